@@ -1,0 +1,166 @@
+"""The whole pipeline: reproducible, cancellable, refusing in one sentence."""
+
+from __future__ import annotations
+
+import math
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from treedp_core.checks import InputError
+from treedp_core.experiment import Experiment, draw_once, identity, prepare, run, smallest_epsilon, sweep
+from treedp_core.mechanisms import MECHANISMS
+from treedp_core.montecarlo import Cancelled, Watch
+from treedp_core.tree import Tree
+
+TREE = Tree.from_branching_factors((3, 4, 5))
+COUNTS = TREE.counts_of_leaves(np.arange(60) % 7)
+SMALL = Experiment(trials=30, postprocess=("least_squares",))
+
+
+def cells() -> list[Experiment]:
+    return [replace(SMALL, epsilon=e, mechanism=m) for e in (0.5, 1.0, 2.0) for m in ("laplace", "discrete_laplace")]
+
+
+def test_the_numbers_do_not_depend_on_the_number_of_workers() -> None:
+    alone = sweep(cells(), TREE, COUNTS)
+    for workers in (1, 8):
+        with ThreadPoolExecutor(workers) as pool:
+            together = sweep(cells(), TREE, COUNTS, executor=pool)
+        for a, b in zip(alone, together, strict=True):
+            assert a.experiment == b.experiment
+            assert a.simulation is not None and b.simulation is not None
+            assert a.simulation.tree == b.simulation.tree
+            np.testing.assert_array_equal(a.simulation.level_se, b.simulation.level_se)
+
+
+def test_a_seed_gives_the_same_numbers_and_another_seed_others() -> None:
+    values = [run(replace(SMALL, seed=s), TREE, COUNTS).simulation for s in (1, 1, 2)]
+    trees = [v.tree for v in values if v is not None]
+    assert trees[0] == trees[1] != trees[2]
+
+
+def test_more_trials_go_on_where_fewer_stopped() -> None:
+    """Chunks are seeded one by one, so the first trials of a longer run are the shorter run's."""
+    tree = Tree.from_branching_factors((300, 300))
+    short, long = (run(replace(SMALL, trials=n), tree, np.zeros(tree.n_nodes)).simulation for n in (3, 5))
+    assert short is not None and long is not None
+    assert short.single_runs is not None and long.single_runs is not None
+    assert long.single_runs[:3].tolist() == short.single_runs.tolist()
+
+
+def test_cells_of_a_sweep_draw_independent_noise() -> None:
+    a, b = (draw_once(replace(SMALL, epsilon=e, mechanism="laplace"), TREE, COUNTS)[0].estimate for e in (1.0, 2.0))
+    noise = (a - COUNTS)[1:], (b - COUNTS)[1:]
+    assert abs(np.corrcoef(*noise)[0, 1]) < 0.6
+    assert identity(SMALL) == identity(replace(SMALL, trials=99)) != identity(replace(SMALL, alpha=0.2))
+
+
+def test_a_run_reports_every_trial_and_stops_when_told() -> None:
+    done: list[int] = []
+    run(SMALL, TREE, COUNTS, watch=Watch(step=done.append))
+    assert sum(done) == SMALL.trials
+    stop = threading.Event()
+    stop.set()
+    with pytest.raises(Cancelled):
+        run(SMALL, TREE, COUNTS, watch=Watch(cancelled=stop.is_set))
+    with ThreadPoolExecutor(2) as pool, pytest.raises(Cancelled):
+        sweep(cells(), TREE, COUNTS, executor=pool, watch=Watch(cancelled=stop.is_set))
+
+
+def test_a_sweep_in_threads_reports_the_same_total() -> None:
+    done: list[int] = []
+    with ThreadPoolExecutor(2) as pool:
+        sweep(cells(), TREE, COUNTS, executor=pool, watch=Watch(step=done.append))
+    assert sum(done) == len(cells()) * SMALL.trials
+
+
+def test_one_draw_keeps_the_guarantee_and_adds_up_after_least_squares() -> None:
+    before, after = draw_once(SMALL, TREE, COUNTS)
+    assert before.guarantee is after.guarantee
+    assert before.guarantee.epsilon <= 1.0
+    assert before.estimate.dtype == np.int64
+    level_two = after.estimate[TREE.level(2)]
+    np.testing.assert_allclose(TREE.sum_children(2, after.estimate[TREE.level(3)]), level_two, atol=1e-9)
+    assert after.estimate[0] == pytest.approx(COUNTS[0])
+    assert after.variance is not None and before.variance is not None
+    assert (after.variance[1:] < before.variance[1:]).all()
+
+
+@pytest.mark.parametrize("mechanism", sorted(MECHANISMS))
+@pytest.mark.parametrize("relation", ["add_or_remove_one", "replace_one", "replace_unknown"])
+def test_the_guarantee_never_exceeds_what_was_asked(mechanism: str, relation: str) -> None:
+    wanted = Experiment(
+        mechanism=mechanism, relation=relation, epsilon=0.7, delta=1e-6, contributions=3, known_levels=2
+    )
+    promise = prepare(wanted, TREE).guarantee
+    assert promise.epsilon <= 0.7 and promise.delta <= 1e-6
+    assert promise.epsilon > 0.7 * (1 - 1e-6)
+
+
+def test_the_smallest_epsilon_meets_its_target_and_less_does_not() -> None:
+    wanted = Experiment(mechanism="laplace", metric="rmse", postprocess=("least_squares",))
+    found = smallest_epsilon(wanted, TREE, COUNTS, target=5.0)
+    assert found is not None
+    at, below = (run(replace(wanted, epsilon=e), TREE, COUNTS, simulated=False).formula for e in (found, 0.99 * found))
+    assert at is not None and below is not None
+    assert at.tree <= 5.0 < below.tree
+
+
+def test_targets_out_of_reach_and_without_formula() -> None:
+    assert smallest_epsilon(Experiment(mechanism="laplace"), TREE, COUNTS, target=1e-9) is None
+    with pytest.raises(InputError) as refusal:
+        smallest_epsilon(Experiment(postprocess=("non_negative",)), TREE, COUNTS, target=1.0)
+    assert refusal.value.code == "NO_FORMULA"
+    with pytest.raises(InputError) as refusal:
+        smallest_epsilon(Experiment(), TREE, COUNTS, target=0.0)
+    assert refusal.value.code == "TARGET_RANGE"
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        ({"epsilon": 0.0}, "EPS_RANGE"),
+        ({"epsilon": -1.0}, "EPS_RANGE"),
+        ({"epsilon": math.nan}, "EPS_RANGE"),
+        ({"epsilon": math.inf}, "EPS_RANGE"),
+        ({"epsilon": 1e-300}, "EPS_RANGE"),
+        ({"epsilon": 1e300}, "EPS_RANGE"),
+        ({"epsilon": 1e6}, "EPS_RANGE"),
+        ({"mechanism": "gaussian", "delta": 0.0}, "DELTA_REQUIRED"),
+        ({"mechanism": "gaussian", "delta": 1.0}, "DELTA_RANGE"),
+        ({"mechanism": "gaussian", "delta": -0.1}, "DELTA_RANGE"),
+        ({"mechanism": "gaussian", "delta": math.nan}, "DELTA_RANGE"),
+        ({"mechanism": "magic"}, "VALUE_UNKNOWN"),
+        ({"metric": "magic"}, "VALUE_UNKNOWN"),
+        ({"postprocess": ("magic",)}, "VALUE_UNKNOWN"),
+        ({"postprocess": ("non_negative", "least_squares")}, "VARIANCE_NEEDED"),
+        ({"allocation": "custom", "shares": (1.0,)}, "BUDGET_SPLIT"),
+        ({"trials": 0}, "TRIALS_RANGE"),
+        ({"trials": -1}, "TRIALS_RANGE"),
+        ({"trials": 10**9}, "TRIALS_RANGE"),
+        ({"trials": 1.5}, "TRIALS_RANGE"),
+        ({"trials": math.nan}, "TRIALS_RANGE"),
+        ({"seed": -1}, "SEED_RANGE"),
+        ({"seed": 2**128}, "SEED_RANGE"),
+        ({"seed": "abc"}, "SEED_RANGE"),
+        ({"contributions": 0}, "CONTRIBUTIONS_RANGE"),
+    ],
+)
+def test_bad_parameters_are_refused_in_one_sentence(change: dict[str, object], code: str) -> None:
+    with pytest.raises(InputError) as refusal:
+        run(replace(Experiment(), **change), TREE, COUNTS)  # type: ignore[arg-type]
+    assert refusal.value.code == code
+    assert str(refusal.value).count("\n") == 0 and len(str(refusal.value)) < 250
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (1, 1), (2,)])
+def test_the_smallest_trees_work(shape: tuple[int, ...]) -> None:
+    tree = Tree.from_branching_factors(shape)
+    for relation in ("add_or_remove_one", "replace_one"):
+        for post in ((), ("least_squares",), ("least_squares", "non_negative")):
+            outcome = run(Experiment(relation=relation, postprocess=post, trials=5), tree, np.zeros(tree.n_nodes))
+            assert outcome.simulation is not None and np.isfinite(outcome.simulation.tree)

@@ -1,0 +1,100 @@
+"""Tree least squares against dense algebra, on random ragged trees and any variances."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from oracles_tree import generalised_least_squares, level_starts, random_parents
+from treedp_core.checks import InputError
+from treedp_core.postprocess import least_squares
+from treedp_core.tree import Tree
+
+
+def tree_of(parent: list[int]) -> Tree:
+    return Tree(np.array(parent), np.array(level_starts(parent)))
+
+
+def agree(parent: list[int], noisy: np.ndarray, variance: np.ndarray) -> None:
+    estimator, got_variance = least_squares.prepare(tree_of(parent), variance)
+    estimate, expected_variance = generalised_least_squares(parent, noisy, variance)
+    got = estimator(np.where(np.isinf(variance), np.nan, noisy))
+    determined = np.isfinite(expected_variance)
+    np.testing.assert_array_equal(np.isfinite(got_variance), determined)
+    np.testing.assert_allclose(got[determined], estimate[determined], rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(got_variance[determined], expected_variance[determined], rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_equals_dense_generalised_least_squares_on_ragged_trees(seed: int) -> None:
+    rng = np.random.default_rng([1, seed])
+    parent = random_parents(rng, int(rng.integers(1, 40)))
+    variance = np.exp(rng.normal(scale=2, size=len(parent)))
+    agree(parent, 5 * rng.normal(size=len(parent)), variance)
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_nodes_not_measured_and_a_root_known_exactly(seed: int) -> None:
+    rng = np.random.default_rng([2, seed])
+    parent = random_parents(rng, int(rng.integers(2, 25)))
+    variance = np.exp(rng.normal(scale=1, size=len(parent)))
+    variance[rng.random(len(parent)) < 0.4] = np.inf
+    if seed % 2:
+        variance[0] = 0.0
+    agree(parent, 5 * rng.normal(size=len(parent)), variance)
+
+
+@pytest.mark.parametrize("seed", range(80))
+def test_inner_nodes_known_exactly(seed: int) -> None:
+    rng = np.random.default_rng([3, seed])
+    parent = random_parents(rng, int(rng.integers(2, 20)))
+    truth = tree_of(parent).add_up(np.where(tree_of(parent).is_leaf, rng.integers(0, 9, len(parent)), 0)).astype(float)
+    variance = np.exp(rng.normal(size=len(parent)))
+    variance[rng.random(len(parent)) < 0.3] = 0.0
+    agree(parent, truth + np.sqrt(variance) * rng.normal(size=len(parent)), variance)
+
+
+def test_a_chain_by_hand() -> None:
+    """Four readings of one number: (10 + 6/2 + 8/3 + 5/4) / (1 + 1/2 + 1/3 + 1/4) = 203/25."""
+    estimator, variance = least_squares.prepare(Tree.from_branching_factors((1, 1, 1)), np.array([1.0, 2, 3, 4]))
+    np.testing.assert_allclose(estimator(np.array([10.0, 6, 8, 5])), np.full(4, 203 / 25), rtol=1e-14)
+    np.testing.assert_allclose(variance, np.full(4, 12 / 25), rtol=1e-14)
+
+
+def test_a_root_with_two_leaves_by_hand() -> None:
+    """Minimise (x+y-8)^2 + (x-3)^2 + (y-4)^2: the gap of 1 is shared, so x = 10/3, y = 13/3, root 23/3."""
+    estimator, variance = least_squares.prepare(Tree.from_branching_factors((2,)), np.ones(3))
+    expected = [Fraction(23, 3), Fraction(10, 3), Fraction(13, 3)]
+    np.testing.assert_allclose(estimator(np.array([8.0, 3, 4])), [float(f) for f in expected], rtol=1e-14)
+    np.testing.assert_allclose(variance, np.full(3, 2 / 3), rtol=1e-14)
+
+
+def test_trials_in_front_give_the_same_as_one_by_one_and_the_input_is_kept() -> None:
+    rng = np.random.default_rng(4)
+    tree = tree_of(random_parents(rng, 60))
+    estimator, _ = least_squares.prepare(tree, np.exp(rng.normal(size=60)))
+    noisy = rng.normal(size=(3, 2, 60))
+    before = noisy.copy()
+    together = estimator(noisy)
+    np.testing.assert_array_equal(noisy, before)
+    np.testing.assert_allclose(together[2, 1], estimator(noisy[2, 1]), rtol=1e-13, atol=1e-13)
+
+
+def test_extreme_variances_lose_no_digits() -> None:
+    """A near-zero budget on one level (variance 1e11) must not spoil the other level's estimate."""
+    estimator, variance = least_squares.prepare(
+        Tree.from_branching_factors((2, 2)), np.repeat([1e11, 1e11, 2.0], [1, 2, 4])
+    )
+    leaves = np.array([3.0, 1.0, 4.0, 1.0])
+    estimate = estimator(np.concatenate([[9.0, 9.0, 9.0], leaves]))
+    np.testing.assert_allclose(estimate[3:], leaves, atol=1e-9)
+    np.testing.assert_allclose(variance, np.repeat([8.0, 4.0, 2.0], [1, 2, 4]), rtol=1e-9)
+
+
+@pytest.mark.parametrize("variance", [None, [1.0, -1.0, 1.0], [1.0, np.nan, 1.0], [1.0]])
+def test_refuses_what_is_no_variance(variance: list[float] | None) -> None:
+    with pytest.raises(InputError) as refusal:
+        least_squares.prepare(Tree.from_branching_factors((2,)), None if variance is None else np.array(variance))
+    assert refusal.value.code == "VARIANCE_NEEDED"

@@ -1,0 +1,30 @@
+"""TreeDP: differentially private counting on trees.
+
+Records become counts on a tree; a mechanism releases noisy counts; post-processors return better counts; a metric
+compares them with the truth; a figure shows the error. The names here are what a notebook needs.
+"""
+
+from treedp_core.checks import InputError
+from treedp_core.experiment import Experiment, draw_once, prepare, run, smallest_epsilon, sweep
+from treedp_core.postprocess import apply
+from treedp_core.privacy import Budget, NeighbouringRelation, ProtectedUnit
+from treedp_core.release import Release
+from treedp_core.tree import Tree
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Budget",
+    "Experiment",
+    "InputError",
+    "NeighbouringRelation",
+    "ProtectedUnit",
+    "Release",
+    "Tree",
+    "apply",
+    "draw_once",
+    "prepare",
+    "run",
+    "smallest_epsilon",
+    "sweep",
+]

@@ -1,0 +1,90 @@
+"""Allocations: how a total budget is shared among the levels of a tree. Each is a function tree -> shares."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from treedp_core.allocation import minimax
+from treedp_core.checks import InputError
+from treedp_core.privacy import Budget, Currency, ProtectedUnit, budget_from_shares, exact_shares
+from treedp_core.registry import lookup, table
+from treedp_core.tree import FloatArray, Tree
+
+Shares = Callable[[Tree, ProtectedUnit, Currency, Sequence[float]], FloatArray]
+
+
+@dataclass(frozen=True)
+class Allocation:
+    """A table entry: `shares` gives each level's part (any positive scale, 0 = not measured), (n_levels,)."""
+
+    name: str
+    label: str
+    help: str
+    shares: Shares
+
+
+def _uniform(tree: Tree, unit: ProtectedUnit, currency: Currency, custom: Sequence[float]) -> FloatArray:
+    return np.ones(tree.n_levels)
+
+
+def _leaves_only(tree: Tree, unit: ProtectedUnit, currency: Currency, custom: Sequence[float]) -> FloatArray:
+    """Every level that holds leaves, equally; on a tree whose leaves share one level that is the last level alone."""
+    return np.maximum.reduceat(tree.is_leaf, tree.level_start[:-1]).astype(float)
+
+
+def _custom(tree: Tree, unit: ProtectedUnit, currency: Currency, custom: Sequence[float]) -> FloatArray:
+    if len(custom) != tree.n_levels:
+        raise InputError(
+            "BUDGET_SPLIT", f"Expected one share for each of the {tree.n_levels} levels, got {len(custom)}."
+        )
+    return np.array([float(share) for share in exact_shares(custom)])
+
+
+ALLOCATIONS: Final[Mapping[str, Allocation]] = table(
+    Allocation("uniform", "Uniform", "Every level gets the same share.", _uniform),
+    Allocation("leaves_only", "Leaves only", "All on the leaves; upper levels are sums of leaf counts.", _leaves_only),
+    Allocation(
+        "minimax",
+        "Minimax",
+        "With least squares every node gets the same variance. On a level-uniform tree no unbiased Gaussian mechanism "
+        "has a smaller largest error; on others the mean number of children is used, without that claim.",
+        minimax.shares,
+    ),
+    Allocation("custom", "Custom", "Your own shares, one for each level; they must not sum to more than 1.", _custom),
+)
+
+
+def split(
+    tree: Tree, total: float, currency: Currency, unit: ProtectedUnit, allocation: str, custom: Sequence[float] = ()
+) -> Budget:
+    """Return the budget of every level under the named allocation; what it charges never exceeds `total`.
+
+    Parameters
+    ----------
+    tree : Tree
+    total : float
+        In the currency given: epsilon or rho.
+    unit : ProtectedUnit
+        A public total is published exactly and costs nothing.
+    allocation : str
+        A name in `ALLOCATIONS`.
+    custom : sequence of float
+        Shares for the allocation "custom": one per level, summing to at most 1; what they leave is not spent.
+
+    Raises
+    ------
+    InputError
+        ``BUDGET_SPLIT`` when custom shares do not fit the tree or sum to more than 1.
+    """
+    shares = lookup(ALLOCATIONS, allocation, "allocation").shares(tree, unit, currency, custom)
+    if unit.total_is_public:
+        shares[0] = 0.0
+    nothing_to_spend_on = unit.total_is_public and tree.n_levels == 1
+    if not shares.any() and not nothing_to_spend_on:
+        raise InputError("BUDGET_SPLIT", "Expected at least one level with a share above 0.")
+    spent = min(1.0, float(sum(custom))) if allocation == "custom" else 1.0
+    return budget_from_shares(shares, total * spent, currency, unit)

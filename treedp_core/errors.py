@@ -1,0 +1,205 @@
+"""Error metrics: a loss for every node, and how losses become one number for a node, a level and the tree.
+
+A loss needs only the error of a node, its true count and two settings; its expectation needs the law of that error.
+Errors stay per node until someone asks for a summary.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from treedp_core import checks
+from treedp_core.law import Moments
+from treedp_core.registry import table
+from treedp_core.tree import AnyArray, FloatArray, Tree
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """What an error is forgiven: `alpha` times the true count, or relative to counts below `threshold`.
+
+    Parameters
+    ----------
+    alpha : float
+        Multiplicative slack of the alpha-RMSE, in [0, 1).
+    threshold : float
+        Records; relative errors divide by max(count, threshold). tau in Dawson et al., kappa in Ghazi et al., App. B.
+    """
+
+    alpha: float = 0.1
+    threshold: float = 10.0
+
+    def __post_init__(self) -> None:
+        checks.number("alpha", self.alpha, low=0, high=1, open_high=True, code="ALPHA_RANGE")
+        checks.number("threshold", self.threshold, low=0, open_low=True, code="THRESHOLD_RANGE")
+
+
+class Summary(enum.Enum):
+    """How the losses of nodes become one number."""
+
+    MEAN_OVER_NODES = "mean over nodes"
+    MEAN_OVER_LEVELS = "mean over levels of the mean over a level's nodes"
+    MAX_OF_EXPECTED = "largest expected loss of a node"
+    EXPECTED_MAX = "expectation of the largest loss of a node"
+
+
+Loss = Callable[[AnyArray, AnyArray, Tolerance], AnyArray]
+Expected = Callable[[Moments, AnyArray, Tolerance], AnyArray]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A table entry.
+
+    Parameters
+    ----------
+    loss : function
+        ``loss(errors, counts, tolerance)``: errors (..., n) of nodes with true counts (n,) -> losses (..., n).
+    expected : function or None
+        ``expected(law, counts, tolerance)``: the exact expected loss of nodes whose error follows the law. None for
+        losses proportional to the squared error: there the variance says all, whatever the law.
+    root : bool
+        Whether the value is the square root of the expected loss.
+    summary : Summary
+    unit : str
+        Of the value: "records", or "" for a relative error.
+    uses : tuple of str
+        Fields of `Tolerance` the loss depends on.
+    """
+
+    name: str
+    label: str
+    help: str
+    loss: Loss
+    expected: Expected | None
+    root: bool
+    summary: Summary
+    unit: str
+    uses: tuple[str, ...] = ()
+
+    def value(self, expected_loss: FloatArray) -> FloatArray:
+        """Return the metric from an expected loss."""
+        return np.sqrt(expected_loss) if self.root else np.asarray(expected_loss)
+
+
+def squared(errors: AnyArray, counts: AnyArray, tolerance: Tolerance) -> AnyArray:
+    """Return the squared errors."""
+    return np.square(errors)
+
+
+def squared_relative(errors: AnyArray, counts: AnyArray, tolerance: Tolerance) -> AnyArray:
+    """Return (error / max(count, threshold))^2 (Dawson et al., Definition 7)."""
+    return np.square(errors / np.maximum(counts, tolerance.threshold))
+
+
+def squared_beyond_slack(errors: AnyArray, counts: AnyArray, tolerance: Tolerance) -> AnyArray:
+    """Return max(|error| - alpha count, 0)^2 (Ghazi et al., Definition 1.4)."""
+    return np.square(np.maximum(np.abs(errors) - tolerance.alpha * counts, 0.0))
+
+
+def absolute(errors: AnyArray, counts: AnyArray, tolerance: Tolerance) -> AnyArray:
+    """Return the absolute errors."""
+    return np.abs(errors)
+
+
+def relative(errors: AnyArray, counts: AnyArray, tolerance: Tolerance) -> AnyArray:
+    """Return |error| / max(count, threshold) (Ghazi et al., Appendix B)."""
+    return np.abs(errors) / np.maximum(counts, tolerance.threshold)
+
+
+def expected_squared_beyond_slack(law: Moments, counts: AnyArray, tolerance: Tolerance) -> AnyArray:
+    """Return E max(|Z| - alpha count, 0)^2 for errors Z of the law."""
+    return law.excess_square(tolerance.alpha * counts)
+
+
+def expected_absolute(law: Moments, counts: AnyArray, tolerance: Tolerance) -> AnyArray:
+    """Return E |Z| for errors Z of the law."""
+    return law.mean_absolute * np.ones(counts.shape)
+
+
+def expected_relative(law: Moments, counts: AnyArray, tolerance: Tolerance) -> AnyArray:
+    """Return E |Z| / max(count, threshold) for errors Z of the law."""
+    return law.mean_absolute / np.maximum(counts, tolerance.threshold)
+
+
+METRICS: Final[Mapping[str, Metric]] = table(
+    Metric(
+        "rmse", "RMSE", "Root mean square error: how many records a count is off, typically.",
+        squared, None, True, Summary.MEAN_OVER_NODES, "records",
+    ),
+    Metric(
+        "rmsre", "RMSRE", "Root mean square relative error; counts below the threshold τ are taken as τ. For the tree: "
+        "the mean over levels (Dawson et al., Definition 7).",
+        squared_relative, None, True, Summary.MEAN_OVER_LEVELS, "", ("threshold",),
+    ),
+    Metric(
+        "alpha_rmse", "α-RMSE", "Root mean square of the error beyond α times the true count; of the worst node "
+        "(Ghazi et al., Definition 1.4).",
+        squared_beyond_slack, expected_squared_beyond_slack, True, Summary.MAX_OF_EXPECTED, "records", ("alpha",),
+    ),
+    Metric(
+        "max_absolute_error", "Largest error", "Expected error of the worst node (as in InfTDA).",
+        absolute, expected_absolute, False, Summary.EXPECTED_MAX, "records",
+    ),
+    Metric(
+        "smoothed_relative_error", "Smoothed relative error", "Mean of |error| / max(count, τ) "
+        "(Ghazi et al., Appendix B).",
+        relative, expected_relative, False, Summary.MEAN_OVER_NODES, "", ("threshold",),
+    ),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class ErrorSummary:
+    """A metric's value for every level and for the tree, with standard errors if it was simulated.
+
+    Parameters
+    ----------
+    level, level_se : (n_levels,)
+        In the metric's unit; inf on a level that was neither measured nor derived. Standard errors are 0 for formulas.
+    tree, tree_se : float
+    single_runs : (trials,) or None
+        The tree's value of each single trial (a simulated metric only).
+    """
+
+    level: FloatArray
+    level_se: FloatArray
+    tree: float
+    tree_se: float
+    single_runs: FloatArray | None = None
+
+
+def summarise(tree: Tree, metric: Metric, node_loss: FloatArray) -> ErrorSummary:
+    """Return the level and tree values of expected node losses (n_nodes,); exact, so standard errors are 0.
+
+    Not for `Summary.EXPECTED_MAX`, whose expectation is of the maximum: see `formulas.expected_largest`.
+    """
+    by_level = level_mean(tree, node_loss)
+    if metric.summary is Summary.MAX_OF_EXPECTED:
+        by_level = np.maximum.reduceat(node_loss, tree.level_start[:-1])
+    return exact_summary(metric, by_level, tree_loss(tree, metric, by_level))
+
+
+def exact_summary(metric: Metric, level_loss: FloatArray, whole: FloatArray) -> ErrorSummary:
+    """Return a summary without standard errors from expected losses of the levels (n_levels,) and of the tree ()."""
+    return ErrorSummary(metric.value(level_loss), np.zeros(level_loss.size), float(metric.value(whole)), 0.0)
+
+
+def level_mean(tree: Tree, losses: AnyArray) -> FloatArray:
+    """Return the mean over each level's nodes, (..., n_levels)."""
+    sums = np.add.reduceat(losses, tree.level_start[:-1], axis=-1, dtype=np.float64)
+    return np.asarray(sums / tree.level_sizes)
+
+
+def tree_loss(tree: Tree, metric: Metric, level_loss: FloatArray) -> FloatArray:
+    """Return the tree's loss (...) from its levels' (..., n_levels), as the metric summarises them."""
+    if metric.summary is Summary.MEAN_OVER_NODES:
+        return np.asarray((level_loss * (tree.level_sizes / tree.n_nodes)).sum(axis=-1))
+    if metric.summary is Summary.MEAN_OVER_LEVELS:
+        return np.asarray(level_loss.mean(axis=-1))
+    return np.asarray(level_loss.max(axis=-1))

@@ -1,0 +1,267 @@
+"""The whole story on one screen: an experiment is a budget split, noise, post-processing, and the error of the result."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterable
+from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
+from dataclasses import astuple, dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from treedp_core import checks, postprocess
+from treedp_core.allocation import split
+from treedp_core.checks import InputError
+from treedp_core.conversions import epsilon_to_rho
+from treedp_core.errors import METRICS, ErrorSummary, Metric, Tolerance
+from treedp_core.formulas import NodeErrors, expected_errors
+from treedp_core.mechanisms import MECHANISMS, LevelNoise, Mechanism
+from treedp_core.montecarlo import Cancelled, Watch, generator, simulate
+from treedp_core.privacy import Budget, Currency, Guarantee, NeighbouringRelation, ProtectedUnit, guarantee
+from treedp_core.registry import lookup
+from treedp_core.release import Release
+from treedp_core.tree import AnyArray, FloatArray, Tree
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """Everything that defines a run but the data: numbers, strings and tuples only.
+
+    Parameters
+    ----------
+    mechanism, allocation, metric : str
+        Names in `MECHANISMS`, `ALLOCATIONS`, `METRICS`.
+    postprocess : tuple of str
+        Names in `POSTPROCESSORS`, applied in order.
+    epsilon, delta : float
+        The total privacy budget; delta is used by Gaussian noise only.
+    relation, contributions, known_levels
+        Who is protected: see `ProtectedUnit`.
+    shares : tuple of float
+        For the allocation "custom".
+    alpha, threshold : float
+        See `Tolerance`.
+    trials, seed : int
+    """
+
+    mechanism: str = "discrete_laplace"
+    postprocess: tuple[str, ...] = ()
+    allocation: str = "uniform"
+    metric: str = "rmse"
+    epsilon: float = 1.0
+    delta: float = 0.0
+    relation: str = NeighbouringRelation.REPLACE_ONE.value
+    contributions: int = 1
+    known_levels: int = 1
+    shares: tuple[float, ...] = ()
+    alpha: float = 0.1
+    threshold: float = 10.0
+    trials: int = 400
+    seed: int = 7
+
+    @property
+    def unit(self) -> ProtectedUnit:
+        """Who is protected."""
+        return ProtectedUnit(NeighbouringRelation(self.relation), self.contributions, self.known_levels)
+
+    @property
+    def tolerance(self) -> Tolerance:
+        """What an error is forgiven."""
+        return Tolerance(self.alpha, self.threshold)
+
+
+@dataclass(frozen=True, eq=False)
+class Pipeline:
+    """An experiment made ready for one tree: what every trial shares."""
+
+    tree: Tree
+    metric: Metric
+    tolerance: Tolerance
+    budget: Budget
+    guarantee: Guarantee
+    noise: LevelNoise
+    postprocessing: postprocess.Step
+    errors: NodeErrors | None
+
+    def release(self, counts: AnyArray, rng: np.random.Generator, trials: int | None = None) -> tuple[Release, Release]:
+        """Return noisy counts before and after post-processing."""
+        raw = self.noise.release(counts, self.guarantee, rng, trials)
+        function, variance = self.postprocessing
+        return raw, replace(raw, estimate=function(raw.estimate), variance=variance)
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What a run found: the formula where theory has one, the simulation if trials were run."""
+
+    experiment: Experiment
+    budget: Budget
+    guarantee: Guarantee
+    formula: ErrorSummary | None
+    simulation: ErrorSummary | None
+
+
+def prepare(experiment: Experiment, tree: Tree) -> Pipeline:
+    """Return an experiment made ready for a tree.
+
+    Raises
+    ------
+    InputError
+        ``EPS_RANGE``, ``DELTA_REQUIRED``, ``BUDGET_SPLIT``, ``VALUE_UNKNOWN`` and the like: one sentence each.
+    """
+    metric = lookup(METRICS, experiment.metric, "metric")
+    mechanism = lookup(MECHANISMS, experiment.mechanism, "mechanism")
+    unit = experiment.unit
+    total = _total(experiment, mechanism)
+    budget = split(tree, total, mechanism.currency, unit, experiment.allocation, experiment.shares)
+    promise = guarantee(budget, unit, experiment.delta, mechanism.continuous_gaussian)
+    noise = mechanism.plan(tree, budget, unit)
+    step = postprocess.prepare(tree, noise.variance, experiment.postprocess)
+    errors = _known_errors(experiment, noise, step[1], mechanism.continuous_gaussian)
+    return Pipeline(tree, metric, experiment.tolerance, budget, promise, noise, step, errors)
+
+
+def _total(experiment: Experiment, mechanism: Mechanism) -> float:
+    """The total budget in the mechanism's own currency, rounded down."""
+    epsilon = checks.epsilon(experiment.epsilon)
+    if mechanism.currency is Currency.EPSILON:
+        return epsilon
+    return epsilon_to_rho(epsilon, checks.delta(experiment.delta, required=True), mechanism.continuous_gaussian)
+
+
+def _known_errors(
+    experiment: Experiment, noise: LevelNoise, variance: FloatArray | None, gaussian: bool
+) -> NodeErrors | None:
+    """What theory knows of the final errors: all before post-processing, variances after a linear step, else nothing."""
+    if variance is None:
+        return None
+    return NodeErrors(variance, None if experiment.postprocess else noise.laws, gaussian)
+
+
+def run(
+    experiment: Experiment, tree: Tree, counts: AnyArray, *, simulated: bool = True, watch: Watch | None = None
+) -> Outcome:
+    """Run one experiment on true counts (n_nodes,): the formula always, the trials if `simulated`.
+
+    >>> from treedp_core.tree import Tree
+    >>> tree = Tree.from_branching_factors((2, 2))
+    >>> experiment = Experiment(mechanism="laplace", epsilon=2.0)
+    >>> outcome = run(experiment, tree, tree.counts_of_leaves(np.ones(4)), simulated=False)
+    >>> outcome.formula.level.round(6).tolist()  # public total, then Laplace of scale 2 / 1 on each of two levels
+    [0.0, 2.828427, 2.828427]
+    """
+    pipeline = prepare(experiment, tree)
+    known = pipeline.errors
+    formula = None if known is None else expected_errors(tree, pipeline.metric, counts, known, pipeline.tolerance)
+    simulation = _simulated(experiment, pipeline, counts, watch or Watch()) if simulated else None
+    return Outcome(experiment, pipeline.budget, pipeline.guarantee, formula, simulation)
+
+
+def _simulated(experiment: Experiment, pipeline: Pipeline, counts: AnyArray, watch: Watch) -> ErrorSummary:
+    trials = checks.trials(experiment.trials, pipeline.tree.n_nodes)
+    function, variance = pipeline.postprocessing
+    linear = variance is not None  # then errors do not depend on the counts: post-process the noise alone
+
+    def errors_of(rng: np.random.Generator, n: int) -> AnyArray:
+        noise = pipeline.noise.draw(rng, n)
+        return function(noise) if linear else function(noise + counts) - counts
+
+    entropy = (checks.seed(experiment.seed), identity(experiment))
+    return simulate(pipeline.tree, pipeline.metric, counts, errors_of, pipeline.tolerance, trials, entropy, watch)
+
+
+def identity(experiment: Experiment) -> int:
+    """Return a number that tells experiments apart whatever their trials: each cell of a sweep draws its own noise."""
+    text = repr(astuple(replace(experiment, trials=0, metric="")))
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
+
+
+def draw_once(experiment: Experiment, tree: Tree, counts: AnyArray) -> tuple[Release, Release]:
+    """Return one simulated release of true counts (n_nodes,), before and after post-processing."""
+    rng = generator(checks.seed(experiment.seed), identity(experiment))
+    return prepare(experiment, tree).release(counts, rng)
+
+
+def sweep(
+    experiments: Iterable[Experiment],
+    tree: Tree,
+    counts: AnyArray,
+    *,
+    simulated: bool = True,
+    executor: Executor | None = None,
+    watch: Watch | None = None,
+) -> list[Outcome]:
+    """Run many experiments on one tree, in the order given; the numbers do not depend on the executor.
+
+    Parameters
+    ----------
+    executor : concurrent.futures.Executor, optional
+        Threads, processes or a cluster's; without one the cells run here, one after the other. Progress is reported
+        trial by trial here and in threads, cell by cell elsewhere.
+
+    Raises
+    ------
+    Cancelled
+        When `watch.cancelled()` says so.
+    """
+    cells = list(experiments)
+    watch = watch or Watch()
+    if simulated:
+        for cell in cells:
+            checks.trials(cell.trials, tree.n_nodes, len(cells))
+    here = executor is None or isinstance(executor, ThreadPoolExecutor)
+    one = partial(run, tree=tree, counts=counts, simulated=simulated, watch=watch if here else None)
+    if executor is None:
+        return [one(cell) for cell in cells]
+    futures = [executor.submit(one, cell) for cell in cells]
+    try:
+        return [_result(future, cell, None if here else watch) for future, cell in zip(futures, cells, strict=True)]
+    finally:
+        for future in futures:
+            future.cancel()
+
+
+def _result(future: Future[Outcome], cell: Experiment, watch: Watch | None) -> Outcome:
+    """Wait for one cell; report it here if it cannot report from where it runs."""
+    while watch is not None and not future.done():
+        if watch.cancelled():
+            raise Cancelled
+        wait([future], timeout=0.1)
+    outcome = future.result()
+    if watch is not None:
+        watch.step(cell.trials)
+    return outcome
+
+
+def smallest_epsilon(experiment: Experiment, tree: Tree, counts: AnyArray, target: float) -> float | None:
+    """Return the smallest epsilon, to 0.1 %, whose formula for the whole tree is at most `target`; None if none is.
+
+    Parameters
+    ----------
+    target : float
+        In the metric's unit, > 0.
+
+    Raises
+    ------
+    InputError
+        ``NO_FORMULA`` when the experiment's error has no closed form to search on.
+    """
+    checks.number("target error", target, low=0, open_low=True, code="TARGET_RANGE")
+
+    def error(epsilon: float) -> float:
+        formula = run(replace(experiment, epsilon=epsilon), tree, counts, simulated=False).formula
+        if formula is None:
+            raise InputError("NO_FORMULA", "This combination has no closed form; choose RMSE, or no post-processing.")
+        return formula.tree
+
+    low, high = checks.EPSILON_LOW, checks.EPSILON_HIGH
+    if error(high) > target:
+        return None
+    if error(low) <= target:
+        return low
+    while high > 1.001 * low:
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if error(middle) <= target else (middle, high)
+    return high

@@ -1,0 +1,76 @@
+"""Post-processing, `Release -> Release`: it never sees the true counts, so it costs no privacy budget."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from treedp_core.postprocess import least_squares, non_negative
+from treedp_core.registry import Promise, lookup, table
+from treedp_core.release import Release
+from treedp_core.tree import AnyArray, FloatArray, Tree
+
+Step = tuple[Callable[[AnyArray], AnyArray], FloatArray | None]
+
+
+@dataclass(frozen=True)
+class Postprocessor:
+    """A table entry: `prepare` does once, for a tree and its variances, what every trial shares.
+
+    ``prepare(tree, variance)`` returns the function that maps estimates (..., n_nodes) to estimates, and the variance
+    of its results (None where there is no exact one).
+    """
+
+    name: str
+    label: str
+    help: str
+    prepare: Callable[[Tree, FloatArray | None], Step]
+    promises: Promise = Promise.NOTHING
+    linear: bool = False
+
+
+POSTPROCESSORS: Final[Mapping[str, Postprocessor]] = table(
+    Postprocessor(
+        "least_squares",
+        "Least squares",
+        "The best linear unbiased estimates of all nodes together (Dawson et al., Algorithm 2): children add up.",
+        least_squares.prepare,
+        Promise.CONSISTENT | Promise.UNBIASED,
+        linear=True,
+    ),
+    Postprocessor(
+        "non_negative",
+        "Non-negative",
+        "Negative counts become 0. Biased: small counts come out too large, and children no longer add up.",
+        non_negative.prepare,
+        Promise.NON_NEGATIVE,
+    ),
+)
+
+
+def prepare(tree: Tree, variance: FloatArray | None, names: Iterable[str]) -> Step:
+    """Return several post-processors, applied in order, as one step."""
+    functions = []
+    for name in names:
+        function, variance = lookup(POSTPROCESSORS, name, "post-processor").prepare(tree, variance)
+        functions.append(function)
+
+    def chain(estimate: AnyArray) -> AnyArray:
+        for function in functions:
+            estimate = function(estimate)
+        return estimate
+
+    return chain, variance
+
+
+def apply(tree: Tree, release: Release, *names: str) -> Release:
+    """Return the release after the named post-processors, in order; the guarantee rides along.
+
+    Raises
+    ------
+    InputError
+        ``VALUE_UNKNOWN`` for a name outside `POSTPROCESSORS`.
+    """
+    function, variance = prepare(tree, release.variance, names)
+    return replace(release, estimate=function(release.estimate), variance=variance)

@@ -1,0 +1,174 @@
+"""Tree least squares: the best linear unbiased estimates of all node counts (Dawson et al., Algorithms 1 and 2).
+
+Algorithm 2 in a form without sibling sums or differences of variances, so that exactly known nodes (variance 0) and
+nodes not measured (variance inf) need no special route. With up = the best estimate from a node's own subtree and
+below = the sum of its children's up:
+
+    leaves to root   weight = var(below) / (var(below) + var(node)),  up = below + weight (noisy - below)
+    root to leaves   gain = var(up) / var(parent's below),  best = up + gain (parent's best - parent's below)
+
+Weights, gains and variances depend on the structure alone and are computed once; a release then costs two sweeps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from treedp_core.checks import InputError
+from treedp_core.tree import AnyArray, FloatArray, Tree
+
+
+@dataclass(frozen=True, eq=False)
+class Coefficients:
+    """What every release on one tree with one set of variances shares.
+
+    Parameters
+    ----------
+    weight : list of arrays
+        For each level but the last, the trust in the node itself against its children; one value if all are equal.
+    gain : list of arrays
+        For each level but the root's, the share of the parent's correction that the node takes; where siblings all
+        take the same share it stands with the parent (and `by_parent` says so); likewise.
+    by_parent : list of bool
+    measured : (n_nodes,) bool or None
+        Which nodes have a noisy value; None when all have.
+    variance : (n_nodes,)
+        Variance of the results, inf where the measurements do not determine a node.
+    """
+
+    weight: list[FloatArray]
+    gain: list[FloatArray]
+    by_parent: list[bool]
+    measured: AnyArray | None
+    variance: FloatArray
+
+
+def prepare(tree: Tree, variance: FloatArray | None) -> tuple[Callable[[AnyArray], AnyArray], FloatArray]:
+    """Return the least squares estimator for noise of the given variances, and the variances of its results.
+
+    Parameters
+    ----------
+    tree : Tree
+    variance : (n_nodes,)
+        Of the noisy values: 0 known exactly, inf not measured.
+
+    Raises
+    ------
+    InputError
+        ``VARIANCE_NEEDED`` when the variances are unknown (after a biased post-processor) or are not variances.
+
+    Examples
+    --------
+    A root known to be 9, and two noisy children that say 3 and 5 with variances 1 and 3:
+
+    >>> estimator, variance = prepare(Tree.from_branching_factors((2,)), np.array([0.0, 1.0, 3.0]))
+    >>> estimator(np.array([9.0, 3.0, 5.0])).tolist(), variance.tolist()
+    ([9.0, 3.25, 5.75], [0.0, 0.75, 0.75])
+    """
+    if variance is None:
+        raise InputError(
+            "VARIANCE_NEEDED", "Least squares needs the variance of each node; apply it before a biased step."
+        )
+    variance = np.asarray(variance, dtype=np.float64)
+    if variance.shape != (tree.n_nodes,) or not (variance >= 0).all():
+        raise InputError("VARIANCE_NEEDED", f"Expected a variance >= 0 for each of the {tree.n_nodes:,} nodes.")
+    coefficients = _coefficients(tree, variance)
+    return lambda estimate: estimate_from(tree, coefficients, estimate), coefficients.variance
+
+
+def estimate_from(tree: Tree, coefficients: Coefficients, noisy: AnyArray) -> FloatArray:
+    """Return the least squares estimates (..., n_nodes) of noisy values (..., n_nodes) in two sweeps."""
+    best = np.array(noisy, dtype=np.float64)
+    if coefficients.measured is not None:
+        best[..., ~coefficients.measured] = 0.0
+    below: list[AnyArray] = [best] * tree.height
+    for level in reversed(range(tree.height)):
+        here = best[..., tree.level(level)]
+        sums = tree.sum_children(level, best[..., tree.level(level + 1)])
+        below[level] = sums
+        np.subtract(here, sums, out=here)
+        np.multiply(here, coefficients.weight[level], out=here)
+        np.add(here, sums, out=here)
+    for level in range(tree.height):
+        correction = np.subtract(best[..., tree.level(level)], below[level], out=below[level])
+        if coefficients.by_parent[level]:
+            share = tree.spread(level, np.multiply(correction, coefficients.gain[level], out=correction))
+        else:
+            share = tree.spread(level, correction)
+            np.multiply(share, coefficients.gain[level], out=share)
+        children = best[..., tree.level(level + 1)]
+        np.add(children, share, out=children)
+    return best
+
+
+def _coefficients(tree: Tree, variance: FloatArray) -> Coefficients:
+    up, weight, gain, by_parent = variance.copy(), [], [], []
+    below = [up] * tree.height
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for level in reversed(range(tree.height)):
+            here = tree.level(level)
+            below[level] = np.where(tree.is_leaf[here], np.inf, tree.sum_children(level, up[tree.level(level + 1)]))
+            trust = _trust(variance[here], below[level])
+            weight.append(_shorter(trust))
+            up[here] = _combined(variance[here], below[level])
+        result = up.copy()
+        for level in range(tree.height):
+            children = tree.level(level + 1)
+            share, own = _gain(tree, level, up[children], below[level])
+            shared = _of_parents(tree, level, share)
+            gain.append(_shorter(share if shared is None else shared))
+            by_parent.append(shared is not None)
+            inherited = tree.spread(level, result[tree.level(level)])
+            result[children] = own + np.where(share > 0, share**2 * inherited, 0.0)
+    unmeasured = np.isinf(variance)
+    return Coefficients(weight[::-1], gain, by_parent, ~unmeasured if unmeasured.any() else None, result)
+
+
+def _trust(own: FloatArray, below: FloatArray) -> FloatArray:
+    """Below / (below + own): 1 for a node known exactly or a leaf, 0 for a node not measured."""
+    trust = below / (below + own)
+    trust[np.isinf(below)] = 1.0
+    trust[np.isinf(own)] = 0.0
+    trust[own == 0] = 1.0
+    return np.asarray(trust)
+
+
+def _combined(own: FloatArray, below: FloatArray) -> FloatArray:
+    """Variance of the two combined (Dawson et al., Algorithm 1): own below / (own + below), with its limits."""
+    return np.asarray(np.where((own == 0) | (below == 0), 0.0, 1.0 / (1.0 / own + 1.0 / below)))
+
+
+def _gain(tree: Tree, level: int, up: FloatArray, below: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """For the children of a level: gain = up / below, and up (1 - gain), the variance that is a child's own.
+
+    Children with infinite variance take the whole correction between them; alone among its siblings such a child is
+    parent minus siblings, so its own variance is its siblings' sum; several of them are not determined.
+    """
+    unknown = np.isinf(up)
+    if not unknown.any():
+        below = tree.spread(level, below)
+        gain = np.where(below > 0, up / below, 0.0)
+        return gain, up * (1.0 - gain)
+    n_unknown = tree.sum_children(level, unknown.astype(np.float64))
+    known = tree.sum_children(level, np.where(unknown, 0.0, up))
+    n_siblings_unknown, siblings_known = tree.spread(level, n_unknown), tree.spread(level, known)
+    gain = np.where(siblings_known > 0, up / siblings_known, 0.0)
+    gain = np.where(n_siblings_unknown > 0, unknown / n_siblings_unknown, gain)
+    own = np.where(unknown, np.where(n_siblings_unknown > 1, np.inf, siblings_known), up * (1.0 - gain))
+    return gain, own
+
+
+def _of_parents(tree: Tree, level: int, gain: FloatArray) -> FloatArray | None:
+    """Return the gain that each parent of a level gives all its children, or None where siblings differ."""
+    nodes = tree.level(level)
+    first = np.minimum(tree.first_child[nodes] - tree.level_start[level + 1], gain.size - 1)
+    of_first = gain[first]
+    return of_first if (tree.spread(level, of_first) == gain).all() else None
+
+
+def _shorter(values: FloatArray) -> FloatArray:
+    """One value instead of many equal ones: less memory to read in every release."""
+    return values[:1].copy() if values.size and (values == values[0]).all() else values

@@ -218,7 +218,7 @@ class Tree:
         slots, order = self._slots[level]
         sums = np.zeros((*below.shape[:-1], order.size), dtype=below.dtype)
         for children in slots:
-            sums[..., : children.size] += np.take(below, children, axis=-1)
+            sums[..., : children.size] += below.take(children, axis=-1)
         total = np.empty_like(sums)
         total[..., order] = sums
         return total
@@ -228,7 +228,7 @@ class Tree:
         k = self._fan_out[level]
         if k:
             return np.repeat(values, k, axis=-1)
-        return np.take(values, self._parent_in_level[level], axis=-1)
+        return values.take(self._parent_in_level[level], axis=-1)
 
     def add_up(self, own: AnyArray) -> AnyArray:
         """Return each node's own value plus all its descendants', (..., n_nodes)."""
@@ -304,9 +304,10 @@ class Tree:
 
     @cached_property
     def _long_families(self) -> list[bool]:
-        """Whether a level's families differ in size and are long, so that a segmented reduction is the fastest sum."""
+        """Whether a level's families differ in size and are long (or few), so that a segmented reduction is fastest."""
         sizes = self.level_sizes
-        return [not self._fan_out[level] and bool(sizes[level + 1] > 16 * sizes[level]) for level in range(self.height)]
+        long = (sizes[1:] > 16 * sizes[:-1]) | (sizes[1:] < 8192)
+        return [not k and bool(it_is) for k, it_is in zip(self._fan_out, long, strict=False)]
 
     @cached_property
     def _families(self) -> list[tuple[IntArray, IntArray]]:

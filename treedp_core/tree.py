@@ -11,17 +11,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treedp_core import checks
 from treedp_core.checks import InputError
+from treedp_core.families import AnyArray, Equal, Families, IntArray, families
 
-IntArray = NDArray[np.int64]
+__all__ = ["AnyArray", "FloatArray", "IntArray", "Path", "Tree", "branching_factors_checked"]
+
 FloatArray = NDArray[np.float64]
-AnyArray = NDArray[Any]
 Path = tuple[str, ...]
 
 
@@ -160,8 +160,10 @@ class Tree:
     @cached_property
     def branching_factors(self) -> tuple[int, ...] | None:
         """Children per node by level if the tree is level-uniform (all leaves on the last level), else None."""
-        factors = [self._fan_out[level] for level in range(self.height)]
-        return tuple(factors) if all(k > 0 for k in factors) else None
+        below = self._families
+        return (
+            tuple(f.size for f in below if isinstance(f, Equal)) if all(isinstance(f, Equal) for f in below) else None
+        )
 
     @cached_property
     def leaf_count(self) -> IntArray:
@@ -199,36 +201,11 @@ class Tree:
         below : (..., nodes of level + 1)
             Values of the next level.
         """
-        k = self._fan_out[level]
-        if k == 1:
-            return below.copy()
-        if 1 < k <= 8:  # a few strided adds beat a reduction over a short axis
-            total = below[..., 0::k] + below[..., 1::k]
-            for child in range(2, k):
-                total += below[..., child::k]
-            return total
-        if k > 8:
-            summed: AnyArray = below.reshape(*below.shape[:-1], -1, k).sum(axis=-1)
-            return summed
-        if self._long_families[level]:
-            inner, begins = self._families[level]
-            total = np.zeros((*below.shape[:-1], self.level_sizes[level]), dtype=below.dtype)
-            total[..., inner] = np.add.reduceat(below, begins, axis=-1)
-            return total
-        slots, order = self._slots[level]
-        sums = np.zeros((*below.shape[:-1], order.size), dtype=below.dtype)
-        for children in slots:
-            sums[..., : children.size] += below.take(children, axis=-1)
-        total = np.empty_like(sums)
-        total[..., order] = sums
-        return total
+        return self._families[level].sum(below)
 
     def spread(self, level: int, values: AnyArray) -> AnyArray:
         """Return a level's values handed to the children, (..., nodes of level + 1)."""
-        k = self._fan_out[level]
-        if k:
-            return np.repeat(values, k, axis=-1)
-        return values.take(self._parent_in_level[level], axis=-1)
+        return self._families[level].spread(values)
 
     def add_up(self, own: AnyArray) -> AnyArray:
         """Return each node's own value plus all its descendants', (..., n_nodes)."""
@@ -291,46 +268,9 @@ class Tree:
     # ---- private
 
     @cached_property
-    def _fan_out(self) -> list[int]:
-        """Children per node of each level where all its nodes agree, else 0."""
-        counts = (self.n_children[self.level(level)] for level in range(self.n_levels))
-        return [int(c[0]) if (c == c[0]).all() else 0 for c in counts]
-
-    @cached_property
-    def _parent_in_level(self) -> list[IntArray]:
-        """For each level above the last, the parent of each node of the next level, counted within its level."""
-        starts = self.level_start
-        return [self.parent[self.level(level + 1)] - starts[level] for level in range(self.height)]
-
-    @cached_property
-    def _long_families(self) -> list[bool]:
-        """Whether a level's families differ in size and are long (or few), so that a segmented reduction is fastest."""
-        sizes = self.level_sizes
-        long = (sizes[1:] > 16 * sizes[:-1]) | (sizes[1:] < 8192)
-        return [not k and bool(it_is) for k, it_is in zip(self._fan_out, long, strict=False)]
-
-    @cached_property
-    def _families(self) -> list[tuple[IntArray, IntArray]]:
-        """For each level above the last: which of its nodes have children, and where in the next level those begin."""
-        inner = [np.flatnonzero(self.n_children[self.level(level)]) for level in range(self.height)]
-        first = [self.first_child[self.level(level)] - self.level_start[level + 1] for level in range(self.height)]
-        return [(nodes, begins[nodes]) for nodes, begins in zip(inner, first, strict=True)]
-
-    @cached_property
-    def _slots(self) -> list[tuple[list[IntArray], IntArray]]:
-        """For each level of short, unequal families: its nodes by falling size, and the j-th children, j = 0, 1, ...
-
-        Adding slot by slot is twice as fast as a segmented reduction over short families.
-        """
-        short = [not k and not long for k, long in zip(self._fan_out, self._long_families, strict=False)]
-        return [self._slots_of(level) if short[level] else ([], self.level_start[:0]) for level in range(self.height)]
-
-    def _slots_of(self, level: int) -> tuple[list[IntArray], IntArray]:
-        counts = self.n_children[self.level(level)]
-        order = np.argsort(-counts, kind="stable")
-        first = (self.first_child[self.level(level)] - self.level_start[level + 1])[order]
-        at_least = np.searchsorted(-counts[order], -np.arange(counts.max()), side="left")
-        return [first[:n] + j for j, n in enumerate(at_least)], order
+    def _families(self) -> list[Families]:
+        """The families below each level but the last."""
+        return [families(self.n_children[self.level(level)]) for level in range(self.height)]
 
 
 def branching_factors_checked(branching_factors: Sequence[int]) -> tuple[int, ...]:

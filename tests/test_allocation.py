@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracles_tree import generalised_least_squares, leaf_matrix, level_starts, random_parents
 
+from oracles_tree import generalised_least_squares, leaf_matrix, level_starts, random_parents
 from treedp_core.allocation import ALLOCATIONS, minimax, split
 from treedp_core.checks import InputError
 from treedp_core.privacy import Currency, NeighbouringRelation, ProtectedUnit

@@ -70,7 +70,7 @@ def test_unbiased_post_processors_keep_every_mean(name: str) -> None:
 @pytest.mark.statistical
 @pytest.mark.parametrize("name", names(MECHANISMS))
 def test_mechanisms_are_unbiased_with_the_variance_they_state(name: str) -> None:
-    """20 000 trials of 18 nodes; mean within 6 and variance within 6 standard errors (kurtosis below 9 for all laws)."""
+    """20 000 trials; mean and variance within 6 standard errors (the kurtosis of every law is below 9)."""
     trials = 20_000
     release, _ = prepare(replace(BASE, mechanism=name), TREE).release(COUNTS, generator(6), trials)
     assert release.variance is not None

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracles_tree import leaf_matrix, level_starts, random_parents
 
+from oracles_tree import leaf_matrix, level_starts, random_parents
 from treedp_core.checks import MAX_NODES, InputError
 from treedp_core.tree import Tree
 

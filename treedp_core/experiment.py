@@ -1,4 +1,4 @@
-"""The whole story on one screen: an experiment is a budget split, noise, post-processing, and the error of the result."""
+"""The whole story on one screen: a budget split, noise, post-processing, and the error of the result."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def _total(experiment: Experiment, mechanism: Mechanism) -> float:
 def _known_errors(
     experiment: Experiment, noise: LevelNoise, variance: FloatArray | None, gaussian: bool
 ) -> NodeErrors | None:
-    """What theory knows of the final errors: all before post-processing, variances after a linear step, else nothing."""
+    """What theory knows of the final errors: all before post-processing, variances after a linear step."""
     if variance is None:
         return None
     return NodeErrors(variance, None if experiment.postprocess else noise.laws, gaussian)

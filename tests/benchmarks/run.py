@@ -13,8 +13,9 @@ import importlib
 import os
 import sys
 import traceback
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -25,12 +26,12 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 @dataclass(frozen=True)
 class Row:
-    """One comparison; `ratio` None means that the peer named in `note` is missing."""
+    """One comparison; `ratio` None means that the peer named in `note` is missing, `target` None a report, no gate."""
 
     id: str
     name: str
     ratio: float | None
-    target: float
+    target: float | None
     note: str = ""
 
     @property
@@ -38,13 +39,16 @@ class Row:
         """What the line ends with; a ratio that is not a number never holds."""
         if self.ratio is None:
             return f"missing peer: {self.note or 'unnamed'}"
+        if self.target is None:
+            return "reported"
         return "holds" if self.ratio <= self.target else "falls short"
 
     def line(self) -> str:
         """The row as it is printed."""
         ratio = "-" if self.ratio is None else f"{self.ratio:.3g}"
+        target = "-" if self.target is None else f"{self.target:.4g}"
         note = f"  ({self.note})" if self.note and self.ratio is not None else ""
-        return f"{self.id:<4} {self.name:<58} {ratio:>9}  target {self.target:<8.4g} {self.verdict}{note}"
+        return f"{self.id:<4} {self.name:<58} {ratio:>9}  target {target:<8} {self.verdict}{note}"
 
 
 def as_row(given: Any) -> Row:
@@ -52,31 +56,31 @@ def as_row(given: Any) -> Row:
     if isinstance(given, tuple) and len(given) in (4, 5):
         if len(given) == 4:
             given = (str(given[0]).split()[0], *given)
-        return Row(str(given[0]), str(given[1]), given[2], float(given[3]), str(given[4] or ""))
+        return Row(
+            str(given[0]), str(given[1]), given[2], None if given[3] is None else float(given[3]), str(given[4] or "")
+        )
     return Row(given.id, given.name, given.ratio, given.target, getattr(given, "note", ""))
 
 
-def modules() -> Iterator[ModuleType]:
-    """Every benchmark module, in the order of the names."""
+def modules() -> Iterator[Callable[[], ModuleType]]:
+    """How to load each benchmark module, in the order of the names."""
     for path in sorted(HERE.glob("bench_*.py")):
-        yield importlib.import_module(path.stem)
+        yield partial(importlib.import_module, path.stem)
 
 
-def measure(found: Iterable[ModuleType], quick: bool, only: str | None) -> Iterator[Row | str]:
+def measure(loaders: Iterable[Callable[[], ModuleType]], quick: bool, only: str | None) -> Iterator[Row | str]:
     """Rows as they come; text for a benchmark that broke off.
 
     A module may list the ids it measures in ``IDS``; `only` then spares the others.
     """
-    for module in found:
-        ids = getattr(module, "IDS", None)
-        if only and ids is not None and only not in ids:
-            continue
+    for load in loaders:
         try:
-            rows = [as_row(given) for given in module.rows(quick)]
+            module = load()
+            if only in (None, *getattr(module, "IDS", (only,))):
+                rows = (as_row(given) for given in module.rows(quick))
+                yield from (row for row in rows if only in (None, row.id))
         except Exception:
-            yield f"{module.__name__} broke off:\n{traceback.format_exc()}"
-            continue
-        yield from (row for row in rows if only in (None, row.id))
+            yield f"A benchmark broke off:\n{traceback.format_exc()}"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -19,12 +19,15 @@ def shares(tree: Tree, unit: ProtectedUnit, currency: Currency, custom: Sequence
     """Return the minimax share of each level, (n_levels,), summing to 1.
 
     For Gaussian noise precision is linear in the share; for Laplace it is quadratic, so there the square root is taken:
-    every node again gets the same variance, but optimality is not claimed.
+    every node again gets the same variance, but optimality is not claimed. Where a public total tells every count
+    (a tree without a branch), the leaves get all.
     """
     factors = mean_branching_factors(tree)
     precision = public_root_precisions(factors) if unit.total_is_public else precisions(factors)
-    part = precision if currency is Currency.RHO else np.sqrt(precision)
-    return part / part.sum() if part.any() else part
+    part = np.maximum(precision, 0.0) if currency is Currency.RHO else np.sqrt(np.maximum(precision, 0.0))
+    if not part.any():
+        part[-1] = 1.0
+    return part / part.sum()
 
 
 def squared_norm(branching_factors: Sequence[float], public_root: bool = False) -> float:
@@ -58,7 +61,7 @@ def public_root_precisions(branching_factors: Sequence[float]) -> FloatArray:
 
     Levels reached from the root without a branch are known with it and get nothing.
 
-    >>> public_root_precisions((1, 2)).tolist()
+    >>> public_root_precisions((1, 2)).round(12).tolist()
     [0.0, 0.0, 1.0]
     """
     n = _without_leading_ones(branching_factors)

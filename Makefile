@@ -1,0 +1,93 @@
+# TreeDP: `make run` starts the app, `make test` runs every check. Needs Python 3.11 to 3.13, pip, git and make.
+
+PORT ?= 8501
+SUPPORTED := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
+ifndef PYTHON
+PYTHON := $(shell for p in python3 python3.13 python3.12 python3.11; do \
+	$$p -c '$(SUPPORTED)' >/dev/null 2>&1 && { echo $$p; break; }; done)
+endif
+VENV := .venv
+BIN := $(VENV)/bin
+WORKERS ?= auto
+
+# One thread for each linear-algebra call: the checks already use every core.
+export OMP_NUM_THREADS = 1
+export OPENBLAS_NUM_THREADS = 1
+export PIP_DISABLE_PIP_VERSION_CHECK = 1
+
+.DEFAULT_GOAL := help
+.PHONY: help run test check lint typing doctest unit browser bench samples format wheel clean python
+
+help:  ## show this list
+	@echo "TreeDP: differentially private counts on trees"
+	@echo
+	@sed -n 's/^\([a-z]*\):.*  ## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "  make %-9s %s\n", $$1, $$2 }'
+	@echo
+	@echo "  PORT=8502 chooses another port, PYTHON=/path/to/python3.12 another Python for .venv"
+
+run: $(BIN)/.app  ## install on the first call, then start the app on http://127.0.0.1:8501
+	@$(BIN)/treedp --port $(PORT)
+
+test: $(BIN)/.test  ## install the test tools on the first call, then run every check
+	@$(MAKE) --no-print-directory --keep-going check
+
+check: lint typing doctest unit browser
+
+lint: $(BIN)/.test  ## ruff: style, imports, docstrings, formatting
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+typing: $(BIN)/.test  ## mypy --strict on treedp_core
+	$(BIN)/mypy --strict treedp_core
+
+doctest: $(BIN)/.test  ## the examples in docstrings and in the README files
+	$(BIN)/pytest -q --doctest-modules treedp_core sample_data README.md
+
+unit: $(BIN)/.test  ## unit, property, statistical, architecture and page tests
+	$(BIN)/pytest -q -n $(WORKERS) -m "not browser"
+
+browser: $(BIN)/.test  ## the app in a real Chromium
+	$(BIN)/pytest -q -m browser
+
+bench: $(BIN)/.bench  ## compare speed and memory with the peers; fails when a ratio falls short
+	$(BIN)/python tests/benchmarks/run.py $(ARGS)
+
+samples: $(BIN)/.app  ## write sample_data/*.csv again from their seeds
+	$(BIN)/python -m sample_data
+
+format: $(BIN)/.test  ## format the code and apply the safe fixes
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+wheel: $(BIN)/.test  ## build dist/treedp-*.whl, the app included
+	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+
+clean:  ## remove .venv and everything the tools left
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis tests/artifacts
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# An install is a stamp that is older or newer than pyproject.toml, so a second call installs nothing.
+$(BIN)/.app: pyproject.toml
+	@$(MAKE) --no-print-directory python
+	@echo "Installing TreeDP into $(VENV) (once, about half a minute) ..."
+	@$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+$(BIN)/.test: pyproject.toml
+	@$(MAKE) --no-print-directory python
+	@echo "Installing TreeDP and its test tools into $(VENV) (once, about a minute) ..."
+	@$(BIN)/python -m pip install --quiet --editable '.[test]'
+	@touch $@ $(BIN)/.app
+
+$(BIN)/.bench: pyproject.toml
+	@$(MAKE) --no-print-directory python
+	@echo "Installing TreeDP and the systems it is compared with into $(VENV) (once, about a minute) ..."
+	@$(BIN)/python -m pip install --quiet --editable '.[bench]'
+	@touch $@ $(BIN)/.app
+
+python:
+	@if [ -z "$(PYTHON)" ] || ! $(PYTHON) -c '$(SUPPORTED)' >/dev/null 2>&1; then \
+		echo "TreeDP needs Python 3.11, 3.12 or 3.13, and '$(or $(PYTHON),python3)' is not one of them; \
+	name one with PYTHON=/path/to/python3.12." >&2; exit 1; fi
+	@$(BIN)/python -c '$(SUPPORTED)' >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(BIN)/python -m ensurepip >/dev/null

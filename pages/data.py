@@ -1,0 +1,36 @@
+"""Choose the records, say who is protected, and look at the tree their counts stand on."""
+
+import streamlit as st
+
+from pages.ui import boot, store
+from pages.ui.data_check import check, show_levels
+from pages.ui.data_hierarchy import levels_in_use, pick
+from pages.ui.data_source import choose
+from pages.ui.data_tree import show_tree
+from pages.ui.data_who import who
+from pages.ui.frame import explain, header
+from pages.ui.text import lit
+
+boot.page()
+
+header("Data and tree", "Choose the records, and look at the tree that their counts stand on.", "NOT PRIVATE")
+explain(
+    "The mechanism sees a tree of counts: every node holds how many records lie below it. The tree's shape and the list "
+    "of categories must be public; only the counts get noise. Everything on this page is exact, so none of it is a release."
+)
+st.header("Source", anchor=False)
+candidate = choose()
+st.header("Who is protected", anchor=False)
+who()
+st.header("Hierarchy", anchor=False)
+if candidate is None:
+    levels_in_use()
+else:
+    pick(candidate)
+data = store.dataset()
+st.header("Check", anchor=False)
+st.markdown(f"{lit(data.name)}: what became of every record.")
+check(data)
+st.header("Preview", anchor=False)
+show_levels(data)
+show_tree(data)

@@ -1,0 +1,69 @@
+"""The router: which pages there are, and the guard that sends a page opened on a cold server through `app.py`."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import streamlit as st
+
+from pages.ui.frame import guard
+
+# One line for each page: file in pages/ (also its address), title, Material icon, help. The first is the home page.
+PAGES: Final = {
+    "": [("start", "Start here", "home", "Where to begin.")],
+    "Explore": [
+        ("data", "Data and tree", "account_tree", "Choose, generate or upload the records, and look at their tree."),
+        ("lab", "Error lab", "monitoring", "Error curves: theory and simulation."),
+    ],
+    "Tune": [("consistency", "Consistency", "balance", "Make noisy counts add up, and see what it buys.")],
+}
+HOME: Final = "start"
+
+_here = threading.local()  # a run of the script stays on one thread
+
+
+def run_router(sidebar: Callable[[], None]) -> None:
+    """Show the navigation and the sidebar, and run the chosen page."""
+    chosen = st.navigation(_pages(), expanded=True)
+    sidebar()
+    _here.routed = True
+    try:
+        with guard():
+            chosen.run()
+    finally:
+        _here.routed = False
+
+
+def page() -> None:
+    """First line of every file in pages/: return at once when the router runs it.
+
+    Beside a `pages` folder Streamlit starts in its old mode, where the first visit to a page's address runs that file
+    without `app.py`. Declaring the pages leaves that mode for the whole process; the rerun comes through `app.py`.
+    """
+    if not getattr(_here, "routed", False):
+        st.navigation(_pages())
+        st.rerun()
+
+
+def link(name: str, label: str | None = None) -> None:
+    """Show a link to a page of this app, if it has that page."""
+    line = next((line for lines in PAGES.values() for line in lines if line[0] == name and _exists(name)), None)
+    if line is not None:
+        st.page_link(f"pages/{name}.py", label=label or line[1], icon=f":material/{line[2]}:")
+
+
+def _exists(name: str) -> bool:
+    return Path(__file__).parent.parent.joinpath(f"{name}.py").exists()
+
+
+def _pages() -> dict[str, list[st.Page]]:
+    return {section: [_page(*line) for line in lines if _exists(line[0])] for section, lines in PAGES.items()}
+
+
+def _page(name: str, title: str, icon: str, about: str) -> st.Page:
+    return st.Page(
+        f"pages/{name}.py", title=title, icon=f":material/{icon}:", url_path=name, help=about, default=name == HOME
+    )

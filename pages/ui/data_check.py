@@ -1,0 +1,76 @@
+"""What was counted, and what the levels of the tree look like: tables of exact numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from pages.ui.data_hierarchy import notice, taken_from_the_data_warning
+from pages.ui.store import remember
+from pages.ui.text import whole
+from treedp_core.records import Dataset, DomainSource
+
+
+def check(data: Dataset) -> None:
+    """Show what became of every record, and what a person should look at."""
+    if data.domain_source is DomainSource.FROM_DATA:
+        taken_from_the_data_warning()
+    report = data.report
+    numbers = {
+        "Rows read": report.rows,
+        "Records counted": report.counted,
+        "Left out, missing": report.dropped_missing,
+        "Left out, not listed": report.unseen,
+        "Outside the bounds": report.outside_range,
+        "Under “(blank)”": report.blank_labels,
+    }
+    with st.container(horizontal=True):
+        for label, number in numbers.items():
+            if number or label in ("Rows read", "Records counted"):
+                st.metric(label, whole(number), border=True, width=190)
+    for code, sentence in report.notices:
+        notice(code, sentence)
+    if not data.total:
+        st.info("All counts are 0: relative errors have no meaning here.", icon=":material/info:")
+
+
+def level_table(data: Dataset) -> dict[str, list[Any]]:
+    """Return one row for each level: categories, nodes, and how the exact counts and the fan-out are spread."""
+    return remember(("level table", data.fingerprint), lambda: _level_table(data))
+
+
+def show_levels(data: Dataset) -> None:
+    """Show the level table."""
+    st.dataframe(
+        level_table(data),
+        hide_index=True,
+        height="content",
+        column_config={"Empty": st.column_config.NumberColumn(format="percent")},
+        alt=f"Nodes, empty share, counts and fan-out of each of {data.tree.n_levels} levels",
+    )
+    st.caption(
+        "NOT PRIVATE: exact counts. Nodes: of the level. Empty: share of nodes with count 0. Median, largest: exact counts. "
+        "Children: fewest, median and most children of a node of the level."
+    )
+
+
+def _level_table(data: Dataset) -> dict[str, list[Any]]:
+    rows = [_level(data, level) for level in range(data.tree.n_levels)]
+    return {name: [row[name] for row in rows] for name in rows[0]}
+
+
+def _level(data: Dataset, level: int) -> dict[str, Any]:
+    nodes = data.tree.level(level)
+    counts, children = data.counts[nodes], data.tree.n_children[nodes]
+    return {
+        "Level": level,
+        "Name": data.labels.level_names[level],
+        "Categories": len(data.labels.vocabularies[level]),
+        "Nodes": counts.size,
+        "Empty": float(np.mean(counts == 0)),
+        "Median": float(np.median(counts)),
+        "Largest": int(counts.max()),
+        "Children": f"{children.min()} · {np.median(children):g} · {children.max()}",
+    }

@@ -1,0 +1,114 @@
+"""Files: upload one or open one of this computer; only counts stay in the session, never the file."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import Any, Final
+
+import streamlit as st
+
+from pages.ui import store
+from pages.ui.text import lit, plural
+from treedp_core.records import Dataset
+
+TYPES: Final = ["csv", "gz", "parquet", "txt", "tsv"]
+MAX_MEGABYTES: Final = 200
+_REVISION: Final = "_upload_revision"
+_REPLACING: Final = "_replacing"
+_log: Final = logging.getLogger("treedp")
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A file that waits to be counted.
+
+    Parameters
+    ----------
+    origin : path or uploaded file
+    name : str
+        Name to show, as text only.
+    source : {"upload", "file"}
+    ident : str
+        Tells files apart: the choices made for one are not taken for another.
+    """
+
+    origin: Any
+    name: str
+    source: str
+    ident: str
+
+
+def upload() -> Candidate | None:
+    """Show the uploader, or the card of what was counted."""
+    if not store.uploads_allowed():
+        st.info("This is a public app: it takes no files. Use the samples, the generator, or run TreeDP yourself.")
+        return None
+    counted = store.from_file("upload")
+    if counted is not None and not st.session_state.get(_REPLACING):
+        _card(counted, "upload", f"{_size(counted)}, file discarded")
+        return None
+    file = st.file_uploader(
+        "CSV or Parquet file",
+        type=TYPES,
+        key=f"upload_{st.session_state.get(_REVISION, 0)}",
+        max_upload_size=MAX_MEGABYTES,
+        help="Also .csv.gz. The file is read once, on the computer that runs this app, and then discarded. "
+        "Larger ones: treedp FILE on the command line, or upload counts that a database has grouped.",
+    )
+    return None if file is None else Candidate(file, file.name, "upload", file.file_id)
+
+
+def local_file() -> Candidate | None:
+    """Show the file that the app was started with, or the card of what was counted."""
+    path = store.file_on_this_computer()
+    counted = store.from_file("file")
+    if path is None:
+        return None
+    if counted is not None and not st.session_state.get(_REPLACING):
+        _card(counted, "file", _size(counted))
+        return None
+    st.markdown(f"{lit(path.name)} is read where it is; nothing is uploaded.")
+    return Candidate(path, path.name, "file", str(path))
+
+
+def finish(candidate: Candidate, counted: Dataset, *others: Any) -> None:
+    """Put the counts in use, free the uploaded files, and show the page anew with an empty uploader."""
+    store.set_dataset(counted, candidate.source)
+    for file in (candidate.origin, *others):
+        if hasattr(file, "file_id"):
+            forget(file)
+    st.session_state[_REVISION] = st.session_state.get(_REVISION, 0) + 1
+    st.session_state[_REPLACING] = False
+    st.rerun()
+
+
+def forget(file: Any) -> None:
+    """Free the bytes of an uploaded file now; by itself Streamlit waits for the user's cross or the session's end."""
+    from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+    context = get_script_run_ctx()
+    try:
+        context.uploaded_file_mgr.remove_file(session_id=context.session_id, file_id=file.file_id)  # type: ignore[union-attr]
+    except Exception:  # not a documented interface: without it the file goes when the session does
+        _log.warning("an uploaded file is kept until its session ends")
+
+
+def revision() -> int:
+    """Return a number that changes with every file counted, for the keys of widgets that start afresh then."""
+    return int(st.session_state.get(_REVISION, 0))
+
+
+def _card(counted: Dataset, source: str, what: str) -> None:
+    with st.container(border=True, horizontal=True, vertical_alignment="center"):
+        st.markdown(f"{lit(counted.name, 40)} — {what}")
+        st.button("Replace", key=f"replace_{source}", icon=":material/swap_horiz:", on_click=_replace)
+        st.button("Remove", key=f"remove_{source}", icon=":material/delete:", on_click=store.remove, args=(source,))
+
+
+def _replace() -> None:
+    st.session_state[_REPLACING] = True
+
+
+def _size(counted: Dataset) -> str:
+    return f"{plural(counted.report.rows, 'row')} → {plural(counted.tree.n_nodes, 'count')}"

@@ -1,0 +1,176 @@
+"""The frame around every page: sidebar, title and context strip, figures with their footers, refusals, the guard."""
+
+from __future__ import annotations
+
+import logging
+import traceback
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, Final
+
+import streamlit as st
+
+from pages.ui import store
+from pages.ui.exports import csv_bytes
+from pages.ui.params import get
+from pages.ui.text import lit, plural, refusal_text, short
+from treedp_core.checks import InputError
+from treedp_core.figures import style
+from treedp_core.privacy import NeighbouringRelation
+
+__all__ = ["explain", "figure", "guard", "header", "lit", "refusal", "show_badge"]
+
+Columns = Mapping[str, Sequence[Any]]
+
+BADGES: Final = {
+    "formula": ("blue", ":material/function:", "Computed exactly from theory; nothing was drawn at random."),
+    "simulation": ("violet", ":material/casino:", "Estimated from simulated releases; bars are 95 % intervals."),
+    "NOT PRIVATE": ("red", ":material/lock_open:", "Shows or depends on the exact counts: not for publication."),
+}
+_log: Final = logging.getLogger("treedp")
+
+
+def header(title: str, lede: str, badge: str) -> None:
+    """Show a page's title, its one-sentence purpose, and the strip that says what everything below is about.
+
+    `badge` says what kind of numbers follow: "formula", "simulation" or "NOT PRIVATE"; several are joined by commas.
+    """
+    st.title(title, anchor=False)
+    if not get("present"):
+        st.markdown(lede)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        for name in badge.split(","):
+            show_badge(name.strip())
+        st.caption(context_strip(), width="content")
+    if store.is_lost():
+        st.info(
+            "There is no uploaded file in this session: counts from a file are removed about two minutes after its tab "
+            f"is closed, and a link never carries them. Your settings were kept; until you upload it again, "
+            f"{lit(store.dataset().name, 40)} is shown.",
+            icon=":material/history:",
+        )
+
+
+def show_badge(name: str) -> None:
+    """Show what kind of numbers follow: "formula", "simulation" or "NOT PRIVATE"."""
+    colour, icon, about = BADGES[name]
+    st.badge(name, icon=icon, color=colour, help=about)
+
+
+def context_strip() -> str:
+    """Return one line (Markdown) with the data set and the settings that everything on a page depends on."""
+    data = store.dataset()
+    epsilon = f"ε = {short(get('eps'))}" + (f", δ = {short(get('delta'))}" if get("delta") else "")
+    parts = [
+        lit(data.name, 40),
+        plural(data.tree.n_levels, "level"),
+        plural(data.tree.n_leaves, "leaf", "leaves"),
+        NeighbouringRelation(get("nbr")).label.lower(),
+        epsilon,
+        f"seed {get('seed')}",
+    ]
+    return " · ".join(parts)
+
+
+def explain(text: str) -> None:
+    """Show a paragraph of explanation (Markdown of our own), unless the reader has switched explanations off."""
+    if get("explain") and not get("present"):
+        st.markdown(text)
+
+
+def figure(
+    fig: Any,
+    *,
+    key: str,
+    alt: str,
+    caption: str,
+    code: str | None = None,
+    data: Columns | Callable[[], Columns] | None = None,
+    select: bool = False,
+) -> str | None:
+    """Show a plotly figure with its caption and footer; with `select`, return the id of the mark that was clicked.
+
+    Parameters
+    ----------
+    alt : str
+        The takeaway, for those who do not see the figure; user text is fine here.
+    caption : str
+        Markdown: what lines and markers mean, tree, runs, seed, source. User text only through `lit`.
+    code : str, optional
+        The call of `treedp_core` that gives the numbers.
+    data : mapping or function, optional
+        The table behind the figure (column name -> values), or what returns it: then it runs on a click, on another
+        thread, without `st.session_state`, so bind its arguments with `functools.partial`.
+    select : bool
+        Whether a click is reported.
+    """
+    if get("present"):
+        style.present(fig)
+    event = st.plotly_chart(
+        fig,
+        key=key,
+        config=style.CONFIG,
+        alt=alt,
+        on_select="rerun" if select else "ignore",
+        selection_mode="points",
+    )
+    st.caption(caption)
+    if not get("present"):
+        _footer(key, code, data)
+    return _clicked(event) if select else None
+
+
+def refusal(error: InputError) -> None:
+    """Show a refused input: its sentence, and its stable code."""
+    st.error(refusal_text(error), icon=":material/error:")
+
+
+@contextmanager
+def guard() -> Iterator[None]:
+    """Show what goes wrong inside as one sentence: a refusal with its code, anything else with an id to quote.
+
+    The log gets the kind of an unexpected exception and where it arose, never its text, which could quote user data.
+    """
+    try:
+        yield
+    except InputError as error:
+        refusal(error)
+    except Exception as error:
+        ticket = uuid.uuid4().hex[:8]
+        where = [f"{frame.filename}:{frame.lineno}" for frame in traceback.extract_tb(error.__traceback__)]
+        _log.error("%s %s at %s", ticket, type(error).__name__, " < ".join(reversed(where)))
+        st.error(
+            f"Something went wrong (id `{ticket}`). Your data and settings are still here: change the last setting "
+            "or reload the page; the log of the app has the place under this id.",
+            icon=":material/error:",
+        )
+
+
+def _footer(key: str, code: str | None, data: Columns | Callable[[], Columns] | None) -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if code is not None:
+            with st.popover("Code", icon=":material/code:", type="tertiary", help="The call that gives these numbers"):
+                st.code(code, language="python")
+        if data is not None:
+            st.download_button(
+                "Data",
+                data=partial(_table, data),
+                file_name=f"treedp-{key.replace('_', '-')}.csv",
+                mime="text/csv",
+                key=f"{key}_csv",
+                icon=":material/download:",
+                type="tertiary",
+                on_click="ignore",
+                help="The numbers behind the figure, as CSV",
+            )
+
+
+def _table(data: Columns | Callable[[], Columns]) -> bytes:
+    return csv_bytes(data() if callable(data) else data)
+
+
+def _clicked(event: Any) -> str | None:
+    points = event.selection["points"] if event and event.selection else []
+    return str(points[0]["id"]) if points and "id" in points[0] else None

@@ -1,0 +1,227 @@
+"""Controls of the error lab and the Consistency page: what is released, how its budget is split, what is looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import streamlit as st
+
+from pages.ui import frame
+from pages.ui.lab_series import PIPELINES, VIEWS, needs_delta, shares_from_text
+from pages.ui.lab_split import split_table
+from pages.ui.params import REG, get
+from pages.ui.text import plural, short, whole
+from treedp_core.allocation import ALLOCATIONS
+from treedp_core.checks import InputError
+from treedp_core.errors import METRICS
+from treedp_core.experiment import Experiment
+from treedp_core.mechanisms import MECHANISMS
+from treedp_core.records import Dataset
+
+DELTA: Final = 1e-6
+PRESETS: Final[Mapping[str, tuple[str, dict[str, Any]]]] = {
+    "Uniform vs minimax": (
+        "Gaussian noise with least squares, level by level, split by minimax: every node gets the same error. "
+        "Then choose the split “Uniform” and compare.",
+        {
+            "delta": DELTA,
+            "lab_mechanisms": ["gaussian"],
+            "lab_post": ["none", "least_squares"],
+            "lab_metric": "rmse",
+            "lab_view": "level",
+            "lab_allocation": "minimax",
+        },
+    ),
+    "What least squares buys": (
+        "Discrete Laplace noise with and without least squares, level by level: the gain is largest near the root.",
+        {
+            "lab_mechanisms": ["discrete_laplace"],
+            "lab_post": ["none", "least_squares"],
+            "lab_metric": "rmse",
+            "lab_view": "level",
+            "lab_allocation": "uniform",
+        },
+    ),
+    "Deep binary tree": (
+        "A generated tree with 12 binary splits: more and more levels share the budget, and the error grows with them.",
+        {
+            "source": "generate",
+            "gen_branching": ",".join(["2"] * 12),
+            "lab_mechanisms": ["laplace", "discrete_laplace"],
+            "lab_post": ["none", "least_squares"],
+            "lab_metric": "rmse",
+            "lab_view": "n_levels",
+            "lab_allocation": "uniform",
+        },
+    ),
+}
+
+
+def mechanisms(key: str, label: str, *, several: bool) -> None:
+    """Show the mechanisms as pills; those that need delta > 0 say so while there is none."""
+    st.pills(
+        label,
+        list(MECHANISMS),
+        selection_mode="multi" if several else "single",
+        required=not several,
+        format_func=_mechanism_label,
+        key=key,
+        persist_state="session",
+        help="\n\n".join(f"**{one.label}**: {one.help}" for one in MECHANISMS.values()),
+    )
+
+
+def _mechanism_label(name: str) -> str:
+    idle = needs_delta(name) and get("delta") == 0
+    return MECHANISMS[name].label + (" (needs δ > 0)" if idle else "")
+
+
+def delta_note(chosen: Sequence[str], key: str) -> None:
+    """Say which chosen mechanisms are left out while delta is 0, and offer the one click that brings them in."""
+    blocked = [MECHANISMS[name].label for name in MECHANISMS if name in chosen and needs_delta(name)]
+    if not blocked or get("delta") > 0:
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(f"{' and '.join(blocked)}: left out, needs δ > 0.", width="content")
+        st.button(f"Set δ = {short(DELTA)}", key=key, on_click=_set, args=({"delta": DELTA},), type="tertiary")
+
+
+def pipelines(key: str, label: str, *, several: bool) -> None:
+    """Show the post-processing pipelines as pills."""
+    st.pills(
+        label,
+        list(PIPELINES),
+        selection_mode="multi" if several else "single",
+        required=not several,
+        format_func=lambda name: PIPELINES[name].label,
+        key=key,
+        persist_state="session",
+        help="Costs no privacy budget. **Least squares** is unbiased and makes children add up; **non-negative** sets "
+        "negative counts to 0, which is biased: small counts come out too large.",
+    )
+
+
+def metric() -> None:
+    """Show the error metrics, and the settings the chosen one takes."""
+    st.segmented_control(
+        "Metric",
+        list(METRICS),
+        required=True,
+        format_func=lambda name: METRICS[name].label,
+        key="lab_metric",
+        persist_state="session",
+        help="\n\n".join(f"**{one.label}**: {one.help}" for one in METRICS.values()),
+    )
+
+
+def view() -> None:
+    """Show what the error is drawn against."""
+    st.segmented_control(
+        "View",
+        list(VIEWS),
+        required=True,
+        format_func=lambda name: VIEWS[name],
+        key="lab_view",
+        persist_state="session",
+        help="“One draw” is a single simulated release beside the true counts: NOT PRIVATE.",
+    )
+
+
+def trials() -> None:
+    """Show how many releases a simulation draws."""
+    st.segmented_control(
+        "Repetitions",
+        REG["lab_trials"].choices(get("lab_trials")),
+        required=True,
+        format_func=whole,
+        key="lab_trials",
+        persist_state="session",
+        help="Simulated releases for each marker. Four times as many halve the 95 % bars.",
+    )
+
+
+def split(prefix: str) -> None:
+    """Show the budget split: a named one, or shares of your own."""
+    st.selectbox(
+        "Budget split",
+        list(ALLOCATIONS),
+        format_func=lambda name: ALLOCATIONS[name].label,
+        key=f"{prefix}_allocation",
+        persist_state="session",
+        help="\n\n".join(f"**{one.label}**: {one.help}" for one in ALLOCATIONS.values()),
+    )
+    if get(f"{prefix}_allocation") == "custom":
+        st.text_input(
+            "Shares",
+            key=f"{prefix}_shares",
+            persist_state="session",
+            max_chars=200,
+            placeholder="0.2, 0.3, 0.5",
+            help="One share for each level from the root down, summing to at most 1; 0 leaves a level unmeasured.",
+        )
+
+
+def shares(prefix: str) -> tuple[float, ...]:
+    """Return the custom shares that are in force: none unless the split is custom.
+
+    Raises
+    ------
+    InputError
+        ``BUDGET_SPLIT``.
+    """
+    return shares_from_text(get(f"{prefix}_shares")) if get(f"{prefix}_allocation") == "custom" else ()
+
+
+def split_by_level(experiment: Experiment, data: Dataset) -> None:
+    """Show who gets what: each level's nodes, share, budget and noise."""
+    try:
+        table = split_table(experiment, data.tree, data.labels.level_names)
+    except InputError as error:
+        frame.refusal(error)
+        return
+    table["noise"] = [short(sigma) for sigma in table["noise"]]
+    st.dataframe(
+        table,
+        hide_index=True,
+        column_config={
+            "share": st.column_config.NumberColumn(format="percent"),
+            "ε": st.column_config.NumberColumn(format="%.4g"),
+            "ρ": st.column_config.NumberColumn(format="%.4g"),
+            "noise": st.column_config.TextColumn("noise st. dev. (records)", alignment="right"),
+        },
+        alt="Share of the budget, budget and noise of each level",
+    )
+    st.caption(
+        f"{MECHANISMS[experiment.mechanism].label} noise. Noise 0: published exactly, as the total is public. "
+        "Noise ∞: not measured; least squares derives such a level from the others where it can. Formula."
+    )
+
+
+def presets() -> None:
+    """Show ready-made comparisons; each sets only the settings it names."""
+    with st.popover("Presets", icon=":material/auto_awesome:", help="Ready-made comparisons"):
+        for name, (about, settings) in PRESETS.items():
+            st.button(name, key=f"lab_preset_{name}", on_click=_set, args=(settings,), width="stretch")
+            st.caption(about)
+
+
+def _set(settings: Mapping[str, Any]) -> None:
+    st.session_state.update({key: list(v) if isinstance(v, list) else v for key, v in settings.items()})
+
+
+def level_picker(key: str, data: Dataset) -> int:
+    """Show the levels of the data set and return the chosen one; a link's level beyond the last means the last."""
+    last = data.tree.height
+    if get(key) > last:
+        st.session_state[key] = last
+    names = data.labels.level_names
+    st.selectbox(
+        "Level",
+        range(data.tree.n_levels),
+        format_func=lambda level: f"{level}: {names[level]} ({plural(int(data.tree.level_sizes[level]), 'node')})",
+        key=key,
+        persist_state="session",
+        help="Which level of the tree is drawn; 0 is the root.",
+    )
+    return int(get(key))

@@ -1,0 +1,183 @@
+"""The error lab below its controls: figure, cards, plain words, optimum, wanted error."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+import streamlit as st
+
+from pages.ui import frame, lab_figures, lab_split, lab_state, lab_text
+from pages.ui.lab_controls import level_picker
+from pages.ui.lab_runs import Line
+from pages.ui.lab_series import DRAW
+from pages.ui.params import get
+from pages.ui.store import dataset, remember
+from pages.ui.text import short
+from treedp_core.checks import InputError
+from treedp_core.experiment import Experiment, draw_once
+from treedp_core.mechanisms import MECHANISMS
+from treedp_core.records import Dataset
+
+CARDS_A_ROW = 4
+
+
+def lines() -> list[Line]:
+    """Return the lines of the present view; a refusal is shown and gives none, so that the axes stay."""
+    try:
+        return lab_state.lines(get("lab_view"))
+    except InputError as error:
+        frame.refusal(error)
+        return []
+
+
+def figure(shown: Sequence[Line]) -> None:
+    """Show the figure of the present view."""
+    if not lab_state.series():
+        _ask_for_a_series()
+    if get("lab_view") == DRAW:
+        _one_draw(shown)
+        return
+    data, base, view = dataset(), settings(), get("lab_view")
+    for text in (lab_text.stale_note(shown), lab_text.without_formula(shown), lab_state.note()):
+        if text:
+            st.caption(f":material/info: {text}")
+    frame.figure(
+        lab_figures.figure(view, shown, base, data.labels.level_names),
+        key="lab_figure",
+        alt=lab_text.plain_line(shown, base, data.tree) or "Empty axes: nothing to draw.",
+        caption=lab_text.caption(shown, base, view, data.tree),
+        code=lab_text.code(shown[0].series.of(base)) if shown else None,
+        data=partial(lab_figures.table, view, list(shown), data.labels.level_names),
+    )
+
+
+def _ask_for_a_series() -> None:
+    if not get("lab_post"):
+        st.info("Pick at least one post-processing; “None” shows the noise as it is.", icon=":material/touch_app:")
+    elif get("lab_mechanisms"):
+        st.info("All chosen mechanisms need δ > 0.", icon=":material/touch_app:")
+    else:
+        st.info("Pick at least one mechanism.", icon=":material/touch_app:")
+
+
+def settings() -> Experiment:
+    """The settings all series share; unreadable custom shares, refused above, count as none here."""
+    try:
+        return lab_state.base()
+    except InputError:
+        return Experiment(metric=get("lab_metric"), epsilon=get("eps"))
+
+
+def _one_draw(shown: Sequence[Line]) -> None:
+    if not shown:
+        return
+    data, base = dataset(), settings()
+    with st.container(horizontal=True):
+        number = st.selectbox(
+            "Series",
+            range(len(shown)),
+            format_func=lambda i: shown[i].series.label,
+            key="lab_draw_series",
+            help="One draw shows one series at a time.",
+        )
+        level = level_picker("lab_level", data)
+    one = shown[min(number or 0, len(shown) - 1)].series
+    experiment = one.of(base)
+    raw, final = remember(("draw", data.fingerprint, experiment), lambda: draw_once(experiment, data.tree, data.counts))
+    if np.isnan(final.estimate[data.tree.level_start[level]]):
+        st.info("This level is not measured, and this post-processing does not derive it.", icon=":material/block:")
+        return
+    frame.figure(
+        lab_figures.draw_figure(one, raw, final, data.counts, data.tree, level, data.labels),
+        key="lab_draw",
+        alt=f"True and released counts of one simulated release with {one.label} on level {level}.",
+        caption="NOT PRIVATE: one simulated release beside the true counts. Grey line: true counts; markers: released; "
+        f"band: true count ± 1.96 standard deviations of the noise before post-processing. Seed {base.seed}.",
+        code=f"from treedp_core.experiment import Experiment, draw_once\n\n"
+        f"noisy, final = draw_once({lab_text.call(experiment)}, tree, counts)",
+    )
+
+
+def cards(shown: Sequence[Line]) -> None:
+    """Show each series' value for the whole tree at your epsilon, and how it compares with the best."""
+    if not shown:
+        return
+    data, base = dataset(), settings()
+    best = min((line.whole.value for line in shown if math.isfinite(line.whole.value)), default=math.nan)
+    st.header(f"{lab_text.y_title(base.metric)} at your ε = {short(base.epsilon)}", anchor=False)
+    for start in range(0, len(shown), CARDS_A_ROW):
+        row = shown[start : start + CARDS_A_ROW]
+        for column, line in zip(st.columns(CARDS_A_ROW), row, strict=False):
+            with column:
+                _card(line, best)
+    st.markdown(lab_text.plain_line(shown, base, data.tree))
+    _optimum(shown, base, data)
+
+
+def _card(line: Line, best: float) -> None:
+    value = line.whole.value
+    known = not math.isnan(value)
+    error = f" ± {short(1.96 * line.whole.standard_error)}" if line.whole.source == "simulation" else ""
+    st.metric(
+        line.series.label,
+        f"{short(value)}{error}" if known else "press Run",
+        lab_text.ratio(value, best) if known else "no closed form",
+        delta_arrow="off",
+        delta_color="off",
+        border=True,
+        height="stretch",
+        help=f"Whole tree, {line.whole.source or 'simulation only'}.",
+    )
+
+
+def _optimum(shown: Sequence[Line], base: Experiment, data: Dataset) -> None:
+    """Say how far Gaussian series are from the least error any unbiased Gaussian mechanism can have."""
+    for line in shown:
+        experiment = line.series.of(base)
+        if not MECHANISMS[line.series.mechanism].continuous_gaussian:
+            continue
+        key = ("optimum", data.fingerprint, experiment)
+        apart = remember(key, lambda experiment=experiment: lab_split.distance_from_optimum(experiment, data.tree))
+        sentence = lab_text.optimum(line.series.label, apart)
+        if sentence:
+            st.markdown(sentence)
+
+
+def target(shown: Sequence[Line]) -> None:
+    """Ask for a wanted error, and answer with the smallest epsilon that reaches it."""
+    st.header("From a wanted error to ε", anchor=False)
+    data, base = dataset(), settings()
+    st.number_input(
+        f"Target {lab_text.y_title(base.metric)}",
+        min_value=0.0,
+        key="lab_target",
+        persist_state="session",
+        format="%g",
+        width=280,
+        help="The smallest ε whose formula for the whole tree is at most this; 0 asks for nothing.",
+    )
+    wanted = get("lab_target")
+    if not wanted or not shown:
+        return
+    compared = [line.series for line in shown]
+    key = ("target", data.fingerprint, wanted, tuple(one.of(base) for one in compared))
+    try:
+        with st.spinner("Searching …"):
+            answers = remember(key, lambda: lab_split.target_table(compared, base, data.tree, data.counts, wanted))
+    except InputError as error:
+        frame.refusal(error)
+        return
+    st.dataframe(
+        {
+            "series": [one.label for one, _, _ in answers],
+            "smallest ε": [short(found) if found is not None else "–" for _, found, _ in answers],
+            "note": [why for _, _, why in answers],
+        },
+        hide_index=True,
+        width="content",
+        alt="Smallest epsilon for the target error, for each series",
+    )
+    st.caption("Found by bisection on the formula, to 0.1 %.")

@@ -1,0 +1,36 @@
+"""Settings of the Error lab and the Consistency page that a link can carry."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pages.ui.lab_series import PIPELINES, VIEWS, shares_from_text
+from pages.ui.param import Param, choice, number, several, whole, words
+from treedp_core import checks
+from treedp_core.allocation import ALLOCATIONS
+from treedp_core.errors import METRICS
+from treedp_core.mechanisms import MECHANISMS
+
+TRIALS_GRID: Final = (100, 400, 1600, 6400)
+
+
+def _target(value: object) -> float:
+    return checks.number("lab_target", value, low=0, high=1e12, code="TARGET_RANGE")
+
+
+PARAMS: Final[tuple[Param, ...]] = (
+    several("lab_mechanisms", ("discrete_laplace",), MECHANISMS),
+    several("lab_post", ("none", "least_squares"), PIPELINES),
+    choice("lab_metric", "rmse", METRICS),
+    choice("lab_view", "epsilon", VIEWS),
+    whole("lab_trials", 400, 1, checks.MAX_TRIALS, code="TRIALS_RANGE", grid=TRIALS_GRID),
+    choice("lab_allocation", "uniform", ALLOCATIONS),
+    words("lab_shares", "", shares_from_text),
+    whole("lab_level", checks.MAX_LEVEL_COLUMNS, 0, 64),
+    number("lab_target", 0.0, _target, code="TARGET"),
+    choice("con_mechanism", "discrete_laplace", MECHANISMS),
+    choice("con_post", "least_squares", PIPELINES),
+    choice("con_allocation", "uniform", ALLOCATIONS),
+    words("con_shares", "", shares_from_text),
+    whole("con_node", 0, 0, checks.MAX_NODES),
+)

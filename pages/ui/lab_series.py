@@ -1,0 +1,184 @@
+"""What the error lab compares: mechanisms with post-processing pipelines, each pair a series of cells.
+
+Pure logic: no Streamlit here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Final
+
+from treedp_core.checks import InputError
+from treedp_core.errors import METRICS
+from treedp_core.experiment import Experiment
+from treedp_core.mechanisms import MECHANISMS
+from treedp_core.privacy import Currency, NeighbouringRelation, exact_shares
+from treedp_core.registry import table
+from treedp_core.tree import Tree
+
+EPSILON: Final = "epsilon"
+LEVEL: Final = "level"
+N_LEVELS: Final = "n_levels"
+DRAW: Final = "draw"
+VIEWS: Final = {
+    EPSILON: "Error vs ε",
+    LEVEL: "By level",
+    N_LEVELS: "Vs number of levels",
+    DRAW: "One draw",
+}
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """A table entry: post-processors in the order they are applied."""
+
+    name: str
+    label: str
+    steps: tuple[str, ...]
+
+
+PIPELINES: Final = table(
+    Pipeline("none", "None", ()),
+    Pipeline("least_squares", "Least squares", ("least_squares",)),
+    Pipeline("non_negative", "Non-negative", ("non_negative",)),
+    Pipeline("least_squares_non_negative", "Least squares → non-negative", ("least_squares", "non_negative")),
+)
+
+
+@dataclass(frozen=True)
+class Series:
+    """One mechanism with one pipeline."""
+
+    mechanism: str
+    pipeline: str
+
+    @property
+    def label(self) -> str:
+        """Name for a legend or a card.
+
+        >>> Series("laplace", "none").label, Series("laplace", "least_squares").label
+        ('Laplace', 'Laplace, least squares')
+        """
+        first, then = MECHANISMS[self.mechanism].label, PIPELINES[self.pipeline].label
+        return first if not PIPELINES[self.pipeline].steps else f"{first}, {then[0].lower()}{then[1:]}"
+
+    def of(self, base: Experiment) -> Experiment:
+        """Return this series' experiment: settings that cannot matter for it stand at their defaults.
+
+        So a change of such a setting neither makes a simulation stale nor repeats a calculation.
+        """
+        cell = replace(base, mechanism=self.mechanism, postprocess=PIPELINES[self.pipeline].steps)
+        return replace(cell, **{name: _DEFAULT[name] for name in _idle(cell)})
+
+
+_DEFAULT: Final = {field.name: field.default for field in fields(Experiment)}
+
+
+def _idle(cell: Experiment) -> list[str]:
+    """Names of the settings this experiment's error does not depend on."""
+    uses = METRICS[cell.metric].uses if cell.metric in METRICS else ("alpha", "threshold")
+    idle = [name for name in ("alpha", "threshold") if name not in uses]
+    if not needs_delta(cell.mechanism):
+        idle.append("delta")
+    if cell.relation != NeighbouringRelation.REPLACE_UNKNOWN.value:
+        idle.append("known_levels")
+    if cell.allocation != "custom":
+        idle.append("shares")
+    return idle
+
+
+def needs_delta(mechanism: str) -> bool:
+    """Whether a mechanism is private only with delta > 0.
+
+    >>> needs_delta("gaussian"), needs_delta("laplace")
+    (True, False)
+    """
+    return MECHANISMS[mechanism].currency is Currency.RHO
+
+
+def chosen(mechanisms: Iterable[str], pipelines: Iterable[str], delta: float) -> list[Series]:
+    """Return the series to draw, in the order of the tables; mechanisms that need delta only when there is one."""
+    wanted, steps = set(mechanisms), set(pipelines)
+    usable = [name for name in MECHANISMS if name in wanted and (delta > 0 or not needs_delta(name))]
+    return [Series(name, pipeline) for name in usable for pipeline in PIPELINES if pipeline in steps]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One number of a figure: an experiment on the first `n_levels` levels of the tree, drawn at `x`."""
+
+    series: Series
+    x: float
+    n_levels: int
+    experiment: Experiment
+
+
+def cells(view: str, series: Sequence[Series], base: Experiment, tree: Tree, epsilons: Iterable[float]) -> list[Cell]:
+    """Return the cells of a view: along epsilon, at your epsilon, or along the number of levels."""
+    if view == EPSILON:
+        along = [(epsilon, tree.n_levels, replace(base, epsilon=epsilon)) for epsilon in epsilons]
+    elif view == N_LEVELS:
+        numbers = range(min(2, tree.n_levels), tree.n_levels + 1)
+        along = [(float(n), n, base) for n in numbers]
+    else:
+        along = [(base.epsilon, tree.n_levels, base)]
+    return [Cell(one, x, n, one.of(experiment)) for one in series for x, n, experiment in along]
+
+
+def admit(view: str, base: Experiment) -> None:
+    """Refuse a view that has no meaning for these settings.
+
+    Raises
+    ------
+    InputError
+        ``BUDGET_SPLIT``: custom shares belong to one number of levels.
+    """
+    if view == N_LEVELS and base.allocation == "custom":
+        raise InputError(
+            "BUDGET_SPLIT",
+            "Custom shares belong to one number of levels; choose another budget split to vary the number of levels.",
+        )
+
+
+def shares_from_text(text: str) -> tuple[float, ...]:
+    """Return custom shares from text such as "0.2, 0.3, 0.5".
+
+    Raises
+    ------
+    InputError
+        ``BUDGET_SPLIT`` when an entry is no decimal number >= 0 or they sum to more than 1.
+
+    >>> shares_from_text("0.2, 0.3 0.5")
+    (0.2, 0.3, 0.5)
+    """
+    pieces = text.replace(",", " ").replace(";", " ").split()
+    return tuple(float(share) for share in exact_shares(pieces))
+
+
+def settings_apart(old: Experiment, new: Experiment, *, ignore: Iterable[str] = ()) -> list[str]:
+    """Return what the old experiment was computed for, for each setting in which it differs from the new one.
+
+    >>> settings_apart(Experiment(epsilon=2.0), Experiment(epsilon=1.0, seed=9))
+    ['ε = 2', 'seed 7']
+    """
+    names = [field.name for field in fields(Experiment) if field.name not in ignore]
+    return [_WORDS[name](old) for name in names if getattr(old, name) != getattr(new, name)]
+
+
+_WORDS: Final = {
+    "mechanism": lambda e: MECHANISMS[e.mechanism].label,
+    "postprocess": lambda e: " → ".join(e.postprocess) or "no post-processing",
+    "allocation": lambda e: f"the split “{e.allocation.replace('_', ' ')}”",
+    "metric": lambda e: METRICS[e.metric].label,
+    "epsilon": lambda e: f"ε = {e.epsilon:g}",
+    "delta": lambda e: f"δ = {e.delta:g}",
+    "relation": lambda e: e.relation.replace("_", " "),
+    "contributions": lambda e: f"{e.contributions} records a unit",
+    "known_levels": lambda e: f"{e.known_levels} known levels",
+    "shares": lambda e: "shares " + ", ".join(f"{share:g}" for share in e.shares),
+    "alpha": lambda e: f"α = {e.alpha:g}",
+    "threshold": lambda e: f"τ = {e.threshold:g}",
+    "trials": lambda e: f"{e.trials} runs",
+    "seed": lambda e: f"seed {e.seed}",
+}

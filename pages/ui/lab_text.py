@@ -1,0 +1,177 @@
+"""What the error lab says about its numbers, in plain words. Pure logic; labels of the data never appear here."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import Final
+
+from pages.ui.lab_runs import Line
+from pages.ui.lab_series import DRAW, EPSILON, LEVEL, N_LEVELS, PIPELINES
+from pages.ui.text import plural, short, whole
+from treedp_core.errors import METRICS
+from treedp_core.experiment import Experiment
+from treedp_core.tree import Tree
+
+SOURCES: Final = {
+    "rmse": "noise variances; after least squares Dawson et al., Algorithm 2",
+    "rmsre": "noise variances and true counts, Dawson et al., Definition 7",
+    "alpha_rmse": "Ghazi et al., Definition 1.4",
+    "max_absolute_error": "distribution functions of independent errors",
+    "smoothed_relative_error": "Ghazi et al., Appendix B",
+}
+X_TITLES: Final = {
+    EPSILON: "privacy budget ε (more private ← → more accurate)",
+    N_LEVELS: "levels of the tree that are released, the root included",
+}
+
+
+def y_title(metric: str) -> str:
+    """Return the axis title of a metric.
+
+    >>> y_title("rmse"), y_title("rmsre")
+    ('RMSE (records)', 'RMSRE')
+    """
+    entry = METRICS[metric]
+    return f"{entry.label} ({entry.unit})" if entry.unit else entry.label
+
+
+def settings_used(base: Experiment) -> str:
+    """Return the settings a metric takes, or nothing.
+
+    >>> settings_used(Experiment(metric="alpha_rmse")), settings_used(Experiment())
+    ('α = 0.1', '')
+    """
+    shown = {"alpha": f"α = {short(base.alpha)}", "threshold": f"τ = {short(base.threshold)}"}
+    return ", ".join(shown[name] for name in METRICS[base.metric].uses)
+
+
+def depends_on_counts(lines: Sequence[Line], base: Experiment, view: str) -> bool:
+    """Whether anything shown is a function of the true counts, hence not private."""
+    biased = any("non_negative" in PIPELINES[line.series.pipeline].steps and line.has_simulation for line in lines)
+    return view == DRAW or bool(METRICS[base.metric].uses) or biased
+
+
+def badges(lines: Sequence[Line], base: Experiment, view: str) -> str:
+    """Return the badges of a figure: where its numbers come from, and whether they are private."""
+    names = ["formula"] if any(line.has_formula for line in lines) else []
+    if view == DRAW or any(line.has_simulation for line in lines):
+        names.append("simulation")
+    if depends_on_counts(lines, base, view):
+        names.append("NOT PRIVATE")
+    return ", ".join(names)
+
+
+def caption(lines: Sequence[Line], base: Experiment, view: str, tree: Tree) -> str:
+    """Return a figure's caption: what is drawn, on what tree, with how many runs, from which theorem."""
+    words = []
+    if any(line.has_formula for line in lines):
+        words.append(f"{'Bars' if view == LEVEL else 'Lines'}: closed form ({SOURCES[base.metric]}).")
+    fresh = [line for line in lines if line.has_simulation and not line.is_stale]
+    if fresh:
+        words.append(
+            f"Markers: mean of {whole(base.trials)} simulated releases with 95 % intervals, seed {base.seed}"
+            + (", simulation on the true counts." if depends_on_counts(lines, base, view) else ".")
+        )
+    words.append(f"{plural(tree.n_leaves, 'leaf', 'leaves')}, {plural(tree.n_levels, 'level')}.")
+    used = settings_used(base)
+    if used:
+        words.append(f"{used}; depends on the true counts: NOT PRIVATE.")
+    elif depends_on_counts(lines, base, view):
+        words.append("Non-negative errors depend on the true counts: NOT PRIVATE.")
+    return " ".join(words)
+
+
+def without_formula(lines: Sequence[Line]) -> str:
+    """Return a sentence naming the series theory has no number for, or nothing."""
+    silent = [line for line in lines if not line.has_formula]
+    if not silent:
+        return ""
+    names = "; ".join(line.series.label for line in silent)
+    waiting = any(not line.has_simulation for line in silent)
+    return f"No closed form, simulation only: {names}." + (" Press **Run** to see them." if waiting else "")
+
+
+def stale_note(lines: Sequence[Line]) -> str:
+    """Return a sentence saying what the greyed markers were computed for, or nothing."""
+    old = sorted({", ".join(line.computed_for) for line in lines if line.is_stale and line.has_simulation})
+    return f"Grey markers: computed for {'; '.join(old)}. Press **Run** for the present settings." if old else ""
+
+
+def plain_line(lines: Sequence[Line], base: Experiment, tree: Tree) -> str:
+    """Return the main result in plain words: how far off a count is with the best series shown."""
+    known = [line for line in lines if math.isfinite(line.whole.value)]
+    if not known:
+        return ""
+    best = min(known, key=lambda line: line.whole.value)
+    value, percent = short(best.whole.value), f"{short(100 * best.whole.value)} %"
+    off = {
+        "rmse": f"a count is typically off by about {value} records",
+        "rmsre": f"a count is typically off by about {percent} of itself (counts below {short(base.threshold)} "
+        f"taken as {short(base.threshold)})",
+        "alpha_rmse": f"even the worst count is typically off by no more than {value} records beyond "
+        f"{short(100 * base.alpha)} % of itself",
+        "max_absolute_error": f"the worst of all {plural(tree.n_nodes, 'count')} is off by about {value} records",
+        "smoothed_relative_error": f"a count is on average off by {percent} of itself (counts below "
+        f"{short(base.threshold)} taken as {short(base.threshold)})",
+    }[base.metric]
+    lead = f"At ε = {short(base.epsilon)}, with {best.series.label}, {off} ({best.whole.source})."
+    return lead[0].upper() + lead[1:]
+
+
+def ratio(value: float, best: float) -> str:
+    """Return how a value compares with the best one.
+
+    >>> ratio(45.3, 21.9), ratio(2.0, 2.0), ratio(math.inf, 1.0)
+    ('2.07× the best', 'the best', '∞')
+    """
+    if math.isinf(value):
+        return "∞"
+    if not best > 0 or value == best:
+        return "the best" if value == best else "the best is 0"
+    return f"{value / best:.3g}× the best"
+
+
+def optimum(label: str, apart: float | None) -> str:
+    """Return what the factorisation norm says of a Gaussian series, or nothing where it says nothing.
+
+    >>> optimum("Gaussian, least squares", 1.0)[-26:]
+    'the factorisation norm γ₂.'
+    """
+    if apart is None:
+        return ""
+    if math.isinf(apart):
+        return f"{label}: some counts are not determined at all, so the largest error is ∞."
+    if apart < 1 + 1e-6:
+        return (
+            f"{label}: attains the optimum. No unbiased Gaussian mechanism has a smaller largest node error on this "
+            "tree (formula): it equals the factorisation norm γ₂."
+        )
+    return (
+        f"{label}: the largest node standard deviation is {apart:.3g}× the least that any unbiased Gaussian mechanism "
+        "can have on this tree (formula, factorisation norm γ₂)."
+    )
+
+
+def code(experiment: Experiment) -> str:
+    """Return the call of the core that gives a number of this experiment.
+
+    >>> print(code(Experiment(epsilon=2.0)))
+    from treedp_core.experiment import Experiment, run
+    <BLANKLINE>
+    outcome = run(Experiment(epsilon=2.0), tree, counts)
+    outcome.formula, outcome.simulation
+    """
+    return (
+        "from treedp_core.experiment import Experiment, run\n\n"
+        f"outcome = run({call(experiment)}, tree, counts)\noutcome.formula, outcome.simulation"
+    )
+
+
+def call(experiment: Experiment) -> str:
+    """Return the expression that makes an experiment, defaults left out."""
+    given = [
+        (f.name, getattr(experiment, f.name)) for f in fields(experiment) if getattr(experiment, f.name) != f.default
+    ]
+    return f"Experiment({', '.join(f'{name}={value!r}' for name, value in given)})"

@@ -1,0 +1,167 @@
+"""The data set of this session. Nothing here is shared between sessions but the samples, which everyone has."""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final, TypeVar
+
+import numpy as np
+import streamlit as st
+
+from pages.ui.params import REG, get
+from sample_data.catalogue import SAMPLES
+from treedp_core.checks import InputError
+from treedp_core.cli import FILE_VARIABLE
+from treedp_core.generate import SHAPES, branching_factors_from_text, leaf_counts
+from treedp_core.records import Dataset, DomainSource, ReadReport, count_bins, count_hierarchy, domain_of_paths
+from treedp_core.records.dataset import labels_of
+from treedp_core.registry import lookup
+from treedp_core.tree import Tree
+
+PUBLIC_VARIABLE: Final = "TREEDP_PUBLIC"
+MAX_NUMBERS: Final = 16_000_000
+_FILES: Final = "_from_file"
+_WHEN: Final = "_when"
+_LAST: Final = "_dataset"
+_GENERATED: Final = "_generated"
+_MEMORY: Final = "_remembered"
+
+T = TypeVar("T")
+
+
+def dataset() -> Dataset:
+    """Return the data set in use: never nothing, and the last good one while a new choice cannot be had."""
+    try:
+        chosen = _chosen()
+    except InputError:  # the page that sets it shows the refusal
+        chosen = None
+    data = chosen or st.session_state.get(_LAST) or sample(REG["sample"].default)
+    st.session_state[_LAST] = data
+    return data
+
+
+def set_dataset(counted: Dataset, source: str = "upload") -> None:
+    """Put a data set counted from a file in use; `source` is "upload" or "file"."""
+    st.session_state.setdefault(_FILES, {})[source] = counted
+    st.session_state.setdefault(_WHEN, {})[source] = datetime.now(UTC)
+
+
+def from_file(source: str) -> Dataset | None:
+    """Return the data set counted from a file ("upload" or "file"), if there is one in this session."""
+    return st.session_state.get(_FILES, {}).get(source)
+
+
+def remove(source: str) -> None:
+    """Forget a data set counted from a file; the sample is used instead."""
+    st.session_state.get(_FILES, {}).pop(source, None)
+    st.session_state.pop(_LAST, None)
+    st.session_state.pop(_MEMORY, None)
+
+
+def is_uploaded() -> bool:
+    """Whether the data set in use came from a file of the user."""
+    return from_file(get("source")) is not None
+
+
+def is_lost() -> bool:
+    """Whether an uploaded file is asked for, by a link or the source control, that this session does not hold."""
+    return get("source") == "upload" and from_file("upload") is None
+
+
+def origin() -> str:
+    """Return where the data set in use came from, in words of our own."""
+    when = st.session_state.get(_WHEN, {}).get(get("source"))
+    if is_uploaded() and when is not None:
+        return f"counted from a file at {when:%H:%M} UTC, the file itself is not kept"
+    return "generated from its seed" if get("source") == "generate" else "synthetic sample"
+
+
+def uploads_allowed() -> bool:
+    """Whether this app takes files: a public one does not."""
+    return os.environ.get(PUBLIC_VARIABLE, "") in ("", "0")
+
+
+def file_on_this_computer() -> Path | None:
+    """Return the file named when the app was started, if there is one and files are taken."""
+    path = os.environ.get(FILE_VARIABLE, "")
+    return Path(path) if path and uploads_allowed() else None
+
+
+@st.cache_resource
+def sample(name: str) -> Dataset:
+    """Return a sample data set; samples are public, so one copy serves all sessions (its arrays are read-only)."""
+    chosen = lookup(SAMPLES, name, "sample")
+    if chosen.bins is not None:
+        bins = chosen.bins
+        return count_bins(
+            chosen.path,
+            chosen.columns[0],
+            lower=bins.lower,
+            upper=bins.upper,
+            n_bins=bins.n_bins,
+            branching=bins.branching_factors,
+            weight=chosen.weight,
+            name=chosen.title,
+        )
+    domain = domain_of_paths(chosen.path, chosen.columns)
+    return count_hierarchy(chosen.path, chosen.columns, domain=domain, weight=chosen.weight, name=chosen.title)
+
+
+def generated(shape: str, n_records: int, branching: str, seed: int) -> Dataset:
+    """Return a made-up data set; the last one is kept in the session.
+
+    Raises
+    ------
+    InputError
+        ``TREE_SHAPE``, ``TOO_MANY_NODES``, ``RECORDS_RANGE``, ``VALUE_UNKNOWN``.
+    """
+    key = (shape, n_records, branching, seed)
+    kept = st.session_state.get(_GENERATED)
+    if kept is None or kept[0] != key:
+        kept = (key, _generate(shape, n_records, branching_factors_from_text(branching), seed))
+        st.session_state[_GENERATED] = kept
+    return kept[1]
+
+
+def remember(key: Hashable, compute: Callable[[], T]) -> T:
+    """Return `compute()`, kept for this session under `key`; the least recently used results are let go.
+
+    `key` must say everything the result depends on, for example (dataset().fingerprint, experiment).
+    """
+    kept: OrderedDict[Hashable, T] = st.session_state.setdefault(_MEMORY, OrderedDict())
+    if key in kept:
+        kept.move_to_end(key)
+        return kept[key]
+    result = kept[key] = compute()
+    while len(kept) > _room():
+        kept.popitem(last=False)
+    return result
+
+
+def _room() -> int:
+    """How many results are kept: fewer for large trees, whose results are large."""
+    return max(4, min(128, MAX_NUMBERS // dataset().tree.n_nodes))
+
+
+def _chosen() -> Dataset | None:
+    source = get("source")
+    if source == "sample":
+        return sample(get("sample"))
+    if source == "generate":
+        return generated(get("gen_shape"), get("gen_n"), get("gen_branching"), get("gen_seed"))
+    return from_file(source)
+
+
+def _generate(shape: str, n_records: int, factors: tuple[int, ...], seed: int) -> Dataset:
+    tree = Tree.from_branching_factors(factors)
+    counts = tree.counts_of_leaves(leaf_counts(tree, shape, n_records, np.random.default_rng(seed)))
+    codes = [np.tile(np.arange(k), tree.level_sizes[level]) for level, k in enumerate(factors)]
+    words = [[str(child) for child in range(1, k + 1)] for k in factors]
+    names = [f"level {level}" for level in range(1, tree.n_levels)]
+    title = f"{SHAPES[shape].label} on {' × '.join(map(str, factors))} (generated)"
+    report = ReadReport(rows=n_records, counted=n_records)
+    return Dataset(title, tree, labels_of(tree, codes, words, names), counts, DomainSource.PUBLIC, report)

@@ -1,0 +1,103 @@
+"""The sample data sets: what each holds, who it protects and what is public about it. All are SYNTHETIC."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+from sample_data import ages, conversions, geography, mobility
+from treedp_core.registry import table
+
+FOLDER = Path(__file__).resolve().parent
+
+
+@dataclass(frozen=True)
+class Bins:
+    """Public bounds and tree of a numeric column: `n_bins` equal bins over [lower, upper]."""
+
+    lower: float
+    upper: float
+    n_bins: int
+    branching_factors: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One committed file.
+
+    `columns` are the levels from the top (one numeric column when `bins` is given), `weight` the column that
+    holds the count of a row (None: every row is one record), `protected` says who is protected, `domain` what is
+    public, and `known_levels` how many levels, the root among them, are public about each unit.
+    """
+
+    name: str
+    title: str
+    description: str
+    file: str
+    generator: ModuleType
+    columns: tuple[str, ...]
+    weight: str | None
+    protected: str
+    domain: str
+    bins: Bins | None = None
+    known_levels: int = 1
+
+    @property
+    def path(self) -> Path:
+        """Where the file is."""
+        return FOLDER / self.file
+
+
+_LISTED = "The domain is public: every leaf is listed, also those with count 0."
+
+SAMPLES = table(
+    Sample(
+        name="geography",
+        title="Census-like geography (synthetic)",
+        description="One in ten residents of the United States on a tree of made-up counties and tracts; "
+        "state totals are shaped by the 2020 census.",
+        file="geography_synthetic.csv",
+        generator=geography,
+        columns=("region", "state", "county", "tract"),
+        weight="residents",
+        protected="One resident, who is counted in exactly one tract.",
+        domain=_LISTED,
+    ),
+    Sample(
+        name="conversions",
+        title="Ad conversions (synthetic)",
+        description="Conversions by advertiser, country, device, product age and delay after the click: "
+        "sparse and heavy-tailed.",
+        file="conversions_synthetic.csv",
+        generator=conversions,
+        columns=("partner", "country", "device", "product_age", "delay"),
+        weight="conversions",
+        protected="One ad click, which leads to at most one conversion; only its delay is unknown beforehand.",
+        domain=_LISTED,
+        known_levels=5,
+    ),
+    Sample(
+        name="mobility",
+        title="Trips between zones (synthetic)",
+        description="Trips of one day by origin, destination and time of day in a made-up city of 28 zones.",
+        file="mobility_synthetic.csv",
+        generator=mobility,
+        columns=("origin", "destination", "hours"),
+        weight="trips",
+        protected="One trip; a traveller who makes several trips contributes several records.",
+        domain=_LISTED,
+    ),
+    Sample(
+        name="ages",
+        title="Ages (synthetic)",
+        description="Ages in years, one person a row: a numeric column for cumulative counts and ranges.",
+        file="ages_synthetic.csv",
+        generator=ages,
+        columns=("age",),
+        weight=None,
+        protected="One person, who has one age.",
+        domain="The bounds 0 and 128 and the bins are public; they do not depend on the records.",
+        bins=Bins(0, 128, 128, (8, 16)),
+    ),
+)

@@ -1,0 +1,99 @@
+"""Fixtures and settings every test shares."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Generator, Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from browsing import (
+    CHROMIUM_ARGUMENTS,
+    NO_CHROMIUM,
+    ROOT,
+    Findings,
+    LiveServer,
+    chromium_path,
+    live_server,
+)
+
+IN_CI = os.environ.get("CI", "").lower() == "true"
+
+# Examples are the same on every run in CI; at a desk they differ, so that new ones are tried all the time.
+_COMMON: dict[str, Any] = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "print_blob": True}
+settings.register_profile("ci", derandomize=True, database=None, **_COMMON)
+settings.register_profile("desk", **_COMMON)
+settings.load_profile("ci" if IN_CI else "desk")
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """The folder of the project."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[LiveServer]:
+    """The app, started once for all browser tests."""
+    with live_server() as running:
+        yield running
+
+
+@pytest.fixture
+def start_server() -> Callable[..., AbstractContextManager[LiveServer]]:
+    """Start a server of one's own: a cold one, another app file, another environment.
+
+    ``with start_server(env={"TREEDP_PUBLIC": "1"}) as server: page.goto(server.url)``
+    """
+    return live_server
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Any]:
+    """A Playwright browser on the machine's own Chromium.
+
+    Without one, browser tests are skipped; in CI that is an error, as nobody would read the skip.
+    """
+    path = chromium_path()
+    if path is None:
+        if IN_CI:
+            pytest.fail(NO_CHROMIUM)
+        pytest.skip(NO_CHROMIUM)
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=list(CHROMIUM_ARGUMENTS))
+        yield browser
+        browser.close()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Give every skip for want of a Chromium the same place, so that pytest shows one line for all of them."""
+    report = yield
+    if report.skipped and isinstance(report.longrepr, tuple) and NO_CHROMIUM in report.longrepr[2]:
+        report.longrepr = (str(Path(__file__)), 1, f"Skipped: {NO_CHROMIUM}")
+    return report
+
+
+@pytest.fixture
+def findings() -> Findings:
+    """What the page of this test did wrong so far."""
+    return Findings()
+
+
+@pytest.fixture
+def page(chromium: Any, findings: Findings) -> Iterator[Any]:
+    """A page in a fresh browser session; script errors and foreign requests fail the test at its end."""
+    context = chromium.new_context(viewport={"width": 1280, "height": 900}, accept_downloads=True)
+    context.set_default_timeout(20_000)
+    tab = context.new_page()
+    findings.watch(tab)
+    yield tab
+    context.close()
+    assert findings.errors == []
+    assert findings.foreign == []

@@ -1,0 +1,400 @@
+"""The shape of the code, read from its syntax trees: who may import whom, and what is written nowhere."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# The one place that lists the floors of treedp_core, from the ground up: a module or package imports only from lines
+# above its own, which also rules out cycles. Where a floor of the design needs steps of its own, it takes two lines.
+FLOORS = (
+    ("checks",),
+    ("registry", "rounding", "families"),
+    ("tree", "law", "normal_tail", "table_sampler"),
+    ("integer_draws", "conversions", "protected_unit"),
+    ("noise", "privacy", "generate"),
+    ("records", "release", "errors", "calibration"),
+    ("formulas",),
+    ("mechanisms", "postprocess", "allocation", "montecarlo"),
+    ("experiment",),
+    ("figures",),
+    ("__init__", "cli"),
+    ("__main__",),
+)
+FLOOR = {name: floor for floor, names in enumerate(FLOORS) for name in names}
+CLI_MAY_IMPORT = {"checks", "__init__"}
+
+# Libraries that belong to some places only; a place is a file or, with a slash at its end, a folder.
+PLACES = {
+    "streamlit": ("app.py", "pages/"),
+    "plotly": ("treedp_core/figures/", "pages/ui/"),
+    "altair": ("treedp_core/figures/", "pages/ui/"),
+    "pandas": ("treedp_core/records/",),
+    "pyarrow": ("treedp_core/records/",),
+    "pages": ("app.py", "pages/"),
+    "sample_data": ("app.py", "pages/ui/", "sample_data/"),
+}
+# Functions whose results Streamlit may keep: none of them sees what a user uploaded, or its scope is the session.
+CACHED = {("pages/ui/jobs.py", "pool"), ("pages/ui/jobs.py", "jobs"), ("pages/ui/store.py", "sample")}
+
+RANDOM_TYPES = {"Generator", "default_rng", "SeedSequence", "BitGenerator", "PCG64", "PCG64DXSM", "Philox", "SFC64"}
+UNSAFE_MODULES = {"pickle", "cPickle", "dill", "marshal", "shelve", "joblib", "cloudpickle"}
+LATER = "TO" + "DO"
+UNFINISHED = re.compile(rf"\b({LATER}|{'FIX' + 'ME'}|{'X' * 3})\b")
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file of the project: its path below the root and its text."""
+
+    path: str
+    text: str
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        return ast.parse(self.text, self.path)
+
+    @property
+    def unit(self) -> str | None:
+        """The module or package of treedp_core that this file belongs to."""
+        parts = self.path.removesuffix(".py").split("/")
+        return parts[1] if parts[0] == "treedp_core" else None
+
+    @property
+    def is_page(self) -> bool:
+        return self.path.startswith("pages/") and self.path.count("/") == 1
+
+    def is_in(self, places: tuple[str, ...]) -> bool:
+        return any(self.path == place or (place.endswith("/") and self.path.startswith(place)) for place in places)
+
+
+def project_files() -> list[Source]:
+    folders = ("treedp_core", "pages", "sample_data", "tests")
+    paths = [ROOT / "app.py", *(p for folder in folders for p in sorted((ROOT / folder).rglob("*.py")))]
+    return [Source(p.relative_to(ROOT).as_posix(), p.read_text(encoding="utf-8")) for p in paths if p.exists()]
+
+
+FILES = project_files()
+SHIPPED = [source for source in FILES if not source.path.startswith("tests/")]
+
+
+# --- reading a syntax tree -------------------------------------------------------------------------------------------
+
+
+def imported(source: Source) -> Iterator[str]:
+    """Full dotted names of everything imported anywhere in the file; relative imports are resolved."""
+    package = source.path.removesuffix(".py").split("/")[:-1]
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            stem = ".".join([*base, *(node.module or "").split(".")]).strip(".")
+            yield from (f"{stem}.{alias.name}" for alias in node.names)
+
+
+def top(name: str) -> str:
+    return name.split(".")[0]
+
+
+def core_units(source: Source) -> set[str]:
+    """Modules and packages of treedp_core that the file imports; the package's own namespace is `__init__`."""
+    units = set()
+    for name in imported(source):
+        if top(name) == "treedp_core":
+            second = [*name.split("."), "__init__"][1]
+            units.add(second if second in FLOOR or (ROOT / "treedp_core" / f"{second}.py").exists() else "__init__")
+    return units
+
+
+def identifiers(tree: ast.Module) -> Iterator[tuple[str, int]]:
+    for node in ast.walk(tree):
+        line = getattr(node, "lineno", 0)
+        for name in ("id", "arg", "attr", "name", "asname"):
+            value = getattr(node, name, None)
+            if isinstance(value, str):
+                yield value, line
+
+
+def dotted(node: ast.AST) -> str:
+    """`a.b.c` of an attribute chain; empty for anything else."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute):
+        inner = dotted(node.value)
+        return f"{inner}.{node.attr}" if inner else ""
+    return ""
+
+
+# --- the rules: each returns what is wrong ---------------------------------------------------------------------------
+
+
+def floors(source: Source) -> list[str]:
+    if source.unit is None:
+        return []
+    if source.unit not in FLOOR:
+        return [f"{source.unit} has no floor: add it to FLOORS"]
+    if source.unit == "cli":
+        return [f"cli imports {unit}" for unit in sorted(core_units(source) - CLI_MAY_IMPORT)]
+    wrong = []
+    for unit in sorted(core_units(source) - {source.unit}):
+        if unit not in FLOOR or FLOOR[unit] >= FLOOR[source.unit]:
+            wrong.append(f"{source.unit} imports {unit}, which is not on a floor below")
+    return wrong
+
+
+def places(source: Source) -> list[str]:
+    return [
+        f"imports {name}, which belongs to {', '.join(PLACES[top(name)])}"
+        for name in imported(source)
+        if top(name) in PLACES and not source.is_in(PLACES[top(name)])
+    ]
+
+
+def pages_do_no_arithmetic(source: Source) -> list[str]:
+    return [f"a page imports {n}" for n in imported(source) if source.is_page and top(n) in ("numpy", "scipy")]
+
+
+def pages_stand_alone(source: Source) -> list[str]:
+    """Pages share code through pages/ui only, and pages/ui knows no page."""
+    names = (n for n in imported(source) if top(n) == "pages" and source.path != "app.py")
+    return [f"imports the page {n}" for n in names if not n.startswith("pages.ui")]
+
+
+def sample_data_is_apart(source: Source) -> list[str]:
+    if not source.path.startswith("sample_data/"):
+        return []
+    return [f"imports {u}" for u in sorted(core_units(source) - {"registry"})]
+
+
+def randomness(source: Source) -> list[str]:
+    """No hidden global generator: neither numpy's functions nor the standard library's."""
+    used = [dotted(node) for node in ast.walk(source.tree) if isinstance(node, ast.Attribute)]
+    used += list(imported(source))
+    wrong = []
+    for name in used:
+        match = re.fullmatch(r"(?:np|numpy)\.random\.(\w+)", name)
+        if match and match[1] not in RANDOM_TYPES:
+            wrong.append(f"uses {name}")
+    wrong += [f"imports {n}" for n in imported(source) if top(n) == "random" and n != "random.Random"]
+    return wrong
+
+
+def banned_name(source: Source) -> list[str]:
+    """The papers count a tree's levels differently, so the word is no identifier here."""
+    word = "dep" + "th"
+    return [f"line {line}: {name}" for name, line in identifiers(source.tree) if word in name.lower().split("_")]
+
+
+def raw_html(source: Source) -> list[str]:
+    wrong = []
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.keyword) and node.arg == "unsafe_allow_html":
+            wrong.append(f"line {node.value.lineno}: unsafe_allow_html")
+        if isinstance(node, ast.Attribute) and re.fullmatch(r"(st|streamlit|.*components(\.v1)?)\.html", dotted(node)):
+            wrong.append(f"line {node.lineno}: {dotted(node)}")
+    return wrong
+
+
+def unsafe_reading(source: Source) -> list[str]:
+    """Nothing that runs code found in a file."""
+    wrong = [f"imports {name}" for name in imported(source) if top(name) in UNSAFE_MODULES]
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Call) and dotted(node.func) in ("eval", "exec", "__import__", "yaml.load"):
+            wrong.append(f"line {node.lineno}: {dotted(node.func)}")
+        if isinstance(node, ast.Attribute) and node.attr in ("read_pickle", "to_pickle", "unsafe_load"):
+            wrong.append(f"line {node.lineno}: {node.attr}")
+        if isinstance(node, ast.keyword) and node.arg in ("allow_pickle", "persist"):
+            wrong.append(f"line {node.value.lineno}: {node.arg}")
+    return wrong
+
+
+def caches(source: Source) -> list[str]:
+    """Streamlit's caches only on functions of the list: by default they are shared between users and hash samples."""
+    allowed: set[ast.AST] = set()
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.FunctionDef) and (source.path, node.name) in CACHED:
+            allowed |= {part for decorator in node.decorator_list for part in ast.walk(decorator)}
+    wrong = []
+    for node in ast.walk(source.tree):
+        name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+        if name in ("cache_data", "cache_resource") and node not in allowed:
+            wrong.append(f"line {node.lineno}: {name} on a function that CACHED does not list")
+    wrong += [f"imports {name}" for name in imported(source) if re.search(r"\.cache_(data|resource)$", name)]
+    return wrong
+
+
+def length(source: Source) -> list[str]:
+    limit = 60 if source.path == "app.py" else 100 if source.is_page else None
+    lines = source.text.count("\n")
+    return [f"{lines} lines; at most {limit} are allowed"] if limit and lines > limit else []
+
+
+def unfinished(source: Source) -> list[str]:
+    wrong = [
+        f"line {i}: {line.strip()}" for i, line in enumerate(source.text.splitlines(), 1) if UNFINISHED.search(line)
+    ]
+    raised = (n.exc for n in ast.walk(source.tree) if isinstance(n, ast.Raise) and n.exc is not None)
+    names = (dotted(exc.func if isinstance(exc, ast.Call) else exc) for exc in raised)
+    return wrong + [f"raises {name}" for name in names if name == "NotImplementedError"]
+
+
+Rule = Callable[[Source], list[str]]
+SHIPPED_RULES: tuple[Rule, ...] = (
+    floors,
+    places,
+    pages_do_no_arithmetic,
+    pages_stand_alone,
+    sample_data_is_apart,
+    randomness,
+    raw_html,
+    unsafe_reading,
+    caches,
+    length,
+)
+EVERYWHERE_RULES: tuple[Rule, ...] = (banned_name, unfinished)
+
+
+@pytest.mark.parametrize("rule", SHIPPED_RULES, ids=lambda rule: rule.__name__)
+def test_shipped_code_obeys(rule: Rule) -> None:
+    assert {source.path: wrong for source in SHIPPED if (wrong := rule(source))} == {}
+
+
+@pytest.mark.parametrize("rule", EVERYWHERE_RULES, ids=lambda rule: rule.__name__)
+def test_all_code_obeys(rule: Rule) -> None:
+    assert {source.path: wrong for source in FILES if (wrong := rule(source))} == {}
+
+
+def test_no_cycles() -> None:
+    """Also inside packages, where floors say nothing, and also by imports inside functions."""
+    modules = {dotted_path(source.path): source for source in SHIPPED}
+    graph = {name: module_imports(source, set(modules)) - {name} for name, source in modules.items()}
+    assert cycle(graph) == []
+
+
+def dotted_path(path: str) -> str:
+    return path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
+def module_imports(source: Source, modules: set[str]) -> set[str]:
+    found = set()
+    for name in imported(source):
+        while name and name not in modules:
+            name = name.rpartition(".")[0]
+        found |= {name} - {""}
+    # A package's front imports its parts; a part that imports a neighbour through the package's name is no cycle.
+    package = dotted_path(source.path).rpartition(".")[0]
+    return found - {package}
+
+
+def cycle(graph: dict[str, set[str]]) -> list[str]:
+    """What remains after taking away, again and again, whoever uses nobody or is used by nobody that remains."""
+    left = dict(graph)
+    while True:
+        used = set().union(*left.values()) if left else set()
+        free = [name for name, uses in left.items() if not uses & left.keys() or name not in used]
+        if not free:
+            return sorted(left)
+        for name in free:
+            del left[name]
+
+
+def test_lists_name_what_exists() -> None:
+    """A stale entry in an allow-list would quietly allow something new."""
+    functions = {(s.path, n.name) for s in SHIPPED for n in ast.walk(s.tree) if isinstance(n, ast.FunctionDef)}
+    assert functions >= CACHED
+    core = {source.unit for source in SHIPPED} - {None}
+    assert set(FLOOR) - core == set()
+
+
+# --- each rule can fail ----------------------------------------------------------------------------------------------
+
+BAD = [
+    (floors, "treedp_core/tree.py", "from treedp_core.release import Release"),
+    (floors, "treedp_core/tree.py", "def f():\n    import treedp_core.experiment"),
+    (floors, "treedp_core/tree.py", "from . import figures"),
+    (floors, "treedp_core/noise.py", "from treedp_core.privacy import Budget"),
+    (floors, "treedp_core/experiment.py", "import treedp_core"),
+    (floors, "treedp_core/mechanisms/level_noise.py", "from ..postprocess import non_negative"),
+    (floors, "treedp_core/surprise.py", "x = 1"),
+    (floors, "treedp_core/cli.py", "from treedp_core.tree import Tree"),
+    (places, "treedp_core/experiment.py", "import streamlit as st"),
+    (places, "treedp_core/experiment.py", "from plotly import graph_objects as go"),
+    (places, "pages/lab.py", "import plotly.graph_objects as go"),
+    (places, "treedp_core/errors.py", "import pandas as pd"),
+    (places, "pages/ui/state.py", "from pyarrow import csv"),
+    (places, "treedp_core/experiment.py", "from pages.ui import state"),
+    (pages_do_no_arithmetic, "pages/lab.py", "import numpy as np"),
+    (pages_do_no_arithmetic, "pages/lab.py", "from scipy import stats"),
+    (pages_stand_alone, "pages/ui/state.py", "from pages import lab"),
+    (pages_stand_alone, "pages/start.py", "from pages.lab import draw"),
+    (sample_data_is_apart, "sample_data/ages.py", "from treedp_core import noise"),
+    (randomness, "treedp_core/noise.py", "import numpy as np\nnp.random.seed(1)"),
+    (randomness, "treedp_core/noise.py", "import numpy as np\nf = np.random.laplace"),
+    (randomness, "treedp_core/noise.py", "from numpy.random import normal"),
+    (randomness, "treedp_core/noise.py", "import random"),
+    (banned_name, "treedp_core/tree.py", "def f(depth): ..."),
+    (banned_name, "treedp_core/tree.py", "x.max_depth = 1"),
+    (banned_name, "treedp_core/tree.py", "f(depth=1)"),
+    (raw_html, "pages/lab.py", "import streamlit as st\nst.markdown('x', unsafe_allow_html=True)"),
+    (raw_html, "pages/lab.py", "import streamlit as st\nst.html('x')"),
+    (raw_html, "pages/lab.py", "import streamlit.components.v1 as components\ncomponents.html('x')"),
+    (unsafe_reading, "pages/ui/state.py", "import pickle"),
+    (unsafe_reading, "pages/ui/state.py", "yaml.load(text)"),
+    (unsafe_reading, "treedp_core/records/files.py", "np.load(f, allow_pickle=True)"),
+    (unsafe_reading, "pages/ui/state.py", "pd.read_pickle(f)"),
+    (unsafe_reading, "pages/ui/state.py", "eval('1')"),
+    (caches, "pages/ui/state.py", "@st.cache_data\ndef f(): ..."),
+    (caches, "pages/ui/state.py", "@st.cache_resource(scope='session')\ndef f(): ..."),
+    (caches, "pages/ui/state.py", "g = st.cache_data(f)"),
+    (caches, "pages/ui/state.py", "from streamlit import cache_data"),
+    (length, "app.py", "x = 1\n" * 61),
+    (length, "pages/lab.py", "x = 1\n" * 101),
+    (unfinished, "treedp_core/tree.py", f"x = 1  # {LATER} later"),
+    (unfinished, "treedp_core/tree.py", "def f():\n    raise NotImplementedError"),
+    (unfinished, "treedp_core/tree.py", "raise NotImplementedError('later')"),
+]
+GOOD = [
+    (floors, "treedp_core/experiment.py", "from treedp_core.mechanisms import MECHANISMS"),
+    (floors, "treedp_core/noise.py", "from treedp_core.law import Law"),
+    (floors, "treedp_core/postprocess/__init__.py", "from treedp_core.postprocess.least_squares import least_squares"),
+    (floors, "treedp_core/__init__.py", "from treedp_core.experiment import run"),
+    (places, "pages/lab.py", "import streamlit as st"),
+    (places, "treedp_core/figures/curves.py", "import plotly.graph_objects as go"),
+    (pages_do_no_arithmetic, "pages/ui/state.py", "import numpy as np"),
+    (randomness, "treedp_core/noise.py", "import numpy as np\nrng = np.random.default_rng(1)"),
+    (banned_name, "treedp_core/figures/tree.py", "go.Icicle(maxdepth=3)"),
+    (raw_html, "treedp_core/figures/tree.py", "import html\nhtml.escape('x')"),
+    (unfinished, "treedp_core/records/files.py", "try:\n    f()\nexcept NotImplementedError:\n    pass"),
+    (length, "app.py", "x = 1\n" * 60),
+    (length, "pages/ui/state.py", "x = 1\n" * 200),
+]
+
+
+@pytest.mark.parametrize(("rule", "path", "text"), BAD, ids=lambda value: getattr(value, "__name__", None))
+def test_a_rule_catches(rule: Rule, path: str, text: str) -> None:
+    assert rule(Source(path, text)) != []
+
+
+@pytest.mark.parametrize(("rule", "path", "text"), GOOD, ids=lambda value: getattr(value, "__name__", None))
+def test_a_rule_lets_pass(rule: Rule, path: str, text: str) -> None:
+    assert rule(Source(path, text)) == []
+
+
+def test_the_allow_list_of_caches_allows(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = Source("pages/ui/jobs.py", "@st.cache_resource\ndef pool(): ...\n@st.cache_data\ndef other(): ...")
+    monkeypatch.setitem(globals(), "CACHED", {("pages/ui/jobs.py", "pool")})
+    assert caches(source) == ["line 3: cache_data on a function that CACHED does not list"]
+
+
+def test_a_cycle_is_found() -> None:
+    assert cycle({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": set()}) == ["b", "c"]
+    assert cycle({"a": {"b"}, "b": {"c"}, "c": set()}) == []

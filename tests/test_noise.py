@@ -1,0 +1,523 @@
+"""Noise laws: moments against decimal sums and quadrature, draws against exact probabilities, ties bit by bit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from functools import partial
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+import oracles_noise as oracles
+from treedp_core import integer_draws
+from treedp_core.calibration import level_law
+from treedp_core.checks import InputError
+from treedp_core.integer_draws import accept_exactly, digit_boundaries, gaussian_boundaries, laplace_boundaries
+from treedp_core.noise import (
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Gaussian,
+    IntegerLaw,
+    Laplace,
+    Law,
+    TruncatedLaplace,
+    expected_maximum,
+)
+from treedp_core.table_sampler import TableSampler
+
+DRAWS = 1_000_000
+FALSE_ALARM = 1e-6
+EXTREME = 4.9  # standard errors: two-sided false-alarm rate 1e-6
+
+CONTINUOUS: list[tuple[Law, Callable[[np.ndarray], np.ndarray], float]] = [
+    (Laplace(0.3), lambda x: np.exp(-x / 0.3) / 0.6, 12.0),
+    (Laplace(40.0), lambda x: np.exp(-x / 40) / 80, 1600.0),
+    (Gaussian(0.7), lambda x: np.exp(-(x**2) / 0.98) / (0.7 * math.sqrt(2 * math.pi)), 10.0),
+    (Gaussian(25.0), lambda x: np.exp(-(x**2) / 1250) / (25 * math.sqrt(2 * math.pi)), 350.0),
+    (TruncatedLaplace(2.0, 5.0), lambda x: np.exp(-x / 2) / (4 * (1 - math.exp(-2.5))), 5.0),
+    (TruncatedLaplace(50.0, 0.5), lambda x: np.exp(-x / 50) / (100 * (1 - math.exp(-0.01))), 0.5),
+]
+INTEGER: list[tuple[IntegerLaw, dict[int, Decimal]]] = [
+    (DiscreteLaplace(a), oracles.integer_law(partial(oracles.laplace_weight, a), math.ceil(110 / a)))
+    for a in (3.0, 1.0, 0.1)
+] + [
+    (DiscreteGaussian(s), oracles.integer_law(partial(oracles.gaussian_weight, s), math.ceil(16 * s) + 2))
+    for s in (0.05, 0.5, 1.0, 1.9, 2.5, 20.0, 99.0, 130.0)
+]
+
+
+def name(law: object) -> str:
+    return repr(law) if isinstance(law, Law) else ""
+
+
+# ---------------------------------------------------------------- moments and distribution functions
+
+
+@pytest.mark.parametrize(("law", "density", "far"), CONTINUOUS, ids=name)
+def test_continuous_moments_equal_quadrature(law, density, far):
+    end = far if isinstance(law, TruncatedLaplace) else 2 * far
+    assert law.variance == pytest.approx(2 * oracles.integral(lambda x: x**2 * density(x), 0, end), rel=1e-11)
+    assert law.mean_absolute == pytest.approx(2 * oracles.integral(lambda x: x * density(x), 0, end), rel=1e-11)
+    for t in np.array([0.0, 0.1, 0.35, 0.7]) * far:
+        beyond = [2 * oracles.integral(lambda x, n=n, t=t: (x - t) ** n * density(x), t, end) for n in range(3)]
+        assert [float(law.tail(t)), float(law.excess(t)), float(law.excess_square(t))] == pytest.approx(
+            beyond, rel=1e-9
+        )
+        assert float(law.cdf(t)) == pytest.approx(1 - beyond[0] / 2, abs=1e-13)
+        assert float(law.cdf(-t)) == pytest.approx(beyond[0] / 2, rel=1e-9)
+
+
+@pytest.mark.parametrize(("law", "pmf"), INTEGER, ids=name)
+def test_integer_moments_equal_decimal_sums(law, pmf):
+    near = 3e-15 if pmf[1] > 1e-20 else 5e-14  # e^-200 in floats is good to 200 units of the last place
+    assert law.variance == pytest.approx(float(oracles.expectation(pmf, lambda k: Decimal(k * k))), rel=near, abs=0)
+    assert law.mean_absolute == pytest.approx(
+        float(oracles.expectation(pmf, lambda k: Decimal(abs(k)))), rel=2 * near, abs=0
+    )
+    sd = max(1.0, math.sqrt(law.variance))
+    for t in (0.0, 0.4, 1.0, 2.75, math.floor(3 * sd), 5.5 * sd):
+        over = [
+            float(oracles.expectation(pmf, lambda k, n=n, t=t: max(Decimal(abs(k)) - Decimal(t), Decimal(0)) ** n))
+            for n in (1, 2)
+        ]
+        assert [float(law.excess(t)), float(law.excess_square(t))] == pytest.approx(over, rel=1e-11, abs=1e-300)
+        assert float(law.tail(t)) == pytest.approx(
+            float(sum(p for k, p in pmf.items() if abs(k) > t)), rel=1e-11, abs=1e-300
+        )
+
+
+@pytest.mark.parametrize(("law", "pmf"), INTEGER, ids=name)
+def test_cdf_is_the_sum_of_the_pmf(law, pmf):
+    reach = min(200, max(pmf))
+    k = np.arange(-reach, reach + 1)
+    exact = np.array([float(pmf[int(i)]) for i in k])
+    below = float(sum(p for i, p in pmf.items() if i < -reach))
+    assert law.pmf(k) == pytest.approx(exact, rel=1e-11, abs=1e-300)
+    assert law.cdf(k) == pytest.approx(below + exact.cumsum(), abs=1e-14)
+    assert law.cdf(k + 0.999) == pytest.approx(law.cdf(k), abs=0)
+
+
+def test_excess_square_of_discrete_laplace_is_the_geometric_sum():
+    # sum over k >= k0 of (k - t)^2 q^k (1-q)/(1+q), twice, with k0 = floor(t) + 1 and u = k0 - t, in closed form
+    q, t = math.exp(-0.3), np.array([0.0, 0.5, 3.0, 17.25])
+    k0 = np.floor(t) + 1
+    u = k0 - t
+    series = u**2 / (1 - q) + 2 * u * q / (1 - q) ** 2 + q * (1 + q) / (1 - q) ** 3
+    assert DiscreteLaplace(0.3).excess_square(t) == pytest.approx(2 * (1 - q) / (1 + q) * q**k0 * series, rel=1e-13)
+
+
+def test_wide_discrete_gaussian_joins_the_narrow_one():
+    """Below sigma = 100 sums go term by term, above by Euler-Maclaurin; both must agree where they meet."""
+    below, above = DiscreteGaussian(100.0), DiscreteGaussian(math.nextafter(100.0, 101.0))
+    t = np.array([0.0, 0.5, 10.0, 99.5, 250.0, 600.0])
+    for value in ("tail", "excess", "excess_square", "cdf", "pmf"):
+        at = np.floor(t) if value == "pmf" else t
+        assert getattr(above, value)(at) == pytest.approx(getattr(below, value)(at), rel=1e-11)
+
+
+@pytest.mark.parametrize("sigma", [1e4, 1e6])
+def test_wide_discrete_gaussian_is_nearly_gaussian(sigma):
+    law, smooth = DiscreteGaussian(sigma), Gaussian(sigma)
+    assert law.variance == sigma**2
+    # the first Euler-Maclaurin term of the sum of k e^(-k^2 / 2 sigma^2) is -1/12
+    assert law.mean_absolute == pytest.approx(smooth.mean_absolute * (1 - 1 / (12 * sigma**2)), rel=1e-14)
+    t = sigma * np.array([0.5, 2.0, 6.0])
+    assert law.excess_square(t) == pytest.approx(smooth.excess_square(t), rel=1e-6)
+
+
+@pytest.mark.parametrize("u", [0.0, 1.0, 6.0, 11.9, 12.1, 15.0, 19.0])
+def test_gaussian_excess_far_out(u):
+    """E max(Z - u, 0)^n from the normal law in many digits, n = 0, 1, 2; above u = 12 a series takes over."""
+    with localcontext() as context:
+        context.prec = oracles.DIGITS
+        at = Decimal(u)
+        beyond = oracles.normal_cdf(-at)
+        density = (-at * at / 2).exp() / (2 * oracles.pi()).sqrt()
+        first, second = density - at * beyond, (1 + at * at) * beyond - at * density
+    law = Gaussian(3.0)
+    assert float(law.tail(3 * u)) == pytest.approx(2 * float(beyond), rel=1e-13, abs=0)
+    assert float(law.excess(3 * u)) == pytest.approx(6 * float(first), rel=1e-12, abs=0)
+    assert float(law.excess_square(3 * u)) == pytest.approx(18 * float(second), rel=2e-11, abs=0)
+
+
+def test_known_variances():
+    """Thirty-digit evaluations of 1/(cosh a - 1) and of the sum for the discrete Gaussian."""
+    assert DiscreteLaplace(0.01).variance == pytest.approx(19999.833334166663359799933824856, rel=1e-15)
+    assert DiscreteLaplace(16.0).variance == pytest.approx(0.00000022507040009518897639003274510743, rel=1e-15)
+    assert DiscreteGaussian(0.3).variance == pytest.approx(0.0076725193681317350690402008807967, rel=1e-14)
+    assert DiscreteGaussian(1.5).variance == pytest.approx(2.2499999999999999794250644358844, rel=1e-15)
+    assert DiscreteLaplace(2.0**-40).variance == pytest.approx(2.0**81, rel=1e-14)
+
+
+@pytest.mark.parametrize("law", [Gaussian(1.0), Laplace(1.0), DiscreteLaplace(0.5), DiscreteGaussian(3.0)], ids=name)
+def test_tails_far_out_keep_their_order(law):
+    t = np.linspace(0, 100, 401)
+    for values in (law.tail(t), law.excess(t), law.excess_square(t)):
+        assert (values >= 0).all() and (np.diff(values) <= 0).all()
+    assert float(law.excess_square(15.0)) > 0
+
+
+# ---------------------------------------------------------------- draws
+
+
+def sample(law: Law, seed: int = 20250101, n: int = DRAWS) -> np.ndarray:
+    return law.sample(np.random.Generator(np.random.SFC64(seed)), n)
+
+
+def chi_square(law: Law, values: np.ndarray) -> tuple[float, float]:
+    """Pearson's statistic on about 40 cells of the law, and its exact 1 - 1e-6 quantile."""
+    sd = math.sqrt(law.variance)
+    edges = (
+        np.unique(np.floor(np.linspace(-4 * sd, 4 * sd, 41))) if law.integer else np.linspace(-3.9 * sd, 3.9 * sd, 41)
+    )
+    if edges.size < 3:
+        edges = np.array([-2.0, -1.0, 0.0, 1.0])
+    bounds = np.concatenate([[-np.inf], edges, [np.inf]])
+    p = np.diff(np.concatenate([[0.0], law.cdf(edges), [1.0]]))
+    keep = p * values.size >= 10
+    observed = np.diff(
+        np.concatenate([[0], np.searchsorted(np.sort(values), bounds[1:-1], side="right"), [values.size]])
+    )
+    rest = 1 - p[keep].sum()
+    cells = np.append(p[keep], rest) if rest * values.size >= 1 else p[keep] / p[keep].sum()
+    seen = np.append(observed[keep], values.size - observed[keep].sum()) if cells.size > keep.sum() else observed[keep]
+    statistic = float(((seen - seen.sum() * cells) ** 2 / (seen.sum() * cells)).sum())
+    return statistic, float(stats.chi2.isf(FALSE_ALARM, cells.size - 1))
+
+
+def stretched(law: Law, factor: float) -> Law:
+    match law:
+        case Laplace(scale):
+            return Laplace(scale * factor)
+        case Gaussian(sigma):
+            return Gaussian(sigma * factor)
+        case DiscreteLaplace(inverse_scale):
+            return DiscreteLaplace(inverse_scale / factor)
+        case DiscreteGaussian(sigma):
+            return DiscreteGaussian(sigma * factor)
+        case TruncatedLaplace(scale, bound):
+            return TruncatedLaplace(scale * factor, bound * factor)
+    raise AssertionError(law)
+
+
+SAMPLED: list[Law] = [
+    Laplace(0.01),
+    Laplace(3.0),
+    Gaussian(5.0),
+    TruncatedLaplace(2.0, 5.0),
+    TruncatedLaplace(2.0, 60.0),
+    *(DiscreteLaplace(1 / s) for s in (0.5, 2.0, 20.0, 64.0, 70.0, 1e3, 1e5, 3e6, 1e10)),
+    *(DiscreteGaussian(s) for s in (0.5, 2.0, 50.0, 300.0, 1000.0, 1001.0, 1e6, 1e9)),
+]
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("law", SAMPLED, ids=name)
+def test_draws_follow_the_law_and_a_law_three_per_cent_wider_is_rejected(law):
+    """False-alarm rate 1e-6 each; the mutant draws with the same seed."""
+    statistic, limit = chi_square(law, sample(law))
+    assert statistic < limit
+    statistic, limit = chi_square(law, sample(stretched(law, 1.03)))
+    assert statistic > limit
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("law", SAMPLED, ids=name)
+def test_draws_have_the_mean_variance_and_mean_absolute(law):
+    """Each z-score has a false-alarm rate of 1e-6; a three per cent wider law fails on the variance."""
+    for factor in (1.0, 1.03):
+        values = sample(stretched(law, factor), seed=7).astype(float)
+        square = values**2
+        z_variance = (square.mean() - law.variance) / (square.std() / math.sqrt(DRAWS))
+        assert (abs(z_variance) < EXTREME) == (factor == 1.0)
+        if factor == 1.0:
+            assert abs(values.mean()) / math.sqrt(law.variance / DRAWS) < EXTREME
+            error = np.abs(values).std() / math.sqrt(DRAWS)
+            assert abs(np.abs(values).mean() - law.mean_absolute) / error < EXTREME
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("scale", [100, 1000, 10**10])
+def test_low_bits_of_wide_laws_are_geometric_on_either_side_of_zero(scale):
+    """Given X >= 0 its last 6 bits j have weight q^j; given X < 0, those of -1 - X. False-alarm rate 1e-6 each."""
+    values = sample(DiscreteLaplace(1 / scale), seed=11)
+    weights = np.exp(-np.arange(64) / scale)
+    limit = stats.chi2.isf(FALSE_ALARM, 63)
+
+    def statistic(part):
+        return stats.chisquare(np.bincount(part & 63, minlength=64), part.size * weights / weights.sum()).statistic
+
+    right, left = values[values >= 0], -1 - values[values < 0]
+    assert statistic(right) < limit
+    assert statistic(left) < limit
+    assert statistic(right & ~np.int64(1) | (right & 1 & (right >> 1))) > limit  # a last bit that depends on the next
+    q = math.exp(-1 / scale)
+    z = (right.size - DRAWS / (1 + q)) / math.sqrt(DRAWS * q) * (1 + q)
+    assert abs(z) < EXTREME
+    assert abs(z + math.sqrt(DRAWS) / 100) > EXTREME  # a sign with half a per cent of bias
+
+
+@pytest.mark.parametrize("law", [*SAMPLED, DiscreteGaussian(0.05), DiscreteLaplace(500.0)], ids=name)
+def test_shape_type_and_seed(law):
+    values = law.sample(np.random.default_rng(3), (3, 5, 7))
+    assert values.shape == (3, 5, 7)
+    assert values.dtype == (np.int64 if law.integer else np.float64)
+    assert (values == law.sample(np.random.default_rng(3), (3, 5, 7))).all()
+    assert law.sample(np.random.default_rng(3), 0).shape == (0,)
+    assert law.sample(np.random.default_rng(3), ()).shape == ()
+
+
+def test_truncated_draws_stay_inside():
+    assert np.abs(sample(TruncatedLaplace(2.0, 0.25))).max() <= 0.25
+
+
+@pytest.mark.parametrize("make", [Laplace, Gaussian, DiscreteLaplace, DiscreteGaussian, partial(TruncatedLaplace, 1.0)])
+@pytest.mark.parametrize("bad", [0.0, -1.0, math.nan, math.inf, 1e300, 5e-324, "1", True])
+def test_bad_parameters_are_refused(make, bad):
+    with pytest.raises(InputError) as refusal:
+        make(bad)
+    assert refusal.value.code == "NOISE_RANGE"
+
+
+# ---------------------------------------------------------------- tables and ties, bit by bit
+
+
+class Scripted:
+    """Stands in for a generator: hands out the given words."""
+
+    def __init__(self, *words: int) -> None:
+        self.words = list(words)
+
+    def integers(self, low: int, high: int, size: int, dtype: type) -> np.ndarray:
+        taken, self.words = self.words[:size], self.words[size:]
+        return np.array(taken, dtype=dtype)
+
+
+def laplace_below(a: float, low_bits: int, k: int) -> Decimal:
+    """P(X < 2^low_bits (k + 1)), where P(X <= k) = 1 - q^(k+1) / (1 + q) or q^-k / (1 + q)."""
+    q, k = (Decimal(a) * -1).exp(), ((k + 1) << low_bits) - 1
+    return 1 - q ** (k + 1) / (1 + q) if k >= 0 else q**-k / (1 + q)
+
+
+def geometric_below(a: float, width: int, k: int) -> Decimal:
+    q = (Decimal(a) * -1).exp()
+    return (1 - q ** (k + 1)) / (1 - q ** (1 << width))
+
+
+def gaussian_below(sigma: float, k: int) -> Decimal:
+    reach = math.ceil(30 * sigma) + 2
+    law = oracles.integer_law(partial(oracles.gaussian_weight, sigma), reach, digits=150)
+    return sum((law[j] for j in range(-reach, k + 1)), Decimal(0))
+
+
+TABLES = {
+    "laplace 0.1": (partial(laplace_boundaries, 0.1, 0), partial(laplace_below, 0.1, 0)),
+    "laplace 2": (partial(laplace_boundaries, 2.0, 0), partial(laplace_below, 2.0, 0)),
+    "laplace 0.02, high digit": (partial(laplace_boundaries, 0.02, 4), partial(laplace_below, 0.02, 4)),
+    "digit": (partial(digit_boundaries, 1e-9, 5), partial(geometric_below, 1e-9, 5)),
+    "gaussian 0.05": (partial(gaussian_boundaries, 0.05), partial(gaussian_below, 0.05)),
+    "gaussian 1.3": (partial(gaussian_boundaries, 1.3), partial(gaussian_below, 1.3)),
+}
+
+
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("bits", [64, 128, 192])
+def test_boundaries_are_the_cumulative_probabilities(table, bits):
+    boundaries, below = TABLES[table]
+    first, whole = boundaries(bits)
+    with localcontext() as context:
+        context.prec = 150
+        for j in range(0, len(whole), max(1, len(whole) // 40)):
+            exact = below(first + j) * 2**bits
+            assert whole[j] <= exact < whole[j] + 2
+        if table != "digit":  # the tail left of the table is below one unit, and ties; the digit has no tail
+            assert whole[0] == 0 and whole[-1] >= 2**bits - 2
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_cells_decided_by_sixteen_bits_do_not_depend_on_the_other_bits(table):
+    sampler = TableSampler(TABLES[table][0])
+    cells = np.arange(1 << 16, dtype=np.uint64) << np.uint64(48)
+    decided = sampler._table != sampler._undecided
+    assert decided.any()
+    for u in (cells, cells | np.uint64((1 << 48) - 1), cells | np.uint64(12345)):
+        assert (sampler.invert(Scripted(), u[decided]) == sampler._table[decided]).all()
+
+
+@pytest.mark.parametrize("table", TABLES)
+@given(data=st.data())
+def test_ties_are_settled_by_the_exact_law(table, data):
+    """U = 0.u w1 w2 ... in words of 64 bits, close to a boundary: the value k has P(X < k) <= U < P(X <= k)."""
+    boundaries, below = TABLES[table]
+    _, whole = boundaries(64)
+    fine = boundaries(128)[1]
+    near = data.draw(st.sampled_from(fine if data.draw(st.booleans()) else [b << 64 for b in whole]))
+    word = max(0, min(2**128 - 1, near + data.draw(st.integers(-3, 3))))
+    tail = [data.draw(st.integers(2, 2**64 - 3)) for _ in range(6)]  # all zeros or all ones would tie for ever
+    got = int(
+        TableSampler(boundaries).invert(Scripted(word & (2**64 - 1), *tail), np.array([word >> 64], np.uint64))[0]
+    )
+    with localcontext() as context:
+        context.prec = 150
+        low = Decimal(word) / 2**128
+        high = Decimal(word + 1) / 2**128
+        if table != "digit" or got < 31:
+            assert low < below(got)
+        if table != "digit" or got > 0:
+            assert below(got - 1) < high
+
+
+def test_a_third_is_settled_by_the_third_word():
+    """1/3 = 0.0101... in binary: ties with 0x5555... word by word until a word differs."""
+    sampler = TableSampler(lambda bits: (0, [(1 << bits) // 3]))
+    fives = 0x5555555555555555
+    u = np.array([fives], dtype=np.uint64)
+    assert sampler.invert(Scripted(fives, fives - 1), u)[0] == 0
+    assert sampler.invert(Scripted(fives, fives + 2), u)[0] == 1
+
+
+def test_the_tail_beyond_the_table_is_drawn_not_cut():
+    top = np.array([2**64 - 1], dtype=np.uint64)
+    sampler = TableSampler(partial(laplace_boundaries, 1.0, 0))
+    # P(X >= k) = q^k / (1 + q) exceeds 2^-128 up to k = 128 ln 2 - ln(1 + q) = 88.4
+    far = int(sampler.invert(Scripted(2**64 - 1, 0, 2**63), top)[0])
+    assert far == 88 and far > -sampler._first
+    assert int(sampler.invert(Scripted(1, 0), np.array([0], dtype=np.uint64))[0]) == -far
+
+
+@given(
+    u=st.integers(0, 2**53 - 1),
+    y=st.integers(-6000, 6000),
+    word=st.integers(0, 2**64 - 1),
+    close=st.booleans(),
+)
+def test_rejection_is_settled_by_the_exact_acceptance_probability(u, y, word, close):
+    sigma, a = 1234.5, 1 / 1234.5
+    with localcontext() as context:
+        context.prec = 120
+        p = (-((abs(y) - Decimal(a) * Decimal(sigma) ** 2) ** 2) / (2 * Decimal(sigma) ** 2)).exp()
+        if close:  # U agrees with p in 53 bits, and differs in the next word
+            u = int(p * 2**53)
+        exact = Decimal((u << 64) | word) / 2**117
+        if abs(exact - p) > Decimal(2) ** -114:
+            assert accept_exactly(Scripted(word), u, y, sigma, a) == (exact < p)
+
+
+def test_float_acceptance_agrees_with_the_exact_one_outside_the_doubtful_zone():
+    rng = np.random.default_rng(5)
+    sigma = 1e6 / 3
+    y = rng.integers(-int(6 * sigma), int(6 * sigma), 400)
+    p = np.exp(-0.5 * (np.abs(y) / sigma - (1 / sigma) * sigma) ** 2)
+    for value, approximate in zip(y.tolist(), p.tolist(), strict=True):
+        with localcontext() as context:
+            context.prec = 60
+            exact = (-((abs(value) - Decimal(1 / sigma) * Decimal(sigma) ** 2) ** 2) / (2 * Decimal(sigma) ** 2)).exp()
+        assert abs(Decimal(approximate) - exact) < Decimal(integer_draws._UNSURE) / 8
+
+
+# ---------------------------------------------------------------- largest of many
+
+
+@pytest.mark.parametrize("n", [1, 2, 10, 10**7])
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e5])
+def test_largest_of_laplace_noises_is_a_harmonic_sum(n, scale):
+    # |Z| is exponential, and the largest of n exponentials has mean 1 + 1/2 + ... + 1/n
+    assert expected_maximum([(Laplace(scale), n)]) == pytest.approx(scale * oracles.harmonic(n), rel=1e-8)
+
+
+@pytest.mark.parametrize("law", [law for law in SAMPLED if law.variance < 1e30], ids=name)
+def test_largest_of_one_is_the_mean_absolute(law):
+    assert expected_maximum([(law, 1)]) == pytest.approx(law.mean_absolute, rel=1e-6)
+
+
+@pytest.mark.parametrize(("law", "pmf"), INTEGER[:6], ids=name)
+def test_largest_of_whole_numbers_equals_the_sum(law, pmf):
+    for n in (3, 1000, 10**7):
+        inside, total = pmf[0], Decimal(0)
+        with localcontext() as context:
+            context.prec = 50
+            for k in range(1, max(pmf)):
+                total += 1 - inside**n
+                inside += 2 * pmf[k]
+        assert expected_maximum([(law, n)]) == pytest.approx(float(total), rel=1e-6, abs=1e-12)
+
+
+@pytest.mark.parametrize("scale", [2e4, 1e6, 1e9])
+def test_largest_of_wide_whole_numbers_approaches_the_smooth_law(scale):
+    assert expected_maximum([(DiscreteLaplace(1 / scale), 10**6)]) == pytest.approx(
+        scale * oracles.harmonic(10**6), rel=1e-6
+    )
+
+
+def test_largest_of_mixed_scales_equals_quadrature():
+    laws = [(Laplace(1.0), 50), (Laplace(30.0), 3), (Laplace(0.01), 10**6)]
+
+    def none_above(x):
+        return np.prod([(-np.expm1(-x / law.scale)) ** n for law, n in laws], axis=0)
+
+    expected = sum(
+        oracles.integral(lambda x: 1 - none_above(x), low, high) for low, high in ((0, 1), (1, 50), (50, 1500))
+    )
+    assert expected_maximum(laws) == pytest.approx(expected, rel=1e-9)
+
+
+def test_largest_of_bounded_noises_gathers_below_the_bound():
+    # near the bound R the mass above R - x is x p with p = e^(-R) / (1 - e^(-R)): the gap is 1 / (n p) on average
+    n, p = 10**9, math.exp(-3) / (1 - math.exp(-3))
+    gap = 3.0 - expected_maximum([(TruncatedLaplace(1.0, 3.0), n)])
+    assert gap == pytest.approx(1 / (n * p), rel=1e-5)
+
+
+def test_largest_refuses_a_mixture_and_takes_nothing():
+    assert expected_maximum([]) == 0.0
+    with pytest.raises(InputError) as refusal:
+        expected_maximum([(Laplace(1.0), 2), (DiscreteLaplace(1.0), 2)])
+    assert refusal.value.code == "LAWS_MIXED"
+
+
+# ---------------------------------------------------------------- calibration
+
+
+@given(amount=st.floats(1e-6, 100), l1=st.integers(1, 2000), twice=st.booleans())
+def test_level_laws_never_carry_less_noise_than_the_exact_quotient(amount, l1, twice):
+    l2 = math.sqrt(2) * l1 if twice else float(l1)
+    spent, change = Fraction(amount), Fraction(l1)
+    laplace, discrete = (level_law(law, amount, l1, l2) for law in ("laplace", "discrete_laplace"))
+    assert Fraction(laplace.scale) * spent >= change > Fraction(math.nextafter(laplace.scale, 0)) * spent
+    assert Fraction(discrete.inverse_scale) * change <= spent
+    assert Fraction(math.nextafter(discrete.inverse_scale, 200)) * change > spent
+    for law in ("gaussian", "discrete_gaussian"):
+        sigma = level_law(law, amount, l1, l2).sigma
+        assert Fraction(sigma) ** 2 * 2 * spent >= Fraction(l2) ** 2
+        assert Fraction(math.nextafter(sigma, 0)) ** 2 * 2 * spent < Fraction(l2) ** 2
+
+
+def test_level_laws_by_hand():
+    assert level_law("laplace", 0.5, 2.0, 1.5) == Laplace(4.0)
+    assert level_law("discrete_laplace", 0.5, 2.0, 1.5) == DiscreteLaplace(0.25)
+    assert level_law("gaussian", 0.125, 2.0, 3.0) == Gaussian(6.0)
+    assert level_law("discrete_gaussian", 0.5, 2.0, 1.0) == DiscreteGaussian(1.0)
+    assert level_law("laplace", 0.0, 1.0, 1.0) is None
+
+
+@pytest.mark.parametrize(
+    ("args", "code"),
+    [
+        (("laplace", math.inf, 1.0, 1.0), "EXACT_LEVEL"),
+        (("laplace", 1.0, 0.0, 0.0), "EXACT_LEVEL"),
+        (("gumbel", 1.0, 1.0, 1.0), "VALUE_UNKNOWN"),
+        (("laplace", -1.0, 1.0, 1.0), "EPS_RANGE"),
+        (("gaussian", math.nan, 1.0, 1.0), "RHO_RANGE"),
+        (("laplace", 1e-300, 1.0, 1.0), "NOISE_RANGE"),
+    ],
+)
+def test_level_law_refusals(args, code):
+    with pytest.raises(InputError) as refusal:
+        level_law(*args)
+    assert refusal.value.code == code

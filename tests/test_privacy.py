@@ -1,0 +1,431 @@
+"""Privacy accounting: sensitivities against all neighbouring data sets, conversions against many-digit formulas."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import oracles_noise as oracles
+from treedp_core.checks import InputError
+from treedp_core.privacy import (
+    Budget,
+    Currency,
+    Guarantee,
+    NeighbouringRelation,
+    ProtectedUnit,
+    budget_from_shares,
+    epsilon_to_rho,
+    exact_shares,
+    gaussian_delta,
+    gaussian_sigma,
+    guarantee,
+    rho_to_delta,
+    rho_to_epsilon,
+    rho_to_epsilon_gaussian,
+    rho_to_epsilon_simple,
+)
+from treedp_core.rounding import float_above, float_below, sqrt_above
+
+ADD, REPLACE, UNKNOWN = NeighbouringRelation
+
+EPSILONS = [1e-4, 0.01, 0.3, 1.0, 3.7, 20.0, 100.0]
+DELTAS = [1e-15, 1e-9, 1e-6, 1e-3, 0.1, 0.5]
+RHOS = [1e-10, 1e-5, 0.01, 0.1, 1.0, 30.0]
+
+
+def code_of(call, *args, **kwargs) -> str:
+    with pytest.raises(InputError) as refusal:
+        call(*args, **kwargs)
+    return refusal.value.code
+
+
+# ---------------------------------------------------------------- sensitivities and charges
+
+UNITS = [
+    (relation, branching, m, known)
+    for relation in NeighbouringRelation
+    for branching, m in (((2,), 1), ((3, 2), 1), ((2, 2), 2), ((2, 2), 3), ((2, 2, 2), 1), ((2, 3), 2))
+    for known in (range(1, len(branching) + 2) if relation is UNKNOWN else [1])
+]
+
+
+@pytest.mark.parametrize(("relation", "branching", "m", "known"), UNITS)
+def test_sensitivities_and_charge_against_all_neighbours(relation, branching, m, known):
+    """The loss of a pair is the sum over levels of amount x change / calibration; the charge is the largest loss."""
+    unit, n_levels = ProtectedUnit(relation, m, known), len(branching) + 1
+    changes = oracles.level_changes(relation.value, branching, m, known)
+    l1, l2 = unit.l1_sensitivity(n_levels), unit.l2_sensitivity(n_levels)
+    twice = 2 if relation is UNKNOWN else 1  # charged in the budget instead of carried in the noise
+    for level in range(n_levels):
+        unknown = twice if level >= known else 1
+        assert max(c[level][0] for c in changes) == unknown * l1[level]
+        assert max(c[level][1] for c in changes) == pytest.approx(unknown * l2[level] ** 2, rel=1e-15)
+
+    for amounts in ([1.0] * n_levels, [2.0**-level for level in range(n_levels)], [0.0] * (n_levels - 1) + [1.0]):
+        assert unit.charge(amounts) == pytest.approx(largest_loss(changes, amounts, l1, 0), rel=1e-14)
+        assert unit.charge(amounts) == pytest.approx(largest_loss(changes, amounts, l2**2, 1), rel=1e-14)
+
+
+def largest_loss(changes, amounts, calibration, norm: int) -> float:
+    def loss(change) -> float:
+        return sum(a * c[norm] / s for a, c, s in zip(amounts, change, calibration, strict=True) if s)
+
+    return max(loss(change) for change in changes)
+
+
+def test_charging_the_sum_alone_would_miss_a_neighbour():
+    """All on the leaves: a record that moves between unknown leaves loses 2 epsilon (Dawson et al., Definition 1)."""
+    changes = oracles.level_changes("replace_unknown", (2, 2), 1, 2)
+    calibration = ProtectedUnit(UNKNOWN, 1, 2).l1_sensitivity(3)
+    assert largest_loss(changes, [0.0, 0.0, 1.0], calibration, 0) == 2.0
+    assert ProtectedUnit(UNKNOWN, 1, 2).charge([0.0, 0.0, 1.0]) == 2.0
+
+
+def test_units_by_hand():
+    assert ProtectedUnit(ADD, 3).l1_sensitivity(2).tolist() == [3.0, 3.0]
+    assert ProtectedUnit(REPLACE, 3).l1_sensitivity(2).tolist() == [0.0, 6.0]
+    assert ProtectedUnit(REPLACE, 1).l2_sensitivity(2).tolist() == [0.0, math.sqrt(2)]
+    assert ProtectedUnit(UNKNOWN, 3, 2).l2_sensitivity(3).tolist() == [3.0, 3.0, 3.0]
+    assert [ProtectedUnit(r).total_is_public for r in NeighbouringRelation] == [False, True, False]
+    assert ProtectedUnit(REPLACE).charge([math.inf, 0.5, 0.25]) == 0.75
+    assert ProtectedUnit(REPLACE).charge([math.inf]) == 0.0
+    assert ProtectedUnit(UNKNOWN, 1, 2).charge([0.5, 0.25, 0.25]) == 1.0
+    assert ProtectedUnit(UNKNOWN, 1, 1).charge([0.25, 0.25, 0.5]) == 1.5
+    assert ProtectedUnit(UNKNOWN, 1, 7).charge([0.25, 0.25, 0.5]) == 1.0
+
+
+@pytest.mark.parametrize("m", [1, 2, 3, 17, 999])
+def test_l2_sensitivity_is_rounded_up(m):
+    root = Fraction(float(ProtectedUnit(REPLACE, m).l2_sensitivity(2)[1]))
+    assert root**2 >= 2 * m * m > Fraction(math.nextafter(float(root), 0)) ** 2
+
+
+def test_charge_is_exact_and_rounded_up():
+    # in floats 0.1 ten times sums to 0.9999999999999999, but each 0.1 is a little more than a tenth
+    assert sum([0.1] * 10) < 1 < ADD_UNIT.charge([0.1] * 10)
+    assert ADD_UNIT.charge([1.0, 1e-30]) == math.nextafter(1.0, 2.0)
+
+
+ADD_UNIT = ProtectedUnit(ADD)
+
+
+def test_unit_refusals():
+    assert code_of(ProtectedUnit, ADD, 0) == "CONTRIBUTIONS_RANGE"
+    assert code_of(ProtectedUnit, ADD, 1001) == "CONTRIBUTIONS_RANGE"
+    assert code_of(ProtectedUnit, ADD, 1.5) == "CONTRIBUTIONS_RANGE"
+    assert code_of(ProtectedUnit, UNKNOWN, 1, 0) == "VALUE_RANGE"
+    assert code_of(ADD_UNIT.charge, [math.inf, 1.0]) == "EXACT_NOT_PRIVATE"
+    assert code_of(ProtectedUnit(REPLACE).charge, [math.inf, math.inf]) == "EXACT_NOT_PRIVATE"
+    assert code_of(ProtectedUnit(UNKNOWN).charge, [math.inf, 0.0]) == "EXACT_NOT_PRIVATE"
+    assert code_of(ADD_UNIT.charge, [-1.0]) == "BUDGET_SPLIT"
+    assert code_of(ADD_UNIT.charge, [math.nan]) == "BUDGET_SPLIT"
+
+
+def test_every_relation_says_who_is_protected():
+    for relation in NeighbouringRelation:
+        one, many = ProtectedUnit(relation), ProtectedUnit(relation, 5)
+        assert relation.description.endswith(".") and relation.label[0].isupper()
+        assert "one record" in one.described and "at most 5" in many.described
+    assert "total is public" in ProtectedUnit(REPLACE).described
+
+
+# ---------------------------------------------------------------- budgets
+
+
+@pytest.mark.parametrize("bad", [-1.0, math.nan, -math.inf, 101.0, 1e300, "1", True])
+def test_budget_refusals(bad):
+    assert code_of(Budget, Currency.EPSILON, (1.0, bad)) == "EPS_RANGE"
+    if bad != 101.0:
+        assert code_of(Budget, Currency.RHO, (1.0, bad)) == "RHO_RANGE"
+
+
+@pytest.mark.parametrize("nothing", [(), (0.0,), (0.0, 0.0)])
+def test_a_budget_of_nothing_is_refused(nothing):
+    assert code_of(Budget, Currency.EPSILON, nothing) == "EPS_RANGE"
+    assert code_of(Budget, Currency.RHO, nothing) == "RHO_RANGE"
+
+
+shares_of_levels = st.lists(
+    st.one_of(
+        st.floats(0, 1e6, allow_subnormal=False),
+        st.fractions(0, 1),
+        st.integers(0, 5).map(float),
+    ),
+    min_size=1,
+    max_size=8,
+)
+
+
+@given(
+    shares=shares_of_levels,
+    total=st.floats(1e-4, 100),
+    currency=st.sampled_from(Currency),
+    relation=st.sampled_from(NeighbouringRelation),
+    known=st.integers(1, 8),
+)
+def test_budgets_never_cost_more_than_the_total(shares, total, currency, relation, known):
+    unit = ProtectedUnit(relation, 2, known)
+    counted = [Fraction(s) for s in (shares[1:] if unit.total_is_public else shares)]
+    if not any(counted):
+        if not (unit.total_is_public and len(shares) == 1):
+            assert code_of(budget_from_shares, shares, total, currency, unit) == "BUDGET_SPLIT"
+        return
+    amounts = budget_from_shares(shares, total, currency, unit).per_level
+    assert (amounts[0] == math.inf) == unit.total_is_public
+    spent = [Fraction(a) for a in (amounts[1:] if unit.total_is_public else amounts)]
+    first_unknown = known - (1 if unit.total_is_public else 0)
+    cost = sum(spent)
+    weight = sum(counted)
+    if relation is UNKNOWN:
+        cost = max(cost, 2 * sum(spent[first_unknown:]))
+        weight = max(weight, 2 * sum(counted[first_unknown:]))
+    assert cost <= Fraction(total)
+    assert unit.charge(amounts) <= total
+    for amount, share in zip(spent, counted, strict=True):  # and each amount is the largest float that allows
+        assert amount <= share / weight * Fraction(total) < Fraction(math.nextafter(float(amount), 1e9))
+
+
+def test_rounding_to_nearest_would_overspend():
+    """The mutant: nearest instead of downward rounding spends more than the total in a good share of splits."""
+    over = 0
+    for n in range(2, 60):
+        nearest = [float(Fraction(1) / n)] * n
+        over += sum(map(Fraction, nearest)) > 1
+        assert sum(map(Fraction, budget_from_shares([1] * n, 1.0, Currency.EPSILON, ADD_UNIT).per_level)) <= 1
+    assert over > 10
+
+
+def test_budget_from_shares_by_hand():
+    assert budget_from_shares([1, 3], 1.0, Currency.RHO, ADD_UNIT).per_level == (0.25, 0.75)
+    assert budget_from_shares([9, 1, 3], 1.0, Currency.EPSILON, ProtectedUnit(REPLACE)).per_level == (
+        math.inf,
+        0.25,
+        0.75,
+    )
+    assert budget_from_shares([0, 0, 1], 1.0, Currency.EPSILON, ProtectedUnit(UNKNOWN)).per_level == (0.0, 0.0, 0.5)
+    assert budget_from_shares([1], 1.0, Currency.EPSILON, ProtectedUnit(REPLACE)).per_level == (math.inf,)
+    assert budget_from_shares(np.array([1.0, 1.0]), 0.5, Currency.RHO, ADD_UNIT).per_level == (0.25, 0.25)
+
+
+def test_budget_from_shares_refusals():
+    for total, currency, code in [
+        (0.0, Currency.EPSILON, "EPS_RANGE"),
+        (1e-5, Currency.EPSILON, "EPS_RANGE"),
+        (math.nan, Currency.EPSILON, "EPS_RANGE"),
+        (0.0, Currency.RHO, "RHO_RANGE"),
+        (-1.0, Currency.RHO, "RHO_RANGE"),
+        (math.nan, Currency.RHO, "RHO_RANGE"),
+    ]:
+        assert code_of(budget_from_shares, [1.0], total, currency, ADD_UNIT) == code
+    for shares in ([], [0.0], [1.0, -1.0], [math.nan], [math.inf], [Fraction(-1, 2)]):
+        assert code_of(budget_from_shares, shares, 1.0, Currency.EPSILON, ADD_UNIT) == "BUDGET_SPLIT"
+    assert code_of(budget_from_shares, [1.0, 0.0], 1.0, Currency.EPSILON, ProtectedUnit(REPLACE)) == "BUDGET_SPLIT"
+
+
+def test_exact_shares():
+    assert exact_shares(["0.1", "0.2", "0.7"]) == exact_shares([0.1, 0.2, 0.7]) == [
+        Fraction(1, 10), Fraction(1, 5), Fraction(7, 10),
+    ]  # fmt: skip
+    assert exact_shares([" .5 ", "5e-1", "0"]) == [Fraction(1, 2), Fraction(1, 2), 0]
+    assert exact_shares([Fraction(1, 3)] * 3) == [Fraction(1, 3)] * 3
+    assert exact_shares([]) == []
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        ["0.1", "0.2", "0.7000001"], [1, 1e-300], ["-0.1"], ["0,5"], ["1/3"], ["٠.٥"], ["nan"], [""], ["1e9999999"],
+        ["0." + "1" * 400], [math.nan], [math.inf], [True], [None], [Fraction(-1, 2)], ["1_0"],
+    ],
+)  # fmt: skip
+def test_exact_shares_refusals(bad):
+    assert code_of(exact_shares, bad) == "BUDGET_SPLIT"
+
+
+# ---------------------------------------------------------------- guarantees
+
+
+def test_guarantees():
+    half = (0.5, 0.25, 0.25)
+    pure = guarantee(Budget(Currency.EPSILON, half), ADD_UNIT, 1e-6, False)
+    assert pure == Guarantee(ADD_UNIT, 1.0, 0.0, None)
+    moved = guarantee(Budget(Currency.EPSILON, half), ProtectedUnit(UNKNOWN, 1, 1), 0.0, False)
+    assert moved.epsilon == 1.0
+    tenth = Budget(Currency.RHO, (0.05, 0.05))
+    discrete, smooth = (guarantee(tenth, ADD_UNIT, 1e-6, continuous) for continuous in (False, True))
+    assert discrete.rho == smooth.rho == 0.1
+    assert discrete.epsilon == rho_to_epsilon(0.1, 1e-6) > smooth.epsilon == rho_to_epsilon_gaussian(0.1, 1e-6)
+    public = guarantee(Budget(Currency.RHO, (math.inf,)), ProtectedUnit(REPLACE), 1e-6, False)
+    assert (public.epsilon, public.delta, public.rho) == (0.0, 0.0, 0.0)
+
+
+def test_guarantee_refusals():
+    rho = Budget(Currency.RHO, (0.5,))
+    assert code_of(guarantee, rho, ADD_UNIT, 0.0, True) == "DELTA_REQUIRED"
+    for bad in (1.0, -0.1, math.nan):
+        assert code_of(guarantee, rho, ADD_UNIT, bad, True) == "DELTA_RANGE"
+        assert code_of(guarantee, Budget(Currency.EPSILON, (0.5,)), ADD_UNIT, bad, True) == "DELTA_RANGE"
+    assert code_of(guarantee, Budget(Currency.RHO, (math.inf, 1.0)), ADD_UNIT, 1e-6, True) == "EXACT_NOT_PRIVATE"
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "start"),
+    [
+        (1.0, 1e-6, "(ε = 1, δ = 1e-6)-differential privacy; protects one record, replaced"),
+        (0.1, 0.0, "(ε = 0.1)-differential privacy;"),
+        (0.1 + 0.2, 0.0, "(ε = 0.3)-"),
+        (2.14181, 2.5e-9, "(ε = 2.142, δ = 2.5e-9)-"),
+        (1e-4, 0.01, "(ε = 1e-4, δ = 0.01)-"),
+        (99.991, 0.0, "(ε = 100)-"),
+    ],
+)
+def test_sentences_round_up(epsilon, delta, start):
+    assert Guarantee(ProtectedUnit(REPLACE), epsilon, delta).sentence().startswith(start)
+
+
+# ---------------------------------------------------------------- conversions
+
+
+@pytest.mark.parametrize("epsilon", [0.0, *EPSILONS])
+@pytest.mark.parametrize("x", [-6.0, -1.0, -0.3, 0.0, 0.5, 3.0, 8.0, 14.0])
+def test_gaussian_delta_is_an_upper_bound_to_ten_digits(epsilon, x):
+    """Points with epsilon sigma - 1 / (2 sigma) = x, so that delta runs from nearly 1 down to about 1e-50."""
+    shift = -x + math.sqrt(x * x + 2 * epsilon)
+    for sensitivity in (1.0, math.sqrt(2)):
+        sigma = sensitivity / shift if shift else 1e6
+        exact = oracles.gaussian_delta(epsilon, sigma, sensitivity)
+        got = Decimal(gaussian_delta(epsilon, sigma, sensitivity))
+        assert exact <= got <= exact * (1 + Decimal("1e-10")) + Decimal("1e-299")
+
+
+def test_gaussian_delta_stays_positive_where_floats_underflow():
+    assert 0 < gaussian_delta(100.0, 5e4) < 1e-200
+    assert 0 < gaussian_delta(1.0, 1e300) < 1e-200
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("delta", DELTAS)
+def test_gaussian_sigma_is_enough_and_no_more(epsilon, delta):
+    for sensitivity in (1.0, 3 * math.sqrt(2)):
+        sigma = gaussian_sigma(epsilon, delta, sensitivity)
+        assert gaussian_delta(epsilon, sigma, sensitivity) <= delta
+        assert oracles.gaussian_delta(epsilon, sigma, sensitivity) <= Decimal(delta)
+        assert oracles.gaussian_delta(epsilon, sigma * (1 - 1e-8), sensitivity) > Decimal(delta)
+
+
+@pytest.mark.parametrize("rho", RHOS)
+@pytest.mark.parametrize("epsilon", [0.0, 1e-3, 0.3, 2.0, 40.0])
+def test_rho_to_delta_is_an_upper_bound_to_twelve_digits(rho, epsilon):
+    exact = min(Decimal(1), oracles.log_delta_of_rho(rho, epsilon).exp())
+    got = Decimal(rho_to_delta(rho, epsilon))
+    assert min(exact, Decimal(1)) <= got <= exact * (1 + Decimal("1e-11")) + Decimal("1e-299")
+
+
+@pytest.mark.parametrize("rho", RHOS)
+@pytest.mark.parametrize("delta", DELTAS)
+def test_rho_to_epsilon_is_an_upper_bound_to_twelve_digits(rho, delta):
+    exact = max(Decimal(0), oracles.epsilon_of_rho(rho, delta))
+    got = Decimal(rho_to_epsilon(rho, delta))
+    # where the bound is a small difference of terms of the order of one, rounding is relative to those
+    assert exact <= got <= exact * (1 + Decimal("1e-12")) + Decimal("1e-13")
+    simple = Decimal(rho) + 2 * (Decimal(rho) * -Decimal(delta).ln()).sqrt()
+    assert simple <= Decimal(rho_to_epsilon_simple(rho, delta)) <= simple * (1 + Decimal("1e-14"))
+    assert rho_to_epsilon(rho, delta) <= rho_to_epsilon_simple(rho, delta)
+
+
+@pytest.mark.parametrize("rho", RHOS)
+@pytest.mark.parametrize("delta", DELTAS)
+def test_rho_to_epsilon_gaussian_is_enough_and_no_more(rho, delta):
+    epsilon = rho_to_epsilon_gaussian(rho, delta)
+    assert oracles.composed_gaussian_delta(rho, epsilon) <= Decimal(delta)
+    if epsilon > 0:
+        assert oracles.composed_gaussian_delta(rho, epsilon * (1 - 1e-8)) > Decimal(delta)
+    assert epsilon <= rho_to_epsilon(rho, delta)
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("delta", DELTAS)
+def test_epsilon_to_rho_is_enough_and_no_more(epsilon, delta):
+    rho = epsilon_to_rho(epsilon, delta, False)
+    assert rho_to_epsilon(rho, delta) <= epsilon
+    assert oracles.epsilon_of_rho(rho, delta) <= Decimal(epsilon) < oracles.epsilon_of_rho(rho * (1 + 1e-8), delta)
+    smooth = epsilon_to_rho(epsilon, delta, True)
+    assert rho_to_epsilon_gaussian(smooth, delta) <= epsilon
+    assert oracles.composed_gaussian_delta(smooth, epsilon) <= Decimal(delta)
+    assert oracles.composed_gaussian_delta(smooth * (1 + 1e-8), epsilon) > Decimal(delta)
+    assert smooth >= rho
+
+
+@given(epsilon=st.floats(1e-4, 100), delta=st.floats(1e-15, 0.5), continuous=st.booleans())
+def test_converting_back_and_forth_never_gains(epsilon, delta, continuous):
+    rho = epsilon_to_rho(epsilon, delta, continuous)
+    forward = rho_to_epsilon_gaussian if continuous else rho_to_epsilon
+    assert forward(rho, delta) <= epsilon
+    assert rho_to_delta(rho, epsilon) <= delta * (1 + 1e-9) or continuous
+
+
+def test_conversions_are_monotone():
+    rhos = np.geomspace(1e-8, 50, 60)
+    for convert in (rho_to_epsilon, rho_to_epsilon_gaussian, rho_to_epsilon_simple):
+        assert (np.diff([convert(float(r), 1e-6) for r in rhos]) > 0).all()
+    assert (np.diff([gaussian_sigma(float(e), 1e-6) for e in np.geomspace(1e-4, 100, 60)]) < 0).all()
+
+
+def test_reference_values():
+    """Thirty-digit evaluations of Balle and Wang's Theorem 8 and of the bound of Canonne, Kamath and Steinke."""
+    assert gaussian_sigma(1.0, 1e-6) == pytest.approx(4.2246788893268352829973211819589, rel=1e-13)
+    assert gaussian_sigma(0.1, 1e-6) == pytest.approx(36.304690426195784938628643577996, rel=1e-13)
+    assert gaussian_sigma(8.0, 1e-5) == pytest.approx(0.60022907219895155889056619004165, rel=1e-13)
+    assert rho_to_epsilon(0.01, 1e-6) == pytest.approx(0.62169265455960249502, rel=1e-14)
+    assert rho_to_epsilon(1.0, 1e-9) == pytest.approx(9.5214636717922322495, rel=1e-14)
+    assert rho_to_epsilon(0.1, 1e-6) == pytest.approx(2.1419, abs=5e-5)
+    assert rho_to_epsilon_simple(0.5, 1e-6) == pytest.approx(5.756521769756931978630121358101, rel=1e-14)
+    assert rho_to_epsilon_gaussian(0.01, 1e-6) == pytest.approx(0.575055185779997286318202, rel=1e-13)
+    assert rho_to_epsilon_gaussian(1.0, 1e-9) == pytest.approx(9.09255836858178981890146, rel=1e-13)
+
+
+def test_conversion_refusals():
+    for rho in (0.0, -1.0, math.nan, math.inf):
+        for convert in (rho_to_epsilon, rho_to_epsilon_gaussian, rho_to_epsilon_simple):
+            assert code_of(convert, rho, 1e-6) == "RHO_RANGE"
+        assert code_of(rho_to_delta, rho, 1.0) == "RHO_RANGE"
+    for delta, code in (
+        (0.0, "DELTA_REQUIRED"),
+        (1.0, "DELTA_RANGE"),
+        (-1.0, "DELTA_RANGE"),
+        (math.nan, "DELTA_RANGE"),
+    ):
+        for convert in (rho_to_epsilon, rho_to_epsilon_gaussian, rho_to_epsilon_simple, gaussian_sigma):
+            assert code_of(convert, 1.0, delta) == code
+        assert code_of(epsilon_to_rho, 1.0, delta, False) == code
+    for epsilon in (-1.0, math.nan, math.inf):
+        assert code_of(gaussian_delta, epsilon, 1.0) == "EPS_RANGE"
+        assert code_of(epsilon_to_rho, epsilon, 1e-6, True) == "EPS_RANGE"
+        assert code_of(gaussian_sigma, epsilon, 1e-6) == "EPS_RANGE"
+
+
+def test_no_sensitivity_costs_nothing():
+    assert gaussian_delta(0.0, 1.0, 0.0) == 0.0
+
+
+# ---------------------------------------------------------------- rounding
+
+
+@given(numerator=st.integers(-(10**30), 10**30), denominator=st.integers(1, 10**30))
+def test_float_above_and_below_are_the_neighbouring_floats(numerator, denominator):
+    exact = Fraction(numerator, denominator)
+    above, below = float_above(exact), float_below(exact)
+    assert Fraction(math.nextafter(above, -math.inf)) < exact <= Fraction(above)
+    assert Fraction(below) <= exact < Fraction(math.nextafter(below, math.inf))
+
+
+@given(square=st.fractions(Fraction(1, 10**20), 10**20))
+def test_sqrt_above_is_the_smallest_float_that_is_enough(square):
+    root = sqrt_above(square)
+    assert Fraction(math.nextafter(root, 0)) ** 2 < square <= Fraction(root) ** 2

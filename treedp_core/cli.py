@@ -1,0 +1,131 @@
+"""The command `treedp`: start the app on this machine only, from a checkout or from an installed wheel."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from treedp_core import __version__, checks
+from treedp_core.checks import InputError
+
+HOST = "127.0.0.1"
+FIRST_PORT = 8501
+FILE_VARIABLE = "TREEDP_FILE"
+
+# The first two must be there before a process allocates memory: without them the heap keeps what uploads needed.
+DEFAULTS = {
+    "MALLOC_ARENA_MAX": "2",
+    "ARROW_DEFAULT_MEMORY_POOL": "system",
+    "STREAMLIT_SERVER_ADDRESS": HOST,
+    "STREAMLIT_SERVER_SHOW_EMAIL_PROMPT": "false",
+    "STREAMLIT_BROWSER_GATHER_USAGE_STATS": "false",
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Exit status of `treedp`; on success the process becomes the app's server and does not return.
+
+    Status 2, with one sentence on standard error, when the file or the port cannot be used.
+    """
+    given = _parser().parse_args(arguments)
+    try:
+        env = environment(os.environ, given.file)
+        port = usable_port(given.port, env)
+        return _become([sys.executable, "-m", "streamlit", "run", str(app_path()), f"--server.port={port}"], env)
+    except InputError as error:
+        print(f"treedp: {error}", file=sys.stderr)
+        return 2
+
+
+def environment(base: Mapping[str, str], file: str | None = None) -> dict[str, str]:
+    """Environment of the server: `base`, the safe defaults it does not set itself, and the file to open.
+
+    Raises
+    ------
+    InputError
+        FILE_MISSING when there is no such file.
+
+    Examples
+    --------
+    >>> environment({"MALLOC_ARENA_MAX": "4"})["MALLOC_ARENA_MAX"]
+    '4'
+    """
+    env = DEFAULTS | dict(base)
+    env.pop(FILE_VARIABLE, None)
+    if file is not None:
+        path = Path(file).expanduser().absolute()
+        if not path.is_file():
+            raise InputError("FILE_MISSING", f"There is no file {file!r}; give the path of a CSV or Parquet file.")
+        if not os.access(path, os.R_OK):
+            raise InputError("FILE_UNREADABLE", f"The file {file!r} may not be read by this user.")
+        env[FILE_VARIABLE] = str(path)
+    return env
+
+
+def usable_port(asked: str | None, env: Mapping[str, str]) -> int:
+    """Port to serve on: the one asked for, else STREAMLIT_SERVER_PORT, else 8501.
+
+    Raises
+    ------
+    InputError
+        PORT_RANGE when it is no port, PORT_IN_USE when something listens there; the next free one is named.
+    """
+    text = asked or env.get("STREAMLIT_SERVER_PORT") or str(FIRST_PORT)
+    port = checks.integer("port", int(text) if text.isdecimal() else text, low=1, high=65535, code="PORT_RANGE")
+    host = env["STREAMLIT_SERVER_ADDRESS"]
+    if not is_free(host, port):
+        free = next((p for p in range(port + 1, min(port + 200, 65536)) if is_free(host, p)), None)
+        hint = f"; try: treedp --port {free}" if free else ""
+        raise InputError("PORT_IN_USE", f"Port {port} of {host} is in use{hint}")
+    return port
+
+
+def is_free(host: str, port: int) -> bool:
+    """Whether a server could listen on this port now."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError:
+            return False
+    return True
+
+
+def app_path() -> Path:
+    """Where `app.py` is: inside the package in a wheel, beside it in a checkout.
+
+    Raises
+    ------
+    InputError
+        APP_MISSING when it is in neither place.
+    """
+    package = Path(__file__).resolve().parent
+    for folder in (package / "_app", package.parent):
+        if (folder / "app.py").is_file() and (folder / "pages").is_dir():
+            return folder / "app.py"
+    raise InputError("APP_MISSING", "The app is not installed beside treedp_core; install TreeDP again.")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="treedp",
+        description=f"Explore differentially private counts on trees in the browser, on http://{HOST} only.",
+    )
+    parser.add_argument("file", nargs="?", metavar="FILE", help="a local CSV or Parquet file to open, of any size")
+    parser.add_argument("--port", metavar="N", help=f"port to serve on (default {FIRST_PORT})")
+    parser.add_argument("--version", action="version", version=f"TreeDP {__version__}")
+    return parser
+
+
+def _become(command: Sequence[str], env: Mapping[str, str]) -> int:
+    """Replace this process by the server, so that it starts with `env` and receives Ctrl+C itself."""
+    sys.stdout.flush()
+    if os.name == "nt":  # Windows has no exec that keeps the console
+        return subprocess.call(command, env=env)
+    os.execve(command[0], list(command), dict(env))

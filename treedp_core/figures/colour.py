@@ -1,0 +1,70 @@
+"""Values as colours: signed errors from orange to blue, counts from light to dark."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from treedp_core.figures.text import count_text, plot_text
+from treedp_core.tree import FloatArray
+
+SEQUENTIAL: Final = (
+    "#fdfdcb", "#e7eea3", "#c5df8c", "#98cc83", "#66b785", "#3d9f8a", "#25848d", "#256788", "#2c487d", "#2b2767",
+)  # fmt: skip
+DIVERGING: Final = (  # too low, orange; too high, blue
+    "#8c3b00", "#b75200", "#d9792f", "#efab76", "#f9dcc3", "#f3f1ee",
+    "#c9dfee", "#8fbfdd", "#4d99c6", "#1c72ab", "#094d80",
+)  # fmt: skip
+
+
+def rgba(colour: str, opacity: float) -> str:
+    """Return a ``#rrggbb`` colour with an opacity.
+
+    >>> rgba("#0072B2", 0.16)
+    'rgba(0,114,178,0.16)'
+    """
+    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return f"rgba({red},{green},{blue},{opacity:g})"
+
+
+def colour_scale(colours: tuple[str, ...]) -> list[tuple[float, str]]:
+    """Return colours as an evenly spaced plotly colour scale."""
+    return [(i / (len(colours) - 1), colour) for i, colour in enumerate(colours)]
+
+
+@dataclass(frozen=True, eq=False)
+class Colouring:
+    """Values as colours: `shades` between `low` and `high` on `scale`, with a colour bar in the values' own unit."""
+
+    shades: FloatArray
+    low: float
+    high: float
+    scale: list[tuple[float, str]]
+    bar: dict[str, Any]
+
+
+def colouring(values: FloatArray, bounds: tuple[float, float] | None, title: str) -> Colouring:
+    """Return the colours of values: signed errors if `bounds` start below 0, else counts on a logarithmic scale.
+
+    Errors run from orange (too low) through near white to blue (too high) and are cut at the bounds; counts are shaded
+    by log(1 + count), since one root holds as much as all the leaves together.
+
+    >>> colouring(np.array([-9.0, 2.0]), (-4, 4), "error").shades.tolist()
+    [-4.0, 2.0]
+    >>> seen = colouring(np.array([0.0, 99.0]), None, "count")
+    >>> seen.shades.tolist(), seen.bar["ticktext"]
+    ([0.0, 2.0], ['0', '10'])
+    """
+    bar = {"title": {"text": plot_text(title), "side": "top"}, "thickness": 12, "outlinewidth": 0}
+    if bounds is not None and bounds[0] < 0:
+        low, high = map(float, bounds)
+        return Colouring(np.clip(values, low, high), low, high, colour_scale(DIVERGING), bar | {"tickformat": ",~r"})
+    top = float(np.nanmax(values, initial=0.0)) if bounds is None else bounds[1]
+    every = 1 if top < 1e6 else 2
+    ticks = [0] + [10**k for k in range(1 if top > 10 else 0, 16, every) if 10**k <= top]
+    bar |= {"tickvals": np.log10(1.0 + np.array(ticks)), "ticktext": [count_text(tick) for tick in ticks]}
+    shades = np.log10(1.0 + np.clip(values, 0.0, top))
+    return Colouring(shades, 0.0, math.log10(1.0 + top) or 1.0, colour_scale(SEQUENTIAL), bar)

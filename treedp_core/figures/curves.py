@@ -1,0 +1,205 @@
+"""Error curves: lines are formulas, markers are simulations with 95 % bars, at most one band."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from treedp_core.figures.colour import rgba
+from treedp_core.figures.style import GREY, axis, limits, look, new_figure, your_value_marker
+from treedp_core.figures.text import plot_text
+from treedp_core.tree import FloatArray
+
+Z95 = 1.96
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """One series of an error figure.
+
+    Parameters
+    ----------
+    label : str
+        For the legend; escaped by the figure.
+    mechanism : str
+        Name in `MECHANISMS`: gives the colour. Any other name (a bound, a reference) is drawn grey.
+    variant : tuple of str
+        Post-processing names: give the dash and the marker.
+    x : (n,)
+        Where the formula was evaluated.
+    formula : (n,), optional
+        The line. Infinite values are left out and said so in the legend.
+    simulated, standard_error : (m,), optional
+        Markers with bars of 1.96 standard errors.
+    band : pair of (m,), optional
+        Low and high; the figure draws the first band it is given.
+    simulated_x : (m,), optional
+        Where the simulation and the band were evaluated, if not at `x`.
+    stale : bool
+        Grey out the simulation, because it was run with other settings.
+    """
+
+    label: str
+    mechanism: str
+    variant: tuple[str, ...]
+    x: FloatArray
+    formula: FloatArray | None = None
+    simulated: FloatArray | None = None
+    standard_error: FloatArray | None = None
+    band: tuple[FloatArray, FloatArray] | None = None
+    simulated_x: FloatArray | None = None
+    stale: bool = False
+
+    @property
+    def markers_x(self) -> FloatArray:
+        """Where the simulation was evaluated, (m,)."""
+        return self.x if self.simulated_x is None else self.simulated_x
+
+
+def error_curves(
+    series: Sequence[Curve],
+    *,
+    x_title: str,
+    y_title: str,
+    log_x: bool = True,
+    log_y: bool = True,
+    marker_x: float | None = None,
+    marker_text: str = "your ε",
+    x_range: tuple[float, float] | None = None,
+    y_range: tuple[float, float] | None = None,
+    stale: bool = False,
+) -> go.Figure:
+    """Return error curves over a setting.
+
+    Parameters
+    ----------
+    series : sequence of Curve
+        May be empty: then the axes stand alone.
+    marker_x, marker_text : float, str
+        Where to draw the line at "your" value, in data units.
+    x_range, y_range : pair of float, optional
+        Axis limits in data units; without them they are round numbers around the finite values.
+    stale : bool
+        Grey out all simulations.
+
+    >>> curve = Curve("Laplace", "laplace", (), np.array([0.1, 1.0, 10.0]), formula=np.array([20.0, 2.0, 0.2]))
+    >>> fig = error_curves([curve], x_title="ε", y_title="RMSE (records)", marker_x=1.0)
+    >>> [trace.mode for trace in fig.data], [round(10.0**v, 6) for v in fig.layout.yaxis.range]
+    (['lines'], [0.1, 100.0])
+    """
+    x_bounds = x_range or _x_limits(series, log_x)
+    values = [v for c in series for v in (c.formula, c.simulated, upper_end(c.simulated, c.standard_error))]
+    y_bounds = y_range or limits(values, log=log_y, default=(1.0, 1000.0))
+    banded = next((c for c in series if c.band is not None), None)
+    traces = [] if banded is None else _band(banded, log_y, y_bounds[0], stale or banded.stale)
+    traces += [_line(c, log_y) for c in series if c.formula is not None]
+    traces += [_markers(c, log_y, stale or c.stale) for c in series if c.simulated is not None]
+    fig = new_figure(
+        traces,
+        xaxis=axis(x_title, log=log_x, bounds=x_bounds),
+        yaxis=axis(y_title, log=log_y, bounds=y_bounds, grid=True),
+    )
+    return fig if marker_x is None else your_value_marker(fig, marker_x, marker_text, log_x)
+
+
+def _x_limits(series: Sequence[Curve], log: bool) -> tuple[float, float]:
+    """The x axis ends just outside the points: the reader chose them."""
+    parts = [x for c in series for x in (c.x, c.markers_x)]
+    data = np.concatenate([np.zeros(0), *map(np.ravel, parts)])
+    data = data[np.isfinite(data) & ((data > 0) | (not log))]
+    if data.size == 0:
+        return 0.1, 10.0
+    low, high = float(data.min()), float(data.max())
+    if log:
+        pad = max((high / low) ** 0.02, 1.05)
+        return low / pad, high * pad
+    pad = 0.02 * (high - low) or 0.5
+    return low - pad, high + pad
+
+
+def shown(values: FloatArray, log: bool) -> FloatArray:
+    """Return values with gaps (nan) where the axis cannot show them."""
+    values = np.asarray(values, dtype=float)
+    return np.where(np.isfinite(values) & ((values > 0) | (not log)), values, np.nan)
+
+
+def legend_name(label: str, values: FloatArray, log: bool) -> str:
+    """Return the legend entry of a line; it says where values are left out: infinite, or 0 on a log axis.
+
+    >>> legend_name("A", np.array([np.inf, 1.0]), True), legend_name("A", np.array([np.inf]), True)
+    ('A (∞ in part)', 'A (∞)')
+    """
+    name, values = plot_text(label), np.asarray(values, dtype=float)
+    for what, missing in (("∞", np.isposinf(values)), ("0", (values == 0) & log)):
+        if missing.any():
+            name += f" ({what})" if missing.all() else f" ({what} in part)"
+    return name
+
+
+def _line(curve: Curve, log_y: bool) -> Any:
+    style = look(curve.mechanism, curve.variant)
+    assert curve.formula is not None
+    return go.Scatter(
+        x=np.asarray(curve.x, dtype=float),
+        y=shown(curve.formula, log_y),
+        mode="lines",
+        name=legend_name(curve.label, curve.formula, log_y),
+        legendgroup=plot_text(curve.label),
+        line={"color": style.colour, "dash": style.dash, "width": 2.5},
+        hovertemplate=_HOVER + "<extra>formula</extra>",
+    )
+
+
+_HOVER = "%{fullData.name}<br>%{xaxis.title.text}: %{x:,.3~r}<br>%{yaxis.title.text}: %{y:,.3~r}"
+
+
+def _markers(curve: Curve, log_y: bool, stale: bool) -> Any:
+    style = look(curve.mechanism, curve.variant)
+    colour = GREY if stale else style.colour
+    assert curve.simulated is not None
+    return go.Scatter(
+        x=np.asarray(curve.markers_x, dtype=float),
+        y=shown(curve.simulated, log_y),
+        mode="markers",
+        name=legend_name(curve.label, curve.simulated, log_y),
+        legendgroup=plot_text(curve.label),
+        showlegend=curve.formula is None,
+        opacity=0.5 if stale else 1.0,
+        marker={"color": colour, "symbol": style.symbol, "size": 9, "line": {"color": colour, "width": 1.5}},
+        error_y=error_bars(curve.simulated, curve.standard_error, colour, log_y),
+        hovertemplate=_HOVER + f"<extra>{'simulation, earlier settings' if stale else 'simulation'}</extra>",
+    )
+
+
+def upper_end(simulated: FloatArray | None, standard_error: FloatArray | None) -> FloatArray | None:
+    """Return where the 95 % bars of a simulation end, so that axes make room for them."""
+    return None if simulated is None or standard_error is None else simulated + Z95 * standard_error
+
+
+def error_bars(values: FloatArray, standard_error: FloatArray | None, colour: str, log: bool) -> dict[str, Any] | None:
+    """Return 95 % bars (1.96 standard errors); on a log axis they stop short of zero."""
+    if standard_error is None:
+        return None
+    up = np.nan_to_num(Z95 * np.asarray(standard_error, dtype=float), nan=0.0, posinf=0.0)
+    down = np.minimum(up, 0.999 * np.abs(np.nan_to_num(values, posinf=0.0))) if log else up
+    return {"type": "data", "array": up, "arrayminus": down, "symmetric": False, "color": colour, "thickness": 1.5}
+
+
+def _band(curve: Curve, log_y: bool, floor: float, stale: bool) -> list[Any]:
+    """Two bare lines with the space between them filled; a low end that a log axis cannot show sits on its floor."""
+    assert curve.band is not None
+    low, high = (np.asarray(v, dtype=float) for v in curve.band)
+    low = np.where(low > 0, low, min(floor, 1.0) * 1e-3) if log_y else low
+    keep = np.isfinite(low) & np.isfinite(high) & ((high > 0) | (not log_y))
+    x = np.asarray(curve.markers_x, dtype=float)[keep]
+    fill = rgba(GREY if stale else look(curve.mechanism).colour, 0.16)
+    bare = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip", "showlegend": False}
+    group = plot_text(curve.label)
+    return [
+        go.Scatter(x=x, y=low[keep], legendgroup=group, **bare),
+        go.Scatter(x=x, y=high[keep], legendgroup=group, fill="tonexty", fillcolor=fill, **bare),
+    ]

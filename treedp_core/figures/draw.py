@@ -1,0 +1,134 @@
+"""One draw: the true and the released counts of one level, sorted by the true count."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from treedp_core.figures.colour import rgba
+from treedp_core.figures.curves import Z95
+from treedp_core.figures.style import GREY, axis, limits, look, new_figure
+from treedp_core.figures.text import count_text, plot_text
+from treedp_core.tree import AnyArray, FloatArray, IntArray
+
+MAX_POINTS = 400
+
+
+def one_draw(
+    truth: AnyArray,
+    released: AnyArray,
+    *,
+    sigma: float | None = None,
+    label: str = "released",
+    mechanism: str = "",
+    variant: tuple[str, ...] = (),
+    name: Callable[[int], str] | None = None,
+    log_y: bool | None = None,
+    y_range: tuple[float, float] | None = None,
+) -> go.Figure:
+    """Return true counts as a line and released ones as markers, largest true count first.
+
+    Parameters
+    ----------
+    truth, released : (n,)
+        Counts of the nodes of one level. Beyond 400 nodes only the ends and extremes of slices are drawn (`thinned`).
+    sigma : float, optional
+        Standard deviation of the noise: draws the band truth ± 1.96 sigma.
+    label, mechanism, variant
+        Of the released counts, as in `Curve`.
+    name : function, optional
+        From the position of a node to its name, for hovering; called for the nodes drawn only.
+    log_y : bool, optional
+        Whether the axis is logarithmic beyond one sigma (and linear within, so that counts of 0 and below stay in the
+        picture); by default where the largest count would otherwise dwarf the noise.
+    y_range : pair of float, optional
+        Axis limits in records.
+
+    >>> fig = one_draw(np.array([5, 9, 1]), np.array([6, 8, 0]), sigma=1.0, mechanism="laplace")
+    >>> fig.data[-1].y.tolist(), len(fig.data)
+    ([8.0, 6.0, 0.0], 4)
+    """
+    sigma = sigma if sigma is not None and math.isfinite(sigma) else None
+    rank, node = thinned(truth, released)
+    x, true, noisy = rank.astype(float) + 1.0, truth[node].astype(float), released[node].astype(float)
+    noisy[~np.isfinite(noisy)] = np.nan
+    low, high = y_range or limits([true, noisy], log=False, default=(0.0, 1.0))
+    unit = max(sigma or 0.0, 1.0)
+    scale = _Scale(unit if log_y or (log_y is None and high > 100 * unit) else None)
+    style = look(mechanism, variant)
+    traces = [] if sigma is None else _band(x, true, Z95 * sigma, style.colour, scale)
+    hover = "" if name is None else "%{text}<br>"
+    shared: dict[str, Any] = {"x": x, "text": None if name is None else [plot_text(name(i)) for i in node.tolist()]}
+    traces += [
+        go.Scatter(
+            y=scale(true), customdata=true, mode="lines", name="true count",
+            line={"color": GREY, "width": 2.5, "shape": "hvh"},
+            hovertemplate=hover + "%{customdata:,}<extra>true count</extra>", **shared,
+        ),
+        go.Scatter(
+            y=scale(noisy), customdata=noisy, mode="markers", name=plot_text(label),
+            marker={"color": style.colour, "symbol": style.symbol, "size": 9 if node.size <= 60 else 5},
+            hovertemplate=hover + "%{customdata:,.4~r}<extra>released</extra>", **shared,
+        ),
+    ]  # fmt: skip
+    return new_figure(
+        traces,
+        xaxis=axis("nodes, largest true count first", log=False, bounds=(0.5, len(truth) + 0.5)),
+        yaxis=scale.axis("count (records)", low, high),
+    )
+
+
+def thinned(truth: AnyArray, released: AnyArray, max_points: int = MAX_POINTS) -> tuple[IntArray, IntArray]:
+    """Return ranks and nodes to draw, by falling true count: all, or each slice's first, last and extremes.
+
+    Of equal slices of the ranking, the nodes with the smallest and the largest released minus true count are kept, so
+    the picture keeps its outline ("M4" decimation, Jugel et al., 2014).
+
+    >>> [part.tolist() for part in thinned(np.array([1, 3, 2]), np.zeros(3))]
+    [[0, 1, 2], [1, 2, 0]]
+    """
+    order = np.argsort(-truth, kind="stable")
+    n = order.size
+    if n <= max_points:
+        return np.arange(n), order
+    edges = np.linspace(0, n, max_points // 4 + 1).astype(np.int64)
+    error = np.nan_to_num((released - truth)[order])
+    picks = [
+        (a, b - 1, a + int(error[a:b].argmin()), a + int(error[a:b].argmax()))
+        for a, b in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)
+    ]
+    rank = np.unique(np.array(picks).ravel())
+    return rank, order[rank]
+
+
+class _Scale:
+    """Heights on the axis: the values, or arsinh(value / unit), which is linear near 0 and logarithmic far from it."""
+
+    def __init__(self, unit: float | None) -> None:
+        self.unit = unit
+
+    def __call__(self, values: FloatArray) -> FloatArray:
+        return values if self.unit is None else np.arcsinh(values / self.unit)
+
+    def axis(self, title: str, low: float, high: float) -> dict[str, Any]:
+        """Return the axis from `low` to `high`, both in records."""
+        ends = self(np.array([low, high]))
+        pad = 0.03 * float(ends[1] - ends[0])
+        plain = axis(title, log=False, bounds=(float(ends[0]) - pad, float(ends[1]) + pad), grid=True)
+        if self.unit is None:
+            return plain
+        powers = [10.0**k for k in range(math.ceil(math.log10(2 * self.unit)), 16)]
+        ticks = np.array([0.0, *(sign * p for p in powers for sign in (1, -1) if low <= sign * p <= high)])
+        return plain | {"tickvals": self(ticks), "ticktext": [count_text(tick) for tick in ticks.tolist()]}
+
+
+def _band(x: FloatArray, true: FloatArray, reach: float, colour: str, scale: _Scale) -> list[go.Scatter]:
+    bare = {"mode": "lines", "line": {"width": 0, "shape": "hvh"}, "hoverinfo": "skip", "showlegend": False, "x": x}
+    return [
+        go.Scatter(y=scale(true - reach), **bare),
+        go.Scatter(y=scale(true + reach), fill="tonexty", fillcolor=rgba(colour, 0.16), **bare),
+    ]

@@ -1,0 +1,211 @@
+"""Errors level by level: formula beside simulation, and boxes of signed errors before and after post-processing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from treedp_core.figures.colour import rgba
+from treedp_core.figures.curves import error_bars, shown, upper_end
+from treedp_core.figures.style import AFTER, BEFORE, GREY, axis, limits, look, new_figure
+from treedp_core.figures.text import plot_text
+from treedp_core.tree import AnyArray, FloatArray, Tree
+
+
+@dataclass(frozen=True, eq=False)
+class LevelErrors:
+    """One series of an error-by-level figure; arrays are (n_levels,), see `Curve` for the rest."""
+
+    label: str
+    mechanism: str
+    variant: tuple[str, ...]
+    formula: FloatArray | None = None
+    simulated: FloatArray | None = None
+    standard_error: FloatArray | None = None
+    stale: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class LevelBoxes:
+    """Signed errors of each level as quantiles, each (n_levels,): 2.5 %, 25 %, 50 %, 75 %, 97.5 %, and the mean."""
+
+    label: str
+    low: FloatArray
+    lower_quartile: FloatArray
+    median: FloatArray
+    upper_quartile: FloatArray
+    high: FloatArray
+    mean: FloatArray
+
+
+def error_by_level(
+    series: Sequence[LevelErrors],
+    level_names: Sequence[str],
+    *,
+    y_title: str,
+    log_y: bool = True,
+    y_range: tuple[float, float] | None = None,
+    stale: bool = False,
+) -> go.Figure:
+    """Return the error of each level, series side by side: a bar at the formula, a marker at the simulation.
+
+    Infinite errors are written ∞ at the top, and on a log axis errors of 0 are written 0 at the bottom.
+
+    >>> series = [LevelErrors("Laplace", "laplace", (), np.array([0.0, 2.0, np.inf]))]
+    >>> fig = error_by_level(series, ["all", "state", "county"], y_title="RMSE (records)")
+    >>> [(trace.mode, trace.text) for trace in fig.data]
+    [('lines', None), ('text', ('0', '∞'))]
+    """
+    values = [v for s in series for v in (s.formula, s.simulated, upper_end(s.simulated, s.standard_error))]
+    low, high = y_range or limits(values, log=log_y, default=(1.0, 1000.0))
+    bounds = (low, high) if log_y or low else (-0.03 * high, high)  # room for markers at 0
+    names = [plot_text(name, 24) for name in level_names]
+    width = min(0.8 / max(len(series), 1), 0.3)
+    traces: list[Any] = []
+    for j, one in enumerate(series):
+        x = np.arange(len(level_names), dtype=np.float64) + (j - (len(series) - 1) / 2) * width
+        if one.formula is not None:
+            traces.append(_bars(one, x, 0.42 * width, names, log_y))
+        if one.simulated is not None:
+            traces.append(_dots(one, x, names, log_y, stale or one.stale))
+        traces += _off_axis(one, x, log_y, bounds)
+    return new_figure(
+        traces,
+        xaxis=_level_axis(level_names),
+        yaxis=axis(y_title, log=log_y, bounds=bounds, grid=True),
+    )
+
+
+def level_quantiles(tree: Tree, errors: AnyArray, label: str) -> LevelBoxes:
+    """Return the quantiles of signed node errors (n_nodes,), level by level.
+
+    >>> tree = Tree.from_branching_factors((3,))
+    >>> level_quantiles(tree, np.array([5.0, -1.0, 0.0, 4.0]), "before").median.tolist()
+    [5.0, 0.0]
+    """
+    parts = [errors[tree.level(level)] for level in range(tree.n_levels)]
+    low, lower, median, upper, high = np.array([np.quantile(part, (0.025, 0.25, 0.5, 0.75, 0.975)) for part in parts]).T
+    return LevelBoxes(label, low, lower, median, upper, high, np.array([part.mean() for part in parts]))
+
+
+def error_boxes(
+    groups: Sequence[LevelBoxes],
+    level_names: Sequence[str],
+    *,
+    y_title: str = "error (records)",
+    y_range: tuple[float, float] | None = None,
+) -> go.Figure:
+    """Return boxes of signed errors by level, one colour for each group: the first orange (before), the second blue.
+
+    Boxes are quartiles with the median, dashed lines are means, whiskers hold 95 % of the nodes.
+
+    >>> one = np.zeros(2)
+    >>> fig = error_boxes([LevelBoxes("before", one - 2, one - 1, one, one + 1, one + 2, one)], ["all", "state"])
+    >>> fig.data[0].q1.tolist(), fig.layout.yaxis.range
+    ([-1.0, -1.0], (-2.5, 2.5))
+    """
+    low, high = y_range or limits([v for g in groups for v in (g.low, g.high)], log=False, default=(-1.0, 1.0))
+    reach = max(-low, high)
+    width = min(0.8 / max(len(groups), 1), 0.3)
+    offsets = [(j - (len(groups) - 1) / 2) * width for j in range(len(groups))]
+    colours = (BEFORE, AFTER, "#009E73", "#CC79A7")
+    traces = [
+        _box(g, np.arange(len(level_names), dtype=np.float64) + offset, 0.85 * width, colours[j % 4])
+        for j, (g, offset) in enumerate(zip(groups, offsets, strict=True))
+    ]
+    bounds = (low, high) if y_range else (-reach, reach)
+    y = axis(y_title, log=False, bounds=bounds, grid=True)
+    return new_figure(traces, xaxis=_level_axis(level_names), yaxis=y | {"zeroline": True, "zerolinecolor": GREY})
+
+
+def _level_axis(names: Sequence[str]) -> dict[str, Any]:
+    """Levels by position, so that equal names stay apart; long names are cut."""
+    ticks = {"tickvals": np.arange(len(names)), "ticktext": [plot_text(name, 18) for name in names]}
+    ticks["ticklabeloverflow"] = "allow"
+    return axis("level (root first)", log=False, bounds=(-0.5, len(names) - 0.5)) | ticks
+
+
+_HOVER = "%{fullData.name}<br>%{text}: %{y:,.3~r}"
+
+
+def _bars(one: LevelErrors, x: FloatArray, half: float, names: list[str], log_y: bool) -> Any:
+    style = look(one.mechanism, one.variant)
+    assert one.formula is not None
+    y = shown(one.formula, log_y)
+    return go.Scatter(
+        x=np.column_stack([x - half, x, x + half, np.full(x.size, np.nan)]).ravel(),
+        y=np.column_stack([y, y, y, np.full(x.size, np.nan)]).ravel(),
+        mode="lines",
+        name=plot_text(one.label),
+        legendgroup=plot_text(one.label),
+        line={"color": style.colour, "width": 4},
+        text=[name for name in names for _ in range(4)],
+        hovertemplate=_HOVER + "<extra>formula</extra>",
+    )
+
+
+def _dots(one: LevelErrors, x: FloatArray, names: list[str], log_y: bool, stale: bool) -> Any:
+    style = look(one.mechanism, one.variant)
+    colour = GREY if stale else style.colour
+    assert one.simulated is not None
+    return go.Scatter(
+        x=x,
+        y=shown(one.simulated, log_y),
+        mode="markers",
+        name=plot_text(one.label),
+        legendgroup=plot_text(one.label),
+        showlegend=one.formula is None,
+        opacity=0.5 if stale else 1.0,
+        marker={"color": colour, "symbol": style.symbol, "size": 9, "line": {"color": colour, "width": 1.5}},
+        error_y=error_bars(one.simulated, one.standard_error, colour, log_y),
+        text=names,
+        hovertemplate=_HOVER + f"<extra>{'simulation, earlier settings' if stale else 'simulation'}</extra>",
+    )
+
+
+def _off_axis(one: LevelErrors, x: FloatArray, log_y: bool, bounds: tuple[float, float]) -> list[Any]:
+    """The values the axis cannot show, as text just inside its ends."""
+    values = one.formula if one.formula is not None else one.simulated
+    if values is None:
+        return []
+    low, high = bounds
+    infinite, zero = np.isposinf(values), (np.asarray(values) == 0) & log_y
+    if not (infinite | zero).any():
+        return []
+    inset = (high / low) ** 0.04 if log_y else 0.04 * (high - low)
+    top, bottom = (high / inset, low * inset) if log_y else (high - inset, low + inset)
+    there = np.flatnonzero(infinite | zero)
+    return [
+        go.Scatter(
+            x=x[there],
+            y=np.where(infinite[there], top, bottom),
+            mode="text",
+            text=np.where(infinite[there], "∞", "0").tolist(),
+            textfont={"color": look(one.mechanism).colour, "size": 18},
+            legendgroup=plot_text(one.label),
+            showlegend=False,
+            name=plot_text(one.label),
+            hovertemplate="%{fullData.name}<br>%{text}<extra></extra>",
+        )
+    ]
+
+
+def _box(group: LevelBoxes, x: FloatArray, width: float, colour: str) -> Any:
+    return go.Box(
+        x=x,
+        lowerfence=group.low,
+        q1=group.lower_quartile,
+        median=group.median,
+        q3=group.upper_quartile,
+        upperfence=group.high,
+        mean=group.mean,
+        name=plot_text(group.label),
+        width=width,
+        line={"color": colour, "width": 1.5},
+        fillcolor=rgba(colour, 0.35),
+        boxpoints=False,
+    )

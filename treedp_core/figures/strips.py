@@ -1,0 +1,100 @@
+"""Level strips: a big tree as one row of colours for each level, leaves from left to right."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+import plotly.graph_objects as go
+
+from treedp_core.figures.colour import colouring
+from treedp_core.figures.style import axis, new_figure
+from treedp_core.figures.text import plot_text
+from treedp_core.tree import AnyArray, FloatArray, IntArray, Tree
+
+MAX_COLUMNS = 600
+
+
+def level_strips(
+    tree: Tree,
+    values: AnyArray,
+    level_names: Sequence[str],
+    *,
+    reduce: Literal["mean", "extreme"] = "mean",
+    n_columns: int = MAX_COLUMNS,
+    colour_range: tuple[float, float] | None = None,
+    colour_title: str = "",
+) -> go.Figure:
+    """Return a value of every node (n_nodes,) as strips, the root's on top; see `strip_values`.
+
+    Parameters
+    ----------
+    colour_range : pair of float, optional
+        Ends of the colour scale: of signed errors if it starts below 0, else of counts; see `colouring`.
+
+    >>> tree = Tree.from_branching_factors((2, 2))
+    >>> fig = level_strips(tree, np.arange(7.0), ["all", "state", "county"])
+    >>> fig.data[0].customdata.tolist()
+    [[0.0, 0.0, 0.0, 0.0], [1.0, 1.0, 2.0, 2.0], [3.0, 4.0, 5.0, 6.0]]
+    """
+    z = strip_values(tree, values, reduce=reduce, n_columns=n_columns)
+    colours = colouring(z, colour_range, colour_title)
+    leaves_per_column = tree.n_leaves / z.shape[1]
+    strips = go.Heatmap(
+        z=colours.shades,
+        customdata=z,
+        x0=leaves_per_column / 2,
+        dx=leaves_per_column,
+        zmin=colours.low,
+        zmax=colours.high,
+        colorscale=colours.scale,
+        colorbar=colours.bar,
+        ygap=2,
+        hoverongaps=False,
+        hovertemplate="level %{y}, near leaf %{x:,.0f}<br>%{customdata:,.3~r}<extra></extra>",
+    )
+    names = {"tickvals": np.arange(tree.n_levels), "ticktext": [plot_text(name, 24) for name in level_names]}
+    return new_figure(
+        [strips],
+        xaxis=axis("leaves, left to right", log=False, bounds=(0.0, float(tree.n_leaves))),
+        yaxis=axis("", log=False, bounds=(tree.n_levels - 0.5, -0.5)) | names,
+    )
+
+
+def strip_values(
+    tree: Tree, values: AnyArray, *, reduce: Literal["mean", "extreme"] = "mean", n_columns: int = MAX_COLUMNS
+) -> FloatArray:
+    """Return (n_levels, columns) float32: for each level and slice of the leaves, the mean or the extreme value.
+
+    A column takes in every node of the level that holds any of its leaves; the extreme is the value furthest from 0.
+    Where a branch of a ragged tree has ended there is a gap (nan).
+
+    >>> tree = Tree.from_branching_factors((4,))
+    >>> strip_values(tree, np.array([0.0, 1, -5, 2, 4]), reduce="extreme", n_columns=2).tolist()
+    [[0.0, 0.0], [-5.0, 4.0]]
+    """
+    columns = max(1, min(n_columns, tree.n_leaves))
+    bounds = np.arange(columns + 1) * tree.n_leaves // columns
+    rows = [_row(tree, values, tree.level(level), bounds, reduce) for level in range(tree.n_levels)]
+    return np.array(rows, dtype=np.float32)
+
+
+def _row(tree: Tree, values: AnyArray, level: slice, bounds: IntArray, reduce: str) -> FloatArray:
+    starts = tree.leaf_start[level]
+    before = np.maximum(np.searchsorted(starts, bounds[:-1], side="right") - 1, 0)
+    ended = starts[before] + tree.leaf_count[level][before] <= bounds[:-1]
+    first, stop = before + ended, np.searchsorted(starts, bounds[1:], side="left")
+    # One value more, so that `stop` may be the number of nodes; every second reduction is one of first:stop.
+    padded = np.append(values[level], 0)
+    cuts = np.column_stack([np.minimum(first, padded.size - 1), stop]).ravel()
+
+    def over(ufunc: np.ufunc) -> FloatArray:
+        return np.asarray(ufunc.reduceat(padded, cuts)[::2], dtype=np.float64)
+
+    if reduce == "mean":
+        row = over(np.add) / np.maximum(stop - first, 1)
+    else:
+        low, high = over(np.minimum), over(np.maximum)
+        row = np.where(-low > high, low, high)
+    return np.where(first < stop, row, np.nan)

@@ -1,0 +1,205 @@
+"""The look of every figure: one identity per mechanism, axes, the line at "your" value, and text that stays text.
+
+Backgrounds are transparent and fonts are inherited, so the page's light or dark theme shows through; every colour
+used for data has a contrast of at least 3:1 on both.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import plotly.graph_objects as go
+
+from treedp_core.figures.text import plot_text
+from treedp_core.tree import AnyArray
+
+HEIGHT: Final = 420
+PRESENTER_HEIGHT: Final = 640
+CONFIG: Final[dict[str, Any]] = {
+    "displaylogo": False,
+    "scrollZoom": False,
+    "toImageButtonOptions": {"format": "svg", "filename": "treedp"},
+}
+GREY: Final = "#7A7A7A"
+GRID: Final = "rgba(127,127,127,0.25)"
+LEGEND: Final = {
+    "orientation": "h", "x": 0, "xanchor": "left", "y": 1.02, "yanchor": "bottom", "traceorder": "normal",
+}  # fmt: skip
+BEFORE: Final = "#D55E00"
+AFTER: Final = "#0072B2"
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a series is drawn: never by colour alone."""
+
+    colour: str
+    dash: str
+    symbol: str
+
+
+_BASE: Final = {
+    "discrete_laplace": Look("#0072B2", "solid", "circle"),
+    "laplace": Look("#009E73", "dash", "square"),
+    "gaussian": Look("#CC79A7", "dot", "diamond"),
+    "discrete_gaussian": Look("#D55E00", "dashdot", "cross"),
+}
+REFERENCE: Final = Look(GREY, "dot", "x")
+_DASHES: Final = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+
+
+def look(mechanism: str, variant: tuple[str, ...] = ()) -> Look:
+    """Return the identity of a mechanism: its colour, and a dash and marker of its own for each post-processing.
+
+    An open marker means least squares, a dotted one means non-negative. Names that are no mechanism (a bound, a value
+    from a paper) are grey.
+
+    >>> look("laplace"), look("laplace", ("least_squares",))
+    (Look(colour='#009E73', dash='dash', symbol='square'), Look(colour='#009E73', dash='dot', symbol='square-open'))
+    """
+    if mechanism not in _BASE:
+        return REFERENCE
+    base = _BASE[mechanism]
+    linear, clipped = "least_squares" in variant, "non_negative" in variant
+    turn = linear + 2 * clipped + 4 * bool(set(variant) - {"least_squares", "non_negative"})
+    dash = _DASHES[(_DASHES.index(base.dash) + turn) % len(_DASHES)]
+    return Look(base.colour, dash, base.symbol + "-open" * linear + "-dot" * clipped)
+
+
+def limits(values: Iterable[AnyArray | None], *, log: bool, default: tuple[float, float]) -> tuple[float, float]:
+    """Return round axis limits, in data units, that hold all finite values (positive ones on a log axis).
+
+    Limits are round so that they stay put while a setting moves a little. Log limits are decades, or 1, 2, 5 times a
+    power of ten when the values span less than two decades.
+
+    >>> limits([np.array([3.0, 700.0, np.inf])], log=True, default=(1, 10))
+    (1.0, 1000.0)
+    >>> limits([np.array([0.0, 7.3])], log=False, default=(0, 1))
+    (0.0, 8.0)
+    """
+    arrays = [np.ravel(np.asarray(v, dtype=float)) for v in values if v is not None]
+    data = np.concatenate([np.zeros(0), *arrays])
+    data = data[np.isfinite(data) & ((data > 0) | (not log))]
+    if data.size == 0:
+        return default
+    low, high = float(data.min()), float(data.max())
+    return _log_limits(low, high) if log else _linear_limits(min(low, 0.0), max(high, 0.0))
+
+
+def _log_limits(low: float, high: float) -> tuple[float, float]:
+    steps = (1.0, 10.0) if high / low >= 100 else (1.0, 2.0, 5.0, 10.0)
+
+    def grid(value: float) -> list[float]:
+        decade = math.floor(math.log10(value))
+        return [float(f"{step:g}e{decade + shift}") for shift in (-1, 0, 1) for step in steps]
+
+    # A value on the frame would be half hidden, hence strictly inside by 2 %.
+    return max(g for g in grid(low) if g <= low / 1.02), min(g for g in grid(high) if g >= high * 1.02)
+
+
+def _linear_limits(low: float, high: float) -> tuple[float, float]:
+    span = high - low
+    if span == 0:
+        return 0.0, 1.0
+    power = 10.0 ** math.floor(math.log10(span / 10))
+    step = power * next(m for m in (1, 2, 5, 10) if m * power >= 0.999 * span / 10)
+    return math.floor(low / step) * step, math.ceil(high * 1.001 / step) * step
+
+
+def axis(title: str, *, log: bool, bounds: tuple[float, float], grid: bool = False) -> dict[str, Any]:
+    """Return an axis with a fixed range (data units): a zoom is lost with every change, so none may be needed."""
+    low, high = bounds
+    common: dict[str, Any] = {
+        "title": {"text": plot_text(title, 120)},
+        "showgrid": grid,
+        "gridcolor": GRID,
+        "zeroline": False,
+        "automargin": True,
+        "showline": not grid,
+        "linecolor": GRID,
+        "ticks": "" if grid else "outside",
+        "tickcolor": GRID,
+    }
+    if not log:
+        return common | {"range": [low, high], "exponentformat": "none", "separatethousands": True}
+    in_reach = low >= 1e-5 and high <= 1e7  # plain numbers read better than powers while they are short
+    return common | {
+        "type": "log",
+        "range": [math.log10(low), math.log10(high)],
+        "dtick": 1 if high / low > 40 else "D2",
+        "minor": {"ticks": "outside", "ticklen": 3, "tickcolor": GRID, "showgrid": False},
+        "exponentformat": "power",
+        **({"tickformat": ",~r"} if in_reach else {}),
+    }
+
+
+def new_figure(
+    traces: list[Any], *, xaxis: dict[str, Any] | None = None, yaxis: dict[str, Any] | None = None
+) -> go.Figure:
+    """Return a figure in the base layout: 420 px high, legend above left, transparent, numbers with thin spaces."""
+    return go.Figure(
+        data=traces,
+        layout={
+            "height": HEIGHT,
+            "margin": {"l": 8, "r": 12, "t": 40, "b": 8},
+            "paper_bgcolor": "rgba(0,0,0,0)",
+            "plot_bgcolor": "rgba(0,0,0,0)",
+            "separators": ".\u2009",
+            "legend": {
+                "orientation": "h",
+                "x": 0,
+                "xanchor": "left",
+                "y": 1.02,
+                "yanchor": "bottom",
+                "traceorder": "normal",
+            },
+            "hoverlabel": {"namelength": -1},
+            "xaxis": xaxis or {},
+            "yaxis": yaxis or {},
+        },
+    )
+
+
+def your_value_marker(fig: go.Figure, x: float, text: str = "your ε", log: bool = True) -> go.Figure:
+    """Mark a value of the x axis with a dotted line and a label inside the plot; the figure is changed and returned.
+
+    Plotly places shapes in data units but annotations on a log axis in powers of ten.
+
+    >>> fig = your_value_marker(go.Figure(), 100.0)
+    >>> fig.layout.shapes[0].x0, fig.layout.annotations[0].x
+    (100.0, 2.0)
+    """
+    if not math.isfinite(x) or (log and x <= 0):
+        return fig
+    line = {"dash": "dot", "color": GREY, "width": 1.5}
+    fig.add_shape(type="line", x0=x, x1=x, y0=0, y1=1, yref="paper", line=line)
+    fig.add_annotation(
+        x=math.log10(x) if log else x, y=1, yref="paper", xanchor="left", yanchor="top", xshift=3,
+        text=plot_text(text), showarrow=False, font={"color": GREY},
+    )  # fmt: skip
+    return fig
+
+
+def present(fig: go.Figure) -> go.Figure:
+    """Make a figure fit for a projector: 640 px high, 18 px text; the figure is changed and returned.
+
+    >>> present(go.Figure()).layout.height
+    640
+    """
+    big = {"size": 18}
+    fig.update_layout(height=PRESENTER_HEIGHT, font=big, legend_font=big, hoverlabel_font=big)
+    # A page's theme sets these sizes one by one, so the figure has to as well.
+    for update in (fig.update_xaxes, fig.update_yaxes):
+        update(tickfont=big, title_font=big)
+    fig.update_annotations(font=big)
+    for trace in fig.data:
+        if trace.type == "icicle":
+            trace.update(textfont=big, marker_colorbar={"tickfont": big, "title_font": big})
+            fig.update_layout(uniformtext_minsize=16)
+        if trace.type == "heatmap":
+            trace.update(colorbar={"tickfont": big, "title_font": big})
+    return fig

@@ -1,0 +1,58 @@
+"""Text for figures: data that stays data, and numbers for people."""
+
+from __future__ import annotations
+
+import html
+import math
+import re
+from typing import Final
+
+# Control, line-breaking and direction-changing characters: they could hide or reorder what follows them.
+_UNSEEN: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]+")
+
+
+def plot_text(value: object, limit: int = 60) -> str:
+    """Return a data string as it must be handed to plotly: shown literally, on one line, at most `limit` characters.
+
+    Plotly reads a little HTML (and LaTeX between dollars), but does not decode ``&quot;``, so quotes stay.
+
+    >>> plot_text("<b>x</b> & $y$"), plot_text("a" * 100, 5)
+    ('&lt;b&gt;x&lt;/b&gt; &amp; &#36;y&#36;', 'aaaa…')
+    """
+    text = _UNSEEN.sub(" ", str(value)[: limit + 1])
+    if len(text) > limit:
+        text = text[: limit - 1] + "…"
+    return html.escape(text, quote=False).replace("$", "&#36;")
+
+
+def number_text(value: float, digits: int = 3) -> str:
+    r"""Return a number for people: three significant digits, thin spaces between thousands; ∞ is written ∞.
+
+    >>> number_text(1234567.0), number_text(0.01234), number_text(-np.inf), number_text(-5.0)
+    ('1\u2009230\u2009000', '0.0123', '−∞', '−5')
+    """
+    value = float(value)
+    if math.isnan(value):
+        return "–"
+    sign = "−" if value < 0 else ""
+    if math.isinf(value):
+        return sign + "∞"
+    if value == 0:
+        return "0"
+    size = abs(value)
+    if not 1e-4 <= size < 1e15:
+        return sign + f"{size:.{digits - 1}e}"
+    places = digits - 1 - math.floor(math.log10(size))
+    text = f"{round(size, places):,.{max(places, 0)}f}".replace(",", "\u2009")
+    return sign + (text.rstrip("0").rstrip(".") if "." in text else text)
+
+
+def count_text(value: float) -> str:
+    r"""Return a count in full, with thin spaces between thousands; what is no whole number is rounded.
+
+    >>> count_text(1234567), count_text(-2.345), count_text(65432.1)
+    ('1\u2009234\u2009567', '−2.35', '65\u2009432')
+    """
+    if not math.isfinite(value) or (value != int(value) and abs(value) < 1000):
+        return number_text(value)
+    return f"{round(value):,}".replace(",", "\u2009").replace("-", "−")

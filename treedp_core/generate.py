@@ -1,0 +1,115 @@
+"""Made-up records: how many fall on each leaf of a tree, under a few shapes that real data have."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from treedp_core import checks
+from treedp_core.checks import InputError, echo
+from treedp_core.registry import lookup, table
+from treedp_core.tree import FloatArray, IntArray, Tree, branching_factors_checked
+
+MIN_RECORDS: Final = 100
+MAX_RECORDS: Final = 10_000_000
+ACTIVE_SHARE: Final = 0.03
+MAX_TEXT: Final = 200
+
+Weights = Callable[[int, np.random.Generator], FloatArray]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A table entry: ``weights(n_leaves, rng)`` says how likely a record falls on each leaf, in any positive scale."""
+
+    name: str
+    label: str
+    help: str
+    weights: Weights
+
+
+def _uniform(n_leaves: int, rng: np.random.Generator) -> FloatArray:
+    return np.ones(n_leaves)
+
+
+def _zipf(n_leaves: int, rng: np.random.Generator) -> FloatArray:
+    return 1.0 / rng.permutation(np.arange(1.0, n_leaves + 1.0))
+
+
+def _lognormal(n_leaves: int, rng: np.random.Generator) -> FloatArray:
+    return np.asarray(np.exp(1.5 * rng.standard_normal(n_leaves)))
+
+
+def _sparse(n_leaves: int, rng: np.random.Generator) -> FloatArray:
+    weights = np.zeros(n_leaves)
+    active = rng.choice(n_leaves, size=max(1, round(ACTIVE_SHARE * n_leaves)), replace=False)
+    weights[active] = 1.0 / np.arange(1.0, active.size + 1.0)
+    return weights
+
+
+SHAPES: Final[Mapping[str, Shape]] = table(
+    Shape("uniform", "Uniform", "Every leaf is equally likely.", _uniform),
+    Shape("zipf", "Zipf", "The k-th most likely leaf has weight 1/k; the order of the leaves is random.", _zipf),
+    Shape("lognormal", "Lognormal", "Weights are e to 1.5 times a standard normal: places of many sizes.", _lognormal),
+    Shape("sparse", "Sparse conversions", "Only 3 % of the leaves occur at all, and those follow Zipf's law.", _sparse),
+)
+
+
+def leaf_counts(tree: Tree, shape: str, n_records: int, rng: np.random.Generator) -> IntArray:
+    """Return the number of records on each leaf, (n_leaves,) int64 in left-to-right order.
+
+    Records fall independently, so the counts are one multinomial draw of `n_records`.
+
+    Parameters
+    ----------
+    tree : Tree
+    shape : str
+        A name in `SHAPES`.
+    n_records : int
+        100 to 10 000 000.
+    rng : numpy.random.Generator
+
+    Raises
+    ------
+    InputError
+        ``VALUE_UNKNOWN`` for the shape, ``RECORDS_RANGE`` for the number.
+
+    Examples
+    --------
+    >>> tree = Tree.from_branching_factors((4, 4))
+    >>> counts = leaf_counts(tree, "zipf", 1000, np.random.default_rng(7))
+    >>> counts.shape, int(counts.sum())
+    ((16,), 1000)
+    """
+    weights = lookup(SHAPES, shape, "shape").weights(tree.n_leaves, rng)
+    n = checks.integer("records", n_records, low=MIN_RECORDS, high=MAX_RECORDS, code="RECORDS_RANGE")
+    return rng.multinomial(n, weights / weights.sum())
+
+
+def branching_factors_from_text(text: str) -> tuple[int, ...]:
+    """Return branching factors written as whole numbers with commas; their tree is admitted by size.
+
+    Raises
+    ------
+    InputError
+        ``TREE_SHAPE`` for anything but whole numbers of at least 2, ``TOO_MANY_NODES`` for a tree too large.
+
+    Examples
+    --------
+    >>> branching_factors_from_text("16, 16,16")
+    (16, 16, 16)
+    >>> branching_factors_from_text("16,x")
+    Traceback (most recent call last):
+    treedp_core.checks.InputError: Expected branching factors as whole numbers >= 2 with commas, such as 16,16,16, got '16,x'.
+    """
+    parts = [part.strip(" ") for part in text.split(",")] if len(text) <= MAX_TEXT else []
+    if not parts or not all(re.fullmatch("[0-9]{1,18}", part) and int(part) >= 2 for part in parts):
+        raise InputError(
+            "TREE_SHAPE",
+            f"Expected branching factors as whole numbers >= 2 with commas, such as 16,16,16, got {echo(text)}.",
+        )
+    return branching_factors_checked([int(part) for part in parts])

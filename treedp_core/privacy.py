@@ -1,0 +1,253 @@
+"""Who is protected, what a release spends, and the guarantee that follows.
+
+Sensitivities are derived from the neighbouring relation, never typed, and every sum of budgets is compared exactly.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context, Decimal
+from fractions import Fraction
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treedp_core import checks
+from treedp_core.checks import InputError, echo
+from treedp_core.conversions import (
+    epsilon_to_rho,
+    gaussian_delta,
+    gaussian_sigma,
+    rho_to_delta,
+    rho_to_epsilon,
+    rho_to_epsilon_gaussian,
+    rho_to_epsilon_simple,
+)
+from treedp_core.protected_unit import NeighbouringRelation, ProtectedUnit
+from treedp_core.rounding import float_below
+
+__all__ = [
+    "Budget",
+    "Currency",
+    "Guarantee",
+    "NeighbouringRelation",
+    "ProtectedUnit",
+    "budget_from_shares",
+    "epsilon_to_rho",
+    "exact_shares",
+    "gaussian_delta",
+    "gaussian_sigma",
+    "guarantee",
+    "rho_to_delta",
+    "rho_to_epsilon",
+    "rho_to_epsilon_gaussian",
+    "rho_to_epsilon_simple",
+]
+
+FloatArray = NDArray[np.float64]
+
+RHO_HIGH: Final = 1000.0
+_DECIMAL: Final = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?", re.ASCII)
+_DISPLAY: Final = Context(prec=4, rounding=ROUND_CEILING)
+_SUM_DISPLAY: Final = Context(prec=12, rounding=ROUND_CEILING)
+
+
+class Currency(enum.Enum):
+    """What adds up over levels: epsilon (pure privacy) or rho (zero-concentrated privacy)."""
+
+    EPSILON = "epsilon"
+    RHO = "rho"
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What each level may spend, in its own currency.
+
+    Parameters
+    ----------
+    currency : Currency
+    per_level : (n_levels,)
+        At least 0; 0 means the level is not measured, inf that it is published exactly. One level must be positive.
+
+    Raises
+    ------
+    InputError
+        EPS_RANGE or RHO_RANGE.
+
+    >>> Budget(Currency.EPSILON, (0.5, 0.0, 0.5)).n_levels
+    3
+    """
+
+    currency: Currency
+    per_level: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        code, high = _LIMITS[self.currency]
+        amounts = tuple(
+            math.inf
+            if a == math.inf
+            else checks.number(f"the {self.currency.value} of level {level}", a, low=0, high=high, code=code)
+            for level, a in enumerate(self.per_level)
+        )
+        if not any(a > 0 for a in amounts):
+            raise InputError(code, f"Expected {self.currency.value} > 0 on at least one level, got none.")
+        object.__setattr__(self, "per_level", amounts)
+
+    @property
+    def n_levels(self) -> int:
+        """Number of levels."""
+        return len(self.per_level)
+
+
+_LIMITS: Final = {Currency.EPSILON: ("EPS_RANGE", checks.EPSILON_HIGH), Currency.RHO: ("RHO_RANGE", RHO_HIGH)}
+
+
+def exact_shares(texts_or_numbers: Iterable[str | float | Fraction]) -> list[Fraction]:
+    """Shares of a budget as exact fractions; 0.1 is read as one tenth, not as the float next to it.
+
+    Raises
+    ------
+    InputError
+        BUDGET_SPLIT, when a share is not a decimal number of at least 0 or the shares sum to more than 1.
+
+    >>> sum(exact_shares(["0.1", 0.2, "0.7"])) == 1
+    True
+    >>> exact_shares([0.1, 0.2, 0.7000001])
+    Traceback (most recent call last):
+    treedp_core.checks.InputError: Expected shares that sum to at most 1, got 1.0000001.
+    """
+    shares = [_exact_share(item) for item in texts_or_numbers]
+    if sum(shares) > 1:
+        total = _SUM_DISPLAY.divide(Decimal(sum(shares).numerator), Decimal(sum(shares).denominator))
+        raise InputError("BUDGET_SPLIT", f"Expected shares that sum to at most 1, got {total.normalize():f}.")
+    return shares
+
+
+def budget_from_shares(
+    shares: Sequence[float | Fraction] | FloatArray, total: float, currency: Currency, unit: ProtectedUnit
+) -> Budget:
+    """Budget whose exact charge is at most `total`, divided over the levels in proportion to `shares`.
+
+    Parameters
+    ----------
+    shares : (n_levels,)
+        Relative weights of at least 0; 0 leaves a level unmeasured. A public root is published exactly instead.
+    total : float
+        Total epsilon or rho.
+    currency : Currency
+    unit : ProtectedUnit
+
+    Raises
+    ------
+    InputError
+        EPS_RANGE or RHO_RANGE for the total; BUDGET_SPLIT for the shares.
+
+    >>> budget_from_shares([1, 1], 1.0, Currency.EPSILON, ProtectedUnit(NeighbouringRelation.REPLACE_ONE)).per_level
+    (inf, 1.0)
+    """
+    code, high = _LIMITS[currency]
+    low = checks.EPSILON_LOW if currency is Currency.EPSILON else 0.0
+    amount = Fraction(checks.number(currency.value, total, low=low, high=high, open_low=low == 0, code=code))
+    weights = [_weight(level, share) for level, share in enumerate(shares)]
+    if unit.total_is_public and weights:
+        weights[0] = Fraction(0)
+    cost = unit.exact_charge(weights)
+    if cost == 0 and not (unit.total_is_public and len(weights) == 1):
+        raise InputError("BUDGET_SPLIT", "Expected a share > 0 on at least one level that is not public, got none.")
+    amounts = [float_below(weight * amount / cost) if weight else 0.0 for weight in weights]
+    if unit.total_is_public:
+        amounts[0] = math.inf
+    return Budget(currency, tuple(amounts))
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """What was promised to whom; unchanged by post-processing.
+
+    Parameters
+    ----------
+    unit : ProtectedUnit
+    epsilon, delta : float
+        The release is (epsilon, delta)-differentially private; delta is 0 for pure privacy.
+    rho : float or None
+        Cost in zero-concentrated privacy, where that is what was spent.
+    """
+
+    unit: ProtectedUnit
+    epsilon: float
+    delta: float
+    rho: float | None = None
+
+    def sentence(self) -> str:
+        """One plain sentence for the screen; numbers are rounded up to four digits.
+
+        >>> print(Guarantee(ProtectedUnit(NeighbouringRelation.REPLACE_ONE), 1.0, 1e-6).sentence())
+        (ε = 1, δ = 1e-6)-differential privacy; protects one record, replaced by another (the total is public).
+        """
+        pair = f"ε = {_shown(self.epsilon)}" + (f", δ = {_shown(self.delta)}" if self.delta else "")
+        return f"({pair})-differential privacy; protects {self.unit.described}."
+
+
+def guarantee(budget: Budget, unit: ProtectedUnit, delta: float, law_is_continuous_gaussian: bool) -> Guarantee:
+    """Guarantee of a release that spends `budget` on the levels of a tree.
+
+    Parameters
+    ----------
+    budget : Budget
+    unit : ProtectedUnit
+    delta : float
+        Wanted delta; ignored (0) when the budget is in epsilon, required when it is in rho.
+    law_is_continuous_gaussian : bool
+        Whether all noise is continuous Gaussian, whose conversion is tighter.
+
+    Raises
+    ------
+    InputError
+        DELTA_RANGE, DELTA_REQUIRED or EXACT_NOT_PRIVATE.
+
+    >>> unit = ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)
+    >>> guarantee(Budget(Currency.EPSILON, (0.5, 0.5)), unit, 1e-6, False).epsilon
+    1.0
+    """
+    cost = unit.charge(budget.per_level)
+    if budget.currency is Currency.EPSILON:
+        checks.delta(delta)
+        return Guarantee(unit, cost, 0.0)
+    slack = checks.delta(delta, required=True)
+    if cost == 0.0:
+        return Guarantee(unit, 0.0, 0.0, 0.0)
+    convert = rho_to_epsilon_gaussian if law_is_continuous_gaussian else rho_to_epsilon
+    return Guarantee(unit, convert(cost, slack), slack, cost)
+
+
+def _weight(level: int, share: float | Fraction) -> Fraction:
+    if not isinstance(share, Fraction):
+        checks.number(f"the share of level {level}", share, low=0, code="BUDGET_SPLIT")
+    if share < 0:
+        raise InputError("BUDGET_SPLIT", f"Expected the share of level {level} >= 0, got {echo(share)}.")
+    return Fraction(share)
+
+
+def _exact_share(item: str | float | Fraction) -> Fraction:
+    if isinstance(item, Fraction) and item >= 0:
+        return item
+    text = item.strip() if isinstance(item, str) else repr(checks.number("a share", item, low=0, code="BUDGET_SPLIT"))
+    exact = Fraction(text) if len(text) <= checks.MAX_ECHO and _DECIMAL.fullmatch(text) else None
+    if exact is None or exact < 0:
+        raise InputError("BUDGET_SPLIT", f"Expected a share as a decimal number >= 0, such as 0.25, got {echo(text)}.")
+    return exact
+
+
+def _shown(x: float) -> str:
+    # twelve digits first: 0.30000000000000004 is shown as 0.3, anything more is rounded up to four digits
+    rounded = _DISPLAY.create_decimal(Decimal(f"{x:.12g}")).normalize()
+    if x == 0 or 0.001 <= x < 1e6:
+        return f"{rounded:f}"
+    digits = "".join(map(str, rounded.as_tuple().digits))
+    mantissa = digits if len(digits) == 1 else f"{digits[0]}.{digits[1:]}"
+    return f"{mantissa}e{rounded.adjusted()}"

@@ -1,0 +1,105 @@
+"""Arrow columns of counts or of numbers -> numpy arrays; text is read by one rule, digits only."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from treedp_core import checks
+from treedp_core.checks import InputError, echo
+from treedp_core.records.arrays import is_text, plain_numpy
+
+IntArray = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
+
+_NUMBER: Final = r"^\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,4})?\s*$"
+
+
+def weights(array: pa.Array, name: str, row: int) -> IntArray:
+    """Return the counts of a batch as int64; text must match ``[0-9]{1,16}``; `row` is the first row's shown number.
+
+    Raises
+    ------
+    InputError
+        ``COUNT_MISSING``, ``COUNT_NEGATIVE``, ``COUNT_NOT_INTEGER``, ``COUNT_TOO_LARGE``, ``COLUMN_TYPE``.
+    """
+    if pa.types.is_dictionary(array.type):
+        array = array.cast(array.type.value_type)
+    if array.null_count:
+        _refuse_count(name, row + int(np.argmax(plain_numpy(array.is_null()))), "")
+    kind = array.type
+    if is_text(kind):
+        plain = plain_numpy(pc.match_substring_regex(array, "^[0-9]{1,16}$"))
+        if not plain.all():
+            at = int(np.argmin(plain))
+            _refuse_count(name, row + at, array[at].as_py())
+        values = plain_numpy(array.cast(pa.int64()))
+    elif pa.types.is_integer(kind):
+        if kind == pa.uint64() and len(array) and pc.max(array).as_py() > checks.MAX_COUNT:
+            at = int(np.argmax(plain_numpy(array)))
+            _refuse_count(name, row + at, str(array[at].as_py()))
+        values = plain_numpy(array).astype(np.int64, copy=False)
+    elif pa.types.is_floating(kind) and kind != pa.float16():
+        exact = plain_numpy(array).astype(np.float64, copy=False)
+        whole = (exact == np.floor(exact)) & (np.abs(exact) <= checks.MAX_COUNT)
+        if not whole.all():
+            at = int(np.argmin(whole))
+            _refuse_count(name, row + at, repr(float(exact[at])))
+        values = exact.astype(np.int64)
+    else:
+        raise InputError(
+            "COLUMN_TYPE", f"Column {echo(name)} holds {echo(str(kind))}; a count column holds whole numbers."
+        )
+    outside = (values < 0) | (values > checks.MAX_COUNT)
+    if outside.any():
+        at = int(np.argmax(outside))
+        _refuse_count(name, row + at, str(values[at]))
+    return values
+
+
+def numbers(array: pa.Array, name: str) -> FloatArray:
+    """Return a batch as float64; NaN where a cell is blank or no number; text is read as a decimal number."""
+    if pa.types.is_dictionary(array.type):
+        array = array.cast(array.type.value_type)
+    if pa.types.is_null(array.type):
+        return np.full(len(array), np.nan)
+    if is_text(array.type):
+        plain = pc.match_substring_regex(array, _NUMBER)
+        cleaned = pc.utf8_trim_whitespace(pc.if_else(plain.fill_null(False), array, None))
+        cleaned = pc.replace_substring_regex(cleaned, r"^\+", "")
+        array = _infinities(array, cleaned.cast(pa.float64()))
+    elif not (pa.types.is_integer(array.type) or pa.types.is_floating(array.type)):
+        raise InputError("COLUMN_TYPE", f"Column {echo(name)} holds {echo(str(array.type))}; expected numbers.")
+    filled = array.cast(pa.float64(), safe=False).fill_null(float("nan"))
+    return plain_numpy(filled)
+
+
+def _infinities(array: pa.Array, values: pa.Array) -> pa.Array:
+    """Restore infinities written as text: they are outside any range rather than missing."""
+    sign = pc.match_substring_regex(array, r"^\s*-")
+    named = pc.match_substring_regex(array, r"(?i)^\s*[+-]?inf(inity)?\s*$").fill_null(False)
+    if not pc.any(named).as_py():
+        return values
+    return pc.if_else(named, pc.if_else(sign, float("-inf"), float("inf")), values)
+
+
+def _refuse_count(name: str, row: int, written: str) -> None:
+    """Refuse one count, saying why; the value itself is shown only as far as a message may."""
+    cell = f"Column {echo(name)}, row {row:,}"
+    rule = "counts are whole numbers written with the digits 0-9 only"
+    if written == "":
+        raise InputError("COUNT_MISSING", f"{cell}: the count is missing; {rule}.")
+    if re.fullmatch(r"-[0-9]+", written, re.ASCII):
+        raise InputError("COUNT_NEGATIVE", f"{cell}: the count {echo(written)} is negative; {rule}.")
+    if re.fullmatch(r"[0-9]+", written, re.ASCII):
+        raise InputError(
+            "COUNT_TOO_LARGE",
+            f"{cell}: the count {echo(written)} is too large; at most {checks.MAX_COUNT:,} is accepted.",
+        )
+    hint = " (remove thousands separators)" if re.fullmatch(r"[0-9]{1,3}([,.' ][0-9]{3})+", written, re.ASCII) else ""
+    raise InputError("COUNT_NOT_INTEGER", f"{cell}: {echo(written)} is not a count; {rule}{hint}.")

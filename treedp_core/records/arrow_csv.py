@@ -1,0 +1,170 @@
+"""CSV in batches: text columns as dictionaries, strict row width, blocks of 1 MB."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+
+from treedp_core.checks import InputError
+from treedp_core.records import sources
+from treedp_core.records.file_checks import encoding_error, row_refusal
+from treedp_core.records.sniff import Preview
+from treedp_core.records.sources import ByteStream, FileSource
+
+FIRST_ROW = 2  # the header is row 1
+
+
+def batches(
+    source: FileSource,
+    preview: Preview,
+    labels: Sequence[str],
+    numeric: Sequence[str],
+    block_bytes: int = sources.BLOCK_BYTES,
+) -> Iterator[tuple[list[pa.Array], int]]:
+    """Yield (columns, bytes read so far): the chosen labels as dictionaries of text, then the numeric columns as text.
+
+    Raises
+    ------
+    InputError
+        ``ROW_WIDTH``, ``QUOTE``, ``ROW_TOO_LONG``, ``ENCODING``, ``GZIP_TOO_LARGE``, ``GZIP_CORRUPT``.
+    """
+    stream = ByteStream(source, preview.encoding)
+    refusals: list[InputError] = []
+    n_rows, failed = 0, False
+    try:
+        reader = _open(stream, preview, labels, numeric, refusals, block_bytes)
+        while True:
+            try:
+                batch = reader.read_next_batch()
+            except StopIteration:
+                break
+            n_rows += batch.num_rows
+            yield list(batch.columns), min(stream.done, source.size)
+    except (pa.ArrowInvalid, pa.ArrowKeyError, pa.ArrowCapacityError, OSError, UnicodeError):
+        failed = True  # refused below, outside this block: the reader's own error quotes cells and must not be chained
+    finally:
+        stream.close()
+    if failed:
+        raise _diagnosis(source, preview, stream, refusals)
+    if stream.has_quotes:
+        refuse_torn_quotes(source, preview, n_rows)
+
+
+def _open(
+    stream: ByteStream,
+    preview: Preview,
+    labels: Sequence[str],
+    numeric: Sequence[str],
+    refusals: list[InputError],
+    block_bytes: int,
+) -> Any:
+    # columns go by position, so no name can confuse the reader
+    position = {name: str(j) for j, name in enumerate(preview.columns)}
+    types: dict[str, pa.DataType] = {position[name]: pa.dictionary(pa.int32(), pa.string()) for name in labels}
+    types |= {position[name]: pa.string() for name in numeric}
+
+    def refuse(row: Any) -> str:
+        torn = row.text.count('"') % 2 == 1
+        refusals.append(row_refusal(row.number, row.actual_columns, row.expected_columns, torn=torn))
+        return "error"
+
+    return pa_csv.open_csv(
+        pa.PythonFile(stream, mode="r"),
+        read_options=pa_csv.ReadOptions(
+            use_threads=False,
+            block_size=block_bytes,
+            column_names=list(position.values()),
+            skip_rows_after_names=1,
+        ),
+        parse_options=pa_csv.ParseOptions(
+            delimiter=preview.delimiter,
+            newlines_in_values=True,
+            ignore_empty_lines=len(preview.columns) > 1,
+            invalid_row_handler=refuse,
+        ),
+        convert_options=pa_csv.ConvertOptions(
+            column_types=types,
+            include_columns=list(types),
+            null_values=[],
+            strings_can_be_null=False,
+        ),
+    )
+
+
+def _diagnosis(source: FileSource, preview: Preview, stream: ByteStream, refusals: list[InputError]) -> Exception:
+    """Return the refusal that explains why the reader stopped; its own text is dropped, for it quotes cells."""
+    if stream.failure is not None:
+        return stream.failure
+    if refusals:
+        return refusals[0]
+    offset = _first_bad_byte(source, preview.encoding)
+    if offset is not None:
+        return encoding_error(offset)
+    try:
+        refuse_torn_quotes(source, preview, None)
+    except InputError as refusal:
+        return refusal
+    return InputError("ROW_TOO_LONG", f"A row is longer than {sources.BLOCK_BYTES:,} bytes; expected shorter cells.")
+
+
+def _first_bad_byte(source: FileSource, encoding: str) -> int | None:
+    stream = ByteStream(source, encoding)
+    decoder, done = codecs.getincrementaldecoder("utf-8")(), 0
+    try:
+        while True:
+            block = stream.read(sources.BLOCK_BYTES)
+            pending = len(decoder.getstate()[0])
+            try:
+                decoder.decode(block, final=not block)
+            except UnicodeDecodeError as error:
+                return done - pending + error.start
+            done += len(block)
+            if not block:
+                return None
+    finally:
+        stream.close()
+
+
+def refuse_torn_quotes(source: FileSource, preview: Preview, n_rows: int | None) -> None:
+    """Refuse a file in which a stray quotation mark swallowed rows (the reader itself would accept that silently).
+
+    A file whose quotation marks pair up and whose lines are as many as its rows is sound; only others are read again,
+    row by row.
+    """
+    quotes, lines = _quotes_and_lines(source, preview)
+    if quotes == 0 or (quotes % 2 == 0 and lines - 1 == n_rows):
+        return
+    stream = io.TextIOWrapper(io.BufferedReader(ByteStream(source, preview.encoding)), encoding="utf-8", newline="")
+    rows = csv.reader(stream, delimiter=preview.delimiter, strict=True)
+    number, torn = 0, False
+    try:
+        for row in rows:
+            number += bool(row) or len(preview.columns) == 1
+    except csv.Error:
+        torn = True
+    finally:
+        stream.close()
+    if torn:
+        raise InputError(
+            "QUOTE", f'Row {number + 1:,} has a quotation mark (") that is not closed, or text after a closing one.'
+        )
+
+
+def _quotes_and_lines(source: FileSource, preview: Preview) -> tuple[int, int]:
+    stream = ByteStream(source, preview.encoding)
+    quotes = lines = 0
+    last = b"\n"
+    try:
+        while block := stream.read(sources.BLOCK_BYTES):
+            quotes += block.count(b'"')
+            lines += block.count(b"\n")
+            last = block[-1:]
+    finally:
+        stream.close()
+    return quotes, lines + (last != b"\n")

@@ -1,0 +1,187 @@
+"""Parquet files and tables in memory in batches; a Parquet footer is judged before anything else is read."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from treedp_core.checks import InputError, echo
+from treedp_core.records import columns as cells
+from treedp_core.records.file_checks import checked_columns, columns_within_limit
+from treedp_core.records.sniff import PREVIEW_ROWS, FileKind, Preview
+from treedp_core.records.sources import FileSource
+
+FIRST_ROW = 1
+MAX_ROWS: Final = 100_000_000
+MAX_ROW_GROUP_BYTES: Final = 2 << 30
+BATCH_ROWS: Final = 1 << 17
+SHOWN_CHARACTERS: Final = 80
+
+
+def preview_parquet(source: FileSource) -> Preview:
+    """Return the preview of a Parquet file from its footer and its first rows."""
+    with _opened(source) as file:
+        columns = _checked_footer(file)
+        rows = _first_rows(file, columns)
+        return Preview(source.name, FileKind.PARQUET, columns, rows, file.metadata.num_rows)
+
+
+def parquet_batches(
+    source: FileSource, labels: Sequence[str], numeric: Sequence[str]
+) -> Iterator[tuple[list[pa.Array], int]]:
+    """Yield (columns, bytes read so far, in proportion to rows) of the chosen columns, labels first.
+
+    Raises
+    ------
+    InputError
+        ``PARQUET_CORRUPT``, ``PARQUET_ENCRYPTED``, ``COLUMN_TYPE``, ``TOO_MANY_ROWS``, ``ROW_GROUP_TOO_LARGE``.
+    """
+    chosen = [*labels, *numeric]
+    with _opened(source, read_dictionary=list(labels)) as file:
+        _checked_footer(file)
+        cells.check_types(file.schema_arrow, labels, numeric)
+        _refuse_dense_row_groups(file, chosen)
+        n_rows, done = max(1, file.metadata.num_rows), 0
+        for batch in file.iter_batches(batch_size=BATCH_ROWS, columns=chosen, use_threads=True):
+            done += batch.num_rows
+            yield [batch.column(name) for name in chosen], source.size * done // n_rows
+    pa.default_memory_pool().release_unused()  # the pages of a row group are large and not needed again
+
+
+def preview_table(table: Any, name: str) -> Preview:
+    """Return the preview of a pyarrow Table or a pandas DataFrame."""
+    columns = tuple(checked_columns([str(column) for column in _column_names(table)]))
+    if len(table) == 0:
+        raise InputError("NO_ROWS", "The table has columns but no rows; expected at least one record.")
+    head = as_table(table[:PREVIEW_ROWS], columns, columns)
+    return Preview(name, FileKind.TABLE, columns, _as_text(head), len(table))
+
+
+def table_batches(
+    table: Any, columns: Sequence[str], labels: Sequence[str], numeric: Sequence[str]
+) -> Iterator[tuple[list[pa.Array], int]]:
+    """Yield (columns, rows read so far) of the chosen columns of a table in memory, labels first."""
+    chosen = [*labels, *numeric]
+    arrow = as_table(table, columns, chosen)
+    cells.check_types(arrow.schema, labels, numeric)
+    done = 0
+    for batch in arrow.to_batches(max_chunksize=BATCH_ROWS):
+        done += batch.num_rows
+        yield [batch.column(j) for j in range(len(chosen))], done
+
+
+def as_table(table: Any, columns: Sequence[str], chosen: Sequence[str]) -> pa.Table:
+    """Return chosen columns as a pyarrow Table; a column of mixed types is refused."""
+    positions = [list(columns).index(name) for name in chosen]
+    if isinstance(table, pa.Table):
+        return table.select(positions).rename_columns(list(chosen))
+    arrays = [_as_array(table.iloc[:, position], name) for name, position in zip(chosen, positions, strict=True)]
+    return pa.table(arrays, names=list(chosen))
+
+
+def _as_array(series: Any, name: str) -> Any:
+    try:
+        return pa.array(series, from_pandas=True)
+    except UnicodeError:
+        refusal = InputError("ENCODING", f"Column {echo(name)} holds text that is not valid Unicode.")
+    except (pa.ArrowException, OverflowError, ValueError, TypeError):
+        refusal = InputError(
+            "COLUMN_TYPE", f"Column {echo(name)} mixes types; convert it to text (or to whole numbers) first."
+        )
+    raise refusal  # outside the handlers: their errors quote cells
+
+
+@contextlib.contextmanager
+def _opened(source: FileSource, **options: Any) -> Iterator[pq.ParquetFile]:
+    """Open a Parquet file and turn the reader's own errors, which may quote cells, into refusals."""
+    stream = source.open()
+    refusal: InputError | None = None
+    try:
+        with pq.ParquetFile(stream, pre_buffer=False, buffer_size=1 << 16, **options) as file:
+            yield file
+    except InputError:
+        raise
+    except (pa.ArrowException, OSError, ValueError, UnicodeError, NotImplementedError) as error:
+        refusal = _unreadable(str(error))
+    finally:
+        source.release(stream)
+    if (
+        refusal is not None
+    ):  # outside the handler, so that the reader's own error, which may quote cells, is not chained
+        raise refusal
+
+
+def _unreadable(reason: str) -> InputError:
+    if "crypt" in reason:
+        return InputError("PARQUET_ENCRYPTED", "The Parquet file is encrypted; save it without encryption.")
+    return InputError("PARQUET_CORRUPT", "The Parquet file is damaged or cut short; save it again.")
+
+
+def _checked_footer(file: pq.ParquetFile) -> tuple[str, ...]:
+    metadata = file.metadata
+    columns_within_limit(metadata.num_columns)
+    columns = tuple(checked_columns(file.schema_arrow.names))
+    if metadata.num_rows == 0:
+        raise InputError("NO_ROWS", "The file has columns but no rows; expected at least one record.")
+    if metadata.num_rows > MAX_ROWS:
+        raise InputError(
+            "TOO_MANY_ROWS",
+            f"The file has {metadata.num_rows:,} rows; at most {MAX_ROWS:,} are accepted. "
+            "Add them up first (GROUP BY the hierarchy columns) and choose the count column.",
+        )
+    return columns
+
+
+def _refuse_dense_row_groups(file: pq.ParquetFile, chosen: Sequence[str]) -> None:
+    """Refuse by what the footer says a row group unpacks to, for that is what a reader may have to hold."""
+    metadata = file.metadata
+    wanted = set(chosen)
+    for group in range(metadata.num_row_groups):
+        row_group = metadata.row_group(group)
+        n_bytes = sum(
+            row_group.column(j).total_uncompressed_size
+            for j in range(row_group.num_columns)
+            if row_group.column(j).path_in_schema in wanted
+        )
+        if n_bytes > MAX_ROW_GROUP_BYTES:
+            raise InputError(
+                "ROW_GROUP_TOO_LARGE",
+                f"Row group {group + 1} unpacks to {n_bytes:,} bytes; at most {MAX_ROW_GROUP_BYTES:,} are accepted. "
+                "Save the file with smaller row groups.",
+            )
+
+
+def _first_rows(file: pq.ParquetFile, columns: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """Return the first rows of the columns that can be labels or numbers; others are shown as their type."""
+    plain = [name for name in columns if not pa.types.is_nested(file.schema_arrow.field(name).type)]
+    light = [name for name in plain if _light(file, name)]
+    if not light:
+        return ()
+    batch = next(file.iter_batches(batch_size=PREVIEW_ROWS, columns=light, row_groups=[0], use_threads=False))
+    shown = dict(zip(light, zip(*_as_text(pa.Table.from_batches([batch])), strict=True), strict=True))
+    return tuple(zip(*(shown.get(name, ("…",) * batch.num_rows) for name in columns), strict=True))
+
+
+def _light(file: pq.ParquetFile, name: str) -> bool:
+    """Whether a glance at a column is cheap: its first row group is small, or its values are."""
+    group = file.metadata.row_group(0)
+    for j in range(group.num_columns):
+        if group.column(j).path_in_schema == name:
+            return bool(group.column(j).total_uncompressed_size < max(1 << 22, 64 * group.num_rows))
+    return False
+
+
+def _as_text(table: pa.Table) -> tuple[tuple[str, ...], ...]:
+    shown = [
+        ["" if value is None else str(value)[:SHOWN_CHARACTERS] for value in column.to_pylist()]
+        for column in table.columns
+    ]
+    return tuple(zip(*shown, strict=True))
+
+
+def _column_names(table: Any) -> Sequence[Any]:
+    return table.column_names if isinstance(table, pa.Table) else list(table.columns)

@@ -1,0 +1,162 @@
+"""Arrow columns of labels -> codes; every check runs on the distinct values of a batch, not on its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from treedp_core import checks
+from treedp_core.checks import InputError, echo
+from treedp_core.records import text
+from treedp_core.records.arrays import is_text, text_lengths
+
+
+class LabelColumn:
+    """The codes of one column's labels over all batches.
+
+    Parameters
+    ----------
+    name : str
+        The column, for messages.
+    listed : sequence of str or None
+        The public labels; None lets the vocabulary follow the data (codes by first appearance).
+    first_row : int
+        Number of the first record, for messages.
+    """
+
+    def __init__(self, name: str, listed: tuple[str, ...] | None, first_row: int) -> None:
+        self.name = name
+        self.labels: list[str] = list(listed or ())
+        self.is_listed = listed is not None
+        self.blank = self.unknown = -1
+        self.renormalised = 0
+        self.first_unknown: tuple[str, int] | None = None
+        self._first_row = first_row
+        self._codes = {label: code for code, label in enumerate(self.labels)}
+        self._last: tuple[Any, bool, NDArray[np.int32]] | None = None
+
+    def treat(self, blank: int, unknown: int) -> None:
+        """Set the codes of blank cells and of labels that are not listed (listed vocabularies only)."""
+        self.blank, self.unknown = blank, unknown
+        self._codes[""] = blank
+
+    @property
+    def size(self) -> int:
+        """Codes used so far (0 .. size - 1)."""
+        return max(len(self.labels), self.blank + 1, self.unknown + 1)
+
+    def codes(self, array: pa.Array, row: int) -> NDArray[np.int32]:
+        """Return the code of each cell of a batch whose first record is `row` (0-based)."""
+        encoded = _as_dictionary(array, self.name)
+        dictionary, indices = encoded.dictionary, _indices(encoded)
+        missing = encoded.indices.null_count > 0
+        if self._last is None or self._last[1] < missing or not self._last[0].equals(dictionary):
+            self._last = dictionary, missing, self._table(dictionary, indices, row, missing)
+        codes: NDArray[np.int32] = self._last[2][indices]
+        return codes
+
+    def _table(self, dictionary: pa.Array, indices: NDArray[np.int32], row: int, missing: bool) -> NDArray[np.int32]:
+        """Return the code of every dictionary entry, and last, if any cell is missing, the code of a blank."""
+        where = partial(self._row, indices, row)
+        _refuse_long(dictionary, self.name, where)
+        raw = dictionary.to_pylist() + [""] * missing
+        codes = list(map(self._codes.get, raw))
+        if None in codes:
+            for entry, code in enumerate(codes):
+                if code is None:
+                    codes[entry] = self._admit(raw[entry] or "", partial(where, entry))
+        return np.array(codes, dtype=np.int32)
+
+    def _admit(self, raw: str, where: Callable[[], int]) -> int:
+        trouble = text.problem(raw)
+        if trouble:
+            code, reason = trouble
+            raise InputError(
+                code, f"A label of column {echo(self.name)} in row {where():,} has {reason}; {text.accepted(code)}."
+            )
+        label = text.normalise(raw)
+        known = self._codes.get(label)
+        self.renormalised += bool(label) and label != raw
+        if known is None:
+            if self.is_listed:
+                self.first_unknown = self.first_unknown or (label, where())
+                return self.unknown
+            known = len(self.labels)
+            checks.nodes(known + 2, f"Column {echo(self.name)}")
+            self.labels.append(label)
+            self._codes[label] = known
+            self.blank = known if not label else self.blank
+        if raw != label:
+            self._codes[raw] = known
+        return known
+
+    def _row(self, indices: NDArray[np.int32], row: int, entry: int) -> int:
+        return self._first_row + row + int(np.argmax(indices == entry))
+
+
+def _as_dictionary(array: pa.Array, name: str) -> pa.DictionaryArray:
+    kind = array.type
+    if pa.types.is_dictionary(kind):
+        if kind.value_type == pa.string() and kind.index_type == pa.int32():
+            return array
+        if not _is_label(kind.value_type):
+            raise _label_type(name, kind.value_type)
+        return array.cast(kind.value_type).cast(pa.string()).dictionary_encode()
+    if not _is_label(kind):
+        raise _label_type(name, kind)
+    return array.cast(pa.string()).dictionary_encode()
+
+
+def _is_label(kind: pa.DataType) -> bool:
+    plain = pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_date32(kind) or pa.types.is_null(kind)
+    return bool(plain or is_text(kind))
+
+
+def _label_type(name: str, kind: pa.DataType) -> InputError:
+    return InputError(
+        "COLUMN_TYPE",
+        f"Column {echo(name)} holds {echo(str(kind))}; labels may be text, whole numbers, true/false or dates.",
+    )
+
+
+def check_types(schema: pa.Schema, labels: Sequence[str], numeric: Sequence[str]) -> None:
+    """Refuse columns of a typed table whose type cannot serve, before any of them is read."""
+    for name in labels:
+        kind = schema.field(name).type
+        value = kind.value_type if pa.types.is_dictionary(kind) else kind
+        if not _is_label(value):
+            raise _label_type(name, value)
+    for name in numeric:
+        kind = schema.field(name).type
+        value = kind.value_type if pa.types.is_dictionary(kind) else kind
+        if not (is_text(value) or pa.types.is_integer(value) or pa.types.is_floating(value) or pa.types.is_null(value)):
+            raise InputError("COLUMN_TYPE", f"Column {echo(name)} holds {echo(str(value))}; expected numbers.")
+
+
+def _refuse_long(dictionary: pa.Array, name: str, where: Callable[[int], int]) -> None:
+    """Refuse huge labels by their byte length, before they become Python text."""
+    if len(dictionary) == 0 or dictionary.type != pa.string():
+        return
+    lengths, limit = text_lengths(dictionary), 4 * checks.MAX_LABEL
+    if int(lengths.max()) > limit:
+        entry = int(np.argmax(lengths > limit))
+        raise InputError(
+            "LABEL_TOO_LONG",
+            f"A label of column {echo(name)} in row {where(entry):,} has {int(lengths[entry]):,} bytes; "
+            f"{text.accepted('LABEL_TOO_LONG')}.",
+        )
+
+
+def _indices(array: pa.DictionaryArray) -> NDArray[np.int32]:
+    """Return dictionary indices; a missing cell gets the index after the last entry."""
+    indices = array.indices
+    if indices.null_count:
+        indices = indices.fill_null(pa.scalar(len(array.dictionary), indices.type))
+    # to_numpy would import pandas on first use, which costs more than counting a million rows
+    flat = np.frombuffer(indices.buffers()[1], dtype=np.int32) if len(indices) else np.empty(0, dtype=np.int32)
+    return flat[indices.offset : indices.offset + len(indices)]

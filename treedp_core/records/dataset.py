@@ -1,0 +1,170 @@
+"""What counting returns: a tree, its labels, its counts, and a report in which nothing is lost silently."""
+
+from __future__ import annotations
+
+import enum
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treedp_core.records.text import Notice
+from treedp_core.tree import Tree
+
+IntArray = NDArray[np.int64]
+TextArray = NDArray[np.object_]
+
+
+class DomainSource(enum.Enum):
+    """Where the list of categories came from."""
+
+    PUBLIC = "public"
+    FROM_DATA = "taken from the data"
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """The names of the nodes of a tree.
+
+    Parameters
+    ----------
+    codes : (n_nodes,) int32
+        Position of each node's label in the vocabulary of its level.
+    vocabularies : tuple of (n_labels,) arrays of str
+        One per level.
+    level_names : tuple of str
+        "all" for the root, then one name per level.
+    level_start : (n_levels + 1,) int64
+        As in the tree.
+    parent : (n_nodes,) int64
+        As in the tree.
+    """
+
+    codes: NDArray[np.int32]
+    vocabularies: tuple[TextArray, ...]
+    level_names: tuple[str, ...]
+    level_start: IntArray
+    parent: IntArray
+
+    def label(self, node: int) -> str:
+        """Return the label of one node; the root's is "all"."""
+        level = int(np.searchsorted(self.level_start, node, side="right")) - 1
+        return str(self.vocabularies[level][self.codes[node]])
+
+    def path(self, node: int) -> tuple[str, ...]:
+        """Return the labels from level 1 down to a node; the root's path is empty."""
+        path: list[str] = []
+        while node > 0:
+            path.append(self.label(node))
+            node = int(self.parent[node])
+        return tuple(reversed(path))
+
+    def of_level(self, level: int) -> TextArray:
+        """Return the labels of a level, (nodes of the level,) array of str."""
+        nodes = slice(int(self.level_start[level]), int(self.level_start[level + 1]))
+        return self.vocabularies[level][self.codes[nodes]]
+
+
+@dataclass(frozen=True)
+class ReadReport:
+    """What became of every record; ``counted + dropped_missing + unseen + outside_range`` is all of them.
+
+    (Where numbers outside the range were clamped to the end bins, they are in `counted` already.)
+
+    Parameters
+    ----------
+    rows : int
+        Rows read. The other figures are in records: a row of weight w is w records, without weights each row is one.
+    counted : int
+        Records that are in the counts.
+    dropped_missing : int
+        Records left out because a cell was blank (or, in a numeric column, not a number).
+    blank_labels : int
+        Counted records that stand under a "(blank)" category.
+    unseen : int
+        Records left out because the public domain does not have their category.
+    outside_range : int
+        Records whose number lies outside the bounds (left out; counted in the end bins if that was asked for).
+    notices : tuple of (code, sentence)
+        What a person should know.
+    """
+
+    rows: int
+    counted: int
+    dropped_missing: int = 0
+    blank_labels: int = 0
+    unseen: int = 0
+    outside_range: int = 0
+    notices: tuple[Notice, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Exact counts of records on a tree (private data: never show them as a release).
+
+    Parameters
+    ----------
+    name : str
+        Name to show, as text only.
+    tree : Tree
+        The public structure.
+    labels : Labels
+        Names of its nodes.
+    counts : (n_nodes,) int64, read-only
+        Records below each node; a node's count is the sum of its children's.
+    domain_source : DomainSource
+        PUBLIC, or FROM_DATA when the list of categories itself depends on the records.
+    report : ReadReport
+        What became of every record.
+    """
+
+    name: str
+    tree: Tree
+    labels: Labels
+    counts: IntArray
+    domain_source: DomainSource
+    report: ReadReport
+
+    def __post_init__(self) -> None:
+        self.counts.flags.writeable = False
+
+    @property
+    def total(self) -> int:
+        """Number of records counted."""
+        return int(self.counts[0])
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 (hex) over tree shape, labels and counts: equal for equal data, however it was stored."""
+        digest = hashlib.sha256()
+        for array in (self.tree.level_start, self.tree.parent, self.counts, self.labels.codes):
+            digest.update(np.ascontiguousarray(array).astype("<i8").tobytes())
+        for vocabulary in self.labels.vocabularies:
+            for label in vocabulary:
+                encoded = label.encode("utf-8")
+                digest.update(len(encoded).to_bytes(4, "little") + encoded)
+            digest.update(b"\xff\xff\xff\xff")
+        return digest.hexdigest()
+
+
+def labels_of(
+    tree: Tree, codes: Sequence[NDArray[Any]], vocabularies: Sequence[Sequence[str]], names: Sequence[str]
+) -> Labels:
+    """Return labels from the codes of levels 1, 2, ... and their vocabularies."""
+    n = tree.n_levels
+    joined = np.concatenate([np.zeros(1, dtype=np.int32), *codes]).astype(np.int32, copy=False)
+    joined.flags.writeable = False
+    words = (text_array(("all",)), *map(text_array, vocabularies))
+    return Labels(joined, words[:n], ("all", *names)[:n], tree.level_start, tree.parent)
+
+
+def text_array(labels: Sequence[str]) -> TextArray:
+    """Return labels as an array of str objects."""
+    out = np.empty(len(labels), dtype=object)
+    out[:] = labels
+    out.flags.writeable = False
+    return out

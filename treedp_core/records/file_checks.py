@@ -1,0 +1,125 @@
+"""What makes a file no table: foreign formats, unusable headers, torn rows; each with its refusal."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final
+
+from treedp_core import checks
+from treedp_core.checks import InputError, echo
+from treedp_core.records import text
+
+_FOREIGN: Final = (
+    (b"\x89PNG", "a PNG picture"),
+    (b"\xff\xd8\xff", "a JPEG picture"),
+    (b"GIF87a", "a GIF picture"),
+    (b"GIF89a", "a GIF picture"),
+    (b"%PDF", "a PDF document"),
+    (b"PK\x03\x04", "a ZIP archive or an Excel workbook"),
+    (b"\xd0\xcf\x11\xe0", "an old Office document"),
+    (b"BZh91AY", "a bzip2 archive"),
+    (b"\xfd7zXZ", "an xz archive"),
+    (b"7z\xbc\xaf", "a 7z archive"),
+    (b"\x28\xb5\x2f\xfd", "a zstd archive"),
+    (b"SQLite format 3", "an SQLite database"),
+    (b"ARROW1\0", "an Arrow file"),
+    (b"\x7fELF", "a program"),
+    (b"MZ\x90", "a program"),
+    (b"\x1f\x8b", "a gzip file inside a gzip file"),
+    (b"\x80\x04\x95", "a Python pickle"),
+)
+_MARKUP: Final = (b"<!doctype", b"<html", b"<head", b"<body", b"<?xml")
+
+
+def refuse_foreign(head: bytes) -> None:
+    """Refuse bytes that start like a known format other than a text table."""
+    for magic, what in _FOREIGN:
+        if head.startswith(magic):
+            raise _not_tabular(what)
+    if head.startswith((b"PAR1", b"PARE")):
+        raise _not_tabular("a Parquet file inside a gzip file")
+    lead = head.lstrip().lower()
+    if lead.startswith(_MARKUP):
+        raise _not_tabular("a web page or XML")
+    after = lead[1:].lstrip()[:1]
+    if (lead[:1] == b"{" and after in (b'"', b"}")) or (lead[:1] == b"[" and after in (b"{", b"[", b'"', b"]")):
+        raise _not_tabular("JSON")
+
+
+def refuse_binary(head: bytes) -> None:
+    """Refuse bytes with so many zeros that they cannot be UTF-8 text."""
+    zeros = head.count(b"\0")
+    if zeros * 5 > len(head):
+        raise InputError(
+            "ENCODING", "The file has many zero bytes: it is binary, or UTF-16 without a mark. Save it as UTF-8 text."
+        )
+
+
+def _not_tabular(what: str) -> InputError:
+    return InputError("NOT_TABULAR", f"The file is {what}; accepted are CSV (also .csv.gz) and Parquet.")
+
+
+def columns_within_limit(n_columns: int) -> int:
+    """Return a table's number of columns if it is accepted."""
+    if n_columns > checks.MAX_COLUMNS:
+        raise InputError(
+            "TOO_MANY_COLUMNS", f"The table has {n_columns:,} columns; at most {checks.MAX_COLUMNS} are accepted."
+        )
+    return n_columns
+
+
+def checked_columns(names: Sequence[str]) -> list[str]:
+    """Return column names after refusing blank, repeated, too many or too long ones."""
+    columns_within_limit(len(names))
+    for position, name in enumerate(names, start=1):
+        if len(name) > checks.MAX_COLUMN_NAME:
+            raise InputError(
+                "COLUMN_NAME_TOO_LONG",
+                f"The name of column {position} has {len(name):,} characters; at most {checks.MAX_COLUMN_NAME} fit.",
+            )
+        trouble = text.problem(name)
+        if trouble:
+            raise InputError(
+                trouble[0], f"The name of column {position} has {trouble[1]}; {text.accepted(trouble[0])}."
+            )
+        if not text.normalise(name):
+            raise InputError("BLANK_COLUMN", f"Column {position} has no name in the header; name it or remove it.")
+    cleaned = [text.normalise(name) for name in names]
+    repeated = [name for name, times in Counter(cleaned).items() if times > 1]
+    if repeated:
+        raise InputError("DUPLICATE_COLUMN", f"The column name {echo(repeated[0])} occurs twice; names must differ.")
+    return cleaned
+
+
+def encoding_error(offset: int) -> InputError:
+    """Return the refusal of bytes that are not UTF-8."""
+    return InputError(
+        "ENCODING",
+        f"The file is not UTF-8: byte {offset:,} cannot be read. Save it as UTF-8 or choose its encoding.",
+    )
+
+
+def row_refusal(number: int | None, n_cells: int, n_columns: int, *, torn: bool) -> InputError:
+    """Return the refusal of a row whose cells are not as many as the columns, perhaps for want of a quotation mark."""
+    row = f"Row {number:,}" if number is not None else "A row"
+    if torn:
+        return InputError("QUOTE", f'{row} has a quotation mark (") that is not closed; close it or double it.')
+    hint = " The first line must be the header." if number is not None and number <= 3 else ""
+    return InputError(
+        "ROW_WIDTH",
+        f"{row} has {n_cells:,} cells but the header has {n_columns:,}; every row needs one cell per column.{hint}",
+    )
+
+
+def header_notices(columns: Sequence[str]) -> list[text.Notice]:
+    """Return a notice when a column name looks like data, as in a file without a header."""
+    numeric = [name for name in columns if name.replace(".", "", 1).lstrip("+-").isdecimal()]
+    if not numeric:
+        return []
+    return [
+        (
+            "HEADER_LOOKS_LIKE_DATA",
+            f"The first line is read as column names, but {echo(numeric[0])} looks like data; add a header if missing.",
+        )
+    ]

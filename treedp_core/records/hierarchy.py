@@ -1,0 +1,238 @@
+"""Records with one column per level -> exact counts on a tree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treedp_core import checks
+from treedp_core.checks import InputError, echo
+from treedp_core.records import counting, paths, text
+from treedp_core.records.dataset import Dataset, DomainSource, ReadReport, labels_of
+from treedp_core.records.domain import Domain, levels_checked
+from treedp_core.records.inspection import Origin
+from treedp_core.records.sources import ReadOptions
+from treedp_core.records.table_reader import Progress, TableReader, open_table
+from treedp_core.records.tally import Tally, read_records, strangers_notice
+from treedp_core.tree import Tree
+
+if TYPE_CHECKING:
+    from treedp_core.records.columns import LabelColumn
+
+IntArray = NDArray[np.int64]
+MISSING_RULES = ("category", "drop")
+
+
+def count_hierarchy(
+    origin: Origin,
+    columns: Sequence[str],
+    *,
+    domain: Domain,
+    weight: str | None = None,
+    missing: str = "category",
+    name: str | None = None,
+    options: ReadOptions | None = None,
+    progress: Progress | None = None,
+    block_bytes: int | None = None,
+) -> Dataset:
+    r"""Return the counts of all records on the tree of a hierarchy of columns.
+
+    Every record adds 1, or its weight, to one leaf. A path ends where all its deeper cells are blank; where the tree
+    goes on below that node, and where a cell in the middle is blank, the value is missing.
+
+    Parameters
+    ----------
+    origin : path, bytes, seekable binary file, pyarrow Table or pandas DataFrame
+        The records.
+    columns : sequence of str
+        Columns of levels 1, 2, ..., at most 16.
+    domain : Domain
+        Which categories exist: `domain_of_values`, `domain_of_paths`, or `domain_taken_from_the_data` (not private).
+    weight : str, optional
+        Column of whole numbers >= 0: how many records a row stands for (counts added up elsewhere).
+    missing : {"category", "drop"}
+        What becomes of a missing value: the category "(blank)", or the record is left out and reported.
+    name : str, optional
+        Name to show.
+    options : ReadOptions, optional
+        Encoding and delimiter of a text file.
+    progress : callable, optional
+        Called as ``progress(done, total)`` after each batch; raise from it to cancel.
+    block_bytes : int, optional
+        Bytes of CSV read at a time.
+
+    Returns
+    -------
+    Dataset
+        Tree, labels, counts and a report in which every record is accounted for.
+
+    Raises
+    ------
+    InputError
+        The codes of `inspect`, of labels, of counts and of rows; ``NO_LEVELS``, ``TOO_MANY_LEVELS``,
+        ``LEVEL_REPEATED``, ``COUNT_AS_LEVEL``, ``COLUMN_UNKNOWN``, ``TOO_MANY_NODES``, ``TOTAL_TOO_LARGE``.
+
+    Examples
+    --------
+    >>> from treedp_core.records import domain_of_values
+    >>> csv = b"region,city\nNorth,Kiel\nNorth,Ulm\nSouth,Ulm\nSouth,Rome\n"
+    >>> public = domain_of_values({"region": ["North", "South"], "city": ["Kiel", "Ulm"]})
+    >>> data = count_hierarchy(csv, ["region", "city"], domain=public)
+    >>> data.counts.tolist(), data.report.unseen, data.labels.path(4)
+    ([3, 2, 1, 1, 1, 0, 1], 1, ('North', 'Ulm'))
+    """
+    table = open_table(origin, name, options, block_bytes)
+    weight = None if weight is None else table.column(weight)
+    chosen = _checked_choice(table, columns, weight, domain)
+    checks.one_of("missing", missing, MISSING_RULES)
+    tally = read_records(table, chosen, weight, domain, missing, progress)
+    if domain.source is DomainSource.FROM_DATA:
+        return _on_paths_of_the_data(table.preview.name, tally, missing)
+    return _on_public_tree(table.preview.name, tally, domain, missing)
+
+
+def _checked_choice(table: TableReader, columns: Sequence[str], weight: str | None, domain: Domain) -> list[str]:
+    levels_checked(len(columns))
+    chosen = [table.column(column) for column in columns]
+    repeated = [column for column in chosen if chosen.count(column) > 1]
+    if repeated:
+        raise InputError("LEVEL_REPEATED", f"Column {echo(repeated[0])} is chosen twice; choose each column once.")
+    if weight in chosen:
+        raise InputError("COUNT_AS_LEVEL", f"Column {echo(weight)} holds the counts, so it cannot be a level too.")
+    if domain.source is DomainSource.PUBLIC and len(domain.vocabularies) != len(chosen):
+        raise InputError(
+            "DOMAIN_LEVELS", f"The domain has {len(domain.vocabularies)} levels but {len(chosen)} columns are chosen."
+        )
+    return chosen
+
+
+def _on_paths_of_the_data(name: str, tally: Tally, missing: str) -> Dataset:
+    """Put the counts on the tree of the paths that occur, its children in reading order."""
+    codes, sums = tally.counter.finish()
+    blanks = [column.blank for column in tally.columns]
+    length = paths.lengths(codes, blanks)
+    alive = np.ones(length.size, dtype=np.bool_)
+    if missing == "drop":
+        for j, blank in enumerate(blanks):
+            alive &= (codes[:, j] != blank) | (length <= j)
+    vocabularies = [_sort_codes(codes, j, column) for j, column in enumerate(tally.columns)]
+    order = _order(codes, [len(v) for v in vocabularies])
+    codes, length, alive, sums = codes[order], length[order], alive[order], sums[order]
+    built = paths.build(codes, length, alive, keep_blank=missing == "category")
+    kept = built.leaf_of_path >= 0
+    own = np.zeros(built.tree.n_nodes, dtype=np.int64)
+    np.add.at(own, built.leaf_of_path[kept], sums[kept])
+    tally.missing += int(sums[~kept].sum())
+    if built.extended is not None and length[built.extended] > 0:
+        tally.notices.append(_ragged_notice(codes[built.extended], length[built.extended], vocabularies))
+    level_codes, vocabularies = _used_only(built.codes, vocabularies)
+    return _dataset(name, tally, built.tree, own, level_codes, vocabularies, DomainSource.FROM_DATA)
+
+
+def _on_public_tree(name: str, tally: Tally, domain: Domain, missing: str) -> Dataset:
+    tree, level_codes = domain.tree, domain.level_codes()
+    assert tree is not None
+    own = np.zeros(tree.n_nodes, dtype=np.int64)
+    leaves = tally.counter.dense() if domain.path_tree is None else None
+    if leaves is not None:
+        own[tree.level(tree.height)] = leaves
+    else:
+        codes, sums = tally.counter.paths()
+        leaf = paths.find(tree, level_codes, codes, _specials(tally.columns), drop=missing == "drop")
+        np.add.at(own, leaf[leaf >= 0], sums[leaf >= 0])
+        tally.unseen += int(sums[leaf == paths.UNSEEN].sum())
+        tally.missing += int(sums[leaf == paths.MISSING].sum())
+    return _dataset(name, tally, tree, own, level_codes, domain.vocabularies, DomainSource.PUBLIC)
+
+
+def _dataset(
+    name: str,
+    tally: Tally,
+    tree: Tree,
+    own: IntArray,
+    level_codes: Sequence[IntArray],
+    vocabularies: Sequence[Sequence[str]],
+    source: DomainSource,
+) -> Dataset:
+    counts = tree.add_up(own)
+    labels = labels_of(tree, level_codes, vocabularies, [column.name for column in tally.columns])
+    counting.total_checked(int(counts[0]) + tally.missing + tally.unseen, 0)
+    report = ReadReport(
+        rows=tally.rows,
+        counted=int(counts[0]),
+        dropped_missing=tally.missing,
+        blank_labels=_under_blank(tree, level_codes, vocabularies, own),
+        unseen=tally.unseen,
+        notices=tuple(tally.notices + strangers_notice(tally)),
+    )
+    return Dataset(name, tree, labels, counts, source, report)
+
+
+def _under_blank(
+    tree: Tree, level_codes: Sequence[IntArray], vocabularies: Sequence[Sequence[str]], own: IntArray
+) -> int:
+    """Return the records on leaves that are, or lie below, a "(blank)" node."""
+    if not any(text.BLANK in vocabulary for vocabulary in vocabularies):
+        return 0
+    below = np.zeros(tree.n_nodes, dtype=np.bool_)
+    for level, (codes, vocabulary) in enumerate(zip(level_codes, vocabularies, strict=False)):
+        blank = vocabulary.index(text.BLANK) if text.BLANK in vocabulary else -1
+        nodes = tree.level(level + 1)
+        below[nodes] = below[tree.parent[nodes]] | (codes == blank)
+    return int(own[below].sum())
+
+
+def _sort_codes(codes: NDArray[np.int32], j: int, column: LabelColumn) -> list[str]:
+    """Renumber one column of codes in reading order, blanks as the "(blank)" category; return its labels."""
+    shown = [label or text.BLANK for label in column.labels]
+    # a path that ends where others go on needs the blank category even where no cell is blank in the middle
+    ordered = text.in_reading_order({*shown, text.BLANK})
+    rank = {label: code for code, label in enumerate(ordered)}
+    codes[:, j] = np.array([rank[label] for label in shown], dtype=np.int32)[codes[:, j]]
+    return ordered
+
+
+def _order(codes: NDArray[np.int32], sizes: Sequence[int]) -> IntArray:
+    """Return the order of the paths: by level 1, then level 2, and so on."""
+    key = np.zeros(codes.shape[0], dtype=np.int64)
+    product = 1
+    for j, size in enumerate(sizes):
+        product *= size
+        if product > 1 << 62:
+            return np.lexsort(codes.T[::-1])
+        key = key * size + codes[:, j]
+    return np.argsort(key, kind="stable")
+
+
+def _used_only(
+    level_codes: Sequence[IntArray], vocabularies: Sequence[Sequence[str]]
+) -> tuple[list[IntArray], list[list[str]]]:
+    """Drop labels that no node carries, so that equal trees have equal vocabularies."""
+    kept_codes, kept_labels = [], []
+    for codes, vocabulary in zip(level_codes, vocabularies, strict=False):
+        used = np.zeros(len(vocabulary), dtype=np.bool_)
+        used[codes] = True
+        kept_codes.append((np.cumsum(used) - 1)[codes])
+        kept_labels.append([vocabulary[code] for code in np.flatnonzero(used).tolist()])
+    return kept_codes, kept_labels
+
+
+def _specials(columns: Sequence[LabelColumn]) -> list[paths.Special]:
+    def position(column: LabelColumn, label: str) -> int:
+        return column.labels.index(label) if label in column.labels else -1
+
+    return [
+        paths.Special(column.blank, position(column, text.BLANK), position(column, text.OTHER), column.size)
+        for column in columns
+    ]
+
+
+def _ragged_notice(codes: Any, length: Any, vocabularies: Sequence[Sequence[str]]) -> text.Notice:
+    shown = " > ".join(vocabularies[j][codes[j]] for j in range(int(length)))
+    return (
+        "RAGGED_TREE",
+        f"Some paths end where others go on, for example {echo(shown)}; their last value counts as missing.",
+    )

@@ -1,0 +1,75 @@
+"""A domain file: the leaf paths that exist, one per row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from treedp_core.checks import InputError, echo
+from treedp_core.records import counting, paths, text
+from treedp_core.records.dataset import DomainSource
+from treedp_core.records.domain import Domain, levels_checked
+from treedp_core.records.inspection import Origin
+from treedp_core.records.sources import ReadOptions
+from treedp_core.records.table_reader import open_table, refuse_no_rows
+
+
+def domain_of_paths(
+    origin: Origin, columns: Sequence[str] | None = None, *, name: str | None = None, options: ReadOptions | None = None
+) -> Domain:
+    r"""Return the public domain whose leaves are the listed paths.
+
+    Parameters
+    ----------
+    origin : path, bytes, seekable binary file, pyarrow Table or pandas DataFrame
+        A table with one leaf path per row; empty deeper cells end a path early. Repeated rows are harmless.
+    columns : sequence of str, optional
+        Its columns for levels 1, 2, ...; all of them, in order, by default.
+    name, options
+        As in `inspect`.
+
+    Raises
+    ------
+    InputError
+        ``RAGGED_TREE`` when a path ends where another goes on, ``EMPTY_LABEL`` for a blank cell inside a path, and
+        the codes of `inspect` and of labels.
+
+    Examples
+    --------
+    >>> domain_of_paths(b"region,city\nNorth,Kiel\nNorth,Ulm\nAbroad,\n").tree.n_children.tolist()
+    [2, 2, 0, 0, 0]
+    """
+    from treedp_core.records import columns as cells
+
+    table = open_table(origin, name, options)
+    chosen = [table.column(column) for column in columns or table.preview.columns]
+    levels_checked(len(chosen))
+    label_columns = [cells.LabelColumn(column, None, table.first_row) for column in chosen]
+    counter = counting.PathCounter([1] * len(chosen))
+    rows = 0
+    with table.explained():
+        for arrays, _ in table.batches(chosen):
+            codes = [column.codes(array, rows) for column, array in zip(label_columns, arrays, strict=True)]
+            counter.add(codes, [column.size for column in label_columns])
+            rows += len(arrays[0])
+    refuse_no_rows(rows)
+    codes_of_paths, _ = counter.paths()
+    blanks = [column.blank for column in label_columns]
+    length = paths.lengths(codes_of_paths, blanks)
+    for j, column in enumerate(label_columns):
+        if ((codes_of_paths[:, j] == column.blank) & (length > j)).any():
+            raise InputError(
+                "EMPTY_LABEL",
+                f"Column {echo(column.name)} of the domain is blank inside a path; write {text.BLANK} to mean that.",
+            )
+    built = paths.build(codes_of_paths, length, np.ones(length.size, dtype=np.bool_))
+    if built.extended is not None:
+        at = int(built.extended)
+        shown = " > ".join(label_columns[j].labels[codes_of_paths[at, j]] for j in range(int(length[at]))) or "all"
+        raise InputError(
+            "RAGGED_TREE",
+            f"The domain path {echo(shown)} is a leaf, but other paths go on below it; list it as a leaf "
+            f"{text.BLANK} below that node, or remove it.",
+        )
+    return Domain(DomainSource.PUBLIC, tuple(tuple(column.labels) for column in label_columns), built)

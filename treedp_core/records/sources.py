@@ -1,0 +1,238 @@
+"""Where bytes come from: a path, bytes or an open binary file, perhaps gzip-compressed, in any text encoding.
+
+Everything below reads forward in small blocks, so memory never depends on the size of a file.
+"""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import io
+import os
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+from treedp_core.checks import InputError, echo
+
+SNIFF_BYTES: Final = 1 << 18
+BLOCK_BYTES: Final = 1 << 20
+MAX_UNPACKED_BYTES: Final = 8 << 30
+MAX_UNPACKED_RATIO: Final = 200
+FREE_UNPACKED_BYTES: Final = 64 << 20
+
+_BOMS: Final = (
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """How to read a text file; None means: find out.
+
+    Parameters
+    ----------
+    encoding : str or None
+        Any text codec Python knows, for example "latin-1"; None looks for a byte order mark and else takes UTF-8.
+    delimiter : str or None
+        One character between cells; None chooses among comma, semicolon, tab and bar.
+    """
+
+    encoding: str | None = None
+    delimiter: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class FileSource:
+    """A file that can be opened more than once; `name` is only ever shown, never used as a path."""
+
+    name: str
+    size: int
+    origin: Path | bytes | BinaryIO
+
+    def open(self) -> BinaryIO:
+        """Return the file's bytes from the beginning (a caller's open file is rewound, and must not be closed)."""
+        if isinstance(self.origin, Path):
+            try:
+                return self.origin.open("rb")
+            except OSError as error:
+                raise InputError("FILE_UNREADABLE", f"The file cannot be opened: {error.strerror}.") from None
+        if isinstance(self.origin, bytes):
+            return io.BytesIO(self.origin)
+        self.origin.seek(0)
+        return self.origin
+
+    def head(self, n_bytes: int = SNIFF_BYTES) -> bytes:
+        """Return the first bytes as stored."""
+        stream = self.open()
+        try:
+            return stream.read(n_bytes)
+        finally:
+            self.release(stream)
+
+    def release(self, stream: BinaryIO) -> None:
+        """Close what `open` returned, unless it is the caller's own file."""
+        if stream is not self.origin:
+            stream.close()
+
+
+def file_source(origin: str | os.PathLike[str] | bytes | BinaryIO, name: str | None = None) -> FileSource:
+    """Return a source for a path, bytes or a seekable binary file.
+
+    >>> file_source(b"a,b").size
+    3
+    """
+    if isinstance(origin, (bytes, bytearray, memoryview)):
+        return FileSource(name or "table", len(origin), bytes(origin))
+    if isinstance(origin, (str, os.PathLike)):
+        path = Path(origin)
+        if not path.is_file():
+            raise InputError("FILE_UNREADABLE", f"There is no file {echo(path.name)}.")
+        return FileSource(name or path.name, path.stat().st_size, path)
+    if not (hasattr(origin, "read") and hasattr(origin, "seek")):
+        raise InputError("SOURCE_TYPE", f"Expected a path, bytes, an open binary file or a table, got {type(origin)}.")
+    return FileSource(name or str(getattr(origin, "name", "table")), origin.seek(0, io.SEEK_END), origin)
+
+
+def encoding_of(head: bytes, chosen: str | None) -> str:
+    """Return the codec of a text file from its first bytes, unless one was chosen.
+
+    >>> encoding_of(codecs.BOM_UTF8 + b"a", None), encoding_of(b"a", "LATIN1")
+    ('utf-8-sig', 'latin1')
+    """
+    if chosen:
+        try:
+            b"".decode(chosen)
+            return chosen.lower()
+        except (LookupError, UnicodeError, ValueError):
+            raise InputError(
+                "ENCODING", f"Expected a text encoding such as utf-8 or latin-1, got {echo(chosen)}."
+            ) from None
+    for bom, name in _BOMS:
+        if head.startswith(bom):
+            return name
+    return "utf-8"
+
+
+def is_gzip(head: bytes) -> bool:
+    """Whether bytes start like a gzip file."""
+    return head.startswith(b"\x1f\x8b")
+
+
+class ByteStream(io.RawIOBase):
+    """A source as UTF-8 bytes: unpacked with a bound on what comes out, decoded, byte order mark removed."""
+
+    def __init__(self, source: FileSource, encoding: str) -> None:
+        self.source = source
+        self.failure: Exception | None = None
+        self.has_quotes = False
+        self._raw = source.open()
+        packed = is_gzip(source.head(2)) if source.size else False
+        if packed:
+            _refuse_bomb_by_trailer(source)
+        self._raw.seek(0)
+        self._unpacked: BinaryIO = gzip.GzipFile(fileobj=self._raw) if packed else self._raw  # type: ignore[assignment]
+        self._packed = packed
+        self._out = 0
+        plain = encoding in ("utf-8", "utf8", "utf-8-sig", "ascii", "us-ascii")
+        self._decoder = None if plain else codecs.getincrementaldecoder(encoding)()
+        self._at_start = True
+        self._pending = b""
+
+    @property
+    def done(self) -> int:
+        """Bytes of the stored file read so far."""
+        return self._raw.tell() if not self.closed else self.source.size
+
+    def readable(self) -> bool:
+        """Return True: this is an input stream."""
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        """Return up to `size` bytes of UTF-8 text, empty at the end."""
+        try:
+            return self._read(BLOCK_BYTES if size is None or size < 0 else size)
+        except Exception as error:
+            self.failure = error
+            raise
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill a buffer with UTF-8 text and return how much, for text layers on top."""
+        block = self.read(len(buffer))
+        buffer[: len(block)] = block
+        return len(block)
+
+    def close(self) -> None:
+        """Release the file."""
+        if not self.closed:
+            self.source.release(self._raw)
+        super().close()
+
+    def _read(self, size: int) -> bytes:
+        while len(self._pending) < 1:
+            block = self._next_block(size)
+            if not block:
+                return b""
+            self._pending = block
+        piece, self._pending = self._pending[:size], self._pending[size:]
+        self.has_quotes = self.has_quotes or b'"' in piece
+        return piece
+
+    def _next_block(self, size: int) -> bytes:
+        """Return the next decoded block, empty only at the end of the file."""
+        while True:
+            stored = self._read_stored(size)
+            block = stored if self._decoder is None else self._decode(stored)
+            if self._at_start and block:
+                block = block.removeprefix(codecs.BOM_UTF8)
+                self._at_start = False
+            if block or not stored:
+                return block
+
+    def _decode(self, stored: bytes) -> bytes:
+        assert self._decoder is not None
+        try:
+            return self._decoder.decode(stored, final=not stored).encode("utf-8")
+        except UnicodeError:
+            pass  # refused below, outside this block: the codec's error holds the bytes
+        raise InputError("ENCODING", f"The file is not text in its encoding, before byte {self._out + 1:,}.")
+
+    def _read_stored(self, size: int) -> bytes:
+        if not self._packed:
+            block = self._raw.read(size)
+        else:
+            try:
+                block = self._unpacked.read(size)
+            except (OSError, EOFError, zlib.error):
+                raise InputError("GZIP_CORRUPT", "The gzip file is damaged or cut short; pack it again.") from None
+        self._out += len(block)
+        if self._packed and self._out > FREE_UNPACKED_BYTES:
+            too_dense = self._out > MAX_UNPACKED_RATIO * max(1, self._raw.tell())
+            if too_dense or self._out > MAX_UNPACKED_BYTES:
+                raise _too_large(self._out)
+        return block
+
+
+def _too_large(n_bytes: int) -> InputError:
+    return InputError(
+        "GZIP_TOO_LARGE",
+        f"The gzip file unpacks to {n_bytes:,} bytes or more; accepted are at most {MAX_UNPACKED_BYTES:,} bytes and, "
+        f"beyond {FREE_UNPACKED_BYTES:,}, at most {MAX_UNPACKED_RATIO} times the packed size. Upload it unpacked.",
+    )
+
+
+def _refuse_bomb_by_trailer(source: FileSource) -> None:
+    """Refuse by the size the last gzip member claims; the reading itself catches a file that claims less."""
+    stream = source.open()
+    try:
+        stream.seek(max(0, source.size - 4))
+        claimed = int.from_bytes(stream.read(4), "little")
+    finally:
+        source.release(stream)
+    if claimed > max(FREE_UNPACKED_BYTES, MAX_UNPACKED_RATIO * source.size):
+        raise _too_large(claimed)

@@ -1,0 +1,92 @@
+"""Ready integer codes in memory -> counts of every node of a level-uniform tree."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treedp_core.checks import InputError
+from treedp_core.tree import branching_factors_checked
+
+IntArray = NDArray[np.int64]
+CodeArray = NDArray[Any]  # any integer type
+
+BLOCK_RECORDS: Final = 1 << 21
+CACHE_RECORDS: Final = 1 << 15
+
+
+def count_table(codes: Sequence[CodeArray], sizes: Sequence[int]) -> IntArray:
+    """Return the counts of all nodes of the level-uniform tree over ready codes, (n_nodes,) in level order.
+
+    Parameters
+    ----------
+    codes : sequence of (n_records,) integer arrays
+        One array per column; ``codes[j]`` lies in 0 .. sizes[j] - 1. Small types (int8, int16) are fastest.
+    sizes : sequence of int
+        Number of categories per column, the branching factors of the tree.
+
+    Raises
+    ------
+    InputError
+        ``NO_LEVELS``, ``TREE_SHAPE``, ``TOO_MANY_NODES``, or ``CODE_RANGE`` when a code is no category.
+
+    Examples
+    --------
+    >>> count_table([np.array([0, 1, 1]), np.array([2, 0, 0])], (2, 3)).tolist()
+    [3, 1, 2, 0, 0, 1, 2, 0, 0]
+    """
+    sizes = branching_factors_checked(sizes)
+    if not sizes or len(codes) != len(sizes):
+        raise InputError("NO_LEVELS", f"Expected one code array per column, got {len(codes)} for {len(sizes)} sizes.")
+    n = len(codes[0])
+    arrays = [
+        _checked_codes(j, np.asarray(column), size, n)
+        for j, (column, size) in enumerate(zip(codes, sizes, strict=True))
+    ]
+    n_cells = math.prod(sizes)
+    leaves = np.zeros(n_cells, dtype=np.int64)
+    keys = np.empty(min(n, BLOCK_RECORDS), dtype=np.int64)
+    for start in range(0, n, BLOCK_RECORDS):
+        block = keys[: min(BLOCK_RECORDS, n - start)]
+        for first in range(0, block.size, CACHE_RECORDS):  # all columns of a stretch while it sits in the cache
+            horner(arrays, sizes, start + first, block[first : first + CACHE_RECORDS])
+        leaves += np.bincount(block, minlength=n_cells)
+    return np.concatenate(level_sums(leaves, sizes))
+
+
+def level_sums(leaves: IntArray, sizes: Sequence[int]) -> list[IntArray]:
+    """Return the counts of every level of a level-uniform tree from its leaves, root first.
+
+    >>> [level.tolist() for level in level_sums(np.array([1, 0, 2, 4]), (2, 2))]
+    [[7], [1, 6], [1, 0, 2, 4]]
+    """
+    levels = [leaves]
+    for size in reversed(sizes):
+        levels.append(levels[-1].reshape(-1, size).sum(axis=1))
+    return levels[::-1]
+
+
+def horner(codes: Sequence[CodeArray], sizes: Sequence[int], start: int, out: IntArray) -> None:
+    """Write the cell numbers of out.size records from `start`: k = (...(c_0 s_1 + c_1) s_2 + ...) + c_last."""
+    stop = start + out.size
+    if len(codes) == 1:
+        out[:] = codes[0][start:stop]
+        return
+    narrow = math.prod(sizes) < 1 << 31
+    key: NDArray[Any] = codes[0][start:stop].astype(np.int32 if narrow else np.int64)
+    for column, size in zip(codes[1:-1], sizes[1:-1], strict=True):
+        np.multiply(key, size, out=key)
+        np.add(key, column[start:stop], out=key, casting="unsafe")
+    np.multiply(key, sizes[-1], out=key)
+    np.add(key, codes[-1][start:stop], out=out, casting="unsafe")
+
+
+def _checked_codes(j: int, column: CodeArray, size: int, n: int) -> CodeArray:
+    valid = column.ndim == 1 and column.size == n and column.dtype.kind in "iu"
+    if not valid or (n and (int(column.min()) < 0 or int(column.max()) >= size)):
+        raise InputError("CODE_RANGE", f"Expected column {j + 1} to hold {n:,} whole numbers from 0 to {size - 1:,}.")
+    return column

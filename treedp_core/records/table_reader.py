@@ -1,0 +1,92 @@
+"""One way to read any source: open it, choose columns, and receive them batch by batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from treedp_core.checks import InputError, echo
+from treedp_core.records import sources, text
+from treedp_core.records.inspection import Origin, inspect
+from treedp_core.records.sniff import FileKind, Preview
+from treedp_core.records.sources import ReadOptions, file_source
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, eq=False)
+class TableReader:
+    """A table that was looked at and can now be read.
+
+    Parameters
+    ----------
+    origin : Origin
+        The records.
+    preview : Preview
+        What `inspect` said of them.
+    block_bytes : int
+        Bytes of CSV read at a time.
+    """
+
+    origin: Origin
+    preview: Preview
+    block_bytes: int = sources.BLOCK_BYTES
+
+    @property
+    def first_row(self) -> int:
+        """The number shown for the first record: 2 in a CSV file, whose header is row 1; else 1."""
+        return 2 if self.preview.kind is FileKind.CSV else 1
+
+    @property
+    def total(self) -> int:
+        """Bytes (rows for a table in memory) to read in all, for progress."""
+        if self.preview.kind is FileKind.TABLE:
+            return self.preview.n_rows or 0
+        return file_source(self.origin, self.preview.name).size
+
+    def column(self, name: str) -> str:
+        """Return the name of a column that exists, in the form in which the table has it."""
+        name = text.normalise(str(name))
+        if name not in self.preview.columns:
+            shown = ", ".join(map(echo, self.preview.columns[:8]))
+            raise InputError("COLUMN_UNKNOWN", f"There is no column {echo(name)}; the columns are: {shown}.")
+        return name
+
+    def batches(self, labels: Sequence[str], numeric: Sequence[str] = ()) -> Iterator[tuple[list[Any], int]]:
+        """Yield (columns, amount read so far); labels first, then the numeric columns."""
+        from treedp_core.records import arrow_csv, arrow_tables
+
+        preview = self.preview
+        if preview.kind is FileKind.TABLE:
+            return arrow_tables.table_batches(self.origin, preview.columns, labels, numeric)
+        source = file_source(self.origin, preview.name)
+        if preview.kind is FileKind.PARQUET:
+            return arrow_tables.parquet_batches(source, labels, numeric)
+        return arrow_csv.batches(source, preview, labels, numeric, self.block_bytes)
+
+    @contextmanager
+    def explained(self) -> Iterator[None]:
+        """Blame a stray quotation mark, where there is one, before anything that only followed from it."""
+        try:
+            yield
+        except InputError:
+            if self.preview.kind is FileKind.CSV:
+                from treedp_core.records import arrow_csv
+
+                arrow_csv.refuse_torn_quotes(file_source(self.origin, self.preview.name), self.preview, None)
+            raise
+
+
+def open_table(
+    origin: Origin, name: str | None, options: ReadOptions | None, block_bytes: int | None = None
+) -> TableReader:
+    """Look at a source and return its reader."""
+    return TableReader(origin, inspect(origin, name=name, options=options), block_bytes or sources.BLOCK_BYTES)
+
+
+def refuse_no_rows(n_rows: int) -> None:
+    """Refuse a table that turned out to have no records."""
+    if n_rows == 0:
+        raise InputError("NO_ROWS", "The file has a header but no rows; expected at least one record.")

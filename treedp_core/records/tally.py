@@ -1,0 +1,127 @@
+"""One pass over the records: label codes into a counter, and an account of every record left out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treedp_core.checks import echo
+from treedp_core.records import counting, paths, text
+from treedp_core.records.dataset import DomainSource
+from treedp_core.records.domain import Domain
+from treedp_core.records.table_reader import Progress, TableReader, refuse_no_rows
+
+if TYPE_CHECKING:
+    from treedp_core.records.columns import LabelColumn
+
+IntArray = NDArray[np.int64]
+
+
+@dataclass
+class Tally:
+    """What one pass over the records collected."""
+
+    columns: list[LabelColumn]
+    counter: counting.PathCounter
+    rows: int = 0
+    missing: int = 0
+    unseen: int = 0
+    notices: list[text.Notice] = field(default_factory=list)
+
+
+def read_records(
+    table: TableReader,
+    chosen: Sequence[str],
+    weight: str | None,
+    domain: Domain,
+    missing: str,
+    progress: Progress | None,
+) -> Tally:
+    """Pass once over the records; memory grows with distinct labels and paths only."""
+    from treedp_core.records import amounts as amounts_of
+    from treedp_core.records import columns as cells
+
+    listed = domain.vocabularies if domain.source is DomainSource.PUBLIC else (None,) * len(chosen)
+    columns = [
+        cells.LabelColumn(column, labels, table.first_row) for column, labels in zip(chosen, listed, strict=True)
+    ]
+    for column in columns:
+        if column.is_listed:
+            _treat_special(column, domain, missing)
+    counter = counting.PathCounter([max(1, column.size) for column in columns], weight is not None)
+    tally = Tally(columns, counter)
+    with table.explained():
+        for arrays, done in table.batches(chosen, [] if weight is None else [weight]):
+            codes = [column.codes(array, tally.rows) for column, array in zip(columns, arrays, strict=False)]
+            amounts = None if weight is None else amounts_of.weights(arrays[-1], weight, table.first_row + tally.rows)
+            tally.rows += len(arrays[0])
+            codes, amounts = _without_strangers(tally, codes, amounts)
+            counter.add(codes, [column.size for column in columns], amounts)
+            if progress is not None:
+                progress(done, table.total)
+    refuse_no_rows(tally.rows)
+    for column in columns:
+        tally.notices += _column_notices(column)
+    return tally
+
+
+def _treat_special(column: LabelColumn, domain: Domain, missing: str) -> None:
+    """Give blank cells and unlisted labels a code: a listed category's, one of their own, or a reason to leave out."""
+    labels = column.labels
+    if domain.path_tree is not None:  # what becomes of them depends on the path, so they need codes of their own
+        column.treat(len(labels), len(labels) + 1)
+        return
+    other = labels.index(text.OTHER) if text.OTHER in labels else paths.UNSEEN
+    blank = labels.index(text.BLANK) if text.BLANK in labels else other
+    column.treat(paths.MISSING if missing == "drop" else blank, other)
+
+
+def _without_strangers(
+    tally: Tally, codes: list[NDArray[np.int32]], amounts: IntArray | None
+) -> tuple[list[NDArray[np.int32]], IntArray | None]:
+    """Leave out, and account for, records with a code that stands for no category."""
+    if all(column.blank >= 0 and column.unknown >= 0 for column in tally.columns if column.is_listed):
+        return codes, amounts
+    lowest = codes[0]
+    for column_codes in codes[1:]:
+        lowest = np.minimum(lowest, column_codes)
+    out = lowest < 0
+    if not out.any():
+        return codes, amounts
+    of_missing = lowest == paths.MISSING
+    tally.missing += counting.records_where(of_missing, amounts)
+    tally.unseen += counting.records_where(out & ~of_missing, amounts)
+    counting.total_checked(tally.missing + tally.unseen, 0)
+    keep = ~out
+    return [column_codes[keep] for column_codes in codes], None if amounts is None else amounts[keep]
+
+
+def _column_notices(column: LabelColumn) -> list[text.Notice]:
+    notices = text.look_alikes(column.name, [label for label in column.labels if label])
+    if column.renormalised:
+        notices.append(
+            (
+                "LABELS_NORMALISED",
+                f"{column.renormalised:,} labels of column {echo(column.name)} were written in another Unicode form; "
+                "they are read in form NFC and merged with labels that look the same.",
+            )
+        )
+    return notices
+
+
+def strangers_notice(tally: Tally) -> list[text.Notice]:
+    """Return the notice on records outside the public domain, with an example."""
+    if not tally.unseen:
+        return []
+    example = next((c for c in tally.columns if c.first_unknown), None)
+    tail = ""
+    if example is not None and example.first_unknown is not None:
+        label, row = example.first_unknown
+        tail = f", for example {echo(label)} in column {echo(example.name)}, row {row:,}"
+    return [
+        ("UNSEEN", f"{tally.unseen:,} records have a category outside the public domain and are not counted{tail}.")
+    ]

@@ -1,0 +1,114 @@
+"""The reading rule for labels: everything is text, kept as written, except Unicode form NFC.
+
+Nothing is parsed: ``NA`` stays "NA", ``00501`` and ``501`` are two labels, ``1.10`` and ``1.1`` too. A label is
+refused when a person could not tell it from another one on the screen (control and invisible characters), or when
+it is too long. A cell that is empty, or holds only spaces, is blank.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final
+
+from treedp_core import checks
+
+BLANK: Final = "(blank)"
+OTHER: Final = "(other)"
+Notice = tuple[str, str]
+
+_CONTROL = re.compile("[\x00-\x08\x0a-\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_EMOJI = "\u00a9\u00ae\u203c\u2049\u2122\u2139\u2190-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
+# Joiners and presentation selectors belong to emoji ("family", "heart"); anywhere else they only make look-alikes.
+_INVISIBLE = re.compile(
+    f"(?<![{_EMOJI}0-9#*])\ufe0f|(?<![{_EMOJI}\ufe0f])\u200d|\u200d(?![{_EMOJI}])"
+    "|[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200c\u200e\u200f\u202a-\u202e\u2060-\u206f"
+    "\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff9-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+
+
+def normalise(raw: str) -> str:
+    """Return the label a cell stands for: Unicode form NFC; the empty text for a cell without visible characters.
+
+    >>> normalise("e" + chr(0x301)) == chr(0xE9), normalise("  "), normalise(" x")
+    (True, '', ' x')
+    """
+    if raw.isascii():
+        return "" if raw.isspace() else raw
+    return "" if raw.isspace() else unicodedata.normalize("NFC", raw)
+
+
+def problem(raw: str) -> Notice | None:
+    """Return (code, reason) when a label must be refused, else None.
+
+    >>> problem("<b>$|</b>"), problem("a" + chr(0x200B))
+    (None, ('INVISIBLE_CHAR', 'an invisible character (U+200B)'))
+    """
+    if len(raw) > checks.MAX_LABEL:
+        return "LABEL_TOO_LONG", f"{len(raw):,} characters"
+    if raw.isascii() and raw.isprintable():
+        return None
+    for code, kind, pattern in (
+        ("CONTROL_CHAR", "a control", _CONTROL),
+        ("INVISIBLE_CHAR", "an invisible", _INVISIBLE),
+    ):
+        found = pattern.search(raw)
+        if found:
+            return code, f"{kind} character (U+{ord(found.group()):04X})"
+    return None
+
+
+def accepted(code: str) -> str:
+    """Return what would be accepted instead of a label refused with that code."""
+    if code == "LABEL_TOO_LONG":
+        return f"labels have at most {checks.MAX_LABEL} characters"
+    return "labels are visible text on one line; remove the character from the file"
+
+
+def look_alikes(column: str, labels: Sequence[str]) -> list[Notice]:
+    """Return notices on labels of one column that differ only by spaces or only by capital letters.
+
+    >>> [code for code, _ in look_alikes("city", ["Ulm", "ulm", "Bonn", "Bonn "])]
+    ['LABELS_DIFFER_BY_SPACE', 'LABELS_DIFFER_BY_CASE']
+    """
+    notices = []
+    rules: tuple[tuple[str, str, Callable[[str], str]], ...] = (
+        ("LABELS_DIFFER_BY_SPACE", "spaces", lambda label: " ".join(label.split())),
+        ("LABELS_DIFFER_BY_CASE", "capital letters", str.casefold),
+    )
+    for code, what, rule in rules:
+        pair = _first_clash(labels, rule)
+        if pair:
+            first, second = map(checks.echo, pair)
+            notices.append(
+                (code, f"Column {checks.echo(column)} has labels that differ only by {what}: {first} and {second}.")
+            )
+    return notices
+
+
+def in_reading_order(labels: Iterable[str]) -> list[str]:
+    """Return labels in the order used for a domain taken from the data.
+
+    If all are plain whole numbers they are sorted by value, else by code point; the blank category comes last.
+
+    >>> in_reading_order(["10", "9", "(blank)"]), in_reading_order(["b", "10", "9"])
+    (['9', '10', '(blank)'], ['10', '9', 'b'])
+    """
+    plain = [label for label in labels if label != BLANK]
+    blank = [label for label in labels if label == BLANK]
+    if all(label.isascii() and label.isdecimal() for label in plain):
+        return sorted(plain, key=lambda label: (int(label), label)) + blank
+    return sorted(plain) + blank
+
+
+def _first_clash(labels: Sequence[str], rule: Callable[[str], str]) -> tuple[str, str] | None:
+    keys = [rule(label) for label in labels]
+    if len(set(keys)) == len(keys):
+        return None
+    first: dict[str, str] = {}
+    for key, label in zip(keys, labels, strict=True):
+        if key in first:
+            return first[key], label
+        first[key] = label
+    return None

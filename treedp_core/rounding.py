@@ -1,0 +1,63 @@
+"""Rounding with a direction: noise is rounded up, budgets are rounded down, and the comparison is exact.
+
+Every finite float is a rational number, so `Fraction` settles each comparison without a tolerance.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+Rational = Fraction | float | int
+
+
+def float_above(exact: Fraction) -> float:
+    """Smallest float that is at least `exact`.
+
+    >>> float_above(Fraction(1, 10)) >= Fraction(1, 10)
+    True
+    """
+    nearest = float(exact)
+    return math.nextafter(nearest, math.inf) if Fraction(nearest) < exact else nearest
+
+
+def float_below(exact: Fraction) -> float:
+    """Largest float that is at most `exact`.
+
+    >>> float_below(Fraction(1, 3)) <= Fraction(1, 3)
+    True
+    """
+    return -float_above(-exact)
+
+
+def quotient_above(numerator: Rational, denominator: Rational) -> float:
+    """Smallest float that is at least numerator / denominator.
+
+    >>> quotient_above(1, 4)
+    0.25
+    """
+    return float_above(Fraction(numerator) / Fraction(denominator))
+
+
+def quotient_below(numerator: Rational, denominator: Rational) -> float:
+    """Largest float that is at most numerator / denominator.
+
+    >>> quotient_below(1, 4)
+    0.25
+    """
+    return float_below(Fraction(numerator) / Fraction(denominator))
+
+
+def sqrt_above(square: Rational) -> float:
+    """Smallest float whose exact square is at least `square` > 0.
+
+    >>> sqrt_above(2), Fraction(sqrt_above(2)) ** 2 >= 2
+    (1.4142135623730951, True)
+    """
+    exact = Fraction(square)
+    root = math.sqrt(exact)
+    while Fraction(root) ** 2 < exact:
+        root = math.nextafter(root, math.inf)
+    while (smaller := math.nextafter(root, 0.0)) > 0 and Fraction(smaller) ** 2 >= exact:
+        root = smaller
+    return root

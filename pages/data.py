@@ -13,7 +13,9 @@ from pages.ui.text import lit
 
 boot.page()
 
-header("Data and tree", "Choose the records, and look at the tree that their counts stand on.", "NOT PRIVATE")
+LEDE = "Choose the records, and look at the tree that their counts stand on."
+
+header("Data and tree", LEDE, "NOT PRIVATE", chooses_source=True)
 explain(
     "The mechanism sees a tree of counts: every node holds how many records lie below it. The tree's shape and the list "
     "of categories must be public; only the counts get noise. Everything on this page is exact, so none of it is a release."

@@ -20,8 +20,8 @@ def controls() -> None:
     with st.container(horizontal=True, gap="medium"):
         lab_controls.metric()
         lab_controls.view()
-    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
-        with st.container(width=240):
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        with st.container(width=200):
             lab_controls.split("lab")
         lab_controls.trials()
         st.button(

@@ -47,7 +47,7 @@ def hero() -> None:
     fig = error_curves(
         curves, x_title="ε   ← more private · more accurate →", y_title="RMSE (records)", marker_x=settings.epsilon
     )
-    gaussian = f"δ = {short(settings.delta)}" if settings.delta else f"δ = {GAUSSIAN_DELTA:g} for the Gaussian laws"
+    gaussian = f"δ = {short(settings.delta)}" if settings.delta else f"δ = {short(GAUSSIAN_DELTA)} for the Gaussian laws"
     figure(
         fig,
         key="start_curves",

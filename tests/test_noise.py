@@ -382,6 +382,12 @@ def test_a_third_is_settled_by_the_third_word():
     assert sampler.invert(Scripted(fives, fives + 2), u)[0] == 1
 
 
+def test_a_boundary_just_below_a_cell_leaves_both_cells_open():
+    """b = 3 cells - 1 stands for a probability in [b, b + 2) units, so the first word of cell 3 can still tie."""
+    sampler = TableSampler(lambda bits: (0, [(3 << (bits - 16)) - 1]))
+    assert np.flatnonzero(sampler._table == sampler._undecided).tolist() == [2, 3]
+
+
 def test_the_tail_beyond_the_table_is_drawn_not_cut():
     top = np.array([2**64 - 1], dtype=np.uint64)
     sampler = TableSampler(partial(laplace_boundaries, 1.0, 0))
@@ -407,6 +413,18 @@ def test_rejection_is_settled_by_the_exact_acceptance_probability(u, y, word, cl
         exact = Decimal((u << 64) | word) / 2**117
         if abs(exact - p) > Decimal(2) ** -114:
             assert accept_exactly(Scripted(word), u, y, sigma, a) == (exact < p)
+
+
+@pytest.mark.statistical
+def test_rejection_by_exact_comparisons_alone_draws_the_same_law(monkeypatch):
+    """Doubtful comparisons are once in 2^42; here all of them are, and accepting the wrong ones is noticed."""
+    monkeypatch.setattr(integer_draws, "_UNSURE", 2.0)
+    law = DiscreteGaussian(1500.0)
+    statistic, limit = chi_square(law, sample(law, n=2000))
+    assert statistic < limit
+    monkeypatch.setattr(integer_draws, "accept_exactly", lambda *args: not accept_exactly(*args))
+    statistic, limit = chi_square(law, sample(law, n=2000))
+    assert statistic > limit
 
 
 def test_float_acceptance_agrees_with_the_exact_one_outside_the_doubtful_zone():

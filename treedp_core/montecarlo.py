@@ -21,7 +21,7 @@ class Cancelled(Exception):
 
 @dataclass(frozen=True, eq=False)
 class Watch:
-    """How a long run reports, `step(n)` after n more trials, and is stopped: `cancelled()` is asked before each chunk."""
+    """How a long run reports (`step(n)` after n more trials) and stops (`cancelled()`, asked before each chunk)."""
 
     step: Callable[[int], None] = field(default=lambda n: None)
     cancelled: Callable[[], bool] = field(default=lambda: False)

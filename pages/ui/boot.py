@@ -10,6 +10,7 @@ from typing import Final
 import streamlit as st
 
 from pages.ui.frame import guard
+from pages.ui.params import get
 
 # One line for each page: file in pages/ (also its address), title, Material icon, help. The first is the home page.
 PAGES: Final = {
@@ -21,8 +22,22 @@ PAGES: Final = {
     "Tune": [("consistency", "Consistency", "balance", "Make noisy counts add up, and see what it buys.")],
 }
 HOME: Final = "start"
+ROOT: Final = Path(__file__).parent.parent.parent
 
 _here = threading.local()  # a run of the script stays on one thread
+
+
+def configure() -> None:
+    """Set the title, the layout and the icon of the browser tab.
+
+    The icon must be set before the navigation: else the browser takes the page's, and fetches it from the internet.
+    """
+    st.set_page_config(
+        page_title="TreeDP",
+        page_icon=str(ROOT / "static" / "favicon.svg"),  # absolute: a bare name would be looked up elsewhere
+        layout="wide",
+        initial_sidebar_state="collapsed" if get("present") else "auto",
+    )
 
 
 def run_router(sidebar: Callable[[], None]) -> None:
@@ -44,6 +59,7 @@ def page() -> None:
     without `app.py`. Declaring the pages leaves that mode for the whole process; the rerun comes through `app.py`.
     """
     if not getattr(_here, "routed", False):
+        configure()
         st.navigation(_pages())
         st.rerun()
 
@@ -56,7 +72,7 @@ def link(name: str, label: str | None = None) -> None:
 
 
 def _exists(name: str) -> bool:
-    return Path(__file__).parent.parent.joinpath(f"{name}.py").exists()
+    return (ROOT / "pages" / f"{name}.py").exists()
 
 
 def _pages() -> dict[str, list[st.Page]]:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
 from treedp_core.errors import METRICS, ErrorSummary, Tolerance, level_mean, tree_loss
 from treedp_core.experiment import Experiment, draw_once, run
+from treedp_core.figures import LevelBoxes, LevelErrors
 from treedp_core.postprocess import apply
 from treedp_core.tree import AnyArray, FloatArray, Tree
 
 COUNT_BINS: Final = (0, 1, 10, 100, 1000)
 QUANTILES: Final = (0.025, 0.25, 0.5, 0.75, 0.975)
+SAME: Final = 1e-6
+"""Records: sums of floats that differ by less are equal."""
 CLIP: Final = 4.0
 """Colours of signed errors end at this many noise scales."""
 
@@ -54,7 +58,7 @@ class Draw:
         return CLIP * float(np.sqrt(np.mean(measured**2))) if measured.size else 1.0
 
 
-def draw(experiment: Experiment, tree: Tree, counts: AnyArray) -> Draw:
+def draw(experiment: Experiment, tree: Tree, counts: AnyArray, threshold: float) -> Draw:
     """Return one simulated release before and after its post-processing.
 
     The noise is that of the experiment without post-processing, so that two estimators can be compared on one draw.
@@ -63,7 +67,7 @@ def draw(experiment: Experiment, tree: Tree, counts: AnyArray) -> Draw:
     final = apply(tree, raw, *experiment.postprocess)
     variance = np.zeros(tree.n_nodes) if raw.variance is None else raw.variance
     sigma = np.sqrt(variance[tree.level_start[:-1]])
-    return Draw(tree, counts, raw.estimate, final.estimate, sigma, experiment.tolerance)
+    return Draw(tree, counts, raw.estimate, final.estimate, sigma, Tolerance(threshold=threshold))
 
 
 def gap(tree: Tree, values: AnyArray) -> tuple[float, int]:
@@ -80,6 +84,7 @@ def gap(tree: Tree, values: AnyArray) -> tuple[float, int]:
         inner = ~tree.is_leaf[here]
         apart = np.abs(values[here] - tree.sum_children(level, values[tree.level(level + 1)]))[inner]
         known = np.isfinite(apart)
+        apart[apart <= SAME + np.finfo(float).eps * 64 * np.abs(values[here][inner])] = 0.0
         total += float(apart[known].sum())
         families += int(known.sum())
     return (total / families if families else 0.0), families
@@ -94,7 +99,7 @@ def metric_of(name: str, the: Draw, errors: AnyArray) -> float:
 
 def negatives(values: AnyArray) -> int:
     """Return how many values are below 0, beyond rounding."""
-    return int(np.count_nonzero(values < -1e-9))
+    return int(np.count_nonzero(values < -SAME))
 
 
 def expected(experiment: Experiment, tree: Tree, counts: AnyArray) -> ErrorSummary | None:
@@ -102,19 +107,39 @@ def expected(experiment: Experiment, tree: Tree, counts: AnyArray) -> ErrorSumma
     return run(experiment, tree, counts, simulated=False).formula
 
 
-def quantiles(tree: Tree, errors: FloatArray) -> FloatArray:
-    """Return the 2.5, 25, 50, 75 and 97.5 % quantiles of a level's errors, (n_levels, 5); nan where undefined.
+def boxes(tree: Tree, errors: FloatArray, label: str) -> LevelBoxes:
+    """Return the quantiles and the mean of each level's errors; nan on a level that is not defined.
 
-    >>> quantiles(Tree.from_branching_factors((2,)), np.array([1.0, 0.0, 4.0]))[1].round(2).tolist()
-    [0.1, 1.0, 2.0, 3.0, 3.9]
+    >>> boxes(Tree.from_branching_factors((2,)), np.array([np.nan, 0.0, 4.0]), "before").lower_quartile.tolist()
+    [nan, 1.0]
     """
-    table = np.full((tree.n_levels, len(QUANTILES)), np.nan)
+    rows = np.full((tree.n_levels, len(QUANTILES) + 1), np.nan)
     for level in range(tree.n_levels):
         here = errors[tree.level(level)]
         here = here[np.isfinite(here)]
         if here.size:
-            table[level] = np.quantile(here, QUANTILES)
-    return table
+            rows[level] = [*np.quantile(here, QUANTILES), here.mean()]
+    return LevelBoxes(label, *rows.T)
+
+
+def box_table(groups: Sequence[LevelBoxes], level_names: Sequence[str]) -> dict[str, list[Any]]:
+    """Return the values behind boxes of errors, one row for each group and level."""
+    names = ("low", "lower_quartile", "median", "upper_quartile", "high", "mean")
+    table: dict[str, list[Any]] = {
+        "release": [group.label for group in groups for _ in level_names],
+        "level": list(level_names) * len(groups),
+    }
+    return table | {name: [float(v) for group in groups for v in getattr(group, name)] for name in names}
+
+
+def level_table(series: Sequence[LevelErrors], level_names: Sequence[str]) -> dict[str, list[Any]]:
+    """Return the values behind expected errors by level, one row for each series and level."""
+    known = [one for one in series if one.formula is not None]
+    return {
+        "series": [one.label for one in known for _ in level_names],
+        "level": list(level_names) * len(known),
+        "RMSE": [float(v) for one in known for v in one.formula],
+    }
 
 
 def bias_by_count(the: Draw) -> dict[str, list[object]]:

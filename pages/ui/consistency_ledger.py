@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 
-from pages.ui.consistency_draw import Draw
+from pages.ui.consistency_draw import SAME, Draw
 from pages.ui.text import plural
 from treedp_core.records import Labels
 from treedp_core.tree import AnyArray, Tree
 
 MAX_TERMS: Final = 8
 MAX_ROWS: Final = 500
-SAME: Final = 1e-6
 
 
 def family(tree: Tree, node: int) -> int:
@@ -42,7 +42,7 @@ def equation(tree: Tree, node: int, values: AnyArray) -> str:
     terms = amount(float(children[0])) + "".join(_term(float(value)) for value in children[1:MAX_TERMS])
     if children.size > MAX_TERMS:
         terms += f" + … ({plural(children.size - MAX_TERMS, 'more child', 'more children')})"
-    same = abs(total - parent) <= SAME * max(1.0, abs(parent))
+    same = abs(total - parent) <= SAME + 1e-14 * abs(parent) * children.size
     return f"{terms} = {amount(total)} {'=' if same else '≠'} {amount(parent)}"
 
 
@@ -74,12 +74,26 @@ def rows(the: Draw, node: int, labels: Labels) -> dict[str, list[object]]:
     return table | {name: [float(values[one]) for one in nodes] for name, values in columns.items()}
 
 
-def find(labels: Labels, level: int, text: str, limit: int = 50) -> list[int]:
-    """Return at most `limit` nodes of a level whose label contains the text, upper and lower case alike.
+def find(labels: Labels, text: str, limit: int = 50) -> list[int]:
+    """Return at most `limit` nodes whose label contains the text, from the top, upper and lower case alike.
 
-    Only the vocabulary is searched word by word; nodes are matched by their codes.
+    Only the vocabularies are searched word by word; nodes are matched by their codes.
     """
-    needle = text.casefold()
-    hits = np.array([needle in word.casefold() for word in labels.vocabularies[level]], dtype=bool)
-    start, stop = labels.level_start[level], labels.level_start[level + 1]
-    return (start + np.flatnonzero(hits[labels.codes[start:stop]])[:limit]).tolist()
+    needle, found = text.casefold(), []
+    for level, words in enumerate(labels.vocabularies):
+        hits = np.fromiter((needle in word.casefold() for word in words), dtype=bool, count=len(words))
+        start, stop = labels.level_start[level], labels.level_start[level + 1]
+        if hits.any():
+            found += (start + np.flatnonzero(hits[labels.codes[start:stop]])[: limit - len(found)]).tolist()
+        if len(found) >= limit:
+            break
+    return found
+
+
+def found_table(labels: Labels, nodes: Sequence[int]) -> dict[str, list[str]]:
+    """Return the table of found nodes: the name of their level, and their path."""
+    levels = np.searchsorted(labels.level_start, nodes, side="right") - 1
+    return {
+        "level": [labels.level_names[level] for level in levels.tolist()],
+        "path": [" › ".join(labels.path(node)) or labels.label(node) for node in nodes],
+    }

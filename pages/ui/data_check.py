@@ -47,7 +47,10 @@ def show_levels(data: Dataset) -> None:
         level_table(data),
         hide_index=True,
         height="content",
-        column_config={"Empty": st.column_config.NumberColumn(format="percent")},
+        column_config={
+            "Empty": st.column_config.NumberColumn(format="percent"),
+            **{name: st.column_config.NumberColumn(format="localized") for name in ("Nodes", "Median", "Largest")},
+        },
         alt=f"Nodes, empty share, counts and fan-out of each of {data.tree.n_levels} levels",
     )
     st.caption(
@@ -72,5 +75,5 @@ def _level(data: Dataset, level: int) -> dict[str, Any]:
         "Empty": float(np.mean(counts == 0)),
         "Median": float(np.median(counts)),
         "Largest": int(counts.max()),
-        "Children": f"{children.min()} · {np.median(children):g} · {children.max()}",
+        "Children": f"{children.min()} · {np.median(children):g} · {children.max()}" if children.any() else "–",
     }

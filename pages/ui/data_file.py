@@ -29,14 +29,11 @@ class Candidate:
     name : str
         Name to show, as text only.
     source : {"upload", "file"}
-    ident : str
-        Tells files apart: the choices made for one are not taken for another.
     """
 
     origin: Any
     name: str
     source: str
-    ident: str
 
 
 def upload() -> Candidate | None:
@@ -56,7 +53,13 @@ def upload() -> Candidate | None:
         help="Also .csv.gz. The file is read once, on the computer that runs this app, and then discarded. "
         "Larger ones: treedp FILE on the command line, or upload counts that a database has grouped.",
     )
-    return None if file is None else Candidate(file, file.name, "upload", file.file_id)
+    if file is not None:
+        return Candidate(file, file.name, "upload")
+    st.caption(
+        f"Counts from a file are removed about two minutes after you close the tab, and a link never carries them. "
+        f"Until you count a file, {lit(store.dataset().name, 40)} stays in use."
+    )
+    return None
 
 
 def local_file() -> Candidate | None:
@@ -69,7 +72,7 @@ def local_file() -> Candidate | None:
         _card(counted, "file", _size(counted))
         return None
     st.markdown(f"{lit(path.name)} is read where it is; nothing is uploaded.")
-    return Candidate(path, path.name, "file", str(path))
+    return Candidate(path, path.name, "file")
 
 
 def finish(candidate: Candidate, counted: Dataset, *others: Any) -> None:

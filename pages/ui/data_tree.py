@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Final
 
+import numpy as np
 import streamlit as st
 
 from pages.ui.frame import figure
@@ -95,10 +96,11 @@ def _strips(data: Dataset) -> None:
         key="strips",
         alt=f"All {data.tree.n_levels} levels as strips, leaves from left to right, coloured by mean exact count",
         caption=f"NOT PRIVATE: exact counts. Every level as a strip over all {plural(data.tree.n_leaves, 'leaf', 'leaves')}, "
-        "left to right; colour: mean records of the nodes in a column, on a scale of its own for each level "
-        "(1 is the largest of the level).",
+        "left to right; colour: records as a share of the level's largest node, mean over the nodes of a column.",
     )
 
 
 def _strips_figure(data: Dataset) -> Any:
-    return level_strips(data.tree, data.counts, data.labels.level_names, colour_title="records")
+    largest = np.maximum.reduceat(data.counts, data.tree.level_start[:-1])
+    shares = data.counts / np.repeat(np.maximum(largest, 1), data.tree.level_sizes)
+    return level_strips(data.tree, shares, data.labels.level_names, colour_range=(0.0, 1.0), colour_title="share")

@@ -29,13 +29,18 @@ BADGES: Final = {
     "simulation": ("violet", ":material/casino:", "Estimated from simulated releases; bars are 95 % intervals."),
     "NOT PRIVATE": ("red", ":material/lock_open:", "Shows or depends on the exact counts: not for publication."),
 }
+LOST: Final = (
+    "There is no uploaded file in this session: counts from a file are removed about two minutes after its tab is closed, "
+    "and a link never carries them. All settings were kept."
+)
 _log: Final = logging.getLogger("treedp")
 
 
-def header(title: str, lede: str, badge: str) -> None:
+def header(title: str, lede: str, badge: str, *, chooses_source: bool = False) -> None:
     """Show a page's title, its one-sentence purpose, and the strip that says what everything below is about.
 
     `badge` says what kind of numbers follow: "formula", "simulation" or "NOT PRIVATE"; several are joined by commas.
+    A page that `chooses_source` says itself when an uploaded data set is gone.
     """
     st.title(title, anchor=False)
     if not get("present"):
@@ -44,13 +49,8 @@ def header(title: str, lede: str, badge: str) -> None:
         for name in badge.split(","):
             show_badge(name.strip())
         st.caption(context_strip(), width="content")
-    if store.is_lost():
-        st.info(
-            "There is no uploaded file in this session: counts from a file are removed about two minutes after its tab "
-            f"is closed, and a link never carries them. Your settings were kept; until you upload it again, "
-            f"{lit(store.dataset().name, 40)} is shown.",
-            icon=":material/history:",
-        )
+    if store.is_lost() and not chooses_source:
+        st.info(f"{LOST} Until you upload it again, {lit(store.dataset().name, 40)} is shown.", icon=":material/history:")
 
 
 def show_badge(name: str) -> None:

@@ -10,7 +10,8 @@ import streamlit as st
 from pages.ui import frame
 from pages.ui.lab_series import PIPELINES, VIEWS, needs_delta, shares_from_text
 from pages.ui.lab_split import split_table
-from pages.ui.params import REG, get
+from pages.ui.params import DELTA_GRID, REG, get
+from pages.ui.store import dataset
 from pages.ui.text import plural, short, whole
 from treedp_core.allocation import ALLOCATIONS
 from treedp_core.checks import InputError
@@ -20,12 +21,13 @@ from treedp_core.mechanisms import MECHANISMS
 from treedp_core.records import Dataset
 
 DELTA: Final = 1e-6
+"""What is offered where delta is needed; less on data of more than a million records."""
 PRESETS: Final[Mapping[str, tuple[str, dict[str, Any]]]] = {
     "Uniform vs minimax": (
         "Gaussian noise with least squares, level by level, split by minimax: every node gets the same error. "
         "Then choose the split “Uniform” and compare.",
         {
-            "delta": DELTA,
+            "delta": DELTA,  # or less: see `_apply`
             "lab_mechanisms": ["gaussian"],
             "lab_post": ["none", "least_squares"],
             "lab_metric": "rmse",
@@ -84,7 +86,15 @@ def delta_note(chosen: Sequence[str], key: str) -> None:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(f"{' and '.join(blocked)}: left out, needs δ > 0.", width="content")
-        st.button(f"Set δ = {short(DELTA)}", key=key, on_click=_set, args=({"delta": DELTA},), type="tertiary")
+        st.button(
+            f"Set δ = {short(fitting_delta())}", key=key, on_click=_apply, args=({"delta": DELTA},), type="tertiary"
+        )
+
+
+def fitting_delta() -> float:
+    """Return the delta to offer: 1e-6, or the largest choice below 1 / records on large data."""
+    total = dataset().total
+    return max((d for d in DELTA_GRID if 0 < d <= DELTA and d * total < 1), default=DELTA)
 
 
 def pipelines(key: str, label: str, *, several: bool) -> None:
@@ -202,12 +212,14 @@ def presets() -> None:
     """Show ready-made comparisons; each sets only the settings it names."""
     with st.popover("Presets", icon=":material/auto_awesome:", help="Ready-made comparisons"):
         for name, (about, settings) in PRESETS.items():
-            st.button(name, key=f"lab_preset_{name}", on_click=_set, args=(settings,), width="stretch")
+            st.button(name, key=f"lab_preset_{name}", on_click=_apply, args=(settings,), width="stretch")
             st.caption(about)
 
 
-def _set(settings: Mapping[str, Any]) -> None:
+def _apply(settings: Mapping[str, Any]) -> None:
     st.session_state.update({key: list(v) if isinstance(v, list) else v for key, v in settings.items()})
+    if "delta" in settings:
+        st.session_state["delta"] = fitting_delta()
 
 
 def level_picker(key: str, data: Dataset) -> int:

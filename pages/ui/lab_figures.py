@@ -73,7 +73,11 @@ def _by_level(lines: Sequence[Line], base: Experiment, level_names: Sequence[str
         )
         for line in lines
     ]
-    return error_by_level(series, level_names, y_title=y_title(base.metric))
+    fig = error_by_level(series, level_names, y_title=y_title(base.metric))
+    for one in series:  # bars of one mechanism share its colour, so its pipelines need their dashes
+        dash = style.look(one.mechanism, one.variant).dash
+        fig.update_traces(line_dash=dash, selector={"mode": "lines", "name": style.plot_text(one.label)})
+    return fig
 
 
 def _grey_out(fig: Any, label: str) -> None:

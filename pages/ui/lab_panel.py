@@ -86,7 +86,9 @@ def _one_draw(shown: Sequence[Line]) -> None:
         level = level_picker("lab_level", data)
     one = shown[min(number or 0, len(shown) - 1)].series
     experiment = one.of(base)
-    raw, final = remember(("draw", data.fingerprint, experiment), lambda: draw_once(experiment, data.tree, data.counts))
+    raw, final = lab_state.keep_one(
+        "_lab_draw", (data.fingerprint, experiment), lambda: draw_once(experiment, data.tree, data.counts)
+    )
     if np.isnan(final.estimate[data.tree.level_start[level]]):
         st.info("This level is not measured, and this post-processing does not derive it.", icon=":material/block:")
         return
@@ -120,17 +122,17 @@ def cards(shown: Sequence[Line]) -> None:
 def _card(line: Line, best: float) -> None:
     value = line.whole.value
     known = not math.isnan(value)
-    error = f" ± {short(1.96 * line.whole.standard_error)}" if line.whole.source == "simulation" else ""
-    st.metric(
-        line.series.label,
-        f"{short(value)}{error}" if known else "press Run",
-        lab_text.ratio(value, best) if known else "no closed form",
-        delta_arrow="off",
-        delta_color="off",
-        border=True,
-        height="stretch",
-        help=f"Whole tree, {line.whole.source or 'simulation only'}.",
-    )
+    error = f" ± {1.96 * line.whole.standard_error:.2g}" if line.whole.source == "simulation" else ""
+    with st.container(border=True, height="stretch", gap="xsmall"):
+        st.caption(line.series.label, help=f"Whole tree, {line.whole.source or 'simulation only'}.")
+        st.metric(
+            line.series.label,
+            f"{short(value)}{error}" if known else "press Run",
+            lab_text.ratio(value, best) if known else "no closed form",
+            delta_arrow="off",
+            delta_color="off",
+            label_visibility="collapsed",
+        )
 
 
 def _optimum(shown: Sequence[Line], base: Experiment, data: Dataset) -> None:

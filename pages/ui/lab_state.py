@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import streamlit as st
 
@@ -24,6 +24,8 @@ from treedp_core.tree import AnyArray, Tree
 SLOT: Final = "lab"
 _RECORDS: Final = "_lab_records"
 _REFUSED: Final = "_lab_refused"
+
+T = TypeVar("T")
 
 
 def series() -> list[Series]:
@@ -62,6 +64,14 @@ def lines(view: str) -> list[Line]:
 
     shown = LEVEL if view == DRAW else view
     return lab_runs.lines(shown, compared, settings, data.tree, grid, _record(shown), solve)
+
+
+def keep_one(slot: str, key: Hashable, compute: Callable[[], T]) -> T:
+    """Return `compute()`, kept for this session until the key changes: for results as large as the tree."""
+    kept = st.session_state.get(slot)
+    if kept is None or kept[0] != key:
+        kept = st.session_state[slot] = (key, compute())
+    return kept[1]
 
 
 def start() -> None:

@@ -130,7 +130,7 @@ def ratio(value: float, best: float) -> str:
         return "∞"
     if not best > 0 or value == best:
         return "the best" if value == best else "the best is 0"
-    return f"{value / best:.3g}× the best"
+    return f"{value / best:.2f}× the best" if value < 10 * best else f"{short(value / best)}× the best"
 
 
 def optimum(label: str, apart: float | None) -> str:

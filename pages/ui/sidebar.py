@@ -23,6 +23,7 @@ MAX_NAMED: Final = 5
 def sidebar() -> None:
     """Show the shared settings; every page has them, so that none is ever reset by changing pages."""
     with st.sidebar:
+        st.caption("Settings of every page")
         _budget()
         _advanced()
         with st.container(horizontal=True):

@@ -10,17 +10,21 @@ from treedp_core.checks import InputError
 
 THIN: Final = "\u202f"
 MAX_SHOWN: Final = 80
+_WORDS: Final = re.compile(r"[^\W_]+(?:(?: ?\(| |-|\) )[^\W_]+)*\)?")
 _QUOTED: Final = re.compile(r"""(?<!\w)(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""")
 
 
 def lit(text: str, limit: int = MAX_SHOWN) -> str:
-    """Return Markdown that shows a text exactly as it is: a code span, whose fence is longer than any run inside.
+    """Return Markdown that shows a text exactly as it is.
 
-    Escaping alone is not enough: Markdown turns a bare address into a link after escapes are resolved.
+    Words alone are safe as they are. Anything else goes into a code span, whose fence is longer than any run inside:
+    escaping is not enough, as Markdown turns a bare address into a link after escapes are resolved.
 
-    >>> lit("a`b"), lit("")
-    ('``a`b``', '`` ``')
+    >>> lit("Income (EUR)"), lit("a`b"), lit("www.x.org"), lit("")
+    ('Income (EUR)', '``a`b``', '`www.x.org`', '`` ``')
     """
+    if len(text) <= limit and _WORDS.fullmatch(text):
+        return text
     one_line = " ".join(text[: limit + 1].split("\n")).replace("\r", " ")
     if len(one_line) > limit:
         one_line = one_line[: limit - 1] + "…"

@@ -56,9 +56,9 @@ def one_draw(
     rank, node = thinned(truth, released)
     x, true, noisy = rank.astype(float) + 1.0, truth[node].astype(float), released[node].astype(float)
     noisy[~np.isfinite(noisy)] = np.nan
-    low, high = y_range or limits([true, noisy], log=False, default=(0.0, 1.0))
-    unit = max(sigma or 0.0, 1.0)
-    scale = _Scale(unit if log_y or (log_y is None and high > 100 * unit) else None)
+    values, unit = np.append(true, noisy[np.isfinite(noisy)]), max(sigma or 0.0, 1.0)
+    scale = _Scale(unit if log_y or (log_y is None and np.max(values, initial=0.0) > 100 * unit) else None)
+    low, high = y_range or scale.limits(values)
     style = look(mechanism, variant)
     traces = [] if sigma is None else _band(x, true, Z95 * sigma, style.colour, scale)
     hover = "" if name is None else "%{text}<br>"
@@ -75,11 +75,12 @@ def one_draw(
             hovertemplate=hover + "%{customdata:,.4~r}<extra>released</extra>", **shared,
         ),
     ]  # fmt: skip
-    return new_figure(
+    fig = new_figure(
         traces,
         xaxis=axis("nodes, largest true count first", log=False, bounds=(0.5, len(truth) + 0.5)),
         yaxis=scale.axis("count (records)", low, high),
     )
+    return fig.update_layout(legend_traceorder="normal")  # a filled band would turn it round
 
 
 def thinned(truth: AnyArray, released: AnyArray, max_points: int = MAX_POINTS) -> tuple[IntArray, IntArray]:
@@ -114,16 +115,32 @@ class _Scale:
     def __call__(self, values: FloatArray) -> FloatArray:
         return values if self.unit is None else np.arcsinh(values / self.unit)
 
+    def limits(self, values: FloatArray) -> tuple[float, float]:
+        """Return limits in records: round ones on the plain axis, the ends of the values where 0 is no landmark."""
+        if self.unit is None or values.size == 0:
+            return limits([values], log=False, default=(0.0, 1.0))
+        return float(values.min()), float(values.max())
+
     def axis(self, title: str, low: float, high: float) -> dict[str, Any]:
         """Return the axis from `low` to `high`, both in records."""
         ends = self(np.array([low, high]))
-        pad = 0.03 * float(ends[1] - ends[0])
+        pad = 0.03 * float(ends[1] - ends[0]) or 0.5
         plain = axis(title, log=False, bounds=(float(ends[0]) - pad, float(ends[1]) + pad), grid=True)
         if self.unit is None:
             return plain
-        powers = [10.0**k for k in range(math.ceil(math.log10(2 * self.unit)), 16)]
-        ticks = np.array([0.0, *(sign * p for p in powers for sign in (1, -1) if low <= sign * p <= high)])
+        ticks = _power_ticks(self.unit, low, high)
         return plain | {"tickvals": self(ticks), "ticktext": [count_text(tick) for tick in ticks.tolist()]}
+
+
+def _power_ticks(unit: float, low: float, high: float) -> FloatArray:
+    """0 and powers of ten beyond two units; where fewer than three lie between the ends, 2 and 5 times them too."""
+    powers = [10.0**k for k in range(math.ceil(math.log10(2 * unit)), 16)]
+    for steps in ((1,), (1, 2, 5)):
+        beyond = [sign * step * power for power in powers for step in steps for sign in (1, -1)]
+        ticks = np.array([tick for tick in (0.0, *beyond) if low <= tick <= high])
+        if ticks.size > 2:
+            break
+    return ticks
 
 
 def _band(x: FloatArray, true: FloatArray, reach: float, colour: str, scale: _Scale) -> list[go.Scatter]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -191,7 +190,7 @@ def _per_block(seen: Visible, values: AnyArray, *, mean: bool = False) -> FloatA
 
 
 def _areas(tree: Tree, seen: Visible, value: AnyArray) -> FloatArray:
-    """Areas that add up exactly: a block has its count, or a sliver, or what its shown children have."""
+    """Areas that add up: a block has its count, or a sliver, or what its shown children have."""
     n = seen.nodes.size
     own = np.maximum(_per_block(seen, value), 0.0)
     parents = np.concatenate([tree.parent[seen.nodes], seen.others_parent])
@@ -199,17 +198,14 @@ def _areas(tree: Tree, seen: Visible, value: AnyArray) -> FloatArray:
     inner = np.zeros(own.size, dtype=bool)
     inner[place] = True
     own[inner] = 0.0
-    area = np.where(inner, 0.0, np.maximum(own, _sliver(float(own.sum()), own.size - int(inner.sum()))))
+    # A sliver is about a pixel of a thousand, but all slivers together are at most a fifth of the width.
+    sliver = own.sum() * min(0.001, 0.2 / (own.size - int(inner.sum()))) or 1.0
+    area = np.where(inner, 0.0, np.maximum(own, sliver))
     order = np.concatenate([np.arange(n, own.size), np.arange(n - 1, 0, -1)])
     places = np.concatenate([[0], place])
     for block in order.tolist():  # children before parents; a few hundred blocks
         area[places[block]] += area[block]
     return np.asarray(area)
-
-
-def _sliver(total: float, n_blocks: int) -> float:
-    """About a pixel of a thousand, all slivers together at most a fifth; a power of two, so that sums stay exact."""
-    return float(2.0 ** math.floor(math.log2(total * min(0.001, 0.2 / n_blocks)))) if total > 0 else 1.0
 
 
 def _texts(

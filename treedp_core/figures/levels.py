@@ -57,8 +57,8 @@ def error_by_level(
 
     >>> series = [LevelErrors("Laplace", "laplace", (), np.array([0.0, 2.0, np.inf]))]
     >>> fig = error_by_level(series, ["all", "state", "county"], y_title="RMSE (records)")
-    >>> [(trace.mode, trace.text) for trace in fig.data]
-    [('lines', None), ('text', ('0', '∞'))]
+    >>> [trace.mode for trace in fig.data], fig.data[1].text
+    (['lines', 'text'], ('0', '∞'))
     """
     values = [v for s in series for v in (s.formula, s.simulated, upper_end(s.simulated, s.standard_error))]
     low, high = y_range or limits(values, log=log_y, default=(1.0, 1000.0))

@@ -26,9 +26,7 @@ CONFIG: Final[dict[str, Any]] = {
 }
 GREY: Final = "#7A7A7A"
 GRID: Final = "rgba(127,127,127,0.25)"
-LEGEND: Final = {
-    "orientation": "h", "x": 0, "xanchor": "left", "y": 1.02, "yanchor": "bottom", "traceorder": "normal",
-}  # fmt: skip
+LEGEND: Final = {"orientation": "h", "x": 0, "xanchor": "left", "y": 1.02, "yanchor": "bottom"}
 BEFORE: Final = "#D55E00"
 AFTER: Final = "#0072B2"
 

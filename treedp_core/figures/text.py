@@ -28,7 +28,7 @@ def plot_text(value: object, limit: int = 60) -> str:
 def number_text(value: float, digits: int = 3) -> str:
     r"""Return a number for people: three significant digits, thin spaces between thousands; ∞ is written ∞.
 
-    >>> number_text(1234567.0), number_text(0.01234), number_text(-np.inf), number_text(-5.0)
+    >>> number_text(1234567.0), number_text(0.01234), number_text(-math.inf), number_text(-5.0)
     ('1\u2009230\u2009000', '0.0123', '−∞', '−5')
     """
     value = float(value)

@@ -41,10 +41,11 @@ def parquet_batches(
         ``PARQUET_CORRUPT``, ``PARQUET_ENCRYPTED``, ``COLUMN_TYPE``, ``TOO_MANY_ROWS``, ``ROW_GROUP_TOO_LARGE``.
     """
     chosen = [*labels, *numeric]
-    with _opened(source, read_dictionary=list(labels)) as file:
+    with _opened(source) as file:
         _checked_footer(file)
         cells.check_types(file.schema_arrow, labels, numeric)
         _refuse_dense_row_groups(file, chosen)
+    with _opened(source, read_dictionary=list(labels)) as file:
         n_rows, done = max(1, file.metadata.num_rows), 0
         for batch in file.iter_batches(batch_size=BATCH_ROWS, columns=chosen, use_threads=True):
             done += batch.num_rows

@@ -21,6 +21,7 @@ BLOCK_BYTES: Final = 1 << 20
 MAX_UNPACKED_BYTES: Final = 8 << 30
 MAX_UNPACKED_RATIO: Final = 200
 FREE_UNPACKED_BYTES: Final = 64 << 20
+GZIP_RATIO: Final = 1032  # the most that deflate can pack
 
 _BOMS: Final = (
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -107,7 +108,7 @@ def encoding_of(head: bytes, chosen: str | None) -> str:
     """
     if chosen:
         try:
-            b"".decode(chosen)
+            "a".encode(chosen)
             return chosen.lower()
         except (LookupError, UnicodeError, ValueError):
             raise InputError(
@@ -139,7 +140,7 @@ class ByteStream(io.RawIOBase):
         self._unpacked: BinaryIO = gzip.GzipFile(fileobj=self._raw) if packed else self._raw  # type: ignore[assignment]
         self._packed = packed
         self._out = 0
-        plain = encoding in ("utf-8", "utf8", "utf-8-sig", "ascii", "us-ascii")
+        plain = encoding in ("utf-8", "utf8", "utf-8-sig")
         self._decoder = None if plain else codecs.getincrementaldecoder(encoding)()
         self._at_start = True
         self._pending = b""
@@ -234,5 +235,6 @@ def _refuse_bomb_by_trailer(source: FileSource) -> None:
         claimed = int.from_bytes(stream.read(4), "little")
     finally:
         source.release(stream)
-    if claimed > max(FREE_UNPACKED_BYTES, MAX_UNPACKED_RATIO * source.size):
+    # a claim beyond what the format can do comes from a damaged file, which the reading will find out
+    if max(FREE_UNPACKED_BYTES, MAX_UNPACKED_RATIO * source.size) < claimed <= GZIP_RATIO * source.size:
         raise _too_large(claimed)

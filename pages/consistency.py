@@ -1,0 +1,51 @@
+"""Consistency: make noisy counts add up, and see what that buys and costs."""
+
+import streamlit as st
+
+from pages.ui import boot, consistency_view, lab_controls
+from pages.ui.frame import explain, header
+from pages.ui.params import get
+from pages.ui.store import dataset
+
+boot.page()
+
+
+def controls() -> None:
+    """What is released, and how it is made consistent."""
+    with st.container(horizontal=True, gap="medium"):
+        lab_controls.mechanisms("con_mechanism", "Mechanism", several=False)
+        lab_controls.pipelines("con_post", "Estimator", several=False)
+    lab_controls.delta_note([get("con_mechanism")], "con_set_delta")
+    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+        with st.container(width=240):
+            lab_controls.split("con")
+        st.button(
+            "Draw again",
+            key="con_draw",
+            icon=":material/casino:",
+            on_click=consistency_view.draw_again,
+            help="The next seed: other noise on the same counts.",
+        )
+
+
+header(
+    "Consistency",
+    "Noisy counts contradict each other: children do not add up to their parent. Post-processing repairs this at no "
+    "privacy cost, and least squares lowers the error as well.",
+    "formula, simulation, NOT PRIVATE",
+)
+controls()
+chosen = consistency_view.settings()
+draw = consistency_view.draw(chosen)
+consistency_view.cards(draw, chosen)
+consistency_view.pictures(draw)
+consistency_view.by_level(draw, chosen)
+consistency_view.ledger(draw)
+with st.expander("Budget by level", key="con_split_table", on_change="rerun") as table:
+    if table.open:
+        lab_controls.split_by_level(chosen, dataset())
+consistency_view.learned(draw, chosen)
+explain(
+    "Least squares weighs each count against the sum of its children by their variances, so every count borrows "
+    "accuracy from the others. Deep trees with few children a node gain most, near the top."
+)

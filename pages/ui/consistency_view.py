@@ -1,0 +1,320 @@
+"""The Consistency page below its controls: cards, icicles, errors by level, the ledger of one family."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, Final
+
+import streamlit as st
+
+from pages.ui import consistency_draw as draws
+from pages.ui import frame, lab_text
+from pages.ui.consistency_draw import Draw
+from pages.ui.consistency_ledger import MAX_ROWS, equation, family, find, found_table, rows
+from pages.ui.consistency_text import bias_line, change, expected_line, gain_line
+from pages.ui.lab_controls import shares
+from pages.ui.lab_series import PIPELINES, Series
+from pages.ui.lab_state import keep_one
+from pages.ui.params import get
+from pages.ui.settings import experiment
+from pages.ui.store import dataset, remember
+from pages.ui.text import lit, plural, short, whole
+from treedp_core.errors import ErrorSummary
+from treedp_core.experiment import Experiment
+from treedp_core.figures import (
+    LevelErrors,
+    clicked_node,
+    error_boxes,
+    error_by_level,
+    icicle,
+    level_strips,
+    style,
+)
+
+STRIPS_FROM: Final = 400
+_FOUND: Final = "_con_found_nodes"
+
+
+def settings() -> Experiment:
+    """Return the experiment of this page.
+
+    Raises
+    ------
+    InputError
+        ``BUDGET_SPLIT`` for custom shares that are no shares.
+    """
+    shared = experiment(allocation=get("con_allocation"), shares=shares("con"), metric="rmse")
+    return Series(get("con_mechanism"), get("con_post")).of(shared)
+
+
+def draw(chosen: Experiment) -> Draw:
+    """Return this page's draw; the last one is kept.
+
+    Raises
+    ------
+    InputError
+        What `experiment.prepare` refuses.
+    """
+    data, tau = dataset(), get("tau")
+    key = (data.fingerprint, chosen, tau)
+    return keep_one("_con_draw", key, lambda: draws.draw(chosen, data.tree, data.counts, tau))
+
+
+def formulas(chosen: Experiment) -> tuple[ErrorSummary | None, ErrorSummary | None]:
+    """Return the expected RMSE before and after, where theory knows it."""
+    data = dataset()
+    before = Series(chosen.mechanism, "none").of(chosen)
+
+    def of(one: Experiment) -> ErrorSummary | None:
+        return remember(("con", data.fingerprint, one), lambda: draws.expected(one, data.tree, data.counts))
+
+    return of(before), of(chosen)
+
+
+def draw_again() -> None:
+    """Take the next seed: other noise on the same counts."""
+    st.session_state["seed"] = (get("seed") + 1) % 2**31
+
+
+def cards(the: Draw, chosen: Experiment) -> None:
+    """Show what the estimator changed in this draw, and what it changes on average."""
+    errors = the.errors
+    gaps = [draws.gap(the.tree, values)[0] for values in (the.before, the.after)]
+    rmse = [draws.metric_of("rmse", the, e) for e in errors]
+    rmsre = [draws.metric_of("rmsre", the, e) for e in errors]
+    below = [draws.negatives(values) for values in (the.before, the.after)]
+    shown = (
+        ("Mean parent–children gap", gaps, short(gaps[0]), "Mean of |parent − sum of its children|, in records."),
+        ("RMSE, all nodes", rmse, "", "Root mean square error of this draw, in records."),
+        ("RMSRE", rmsre, "", f"Relative to the count, or to τ = {short(the.tolerance.threshold)} if that is larger."),
+        ("Negative counts", below, whole(below[0]), f"Of {plural(the.tree.n_nodes, 'count')}."),
+    )
+    for column, (label, (before, after), was, about) in zip(st.columns(4), shown, strict=True):
+        column.metric(
+            label,
+            whole(after) if isinstance(after, int) else short(after),
+            f"was {was}" if was else change(before, after),
+            delta_arrow="off",
+            delta_color="off",
+            border=True,
+            height="stretch",
+            help=f"{about} This draw only: simulation on the true counts, NOT PRIVATE.",
+        )
+    st.markdown(expected_line(*formulas(chosen)))
+
+
+def pictures(the: Draw) -> None:
+    """Show the tree before and after; a click goes down to a node, a click on the top block goes up."""
+    data = dataset()
+    node = family(data.tree, get("con_node"))
+    _place(node)
+    clip = the.clip
+    pair = (("Before: as released", "con_before", the.before, 0), ("After", "con_after", the.after, 1))
+    for column, (title, key, values, i) in zip(st.columns(2), pair, strict=True):
+        with column:
+            st.markdown(f"**{title}**")
+            clicked = frame.figure(
+                icicle(
+                    data.tree,
+                    data.labels,
+                    data.counts,
+                    the.errors[i],
+                    root=node,
+                    colour_range=(-clip, clip),
+                    colour_title="error",
+                    text=values,
+                    released=values,
+                ),
+                key=key,
+                alt=f"{title}: signed errors of the counts below one node, as an icicle.",
+                caption="NOT PRIVATE: area is the true count. Colour: signed error of this draw, orange too low, blue "
+                f"too high, clipped at ±{short(clip)} records (4 noise scales). Click a block to go down.",
+                select=True,
+            )
+            _follow(clicked, node)
+    if data.tree.n_nodes > STRIPS_FROM:
+        _strips(the, clip)
+
+
+def _place(node: int) -> None:
+    """Say which node the pictures start from, and offer the way back up."""
+    data = dataset()
+    with st.container(horizontal=True, vertical_alignment="center"):
+        for label, icon, target in (
+            ("Up one level", "arrow_upward", max(int(data.tree.parent[node]), 0)),
+            ("Whole tree", "home", 0),
+        ):
+            st.button(
+                label,
+                icon=f":material/{icon}:",
+                key=f"con_{icon}",
+                disabled=node == 0,
+                on_click=_go,
+                args=(target,),
+                type="tertiary",
+            )
+        path = [lit(part, 40) for part in data.labels.path(node)]
+        st.markdown(" › ".join(path) or "The whole tree", width="content")
+
+
+def _go(node: int) -> None:
+    st.session_state["con_node"] = node
+
+
+def _follow(clicked: str | None, node: int) -> None:
+    """Go where a click points: into a block, or up when it is the top one."""
+    tree = dataset().tree
+    target = clicked_node(tree, clicked)
+    if target is None:
+        return
+    goal = max(int(tree.parent[node]), 0) if target == node else family(tree, target)
+    if goal != node:
+        _go(goal)
+        st.rerun()
+
+
+def _strips(the: Draw, clip: float) -> None:
+    data = dataset()
+    with st.expander("The whole tree at a glance", key="con_strips", on_change="rerun") as strips:
+        if not strips.open:
+            return
+        for title, errors in zip(("before", "after"), the.errors, strict=True):
+            frame.figure(
+                level_strips(
+                    data.tree,
+                    errors,
+                    data.labels.level_names,
+                    reduce="extreme",
+                    colour_range=(-clip, clip),
+                    colour_title="error",
+                ),
+                key=f"con_strips_{title}",
+                alt=f"Largest signed errors {title}, level by level, leaves from left to right.",
+                caption=f"NOT PRIVATE: signed errors of this draw {title}; each column shows the error furthest from 0 "
+                f"among its nodes, clipped at ±{short(clip)} records.",
+            )
+
+
+def by_level(the: Draw, chosen: Experiment) -> None:
+    """Show errors level by level: this draw as boxes, and the expected RMSE from the formula."""
+    names = dataset().labels.level_names
+    st.header("Error by level", anchor=False)
+    left, right = st.columns(2)
+    groups = [draws.boxes(the.tree, e, label) for e, label in zip(the.errors, ("before", "after"), strict=True)]
+    with left:
+        frame.figure(
+            error_boxes(groups, names),
+            key="con_boxes",
+            alt="Boxes of signed errors before and after, for each level.",
+            caption=f"NOT PRIVATE: signed errors of this draw (simulation on the true counts, seed {chosen.seed}). "
+            "Boxes: quartiles and median; dashed: mean; whiskers: 95 % of the nodes.",
+            data=partial(draws.box_table, groups, names),
+        )
+    before, after = formulas(chosen)
+    series = [
+        LevelErrors(Series(chosen.mechanism, name).label, chosen.mechanism, PIPELINES[name].steps, summary.level)
+        for name, summary in (("none", before), (get("con_post"), after))
+        if summary is not None
+    ]
+    if get("con_post") == "none":
+        series = series[:1]
+    with right:
+        frame.figure(
+            _expected_figure(series, names),
+            key="con_levels",
+            alt="Expected root mean square error of each level, before and after.",
+            caption="Expected RMSE by level: formula, from noise variances (after least squares Dawson et al., "
+            "Algorithm 2); it does not depend on the counts."
+            + ("" if after is not None else " After a biased step no formula is known."),
+            code=lab_text.code(chosen),
+            data=partial(draws.level_table, series, names),
+        )
+
+
+def _expected_figure(series: Sequence[LevelErrors], names: Sequence[str]) -> Any:
+    """Expected errors in the colours of this page: orange before, blue after."""
+    fig = error_by_level(series, names, y_title="RMSE (records)")
+    for one, colour in zip(series, (style.BEFORE, style.AFTER), strict=False):
+        group = {"legendgroup": style.plot_text(one.label)}
+        fig.update_traces(line_color=colour, selector=group | {"mode": "lines"})
+        fig.update_traces(textfont_color=colour, selector=group | {"mode": "text"})
+    return fig
+
+
+def ledger(the: Draw) -> None:
+    """Show whether the children of the chosen node add up to it, before and after."""
+    data = dataset()
+    node = family(data.tree, get("con_node"))
+    st.header("Do the children add up?", anchor=False)
+    _finder()
+    n_children = int(data.tree.n_children[node])
+    st.text(f"before   {equation(data.tree, node, the.before)}\nafter    {equation(data.tree, node, the.after)}")
+    st.dataframe(
+        rows(the, node, data.labels),
+        hide_index=True,
+        column_config={
+            name: st.column_config.NumberColumn(format="%d" if values.dtype.kind == "i" else "%.1f")
+            for name, values in (("true count", the.counts), ("before", the.before), ("after", the.after))
+        },
+        alt="The chosen node and its children: true count, and released counts before and after",
+    )
+    more = (
+        f" The first {whole(MAX_ROWS)} of {plural(n_children, 'child', 'children')}." if n_children > MAX_ROWS else ""
+    )
+    st.caption(f"NOT PRIVATE: true counts, and one simulated release of them.{more}")
+
+
+def _finder() -> None:
+    """Find a node by its label; labels are shown in a table, which shows them literally."""
+    data = dataset()
+    text = st.text_input(
+        "Find a node",
+        key="con_find",
+        max_chars=80,
+        placeholder="part of a label",
+        width=320,
+        help="Lists the nodes whose label contains this, from the top of the tree; at most 50.",
+    )
+    if not text:
+        return
+    nodes = find(data.labels, text)
+    st.session_state[_FOUND] = nodes
+    if not nodes:
+        st.caption("No label contains that.")
+        return
+    st.dataframe(
+        found_table(data.labels, nodes),
+        hide_index=True,
+        key="con_found",
+        on_select=_pick,
+        selection_mode="single-row",
+        height=min(240, 36 * (len(nodes) + 1)),
+        alt="Nodes found; select one to go there",
+    )
+
+
+def _pick() -> None:
+    chosen: Any = st.session_state["con_found"].selection.rows
+    nodes = st.session_state.get(_FOUND, [])
+    if chosen and chosen[0] < len(nodes):
+        _go(family(dataset().tree, nodes[chosen[0]]))
+
+
+def learned(the: Draw, chosen: Experiment) -> None:
+    """Say where the gain is largest, and show what clipping does to counts of each size."""
+    st.header("What you learn", anchor=False)
+    table = draws.bias_by_count(the)
+    clips = "non_negative" in PIPELINES[get("con_post")].steps
+    gain = gain_line(*formulas(chosen), dataset().labels)
+    st.markdown("  \n".join(line for line in (gain, bias_line(the, table, clips)) if line))
+    st.dataframe(
+        table,
+        hide_index=True,
+        width="content",
+        column_config={
+            name: st.column_config.NumberColumn(format="%.3g") for name in ("mean error before", "mean error after")
+        },
+        alt="Mean signed error of this draw by size of the true count",
+    )
+    st.caption("NOT PRIVATE: mean signed error of this draw by true count; levels published exactly are left out.")

@@ -9,7 +9,9 @@ variance of a prefix is half that times (ln K)^e f(beta), of a range twice as mu
     (beta - 1)^2 / (6 beta)       after it: (n - 1)(n s^2 + 1) / (6 n s) over a_l = s beta / (beta - 1) for large s,
 
 f is (beta - 1) / (ln beta)^e' (Lemma IV.3) and (beta - 1)^2 / (3 beta) / (ln beta)^e'. For the mean over the nodes the
-number of levels enters only through their budget, so f falls without end: few levels, the leaves alone, are best.
+number of levels enters only through their budget: f is 1 / (ln beta)^(e' - 1), and (beta - 1) / beta times that after
+least squares (the variances of all fitted values, in units of the noise variance, add up to the number of leaves). It
+falls without end: few levels, the leaves alone, are best.
 """
 
 from __future__ import annotations
@@ -122,33 +124,12 @@ def _power(criterion: Criterion) -> int:
 
 def _numerator(criterion: Criterion) -> Callable[[float], float]:
     if criterion.workload is Workload.NODES:
-        return _mean_node if criterion.least_squares else lambda b: 1.0
+        return (lambda b: (b - 1.0) / b) if criterion.least_squares else lambda b: 1.0
     return (lambda b: (b - 1.0) ** 2 / (3.0 * b)) if criterion.least_squares else lambda b: b - 1.0
 
 
 def _elasticity(criterion: Criterion) -> Callable[[float], float]:
     """Return d ln numerator / d ln beta."""
     if criterion.workload is Workload.NODES:
-        return _elasticity_of_mean_node if criterion.least_squares else lambda b: 0.0
+        return (lambda b: 1.0 / (b - 1.0)) if criterion.least_squares else lambda b: 0.0
     return (lambda b: (b + 1.0) / (b - 1.0)) if criterion.least_squares else lambda b: b / (b - 1.0)
-
-
-def _mean_node(beta: float) -> float:
-    """Mean variance of a node after least squares on an endless tree with noise variance 1 on every level.
-
-    Of the nodes a share (1 - 1/beta) beta^-k stands k levels above the leaves; its variance is
-    beta^(2k) sum_{t >= k} (beta^-t - beta^-(t+1)) / a_t with a_t = (beta^(t+1) - 1) / (beta - 1).
-    """
-    levels = np.arange(math.ceil(60.0 / math.log(beta)) + 2)
-    leaves = beta**-levels.astype(float)
-    # beta^2k times the terms, written with beta^(k-t) so that nothing overflows
-    terms = (1.0 - 1.0 / beta) * (beta - 1.0) / beta / (1.0 - leaves / beta) * leaves**2
-    behind = np.cumsum(terms[::-1])[::-1]
-    return float(((1.0 - 1.0 / beta) * leaves * behind / leaves**2)[: levels.size // 2 + 1].sum())
-
-
-def _elasticity_of_mean_node(beta: float) -> float:
-    step = 1e-4
-    return (math.log(_mean_node(beta * (1 + step))) - math.log(_mean_node(beta / (1 + step)))) / (
-        2.0 * math.log1p(step)
-    )

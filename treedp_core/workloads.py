@@ -71,7 +71,7 @@ class Shape:
         if math.prod(factors) < bins:
             raise InputError(
                 "TREE_SHAPE",
-                f"Expected branching factors with a product of at least {bins:,} (the bins), got {math.prod(factors):,}.",
+                f"Expected branching factors whose product is at least {bins:,}, the bins, got {math.prod(factors):,}.",
             )
         object.__setattr__(self, "branching_factors", factors)
         object.__setattr__(self, "n_bins", bins)

@@ -26,6 +26,7 @@ from scipy.optimize import brentq
 from treedp_core import checks
 from treedp_core.cdf_error.criterion import Criterion
 from treedp_core.privacy import Currency
+from treedp_core.tree import FloatArray
 from treedp_core.workloads import Workload, n_bins_checked
 
 _FAR = 1e12
@@ -64,8 +65,8 @@ class BestBranching:
 def best_branching(criterion: Criterion, slack: float = 0.05) -> BestBranching:
     """Return the best branching factor for very many bins, where d ln f / d ln beta = 0.
 
-    Without least squares: ln beta = 3 (beta - 1) / beta for Laplace noise (Lemma IV.3), with 2 for 3 for Gaussian; after
-    it ln beta = 3 (beta - 1) / (beta + 1), and for Gaussian noise f rises from beta = 2 on.
+    Without least squares: ln beta = 3 (beta - 1) / beta for Laplace noise (Lemma IV.3), with 2 for 3 for Gaussian;
+    after it ln beta = 3 (beta - 1) / (beta + 1), and for Gaussian noise f rises from beta = 2 on.
 
     >>> best = best_branching(Criterion())
     >>> round(best.beta, 4), best.whole, round(best.low, 1), round(best.high, 1)
@@ -112,9 +113,9 @@ def opendp_branching_factor(size_guess: int) -> int:
     return best
 
 
-def _range_score(b: np.ndarray[tuple[int], np.dtype[np.float64]], n: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def _range_score(b: FloatArray, n: int) -> FloatArray:
     h = math.log(n) / np.log(b)
-    return (b - 1.0) * h**3 - 2.0 * (b + 1.0) * h**2 / 3.0
+    return np.asarray((b - 1.0) * h**3 - 2.0 * (b + 1.0) * h**2 / 3.0)
 
 
 def _power(criterion: Criterion) -> int:

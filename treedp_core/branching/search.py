@@ -1,10 +1,11 @@
 """Whole branching factors with a product of K, or of at least K, that minimise a sum over levels: exact, fast.
 
-Without least squares, over prod n_i leaves, N^2 E_2 / (half a level's variance) per leaf is J = h^a (sum phi(n_i))^(1/p)
-with phi(n) = (n - 1)^p: for Laplace noise a = 2, p = 1 with equal budgets and a = 0, p = 1/3 with the best ones
-(Theorem IV.2); for Gaussian noise a = 1, p = 1 and a = 0, p = 1/2. As a function of ln n, phi is convex from n = 1 / p
-on; with its convex hull below 3 for p = 1/3, t factors with product X cost at least t phi(X^(1/t)). So heights are
-tried in the order of that bound, factors in falling order from X^(1/t), and a loop ends when its bound is too large.
+Without least squares and with one bin for each leaf, the mean variance of a prefix is half that of a level which spends
+all, times J = h^a (sum phi(n_i))^(1/p) with phi(n) = (n - 1)^p: for Laplace noise a = 2, p = 1 with equal budgets and
+a = 0, p = 1/3 with the best ones (Theorem IV.2); for Gaussian noise a = 1, p = 1 and a = 0, p = 1/2. As a function of
+ln n, phi is convex from n = 1 / p on; with its convex hull below that, t factors with product X cost at least
+t phi(X^(1/t)). So heights are tried in the order of that bound, factors in falling order from X^(1/t), and a loop ends
+when its bound is too large.
 """
 
 from __future__ import annotations
@@ -63,9 +64,9 @@ class Cost:
         return height * self.hull(log_product / height)
 
 
-def cheapest(n_bins: int, cost: Cost, *, padded: bool, n_best: int = 1, height: int | None = None) -> list[
-    tuple[float, tuple[int, ...]]
-]:
+def cheapest(
+    n_bins: int, cost: Cost, *, padded: bool, n_best: int = 1, height: int | None = None
+) -> list[tuple[float, tuple[int, ...]]]:
     """Return the cheapest sets of branching factors (non-decreasing) and their J, best first.
 
     Parameters
@@ -162,7 +163,7 @@ class _Search:
 
 def _root(x: int, k: int) -> int:
     """Whole part of the k-th root."""
-    r = round(x ** (1.0 / k))
+    r = int(x ** (1.0 / k))
     while r**k > x:
         r -= 1
     while (r + 1) ** k <= x:
@@ -172,10 +173,11 @@ def _root(x: int, k: int) -> int:
 
 @lru_cache(maxsize=16)
 def _touching_point(power: float) -> float:
-    """Where the hull of phi, a straight line from n = 2 as a function of ln n, meets phi, where phi is convex only from 3 on."""
+    """Where the hull of phi, a line from n = 2 as a function of ln n, meets phi, if phi is convex only from 3 on."""
+
     def gap(u: float) -> float:
         n = math.exp(u)
         slope = power * n * (n - 1.0) ** (power - 1.0)
-        return slope * (u - _LN2) - ((n - 1.0) ** power - 1.0)
+        return float(slope * (u - _LN2) - ((n - 1.0) ** power - 1.0))
 
     return float(brentq(gap, math.log(1.0 / power), math.log(100.0 / power)))

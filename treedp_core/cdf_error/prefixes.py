@@ -70,8 +70,9 @@ def least_squares_functional_variance(tree: Tree, variance: FloatArray, weights:
     Var D = sum Var D_c + sum u_c (alpha_c - alpha)^2.
 
     >>> tree = Tree.from_branching_factors((3,))
-    >>> float(least_squares_functional_variance(tree, np.array([0.0, 1.0, 1.0, 1.0]), np.array([1.0, 1.0, 0.0])))
-    0.6666666666666666
+    >>> weights = np.array([1.0, 1.0, 0.0])
+    >>> least_squares_functional_variance(tree, np.array([0.0, 1.0, 1.0, 1.0]), weights).round(12).tolist()
+    0.666666666667
     """
     own, below = own_subtree_variances(tree, variance)
     alpha = np.asarray(weights, dtype=float)

@@ -103,7 +103,7 @@ def least_upper_bound(n_bins: float, height: int, epsilon: float, n_records: int
     131072.0
     """
     h = _height_checked(height)
-    return 4.0 * n_bins ** (1.0 + 1.0 / h) * h**3 / (n_records_checked(n_records) * checks.epsilon(epsilon)) ** 2
+    return float(4.0 * n_bins ** (1.0 + 1.0 / h) * h**3) / _scaled(epsilon, n_records)
 
 
 def optimal_error(n_bins: float, height: int, epsilon: float, n_records: int) -> float:
@@ -115,8 +115,8 @@ def optimal_error(n_bins: float, height: int, epsilon: float, n_records: int) ->
     >>> optimal_error(256, 2, 1.0, 1)
     122880.0
     """
-    h = _height_checked(height)
-    return 4.0 * n_bins * h**3 * (n_bins ** (1.0 / h) - 1.0) / (n_records_checked(n_records) * checks.epsilon(epsilon)) ** 2
+    h, bins = _height_checked(height), float(n_bins)
+    return float(4.0 * bins * h**3 * (bins ** (1.0 / h) - 1.0)) / _scaled(epsilon, n_records)
 
 
 def refined_node_variance(branching: int, level: int, height: int, level_epsilon: float) -> float:
@@ -139,7 +139,10 @@ def refined_error(branching: int, height: int, epsilon: float, n_records: int) -
     >>> refined_error(2, 3, 1.0, 1)
     322.2857142857143
     """
-    h, n = _height_checked(height), checks.integer("the branching factor", branching, low=2, high=10**9, code="TREE_SHAPE")
+    h, n = (
+        _height_checked(height),
+        checks.integer("the branching factor", branching, low=2, high=10**9, code="TREE_SHAPE"),
+    )
     per_level = checks.epsilon(epsilon) / h
     nodes = sum(refined_node_variance(n, level, h, per_level) for level in range(1, h + 1))
     return float(n**h) * (n - 1) / 4.0 * nodes / n_records_checked(n_records) ** 2
@@ -153,6 +156,10 @@ def _budgets_checked(epsilons: Sequence[float], height: int) -> FloatArray:
         for i, e in enumerate(epsilons, start=1)
     ]
     return np.array(budgets)
+
+
+def _scaled(epsilon: float, n_records: int) -> float:
+    return (n_records_checked(n_records) * checks.epsilon(epsilon)) ** 2
 
 
 def _height_checked(height: int) -> int:

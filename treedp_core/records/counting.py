@@ -66,8 +66,9 @@ class PathCounter:
         self._total = total_checked(self._total, n, weights)
         if any(size > capacity for size, capacity in zip(sizes, self._capacities, strict=True)):
             self._grow(sizes)
-        for first in range(0, n, self._room):
-            stretch = slice(first, min(n, first + self._room))
+        room = self._room  # it may grow on the way
+        for first in range(0, n, room):
+            stretch = slice(first, min(n, first + room))
             self._append([column[stretch] for column in codes], None if weights is None else weights[stretch])
 
     def paths(self) -> tuple[NDArray[np.int32], IntArray]:
@@ -98,7 +99,7 @@ class PathCounter:
         self._capacities = [max(1, int(c)) for c in capacities]
         n_cells = math.prod(self._capacities)
         is_dense = n_cells <= MAX_DENSE_CELLS
-        self._words = _words(self._capacities)
+        self._words = [list(range(len(self._capacities)))] if is_dense else _words(self._capacities)
         self._dense = np.zeros(n_cells, dtype=np.int64) if is_dense else None
         self._seen = np.zeros(n_cells, dtype=np.bool_) if is_dense and self._weighted else None
         self._found: IntArray = np.empty((len(self._words), 0), dtype=np.int64)

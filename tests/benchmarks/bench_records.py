@@ -63,7 +63,6 @@ def in_memory(codes: list[Any], rounds: int) -> Iterator[Row]:
     n_cells = int(np.prod(SIZES))
     bincount = paired_ratio(ours, lambda: np.bincount(keys, minlength=n_cells), 2 * rounds + 1)
     yield "1a", f"{name} / bincount of ready keys", bincount, 2.2, ""
-    del keys
     present = [peer for peer in PEERS if importlib.util.find_spec(peer)]
     for missing in sorted(set(PEERS) - set(present)):
         yield "1a", f"{name} / {missing}", None, 0.10, missing

@@ -13,12 +13,12 @@ from streamlit.testing.v1 import AppTest
 
 from oracles_pages import Inline, Later, dataset, figure, metric_values, open_page, tree_of, words
 from oracles_tree import random_parents
-from pages.ui import jobs, lab_figures, lab_runs, lab_split, lab_state, lab_text
+from pages.ui import jobs, lab_figures, lab_runs, lab_split, lab_text
 from pages.ui.lab_controls import PRESETS
 from pages.ui.lab_params import PARAMS
 from pages.ui.lab_series import PIPELINES, VIEWS, Series, cells, chosen, settings_apart, shares_from_text
 from pages.ui.params import EPSILON_GRID
-from pages.ui.text import short
+from pages.ui.text import lit, short
 from treedp_core.checks import InputError
 from treedp_core.errors import METRICS
 from treedp_core.experiment import Experiment, run, smallest_epsilon
@@ -137,6 +137,14 @@ def test_what_has_no_formula_is_named(lab: Callable[..., AppTest]) -> None:
     app = pick(lab(), lab_post=["none", "non_negative"])
     assert "simulation only: Discrete Laplace, non-negative. Press **Run**" in words(app)
     assert metric_values(app)["Discrete Laplace, non-negative"] == "press Run"
+
+
+def test_nothing_but_simulation_waits_for_run(lab: Callable[..., AppTest]) -> None:
+    app = pick(lab(), lab_post=["non_negative"])
+    assert not app.exception
+    assert not app.error
+    assert figure(app, "lab_figure")["data"] == []
+    assert len(markers(figure(press(app, "lab_run"), "lab_figure"))) == 1
 
 
 def test_infinity_is_written_not_drawn(lab: Callable[..., AppTest]) -> None:
@@ -564,7 +572,7 @@ def test_labels_reach_only_what_shows_them_literally(lab: Callable[..., AppTest]
         pick(app, lab_view=view)
         assert not app.exception
         prose = [part.value for part in [*app.main.markdown, *app.main.caption, *app.main.info]]
-        assert not [text for text in prose if label in text and f"`{label}" not in text]
+        assert not [text for text in prose if label in text and lit(label) not in text]
 
 
 # --- logic -----------------------------------------------------------------------------------------------------------
@@ -655,7 +663,3 @@ def test_a_random_ragged_tree_runs_everywhere(lab: Callable[..., AppTest]) -> No
         pick(app, lab_view=view, lab_post=list(PIPELINES))
         assert not app.exception
         assert not app.error
-
-
-def test_the_page_asks_the_state_for_its_record() -> None:
-    assert lab_state.SLOT == "lab"

@@ -59,7 +59,7 @@ FILES: list[tuple[str, str, bytes]] = [
     ("A1 a line feed only", "FILE_EMPTY", b"\n"),
     ("A2 header only", "NO_ROWS", b"a,count\n"),
     ("A4 Latin-1", "ENCODING", "région,count\nA,1\n".encode("latin-1")),
-    ("A9 PNG", "NOT_TABULAR", b"\x89PNG\r\n\x1a\n" + bytes(range(256))),
+    ("A10 PNG", "NOT_TABULAR", b"\x89PNG\r\n\x1a\n" + bytes(range(256))),
     ("A11 ZIP or XLSX", "NOT_TABULAR", b"PK\x03\x04" + b"\0" * 100),
     ("A12 web page", "NOT_TABULAR", b"<!DOCTYPE html><html><body>Not found</body></html>\n"),
     ("A13 JSON object", "NOT_TABULAR", json.dumps({"a": [1, 2]}).encode()),

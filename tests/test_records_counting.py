@@ -230,7 +230,6 @@ def test_ready_codes_are_counted_on_every_level(sizes: list[int], n: int, seed: 
     kinds = [np.int8, np.int32, np.uint16, np.int64]
     codes = [rng.integers(0, size, n).astype(kind) for size, kind in zip(sizes, kinds, strict=False)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(table_counts, "BLOCK_RECORDS", 64)
         patch.setattr(table_counts, "CACHE_RECORDS", 7)
         counts = count_table(codes, sizes)
     expected = Counter(tuple(int(c[i]) for c in codes) for i in range(n))

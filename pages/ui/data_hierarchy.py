@@ -37,6 +37,7 @@ DELIMITERS: Final = {"": "Find out", ",": "Comma", ";": "Semicolon", "\t": "Tab"
 EACH_ROW: Final = "Each row is one record"
 PREVIEW_COLUMNS: Final = 30
 _SHOW_EVERY: Final = 0.1
+_ASKED: Final = "_count_asked"
 
 Progress = Callable[[int, int], None]
 
@@ -70,8 +71,13 @@ def pick(candidate: Candidate) -> None:
         "Levels from", list(KINDS), key=_key("kind"), default="columns", required=True, format_func=KINDS.__getitem__
     )
     plan = _bins(candidate, preview, options) if kind == "bins" else _columns(candidate, preview, options)
-    if st.button("Count", type="primary", key="count_file", icon=":material/functions:"):
+    st.button("Count", type="primary", key="count_file", icon=":material/functions:", on_click=_ask)
+    if st.session_state.pop(_ASKED, False):
         _count(candidate, plan)
+
+
+def _ask() -> None:
+    st.session_state[_ASKED] = True
 
 
 def _count(candidate: Candidate, plan: Plan) -> None:

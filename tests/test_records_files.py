@@ -284,7 +284,7 @@ print(data.total, (peak() - before) // 1024)
 
 @pytest.mark.parametrize("packed", [False, True])
 def test_memory_follows_the_leaves_not_the_records(tmp_path: Path, packed: bool) -> None:
-    """100 MB of records on 600 leaves are counted within 60 MB (a table of them in memory takes over 100)."""
+    """100 MB of records on 600 leaves are counted within 80 MB (a table of them in memory takes over 100)."""
     rng = np.random.default_rng(5)
     block = as_csv(["a", "b"], [(f"region {i:05d}", f"city {j:07d}") for i, j in rng.integers(0, 25, (40_000, 2))])
     head, body = block.split(b"\n", 1)
@@ -299,4 +299,4 @@ def test_memory_follows_the_leaves_not_the_records(tmp_path: Path, packed: bool)
     )
     total, grown = map(int, done.stdout.split())
     assert total == 40_000 * times
-    assert grown < 60, f"grew by {grown} MB"
+    assert grown < 80, f"grew by {grown} MB"

@@ -12,12 +12,12 @@ boot.page()
 
 def controls() -> None:
     """What is released, and how it is made consistent."""
-    with st.container(horizontal=True, gap="medium"):
+    with st.container(horizontal=True, gap="small"):
         lab_controls.mechanisms("con_mechanism", "Mechanism", several=False)
         lab_controls.pipelines("con_post", "Estimator", several=False)
     lab_controls.delta_note([get("con_mechanism")], "con_set_delta")
-    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
-        with st.container(width=240):
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        with st.container(width=160):
             lab_controls.split("con")
         st.button(
             "Draw again",

@@ -13,15 +13,15 @@ boot.page()
 
 def controls() -> None:
     """What is compared, on what terms, and the simulation's buttons."""
-    with st.container(horizontal=True, gap="medium"):
+    with st.container(horizontal=True, gap="small"):
         lab_controls.mechanisms("lab_mechanisms", "Mechanisms", several=True)
         lab_controls.pipelines("lab_post", "Post-processing", several=True)
     lab_controls.delta_note(get("lab_mechanisms"), "lab_set_delta")
-    with st.container(horizontal=True, gap="medium"):
+    with st.container(horizontal=True, gap="small"):
         lab_controls.metric()
         lab_controls.view()
-    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
-        with st.container(width=200):
+    with st.container(horizontal=True, gap="xsmall", vertical_alignment="bottom"):
+        with st.container(width=160):
             lab_controls.split("lab")
         lab_controls.trials()
         st.button(
@@ -37,7 +37,6 @@ def controls() -> None:
         st.button(
             "Cancel",
             key="lab_cancel",
-            icon=":material/stop:",
             on_click=lab_state.cancel,
             disabled=not lab_state.running(),
         )

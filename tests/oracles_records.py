@@ -43,7 +43,9 @@ def node_counts(leaves: Counter[Path]) -> dict[Path, int]:
 def as_csv(header: Sequence[str], rows: Iterable[Sequence[object]], delimiter: str = ",", newline: str = "\n") -> bytes:
     """A table as UTF-8 text."""
     out = io.StringIO(newline="")
-    writer = csv.writer(out, delimiter=delimiter, lineterminator=newline)
+    rows = list(rows)
+    quoting = csv.QUOTE_ALL if any("\r" in str(cell) for row in rows for cell in row) else csv.QUOTE_MINIMAL
+    writer = csv.writer(out, delimiter=delimiter, lineterminator=newline, quoting=quoting)
     writer.writerow(header)
     writer.writerows(rows)
     return out.getvalue().encode()

@@ -7,21 +7,24 @@ compares them with the truth; a figure shows the error. The names here are what 
 from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment, draw_once, prepare, run, smallest_epsilon, sweep
 from treedp_core.postprocess import apply
-from treedp_core.privacy import Budget, NeighbouringRelation, ProtectedUnit
+from treedp_core.privacy import NeighbouringRelation
+from treedp_core.records import count_hierarchy, domain_of_paths, domain_of_values, domain_taken_from_the_data
 from treedp_core.release import Release
 from treedp_core.tree import Tree
 
 __version__ = "0.1.0"
 
 __all__ = [
-    "Budget",
     "Experiment",
     "InputError",
     "NeighbouringRelation",
-    "ProtectedUnit",
     "Release",
     "Tree",
     "apply",
+    "count_hierarchy",
+    "domain_of_paths",
+    "domain_of_values",
+    "domain_taken_from_the_data",
     "draw_once",
     "prepare",
     "run",

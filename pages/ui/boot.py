@@ -42,8 +42,10 @@ def configure() -> None:
 
 def run_router(sidebar: Callable[[], None]) -> None:
     """Show the navigation and the sidebar, and run the chosen page."""
-    chosen = st.navigation(_pages(), expanded=True)
-    sidebar()
+    embedded = bool(st.context.is_embedded)
+    chosen = st.navigation(_pages(), expanded=True, position="hidden" if embedded else "sidebar")
+    with guard():
+        sidebar()
     _here.routed = True
     try:
         with guard():

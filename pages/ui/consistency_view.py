@@ -32,7 +32,9 @@ from treedp_core.figures import (
     style,
 )
 
-STRIPS_FROM: Final = 400
+STRIPS_FROM: Final = 200
+MAX_BLOCKS: Final = 200
+"""Of each of the two pictures side by side: more are too thin to read and slow in the browser."""
 _FOUND: Final = "_con_found_nodes"
 
 
@@ -121,6 +123,7 @@ def pictures(the: Draw) -> None:
                     data.counts,
                     the.errors[i],
                     root=node,
+                    max_nodes=MAX_BLOCKS,
                     colour_range=(-clip, clip),
                     colour_title="error",
                     text=values,

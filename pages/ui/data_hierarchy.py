@@ -12,7 +12,7 @@ import streamlit as st
 from pages.ui import store
 from pages.ui.data_file import Candidate, finish, revision
 from pages.ui.frame import refusal
-from pages.ui.text import lit, plain, plural
+from pages.ui.text import lit, plural, refusal_text
 from treedp_core import checks
 from treedp_core.checks import InputError
 from treedp_core.generate import branching_factors_from_text
@@ -37,6 +37,7 @@ DELIMITERS: Final = {"": "Find out", ",": "Comma", ";": "Semicolon", "\t": "Tab"
 EACH_ROW: Final = "Each row is one record"
 PREVIEW_COLUMNS: Final = 30
 _SHOW_EVERY: Final = 0.1
+_ASKED: Final = "_count_asked"
 
 Progress = Callable[[int, int], None]
 
@@ -70,8 +71,13 @@ def pick(candidate: Candidate) -> None:
         "Levels from", list(KINDS), key=_key("kind"), default="columns", required=True, format_func=KINDS.__getitem__
     )
     plan = _bins(candidate, preview, options) if kind == "bins" else _columns(candidate, preview, options)
-    if st.button("Count", type="primary", key="count_file", icon=":material/functions:"):
+    st.button("Count", type="primary", key="count_file", icon=":material/functions:", on_click=_ask)
+    if st.session_state.pop(_ASKED, False):
         _count(candidate, plan)
+
+
+def _ask() -> None:
+    st.session_state[_ASKED] = True
 
 
 def _count(candidate: Candidate, plan: Plan) -> None:
@@ -125,7 +131,7 @@ def _domain(columns: list[str]) -> tuple[Callable[[], Domain], Any]:
         help="A private release needs a list of categories that was public before anyone looked at the records.",
     )  # fmt: skip
     if how == "values":
-        texts = {name: _listed(name) for name in columns}
+        texts = {name: _listed(name, level) for level, name in enumerate(columns, start=1)}
         return lambda: domain_of_values({name: text.splitlines() for name, text in texts.items()}), None
     if how == "file":
         file = st.file_uploader(
@@ -147,9 +153,9 @@ def taken_from_the_data_warning() -> None:
     )
 
 
-def _listed(column: str) -> str:
+def _listed(column: str, level: int) -> str:
     return st.text_area(
-        f"Values of {lit(column, 40)}, one a line", key=_key(f"values {column}"), height=120,
+        f"Values of {lit(column, 40)}, one a line", key=_key(f"values_{level}"), height=120,
         help="Add (blank) for records without a value and (other) for values that are not listed.",
     )  # fmt: skip
 
@@ -218,8 +224,6 @@ def _first_rows(preview: Preview) -> None:
 
 def notice(code: str, sentence: str) -> None:
     """Show something about the file that a person should know."""
-    from pages.ui.text import refusal_text
-
     st.info(refusal_text(InputError(code, sentence)), icon=":material/info:")
 
 
@@ -229,4 +233,4 @@ def _unchanged() -> None:
 
 def _key(name: str, preview: Preview | None = None) -> str:
     """Key of a widget that starts afresh with every file counted, and for columns with every other header."""
-    return plain(f"file_{name}_{revision()}_{hash(preview.columns) if preview else ''}")
+    return f"file_{name}_{revision()}" + (f"_{hash(preview.columns):x}" if preview else "")

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import streamlit as st
 
-from pages.ui import store
+from pages.ui import reconnect, store
 from pages.ui.exports import csv_bytes
 from pages.ui.params import get
 from pages.ui.text import lit, plural, refusal_text, short
@@ -30,8 +30,8 @@ BADGES: Final = {
     "NOT PRIVATE": ("red", ":material/lock_open:", "Shows or depends on the exact counts: not for publication."),
 }
 LOST: Final = (
-    "There is no uploaded file in this session: counts from a file are removed about two minutes after its tab is closed, "
-    "and a link never carries them. All settings were kept."
+    "There is no uploaded file in this session: counts from a file are removed about two minutes after the tab is closed, "
+    "and a link never carries them."
 )
 _log: Final = logging.getLogger("treedp")
 
@@ -49,8 +49,19 @@ def header(title: str, lede: str, badge: str, *, chooses_source: bool = False) -
         for name in badge.split(","):
             show_badge(name.strip())
         st.caption(context_strip(), width="content")
-    if store.is_lost() and not chooses_source:
-        st.info(f"{LOST} Until you upload it again, {lit(store.dataset().name, 40)} is shown.", icon=":material/history:")
+    if reconnect.has_returned():
+        _session_ended()
+    elif store.is_lost() and not chooses_source:
+        st.info(f"{LOST} Until you upload it, {lit(store.dataset().name, 40)} is shown.", icon=":material/history:")
+
+
+def _session_ended() -> None:
+    st.info(
+        "The session had ended, and with it anything that was counted from a file. The settings on this page were kept; "
+        f"{lit(store.dataset().name, 40)} is shown.",
+        icon=":material/history:",
+    )
+    st.button("Understood", key="session_ended", on_click=reconnect.dismiss)
 
 
 def show_badge(name: str) -> None:

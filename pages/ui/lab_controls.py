@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 import streamlit as st
@@ -67,15 +68,15 @@ def mechanisms(key: str, label: str, *, several: bool) -> None:
         list(MECHANISMS),
         selection_mode="multi" if several else "single",
         required=not several,
-        format_func=_mechanism_label,
+        format_func=partial(_mechanism_label, get("delta") > 0),
         key=key,
         persist_state="session",
         help="\n\n".join(f"**{one.label}**: {one.help}" for one in MECHANISMS.values()),
     )
 
 
-def _mechanism_label(name: str) -> str:
-    idle = needs_delta(name) and get("delta") == 0
+def _mechanism_label(has_delta: bool, name: str) -> str:
+    idle = needs_delta(name) and not has_delta
     return MECHANISMS[name].label + (" (needs δ > 0)" if idle else "")
 
 

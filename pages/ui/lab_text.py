@@ -55,12 +55,12 @@ def depends_on_counts(lines: Sequence[Line], base: Experiment, view: str) -> boo
 
 def badges(lines: Sequence[Line], base: Experiment, view: str) -> str:
     """Return the badges of a figure: where its numbers come from, and whether they are private."""
-    names = ["formula"] if any(line.has_formula for line in lines) else []
+    names = ["formula"] if not lines or any(line.has_formula for line in lines) else []
     if view == DRAW or any(line.has_simulation for line in lines):
         names.append("simulation")
     if depends_on_counts(lines, base, view):
         names.append("NOT PRIVATE")
-    return ", ".join(names)
+    return ", ".join(names or ["simulation"])
 
 
 def caption(lines: Sequence[Line], base: Experiment, view: str, tree: Tree) -> str:

@@ -9,6 +9,7 @@ import streamlit as st
 
 from pages.ui import data_params, lab_params
 from pages.ui.param import Param, choice, flag, number, whole, words
+from pages.ui.reconnect import settings_kept_by_browser
 from treedp_core import checks
 from treedp_core.checks import InputError
 from treedp_core.privacy import NeighbouringRelation
@@ -54,7 +55,8 @@ def hydrate() -> list[tuple[str, InputError]]:
 
     A refused setting keeps its present value, and nothing else changes.
     """
-    link = {key: st.query_params.get_all(key) for key in st.query_params if key not in SILENT}
+    kept = settings_kept_by_browser()
+    link = {key: st.query_params.get_all(key) for key in st.query_params if key not in {*SILENT, *kept}}
     refused = []
     if link and link != st.session_state.get(_SEEN):
         st.session_state[_SEEN] = link
@@ -66,7 +68,8 @@ def hydrate() -> list[tuple[str, InputError]]:
             else:
                 st.session_state[key] = list(value) if isinstance(value, tuple) else value
     for key, param in REG.items():
-        st.session_state.setdefault(key, param.fresh())
+        if key not in kept:
+            st.session_state.setdefault(key, param.fresh())
     return refused
 
 

@@ -27,7 +27,7 @@ def shares(tree: Tree, unit: ProtectedUnit, currency: Currency, custom: Sequence
     part = np.maximum(precision, 0.0) if currency is Currency.RHO else np.sqrt(np.maximum(precision, 0.0))
     if not part.any():
         part[-1] = 1.0
-    return part / part.sum()
+    return np.asarray(part / part.sum())
 
 
 def squared_norm(branching_factors: Sequence[float], public_root: bool = False) -> float:

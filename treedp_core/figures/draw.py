@@ -92,18 +92,29 @@ def thinned(truth: AnyArray, released: AnyArray, max_points: int = MAX_POINTS) -
     >>> [part.tolist() for part in thinned(np.array([1, 3, 2]), np.zeros(3))]
     [[0, 1, 2], [1, 2, 0]]
     """
-    order = np.argsort(-truth, kind="stable")
+    order = _by_falling_count(truth)
     n = order.size
     if n <= max_points:
         return np.arange(n), order
     edges = np.linspace(0, n, max_points // 4 + 1).astype(np.int64)
-    error = np.nan_to_num((released - truth)[order])
+    error = np.nan_to_num((released - truth)[order], copy=False)
     picks = [
         (a, b - 1, a + int(error[a:b].argmin()), a + int(error[a:b].argmax()))
         for a, b in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)
     ]
     rank = np.unique(np.array(picks).ravel())
     return rank, order[rank]
+
+
+def _by_falling_count(truth: AnyArray) -> IntArray:
+    """Nodes by falling count, equal ones in their order. Most counts are small, and 16 bits sort four times as fast."""
+    top = np.iinfo(np.uint16).max
+    if not np.issubdtype(truth.dtype, np.integer) or truth.min(initial=0) < 0:
+        return np.argsort(-truth, kind="stable")
+    order = np.argsort((top - np.minimum(truth, top)).astype(np.uint16), kind="stable")
+    large = order[: np.count_nonzero(truth >= top)]
+    order[: large.size] = large[np.argsort(-truth[large], kind="stable")]
+    return order
 
 
 class _Scale:

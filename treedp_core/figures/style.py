@@ -146,7 +146,7 @@ def new_figure(
             "margin": {"l": 8, "r": 12, "t": 40, "b": 8},
             "paper_bgcolor": "rgba(0,0,0,0)",
             "plot_bgcolor": "rgba(0,0,0,0)",
-            "separators": ".\u2009",
+            "separators": ".\u202f",
             "legend": {
                 "orientation": "h",
                 "x": 0,

@@ -29,7 +29,7 @@ def number_text(value: float, digits: int = 3) -> str:
     r"""Return a number for people: three significant digits, thin spaces between thousands; ∞ is written ∞.
 
     >>> number_text(1234567.0), number_text(0.01234), number_text(-math.inf), number_text(-5.0)
-    ('1\u2009230\u2009000', '0.0123', '−∞', '−5')
+    ('1\u202f230\u202f000', '0.0123', '−∞', '−5')
     """
     value = float(value)
     if math.isnan(value):
@@ -43,7 +43,7 @@ def number_text(value: float, digits: int = 3) -> str:
     if not 1e-4 <= size < 1e15:
         return sign + f"{size:.{digits - 1}e}"
     places = digits - 1 - math.floor(math.log10(size))
-    text = f"{round(size, places):,.{max(places, 0)}f}".replace(",", "\u2009")
+    text = f"{round(size, places):,.{max(places, 0)}f}".replace(",", "\u202f")
     return sign + (text.rstrip("0").rstrip(".") if "." in text else text)
 
 
@@ -51,8 +51,8 @@ def count_text(value: float) -> str:
     r"""Return a count in full, with thin spaces between thousands; what is no whole number is rounded.
 
     >>> count_text(1234567), count_text(-2.345), count_text(65432.1)
-    ('1\u2009234\u2009567', '−2.35', '65\u2009432')
+    ('1\u202f234\u202f567', '−2.35', '65\u202f432')
     """
     if not math.isfinite(value) or (value != int(value) and abs(value) < 1000):
         return number_text(value)
-    return f"{round(value):,}".replace(",", "\u2009").replace("-", "−")
+    return f"{round(value):,}".replace(",", "\u202f").replace("-", "−")

@@ -1,7 +1,7 @@
 """Records as small integer codes -> how many records each path holds; memory grows with paths, never with records.
 
-A record is one code per column and one cell number (Horner's rule). Cells are counted in blocks: in one array of all
-cells where that is small, else by sorting the cell numbers of a block and adding up equal ones.
+A record is one code per column and one cell number (Horner's rule). Cells are counted in one array of all cells where
+that is small, else in blocks: by sorting the cell numbers of a block and adding up equal ones.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 from treedp_core import checks
 from treedp_core.checks import InputError
-from treedp_core.records.table_counts import BLOCK_RECORDS, CodeArray, IntArray, horner
+from treedp_core.records.table_counts import CACHE_RECORDS, CodeArray, IntArray, horner
 
 MAX_DENSE_CELLS: Final = 1 << 23
+BLOCK_RECORDS: Final = 1 << 21
 _WORD: Final = 1 << 62
 
 
@@ -30,8 +31,6 @@ class PathCounter:
         Categories per column known so far (1 where nothing is known).
     weighted : bool
         Whether records come with weights.
-    max_paths : int
-        Distinct paths admitted.
 
     Examples
     --------
@@ -43,14 +42,8 @@ class PathCounter:
     ([[0, 0], [1, 0], [1, 4]], [1, 2, 1])
     """
 
-    _keys: IntArray
-    _weights: IntArray | None
-    _dense: IntArray | None
-    _seen: NDArray[np.bool_] | None
-
-    def __init__(self, sizes: Sequence[int], weighted: bool = False, max_paths: int = checks.MAX_NODES) -> None:
+    def __init__(self, sizes: Sequence[int], weighted: bool = False) -> None:
         self._weighted = weighted
-        self._max_paths = max_paths
         self._total = 0
         self._lay_out(sizes)
 
@@ -66,113 +59,104 @@ class PathCounter:
         self._total = total_checked(self._total, n, weights)
         if any(size > capacity for size, capacity in zip(sizes, self._capacities, strict=True)):
             self._grow(sizes)
-        for first in range(0, n, self._room):
-            stretch = slice(first, min(n, first + self._room))
-            self._append([column[stretch] for column in codes], None if weights is None else weights[stretch])
+        for start in range(0, n, CACHE_RECORDS):
+            part = slice(start, min(n, start + CACHE_RECORDS))
+            self._cells.add(self._numbered(codes, part), None if weights is None else weights[part])
 
     def paths(self) -> tuple[NDArray[np.int32], IntArray]:
         """Return the distinct paths, (n_paths, n_columns) codes in ascending order, and their records, (n_paths,)."""
-        self._flush()
-        if self._dense is None:
-            return self._decoded(self._found), self._sums
-        cells = np.flatnonzero(self._dense if self._seen is None else self._seen)
-        return self._decoded(cells[None, :]), self._dense[cells]
-
-    def finish(self) -> tuple[NDArray[np.int32], IntArray]:
-        """Return `paths` and give the memory of the counting back; nothing can be added afterwards."""
-        self._flush()
-        self._keys, self._weights = self._keys[:, :0].copy(), None
-        found = self.paths()
-        self._dense = self._seen = None
-        return found
+        cells, sums = self._cells.found()
+        codes = np.empty((sums.size, len(self._capacities)), dtype=np.int32)
+        for rest, columns in zip(cells, self._words, strict=True):
+            for j in reversed(columns):
+                rest, codes[:, j] = np.divmod(rest, self._capacities[j])
+        return codes, sums
 
     def dense(self) -> IntArray | None:
         """Return the records of every cell, (product of the sizes,), where that array exists."""
-        self._flush()
-        return self._dense
-
-    # ---- private
+        return self._cells.counts if isinstance(self._cells, _AllCells) else None
 
     def _lay_out(self, capacities: Sequence[int]) -> None:
         """Set up empty counts for codes below the capacities."""
-        self._capacities = [max(1, int(c)) for c in capacities]
+        self._capacities = [max(1, int(capacity)) for capacity in capacities]
         n_cells = math.prod(self._capacities)
-        is_dense = n_cells <= MAX_DENSE_CELLS
-        self._words = _words(self._capacities)
-        self._dense = np.zeros(n_cells, dtype=np.int64) if is_dense else None
-        self._seen = np.zeros(n_cells, dtype=np.bool_) if is_dense and self._weighted else None
-        self._found: IntArray = np.empty((len(self._words), 0), dtype=np.int64)
-        self._sums: IntArray = np.empty(0, dtype=np.int64)
-        self._room = min(BLOCK_RECORDS, max(1 << 16, 2 * n_cells))
-        self._keys = np.empty((len(self._words), self._room), dtype=np.int64)
-        self._weights = np.empty(self._room, dtype=np.int64) if self._weighted else None
-        self._used = 0
+        is_small = n_cells <= MAX_DENSE_CELLS
+        self._words = [list(range(len(self._capacities)))] if is_small else _words(self._capacities)
+        self._cells: _AllCells | _OccupiedCells = (
+            _AllCells(n_cells, self._weighted) if is_small else _OccupiedCells(len(self._words))
+        )
 
     def _grow(self, sizes: Sequence[int]) -> None:
         """Make room for larger codes: half as much again for the column that outgrew its room, so this stays rare."""
         codes, sums = self.paths()
-        exact = [max(size, old) for size, old in zip(sizes, self._capacities, strict=True)]
-        roomy = [
-            size + size // 2 + 1 if size > old > 1 else max(size, old)
-            for size, old in zip(sizes, self._capacities, strict=True)
-        ]
-        fits = math.prod(exact) <= MAX_DENSE_CELLS < math.prod(roomy)
-        self._lay_out(exact if fits else roomy)
-        keys = self._numbered(list(codes.T))
-        if self._dense is None:
-            self._found, self._sums = _collapse(keys, sums)
-        else:
-            self._dense[keys[0]] = sums
-            if self._seen is not None:
-                self._seen[keys[0]] = True
+        pairs = list(zip(sizes, self._capacities, strict=True))
+        exact = [max(size, old) for size, old in pairs]
+        roomy = [size + size // 2 + 1 if size > old > 1 else max(size, old) for size, old in pairs]
+        self._lay_out(exact if math.prod(exact) <= MAX_DENSE_CELLS < math.prod(roomy) else roomy)
+        for start in range(0, sums.size, CACHE_RECORDS):
+            part = slice(start, min(sums.size, start + CACHE_RECORDS))
+            self._cells.add(self._numbered(list(codes.T), part), sums[part])
 
-    def _append(self, codes: Sequence[CodeArray], weights: IntArray | None) -> None:
-        n = codes[0].size
-        if self._used + n > self._room:
-            self._flush()
-        block = slice(self._used, self._used + n)
+    def _numbered(self, codes: Sequence[CodeArray], part: slice) -> IntArray:
+        cells = np.empty((len(self._words), part.stop - part.start), dtype=np.int64)
         for word, columns in enumerate(self._words):
-            horner([codes[j] for j in columns], [self._capacities[j] for j in columns], 0, self._keys[word, block])
-        if self._weights is not None:
-            self._weights[block] = 1 if weights is None else weights
-        self._used += n
+            horner([codes[j] for j in columns], [self._capacities[j] for j in columns], part.start, cells[word])
+        return cells
 
-    def _flush(self) -> None:
-        keys = self._keys[:, : self._used]
-        weights = None if self._weights is None else self._weights[: self._used]
-        self._used = 0
-        if keys.shape[1] == 0:
+
+class _AllCells:
+    """Counts of every cell there could be, in one array."""
+
+    def __init__(self, n_cells: int, weighted: bool) -> None:
+        self.counts = np.zeros(n_cells, dtype=np.int64)
+        self._seen = np.zeros(n_cells, dtype=np.bool_) if weighted else None  # a weight may be zero
+
+    def add(self, cells: IntArray, weights: IntArray | None) -> None:
+        """Count cell numbers, (1, n)."""
+        np.add.at(self.counts, cells[0], 1 if weights is None else weights)
+        if self._seen is not None:
+            self._seen[cells[0]] = True
+
+    def found(self) -> tuple[IntArray, IntArray]:
+        """Return the occupied cells, (1, n_cells), and their counts."""
+        cells = np.flatnonzero(self.counts if self._seen is None else self._seen)
+        return cells[None, :], self.counts[cells]
+
+
+class _OccupiedCells:
+    """Counts of the cells that occur, merged with a block of pending ones by sorting."""
+
+    def __init__(self, n_words: int) -> None:
+        self._cells = np.empty((n_words, 0), dtype=np.int64)
+        self._counts = np.empty(0, dtype=np.int64)
+        self._pending: list[tuple[IntArray, IntArray | None]] = []
+        self._n_pending = 0
+
+    def add(self, cells: IntArray, weights: IntArray | None) -> None:
+        """Keep cell numbers, (n_words, n), for the next merging, which is rare compared with counting."""
+        self._pending.append((cells, weights))
+        self._n_pending += cells.shape[1]
+        if self._n_pending >= max(BLOCK_RECORDS, 2 * self._counts.size):
+            self._merge()
+
+    def found(self) -> tuple[IntArray, IntArray]:
+        """Return the occupied cells, (n_words, n_cells), ascending, and their counts."""
+        self._merge()
+        return self._cells, self._counts
+
+    def _merge(self) -> None:
+        if not self._pending:
             return
-        if self._dense is not None:
-            # float64 sums are exact here: every partial sum is a whole number below 2^53 (see total_checked)
-            self._dense += np.bincount(keys[0], weights, minlength=self._dense.size).astype(np.int64, copy=False)
-            if self._seen is not None:
-                self._seen[keys[0]] = True
-            return
-        found, sums = _collapse(keys, weights)
-        if self._sums.size:
-            found, sums = _collapse(np.concatenate([self._found, found], axis=1), np.concatenate([self._sums, sums]))
-        if sums.size > self._max_paths:
-            checks.nodes(sums.size + 1, "The hierarchy of these columns")
-        self._found, self._sums = found, sums
-        if 2 * sums.size > self._room:  # keep merging rare compared with counting
-            self._room = 2 * sums.size
-            self._keys = np.empty((len(self._words), self._room), dtype=np.int64)
-            self._weights = np.empty(self._room, dtype=np.int64) if self._weighted else None
-
-    def _numbered(self, codes: Sequence[CodeArray]) -> IntArray:
-        keys = np.empty((len(self._words), codes[0].size), dtype=np.int64)
-        for word, columns in enumerate(self._words):
-            horner([codes[j] for j in columns], [self._capacities[j] for j in columns], 0, keys[word])
-        return keys
-
-    def _decoded(self, keys: IntArray) -> NDArray[np.int32]:
-        codes = np.empty((keys.shape[1], len(self._capacities)), dtype=np.int32)
-        for key, columns in zip(keys, self._words, strict=True):
-            rest = key
-            for j in reversed(columns):
-                rest, codes[:, j] = np.divmod(rest, self._capacities[j])
-        return codes
+        cells = np.concatenate([cells for cells, _ in self._pending], axis=1)
+        plain = all(weights is None for _, weights in self._pending)
+        weights = None if plain else np.concatenate([_ones(c) if w is None else w for c, w in self._pending])
+        self._pending, self._n_pending = [], 0
+        new, counts = _collapse(cells, weights)
+        if self._counts.size:
+            both = np.concatenate([self._cells, new], axis=1)
+            new, counts = _collapse(both, np.concatenate([self._counts, counts]))
+        checks.nodes(counts.size, "The hierarchy of these columns")
+        self._cells, self._counts = new, counts
 
 
 def total_checked(total: int, n_records: int, weights: IntArray | None = None) -> int:
@@ -214,6 +198,10 @@ def _words(capacities: Sequence[int]) -> list[list[int]]:
         words[-1].append(j)
         product *= capacity
     return words
+
+
+def _ones(cells: IntArray) -> IntArray:
+    return np.ones(cells.shape[1], dtype=np.int64)
 
 
 def _collapse(keys: IntArray, weights: IntArray | None) -> tuple[IntArray, IntArray]:

@@ -111,7 +111,8 @@ def _checked_choice(table: TableReader, columns: Sequence[str], weight: str | No
 
 def _on_paths_of_the_data(name: str, tally: Tally, missing: str) -> Dataset:
     """Put the counts on the tree of the paths that occur, its children in reading order."""
-    codes, sums = tally.counter.finish()
+    codes, sums = tally.counter.paths()
+    tally.release()
     blanks = [column.blank for column in tally.columns]
     length = paths.lengths(codes, blanks)
     alive = np.ones(length.size, dtype=np.bool_)

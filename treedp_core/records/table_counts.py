@@ -15,8 +15,7 @@ from treedp_core.tree import branching_factors_checked
 IntArray = NDArray[np.int64]
 CodeArray = NDArray[Any]  # any integer type
 
-BLOCK_RECORDS: Final = 1 << 21
-CACHE_RECORDS: Final = 1 << 15
+CACHE_RECORDS: Final = 1 << 17
 
 
 def count_table(codes: Sequence[CodeArray], sizes: Sequence[int]) -> IntArray:
@@ -47,14 +46,12 @@ def count_table(codes: Sequence[CodeArray], sizes: Sequence[int]) -> IntArray:
         _checked_codes(j, np.asarray(column), size, n)
         for j, (column, size) in enumerate(zip(codes, sizes, strict=True))
     ]
-    n_cells = math.prod(sizes)
-    leaves = np.zeros(n_cells, dtype=np.int64)
-    keys = np.empty(min(n, BLOCK_RECORDS), dtype=np.int64)
-    for start in range(0, n, BLOCK_RECORDS):
-        block = keys[: min(BLOCK_RECORDS, n - start)]
-        for first in range(0, block.size, CACHE_RECORDS):  # all columns of a stretch while it sits in the cache
-            horner(arrays, sizes, start + first, block[first : first + CACHE_RECORDS])
-        leaves += np.bincount(block, minlength=n_cells)
+    leaves = np.zeros(math.prod(sizes), dtype=np.int64)
+    keys = np.empty(CACHE_RECORDS, dtype=np.int64)
+    for start in range(0, n, CACHE_RECORDS):  # all columns of a stretch, and its count, while it sits in the cache
+        block = keys[: min(CACHE_RECORDS, n - start)]
+        horner(arrays, sizes, start, block)
+        np.add.at(leaves, block, 1)
     return np.concatenate(level_sums(leaves, sizes))
 
 
@@ -71,22 +68,28 @@ def level_sums(leaves: IntArray, sizes: Sequence[int]) -> list[IntArray]:
 
 
 def horner(codes: Sequence[CodeArray], sizes: Sequence[int], start: int, out: IntArray) -> None:
-    """Write the cell numbers of out.size records from `start`: k = (...(c_0 s_1 + c_1) s_2 + ...) + c_last."""
-    stop = start + out.size
-    if len(codes) == 1:
-        out[:] = codes[0][start:stop]
-        return
-    narrow = math.prod(sizes) < 1 << 31
-    key: NDArray[Any] = codes[0][start:stop].astype(np.int32 if narrow else np.int64)
-    for column, size in zip(codes[1:-1], sizes[1:-1], strict=True):
+    """Write the cell numbers of out.size records from `start`: k = (...(c_0 s_1 + c_1) s_2 + ...) + c_last.
+
+    Each step uses the narrowest integers that hold its largest cell number, for the work is bound by memory.
+    """
+    stop, product = start + out.size, sizes[0]
+    key: NDArray[Any] = codes[0][start:stop].astype(_narrowest(product))
+    for column, size in zip(codes[1:], sizes[1:], strict=True):
+        product *= size
+        key = key.astype(_narrowest(product), copy=False)
         np.multiply(key, size, out=key)
         np.add(key, column[start:stop], out=key, casting="unsafe")
-    np.multiply(key, sizes[-1], out=key)
-    np.add(key, codes[-1][start:stop], out=out, casting="unsafe")
+    out[:] = key
+
+
+def _narrowest(product: int) -> type[np.signedinteger[Any]]:
+    return next(kind for bits, kind in ((15, np.int16), (31, np.int32), (63, np.int64)) if product <= 1 << bits)
 
 
 def _checked_codes(j: int, column: CodeArray, size: int, n: int) -> CodeArray:
     valid = column.ndim == 1 and column.size == n and column.dtype.kind in "iu"
-    if not valid or (n and (int(column.min()) < 0 or int(column.max()) >= size)):
+    if valid and n and column.dtype.kind == "i":  # as unsigned numbers, negative codes are too large as well
+        column = column.view(column.dtype.str.replace("i", "u"))
+    if not valid or (n and int(column.max()) >= size):
         raise InputError("CODE_RANGE", f"Expected column {j + 1} to hold {n:,} whole numbers from 0 to {size - 1:,}.")
     return column

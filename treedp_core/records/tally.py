@@ -32,6 +32,10 @@ class Tally:
     unseen: int = 0
     notices: list[text.Notice] = field(default_factory=list)
 
+    def release(self) -> None:
+        """Give the memory of the counting back."""
+        self.counter = counting.PathCounter([1])
+
 
 def read_records(
     table: TableReader,

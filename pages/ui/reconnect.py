@@ -1,0 +1,44 @@
+"""A browser that outlived its session: after a sleep or a restart of the server it comes back with its widgets' values."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import streamlit as st
+
+_STARTED: Final = "_started"
+_RETURNED: Final = "_returned"
+
+
+def settings_kept_by_browser() -> frozenset[str]:
+    """Return the keys of widgets whose values a new session got from a browser that had another session before.
+
+    Empty in every run of a session but its first. Defaults must not be written over these values.
+    """
+    if _STARTED in st.session_state:
+        return frozenset()
+    st.session_state[_STARTED] = True
+    kept = _keys_from_browser()
+    st.session_state[_RETURNED] = bool(kept)
+    return kept
+
+
+def has_returned() -> bool:
+    """Whether this session took over from one that had ended, and nobody has been told yet."""
+    return bool(st.session_state.get(_RETURNED))
+
+
+def dismiss() -> None:
+    """Note that the person has been told."""
+    st.session_state[_RETURNED] = False
+
+
+def _keys_from_browser() -> frozenset[str]:
+    try:  # no documented interface tells: without it settings start afresh, as they would have anyway
+        from streamlit.runtime.scriptrunner import get_script_run_ctx
+        from streamlit.runtime.state.common import user_key_from_element_id
+
+        sent = get_script_run_ctx().session_state._state._new_widget_state.states  # type: ignore[union-attr]
+        return frozenset(key for key in map(user_key_from_element_id, sent) if key)
+    except Exception:
+        return frozenset()

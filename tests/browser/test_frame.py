@@ -1,0 +1,199 @@
+"""The frame, the first page and the data page in a real browser: what only a browser shows."""
+
+from __future__ import annotations
+
+import re
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+import browsing
+from browsing import Findings, LiveServer, live_server, settle
+from pages.ui.boot import HOME, PAGES
+
+pytestmark = pytest.mark.browser
+
+NAMES = ["" if line[0] == HOME else line[0] for lines in PAGES.values() for line in lines]
+HOSTILE = (
+    "![x](http://127.0.0.2:9/b.png)",
+    "<img src=http://127.0.0.2:9/a.png onerror=window.hit=1>",
+    "[z](javascript:window.hit=1)",
+    "https://127.0.0.2:9/auto",
+    r"$\href{http://127.0.0.2:9/}{x}$ `tick`",
+    ":red[r] :material/home: **b** ~~s~~ :smile:",
+    '<a href="http://127.0.0.2:9">q</a> <b>bold</b>',
+)
+
+
+def visit(page: Any, url: str) -> Any:
+    page.goto(url)
+    settle(page)
+    return page
+
+
+def strip(page: Any) -> str:
+    return str(page.locator('[data-testid="stCaptionContainer"]').filter(has_text=" · seed ").inner_text())
+
+
+def upload(page: Any, path: Path, columns: list[str]) -> None:
+    """Upload a file and count the given columns of it."""
+    page.get_by_text("Upload", exact=True).click()
+    settle(page)
+    page.locator('[data-testid="stFileUploaderDropzoneInput"]').set_input_files(str(path))
+    page.get_by_role("button", name="Count", exact=True).wait_for()
+    box = page.locator('[data-testid="stMultiSelect"] input')
+    for column in columns:
+        box.click()
+        page.get_by_role("option", name=column, exact=True).click()
+        settle(page)
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Count", exact=True).click()
+    page.get_by_text("file discarded").wait_for()
+    settle(page)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", NAMES)
+def test_every_page_is_whole(page: Any, server: LiveServer, name: str, scheme: str) -> None:
+    page.emulate_media(color_scheme=scheme)
+    visit(page, f"{server.url}/{name}")
+    page.locator(".js-plotly-plot .main-svg").first.wait_for()
+    assert page.locator("h1").count() == 1
+    assert page.locator('[data-testid="stException"]').count() == 0
+    assert page.get_by_role("dialog").count() == 0
+    assert page.get_by_text("Something went wrong").count() == 0
+    back = page.evaluate("getComputedStyle(document.querySelector('[data-testid=stApp]')).backgroundColor")
+    assert (sum(map(int, re.findall(r"\d+", back)[:3])) < 200) == (scheme == "dark")
+
+
+def test_a_deep_link_on_a_cold_server_comes_through_the_router(
+    page: Any, start_server: Callable[..., Any], findings: Findings
+) -> None:
+    with start_server() as cold:
+        visit(page, f"{cold.url}/data?eps=2")
+        page.get_by_role("link", name="Start here").wait_for()
+        assert "ε = 2" in strip(page)
+        page.locator(".js-plotly-plot .main-svg").first.wait_for()
+        assert page.locator('[data-testid="stSidebar"] input[type=range]').count() == 2
+        assert findings.foreign == []
+
+
+def test_a_shared_link_brings_everything_back(page: Any, server: LiveServer) -> None:
+    visit(page, f"{server.url}/data?source=generate&gen_branching=4,5")
+    page.locator('[data-testid="stSidebar"] input[type=range]').first.focus()
+    page.keyboard.press("ArrowLeft")
+    settle(page)
+    page.get_by_test_id("stSidebar").get_by_role("button", name="Share").click()
+    link = page.locator('[data-testid="stPopoverBody"] code').inner_text()
+    before = strip(page)
+    assert "20 leaves" in before
+    assert "ε = 0.8" in before
+    assert urlsplit(link).path == "/data"
+    other = page.context.browser.new_page()
+    assert strip(visit(other, link)) == before
+    other.close()
+
+
+def test_a_bad_link_is_named_in_a_toast_and_stays_harmless(page: Any, server: LiveServer) -> None:
+    page.goto(f"{server.url}/?eps=-1&seed=9&%21%5Bx%5D%28http%3A%2F%2F127.0.0.2%3A9%2Fb.png%29=1")
+    toast = page.get_by_test_id("stToast")
+    toast.wait_for()
+    assert "eps (EPS_RANGE)" in toast.inner_text()
+    assert "![x](http://127.0.0.2:9/b.png) (LINK_UNKNOWN)" in toast.inner_text()
+    assert toast.locator("a, img").count() == 0
+    settle(page)
+    assert "ε = 1 · seed 9" in strip(page)
+
+
+def test_an_upload_end_to_end_frees_the_file(
+    page: Any, start_server: Callable[..., Any], tmp_path: Path
+) -> None:
+    path = tmp_path / "survey.csv"
+    path.write_text("region,city\n" + "North,Kiel\nNorth,Ulm\nSouth,Rome\n" * 20_000)
+    with start_server() as own:
+        visit(page, f"{own.url}/data")
+        upload(page, path, ["region", "city"])
+        assert "survey.csv · 3 levels · 3 leaves" in strip(page)
+        assert page.get_by_text("60 000 rows → 6 counts".replace(" ", "\u202f", 1)).count() == 1
+        with urllib.request.urlopen(f"{own.url}/_stcore/metrics") as answer:
+            held = re.findall(rb'cache_memory_bytes\{[^}]*uploaded_file[^}]*\} (\d+)', answer.read().lower())
+        assert sum(map(int, held)) < path.stat().st_size
+        page.get_by_role("link", name="Start here").click()
+        page.get_by_text("counted from a file at").wait_for()
+        assert "survey.csv" in strip(page)
+
+
+def test_hostile_names_stay_text_on_every_page(page: Any, server: LiveServer, tmp_path: Path) -> None:
+    """Columns, labels and the file's name: no link, no picture, no script, no request to another machine."""
+    path = tmp_path / "![n](http_127.0.0.2) $x$ <b>.csv"
+    quoted = ['"' + text.replace('"', '""') + '"' for text in HOSTILE]
+    rows = [",".join(quoted[:2]), ",".join(quoted[2:4]), ",".join(quoted[4:6]), f"{quoted[6]},b"]
+    path.write_text("\n".join(rows) + "\n")
+    visit(page, f"{server.url}/data")
+    upload(page, path, list(HOSTILE[:2]))
+    page.locator("g.slice").first.wait_for()
+    page.locator("g.slice").nth(1).click()
+    page.get_by_role("button", name="all", exact=True).and_(page.locator(":enabled")).wait_for()
+    for name in ("Data and tree", "Error lab", "Consistency", "Start here"):
+        page.get_by_role("link", name=name).first.click()
+        page.locator(".js-plotly-plot .main-svg").first.wait_for()
+        settle(page)
+        assert page.locator("a[href*='127.0.0.2'], a[href^='javascript'], img[src*='127.0.0.2']").count() == 0
+        assert page.locator('[data-testid="stException"]').count() == 0
+        assert page.evaluate("window.hit") is None
+    shown = page.locator('[data-testid="stMain"]').inner_text()
+    assert HOSTILE[0] in shown
+    assert HOSTILE[1] in shown
+    assert path.name in shown
+
+
+def test_a_click_walks_down_the_tree_and_up_again(page: Any, server: LiveServer) -> None:
+    visit(page, f"{server.url}/data?source=generate&gen_branching=3,3&gen_n=1000")
+    page.locator(".st-key-tree_0 g.slice").nth(2).wait_for()
+    settle(page)
+    page.locator(".st-key-tree_0 g.slice").nth(2).click()
+    page.locator("[class*=st-key-tree_]:not(.st-key-tree_0) g.slice").first.wait_for()
+    settle(page)
+    assert page.locator("[class*=st-key-up_]").count() == 2
+    page.get_by_role("button", name="all", exact=True).click()
+    page.locator(".st-key-tree_0 g.slice").first.wait_for()
+    settle(page)
+    assert page.locator("[class*=st-key-up_]").count() == 1
+
+
+def test_presentation_and_embedding_show_less(page: Any, server: LiveServer) -> None:
+    visit(page, f"{server.url}/?present=1")
+    page.locator(".js-plotly-plot .main-svg").first.wait_for()
+    assert page.locator(".js-plotly-plot").first.bounding_box()["height"] >= 600
+    assert page.get_by_test_id("stSidebar").get_attribute("aria-expanded") == "false"
+    visit(page, f"{server.url}/?embed=true")
+    assert page.get_by_test_id("stSidebarNav").count() == 0
+    assert page.locator("h1").count() == 1
+
+
+def test_a_browser_that_outlives_the_server_keeps_its_settings(page: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The data are gone and it says so; the setting just made is not overwritten by its default."""
+    with live_server() as first:
+        port = urlsplit(first.url).port
+        visit(page, f"{first.url}/data?sample=ages")
+        slider = page.locator('[data-testid="stSidebar"] input[type=range]').first
+        slider.focus()
+        page.keyboard.press("ArrowRight")
+        settle(page)
+        assert "ε = 1.2" in strip(page)
+    monkeypatch.setattr(browsing, "free_port", lambda: port)
+    page.locator("[data-testid=stApp]:not([data-test-connection-state=CONNECTED])").wait_for()
+    with live_server():
+        settle(page)
+        slider.focus()
+        page.keyboard.press("ArrowRight")
+        page.get_by_text("The session had ended").wait_for()
+        settle(page)
+        assert "ε = 1.4" in strip(page)
+        assert "Ages" in strip(page)
+        page.get_by_role("button", name="Understood").click()
+        page.get_by_text("The session had ended").wait_for(state="detached")

@@ -1,0 +1,90 @@
+"""The error lab and the Consistency page in a real browser: what only a browser shows."""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import Any
+
+import pytest
+
+from browsing import LiveServer, settle
+
+pytestmark = pytest.mark.browser
+
+
+def opened(page: Any, server: LiveServer, path: str, figure: str) -> Any:
+    """The page of that address, its figure drawn."""
+    page.goto(f"{server.url}/{path}")
+    page.locator(f".st-key-{figure} .main-svg").first.wait_for()
+    settle(page)
+    return page
+
+
+def test_ctrl_enter_runs_and_markers_appear(page: Any, server: LiveServer) -> None:
+    opened(page, server, "lab", "lab_figure")
+    markers = page.locator(".st-key-lab_figure .scatterlayer .points path")
+    assert markers.count() == 0
+    page.keyboard.press("Control+Enter")
+    page.get_by_text("400 simulated releases").wait_for()
+    settle(page)
+    markers.first.wait_for()
+    assert markers.count() == 14  # two series at seven epsilons
+    page.locator(".st-key-lab_figure .errorbar").first.wait_for(state="attached")
+    assert page.locator("h1").count() == 1
+
+
+def test_a_run_is_cancelled_at_once_and_survives_a_page_switch(page: Any, server: LiveServer) -> None:
+    opened(page, server, "lab?lab_trials=12000", "lab_figure")
+    page.get_by_role("button", name=re.compile("^Run")).click()
+    page.get_by_text(re.compile("of .* runs")).first.wait_for()
+    page.get_by_role("link", name="Consistency").click()
+    page.get_by_role("heading", name="Consistency").wait_for()
+    page.get_by_role("link", name="Error lab").click()
+    page.get_by_text(re.compile("of .* runs")).first.wait_for()
+    cancel = page.get_by_role("button", name="Cancel")
+    started = time.monotonic()
+    cancel.click()
+    page.get_by_text(re.compile("^Cancelled after")).wait_for()
+    assert time.monotonic() - started < 3.0  # 1 s is promised on an idle machine
+    settle(page)
+    assert page.get_by_role("button", name=re.compile("^Run")).is_enabled()
+
+
+def test_gaussian_stays_chosen_when_its_label_changes(page: Any, server: LiveServer) -> None:
+    opened(page, server, "lab", "lab_figure")
+    page.get_by_role("button", name="Gaussian (needs δ > 0)", exact=True).click()
+    settle(page)
+    page.get_by_role("button", name=re.compile("^Set δ")).click()
+    settle(page)
+    page.locator('[data-testid="stCaptionContainer"]').get_by_text("Gaussian, least squares").first.wait_for()
+    assert page.get_by_text("left out").count() == 0
+
+
+def test_a_click_on_a_block_opens_its_ledger_and_one_on_the_top_goes_back(page: Any, server: LiveServer) -> None:
+    opened(page, server, "consistency", "con_before")
+    ledger = page.locator('[data-testid="stText"]').first
+    whole = ledger.inner_text()
+    assert "≠" in whole.splitlines()[0]
+    assert "≠" not in whole.splitlines()[1]
+    page.locator(".st-key-con_before g.slice").nth(1).click()
+    page.get_by_role("button", name="Up one level").wait_for()
+    page.wait_for_function("text => document.querySelector('[data-testid=stText]').innerText !== text", arg=whole)
+    settle(page)
+    assert page.get_by_role("button", name="Up one level").is_enabled()
+    page.locator(".st-key-con_after g.slice").first.click()
+    page.wait_for_function("text => document.querySelector('[data-testid=stText]').innerText === text", arg=whole)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("path", "figure"), [("lab", "lab_figure"), ("consistency", "con_levels")])
+def test_both_themes(chromium: Any, findings: Any, server: LiveServer, scheme: str, path: str, figure: str) -> None:
+    context = chromium.new_context(viewport={"width": 1280, "height": 900}, color_scheme=scheme)
+    page = context.new_page()
+    findings.watch(page)
+    opened(page, server, path, figure)
+    assert page.locator('[data-testid="stException"]').count() == 0
+    assert page.locator("h1").count() == 1
+    context.close()
+    assert findings.errors == []
+    assert findings.foreign == []

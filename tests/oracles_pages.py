@@ -1,0 +1,108 @@
+"""What the pages' tests share: an app in memory, small data sets, decoded figures, and slow obvious oracles."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from streamlit.testing.v1 import AppTest
+
+from browsing import ROOT
+from oracles_tree import level_starts
+from treedp_core.records import Dataset, DomainSource, ReadReport
+from treedp_core.records.dataset import labels_of
+from treedp_core.tree import Tree
+
+
+class Inline:
+    """An executor that does the work at once, so that a page's simulation is over when its button was pressed."""
+
+    def submit(self, work: Any, *arguments: Any) -> None:
+        work(*arguments)
+
+
+class Later:
+    """An executor that never starts: the simulation stays queued."""
+
+    def submit(self, work: Any, *arguments: Any) -> None:
+        return None
+
+
+def open_page(name: str, data: Dataset | None = None, **link: Any) -> AppTest:
+    """The app on one page, opened by a link, on a data set of one's own if given."""
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    for key, value in link.items():
+        app.query_params[key] = value
+    if data is not None:
+        app.session_state["_from_file"] = {"upload": data}
+        app.session_state["source"] = "upload"
+    app.run()
+    return app.switch_page(f"pages/{name}.py").run()
+
+
+def dataset(tree: Tree, leaf_counts: Sequence[int], name: str = "test", prefix: str = "n") -> Dataset:
+    """A data set on a tree, its labels numbered."""
+    counts = tree.counts_of_leaves(np.array(leaf_counts, dtype=np.int64))
+    sizes = tree.level_sizes[1:].tolist()
+    codes = [np.arange(size, dtype=np.int32) for size in sizes]
+    words = [[f"{prefix}{level}.{i}" for i in range(size)] for level, size in enumerate(sizes, 1)]
+    names = [f"{prefix}level{level}" for level in range(1, tree.n_levels)]
+    labels = labels_of(tree, codes, words, names)
+    return Dataset(name, tree, labels, counts, DomainSource.PUBLIC, ReadReport(int(counts[0]), int(counts[0])))
+
+
+def tree_of(parent: Sequence[int]) -> Tree:
+    """A tree from its parents in level order."""
+    return Tree(np.array(parent), np.array(level_starts(list(parent))))
+
+
+def figure(app: AppTest, key: str) -> dict[str, Any]:
+    """The specification of one of a page's figures, arrays decoded."""
+    for chart in app.get("plotly_chart"):
+        if f"-{key}" in chart.proto.id or chart.proto.id.endswith(key):
+            return decoded(json.loads(chart.proto.spec))
+    raise AssertionError(f"no figure {key}")
+
+
+def decoded(value: Any) -> Any:
+    """A figure's specification with its binary arrays as lists."""
+    if isinstance(value, dict):
+        if "bdata" in value:
+            array = np.frombuffer(base64.b64decode(value["bdata"]), dtype=np.dtype(value["dtype"]))
+            return array.tolist()
+        return {key: decoded(inner) for key, inner in value.items()}
+    return [decoded(inner) for inner in value] if isinstance(value, list) else value
+
+
+def words(app: AppTest) -> str:
+    """Everything a page says in its main part, as one text."""
+    parts = [*app.main.markdown, *app.main.caption, *app.main.info, *app.main.error, *app.main.text, *app.main.header]
+    return "\n".join(str(part.value) for part in parts)
+
+
+def metric_values(app: AppTest) -> dict[str, str]:
+    """A page's cards: label -> value."""
+    return {metric.label: metric.value for metric in app.metric}
+
+
+def mean_gap(parent: Sequence[int], values: Sequence[float]) -> float:
+    """Mean of |node - sum of its children| over the nodes that have any, node by node."""
+    gaps = []
+    for node in range(len(parent)):
+        children = [v for v in range(len(parent)) if parent[v] == node]
+        if children:
+            gaps.append(abs(values[node] - sum(values[child] for child in children)))
+    return sum(gaps) / len(gaps) if gaps else 0.0
+
+
+def tree_rmsre(starts: Sequence[int], errors: Sequence[float], counts: Sequence[int], tau: float) -> float:
+    """Root of the mean over levels of the mean over a level's nodes of (error / max(count, tau))^2."""
+    levels = []
+    for begin, end in pairwise(starts):
+        squares = [(errors[v] / max(counts[v], tau)) ** 2 for v in range(begin, end)]
+        levels.append(sum(squares) / len(squares))
+    return float((sum(levels) / len(levels)) ** 0.5)

@@ -1,0 +1,582 @@
+"""Figures: what is drawn, that axes stay put, that data strings stay text, and that big trees stay quick."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oracles_figures import children_lists, contrast, data_range, decoded, strips
+from oracles_tree import level_starts, random_parents
+from treedp_core import figures
+from treedp_core.figures import colour, curves, draw, levels, style
+from treedp_core.figures.icicle import clicked_node, icicle, visible_nodes
+from treedp_core.figures.strips import level_strips, strip_values
+from treedp_core.mechanisms import MECHANISMS
+from treedp_core.tree import Tree
+
+LS, NN = "least_squares", "non_negative"
+PIPELINES = [(), (LS,), (NN,), (LS, NN)]
+X = np.array([0.1, 1.0, 10.0])
+HOSTILE = [
+    "<img src=x onerror=window.__pwn=1>",
+    "<b>x</b>",
+    "$x$",
+    "%{y} &lt; \"'",
+    "<a href='http://192.0.2.1/'>link</a>",
+    "![x](http://192.0.2.1/b.png)",
+    "two\nlines",
+    "a" * 10_000,
+]
+
+
+class Names:
+    """Names of nodes, the hostile ones first."""
+
+    def label(self, node: int) -> str:
+        return "all" if node == 0 else HOSTILE[node - 1] if node <= len(HOSTILE) else f"node {node}"
+
+    def path(self, node: int) -> tuple[str, ...]:
+        return () if node == 0 else (self.label(node),)
+
+
+def curve(label: str = "A", mechanism: str = "laplace", **arrays: Any) -> curves.Curve:
+    return curves.Curve(label, mechanism, (), X, **arrays)
+
+
+def drawn(series: list[curves.Curve], **options: Any) -> dict[str, Any]:
+    return decoded(curves.error_curves(series, x_title="ε", y_title="RMSE", **options))
+
+
+def random_tree(seed: int, n_nodes: int) -> tuple[Tree, list[int]]:
+    parent = random_parents(np.random.default_rng(seed), n_nodes)
+    return Tree(np.array(parent), np.array(level_starts(parent))), parent
+
+
+# --- style -----------------------------------------------------------------------------------------------------------
+
+
+def test_every_mechanism_and_pipeline_has_a_look_of_its_own() -> None:
+    looks = [style.look(name, pipeline) for name in MECHANISMS for pipeline in PIPELINES]
+    assert len(set(looks)) == len(looks) == 16
+    assert len({look.colour for look in looks}) == len(MECHANISMS)
+    for name in MECHANISMS:
+        own = [style.look(name, pipeline) for pipeline in PIPELINES]
+        assert len({look.dash for look in own}) == len({look.symbol for look in own}) == len(PIPELINES)
+    raw = [style.look(name) for name in MECHANISMS]
+    assert len({look.dash for look in raw}) == len({look.symbol for look in raw}) == len(MECHANISMS)
+    assert style.look("some bound", (LS,)) == style.REFERENCE
+
+
+def test_plotly_knows_every_dash_and_marker() -> None:
+    for name in [*MECHANISMS, "bound"]:
+        for pipeline in [*PIPELINES, ("something new",)]:
+            look = style.look(name, pipeline)
+            go.Scatter(marker_symbol=look.symbol, line_dash=look.dash, line_color=look.colour)
+
+
+def test_data_colours_can_be_seen_on_both_themes() -> None:
+    for shade in {style.GREY, style.BEFORE, style.AFTER} | {style.look(name).colour for name in MECHANISMS}:
+        for background in ("#ffffff", "#0e1216"):
+            assert contrast(shade, background) >= 3
+
+
+@pytest.mark.parametrize("raw", HOSTILE)
+def test_plot_text_is_escaped_short_and_on_one_line(raw: str) -> None:
+    shown = figures.plot_text(raw, 30)
+    assert not set("<>$\n") & set(shown)
+    assert len(shown) <= 30 * len("&amp;")
+    if len(raw) <= 30 and "\n" not in raw:
+        assert shown.replace("&#36;", "$").replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&") == raw
+
+
+def test_plot_text_cuts_before_it_escapes_and_drops_what_cannot_be_seen() -> None:
+    assert figures.plot_text("<" * 9, 3) == "&lt;&lt;…"
+    assert figures.plot_text("abc", 3) == "abc"
+    assert figures.plot_text("a\u202eb\x00\x1bc\u2028d") == "a b c d"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0, "0"), (999.6, "1\u202f000"), (0.00123, "0.00123"), (1e-7, "1.00e-07"), (12.0, "12"), (float("nan"), "–")],
+)
+def test_number_text(value: float, text: str) -> None:
+    assert figures.number_text(value) == text
+
+
+@given(st.lists(st.floats(1e-3, 1e6), min_size=1, max_size=5), st.booleans())
+def test_limits_are_round_and_hold_the_values(values: list[float], log: bool) -> None:
+    low, high = style.limits([np.array([*values, np.inf, np.nan, -0.0])], log=log, default=(1, 2))
+    assert low <= min(values) <= max(values) <= high
+    if log:
+        assert {f"{end:e}"[0] for end in (low, high)} <= {"1", "2", "5"}
+        assert min(values) / low <= 11
+        assert high / max(values) <= 11
+    else:
+        assert low == 0
+        assert high <= 1.26 * max(values)  # a step is at most 2.5 tenths of the span
+
+
+def test_limits_without_values_are_the_default() -> None:
+    assert style.limits([None, np.array([np.inf, 0.0])], log=True, default=(3, 4)) == (3, 4)
+    assert style.limits([np.zeros(2)], log=False, default=(3, 4)) == (0, 1)
+
+
+def test_the_marker_at_your_value_follows_the_kind_of_axis() -> None:
+    log = style.your_value_marker(go.Figure(), 0.01, "your <b>", log=True).layout
+    assert (log.shapes[0].x0, log.shapes[0].x1, log.annotations[0].x) == (0.01, 0.01, -2.0)
+    assert log.annotations[0].text == "your &lt;b&gt;"
+    assert style.your_value_marker(go.Figure(), 4.0, "here", log=False).layout.annotations[0].x == 4.0
+    for impossible in (0.0, -1.0, float("nan"), float("inf")):
+        assert not style.your_value_marker(go.Figure(), impossible).layout.shapes
+
+
+def test_the_base_layout_lets_the_theme_show_through() -> None:
+    layout = drawn([curve(formula=X)])["layout"]
+    assert layout["height"] == 420
+    assert layout["paper_bgcolor"] == layout["plot_bgcolor"] == "rgba(0,0,0,0)"
+    assert "font" not in layout
+    assert (layout["xaxis"]["showgrid"], layout["yaxis"]["showgrid"]) == (False, True)
+    assert style.CONFIG["scrollZoom"] is style.CONFIG["displaylogo"] is False
+
+
+def test_the_presenter_variant_is_tall_with_large_letters() -> None:
+    fig = style.present(curves.error_curves([curve(formula=X)], x_title="x", y_title="y", marker_x=1.0))
+    assert (fig.layout.height, fig.layout.font.size, fig.layout.xaxis.title.font.size) == (640, 18, 18)
+    tree = Tree.from_branching_factors((2,))
+    counts = np.array([2, 1, 1])
+    assert style.present(icicle(tree, Names(), counts, counts)).data[0].textfont.size == 18
+    assert style.present(level_strips(tree, counts, ["a", "b"])).data[0].colorbar.tickfont.size == 18
+
+
+def test_colours_of_errors_are_symmetric_and_those_of_counts_logarithmic() -> None:
+    errors = colour.colouring(np.array([-99.0, 0.0, 1.0]), (-4, 4), "<i>")
+    assert errors.shades.tolist() == [-4, 0, 1]
+    assert errors.bar["title"]["text"] == "&lt;i&gt;"
+    counts = colour.colouring(np.array([0.0, 9.0, 99.0, 999.0]), None, "count")
+    np.testing.assert_allclose(counts.shades, [0, 1, 2, 3])
+    np.testing.assert_allclose(counts.bar["tickvals"], np.log10([1, 11, 101]))
+    assert counts.bar["ticktext"] == ["0", "10", "100"]
+    assert colour.colouring(np.zeros(3), None, "count").high == 1
+    assert colour.colouring(np.array([np.nan, 9.0]), None, "count").high == 1
+
+
+# --- curves ----------------------------------------------------------------------------------------------------------
+
+
+def test_lines_are_formulas_and_markers_with_95_percent_bars_are_simulations() -> None:
+    both = curve(formula=2 / X, simulated=3 / X, standard_error=0.1 / X)
+    line, markers = drawn([both])["data"]
+    assert (line["mode"], line["line"]["width"]) == ("lines", 2.5)
+    np.testing.assert_allclose(line["y"], [20, 2, 0.2])
+    assert (markers["mode"], markers["marker"]["size"]) == ("markers", 9)
+    np.testing.assert_allclose(markers["y"], [30, 3, 0.3])
+    np.testing.assert_allclose(markers["error_y"]["array"], [1.96, 0.196, 0.0196])
+    assert line["legendgroup"] == markers["legendgroup"]
+    assert markers["showlegend"] is False
+
+
+def test_a_simulation_may_have_its_own_places_and_its_own_legend_entry() -> None:
+    alone = curve(simulated=np.array([5.0]), simulated_x=np.array([2.0]))
+    (markers,) = drawn([alone])["data"]
+    assert (markers["x"], markers["y"], markers["showlegend"]) == ([2.0], [5.0], True)
+    assert "error_y" not in markers
+
+
+def test_bars_stop_short_of_zero_on_a_log_axis_only() -> None:
+    wide = curve(simulated=np.ones(3), standard_error=np.full(3, 5.0))
+    assert max(drawn([wide])["data"][0]["error_y"]["arrayminus"]) < 1
+    assert drawn([wide], log_y=False)["data"][0]["error_y"]["arrayminus"] == [9.8] * 3
+
+
+def test_infinite_and_zero_values_leave_a_gap_and_are_named() -> None:
+    part, whole, zero = (np.array(v, dtype=float) for v in ([np.inf, 2, 1], [np.inf] * 3, [0, 0, 1]))
+    data = drawn([curve("P", formula=part), curve("W", formula=whole), curve("Z", formula=zero)])["data"]
+    assert [line["name"] for line in data] == ["P (∞ in part)", "W (∞)", "Z (0 in part)"]
+    assert np.isnan(data[0]["y"]).tolist() == [True, False, False]
+    assert np.isnan(data[1]["y"]).all()
+    assert drawn([curve("Z", formula=zero)], log_y=False)["data"][0]["name"] == "Z"
+
+
+def test_there_is_at_most_one_band_and_it_fits_the_axis() -> None:
+    bands = [curve(simulated=X, band=(X - 1, X + 1)), curve("B", "gaussian", simulated=X, band=(X, X))]
+    low, high, *markers = drawn(bands)["data"]
+    assert [trace["mode"] for trace in (low, high, *markers)] == ["lines", "lines", "markers", "markers"]
+    assert high["fill"] == "tonexty"
+    assert high["fillcolor"].endswith(",0.16)")
+    assert min(low["y"]) > 0
+    np.testing.assert_allclose(high["y"], X + 1)
+
+
+def test_stale_simulations_are_grey_and_formulas_are_not() -> None:
+    old = curve(formula=X, simulated=X, standard_error=X, band=(X, 2 * X), stale=True)
+    fresh = curve("B", "gaussian", formula=X, simulated=X)
+    data = drawn([old, fresh])["data"]
+    assert data[1]["fillcolor"] == "rgba(122,122,122,0.16)"
+    assert [line["line"]["color"] for line in data[2:4]] == ["#009E73", "#CC79A7"]
+    assert [marks["marker"]["color"] for marks in data[4:]] == [style.GREY, "#CC79A7"]
+    assert "earlier settings" in data[4]["hovertemplate"]
+    everything = drawn([fresh], stale=True)["data"]
+    assert everything[1]["marker"]["color"] == style.GREY
+
+
+def test_axes_are_fixed_and_hold_everything() -> None:
+    layout = drawn([curve(formula=2 / X, simulated=X, standard_error=X)], marker_x=1.0)["layout"]
+    np.testing.assert_allclose(data_range(layout["yaxis"]), (0.01, 100))
+    low, high = data_range(layout["xaxis"])
+    assert low < 0.1 < 10 < high
+    assert layout["xaxis"]["dtick"] == 1
+    assert layout["shapes"][0]["x0"] == 1.0
+    chosen = drawn([curve(formula=X)], x_range=(0.5, 2), y_range=(3, 4))["layout"]
+    np.testing.assert_allclose([*data_range(chosen["xaxis"]), *data_range(chosen["yaxis"])], [0.5, 2, 3, 4])
+
+
+def test_short_log_axes_are_labelled_at_2_and_5_too() -> None:
+    assert drawn([curve(formula=np.array([100.0, 110, 120]))])["layout"]["yaxis"]["dtick"] == "D2"
+
+
+def test_without_series_the_axes_stand_alone() -> None:
+    empty = drawn([], marker_x=1.0)
+    assert empty["data"] == []
+    assert data_range(empty["layout"]["yaxis"]) == pytest.approx((1, 1000))
+    point = curves.Curve("one", "laplace", (), np.array([3.0]), formula=np.array([2.0]))
+    low, high = data_range(drawn([point], log_x=False)["layout"]["xaxis"])
+    assert low < 3 < high
+
+
+# --- levels ----------------------------------------------------------------------------------------------------------
+
+
+def by_level(series: list[levels.LevelErrors], n: int, **options: Any) -> dict[str, Any]:
+    return decoded(levels.error_by_level(series, [f"level {i}" for i in range(n)], y_title="RMSE", **options))
+
+
+def test_levels_show_a_bar_for_the_formula_and_a_marker_for_the_simulation_side_by_side() -> None:
+    a = levels.LevelErrors("A", "laplace", (), np.array([1.0, 4.0]), np.array([1.1, 4.2]), np.array([0.1, 0.2]))
+    b = levels.LevelErrors("B", "gaussian", (), simulated=np.array([2.0, 2.0]))
+    bar, dot, other = by_level([a, b], 2)["data"]
+    np.testing.assert_allclose(np.array(bar["y"]).reshape(2, 4), [[1, 1, 1, np.nan], [4, 4, 4, np.nan]])
+    np.testing.assert_allclose(np.array(bar["x"]).reshape(2, 4)[:, 1], dot["x"])
+    np.testing.assert_allclose(dot["error_y"]["array"], [0.196, 0.392])
+    np.testing.assert_allclose(np.array(dot["x"]) + np.array(other["x"]), [0, 2])
+    assert dot["x"][0] < other["x"][0]
+
+
+@pytest.mark.parametrize("log_y", [True, False])
+def test_infinite_levels_are_written_inside_the_axis(log_y: bool) -> None:
+    one = levels.LevelErrors("A", "laplace", (), np.array([0.0, 2.0, np.inf]))
+    shown = by_level([one], 3, log_y=log_y)
+    text = shown["data"][-1]
+    assert text["text"] == (["0", "∞"] if log_y else ["∞"])
+    low, high = data_range(shown["layout"]["yaxis"])
+    assert all(low < y < high for y in text["y"])
+    assert text["x"][-1] == 2.0
+    assert np.isnan(np.array(shown["data"][0]["y"])[8:]).all()
+
+
+def test_stale_levels_are_grey() -> None:
+    one = levels.LevelErrors("A", "laplace", (), simulated=np.ones(2), stale=True)
+    assert by_level([one], 2)["data"][0]["marker"]["color"] == style.GREY
+
+
+def test_level_quantiles_of_a_tree() -> None:
+    tree = Tree.from_branching_factors((41,))
+    errors = np.concatenate([[7.0], np.random.default_rng(0).permutation(np.arange(-20.0, 21.0))])
+    found = levels.level_quantiles(tree, errors, "before")
+    # 41 evenly spaced errors: the quantile q is the value at place 40 q.
+    expected = {"low": -19, "lower_quartile": -10, "median": 0, "upper_quartile": 10, "high": 19, "mean": 0}
+    for name, value in expected.items():
+        np.testing.assert_allclose(getattr(found, name), [7.0, value], atol=1e-12)
+
+
+def test_boxes_are_given_by_their_quantiles_not_by_points() -> None:
+    zero = np.zeros(2)
+    group = levels.LevelBoxes("before", zero - 3, zero - 1, zero, zero + 1, zero + 4, zero)
+    shown = decoded(levels.error_boxes([group, group], ["all", "state"]))
+    assert [box["line"]["color"] for box in shown["data"]] == [style.BEFORE, style.AFTER]
+    assert shown["data"][0]["q1"] == [-1, -1]
+    assert shown["data"][0]["upperfence"] == [4, 4]
+    assert "y" not in shown["data"][0]
+    low, high = shown["layout"]["yaxis"]["range"]
+    assert low == -high <= -4
+
+
+# --- icicle ----------------------------------------------------------------------------------------------------------
+
+
+@given(st.integers(0, 10_000), st.integers(1, 120), st.integers(3, 40), st.data())
+def test_an_icicle_shows_few_blocks_keeps_the_largest_and_loses_nothing(
+    seed: int, n_nodes: int, max_nodes: int, data: st.DataObject
+) -> None:
+    tree, parent = random_tree(seed, n_nodes)
+    value = tree.counts_of_leaves(np.random.default_rng(seed).integers(0, 50, tree.n_leaves))
+    root = data.draw(st.integers(0, n_nodes - 1))
+    seen = visible_nodes(tree, value, root, max_nodes)
+    shown, below = set(seen.nodes.tolist()), children_lists(parent)
+    assert seen.nodes[0] == root
+    assert seen.nodes.size + seen.others_parent.size <= max_nodes
+    blocks = np.split(seen.others_nodes, np.cumsum(seen.others_size)[:-1]) if seen.others_size.size else []
+    for above, merged in zip(seen.others_parent.tolist(), blocks, strict=True):
+        assert merged.size >= 2
+        assert all(parent[node] == above for node in merged.tolist())
+    merged_nodes = set(seen.others_nodes.tolist())
+    for node in shown:
+        children = set(below[node])
+        assert children <= shown | merged_nodes or not children & (shown | merged_nodes)
+    # Whole levels come first; the next one is cut to its largest nodes, or left out for want of room.
+    inside = [[root]]
+    while inside[-1]:
+        inside.append([child for node in inside[-1] for child in below[node]])
+    whole = next(
+        i for i, nodes in enumerate(inside) if not nodes or not set(nodes) <= shown or merged_nodes & set(nodes)
+    )
+    room = max_nodes - sum(len(nodes) for nodes in inside[:whole])
+    families = sum(1 for node in inside[whole - 1] if below[node])
+    if merged_nodes:
+        kept = sorted(int(value[node]) for node in inside[whole] if node in shown)
+        slots = room - families
+        assert len(inside[whole]) > room >= 2 * families
+        assert kept[-slots:] == sorted(value[inside[whole]].tolist())[-slots:]
+        assert merged_nodes | shown == {node for nodes in inside[: whole + 1] for node in nodes}
+    else:
+        assert not inside[whole] or len(inside[whole]) > room < 2 * families
+
+
+@given(st.integers(0, 10_000), st.integers(1, 120), st.integers(3, 40))
+def test_areas_add_up_to_the_parents(seed: int, n_nodes: int, max_nodes: int) -> None:
+    tree, _ = random_tree(seed, n_nodes)
+    value = tree.counts_of_leaves(np.random.default_rng(seed).integers(0, 3, tree.n_leaves))
+    block = decoded(icicle(tree, Names(), value, value, max_nodes=max_nodes))["data"][0]
+    area = dict(zip(block["ids"], block["values"], strict=True))
+    sums: dict[str, float] = {}
+    for identifier, above in zip(block["ids"], block["parents"], strict=True):
+        sums[above] = sums.get(above, 0.0) + area[identifier]
+    for above, total in sums.items():
+        if above:
+            assert total == pytest.approx(area[above], rel=1e-12)
+    assert block["branchvalues"] == "total"
+    assert min(area.values()) > 0
+    assert area["0"] <= 1.2001 * value[0] or value[0] == 0
+
+
+def test_areas_are_true_counts_and_empty_nodes_get_a_sliver() -> None:
+    tree = Tree.from_branching_factors((2, 2))
+    counts = np.array([1000, 1000, 0, 600, 400, 0, 0])
+    block = decoded(icicle(tree, Names(), counts, counts))["data"][0]
+    assert block["ids"] == [str(node) for node in range(7)]
+    assert block["parents"] == ["", "0", "0", "1", "1", "2", "2"]
+    np.testing.assert_allclose(block["values"], [1002, 1000, 2, 600, 400, 1, 1])
+    assert block["text"][2] == "0"
+
+
+def test_an_icicle_of_a_part_has_the_part_as_its_root() -> None:
+    tree = Tree.from_branching_factors((2, 3))
+    counts = tree.counts_of_leaves(np.arange(1, 7))
+    block = decoded(icicle(tree, Names(), counts, counts, root=2))["data"][0]
+    assert (block["ids"], block["parents"]) == (["2", "6", "7", "8"], ["", "2", "2", "2"])
+
+
+def test_others_are_summed_and_a_click_on_them_means_their_parent() -> None:
+    tree = Tree.from_branching_factors((6,))
+    counts = np.array([21, 1, 2, 3, 4, 5, 6])
+    error = np.array([0.0, 1, 1, 4, 0, 0, 0])
+    made = icicle(tree, Names(), counts, error, max_nodes=5, colour_range=(-4, 4), released=counts + error)
+    block = decoded(made)["data"][0]
+    assert block["ids"] == ["0", "4", "5", "6", "others-0"]
+    assert block["labels"][-1] == "others (3)"
+    assert block["values"] == [21, 4, 5, 6, 6]
+    assert block["marker"]["colors"] == [0, 0, 0, 0, 2]
+    assert block["hovertext"][-1].split("<br>") == ["others (3)", "true count 6", "released 12", "error 6"]
+    assert clicked_node(tree, block["ids"][-1]) == 0
+
+
+@pytest.mark.parametrize("identifier", ["", "x", "-1", "7", "1e3", "²", "9" * 5000, None, 1.5, "others-", "others-99"])
+def test_a_click_that_names_no_node_is_nothing(identifier: object) -> None:
+    assert clicked_node(Tree.from_branching_factors((6,)), identifier) is None
+
+
+@pytest.mark.parametrize("factors", [(), (1,), (1, 1, 1), (5,)])
+def test_trees_without_records_or_branches_can_be_seen(factors: tuple[int, ...]) -> None:
+    tree = Tree.from_branching_factors(factors)
+    nothing = np.zeros(tree.n_nodes, dtype=np.int64)
+    block = decoded(icicle(tree, Names(), nothing, nothing))["data"][0]
+    assert block["values"][0] == tree.n_leaves
+    names = [f"level {i}" for i in range(tree.n_levels)]
+    assert np.array(decoded(level_strips(tree, nothing, names))["data"][0]["z"]).shape == (tree.n_levels, tree.n_leaves)
+
+
+def test_an_unmeasured_node_does_not_break_the_colours() -> None:
+    tree = Tree.from_branching_factors((2,))
+    counts, error = np.array([2, 1, 1]), np.array([np.nan, np.inf, -np.inf])
+    colours = decoded(icicle(tree, Names(), counts, error, colour_range=(-4, 4)))["data"][0]["marker"]["colors"]
+    assert colours == [0, 4, -4]
+
+
+# --- strips ----------------------------------------------------------------------------------------------------------
+
+
+@given(st.integers(0, 10_000), st.integers(1, 60), st.integers(1, 30), st.sampled_from(["mean", "extreme"]))
+def test_strips_equal_the_oracle(seed: int, n_nodes: int, columns: int, reduce: Any) -> None:
+    tree, parent = random_tree(seed, n_nodes)
+    values = np.random.default_rng(seed).permutation(n_nodes) * 2.0 - n_nodes + 0.5  # no two of one size
+    found = strip_values(tree, values, reduce=reduce, n_columns=columns)
+    expected = strips(parent, tree.level_of.tolist(), values.tolist(), min(columns, tree.n_leaves), reduce)
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def test_strips_are_one_small_heatmap_with_the_root_on_top() -> None:
+    tree = Tree.from_branching_factors((10, 10, 20))
+    fig = level_strips(tree, np.arange(tree.n_nodes), ["<b>", "b", "c", "c"], colour_range=(-5, 5))
+    (heat,) = fig.data
+    assert heat.type == "heatmap"
+    assert heat.z.dtype == np.float32
+    assert heat.z.shape == (4, 600)
+    assert (heat.zmin, heat.zmax) == (-5, 5)
+    assert fig.layout.yaxis.range == (3.5, -0.5)
+    assert fig.layout.yaxis.ticktext == ("&lt;b&gt;", "b", "c", "c")
+    assert heat.x0 + 599.5 * heat.dx == pytest.approx(tree.n_leaves)
+
+
+# --- one draw --------------------------------------------------------------------------------------------------------
+
+
+def test_one_draw_is_sorted_by_the_true_count_with_a_band_of_1_96_sigma() -> None:
+    made = draw.one_draw(np.array([5, 9, 1]), np.array([6, 8, -2]), sigma=2.0, mechanism="gaussian", name=str)
+    low, high, true, noisy = decoded(made)["data"]
+    assert (true["x"], true["y"], noisy["y"]) == ([1, 2, 3], [9, 5, 1], [8, 6, -2])
+    np.testing.assert_allclose(low["y"], [9 - 3.92, 5 - 3.92, 1 - 3.92])
+    np.testing.assert_allclose(high["y"], [9 + 3.92, 5 + 3.92, 1 + 3.92])
+    assert noisy["text"] == ["1", "0", "2"]
+    assert noisy["marker"]["color"] == "#CC79A7"
+
+
+@given(st.lists(st.integers(0, 10) | st.integers(65_530, 65_540) | st.integers(0, 2**53 - 1), max_size=400))
+def test_nodes_are_ranked_by_falling_count_whatever_the_size_of_counts(counts: list[int]) -> None:
+    expected = sorted(range(len(counts)), key=lambda node: -counts[node])
+    for dtype in (np.int64, np.float64):
+        _, node = draw.thinned(np.array(counts, dtype=dtype), np.zeros(len(counts)))
+        assert node.tolist() == expected
+
+
+def test_thinning_keeps_the_extreme_errors_in_few_points() -> None:
+    rng = np.random.default_rng(5)
+    truth = rng.integers(0, 1000, 20_000)
+    released = truth + rng.laplace(0, 3, truth.size)
+    released[[17, 9000]] += [500, -500]
+    rank, node = draw.thinned(truth, released)
+    assert rank.size <= 400
+    assert {17, 9000} <= set(node.tolist())
+    assert rank[0] == 0
+    assert rank[-1] == 19_999
+    assert (np.diff(rank) > 0).all()
+    assert (np.diff(truth[node]) <= 0).all()
+
+
+def test_a_bent_axis_keeps_zero_and_negative_counts_in_the_picture() -> None:
+    truth, released = np.array([100_000, 500, 0, 0]), np.array([100_003.0, 490.0, -7.0, 0.0])
+    shown = decoded(draw.one_draw(truth, released, sigma=4.0))
+    noisy = shown["data"][-1]
+    assert noisy["customdata"] == released.tolist()
+    np.testing.assert_allclose(np.sinh(noisy["y"]) * 4.0, released, rtol=1e-9, atol=1e-9)
+    axis = shown["layout"]["yaxis"]
+    assert axis["ticktext"] == ["0", "10", "100", "1\u202f000", "10\u202f000", "100\u202f000"]
+    np.testing.assert_allclose(np.sinh(axis["tickvals"]) * 4.0, [0, 10, 100, 1000, 1e4, 1e5], atol=1e-9)
+    low, high = axis["range"]
+    assert all(low < y < high for y in noisy["y"])
+
+
+def test_a_bent_axis_over_a_short_span_has_more_ticks() -> None:
+    shown = decoded(draw.one_draw(np.array([9000, 1500]), np.array([9001, 1499]), sigma=1.0))
+    assert shown["layout"]["yaxis"]["ticktext"] == ["2\u202f000", "5\u202f000"]
+
+
+def test_one_draw_without_noise_or_values_still_draws() -> None:
+    for released in (np.zeros(3), np.full(3, np.nan), np.full(3, np.inf)):
+        shown = decoded(draw.one_draw(np.zeros(3, dtype=np.int64), released, sigma=np.inf, log_y=True))
+        assert len(shown["data"]) == 2
+        assert np.isfinite(shown["layout"]["yaxis"]["range"]).all()
+
+
+# --- text stays text, everywhere -------------------------------------------------------------------------------------
+
+
+def hostile_figures() -> dict[str, go.Figure]:
+    tree = Tree.from_branching_factors((2, 2, 2))
+    counts = tree.counts_of_leaves(np.arange(1, 9))
+    several = [curves.Curve(text, "laplace", (), X, formula=X, simulated=X) for text in HOSTILE]
+    on_levels = [levels.LevelErrors(text, "laplace", (), np.array([1.0, np.inf])) for text in HOSTILE]
+    boxes = [levels.level_quantiles(tree, counts * 1.0, text) for text in HOSTILE]
+    return {
+        "curves": curves.error_curves(
+            several, x_title=HOSTILE[0], y_title=HOSTILE[1], marker_x=1, marker_text=HOSTILE[0]
+        ),
+        "levels": levels.error_by_level(on_levels, HOSTILE[:2], y_title=HOSTILE[4]),
+        "boxes": levels.error_boxes(boxes, HOSTILE[:4], y_title=HOSTILE[0]),
+        "icicle": icicle(tree, Names(), counts, counts, released=counts, colour_title=HOSTILE[0]),
+        "strips": level_strips(tree, counts, HOSTILE[:4], colour_title=HOSTILE[1]),
+        "draw": draw.one_draw(counts, counts, label=HOSTILE[0], name=Names().label),
+    }
+
+
+@pytest.mark.parametrize("kind", ["curves", "levels", "boxes", "icicle", "strips", "draw"])
+def test_hostile_names_reach_plotly_escaped_and_cut(kind: str) -> None:
+    text = json.dumps(decoded(hostile_figures()[kind]), ensure_ascii=False)
+    for tag in ("<img", "<b>", "<a ", "$x", "a" * 130, "two\\nlines"):
+        assert tag not in text
+    assert "&lt;" in text
+
+
+@pytest.mark.browser
+def test_plotly_shows_hostile_names_literally(page: Any) -> None:
+    from plotly.offline import get_plotlyjs
+
+    page.set_content("<!doctype html><body></body>")
+    page.add_script_tag(content=get_plotlyjs())
+    for kind, fig in hostile_figures().items():
+        words = page.evaluate(
+            """async (figure) => {
+                const box = document.body.appendChild(document.createElement('div'));
+                const {data, layout} = JSON.parse(figure);
+                await Plotly.newPlot(box, data, {...layout, width: 1800, height: 900});
+                return box.textContent;
+            }""",
+            fig.to_json(),
+        )
+        assert "<img src=x onerror=" in words or "<b>x</b>" in words, kind
+    assert page.evaluate("window.__pwn") is None
+    assert page.locator("svg a, svg image[href^=http], body > div img").count() == 0
+
+
+# --- speed -----------------------------------------------------------------------------------------------------------
+
+BIG = Tree.from_branching_factors((10,) * 6)
+BIG_COUNTS = BIG.counts_of_leaves(np.floor(np.random.default_rng(1).pareto(1.0, BIG.n_leaves)).astype(np.int64))
+BIG_ERRORS = np.random.default_rng(2).laplace(0.0, 5.0, BIG.n_nodes)
+LAST = BIG.level(BIG.height)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: icicle(BIG, Names(), BIG_COUNTS, BIG_ERRORS, colour_range=(-9, 9), released=BIG_COUNTS),
+        lambda: level_strips(BIG, BIG_ERRORS, ["x"] * BIG.n_levels, reduce="extreme", colour_range=(-9, 9)),
+        lambda: draw.one_draw(BIG_COUNTS[LAST], BIG_COUNTS[LAST] + BIG_ERRORS[LAST], sigma=7.0, name=str),
+        lambda: levels.error_boxes([levels.level_quantiles(BIG, BIG_ERRORS, "x")], ["x"] * BIG.n_levels),
+    ],
+    ids=["icicle", "strips", "draw", "boxes"],
+)
+def test_a_tree_of_a_million_leaves_is_drawn_at_once(make: Callable[[], go.Figure]) -> None:
+    assert len(make().to_json()) < 200_000
+    best = np.inf
+    for _ in range(5):  # processor time of this thread, so that busy neighbours do not count
+        start = time.thread_time()
+        make()
+        best = min(best, time.thread_time() - start)
+    assert best < 0.05

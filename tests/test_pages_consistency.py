@@ -1,0 +1,365 @@
+"""The Consistency page: one draw before and after an estimator, its cards, pictures and ledger."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from oracles_pages import dataset, figure, mean_gap, metric_values, open_page, tree_of, tree_rmsre, words
+from oracles_tree import random_parents
+from pages.ui import consistency_draw as draws
+from pages.ui.consistency_ledger import amount, equation, family, find, found_table, rows
+from pages.ui.consistency_text import bias_line, change, expected_line, gain_line
+from pages.ui.lab_series import PIPELINES
+from pages.ui.text import lit, short
+from treedp_core.errors import ErrorSummary
+from treedp_core.experiment import Experiment, draw_once, run
+from treedp_core.mechanisms import MECHANISMS
+from treedp_core.tree import Tree
+
+SMALL = dataset(Tree.from_branching_factors((3, 4)), [0, 1, 2, 3, 5, 8, 13, 21, 0, 0, 40, 100])
+LEAST_SQUARES = Experiment(postprocess=("least_squares",))
+
+
+@pytest.fixture
+def page() -> Callable[..., AppTest]:
+    return lambda data=SMALL, **link: open_page("consistency", data, **link)
+
+
+def pick(app: AppTest, **values: Any) -> AppTest:
+    for key, value in values.items():
+        kinds = (app.pills, app.selectbox, app.text_input)
+        next(w for kind in kinds for w in kind if w.key == key).set_value(value)
+    return app.run()
+
+
+def summary(levels: list[float], whole: float = 1.0) -> ErrorSummary:
+    return ErrorSummary(np.array(levels), np.zeros(len(levels)), whole, 0.0)
+
+
+# --- numbers ---------------------------------------------------------------------------------------------------------
+
+
+def test_cards_tell_of_this_draw(page: Callable[..., AppTest]) -> None:
+    app = page()
+    assert not app.exception
+    assert not app.error
+    raw, _ = draw_once(Experiment(), SMALL.tree, SMALL.counts)
+    parent, starts = SMALL.tree.parent.tolist(), SMALL.tree.level_start.tolist()
+    errors = (raw.estimate - SMALL.counts).tolist()
+    deltas = {metric.label: metric.delta for metric in app.metric}
+    assert metric_values(app)["Mean parent–children gap"] == "0"
+    assert deltas["Mean parent–children gap"] == f"was {short(mean_gap(parent, raw.estimate.tolist()))}"
+    rmse = math.sqrt(sum(e * e for e in errors) / len(errors))
+    assert deltas["RMSE, all nodes"].endswith(f"was {short(rmse)}")
+    assert deltas["RMSRE"].endswith(f"was {short(tree_rmsre(starts, errors, SMALL.counts.tolist(), 10.0))}")
+    assert deltas["Negative counts"] == f"was {sum(v < 0 for v in raw.estimate.tolist())}"
+
+
+def test_expected_errors_are_the_cores_formulas(page: Callable[..., AppTest]) -> None:
+    before = run(Experiment(), SMALL.tree, SMALL.counts, simulated=False).formula
+    after = run(LEAST_SQUARES, SMALL.tree, SMALL.counts, simulated=False).formula
+    assert before is not None
+    assert after is not None
+    app = page()
+    assert f"RMSE {short(before.tree)} before, {short(after.tree)} after" in words(app)
+    bars = [trace for trace in figure(app, "con_levels")["data"] if trace["mode"] == "lines"]
+    for bar, expected in zip(bars, (before, after), strict=True):
+        assert {round(y, 9) for y in bar["y"] if not math.isnan(y)} == {
+            round(y, 9) for y in expected.level[1:].tolist()
+        }
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_gap_of_random_trees(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    parent = random_parents(rng, 50)
+    values = rng.normal(0, 10, 50)
+    assert draws.gap(tree_of(parent), values)[0] == pytest.approx(mean_gap(parent, values.tolist()))
+
+
+def test_gap_leaves_out_families_that_are_not_measured() -> None:
+    tree = Tree.from_branching_factors((2, 2))
+    assert draws.gap(tree, np.array([9.0, np.nan, 3.0, 1.0, 1.0, 1.0, 4.0])) == (2.0, 1)
+    assert draws.gap(Tree.from_branching_factors(()), np.array([3.0])) == (0.0, 0)
+
+
+@pytest.mark.parametrize("steps", [pipeline.steps for pipeline in PIPELINES.values()])
+def test_estimators_see_the_same_draw(steps: tuple[str, ...]) -> None:
+    the = draws.draw(replace(Experiment(), postprocess=steps), SMALL.tree, SMALL.counts, 10.0)
+    raw, _ = draw_once(Experiment(), SMALL.tree, SMALL.counts)
+    np.testing.assert_array_equal(the.before, raw.estimate)
+    if steps == ("non_negative",):
+        np.testing.assert_array_equal(the.after, [max(0, v) for v in raw.estimate.tolist()])
+
+
+def test_colours_end_at_four_noise_scales() -> None:
+    """Laplace on two levels at epsilon 1/2 and sensitivity 2: standard deviation 4 sqrt 2 on both."""
+    the = draws.draw(Experiment(mechanism="laplace"), SMALL.tree, SMALL.counts, 10.0)
+    assert the.clip == pytest.approx(16 * math.sqrt(2))
+
+
+def test_bias_by_count_by_hand() -> None:
+    tree = Tree.from_branching_factors((4,))
+    counts = np.array([25, 0, 0, 5, 20])
+    before, after = np.array([25, -2, 4, 6, 21]), np.array([25, 0, 4, 6, 21])
+    the = draws.Draw(tree, counts, before, after, np.array([0.0, 2.0]), Experiment().tolerance)
+    assert draws.bias_by_count(the) == {
+        "true count": ["0", "1 to 9", "10 to 99"],
+        "nodes": [2, 1, 1],
+        "mean error before": [1.0, 1.0, 1.0],
+        "mean error after": [2.0, 1.0, 1.0],
+    }
+
+
+@pytest.mark.statistical
+def test_clipping_lifts_small_counts_and_least_squares_does_not() -> None:
+    """Mean of 10 100 errors of standard deviation 5.7: 0.3 is 5.3 standard errors, false alarm 1e-7.
+
+    The mutant is clipping itself: E max(Z, 0) is about 2.
+    """
+    tree = Tree.from_branching_factors((100, 100))
+    counts = np.zeros(tree.n_nodes, dtype=np.int64)
+    biased = draws.bias_by_count(draws.draw(Experiment(postprocess=("non_negative",)), tree, counts, 10.0))
+    unbiased = draws.bias_by_count(draws.draw(LEAST_SQUARES, tree, counts, 10.0))
+    assert biased["mean error after"][0] > 0.5
+    assert abs(biased["mean error before"][0]) < 0.3
+    assert abs(unbiased["mean error after"][0]) < 0.3
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ([0.0, 4.0, 4.0], [0.0, 2.0, 3.0], (1, 0.5)),
+        ([math.inf, 4.0], [3.0, 1.0], (0, 0.0)),
+        ([1.0, 1.0], [1.0, 1.0], None),
+        ([math.inf], [math.inf], None),
+        ([0.0], [0.0], None),
+    ],
+)
+def test_largest_gain(before: list[float], after: list[float], expected: tuple[int, float] | None) -> None:
+    assert draws.largest_gain(np.array(before), np.array(after)) == expected
+
+
+# --- the page --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("post", PIPELINES)
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_every_estimator_with_every_mechanism(page: Callable[..., AppTest], mechanism: str, post: str) -> None:
+    app = pick(page(delta="1e-6"), con_mechanism=mechanism, con_post=post)
+    assert not app.exception
+    assert not app.error
+    assert len(app.get("plotly_chart")) == 4
+    if "non_negative" in PIPELINES[post].steps:
+        assert metric_values(app)["Negative counts"] == "0"
+        assert "after a biased step no formula is known" in words(app)
+        assert "Setting negatives to 0 is biased" in words(app)
+    if post == "least_squares":
+        assert metric_values(app)["Mean parent–children gap"] == "0"
+
+
+def test_everything_of_the_true_counts_says_so(page: Callable[..., AppTest]) -> None:
+    app = page()
+    captions = [caption.value for caption in app.main.caption]
+    assert sum("NOT PRIVATE" in caption for caption in captions) == 5  # two icicles, boxes, ledger, bias
+    assert any("NOT PRIVATE" in badge.value for badge in app.main.markdown)
+
+
+def test_draw_again_takes_the_next_seed(page: Callable[..., AppTest]) -> None:
+    app = page()
+    first = metric_values(app)
+    app.button(key="con_draw").click().run()
+    assert app.session_state["seed"] == 8
+    assert metric_values(app) != first
+    app.number_input(key="seed").set_value(7).run()
+    assert metric_values(app) == first
+
+
+def test_gaussian_without_delta_is_refused_with_a_way_out(page: Callable[..., AppTest]) -> None:
+    app = pick(page(), con_mechanism="gaussian")
+    assert "DELTA_REQUIRED" in words(app)
+    app.button(key="con_set_delta").click().run()
+    assert not app.error
+    assert app.metric
+
+
+def test_custom_shares(page: Callable[..., AppTest]) -> None:
+    app = pick(pick(page(), con_allocation="custom"), con_shares="0, 0.5")
+    assert "got 2" in words(app)
+    assert "BUDGET_SPLIT" in words(app)
+    app = pick(app, con_shares="0, 0.5, 0.5")
+    assert not app.error
+
+
+def test_levels_that_are_not_measured(page: Callable[..., AppTest]) -> None:
+    app = pick(page(con_node="1"), con_allocation="leaves_only")
+    assert {metric.label: metric.delta for metric in app.metric}["RMSE, all nodes"] == "was ∞"
+    assert "≠ (not measured)" in words(app)
+    assert "it is not measured, but follows from the others" in words(app)
+    app = pick(app, con_post="none")
+    assert not app.exception
+    assert not app.error
+    assert metric_values(app)["RMSE, all nodes"] == "∞"
+
+
+def test_the_ledger_of_a_node(page: Callable[..., AppTest]) -> None:
+    raw, _ = draw_once(Experiment(), SMALL.tree, SMALL.counts)
+    app = page(con_node="2")
+    ledger = app.dataframe[0].value
+    assert ledger["label"].tolist() == ["n1.1", "n2.4", "n2.5", "n2.6", "n2.7"]
+    assert ledger["true count"].tolist() == SMALL.counts[[2, 8, 9, 10, 11]].tolist()
+    assert ledger["before"].tolist() == raw.estimate[[2, 8, 9, 10, 11]].tolist()
+    np.testing.assert_allclose(ledger["after"][1:].sum(), ledger["after"][0])
+    assert f"before   {equation(SMALL.tree, 2, raw.estimate)}" in words(app)
+
+
+def test_up_and_home(page: Callable[..., AppTest]) -> None:
+    app = page(con_node="5")  # a leaf: its family is its parent's
+    assert lit("n1.0") in words(app)
+    app.button(key="con_arrow_upward").click().run()
+    assert app.session_state["con_node"] == 0
+    assert app.button(key="con_home").disabled
+    assert "The whole tree" in words(app)
+
+
+def test_a_node_beyond_the_tree_means_the_whole_tree(page: Callable[..., AppTest]) -> None:
+    app = page(con_node="4000000")
+    assert not app.exception
+    assert not app.error
+    assert "The whole tree" in words(app)
+
+
+def test_the_finder_lists_labels(page: Callable[..., AppTest]) -> None:
+    app = pick(page(), con_find="N2.1")
+    assert app.dataframe[0].value["path"].tolist() == ["n1.0 › n2.1", "n1.2 › n2.10", "n1.2 › n2.11"]
+    assert "No label contains that." in words(pick(app, con_find="zebra"))
+
+
+def test_strips_of_a_tree_too_large_to_show(page: Callable[..., AppTest]) -> None:
+    app = page(None, source="generate", gen_branching="30,30")
+    app.session_state["con_strips"] = True
+    app.run()
+    assert not app.exception
+    assert figure(app, "con_strips_after")["data"][0]["type"] == "heatmap"
+
+
+DEGENERATE = {
+    "one node": dataset(Tree.from_branching_factors(()), [5]),
+    "one leaf": dataset(Tree.from_branching_factors((1, 1)), [5]),
+    "one level of leaves": dataset(Tree.from_branching_factors((4,)), [0, 1, 2, 3]),
+    "all counts zero": dataset(Tree.from_branching_factors((2, 2)), [0, 0, 0, 0]),
+    "ragged": dataset(Tree.from_child_counts([np.array([3]), np.array([0, 2, 4])]), [7, 0, 1, 2, 3, 4, 5]),
+}
+
+
+@pytest.mark.parametrize("relation", ["replace_one", "add_or_remove_one", "replace_unknown"])
+@pytest.mark.parametrize("name", DEGENERATE)
+def test_small_and_odd_trees(page: Callable[..., AppTest], name: str, relation: str) -> None:
+    app = page(DEGENERATE[name], nbr=relation)
+    for post in PIPELINES:
+        pick(app, con_post=post)
+        assert not app.exception
+        assert not app.error
+
+
+HOSTILE = ("<img src=x onerror=alert(1)>", "![x](http://192.0.2.1/b.png)", "$\\href{javascript:1}{x}$", ":red[x] `a`")
+
+
+@pytest.mark.parametrize("label", HOSTILE)
+def test_labels_reach_only_what_shows_them_literally(page: Callable[..., AppTest], label: str) -> None:
+    data = dataset(Tree.from_branching_factors((2, 2)), [1, 2, 3, 4], name=label, prefix=label)
+    app = pick(page(data, con_node="1"), con_find=label[:5])
+    assert not app.exception
+    prose = [part.value for part in [*app.main.markdown, *app.main.caption, *app.main.info]]
+    shown = [text for text in prose if label in text]
+    assert shown
+    pieces = [lit(label), lit(f"{label}1.0", 40), lit(f"{label}level1", 40), lit(f"{label}level2", 40)]
+    assert all(any(piece in text for piece in pieces) for text in shown)
+    assert app.dataframe[-2].value["label"].tolist()[0] == f"{label}1.0"
+
+
+def test_a_million_leaves_in_a_moment() -> None:
+    """The logic of the page on 1 111 111 nodes: about 0.3 s where it was written; the page is promised within 2 s."""
+    tree = Tree.from_branching_factors((10,) * 6)
+    counts = tree.counts_of_leaves(np.arange(10**6) % 7)
+    started = time.perf_counter()
+    the = draws.draw(LEAST_SQUARES, tree, counts, 10.0)
+    assert draws.gap(tree, the.after)[0] == 0.0
+    draws.metric_of("rmsre", the, the.errors[1])
+    draws.boxes(tree, the.errors[1], "after")
+    draws.bias_by_count(the)
+    assert time.perf_counter() - started < 2.0
+
+
+# --- words -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        ([27, 12, 7, 5], "12 + 7 + 5 = 24 ≠ 27"),
+        ([24.6, 12.2, 7.4, 5.0], "12.2 + 7.4 + 5 = 24.6 = 24.6"),
+        ([5, -1, 7, -2], "−1 + 7 − 2 = 4 ≠ 5"),
+        ([0.1 + 0.2 + 0.3, 0.1, 0.2, 0.3], "0.1 + 0.2 + 0.3 = 0.6 = 0.6"),
+        ([math.nan, 1, 1, 1], "1 + 1 + 1 = 3 ≠ (not measured)"),
+    ],
+)
+def test_equation(values: list[float], text: str) -> None:
+    assert equation(Tree.from_branching_factors((3,)), 0, np.array(values)) == text
+
+
+def test_equation_of_many_children_and_of_none() -> None:
+    tree = Tree.from_branching_factors((12,))
+    assert equation(tree, 0, np.array([12] + [1] * 12)) == f"{' + '.join('1' * 8)} + … (4 more children) = 12 = 12"
+    assert equation(tree, 3, np.array([12] + [1] * 12)) == "1 (no children)"
+
+
+def test_large_counts_are_not_taken_for_equal() -> None:
+    """One record apart in nine thousand million is not equal."""
+    assert "≠" in equation(Tree.from_branching_factors((2,)), 0, np.array([9e9, 4e9, 5e9 - 1]))
+
+
+def test_amounts() -> None:
+    assert [amount(x) for x in (1234.0, -0.04, math.inf)] == ["1\u202f234", "−0.0", "(not measured)"]
+
+
+def test_family_and_rows() -> None:
+    assert [family(SMALL.tree, node) for node in (0, 2, 15, 16, -1)] == [0, 2, 3, 0, 0]
+    wide = dataset(Tree.from_branching_factors((700,)), [1] * 700)
+    the = draws.draw(LEAST_SQUARES, wide.tree, wide.counts, 10.0)
+    assert len(rows(the, 0, wide.labels)["label"]) == 501
+
+
+def test_found_nodes_are_few_and_from_the_top() -> None:
+    wide = dataset(Tree.from_branching_factors((700,)), [1] * 700)
+    found = find(wide.labels, "N1.")
+    assert found == list(range(1, 51))
+    assert found_table(wide.labels, [0, 1]) == {"level": ["all", "nlevel1"], "path": ["all", "n1.0"]}
+
+
+def test_words_for_changes() -> None:
+    assert change(4.0, 5.0) == "+25 %, was 4"
+    assert change(2.0, math.inf) == "was 2"
+    labels = SMALL.labels
+    assert gain_line(summary([1.0, 4.0, 4.0]), summary([1.0, 2.0, 3.0]), labels).startswith(
+        f"The gain is largest on level 1 ({lit('nlevel1')}): its RMSE falls to 50 %"
+    )
+    assert gain_line(summary([1.0]), None, labels) == ""
+    assert expected_line(None, None) == ""
+
+
+def test_the_bias_line_quotes_this_draw() -> None:
+    table = {"true count": ["0"], "nodes": [20], "mean error before": [0.1], "mean error after": [1.5]}
+    the = draws.draw(LEAST_SQUARES, SMALL.tree, SMALL.counts, 10.0)
+    assert "the 20 counts of true size 0 come out 1.5 records too large" in bias_line(the, table, True)
+    assert "unbiased" in bias_line(the, table, False)
+    few = table | {"nodes": [2]}
+    assert bias_line(the, few, True).endswith("noise above 0 stays.")

@@ -1,0 +1,625 @@
+"""The frame, the first page and the data page: settings, links, uploads and refusals, run without a browser."""
+
+from __future__ import annotations
+
+import doctest
+import gzip
+import io
+import logging
+import math
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+from streamlit.testing.v1 import AppTest
+
+from browsing import ROOT
+from pages.ui import data_check, exports, jobs, start_curves, text
+from pages.ui.params import REG
+from treedp_core.checks import InputError
+from treedp_core.montecarlo import Cancelled, Watch
+from treedp_core.noise import DiscreteLaplace, Gaussian, Laplace
+from treedp_core.records import Dataset, count_hierarchy, domain_taken_from_the_data
+
+App = Callable[..., AppTest]
+CSV = b"region,city,people\nNorth,Kiel,3\nNorth,Ulm,4\nSouth,Rome,5\n"
+DEFAULT_NAME = "Census-like geography (synthetic)"
+
+
+@pytest.fixture
+def app() -> App:
+    def start(page: str = "", **link: Any) -> AppTest:
+        at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=30)
+        for key, value in link.items():
+            at.query_params[key] = value
+        return (at.switch_page(f"pages/{page}.py") if page else at).run()
+
+    return start
+
+
+def is_sound(at: AppTest) -> bool:
+    """Whether the page ran through the router without an exception."""
+    texts = [e.value for e in at.error]
+    return not at.exception and bool(at.sidebar.select_slider) and not any("Something went wrong" in t for t in texts)
+
+
+def strip(at: AppTest) -> str:
+    """Return the context strip under the title."""
+    return next(c.value for c in at.main.caption if " · seed " in c.value)
+
+
+def codes(at: AppTest) -> list[str]:
+    """Return the codes of the refusals on the page."""
+    return [e.value.rpartition("`")[0].rpartition("`")[2] for e in at.error]
+
+
+# --- every page ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("page", ["", "data"])
+@pytest.mark.parametrize("link", [{}, {"level": "Advanced"}, {"present": "1"}, {"explain": "0"}, {"nbr": "replace_unknown"}])
+def test_a_page_runs(app: App, page: str, link: dict[str, str]) -> None:
+    at = app(page, **link)
+    assert is_sound(at)
+    assert len(at.title) == 1
+    assert DEFAULT_NAME in strip(at)
+    if page == "":
+        assert is_sound(at.switch_page("pages/start.py").run())
+
+
+@pytest.mark.parametrize("sample", ["geography", "conversions", "mobility", "ages"])
+def test_every_sample_is_shown_on_both_pages(app: App, sample: str) -> None:
+    at = app("data", sample=sample)
+    assert is_sound(at)
+    assert is_sound(at.switch_page("pages/start.py").run())
+
+
+def test_settings_survive_page_switches_and_each_other(app: App) -> None:
+    at = app()
+    at.sidebar.select_slider(key="eps").set_value(2.0).run()
+    at.sidebar.select_slider(key="delta").set_value(1e-6).run()
+    at.sidebar.selectbox(key="nbr").set_value("add_or_remove_one").run()
+    at.sidebar.number_input(key="seed").set_value(99).run()
+    at.switch_page("pages/data.py").run()
+    at.segmented_control(key="source").set_value("generate").run()
+    at.text_input(key="gen_branching").set_value("4,4").run()
+    at.number_input(key="contributions").set_value(3).run()
+    at.switch_page("pages/start.py").run()
+    at.switch_page("pages/data.py").run()
+    assert is_sound(at)
+    assert "ε = 2, δ = 1e-6" in strip(at)
+    assert "add or remove one" in strip(at)
+    assert "16 leaves" in strip(at)
+    assert at.number_input(key="contributions").value == 3
+    assert at.number_input(key="seed").value == 99
+    assert at.text_input(key="gen_branching").value == "4,4"
+
+
+def test_the_relation_has_two_controls_and_one_value(app: App) -> None:
+    at = app("data")
+    at.radio(key="nbr_here").set_value("replace_unknown").run()
+    assert at.sidebar.selectbox(key="nbr").value == "replace_unknown"
+    assert at.number_input(key="known_levels").value == 1
+    at.sidebar.selectbox(key="nbr").set_value("add_or_remove_one").run()
+    assert at.radio(key="nbr_here").value == "add_or_remove_one"
+    assert not [n for n in at.number_input if n.key == "known_levels"]
+
+
+def test_risky_budgets_are_said_loudly(app: App) -> None:
+    assert any("hardly limits" in w.value for w in app(eps="50").sidebar.warning)
+    assert any("larger than 1 / records" in e.value for e in app(delta="0.001").sidebar.error)
+    calm = app(eps="10", delta="1e-9")
+    assert not calm.sidebar.warning
+    assert not calm.sidebar.error
+
+
+# --- links -----------------------------------------------------------------------------------------------------------
+
+BAD_LINKS = [
+    ("eps", "0", "EPS_RANGE"),
+    ("eps", "-1", "EPS_RANGE"),
+    ("eps", "nan", "EPS_RANGE"),
+    ("eps", "inf", "EPS_RANGE"),
+    ("eps", "1e400", "EPS_RANGE"),
+    ("eps", "1e-400", "EPS_RANGE"),
+    ("eps", "1000000", "EPS_RANGE"),
+    ("eps", "0,5", "EPS_FORMAT"),
+    ("eps", "٠٫٥", "EPS_FORMAT"),
+    ("eps", "1/3", "EPS_FORMAT"),
+    ("eps", "1" + "0" * 400, "EPS_FORMAT"),
+    ("eps", "", "EPS_FORMAT"),
+    ("delta", "1", "DELTA_RANGE"),
+    ("delta", "-0.1", "DELTA_RANGE"),
+    ("delta", "nan", "DELTA_RANGE"),
+    ("alpha", "0.9", "ALPHA_RANGE"),
+    ("tau", "0", "THRESHOLD_RANGE"),
+    ("nbr", "<script>", "VALUE_UNKNOWN"),
+    ("contributions", "0", "CONTRIBUTIONS_RANGE"),
+    ("contributions", "51", "CONTRIBUTIONS_RANGE"),
+    ("explain", "yes", "VALUE_UNKNOWN"),
+    ("unit", "x" * 201, "VALUE_RANGE"),
+    ("gen_branching", "1", "TREE_SHAPE"),
+    ("gen_branching", '[2,2,"x"]', "TREE_SHAPE"),
+    ("gen_branching", "0", "TREE_SHAPE"),
+    ("gen_branching", "1000000000", "TOO_MANY_NODES"),
+    ("gen_branching", ",".join(["10"] * 13), "TOO_MANY_NODES"),
+    ("gen_n", "99", "RECORDS_RANGE"),
+    ("gen_n", "1e3", "RECORDS_RANGE"),
+    ("sample", "../etc/passwd", "VALUE_UNKNOWN"),
+    ("lab_trials", "0", "TRIALS_RANGE"),
+    ("lab_trials", "-1", "TRIALS_RANGE"),
+    ("lab_trials", "1000000000", "TRIALS_RANGE"),
+    ("lab_trials", "1.5", "TRIALS_RANGE"),
+    ("lab_trials", "nan", "TRIALS_RANGE"),
+    ("seed", "-1", "SEED_RANGE"),
+    ("seed", str(2**128), "SEED_RANGE"),
+    ("seed", "abc", "SEED_RANGE"),
+    ("seed", "٣", "SEED_RANGE"),
+    ("confidence", "1.5", "LINK_UNKNOWN"),
+    ("__proto__", "x", "LINK_UNKNOWN"),
+    ("eps", ["1", "2"], "LINK_REPEATED"),
+    ("lab_mechanisms", ["laplace", "laplace"], "LINK_REPEATED"),
+]
+
+
+@pytest.mark.parametrize(("key", "value", "code"), BAD_LINKS)
+def test_a_bad_link_value_is_named_and_ignored(app: App, key: str, value: Any, code: str) -> None:
+    other = "seed" if key != "seed" else "contributions"
+    at = app(**{key: value, other: "9"})
+    assert is_sound(at)
+    assert len(at.toast) == 1
+    assert key in at.toast[0].value
+    assert f"({code})" in at.toast[0].value
+    assert at.session_state[other] == 9  # the good part of the link is taken
+    if key in REG:
+        assert at.session_state[key] == REG[key].fresh()
+    assert not at.run().toast  # said once
+
+
+def test_a_hostile_link_is_shown_as_text(app: App) -> None:
+    at = app(**{"![x](http://127.0.0.1:9/b.png)": "1", "`[y](javascript:1)": "2"})
+    assert "`![x](http://127.0.0.1:9/b.png)` (LINK_UNKNOWN)" in at.toast[0].value
+    assert "`` `[y](javascript:1) `` (LINK_UNKNOWN)" in at.toast[0].value
+
+
+def test_many_unknown_settings_are_summed_up(app: App) -> None:
+    toast = app(**{f"key{i}": "1" for i in range(9)}).toast[0].value
+    assert toast.count("LINK_UNKNOWN") == 5
+    assert "and 4 more" in toast
+
+
+def test_values_between_the_steps_of_a_slider_are_taken(app: App) -> None:
+    at = app(eps="0.0123", delta="3e-7", tau="7", level="Advanced", source="generate", gen_n="12345")
+    assert is_sound(at)
+    assert not at.toast
+    assert at.sidebar.select_slider(key="eps").value == 0.0123
+    assert at.sidebar.select_slider(key="delta").value == 3e-7
+    assert at.sidebar.select_slider(key="tau").value == 7.0
+    assert "ε = 0.0123, δ = 3e-7" in strip(at)
+
+
+def test_a_shared_link_brings_everything_back(app: App) -> None:
+    at = app("data")
+    at.sidebar.select_slider(key="eps").set_value(0.3).run()
+    at.sidebar.selectbox(key="nbr").set_value("replace_unknown").run()
+    at.number_input(key="known_levels").set_value(2).run()
+    at.segmented_control(key="source").set_value("generate").run()
+    at.text_input(key="gen_branching").set_value("3,5,2").run()
+    at.selectbox(key="gen_shape").set_value("lognormal").run()
+    at.session_state["lab_mechanisms"] = ["laplace", "gaussian"]
+    at.run()
+    link = parse_qs(at.sidebar.code[0].value.partition("?")[2], keep_blank_values=True)
+    assert set(link) == {"eps", "nbr", "known_levels", "source", "gen_branching", "gen_shape", "lab_mechanisms"}
+    again = app("data", **link)
+    assert not again.toast
+    for key in REG:
+        assert again.session_state[key] == at.session_state[key], key
+    assert strip(again) == strip(at)
+
+
+def test_defaults_make_a_bare_link(app: App) -> None:
+    assert "?" not in app().sidebar.code[0].value
+
+
+def test_an_empty_choice_survives_a_link() -> None:
+    assert REG["lab_mechanisms"].parse(REG["lab_mechanisms"].write(())) == ()
+
+
+def test_a_link_to_an_upload_says_that_data_are_not_in_it(app: App) -> None:
+    at = app(source="upload")
+    assert any("no uploaded file in this session" in i.value for i in at.info)
+    assert DEFAULT_NAME in strip(at)
+    assert app("data", source="file").session_state["source"] == "upload"  # no file was named at the start
+
+
+# --- the generator ---------------------------------------------------------------------------------------------------
+
+
+def test_a_generated_tree_is_used_everywhere_and_bad_shapes_change_nothing(app: App) -> None:
+    at = app("data")
+    at.segmented_control(key="source").set_value("generate").run()
+    at.text_input(key="gen_branching").set_value("3,5").run()
+    assert "15 leaves" in strip(at)
+    for bad, code in (("3,x", "TREE_SHAPE"), ("3000,3000", "TOO_MANY_NODES"), ("", "TREE_SHAPE")):
+        at.text_input(key="gen_branching").set_value(bad).run()
+        assert codes(at) == [code]
+        assert "15 leaves" in strip(at)
+    at.text_input(key="gen_branching").set_value("2,2").run()
+    assert not at.error
+    assert "4 leaves" in strip(at)
+
+
+@pytest.mark.parametrize("page", ["start", "data"])
+def test_a_tree_of_a_million_leaves_stays_quick(app: App, page: str) -> None:
+    at = app(source="generate", gen_branching="100,100,100", gen_n="1000000")
+    began = time.process_time()  # of this process: what else the machine does is not measured
+    at.switch_page(f"pages/{page}.py").run()
+    assert time.process_time() - began < 2.0
+    assert is_sound(at)
+
+
+# --- files -----------------------------------------------------------------------------------------------------------
+
+
+def upload(at: AppTest, content: bytes, name: str = "survey.csv") -> AppTest:
+    if at.segmented_control(key="source").value != "upload":
+        at.segmented_control(key="source").set_value("upload").run()
+    return at.file_uploader[0].upload(name, content).run()
+
+
+def labelled(widgets: Any, label: str) -> Any:
+    return next(widget for widget in widgets if widget.label.startswith(label))
+
+
+def choose(at: AppTest, columns: list[str], weight: int = 0) -> AppTest:
+    labelled(at.multiselect, "Columns").set_value(columns)
+    labelled(at.selectbox, "Counts").set_value(weight)
+    return at.run()
+
+
+def count(at: AppTest) -> AppTest:
+    return at.button(key="count_file").click().run()
+
+
+def held(at: AppTest) -> Dataset:
+    return at.session_state["_dataset"]
+
+
+def test_an_upload_becomes_counts_and_the_file_is_gone(app: App) -> None:
+    at = upload(app("data"), CSV)
+    assert is_sound(at)
+    assert DEFAULT_NAME in strip(at)  # nothing is counted yet
+    assert any("taken from the data" in w.value for w in at.warning)
+    count(choose(at, ["region", "city"], weight=3))
+    assert is_sound(at)
+    assert "`survey.csv` · 3 levels · 3 leaves" in strip(at)
+    assert any("3 rows → 6 counts, file discarded" in m.value for m in at.markdown)
+    assert held(at).counts.tolist() == [12, 7, 5, 3, 4, 5]
+    assert not at.file_uploader
+    assert any("taken from the data" in w.value for w in at.warning)
+    at.switch_page("pages/start.py").run()
+    assert "`survey.csv`" in strip(at)
+    assert any("counted from a file at" in m.value for m in at.markdown)
+
+
+def test_replace_and_remove(app: App) -> None:
+    at = count(choose(upload(app("data"), CSV), ["region"]))
+    at.button(key="replace_upload").click().run()
+    assert "`survey.csv`" in strip(at)  # until another file is counted
+    at.file_uploader[0].upload("other.csv", CSV).run()
+    count(choose(at, ["city"]))
+    assert "`other.csv` · 2 levels · 3 leaves" in strip(at)
+    at.button(key="remove_upload").click().run()
+    assert DEFAULT_NAME in strip(at)
+    assert is_sound(at)
+
+
+def test_an_upload_waits_while_a_sample_is_looked_at(app: App) -> None:
+    at = count(choose(upload(app("data"), CSV), ["region"]))
+    at.segmented_control(key="source").set_value("sample").run()
+    assert DEFAULT_NAME in strip(at)
+    at.segmented_control(key="source").set_value("upload").run()
+    assert "`survey.csv`" in strip(at)
+
+
+def test_listed_values_make_the_domain_public(app: App) -> None:
+    at = choose(upload(app("data"), CSV), ["region"])
+    labelled(at.radio, "Which categories").set_value("values").run()
+    labelled(at.text_area, "Values of region").set_value("North\nWest").run()
+    count(at)
+    assert is_sound(at)
+    assert held(at).counts.tolist() == [2, 2, 0]
+    assert held(at).report.unseen == 1
+    assert any(m.label == "Left out, not listed" and m.value == "1" for m in at.metric)
+    assert not at.warning
+
+
+def test_a_domain_file_makes_the_domain_public(app: App) -> None:
+    at = choose(upload(app("data"), CSV), ["region", "city"])
+    labelled(at.radio, "Which categories").set_value("file").run()
+    assert codes(count(at)) == ["DOMAIN_MISSING"]
+    at.file_uploader[1].upload("domain.csv", b"region,city\nNorth,Kiel\nNorth,Bonn\nSouth,Rome\n").run()
+    count(at)
+    assert is_sound(at)
+    assert held(at).counts.tolist() == [2, 1, 1, 1, 0, 1]
+
+
+def test_a_numeric_column_is_binned(app: App) -> None:
+    at = upload(app("data"), b"age\n3\n10\n20\n99\n")
+    labelled(at.segmented_control, "Levels").set_value("bins").run()
+    labelled(at.number_input, "Upper").set_value(20.0)
+    labelled(at.number_input, "Bins").set_value(4)
+    labelled(at.text_input, "Branching factors over").set_value("2,2")
+    count(at.run())
+    assert is_sound(at)
+    assert held(at).counts.tolist() == [3, 1, 2, 1, 0, 1, 1]
+    assert held(at).report.outside_range == 1
+
+
+@pytest.mark.parametrize(
+    ("label", "value", "code"),
+    [("Upper", -1.0, "BOUNDS"), ("Bins", 1, "TREE_SHAPE"), ("Bins", 10**9, "TREE_SHAPE"), ("Bins", 0, "TREE_SHAPE")],
+)
+def test_bad_bins_are_refused(app: App, label: str, value: float, code: str) -> None:
+    at = upload(app("data"), b"age\n3\n10\n")
+    labelled(at.segmented_control, "Levels").set_value("bins").run()
+    labelled(at.number_input, label).set_value(value)
+    assert codes(count(at.run())) == [code]
+    assert DEFAULT_NAME in strip(at)
+
+
+def parquet_bytes() -> bytes:
+    out = io.BytesIO()
+    parquet.write_table(pa.table({"a": ["x", "y"]}), out)
+    return out.getvalue()
+
+
+REFUSED_AT_ONCE = [
+    ("empty.csv", b"", "FILE_EMPTY"),
+    ("header.csv", b"a,b\n", "NO_ROWS"),
+    ("picture.csv", b"\x89PNG\r\n\x1a\n" + bytes(200), "NOT_TABULAR"),
+    ("page.csv", b"<!doctype html><html></html>", "NOT_TABULAR"),
+    ("latin.csv", "région\né\n".encode("latin-1"), "ENCODING"),
+    ("text.parquet", CSV, "TYPE_MISMATCH"),
+    ("cut.parquet", parquet_bytes()[:-20], "PARQUET_CORRUPT"),
+    ("twice.csv", b"a,a\n1,2\n", "DUPLICATE_COLUMN"),
+    ("blank.csv", b"a,,b\n1,2,3\n", "BLANK_COLUMN"),
+    ("wide.csv", b",".join(b"c%d" % i for i in range(5000)) + b"\n" + b",".join([b"1"] * 5000), "TOO_MANY_COLUMNS"),
+    ("shift.csv", b"a,b\nx,1\ny,1,2\n", "ROW_WIDTH"),
+    ("bomb.csv.gz", gzip.compress(b"a\n" + bytes(100 << 20), 1), "GZIP_TOO_LARGE"),
+]
+REFUSED_WHEN_COUNTED = [
+    (b"a,b\n" + b"x,1\n" * 200_000 + b"y,1,2\n", ["a"], 0, "ROW_WIDTH"),
+    (b"a,b\nx,-1\n", ["a"], 2, "COUNT_NEGATIVE"),
+    (b"a,b\nx,1.5\n", ["a"], 2, "COUNT_NOT_INTEGER"),
+    (b"a,b\nx,9007199254740991\ny,1\n", ["a"], 2, "TOTAL_TOO_LARGE"),
+    (b"a,b\n" + b"x" * 10_000 + b",1\n", ["a"], 0, "LABEL_TOO_LONG"),
+    (b"a,b\nx\xe2\x80\x8by,1\n", ["a"], 0, "INVISIBLE_CHAR"),
+    (b'a,b\n"x\ny",1\n', ["a"], 0, "CONTROL_CHAR"),
+    (b"a,b\nx,1\n", [], 0, "NO_LEVELS"),
+    (b"a,b\nx,1\n", ["a", "b"], 2, "COUNT_AS_LEVEL"),
+]
+
+
+@pytest.mark.parametrize(("name", "content", "code"), REFUSED_AT_ONCE, ids=[row[2] + row[0] for row in REFUSED_AT_ONCE])
+def test_a_bad_file_is_refused_and_the_data_stay(app: App, name: str, content: bytes, code: str) -> None:
+    at = upload(app("data", eps="2"), content, name)
+    assert codes(at) == [code]
+    assert is_sound(at)
+    assert DEFAULT_NAME in strip(at)
+    assert "ε = 2" in strip(at)
+
+
+@pytest.mark.parametrize(("content", "columns", "weight", "code"), REFUSED_WHEN_COUNTED, ids=lambda v: str(v)[:20])
+def test_bad_rows_are_refused_and_the_data_stay(
+    app: App, content: bytes, columns: list[str], weight: int, code: str
+) -> None:
+    at = count(choose(upload(app("data"), CSV), ["region"]))
+    at.button(key="replace_upload").click().run()
+    at.file_uploader[0].upload("bad.csv", content).run()
+    count(choose(at, columns, weight))
+    assert codes(at) == [code]
+    assert "`survey.csv` · 2 levels" in strip(at)
+    assert held(at).counts.tolist() == [3, 2, 1]
+
+
+def test_another_encoding_can_be_chosen(app: App) -> None:
+    at = upload(app("data"), "région\né\nè\n".encode("latin-1"))
+    assert codes(at) == ["ENCODING"]
+    labelled(at.text_input, "Encoding").set_value("latin-1").run()
+    assert not at.error
+    count(choose(at, ["région"]))
+    assert held(at).labels.of_level(1).tolist() == ["è", "é"]
+
+
+def test_an_upload_is_freed_by_hand(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    from pages.ui import data_file
+
+    freed = []
+    monkeypatch.setattr(data_file, "forget", lambda file: freed.append(file.name))
+    count(choose(upload(app("data"), CSV), ["region"]))
+    assert freed == ["survey.csv"]
+
+
+def test_a_public_app_takes_no_files(app: App, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("TREEDP_PUBLIC", "1")
+    monkeypatch.setenv("TREEDP_FILE", str(tmp_path / "x.csv"))
+    at = app("data", source="upload")
+    assert not at.file_uploader
+    assert any("takes no files" in i.value for i in at.info)
+    assert [o.content for o in at.segmented_control(key="source").proto.options] == ["Sample", "Generate", "Upload"]
+
+
+def test_a_file_of_this_computer_is_read_where_it_is(app: App, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    path = tmp_path / "local.csv"
+    path.write_bytes(CSV)
+    monkeypatch.setenv("TREEDP_FILE", str(path))
+    at = app("data")
+    at.segmented_control(key="source").set_value("file").run()
+    assert is_sound(at)
+    assert not at.file_uploader
+    count(choose(at, ["region", "city"], weight=3))
+    assert "`local.csv` · 3 levels · 3 leaves" in strip(at)
+    assert path.read_bytes() == CSV
+
+
+HOSTILE = ["![x](http://127.0.0.1:9/b.png)", "<img src=x onerror=alert(1)>", "[y](javascript:1)", "www.example.org", "$x$"]
+
+
+def test_hostile_names_are_only_shown_as_code(app: App) -> None:
+    header = ",".join(HOSTILE[:2])
+    at = upload(app("data"), f"{header}\n{HOSTILE[2]},{HOSTILE[3]}\n{HOSTILE[4]},b\n".encode(), "![n](http://x.y).csv")
+    count(choose(at, HOSTILE[:2]))
+    assert is_sound(at)
+    for page in ("data", "start"):
+        at.switch_page(f"pages/{page}.py").run()
+        assert is_sound(at)
+        shown = [e.value for kind in (at.markdown, at.caption, at.info, at.warning, at.error) for e in kind]
+        shown += [b.label for b in at.button]
+        for piece in shown:
+            outside = "".join(piece.split("`")[::2])
+            assert not any(h in outside for h in [*HOSTILE, "http"]), piece
+
+
+# --- small parts -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("module", [text, exports, start_curves], ids=lambda m: m.__name__)
+def test_examples_in_docstrings(module: Any) -> None:
+    found = doctest.testmod(module)
+    assert found.attempted > 0
+    assert found.failed == 0
+
+
+def test_sentences_of_the_core_are_split_into_prose_and_values() -> None:
+    hostile = "x' [y](javascript:1) \" <b>"
+    sentence = f"Column {hostile!r} isn't a category's name, nor is {'plain'!r}."
+    shown = text.literal_sentence(sentence)
+    assert "".join(shown.split("`")[::2]) == "Column  isn't a category's name, nor is ."
+
+
+@pytest.mark.parametrize("cell", ["=cmd|' /C calc'!A0", "+1", "@SUM(A1)", "-2+3", "\t=1", "\r=1", "\n=1", "＝1", "  =1"])
+def test_no_text_cell_is_a_formula(cell: str) -> None:
+    table = exports.csv_bytes({cell: [cell], "n": [-3]}).decode("utf-8-sig")
+    assert table.count("'") == cell.count("'") * 2 + 2
+    assert exports.safe_cell(cell) == "'" + cell
+    assert ",-3" in table
+
+
+def test_margins_hold_nineteen_times_in_twenty() -> None:
+    """Laplace: P(|Z| > t) = e^(-t/b). Discrete: 2 p^(t+1) / (1 + p) with p = e^(-1/b). Normal: 1.959964 sigma."""
+    assert start_curves.margin(Laplace(8.0), 1 / 20) == pytest.approx(8.0 * math.log(20))
+    p = math.exp(-1 / 8)
+    t = start_curves.margin(DiscreteLaplace(1 / 8), 1 / 20)
+    assert t == int(t)
+    assert 2 * p ** (t + 1) / (1 + p) <= 1 / 20 < 2 * p**t / (1 + p)
+    assert start_curves.margin(Gaussian(2.0), 1 / 20) == pytest.approx(2 * 1.959964, rel=1e-6)
+
+
+def test_the_first_page_says_the_margin_of_its_level(app: App) -> None:
+    """Replace one on four noisy levels at epsilon 2: b = 2 / (2 / 4) = 4, and P(|Z| > 12) <= 1/20 < P(|Z| > 11)."""
+    p = math.exp(-1 / 4)
+    assert 2 * p**13 / (1 + p) <= 1 / 20 < 2 * p**12 / (1 + p)
+    assert any("a county of 200 records will be shown within **± 12**" in m.value for m in app(eps="2").markdown)
+
+
+def test_the_level_table_on_a_small_tree(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(data_check, "remember", lambda key, compute: compute())
+    data = count_hierarchy(CSV, ["region", "city"], domain=domain_taken_from_the_data(), weight="people")
+    table = data_check.level_table(data)
+    assert table["Nodes"] == [1, 2, 3]
+    assert table["Median"] == [12.0, 6.0, 4.0]
+    assert table["Largest"] == [12, 7, 5]
+    assert table["Empty"] == [0.0, 0.0, 0.0]
+    assert table["Children"] == ["2 · 2 · 2", "1 · 1.5 · 2", "–"]
+
+
+def guarded() -> None:
+    import streamlit as st
+
+    from pages.ui.frame import guard
+    from treedp_core.checks import InputError
+
+    with guard():
+        raise InputError("BAD_THING", "Unknown thing '[x](javascript:1)'.")
+    with guard():
+        int("SECRET-4711")
+    st.text("after")
+
+
+def test_the_guard_shows_refusals_and_hides_everything_else(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.ERROR, "treedp"):
+        at = AppTest.from_function(guarded).run()
+    assert not at.exception
+    assert at.text[0].value == "after"
+    refused, failed = (e.value for e in at.error)
+    assert "Unknown thing `'[x](javascript:1)'`." in refused
+    assert "`BAD_THING`" in refused
+    assert "Something went wrong" in failed
+    assert "SECRET" not in failed + caplog.text
+    assert "ValueError" in caplog.text
+    ticket = failed.split("`")[1]
+    assert ticket in caplog.text
+
+
+def steps(watch: Watch) -> str:
+    for _ in range(3):
+        if watch.cancelled():
+            raise Cancelled
+        watch.step(2)
+    return "result"
+
+
+def failing(error: Exception) -> jobs.Work:
+    def work(watch: Watch) -> None:
+        raise error
+
+    return work
+
+
+def test_a_job_keeps_what_came_of_it() -> None:
+    with ThreadPoolExecutor(1) as pool:
+        job = jobs.Job(key="k", total=6)
+        pool.submit(job.run, steps).result()
+    assert (job.state, job.result, job.done) == ("done", "result", 6)
+    assert not job.is_running
+    stopped = jobs.Job(key="k", total=6)
+    stopped.stop.set()
+    stopped.run(steps)
+    assert (stopped.state, stopped.result) == ("cancelled", None)
+
+
+def test_a_failed_job_tells_a_sentence_and_never_the_exception() -> None:
+    refused = jobs.Job(key="k", total=1)
+    refused.run(failing(InputError("TRIALS_RANGE", "Too many.")))
+    assert (refused.state, refused.error and refused.error.code) == ("error", "TRIALS_RANGE")
+    broken = jobs.Job(key="k", total=1)
+    broken.run(failing(ValueError("SECRET-4711")))
+    assert broken.state == "error"
+    assert "SECRET" not in str(broken.error)
+
+
+def test_time_left_is_in_proportion() -> None:
+    job = jobs.Job(key="k", total=100, started=time.monotonic() - 10.0)
+    assert job.seconds_left is None
+    job.done = 50
+    assert job.seconds_left == pytest.approx(10.0, rel=0.01)
+
+
+def test_the_curves_on_the_first_page_are_the_formulas(app: App) -> None:
+    """Laplace on 4 noisy levels, replace one, epsilon e: b = 2 / (e / 4); RMSE = sqrt(2) b sqrt(9205 / 9206)."""
+    from treedp_core.experiment import Experiment
+
+    at = app()
+    data = held(at)
+    curve = start_curves._curve(data, Experiment(), "laplace")
+    b = 8.0 / curve.x
+    assert curve.formula == pytest.approx(math.sqrt(2) * b * math.sqrt(1 - 1 / data.tree.n_nodes))
+    assert np.all(np.diff(curve.x) > 0)

@@ -1,0 +1,665 @@
+"""The error lab: what its controls do, what its figures and cards say, and what it keeps when something is refused."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from oracles_pages import Inline, Later, dataset, figure, metric_values, open_page, tree_of, words
+from oracles_tree import random_parents
+from pages.ui import jobs, lab_figures, lab_runs, lab_split, lab_text
+from pages.ui.lab_controls import PRESETS
+from pages.ui.lab_params import PARAMS
+from pages.ui.lab_series import PIPELINES, VIEWS, Series, cells, chosen, settings_apart, shares_from_text
+from pages.ui.params import EPSILON_GRID
+from pages.ui.text import lit, short
+from treedp_core.checks import InputError
+from treedp_core.errors import METRICS
+from treedp_core.experiment import Experiment, run, smallest_epsilon
+from treedp_core.mechanisms import MECHANISMS
+from treedp_core.montecarlo import Cancelled, Watch
+from treedp_core.tree import Tree
+
+SMALL = dataset(Tree.from_branching_factors((3, 4)), [0, 1, 2, 3, 5, 8, 13, 21, 0, 0, 40, 100])
+RAGGED = dataset(Tree.from_child_counts([np.array([3]), np.array([0, 2, 4])]), [7, 0, 1, 2, 3, 4, 5])
+LAPLACE = Experiment(mechanism="laplace")
+
+
+@pytest.fixture
+def executor() -> Any:
+    return Inline()
+
+
+@pytest.fixture(autouse=True)
+def own_jobs(monkeypatch: pytest.MonkeyPatch, executor: Any) -> jobs.Jobs:
+    """Each test has its own jobs: in memory, the session's are one for all tests."""
+    mine = jobs.Jobs()
+    monkeypatch.setattr(jobs, "jobs", lambda: mine)
+    monkeypatch.setattr(jobs, "pool", lambda: executor)
+    return mine
+
+
+@pytest.fixture
+def lab() -> Callable[..., AppTest]:
+    return lambda data=SMALL, **link: open_page("lab", data, **link)
+
+
+def press(app: AppTest, key: str) -> AppTest:
+    return app.button(key=key).click().run()
+
+
+def pick(app: AppTest, **values: Any) -> AppTest:
+    """Set controls by their keys, whatever kind they are, and rerun."""
+    for key, value in values.items():
+        kinds = (app.pills, app.segmented_control, app.selectbox, app.text_input, app.number_input)
+        widget = next(w for kind in kinds for w in kind if w.key == key)
+        widget.set_value(value)
+    return app.run()
+
+
+def markers(fig: dict[str, Any]) -> list[dict[str, Any]]:
+    return [trace for trace in fig["data"] if trace.get("mode") == "markers"]
+
+
+def formula_lines(fig: dict[str, Any]) -> list[dict[str, Any]]:
+    return [trace for trace in fig["data"] if trace.get("mode") == "lines" and trace.get("showlegend", True)]
+
+
+# --- formulas --------------------------------------------------------------------------------------------------------
+
+
+def test_lines_and_cards_are_the_cores_formulas(lab: Callable[..., AppTest]) -> None:
+    app = pick(lab(), lab_mechanisms=["laplace"])
+    assert not app.exception
+    assert not app.error
+    for pipeline, steps in (("none", ()), ("least_squares", ("least_squares",))):
+        label = Series("laplace", pipeline).label
+        here = replace(LAPLACE, postprocess=steps)
+        at_one = run(here, SMALL.tree, SMALL.counts, simulated=False).formula
+        assert at_one is not None
+        assert metric_values(app)[label] == short(at_one.tree)
+        line = next(t for t in formula_lines(figure(app, "lab_figure")) if t["name"] == label)
+        expected = [
+            run(replace(here, epsilon=e), SMALL.tree, SMALL.counts, simulated=False).formula.tree for e in line["x"]
+        ]
+        assert line["x"] == sorted(EPSILON_GRID)
+        np.testing.assert_allclose(line["y"], expected)
+
+
+def test_laplace_by_hand(lab: Callable[..., AppTest]) -> None:
+    """Two noisy levels, epsilon 1/2 each, sensitivity 2: scale 4, standard deviation 4 sqrt 2; the root is public."""
+    app = pick(lab(), lab_mechanisms=["laplace"], lab_post=["none"], lab_view="level")
+    rmse = math.sqrt(2 * 4**2 * 15 / 16)
+    assert metric_values(app) == {"Laplace": short(rmse)}
+    bar = formula_lines(figure(app, "lab_figure"))[0]
+    assert {round(y, 9) for y in bar["y"] if not math.isnan(y)} == {round(4 * math.sqrt(2), 9)}
+
+
+def test_number_of_levels_cuts_the_tree(lab: Callable[..., AppTest]) -> None:
+    app = pick(lab(), lab_mechanisms=["laplace"], lab_post=["least_squares"], lab_view="n_levels")
+    line = formula_lines(figure(app, "lab_figure"))[0]
+    here = replace(LAPLACE, postprocess=("least_squares",))
+    expected = [
+        run(here, SMALL.tree.top(n), SMALL.counts[: SMALL.tree.level_start[n]], simulated=False).formula.tree
+        for n in (2, 3)
+    ]
+    assert line["x"] == [2.0, 3.0]
+    np.testing.assert_allclose(line["y"], expected)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("view", VIEWS)
+def test_every_metric_in_every_view(lab: Callable[..., AppTest], metric: str, view: str) -> None:
+    everything = {"lab_mechanisms": list(MECHANISMS), "lab_post": list(PIPELINES)}
+    app = pick(lab(delta="1e-6"), lab_metric=metric, lab_view=view, **everything)
+    assert not app.exception
+    assert not app.error
+    assert len(metric_values(app)) == 16
+    used = {"alpha": "α = 0.1", "threshold": "τ = 10"}
+    if view != "draw":
+        assert all((text in words(app)) == (name in METRICS[metric].uses) for name, text in used.items())
+
+
+def test_what_depends_on_the_counts_says_not_private(lab: Callable[..., AppTest]) -> None:
+    app = lab()
+    assert "NOT PRIVATE" not in words(app)
+    assert "NOT PRIVATE" in words(pick(app, lab_metric="rmsre"))
+    assert "NOT PRIVATE" in words(pick(app, lab_metric="rmse", lab_view="draw"))
+
+
+def test_what_has_no_formula_is_named(lab: Callable[..., AppTest]) -> None:
+    app = pick(lab(), lab_post=["none", "non_negative"])
+    assert "simulation only: Discrete Laplace, non-negative. Press **Run**" in words(app)
+    assert metric_values(app)["Discrete Laplace, non-negative"] == "press Run"
+
+
+def test_nothing_but_simulation_waits_for_run(lab: Callable[..., AppTest]) -> None:
+    app = pick(lab(), lab_post=["non_negative"])
+    assert not app.exception
+    assert not app.error
+    assert figure(app, "lab_figure")["data"] == []
+    assert len(markers(figure(press(app, "lab_run"), "lab_figure"))) == 1
+
+
+def test_infinity_is_written_not_drawn(lab: Callable[..., AppTest]) -> None:
+    """Leaves only: without least squares the middle level has no estimate at all."""
+    app = pick(lab(), lab_allocation="leaves_only", lab_view="level")
+    assert metric_values(app)["Discrete Laplace"] == "∞"
+    texts = [trace["text"] for trace in figure(app, "lab_figure")["data"] if trace["mode"] == "text"]
+    assert any("∞" in text for text in texts)
+
+
+# --- what is chosen --------------------------------------------------------------------------------------------------
+
+
+def test_gaussian_waits_for_delta_and_one_click_brings_it(lab: Callable[..., AppTest]) -> None:
+    app = pick(lab(), lab_mechanisms=["discrete_laplace", "gaussian"])
+    assert "Gaussian: left out, needs δ > 0." in words(app)
+    assert "Gaussian" not in metric_values(app)
+    press(app, "lab_set_delta")
+    assert app.session_state["delta"] == 1e-6
+    assert app.pills(key="lab_mechanisms").value == ["discrete_laplace", "gaussian"]
+    assert "Gaussian" in metric_values(app)
+    assert "left out" not in words(app)
+
+
+@pytest.mark.parametrize(
+    ("picked", "sentence"),
+    [
+        ({"lab_mechanisms": []}, "Pick at least one mechanism."),
+        ({"lab_post": []}, "Pick at least one post-processing"),
+        ({"lab_mechanisms": ["gaussian"]}, "All chosen mechanisms need δ > 0."),
+    ],
+)
+def test_nothing_to_draw_leaves_the_axes(lab: Callable[..., AppTest], picked: dict[str, Any], sentence: str) -> None:
+    app = pick(lab(), **picked)
+    assert sentence in words(app)
+    assert figure(app, "lab_figure")["data"] == []
+    assert app.button(key="lab_run").disabled
+    assert not app.metric
+
+
+def test_one_control_never_resets_another(lab: Callable[..., AppTest]) -> None:
+    app = pick(lab(), lab_mechanisms=["laplace"], lab_post=["least_squares"], lab_metric="rmsre", lab_view="level")
+    pick(app, lab_allocation="minimax", lab_trials=1600)
+    app.switch_page("pages/consistency.py").run()
+    app.switch_page("pages/lab.py").run()
+    kept = {key: app.session_state[key] for key in ("lab_mechanisms", "lab_post", "lab_metric", "lab_view")}
+    assert kept == {
+        "lab_mechanisms": ["laplace"],
+        "lab_post": ["least_squares"],
+        "lab_metric": "rmsre",
+        "lab_view": "level",
+    }
+    assert app.session_state["lab_allocation"] == "minimax"
+    assert app.session_state["lab_trials"] == 1600
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_presets(lab: Callable[..., AppTest], name: str) -> None:
+    app = press(lab(seed="11"), f"lab_preset_{name}")
+    assert not app.exception
+    assert not app.error
+    assert app.metric
+    assert app.session_state["seed"] == 11
+
+
+def test_a_link_sets_the_lab(lab: Callable[..., AppTest]) -> None:
+    app = lab(lab_mechanisms="laplace", lab_metric="rmsre", lab_view="level", lab_trials="250")
+    assert app.segmented_control(key="lab_trials").value == 250
+    assert list(metric_values(app)) == ["Laplace", "Laplace, least squares"]
+
+
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [
+        ("lab_mechanisms", "<img src=x>"),
+        ("lab_post", "isotonic"),
+        ("lab_metric", "rmse'"),
+        ("lab_view", "../start"),
+        ("lab_trials", "0"),
+        ("lab_trials", "-1"),
+        ("lab_trials", "1000000000"),
+        ("lab_trials", "1.5"),
+        ("lab_trials", "nan"),
+        ("lab_allocation", "greedy"),
+        ("lab_shares", "0.9, 0.2"),
+        ("lab_shares", "x"),
+        ("lab_target", "-1"),
+        ("lab_target", "1e400"),
+        ("lab_level", "65"),
+        ("con_node", "-1"),
+    ],
+)
+def test_a_bad_link_value_is_named_and_ignored(lab: Callable[..., AppTest], key: str, text: str) -> None:
+    app = lab(**{key: text, "eps": "2"})
+    assert not app.exception
+    param = next(param for param in PARAMS if param.key == key)
+    assert app.session_state[key] == param.fresh()
+    assert app.session_state["eps"] == 2.0
+
+
+# --- budget split ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("0.2, 0.3", "one share for each of the 3 levels, got 2"),
+        ("0.5, 0.5, 0.0000001", "sum to at most 1"),
+        ("0.2, x, 0.5", "decimal number"),
+        ("0.2, -0.3, 0.5", "decimal number"),
+        ("", "got 0"),
+        ("0, 0, 0", "share above 0"),
+    ],
+)
+def test_custom_shares_are_checked(lab: Callable[..., AppTest], text: str, part: str) -> None:
+    app = pick(pick(lab(), lab_allocation="custom"), lab_shares=text)
+    assert not app.exception
+    assert part in words(app)
+    assert "BUDGET_SPLIT" in words(app)
+    assert figure(app, "lab_figure")["data"] == []
+    assert app.session_state["lab_mechanisms"] == ["discrete_laplace"]
+
+
+def test_custom_shares_are_used(lab: Callable[..., AppTest]) -> None:
+    app = pick(pick(lab(), lab_allocation="custom"), lab_shares="0 0.25; 0.75", lab_mechanisms=["laplace"])
+    formula = run(replace(LAPLACE, allocation="custom", shares=(0.0, 0.25, 0.75)), SMALL.tree, SMALL.counts).formula
+    assert formula is not None
+    assert metric_values(app)["Laplace"] == short(formula.tree)
+
+
+def test_custom_shares_have_one_number_of_levels(lab: Callable[..., AppTest]) -> None:
+    app = pick(pick(lab(), lab_allocation="custom"), lab_shares="0 0.5 0.5", lab_view="n_levels")
+    assert "belong to one number of levels" in words(app)
+    press(app, "lab_run")
+    assert "belong to one number of levels" in words(app)
+
+
+def test_split_table_by_hand() -> None:
+    """Sensitivity 2 under replacement: Laplace scale 2 / epsilon, standard deviation sqrt 2 times that."""
+    table = lab_split.split_table(replace(LAPLACE, epsilon=2.0), SMALL.tree, SMALL.labels.level_names)
+    assert table["nodes"] == [1, 3, 12]
+    assert table["share"] == [0.0, 0.5, 0.5]
+    assert table["ε"] == [0.0, 1.0, 1.0]
+    np.testing.assert_allclose(table["noise"], [0.0, math.sqrt(8), math.sqrt(8)])
+
+
+def test_split_table_of_a_gaussian_is_in_rho() -> None:
+    gaussian = Experiment(mechanism="gaussian", delta=1e-6, allocation="leaves_only")
+    table = lab_split.split_table(gaussian, SMALL.tree, SMALL.labels.level_names)
+    assert table["share"] == [0.0, 0.0, 1.0]
+    assert math.isinf(table["noise"][1])
+    assert "ρ" in table
+
+
+def test_split_table_on_the_page(lab: Callable[..., AppTest]) -> None:
+    app = lab()
+    app.session_state["lab_split_table"] = True
+    app.run()
+    frame = app.dataframe[0].value
+    assert frame["level"].tolist() == list(SMALL.labels.level_names)
+    assert frame["share"].tolist() == [0.0, 0.5, 0.5]
+
+
+# --- simulation ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.statistical
+def test_run_adds_markers_that_agree_with_the_lines(lab: Callable[..., AppTest]) -> None:
+    """False alarm: 14 markers beyond 6 standard errors, below 1e-7; a formula 1.3 times as large is rejected."""
+    app = press(pick(lab(), lab_mechanisms=["laplace"]), "lab_run")
+    assert not app.exception
+    fig = figure(app, "lab_figure")
+    assert len(markers(fig)) == 2
+    apart, mutant = [], []
+    for dots in markers(fig):
+        line = next(t for t in formula_lines(fig) if t["name"] == dots["legendgroup"])
+        exact = np.interp(dots["x"], line["x"], line["y"])
+        error = np.array(dots["error_y"]["array"]) / 1.96
+        assert len(dots["x"]) == 7
+        apart.append(np.abs(np.array(dots["y"]) - exact) / error)
+        mutant.append(np.abs(np.array(dots["y"]) - 1.3 * exact) / error)
+    assert np.max(apart) < 6
+    assert np.min(mutant) > 6
+    assert "400 simulated releases" in words(app)
+
+
+def test_a_simulated_value_is_that_of_run(lab: Callable[..., AppTest]) -> None:
+    app = pick(lab(), lab_post=["non_negative"], lab_view="level", lab_trials=100)
+    press(app, "lab_run")
+    found = run(Experiment(postprocess=("non_negative",), trials=100), SMALL.tree, SMALL.counts).simulation
+    assert found is not None
+    shown = metric_values(app)["Discrete Laplace, non-negative"]
+    assert shown == f"{short(found.tree)} ± {1.96 * found.tree_se:.2g}"
+    assert "NOT PRIVATE" in words(app)
+
+
+def test_a_changed_setting_greys_the_markers(lab: Callable[..., AppTest]) -> None:
+    app = press(lab(), "lab_run")
+    colour = markers(figure(app, "lab_figure"))[0]["marker"]["color"]
+    app.number_input(key="seed").set_value(8).run()
+    assert "Grey markers: computed for seed 7. Press **Run**" in words(app)
+    old = markers(figure(app, "lab_figure"))[0]
+    assert old["marker"]["color"] == "#7A7A7A" != colour
+    press(app, "lab_run")
+    assert "Grey markers" not in words(app)
+    assert markers(figure(app, "lab_figure"))[0]["marker"]["color"] == colour
+
+
+def test_moving_epsilon_keeps_markers_along_epsilon_and_greys_those_at_it(lab: Callable[..., AppTest]) -> None:
+    app = press(lab(), "lab_run")
+    app.select_slider(key="eps").set_value(2.5).run()
+    assert "Grey markers" not in words(app)
+    assert len(markers(figure(app, "lab_figure"))) == 2
+    press(pick(app, lab_view="level"), "lab_run")
+    app.select_slider(key="eps").set_value(4.0).run()
+    assert "Grey markers: computed for ε = 2.5." in words(app)
+
+
+def test_settings_that_do_not_matter_grey_nothing(lab: Callable[..., AppTest]) -> None:
+    app = press(lab(level="Advanced"), "lab_run")
+    app.slider(key="alpha").set_value(0.3)
+    app.select_slider(key="tau").set_value(20.0)
+    app.select_slider(key="delta").set_value(1e-7).run()
+    assert "Grey markers" not in words(app)
+    assert len(markers(figure(app, "lab_figure"))) == 2
+
+
+def test_a_new_series_has_no_markers_and_the_others_keep_theirs(lab: Callable[..., AppTest]) -> None:
+    app = pick(press(lab(), "lab_run"), lab_mechanisms=["discrete_laplace", "laplace"])
+    assert len(markers(figure(app, "lab_figure"))) == 2
+    assert "Grey markers" not in words(app)
+
+
+def test_another_metric_or_other_data_are_said_not_drawn(lab: Callable[..., AppTest]) -> None:
+    app = press(lab(), "lab_run")
+    assert "The last simulation was of another metric." in words(pick(app, lab_metric="rmsre"))
+    assert markers(figure(app, "lab_figure")) == []
+    pick(app, lab_metric="rmse")
+    assert len(markers(figure(app, "lab_figure"))) == 2
+    app.session_state["_from_file"] = {"upload": RAGGED}
+    app.run()
+    assert "The last simulation was of other data." in words(app)
+    assert markers(figure(app, "lab_figure")) == []
+
+
+def test_too_large_a_run_is_refused_with_the_limit(lab: Callable[..., AppTest]) -> None:
+    app = pick(lab(source="generate", gen_branching="100,100,10"), lab_trials=6400)
+    press(app, "lab_run")
+    assert "TRIALS_RANGE" in words(app)
+    assert "2,000,000,000 draws" in words(app)
+    assert app.metric
+    assert "TRIALS_RANGE" not in words(pick(app, lab_trials=100))
+
+
+class TestWhileItRuns:
+    @pytest.fixture
+    def executor(self) -> Later:
+        return Later()
+
+    def test_run_is_off_and_cancel_is_on(self, lab: Callable[..., AppTest], own_jobs: jobs.Jobs) -> None:
+        app = lab()
+        assert app.button(key="lab_cancel").disabled
+        press(app, "lab_run")
+        assert app.button(key="lab_run").disabled
+        assert not app.button(key="lab_cancel").disabled
+        press(app, "lab_cancel")
+        assert own_jobs.slots["lab"].stop.is_set()
+
+    def test_a_page_switch_leaves_it_running(self, lab: Callable[..., AppTest], own_jobs: jobs.Jobs) -> None:
+        app = press(lab(), "lab_run")
+        app.switch_page("pages/consistency.py").run()
+        app.switch_page("pages/lab.py").run()
+        assert own_jobs.slots["lab"].is_running
+        assert app.button(key="lab_run").disabled
+
+
+def test_cancelling_stops_within_a_chunk_and_keeps_nothing() -> None:
+    done: list[int] = []
+    watch = Watch(step=done.append, cancelled=lambda: len(done) >= 3)
+    tree = Tree.from_branching_factors((40, 40))
+    wanted = cells("level", [Series("laplace", "none")], replace(LAPLACE, trials=10_000), tree, [])
+    with pytest.raises(Cancelled):
+        lab_runs.simulate(wanted, tree, np.zeros(tree.n_nodes, dtype=np.int64), watch)
+    assert len(done) == 3
+    assert sum(done) < 10_000
+
+
+def test_a_cancelled_job_says_so(lab: Callable[..., AppTest], own_jobs: jobs.Jobs) -> None:
+    app = press(lab(), "lab_run")
+    own_jobs.slots["lab"] = jobs.Job("key", 1000, done=300, state="cancelled")
+    app.run()
+    assert "Cancelled after 300 of 1\u202f000 runs" in words(app)
+    assert len(markers(figure(app, "lab_figure"))) == 2  # the earlier run's
+
+
+def test_a_simulation_does_not_depend_on_its_companions() -> None:
+    tree, counts = SMALL.tree, SMALL.counts
+    both = cells("epsilon", [Series("laplace", "none"), Series("laplace", "least_squares")], LAPLACE, tree, [1.0, 2.0])
+    together = lab_runs.simulate(both, tree, counts, Watch())
+    alone = lab_runs.simulate(both[3:], tree, counts, Watch())
+    assert together[both[3]].tree == alone[both[3]].tree
+
+
+# --- optimum and target ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("relation", ["replace_one", "add_or_remove_one"])
+@pytest.mark.parametrize("contributions", [1, 3])
+def test_minimax_attains_the_optimum_and_uniform_does_not(relation: str, contributions: int) -> None:
+    gaussian = Experiment(
+        mechanism="gaussian",
+        delta=1e-6,
+        postprocess=("least_squares",),
+        relation=relation,
+        contributions=contributions,
+    )
+    best = lab_split.distance_from_optimum(replace(gaussian, allocation="minimax"), SMALL.tree)
+    even = lab_split.distance_from_optimum(gaussian, SMALL.tree)
+    assert best == pytest.approx(1.0, abs=1e-9)
+    assert even is not None
+    assert even > 1.01
+
+
+def test_distance_from_the_optimum_by_hand() -> None:
+    """One binary split, noisy root, uniform rho: variances 1 before, 2/3 for the root and for a child after.
+
+    Least squares: root 1 / (1 + 1/2) = 2/3; child 1 - (1/2)^2 (2 + 1) ... = 2/3; gamma_2^2 = 1 + 1/3 = 4/3 for a total
+    rho of 1 against noise variance 1 / (2 rho / 2) = 1 / rho per node: 2/3 / (4/3 / 2) = 1, so uniform is optimal here.
+    """
+    tree = Tree.from_branching_factors((2,))
+    even = Experiment(mechanism="gaussian", delta=1e-6, postprocess=("least_squares",), relation="add_or_remove_one")
+    assert lab_split.distance_from_optimum(even, tree) == pytest.approx(1.0, abs=1e-9)
+    raw = replace(even, postprocess=())
+    assert lab_split.distance_from_optimum(raw, tree) == pytest.approx(math.sqrt(1.5), abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    "experiment",
+    [
+        Experiment(mechanism="discrete_gaussian", delta=1e-6),
+        Experiment(mechanism="laplace"),
+        Experiment(mechanism="gaussian", delta=1e-6, postprocess=("non_negative",)),
+        Experiment(mechanism="gaussian", delta=1e-6, relation="replace_unknown"),
+    ],
+)
+def test_no_claim_where_there_is_no_theorem(experiment: Experiment) -> None:
+    assert lab_split.distance_from_optimum(experiment, SMALL.tree) is None
+    gaussian = Experiment(mechanism="gaussian", delta=1e-6)
+    assert lab_split.distance_from_optimum(gaussian, RAGGED.tree) is None
+    assert lab_split.distance_from_optimum(gaussian, Tree.from_branching_factors(())) is None
+
+
+def test_the_page_tells_the_optimum(lab: Callable[..., AppTest]) -> None:
+    link = {"lab_mechanisms": "gaussian", "delta": "1e-6"}
+    assert "attains the optimum" in words(lab(lab_allocation="minimax", **link))
+    assert "× the least that any unbiased Gaussian mechanism" in words(lab(**link))
+    assert "unbiased Gaussian mechanism" not in words(lab(RAGGED, **link))
+
+
+def test_target_error_gives_the_smallest_epsilon(lab: Callable[..., AppTest]) -> None:
+    app = pick(lab(), lab_mechanisms=["laplace"], lab_target=3.0, lab_post=["none", "non_negative"])
+    answers = app.dataframe[0].value
+    found = smallest_epsilon(LAPLACE, SMALL.tree, SMALL.counts, 3.0)
+    assert found is not None
+    # By hand: sqrt(2) * 2 / (epsilon / 2) * sqrt(15 / 16) = 3.
+    assert found == pytest.approx(4 * math.sqrt(2) * math.sqrt(15 / 16) / 3, rel=2e-3)
+    assert answers["smallest ε"].tolist() == [short(found), "–"]
+    assert answers["note"].tolist() == ["", "no closed form to search on"]
+
+
+def test_a_target_out_of_reach_is_said(lab: Callable[..., AppTest]) -> None:
+    app = pick(lab(), lab_target=1e-6, lab_mechanisms=["laplace"])
+    assert app.dataframe[0].value["note"].tolist() == ["not within reach of any ε up to 100"] * 2
+
+
+# --- one draw, degenerate trees, hostile labels ----------------------------------------------------------------------
+
+
+def test_one_draw_shows_truth_and_release(lab: Callable[..., AppTest]) -> None:
+    app = pick(lab(), lab_view="draw")
+    assert app.button(key="lab_run").disabled
+    fig = figure(app, "lab_draw")
+    truth = next(trace for trace in fig["data"] if trace.get("name") == "true count")
+    assert truth["y"] == sorted(SMALL.counts[4:].tolist(), reverse=True)
+    pick(app, lab_level=1)
+    truth = next(trace for trace in figure(app, "lab_draw")["data"] if trace.get("name") == "true count")
+    assert sorted(truth["y"]) == sorted(SMALL.counts[1:4].tolist())
+
+
+def test_one_draw_of_a_level_that_is_not_measured(lab: Callable[..., AppTest]) -> None:
+    app = pick(lab(lab_level="1"), lab_view="draw", lab_allocation="leaves_only", lab_post=["none"])
+    assert "This level is not measured" in words(app)
+
+
+DEGENERATE = {
+    "one node": dataset(Tree.from_branching_factors(()), [5]),
+    "one leaf": dataset(Tree.from_branching_factors((1, 1)), [5]),
+    "one level of leaves": dataset(Tree.from_branching_factors((4,)), [0, 1, 2, 3]),
+    "all counts zero": dataset(Tree.from_branching_factors((2, 2)), [0, 0, 0, 0]),
+    "ragged": RAGGED,
+}
+
+
+@pytest.mark.parametrize("relation", ["replace_one", "add_or_remove_one", "replace_unknown"])
+@pytest.mark.parametrize("name", DEGENERATE)
+def test_small_and_odd_trees(lab: Callable[..., AppTest], name: str, relation: str) -> None:
+    app = lab(DEGENERATE[name], nbr=relation, delta="1e-6", lab_mechanisms="gaussian", lab_target="2")
+    for view in VIEWS:
+        pick(app, lab_view=view)
+        assert not app.exception
+        assert not app.error, (view, words(app))
+        if view != "draw":
+            press(app, "lab_run")
+            assert not app.error, (view, words(app))
+
+
+HOSTILE = ("<img src=x onerror=alert(1)>", "![x](http://192.0.2.1/b.png)", "$\\href{javascript:1}{x}$", ":red[x] `a`")
+
+
+@pytest.mark.parametrize("label", HOSTILE)
+def test_labels_reach_only_what_shows_them_literally(lab: Callable[..., AppTest], label: str) -> None:
+    data = dataset(Tree.from_branching_factors((2, 2)), [1, 2, 3, 4], name=label, prefix=label)
+    app = lab(data)
+    for view in VIEWS:
+        pick(app, lab_view=view)
+        assert not app.exception
+        prose = [part.value for part in [*app.main.markdown, *app.main.caption, *app.main.info]]
+        assert not [text for text in prose if label in text and lit(label) not in text]
+
+
+# --- logic -----------------------------------------------------------------------------------------------------------
+
+
+def test_series_are_ordered_as_the_tables() -> None:
+    assert chosen(["gaussian", "laplace"], ["least_squares", "none"], 0.0) == [
+        Series("laplace", "none"),
+        Series("laplace", "least_squares"),
+    ]
+
+
+def test_settings_that_cannot_matter_stand_at_their_defaults() -> None:
+    given = Experiment(delta=1e-5, alpha=0.3, threshold=4.0, known_levels=3, shares=(1.0,))
+    assert Series("laplace", "none").of(given) == replace(Experiment(), mechanism="laplace")
+    full = Experiment(
+        mechanism="gaussian",
+        metric="alpha_rmse",
+        delta=1e-5,
+        alpha=0.3,
+        relation="replace_unknown",
+        known_levels=2,
+        allocation="custom",
+        shares=(0.5, 0.5),
+    )
+    assert Series("gaussian", "none").of(full) == full
+
+
+def test_every_setting_has_words() -> None:
+    other = Experiment(
+        "laplace", ("least_squares",), "custom", "rmsre", 2.0, 1e-6, "replace_unknown", 2, 2, (0.5,), 0.2, 5.0, 100, 9
+    )
+    assert len(settings_apart(other, Experiment())) == 14
+
+
+def test_shares_from_text_refuses_other_text() -> None:
+    with pytest.raises(InputError, match="decimal number") as caught:
+        shares_from_text("1/3")
+    assert caught.value.code == "BUDGET_SPLIT"
+
+
+@pytest.fixture(scope="module")
+def many() -> Iterator[Tree]:
+    yield Tree.from_branching_factors((100, 100, 100))
+
+
+def test_large_trees_get_fewer_points(many: Tree) -> None:
+    assert lab_runs.formula_grid(EPSILON_GRID, 16, "rmse", SMALL.tree) == EPSILON_GRID
+    few = lab_runs.formula_grid(EPSILON_GRID, 16, "alpha_rmse", many)
+    assert 2 <= len(few) <= 4
+    assert {few[0], few[-1]} == {EPSILON_GRID[0], EPSILON_GRID[-1]}
+    assert set(lab_runs.simulation_grid(few, 0.33)) == {*few, 0.33}
+
+
+def test_the_table_has_the_figures_numbers() -> None:
+    tree, counts = SMALL.tree, SMALL.counts
+    series = [Series("laplace", "none"), Series("laplace", "non_negative")]
+    grid = (0.5, 1.0, 2.0)
+
+    def solve(wanted: Any) -> lab_runs.Formulas:
+        return lab_runs.formulas_of(wanted, tree, counts)
+
+    lines = lab_runs.lines("epsilon", series, LAPLACE, tree, grid, None, solve)
+    table = lab_figures.table("epsilon", lines, SMALL.labels.level_names)
+    assert table["epsilon"] == [0.5, 1.0, 2.0] * 2
+    expected = [run(replace(LAPLACE, epsilon=e), tree, counts, simulated=False).formula.tree for e in grid]
+    assert table["formula"] == [*expected, None, None, None]
+    assert table["simulation"] == [None] * 6
+    by_level = lab_runs.lines("level", series, LAPLACE, tree, grid, None, solve)
+    assert lab_figures.table("level", by_level, SMALL.labels.level_names)["level"] == [*SMALL.labels.level_names] * 2
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_plain_words_for_every_metric(metric: str) -> None:
+    base = replace(LAPLACE, metric=metric)
+    one = Series("laplace", "none")
+    line = lab_runs.Line(one, *(np.array([1.0]) for _ in range(4)), cells=(), whole=lab_runs.Value(0.5, 0.0, "formula"))
+    sentence = lab_text.plain_line([line], base, SMALL.tree)
+    assert sentence.startswith("At ε = 1, with Laplace, ")
+    assert ("50 %" in sentence) == (METRICS[metric].unit == "")
+
+
+def test_a_random_ragged_tree_runs_everywhere(lab: Callable[..., AppTest]) -> None:
+    tree = tree_of(random_parents(np.random.default_rng(5), 60))
+    data = dataset(tree, list(range(tree.n_leaves)))
+    app = lab(data)
+    for view in VIEWS:
+        pick(app, lab_view=view, lab_post=list(PIPELINES))
+        assert not app.exception
+        assert not app.error

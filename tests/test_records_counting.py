@@ -1,0 +1,291 @@
+"""Counting against dictionaries: all ways of counting give what a Counter gives; every record is accounted for."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from oracles_records import BLANK, Path, as_csv, leaf_counts, node_counts
+from treedp_core.records import (
+    Dataset,
+    DomainSource,
+    count_bins,
+    count_hierarchy,
+    count_table,
+    counting,
+    domain_of_paths,
+    domain_of_values,
+    domain_taken_from_the_data,
+    table_counts,
+)
+from treedp_core.records.bins import bin_edges, bin_of
+from treedp_core.tree import Tree
+
+FROM_DATA = domain_taken_from_the_data()
+CELLS = st.sampled_from(["", "x", "y", "z", "10", "9"])
+ROWS = st.integers(1, 4).flatmap(lambda h: st.lists(st.tuples(*[CELLS] * h), min_size=1, max_size=60))
+
+
+def names(rows: Sequence[Sequence[str]]) -> list[str]:
+    return [f"c{j}" for j in range(len(rows[0]))]
+
+
+def as_dictionary(data: Dataset) -> dict[Path, int]:
+    return {data.labels.path(node): int(data.counts[node]) for node in range(data.tree.n_nodes)}
+
+
+def account(data: Dataset) -> int:
+    report = data.report
+    return report.counted + report.dropped_missing + report.unseen + report.outside_range
+
+
+# ---- a hierarchy of columns
+
+
+@given(rows=ROWS, block=st.integers(64, 300))
+def test_streaming_in_tiny_blocks_counts_like_a_dictionary(rows: list[tuple[str, ...]], block: int) -> None:
+    data = count_hierarchy(as_csv(names(rows), rows), names(rows), domain=FROM_DATA, block_bytes=block)
+    assert as_dictionary(data) == node_counts(leaf_counts(rows))
+    assert data.report.rows == account(data) == len(rows)
+    under_blank = sum(n for path, n in leaf_counts(rows).items() if BLANK in path)
+    assert data.report.blank_labels == under_blank
+
+
+@given(rows=ROWS)
+def test_dropping_leaves_out_exactly_the_records_with_a_missing_value(rows: list[tuple[str, ...]]) -> None:
+    data = count_hierarchy(as_csv(names(rows), rows), names(rows), domain=FROM_DATA, missing="drop")
+    paths = Counter(tuple(cell for cell in row if cell) for row in rows if _no_gap(row))
+    leaves = {p: n for p, n in paths.items() if not any(q[: len(p)] == p != q for q in paths)}
+    assert as_dictionary(data) == (node_counts(Counter(leaves)) or {(): 0})
+    assert data.report.counted == sum(leaves.values())
+    assert account(data) == len(rows)
+
+
+def _no_gap(row: Sequence[str]) -> bool:
+    filled = [bool(cell) for cell in row]
+    return filled == sorted(filled, reverse=True)
+
+
+@given(rows=ROWS, weights=st.data())
+def test_a_weight_column_is_that_many_rows(rows: list[tuple[str, ...]], weights: st.DataObject) -> None:
+    amounts = weights.draw(st.lists(st.integers(1, 5), min_size=len(rows), max_size=len(rows)))
+    header = names(rows)
+    repeated = [row for row, n in zip(rows, amounts, strict=True) for _ in range(n)]
+    weighted = [(*row, n) for row, n in zip(rows, amounts, strict=True)]
+    aggregated = count_hierarchy(as_csv([*header, "n"], weighted), header, domain=FROM_DATA, weight="n")
+    plain = count_hierarchy(as_csv(header, repeated), header, domain=FROM_DATA)
+    assert aggregated.fingerprint == plain.fingerprint
+    assert aggregated.report.counted == sum(amounts) and aggregated.report.rows == len(rows)
+
+
+@given(
+    rows=ROWS,
+    dense=st.sampled_from([1, 7, 1 << 23]),
+    word=st.sampled_from([1, 20, 1 << 62]),
+    block=st.sampled_from([3, 1 << 21]),
+)
+def test_dense_sorted_and_many_word_counting_agree(
+    rows: list[tuple[str, ...]], dense: int, word: int, block: int
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(counting, "MAX_DENSE_CELLS", dense)
+        patch.setattr(counting, "_WORD", word)
+        patch.setattr(counting, "BLOCK_RECORDS", block)
+        data = count_hierarchy(as_csv(names(rows), rows), names(rows), domain=FROM_DATA, block_bytes=64)
+    assert as_dictionary(data) == node_counts(leaf_counts(rows))
+
+
+@given(rows=ROWS, weights=st.data())
+def test_weighted_sorting_agrees(rows: list[tuple[str, ...]], weights: st.DataObject) -> None:
+    amounts = weights.draw(st.lists(st.integers(0, 2**48), min_size=len(rows), max_size=len(rows)))
+    table = as_csv([*names(rows), "n"], [(*row, n) for row, n in zip(rows, amounts, strict=True)])
+    dense = count_hierarchy(table, names(rows), domain=FROM_DATA, weight="n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(counting, "MAX_DENSE_CELLS", 1)
+        patch.setattr(counting, "BLOCK_RECORDS", 4)
+        by_sorting = count_hierarchy(table, names(rows), domain=FROM_DATA, weight="n", block_bytes=64)
+    assert dense.fingerprint == by_sorting.fingerprint
+    assert dense.total == sum(amounts)
+
+
+def test_rows_of_weight_zero_keep_their_leaf() -> None:  # D18
+    data = count_hierarchy(b"a,n\nx,0\ny,0\n", ["a"], domain=FROM_DATA, weight="n")
+    assert as_dictionary(data) == {(): 0, ("x",): 0, ("y",): 0}
+
+
+def test_a_single_record_is_a_tree_of_one_path() -> None:  # D19
+    data = count_hierarchy(b"a,b\nx,1\n", ["a", "b"], domain=FROM_DATA)
+    assert as_dictionary(data) == {(): 1, ("x",): 1, ("x", "1"): 1}
+
+
+def test_records_without_any_value_end_at_the_root() -> None:
+    data = count_hierarchy(b"a,b\n,\n,\n", ["a", "b"], domain=FROM_DATA)
+    assert as_dictionary(data) == {(): 2}
+    assert data.labels.label(0) == "all" and data.labels.path(0) == ()
+
+
+def test_a_path_that_is_leaf_and_parent_gets_a_blank_child() -> None:  # C24
+    data = count_hierarchy(b"a,b\nx,y\nx,\nz,\n", ["a", "b"], domain=FROM_DATA)
+    assert as_dictionary(data) == {(): 3, ("x",): 2, ("z",): 1, ("x", "y"): 1, ("x", BLANK): 1}
+    assert [code for code, _ in data.report.notices] == ["RAGGED_TREE"]
+    assert "'x'" in data.report.notices[0][1]
+
+
+def test_siblings_are_in_reading_order() -> None:
+    data = count_hierarchy(b"a,b\n10,b\n9,\n9,a\n10,a\n10,B\n", ["a", "b"], domain=FROM_DATA)
+    assert data.labels.of_level(1).tolist() == ["9", "10"]
+    assert data.labels.of_level(2).tolist() == ["a", BLANK, "B", "a", "b"]
+    assert data.labels.level_names == ("all", "a", "b")
+
+
+def test_more_cells_than_an_integer_can_number_are_counted() -> None:
+    rng = np.random.default_rng(3)
+    rows = [tuple(f"v{v}" for v in row) for row in rng.integers(0, 3000, (5000, 7))]
+    assert 3000**6 > 2**63
+    data = count_hierarchy(as_csv(names(rows), rows), names(rows), domain=FROM_DATA)
+    assert as_dictionary(data) == node_counts(leaf_counts(rows))
+
+
+# ---- public domains
+
+
+@given(rows=ROWS, listed=st.lists(st.sampled_from(["x", "y", "z", "10", BLANK, "(other)"]), min_size=1, unique=True))
+def test_a_listed_domain_sends_every_cell_where_the_list_says(rows: list[tuple[str, ...]], listed: list[str]) -> None:
+    header = names(rows)
+    data = count_hierarchy(as_csv(header, rows), header, domain=domain_of_values([listed] * len(header)))
+    other = "(other)" if "(other)" in listed else None
+    target = {cell: cell if cell in listed else other for cell in ("x", "y", "z", "10", "9")}
+    target[""] = BLANK if BLANK in listed else other
+    leaves = Counter(tuple(target[cell] for cell in row) for row in rows)
+    inside = {path: n for path, n in leaves.items() if None not in path}
+    assert data.tree.n_leaves == len(listed) ** len(header)
+    assert {p: n for p, n in as_dictionary(data).items() if n and len(p) == len(header)} == inside
+    assert data.report.counted == sum(inside.values()) and account(data) == len(rows)
+    assert data.domain_source is DomainSource.PUBLIC
+
+
+@given(rows=ROWS)
+def test_listing_the_paths_of_the_data_gives_the_tree_of_the_data(rows: list[tuple[str, ...]]) -> None:
+    header = names(rows)
+    leaves = leaf_counts(rows)
+    listed = [path + ("",) * (len(header) - len(path)) for path in leaves if path]
+    if not listed:
+        return
+    public = domain_of_paths(as_csv(header, listed))
+    data = count_hierarchy(as_csv(header, rows), header, domain=public)
+    expected = node_counts(leaves)
+    assert as_dictionary(data) == expected
+    assert data.report.unseen == 0 and data.domain_source is DomainSource.PUBLIC
+
+
+def test_a_domain_file_decides_path_by_path() -> None:
+    public = domain_of_paths(b"a,b\nx,1\nx,2\ny,\nz,(other)\nz,1\n(other),\n")
+    below_x = [("x", "1"), ("x", "3"), ("x", "")]
+    below_z = [("z", "1"), ("z", "7"), ("z", "")]
+    rows = [*below_x, *below_z, ("y", ""), ("y", "1"), ("q", "1"), ("", "")]
+    data = count_hierarchy(as_csv("ab", rows), ["a", "b"], domain=public)
+    assert as_dictionary(data) == {
+        (): 7,
+        ("x",): 1,
+        ("y",): 1,
+        ("z",): 3,
+        ("(other)",): 2,
+        ("x", "1"): 1,
+        ("x", "2"): 0,
+        ("z", "1"): 1,
+        ("z", "(other)"): 2,
+    }
+    assert data.report.unseen == 3  # (x, 3), (y, 1) and (x, no value) have no leaf
+    dropped = count_hierarchy(as_csv("ab", rows), ["a", "b"], domain=public, missing="drop")
+    assert dropped.report.dropped_missing == 3  # below x, below z and at the root
+    assert dropped.report.unseen == 2
+
+
+def test_an_unseen_category_is_counted_reported_and_located() -> None:
+    public = domain_of_values({"a": ["x"]})
+    data = count_hierarchy(b"a\nx\nfoo\nx\nfoo\n", ["a"], domain=public)
+    assert data.counts.tolist() == [2, 2] and data.report.unseen == 2
+    code, sentence = data.report.notices[0]
+    assert code == "UNSEEN" and "'foo'" in sentence and "row 3" in sentence
+
+
+def test_weights_of_records_left_out_are_accounted_for() -> None:
+    public = domain_of_values({"a": ["x"]})
+    data = count_hierarchy(b"a,n\nx,5\nfoo,7\n,11\n", ["a"], domain=public, weight="n", missing="drop")
+    assert (data.report.counted, data.report.unseen, data.report.dropped_missing) == (5, 7, 11)
+
+
+# ---- ready codes
+
+
+@given(sizes=st.lists(st.integers(1, 5), min_size=1, max_size=4), n=st.integers(0, 200), seed=st.integers(0, 2**31))
+@settings(max_examples=50)
+def test_ready_codes_are_counted_on_every_level(sizes: list[int], n: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    kinds = [np.int8, np.int32, np.uint16, np.int64]
+    codes = [rng.integers(0, size, n).astype(kind) for size, kind in zip(sizes, kinds, strict=False)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(table_counts, "CACHE_RECORDS", 7)
+        counts = count_table(codes, sizes)
+    expected = Counter(tuple(int(c[i]) for c in codes) for i in range(n))
+    leaves = [expected[index] for index in np.ndindex(*sizes)]
+    tree = Tree.from_branching_factors(sizes)
+    assert counts.tolist() == tree.counts_of_leaves(np.array(leaves)).tolist()
+
+
+# ---- bins of a number
+
+
+@given(
+    values=st.lists(st.floats(-2, 3) | st.sampled_from([0.0, 1.0, 0.25, 1e308, -1e308]), max_size=50),
+    n_bins=st.sampled_from([2, 3, 4, 7, 10]),
+)
+def test_bins_hold_what_their_edges_say(values: list[float], n_bins: int) -> None:
+    edges = bin_edges(0, 1, n_bins)
+    rows = [(repr(v),) for v in [*values, 0.5]]
+    data = count_bins(as_csv(["v"], rows), "v", lower=0, upper=1, n_bins=n_bins)
+    inside = [v for v in [*values, 0.5] if 0 <= v <= 1]
+    expected = [
+        sum(edges[i] <= v < edges[i + 1] or (i == n_bins - 1 and v == edges[-1]) for v in inside) for i in range(n_bins)
+    ]
+    assert data.counts.tolist() == [len(inside), *expected]
+    assert data.report.outside_range == len(values) + 1 - len(inside)
+    assert account(data) == len(rows)
+
+
+def test_a_value_on_an_edge_belongs_to_the_bin_above_and_the_last_bin_is_closed() -> None:
+    for n_bins in (3, 7, 10, 1000, 99_991):
+        edges = bin_edges(-0.3, 0.7, n_bins)
+        assert bin_of(edges, edges).tolist() == [*range(n_bins), n_bins - 1]
+        below = np.nextafter(edges[1:], -1)
+        assert bin_of(below, edges).tolist() == list(range(n_bins))
+
+
+def test_numbers_outside_and_cells_that_are_none_are_reported() -> None:
+    cells = ["1", "2.5", "-1", "11", "inf", "-inf", "NaN", "", "ten", "1e308", " 4 ", "+5", "0x1", "1_0", "1e1"]
+    data = count_bins(as_csv(["v"], [(c,) for c in cells]), "v", lower=0, upper=10, n_bins=2)
+    assert data.counts.tolist() == [5, 3, 2]  # 1, 2.5 and 4 below 5; 5 and 1e1 above
+    assert data.report.outside_range == 5 and data.report.dropped_missing == 5
+    assert {code for code, _ in data.report.notices} == {"NOT_A_NUMBER", "OUTSIDE_RANGE"}
+    clamped = count_bins(as_csv(["v"], [(c,) for c in cells]), "v", lower=0, upper=10, n_bins=2, outside="clamp")
+    assert clamped.counts.tolist() == [10, 5, 5] and clamped.report.outside_range == 5
+
+
+def test_bins_carry_a_tree_of_intervals() -> None:
+    data = count_bins(b"v,n\n0,2\n3,1\n3.5,4\n", "v", lower=0, upper=4, n_bins=4, branching=(2, 2), weight="n")
+    assert data.counts.tolist() == [7, 2, 5, 2, 0, 0, 5]
+    assert data.labels.of_level(1).tolist() == ["[0, 2)", "[2, 4]"]
+    assert data.labels.of_level(2).tolist() == ["[0, 1)", "[1, 2)", "[2, 3)", "[3, 4]"]
+    assert data.labels.path(5) == ("[2, 4]", "[2, 3)")
+    assert data.domain_source is DomainSource.PUBLIC
+
+
+def test_counts_cannot_be_changed() -> None:
+    data = count_hierarchy(b"a\nx\n", ["a"], domain=FROM_DATA)
+    with pytest.raises(ValueError, match="read-only"):
+        data.counts[0] = 5

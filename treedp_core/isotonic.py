@@ -5,8 +5,8 @@ time; squared, absolute and Hamming error need neither N nor a trellis:
 
 * squared: the level sets {h >= c} solve the real problem with threshold c - 1/2, so rounding the clipped real solution
   (pool adjacent violators) is optimal, a half either way;
-* absolute: between whole numbers |v - y| is (1 - f) |v - floor y| + f |v - floor y - 1| with f = y - floor y, so
-  weighted medians are optimal; rounding the real solution is not: 0.9, 0.4, 0.4 gives 0, 0, 0 instead of 1, 1, 1;
+* absolute: the level sets again, found by halving the range of values, in O(K log N); rounding the real solution is
+  not optimal: 0.9, 0.4, 0.4 gives 0, 0, 0 instead of 1, 1, 1;
 * Hamming: keep the longest non-decreasing subsequence of entries that are whole and in range.
 
 Bounds: clipping the unbounded solution to [0, N] is optimal; the last entry is N whatever the rest is.
@@ -14,7 +14,6 @@ Bounds: clipping the unbounded solution to [0, N] is optimal; the last entry is 
 
 from __future__ import annotations
 
-import heapq
 from bisect import bisect_right
 from collections.abc import Callable
 from typing import Final
@@ -31,7 +30,6 @@ ErrorOf = Callable[[FloatArray, float], FloatArray]
 """Error (n,) of whole values (n,) given in place of one estimate."""
 
 MAX_TRELLIS: Final = 50_000_000
-_FRACTION_BITS: Final = 52
 _PIECE: Final = 1 << 15
 
 
@@ -93,52 +91,68 @@ def _squared(y: FloatArray, n_records: int) -> IntArray:
 
 
 def _absolute(y: FloatArray, n_records: int) -> IntArray:
-    """Slope trick: a heap holds the points where the cost so far, as a function of the last value, bends.
+    """Halve the range of values of all pieces at once, until every piece has one value.
 
-    The cost of ending at v or below has slope 0 right of the largest point; adding a bin raises that slope by its
-    weight (1 = 2^52 units, so all sums are exact), which is taken off the largest points again. The largest point then
-    is the best last value; from the back, values are capped by their successors.
+    The bins with h >= c are the last ones of a piece: those for which the sum of cost(c) - cost(c - 1) is least. So
+    with c in the middle of its range a piece falls into one that stays below c and one that reaches it. Values outside
+    the least and largest y of a piece are never needed.
     """
-    whole = np.floor(y)
-    if (whole == y).all():
-        return _capped(_last_of_whole(np.clip(whole, 0, n_records).astype(np.int64).tolist()), n_records)
-    fraction = np.rint((y - whole) * 2.0**_FRACTION_BITS).astype(np.int64)
-    low = np.clip(whole, -1, n_records).astype(np.int64)
-    unit = 1 << _FRACTION_BITS
-    heap: list[tuple[int, int]] = []
-    last = []
-    for floor, part in zip(low.tolist(), fraction.tolist(), strict=True):
-        if part < unit:
-            heapq.heappush(heap, (-floor, 2 * (unit - part)))
-        if part:
-            heapq.heappush(heap, (-floor - 1, 2 * part))
-        excess = unit
-        while excess:
-            point, weight = heap[0]
-            if weight > excess:
-                heapq.heapreplace(heap, (point, weight - excess))
-                break
-            heapq.heappop(heap)
-            excess -= weight
-        last.append(-heap[0][0])
-    return _capped(last, n_records)
+    fit = np.zeros(y.size, dtype=np.int64)
+    place, size = np.arange(y.size), np.array([y.size])
+    low, high = np.array([0]), np.array([n_records])
+    while y.size:
+        low, high = _narrowed(y, size, low, high)
+        open_ = low < high
+        if not open_.all():
+            going_on = np.repeat(open_, size)
+            fit[place[~going_on]] = np.repeat(low[~open_], size[~open_])
+            place, y = place[going_on], y[going_on]
+            size, low, high = size[open_], low[open_], high[open_]
+        if size.size:
+            middle = (low + high + 1) // 2
+            below = _prefixes_of_largest_sum(_cost_of_step(np.repeat(middle, size), y), size)
+            size = _alternating(below, size - below)
+            low, high = _alternating(low, middle), _alternating(middle - 1, high)
+            filled = size > 0
+            size, low, high = size[filled], low[filled], high[filled]
+    return fit
 
 
-def _last_of_whole(y: list[int]) -> list[int]:
-    """The same for whole estimates, where every weight is 1: two copies in, the largest out."""
-    heap: list[int] = []
-    last = []
-    for v in y:
-        heapq.heappush(heap, -v)
-        if -heap[0] > v:
-            heapq.heapreplace(heap, -v)
-        last.append(-heap[0])
-    return last
+def _narrowed(y: FloatArray, size: IntArray, low: IntArray, high: IntArray) -> tuple[IntArray, IntArray]:
+    """Ranges of values of pieces of `y`, cut to the whole numbers around the values of each piece."""
+    start = np.cumsum(size) - size
+    least, largest = np.floor(np.minimum.reduceat(y, start)), np.ceil(np.maximum.reduceat(y, start))
+    return (
+        np.minimum(np.maximum(least, low), high).astype(np.int64),
+        np.maximum(np.minimum(largest, high), low).astype(np.int64),
+    )
 
 
-def _capped(last: list[int], n_records: int) -> IntArray:
-    capped = np.minimum.accumulate(np.array(last, dtype=np.int64)[::-1])[::-1]
-    return np.asarray(np.clip(capped, 0, n_records))
+def _cost_of_step(value: IntArray, y: FloatArray) -> FloatArray:
+    """|v - y| - |v - 1 - y| for whole v: 2 v - 1 - 2 y, cut to [-1, 1]."""
+    step = value - y
+    step += step - 1.0
+    np.minimum(step, 1.0, out=step)
+    return np.maximum(step, -1.0, out=step)
+
+
+def _prefixes_of_largest_sum(values: FloatArray, size: IntArray) -> IntArray:
+    """Length of the shortest prefix of each piece, empty or whole included, whose sum is largest."""
+    sums = np.zeros(values.size + 1)
+    np.cumsum(values, out=sums[1:])
+    end = np.cumsum(size)
+    start = end - size
+    largest = np.maximum.reduceat(sums[:-1], start)
+    reached = np.flatnonzero(sums[:-1] == np.repeat(largest, size))
+    first = reached[np.searchsorted(reached, start)] - start
+    return np.where(sums[end] > largest, size, first)
+
+
+def _alternating(odd: IntArray, even: IntArray) -> IntArray:
+    """The entries of two vectors in turns."""
+    both = np.empty(2 * odd.size, dtype=np.int64)
+    both[0::2], both[1::2] = odd, even
+    return both
 
 
 def _hamming(y: FloatArray, n_records: int) -> IntArray:

@@ -406,6 +406,10 @@ def test_no_tree_and_no_random_strategy_is_below_the_bound(n_bins: int) -> None:
         (lambda: Criterion().budget(Shape.full((2, 3)), (0, 1, 1), 0.0), "EPS_RANGE"),
         (lambda: Criterion("gaussian").budget(Shape.full((2, 3)), (0, 1, 1), -1.0), "RHO_RANGE"),
         (lambda: cdf_lower_bound(513), "BOUND_SIZE"),
+        (
+            lambda: least_squares_prefix_variances(Tree.from_branching_factors((2,)), np.array([0, 1, np.inf])),
+            "VARIANCE_NEEDED",
+        ),
         (lambda: cdf_lower_bound(1), "BOUND_SIZE"),
         (lambda: optimal_error(256, 0, 1.0, 1), "TREE_SHAPE"),
         (

@@ -228,6 +228,24 @@ def test_tightened_bands_still_cover_and_quantile_intervals_hold_the_quantiles()
     assert min(covered, held) >= binom.ppf(1e-6, 400, 0.95)
 
 
+def test_bands_are_tightened_to_whole_non_decreasing_counts_that_end_at_n() -> None:
+    """Half a record to either side of 1.2, 1.4, 3.6: the only whole numbers are 1, 1, 4; three halves: 0-2, 0-2, 3-5.
+
+    A count known exactly keeps no room at all.
+    """
+    plan = plan_cdf(CdfSettings(4, (4,), "laplace", 1.0))
+    reach = (0.5 / band_multiple(plan, 0.9, 99)) ** 2
+    wide = CdfRelease(np.array([1.2, 1.4, 3.6, 7.0]), np.array([reach] * 3 + [0.0]), 7, plan.guarantee)
+    band = simultaneous_band(plan, wide, 0.9, 99)
+    assert (band.low.tolist(), band.high.tolist()) == ([1, 1, 4, 7], [1, 1, 4, 7])
+    looser = replace(wide, variance=np.array([9 * reach] * 3 + [0.0]))
+    band = simultaneous_band(plan, looser, 0.9, 99)
+    assert (band.low.tolist(), band.high.tolist()) == ([0, 0, 3, 7], [2, 2, 5, 7])
+    known = CdfRelease(np.array([1.0, 2.0, 2.0, 7.0]), np.zeros(4), 7, plan.guarantee)
+    band = simultaneous_band(plan, known, 0.9, 99)
+    assert band.low.tolist() == band.high.tolist() == [1, 2, 2, 7]
+
+
 def test_the_multiple_depends_on_the_seed_alone_and_not_on_records() -> None:
     plan = plan_cdf(CdfSettings(30, (6, 5), epsilon=1.0))
     assert band_multiple(plan, 0.9, 99, 3) == band_multiple(plan, 0.9, 99, 3) != band_multiple(plan, 0.9, 99, 4)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oracles_cdf import consistent_cost, total_cost
@@ -37,6 +37,7 @@ values = st.one_of(
 )
 
 
+@settings(max_examples=600)
 @given(y=st.lists(values, min_size=1, max_size=5), n_records=st.integers(0, 5), error=st.sampled_from(ERRORS))
 def test_costs_equal_those_of_brute_force(y: list[float], n_records: int, error: str) -> None:
     best = consistent_cost(y, n_records, COST[error])
@@ -59,6 +60,7 @@ def test_by_hand() -> None:
     assert consistent_cdf(np.array([0.5, 9.0]), 1).tolist() == [0, 1]  # a half is rounded down
     assert consistent_cdf(np.array([-7.0, 40.0, 2.0]), 5).tolist() == [0, 5, 5]
     assert consistent_cdf(np.array([1.0, 5.0, 2.0, 3.0, 4.0, 0.5, 9.0]), 6, "hamming").tolist() == [1, 1, 2, 3, 4, 4, 6]
+    assert consistent_cdf(np.array([2.0, 2.0, 1.0, 2.0, 9.0]), 6, "hamming").tolist() == [2, 2, 2, 2, 6]
     assert consistent_cdf(np.array([12.3]), 4).tolist() == [4]
     assert consistent_cdf(np.array([1.0, -2.0, 7.0]), 0, "absolute").tolist() == [0, 0, 0]
 

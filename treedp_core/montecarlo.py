@@ -142,7 +142,7 @@ def _largest_node(
     mean = total / trials
     with np.errstate(invalid="ignore"):
         variance = np.maximum(total_square / trials - mean**2, 0.0) * (trials / max(trials - 1, 1))
-    value, se = _finished(metric, mean, np.sqrt(variance / trials))
+    value, se = _finished(metric, mean, np.sqrt(variance / trials) if trials > 1 else np.full_like(mean, np.inf))
     worst = [nodes.start + int(np.argmax(mean[nodes])) for nodes in map(tree.level, range(tree.n_levels))]
     overall = worst[int(np.argmax(mean[worst]))]
     return ErrorSummary(value[worst], se[worst], float(value[overall]), float(se[overall]), single_runs)

@@ -52,6 +52,10 @@ def figure(shown: Sequence[Line]) -> None:
         code=lab_text.code(shown[0].series.of(base)) if shown else None,
         data=partial(lab_figures.table, view, list(shown), data.labels.level_names),
     )
+    with st.expander("Values", key="lab_values", on_change="rerun") as values:
+        if values.open:
+            table = lab_figures.table(view, shown, data.labels.level_names)
+            st.dataframe(table, hide_index=True, alt="The values behind the figure")
 
 
 def _ask_for_a_series() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Final
 
 import numpy as np
@@ -86,5 +87,5 @@ def split(
     nothing_to_spend_on = unit.total_is_public and tree.n_levels == 1
     if not shares.any() and not nothing_to_spend_on:
         raise InputError("BUDGET_SPLIT", "Expected at least one level with a share above 0.")
-    spent = min(1.0, float(sum(custom))) if allocation == "custom" else 1.0
-    return budget_from_shares(shares, total * spent, currency, unit)
+    spent = sum(exact_shares(custom), Fraction(0)) if allocation == "custom" else Fraction(1)
+    return budget_from_shares(shares, total, currency, unit, spent)

@@ -51,8 +51,9 @@ ALLOCATIONS: Final[Mapping[str, Allocation]] = table(
     Allocation(
         "minimax",
         "Minimax",
-        "With least squares every node gets the same variance. On a level-uniform tree no unbiased Gaussian mechanism "
-        "has a smaller largest error; on others the mean number of children is used, without that claim.",
+        "With least squares every node that is not public gets the same variance. On a level-uniform tree, with "
+        "records added, removed or replaced, no unbiased Gaussian mechanism has a smaller largest error; on other "
+        "trees the mean number of children is used, without that claim.",
         minimax.shares,
     ),
     Allocation("custom", "Custom", "Your own shares, one for each level; they must not sum to more than 1.", _custom),

@@ -126,7 +126,7 @@ def cards(shown: Sequence[Line]) -> None:
 def _card(line: Line, best: float) -> None:
     value = line.whole.value
     known = not math.isnan(value)
-    error = f" ± {1.96 * line.whole.standard_error:.2g}" if line.whole.source == "simulation" else ""
+    error = lab_text.plus_minus(line.whole.standard_error) if line.whole.source == "simulation" else ""
     with st.container(border=True, height="stretch", gap="xsmall"):
         st.caption(line.series.label, help=f"Whole tree, {line.whole.source or 'simulation only'}.")
         st.metric(

@@ -56,7 +56,13 @@ ALLOCATIONS: Final[Mapping[str, Allocation]] = table(
         "trees the mean number of children is used, without that claim.",
         minimax.shares,
     ),
-    Allocation("custom", "Custom", "Your own shares, one for each level; they must not sum to more than 1.", _custom),
+    Allocation(
+        "custom",
+        "Custom",
+        "Your own shares, one for each level; they must not sum to more than 1. "
+        "A public total needs none: its share goes to the other levels.",
+        _custom,
+    ),
 )
 
 

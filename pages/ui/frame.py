@@ -61,7 +61,7 @@ def _session_ended() -> None:
         f"kept; {lit(store.dataset().name, 40)} is shown.",
         icon=":material/history:",
     )
-    st.button("Understood", key="session_ended", on_click=reconnect.dismiss)
+    st.button("Understood", key="session_ended", on_click=reconnect.dismiss, help="Hide this message.")
 
 
 def show_badge(name: str) -> None:

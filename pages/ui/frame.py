@@ -129,7 +129,7 @@ def figure(
     )
     st.caption(caption)
     if not get("present"):
-        _footer(key, code, data)
+        footer(key, code, data)
     return _clicked(event) if select else None
 
 
@@ -159,7 +159,8 @@ def guard() -> Iterator[None]:
         )
 
 
-def _footer(key: str, code: str | None, data: Columns | Callable[[], Columns] | None) -> None:
+def footer(key: str, code: str | None, data: Columns | Callable[[], Columns] | None) -> None:
+    """Show what stands below every figure: its code, and its numbers as CSV."""
     with st.container(horizontal=True, vertical_alignment="center"):
         if code is not None:
             with st.popover("Code", icon=":material/code:", type="tertiary", help="The call that gives these numbers"):

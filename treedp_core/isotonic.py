@@ -186,9 +186,10 @@ def _trellis(y: FloatArray, n_records: int, error: ErrorOf) -> IntArray:
     later = np.zeros(values.size)
     best = np.empty((y.size, values.size), dtype=bool)  # where the least cost from v on is reached at v itself
     for i in reversed(range(y.size)):
-        cost = np.asarray(error(values, float(y[i])), dtype=np.float64) + later
-        if cost.shape != values.shape or np.isnan(cost).any():
+        own = np.asarray(error(values, float(y[i])), dtype=np.float64)
+        if own.shape != values.shape or not np.isfinite(own).all():
             raise InputError("ERROR_FUNCTION", "Expected an error function that returns a number for every value.")
+        cost = own + later
         later = np.minimum.accumulate(cost[::-1])[::-1]
         best[i] = cost == later
     path = np.empty(y.size, dtype=np.int64)

@@ -83,6 +83,28 @@ def best_shapes(
     return sorted(found, key=lambda ranked: ranked.value)[:many]
 
 
+def best_by_height(n_bins: int, criterion: Criterion, *, padded: bool = True) -> list[RankedShape]:
+    """Return the best shape found of each height, equal budgets, from one level on to all factors 2.
+
+    Of a height the sets of factors that are cheapest without least squares are tried, in several orders; heights that
+    K has no factors for are left out.
+
+    >>> [ranked.shape.branching_factors for ranked in best_by_height(64, Criterion(), padded=False)][:3]
+    [(64,), (8, 8), (4, 4, 4)]
+    """
+    bins = n_bins_checked(n_bins)
+    hunt, best = _Hunt(bins, criterion, padded, False), []
+    for height in range(1, bins.bit_length() + 1):
+        cost = Cost(2.0 if criterion.currency is Currency.EPSILON else 1.0, 1.0)
+        sets = cheapest(bins, cost, padded=padded, n_best=4, height=height)
+        orders = [_trimmed(order, bins) if padded else order for _, factors in sets for order in _orders(factors)]
+        found = [order for order in orders if len(order) == height]
+        if found:
+            shape = Shape(min(found, key=hunt.value), bins)
+            best.append(RankedShape(shape, criterion.equal_shares(shape), hunt.value(shape.branching_factors)))
+    return best
+
+
 def advice(n_bins: int) -> str:
     """Return one sentence on which exact trees there are for K bins.
 

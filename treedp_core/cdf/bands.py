@@ -75,8 +75,6 @@ def band_multiple(plan: CdfPlan, confidence: float = 0.95, trials: int = 999, se
     noisy = plan.variance > 0
     if not noisy.any():
         return 0.0
-    if not np.isfinite(plan.variance).all():
-        raise InputError("BUDGET_SPLIT", "The measured levels do not determine every bin; give the last level a share.")
     deviation = np.sqrt(plan.variance[noisy])
     largest = np.empty(n)
     size = max(1, CHUNK_CELLS // plan.tree.n_nodes)

@@ -35,7 +35,7 @@ from treedp_core.privacy import (
 from treedp_core.registry import lookup
 from treedp_core.release import Release
 from treedp_core.tree import AnyArray, FloatArray, Tree
-from treedp_core.workloads import Shape, Workload, prefix_estimates
+from treedp_core.workloads import Shape, Workload, digit_sums, prefix_estimates
 
 
 @dataclass(frozen=True)
@@ -219,5 +219,16 @@ def plan_cdf(settings: CdfSettings) -> CdfPlan:
     else:
         name = {"equal": "uniform", "custom": "custom"}[settings.allocation]
         budget = split(tree, total, mechanism.currency, unit, name, settings.shares)
+    _refuse_gaps(settings, budget)
     promise = guarantee(budget, unit, settings.delta, mechanism.continuous_gaussian)
     return CdfPlan(settings, tree, budget, promise, mechanism.plan(tree, budget, unit))
+
+
+def _refuse_gaps(settings: CdfSettings, budget: Budget) -> None:
+    """Refuse budgets that leave a prefix unknown: least squares needs the last level, else all levels in use count."""
+    needed = digit_sums(settings.shape)
+    if settings.least_squares:
+        needed[:-1] = [0] * (len(needed) - 1)
+    for level, (uses, amount) in enumerate(zip(needed, budget.per_level[1:], strict=True), start=1):
+        if uses and not amount:
+            raise InputError("BUDGET_SPLIT", f"Expected a share above 0 for level {level}; some bins need its counts.")

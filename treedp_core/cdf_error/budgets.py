@@ -21,8 +21,8 @@ from treedp_core.privacy import Currency, NeighbouringRelation
 from treedp_core.tree import FloatArray
 from treedp_core.workloads import Shape, level_weights
 
-_GAP: Final = 1e-9
-_ITERATIONS: Final = 5000
+_GAP: Final = 1e-8
+_ITERATIONS: Final = 2000
 
 
 @dataclass(frozen=True, eq=False)

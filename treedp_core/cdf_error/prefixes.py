@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from treedp_core.checks import InputError
 from treedp_core.tree import AnyArray, FloatArray, Tree
 from treedp_core.workloads import prefix_estimates, range_cover
 
@@ -66,8 +67,8 @@ def least_squares_prefix_variances(tree: Tree, variance: FloatArray) -> FloatArr
 def least_squares_functional_variance(tree: Tree, variance: FloatArray, weights: AnyArray) -> FloatArray:
     """Return the variance after least squares of weighted sums of the bins, (...), weights (..., K).
 
-    From the leaves to the root: a sum over a subtree is alpha T + D with alpha = sum g_c alpha_c and
-    Var D = sum Var D_c + sum u_c (alpha_c - alpha)^2.
+    From the leaves to the root: a sum over a subtree is m T + D with m = sum g_c m_c and
+    Var D = sum Var D_c + sum u_c (m_c - m)^2.
 
     >>> tree = Tree.from_branching_factors((3,))
     >>> weights = np.array([1.0, 1.0, 0.0])
@@ -75,21 +76,28 @@ def least_squares_functional_variance(tree: Tree, variance: FloatArray, weights:
     0.666666666667
     """
     own, below = own_subtree_variances(tree, variance)
-    alpha = np.asarray(weights, dtype=float)
-    spread_out = np.zeros(alpha.shape)
+    mean = np.asarray(weights, dtype=float)
+    spread_out = np.zeros(mean.shape)
     for level in reversed(range(tree.height)):
         u = own[tree.level(level + 1)]
-        mean = tree.sum_children(level, u * alpha) / below[tree.level(level)]
-        spread_out = tree.sum_children(level, spread_out + u * (alpha - tree.spread(level, mean)) ** 2)
-        alpha = mean
-    return np.asarray((spread_out + alpha**2 * own[0])[..., 0])
+        of_parent = tree.sum_children(level, u * mean) / below[tree.level(level)]
+        spread_out = tree.sum_children(level, spread_out + u * (mean - tree.spread(level, of_parent)) ** 2)
+        mean = of_parent
+    return np.asarray((spread_out + mean**2 * own[0])[..., 0])
 
 
 def own_subtree_variances(tree: Tree, variance: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the variance of each node's best estimate from its own subtree, and from its children alone, (n_nodes,).
 
     1 / u = 1 / variance + 1 / (sum of the children's u); a leaf has no children (inf).
+
+    Raises
+    ------
+    InputError
+        ``VARIANCE_NEEDED`` when a leaf is not measured: then not every bin is determined.
     """
+    if not np.isfinite(variance[tree.is_leaf]).all():
+        raise InputError("VARIANCE_NEEDED", "Expected a finite variance for every leaf; measure the last level.")
     own, below = np.array(variance, dtype=float), np.full(tree.n_nodes, np.inf)
     with np.errstate(divide="ignore"):
         for level in reversed(range(tree.height)):

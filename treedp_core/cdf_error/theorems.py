@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
@@ -19,6 +20,9 @@ from treedp_core.checks import InputError
 from treedp_core.privacy import ProtectedUnit
 from treedp_core.tree import FloatArray
 from treedp_core.workloads import Shape, digit_sums, n_bins_checked, n_records_checked
+
+_CHANGE: Final = float(REPLACE_ONE.l1_sensitivity(2)[1])
+"""How far replacing one record moves the counts of a level, 2: noise of a level has variance 2 (2 / epsilon)^2."""
 
 
 def total_squared_error(
@@ -91,7 +95,7 @@ def upper_bound_error(branching_factors: Sequence[float], epsilons: Sequence[flo
     """
     factors = np.array(branching_factors, dtype=float)
     budgets = _budgets_checked(epsilons, factors.size)
-    return float(4.0 * factors.prod() * (factors / budgets**2).sum()) / n_records_checked(n_records) ** 2
+    return _CHANGE**2 * float(factors.prod() * (factors / budgets**2).sum()) / n_records_checked(n_records) ** 2
 
 
 def least_upper_bound(n_bins: float, height: int, epsilon: float, n_records: int) -> float:
@@ -103,7 +107,7 @@ def least_upper_bound(n_bins: float, height: int, epsilon: float, n_records: int
     131072.0
     """
     h = _height_checked(height)
-    return float(4.0 * n_bins ** (1.0 + 1.0 / h) * h**3) / _scaled(epsilon, n_records)
+    return _CHANGE**2 * float(n_bins ** (1.0 + 1.0 / h) * h**3) / _scaled(epsilon, n_records)
 
 
 def optimal_error(n_bins: float, height: int, epsilon: float, n_records: int) -> float:
@@ -116,7 +120,7 @@ def optimal_error(n_bins: float, height: int, epsilon: float, n_records: int) ->
     122880.0
     """
     h, bins = _height_checked(height), float(n_bins)
-    return float(4.0 * bins * h**3 * (bins ** (1.0 / h) - 1.0)) / _scaled(epsilon, n_records)
+    return _CHANGE**2 * float(bins * h**3 * (bins ** (1.0 / h) - 1.0)) / _scaled(epsilon, n_records)
 
 
 def refined_node_variance(branching: int, level: int, height: int, level_epsilon: float) -> float:
@@ -128,7 +132,7 @@ def refined_node_variance(branching: int, level: int, height: int, level_epsilon
     5.333333333333333
     """
     copies = sum(float(branching) ** -j for j in range(height - level + 1))
-    return 8.0 / level_epsilon**2 / copies
+    return 2.0 * (_CHANGE / level_epsilon) ** 2 / copies
 
 
 def refined_error(branching: int, height: int, epsilon: float, n_records: int) -> float:

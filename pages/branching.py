@@ -6,6 +6,7 @@ from pages.ui import boot, branching_state, branching_view
 from pages.ui import branching_model as model
 from pages.ui.frame import explain, header, refusal
 from pages.ui.params import get
+from pages.ui.text import whole
 from treedp_core.checks import InputError
 
 boot.page()
@@ -48,13 +49,16 @@ def controls() -> int:
     return bins
 
 
-header(
-    "Branching factor",
-    "How many children should a node have? With few, many levels share the budget; with many, long ranges add up "
-    "many noisy counts.",
-    "formula",
-)
+heading = st.container()
 asked = branching_state.question(controls())
+with heading:
+    header(
+        "Branching factor",
+        "How many children should a node have? With few, many levels share the budget; with many, long ranges add up "
+        "many noisy counts.",
+        "formula",
+        about=[f"K = {whole(asked.n_bins)}"],
+    )
 try:
     found, is_final = branching_state.ranked(asked)
 except InputError as error:

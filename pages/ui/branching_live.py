@@ -64,7 +64,11 @@ def above_least(value: float, least: float) -> str:
     """
     if value <= least * (1 + 1e-9):
         return "the least"
-    return f"{value / least:.1f} times the least" if value > 2 * least else f"{100 * (value / least - 1):.2g} % above the least"
+    return (
+        f"{value / least:.1f} times the least"
+        if value > 2 * least
+        else f"{100 * (value / least - 1):.2g} % above the least"
+    )
 
 
 def _rows(**columns: Sequence[Any]) -> Any:

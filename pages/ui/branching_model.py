@@ -11,7 +11,14 @@ from typing import Final
 
 import numpy as np
 
-from treedp_core.branching import BestBranching, RankedShape, best_branching, best_shapes, loss_factor
+from treedp_core.branching import (
+    BestBranching,
+    RankedShape,
+    best_branching,
+    best_shapes,
+    loss_factor,
+    opendp_branching_factor,
+)
 from treedp_core.branching.search import Cost, cheapest
 from treedp_core.cdf_error import Criterion, optimal_shares
 from treedp_core.checks import InputError, echo
@@ -210,6 +217,27 @@ def equal_tree(n_bins: int, beta: int) -> Shape:
         factors = (beta, *factors)
     first = -(-n_bins // math.prod(factors[1:]))
     return Shape((first, *factors[1:]) if first >= 2 else factors[1:], n_bins)
+
+
+def references(asked: Question, found: Sequence[RankedShape]) -> list[tuple[str, RankedShape]]:
+    """Return well-known trees that are not among those found, with equal budgets, and why each is there."""
+    bins, criterion = asked.n_bins, asked.criterion
+    exact = best_shapes(bins, criterion, padded=False, n_best=1)[0].shape
+    shapes = [
+        ("best without padding", exact),
+        ("OpenDP's rule", equal_tree(bins, opendp_branching_factor(bins))),
+        ("binary", equal_tree(bins, 2)),
+        ("16-ary", equal_tree(bins, 16)),
+        ("histogram", Shape((bins,), bins)),
+    ]
+    seen = {one.shape for one in found}
+    rows = []
+    for why, shape in shapes:
+        if shape not in seen:
+            seen.add(shape)
+            shares = criterion.equal_shares(shape)
+            rows.append((why, RankedShape(shape, shares, value_of(asked.with_equal_budgets, shape))))
+    return rows
 
 
 def limits(least_squares: bool, law: str, workload: Workload) -> BestBranching:

@@ -15,12 +15,13 @@ from pages.ui.branching_model import HeightBest, Question, product_text
 from pages.ui.params import get
 from pages.ui.store import remember
 from pages.ui.text import plural, short, whole
-from treedp_core.branching import RankedShape, advice, best_shapes, loss_factor, opendp_branching_factor
+from treedp_core.branching import RankedShape, advice, loss_factor, opendp_branching_factor
 from treedp_core.figures.branching import error_by_height
 from treedp_core.privacy import Currency
 from treedp_core.workloads import Workload
 
 GRID: Final = [(noise, post) for noise in model.NOISES for post in model.POSTS]
+SHOWN: Final = 6
 SOURCE: Final = "Lemma IV.3 of Rameshwar et al. for Laplace noise and CDFs without least squares; the rest by our own"
 
 
@@ -78,7 +79,7 @@ def cards(asked: Question, found: Sequence[RankedShape]) -> None:
           f"whole: {best.whole}" if known else "few levels")  # fmt: skip
     _card(columns[1], "Within 5 % of the least", f"{best.low:.3g} to {best.high:.3g}" if known else "–", "computed")
     _card(columns[2], "Best tree for your K", product_text(least.shape.branching_factors), _padding(least))
-    _card(columns[3], "OpenDP's rule for your K", str(opendp), f"RMSE {ratio:.3g}× the best tree's")
+    _card(columns[3], "OpenDP's rule for your K", str(opendp), f"{ratio:.3g}× the best RMSE")
     st.caption(
         "OpenDP: what `choose_branching_factor` recommends, from its published formula (3) in Qardaji, Yang and Li, "
         "“Understanding Hierarchical Methods for Differentially Private Histograms” (2013), computed by our own code: "
@@ -109,7 +110,7 @@ def ranking(asked: Question, found: Sequence[RankedShape], is_final: bool) -> No
         hide_index=True,
         column_config={
             "RMSE": st.column_config.NumberColumn("RMSE (records)", format="%.4g"),
-            "÷ best": st.column_config.ProgressColumn("RMSE ÷ best", format="%.4f", min_value=0.0, max_value=2.0),
+            "÷ best": st.column_config.ProgressColumn("RMSE ÷ best", format="%.4f", min_value=0.0, max_value=4.0),
             "padding": st.column_config.NumberColumn(format="localized"),
         },
         alt="The best trees with their padding and error",
@@ -119,7 +120,7 @@ def ranking(asked: Question, found: Sequence[RankedShape], is_final: bool) -> No
         f"RMSE of a query at {_budget_words(asked)}, {budgets if is_final else 'equal budgets so far'}. "
         f"{_noise_words(asked)}. Padding: leaves beyond K, which hold no records and cost little. Exact formulas "
         "(Theorem IV.1 of Rameshwar et al. with digit sums for padded trees; least squares in O(height)); the list is "
-        "the best that a search found."
+        "the best that a search found, beside well-known trees with equal budgets."
     )
     code = (
         "from treedp_core.branching import best_shapes\nfrom treedp_core.cdf_error import Criterion\n"
@@ -142,29 +143,29 @@ def _search_progress() -> None:
 
 
 def table(asked: Question, found: Sequence[RankedShape]) -> dict[str, list[Any]]:
-    """Return the ranking as columns; the best tree without padding is always there."""
-    rows = list(found)
-    if asked.padded and all(one.shape.padding for one in rows):
-        exact = best_shapes(asked.n_bins, asked.criterion, padded=False, n_best=1)
-        rows += exact
+    """Return the ranking as columns, with well-known trees and the best one without padding for comparison."""
+    rows = [("found", one) for one in found[:SHOWN]] + model.references(asked, found[:SHOWN])
     total = branching_state.total(asked.criterion)
-    errors = [model.rmse(asked.criterion, one, total) for one in rows]
+    errors = [model.rmse(asked.criterion, one, total) for _, one in rows]
+    order = sorted(range(len(rows)), key=errors.__getitem__)
+    rows, errors = [rows[i] for i in order], [errors[i] for i in order]
     return {
-        "tree": [product_text(one.shape.branching_factors) for one in rows],
-        "levels": [one.shape.height for one in rows],
-        "padding": [one.shape.padding for one in rows],
+        "tree": [product_text(one.shape.branching_factors) for _, one in rows],
+        "why here": [why for why, _ in rows],
+        "levels": [one.shape.height for _, one in rows],
+        "padding": [one.shape.padding for _, one in rows],
         "RMSE": errors,
-        "÷ best": [error / min(errors) for error in errors],
-        "shares": [_shares(one, asked) for one in rows],
+        "÷ best": [error / errors[0] for error in errors],
+        "shares": [_shares(one) for _, one in rows],
     }
 
 
-def _shares(one: RankedShape, asked: Question) -> str:
-    if not asked.optimal_budgets:
+def _shares(one: RankedShape) -> str:
+    shares = one.shares[1:] if one.shares[0] == 0 else one.shares
+    if float(shares.max() - shares.min()) < 1e-9:
         return "equal"
-    first = 1 if asked.criterion.unit.total_is_public else 0
-    shares = [f"{share:.3f}".lstrip("0") or "0" for share in one.shares[first:]]
-    return " ".join(shares[:8]) + (" …" if len(shares) > 8 else "")
+    texts = [f"{share:.3f}".lstrip("0") or "0" for share in shares]
+    return " ".join(texts[:8]) + (" …" if len(texts) > 8 else "")
 
 
 def _budget_key(asked: Question) -> tuple[float, float]:

@@ -36,11 +36,14 @@ LOST: Final = (
 _log: Final = logging.getLogger("treedp")
 
 
-def header(title: str, lede: str, badge: str, *, chooses_source: bool = False) -> None:
+def header(
+    title: str, lede: str, badge: str, *, chooses_source: bool = False, about: Sequence[str] | None = None
+) -> None:
     """Show a page's title, its one-sentence purpose, and the strip that says what everything below is about.
 
     `badge` says what kind of numbers follow: "formula", "simulation" or "NOT PRIVATE"; several are joined by commas.
-    A page that `chooses_source` says itself when an uploaded data set is gone.
+    A page that `chooses_source` says itself when an uploaded data set is gone; `about` (Markdown) replaces the data
+    set in the strip where a page is about something else.
     """
     st.title(title, anchor=False)
     if not get("present"):
@@ -48,7 +51,7 @@ def header(title: str, lede: str, badge: str, *, chooses_source: bool = False) -
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         for name in badge.split(","):
             show_badge(name.strip())
-        st.caption(context_strip(), width="content")
+        st.caption(context_strip(about), width="content")
     if reconnect.has_returned():
         _session_ended()
     elif store.is_lost() and not chooses_source:
@@ -70,14 +73,13 @@ def show_badge(name: str) -> None:
     st.badge(name, icon=icon, color=colour, help=about)
 
 
-def context_strip() -> str:
+def context_strip(about: Sequence[str] | None = None) -> str:
     """Return one line (Markdown) with the data set and the settings that everything on a page depends on."""
     data = store.dataset()
     epsilon = f"ε = {short(get('eps'))}" + (f", δ = {short(get('delta'))}" if get("delta") else "")
+    in_use = [lit(data.name, 40), plural(data.tree.n_levels, "level"), plural(data.tree.n_leaves, "leaf", "leaves")]
     parts = [
-        lit(data.name, 40),
-        plural(data.tree.n_levels, "level"),
-        plural(data.tree.n_leaves, "leaf", "leaves"),
+        *(in_use if about is None else about),
         NeighbouringRelation(get("nbr")).label.lower(),
         epsilon,
         f"seed {get('seed')}",

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from pages.ui import boot, cdf_controls, cdf_more, cdf_source, cdf_view
-from pages.ui.frame import explain, header
+from pages.ui.frame import context_strip, explain, header
 from pages.ui.params import get
 
 boot.page()
@@ -17,13 +17,13 @@ BADGES = {
 
 heading = st.container()
 cdf_controls.view()
-about = ["997 bins", "900 records"]
+strip = "997 bins · 900 records · replace one · ε = 0.1, whatever the sidebar says"
 match get("cdf_view"):
     case "experiment":
         cdf_more.experiment()
     case shown:
         data = cdf_source.choose()
-        about = cdf_view.strip(data)
+        strip = context_strip(cdf_view.about(data))
         if shown == "release":
             cdf_controls.release()
             cdf_view.release(data)
@@ -35,7 +35,7 @@ with heading:
         "How many records lie below a value, or between two? Cumulative counts from a tree, made whole and "
         "non-decreasing.",
         BADGES[get("cdf_view")],
-        about=about,
+        strip=strip,
     )
 explain(
     "**What you learn.** Noise on a histogram adds up along a range, noise on every cumulative count must be huge; a "

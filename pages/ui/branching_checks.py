@@ -58,9 +58,16 @@ def _text(value: object) -> str:
 
 def _root_heights(n_bins: int) -> list[int]:
     """Heights above 1 with a whole root of K: the two around b = 16 and 17, which say most."""
-    roots = {}
-    for height in range(2, n_bins.bit_length()):
-        near = round(n_bins ** (1.0 / height))
-        roots |= {height: b for b in (near - 1, near, near + 1) if b >= 2 and b**height == n_bins}
+    roots = {height: b for height in range(2, n_bins.bit_length()) if (b := whole_root(n_bins, height)) is not None}
     low = [height for height, b in roots.items() if b >= 17][-1:]
-    return low + [height for height, b in roots.items() if b <= 16][:1]
+    return low + [height for height, b in roots.items() if 2 <= b <= 16][:1]
+
+
+def whole_root(n: int, height: int) -> int | None:
+    """Return b with b^height = n, if there is one.
+
+    >>> whole_root(2**20, 4), whole_root(997, 2)
+    (32, None)
+    """
+    near = round(n ** (1.0 / height))
+    return next((b for b in (near - 1, near, near + 1) if b > 1 and b**height == n), None)

@@ -84,7 +84,7 @@ def by_height(asked: Question, found: Sequence[RankedShape]) -> list[HeightBest]
 
 
 def _candidates(asked: Question, equal: Sequence[RankedShape]) -> list[Shape]:
-    """The best with equal budgets, and for Gaussian noise the finest trees, which win once every level has its share."""
+    """The best with equal budgets; for Gaussian noise the finest trees too, which win once levels have best shares."""
     shapes = [one.shape for one in equal[:_SEARCHED]]
     if asked.padded and asked.criterion.currency is Currency.RHO:
         shapes += [model.equal_tree(asked.n_bins, n) for n in (4, 2)]

@@ -18,7 +18,7 @@ PRESETS: Final[Mapping[str, dict[str, Any]]] = {
 
 
 def view() -> None:
-    """Show the views and the presets; a preset sets only what it names."""
+    """Show the views and the presets; a preset sets only what it names, and runs what needs to be run."""
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         st.segmented_control(
             "View", list(VIEWS), key="cdf_view", persist_state="session", required=True,
@@ -33,27 +33,22 @@ def view() -> None:
 
 def _apply(settings: Mapping[str, Any]) -> None:
     st.session_state.update(settings)
+    if settings["cdf_view"] == "experiment":
+        cdf_state.start_experiment()
 
 
 def release() -> None:
     """Show what is released, on which tree, and how it is made consistent."""
-    with st.container(horizontal=True, gap="small"):
-        lab_controls.mechanisms("cdf_mechanism", "Mechanism", several=False)
-        _choice("Tree", "cdf_tree", TREES, "Best found: least expected error of the cumulative counts for this K.")
-        if get("cdf_tree") == "own":
-            st.text_input(
-                "Branching factors", key="cdf_factors", persist_state="session", max_chars=100, width=160,
-                placeholder="10,10,10", help="Their product must be at least the number of bins.",
-            )  # fmt: skip
+    lab_controls.mechanisms("cdf_mechanism", "Mechanism", several=False)
     lab_controls.delta_note([get("cdf_mechanism")], "cdf_set_delta")
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        _choice("Tree", "cdf_tree", TREES, "Best found: least expected error of the cumulative counts for this K.")
+        if get("cdf_tree") == "own":
+            _text("Branching factors", "cdf_factors", "10,10,10", "Their product must be at least the number of bins.")
         _choice("Level budgets", "cdf_allocation", ALLOCATIONS, "Optimal: least expected error on this tree.")
         if get("cdf_allocation") == "custom":
-            st.text_input(
-                "Shares", key="cdf_shares", persist_state="session", max_chars=200, width=180,
-                placeholder="0, 0.4, 0.6",
-                help="One share for each level from the root down, summing to at most 1; a public root takes 0.",
-            )  # fmt: skip
+            about = "One share for each level from the root down, summing to at most 1; a public root takes 0."
+            _text("Shares", "cdf_shares", "0, 0.4, 0.6", about)
         _choice("Consistency", "cdf_fit", FITS, "Which error the consistent counts minimise.")
         st.toggle("Least squares", key="cdf_post", persist_state="session", help="Free; uses the public total N.")
         st.button(
@@ -63,7 +58,10 @@ def release() -> None:
 
 
 def _choice(label: str, key: str, options: Mapping[str, str], about: str) -> None:
-    st.segmented_control(
-        label, list(options), key=key, persist_state="session", required=True, format_func=options.__getitem__,
-        help=about,
-    )  # fmt: skip
+    st.selectbox(
+        label, list(options), key=key, persist_state="session", format_func=options.__getitem__, help=about, width=150
+    )
+
+
+def _text(label: str, key: str, example: str, about: str) -> None:
+    st.text_input(label, key=key, persist_state="session", max_chars=200, width=160, placeholder=example, help=about)

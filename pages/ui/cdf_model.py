@@ -120,15 +120,14 @@ def shape_of(tree: str, n_bins: int, criterion: Criterion, own: str) -> Shape:
     return equal_tree(n_bins, {"sixteen": 16, "binary": 2}[tree])
 
 
-def draw(settings: CdfSettings, counts: IntArray, fit: str, seed: int) -> Draw:
+def draw(plan: CdfPlan, counts: IntArray, fit: str, seed: int) -> Draw:
     """Return one release with its band and, where N is public, its consistent fit.
 
     Raises
     ------
     InputError
-        What `plan_cdf` and `CdfPlan.release` refuse.
+        ``BUDGET_SPLIT`` when the measured levels do not determine every bin; what `CdfPlan.release` refuses.
     """
-    plan = plan_cdf(settings)
     release = plan.release(counts, generator(seed, _NOISE))
     trials = max(19, min(999, BAND_CELLS // plan.tree.n_nodes))
     band = simultaneous_band(plan, release, CONFIDENCE, trials, _BAND)

@@ -43,7 +43,7 @@ def error(data: Bins) -> None:
         alt=f"Error against ε for K = {bins}: the lowest is {best}.",
         caption=f"K = {whole(bins)}. Expected squared error of the cumulative counts, summed over the bins (N² E₂), "
         "Laplace noise, equal budgets, one record replaced, N public. Formula: Lemmas III.1 and III.2 and Theorem IV.1 "
-        "of Rameshwar et al. (the four lines of their Fig. 1, there with K = 256); least squares by our own derivation.",
+        "of Rameshwar et al. (the four lines of their Fig. 1, there with K = 256); least squares: own derivation.",
         code=f"from treedp_core.cdf_error import total_squared_error\nfrom treedp_core.workloads import Shape\n\n"
         f"total_squared_error(Shape({model.equal_tree(bins, 16).branching_factors}, {bins}), epsilons, n_records=1)",
         data={"epsilon": list(grid)} | {curve.label: curve.y.tolist() for curve in curves},
@@ -95,9 +95,9 @@ def experiment() -> None:
     st.dataframe(columns, hide_index=True, alt="The paper's numbers beside ours")
     st.caption(
         "Paper: Rameshwar et al., Sec. VI, one set of 100 runs. Ours: mean ± standard error, Laplace noise, records "
-        "drawn anew in every run; the first row repeats the paper's pipeline, and “apart” says how many standard errors "
-        "of a 100-run mean and ours together lie between the two. Distances are of cumulative counts divided by N = 900; "
-        "consistency minimises the distance it is judged by. Simulation on synthetic records."
+        "drawn anew in every run; the first row repeats the paper's pipeline, and “apart” says how many standard "
+        "errors, of a mean of 100 runs and of ours together, lie between the two. Distances are of cumulative counts "
+        "divided by N = 900; consistency minimises the distance it is judged by. Simulation on synthetic records."
     )
     frame.footer(
         "cdf_experiment", "from treedp_core.cdf import consistency_gains\n\nconsistency_gains(trials=100)", columns

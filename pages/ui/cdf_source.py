@@ -120,7 +120,10 @@ def _upload() -> None:
 def _count(candidate: Candidate, preview: Preview) -> None:
     with st.form("cdf_count", enter_to_submit=False):
         position = st.selectbox(
-            "Column", range(len(preview.columns)), format_func=lambda i: preview.columns[i], key="cdf_column"
+            "Column",
+            range(len(preview.columns)),
+            format_func=lambda i: preview.columns[i],
+            key=f"cdf_column_{revision()}_{hash(preview.columns):x}",
         )
         left, middle, right = st.columns(3)
         lower = left.number_input("Lower bound (public)", value=0.0, key="cdf_lower", format="%g")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
@@ -16,7 +15,7 @@ from pages.ui.lab_series import shares_from_text
 from pages.ui.lab_state import keep_one
 from pages.ui.params import get
 from pages.ui.text import whole
-from treedp_core.cdf import SECTION_VI, CdfSettings, ConsistencyGain, consistency_gains
+from treedp_core.cdf import SECTION_VI, CdfSettings, ConsistencyGain, consistency_gains, plan_cdf
 from treedp_core.cdf_error import Criterion
 from treedp_core.checks import MAX_SEED, InputError
 from treedp_core.montecarlo import Watch
@@ -48,21 +47,19 @@ def settings(n_bins: int) -> CdfSettings:
 def draw(data: Bins) -> tuple[Draw, bool]:
     """Return the release of the settings, and True; below a refusal the last good one of these data, and False.
 
-    Raises
-    ------
-    InputError
-        When the settings are refused and there is no earlier release of these data.
+    Where there is none, it is a histogram's.
     """
     try:
         chosen = settings(data.n_bins)
+        plan = keep_one("_cdf_plan", chosen, lambda: plan_cdf(chosen))
         key = (data.fingerprint, chosen, get("cdf_fit"), get("seed"))
-        made = keep_one("_cdf_draw", key, lambda: model.draw(chosen, data.counts, get("cdf_fit"), get("seed")))
+        made = keep_one("_cdf_draw", key, lambda: model.draw(plan, data.counts, get("cdf_fit"), get("seed")))
     except InputError as error:
         frame.refusal(error)
         kept = keep_one("_cdf_good", data.fingerprint, list)
         if not kept:
-            chosen = replace(CdfSettings(data.n_bins, (data.n_bins,)), epsilon=get("eps"))
-            return model.draw(chosen, data.counts, "squared", get("seed")), False
+            plan = plan_cdf(CdfSettings(data.n_bins, (data.n_bins,), epsilon=get("eps")))
+            return model.draw(plan, data.counts, "squared", get("seed")), False
         return kept[0], False
     keep_one("_cdf_good", data.fingerprint, list)[:] = [made]
     return made, True

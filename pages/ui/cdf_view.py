@@ -18,7 +18,7 @@ from pages.ui.params import get
 from pages.ui.text import lit, plural, short, whole
 from treedp_core.cdf import CdfSettings
 from treedp_core.checks import InputError
-from treedp_core.figures.cdf import CdfLines, cdf_figure
+from treedp_core.figures.cdf import CdfLines, cdf_errors, cdf_figure
 from treedp_core.mechanisms import MECHANISMS
 
 
@@ -26,9 +26,10 @@ def release(data: Bins) -> None:
     """Show one release and what can be read from it."""
     mine, is_present = cdf_state.draw(data)
     if not is_present:
-        st.caption(f"The release below has earlier settings: {_what(mine.plan.settings)}.")
+        st.caption(f"The release below has other settings: {_what(mine.plan.settings)}.")
     start, stop = chosen_range(data)
     _figure(data, mine, start, stop)
+    _errors(data, mine)
     if mine.refused is not None:
         frame.refusal(mine.refused)
     _range(data, mine, start, stop)
@@ -81,6 +82,20 @@ def _figure(data: Bins, mine: Draw, start: int, stop: int) -> None:
     )  # fmt: skip
 
 
+def _errors(data: Bins, mine: Draw) -> None:
+    """Show how far every cumulative count is off, which the CDF's height would hide."""
+    release = mine.release
+    lines = CdfLines(data.edges, data.truth, release.cumulative, mine.consistent, (mine.band.low, mine.band.high))
+    worst = float(np.abs(release.cumulative - data.truth).max())
+    frame.figure(
+        cdf_errors(lines, x_title=data.unit if data.numeric else "leaf, in its order"),
+        key="cdf_errors",
+        alt=f"Errors of the cumulative counts: the largest is {short(worst)} records.",
+        caption="NOT PRIVATE: the same release minus the true counts; 0 is exact. The band covers 0 wherever it "
+        "covers the true count.",
+    )
+
+
 def _columns(data: Bins, mine: Draw) -> dict[str, Any]:
     columns = {
         "up to": data.edges[1:],
@@ -122,14 +137,18 @@ def _range(data: Bins, mine: Draw, start: int, stop: int) -> None:
     columns = {
         "mechanism": [name for name, _, _ in rows],
         "released count": [count for _, count, _ in rows],
-        "± standard deviation": [None if math.isnan(sigma) else sigma for _, _, sigma in rows],
+        "± standard deviation": ["–" if math.isnan(sigma) else f"{sigma:.1f}" for _, _, sigma in rows],
         "error of this draw (NOT PRIVATE)": [count - true for _, count, _ in rows],
     }
     plain = rows[0]
     st.markdown(f"Released: **{short(plain[1])} ± {short(plain[2])}** records · true: {short(true)} (NOT PRIVATE)")
     st.dataframe(
         columns, hide_index=True, width="content",
-        column_config={name: st.column_config.NumberColumn(format="%.1f") for name in list(columns)[1:]},
+        column_config={
+            "released count": st.column_config.NumberColumn(format="%.1f"),
+            "± standard deviation": st.column_config.TextColumn(alignment="right"),
+            "error of this draw (NOT PRIVATE)": st.column_config.NumberColumn(format="%+.1f"),
+        },
         alt="The count of the range by each mechanism",
     )  # fmt: skip
     st.caption(
@@ -161,7 +180,7 @@ def _quantiles(data: Bins, mine: Draw) -> None:
     frame.footer("cdf_quantiles", "quantiles(release.consistent(), simultaneous_band(plan, release), edges)", table)
 
 
-def strip(data: Bins) -> list[str]:
+def about(data: Bins) -> list[str]:
     """Return what the bins are, for the line below the title."""
     kind = [] if data.numeric else ["leaves in their order, as bins"]
     return [lit(data.name, 40), plural(data.n_bins, "bin"), *kind]

@@ -36,14 +36,12 @@ LOST: Final = (
 _log: Final = logging.getLogger("treedp")
 
 
-def header(
-    title: str, lede: str, badge: str, *, chooses_source: bool = False, about: Sequence[str] | None = None
-) -> None:
+def header(title: str, lede: str, badge: str, *, chooses_source: bool = False, strip: str | None = None) -> None:
     """Show a page's title, its one-sentence purpose, and the strip that says what everything below is about.
 
     `badge` says what kind of numbers follow: "formula", "simulation" or "NOT PRIVATE"; several are joined by commas.
-    A page that `chooses_source` says itself when an uploaded data set is gone; `about` (Markdown) replaces the data
-    set in the strip where a page is about something else.
+    A page that `chooses_source` says itself when an uploaded data set is gone; `strip` (Markdown) replaces the strip
+    where a page is about something else than the data set in use.
     """
     st.title(title, anchor=False)
     if not get("present"):
@@ -51,7 +49,7 @@ def header(
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         for name in badge.split(","):
             show_badge(name.strip())
-        st.caption(context_strip(about), width="content")
+        st.caption(strip or context_strip(), width="content")
     if reconnect.has_returned():
         _session_ended()
     elif store.is_lost() and not chooses_source:
@@ -74,7 +72,7 @@ def show_badge(name: str) -> None:
 
 
 def context_strip(about: Sequence[str] | None = None) -> str:
-    """Return one line (Markdown) with the data set and the settings that everything on a page depends on."""
+    """Return one line (Markdown) with the data set, or what a page is `about`, and the settings it depends on."""
     data = store.dataset()
     epsilon = f"ε = {short(get('eps'))}" + (f", δ = {short(get('delta'))}" if get("delta") else "")
     in_use = [lit(data.name, 40), plural(data.tree.n_levels, "level"), plural(data.tree.n_leaves, "leaf", "leaves")]

@@ -97,6 +97,36 @@ def cdf_figure(lines: CdfLines, *, x_title: str, chosen: tuple[float, float] | N
     return fig
 
 
+def cdf_errors(lines: CdfLines, *, x_title: str) -> go.Figure:
+    """Return how far the noisy and the consistent cumulative counts are off, with the band, minus the true counts.
+
+    >>> one = CdfLines(np.array([0.0, 1.0, 2.0]), np.array([3, 5]), np.array([4.0, 5.0]), np.array([4, 5]))
+    >>> cdf_errors(one, x_title="age").data[0].y.tolist()
+    [0.0, 1.0, 0.0]
+    """
+    at = thinned(lines.noisy - lines.truth)
+    off = CdfLines(
+        lines.edges,
+        np.zeros(lines.truth.size),
+        lines.noisy - lines.truth,
+        None if lines.consistent is None else lines.consistent - lines.truth,
+        None if lines.band is None else (lines.band[0] - lines.truth, lines.band[1] - lines.truth),
+    )
+    x = np.concatenate([off.edges[:1], off.edges[at + 1]])
+    traces = _band(off, at, x) if off.band is not None else []
+    traces.append(_line(x, off.noisy, at, "noisy − true", BEFORE, "dot", 1.5))
+    if off.consistent is not None:
+        traces.append(_line(x, off.consistent, at, "consistent − true", AFTER, "solid", 2.0))
+    bounds = limits([off.noisy, off.consistent, *(off.band or ())], log=False, default=(-1.0, 1.0))
+    fig = new_figure(
+        traces,
+        xaxis=axis(x_title, log=False, bounds=(float(off.edges[0]), float(off.edges[-1]))),
+        yaxis=axis("error (records)", log=False, bounds=bounds, grid=True),
+    )
+    fig.add_hline(y=0, line={"color": GREY, "width": 2})
+    return fig.update_layout(height=300)
+
+
 def thinned(values: AnyArray) -> IntArray:
     """Return the positions to draw: all, or of each slice its last, smallest and largest value.
 

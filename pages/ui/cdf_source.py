@@ -12,7 +12,7 @@ from pages.ui import frame, store
 from pages.ui.cdf_model import SOURCES, Bins
 from pages.ui.data_file import MAX_MEGABYTES, TYPES, Candidate, finish, revision
 from pages.ui.params import get
-from pages.ui.text import lit, plural
+from pages.ui.text import lit, literal_sentence, plural
 from treedp_core.checks import InputError
 from treedp_core.records import Dataset, count_bins, inspect
 from treedp_core.records.bins import bin_edges
@@ -22,6 +22,7 @@ SAMPLE: Final = "ages"
 SLOT: Final = "cdf"
 _INTERVAL: Final = re.compile(r"\[(\S+), (\S+)[)\]]")
 _LAST: Final = "_cdf_bins_used"
+_ASKED: Final = "_cdf_count_asked"
 
 
 def choose() -> Bins:
@@ -107,7 +108,7 @@ def _upload() -> None:
             st.markdown(f"{lit(counted.name, 40)} — {plural(counted.report.rows, 'row')}, file discarded")
             st.button("Remove", key="cdf_remove", icon=":material/delete:", on_click=store.remove, args=(SLOT,))
         for _, sentence in counted.report.notices:
-            st.caption(frame.lit(sentence, 300))
+            st.caption(literal_sentence(sentence))
         return
     file = st.file_uploader(
         "CSV or Parquet file", type=TYPES, key=f"cdf_upload_{revision()}", max_upload_size=MAX_MEGABYTES,
@@ -118,22 +119,23 @@ def _upload() -> None:
 
 
 def _count(candidate: Candidate, preview: Preview) -> None:
-    with st.form("cdf_count", enter_to_submit=False):
-        position = st.selectbox(
-            "Column",
-            range(len(preview.columns)),
-            format_func=lambda i: preview.columns[i],
-            key=f"cdf_column_{revision()}_{hash(preview.columns):x}",
-        )
-        left, middle, right = st.columns(3)
-        lower = left.number_input("Lower bound (public)", value=0.0, key="cdf_lower", format="%g")
-        upper = middle.number_input("Upper bound (public)", value=128.0, key="cdf_upper", format="%g")
-        n_bins = right.number_input("Bins K", value=128, step=1, key="cdf_n_bins", help="Equal widths.")
-        clamp = st.checkbox("Count values outside the bounds in the end bins", key="cdf_clamp")
-        asked = st.form_submit_button("Count", type="primary", icon=":material/functions:")
-    if asked:
+    position = st.selectbox(
+        "Column", range(len(preview.columns)), format_func=lambda i: preview.columns[i],
+        key=f"cdf_column_{revision()}_{hash(preview.columns):x}",
+    )  # fmt: skip
+    left, middle, right = st.columns(3)
+    lower = left.number_input("Lower bound (public)", value=0.0, key="cdf_lower", format="%g")
+    upper = middle.number_input("Upper bound (public)", value=128.0, key="cdf_upper", format="%g")
+    n_bins = right.number_input("Bins K", value=128, step=1, key="cdf_n_bins", help="Equal widths.")
+    clamp = st.checkbox("Count values outside the bounds in the end bins", key="cdf_clamp")
+    st.button("Count", type="primary", key="cdf_count", icon=":material/functions:", on_click=_ask)
+    if st.session_state.pop(_ASKED, False):
         counted = count_bins(
             candidate.origin, preview.columns[position or 0], lower=lower, upper=upper, n_bins=n_bins,
             outside="clamp" if clamp else "drop", name=candidate.name,
         )  # fmt: skip
         finish(candidate, counted)
+
+
+def _ask() -> None:
+    st.session_state[_ASKED] = True

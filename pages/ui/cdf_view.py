@@ -40,8 +40,11 @@ def chosen_range(data: Bins) -> tuple[int, int]:
     """Show the two sliders of the range, in the column's unit; return its first bin and the one behind its last."""
     low, high = float(data.edges[0]), float(data.edges[-1])
     step = (high - low) / data.n_bins
-    for key in ("cdf_from", "cdf_to"):
-        st.session_state[key] = float(min(max(get(key), low), high))
+    wanted = get("cdf_from"), get("cdf_to")
+    ends = [min(max(end, low), high) for end in wanted]
+    if ends[0] == ends[1] and wanted[0] != wanted[1]:  # a range beyond these bounds, from other data or a link
+        ends = [low + (high - low) / 4, high - (high - low) / 4]
+    st.session_state["cdf_from"], st.session_state["cdf_to"] = ends
     left, right = st.columns(2)
     about = f"In the unit of the column, rounded to the nearest edge of a bin; bins are {short(step)} wide."
     for column, key, label in ((left, "cdf_from", "Range from"), (right, "cdf_to", "Range to")):

@@ -389,6 +389,17 @@ def test_two_bins_have_a_bound_by_hand() -> None:
     assert ratios[-1] == pytest.approx(1.0)
 
 
+def test_a_gaussian_release_is_compared_with_the_bound() -> None:
+    """K = 2 at rho = 1 by hand: the histogram's first prefix has variance sigma^2 = 1, half of it after least squares
+    with the known total; the bound is 1 / 4 over two prefixes."""
+    for least_squares, expected in ((False, 2.0), (True, 1.0)):
+        plan = plan_cdf(CdfSettings(2, (2,), "gaussian", 1.0, 1e-6, least_squares=least_squares))
+        assert model.has_bound(plan)
+        assert model.above_bound(plan, 0.25) == pytest.approx(expected, rel=1e-6)
+    assert not model.has_bound(plan_cdf(CdfSettings(2, (2,), "laplace")))
+    assert "times** the least" in words(open_page("cdf", cdf_mechanism="gaussian", delta="1e-06"))
+
+
 def test_the_bound_is_shown_for_few_bins_only() -> None:
     app = open_page("cdf", cdf_view="optimal", cdf_bins="1000")
     assert "K = 256 is shown instead of 1\u202f000" in words(app)

@@ -84,7 +84,8 @@ def _optimum(best: BestBranching, x: Any) -> list[Any]:
     band = alt.Chart(_rows(b=[low], end=[high])).mark_rect(color="#009E73", opacity=0.14).encode(x=x, x2="end:Q")
     at = alt.Chart(_rows(b=[best.beta], label=[f"β* = {best.beta:.4g}"]))
     rule = at.mark_rule(color=GREY, strokeDash=[2, 3], strokeWidth=1.5).encode(x=x)
-    label = at.mark_text(align="right", dx=-6, color=GREY, fontSize=13).encode(x=x, y=alt.value(8), text="label:N")
+    side = {"align": "right", "dx": -6} if best.beta > 4 else {"align": "left", "dx": 6}
+    label = at.mark_text(**side, color=GREY, fontSize=13).encode(x=x, y=alt.value(8), text="label:N")
     return [band, rule, label]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -263,6 +264,24 @@ def distances(n_bins: int) -> tuple[list[str], list[float]]:
     ]
     rows.sort(key=lambda row: -row[1])
     return [label for label, _ in rows], [value / bound.lower for _, value in rows]
+
+
+def has_bound(plan: CdfPlan) -> bool:
+    """Whether the lower bound speaks of a release: few bins, Gaussian noise, one record replaced."""
+    settings = plan.settings
+    gaussian = MECHANISMS[settings.mechanism].currency is Currency.RHO
+    return settings.n_bins <= BOUND_BINS and gaussian and settings.contributions == 1 and settings.unit.total_is_public
+
+
+def lower_bound(n_bins: int) -> float:
+    """Return the least mean variance at rho = 1, in records squared."""
+    return cdf_lower_bound(n_bins, 0.01).lower
+
+
+def above_bound(plan: CdfPlan, lower: float) -> float:
+    """Return the mean variance of a release over the least possible at its rho; 1 is optimal."""
+    rho = sum(amount for amount in plan.budget.per_level if amount < math.inf)
+    return float(plan.variance.mean()) * rho / lower
 
 
 def _equal(shape: Shape, criterion: Criterion) -> float:

@@ -128,6 +128,9 @@ def _dumbbells(gains: list[ConsistencyGain], norm: str, key: tuple[int, int]) ->
         alt=f"From the paper's {PUBLISHED[f'{norm}_consistent']:g} after consistency down to {rows[-1].after:.3g}.",
         caption="K = 997, N = 900, ε = 0.1. Squares: as released; circles: made consistent; "
         + (f"{whole(key[0])} runs, 95 % intervals, seed {key[1]}. Simulation." if gains else "published values."),
+        code="from treedp_core.cdf import consistency_gains\n\n"
+        f"consistency_gains(trials={key[0] or 100}, seed={key[1]})",
+        data={name: [getattr(row, name) for row in rows] for name in vars(rows[0])},
     )
 
 

@@ -15,6 +15,7 @@ from pages.ui.branching_model import product_text
 from pages.ui.cdf_model import MANY_BINS, Bins, Draw
 from pages.ui.lab_state import keep_one
 from pages.ui.params import get
+from pages.ui.store import remember
 from pages.ui.text import lit, plural, short, whole
 from treedp_core.cdf import CdfSettings
 from treedp_core.checks import InputError
@@ -34,6 +35,7 @@ def release(data: Bins) -> None:
         frame.refusal(mine.refused)
     _range(data, mine, start, stop)
     _quantiles(data, mine)
+    _distance(mine)
 
 
 def chosen_range(data: Bins) -> tuple[int, int]:
@@ -96,6 +98,8 @@ def _errors(data: Bins, mine: Draw) -> None:
         alt=f"Errors of the cumulative counts: the largest is {short(worst)} records.",
         caption="NOT PRIVATE: the same release minus the true counts; 0 is exact. The band covers 0 wherever it "
         "covers the true count.",
+        code="release.cumulative - true_cumulative_counts  # release: see the code of the figure above",
+        data=partial(_columns, data, mine),
     )
 
 
@@ -181,6 +185,18 @@ def _quantiles(data: Bins, mine: Draw) -> None:
         "release; the last column is NOT PRIVATE."
     )
     frame.footer("cdf_quantiles", "quantiles(release.consistent(), simultaneous_band(plan, release), edges)", table)
+
+
+def _distance(mine: Draw) -> None:
+    """Say how far a Gaussian release is from the least error possible at its promise, for few bins."""
+    if not model.has_bound(mine.plan):
+        return
+    bins = mine.plan.settings.n_bins
+    apart = model.above_bound(mine.plan, remember(("cdf lower", bins), lambda: model.lower_bound(bins)))
+    st.markdown(
+        f"This release's mean variance is **{apart:.3g} times** the least that any linear Gaussian mechanism can have "
+        "at the same ρ (formula; see “How far from optimal”)."
+    )
 
 
 def about(data: Bins) -> list[str]:

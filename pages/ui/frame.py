@@ -128,8 +128,7 @@ def figure(
         selection_mode="points",
     )
     st.caption(caption)
-    if not get("present"):
-        footer(key, code, data)
+    footer(key, code, data)
     return _clicked(event) if select else None
 
 
@@ -160,7 +159,9 @@ def guard() -> Iterator[None]:
 
 
 def footer(key: str, code: str | None, data: Columns | Callable[[], Columns] | None) -> None:
-    """Show what stands below every figure: its code, and its numbers as CSV."""
+    """Show what stands below every figure but in a presentation: its code, and its numbers as CSV."""
+    if get("present"):
+        return
     with st.container(horizontal=True, vertical_alignment="center"):
         if code is not None:
             with st.popover("Code", icon=":material/code:", type="tertiary", help="The call that gives these numbers"):

@@ -21,7 +21,7 @@ def opened(page: Any, server: LiveServer, path: str, marker: str) -> Any:
 
 def test_dragging_beta_needs_no_server(page: Any, server: LiveServer) -> None:
     sent: list[Any] = []
-    page.on("websocket", lambda socket: socket.on("framesent", sent.append))
+    page.on("websocket", lambda socket: socket.on("framesent", lambda data: sent.append(data)))
     opened(page, server, "branching", ".st-key-bra_live input[type=range]")
     slider = page.locator(".st-key-bra_live input[type=range]").first
     canvas = page.locator(".st-key-bra_live canvas, .st-key-bra_live svg.marks").first
@@ -39,7 +39,7 @@ def test_a_preset_and_a_cell_change_the_trees(page: Any, server: LiveServer) -> 
     opened(page, server, "branching", ".st-key-bra_heights .main-svg")
     page.get_by_role("button", name="K = 997").click()
     page.get_by_role("heading", name="Trees for K = 997").wait_for()
-    page.locator(".st-key-bra_cell_gaussian_cdf_least_squares button").click()
+    page.locator(".st-key-bra_cell_gaussian_cdf_least_squares button").first.click()
     page.get_by_text("Gaussian noise, CDF, after least squares").first.wait_for()
     settle(page)
     assert page.locator("h1").count() == 1

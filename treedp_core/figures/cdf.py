@@ -79,7 +79,6 @@ def cdf_figure(lines: CdfLines, *, x_title: str, chosen: tuple[float, float] | N
     """
     at = thinned(lines.noisy)
     x = np.concatenate([lines.edges[:1], lines.edges[at + 1]])
-    shown = [lines.truth, lines.noisy, *([lines.consistent] if lines.consistent is not None else [])]
     traces = _band(lines, at, x) if lines.band is not None else []
     traces += [
         _line(x, lines.truth, at, "true (NOT PRIVATE)", GREY, "solid", 4.0),
@@ -90,11 +89,19 @@ def cdf_figure(lines: CdfLines, *, x_title: str, chosen: tuple[float, float] | N
     fig = new_figure(
         traces,
         xaxis=axis(x_title, log=False, bounds=(float(lines.edges[0]), float(lines.edges[-1]))),
-        yaxis=axis("records up to here", log=False, bounds=limits(shown, log=False, default=(0.0, 1.0)), grid=True),
+        yaxis=axis("records up to here", log=False, bounds=_cdf_bounds(lines), grid=True),
     )
     if chosen is not None:
         fig.add_vrect(x0=chosen[0], x1=chosen[1], fillcolor=rgba("#CC79A7", 0.18), line_width=0, layer="below")
     return fig
+
+
+def _cdf_bounds(lines: CdfLines) -> tuple[float, float]:
+    """Limits that hold the CDFs; noise makes them wider only where one would see it."""
+    slack = 0.05 * float(lines.truth[-1])
+    low, high = float(lines.noisy.min()), float(lines.noisy.max())
+    seen = np.array([low if low < -slack else 0.0, high if high > float(lines.truth[-1]) + slack else 0.0])
+    return limits([lines.truth, lines.consistent, seen], log=False, default=(0.0, 1.0))
 
 
 def cdf_errors(lines: CdfLines, *, x_title: str) -> go.Figure:
@@ -212,7 +219,8 @@ def gain_figure(gains: Sequence[Gain], *, x_title: str) -> go.Figure:
             (after, "after_se", "made consistent", AFTER, "circle"),
         )
     ]
-    high = limits([before], log=False, default=(0.0, 1.0))[1] * 1.08
+    ends = [1.05 * (one.before + 1.96 * one.before_se) for one in gains]
+    high = limits([np.array(ends)], log=False, default=(0.0, 1.0))[1]
     fig = new_figure([bars, *dots], xaxis=axis(x_title, log=False, bounds=(0.0, high)))
     fig.update_xaxes(showgrid=True)
     fig.update_yaxes(

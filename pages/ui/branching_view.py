@@ -29,12 +29,8 @@ def live(asked: Question, heights: Sequence[HeightBest]) -> None:
     """Show f(beta), which follows its slider without the server, and whole trees for K on the same axes."""
     betas, values = remember(("curve", asked.criterion), lambda: model.curve(asked.criterion))
     best = model.best_branching(asked.criterion)
-    whole_f = [loss_factor(b, asked.criterion) for b in range(model.BETAS[0], model.BETAS[1] + 1)]
-    scale = model.factor_scale(asked)
-    trees = [(one, one.value / scale) for one in heights]
-    st.altair_chart(
-        branching_live.live_chart(betas, values, best, trees, whole_f), key="bra_live", alt=_live_alt(asked, best)
-    )
+    spec = remember(("live", asked, tuple(heights)), lambda: _live_spec(asked, heights, betas, values))
+    st.vega_lite_chart(spec, key="bra_live", alt=_live_alt(best))
     st.caption(
         f"Line: f(β), the factor by which the branching factor enters the mean variance for very many bins. Squares: "
         f"exact error of the best whole tree of each height for K = {whole(asked.n_bins)}. Shaded: within 5 % of the "
@@ -48,7 +44,19 @@ def live(asked: Question, heights: Sequence[HeightBest]) -> None:
     frame.footer("bra_live", code, {"beta": betas, "f": values})
 
 
-def _live_alt(asked: Question, best: model.BestBranching) -> str:
+def _live_spec(
+    asked: Question, heights: Sequence[HeightBest], betas: Sequence[float], values: Sequence[float]
+) -> dict[str, Any]:
+    """The chart as the browser reads it: Altair takes longer to check it than all else on the page takes."""
+    whole_f = [loss_factor(b, asked.criterion) for b in range(model.BETAS[0], model.BETAS[1] + 1)]
+    scale = model.factor_scale(asked)
+    trees = [(one, one.value / scale) for one in heights]
+    best = model.best_branching(asked.criterion)
+    spec: dict[str, Any] = branching_live.live_chart(betas, values, best, trees, whole_f).to_dict()
+    return spec
+
+
+def _live_alt(best: model.BestBranching) -> str:
     if not math.isfinite(best.beta):
         return "The error factor falls without end: the fewer levels, the better."
     return (

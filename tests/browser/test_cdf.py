@@ -22,14 +22,14 @@ def opened(page: Any, server: LiveServer, path: str, marker: str) -> Any:
 def test_dragging_beta_needs_no_server(page: Any, server: LiveServer) -> None:
     sent: list[Any] = []
     page.on("websocket", lambda socket: socket.on("framesent", lambda data: sent.append(data)))
-    opened(page, server, "branching", ".st-key-bra_live input[type=range]")
-    slider = page.locator(".st-key-bra_live input[type=range]").first
-    canvas = page.locator(".st-key-bra_live canvas, .st-key-bra_live svg.marks").first
+    opened(page, server, "branching", ".stVegaLiteChart input[type=range]")
+    slider = page.locator(".stVegaLiteChart input[type=range]").first
+    canvas = page.locator(".stVegaLiteChart canvas, .stVegaLiteChart svg.marks").first
     before, messages = canvas.screenshot(), len(sent)
     slider.focus()
     for _ in range(8):
         page.keyboard.press("ArrowRight")
-    page.wait_for_function("() => document.querySelector('.st-key-bra_live input[type=range]').value === '25'")
+    page.wait_for_function("() => document.querySelector('.stVegaLiteChart input[type=range]').value === '25'")
     page.wait_for_timeout(300)
     assert canvas.screenshot() != before
     assert len(sent) == messages

@@ -148,7 +148,9 @@ def _range(data: Bins, mine: Draw, start: int, stop: int) -> None:
         "error of this draw (NOT PRIVATE)": [count - true for _, count, _ in rows],
     }
     plain = rows[0]
-    st.markdown(f"Released: **{whole(round(plain[1]))} ± {short(plain[2])}** records · true: {whole(int(true))} (NOT PRIVATE)")
+    st.markdown(
+        f"Released: **{whole(round(plain[1]))} ± {short(plain[2])}** records · true: {whole(int(true))} (NOT PRIVATE)"
+    )
     st.dataframe(
         columns, hide_index=True, width="content",
         column_config={

@@ -255,6 +255,16 @@ def test_optimal_budgets_after_least_squares_come_from_the_background() -> None:
     assert best.iloc[0]["RMSE"] < equal.iloc[0]["RMSE"]
 
 
+@pytest.mark.usefixtures("inline")
+def test_heights_are_compared_with_equal_budgets_where_optimal_ones_are_slow() -> None:
+    link = {"bra_bins": "256", "bra_noise": "gaussian", "bra_post": "least_squares"}
+    equal, best = (
+        figure(open_page("branching", bra_budgets=budgets, **link), "bra_heights")["data"][0]["y"]
+        for budgets in ("equal", "optimal")
+    )
+    assert equal == best
+
+
 def test_equal_budgets_are_shown_while_optimal_ones_are_sought(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jobs, "pool", Later)
     app = open_page("branching", bra_bins="2^20", bra_post="least_squares", bra_budgets="optimal")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 
 import numpy as np
 
@@ -118,3 +119,32 @@ def neighbour_changes(parent: list[int], relation: str, known_levels: int) -> It
             for node in path(other):
                 change[node] = change.get(node, 0) + 1
             yield {node: by for node, by in change.items() if by}
+
+
+def exact_node_variances(parent: list[int], amounts: list[float], law: str, least_squares: bool) -> np.ndarray:
+    """Variances after Dawson et al., Algorithm 2 to the letter, in fractions; sensitivity 1 on every level."""
+    level, n = levels_of(parent), len(parent)
+    if law == "laplace":
+        of_level = [2 / Fraction(a) ** 2 for a in amounts]
+    elif law == "gaussian":
+        of_level = [1 / (2 * Fraction(a)) for a in amounts]
+    else:
+        of_level = [Fraction(NOISE[law](a)) for a in amounts]
+    own = [of_level[level[v]] for v in range(n)]
+    if not least_squares:
+        return np.array([float(v) for v in own])
+    children = [[c for c in range(n) if parent[c] == v] for v in range(n)]
+
+    def combined(a: Fraction, b: Fraction) -> Fraction:
+        return a * b / (a + b)
+
+    up = list(own)
+    for v in reversed(range(n)):
+        if children[v]:
+            up[v] = combined(own[v], sum((up[c] for c in children[v]), Fraction(0)))
+    final, down = list(up), list(own)
+    for v in range(1, n):
+        siblings = sum((up[c] for c in children[parent[v]] if c != v), Fraction(0))
+        from_above = down[parent[v]] + siblings
+        final[v], down[v] = combined(up[v], from_above), combined(own[v], from_above)
+    return np.array([float(v) for v in final])

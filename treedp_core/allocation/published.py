@@ -35,9 +35,7 @@ class PublishedSplit:
 
 def _census(name: str, label: str, levels: tuple[str, ...], parts: tuple[int, ...]) -> PublishedSplit:
     about = f"Published shares of rho, redistricting file of the 2020 US Census: {', '.join(levels)}."
-    return PublishedSplit(
-        name, label, about, Currency.RHO, levels, tuple(Fraction(part, sum(parts)) for part in parts)
-    )
+    return PublishedSplit(name, label, about, Currency.RHO, levels, tuple(Fraction(part, sum(parts)) for part in parts))
 
 
 _NATION: Final = ("nation", "state", "county", "tract", "block group", "block")

@@ -70,7 +70,7 @@ def greedy(problem: Problem, total: float, phases: int = PHASES, start: float = 
     Raises
     ------
     InputError
-        ``PHASES_RANGE``, ``EPS_RANGE`` or ``RHO_RANGE``; ``ONE_LEVEL``; ``NO_FORMULA`` when the metric has no closed form.
+        ``PHASES_RANGE``, ``EPS_RANGE`` or ``RHO_RANGE``; ``ONE_LEVEL``; ``NO_FORMULA`` when no closed form is known.
 
     Examples
     --------

@@ -125,8 +125,8 @@ def simple_splits(problem: Problem, total: float) -> list[Named]:
 def _corners(problem: Problem, total: float) -> list[Named]:
     """Nine tenths on one level, the rest shared."""
     levels = np.flatnonzero(problem.paid)
-    shares = [(level, problem.paid * 0.1 / levels.size + 0.9 * (np.arange(problem.paid.size) == level)) for level in levels]
-    return [(f"level {level}", problem.scaled(one, total)) for level, one in shares]
+    spread = problem.paid * 0.1 / levels.size
+    return [(f"level {i}", problem.scaled(spread + 0.9 * np.eye(spread.size)[i], total)) for i in levels]
 
 
 def _from_everywhere(problem: Problem, total: float, starts: list[Named]) -> list[Named]:

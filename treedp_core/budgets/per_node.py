@@ -35,20 +35,35 @@ def path_charge(tree: Tree, unit: ProtectedUnit, amounts: FloatArray) -> float:
     >>> from treedp_core.privacy import NeighbouringRelation
     >>> unit = ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)
     >>> ragged = Tree.from_child_counts([np.array([2]), np.array([0, 1])])
-    >>> round(path_charge(ragged, unit, np.array([0.25, 0.75, 0.5, 0.25])), 12)
+    >>> path_charge(ragged, unit, np.array([0.25, 0.75, 0.5, 0.25]))
     1.0
     """
-    whole, unknown = _sums(tree, unit, amounts)
-    error = 1.0 + 4.0 * tree.n_levels * np.finfo(float).eps  # of the float sums, upwards
-    most = max(Fraction(float(whole.max())), 2 * Fraction(float(unknown.max())))
-    return float_above(most * Fraction(error))
+    first, doubled = _first_levels(tree, unit)
+    return float_above(max(_largest(tree, amounts, first), 2 * _largest(tree, amounts, doubled)))
+
+
+def _largest(tree: Tree, amounts: FloatArray, first: int) -> Fraction:
+    """Largest sum of the amounts of levels `first` and deeper along a path: exact among the paths that come close."""
+    sums = _down(tree, amounts, first)
+    close = np.flatnonzero(sums >= sums.max() * (1.0 - 1e-12))
+    paths = np.zeros((close.size, tree.n_levels))
+    for level in reversed(range(tree.n_levels)):
+        here = tree.level_of[close] == level
+        paths[here, level] = amounts[close[here]] if level >= first else 0.0
+        close = np.where(here & (level > 0), tree.parent[close], close)
+    return max(sum(map(Fraction, path), Fraction(0)) for path in np.unique(paths, axis=0).tolist())
+
+
+def _first_levels(tree: Tree, unit: ProtectedUnit) -> tuple[int, int]:
+    """The first level that is charged, and the first that is charged twice."""
+    doubled = unit.known_levels if unit.relation is NeighbouringRelation.REPLACE_UNKNOWN else tree.n_levels
+    return int(unit.total_is_public), doubled
 
 
 def _sums(tree: Tree, unit: ProtectedUnit, amounts: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Sums of the amounts from the root to each node, (n_nodes,): of all charged levels, and of those charged twice."""
-    free = 1 if unit.total_is_public else 0
-    doubled = unit.known_levels if unit.relation is NeighbouringRelation.REPLACE_UNKNOWN else tree.n_levels
-    return _down(tree, amounts, free), _down(tree, amounts, doubled)
+    first, doubled = _first_levels(tree, unit)
+    return _down(tree, amounts, first), _down(tree, amounts, doubled)
 
 
 def _down(tree: Tree, amounts: FloatArray, first: int) -> FloatArray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -18,7 +18,7 @@ from treedp_core.errors import METRICS, ErrorSummary, Metric, Summary, Tolerance
 from treedp_core.formulas import NodeErrors, expected_errors
 from treedp_core.law import Law
 from treedp_core.postprocess import least_squares
-from treedp_core.privacy import RHO_HIGH, Currency, ProtectedUnit
+from treedp_core.privacy import RHO_HIGH, Budget, Currency, ProtectedUnit, budget_from_shares
 from treedp_core.registry import lookup
 from treedp_core.tree import AnyArray, FloatArray, Tree
 
@@ -64,7 +64,7 @@ class Problem:
     law: str
     unit: ProtectedUnit
     metric: str = "rmsre"
-    tolerance: Tolerance = Tolerance()
+    tolerance: Tolerance = field(default_factory=Tolerance)
     least_squares: bool = True
     first_level: int = 0
 
@@ -127,6 +127,10 @@ class Problem:
         if cost == 0:
             raise InputError("BUDGET_SPLIT", "Expected a share > 0 on at least one level that is not public, got none.")
         return np.asarray(shares * (total / cost))
+
+    def budget(self, shares: FloatArray, total: float) -> Budget:
+        """Return the budget in proportion to shares (n_levels,) whose exact charge is at most `total`."""
+        return budget_from_shares(np.where(self.paid > 0, shares, 0.0), total, self.currency, self.unit)
 
     # ---- what it is worth
 

@@ -72,9 +72,7 @@ def reliability(problem: Problem, amounts: FloatArray, within: float, at_least: 
 
     >>> from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
     >>> unit = ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)
-    >>> problem = Problem(
-    ...     Tree.from_branching_factors((1,)), np.array([20, 20]), "laplace", unit, least_squares=False
-    ... )
+    >>> problem = Problem(Tree.from_branching_factors((1,)), np.array([20, 20]), "laplace", unit, least_squares=False)
     >>> reliability(problem, np.array([0.0, 1.0]), 0.1).probability.round(6).tolist()  # 1 - e^-2 for the leaf
     [0.0, 0.864665]
     """

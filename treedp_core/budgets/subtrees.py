@@ -63,7 +63,7 @@ def split_by_subtree(problem: Problem, total: float, level: int, solve: Solve) -
     tree = problem.tree
     level = checks.integer("the level of the subtrees", level, low=1, high=max(1, tree.height - 1))
     nodes = np.arange(*tree.level(level).indices(tree.n_nodes))
-    pooled_amounts = solve(replace(problem, first_level=level), total)
+    pooled_amounts = _solved(replace(problem, first_level=level), total, solve)
     pooled = np.asarray(problem.counts)[nodes] == 0
     amounts = np.tile(pooled_amounts, (nodes.size, 1))
     node_amounts = np.zeros(tree.n_nodes)
@@ -71,13 +71,19 @@ def split_by_subtree(problem: Problem, total: float, level: int, solve: Solve) -
         below, own = branch(tree, node)
         if below.n_levels == level + 1:  # nothing below: the node itself gets all
             alone = replace(problem, first_level=level)
-            amounts[i] = alone.scaled(np.eye(tree.n_levels)[level], total)
+            amounts[i] = _solved(alone, total, lambda alone, _: np.eye(alone.paid.size)[level])
         elif not pooled[i]:
             prior = replace(problem, tree=below, counts=np.asarray(problem.counts)[own], first_level=level)
             amounts[i] = 0.0
-            amounts[i, : below.n_levels] = solve(prior, total)
+            amounts[i, : below.n_levels] = _solved(prior, total, solve)
         node_amounts[own] = np.repeat(amounts[i, : below.n_levels], below.level_sizes)
     return SubtreeSplits(nodes, amounts, pooled, node_amounts)
+
+
+def _solved(problem: Problem, total: float, solve: Solve) -> FloatArray:
+    """Amounts whose exact charge is at most the total; 0 on public levels."""
+    per_level = np.array(problem.budget(solve(problem, total), total).per_level)
+    return np.where(problem.paid > 0, per_level, 0.0)
 
 
 def branch(tree: Tree, node: int) -> tuple[Tree, IntArray]:

@@ -115,14 +115,13 @@ def test_laplace_after_least_squares_is_never_called_certified() -> None:
 
 
 def test_the_optimum_beats_greedy_where_greedy_is_stuck() -> None:
-    """30 x 6 with threshold 200 and epsilon 4, discrete Laplace: greedy splits in halves, the leaves alone are best."""
+    """30 x 6, 30 records a leaf, threshold 200, epsilon 4, discrete Laplace: greedy halves it, the leaves want all."""
     tree = Tree.from_branching_factors((30, 6))
-    problem = Problem(
-        tree, tree.counts_of_leaves(np.ones(180)), "discrete_laplace", ADD, "rmsre", Tolerance(threshold=200.0)
-    )
+    counts = tree.counts_of_leaves(np.full(180, 30))
+    problem = Problem(tree, counts, "discrete_laplace", ADD, "rmsre", Tolerance(threshold=200.0))
     by_greedy = problem.error(greedy(problem, 4.0, 20).amounts)
     found = optimum(problem, 4.0)
-    assert by_greedy > 1.2 * found.error
+    assert by_greedy > 1.4 * found.error
     np.testing.assert_allclose(found.amounts, [0, 0, 4], atol=1e-6)
     results = compare(problem, problem, 4.0)
     sentence = verdict(results)
@@ -156,7 +155,7 @@ def test_strategies_keep_to_the_total(name: str, unit: ProtectedUnit) -> None:
     _, problem = random_problem(7, "discrete_laplace", unit, "rmsre", True)
     (result,) = compare(problem, problem, 0.7, [name])
     amounts = np.where(np.isinf(result.budget.per_level), 0, result.budget.per_level)
-    assert 0.7 * (1 - 1e-9) <= charge(unit, amounts.tolist())
+    assert charge(unit, amounts.tolist()) >= 0.7 * (1 - 1e-9)
     assert unit.exact_charge(result.budget.per_level) <= 0.7
     assert result.tree == pytest.approx(problem.error(amounts), rel=1e-9)
 

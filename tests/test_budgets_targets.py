@@ -69,14 +69,18 @@ def test_closed_forms_against_200_000_trials(law: str, squares: bool, metric: st
     ],
 )
 def test_reliability_against_200_000_trials(law: str, squares: bool, exact: bool) -> None:
-    """Exact ones within 5.5 standard errors (false alarm 10^-7 a run), approximate ones within 0.06."""
+    """Exact ones within 5.5 standard errors (false alarm 10^-6 a run, 10 runs added for rare events).
+
+    Sums of Laplace noises are more peaked than normal ones: within 0.1, and within 0.02 where it is above 0.9.
+    """
     problem = Problem(TREE, COUNTS, law, ADD, least_squares=squares)
     amounts = np.array([0.2, 0.5, 0.6])
     found = reliability(problem, amounts, 0.15, at_least=5.0)
     assert found.exact is exact and ("normal approximation" in found.method) is not exact
     reach = 0.15 * np.maximum(COUNTS, 5.0)
     frequency = (np.abs(simulated(problem, amounts, 2)) <= reach).mean(axis=0)
-    room = 5.5 * np.sqrt(frequency * (1 - frequency) / TRIALS) + 1e-9 if exact else 0.06
+    p = found.probability
+    room = 5.5 * np.sqrt(p * (1 - p) / TRIALS) + 10 / TRIALS if exact else np.where(p > 0.9, 0.02, 0.1)
     assert (np.abs(frequency - found.probability) <= room).all()
     other = reliability(problem, amounts, 0.18 if exact else 0.4, at_least=5.0).probability
     assert (np.abs(frequency - other) > room).any()
@@ -184,13 +188,13 @@ def test_the_smallest_budget_meets_its_targets_and_no_split_on_a_grid_does_with_
     ("code", "targets"),
     [
         ("TARGET_INFEASIBLE", [Target(2, Ask.EVERY_NODE, 0.1, 0.95)]),  # a count of 0
-        ("TARGET_INFEASIBLE", [Target(2, Ask.RMSE, 1e-300), Target(1, Ask.RMSE, 100.0)]),
+        ("TARGET_INFEASIBLE", [Target(2, Ask.RMSE, 1e-6), Target(1, Ask.RMSE, 100.0)]),
         ("TARGET_RANGE", []),
         ("TARGET_RANGE", [Target(3, Ask.RMSE, 1.0)]),
     ],
 )
 def test_targets_that_cannot_be_met_name_the_level(code: str, targets: list[Target], squares: bool) -> None:
-    counts = TREE.counts_of_leaves(np.array([12, 30, 0, 25, 3]))
+    counts = TREE.counts_of_leaves(np.array([12, 0, 8, 25, 3]))
     with pytest.raises(InputError) as refusal:
         smallest_budget(Problem(TREE, counts, "gaussian", ADD, least_squares=squares), targets)
     assert refusal.value.code == code
@@ -217,7 +221,7 @@ def test_bad_targets_have_one_sentence(call: object) -> None:
 
 
 def test_small_counts_can_be_judged_as_larger() -> None:
-    counts = TREE.counts_of_leaves(np.array([12, 30, 0, 25, 3]))
+    counts = TREE.counts_of_leaves(np.array([12, 0, 8, 25, 3]))
     problem = Problem(TREE, counts, "gaussian", ADD)
     found = smallest_budget(problem, [Target(2, Ask.EVERY_NODE, 0.1, 0.95, at_least=20.0)])
     reached = reliability(problem, found.amounts, 0.1, at_least=20.0).probability[TREE.level(2)]

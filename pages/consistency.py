@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.ui import boot, consistency_view, lab_controls
+from pages.ui import boot, consistency_pictures, consistency_state, consistency_view, lab_controls
 from pages.ui.frame import explain, header
 from pages.ui.params import get
 from pages.ui.store import dataset
@@ -23,7 +23,7 @@ def controls() -> None:
             "Draw again",
             key="con_draw",
             icon=":material/casino:",
-            on_click=consistency_view.draw_again,
+            on_click=consistency_state.draw_again,
             help="The next seed: other noise on the same counts.",
         )
 
@@ -35,10 +35,10 @@ header(
     "formula, simulation, NOT PRIVATE",
 )
 controls()
-chosen = consistency_view.settings()
-draw = consistency_view.draw(chosen)
+chosen = consistency_state.settings()
+draw = consistency_state.draw(chosen)
 consistency_view.cards(draw, chosen)
-consistency_view.pictures(draw)
+consistency_pictures.pictures(draw)
 consistency_view.by_level(draw, chosen)
 consistency_view.ledger(draw)
 with st.expander("Budget by level", key="con_split_table", on_change="rerun") as table:

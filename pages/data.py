@@ -17,8 +17,9 @@ LEDE = "Choose the records, and look at the tree that their counts stand on."
 
 header("Data and tree", LEDE, "NOT PRIVATE", chooses_source=True)
 explain(
-    "The mechanism sees a tree of counts: every node holds how many records lie below it. The tree's shape and the list "
-    "of categories must be public; only the counts get noise. Everything on this page is exact, so none of it is a release."
+    "The mechanism sees a tree of counts: every node holds how many records lie below it. The tree's shape and the "
+    "list of categories must be public; only the counts get noise. Everything on this page is exact: none of it is a "
+    "release."
 )
 st.header("Source", anchor=False)
 candidate = choose()

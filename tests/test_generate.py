@@ -1,4 +1,4 @@
-"""Made-up records: the shapes have the weights they say, counts are a fair draw, and bad shapes of a tree are refused."""
+"""Made-up records: shapes have the weights they say, counts are a fair draw, and bad shapes of a tree are refused."""
 
 from __future__ import annotations
 

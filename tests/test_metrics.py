@@ -130,3 +130,13 @@ def test_tolerances_outside_their_range_are_refused(alpha: float, threshold: flo
     with pytest.raises(InputError) as refusal:
         Tolerance(alpha, threshold)
     assert refusal.value.code == code
+
+
+def test_a_loss_too_rare_to_see_is_not_called_certain() -> None:
+    """Errors of about one record never pass a slack of 0.5 x 1000 in ten trials: 0, but with no standard error."""
+    tree = Tree.from_branching_factors((2,))
+    rare = replace(BASE, metric="alpha_rmse", mechanism="laplace", alpha=0.5, trials=10)
+    seen = run(rare, tree, np.array([2000, 1000, 1000])).simulation
+    assert seen is not None and seen.tree == 0 and np.isinf(seen.tree_se) and np.isinf(seen.level_se).all()
+    exact = run(replace(rare, relation="replace_one"), tree, np.array([2000, 1000, 1000])).simulation
+    assert exact is not None and exact.level_se[0] == 0 and np.isinf(exact.tree_se)

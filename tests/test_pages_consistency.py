@@ -251,6 +251,24 @@ def test_strips_of_a_tree_too_large_to_show(page: Callable[..., AppTest]) -> Non
     assert figure(app, "con_strips_after")["data"][0]["type"] == "heatmap"
 
 
+def test_strips_with_levels_that_are_not_measured(page: Callable[..., AppTest]) -> None:
+    app = page(None, source="generate", gen_branching="30,30", con_allocation="leaves_only", con_post="none")
+    app.session_state["con_strips"] = True
+    app.run()
+    assert not app.exception
+    assert not app.error
+
+
+def test_removed_data_leave_no_draw_behind(page: Callable[..., AppTest]) -> None:
+    app = page()
+    app.session_state["_from_file"] = {}
+    app.session_state["source"] = "sample"
+    app.run()
+    kept = app.session_state["_remembered"][("one", "_con_draw")]
+    assert all(the.counts is not SMALL.counts for the in kept.values())
+    assert len(kept) == 1
+
+
 DEGENERATE = {
     "one node": dataset(Tree.from_branching_factors(()), [5]),
     "one leaf": dataset(Tree.from_branching_factors((1, 1)), [5]),

@@ -64,7 +64,9 @@ def codes(at: AppTest) -> list[str]:
 
 
 @pytest.mark.parametrize("page", ["", "data"])
-@pytest.mark.parametrize("link", [{}, {"level": "Advanced"}, {"present": "1"}, {"explain": "0"}, {"nbr": "replace_unknown"}])
+@pytest.mark.parametrize(
+    "link", [{}, {"level": "Advanced"}, {"present": "1"}, {"explain": "0"}, {"nbr": "replace_unknown"}]
+)
 def test_a_page_runs(app: App, page: str, link: dict[str, str]) -> None:
     at = app(page, **link)
     assert is_sound(at)
@@ -470,7 +472,13 @@ def test_a_file_of_this_computer_is_read_where_it_is(app: App, monkeypatch: pyte
     assert path.read_bytes() == CSV
 
 
-HOSTILE = ["![x](http://127.0.0.1:9/b.png)", "<img src=x onerror=alert(1)>", "[y](javascript:1)", "www.example.org", "$x$"]
+HOSTILE = [
+    "![x](http://127.0.0.1:9/b.png)",
+    "<img src=x onerror=alert(1)>",
+    "[y](javascript:1)",
+    "www.example.org",
+    "$x$",
+]
 
 
 def test_hostile_names_are_only_shown_as_code(app: App) -> None:
@@ -498,6 +506,20 @@ def test_examples_in_docstrings(module: Any) -> None:
     assert found.failed == 0
 
 
+@pytest.mark.parametrize("name", ["North Rhine-Westphalia", "Census (2020)", "région", "00501"])
+def test_plain_words_need_no_code_span(name: str) -> None:
+    assert text.lit(name) == name
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["1) one", "- a", "# a", "a_b_c", "www.x.org", "a@b.c", ":red[x]", "a -> b", "(c)", "> a", "1. a", "a  b", " a"],
+)
+def test_anything_else_is_shown_as_code(name: str) -> None:
+    assert text.lit(name).strip("` ") == name.strip()
+    assert text.lit(name).startswith("`")
+
+
 def test_sentences_of_the_core_are_split_into_prose_and_values() -> None:
     hostile = "x' [y](javascript:1) \" <b>"
     sentence = f"Column {hostile!r} isn't a category's name, nor is {'plain'!r}."
@@ -505,7 +527,9 @@ def test_sentences_of_the_core_are_split_into_prose_and_values() -> None:
     assert "".join(shown.split("`")[::2]) == "Column  isn't a category's name, nor is ."
 
 
-@pytest.mark.parametrize("cell", ["=cmd|' /C calc'!A0", "+1", "@SUM(A1)", "-2+3", "\t=1", "\r=1", "\n=1", "＝1", "  =1"])
+@pytest.mark.parametrize(
+    "cell", ["=cmd|' /C calc'!A0", "+1", "@SUM(A1)", "-2+3", "\t=1", "\r=1", "\n=1", "＝1", "  =1"]
+)
 def test_no_text_cell_is_a_formula(cell: str) -> None:
     table = exports.csv_bytes({cell: [cell], "n": [-3]}).decode("utf-8-sig")
     assert table.count("'") == cell.count("'") * 2 + 2

@@ -353,6 +353,14 @@ def test_a_changed_setting_greys_the_markers(lab: Callable[..., AppTest]) -> Non
     assert markers(figure(app, "lab_figure"))[0]["marker"]["color"] == colour
 
 
+def test_a_card_never_shows_a_stale_simulation(lab: Callable[..., AppTest]) -> None:
+    app = press(pick(lab(), lab_post=["non_negative"], lab_trials=100), "lab_run")
+    label = "Discrete Laplace, non-negative"
+    assert "±" in metric_values(app)[label]
+    app.number_input(key="seed").set_value(8).run()
+    assert metric_values(app)[label] == "press Run"
+
+
 def test_moving_epsilon_keeps_markers_along_epsilon_and_greys_those_at_it(lab: Callable[..., AppTest]) -> None:
     app = press(lab(), "lab_run")
     app.select_slider(key="eps").set_value(2.5).run()
@@ -643,6 +651,15 @@ def test_the_table_has_the_figures_numbers() -> None:
     assert table["simulation"] == [None] * 6
     by_level = lab_runs.lines("level", series, LAPLACE, tree, grid, None, solve)
     assert lab_figures.table("level", by_level, SMALL.labels.level_names)["level"] == [*SMALL.labels.level_names] * 2
+
+
+def test_the_values_are_a_table_on_the_page_too(lab: Callable[..., AppTest]) -> None:
+    app = lab()
+    app.session_state["lab_values"] = True
+    app.run()
+    values = app.dataframe[0].value
+    assert values["epsilon"].tolist() == [*EPSILON_GRID] * 2
+    assert values["simulation"].isna().all()
 
 
 @pytest.mark.parametrize("metric", METRICS)

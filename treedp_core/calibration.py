@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Final
 
 from treedp_core import checks
-from treedp_core.checks import InputError
+from treedp_core.checks import InputError, echo
 from treedp_core.noise import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace, Law
 from treedp_core.privacy import Currency
 from treedp_core.rounding import quotient_above, quotient_below, sqrt_above
@@ -37,8 +37,9 @@ def level_law(law_name: str, amount: float, sensitivity_l1: float, sensitivity_l
     Raises
     ------
     InputError
-        VALUE_UNKNOWN for the name; EPS_RANGE or RHO_RANGE for the amount; EXACT_LEVEL where no noise is needed,
-        because the level cannot change or is published exactly: the caller handles those.
+        VALUE_UNKNOWN for the name; EPS_RANGE or RHO_RANGE for the amount; NOISE_RANGE where it asks for wider or
+        narrower noise than can be drawn; EXACT_LEVEL where no noise is needed, because the level cannot change or is
+        published exactly: the caller handles those.
 
     >>> level_law("laplace", 0.5, 1.0, 1.0)
     Laplace(scale=2.0)
@@ -52,6 +53,14 @@ def level_law(law_name: str, amount: float, sensitivity_l1: float, sensitivity_l
     spent = checks.number("amount", amount, low=0, code="EPS_RANGE" if in_epsilon else "RHO_RANGE")
     if spent == 0:
         return None
+    try:
+        return _law(law_name, spent, l1, l2)
+    except (InputError, OverflowError):
+        message = f"No {law_name} noise can be drawn for a level that spends {echo(spent)}; give it more, or nothing."
+        raise InputError("NOISE_RANGE", message) from None
+
+
+def _law(law_name: str, spent: float, l1: float, l2: float) -> Law:
     match law_name:
         case "laplace":
             return Laplace(quotient_above(l1, spent))

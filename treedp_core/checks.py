@@ -21,6 +21,7 @@ MAX_COUNT: Final = 2**53 - 1
 MAX_ECHO: Final = 40
 EPSILON_LOW: Final = 1e-4
 EPSILON_HIGH: Final = 100.0
+DELTA_LOW: Final = 1e-100  # far below any use, far above where probabilities in floats become 0
 MAX_SEED: Final = 2**31 - 1
 
 
@@ -121,12 +122,14 @@ def epsilon(value: object) -> float:
 
 
 def delta(value: object, *, required: bool = False) -> float:
-    """Check delta in [0, 1); a mechanism with Gaussian noise needs delta > 0.
+    """Check delta: 0, or in [1e-100, 1); a mechanism with Gaussian noise needs delta > 0.
 
     >>> delta(0)
     0.0
     """
     d = number("delta", value, low=0, high=1, open_high=True, code="DELTA_RANGE")
+    if d > 0:
+        number("delta", value, low=DELTA_LOW, code="DELTA_RANGE")
     if required and d == 0:
         raise InputError("DELTA_REQUIRED", "Gaussian noise needs delta > 0; choose delta, for example 1e-6.")
     return d

@@ -161,7 +161,8 @@ class ErrorSummary:
     Parameters
     ----------
     level, level_se : (n_levels,)
-        In the metric's unit; inf on a level that was neither measured nor derived. Standard errors are 0 for formulas.
+        In the metric's unit; inf on a level that was neither measured nor derived. Standard errors are 0 for formulas,
+        and inf where the trials were too few to tell.
     tree, tree_se : float
     single_runs : (trials,) or None
         The tree's value of each single trial (a simulated metric only).

@@ -6,8 +6,9 @@ import hashlib
 import math
 from collections.abc import Iterable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, dataclass, fields, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -64,7 +65,8 @@ class Experiment:
     @property
     def unit(self) -> ProtectedUnit:
         """Who is protected."""
-        return ProtectedUnit(NeighbouringRelation(self.relation), self.contributions, self.known_levels)
+        relation = checks.one_of("relation", self.relation, [r.value for r in NeighbouringRelation])
+        return ProtectedUnit(NeighbouringRelation(relation), self.contributions, self.known_levels)
 
     @property
     def tolerance(self) -> Tolerance:
@@ -173,9 +175,28 @@ def _simulated(experiment: Experiment, pipeline: Pipeline, counts: AnyArray, wat
 
 
 def identity(experiment: Experiment) -> int:
-    """Return a number that tells experiments apart whatever their trials: each cell of a sweep draws its own noise."""
-    text = repr(astuple(replace(experiment, trials=0, metric="")))
+    """Return a number that tells experiments apart whatever their trials: each cell of a sweep draws its own noise.
+
+    Equal experiments have the same number, also when one says 1 and the other 1.0.
+
+    >>> identity(Experiment(epsilon=1)) == identity(Experiment(epsilon=1.0))
+    True
+    """
+    values = astuple(replace(experiment, trials=0, metric=""))
+    text = repr(tuple(_plain(value, field.type) for value, field in zip(values, fields(Experiment), strict=True)))
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
+
+
+def _plain(value: Any, kind: object) -> Any:
+    """Return a field's value in its declared type (a string, as annotations are), so that equal values read alike."""
+    match kind:
+        case "float":
+            return float(value) + 0.0  # -0.0 equals 0.0
+        case "int":
+            return int(value)
+        case "tuple[float, ...]":
+            return tuple(float(item) + 0.0 for item in value)
+    return value
 
 
 def draw_once(experiment: Experiment, tree: Tree, counts: AnyArray) -> tuple[Release, Release]:

@@ -104,12 +104,12 @@ def branching_factors_from_text(text: str) -> tuple[int, ...]:
     (16, 16, 16)
     >>> branching_factors_from_text("16,x")
     Traceback (most recent call last):
-    treedp_core.checks.InputError: Expected branching factors as whole numbers >= 2 with commas, such as 16,16,16, got '16,x'.
+    treedp_core.checks.InputError: Expected whole numbers >= 2 with commas, such as 16,16,16, got '16,x'.
     """
     parts = [part.strip(" ") for part in text.split(",")] if len(text) <= MAX_TEXT else []
     if not parts or not all(re.fullmatch("[0-9]{1,18}", part) and int(part) >= 2 for part in parts):
         raise InputError(
             "TREE_SHAPE",
-            f"Expected branching factors as whole numbers >= 2 with commas, such as 16,16,16, got {echo(text)}.",
+            f"Expected whole numbers >= 2 with commas, such as 16,16,16, got {echo(text)}.",
         )
     return branching_factors_checked([int(part) for part in parts])

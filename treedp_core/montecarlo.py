@@ -7,9 +7,12 @@ from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treedp_core.errors import ErrorSummary, Metric, Summary, Tolerance, level_mean, tree_loss
 from treedp_core.tree import AnyArray, FloatArray, Tree
+
+BoolArray = NDArray[np.bool_]
 
 CHUNK_CELLS: Final = 1 << 16
 """Noise draws held at once: about what stays in a core's cache, and few enough to stop at once."""
@@ -58,13 +61,16 @@ def simulate(
     """
     of_nodes = metric.summary is Summary.MAX_OF_EXPECTED
     total, total_square = (np.zeros(tree.n_nodes if of_nodes else 0) for _ in range(2))
+    erred = np.zeros(tree.n_nodes if of_nodes else 0, dtype=np.bool_)
     by_trial = np.empty((trials, tree.n_levels))
     done = 0
     for rng, n in _chunks(trials, tree.n_nodes, entropy):
         if watch.cancelled():
             raise Cancelled
-        loss = metric.loss(errors_of(rng, n).astype(np.float64, copy=False), counts, tolerance)
+        errors = errors_of(rng, n).astype(np.float64, copy=False)
+        loss = metric.loss(errors, counts, tolerance)
         if of_nodes:
+            erred |= (errors != 0).any(axis=0)
             total += loss.sum(axis=0)
             total_square += np.square(loss).sum(axis=0)
         by_trial[done : done + n] = _of_levels(tree, metric, loss)
@@ -73,7 +79,8 @@ def simulate(
     summary = _summary(tree, metric, _unmeasured_as_infinite(by_trial))
     if not of_nodes:
         return summary
-    return _largest_node(tree, metric, _unmeasured_as_infinite(total), total_square, trials, summary.single_runs)
+    moments = _unmeasured_as_infinite(total) / trials, total_square / trials
+    return _largest_node(tree, metric, *moments, erred, trials, summary.single_runs)
 
 
 def generator(*entropy: int) -> np.random.Generator:
@@ -133,16 +140,25 @@ def _finished(metric: Metric, mean: FloatArray, se: FloatArray) -> tuple[FloatAr
 
 
 def _largest_node(
-    tree: Tree, metric: Metric, total: FloatArray, total_square: FloatArray, trials: int, single_runs: FloatArray | None
+    tree: Tree,
+    metric: Metric,
+    mean: FloatArray,
+    mean_square: FloatArray,
+    erred: BoolArray,
+    trials: int,
+    single_runs: FloatArray | None,
 ) -> ErrorSummary:
     """The node whose mean loss is largest, of each level and of the tree.
 
-    Choosing the largest of many noisy means is biased upwards by about as much as their standard errors.
+    Choosing the largest of many noisy means is biased upwards by about as much as their standard errors. A node that
+    erred, but never beyond its slack, has a loss too rare for these trials: its standard error is inf, not 0.
     """
-    mean = total / trials
     with np.errstate(invalid="ignore"):
-        variance = np.maximum(total_square / trials - mean**2, 0.0) * (trials / max(trials - 1, 1))
-    value, se = _finished(metric, mean, np.sqrt(variance / trials))
-    worst = [nodes.start + int(np.argmax(mean[nodes])) for nodes in map(tree.level, range(tree.n_levels))]
-    overall = worst[int(np.argmax(mean[worst]))]
+        variance = np.maximum(mean_square - mean**2, 0.0) * (trials / max(trials - 1, 1))
+    value, se = _finished(metric, mean, np.sqrt(variance / trials) if trials > 1 else np.full_like(mean, np.inf))
+    unseen = (mean == 0) & erred
+    se[unseen] = np.inf
+    rank = np.where(unseen, np.nextafter(0, 1), mean)
+    worst = [nodes.start + int(np.argmax(rank[nodes])) for nodes in map(tree.level, range(tree.n_levels))]
+    overall = worst[int(np.argmax(rank[worst]))]
     return ErrorSummary(value[worst], se[worst], float(value[overall]), float(se[overall]), single_runs)

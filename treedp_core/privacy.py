@@ -129,7 +129,11 @@ def exact_shares(texts_or_numbers: Iterable[str | float | Fraction]) -> list[Fra
 
 
 def budget_from_shares(
-    shares: Sequence[float | Fraction] | FloatArray, total: float, currency: Currency, unit: ProtectedUnit
+    shares: Sequence[float | Fraction] | FloatArray,
+    total: float,
+    currency: Currency,
+    unit: ProtectedUnit,
+    spent: Fraction = Fraction(1),
 ) -> Budget:
     """Budget whose exact charge is at most `total`, divided over the levels in proportion to `shares`.
 
@@ -141,6 +145,8 @@ def budget_from_shares(
         Total epsilon or rho.
     currency : Currency
     unit : ProtectedUnit
+    spent : Fraction
+        Part of the total that is spent, at most 1.
 
     Raises
     ------
@@ -152,7 +158,8 @@ def budget_from_shares(
     """
     code, high = _LIMITS[currency]
     low = checks.EPSILON_LOW if currency is Currency.EPSILON else 0.0
-    amount = Fraction(checks.number(currency.value, total, low=low, high=high, open_low=low == 0, code=code))
+    checked = checks.number(currency.value, total, low=low, high=high, open_low=low == 0, code=code)
+    amount = Fraction(checked) * min(spent, Fraction(1))
     weights = [_weight(level, share) for level, share in enumerate(shares)]
     if unit.total_is_public and weights:
         weights[0] = Fraction(0)

@@ -9,6 +9,7 @@ from typing import Final
 
 import streamlit as st
 
+from pages.ui import reconnect
 from pages.ui.frame import guard
 from pages.ui.params import get
 
@@ -52,6 +53,7 @@ def run_router(sidebar: Callable[[], None]) -> None:
             chosen.run()
     finally:
         _here.routed = False
+    reconnect.run_again()
 
 
 def page() -> None:

@@ -1,4 +1,4 @@
-"""The Consistency page below its controls: cards, icicles, errors by level, the ledger of one family."""
+"""The Consistency page below its controls: cards, errors by level, the ledger of one family, what one learns."""
 
 from __future__ import annotations
 
@@ -12,71 +12,16 @@ from pages.ui import consistency_draw as draws
 from pages.ui import frame, lab_text
 from pages.ui.consistency_draw import Draw
 from pages.ui.consistency_ledger import MAX_ROWS, equation, family, find, found_table, rows
+from pages.ui.consistency_state import formulas, go, node
 from pages.ui.consistency_text import bias_line, change, expected_line, gain_line
-from pages.ui.lab_controls import shares
 from pages.ui.lab_series import PIPELINES, Series
-from pages.ui.lab_state import keep_one
 from pages.ui.params import get
-from pages.ui.settings import experiment
-from pages.ui.store import dataset, remember
-from pages.ui.text import lit, plural, short, whole
-from treedp_core.errors import ErrorSummary
+from pages.ui.store import dataset
+from pages.ui.text import plural, short, whole
 from treedp_core.experiment import Experiment
-from treedp_core.figures import (
-    LevelErrors,
-    clicked_node,
-    error_boxes,
-    error_by_level,
-    icicle,
-    level_strips,
-    style,
-)
+from treedp_core.figures import LevelErrors, error_boxes, error_by_level, style
 
-STRIPS_FROM: Final = 200
-MAX_BLOCKS: Final = 200
-"""Of each of the two pictures side by side: more are too thin to read and slow in the browser."""
 _FOUND: Final = "_con_found_nodes"
-
-
-def settings() -> Experiment:
-    """Return the experiment of this page.
-
-    Raises
-    ------
-    InputError
-        ``BUDGET_SPLIT`` for custom shares that are no shares.
-    """
-    shared = experiment(allocation=get("con_allocation"), shares=shares("con"), metric="rmse")
-    return Series(get("con_mechanism"), get("con_post")).of(shared)
-
-
-def draw(chosen: Experiment) -> Draw:
-    """Return this page's draw; the last one is kept.
-
-    Raises
-    ------
-    InputError
-        What `experiment.prepare` refuses.
-    """
-    data, tau = dataset(), get("tau")
-    key = (data.fingerprint, chosen, tau)
-    return keep_one("_con_draw", key, lambda: draws.draw(chosen, data.tree, data.counts, tau))
-
-
-def formulas(chosen: Experiment) -> tuple[ErrorSummary | None, ErrorSummary | None]:
-    """Return the expected RMSE before and after, where theory knows it."""
-    data = dataset()
-    before = Series(chosen.mechanism, "none").of(chosen)
-
-    def of(one: Experiment) -> ErrorSummary | None:
-        return remember(("con", data.fingerprint, one), lambda: draws.expected(one, data.tree, data.counts))
-
-    return of(before), of(chosen)
-
-
-def draw_again() -> None:
-    """Take the next seed: other noise on the same counts."""
-    st.session_state["seed"] = (get("seed") + 1) % 2**31
 
 
 def cards(the: Draw, chosen: Experiment) -> None:
@@ -104,99 +49,6 @@ def cards(the: Draw, chosen: Experiment) -> None:
             help=f"{about} This draw only: simulation on the true counts, NOT PRIVATE.",
         )
     st.markdown(expected_line(*formulas(chosen)))
-
-
-def pictures(the: Draw) -> None:
-    """Show the tree before and after; a click goes down to a node, a click on the top block goes up."""
-    data = dataset()
-    node = family(data.tree, get("con_node"))
-    _place(node)
-    clip = the.clip
-    pair = (("Before: as released", "con_before", the.before, 0), ("After", "con_after", the.after, 1))
-    for column, (title, key, values, i) in zip(st.columns(2), pair, strict=True):
-        with column:
-            st.markdown(f"**{title}**")
-            clicked = frame.figure(
-                icicle(
-                    data.tree,
-                    data.labels,
-                    data.counts,
-                    the.errors[i],
-                    root=node,
-                    max_nodes=MAX_BLOCKS,
-                    colour_range=(-clip, clip),
-                    colour_title="error",
-                    text=values,
-                    released=values,
-                ),
-                key=key,
-                alt=f"{title}: signed errors of the counts below one node, as an icicle.",
-                caption="NOT PRIVATE: area is the true count. Colour: signed error of this draw, orange too low, blue "
-                f"too high, clipped at ±{short(clip)} records (4 noise scales). Click a block to go down.",
-                select=True,
-            )
-            _follow(clicked, node)
-    if data.tree.n_nodes > STRIPS_FROM:
-        _strips(the, clip)
-
-
-def _place(node: int) -> None:
-    """Say which node the pictures start from, and offer the way back up."""
-    data = dataset()
-    with st.container(horizontal=True, vertical_alignment="center"):
-        for label, icon, target in (
-            ("Up one level", "arrow_upward", max(int(data.tree.parent[node]), 0)),
-            ("Whole tree", "home", 0),
-        ):
-            st.button(
-                label,
-                icon=f":material/{icon}:",
-                key=f"con_{icon}",
-                disabled=node == 0,
-                on_click=_go,
-                args=(target,),
-                type="tertiary",
-            )
-        path = [lit(part, 40) for part in data.labels.path(node)]
-        st.markdown(" › ".join(path) or "The whole tree", width="content")
-
-
-def _go(node: int) -> None:
-    st.session_state["con_node"] = node
-
-
-def _follow(clicked: str | None, node: int) -> None:
-    """Go where a click points: into a block, or up when it is the top one."""
-    tree = dataset().tree
-    target = clicked_node(tree, clicked)
-    if target is None:
-        return
-    goal = max(int(tree.parent[node]), 0) if target == node else family(tree, target)
-    if goal != node:
-        _go(goal)
-        st.rerun()
-
-
-def _strips(the: Draw, clip: float) -> None:
-    data = dataset()
-    with st.expander("The whole tree at a glance", key="con_strips", on_change="rerun") as strips:
-        if not strips.open:
-            return
-        for title, errors in zip(("before", "after"), the.errors, strict=True):
-            frame.figure(
-                level_strips(
-                    data.tree,
-                    errors,
-                    data.labels.level_names,
-                    reduce="extreme",
-                    colour_range=(-clip, clip),
-                    colour_title="error",
-                ),
-                key=f"con_strips_{title}",
-                alt=f"Largest signed errors {title}, level by level, leaves from left to right.",
-                caption=f"NOT PRIVATE: signed errors of this draw {title}; each column shows the error furthest from 0 "
-                f"among its nodes, clipped at ±{short(clip)} records.",
-            )
 
 
 def by_level(the: Draw, chosen: Experiment) -> None:
@@ -248,13 +100,13 @@ def _expected_figure(series: Sequence[LevelErrors], names: Sequence[str]) -> Any
 def ledger(the: Draw) -> None:
     """Show whether the children of the chosen node add up to it, before and after."""
     data = dataset()
-    node = family(data.tree, get("con_node"))
+    here = node()
     st.header("Do the children add up?", anchor=False)
     _finder()
-    n_children = int(data.tree.n_children[node])
-    st.text(f"before   {equation(data.tree, node, the.before)}\nafter    {equation(data.tree, node, the.after)}")
+    n_children = int(data.tree.n_children[here])
+    st.text(f"before   {equation(data.tree, here, the.before)}\nafter    {equation(data.tree, here, the.after)}")
     st.dataframe(
-        rows(the, node, data.labels),
+        rows(the, here, data.labels),
         hide_index=True,
         column_config={
             name: st.column_config.NumberColumn(format="%d" if values.dtype.kind == "i" else "%.1f")
@@ -301,7 +153,7 @@ def _pick() -> None:
     chosen: Any = st.session_state["con_found"].selection.rows
     nodes = st.session_state.get(_FOUND, [])
     if chosen and chosen[0] < len(nodes):
-        _go(family(dataset().tree, nodes[chosen[0]]))
+        go(family(dataset().tree, nodes[chosen[0]]))
 
 
 def learned(the: Draw, chosen: Experiment) -> None:

@@ -54,8 +54,8 @@ def show_levels(data: Dataset) -> None:
         alt=f"Nodes, empty share, counts and fan-out of each of {data.tree.n_levels} levels",
     )
     st.caption(
-        "NOT PRIVATE: exact counts. Nodes: of the level. Empty: share of nodes with count 0. Median, largest: exact counts. "
-        "Children: fewest, median and most children of a node of the level."
+        "NOT PRIVATE: exact counts. Empty: share of nodes with count 0. Median, largest: records of a node. Children: "
+        "fewest, median and most children of a node."
     )
 
 

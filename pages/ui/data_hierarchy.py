@@ -146,8 +146,8 @@ def _domain(columns: list[str]) -> tuple[Callable[[], Domain], Any]:
 def taken_from_the_data_warning() -> None:
     """Warn that the list of categories was read off the records."""
     st.warning(
-        "The categories are taken from the data. Which of them occur, and which do not, is itself private, and no noise "
-        "on counts hides it. Use this to explore; for a release list the categories.",
+        "The categories are taken from the data. Which of them occur, and which do not, is itself private, and no "
+        "noise on counts hides it. Use this to explore; for a release list the categories.",
         icon=":material/warning:",
         title="Not private: the tree itself shows who is in the data",
     )
@@ -177,7 +177,11 @@ def _bins(candidate: Candidate, preview: Preview, options: ReadOptions) -> Plan:
         help="Their product must be the number of bins; without them all bins hang below the root.",
     )  # fmt: skip
     outside = st.radio(
-        "Values outside the bounds", list(OUTSIDE), key=_key("outside"), format_func=OUTSIDE.__getitem__, horizontal=True
+        "Values outside the bounds",
+        list(OUTSIDE),
+        key=_key("outside"),
+        format_func=OUTSIDE.__getitem__,
+        horizontal=True,
     )
     weight = _weight(preview)
 
@@ -213,11 +217,15 @@ def _reading_options() -> ReadOptions:
 def _first_rows(preview: Preview) -> None:
     shown = preview.columns[:PREVIEW_COLUMNS]
     cells = {name: [row[j] if j < len(row) else "" for row in preview.rows[:8]] for j, name in enumerate(shown)}
-    st.dataframe(cells, hide_index=True, height="content", alt=f"First rows of a table of {len(preview.columns)} columns")
+    st.dataframe(
+        cells, hide_index=True, height="content", alt=f"First rows of a table of {len(preview.columns)} columns"
+    )
     more = f", the first {PREVIEW_COLUMNS} of them shown" if len(preview.columns) > PREVIEW_COLUMNS else ""
     read = f", {preview.encoding}" if preview.encoding else ""
     size = "" if preview.n_rows is None else f", {plural(preview.n_rows, 'row')}"
-    st.caption(f"{preview.kind.value}{read}{size}, {plural(len(preview.columns), 'column')}{more}. First rows: NOT PRIVATE.")
+    st.caption(
+        f"{preview.kind.value}{read}{size}, {plural(len(preview.columns), 'column')}{more}. First rows: NOT PRIVATE."
+    )
     for code, sentence in preview.notices:
         notice(code, sentence)
 

@@ -26,13 +26,15 @@ def show_tree(data: Dataset) -> None:
         _strips(data)
     root = place(data)
     _breadcrumb(data, root)
-    fig = icicle(data.tree, data.labels, data.counts, data.counts, root=root, max_nodes=MAX_BLOCKS, colour_title="records")
+    fig = icicle(
+        data.tree, data.labels, data.counts, data.counts, root=root, max_nodes=MAX_BLOCKS, colour_title="records"
+    )
     clicked = figure(
         fig,
         key=f"tree_{root}",
         alt=f"Tree of {data.tree.n_nodes} nodes below node {root} as blocks whose widths are exact counts",
-        caption=f"NOT PRIVATE: exact counts. Width and colour: records. At most {MAX_BLOCKS} blocks are shown; the smallest "
-        "are merged into “others”. Click a block to go down, the top block to go up.",
+        caption=f"NOT PRIVATE: exact counts. Width and colour: records. At most {MAX_BLOCKS} blocks are shown; the "
+        "smallest are merged into “others”. Click a block to go down, the top block to go up.",
         data=partial(children_table, data, root),
         select=True,
     )
@@ -95,8 +97,9 @@ def _strips(data: Dataset) -> None:
         fig,
         key="strips",
         alt=f"All {data.tree.n_levels} levels as strips, leaves from left to right, coloured by mean exact count",
-        caption=f"NOT PRIVATE: exact counts. Every level as a strip over all {plural(data.tree.n_leaves, 'leaf', 'leaves')}, "
-        "left to right; colour: records as a share of the level's largest node, mean over the nodes of a column.",
+        caption="NOT PRIVATE: exact counts. Every level as a strip over all "
+        f"{plural(data.tree.n_leaves, 'leaf', 'leaves')}, left to right; colour: records as a share "
+        "of the level's largest node, mean over the nodes of a column.",
     )
 
 

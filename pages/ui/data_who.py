@@ -9,6 +9,7 @@ import streamlit as st
 from pages.ui import store
 from pages.ui.params import get
 from pages.ui.settings import experiment
+from pages.ui.text import lit
 from sample_data.catalogue import SAMPLES
 from treedp_core.experiment import prepare
 from treedp_core.privacy import NeighbouringRelation
@@ -36,7 +37,8 @@ def who() -> None:
                 "Known levels", 1, 64, step=1, key="known_levels", persist_state="session",
                 help="Levels built from columns that are public about every unit, the root included.",
             )  # fmt: skip
-    st.caption(f"With the settings of the sidebar: {prepare(experiment(), store.dataset().tree).guarantee.sentence()}")
+    promise = prepare(experiment(), store.dataset().tree).guarantee.sentence()
+    st.caption(f"For each unit ({lit(get('unit') or 'one person', 60)}): {promise}")
 
 
 def _relation() -> None:

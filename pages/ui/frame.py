@@ -30,8 +30,8 @@ BADGES: Final = {
     "NOT PRIVATE": ("red", ":material/lock_open:", "Shows or depends on the exact counts: not for publication."),
 }
 LOST: Final = (
-    "There is no uploaded file in this session: counts from a file are removed about two minutes after the tab is closed, "
-    "and a link never carries them."
+    "There is no uploaded file in this session: counts from a file are removed about two minutes after the tab is "
+    "closed, and a link never carries them."
 )
 _log: Final = logging.getLogger("treedp")
 
@@ -57,8 +57,8 @@ def header(title: str, lede: str, badge: str, *, chooses_source: bool = False) -
 
 def _session_ended() -> None:
     st.info(
-        "The session had ended, and with it anything that was counted from a file. The settings on this page were kept; "
-        f"{lit(store.dataset().name, 40)} is shown.",
+        "The session had ended, and with it anything that was counted from a file. The settings on this page were "
+        f"kept; {lit(store.dataset().name, 40)} is shown.",
         icon=":material/history:",
     )
     st.button("Understood", key="session_ended", on_click=reconnect.dismiss)

@@ -37,7 +37,7 @@ PRESETS: Final[Mapping[str, tuple[str, dict[str, Any]]]] = {
         },
     ),
     "What least squares buys": (
-        "Discrete Laplace noise with and without least squares, level by level: the gain is largest near the root.",
+        "Discrete Laplace noise with and without least squares, level by level: no level loses, and it is free.",
         {
             "lab_mechanisms": ["discrete_laplace"],
             "lab_post": ["none", "least_squares"],

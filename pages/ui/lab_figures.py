@@ -97,7 +97,7 @@ def draw_figure(
     sigma = float(np.sqrt(raw.variance[nodes.start])) if raw.variance is not None else None
     return one_draw(
         counts[nodes],
-        np.nan_to_num(final.estimate[nodes]),
+        final.estimate[nodes],
         sigma=sigma,
         label=one.label,
         mechanism=one.mechanism,

@@ -52,6 +52,10 @@ def figure(shown: Sequence[Line]) -> None:
         code=lab_text.code(shown[0].series.of(base)) if shown else None,
         data=partial(lab_figures.table, view, list(shown), data.labels.level_names),
     )
+    with st.expander("Values", key="lab_values", on_change="rerun") as values:
+        if values.open:
+            table = lab_figures.table(view, shown, data.labels.level_names)
+            st.dataframe(table, hide_index=True, alt="The values behind the figure")
 
 
 def _ask_for_a_series() -> None:
@@ -122,7 +126,7 @@ def cards(shown: Sequence[Line]) -> None:
 def _card(line: Line, best: float) -> None:
     value = line.whole.value
     known = not math.isnan(value)
-    error = f" ± {1.96 * line.whole.standard_error:.2g}" if line.whole.source == "simulation" else ""
+    error = lab_text.plus_minus(line.whole.standard_error) if line.whole.source == "simulation" else ""
     with st.container(border=True, height="stretch", gap="xsmall"):
         st.caption(line.series.label, help=f"Whole tree, {line.whole.source or 'simulation only'}.")
         st.metric(

@@ -67,11 +67,12 @@ def lines(view: str) -> list[Line]:
 
 
 def keep_one(slot: str, key: Hashable, compute: Callable[[], T]) -> T:
-    """Return `compute()`, kept for this session until the key changes: for results as large as the tree."""
-    kept = st.session_state.get(slot)
-    if kept is None or kept[0] != key:
-        kept = st.session_state[slot] = (key, compute())
-    return kept[1]
+    """Return `compute()`, kept until the key changes or the data are removed: for results as large as the tree."""
+    kept: dict[Hashable, T] = remember(("one", slot), dict)
+    if key not in kept:
+        kept.clear()
+        kept[key] = compute()
+    return kept[key]
 
 
 def start() -> None:

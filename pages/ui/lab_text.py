@@ -175,3 +175,12 @@ def call(experiment: Experiment) -> str:
         (f.name, getattr(experiment, f.name)) for f in fields(experiment) if getattr(experiment, f.name) != f.default
     ]
     return f"Experiment({', '.join(f'{name}={value!r}' for name, value in given)})"
+
+
+def plus_minus(standard_error: float) -> str:
+    """Return the half width of the 95 % interval behind a simulated value; trials can be too few to tell it.
+
+    >>> plus_minus(0.5), plus_minus(math.inf)
+    (' ± 0.98', ' (too rare to tell)')
+    """
+    return f" ± {1.96 * standard_error:.2g}" if math.isfinite(standard_error) else " (too rare to tell)"

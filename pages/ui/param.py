@@ -73,7 +73,9 @@ class Param:
         """Return the text of a value in a link."""
         if self.is_many:
             return [str(item) for item in value] or [""]
-        return str(int(value)) if isinstance(value, bool) else f"{value:.12g}" if isinstance(value, float) else str(value)
+        return (
+            str(int(value)) if isinstance(value, bool) else f"{value:.12g}" if isinstance(value, float) else str(value)
+        )
 
     def fresh(self) -> Any:
         """Return the default, as its widget holds it."""
@@ -89,7 +91,9 @@ def number(key: str, default: float, check: Check, *, grid: tuple[float, ...] = 
     return Param(key, default, lambda text: check(_decimal(key, text, code)), grid, _passes(check))
 
 
-def whole(key: str, default: int, low: int, high: int, *, code: str = "VALUE_RANGE", grid: tuple[int, ...] = ()) -> Param:
+def whole(
+    key: str, default: int, low: int, high: int, *, code: str = "VALUE_RANGE", grid: tuple[int, ...] = ()
+) -> Param:
     """Return a setting that is a whole number in [low, high]."""
 
     def check(value: Any) -> int:

@@ -1,4 +1,4 @@
-"""A browser that outlived its session: after a sleep or a restart of the server it comes back with its widgets' values."""
+"""A browser that outlived its session: after a sleep or a restart of the server it returns with its widgets' values."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import streamlit as st
 
 _STARTED: Final = "_started"
 _RETURNED: Final = "_returned"
+_RERUN: Final = "_rerun_after_return"
 
 
 def settings_kept_by_browser() -> frozenset[str]:
@@ -19,8 +20,14 @@ def settings_kept_by_browser() -> frozenset[str]:
         return frozenset()
     st.session_state[_STARTED] = True
     kept = _keys_from_browser()
-    st.session_state[_RETURNED] = bool(kept)
+    st.session_state[_RETURNED] = st.session_state[_RERUN] = bool(kept)
     return kept
+
+
+def run_again() -> None:
+    """Rerun a page that has just met the values the browser kept: what stands above their widgets used defaults."""
+    if st.session_state.pop(_RERUN, False):
+        st.rerun()
 
 
 def has_returned() -> bool:

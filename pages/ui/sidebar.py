@@ -55,7 +55,9 @@ def _budget() -> None:
         help="Left: more private, more noise. Right: more accurate, less private.",
     )
     if get("eps") > WIDE_EPSILON:
-        st.warning(f"ε = {short(get('eps'))} hardly limits what a release says about one unit.", icon=":material/warning:")
+        st.warning(
+            f"ε = {short(get('eps'))} hardly limits what a release says about one unit.", icon=":material/warning:"
+        )
     st.select_slider(
         "Failure probability δ",
         REG["delta"].choices(get("delta")),
@@ -66,7 +68,9 @@ def _budget() -> None:
     )
     total = store.dataset().total
     if total and get("delta") > 1 / total:
-        st.error(f"δ is larger than 1 / records: a record may be published as it is. Choose less than {short(1 / total)}.")
+        st.error(
+            f"δ is larger than 1 / records: a record may be published as it is. Choose less than {short(1 / total)}."
+        )
     st.selectbox(
         "Neighbouring relation",
         [relation.value for relation in NeighbouringRelation],

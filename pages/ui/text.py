@@ -10,7 +10,8 @@ from treedp_core.checks import InputError
 
 THIN: Final = "\u202f"
 MAX_SHOWN: Final = 80
-_WORDS: Final = re.compile(r"[^\W_]+(?:(?: ?\(| |-|\) )[^\W_]+)*\)?")
+_WORD: Final = r"[^\W_]+"
+_WORDS: Final = re.compile(rf"{_WORD}(?:[ -]{_WORD})*(?: \({_WORD}(?:[ -]{_WORD})*\))?")
 _QUOTED: Final = re.compile(r"""(?<!\w)(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""")
 
 

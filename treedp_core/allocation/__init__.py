@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Final
 
 import numpy as np
@@ -50,8 +51,9 @@ ALLOCATIONS: Final[Mapping[str, Allocation]] = table(
     Allocation(
         "minimax",
         "Minimax",
-        "With least squares every node gets the same variance. On a level-uniform tree no unbiased Gaussian mechanism "
-        "has a smaller largest error; on others the mean number of children is used, without that claim.",
+        "With least squares every node that is not public gets the same variance. On a level-uniform tree, with "
+        "records added, removed or replaced, no unbiased Gaussian mechanism has a smaller largest error; on other "
+        "trees the mean number of children is used, without that claim.",
         minimax.shares,
     ),
     Allocation(
@@ -61,7 +63,13 @@ ALLOCATIONS: Final[Mapping[str, Allocation]] = table(
         "they use each level (Rameshwar et al., Theorem IV.2).",
         cube_root.shares,
     ),
-    Allocation("custom", "Custom", "Your own shares, one for each level; they must not sum to more than 1.", _custom),
+    Allocation(
+        "custom",
+        "Custom",
+        "Your own shares, one for each level; they must not sum to more than 1. "
+        "A public total needs none: its share goes to the other levels.",
+        _custom,
+    ),
 )
 
 
@@ -93,5 +101,5 @@ def split(
     nothing_to_spend_on = unit.total_is_public and tree.n_levels == 1
     if not shares.any() and not nothing_to_spend_on:
         raise InputError("BUDGET_SPLIT", "Expected at least one level with a share above 0.")
-    spent = min(1.0, float(sum(custom))) if allocation == "custom" else 1.0
-    return budget_from_shares(shares, total * spent, currency, unit)
+    spent = sum(exact_shares(custom), Fraction(0)) if allocation == "custom" else Fraction(1)
+    return budget_from_shares(shares, total, currency, unit, spent)

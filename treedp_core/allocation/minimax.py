@@ -3,6 +3,8 @@
 For the workload "all nodes" these attain the factorisation norm gamma_2, with
 gamma_2^2 = 1 + sum_i (n_i - 1) / (n_i + 1) over the branching factors n_i, so no unbiased Gaussian mechanism has a
 smaller largest node variance (the dual certificate is the level-weighted nuclear norm of Ghazi et al., Theorem A.3).
+That holds when records are added or removed, and likewise, with a norm of its own, for a public root when they are
+replaced; not when known columns are public, where more on the known levels may cost nothing.
 """
 
 from __future__ import annotations

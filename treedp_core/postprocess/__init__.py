@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
+from treedp_core.checks import InputError, echo
 from treedp_core.postprocess import least_squares, non_negative
 from treedp_core.registry import Promise, lookup, table
 from treedp_core.release import Release
@@ -50,9 +51,18 @@ POSTPROCESSORS: Final[Mapping[str, Postprocessor]] = table(
 
 
 def prepare(tree: Tree, variance: FloatArray | None, names: Iterable[str]) -> Step:
-    """Return several post-processors, applied in order, as one step."""
-    functions = []
+    """Return several post-processors, applied in order, as one step.
+
+    Raises
+    ------
+    InputError
+        ``VALUE_UNKNOWN`` for a name outside `POSTPROCESSORS`, ``VALUE_RANGE`` for a name that comes twice: after least
+        squares errors are no longer independent, so that a second pass would state too small a variance.
+    """
+    functions, names = [], list(names)
     for name in names:
+        if names.count(name) > 1:
+            raise InputError("VALUE_RANGE", f"Expected each post-processor at most once, got {echo(name)} twice.")
         function, variance = lookup(POSTPROCESSORS, name, "post-processor").prepare(tree, variance)
         functions.append(function)
 
@@ -65,12 +75,12 @@ def prepare(tree: Tree, variance: FloatArray | None, names: Iterable[str]) -> St
 
 
 def apply(tree: Tree, release: Release, *names: str) -> Release:
-    """Return the release after the named post-processors, in order; the guarantee rides along.
+    """Return a mechanism's release after the named post-processors, in order; the guarantee rides along.
 
     Raises
     ------
     InputError
-        ``VALUE_UNKNOWN`` for a name outside `POSTPROCESSORS`.
+        As `prepare`.
     """
     function, variance = prepare(tree, release.variance, names)
     return replace(release, estimate=function(release.estimate), variance=variance)

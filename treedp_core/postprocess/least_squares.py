@@ -35,6 +35,8 @@ class Coefficients:
     by_parent : list of bool
     measured : (n_nodes,) bool or None
         Which nodes have a noisy value; None when all have.
+    undetermined : (n_nodes,) bool or None
+        Which nodes the measurements do not determine; None when they determine all.
     variance : (n_nodes,)
         Variance of the results, inf where the measurements do not determine a node.
     """
@@ -43,6 +45,7 @@ class Coefficients:
     gain: list[FloatArray]
     by_parent: list[bool]
     measured: AnyArray | None
+    undetermined: AnyArray | None
     variance: FloatArray
 
 
@@ -53,7 +56,7 @@ def prepare(tree: Tree, variance: FloatArray | None) -> tuple[Callable[[AnyArray
     ----------
     tree : Tree
     variance : (n_nodes,)
-        Of the noisy values: 0 known exactly, inf not measured.
+        Of the noisy values, whose noises are independent: 0 known exactly, inf not measured.
 
     Raises
     ------
@@ -80,7 +83,11 @@ def prepare(tree: Tree, variance: FloatArray | None) -> tuple[Callable[[AnyArray
 
 
 def estimate_from(tree: Tree, coefficients: Coefficients, noisy: AnyArray) -> FloatArray:
-    """Return the least squares estimates (..., n_nodes) of noisy values (..., n_nodes) in two sweeps."""
+    """Return the least squares estimates (..., n_nodes) of noisy values (..., n_nodes) in two sweeps.
+
+    nan where the measurements do not determine a node: its share of its parent's count would be a guess, whose error
+    depends on the true counts.
+    """
     best = np.array(noisy, dtype=np.float64)
     if coefficients.measured is not None:
         best[..., ~coefficients.measured] = 0.0
@@ -101,6 +108,8 @@ def estimate_from(tree: Tree, coefficients: Coefficients, noisy: AnyArray) -> Fl
             np.multiply(share, coefficients.gain[level], out=share)
         children = best[..., tree.level(level + 1)]
         np.add(children, share, out=children)
+    if coefficients.undetermined is not None:
+        best[..., coefficients.undetermined] = np.nan
     return best
 
 
@@ -123,8 +132,15 @@ def _coefficients(tree: Tree, variance: FloatArray) -> Coefficients:
             by_parent.append(shared is not None)
             inherited = tree.spread(level, result[tree.level(level)])
             result[children] = own + np.where(share > 0, share**2 * inherited, 0.0)
-    unmeasured = np.isinf(variance)
-    return Coefficients(weight[::-1], gain, by_parent, ~unmeasured if unmeasured.any() else None, result)
+    measured, undetermined = np.isfinite(variance), np.isinf(result)
+    return Coefficients(
+        weight[::-1],
+        gain,
+        by_parent,
+        None if measured.all() else measured,
+        undetermined if undetermined.any() else None,
+        result,
+    )
 
 
 def _trust(own: FloatArray, below: FloatArray) -> FloatArray:

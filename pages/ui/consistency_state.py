@@ -1,0 +1,69 @@
+"""The Consistency page's settings as an experiment, its one draw, and the node it looks at."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.ui import consistency_draw as draws
+from pages.ui.consistency_draw import Draw
+from pages.ui.consistency_ledger import family
+from pages.ui.lab_controls import shares
+from pages.ui.lab_series import Series
+from pages.ui.lab_state import keep_one
+from pages.ui.params import get
+from pages.ui.settings import experiment
+from pages.ui.store import dataset, remember
+from treedp_core.checks import MAX_SEED
+from treedp_core.errors import ErrorSummary
+from treedp_core.experiment import Experiment
+
+
+def settings() -> Experiment:
+    """Return the experiment of this page.
+
+    Raises
+    ------
+    InputError
+        ``BUDGET_SPLIT`` for custom shares that are no shares.
+    """
+    shared = experiment(allocation=get("con_allocation"), shares=shares("con"), metric="rmse")
+    return Series(get("con_mechanism"), get("con_post")).of(shared)
+
+
+def draw(chosen: Experiment) -> Draw:
+    """Return this page's draw; the last one is kept.
+
+    Raises
+    ------
+    InputError
+        What `experiment.prepare` refuses.
+    """
+    data, tau = dataset(), get("tau")
+    key = (data.fingerprint, chosen, tau)
+    return keep_one("_con_draw", key, lambda: draws.draw(chosen, data.tree, data.counts, tau))
+
+
+def formulas(chosen: Experiment) -> tuple[ErrorSummary | None, ErrorSummary | None]:
+    """Return the expected RMSE before and after, where theory knows it."""
+    data = dataset()
+    before = Series(chosen.mechanism, "none").of(chosen)
+
+    def of(one: Experiment) -> ErrorSummary | None:
+        return remember(("con", data.fingerprint, one), lambda: draws.expected(one, data.tree, data.counts))
+
+    return of(before), of(chosen)
+
+
+def draw_again() -> None:
+    """Take the next seed: other noise on the same counts."""
+    st.session_state["seed"] = (get("seed") + 1) % (MAX_SEED + 1)
+
+
+def node() -> int:
+    """Return the node looked at: one with children, or the root; a link's node beyond the tree means the root."""
+    return family(dataset().tree, get("con_node"))
+
+
+def go(target: int) -> None:
+    """Look at another node."""
+    st.session_state["con_node"] = target

@@ -1,0 +1,85 @@
+"""The pieces of the first page: where to go, the error curves, and what the session holds."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Final
+
+import streamlit as st
+
+from pages.ui import boot, store
+from pages.ui.frame import figure, show_badge
+from pages.ui.sidebar import PRIVACY_NOTE
+from pages.ui.start_curves import EXAMPLE_COUNT, GAUSSIAN_DELTA, curve_table, example_level, example_margin, law_curves
+from pages.ui.text import lit, plural, short
+from treedp_core.experiment import Experiment, prepare
+from treedp_core.figures.curves import error_curves
+from treedp_core.records import Dataset
+
+CARDS: Final = (
+    (
+        "data",
+        "account_tree",
+        "Explore the data",
+        "Choose a sample, generate records or upload a file; see the tree.",
+    ),
+    ("lab", "monitoring", "Explore the error", "Compare mechanisms: curves from theory, confirmed by simulation."),
+    ("consistency", "balance", "Tune", "Make noisy counts add up, and see how much accuracy that gives back for free."),
+)
+CODE: Final = """from treedp_core import Experiment, run
+
+outcome = run(Experiment(mechanism="discrete_laplace", epsilon={epsilon:g}), tree, counts, simulated=False)
+outcome.formula.tree  # RMSE over all nodes"""
+
+
+def cards() -> None:
+    """Show where one can go from here."""
+    for column, (name, icon, title, about) in zip(st.columns(3), CARDS, strict=True):
+        with column.container(border=True, height="stretch"):
+            st.markdown(f":material/{icon}: **{title}**")
+            st.markdown(about)
+            boot.link(name)
+
+
+def sentence(data: Dataset, settings: Experiment) -> None:
+    """Say in plain words what the noise does to one count."""
+    level = data.labels.level_names[example_level(data)]
+    st.markdown(
+        f"At ε = {short(settings.epsilon)}, a {lit(level, 40)} of {EXAMPLE_COUNT} records will be shown within "
+        f"**± {short(example_margin(data, settings))}** nineteen times in twenty (formula: discrete Laplace noise, "
+        "equal shares of the budget)."
+    )
+
+
+def curves(data: Dataset, settings: Experiment) -> None:
+    """Show the error curves of the noise laws on the tree in use."""
+    found = law_curves(data, settings)
+    x_title = "ε   ← more private · more accurate →"
+    delta = short(settings.delta or GAUSSIAN_DELTA)
+    figure(
+        error_curves(found, x_title=x_title, y_title="RMSE (records)", marker_x=settings.epsilon),
+        key="start_curves",
+        alt="Root mean square error against epsilon for four noise laws: it falls as one over epsilon; at epsilon "
+        f"{settings.epsilon:g} a count is within {example_margin(data, settings):.3g} records 19 times in 20.",
+        caption="Lines are formulas (no simulation): root mean square error over all "
+        f"{plural(data.tree.n_nodes, 'node')}, budget shared equally by the levels, no post-processing; δ = {delta} "
+        "for the Gaussian laws. Laplace on a tree: Rameshwar et al., Section IV; discrete Laplace: Dawson et al., "
+        "Section 3.",
+        code=CODE.format(epsilon=settings.epsilon),
+        data=partial(curve_table, found),
+    )
+
+
+def session(data: Dataset, settings: Experiment) -> None:
+    """Show what this session holds."""
+    with st.container(border=True):
+        st.markdown(
+            f"- Data set: {lit(data.name)} ({store.origin()})\n"
+            f"- Levels: {' › '.join(lit(name, 40) for name in data.labels.level_names)}\n"
+            f"- Counts: {plural(data.tree.n_nodes, 'node')}, {plural(data.tree.n_leaves, 'leaf', 'leaves')}\n"
+            f"- Promise with these settings: {prepare(settings, data.tree).guarantee.sentence()}"
+        )
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.markdown(f"Exact total: {plural(data.total, 'record')}", width="content")
+            show_badge("NOT PRIVATE")
+        st.caption(PRIVACY_NOTE)

@@ -24,6 +24,7 @@ FLOORS = (
     ("records", "release", "errors", "calibration", "workloads", "isotonic"),
     ("formulas", "cdf_error"),
     ("mechanisms", "postprocess", "allocation", "montecarlo", "branching"),
+    ("budgets",),
     ("experiment", "cdf"),
     ("figures",),
     ("__init__", "cli"),

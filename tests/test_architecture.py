@@ -24,6 +24,7 @@ FLOORS = (
     ("records", "release", "errors", "calibration"),
     ("formulas",),
     ("mechanisms", "postprocess", "allocation", "montecarlo"),
+    ("budgets",),
     ("experiment",),
     ("figures",),
     ("__init__", "cli"),

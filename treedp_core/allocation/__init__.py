@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from treedp_core.allocation import minimax
+from treedp_core.allocation import cube_root, minimax
 from treedp_core.checks import InputError
 from treedp_core.privacy import Budget, Currency, ProtectedUnit, budget_from_shares, exact_shares
 from treedp_core.registry import lookup, table
@@ -57,6 +57,12 @@ ALLOCATIONS: Final[Mapping[str, Allocation]] = table(
         minimax.shares,
     ),
     Allocation(
+        "cube_root",
+        "Cube root",
+        "The best for cumulative counts before least squares: cube roots (Gaussian noise: square roots) of how often "
+        "they use each level (Rameshwar et al., Theorem IV.2).",
+        cube_root.shares,
+    ),
         "custom",
         "Custom",
         "Your own shares, one for each level; they must not sum to more than 1. "

@@ -1,0 +1,152 @@
+"""Greedy allocation against Algorithm 3 done naively in exact arithmetic, and what a split is refused for."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from oracles_budgets import METRIC, NOISE, exact_node_variances, naive_greedy
+from oracles_tree import level_starts, random_parents
+from treedp_core.budgets import Problem, greedy
+from treedp_core.checks import InputError
+from treedp_core.errors import Tolerance
+from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
+from treedp_core.tree import Tree
+
+ADD = ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)
+REPLACE = ProtectedUnit(NeighbouringRelation.REPLACE_ONE)
+UNKNOWN = ProtectedUnit(NeighbouringRelation.REPLACE_UNKNOWN, known_levels=2)
+TREE = Tree.from_child_counts([np.array([3]), np.array([2, 0, 4]), np.array([0, 3, 0, 0, 2, 1])])
+COUNTS = TREE.counts_of_leaves(np.arange(TREE.n_leaves) * 3)
+
+
+@pytest.mark.parametrize("law", sorted(NOISE))
+@pytest.mark.parametrize("squares", [True, False])
+@pytest.mark.parametrize("metric", sorted(METRIC))
+@pytest.mark.parametrize("seed", range(6))
+def test_greedy_is_algorithm_3_step_for_step(law: str, squares: bool, metric: str, seed: int) -> None:
+    """Exact arithmetic, so that exact ties are ties: seeds 0 to 2 give every leaf the same count."""
+    rng = np.random.default_rng(seed)
+    parent = random_parents(rng, int(rng.integers(3, 15)))
+    tree = Tree(np.array(parent), np.array(level_starts(parent)))
+    values = np.full(tree.n_leaves, 7) if seed < 3 else rng.integers(0, 40, tree.n_leaves)
+    counts, n, total, phases = tree.counts_of_leaves(values), tree.n_levels, 2.0, 7
+
+    def loss(amounts: list[float]) -> float:
+        return METRIC[metric](parent, counts, exact_node_variances(parent, amounts, law, squares), 5.0)
+
+    found = greedy(Problem(tree, counts, law, ADD, metric, Tolerance(threshold=5.0), squares), total, phases)
+    steps, amounts = naive_greedy(loss, [1e-5 * total / n] * n, (1 - 1e-5) * total / phases, phases, list(range(n)))
+    assert found.steps.tolist() == steps
+    np.testing.assert_allclose(found.amounts, amounts, rtol=1e-12)
+    np.testing.assert_allclose(found.losses[-1][steps[-1]], loss(amounts), rtol=1e-9)
+    np.testing.assert_allclose(found.after_each_step[-1], found.amounts, rtol=1e-12)
+
+
+def test_ties_go_to_the_lowest_level() -> None:
+    """In a chain every level holds the same count, so only the sum of precisions matters: all slices tie."""
+    chain = Tree.from_branching_factors((1, 1, 1))
+    problem = Problem(chain, np.full(4, 30), "gaussian", ADD)
+    assert greedy(problem, 1.0, 9).steps.tolist() == [0] * 9
+
+
+def test_known_answers() -> None:
+    """Published in the project's reference computation: tree 4 x 4, Laplace, threshold 1000, epsilon 1, 20 slices.
+
+    13 slices for level 1 and 7 for the leaves; the best split on that grid is another one, and better.
+    """
+    tree = Tree.from_branching_factors((4, 4))
+    counts = np.repeat([160, 40, 10], [1, 4, 16])
+    problem = Problem(tree, counts, "laplace", ADD, "rmsre", Tolerance(threshold=1000.0))
+    found = greedy(problem, 1.0, 20)
+    assert np.bincount(found.steps, minlength=3).tolist() == [0, 13, 7]
+    assert problem.error(found.amounts) == pytest.approx(0.003395582505210067, rel=1e-12)
+    piece = (1 - 1e-5) / 20
+    other = np.full(3, 1e-5 / 3) + piece * np.array([7, 0, 13])
+    assert problem.error(other) == pytest.approx(0.0033147378359164926, rel=1e-12)
+    assert problem.error(np.full(3, 1 / 3)) == pytest.approx(0.0036331804249169902, rel=1e-12)
+
+
+def test_known_answers_for_discrete_noise() -> None:
+    """Tree 3 x 2 with counts 12 | 5 4 3 | 3 2 2 2 2 1, threshold 5, epsilon 1: everything on the leaves."""
+    counts = np.array([12, 5, 4, 3, 3, 2, 2, 2, 2, 1])
+    tree = Tree.from_branching_factors((3, 2))
+    problem = Problem(tree, counts, "discrete_laplace", ADD, "rmsre", Tolerance(threshold=5.0))
+    found = greedy(problem, 1.0, 20)
+    assert found.steps.tolist() == [2] * 20
+    assert problem.error(found.amounts) == pytest.approx(0.31500727857124433, rel=1e-12)
+    assert problem.error(np.full(3, 1 / 3)) == pytest.approx(0.548215492659911, rel=1e-12)
+
+
+def test_the_relative_error_of_a_tree_by_hand() -> None:
+    """Counts 8 | 5 3 | 4 1 3 0, threshold 2, variances 1 on two levels and 2 on the leaves, no post-processing.
+
+    ((1/64) + (1/25 + 1/9)/2 + (2/16 + 2/4 + 2/9 + 2/4)/4) / 3, square root.
+    """
+    tree = Tree.from_branching_factors((2, 2))
+    problem = Problem(
+        tree, np.array([8, 5, 3, 4, 1, 3, 0]), "laplace", ADD, "rmsre", Tolerance(threshold=2.0), least_squares=False
+    )
+    by_hand = (1 / 64 + (1 / 25 + 1 / 9) / 2 + (2 / 16 + 2 / 4 + 2 / 9 + 2 / 4) / 4) / 3
+    assert problem.error(np.array([2**0.5, 2**0.5, 1.0])) ** 2 == pytest.approx(by_hand, rel=1e-12)
+
+
+@given(st.integers(1, 31), st.floats(0.01, 16), st.sampled_from([ADD, REPLACE, UNKNOWN]), st.booleans())
+@example(1, 1.0, UNKNOWN, True)
+def test_greedy_spends_the_total_and_no_more(phases: int, total: float, unit: ProtectedUnit, squares: bool) -> None:
+    problem = Problem(TREE, COUNTS, "laplace", unit, least_squares=squares)
+    found = greedy(problem, total, phases)
+    amounts = [Fraction(float(a)) for a in found.amounts]
+    cost = max(sum(amounts), 2 * sum(amounts[2:])) if unit is UNKNOWN else sum(amounts)
+    assert Fraction(total) * Fraction(1 - 3e-5) <= cost <= Fraction(total) * Fraction(1 + 1e-12)
+    assert (found.amounts[0] == 0) == unit.total_is_public
+    assert unit is not UNKNOWN or (found.steps >= 2).sum() <= phases // 2
+    budget = problem.budget(found.amounts, total)
+    assert unit.exact_charge(budget.per_level) <= Fraction(total)
+
+
+@pytest.mark.parametrize("metric", ["alpha_rmse", "max_absolute_error", "smoothed_relative_error"])
+@pytest.mark.parametrize("law", ["laplace", "discrete_laplace"])
+def test_other_metrics_follow_their_formulas_before_least_squares(metric: str, law: str) -> None:
+    """Each slice goes where the metric's own closed form falls most, whatever the metric."""
+    problem = Problem(TREE, COUNTS, law, ADD, metric, least_squares=False)
+    found = greedy(problem, 4.0, 5)
+    amounts = found.start.copy()
+    for step in found.steps:
+        tried = [problem.error(amounts + found.slice * np.eye(4)[level]) for level in range(4)]
+        assert tried[step] <= min(tried) * (1 + 1e-9)
+        amounts[step] += found.slice
+
+
+@pytest.mark.parametrize(
+    ("code", "call"),
+    [
+        ("PHASES_RANGE", lambda: greedy(Problem(TREE, COUNTS, "laplace", ADD), 1.0, 0)),
+        ("PHASES_RANGE", lambda: greedy(Problem(TREE, COUNTS, "laplace", ADD), 1.0, 1.5)),  # type: ignore[arg-type]
+        ("EPS_RANGE", lambda: greedy(Problem(TREE, COUNTS, "laplace", ADD), 0.0)),
+        ("RHO_RANGE", lambda: greedy(Problem(TREE, COUNTS, "gaussian", ADD), -1.0)),
+        ("VALUE_RANGE", lambda: greedy(Problem(TREE, COUNTS, "laplace", ADD), 1.0, 5, 0.0)),
+        ("ONE_LEVEL", lambda: greedy(Problem(Tree.from_branching_factors(()), np.ones(1), "laplace", ADD), 1.0)),
+        ("THRESHOLD_RANGE", lambda: Tolerance(threshold=0.0)),
+        ("THRESHOLD_RANGE", lambda: Tolerance(threshold=-3.0)),
+        ("PRIOR_LEAVES", lambda: Problem(TREE, np.ones(3), "laplace", ADD)),
+        ("VALUE_UNKNOWN", lambda: Problem(TREE, COUNTS, "cauchy", ADD)),
+        ("VALUE_UNKNOWN", lambda: Problem(TREE, COUNTS, "laplace", ADD, "median")),
+        ("NO_FORMULA", lambda: greedy(Problem(TREE, COUNTS, "laplace", ADD, "alpha_rmse"), 1.0)),
+    ],
+)
+def test_bad_input_has_one_sentence(code: str, call: object) -> None:
+    with pytest.raises(InputError) as refusal:
+        call()  # type: ignore[operator]
+    assert refusal.value.code == code
+    assert str(refusal.value).endswith(".") and "\n" not in str(refusal.value)
+
+
+def test_counts_of_zero_everywhere_still_have_a_split() -> None:
+    """The threshold takes the place of every count; only a prior that says nothing is refused."""
+    problem = Problem(TREE, np.zeros(TREE.n_nodes), "laplace", ADD)
+    assert np.isfinite(problem.error(greedy(problem, 1.0).amounts))

@@ -1,0 +1,61 @@
+"""Budgets over levels (Dawson et al.): greedy, the optimum, priors, targets, and how reliable each count becomes."""
+
+from treedp_core.budgets.greedy import GreedySplit, greedy
+from treedp_core.budgets.inverse import Inverse, smallest_budget
+from treedp_core.budgets.optimum import Optimum, optimum
+from treedp_core.budgets.per_node import draw_noise, node_error, node_variance, path_charge, topped_up
+from treedp_core.budgets.prior import (
+    NOT_PRIVATE,
+    Ledger,
+    Prior,
+    PriorKind,
+    left_after,
+    noisy,
+    public,
+    public_by_labels,
+    true_counts,
+)
+from treedp_core.budgets.problem import Problem
+from treedp_core.budgets.reliability import Reliability, reliability
+from treedp_core.budgets.strategies import CURVES, STRATEGIES, Curves, Result, Strategy, compare, curves, verdict
+from treedp_core.budgets.subtrees import SubtreeSplits, branch, split_by_subtree
+from treedp_core.budgets.targets import Ask, Target
+
+__all__ = [
+    "CURVES",
+    "NOT_PRIVATE",
+    "STRATEGIES",
+    "Ask",
+    "Curves",
+    "GreedySplit",
+    "Inverse",
+    "Ledger",
+    "Optimum",
+    "Prior",
+    "PriorKind",
+    "Problem",
+    "Reliability",
+    "Result",
+    "Strategy",
+    "SubtreeSplits",
+    "Target",
+    "branch",
+    "compare",
+    "curves",
+    "draw_noise",
+    "greedy",
+    "left_after",
+    "node_error",
+    "node_variance",
+    "noisy",
+    "optimum",
+    "path_charge",
+    "public",
+    "public_by_labels",
+    "reliability",
+    "smallest_budget",
+    "split_by_subtree",
+    "topped_up",
+    "true_counts",
+    "verdict",
+]

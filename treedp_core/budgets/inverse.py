@@ -1,0 +1,256 @@
+"""The smallest budget that meets targets on levels, and how it is split.
+
+Before least squares every target needs a certain amount on its own level, found by bisection from the exact law; the
+amounts together are the answer. After least squares all targets share the budget: sequential quadratic programming on
+the logarithms of the amounts, from several starts, then a scaling that makes every target hold. For Gaussian noise
+the problem is convex and a bound says how much smaller the budget could be; for Laplace noise nothing is claimed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final, cast
+
+import numpy as np
+
+from treedp_core import checks
+from treedp_core.budgets.class_variance import gradient, sweeps
+from treedp_core.budgets.descent import SMALLEST, tangent_bound
+from treedp_core.budgets.optimum import simple_splits
+from treedp_core.budgets.problem import Problem
+from treedp_core.budgets.targets import Bound, Target
+from treedp_core.calibration import level_law
+from treedp_core.checks import InputError
+from treedp_core.privacy import RHO_HIGH, Currency
+from treedp_core.tree import FloatArray
+
+LOW: Final = 1e-7
+"""Smallest amount tried on a level."""
+TINY: Final = 1e-300
+LARGE: Final = 600.0
+
+
+@dataclass(frozen=True, eq=False)
+class Inverse:
+    """The smallest budget found that meets all targets.
+
+    Parameters
+    ----------
+    total : float
+        Epsilon or rho.
+    amounts : (n_levels,)
+        Its split; public levels 0.
+    values : tuple of float
+        Of each target: 1 when it holds with nothing to spare, less when it has room.
+    binding : tuple of int
+        Levels whose targets decide the budget.
+    lower_bound : float or None
+        No smaller total meets the targets (proved); None where nothing is proved.
+    exact : bool
+        False where a probability after least squares was taken from the normal law (see `reliability`).
+    """
+
+    total: float
+    amounts: FloatArray
+    values: tuple[float, ...]
+    binding: tuple[int, ...]
+    lower_bound: float | None
+    exact: bool
+
+
+def smallest_budget(problem: Problem, targets: Sequence[Target]) -> Inverse:
+    """Return the smallest budget whose split meets every target.
+
+    Parameters
+    ----------
+    problem : Problem
+        Its counts are the prior; its metric is not used, its threshold is (for RMSRE).
+    targets : sequence of Target
+        At least one.
+
+    Raises
+    ------
+    InputError
+        ``TARGET_RANGE`` for a level the tree does not have or no targets; ``TARGET_INFEASIBLE``, naming the levels
+        that bind, when the largest budget of this app is not enough; ``ONE_LEVEL``.
+
+    >>> from treedp_core.budgets.targets import Ask
+    >>> from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
+    >>> from treedp_core.tree import Tree
+    >>> unit = ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)
+    >>> raw = Problem(Tree.from_branching_factors((2,)), np.array([20, 10, 10]), "laplace", unit, least_squares=False)
+    >>> round(smallest_budget(raw, [Target(1, Ask.RMSE, 2.0)]).total ** 2, 6)  # 2 / epsilon^2 = 4
+    0.5
+    """
+    if not targets:
+        raise InputError("TARGET_RANGE", "Expected a target for at least one level, got none.")
+    _ = problem.levels_to_split
+    bounds = [Bound(problem, target) for target in targets]
+    high = checks.EPSILON_HIGH if problem.currency is Currency.EPSILON else RHO_HIGH
+    found = _after_least_squares(problem, bounds) if problem.least_squares else _raw(problem, bounds, high)
+    if not found.total <= high:
+        names = ", ".join(str(level) for level in found.binding)
+        which = "; ".join(b.target.described for b in bounds if b.target.level in found.binding)
+        raise InputError(
+            "TARGET_INFEASIBLE",
+            f"The targets need more than {problem.currency.value} = {high:g}; binding level: {names} ({which}).",
+        )
+    return found
+
+
+# ---- before least squares
+
+
+def _raw(problem: Problem, bounds: list[Bound], high: float) -> Inverse:
+    amounts = np.zeros(problem.paid.size)
+    needs = [_needed(bound, high) for bound in bounds]
+    for bound, amount in zip(bounds, needs, strict=True):
+        level = bound.target.level
+        amounts[level] = max(amounts[level], amount)
+    tight = [b.target.level for b, a in zip(bounds, needs, strict=True) if a > 0 and a == amounts[b.target.level]]
+    worst = [level for level in tight if np.isinf(amounts[level])]
+    values = tuple(_raw_value(bound, float(amounts[bound.target.level])) for bound in bounds)
+    total = np.inf if worst else float(problem.charge(amounts))
+    return Inverse(total, amounts, values, tuple(sorted(set(worst or tight))), total, True)
+
+
+def _needed(bound: Bound, high: float) -> float:
+    """Smallest amount on the target's own level, to a relative 1e-12; inf if `high` is not enough."""
+    if not bound.problem.paid[bound.target.level]:
+        return 0.0
+    if _raw_value(bound, high) > 1.0:
+        return np.inf
+    low = LOW
+    while high > low * (1.0 + 1e-12):
+        middle = float(np.sqrt(low * high))
+        if middle in (low, high):
+            break
+        low, high = (low, middle) if _raw_value(bound, middle) <= 1.0 else (middle, high)
+    return high
+
+
+def _raw_value(bound: Bound, amount: float) -> float:
+    problem, level = bound.problem, bound.target.level
+    if not problem.paid[level]:
+        return 0.0
+    if not 0 < amount < np.inf:
+        return np.inf
+    l1, l2 = (
+        float(s(problem.tree.n_levels)[level]) for s in (problem.unit.l1_sensitivity, problem.unit.l2_sensitivity)
+    )
+    law = level_law(problem.law, amount, l1, l2)
+    return np.inf if law is None else bound.of_law(law)
+
+
+# ---- after least squares
+
+
+def _after_least_squares(problem: Problem, bounds: list[Bound]) -> Inverse:
+    if not any(problem.paid[b.target.level] for b in bounds):
+        return Inverse(0.0, np.zeros(problem.paid.size), (0.0,) * len(bounds), (), 0.0, True)
+    crumbs = problem.paid * SMALLEST
+    alone = _raw(problem, bounds, LARGE).amounts  # each level by itself also does, and must not be beaten
+    starts = [alone] if np.isfinite(alone).all() and alone.any() else []
+    starts += [split for _, split in simple_splits(problem, 1.0)]
+    ends = []
+    for start in starts:
+        scaled = _just_enough(problem, bounds, start + crumbs)
+        better = _just_enough(problem, bounds, _programme(problem, bounds, scaled) + crumbs * scaled.sum())
+        ends += [scaled, better]
+    amounts = min(ends, key=lambda split: float(problem.charge(split)) if np.isfinite(split).all() else np.inf)
+    total = float(problem.charge(amounts))
+    found = _values(problem, bounds, amounts)
+    reached, slopes = np.array([v for v, _ in found]), np.array([s for _, s in found])
+    binding = tuple(sorted({b.target.level for b, v in zip(bounds, reached, strict=True) if v > 1.0 - 1e-4}))
+    convex = problem.law == "gaussian" and all(b.convex for b in bounds)
+    lower = _proved(problem, total, amounts, reached, slopes) if convex else None
+    exact = problem.law == "gaussian" or not any(b.uses_reach for b in bounds)
+    return Inverse(total, amounts, tuple(reached.tolist()), binding, lower, exact)
+
+
+def _values(problem: Problem, bounds: list[Bound], amounts: FloatArray) -> list[tuple[float, FloatArray]]:
+    """Value of each bound and its derivative by each amount."""
+    q, slope = problem.precision.with_slope(amounts)
+    found = sweeps(problem.quotient, q)
+    variance = found.variance
+    pairs = [bound.of_variances(variance) for bound in bounds]
+    return [(value, gradient(problem.quotient, found, weights) * slope) for value, weights in pairs]
+
+
+def _just_enough(problem: Problem, bounds: list[Bound], shares: FloatArray) -> FloatArray:
+    """Shares scaled by the smallest factor that meets every bound; errors fall as all amounts grow together."""
+
+    def met(factor: float) -> bool:
+        return max(value for value, _ in _values(problem, bounds, factor * shares)) <= 1.0
+
+    low = high = 1.0
+    while not met(high) and high < 1e12:
+        low, high = high, 4.0 * high
+    while low == high or met(low):
+        low, high = low / 4.0, min(high, low) if low != high else high
+        if low < 1e-15:
+            break
+    while high > low * (1.0 + 1e-11):
+        middle = float(np.sqrt(low * high))
+        low, high = (low, middle) if met(middle) else (middle, high)
+    return np.asarray(high * shares)
+
+
+def _programme(problem: Problem, bounds: list[Bound], start: FloatArray) -> FloatArray:
+    """Minimise the total over log amounts and log total, subject to every bound and to the price of the split."""
+    from scipy.optimize import minimize  # slow to import, and only searches need it
+
+    levels = np.flatnonzero(problem.paid)
+    prices = [problem.paid[levels]]
+    if (problem.price == 2).any():
+        prices.append(2.0 * (problem.price[levels] == 2))
+    size = float(problem.charge(start))
+
+    def amounts(x: FloatArray) -> FloatArray:
+        split = np.zeros(start.size)
+        split[levels] = size * np.exp(np.clip(x[:-1], -30.0, 30.0))
+        return split
+
+    @lru_cache(maxsize=4)
+    def values_at(point: bytes) -> list[tuple[float, FloatArray]]:
+        return _values(problem, bounds, amounts(np.frombuffer(point)))
+
+    def room(x: FloatArray) -> FloatArray:
+        met = [-np.log(max(value, TINY)) for value, _ in values_at(x.tobytes())]
+        return np.array(met + [x[-1] - np.log(price @ amounts(x)[levels] / size) for price in prices])
+
+    def slope(x: FloatArray) -> FloatArray:
+        split = amounts(x)
+        rows = [np.append(-g[levels] * split[levels] / max(v, TINY), 0.0) for v, g in values_at(x.tobytes())]
+        return np.array(rows + [np.append(-price * split[levels] / (price @ split[levels]), 1.0) for price in prices])
+
+    begin = np.append(np.log(np.maximum(start[levels], 1e-9 * size) / size), 0.0)
+    towards = np.eye(begin.size)[-1]
+    found: Any = minimize(
+        cast(Any, lambda x: x[-1]),
+        begin,
+        jac=cast(Any, lambda x: towards),
+        method="SLSQP",
+        constraints=cast(Any, {"type": "ineq", "fun": room, "jac": slope}),
+        options=cast(Any, {"maxiter": 150, "ftol": 1e-11}),
+    )
+    return amounts(found.x) if np.isfinite(found.x).all() else start
+
+
+def _proved(problem: Problem, total: float, amounts: FloatArray, values: FloatArray, slopes: FloatArray) -> float:
+    """A total below which no split meets all bounds.
+
+    For multipliers m >= 0 that sum to 1 the combined value is convex and homogeneous of order -1 in the split; where
+    all bounds hold it is at most 1, so total times its smallest value over splits of `total` is a lower bound.
+    """
+    from scipy.optimize import nnls
+
+    towards = -slopes * amounts  # equal to the amounts themselves, times a constant, at an optimum of simple prices
+    scale = np.sqrt(np.maximum(amounts, 1e-300))
+    multipliers, _ = nnls((towards / scale).T, amounts / scale)
+    if not multipliers.any():
+        return 0.0
+    m = multipliers / multipliers.sum()
+    return max(0.0, total * tangent_bound(problem, total, amounts, float(m @ values), m @ slopes))

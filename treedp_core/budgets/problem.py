@@ -1,0 +1,277 @@
+"""What a split of the budget is judged by: a tree, a prior for its counts, a noise law and an error metric."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from treedp_core import checks
+from treedp_core.budgets.class_variance import gradient, sweeps
+from treedp_core.budgets.precision import LevelPrecision, level_precision
+from treedp_core.budgets.quotient import Quotient, quotient
+from treedp_core.calibration import LAW_CURRENCIES, level_law
+from treedp_core.checks import InputError
+from treedp_core.errors import METRICS, ErrorSummary, Metric, Summary, Tolerance, exact_summary, level_mean
+from treedp_core.formulas import NodeErrors, expected_errors
+from treedp_core.law import Law
+from treedp_core.postprocess import least_squares
+from treedp_core.privacy import RHO_HIGH, Budget, Currency, ProtectedUnit, budget_from_shares
+from treedp_core.registry import lookup
+from treedp_core.tree import AnyArray, FloatArray, Tree
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A tree, a prior for its counts, noise and a metric; it prices any split of the budget over levels.
+
+    Parameters
+    ----------
+    tree : Tree
+    counts : (n_nodes,)
+        What the counts are believed to be: the prior a split is tuned on. Not private data unless it is labelled so.
+    law : str
+        A name in `MECHANISMS`.
+    unit : ProtectedUnit
+    metric : str
+        A name in `METRICS`.
+    tolerance : Tolerance
+    least_squares : bool
+        Whether the release is post-processed by least squares.
+    first_level : int
+        Levels above it are neither measured nor judged: a forest of the subtrees that begin there.
+
+    Raises
+    ------
+    InputError
+        ``VALUE_UNKNOWN``; ``PRIOR_LEAVES`` when there is not one count for each node.
+
+    Examples
+    --------
+    >>> from treedp_core.privacy import NeighbouringRelation
+    >>> tree = Tree.from_branching_factors((2,))
+    >>> problem = Problem(
+    ...     tree, np.array([2, 1, 1]), "laplace", ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE), "rmse"
+    ... )
+    >>> round(problem.error(np.array([0.0, 1.0])) ** 2, 12)  # leaves 2 and 2, their sum 4, over three nodes
+    2.666666666667
+    """
+
+    tree: Tree
+    counts: AnyArray
+    law: str
+    unit: ProtectedUnit
+    metric: str = "rmsre"
+    tolerance: Tolerance = field(default_factory=Tolerance)
+    least_squares: bool = True
+    first_level: int = 0
+
+    def __post_init__(self) -> None:
+        checks.one_of("law", self.law, LAW_CURRENCIES)
+        lookup(METRICS, self.metric, "metric")
+        if np.shape(self.counts) != (self.tree.n_nodes,):
+            raise InputError("PRIOR_LEAVES", f"Expected one count for each of the {self.tree.n_nodes:,} nodes.")
+
+    # ---- what is spent
+
+    @property
+    def currency(self) -> Currency:
+        """What the law's amounts are in."""
+        return LAW_CURRENCIES[self.law]
+
+    @cached_property
+    def paid(self) -> FloatArray:
+        """1 for each level that costs budget, 0 for one that is public or not measured, (n_levels,)."""
+        return ((self.unit.l1_sensitivity(self.tree.n_levels) > 0) & self.judged).astype(float)
+
+    @cached_property
+    def judged(self) -> AnyArray:
+        """Whether each level is measured and its errors count, (n_levels,) bool."""
+        return np.arange(self.tree.n_levels) >= self.first_level
+
+    @cached_property
+    def price(self) -> FloatArray:
+        """What 1 spent on a level alone is charged, (n_levels,): 0 public, 2 unknown under REPLACE_UNKNOWN, else 1."""
+        units = np.eye(self.tree.n_levels, dtype=np.int64).tolist()
+        return np.array([float(self.unit.exact_charge(row)) for row in units]) * self.paid
+
+    @property
+    def levels_to_split(self) -> AnyArray:
+        """Which levels share the budget, (n_levels,) bool.
+
+        Raises
+        ------
+        InputError
+            ``ONE_LEVEL`` when the tree has no levels to share it among.
+        """
+        if self.tree.n_levels == 1:
+            raise InputError("ONE_LEVEL", "This tree has one level, so there is nothing to split; add a level below.")
+        return self.paid > 0
+
+    def total_checked(self, total: float) -> float:
+        """Return a total budget in the law's currency as a number > 0 in its range."""
+        if self.currency is Currency.EPSILON:
+            return checks.epsilon(total)
+        return checks.number("rho", total, low=0, high=RHO_HIGH, open_low=True, code="RHO_RANGE")
+
+    def charge(self, amounts: FloatArray) -> Fraction:
+        """Return what spending `amounts` (n_levels,) costs, exactly."""
+        return self.unit.exact_charge([Fraction(float(a)) for a in np.where(self.paid > 0, amounts, 0.0)])
+
+    def scaled(self, shares: FloatArray, total: float) -> FloatArray:
+        """Return shares (n_levels,) scaled so that their charge is `total`; public levels get 0."""
+        shares = np.where(self.paid > 0, shares, 0.0)
+        cost = float(self.charge(shares))
+        if cost == 0:
+            raise InputError("BUDGET_SPLIT", "Expected a share > 0 on at least one level that is not public, got none.")
+        return np.asarray(shares * (total / cost))
+
+    def budget(self, shares: FloatArray, total: float) -> Budget:
+        """Return the budget in proportion to shares (n_levels,) whose exact charge is at most `total`."""
+        return budget_from_shares(np.where(self.paid > 0, shares, 0.0), total, self.currency, self.unit)
+
+    # ---- what it is worth
+
+    @property
+    def squares(self) -> bool:
+        """Whether the metric follows from variances alone."""
+        return self._metric.expected is None and self._metric.summary is not Summary.EXPECTED_MAX
+
+    def error(self, amounts: FloatArray) -> float:
+        """Return the metric's value for the tree when level l spends ``amounts[l]``; inf where a node is unknown."""
+        return self.summary(amounts).tree
+
+    def level_errors(self, amounts: FloatArray) -> FloatArray:
+        """Return the metric's value for each level, (n_levels,)."""
+        return self.summary(amounts).level
+
+    def loss(self, amounts: FloatArray) -> FloatArray:
+        """Return the tree's expected loss (the square of a root metric) for amounts (..., n_levels)."""
+        amounts = np.asarray(amounts, dtype=np.float64)
+        if not self.squares:
+            return np.array([self._formula_loss(row) for row in amounts.reshape(-1, amounts.shape[-1])]).reshape(
+                amounts.shape[:-1]
+            )
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            q = np.where(self.judged, self.precision(amounts), 0.0)
+            if not self.least_squares:
+                return np.asarray(np.where(self.level_weight > 0, self.level_weight / q, 0.0).sum(axis=-1))
+            loss = np.asarray((sweeps(self.quotient, q).variance * self.class_weight).sum(axis=-1))
+        blind = (q[..., self.leaf_levels] == 0).any(axis=-1)
+        if blind.any():
+            rows = amounts[blind] if blind.ndim else amounts[None]
+            exact = np.array([np.square(self.summary(row).tree) for row in rows])
+            loss = np.where(blind, 0.0, loss)
+            loss[blind] = exact if blind.ndim else exact[0]
+        return loss
+
+    def loss_and_gradient(self, amounts: FloatArray) -> tuple[float, FloatArray]:
+        """Return the tree's expected loss and its derivative by each amount (n_levels,); for squared metrics only.
+
+        Every level with leaves must spend something.
+        """
+        q, slope = self.precision.with_slope(amounts)
+        q = np.where(self.judged, q, 0.0)
+        if not self.least_squares:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                each = np.where(self.level_weight > 0, self.level_weight / q, 0.0)
+                return float(each.sum()), np.where(each > 0, -each / q * slope, 0.0)
+        found = sweeps(self.quotient, q)
+        by_precision = gradient(self.quotient, found, self.class_weight)
+        return float((found.variance * self.class_weight).sum()), by_precision * slope
+
+    def summary(self, amounts: FloatArray) -> ErrorSummary:
+        """Return the metric's value for every level and the tree from the full tree, node by node.
+
+        Raises
+        ------
+        InputError
+            ``NO_FORMULA`` when the metric has no closed form here.
+        """
+        amounts = np.where(self.paid > 0, amounts, 0.0)
+        variance = self.node_variance(amounts)
+        if self.squares:
+            return self.summary_of(variance)
+        laws = None if self.least_squares else self.laws(amounts)
+        known = NodeErrors(variance, laws, self.law == "gaussian")
+        found = expected_errors(self.tree, self._metric, self.counts, known, self.tolerance)
+        if found is None:
+            raise InputError(
+                "NO_FORMULA", f"{self._metric.label} after least squares has no closed form; choose RMSE or RMSRE."
+            )
+        return found
+
+    def node_variance(self, amounts: FloatArray) -> FloatArray:
+        """Return the variance of each node's final error, (n_nodes,): 0 known, inf not determined."""
+        with np.errstate(divide="ignore"):
+            by_level = 1.0 / np.where(self.judged, self.precision(amounts), 0.0)
+        variance = np.repeat(by_level, self.tree.level_sizes)
+        return least_squares.prepare(self.tree, variance)[1] if self.least_squares else variance
+
+    def summary_of(self, variance: FloatArray) -> ErrorSummary:
+        """Return a squared metric's value for every level and the tree from node variances (n_nodes,)."""
+        with np.errstate(invalid="ignore"):
+            by_level = level_mean(self.tree, variance * self.node_weight)
+            whole = np.where(self.tree_weight > 0, variance * self.tree_weight, 0.0).sum()
+        return exact_summary(self._metric, by_level, np.asarray(whole))
+
+    def laws(self, amounts: FloatArray) -> tuple[Law | None, ...]:
+        """Return the noise law of each level; None where there is no noise or no measurement."""
+        l1, l2 = self.unit.l1_sensitivity(self.tree.n_levels), self.unit.l2_sensitivity(self.tree.n_levels)
+        spent = zip(amounts.tolist(), l1.tolist(), l2.tolist(), self.paid.tolist(), strict=True)
+        return tuple(level_law(self.law, a, b, c) if paid and a > 0 else None for a, b, c, paid in spent)
+
+    def with_law(self, law: str) -> Problem:
+        """Return the same problem with another noise law."""
+        return self if law == self.law else replace(self, law=law)
+
+    # ---- computed once
+
+    @cached_property
+    def precision(self) -> LevelPrecision:
+        """Precision of each level's noise as a function of what it spends."""
+        return level_precision(self.law, self.unit, self.tree.n_levels)
+
+    @cached_property
+    def quotient(self) -> Quotient:
+        """The tree's variance classes."""
+        return quotient(self.tree)
+
+    @cached_property
+    def node_weight(self) -> FloatArray:
+        """Loss of each node for an error of variance 1, (n_nodes,)."""
+        return self._metric.loss(np.ones(self.tree.n_nodes), np.asarray(self.counts), self.tolerance)
+
+    @cached_property
+    def tree_weight(self) -> FloatArray:
+        """What the variance of each node adds to the tree's loss, (n_nodes,)."""
+        sizes, n_levels = self.tree.level_sizes, self.tree.n_levels
+        over_levels = self._metric.summary is Summary.MEAN_OVER_LEVELS
+        n_judged = sizes[self.judged].sum()
+        per_level = 1.0 / (sizes * self.judged.sum()) if over_levels else np.full(n_levels, 1.0 / n_judged)
+        return np.asarray(self.node_weight * np.repeat(per_level * self.judged, sizes))
+
+    @cached_property
+    def class_weight(self) -> FloatArray:
+        """What the variance of each class adds to the tree's loss, (n_classes,)."""
+        return self.quotient.sums(self.tree_weight)
+
+    @cached_property
+    def level_weight(self) -> FloatArray:
+        """What the noise variance of each level adds to the tree's loss before least squares, (n_levels,)."""
+        return np.where(self.paid > 0, np.add.reduceat(self.tree_weight, self.tree.level_start[:-1]), 0.0)
+
+    @cached_property
+    def leaf_levels(self) -> AnyArray:
+        """Whether each level holds leaves, (n_levels,)."""
+        return np.maximum.reduceat(self.tree.is_leaf, self.tree.level_start[:-1])
+
+    @property
+    def _metric(self) -> Metric:
+        return METRICS[self.metric]
+
+    def _formula_loss(self, amounts: FloatArray) -> float:
+        value = self.error(amounts)
+        return value * value if self._metric.root else value

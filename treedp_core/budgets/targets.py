@@ -1,0 +1,190 @@
+"""What a level is asked to achieve, and how a target is written as a bound on variances."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy import special
+
+from treedp_core import checks
+from treedp_core.budgets.problem import Problem
+from treedp_core.budgets.reliability import checked_confidence, normal_within, reach_of
+from treedp_core.checks import InputError
+from treedp_core.errors import squared_relative
+from treedp_core.law import Law
+from treedp_core.normal_tail import density
+from treedp_core.tree import FloatArray
+
+
+class Ask(enum.Enum):
+    """What a target bounds."""
+
+    EVERY_NODE = "every count of the level is within the relative error with that confidence"
+    AVERAGE_NODE = "a count of the level, taken at random, is within the relative error with that confidence"
+    RMSE = "root mean square error of the level, in records"
+    RMSRE = "root mean square relative error of the level"
+
+
+@dataclass(frozen=True)
+class Target:
+    """One level's target: counties within 10 % nineteen times in twenty is ``Target(2, Ask.EVERY_NODE, 0.1, 0.95)``.
+
+    Parameters
+    ----------
+    level : int
+    ask : Ask
+    value : float
+        The relative error (0.1 for 10 %), or the largest RMSE or RMSRE allowed; > 0.
+    confidence : float
+        For the first two kinds, in (0, 1).
+    at_least : float
+        For the first two kinds: smaller counts are judged as if they were it (records).
+
+    Raises
+    ------
+    InputError
+        ``TARGET_RANGE``.
+    """
+
+    level: int
+    ask: Ask
+    value: float
+    confidence: float = 0.95
+    at_least: float = 0.0
+
+    def __post_init__(self) -> None:
+        checks.integer("the level of a target", self.level, low=0, high=checks.MAX_NODES, code="TARGET_RANGE")
+        checks.number("a target", self.value, low=0, open_low=True, code="TARGET_RANGE")
+        checks.number("the smallest count", self.at_least, low=0, code="TARGET_RANGE")
+        checked_confidence(self.confidence)
+
+    @property
+    def described(self) -> str:
+        """The target in words that fit after a level's name.
+
+        >>> Target(2, Ask.EVERY_NODE, 0.1, 0.95).described
+        'level 2: every count within 10 % with probability 0.95'
+        """
+        if self.ask in (Ask.EVERY_NODE, Ask.AVERAGE_NODE):
+            which = "every count" if self.ask is Ask.EVERY_NODE else "a random count"
+            return f"level {self.level}: {which} within {100 * self.value:g} % with probability {self.confidence:g}"
+        return f"level {self.level}: {self.ask.name} at most {self.value:g}"
+
+
+@dataclass(frozen=True, eq=False)
+class Bound:
+    """A target on one problem: met when `value` is at most 1.
+
+    Parameters
+    ----------
+    problem : Problem
+    target : Target
+
+    Raises
+    ------
+    InputError
+        ``TARGET_RANGE`` when the tree has no such level; ``TARGET_INFEASIBLE`` when no budget can meet it.
+    """
+
+    problem: Problem
+    target: Target
+
+    def __post_init__(self) -> None:
+        level, tree = self.target.level, self.problem.tree
+        checks.integer("the level of a target", level, low=0, high=tree.height, code="TARGET_RANGE")
+        if self.uses_reach and self.problem.paid[level]:
+            nothing = self.reach == 0
+            lost = nothing.any() if self.target.ask is Ask.EVERY_NODE else nothing.mean() > 1.0 - self.target.confidence
+            if lost:
+                raise InputError(
+                    "TARGET_INFEASIBLE",
+                    f"Level {level} has {int(nothing.sum()):,} counts of 0, which no budget brings within "
+                    f"{100 * self.target.value:g} %; judge small counts as if they were larger, or relax that level.",
+                )
+
+    @property
+    def uses_reach(self) -> bool:
+        """Whether the target is about single counts."""
+        return self.target.ask in (Ask.EVERY_NODE, Ask.AVERAGE_NODE)
+
+    @cached_property
+    def reach(self) -> FloatArray:
+        """How many records each node of the level may be off, (nodes,)."""
+        nodes = self.problem.tree.level(self.target.level)
+        return reach_of(self.problem, self.target.value, self.target.at_least)[nodes]
+
+    @cached_property
+    def node_weight(self) -> FloatArray:
+        """What the variance of each node of the level adds to `value`; a root mean square target, (nodes,)."""
+        nodes = self.problem.tree.level(self.target.level)
+        counts = np.asarray(self.problem.counts)[nodes]
+        one = np.ones(counts.size)
+        loss = one if self.target.ask is Ask.RMSE else squared_relative(one, counts, self.problem.tolerance)
+        return np.asarray(loss / (counts.size * self.target.value**2))
+
+    # ---- after least squares: from the variances of classes, errors taken as normal
+
+    @property
+    def convex(self) -> bool:
+        """Whether `value` is convex and homogeneous in the variances."""
+        return self.target.ask is not Ask.AVERAGE_NODE
+
+    def of_variances(self, variance: FloatArray) -> tuple[float, FloatArray]:
+        """Return the value from class variances (n_classes,), and its derivative by them."""
+        quotient, level = self.problem.quotient, self.target.level
+        here = slice(int(quotient.class_start[level]), int(quotient.class_start[level + 1]))
+        slope = np.zeros(quotient.n_classes)
+        if self.target.ask is Ask.AVERAGE_NODE:
+            value, slope[here] = self._average(variance)
+            return value, slope
+        slope[here] = self._class_weight[here]
+        if self.target.ask is Ask.EVERY_NODE:
+            worst = int(here.start + np.argmax(slope[here] * variance[here]))
+            slope = np.where(np.arange(slope.size) == worst, slope, 0.0)
+        return float(slope @ variance), slope
+
+    @cached_property
+    def _class_weight(self) -> FloatArray:
+        quotient, nodes = self.problem.quotient, self.problem.tree.level(self.target.level)
+        whole = np.full(self.problem.tree.n_nodes, np.inf)
+        if self.target.ask is Ask.EVERY_NODE:
+            whole[nodes] = self.reach
+            return np.asarray(np.square(normal_quantile(self.target.confidence) / quotient.smallest(whole)))
+        whole[:] = 0.0
+        whole[nodes] = self.node_weight
+        return quotient.sums(whole)
+
+    def _average(self, variance: FloatArray) -> tuple[float, FloatArray]:
+        quotient, level = self.problem.quotient, self.target.level
+        start = int(quotient.class_start[level])
+        of_node = quotient.class_of[self.problem.tree.level(level)]
+        v = variance[of_node]
+        outside = (1.0 - normal_within(self.reach, v)) / (self.reach.size * (1.0 - self.target.confidence))
+        # d/dv of 2 (1 - Phi(t / sqrt v)) is phi(t / sqrt v) t / v^(3/2)
+        u = self.reach / np.sqrt(v)
+        slope = density(u) * u / v / (self.reach.size * (1.0 - self.target.confidence))
+        by_class = np.bincount(of_node - start, weights=slope, minlength=int(quotient.class_start[level + 1]) - start)
+        return float(outside.sum()), np.asarray(by_class, dtype=np.float64)
+
+    # ---- before least squares: from the law of the level's noise, exactly
+
+    def of_law(self, law: Law) -> float:
+        """Return the value when every node of the level has independent noise of that law."""
+        if not self.uses_reach:
+            return float(law.variance * self.node_weight.sum())
+        if self.target.ask is Ask.EVERY_NODE:
+            return float(law.tail(self.reach.min())) / (1.0 - self.target.confidence)
+        sizes, how_many = np.unique(self.reach, return_counts=True)
+        return float(law.tail(sizes) @ how_many) / (self.reach.size * (1.0 - self.target.confidence))
+
+
+def normal_quantile(confidence: float) -> float:
+    """Return t with P(|Z| <= t) = confidence for a standard normal Z.
+
+    >>> round(normal_quantile(0.95), 6)
+    1.959964
+    """
+    return float(special.ndtri((1.0 + confidence) / 2.0))

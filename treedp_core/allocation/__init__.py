@@ -63,6 +63,7 @@ ALLOCATIONS: Final[Mapping[str, Allocation]] = table(
         "they use each level (Rameshwar et al., Theorem IV.2).",
         cube_root.shares,
     ),
+    Allocation(
         "custom",
         "Custom",
         "Your own shares, one for each level; they must not sum to more than 1. "

@@ -20,7 +20,10 @@ PAGES: Final = {
         ("data", "Data and tree", "account_tree", "Choose, generate or upload the records, and look at their tree."),
         ("lab", "Error lab", "monitoring", "Error curves: theory and simulation."),
     ],
-    "Tune": [("consistency", "Consistency", "balance", "Make noisy counts add up, and see what it buys.")],
+    "Tune": [
+        ("budget", "Budget split", "pie_chart", "Which level gets how much of the budget, and what that buys."),
+        ("consistency", "Consistency", "balance", "Make noisy counts add up, and see what it buys."),
+    ],
 }
 HOME: Final = "start"
 ROOT: Final = Path(__file__).parent.parent.parent

@@ -69,12 +69,13 @@ def fitted(values: Sequence[float], n_levels: int) -> list[float]:
 
 
 def in_units(shares: Sequence[float | Fraction]) -> list[int]:
-    """Return shares as thousandths that sum to 1000: the largest remainders are rounded up.
+    """Return shares as thousandths; the largest remainders are rounded up, so that the sum is the sum rounded down.
 
-    >>> in_units([1, 1, 1]), in_units([0, 0])
-    ([334, 333, 333], [500, 500])
+    >>> in_units([Fraction(1, 3)] * 3), in_units([0.25, 0.25]), in_units([0, 0])
+    ([334, 333, 333], [250, 250], [500, 500])
     """
-    return _divided(UNITS, shares)
+    exact = [Fraction(share) for share in shares]
+    return _divided(int(UNITS * min(Fraction(1), sum(exact) + Fraction(1, UNITS**3))) or UNITS, exact)
 
 
 def rebalanced(units: Sequence[int], level: int, wanted: int, locked: Collection[int]) -> list[int]:
@@ -83,7 +84,7 @@ def rebalanced(units: Sequence[int], level: int, wanted: int, locked: Collection
     Parameters
     ----------
     units : sequence of int
-        Before, summing to 1000.
+        Before; their sum, which may be less than 1000, does not change.
     level : int
         Which level was set.
     wanted : int
@@ -100,7 +101,7 @@ def rebalanced(units: Sequence[int], level: int, wanted: int, locked: Collection
     """
     kept = [i for i in range(len(units)) if i in locked and i != level]
     free = [i for i in range(len(units)) if i not in kept and i != level]
-    room = UNITS - sum(units[i] for i in kept)
+    room = sum(units) - sum(units[i] for i in kept)
     new = list(units)
     new[level] = min(max(wanted, 0), room) if free else room
     if free:

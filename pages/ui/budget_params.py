@@ -49,6 +49,7 @@ PARAMS: Final[tuple[Param, ...]] = (
     number("bud_prior_eps", 0.0, _prior_epsilon, code="EPS"),
     choice("bud_strategy", "greedy", CHOICES),
     words("bud_shares", "", shares_of_text),
+    flag("bud_leaks", False),  # the custom split was copied from one tuned on the true counts: a link says so too
     words("bud_locks", "", values_of_text),
     choice("bud_height", "5", HEIGHTS),
     flag("bud_partners", True),

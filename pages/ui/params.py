@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from pages.ui import data_params, lab_params
+from pages.ui import budget_params, data_params, lab_params
 from pages.ui.param import Param, choice, flag, number, whole, words
 from pages.ui.reconnect import settings_kept_by_browser
 from treedp_core import checks
@@ -45,7 +45,7 @@ SHARED: Final = (
     flag("explain", True),
     flag("present", False),
 )
-REG: Final = table(*SHARED, *data_params.PARAMS, *lab_params.PARAMS)
+REG: Final = table(*SHARED, *data_params.PARAMS, *lab_params.PARAMS, *budget_params.PARAMS)
 SILENT: Final = ("embed", "embed_options")
 _SEEN: Final = "_link_read"
 

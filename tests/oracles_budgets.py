@@ -13,7 +13,7 @@ from oracles_tree import generalised_least_squares, level_starts
 
 NOISE: dict[str, Callable[[float], float]] = {
     "laplace": lambda epsilon: 2 / epsilon**2,
-    "discrete_laplace": lambda epsilon: 1 / (math.cosh(epsilon) - 1),
+    "discrete_laplace": lambda epsilon: 1 / (2 * math.sinh(epsilon / 2) ** 2),
     "gaussian": lambda rho: 1 / (2 * rho),
     "discrete_gaussian": lambda rho: discrete_gaussian_variance(rho),
 }

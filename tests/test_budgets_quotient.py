@@ -171,3 +171,23 @@ def test_the_oracle_knows_the_textbook_tree() -> None:
     """A root and two leaves, all of variance 1: the root 2/3, a leaf 2/3 (by hand: 1/(1 + 1/2); 1/2 + (2/3)/4)."""
     _, variance = generalised_least_squares([-1, 0, 0], np.zeros(3), np.ones(3))
     np.testing.assert_allclose(variance, [2 / 3, 2 / 3, 2 / 3], rtol=1e-12)
+
+
+def test_gradients_where_one_child_holds_all_the_variance() -> None:
+    """The tree of the cancellation test, leaves of level 1 almost unmeasured: more budget never hurts.
+
+    By hand, with precisions (1, q, 1) and q small. The early leaf is root minus siblings, variance 3: its own
+    measurement takes 9 q off, the siblings' another q each. A sibling of variance 1 loses q by its own measurement,
+    and q by root minus the others, whose variance is about 1 / q.
+    """
+    tree = Tree.from_child_counts([np.array([3]), np.array([0, 1, 1])])
+    classes = quotient(tree)
+    for q in (1e-3, 1e-12, 1e-20):
+        precision = np.array([1.0, q, 1.0])
+        found = sweeps(classes, precision)
+        leaf = np.zeros(classes.n_classes)
+        leaf[classes.class_of[1]] = 1.0
+        siblings = np.zeros(classes.n_classes)
+        siblings[classes.class_of[2]] = 1.0
+        assert gradient(classes, found, leaf)[1] == pytest.approx(-11, rel=20 * q + 1e-9)
+        assert gradient(classes, found, siblings)[1] == pytest.approx(-2, rel=20 * q + 1e-9)

@@ -29,8 +29,8 @@ class PublishedSplit:
 
     @property
     def shares(self) -> tuple[float, ...]:
-        """The shares as numbers for the allocation "custom"."""
-        return tuple(float(share) for share in self.exact)
+        """The shares for the allocation "custom", rounded down in the fifteenth place so that they never exceed 1."""
+        return tuple(float(Fraction(share * 10**15 // 1, 10**15)) for share in self.exact)
 
 
 def _census(name: str, label: str, levels: tuple[str, ...], parts: tuple[int, ...]) -> PublishedSplit:

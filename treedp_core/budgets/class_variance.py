@@ -6,7 +6,9 @@ children's up, and result = the variance after least squares (the recurrences of
     leaves to root   up = 1 / q for a leaf, below / (1 + q below) otherwise
     root to leaves   gain = up / parent's below,  result = up (1 - gain) + gain^2 parent's result
 
-The gradient runs both sweeps backwards; the derivative of up by its own q is - up^2 for leaves and inner nodes alike.
+The gradient runs both sweeps backwards. The derivative of up by its own q is - up^2 for leaves and inner nodes alike.
+With rest = 1 - gain and ratio = parent's result / parent's below, the derivative of result by the node's own up is
+rest (rest + 2 gain ratio), and by a sibling's up gain^2 (1 - 2 ratio): no large terms that cancel.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ class Sweeps:
     up: list[FloatArray]
     below: list[FloatArray]
     gain: list[FloatArray]
+    own: list[FloatArray]
     result: list[FloatArray]
 
     @property
@@ -54,7 +57,7 @@ def sweeps(quotient: Quotient, precision: FloatArray) -> Sweeps:
     levels = quotient.levels
     n = len(levels)
     empty = np.zeros((*q.shape[:-1], 0))
-    up, below, gain = [empty] * n, [empty] * n, [empty] * n
+    up, below, gain, own = [empty] * n, [empty] * n, [empty] * n, [empty] * n
     for i in reversed(range(n)):
         if i + 1 < n:
             deeper = levels[i + 1]
@@ -67,12 +70,12 @@ def sweeps(quotient: Quotient, precision: FloatArray) -> Sweeps:
         level, skipped = levels[i], int(levels[i - 1].has_leaf)
         children = up[i].take(level.pair_child, axis=-1)
         gain[i] = children / below[i - 1].take(level.pair_parent - skipped, axis=-1)
-        own = _own(level, children, gain[i])
+        own[i] = _own(level, children, gain[i])
         inherited = np.square(gain[i]).take(level.class_pair, axis=-1)
         inherited *= result[i - 1].take(level.class_parent, axis=-1)
-        inherited += own.take(level.class_pair, axis=-1)
+        inherited += own[i].take(level.class_pair, axis=-1)
         result.append(inherited)
-    return Sweeps(q, up, below, gain, result)
+    return Sweeps(q, up, below, gain, own, result)
 
 
 def _own(level: QuotientLevel, children: FloatArray, gain: FloatArray) -> FloatArray:
@@ -84,8 +87,7 @@ def _own(level: QuotientLevel, children: FloatArray, gain: FloatArray) -> FloatA
     if not dominant.any():
         return children * (1.0 - gain)
     others = np.add.reduceat(np.where(dominant, 0.0, children * level.pair_count), level.pair_begin, axis=-1)
-    family = np.repeat(np.arange(level.pair_begin.size), np.diff(level.pair_begin, append=level.pair_parent.size))
-    return np.asarray(np.where(dominant, gain * others.take(family, axis=-1), children * (1.0 - gain)))
+    return np.asarray(np.where(dominant, gain * others.take(level.family, axis=-1), children * (1.0 - gain)))
 
 
 def gradient(quotient: Quotient, found: Sweeps, weights: FloatArray) -> FloatArray:
@@ -106,27 +108,45 @@ def gradient(quotient: Quotient, found: Sweeps, weights: FloatArray) -> FloatArr
     start = quotient.class_start
     to_result = [np.array(weights[start[i] : start[i + 1]], dtype=np.float64) for i in range(n)]
     to_up = [np.zeros(one.n_signatures) for one in levels]
-    to_below = [np.zeros(one.size) for one in found.below]
     for i in reversed(range(1, n)):
         level, skipped = levels[i], int(levels[i - 1].has_leaf)
-        gain = found.gain[i].take(level.class_pair)
-        passed = to_result[i] * np.square(gain)
-        to_result[i - 1][level.inner_above] += np.add.reduceat(passed, level.class_begin)
-        above = level.pair_parent[level.class_pair] - skipped
-        ratio = found.result[i - 1].take(level.class_parent) / found.below[i - 1].take(above)
-        by_own = to_result[i] * (1.0 - 2.0 * gain * (1.0 - ratio))
-        to_up[i] += _added(level.pair_child[level.class_pair], by_own, level.n_signatures)
-        to_below[i - 1] += _added(above, passed * (1.0 - 2.0 * ratio), to_below[i - 1].size)
+        gain, rest = found.gain[i], found.own[i] / found.up[i].take(level.pair_child)
+        of_parent = level.pair_parent[level.class_pair] - skipped
+        ratio = found.result[i - 1].take(level.class_parent) / found.below[i - 1].take(of_parent)
+        squared = np.square(gain)
+        to_result[i - 1][level.inner_above] += np.add.reduceat(
+            to_result[i] * squared.take(level.class_pair), level.class_begin
+        )
+        weight = _added(level.class_pair, to_result[i], gain.size)
+        times_ratio = _added(level.class_pair, to_result[i] * ratio, gain.size)
+        by_own = rest * (rest * weight + 2.0 * gain * times_ratio)
+        by_sibling = squared * (weight - 2.0 * times_ratio)
+        to_up[i] += _added(level.pair_child, by_own + _of_siblings(level, gain, by_sibling), level.n_signatures)
     to_up[0] += to_result[0]
     by_precision = np.zeros(n)
     for i in range(n):
         by_precision[i] = -(to_up[i] @ np.square(found.up[i]))
         if i + 1 < n:
             deeper, skipped = levels[i + 1], int(levels[i].has_leaf)
-            to_below[i] += to_up[i][skipped:] / np.square(1.0 + found.precision[i] * found.below[i])
-            shared = deeper.pair_count * to_below[i].take(deeper.pair_parent - skipped)
+            to_below = to_up[i][skipped:] / np.square(1.0 + found.precision[i] * found.below[i])
+            shared = deeper.pair_count * to_below.take(deeper.pair_parent - skipped)
             to_up[i + 1] += _added(deeper.pair_child, shared, deeper.n_signatures)
     return by_precision
+
+
+def _of_siblings(level: QuotientLevel, gain: FloatArray, given: FloatArray) -> FloatArray:
+    """What all nodes of each pair give their siblings, seen from those who receive it, (pairs,).
+
+    Each of a family's children receives what the family gives less what it gives itself; where one child holds nearly
+    all the variance the others are summed without it.
+    """
+    whole = np.add.reduceat(given, level.pair_begin).take(level.family)
+    received = level.pair_count * whole - given
+    dominant = (gain > 0.5) & (level.pair_count == 1)
+    if not dominant.any():
+        return np.asarray(received)
+    others = np.add.reduceat(np.where(dominant, 0.0, given), level.pair_begin).take(level.family)
+    return np.asarray(np.where(dominant, others, received))
 
 
 def _added(index: IntArray, values: FloatArray, size: int) -> FloatArray:

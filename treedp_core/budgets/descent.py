@@ -74,26 +74,39 @@ def _softmax_descent(problem: Problem, blocks: Blocks, start: FloatArray, rounds
 def multiply(problem: Problem, total: float, start: FloatArray) -> tuple[FloatArray, float]:
     """Return the best split (n_levels,) of a convex loss and a lower bound of the loss of every split.
 
-    The update a <- a sqrt(h), h = minus the gradient, scaled to the total, for at most 500 rounds or until the bound
-    is within a relative 1e-8. The bound holds whatever the rounds reached.
+    The update a <- a h^power, h = minus the gradient, scaled to the total, until the bound is within a relative 1e-8
+    (at most 500 rounds). Power 1/2 never climbs; larger powers are tried as long as they do not climb either. The
+    bound holds whatever the rounds reached.
     """
-    best, best_loss, lower = start, np.inf, 0.0
+    best, lowest, bound = start, np.inf, 0.0
     for blocks in blocks_of(problem, total):
-        split = _on(blocks, np.maximum(start, SMALLEST * total))
-        for _ in range(ROUNDS):
-            loss, slope = problem.loss_and_gradient(split)
-            if loss < best_loss and admissible(problem, split, total):
-                best, best_loss = split, loss
-            lower = max(lower, tangent_bound(problem, total, split, loss, slope))
-            if lower >= loss * (1.0 - GAP):
-                break
-            following = _on(blocks, np.maximum(split * np.sqrt(np.maximum(-slope / loss * total, 0.0)), 1e-12 * total))
-            if np.abs(following - split).max() <= 1e-15 * total:
-                break
-            split = following
-        if lower >= best_loss * (1.0 - GAP):
+        split, loss, lower = _multiplied(problem, total, blocks, start)
+        bound = max(bound, lower)
+        if admissible(problem, split, total) and loss < lowest:
+            best, lowest = split, loss
+        if bound >= lowest * (1.0 - GAP):
             break
-    return best, lower
+    return best, bound
+
+
+def _multiplied(problem: Problem, total: float, blocks: Blocks, start: FloatArray) -> tuple[FloatArray, float, float]:
+    split = _on(blocks, np.maximum(start, SMALLEST * total))
+    loss, slope = problem.loss_and_gradient(split)
+    bound, power = tangent_bound(problem, total, split, loss, slope), 0.5
+    for _ in range(ROUNDS):
+        if bound >= loss * (1.0 - GAP):
+            break
+        grown = split * np.power(np.maximum(-slope * total / loss, 1e-9), power)
+        tried = _on(blocks, np.maximum(grown, 1e-12 * total))
+        tried_loss, tried_slope = problem.loss_and_gradient(tried)
+        if tried_loss > loss and power > 0.5:
+            power = 0.5
+            continue
+        if np.abs(tried - split).max() <= 1e-15 * total:
+            break
+        split, loss, slope, power = tried, tried_loss, tried_slope, min(1.5 * power, 64.0)
+        bound = max(bound, tangent_bound(problem, total, split, loss, slope))
+    return split, loss, bound
 
 
 def _on(blocks: Blocks, amounts: FloatArray) -> FloatArray:

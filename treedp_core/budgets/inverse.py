@@ -17,7 +17,7 @@ import numpy as np
 
 from treedp_core import checks
 from treedp_core.budgets.class_variance import gradient, sweeps
-from treedp_core.budgets.descent import SMALLEST, tangent_bound
+from treedp_core.budgets.descent import SMALLEST
 from treedp_core.budgets.optimum import simple_splits
 from treedp_core.budgets.problem import Problem
 from treedp_core.budgets.targets import Bound, Target
@@ -162,20 +162,22 @@ def _after_least_squares(problem: Problem, bounds: list[Bound]) -> Inverse:
     amounts = min(ends, key=lambda split: float(problem.charge(split)) if np.isfinite(split).all() else np.inf)
     total = float(problem.charge(amounts))
     found = _values(problem, bounds, amounts)
-    reached, slopes = np.array([v for v, _ in found]), np.array([s for _, s in found])
+    reached = np.array([value for value, _ in found])
     binding = tuple(sorted({b.target.level for b, v in zip(bounds, reached, strict=True) if v > 1.0 - 1e-4}))
     convex = problem.law == "gaussian" and all(b.convex for b in bounds)
-    lower = _proved(problem, total, amounts, reached, slopes) if convex else None
+    lower = _proved(problem, bounds, total, amounts) if convex else None
     exact = problem.law == "gaussian" or not any(b.uses_reach for b in bounds)
     return Inverse(total, amounts, tuple(reached.tolist()), binding, lower, exact)
 
 
-def _values(problem: Problem, bounds: list[Bound], amounts: FloatArray) -> list[tuple[float, FloatArray]]:
-    """Value of each bound and its derivative by each amount."""
+def _values(
+    problem: Problem, bounds: list[Bound], amounts: FloatArray, every_close: bool = False
+) -> list[tuple[float, FloatArray]]:
+    """Value of each bound and its derivative by each amount; with `every_close` of each class that decides one."""
     q, slope = problem.precision.with_slope(amounts)
     found = sweeps(problem.quotient, q)
     variance = found.variance
-    pairs = [bound.of_variances(variance) for bound in bounds]
+    pairs = [pair for bound in bounds for pair in bound.of_variances(variance, every_close)]
     return [(value, gradient(problem.quotient, found, weights) * slope) for value, weights in pairs]
 
 
@@ -239,18 +241,32 @@ def _programme(problem: Problem, bounds: list[Bound], start: FloatArray) -> Floa
     return amounts(found.x) if np.isfinite(found.x).all() else start
 
 
-def _proved(problem: Problem, total: float, amounts: FloatArray, values: FloatArray, slopes: FloatArray) -> float:
+def _proved(problem: Problem, bounds: list[Bound], total: float, amounts: FloatArray) -> float:
     """A total below which no split meets all bounds.
 
     For multipliers m >= 0 that sum to 1 the combined value is convex and homogeneous of order -1 in the split; where
-    all bounds hold it is at most 1, so total times its smallest value over splits of `total` is a lower bound.
+    all bounds hold it is at most 1, so total times its smallest value over splits of `total` is a lower bound. The
+    tangent plane bounds that value, and a linear programme finds the multipliers that make most of it.
     """
-    from scipy.optimize import nnls
+    from scipy.optimize import linprog
 
-    towards = -slopes * amounts  # equal to the amounts themselves, times a constant, at an optimum of simple prices
-    scale = np.sqrt(np.maximum(amounts, 1e-300))
-    multipliers, _ = nnls((towards / scale).T, amounts / scale)
-    if not multipliers.any():
-        return 0.0
-    m = multipliers / multipliers.sum()
-    return max(0.0, total * tangent_bound(problem, total, amounts, float(m @ values), m @ slopes))
+    rows = _values(problem, bounds, amounts, every_close=True)
+    steep = -np.array([slope for _, slope in rows])
+    corners = _corners(problem, total)
+    at = np.array([value for value, _ in rows]) + steep @ amounts
+    found = linprog(
+        np.append(-at, 1.0),  # variables: the multipliers, and the largest steep . corner
+        A_ub=np.column_stack([(steep @ corners.T).T, -np.ones(len(corners))]),
+        b_ub=np.zeros(len(corners)),
+        A_eq=np.append(np.ones(len(rows)), 0.0)[None],
+        b_eq=[1.0],
+    )
+    return max(0.0, -float(found.fun) * total) if found.fun is not None else 0.0
+
+
+def _corners(problem: Problem, total: float) -> FloatArray:
+    """Corners of the admissible splits: all on a single-priced level, or half on one and half on a double-priced."""
+    single, double = np.flatnonzero(problem.price == 1), np.flatnonzero(problem.price == 2)
+    unit = np.eye(problem.price.size)
+    halves = [total / 2.0 * (unit[i] + unit[j]) for i in single for j in double]
+    return np.array([*(total * unit[i] for i in single), *halves])

@@ -196,7 +196,7 @@ class Ledger:
         if self.charged > self.total:
             raise InputError(
                 "BUDGET_EXCEEDED",
-                f"The prior and the levels cost {self.charged:g} together, more than the total of {self.total:g}.",
+                f"Prior and levels cost {float(self.charged):g} together, more than the total of {self.total:g}.",
             )
 
     @property

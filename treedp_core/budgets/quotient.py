@@ -9,6 +9,7 @@ thirtieth as many classes as nodes.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -50,6 +51,11 @@ class QuotientLevel:
     class_pair: IntArray
     class_begin: IntArray
     inner_above: IntArray
+
+    @cached_property
+    def family(self) -> IntArray:
+        """Which parent, by position in `pair_begin`, each pair belongs to, (n_pairs,)."""
+        return np.repeat(np.arange(self.pair_begin.size), np.diff(self.pair_begin, append=self.pair_parent.size))
 
     @property
     def n_classes(self) -> int:

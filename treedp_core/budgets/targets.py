@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Final
 
 import numpy as np
 from scipy import special
@@ -17,6 +18,9 @@ from treedp_core.errors import squared_relative
 from treedp_core.law import Law
 from treedp_core.normal_tail import density
 from treedp_core.tree import FloatArray
+
+CLOSE: Final = 20
+SMALLEST_TARGET: Final = 1e-9
 
 
 class Ask(enum.Enum):
@@ -57,7 +61,7 @@ class Target:
 
     def __post_init__(self) -> None:
         checks.integer("the level of a target", self.level, low=0, high=checks.MAX_NODES, code="TARGET_RANGE")
-        checks.number("a target", self.value, low=0, open_low=True, code="TARGET_RANGE")
+        checks.number("a target", self.value, low=SMALLEST_TARGET, code="TARGET_RANGE")
         checks.number("the smallest count", self.at_least, low=0, code="TARGET_RANGE")
         checked_confidence(self.confidence)
 
@@ -132,19 +136,23 @@ class Bound:
         """Whether `value` is convex and homogeneous in the variances."""
         return self.target.ask is not Ask.AVERAGE_NODE
 
-    def of_variances(self, variance: FloatArray) -> tuple[float, FloatArray]:
-        """Return the value from class variances (n_classes,), and its derivative by them."""
+    def of_variances(self, variance: FloatArray, every_close: bool = False) -> list[tuple[float, FloatArray]]:
+        """Return the value from class variances (n_classes,), and its derivative by them.
+
+        With `every_close`, for a target on every node, one pair for each class that comes within 0.01 % of deciding.
+        """
         quotient, level = self.problem.quotient, self.target.level
         here = slice(int(quotient.class_start[level]), int(quotient.class_start[level + 1]))
         slope = np.zeros(quotient.n_classes)
         if self.target.ask is Ask.AVERAGE_NODE:
             value, slope[here] = self._average(variance)
-            return value, slope
+            return [(value, slope)]
         slope[here] = self._class_weight[here]
         if self.target.ask is Ask.EVERY_NODE:
-            worst = int(here.start + np.argmax(slope[here] * variance[here]))
-            slope = np.where(np.arange(slope.size) == worst, slope, 0.0)
-        return float(slope @ variance), slope
+            each = slope * variance
+            close = np.flatnonzero(each >= 0.9999 * each.max())[:CLOSE] if every_close else [int(np.argmax(each))]
+            return [(float(each[i]), np.where(np.arange(slope.size) == i, slope, 0.0)) for i in close]
+        return [(float(slope @ variance), slope)]
 
     @cached_property
     def _class_weight(self) -> FloatArray:

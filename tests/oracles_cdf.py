@@ -1,0 +1,122 @@
+"""Slow, obvious answers about CDFs on trees: enumeration of covers, dense linear algebra, brute force."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+
+import numpy as np
+
+
+def cover(factors: Sequence[int], n: int) -> list[tuple[int, int]]:
+    """The paper's procedure on sets of leaves: (level, position) of the nodes that cover the first n leaves."""
+    left, found = set(range(n)), []
+    sizes = [math.prod(factors[level:]) for level in range(len(factors) + 1)]
+    for level, size in enumerate(sizes):
+        for position in range(sizes[0] // size):
+            interval = set(range(position * size, (position + 1) * size))
+            if interval <= left:
+                found.append((level, position))
+                left -= interval
+    assert not left
+    return found
+
+
+def cover_matrix(factors: Sequence[int], n_bins: int) -> dict[int, np.ndarray]:
+    """By level: 0/1 matrix (K prefixes, nodes) of who is in whose cover; the last prefix is the root alone."""
+    matrices = {level: np.zeros((n_bins, math.prod(factors[:level])), dtype=int) for level in range(len(factors) + 1)}
+    for n in range(1, n_bins):
+        for level, position in cover(factors, n):
+            matrices[level][n - 1, position] = 1
+    matrices[0][n_bins - 1, 0] = 1
+    return matrices
+
+
+def plain_means(factors: Sequence[int], n_bins: int, level_variance: Sequence[float]) -> tuple[float, float]:
+    """Mean variance of prefixes and of ranges as differences of two prefixes, from the covers' covariance matrix."""
+    covariance = np.zeros((n_bins + 1, n_bins + 1))
+    for level, matrix in cover_matrix(factors, n_bins).items():
+        covariance[1:, 1:] += level_variance[level] * (matrix @ matrix.T)
+    return means_of(covariance)
+
+
+def least_squares_means(factors: Sequence[int], n_bins: int, level_variance: Sequence[float]) -> tuple[float, ...]:
+    """Mean variance of prefixes, ranges and nodes below the root after least squares, by dense algebra.
+
+    Bins past the last are known to be empty: their columns are left out. A root of variance 0 is a constraint.
+    """
+    rows, variances = [], []
+    for level, variance in enumerate(level_variance):
+        size = math.prod(factors[level:])
+        for position in range(-(-n_bins // size)):
+            rows.append([1.0 if position * size <= j < (position + 1) * size else 0.0 for j in range(n_bins)])
+            variances.append(variance)
+    nodes, noise = np.array(rows), np.array(variances)
+    used = (noise > 0) & np.isfinite(noise)
+    free = np.linalg.svd(np.ones((1, n_bins)))[2][1:].T if noise[0] == 0 else np.eye(n_bins)
+    white = nodes[used] @ free / np.sqrt(noise[used])[:, None]
+    bins = free @ np.linalg.inv(white.T @ white) @ free.T
+    sums = np.tril(np.ones((n_bins, n_bins)))
+    covariance = np.zeros((n_bins + 1, n_bins + 1))
+    covariance[1:, 1:] = sums @ bins @ sums.T
+    return (*means_of(covariance), float(np.diag(nodes @ bins @ nodes.T)[1:].mean()))
+
+
+def means_of(covariance: np.ndarray) -> tuple[float, float]:
+    """Mean variance of prefixes and of differences of two prefixes, the empty prefix first."""
+    n = covariance.shape[0]
+    ranges = [covariance[i, i] + covariance[j, j] - 2 * covariance[i, j] for i in range(n) for j in range(i + 1, n)]
+    return float(np.diag(covariance)[1:].mean()), float(np.mean(ranges))
+
+
+def theorem_iv1(factors: Sequence[int], epsilons: Sequence[Fraction], n_records: int) -> Fraction:
+    """Total squared error by the printed formula, in exact arithmetic."""
+    total = sum((Fraction(n - 1) / e**2 for n, e in zip(factors, epsilons, strict=True)), Fraction(0))
+    return Fraction(4 * math.prod(factors), n_records**2) * total
+
+
+def ordered_trees(n_bins: int) -> Iterator[tuple[int, ...]]:
+    """All trees over K bins whose first factor cannot be smaller."""
+
+    def below(product: int) -> Iterator[tuple[int, ...]]:
+        yield ()
+        for n in range(2, -(-n_bins // product)):
+            if product * n < n_bins:
+                for rest in below(product * n):
+                    yield (*rest, n)
+
+    for rest in below(1):
+        first = -(-n_bins // math.prod(rest))
+        if first >= 2:
+            yield (first, *rest)
+
+
+def factor_sets(n_bins: int, exact: bool) -> Iterator[tuple[int, ...]]:
+    """All non-decreasing factors with product K, or with a product that reaches K only with the last."""
+
+    def more(product: int, low: int) -> Iterator[tuple[int, ...]]:
+        if exact:
+            if product >= low:
+                yield (product,)
+            for n in range(low, math.isqrt(product) + 1):
+                if product % n == 0:
+                    yield from ((n, *rest) for rest in more(product // n, n))
+        else:
+            yield (max(product, low),)
+            for n in range(low, product):
+                yield from ((n, *rest) for rest in more(-(-product // n), n))
+
+    yield from more(n_bins, 2)
+
+
+def consistent_cost(y: Sequence[float], n_records: int, error: Callable[[int, float], float]) -> float:
+    """Least total error of a non-decreasing whole sequence in [0, N] over all bins but the last."""
+    sequences = itertools.combinations_with_replacement(range(n_records + 1), len(y) - 1)
+    return min(sum(error(v, x) for v, x in zip(c, y, strict=False)) for c in sequences)
+
+
+def total_cost(fit: Sequence[int], y: Sequence[float], error: Callable[[int, float], float]) -> float:
+    """Total error of a fit over all bins but the last."""
+    return sum(error(int(v), float(x)) for v, x in zip(fit[:-1], y[:-1], strict=True))

@@ -1,0 +1,18 @@
+"""Which tree: the branching factor in the limit, the best whole shapes for K bins, the paper's statements on both."""
+
+from treedp_core.branching.limits import BestBranching, best_branching, loss_factor, opendp_branching_factor
+from treedp_core.branching.ranking import RankedShape, advice, best_by_height, best_shapes
+from treedp_core.branching.search import Cost, cheapest
+
+__all__ = [
+    "BestBranching",
+    "Cost",
+    "RankedShape",
+    "advice",
+    "best_branching",
+    "best_by_height",
+    "best_shapes",
+    "cheapest",
+    "loss_factor",
+    "opendp_branching_factor",
+]

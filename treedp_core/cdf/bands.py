@@ -1,0 +1,179 @@
+"""Simultaneous confidence bands for a CDF, and quantiles with intervals from them.
+
+The error of a linear release does not depend on the records, so its law can be simulated as often as one likes at no
+privacy cost. With M = max_j |error_j| / standard deviation_j, the ceil(confidence (B + 1))-th smallest of B simulated M
+is at least the M of the release with probability >= confidence: all B + 1 are exchangeable. So the band
+estimate +- that multiple of the standard deviations covers the whole CDF with that probability, for any B. It stays
+valid when it is tightened by what is known: counts are whole, non-decreasing, from 0 to N, and the last is N.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from treedp_core import checks
+from treedp_core.cdf.release import CdfPlan, CdfRelease
+from treedp_core.checks import InputError
+from treedp_core.isotonic import IntArray
+from treedp_core.montecarlo import CHUNK_CELLS, generator
+from treedp_core.tree import AnyArray, FloatArray
+
+_STREAM = 0xCDF
+
+
+@dataclass(frozen=True, eq=False)
+class Band:
+    """Bounds that hold for all cumulative counts at once with probability `confidence` or more.
+
+    Parameters
+    ----------
+    low, high : (K,)
+        Whole records where N is public.
+    multiple : float
+        Half width before tightening, in standard deviations.
+    confidence : float
+    trials : int
+        Simulated releases behind the multiple.
+    """
+
+    low: FloatArray | IntArray
+    high: FloatArray | IntArray
+    multiple: float
+    confidence: float
+    trials: int
+
+
+def band_multiple(plan: CdfPlan, confidence: float = 0.95, trials: int = 999, seed: int = 7) -> float:
+    """Return the multiple of the standard deviations that covers all prefixes at once; depends on no records.
+
+    Parameters
+    ----------
+    plan : CdfPlan
+    confidence : float
+        In (0, 1).
+    trials : int
+        At least confidence / (1 - confidence), so that a largest simulated value is large enough.
+    seed : int
+
+    Raises
+    ------
+    InputError
+        ``CONFIDENCE_RANGE`` or ``TRIALS_RANGE``.
+    """
+    level = checks.number(
+        "confidence", confidence, low=0, high=1, open_low=True, open_high=True, code="CONFIDENCE_RANGE"
+    )
+    n = checks.trials(trials, plan.tree.n_nodes)
+    rank = math.ceil(level * (n + 1))
+    if rank > n:
+        needed = math.ceil(level / (1.0 - level))
+        raise InputError("TRIALS_RANGE", f"A confidence of {level:g} needs at least {needed:,} trials, got {n:,}.")
+    noisy = plan.variance > 0
+    if not noisy.any():
+        return 0.0
+    deviation = np.sqrt(plan.variance[noisy])
+    largest = np.empty(n)
+    size = max(1, CHUNK_CELLS // plan.tree.n_nodes)
+    entropy = (checks.seed(seed), _STREAM)
+    for i, start in enumerate(range(0, n, size)):
+        errors = plan.errors(generator(*entropy, i), min(size, n - start))[:, noisy]
+        largest[start : start + size] = (np.abs(errors) / deviation).max(axis=1)
+    return float(np.partition(largest, rank - 1)[rank - 1])
+
+
+def simultaneous_band(
+    plan: CdfPlan, release: CdfRelease, confidence: float = 0.95, trials: int = 999, seed: int = 7
+) -> Band:
+    """Return a band that covers all true cumulative counts at once with at least the given probability.
+
+    Where tightening makes the bounds cross, the release lies in the 1 - confidence of cases that the band does not
+    cover, and the two are exchanged.
+
+    Parameters
+    ----------
+    plan, release
+        The release must be one of this plan.
+    confidence, trials, seed
+        See `band_multiple`.
+    """
+    multiple = band_multiple(plan, confidence, trials, seed)
+    reach = multiple * np.sqrt(release.variance)
+    low, high = release.cumulative - reach, release.cumulative + reach
+    if release.n_records is None:
+        return Band(low, high, multiple, confidence, trials)
+    at_least, at_most = _tightened(low, high, release.n_records)
+    return Band(np.minimum(at_least, at_most), np.maximum(at_least, at_most), multiple, confidence, trials)
+
+
+def _tightened(low: FloatArray, high: FloatArray, n_records: int) -> tuple[IntArray, IntArray]:
+    slack = 1e-9 * (1.0 + np.abs(high))  # so that rounding errors of floats never cut off a true whole number
+    at_least = np.maximum.accumulate(np.clip(np.ceil(low - slack), 0, n_records))
+    at_most = np.minimum.accumulate(np.clip(np.floor(high + slack), 0, n_records)[::-1])[::-1]
+    at_least[-1] = at_most[-1] = n_records
+    return at_least.astype(np.int64), at_most.astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Quantile:
+    """A quantile read off a consistent CDF, and where the true one lies.
+
+    Parameters
+    ----------
+    probability : float
+    bin : int
+        First bin whose cumulative share reaches the probability, from 0.
+    value : float
+        In the unit of the bins' edges, records spread evenly over their bin.
+    low, high : float
+        The true quantile's bin lies between these edges, for all probabilities at once, with the band's confidence.
+    """
+
+    probability: float
+    bin: int
+    value: float
+    low: float
+    high: float
+
+
+def quantiles(
+    cumulative: AnyArray, band: Band, edges: FloatArray, probabilities: Sequence[float] = (0.25, 0.5, 0.75)
+) -> list[Quantile]:
+    """Return quantiles of a consistent CDF with intervals.
+
+    If low <= F <= high everywhere, the first bin with F >= q N is not before the first with high >= q N and not
+    behind the first with low >= q N.
+
+    Parameters
+    ----------
+    cumulative : (K,)
+        Consistent cumulative counts; the last is N.
+    band : Band
+    edges : (K + 1,)
+        Of the bins, ascending.
+    probabilities : sequence of float
+        Each in (0, 1].
+
+    Raises
+    ------
+    InputError
+        ``RECORDS_RANGE`` for N = 0, which has no quantiles; ``PROBABILITY_RANGE``; ``CDF_SHAPE``.
+    """
+    n = float(cumulative[-1])
+    if not n > 0:
+        raise InputError("RECORDS_RANGE", "There are no records, so there are no quantiles.")
+    if edges.shape != (len(cumulative) + 1,) or not (np.diff(edges) > 0).all():
+        raise InputError("CDF_SHAPE", f"Expected {len(cumulative) + 1:,} ascending edges, one more than bins.")
+    found = []
+    for p in probabilities:
+        q = checks.number("a probability", p, low=0, high=1, open_low=True, code="PROBABILITY_RANGE")
+        target = q * n
+        at, first, last = (int(np.searchsorted(f, target - 1e-9 * n)) for f in (cumulative, band.high, band.low))
+        before = float(cumulative[at - 1]) if at else 0.0
+        share = min(1.0, max(0.0, (target - before) / max(float(cumulative[at]) - before, 1e-300)))
+        value = float(edges[at] + share * (edges[at + 1] - edges[at]))
+        found.append(Quantile(q, at, value, float(edges[first]), float(edges[last + 1])))
+    return found

@@ -1,0 +1,234 @@
+"""A CDF from beginning to end: counts of bins -> tree -> noise -> least squares -> cumulative counts -> consistency."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from treedp_core import checks
+from treedp_core.allocation import split
+from treedp_core.cdf_error.budgets import optimal_shares
+from treedp_core.cdf_error.criterion import Criterion
+from treedp_core.cdf_error.prefixes import (
+    least_squares_functional_variance,
+    least_squares_prefix_variances,
+    prefix_variances,
+    range_variance,
+)
+from treedp_core.checks import InputError
+from treedp_core.conversions import epsilon_to_rho
+from treedp_core.isotonic import ErrorOf, IntArray, consistent_cdf
+from treedp_core.mechanisms import MECHANISMS, LevelNoise
+from treedp_core.postprocess import least_squares
+from treedp_core.privacy import (
+    Budget,
+    Currency,
+    Guarantee,
+    NeighbouringRelation,
+    ProtectedUnit,
+    budget_from_shares,
+    guarantee,
+)
+from treedp_core.registry import lookup
+from treedp_core.release import Release
+from treedp_core.tree import AnyArray, FloatArray, Tree
+from treedp_core.workloads import Shape, Workload, digit_sums, prefix_estimates
+
+
+@dataclass(frozen=True)
+class CdfSettings:
+    """Everything that defines a CDF release but the data: numbers, strings and tuples only.
+
+    Parameters
+    ----------
+    n_bins : int
+    branching_factors : tuple of int
+        With a product of at least `n_bins`; bins past the last hold no records and are left out of the tree.
+    mechanism : str
+        A name in `MECHANISMS`.
+    epsilon, delta : float
+        The total budget; delta is used by Gaussian noise only.
+    allocation : str
+        ``equal``, ``optimal`` (least expected error of the prefixes on this shape) or ``custom``.
+    shares : tuple of float
+        For ``custom``: one for each level, the root's first, summing to at most 1.
+    least_squares : bool
+        Whether the best linear unbiased estimates replace the noisy counts; they use a public total.
+    relation, contributions
+        Who is protected: see `ProtectedUnit`.
+    """
+
+    n_bins: int
+    branching_factors: tuple[int, ...]
+    mechanism: str = "discrete_laplace"
+    epsilon: float = 1.0
+    delta: float = 0.0
+    allocation: str = "equal"
+    shares: tuple[float, ...] = ()
+    least_squares: bool = True
+    relation: str = NeighbouringRelation.REPLACE_ONE.value
+    contributions: int = 1
+
+    @property
+    def shape(self) -> Shape:
+        """The tree's shape."""
+        return Shape(self.branching_factors, self.n_bins)
+
+    @property
+    def unit(self) -> ProtectedUnit:
+        """Who is protected."""
+        return ProtectedUnit(NeighbouringRelation(self.relation), self.contributions)
+
+
+@dataclass(frozen=True, eq=False)
+class CdfRelease:
+    """Released cumulative counts.
+
+    Parameters
+    ----------
+    cumulative : (K,)
+        Records in each bin and those before it; may fall and be no whole numbers.
+    variance : (K,)
+        Exact error variance of each, in records squared.
+    n_records : int or None
+        N where it is public, else None.
+    guarantee : Guarantee
+        Of everything derived from this release.
+    """
+
+    cumulative: FloatArray
+    variance: FloatArray
+    n_records: int | None
+    guarantee: Guarantee
+
+    def consistent(self, error: str | ErrorOf = "squared") -> IntArray:
+        """Return the closest whole, non-decreasing cumulative counts that end at N, (K,): see `consistent_cdf`.
+
+        Raises
+        ------
+        InputError
+            ``TOTAL_NOT_PUBLIC`` when N is not public.
+        """
+        return consistent_cdf(self.cumulative, self.public_total(), error)
+
+    def public_total(self) -> int:
+        """Return N, or refuse when it is not public."""
+        if self.n_records is None:
+            raise InputError("TOTAL_NOT_PUBLIC", "This needs a public number of records: protect by replacing one.")
+        return self.n_records
+
+
+@dataclass(frozen=True, eq=False)
+class CdfPlan:
+    """A CDF release made ready: all that does not depend on the records, shared by every trial."""
+
+    settings: CdfSettings
+    tree: Tree
+    budget: Budget
+    guarantee: Guarantee
+    noise: LevelNoise
+
+    def release(self, bin_counts: AnyArray, rng: np.random.Generator) -> CdfRelease:
+        """Return the noisy cumulative counts of true counts of bins (K,), whole and at least 0.
+
+        Raises
+        ------
+        InputError
+            ``CDF_SHAPE`` when there is not one such count for each bin.
+        """
+        counts = self.tree.counts_of_leaves(self.checked(bin_counts))
+        noisy = self.noise.release(counts, self.guarantee, rng)
+        return self.from_release(noisy, int(counts[0]))
+
+    def from_release(self, noisy: Release, n_records: int) -> CdfRelease:
+        """Return the cumulative counts of a noisy release of this plan's tree."""
+        public = self.settings.unit.total_is_public
+        estimate = self.cumulative(noisy.estimate)
+        return CdfRelease(estimate, self.variance, n_records if public else None, noisy.guarantee)
+
+    def cumulative(self, node_values: AnyArray) -> FloatArray:
+        """Return the cumulative counts (..., K) from noisy values of the nodes (..., n_nodes): linear in them."""
+        if not self.settings.least_squares:
+            return np.asarray(prefix_estimates(self.tree, node_values), dtype=np.float64)
+        best = self._estimator(node_values)[..., self.tree.level(self.tree.height)]
+        return np.asarray(np.cumsum(best, axis=-1))
+
+    def errors(self, rng: np.random.Generator, trials: int) -> FloatArray:
+        """Return errors of the cumulative counts in independent trials, (trials, K): no records are needed."""
+        return self.cumulative(self.noise.draw(rng, trials))
+
+    @cached_property
+    def variance(self) -> FloatArray:
+        """Exact error variance of each cumulative count, (K,)."""
+        of = least_squares_prefix_variances if self.settings.least_squares else prefix_variances
+        return of(self.tree, self.noise.variance)
+
+    def range_variance(self, start: int, stop: int) -> float:
+        """Return the exact error variance of the records in bins start, ..., stop - 1."""
+        plain = range_variance(self.tree, self.noise.variance, start, stop)
+        if not self.settings.least_squares:
+            return plain
+        weights = np.zeros(self.tree.n_leaves)
+        weights[start:stop] = 1.0
+        return float(least_squares_functional_variance(self.tree, self.noise.variance, weights))
+
+    @cached_property
+    def _estimator(self) -> Callable[[AnyArray], AnyArray]:
+        return least_squares.prepare(self.tree, self.noise.variance)[0]
+
+    def checked(self, bin_counts: AnyArray) -> IntArray:
+        """Return counts of bins as int64, or refuse them."""
+        counts = np.asarray(bin_counts)
+        whole = counts.shape == (self.tree.n_leaves,) and np.issubdtype(counts.dtype, np.number)
+        whole = whole and bool(np.isfinite(counts).all()) and bool((counts == np.floor(counts)).all())
+        if not whole or (counts < 0).any() or counts.sum(dtype=float) > checks.MAX_COUNT:
+            raise InputError(
+                "CDF_SHAPE", f"Expected a whole count of at least 0 for each of the {self.tree.n_leaves:,} bins."
+            )
+        return counts.astype(np.int64)
+
+
+def plan_cdf(settings: CdfSettings) -> CdfPlan:
+    """Return a CDF release made ready.
+
+    Raises
+    ------
+    InputError
+        ``TREE_SHAPE``, ``TOO_MANY_NODES``, ``EPS_RANGE``, ``DELTA_REQUIRED``, ``BUDGET_SPLIT`` and the like.
+
+    >>> plan = plan_cdf(CdfSettings(5, (5,), mechanism="laplace"))
+    >>> float(plan.variance.sum())
+    32.0
+    >>> plan.release(np.array([3, 0, 1, 0, 5]), np.random.default_rng(1)).consistent()[-1]
+    np.int64(9)
+    """
+    mechanism = lookup(MECHANISMS, settings.mechanism, "mechanism")
+    shape, unit = settings.shape, settings.unit
+    tree = shape.tree()
+    total = checks.epsilon(settings.epsilon)
+    if mechanism.currency is Currency.RHO:
+        slack = checks.delta(settings.delta, required=True)
+        total = epsilon_to_rho(total, slack, mechanism.continuous_gaussian)
+    if checks.one_of("allocation", settings.allocation, ("equal", "optimal", "custom")) == "optimal":
+        criterion = Criterion(mechanism.name, Workload.CDF, settings.least_squares, unit)
+        best = optimal_shares(shape, criterion).shares
+        budget = budget_from_shares(best, total, mechanism.currency, unit)
+    else:
+        name = {"equal": "uniform", "custom": "custom"}[settings.allocation]
+        budget = split(tree, total, mechanism.currency, unit, name, settings.shares)
+    _refuse_gaps(settings, budget)
+    promise = guarantee(budget, unit, settings.delta, mechanism.continuous_gaussian)
+    return CdfPlan(settings, tree, budget, promise, mechanism.plan(tree, budget, unit))
+
+
+def _refuse_gaps(settings: CdfSettings, budget: Budget) -> None:
+    """Refuse budgets that leave a prefix unknown: least squares needs the last level, else all levels in use count."""
+    needed = digit_sums(settings.shape)
+    if settings.least_squares:
+        needed[:-1] = [0] * (len(needed) - 1)
+    for level, (uses, amount) in enumerate(zip(needed, budget.per_level[1:], strict=True), start=1):
+        if uses and not amount:
+            raise InputError("BUDGET_SPLIT", f"Expected a share above 0 for level {level}; some bins need its counts.")

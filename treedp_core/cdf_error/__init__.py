@@ -1,0 +1,12 @@
+"""The error of CDFs, ranges and node counts on level-uniform trees: exact, before and after least squares.
+
+Rameshwar et al. (Sec. III, IV, Appendix B) and what lies past them: padded trees, Gaussian noise, least squares with
+the known total, optimal budgets for all of these, and the smallest error any linear Gaussian mechanism can have.
+"""
+
+from treedp_core.cdf_error.bound import MatrixBound, cdf_lower_bound
+from treedp_core.cdf_error.budgets import LevelShares, optimal_shares
+from treedp_core.cdf_error.criterion import Criterion
+from treedp_core.cdf_error.theorems import total_squared_error
+
+__all__ = ["Criterion", "LevelShares", "MatrixBound", "cdf_lower_bound", "optimal_shares", "total_squared_error"]

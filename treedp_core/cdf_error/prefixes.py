@@ -1,0 +1,114 @@
+"""Variance of every cumulative count and of any weighted sum of bins, on a tree that is built, in O(nodes)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from treedp_core.checks import InputError
+from treedp_core.tree import AnyArray, FloatArray, Tree
+from treedp_core.workloads import prefix_estimates, range_cover
+
+
+def prefix_variances(tree: Tree, variance: FloatArray) -> FloatArray:
+    """Return the variance of `prefix_estimates` for independent noise, (K,): the sum over each cover.
+
+    Parameters
+    ----------
+    variance : (n_nodes,)
+        Noise variance of each node: 0 known exactly, inf not measured.
+
+    >>> prefix_variances(Tree.from_branching_factors((2, 2)), np.repeat([0.0, 3.0, 1.0], [1, 2, 4])).tolist()
+    [1.0, 3.0, 4.0, 0.0]
+    """
+    unmeasured = np.isinf(variance)
+    finite = prefix_estimates(tree, np.where(unmeasured, 0.0, variance))
+    if not unmeasured.any():
+        return np.maximum(finite, 0.0)
+    return np.where(prefix_estimates(tree, unmeasured.astype(np.int64)) > 0, np.inf, np.maximum(finite, 0.0))
+
+
+def range_variance(tree: Tree, variance: FloatArray, start: int, stop: int) -> float:
+    """Return the variance of bins start, ..., stop - 1 as a difference of two prefixes, independent noise.
+
+    >>> range_variance(Tree.from_branching_factors((2, 2)), np.repeat([0.0, 3.0, 1.0], [1, 2, 4]), 1, 3)
+    5.0
+    """
+    added, taken = range_cover(tree, start, stop)
+    return float(variance[added].sum() + variance[taken].sum())
+
+
+def least_squares_prefix_variances(tree: Tree, variance: FloatArray) -> FloatArray:
+    """Return the variance of each cumulative count after least squares, (K,).
+
+    From the root to the leaves, with u the variance of a node from its own subtree, B the count before a node, T its
+    best estimate, g = u_c / U the share of child c, G and Y the sums of g and u over its earlier siblings:
+
+        Var B_c = Var B + 2 G Cov(B, T) + G^2 Var T + Y - Y^2 / U,
+        Cov(B_c, T_c) = g Cov(B, T) + G g Var T - Y u_c / U,     Var T_c = g^2 Var T + u_c - u_c^2 / U.
+
+    >>> tree = Tree.from_branching_factors((3,))
+    >>> least_squares_prefix_variances(tree, np.array([0.0, 1.0, 1.0, 1.0])).round(12).tolist()
+    [0.666666666667, 0.666666666667, 0.0]
+    """
+    own, below = own_subtree_variances(tree, variance)
+    before, shared, whole = np.zeros(1), np.zeros(1), own[:1].copy()
+    for level in range(tree.height):
+        u, total = own[tree.level(level + 1)], tree.spread(level, below[tree.level(level)])
+        share = u / total
+        y = _earlier_siblings(tree, level, u)
+        gain = y / total
+        b, c, t = (tree.spread(level, x) for x in (before, shared, whole))
+        before = b + 2.0 * gain * c + gain**2 * t + y * (1.0 - gain)
+        shared = share * (c + gain * t - y)
+        whole = share**2 * t + u * (1.0 - share)
+    return np.asarray(np.maximum(before + 2.0 * shared + whole, 0.0))
+
+
+def least_squares_functional_variance(tree: Tree, variance: FloatArray, weights: AnyArray) -> FloatArray:
+    """Return the variance after least squares of weighted sums of the bins, (...), weights (..., K).
+
+    From the leaves to the root: a sum over a subtree is m T + D with m = sum g_c m_c and
+    Var D = sum Var D_c + sum u_c (m_c - m)^2.
+
+    >>> tree = Tree.from_branching_factors((3,))
+    >>> weights = np.array([1.0, 1.0, 0.0])
+    >>> least_squares_functional_variance(tree, np.array([0.0, 1.0, 1.0, 1.0]), weights).round(12).tolist()
+    0.666666666667
+    """
+    own, below = own_subtree_variances(tree, variance)
+    mean = np.asarray(weights, dtype=float)
+    spread_out = np.zeros(mean.shape)
+    for level in reversed(range(tree.height)):
+        u = own[tree.level(level + 1)]
+        of_parent = tree.sum_children(level, u * mean) / below[tree.level(level)]
+        spread_out = tree.sum_children(level, spread_out + u * (mean - tree.spread(level, of_parent)) ** 2)
+        mean = of_parent
+    return np.asarray((spread_out + mean**2 * own[0])[..., 0])
+
+
+def own_subtree_variances(tree: Tree, variance: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the variance of each node's best estimate from its own subtree, and from its children alone, (n_nodes,).
+
+    1 / u = 1 / variance + 1 / (sum of the children's u); a leaf has no children (inf).
+
+    Raises
+    ------
+    InputError
+        ``VARIANCE_NEEDED`` when a leaf is not measured: then not every bin is determined.
+    """
+    if not np.isfinite(variance[tree.is_leaf]).all():
+        raise InputError("VARIANCE_NEEDED", "Expected a finite variance for every leaf; measure the last level.")
+    own, below = np.array(variance, dtype=float), np.full(tree.n_nodes, np.inf)
+    with np.errstate(divide="ignore"):
+        for level in reversed(range(tree.height)):
+            nodes = tree.level(level)
+            below[nodes] = tree.sum_children(level, own[tree.level(level + 1)])
+            own[nodes] = 1.0 / (1.0 / own[nodes] + 1.0 / below[nodes])
+    return own, below
+
+
+def _earlier_siblings(tree: Tree, level: int, values: FloatArray) -> FloatArray:
+    """Sum over the earlier siblings of each node of level + 1."""
+    before = np.cumsum(values) - values
+    first = tree.first_child[tree.level(level)] - tree.level_start[level + 1]
+    return before - tree.spread(level, before[first])

@@ -1,0 +1,209 @@
+"""Consistent CDFs: the closest whole, non-decreasing cumulative counts from 0 to N whose last is N.
+
+The problem (O^c) of Rameshwar et al., Sec. VI, for any error that adds up over the bins. Their trellis takes O(K N)
+time; squared, absolute and Hamming error need neither N nor a trellis:
+
+* squared: the level sets {h >= c} solve the real problem with threshold c - 1/2, so rounding the clipped real solution
+  (pool adjacent violators) is optimal, a half either way;
+* absolute: the level sets again, found by halving the range of values, in O(K log N); rounding the real solution is
+  not optimal: 0.9, 0.4, 0.4 gives 0, 0, 0 instead of 1, 1, 1;
+* Hamming: keep the longest non-decreasing subsequence of entries that are whole and in range.
+
+Bounds: clipping the unbounded solution to [0, N] is optimal; the last entry is N whatever the rest is.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treedp_core import checks
+from treedp_core.checks import InputError
+
+IntArray = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
+ErrorOf = Callable[[FloatArray, float], FloatArray]
+"""Error (n,) of whole values (n,) given in place of one estimate."""
+
+MAX_TRELLIS: Final = 50_000_000
+_PIECE: Final = 1 << 15
+
+
+def consistent_cdf(cumulative: FloatArray, n_records: int, error: str | ErrorOf = "squared") -> IntArray:
+    """Return the closest consistent cumulative counts, (K,).
+
+    Parameters
+    ----------
+    cumulative : (K,)
+        Noisy cumulative counts in records; the last is not looked at.
+    n_records : int
+        N, public, at least 0.
+    error : {"squared", "absolute", "hamming"} or function
+        What is minimised, summed over the bins. A function of whole values (n,) and one estimate returns errors (n,);
+        it takes a trellis of K (N + 1) steps.
+
+    Returns
+    -------
+    (K,) int64
+        Non-decreasing, from 0 to N, the last N. A minimum; where several are, one of them.
+
+    Raises
+    ------
+    InputError
+        ``CDF_SHAPE`` when the estimates are no finite vector, ``RECORDS_RANGE`` for N, ``TRELLIS_SIZE`` when the
+        trellis is too large.
+
+    Examples
+    --------
+    >>> consistent_cdf(np.array([0.9, 0.4, 0.4, 3.0]), 3, "absolute").tolist()
+    [1, 1, 1, 3]
+    """
+    records = checks.integer("n_records", n_records, low=0, high=checks.MAX_COUNT, code="RECORDS_RANGE")
+    estimates = np.asarray(cumulative, dtype=np.float64)
+    if estimates.ndim != 1 or estimates.size < 1 or not np.isfinite(estimates).all():
+        raise InputError("CDF_SHAPE", "Expected a vector of finite cumulative counts, one for each bin.")
+    if callable(error):
+        free = _trellis(estimates[:-1], records, error)
+    else:
+        free = _SOLVERS[checks.one_of("error", error, _SOLVERS)](estimates[:-1], records)
+    result = np.empty(estimates.size, dtype=np.int64)
+    result[:-1] = free
+    result[-1] = records
+    return result
+
+
+def _squared(y: FloatArray, n_records: int) -> IntArray:
+    """Pool adjacent violators, clip, round halves down; the last two in pieces that stay in the cache."""
+    from scipy.optimize import isotonic_regression
+
+    whole = np.empty(y.size, dtype=np.int64)
+    fit = isotonic_regression(y).x if y.size else y
+    for start in range(0, y.size, _PIECE):
+        part = fit[start : start + _PIECE]
+        np.clip(part, 0.0, n_records, out=part)
+        part -= 0.5
+        np.ceil(part, out=whole[start : start + _PIECE], casting="unsafe")
+    return whole
+
+
+def _absolute(y: FloatArray, n_records: int) -> IntArray:
+    """Halve the range of values of all pieces at once, until every piece has one value.
+
+    The bins with h >= c are the last ones of a piece: those for which the sum of cost(c) - cost(c - 1) is least. So
+    with c in the middle of its range a piece falls into one that stays below c and one that reaches it. Values outside
+    the least and largest y of a piece are never needed.
+    """
+    fit = np.zeros(y.size, dtype=np.int64)
+    place, size = np.arange(y.size), np.array([y.size])
+    low, high = np.array([0]), np.array([n_records])
+    while y.size:
+        low, high = _narrowed(y, size, low, high)
+        open_ = low < high
+        if not open_.all():
+            going_on = np.repeat(open_, size)
+            fit[place[~going_on]] = np.repeat(low[~open_], size[~open_])
+            place, y = place[going_on], y[going_on]
+            size, low, high = size[open_], low[open_], high[open_]
+        if size.size:
+            middle = (low + high + 1) // 2
+            below = _prefixes_of_largest_sum(_cost_of_step(np.repeat(middle, size), y), size)
+            size = _alternating(below, size - below)
+            low, high = _alternating(low, middle), _alternating(middle - 1, high)
+            filled = size > 0
+            size, low, high = size[filled], low[filled], high[filled]
+    return fit
+
+
+def _narrowed(y: FloatArray, size: IntArray, low: IntArray, high: IntArray) -> tuple[IntArray, IntArray]:
+    """Ranges of values of pieces of `y`, cut to the whole numbers around the values of each piece."""
+    start = np.cumsum(size) - size
+    least, largest = np.floor(np.minimum.reduceat(y, start)), np.ceil(np.maximum.reduceat(y, start))
+    return (
+        np.minimum(np.maximum(least, low), high).astype(np.int64),
+        np.maximum(np.minimum(largest, high), low).astype(np.int64),
+    )
+
+
+def _cost_of_step(value: IntArray, y: FloatArray) -> FloatArray:
+    """|v - y| - |v - 1 - y| for whole v: 2 v - 1 - 2 y, cut to [-1, 1]."""
+    step = value - y
+    step += step - 1.0
+    np.minimum(step, 1.0, out=step)
+    return np.maximum(step, -1.0, out=step)
+
+
+def _prefixes_of_largest_sum(values: FloatArray, size: IntArray) -> IntArray:
+    """Length of the shortest prefix of each piece, empty or whole included, whose sum is largest."""
+    sums = np.zeros(values.size + 1)
+    np.cumsum(values, out=sums[1:])
+    end = np.cumsum(size)
+    start = end - size
+    largest = np.maximum.reduceat(sums[:-1], start)
+    reached = np.flatnonzero(sums[:-1] == np.repeat(largest, size))
+    first = reached[np.searchsorted(reached, start)] - start
+    return np.where(sums[end] > largest, size, first)
+
+
+def _alternating(odd: IntArray, even: IntArray) -> IntArray:
+    """The entries of two vectors in turns."""
+    both = np.empty(2 * odd.size, dtype=np.int64)
+    both[0::2], both[1::2] = odd, even
+    return both
+
+
+def _hamming(y: FloatArray, n_records: int) -> IntArray:
+    """Longest non-decreasing subsequence of the usable entries; the others repeat the entry kept before them."""
+    usable = np.flatnonzero((y == np.floor(y)) & (y >= 0) & (y <= n_records))
+    ends: list[float] = []
+    at_end: list[int] = []
+    before = np.full(y.size, -1, dtype=np.int64)
+    for i in usable.tolist():
+        length = bisect_right(ends, y[i])
+        before[i] = at_end[length - 1] if length else -1
+        ends[length : length + 1] = [float(y[i])]
+        at_end[length : length + 1] = [i]
+    kept = np.full(y.size, -1, dtype=np.int64)
+    i = at_end[-1] if at_end else -1
+    while i >= 0:
+        kept[i] = int(y[i])
+        i = int(before[i])
+    return np.maximum(np.maximum.accumulate(kept), 0) if y.size else kept
+
+
+def _trellis(y: FloatArray, n_records: int, error: ErrorOf) -> IntArray:
+    """Shortest path from the last free bin to the first: cost of v = error of v + least later cost from v on."""
+    if y.size * (n_records + 1) > MAX_TRELLIS:
+        raise InputError(
+            "TRELLIS_SIZE",
+            f"An error of your own takes {y.size * (n_records + 1):,} steps (bins × records); "
+            f"at most {MAX_TRELLIS:,} are allowed: use the squared or absolute error.",
+        )
+    values = np.arange(n_records + 1, dtype=np.float64)
+    later = np.zeros(values.size)
+    best = np.empty((y.size, values.size), dtype=bool)  # where the least cost from v on is reached at v itself
+    for i in reversed(range(y.size)):
+        own = np.asarray(error(values, float(y[i])), dtype=np.float64)
+        if own.shape != values.shape or not np.isfinite(own).all():
+            raise InputError("ERROR_FUNCTION", "Expected an error function that returns a number for every value.")
+        cost = own + later
+        later = np.minimum.accumulate(cost[::-1])[::-1]
+        best[i] = cost == later
+    path = np.empty(y.size, dtype=np.int64)
+    v = 0
+    for i in range(y.size):
+        v += int(np.argmax(best[i, v:]))
+        path[i] = v
+    return path
+
+
+_SOLVERS: Final[dict[str, Callable[[FloatArray, int], IntArray]]] = {
+    "squared": _squared,
+    "absolute": _absolute,
+    "hamming": _hamming,
+}
+ERRORS: Final = tuple(_SOLVERS)
+"""Names of the errors that `consistent_cdf` knows."""

@@ -13,6 +13,7 @@ import numpy as np
 import streamlit as st
 
 from pages.ui.params import REG, get
+from pages.ui.text import powers
 from sample_data.catalogue import SAMPLES
 from treedp_core.checks import InputError
 from treedp_core.cli import FILE_VARIABLE
@@ -162,6 +163,6 @@ def _generate(shape: str, n_records: int, factors: tuple[int, ...], seed: int) -
     codes = [np.tile(np.arange(k), tree.level_sizes[level]) for level, k in enumerate(factors)]
     words = [[str(child) for child in range(1, k + 1)] for k in factors]
     names = [f"level {level}" for level in range(1, tree.n_levels)]
-    title = f"{SHAPES[shape].label} on {' × '.join(map(str, factors))} (generated)"
+    title = f"{SHAPES[shape].label} on {powers(factors)} (generated)"
     report = ReadReport(rows=n_records, counted=n_records)
     return Dataset(title, tree, labels_of(tree, codes, words, names), counts, DomainSource.PUBLIC, report)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
+from itertools import groupby
 from typing import Final
 
 from treedp_core.checks import InputError
@@ -99,3 +101,16 @@ def plural(n: int, one: str, many: str = "") -> str:
     ('1 level', '3 leaves')
     """
     return f"{whole(n)} {one if n == 1 else many or one + 's'}"
+
+
+def powers(factors: Sequence[int]) -> str:
+    """Return branching factors with runs of equal ones as powers, for a title.
+
+    >>> powers((2, 2, 2, 16)), powers(())
+    ('2³ by 16', 'one node')
+    """
+    runs = [(k, len(list(run))) for k, run in groupby(factors)]
+    return " by ".join(f"{k}{str(n).translate(_RAISED) if n > 1 else ''}" for k, n in runs) or "one node"
+
+
+_RAISED: Final = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")

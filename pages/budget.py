@@ -24,13 +24,14 @@ header(
     "by slice, and find the smallest budget for the accuracy you need.",
     budget_text.badges(budget_state.settings()),
 )
-budget_controls.release()
-budget_controls.prior(budget_state.settings())
 budget_controls.view()
-
 if get("bud_view") == "curves":
+    budget_controls.tuning()
     budget_curves.show()
 else:
+    budget_controls.release()
+    budget_controls.tuning()
+    budget_controls.prior(budget_state.settings())
     try:
         result = budget_state.results()
     except InputError as error:
@@ -44,10 +45,15 @@ else:
             "targets": budget_targets.show,
             "map": budget_map.show,
         }[get("bud_view")]
-        show(result)
-        if get("bud_view") != "targets":
+        if get("bud_view") == "map":
             budget_controls.strategy(result)
+        show(result)
+        if get("bud_view") in ("strategies", "custom"):
+            budget_controls.strategy(result)
+        if get("bud_view") != "targets":
             budget_view.ledger(result)
+        if result.pending:
+            budget_state.wait("budget_optimum", "Searching for the optimum")
 explain(
     "**What you learn.** The best split depends on the counts and on ε: with little budget upper levels deserve some, "
     "with much budget the leaves alone often do. Greedy allocation is simple and mostly good, but short-sighted: it "

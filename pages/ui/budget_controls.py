@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.ui import budget_prior, lab_controls
-from pages.ui.budget_params import PHASES_GRID, PRIORS, VIEWS
+from pages.ui.budget_params import PRIORS, VIEWS
 from pages.ui.budget_split import Settings
 from pages.ui.budget_state import Results
 from pages.ui.params import REG, get
@@ -17,16 +17,6 @@ def release() -> None:
     """Show what is released: the noise, and whether least squares follows."""
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         lab_controls.mechanisms("bud_mechanism", "Mechanism", several=False)
-        with st.container(width=190):
-            threshold()
-        with st.container(width=170):
-            st.select_slider(
-                "Greedy slices P",
-                REG["bud_phases"].choices(get("bud_phases")) or PHASES_GRID,
-                key="bud_phases",
-                persist_state="session",
-                help="Greedy hands the budget out in P equal slices (Dawson et al., Algorithm 3).",
-            )
         st.toggle(
             "Least squares",
             key="bud_least_squares",
@@ -37,7 +27,22 @@ def release() -> None:
     lab_controls.delta_note([get("bud_mechanism")], "bud_set_delta")
 
 
-def threshold() -> None:
+def tuning() -> None:
+    """Show what errors are relative to, and how finely greedy divides."""
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        with st.container(width=220):
+            _threshold()
+        with st.container(width=220):
+            st.select_slider(
+                "Greedy slices P",
+                REG["bud_phases"].choices(get("bud_phases")),
+                key="bud_phases",
+                persist_state="session",
+                help="Greedy hands the budget out in P equal slices (Dawson et al., Algorithm 3).",
+            )
+
+
+def _threshold() -> None:
     """Show τ here, unless the sidebar already does."""
     if get("level") == "Advanced":
         st.caption(f"τ = {short(get('tau'))} (set in the sidebar)")
@@ -67,9 +72,9 @@ def prior(settings: Settings) -> None:
             "the records and must not be published.",
         )
         if get("bud_prior") == "noisy":
-            with st.container(width=210):
+            with st.container(width=230):
                 st.number_input(
-                    "ε for the prior",
+                    "ε for the prior (0: automatic)",
                     min_value=0.0,
                     step=0.1,
                     key="bud_prior_eps",

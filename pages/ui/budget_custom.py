@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
 import streamlit as st
 
-from pages.ui import budget_state, budget_view, frame
+from pages.ui import budget_state, budget_text, budget_view, frame
 from pages.ui.budget_numbers import UNITS, fitted, handed_over, in_units, rebalanced, text_of, values_of_text
 from pages.ui.budget_params import CUSTOM
 from pages.ui.budget_split import Row
@@ -48,6 +49,8 @@ def show(result: Results) -> None:
         key="bud_custom",
         alt="" if row is None else f"Your own split: RMSRE of the tree {row.errors.tree:.3g}.",
         caption="NOT PRIVATE: expected errors on the true counts (closed form), beside the other strategies.",
+        code=None if row is None else budget_text.code(result.settings, row, result.label),
+        data=partial(budget_view.table, list(result.rows or ()), dataset().labels.level_names, result.label),
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 import streamlit as st
 
-from pages.ui import frame
+from pages.ui import budget_text, frame
 from pages.ui.budget_params import WITHIN_GRID
 from pages.ui.budget_split import Row
 from pages.ui.budget_state import Results
@@ -81,6 +81,7 @@ def _map(result: Results, row: Row, found: Reliability) -> None:
         caption=f"{NOT_PRIVATE}: area is the true count. Colour: probability that the released count is within "
         f"{short(get('bud_within'))} % of it under “{row.label}” ({found.method}; τ = {short(get('tau'))}). "
         "Click a block to go down, the top one to go up.",
+        code=_code(result, row),
         select=True,
     )  # fmt: skip
     target = clicked_node(data.tree, clicked)
@@ -90,6 +91,13 @@ def _map(result: Results, row: Row, found: Reliability) -> None:
     if goal != root:
         _go(goal)
         st.rerun()
+
+
+def _code(result: Results, row: Row) -> str:
+    return (
+        budget_text.code(result.settings, row, f"{NOT_PRIVATE}: judged by the true counts.").rpartition("\n")[0]
+        + f"\nreliability(truth, amounts, {get('bud_within') / 100!r}, at_least={get('tau')!r}).probability"
+    ).replace("greedy, optimum\n", "greedy, optimum, reliability\n", 1)
 
 
 def _place(root: int) -> None:

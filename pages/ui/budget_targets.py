@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -13,6 +14,7 @@ from pages.ui.budget_numbers import fitted, handed_over, text_of, values_of_text
 from pages.ui.budget_params import CONFIDENCE_GRID, CUSTOM
 from pages.ui.budget_split import Settings
 from pages.ui.budget_state import Results, later, wait
+from pages.ui.budget_text import setup
 from pages.ui.budget_view import marked
 from pages.ui.params import REG, get
 from pages.ui.store import dataset
@@ -33,7 +35,9 @@ ASKS: Final = {
 }
 MAX_INPUTS: Final = 8
 FIRST: Final = 10.0
-"""Target of level 1 until the reader sets one."""
+"""Target of the level above the last until the reader sets one."""
+CRUMB: Final = 1e-7
+"""Part of the total below which a level is not measured at all: the search leaves crumbs."""
 SLOT: Final = "budget_targets"
 
 
@@ -47,7 +51,7 @@ def show(result: Results) -> None:
     try:
         targets = wanted()
         key = (dataset().fingerprint, chosen, id(result.prior), tuple(targets))
-        found = later(SLOT, key, lambda: smallest_budget(tuned, targets))
+        found = later(SLOT, key, lambda: _swept(smallest_budget(tuned, targets)))
     except InputError as error:
         frame.refusal(error)
         return
@@ -55,6 +59,10 @@ def show(result: Results) -> None:
         wait(SLOT, "Searching for the smallest budget")
         return
     _answer(result, found, targets)
+
+
+def _swept(found: Inverse) -> Inverse:
+    return replace(found, amounts=np.where(found.amounts < CRUMB * found.total, 0.0, found.amounts))
 
 
 def wanted() -> list[Target]:
@@ -76,7 +84,9 @@ def wanted() -> list[Target]:
 
 def _values() -> list[float]:
     text, n_levels = get("bud_targets"), dataset().tree.n_levels
-    return fitted(values_of_text(text) if text.strip() else (0.0, FIRST), n_levels)
+    if text.strip():
+        return fitted(values_of_text(text), n_levels)
+    return [FIRST if level == max(1, n_levels - 2) else 0.0 for level in range(n_levels)]
 
 
 def _controls() -> None:
@@ -159,11 +169,10 @@ def _answer(result: Results, found: Inverse, targets: list[Target]) -> None:
     )
     for column, (label, value, below) in zip(st.columns(4), cards, strict=True):
         column.metric(label, value, below or None, delta_arrow="off", delta_color="off", border=True, height="stretch")
-    shares = found.amounts / total if total else found.amounts
-    fig = figures.strategies(
-        [figures.StrategyRow("custom", "Levels", shares, found.amounts, math.nan)], names, error_title=""
-    )
-    fig.update_layout(height=210, xaxis_domain=[0.0, 1.0], xaxis2_visible=False)
+    whole = total or 1.0
+    row = figures.StrategyRow("custom", "Split", found.amounts / whole, found.amounts, math.nan, prior.spent / whole)
+    fig = figures.strategies([row], names, error_title="")
+    fig.update_layout(height=210, xaxis_domain=[0.0, 0.97], xaxis2_visible=False)
     fig.data = fig.data[:-1]
     frame.figure(
         marked(fig, result),
@@ -174,10 +183,21 @@ def _answer(result: Results, found: Inverse, targets: list[Target]) -> None:
         + ("" if found.exact else "Probabilities after least squares: normal law with the exact variance. ")
         + ("Proved optimal but for rounding." if _is_proved(found) else "The best of several searches, not certified.")
         + f" Counts below τ = {short(get('tau'))} are judged as τ.",
+        code=_code(chosen, targets, result.label),
         data=_table(result, found, targets),
     )
     st.dataframe(_table(result, found, targets), hide_index=True, alt="Targets, budget and what is reached, by level")
     _ledger(result, found, total, epsilon)
+
+
+def _code(settings: Settings, targets: list[Target], label: str) -> str:
+    head = f"# {label}\n" if label else ""
+    asked = ", ".join(
+        f"Target({t.level}, Ask.{t.ask.name}, {t.value!r}, {t.confidence!r}, {t.at_least!r})" for t in targets
+    )
+    return f"{head}{setup(settings)}smallest_budget(prior, [{asked}])".replace(
+        "STRATEGIES, Problem, greedy, optimum", "Ask, Problem, Target, smallest_budget"
+    )
 
 
 def _is_proved(found: Inverse) -> bool:
@@ -205,7 +225,7 @@ def _table(result: Results, found: Inverse, targets: list[Target]) -> dict[str, 
         "target": [
             by_level[i].described.partition(": ")[2] if i in by_level else "–" for i in range(data.tree.n_levels)
         ],
-        symbol: [float(f"{amount:.4g}") for amount in found.amounts.tolist()],
+        symbol: [short(amount) for amount in found.amounts.tolist()],
         "on the prior": [reached(result.tuned, found, by_level.get(i), i) for i in range(data.tree.n_levels)],
         f"on the true counts ({NOT_PRIVATE})": [
             reached(result.truth, found, by_level.get(i), i) for i in range(data.tree.n_levels)
@@ -237,7 +257,7 @@ def _ledger(result: Results, found: Inverse, total: float, epsilon: float) -> No
     raised = float(f"{epsilon * 1.0005:.4g}")
     fits = checks.EPSILON_LOW <= raised <= checks.EPSILON_HIGH
     st.button(
-        f"Set ε = {short(raised)} and this split",
+        f"Set ε = {raised:g} and this split",
         key="bud_targets_use",
         icon=":material/send:",
         type="primary",

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Final
 
 from pages.ui.budget_split import SIMPLE, Row, Settings, left
 from pages.ui.text import plain, plural, short
 from treedp_core.allocation.published import PUBLISHED_SPLITS
 from treedp_core.budgets import Optimum, Prior, PriorKind
-from treedp_core.privacy import Currency
+from treedp_core.privacy import Currency, NeighbouringRelation
 from treedp_core.tree import Tree
+
+
+TIE: Final = 1e-3
+"""Errors this close, relative to each other, count as equal in a sentence."""
 
 
 def badges(settings: Settings) -> str:
@@ -32,9 +37,9 @@ def verdict(rows: Sequence[Row]) -> str:
         return ""
     mine, other = greedy.errors.tree, simple.errors.tree
     pair = f"greedy {short(mine)}, best of the simple strategies {short(other)} ({simple.label})"
-    if not mine > other * (1 + 1e-9):
-        if mine >= other * (1 - 1e-9):
-            return f"Greedy ties with the best of the simple strategies here: {pair}."
+    if mine == other or abs(mine / other - 1) < TIE:
+        return f"Greedy is no better than the best of the simple strategies here: {pair}, which looks at no counts."
+    if mine < other:
         return f"Greedy wins here: {pair}, {percent(1 - mine / other)} less error."
     why = ""
     if greedy.ledger.prior is not None and greedy.ledger.prior.spent:
@@ -104,18 +109,27 @@ def caption(settings: Settings, tree: Tree, rows: Sequence[Row]) -> str:
         if published
         else ""
     )
+    if settings.experiment.relation == NeighbouringRelation.REPLACE_UNKNOWN.value:
+        note += " Unknown levels are charged twice, so that shares need not fill 100 %."
     return (
         f"NOT PRIVATE: expected errors on the true counts (closed form: Dawson et al., Definition 7, τ = {tau}; "
         f"{'after least squares, Algorithm 2' if settings.least_squares else 'before post-processing'}). All "
         f"strategies cost the same total of ε = {short(settings.experiment.epsilon)}; "
-        f"{plural(tree.n_leaves, 'leaf', 'leaves')}, {plural(tree.n_levels, 'level')}. ∞: a count is not determined.{note}"
+        f"{plural(tree.n_leaves, 'leaf', 'leaves')}, {plural(tree.n_levels, 'level')}. ∞: a count is not "
+        f"determined.{note}"
     )
 
 
 def code(settings: Settings, row: Row, label: str) -> str:
     """Return the call of the core that gives a split and its errors; `label` says what must not be forgotten."""
-    one, prior = settings.experiment, row.ledger.prior
+    prior = row.ledger.prior
     total = row.ledger.total if prior is None else left(settings, prior)
+    head = f"# {label}\n" if label else ""
+    return f"{head}{setup(settings)}amounts = {_made(settings, row, total)}\ntruth.summary(amounts)"
+
+
+def _made(settings: Settings, row: Row, total: float) -> str:
+    """The expression that gives a split."""
     made = {
         "greedy": f"greedy(prior, {total!r}, {settings.phases}).amounts",
         "optimum": f"optimum(prior, {total!r}).amounts",
@@ -124,14 +138,18 @@ def code(settings: Settings, row: Row, label: str) -> str:
         made = f"STRATEGIES[{row.name!r}].amounts(truth, {total!r}, {settings.phases})"
     if made is None:
         made = f"np.array({[float(a) for a in row.ledger.amounts]!r})"
-    head = f"# {label}\n" if label else ""
+    return made
+
+
+def setup(settings: Settings) -> str:
+    """Return the lines of code that all calls of this page begin with."""
+    one = settings.experiment
     return (
-        f"{head}import numpy as np\n"
+        "import numpy as np\n"
         "from treedp_core.budgets import STRATEGIES, Problem, greedy, optimum\n"
         "from treedp_core.errors import Tolerance\n"
         "from treedp_core.privacy import NeighbouringRelation, ProtectedUnit\n\n"
         f"unit = ProtectedUnit(NeighbouringRelation({one.relation!r}), {one.contributions}, {one.known_levels})\n"
         f"rest = {settings.law!r}, unit, 'rmsre', Tolerance(threshold={one.threshold!r}), {settings.least_squares}\n"
         "prior, truth = Problem(tree, prior_counts, *rest), Problem(tree, counts, *rest)\n"
-        f"amounts = {made}\ntruth.summary(amounts)"
     )

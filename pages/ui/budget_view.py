@@ -11,7 +11,7 @@ import streamlit as st
 
 from pages.ui import boot, budget_text, frame
 from pages.ui.budget_split import Row, topped_up_error
-from pages.ui.budget_state import HANDED, Results, use, wait
+from pages.ui.budget_state import HANDED, Results, use
 from pages.ui.store import dataset, remember
 from pages.ui.text import lit, plural, short
 from treedp_core.budgets import NOT_PRIVATE, STRATEGIES
@@ -36,8 +36,6 @@ def strategies(result: Results) -> None:
         code=None if chosen is None else budget_text.code(result.settings, chosen, result.label),
         data=partial(table, list(result.rows or ()), names, result.label),
     )
-    if result.pending:
-        wait("budget_optimum", "Searching for the optimum")
     left, right = st.columns(2)
     with left:
         _steps(result, names)
@@ -47,7 +45,9 @@ def strategies(result: Results) -> None:
             marked(figures.strategy_levels(rows, names, y_title="RMSRE of the level"), result),
             key="bud_levels",
             alt="RMSRE of each level under each strategy.",
-            caption="NOT PRIVATE: expected errors on the true counts (closed form). ∞: the level is not determined.",
+            caption="NOT PRIVATE: expected errors on the true counts (closed form), strategies in the "
+            "order and colours of the figure above. ∞: the level is not determined; 0: it is public.",
+            code=None if chosen is None else budget_text.code(result.settings, chosen, result.label),
             data=partial(table, list(result.rows or ()), names, result.label),
         )
 
@@ -86,7 +86,14 @@ def table(rows: Sequence[Row], names: Sequence[str], label: str) -> dict[str, An
 
 def _drawn(result: Results) -> list[StrategyRow]:
     rows = [
-        StrategyRow(row.name, row.label, row.amounts / row.ledger.total, row.errors.level, row.errors.tree)
+        StrategyRow(
+            row.name,
+            row.label,
+            row.amounts / row.ledger.total,
+            row.errors.level,
+            row.errors.tree,
+            0.0 if row.ledger.prior is None else row.ledger.prior.spent / row.ledger.total,
+        )
         for row in result.rows or ()
     ]
     if result.pending:
@@ -137,6 +144,7 @@ def _steps(result: Results, names: Sequence[str]) -> None:
     if steps is None:
         st.info("The greedy split needs a prior to look at.", icon=":material/history:")
         return
+    row = result.row("greedy")
     order = np.bincount(steps.steps, minlength=len(names)).tolist()
     told = ", ".join(f"{lit(name, 24)} {n}" for name, n in zip(names, order, strict=True) if n)
     columns = {
@@ -155,6 +163,7 @@ def _steps(result: Results, names: Sequence[str]) -> None:
         alt="What each level has after each greedy slice; move the slider below to go through the slices.",
         caption=f"Slices: {told}. Each goes where it lowers the tree's RMSRE on the prior most; ties to the level "
         "nearest the root (Dawson et al., Algorithm 3). Drag the slider to go through them.",
+        code=budget_text.code(result.settings, row, result.label) if row is not None else None,
         data=labelled(columns, result.label) if result.label else columns,
     )  # fmt: skip
 

@@ -33,6 +33,8 @@ class StrategyRow:
     level : (n_levels,)
         Error of each level; inf where a count is not determined.
     tree : float
+    prior : float
+        Part of the total that a prior cost.
     """
 
     name: str
@@ -40,6 +42,7 @@ class StrategyRow:
     shares: FloatArray
     level: FloatArray
     tree: float
+    prior: float = 0.0
 
 
 _STRATEGIES: Final = {
@@ -156,6 +159,8 @@ def strategies(rows: Sequence[StrategyRow], level_names: Sequence[str], *, error
         )
         for level in range(len(level_names))
     ]  # fmt: skip
+    if any(row.prior for row in rows):
+        shares.append(_prior_bar(rows, names))
     errors = np.array([row.tree for row in rows])
     high = limits([errors], log=False, default=(0.0, 1.0))[1]
     looks = [strategy_colour(row.name) for row in rows]
@@ -179,8 +184,25 @@ def strategies(rows: Sequence[StrategyRow], level_names: Sequence[str], *, error
     return fig
 
 
-def strategy_levels(rows: Sequence[StrategyRow], level_names: Sequence[str], *, y_title: str) -> go.Figure:
-    """Return the error of each level, strategies side by side; ∞ and 0 are written where a bar cannot be.
+def _prior_bar(rows: Sequence[StrategyRow], names: Sequence[str]) -> Any:
+    """What a prior cost, as an empty box at the end of the bar."""
+    return go.Bar(
+        x=np.array([row.prior for row in rows]),
+        y=list(names),
+        orientation="h",
+        xaxis="x",
+        name="for the prior",
+        marker={"color": "rgba(127,127,127,0.15)", "line": {"width": 1, "color": GREY}},
+        hovertemplate="%{y}<br>for the prior: %{x:.1%}<extra></extra>",
+    )
+
+
+def strategy_levels(
+    rows: Sequence[StrategyRow], level_names: Sequence[str], *, y_title: str, legend: bool = False
+) -> go.Figure:
+    """Return the error of each level, strategies side by side in the order and colours of `strategies`.
+
+    ∞ and 0 are written where a bar cannot be.
 
     >>> rows = [StrategyRow("leaves_only", "Leaves only", np.array([0.0, 1.0]), np.array([np.inf, 0.5]), np.inf)]
     >>> strategy_levels(rows, ["all", "state"], y_title="RMSRE").data[1].text
@@ -204,11 +226,13 @@ def strategy_levels(rows: Sequence[StrategyRow], level_names: Sequence[str], *, 
             if where.any():
                 traces.append(_written(sign, x[where], y, colour, str(j)))
     ticks = {"tickvals": np.arange(len(level_names)), "ticktext": [plot_text(name, 18) for name in level_names]}
-    return new_figure(
+    fig = new_figure(
         traces,
         xaxis=axis("level (root first)", log=False, bounds=(-0.5, len(level_names) - 0.5)) | ticks,
         yaxis=axis(y_title, log=True, bounds=(low, high), grid=True),
     )
+    fig.update_layout(showlegend=legend)
+    return fig
 
 
 def _written(sign: str, x: FloatArray, y: float, colour: str, group: str) -> Any:

@@ -84,7 +84,7 @@ def useful_shares(level_names: Sequence[str], share: FloatArray, sizes: IntArray
     names = {"tickvals": np.arange(share.size), "ticktext": [plot_text(name, 24) for name in level_names]}
     fig = new_figure(
         [bars],
-        xaxis=axis("useful nodes", log=False, bounds=(0.0, 1.25))
+        xaxis=axis("useful nodes", log=False, bounds=(0.0, 1.5))
         | {"tickformat": ".0%", "tickvals": [0, 0.25, 0.5, 0.75, 1], "gridcolor": GRID},
         yaxis=axis("", log=False, bounds=(share.size - 0.5, -0.5)) | names | {"ticks": "", "showline": False},
     )

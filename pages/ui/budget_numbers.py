@@ -139,15 +139,12 @@ def handed_over(amounts: Sequence[float], charged: float, total: float) -> str:
     >>> handed_over([0.0, 0.125, 0.375], 0.5, 1.0)
     '0, 0.125, 0.375'
     """
-    whole = sum(map(Fraction, amounts))
     digits = max(3, min(6, MAX_TEXT // max(1, len(amounts)) - 4))
-    scale = Fraction(10) ** digits
-    part = min(Fraction(1), Fraction(charged) / Fraction(total)) / (whole or 1)
-    # rounded down, but by a hair less, so that 0.375 - 1e-17 stays 0.375
-    shares = [int(Fraction(amount) * part * scale + Fraction(1, 1000)) for amount in amounts]
-    while sum(shares) > scale:
-        shares[shares.index(max(shares))] -= 1
-    return ", ".join(f"{share / float(scale):.{digits}f}".rstrip("0").rstrip(".") or "0" for share in shares)
+    scale = 10**digits
+    # rounded down, but for a hair, so that 0.5 - 1e-17 stays 0.5
+    part = min(Fraction(1), Fraction(charged) / Fraction(total))
+    shares = _divided(int(part * scale + Fraction(1, 1000)), amounts)
+    return ", ".join(f"{share / scale:.{digits}f}".rstrip("0").rstrip(".") or "0" for share in shares)
 
 
 def _pieces(text: str) -> list[str]:

@@ -18,6 +18,7 @@ from treedp_core.records import Dataset, count_hierarchy, domain_of_paths, inspe
 
 EACH_ROW: Final = "Each row is one record"
 _REVISION: Final = "_budget_prior_revision"
+_ASKED: Final = "_budget_prior_asked"
 
 
 def upload() -> None:
@@ -62,7 +63,8 @@ def _pick(file: Any, columns: Sequence[str]) -> None:
         key=f"bud_prior_weight_{st.session_state.get(_REVISION, 0)}",
         help="The column that holds how many records a row stands for.",
     )
-    if st.button("Use as prior", key="bud_prior_use", type="primary", icon=":material/history:"):
+    st.button("Use as prior", key="bud_prior_use", type="primary", icon=":material/history:", on_click=_ask)
+    if st.session_state.pop(_ASKED, False):
         try:
             _use(file, columns, others[weight - 1] if weight else None)
         except InputError as error:
@@ -70,6 +72,10 @@ def _pick(file: Any, columns: Sequence[str]) -> None:
             st.caption("Nothing was changed.")
             return
         st.rerun()
+
+
+def _ask() -> None:
+    st.session_state[_ASKED] = True
 
 
 def _use(file: Any, columns: Sequence[str], weight: str | None) -> None:

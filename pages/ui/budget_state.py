@@ -13,6 +13,7 @@ from pages.ui import frame, jobs
 from pages.ui.budget_numbers import handed_over, shares_of_text
 from pages.ui.budget_params import CUSTOM
 from pages.ui.budget_split import Row, Settings
+from pages.ui.lab_state import keep_one
 from pages.ui.params import get
 from pages.ui.settings import experiment
 from pages.ui.store import dataset, remember
@@ -22,6 +23,7 @@ from treedp_core.checks import InputError
 FROM_FILE: Final = "_budget_prior"
 HANDED: Final = "_budget_handed"
 KEPT: Final = 12
+SMALL_TREE: Final = 100_000
 
 T = TypeVar("T")
 
@@ -94,9 +96,9 @@ def results() -> Results:
     InputError
         ``ONE_LEVEL``, ``DELTA_REQUIRED`` and the like: nothing can be split then.
     """
-    data, chosen, from_file = dataset(), settings(), file_prior()
-    key = ("budget", data.fingerprint, chosen, from_file and from_file.fingerprint)
-    found = remember(key, lambda: _found(chosen, from_file and from_file.prior))
+    chosen = settings()
+    key = key_of(chosen)
+    found = _kept(key, lambda: _found(chosen))
     rows = list(found.rows or ())
     result = Results(**{**found.__dict__, "rows": rows, "pending": False})
     if result.tuned is not None and result.prior is not None:
@@ -114,12 +116,27 @@ def results() -> Results:
     return result
 
 
-def _found(chosen: Settings, from_file: Prior | None) -> Results:
-    data = dataset()
+def key_of(chosen: Settings) -> Hashable:
+    """Return what every result of these settings depends on."""
+    from_file = file_prior() if chosen.prior == "public" else None
+    return ("budget", dataset().fingerprint, chosen, from_file and from_file.fingerprint)
+
+
+def _kept(key: Hashable, compute: Callable[[], T]) -> T:
+    """The results of many settings; on a large tree only the last, as they are as large as the tree."""
+    return remember(key, compute) if _is_small() else keep_one("budget", key, compute)
+
+
+def _is_small() -> bool:
+    return dataset().tree.n_nodes <= SMALL_TREE
+
+
+def _found(chosen: Settings) -> Results:
+    data, from_file = dataset(), file_prior()
     truth = splits.problem(chosen, data, data.counts)
     result = Results(chosen, truth, rows=splits.simple_rows(truth, chosen))
     try:
-        result.prior = splits.prior_of(chosen, data, from_file)
+        result.prior = splits.prior_of(chosen, data, from_file and from_file.prior)
         if result.prior is not None:
             result.tuned = splits.problem(chosen, data, result.prior.counts)
             result.steps, row = splits.greedy_row(truth, result.tuned, chosen, result.prior)
@@ -191,7 +208,7 @@ def later(slot: str, key: Hashable, compute: Callable[[], T]) -> T | None:
     if job.error is not None:
         raise job.error
     kept[key] = job.result
-    while len(kept) > KEPT:
+    while len(kept) > (KEPT if _is_small() else 2):
         kept.pop(next(iter(kept)))
     return job.result
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any, Final
 
 import numpy as np
@@ -13,7 +14,7 @@ from pages.ui import frame
 from pages.ui.budget_numbers import fitted, handed_over, text_of, values_of_text
 from pages.ui.budget_params import CONFIDENCE_GRID, CUSTOM
 from pages.ui.budget_split import Settings
-from pages.ui.budget_state import Results, later, wait
+from pages.ui.budget_state import Results, key_of, later, wait
 from pages.ui.budget_text import setup
 from pages.ui.budget_view import marked
 from pages.ui.params import REG, get
@@ -26,6 +27,7 @@ from treedp_core.conversions import rho_to_epsilon, rho_to_epsilon_gaussian
 from treedp_core.figures import budget as figures
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.privacy import Currency
+from treedp_core.rounding import float_above
 
 ASKS: Final = {
     "average_node": "A count picked at random is within x %",
@@ -50,7 +52,7 @@ def show(result: Results) -> None:
     tuned, chosen = result.tuned, result.settings
     try:
         targets = wanted()
-        key = (dataset().fingerprint, chosen, id(result.prior), tuple(targets))
+        key = (key_of(chosen), tuple(targets))
         found = later(SLOT, key, lambda: _swept(smallest_budget(tuned, targets)))
     except InputError as error:
         frame.refusal(error)
@@ -252,7 +254,9 @@ def reached(problem: Problem | None, found: Inverse, target: Target | None, leve
 def _ledger(result: Results, found: Inverse, total: float, epsilon: float) -> None:
     chosen, prior = result.settings, result.prior
     spent = tuple(np.where(result.truth.paid > 0, found.amounts, 0.0).tolist())
-    ledger = Ledger(result.truth.unit, chosen.currency, math.nextafter(total, math.inf) * (1 + 1e-12), prior, spent)
+    unit = result.truth.unit
+    exact = unit.exact_charge(spent) + (Fraction(0) if prior is None else Fraction(prior.spent))
+    ledger = Ledger(unit, chosen.currency, float_above(exact), prior, spent)
     st.markdown(f"**Ledger.** {plain(ledger.sentence())}")
     raised = float(f"{epsilon * 1.0005:.4g}")
     fits = checks.EPSILON_LOW <= raised <= checks.EPSILON_HIGH

@@ -13,7 +13,6 @@ from treedp_core.budgets import Optimum, Prior, PriorKind
 from treedp_core.privacy import Currency, NeighbouringRelation
 from treedp_core.tree import Tree
 
-
 TIE: Final = 1e-3
 """Errors this close, relative to each other, count as equal in a sentence."""
 

@@ -213,7 +213,7 @@ def strategy_levels(
     traces: list[Any] = []
     for j, row in enumerate(rows):
         colour, pattern = strategy_colour(row.name)
-        x = np.arange(len(level_names)) + (j - (len(rows) - 1) / 2) * width
+        x = np.arange(len(level_names), dtype=np.float64) + (j - (len(rows) - 1) / 2) * width
         traces.append(
             go.Bar(
                 x=x, y=shown(row.level, True), width=0.9 * width, name=legend_name(row.label, row.level, True),

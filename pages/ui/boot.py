@@ -22,7 +22,10 @@ PAGES: Final = {
         ("branching", "Branching factor", "device_hub", "How many children a node should have."),
         ("cdf", "CDF and ranges", "stacked_line_chart", "Cumulative counts, ranges and quantiles of a numeric column."),
     ],
-    "Tune": [("consistency", "Consistency", "balance", "Make noisy counts add up, and see what it buys.")],
+    "Tune": [
+        ("budget", "Budget split", "pie_chart", "Which level gets how much of the budget, and what that buys."),
+        ("consistency", "Consistency", "balance", "Make noisy counts add up, and see what it buys."),
+    ],
 }
 HOME: Final = "start"
 ROOT: Final = Path(__file__).parent.parent.parent

@@ -1,0 +1,62 @@
+"""Budget split: which level gets how much of the privacy budget, and what that buys."""
+
+from pages.ui import (
+    boot,
+    budget_controls,
+    budget_curves,
+    budget_custom,
+    budget_map,
+    budget_state,
+    budget_targets,
+    budget_text,
+    budget_view,
+)
+from pages.ui.frame import explain, header, refusal
+from pages.ui.params import get
+from pages.ui.store import dataset
+from treedp_core.checks import InputError
+
+boot.page()
+
+header(
+    "Budget split",
+    "Every level of the tree gets a share of the privacy budget. Compare who gets what, look at the greedy rule slice "
+    "by slice, and find the smallest budget for the accuracy you need.",
+    budget_text.badges(budget_state.settings()),
+)
+budget_controls.view()
+if get("bud_view") == "curves":
+    budget_controls.tuning()
+    budget_curves.show()
+else:
+    budget_controls.release()
+    budget_controls.tuning()
+    budget_controls.prior(budget_state.settings())
+    try:
+        result = budget_state.results()
+    except InputError as error:
+        refusal(error)
+        budget_view.empty(dataset().tree.n_levels)
+    else:
+        budget_state.refuse(result)
+        show = {
+            "strategies": budget_view.strategies,
+            "custom": budget_custom.show,
+            "targets": budget_targets.show,
+            "map": budget_map.show,
+        }[get("bud_view")]
+        if get("bud_view") == "map":
+            budget_controls.strategy(result)
+        show(result)
+        if get("bud_view") in ("strategies", "custom"):
+            budget_controls.strategy(result)
+        if get("bud_view") != "targets":
+            budget_view.ledger(result)
+        if result.pending:
+            budget_state.wait("budget_optimum", "Searching for the optimum")
+explain(
+    "**What you learn.** The best split depends on the counts and on ε: with little budget upper levels deserve some, "
+    "with much budget the leaves alone often do. Greedy allocation is simple and mostly good, but short-sighted: it "
+    "can lose to a rule that looks at nothing. Tuning on true counts would leak them, so a prior must be public, or "
+    "paid for."
+)

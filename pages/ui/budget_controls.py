@@ -1,0 +1,128 @@
+"""Controls of the Budget split page: noise, threshold, slices, and what greedy and optimum may look at."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.ui import budget_prior, lab_controls
+from pages.ui.budget_params import PRIORS, VIEWS
+from pages.ui.budget_split import Settings
+from pages.ui.budget_state import Results
+from pages.ui.params import REG, get
+from pages.ui.text import short
+from treedp_core.budgets import STRATEGIES
+
+
+def release() -> None:
+    """Show what is released: the noise, and whether least squares follows."""
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        lab_controls.mechanisms("bud_mechanism", "Mechanism", several=False)
+        st.toggle(
+            "Least squares",
+            key="bud_least_squares",
+            persist_state="session",
+            help="Judge splits by the errors after least squares (Dawson et al., Algorithm 2), or by those of the "
+            "noise itself, where a level without budget has no estimate at all (∞).",
+        )
+    lab_controls.delta_note([get("bud_mechanism")], "bud_set_delta")
+
+
+def tuning() -> None:
+    """Show what errors are relative to, and how finely greedy divides."""
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        with st.container(width=220):
+            _threshold()
+        with st.container(width=220):
+            st.select_slider(
+                "Greedy slices P",
+                REG["bud_phases"].choices(get("bud_phases")),
+                key="bud_phases",
+                persist_state="session",
+                help="Greedy hands the budget out in P equal slices (Dawson et al., Algorithm 3).",
+            )
+
+
+def _threshold() -> None:
+    """Show τ here, unless the sidebar already does."""
+    if get("level") == "Advanced":
+        st.caption(f"τ = {short(get('tau'))} (set in the sidebar)")
+        return
+    st.select_slider(
+        "Threshold τ",
+        REG["tau"].choices(get("tau")),
+        key="tau",
+        persist_state="session",
+        format_func=short,
+        help="RMSRE divides an error by the count or by τ, whichever is larger (Dawson et al., Definition 7).",
+    )
+
+
+def prior(settings: Settings) -> None:
+    """Show what greedy and optimum are tuned on, and what that costs."""
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        st.segmented_control(
+            "Optimise on",
+            list(PRIORS),
+            required=True,
+            key="bud_prior",
+            persist_state="session",
+            format_func=PRIORS.__getitem__,
+            help="**Noisy prior**: a release of its own, charged to the total. **Public or historic file**: free, if "
+            "it really is public. **True counts**: how much tuning could gain at most; the split then tells about "
+            "the records and must not be published.",
+        )
+        if get("bud_prior") == "noisy":
+            with st.container(width=230):
+                st.number_input(
+                    "ε for the prior (0: automatic)",
+                    min_value=0.0,
+                    step=0.1,
+                    key="bud_prior_eps",
+                    persist_state="session",
+                    format="%g",
+                    help="Charged to the total ε. 0 chooses 1, or half of the total where that is less; now "
+                    f"{short(settings.epsilon_of_prior)}.",
+                )
+    if get("bud_prior") == "public":
+        budget_prior.upload()
+    if get("bud_prior") == "true":
+        st.error(
+            "The splits “Greedy” and “Optimum” below are a function of the private counts. Look at them to learn how "
+            "much tuning could gain; do not publish them, nor anything released with them.",
+            title="NOT PRIVATE: optimised on the true counts",
+            icon=":material/lock_open:",
+        )
+
+
+def view() -> None:
+    """Show what one wants to see."""
+    st.segmented_control(
+        "View",
+        list(VIEWS),
+        required=True,
+        key="bud_view",
+        persist_state="session",
+        format_func=VIEWS.__getitem__,
+        help="Strategies side by side; a split of your own; errors against ε as in Dawson et al., Figure 4; the "
+        "smallest ε for wanted accuracies; which counts one can rely on.",
+    )
+
+
+def strategy(result: Results) -> None:
+    """Show which strategy the ledger, the reliability map and the other pages take."""
+    names = [row.name for row in result.rows or ()]
+    labels = {row.name: row.label for row in result.rows or ()}
+    if result.pending:
+        names.append("optimum")
+        labels["optimum"] = STRATEGIES["optimum"].label
+    if get("bud_strategy") not in names:
+        st.caption(f"The strategy “{get('bud_strategy').replace('_', ' ')}” cannot be had with these settings.")
+        return
+    st.selectbox(
+        "Chosen split",
+        names,
+        key="bud_strategy",
+        persist_state="session",
+        format_func=labels.__getitem__,
+        help="Its ledger is below; the reliability map and “Use this split” take it.",
+    )

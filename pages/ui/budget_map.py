@@ -1,0 +1,146 @@
+"""Which counts one can rely on: the tree coloured by the probability of being close, and the useful tree."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Final
+
+import numpy as np
+import streamlit as st
+
+from pages.ui import budget_text, frame
+from pages.ui.budget_params import WITHIN_GRID
+from pages.ui.budget_split import Row
+from pages.ui.budget_state import Results
+from pages.ui.budget_targets import confidence
+from pages.ui.budget_view import labelled, marked
+from pages.ui.consistency_ledger import family
+from pages.ui.params import REG, get
+from pages.ui.store import dataset, remember
+from pages.ui.text import lit, plural, short, whole
+from treedp_core.budgets import NOT_PRIVATE, Reliability, reliability
+from treedp_core.figures import clicked_node
+from treedp_core.figures.reliability import reliability_icicle, useful_shares
+from treedp_core.tree import FloatArray, Tree
+
+MAX_BLOCKS: Final = 250
+
+
+def show(result: Results) -> None:
+    """Show the controls, the map of the chosen split, and the useful part of each level."""
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        with st.container(width=210):
+            st.select_slider(
+                "A count is good if within x %",
+                REG["bud_within"].choices(get("bud_within")) or WITHIN_GRID,
+                key="bud_within",
+                persist_state="session",
+                format_func=short,
+                help="Of the true count; counts below τ are judged as if they were τ.",
+            )
+        confidence("bud_confidence")
+    row = result.chosen
+    if row is None:
+        return
+    settings = (result.settings, row.name, row.ledger.amounts, get("bud_within"))
+    found = remember(
+        ("budget_map", dataset().fingerprint, *settings),
+        lambda: reliability(result.truth, row.amounts, get("bud_within") / 100.0, get("tau")),
+    )
+    share = level_shares(dataset().tree, found.useful(get("bud_confidence")))
+    left, right = st.columns([3, 2])
+    with left:
+        _map(result, row, found)
+    with right:
+        _useful(result, row, found, share)
+
+
+def level_shares(tree: Tree, useful: Any) -> FloatArray:
+    """Return the share of each level's nodes that are useful, (n_levels,).
+
+    >>> level_shares(Tree.from_branching_factors((2,)), np.array([True, True, False])).tolist()
+    [1.0, 0.5]
+    """
+    met = np.add.reduceat(np.asarray(useful, dtype=np.int64), tree.level_start[:-1])
+    return np.asarray(met / tree.level_sizes)
+
+
+def _map(result: Results, row: Row, found: Reliability) -> None:
+    data = dataset()
+    root = family(data.tree, get("bud_node"))
+    _place(root)
+    clicked = frame.figure(
+        marked(
+            reliability_icicle(
+                data.tree, data.labels, data.counts, found.probability, root=root, max_nodes=MAX_BLOCKS
+            ),
+            result,
+        ),
+        key="bud_map",
+        alt=f"Probability of each count to be within {short(get('bud_within'))} %, as an icicle.",
+        caption=f"{NOT_PRIVATE}: area is the true count. Colour: probability that the released count is within "
+        f"{short(get('bud_within'))} % of it under “{row.label}” ({found.method}; τ = {short(get('tau'))}). "
+        "Click a block to go down, the top one to go up.",
+        code=_code(result, row),
+        select=True,
+    )  # fmt: skip
+    target = clicked_node(data.tree, clicked)
+    if target is None:
+        return
+    goal = max(int(data.tree.parent[root]), 0) if target == root else family(data.tree, target)
+    if goal != root:
+        _go(goal)
+        st.rerun()
+
+
+def _code(result: Results, row: Row) -> str:
+    return (
+        budget_text.code(result.settings, row, f"{NOT_PRIVATE}: judged by the true counts.").rpartition("\n")[0]
+        + f"\nreliability(truth, amounts, {get('bud_within') / 100!r}, at_least={get('tau')!r}).probability"
+    ).replace("greedy, optimum\n", "greedy, optimum, reliability\n", 1)
+
+
+def _place(root: int) -> None:
+    data = dataset()
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button(
+            "Up one level",
+            icon=":material/arrow_upward:",
+            key="bud_up",
+            disabled=root == 0,
+            on_click=_go,
+            args=(max(int(data.tree.parent[root]), 0),),
+            type="tertiary",
+        )
+        path = [lit(part, 40) for part in data.labels.path(root)]
+        st.markdown(" › ".join(path) or "The whole tree", width="content")
+
+
+def _go(node: int) -> None:
+    st.session_state["bud_node"] = node
+
+
+def _useful(result: Results, row: Row, found: Reliability, share: FloatArray) -> None:
+    data = dataset()
+    n_useful = int(found.useful(get("bud_confidence")).sum())
+    st.markdown("**The useful tree**")
+    frame.figure(
+        marked(useful_shares(data.labels.level_names, share, data.tree.level_sizes), result),
+        key="bud_useful",
+        alt=f"{n_useful} of {data.tree.n_nodes} counts are useful.",
+        caption=f"{NOT_PRIVATE}: counts within {short(get('bud_within'))} % with probability at least "
+        f"{short(get('bud_confidence'))}: {whole(n_useful)} of {plural(data.tree.n_nodes, 'count')}.",
+        data=partial(_table, list(data.labels.level_names), share, found, result.label or NOT_PRIVATE),
+    )
+    deepest = [level for level in range(data.tree.n_levels) if share[level] > 0.5]
+    told = f"level {deepest[-1]} ({lit(data.labels.level_names[deepest[-1]], 40)})" if deepest else "no level"
+    st.markdown(
+        f"Under “{row.label}” at ε = {short(get('eps'))} most counts are useful down to {told}."
+        if deepest
+        else f"Under “{row.label}” at ε = {short(get('eps'))} no level has a majority of useful counts."
+    )
+
+
+def _table(names: list[str], share: FloatArray, found: Reliability, label: str) -> dict[str, Any]:
+    columns = {"level": names, "share of useful nodes": share, "mean probability": found.level_mean}
+    return labelled(columns, label)

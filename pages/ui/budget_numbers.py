@@ -1,0 +1,151 @@
+"""One number for each level in one short text, so that a link can carry it: shares, locks and targets. Pure logic."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from fractions import Fraction
+from typing import Final
+
+from treedp_core import checks
+from treedp_core.checks import InputError, echo
+from treedp_core.privacy import exact_shares
+
+UNITS: Final = 1000
+"""Shares are moved in steps of a tenth of a percent, so that they sum to exactly 1."""
+MAX_TEXT: Final = 190
+
+
+def values_of_text(text: str) -> tuple[float, ...]:
+    """Return the numbers >= 0 of a text such as "0, 10, 2.5".
+
+    Raises
+    ------
+    InputError
+        ``TARGET_RANGE``.
+
+    >>> values_of_text("0, 10; 2.5")
+    (0.0, 10.0, 2.5)
+    """
+    values = []
+    for piece in _pieces(text):
+        try:
+            value = float(piece)
+        except ValueError:
+            raise InputError("TARGET_RANGE", f"Expected numbers such as 0, 10, 5, got {echo(piece)}.") from None
+        values.append(checks.number("a number", value, low=0, high=1e12, code="TARGET_RANGE"))
+    return tuple(values)
+
+
+def shares_of_text(text: str) -> tuple[Fraction, ...]:
+    """Return custom shares, exactly.
+
+    Raises
+    ------
+    InputError
+        ``BUDGET_SPLIT`` when a piece is no decimal number >= 0 or they sum to more than 1.
+
+    >>> [str(share) for share in shares_of_text("0.2 0.8")]
+    ['1/5', '4/5']
+    """
+    return tuple(exact_shares(_pieces(text)))
+
+
+def text_of(values: Sequence[float]) -> str:
+    """Return numbers as such a text.
+
+    >>> text_of([0, 0.25, 10.0])
+    '0, 0.25, 10'
+    """
+    return ", ".join(f"{value:g}" for value in values)
+
+
+def fitted(values: Sequence[float], n_levels: int) -> list[float]:
+    """Return one number for each level: what is missing is 0, what is too much is left out.
+
+    >>> fitted((1.0,), 3)
+    [1.0, 0.0, 0.0]
+    """
+    return [*values[:n_levels], *([0.0] * (n_levels - len(values)))]
+
+
+def in_units(shares: Sequence[float | Fraction]) -> list[int]:
+    """Return shares as thousandths; the largest remainders are rounded up, so that the sum is the sum rounded down.
+
+    >>> in_units([Fraction(1, 3)] * 3), in_units([0.25, 0.25]), in_units([0, 0])
+    ([334, 333, 333], [250, 250], [500, 500])
+    """
+    exact = [Fraction(share) for share in shares]
+    return _divided(int(UNITS * min(Fraction(1), sum(exact) + Fraction(1, UNITS**3))) or UNITS, exact)
+
+
+def rebalanced(units: Sequence[int], level: int, wanted: int, locked: Collection[int]) -> list[int]:
+    """Return thousandths after one level was set: the others that are not locked share the rest as they did.
+
+    Parameters
+    ----------
+    units : sequence of int
+        Before; their sum, which may be less than 1000, does not change.
+    level : int
+        Which level was set.
+    wanted : int
+        To what; it gets less when locked levels leave less, and more when no other level may take the rest.
+    locked : collection of int
+        Levels that keep what they have.
+
+    >>> rebalanced([500, 300, 200], 0, 600, locked=())
+    [600, 240, 160]
+    >>> rebalanced([500, 300, 200], 0, 900, locked=[2])
+    [800, 0, 200]
+    >>> rebalanced([500, 300, 200], 0, 100, locked=[1, 2])
+    [500, 300, 200]
+    """
+    kept = [i for i in range(len(units)) if i in locked and i != level]
+    free = [i for i in range(len(units)) if i not in kept and i != level]
+    room = sum(units) - sum(units[i] for i in kept)
+    new = list(units)
+    new[level] = min(max(wanted, 0), room) if free else room
+    if free:
+        parts = _divided(room - new[level], [units[i] for i in free])
+        for i, part in zip(free, parts, strict=True):
+            new[i] = part
+    return new
+
+
+def _divided(whole: int, weights: Sequence[float | Fraction]) -> list[int]:
+    """A whole number divided in proportion to weights, by largest remainders; equally where all are 0."""
+    exact = [Fraction(weight) for weight in weights]
+    if not any(exact):
+        exact = [Fraction(1)] * len(exact)
+    wanted = [whole * weight / sum(exact) for weight in exact]
+    parts = [int(want) for want in wanted]
+    by_remainder = sorted(range(len(parts)), key=lambda i: (parts[i] - wanted[i], i))
+    for i in by_remainder[: whole - sum(parts)]:
+        parts[i] += 1
+    return parts
+
+
+def handed_over(amounts: Sequence[float], charged: float, total: float) -> str:
+    """Return a split as shares of the total for the allocation "custom", never more than was charged.
+
+    Parameters
+    ----------
+    amounts : sequence of float
+        What each level spends; public levels 0.
+    charged : float
+        What they cost together.
+    total : float
+        What there was; the rest (a prior took it) stays unspent.
+
+    >>> handed_over([0.0, 0.125, 0.375], 0.5, 1.0)
+    '0, 0.125, 0.375'
+    """
+    digits = max(3, min(6, MAX_TEXT // max(1, len(amounts)) - 4))
+    scale = 10**digits
+    # rounded down, but for a hair, so that 0.5 - 1e-17 stays 0.5
+    part = min(Fraction(1), Fraction(charged) / Fraction(total))
+    shares = _divided(int(part * scale + Fraction(1, 1000)), amounts)
+    return ", ".join(f"{share / scale:.{digits}f}".rstrip("0").rstrip(".") or "0" for share in shares)
+
+
+def _pieces(text: str) -> list[str]:
+    return text.replace(",", " ").replace(";", " ").split()

@@ -1,0 +1,237 @@
+"""The Budget split page's settings and results: what is kept, what is worked out in the background."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+import streamlit as st
+
+from pages.ui import budget_split as splits
+from pages.ui import frame, jobs
+from pages.ui.budget_numbers import handed_over, shares_of_text
+from pages.ui.budget_params import CUSTOM
+from pages.ui.budget_split import Row, Settings
+from pages.ui.lab_state import keep_one
+from pages.ui.params import get
+from pages.ui.settings import experiment
+from pages.ui.store import dataset, remember
+from treedp_core.budgets import GreedySplit, Optimum, Prior, Problem
+from treedp_core.checks import InputError
+
+FROM_FILE: Final = "_budget_prior"
+HANDED: Final = "_budget_handed"
+KEPT: Final = 12
+SMALL_TREE: Final = 100_000
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class FilePrior:
+    """A public prior counted from a file: for which data set, its name, its fingerprint and the counts."""
+
+    data: str
+    name: str
+    fingerprint: str
+    prior: Prior
+
+
+@dataclass(eq=False)
+class Results:
+    """What the page shows; a refusal takes the place of the part that could not be had."""
+
+    settings: Settings
+    truth: Problem
+    prior: Prior | None = None
+    tuned: Problem | None = None
+    rows: list[Row] | None = None
+    steps: GreedySplit | None = None
+    best: Optimum | None = None
+    pending: bool = False
+    refusals: tuple[InputError, ...] = ()
+
+    def row(self, name: str) -> Row | None:
+        """Return a strategy's row, if it could be had."""
+        return next((row for row in self.rows or () if row.name == name), None)
+
+    @property
+    def chosen(self) -> Row | None:
+        """The row of the chosen strategy, or else the first one."""
+        return self.row(get("bud_strategy")) or next(iter(self.rows or ()), None)
+
+    @property
+    def label(self) -> str:
+        """What every figure and export must say when splits were tuned on the true counts; else nothing."""
+        priors = [row.ledger.prior for row in self.rows or ()]
+        return next((prior.label for prior in priors if prior is not None and not prior.is_private), "")
+
+
+def settings() -> Settings:
+    """Return what splits depend on; settings that cannot matter stand at their defaults."""
+    noisy = get("bud_prior") == "noisy"
+    one = experiment(
+        mechanism=get("bud_mechanism"),
+        postprocess=("least_squares",) if get("bud_least_squares") else (),
+        metric="rmsre",
+        alpha=0.1,
+        delta=get("delta") if splits.MECHANISMS[get("bud_mechanism")].currency is splits.Currency.RHO else 0.0,
+        seed=get("seed") if noisy else 0,
+    )
+    return Settings(one, get("bud_phases"), get("bud_prior"), get("bud_prior_eps") if noisy else 0.0)
+
+
+def file_prior() -> FilePrior | None:
+    """Return the prior from a file, if there is one for the data set in use."""
+    kept = st.session_state.get(FROM_FILE)
+    return kept if kept is not None and kept.data == dataset().fingerprint else None
+
+
+def results() -> Results:
+    """Return every strategy's split and errors; only the optimum may still be on its way.
+
+    Raises
+    ------
+    InputError
+        ``ONE_LEVEL``, ``DELTA_REQUIRED`` and the like: nothing can be split then.
+    """
+    chosen = settings()
+    key = key_of(chosen)
+    found = _kept(key, lambda: _found(chosen))
+    rows = list(found.rows or ())
+    result = Results(**{**found.__dict__, "rows": rows, "pending": False})
+    if result.tuned is not None and result.prior is not None:
+        truth, tuned, prior = result.truth, result.tuned, result.prior
+        try:
+            best = later("budget_optimum", key, lambda: splits.optimum_row(truth, tuned, chosen, prior))
+        except InputError as error:
+            result.refusals += (error,)
+        else:
+            result.pending = best is None
+            if best is not None:
+                result.best = best[0]
+                rows.append(best[1])
+    _add_custom(result, rows)
+    return result
+
+
+def key_of(chosen: Settings) -> Hashable:
+    """Return what every result of these settings depends on."""
+    from_file = file_prior() if chosen.prior == "public" else None
+    return ("budget", dataset().fingerprint, chosen, from_file and from_file.fingerprint)
+
+
+def _kept(key: Hashable, compute: Callable[[], T]) -> T:
+    """The results of many settings; on a large tree only the last, as they are as large as the tree."""
+    return remember(key, compute) if _is_small() else keep_one("budget", key, compute)
+
+
+def _is_small() -> bool:
+    return dataset().tree.n_nodes <= SMALL_TREE
+
+
+def _found(chosen: Settings) -> Results:
+    data, from_file = dataset(), file_prior()
+    truth = splits.problem(chosen, data, data.counts)
+    result = Results(chosen, truth, rows=splits.simple_rows(truth, chosen))
+    try:
+        result.prior = splits.prior_of(chosen, data, from_file and from_file.prior)
+        if result.prior is not None:
+            result.tuned = splits.problem(chosen, data, result.prior.counts)
+            result.steps, row = splits.greedy_row(truth, result.tuned, chosen, result.prior)
+            assert result.rows is not None
+            result.rows.append(row)
+    except InputError as error:
+        result.prior = result.tuned = None
+        result.refusals = (error,)
+    return result
+
+
+def _add_custom(result: Results, rows: list[Row]) -> None:
+    """A split of one's own joins the others once it is asked for."""
+    if get("bud_strategy") != CUSTOM and get("bud_view") != "custom" and not get("bud_shares"):
+        return
+    try:
+        tuned_on = splits.budgets.true_counts(dataset().tree, dataset().counts) if get("bud_leaks") else None
+        rows.append(splits.custom_row(result.truth, result.settings, custom_shares(), tuned_on))
+    except InputError as error:
+        result.refusals += (error,)
+
+
+def custom_shares() -> tuple[Any, ...]:
+    """Return the custom shares: those of the text, or equal ones for a start; the text fits any number of levels.
+
+    Raises
+    ------
+    InputError
+        ``BUDGET_SPLIT``.
+    """
+    n_levels = dataset().tree.n_levels
+    text = get("bud_shares")
+    if text.strip():
+        return shares_of_text(text)
+    first = int(experiment().unit.total_is_public)
+    equal = splits.Fraction(1, max(1, n_levels - first))
+    return (splits.Fraction(0),) * first + (equal,) * (n_levels - first)
+
+
+def use(row: Row) -> None:
+    """Hand a split over to the Error lab and the Consistency page as their custom shares."""
+    shares = handed_over(row.ledger.amounts, row.charged, row.ledger.total)
+    mechanism, least_squares = get("bud_mechanism"), get("bud_least_squares")
+    pipeline = "least_squares" if least_squares else "none"
+    update: dict[str, Any] = {"lab_mechanisms": [mechanism], "lab_post": [pipeline], "lab_metric": "rmsre"}
+    update |= {"con_mechanism": mechanism, "con_post": pipeline}
+    update |= {f"{page}_{name}": value for page in ("lab", "con") for name, value in
+               (("allocation", CUSTOM), ("shares", shares))}  # fmt: skip
+    st.session_state.update(update)
+    st.session_state[HANDED] = (row.name, shares, "" if row.ledger.prior is None else row.ledger.prior.label)
+
+
+def later(slot: str, key: Hashable, compute: Callable[[], T]) -> T | None:
+    """Return a result that takes longer than a page may: None while it is worked out in the background.
+
+    Raises
+    ------
+    InputError
+        What `compute` raised.
+    """
+    kept: dict[Hashable, Any] = remember(("later", slot), dict)
+    if key in kept:
+        return kept[key]
+    job = jobs.current(slot)
+    if job is None or job.key != key or job.state == "cancelled":
+        job = jobs.start(slot, key, 1, lambda watch: compute())
+    if job.is_running:
+        return None
+    if job.error is not None:
+        raise job.error
+    kept[key] = job.result
+    while len(kept) > (KEPT if _is_small() else 2):
+        kept.pop(next(iter(kept)))
+    return job.result
+
+
+def last(slot: str) -> Any:
+    """Return the newest result of a slot, whatever it was computed for."""
+    kept: dict[Hashable, Any] = remember(("later", slot), dict)
+    return next(reversed(kept.values()), None) if kept else None
+
+
+def wait(slot: str, what: str) -> None:
+    """Say that something is being worked out, and show the page anew when it is there."""
+
+    def live() -> None:
+        if jobs.is_running(slot):
+            st.caption(f":material/hourglass_top: {what} …")
+        else:
+            st.rerun()
+
+    st.fragment(live, run_every=jobs.REFRESH_SECONDS)()
+
+
+def refuse(result: Results) -> None:
+    """Show what was refused; the rest of the page stays."""
+    for error in result.refusals:
+        frame.refusal(error)

@@ -1,0 +1,278 @@
+"""From wanted accuracies to the smallest budget: a target for each level, the answer with its split, what binds."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any, Final
+
+import numpy as np
+import streamlit as st
+
+from pages.ui import frame
+from pages.ui.budget_numbers import fitted, handed_over, text_of, values_of_text
+from pages.ui.budget_params import CONFIDENCE_GRID, CUSTOM
+from pages.ui.budget_split import Settings
+from pages.ui.budget_state import Results, key_of, later, wait
+from pages.ui.budget_text import setup
+from pages.ui.budget_view import marked
+from pages.ui.params import REG, get
+from pages.ui.store import dataset
+from pages.ui.text import lit, plain, plural, short
+from treedp_core import checks
+from treedp_core.budgets import NOT_PRIVATE, Ask, Inverse, Ledger, Problem, Target, reliability, smallest_budget
+from treedp_core.checks import InputError
+from treedp_core.conversions import rho_to_epsilon, rho_to_epsilon_gaussian
+from treedp_core.figures import budget as figures
+from treedp_core.mechanisms import MECHANISMS
+from treedp_core.privacy import Currency
+from treedp_core.rounding import float_above
+
+ASKS: Final = {
+    "average_node": "A count picked at random is within x %",
+    "every_node": "Every count is within x %",
+    "rmsre": "RMSRE at most x %",
+    "rmse": "RMSE at most x records",
+}
+MAX_INPUTS: Final = 8
+FIRST: Final = 10.0
+"""Target of the level above the last until the reader sets one."""
+CRUMB: Final = 1e-7
+"""Part of the total below which a level is not measured at all: the search leaves crumbs."""
+SLOT: Final = "budget_targets"
+
+
+def show(result: Results) -> None:
+    """Show the targets, and the smallest budget that meets them as far as the prior tells."""
+    _controls()
+    if result.tuned is None or result.prior is None:
+        st.info("The search needs a prior to look at.", icon=":material/history:")
+        return
+    tuned, chosen = result.tuned, result.settings
+    try:
+        targets = wanted()
+        key = (key_of(chosen), tuple(targets))
+        found = later(SLOT, key, lambda: _swept(smallest_budget(tuned, targets)))
+    except InputError as error:
+        frame.refusal(error)
+        return
+    if found is None:
+        wait(SLOT, "Searching for the smallest budget")
+        return
+    _answer(result, found, targets)
+
+
+def _swept(found: Inverse) -> Inverse:
+    return replace(found, amounts=np.where(found.amounts < CRUMB * found.total, 0.0, found.amounts))
+
+
+def wanted() -> list[Target]:
+    """Return the targets that are set, level by level.
+
+    Raises
+    ------
+    InputError
+        ``TARGET_RANGE``.
+    """
+    ask = Ask[get("bud_ask").upper()]
+    part = 1.0 if ask is Ask.RMSE else 0.01
+    return [
+        Target(level, ask, part * value, get("bud_confidence"), get("tau"))
+        for level, value in enumerate(_values())
+        if value > 0
+    ]
+
+
+def _values() -> list[float]:
+    text, n_levels = get("bud_targets"), dataset().tree.n_levels
+    if text.strip():
+        return fitted(values_of_text(text), n_levels)
+    return [FIRST if level == max(1, n_levels - 2) else 0.0 for level in range(n_levels)]
+
+
+def _controls() -> None:
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        with st.container(width=340):
+            st.selectbox(
+                "Wanted",
+                list(ASKS),
+                key="bud_ask",
+                persist_state="session",
+                format_func=ASKS.__getitem__,
+                help="Counts below τ are judged as if they were τ. “Every count” holds for each count by itself, not "
+                "for all of them at once.",
+            )
+        if get("bud_ask") in ("average_node", "every_node"):
+            confidence("bud_confidence")
+    data = dataset()
+    unit = "records" if get("bud_ask") == "rmse" else "%"
+    if data.tree.n_levels <= MAX_INPUTS:
+        try:
+            values = _values()
+        except InputError:
+            values = [0.0] * data.tree.n_levels
+        columns = st.columns(data.tree.n_levels)
+        for level, (column, name) in enumerate(zip(columns, data.labels.level_names, strict=True)):
+            key = f"bud_t{level}"
+            st.session_state[key] = values[level]
+            column.number_input(
+                f"{lit(name, 18)} ({unit})",
+                min_value=0.0,
+                key=key,
+                format="%g",
+                on_change=_changed,
+                help=f"{plural(int(data.tree.level_sizes[level]), 'node')}; 0: no target.",
+            )
+        return
+    st.text_input(
+        f"Targets ({unit}), from the root down",
+        key="bud_targets",
+        persist_state="session",
+        max_chars=200,
+        placeholder="0, 10, 0",
+        help="One number for each level; 0: no target.",
+    )
+
+
+def confidence(key: str) -> None:
+    """Show with what probability a count must be within reach."""
+    with st.container(width=210):
+        st.select_slider(
+            "with probability",
+            REG[key].choices(get(key)) or CONFIDENCE_GRID,
+            key=key,
+            persist_state="session",
+            format_func=short,
+            help="0.95 is nineteen times in twenty.",
+        )
+
+
+def _changed() -> None:
+    values = [float(st.session_state.get(f"bud_t{level}") or 0.0) for level in range(dataset().tree.n_levels)]
+    st.session_state["bud_targets"] = text_of(values) if any(values) else "0"
+
+
+def _answer(result: Results, found: Inverse, targets: list[Target]) -> None:
+    chosen, prior = result.settings, result.prior
+    assert prior is not None
+    names = dataset().labels.level_names
+    total = found.total + prior.spent
+    epsilon = epsilon_for(chosen, total)
+    cards = (
+        ("Smallest ε in all", short(epsilon), f"{chosen.symbol} = {short(found.total)} for the levels"),
+        ("For the prior", short(prior.spent), chosen.symbol),
+        ("Binding level", ", ".join(str(level) for level in found.binding) or "–", _names(found, names)),
+        (
+            "Proved lower bound",
+            "–" if found.lower_bound is None else short(found.lower_bound),
+            f"{chosen.symbol}, levels",
+        ),
+    )
+    for column, (label, value, below) in zip(st.columns(4), cards, strict=True):
+        column.metric(label, value, below or None, delta_arrow="off", delta_color="off", border=True, height="stretch")
+    whole = total or 1.0
+    row = figures.StrategyRow("custom", "Split", found.amounts / whole, found.amounts, math.nan, prior.spent / whole)
+    fig = figures.strategies([row], names, error_title="")
+    fig.update_layout(height=210, xaxis_domain=[0.0, 0.97], xaxis2_visible=False)
+    fig.data = fig.data[:-1]
+    frame.figure(
+        marked(fig, result),
+        key="bud_targets_split",
+        alt="Share of each level in the smallest budget.",
+        caption=f"Judged on the prior, with {MECHANISMS[chosen.law].label.lower()} noise"
+        + (", after least squares. " if chosen.least_squares else ", before least squares. ")
+        + ("" if found.exact else "Probabilities after least squares: normal law with the exact variance. ")
+        + ("Proved optimal but for rounding." if _is_proved(found) else "The best of several searches, not certified.")
+        + f" Counts below τ = {short(get('tau'))} are judged as τ.",
+        code=_code(chosen, targets, result.label),
+        data=_table(result, found, targets),
+    )
+    st.dataframe(_table(result, found, targets), hide_index=True, alt="Targets, budget and what is reached, by level")
+    _ledger(result, found, total, epsilon)
+
+
+def _code(settings: Settings, targets: list[Target], label: str) -> str:
+    head = f"# {label}\n" if label else ""
+    asked = ", ".join(
+        f"Target({t.level}, Ask.{t.ask.name}, {t.value!r}, {t.confidence!r}, {t.at_least!r})" for t in targets
+    )
+    return f"{head}{setup(settings)}smallest_budget(prior, [{asked}])".replace(
+        "STRATEGIES, Problem, greedy, optimum", "Ask, Problem, Target, smallest_budget"
+    )
+
+
+def _is_proved(found: Inverse) -> bool:
+    return found.lower_bound is not None and found.total <= found.lower_bound * (1 + 1e-3)
+
+
+def _names(found: Inverse, names: tuple[str, ...]) -> str:
+    return ", ".join(names[level][:24] for level in found.binding)
+
+
+def epsilon_for(settings: Settings, amount: float) -> float:
+    """Return the ε that an amount of the mechanism's currency promises."""
+    if settings.currency is Currency.EPSILON or amount == 0:
+        return amount
+    convert = rho_to_epsilon_gaussian if MECHANISMS[settings.law].continuous_gaussian else rho_to_epsilon
+    return convert(amount, settings.experiment.delta)
+
+
+def _table(result: Results, found: Inverse, targets: list[Target]) -> dict[str, Any]:
+    """The targets, what meets them on the prior, and what the true counts would say: the last is not private."""
+    data, symbol = dataset(), result.settings.symbol
+    by_level = {target.level: target for target in targets}
+    columns: dict[str, list[Any]] = {
+        "level": list(data.labels.level_names),
+        "target": [
+            by_level[i].described.partition(": ")[2] if i in by_level else "–" for i in range(data.tree.n_levels)
+        ],
+        symbol: [short(amount) for amount in found.amounts.tolist()],
+        "on the prior": [reached(result.tuned, found, by_level.get(i), i) for i in range(data.tree.n_levels)],
+        f"on the true counts ({NOT_PRIVATE})": [
+            reached(result.truth, found, by_level.get(i), i) for i in range(data.tree.n_levels)
+        ],
+    }
+    return columns
+
+
+def reached(problem: Problem | None, found: Inverse, target: Target | None, level: int) -> str:
+    """Return what a level reaches: a probability, or an error."""
+    if problem is None or target is None:
+        return "–"
+    if target.ask in (Ask.EVERY_NODE, Ask.AVERAGE_NODE):
+        p = reliability(problem, found.amounts, target.value, target.at_least).probability[problem.tree.level(level)]
+        worst = target.ask is Ask.EVERY_NODE
+        return f"{'worst ' if worst else 'mean '}probability {float(p.min() if worst else p.mean()):.3f}"
+    variance = problem.node_variance(found.amounts)[problem.tree.level(level)]
+    if target.ask is Ask.RMSE:
+        return f"RMSE {short(float(np.sqrt(variance.mean())))}"
+    weight = problem.node_weight[problem.tree.level(level)]
+    return f"RMSRE {short(float(np.sqrt((variance * weight).mean())))}"
+
+
+def _ledger(result: Results, found: Inverse, total: float, epsilon: float) -> None:
+    chosen, prior = result.settings, result.prior
+    spent = tuple(np.where(result.truth.paid > 0, found.amounts, 0.0).tolist())
+    unit = result.truth.unit
+    exact = unit.exact_charge(spent) + (Fraction(0) if prior is None else Fraction(prior.spent))
+    ledger = Ledger(unit, chosen.currency, float_above(exact), prior, spent)
+    st.markdown(f"**Ledger.** {plain(ledger.sentence())}")
+    raised = float(f"{epsilon * 1.0005:.4g}")
+    fits = checks.EPSILON_LOW <= raised <= checks.EPSILON_HIGH
+    st.button(
+        f"Set ε = {raised:g} and this split",
+        key="bud_targets_use",
+        icon=":material/send:",
+        type="primary",
+        disabled=not fits or not found.total,
+        on_click=_use,
+        args=(raised, handed_over(spent, found.total, max(chosen.amount(raised), total)) if fits else "", result.label),
+        help="Puts the total into the sidebar and the split into “Your own split”.",
+    )
+
+
+def _use(epsilon: float, shares: str, label: str) -> None:
+    st.session_state.update(
+        {"eps": epsilon, "bud_shares": shares, "bud_strategy": CUSTOM, "bud_view": "custom", "bud_leaks": bool(label)}
+    )

@@ -1,0 +1,245 @@
+"""Strategies side by side: figures, the honest verdict, the ledger of the chosen one, and its way to other pages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, Final
+
+import numpy as np
+import streamlit as st
+
+from pages.ui import boot, budget_text, frame
+from pages.ui.budget_split import Row, topped_up_error
+from pages.ui.budget_state import HANDED, Results, use
+from pages.ui.store import dataset, remember
+from pages.ui.text import lit, plural, short
+from treedp_core.budgets import NOT_PRIVATE, STRATEGIES
+from treedp_core.figures import budget as figures
+from treedp_core.figures.budget import StrategyRow
+from treedp_core.figures.reliability import watermark
+
+ERRORS_LABEL: Final = f"{NOT_PRIVATE}: errors are those on the true counts."
+
+
+def strategies(result: Results) -> None:
+    """Show every strategy's split and error, who got each greedy slice, and which strategy wins."""
+    names = dataset().labels.level_names
+    rows = _drawn(result)
+    cards(result)
+    chosen = result.chosen
+    frame.figure(
+        figure_of(result),
+        key="bud_strategies",
+        alt=_takeaway(result),
+        caption=budget_text.caption(result.settings, dataset().tree, result.rows or ()),
+        code=None if chosen is None else budget_text.code(result.settings, chosen, result.label),
+        data=partial(table, list(result.rows or ()), names, result.label),
+    )
+    left, right = st.columns(2)
+    with left:
+        _steps(result, names)
+    with right:
+        st.markdown("**Error by level**")
+        frame.figure(
+            marked(figures.strategy_levels(rows, names, y_title="RMSRE of the level"), result),
+            key="bud_levels",
+            alt="RMSRE of each level under each strategy.",
+            caption="NOT PRIVATE: expected errors on the true counts (closed form), strategies in the "
+            "order and colours of the figure above. ∞: the level is not determined; 0: it is public.",
+            code=None if chosen is None else budget_text.code(result.settings, chosen, result.label),
+            data=partial(table, list(result.rows or ()), names, result.label),
+        )
+
+
+def figure_of(result: Results) -> Any:
+    """Return the comparison of all strategies as a figure."""
+    title = f"RMSRE of the tree (τ = {short(result.settings.experiment.threshold)})"
+    return marked(figures.strategies(_drawn(result), dataset().labels.level_names, error_title=title), result)
+
+
+def marked(fig: Any, result: Results) -> Any:
+    """Return the figure with a watermark where a split in it was tuned on the true counts."""
+    return watermark(fig, NOT_PRIVATE) if result.label else fig
+
+
+def labelled(columns: Mapping[str, Any], label: str) -> dict[str, Any]:
+    """Return a table for export whose header says what must not be forgotten.
+
+    >>> list(labelled({"level": ["all"]}, "NOT PRIVATE: …"))
+    ['NOT PRIVATE: …', 'level']
+    """
+    rows = len(next(iter(columns.values()), ()))
+    return {label: [NOT_PRIVATE] * rows, **columns}
+
+
+def table(rows: Sequence[Row], names: Sequence[str], label: str) -> dict[str, Any]:
+    """Return the table behind the comparison: shares and errors of every strategy, level by level and of the tree."""
+    columns: dict[str, list[Any]] = {"strategy": [row.label for row in rows]}
+    for level, name in enumerate(names):
+        columns[f"share of level {level} ({name})"] = [float(row.amounts[level] / row.ledger.total) for row in rows]
+    for level, name in enumerate(names):
+        columns[f"RMSRE of level {level} ({name})"] = [float(row.errors.level[level]) for row in rows]
+    columns["RMSRE of the tree"] = [row.errors.tree for row in rows]
+    return labelled(columns, label or ERRORS_LABEL)
+
+
+def _drawn(result: Results) -> list[StrategyRow]:
+    rows = [
+        StrategyRow(
+            row.name,
+            row.label,
+            row.amounts / row.ledger.total,
+            row.errors.level,
+            row.errors.tree,
+            0.0 if row.ledger.prior is None else row.ledger.prior.spent / row.ledger.total,
+        )
+        for row in result.rows or ()
+    ]
+    if result.pending:
+        nothing = np.full(dataset().tree.n_levels, np.nan)
+        rows.append(StrategyRow("optimum", STRATEGIES["optimum"].label, 0.0 * np.nan_to_num(nothing), nothing, np.nan))
+    return rows
+
+
+def _takeaway(result: Results) -> str:
+    told = ", ".join(f"{row.label} {short(row.errors.tree)}" for row in result.rows or ())
+    return f"RMSRE of the tree by strategy: {told}."
+
+
+def cards(result: Results) -> None:
+    """Show the best simple strategy beside greedy and the optimum, and say who wins."""
+    simple = budget_text.best_simple(result.rows or ())
+    shown = [("Best simple strategy", simple), ("Greedy", result.row("greedy")), ("Optimum", result.row("optimum"))]
+    for column, (label, row) in zip(st.columns(3), shown, strict=True):
+        waits = label == "Optimum" and result.pending
+        column.metric(
+            label,
+            short(row.errors.tree) if row is not None else "…" if waits else "–",
+            _compared(row, simple) if row is not None else "searching" if waits else "needs a prior",
+            delta_arrow="off",
+            delta_color="off",
+            border=True,
+            height="stretch",
+            help="RMSRE of the tree, closed form on the true counts: NOT PRIVATE.",
+        )
+    for line in (
+        budget_text.verdict(result.rows or ()),
+        budget_text.optimum_line(result.best, result.settings),
+        budget_text.prior_line(result.prior, result.settings),
+    ):
+        if line:
+            st.markdown(line)
+
+
+def _compared(row: Row, simple: Row | None) -> str:
+    if simple is None or row is simple:
+        return row.label
+    return f"{short(row.errors.tree / simple.errors.tree)}× the best simple one"
+
+
+def _steps(result: Results, names: Sequence[str]) -> None:
+    st.markdown("**Who gets each slice**")
+    steps = result.steps
+    if steps is None:
+        st.info("The greedy split needs a prior to look at.", icon=":material/history:")
+        return
+    row = result.row("greedy")
+    order = np.bincount(steps.steps, minlength=len(names)).tolist()
+    told = ", ".join(f"{lit(name, 24)} {n}" for name, n in zip(names, order, strict=True) if n)
+    columns = {
+        "slice": list(range(1, steps.steps.size + 1)),
+        "to level": steps.steps.tolist(),
+        "error on the prior": np.sqrt(steps.losses.min(axis=1)).tolist(),
+    }
+    frame.figure(
+        marked(
+            figures.greedy_steps(
+                steps.start, steps.slice, steps.steps, steps.losses, names, result.settings.symbol
+            ),
+            result,
+        ),
+        key="bud_steps",
+        alt="What each level has after each greedy slice; move the slider below to go through the slices.",
+        caption=f"Slices: {told}. Each goes where it lowers the tree's RMSRE on the prior most; ties to the level "
+        "nearest the root (Dawson et al., Algorithm 3). Drag the slider to go through them.",
+        code=budget_text.code(result.settings, row, result.label) if row is not None else None,
+        data=labelled(columns, result.label) if result.label else columns,
+    )  # fmt: skip
+
+
+def ledger(result: Results) -> None:
+    """Show what the chosen split charges to whom, level by level, and hand it over when asked to."""
+    row = result.chosen
+    if row is None:
+        return
+    data = dataset()
+    st.header(f"Ledger: {row.label}", anchor=False)
+    st.markdown(budget_text.ledger_line(row, result.settings))
+    sigma = np.sqrt(1.0 / np.where(result.truth.paid > 0, _precision(result, row), np.inf))
+    columns = {
+        "level": list(data.labels.level_names),
+        "nodes": data.tree.level_sizes.tolist(),
+        "share of the total": (row.amounts / row.ledger.total).tolist(),
+        result.settings.symbol: row.amounts.tolist(),
+        "noise": [short(s) for s in sigma.tolist()],
+        "RMSRE": [short(e) for e in row.errors.level.tolist()],
+    }
+    st.dataframe(
+        columns,
+        hide_index=True,
+        width="content",
+        column_config={
+            "share of the total": st.column_config.NumberColumn(format="percent"),
+            result.settings.symbol: st.column_config.NumberColumn(format="%.4g"),
+            "noise": st.column_config.TextColumn("noise st. dev. (records)", alignment="right"),
+            "RMSRE": st.column_config.TextColumn(alignment="right"),
+        },
+        alt="Budget, noise and error of each level under the chosen split",
+    )
+    _per_node(result, row)
+    _hand_over(row)
+
+
+def _precision(result: Results, row: Row) -> Any:
+    with np.errstate(divide="ignore"):
+        return np.maximum(result.truth.precision(row.amounts), np.finfo(float).tiny)
+
+
+def _per_node(result: Results, row: Row) -> None:
+    """Say what per-node budgets would gain, on trees where they can."""
+    key = ("budget_nodes", dataset().fingerprint, result.settings, row.name, row.ledger.amounts)
+    error = remember(key, lambda: topped_up_error(result.truth, row))
+    if error is None:
+        return
+    change = f"from {short(row.errors.tree)} to {short(error)}" if error < row.errors.tree else "not at all"
+    st.caption(
+        "Per-node budgets: the price is the largest sum along a path from the root to a leaf, so leaves that end early "
+        f"may also spend what deeper levels do. That lowers the tree's RMSRE {change}, at the same price (formula)."
+    )
+
+
+def _hand_over(row: Row) -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button(
+            "Use this split",
+            key="bud_use",
+            type="primary",
+            icon=":material/send:",
+            on_click=use,
+            args=(row,),
+            help="Sets it as the custom split of the Error lab and the Consistency page, with this noise. What a "
+            "prior took of the total stays unspent there.",
+        )
+        handed = st.session_state.get(HANDED)
+        if handed is not None and handed[0] == row.name:
+            st.markdown(f"Handed over: {lit(handed[1], 190)}", width="content")
+            boot.link("lab")
+            boot.link("consistency")
+    if row.ledger.prior is not None and not row.ledger.prior.is_private:
+        st.caption(f":red[{NOT_PRIVATE}]: wherever this split is used, it tells about the true counts.")
+
+
+def empty(n_levels: int) -> None:
+    """Say what the page would show, when nothing can be split."""
+    st.caption(f"{plural(n_levels, 'level')}: choose other data on the Data page, or other settings; nothing is lost.")

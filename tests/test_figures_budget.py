@@ -1,0 +1,168 @@
+"""Figures of the Budget split page: what is drawn, what is written instead, and that data strings stay text."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from oracles_figures import contrast, decoded
+from treedp_core.figures import budget, reliability
+from treedp_core.figures.budget import StrategyRow
+from treedp_core.tree import Tree
+
+HOSTILE = "<img src=x onerror=1> $x$"
+NAMES = ["all", HOSTILE, "leaf"]
+ROWS = [
+    StrategyRow("uniform", "Uniform", np.full(3, 1 / 3), np.array([0.0, 0.2, 0.4]), 0.3),
+    StrategyRow("leaves_only", "Leaves only", np.array([0, 0, 1.0]), np.array([0.0, np.inf, 0.1]), np.inf),
+    StrategyRow("greedy", HOSTILE, np.array([0, 0.25, 0.25]), np.array([0.0, 0.1, 0.2]), 0.15, prior=0.5),
+]
+
+
+class Names:
+    """Names of nodes, all hostile."""
+
+    def label(self, node: int) -> str:
+        return HOSTILE
+
+    def path(self, node: int) -> tuple[str, ...]:
+        return () if node == 0 else (HOSTILE,)
+
+
+def greedy_figure(phases: int = 4) -> Any:
+    steps = np.arange(phases) % 2
+    losses = np.tile(np.array([4.0, 9.0, np.inf]), (phases, 1))
+    return budget.greedy_steps(np.array([0.1, 0.1, 0.0]), 0.2, steps, losses, NAMES, "ε")
+
+
+def test_bars_stack_to_what_was_spent() -> None:
+    fig = decoded(greedy_figure())
+    stacked = np.array([bar["y"] for bar in fig["data"]])
+    np.testing.assert_allclose(stacked[:, 0], [0.3, 0.1, 0.0])
+    np.testing.assert_allclose(stacked[:, -1], [0.5, 0.5, 0.0])
+    assert fig["layout"]["barmode"] == "stack"
+
+
+def test_the_slider_asks_no_server_and_tells_level_and_error() -> None:
+    steps = decoded(greedy_figure())["layout"]["sliders"][0]["steps"]
+    assert {step["method"] for step in steps} == {"relayout"}
+    change = steps[1]["args"][0]
+    assert change["shapes[0].x0"] == 2.5
+    assert change["annotations[0].text"].startswith("slice 2 of 4 → &lt;img")
+    assert change["annotations[0].text"].endswith("error 3")
+    assert "<img" not in json.dumps(steps)
+
+
+@pytest.mark.parametrize("phases", [1, 7, 100, 101, 2500])
+def test_a_long_slider_has_few_steps_and_ends_at_the_last_slice(phases: int) -> None:
+    steps = greedy_figure(phases).layout.sliders[0].steps
+    assert len(steps) <= budget.MAX_SCRUB_STEPS + 1
+    assert steps[-1].label == str(phases)
+
+
+def test_the_comparison_draws_shares_prior_and_errors() -> None:
+    fig = decoded(budget.strategies(ROWS, NAMES, error_title="RMSRE"))
+    shares, prior, error = fig["data"][:3], fig["data"][3], fig["data"][4]
+    np.testing.assert_allclose([bar["x"][2] for bar in shares], [0, 0.25, 0.25])
+    assert prior["name"] == "for the prior"
+    assert prior["x"] == [0, 0, 0.5]
+    assert error["x"] == [0.3, 0.0, 0.15]
+    assert error["text"] == ["0.3", "∞", "0.15"]
+    assert fig["layout"]["xaxis2"]["range"][1] > 0.3
+
+
+def test_no_prior_no_box() -> None:
+    assert len(budget.strategies(ROWS[:2], NAMES, error_title="").data) == 4
+
+
+def test_levels_write_what_a_log_axis_cannot_show() -> None:
+    fig = decoded(budget.strategy_levels(ROWS, NAMES, y_title="RMSRE"))
+    written = [trace["text"] for trace in fig["data"] if trace.get("mode") == "text"]
+    assert sorted(map(tuple, written)) == [("0",), ("0",), ("0",), ("∞",)]
+    assert np.isnan(fig["data"][0]["y"][0])
+
+
+def test_curves_are_told_apart_by_more_than_colour() -> None:
+    totals = np.array([1.0, 2.0, 4.0])
+    errors = np.outer(np.arange(1.0, 6.0), 1 / totals)
+    fig = budget.strategy_curves(totals, list("abcde"), errors, y_title="RMSRE", marker_x=2.0)
+    looks = {(t.line.color, t.line.dash, t.marker.symbol) for t in fig.data}
+    assert len(looks) == 5
+    assert len({(t.line.dash, t.marker.symbol) for t in fig.data}) == 5
+    assert fig.layout.shapes[0].x0 == 2.0
+    stale = budget.strategy_curves(totals, list("abcde"), errors, y_title="RMSRE", marker_x=99.0, stale=True)
+    assert {t.line.color for t in stale.data} == {"#7A7A7A"}
+    assert not stale.layout.shapes
+    assert not budget.strategy_curves(totals, (), np.zeros((0, 3)), y_title="RMSRE", marker_x=1.0).data
+
+
+def test_colours_are_seen_on_light_and_dark() -> None:
+    colours = {
+        *budget.LEVEL_COLOURS,
+        *(budget.strategy_colour(name)[0] for name in ("greedy", "optimum", "custom", "?")),
+    }
+    for colour in colours:
+        assert min(contrast(colour, "#ffffff"), contrast(colour, "#171614")) >= 3.0
+
+
+def test_strategies_differ_in_colour_or_pattern() -> None:
+    names = ("uniform", "leaves_only", "minimax", "cube_root", "greedy", "optimum", "custom", "census_2020_persons")
+    assert len({budget.strategy_colour(name) for name in names}) == len(names)
+
+
+def test_probabilities_are_their_own_colours() -> None:
+    tree = Tree.from_branching_factors((2, 3))
+    counts = np.array([21, 6, 15, 1, 2, 3, 4, 5, 6])
+    probability = np.linspace(0.0, 1.0, 9)
+    block = decoded(reliability.reliability_icicle(tree, Names(), counts, probability))["data"][0]
+    shown = dict(zip(block["ids"], block["marker"]["colors"], strict=True))
+    assert [shown[str(node)] for node in range(9)] == pytest.approx(probability.tolist())
+    assert (block["marker"]["cmin"], block["marker"]["cmax"]) == (0.0, 1.0)
+    assert "probability 0.125" in block["hovertext"][block["ids"].index("1")]
+
+
+def test_merged_blocks_have_the_mean_probability() -> None:
+    tree = Tree.from_branching_factors((6,))
+    counts = np.array([21, 6, 5, 4, 3, 2, 1])
+    probability = np.array([1.0, 0.9, 0.8, 0.7, 0.3, 0.2, 0.1])
+    fig = reliability.reliability_icicle(tree, Names(), counts, probability, max_nodes=5)
+    block = decoded(fig)["data"][0]
+    assert block["marker"]["colors"][block["ids"].index("others-0")] == pytest.approx(0.2)
+
+
+def test_certain_is_not_written_for_what_can_fail() -> None:
+    tree = Tree.from_branching_factors((3,))
+    fig = reliability.reliability_icicle(tree, Names(), np.array([3, 1, 1, 1]), np.array([1.0, 0.9999, 0.0001, 0.0]))
+    assert list(fig.data[0].text) == ["100 %", "> 99 %", "< 1 %", "0 %"]
+
+
+def test_useful_nodes_are_counted() -> None:
+    bars = decoded(reliability.useful_shares(NAMES, np.array([1.0, 0.5, 0.25]), np.array([1, 2, 12_000])))["data"][0]
+    assert bars["text"] == ["1 of 1", "1 of 2", "3\u202f000 of 12\u202f000"]
+
+
+def test_a_watermark_is_in_the_figure_itself() -> None:
+    note = reliability.watermark(greedy_figure(), "NOT PRIVATE").layout.annotations[-1]
+    assert note.text == "NOT PRIVATE"
+    assert (note.xref, note.yref) == ("paper", "paper")
+
+
+@pytest.mark.parametrize(
+    "fig",
+    [
+        greedy_figure(),
+        budget.strategies(ROWS, NAMES, error_title=HOSTILE),
+        budget.strategy_levels(ROWS, NAMES, y_title=HOSTILE, legend=True),
+        budget.strategy_curves(np.ones(2), [HOSTILE], np.ones((1, 2)), y_title=HOSTILE, marker_x=1.0),
+        reliability.reliability_icicle(Tree.from_branching_factors((2,)), Names(), np.array([2, 1, 1]), np.ones(3)),
+        reliability.useful_shares(NAMES, np.ones(3), np.ones(3, dtype=np.int64)),
+        reliability.watermark(greedy_figure(), HOSTILE),
+    ],
+)
+def test_data_strings_stay_text(fig: Any) -> None:
+    text = fig.to_json()
+    assert "<img" not in text
+    assert "$x$" not in text

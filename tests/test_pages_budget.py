@@ -1,0 +1,649 @@
+"""The Budget split page: splits, prices and errors against hand-made numbers, what it refuses, and what it keeps."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import pairwise
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from streamlit.testing.v1 import AppTest
+
+from browsing import ROOT
+from oracles_pages import Inline, Later, dataset, figure, metric_values, open_page, tree_rmsre, words
+from pages.ui import budget_curves, budget_numbers, budget_prior, budget_split, budget_text, jobs, store
+from pages.ui.budget_params import PARAMS, VIEWS
+from pages.ui.budget_split import Settings
+from pages.ui.budget_view import labelled
+from pages.ui.text import short
+from treedp_core.budgets import Problem, greedy
+from treedp_core.checks import InputError
+from treedp_core.experiment import Experiment, run
+from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
+from treedp_core.records import count_hierarchy, domain_taken_from_the_data
+from treedp_core.tree import Tree
+
+COUNTS = [0, 1, 2, 3, 5, 8, 13, 21, 0, 0, 40, 100]
+SMALL = dataset(Tree.from_branching_factors((3, 4)), COUNTS)
+RAGGED = dataset(Tree.from_child_counts([np.array([3]), np.array([0, 2, 4])]), [7, 0, 1, 2, 3, 4, 5])
+STARTS = [0, 1, 4, 16]
+ADD = "add_or_remove_one"
+
+
+@pytest.fixture
+def executor() -> Any:
+    return Inline()
+
+
+@pytest.fixture(autouse=True)
+def own_jobs(monkeypatch: pytest.MonkeyPatch, executor: Any) -> jobs.Jobs:
+    """Each test has its own jobs: in memory, the session's are one for all tests."""
+    mine = jobs.Jobs()
+    monkeypatch.setattr(jobs, "jobs", lambda: mine)
+    monkeypatch.setattr(jobs, "pool", lambda: executor)
+    return mine
+
+
+@pytest.fixture
+def budget() -> Callable[..., AppTest]:
+    return lambda data=SMALL, **link: open_page("budget", data, **link)
+
+
+def press(app: AppTest, key: str) -> AppTest:
+    return app.button(key=key).click().run()
+
+
+def pick(app: AppTest, **values: Any) -> AppTest:
+    """Set controls by their keys, whatever kind they are, and rerun."""
+    for key, value in values.items():
+        kinds = (
+            app.pills, app.segmented_control, app.selectbox, app.text_input, app.number_input, app.slider,
+            app.select_slider, app.toggle, app.checkbox,
+        )  # fmt: skip
+        next(w for kind in kinds for w in kind if w.key == key).set_value(value)
+    return app.run()
+
+
+def codes(app: AppTest) -> set[str]:
+    return set(re.findall(r"`([A-Z_]{4,})`", "\n".join(error.value for error in app.error)))
+
+
+def told(app: AppTest) -> list[str]:
+    return [toast.value for toast in app.toast]
+
+
+def tree_errors(app: AppTest, key: str = "bud_strategies") -> dict[str, str]:
+    """Strategy -> its error as written on the right of the comparison."""
+    bar = figure(app, key)["data"][-1]
+    return dict(zip(bar["y"], bar["text"], strict=True))
+
+
+def rmsre(by_level: list[float], tau: float = 10.0, counts: list[int] | None = None) -> float:
+    """RMSRE of the small tree from the standard deviation of each level's nodes."""
+    values = SMALL.counts.tolist() if counts is None else counts
+    errors = [by_level[level] for level, (a, b) in enumerate(pairwise(STARTS)) for _ in range(a, b)]
+    return tree_rmsre(STARTS, errors, values, tau)
+
+
+# --- every strategy at the same price --------------------------------------------------------------------------------
+
+
+def test_simple_strategies_by_hand(budget: Callable[..., AppTest]) -> None:
+    """Laplace noise of scale 1 / share, one record added or removed, no post-processing."""
+    app = budget(bud_mechanism="laplace", bud_least_squares="0", nbr=ADD, bud_prior="true")
+    errors = tree_errors(app)
+    assert errors["Uniform"] == short(rmsre([math.sqrt(2) * 3] * 3))
+    assert errors["Leaves only"] == "∞"
+    assert not app.exception
+
+
+def test_leaves_only_after_least_squares_by_hand(budget: Callable[..., AppTest]) -> None:
+    """Public total, leaves of variance 8: knowing their sum takes a twelfth away; four siblings keep two thirds."""
+    app = budget(bud_mechanism="laplace", bud_prior="true")
+    by_level = [0.0, math.sqrt(4 * 8 * (1 - 4 / 12)), math.sqrt(8 * (1 - 1 / 12))]
+    assert tree_errors(app)["Leaves only"] == short(rmsre(by_level))
+
+
+def test_greedy_steps_are_the_cores(budget: Callable[..., AppTest]) -> None:
+    app = budget(bud_mechanism="laplace", bud_prior="true", bud_phases="10")
+    unit = ProtectedUnit(NeighbouringRelation.REPLACE_ONE)
+    expected = greedy(Problem(SMALL.tree, SMALL.counts, "laplace", unit), 1.0, 10)
+    drawn = figure(app, "bud_steps")
+    spent = np.array([bar["y"] for bar in drawn["data"]]).T
+    np.testing.assert_allclose(spent, expected.after_each_step)
+    assert len(drawn["layout"]["sliders"][0]["steps"]) == 10
+    assert errors_of(app, "Greedy") <= errors_of(app, "Uniform")
+
+
+def errors_of(app: AppTest, label: str) -> float:
+    bar = figure(app, "bud_strategies")["data"][-1]
+    return dict(zip(bar["y"], bar["x"], strict=True))[label]
+
+
+def test_the_optimum_is_never_worse_than_what_it_is_compared_with(budget: Callable[..., AppTest]) -> None:
+    for link in ({}, {"bud_mechanism": "gaussian", "delta": "1e-6"}, {"bud_least_squares": "0"}):
+        app = budget(bud_prior="true", nbr=ADD, **link)
+        finite = [float(x) for x, text in bars(app) if text != "∞"]
+        assert errors_of(app, "Optimum") <= min(finite) * (1 + 1e-9)
+        assert not app.exception
+
+
+def bars(app: AppTest) -> list[tuple[float, str]]:
+    bar = figure(app, "bud_strategies")["data"][-1]
+    return list(zip(bar["x"], bar["text"], strict=True))
+
+
+def test_gaussian_optimum_says_it_is_certified(budget: Callable[..., AppTest]) -> None:
+    assert "Certified by convexity" in words(budget(bud_prior="true", bud_mechanism="gaussian", delta="1e-6"))
+    assert "not certified" in words(budget(bud_prior="true", bud_mechanism="laplace"))
+
+
+def test_gaussian_without_delta_is_refused_and_one_click_away(budget: Callable[..., AppTest]) -> None:
+    app = budget(bud_mechanism="gaussian")
+    assert codes(app) == {"DELTA_REQUIRED"}
+    assert "3 levels" in words(app)
+    app = press(app, "bud_set_delta")
+    assert not app.error
+    assert "differential privacy" in words(app)
+
+
+def test_published_shares_appear_where_the_levels_match(budget: Callable[..., AppTest]) -> None:
+    assert not any("Census" in label for label in tree_errors(budget()))
+    app = open_page("budget")
+    assert "Census 2020, persons in Puerto Rico" in tree_errors(app)
+    assert "published shares of ρ, used here as shares of ε" in words(app)
+
+
+def test_a_ragged_tree_says_what_per_node_budgets_gain(budget: Callable[..., AppTest]) -> None:
+    assert "Per-node budgets" in words(budget(RAGGED, nbr=ADD, bud_strategy="uniform"))
+    assert "Per-node budgets" not in words(budget())
+
+
+def test_while_the_optimum_is_searched_the_rest_is_there(
+    budget: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jobs, "pool", Later)
+    app = budget(bud_prior="true")
+    assert metric_values(app)["Optimum"] == "…"
+    assert tree_errors(app)["Optimum"] == "–"
+    assert tree_errors(app)["Greedy"] != "–"
+    assert "Searching for the optimum" in words(app)
+
+
+# --- the honest line -------------------------------------------------------------------------------------------------
+
+
+def row(name: str, error: float, prior: Any = None) -> Any:
+    return SimpleNamespace(
+        name=name, label=name, errors=SimpleNamespace(tree=error), ledger=SimpleNamespace(prior=prior)
+    )
+
+
+def test_the_verdict_names_the_winner() -> None:
+    simple = [row("uniform", 3.0), row("leaves_only", 2.0)]
+    loses = budget_text.verdict([*simple, row("greedy", 2.5)])
+    assert loses.startswith("**Greedy loses here:**")
+    assert "leaves_only" in loses
+    assert "25 % more" in loses
+    assert budget_text.verdict([*simple, row("greedy", 1.5)]).startswith("Greedy wins here")
+    assert "25 % less" in budget_text.verdict([*simple, row("greedy", 1.5)])
+    assert budget_text.verdict([*simple, row("greedy", 2.0001)]).startswith("Greedy is no better")
+    assert "unbounded" in budget_text.verdict([*simple, row("greedy", math.inf)])
+    assert budget_text.verdict(simple) == ""
+
+
+def test_greedy_loses_on_the_page_when_its_prior_takes_half(budget: Callable[..., AppTest]) -> None:
+    app = open_page("budget")
+    assert "**Greedy loses here:**" in words(app)
+    assert "What its prior costs is missing on the levels" in words(app)
+
+
+# --- priors and what they cost ---------------------------------------------------------------------------------------
+
+
+def ledger(app: AppTest) -> str:
+    return next(line.value for line in app.main.markdown if "charged" in line.value and "Protects" in line.value)
+
+
+def test_a_noisy_prior_is_charged_to_the_total(budget: Callable[..., AppTest]) -> None:
+    app = budget(bud_prior_eps="0.25")
+    assert "for the prior 0.25, charged 1 of 1." in ledger(app)
+    assert sum(map(float, re.findall(r"\d[\d.e-]*", ledger(app).partition("public +")[2])[:2])) == pytest.approx(
+        0.75, abs=1e-4
+    )
+    assert "ε = 0.25, charged to the total" in words(app)
+    boxes = next(bar for bar in figure(app, "bud_strategies")["data"] if bar["name"] == "for the prior")
+    assert dict(zip(boxes["y"], boxes["x"], strict=True))["Greedy"] == 0.25
+
+
+def test_the_automatic_prior_is_one_or_half(budget: Callable[..., AppTest]) -> None:
+    assert "for the prior 0.5, charged 1 of 1" in ledger(budget())
+    assert "for the prior 1, charged 4 of 4" in ledger(budget(eps="4"))
+
+
+def test_a_prior_that_takes_everything_is_refused_and_the_rest_stays(budget: Callable[..., AppTest]) -> None:
+    app = budget(bud_prior_eps="1")
+    assert codes(app) == {"BUDGET_EXCEEDED"}
+    assert set(tree_errors(app)) == {"Uniform", "Leaves only", "Minimax", "Cube root"}
+    assert metric_values(app)["Greedy"] == "–"
+    assert not pick(app, bud_prior_eps=0.5).error
+
+
+def test_true_counts_are_labelled_everywhere(budget: Callable[..., AppTest]) -> None:
+    app = budget(bud_prior="true")
+    assert any(error.proto.title.startswith("NOT PRIVATE") for error in app.error)
+    for key in ("bud_strategies", "bud_steps", "bud_levels"):
+        assert "NOT PRIVATE" in [note["text"] for note in figure(app, key)["layout"]["annotations"]]
+    assert ledger(app).startswith("NOT PRIVATE")
+    assert any(code.value.startswith("# NOT PRIVATE") for code in app.code)
+    assert next(iter(labelled({"a": [1]}, "NOT PRIVATE: tuned"))).startswith("NOT PRIVATE")
+
+
+def test_the_label_stays_with_a_split_copied_from_true_counts(budget: Callable[..., AppTest]) -> None:
+    app = press(pick(budget(bud_prior="true"), bud_view="custom"), "bud_copy_greedy")
+    app = pick(app, bud_prior="noisy")
+    assert ledger(app).startswith("NOT PRIVATE")
+    assert "NOT PRIVATE" in [note["text"] for note in figure(app, "bud_custom")["layout"]["annotations"]]
+    assert not ledger(press(app, "bud_copy_uniform")).startswith("NOT PRIVATE")
+
+
+def prior_file(app: AppTest, text: bytes, weight: bool = True) -> AppTest:
+    app.main.get("file_uploader")[0].upload("prior.csv", text, "text/csv")
+    app.run()
+    return press(app, "bud_prior_use")
+
+
+def table(counts: list[int], names: Callable[[int], str] = lambda i: f"n2.{i}") -> bytes:
+    rows = [f"n1.{i // 4},{names(i)},{count}" for i, count in enumerate(counts)]
+    return "\n".join(["nlevel1,nlevel2,count", *rows]).encode()
+
+
+def test_a_public_prior_costs_nothing_and_a_bad_one_changes_nothing(budget: Callable[..., AppTest]) -> None:
+    app = budget(bud_prior="public")
+    assert "Until there is a prior" in words(app)
+    assert metric_values(app)["Greedy"] == "–"
+    app = prior_file(app, table([c + 1 for c in COUNTS]))
+    assert not app.error
+    assert "it costs no budget" in words(app)
+    assert "for the prior" not in ledger(app)
+    before = ledger(app)
+    app = prior_file(app, table(COUNTS, lambda i: f"other {i}"))
+    assert codes(app) == {"PRIOR_LEAVES"}
+    assert ledger(app) == before
+    app = prior_file(app, b"a,b\n1,2\n")
+    assert "PRIOR_LEAVES" in codes(app)
+    assert ledger(app) == before
+    app = prior_file(app, table([0] * 12))
+    assert "PRIOR_EMPTY" in codes(app)
+    assert ledger(app) == before
+
+
+def test_a_prior_belongs_to_its_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    state: dict[str, Any] = {}
+    monkeypatch.setattr(budget_prior.st, "session_state", state)
+    counted = count_hierarchy(
+        table(COUNTS), ["nlevel1", "nlevel2"], domain=domain_taken_from_the_data(), weight="count", name="p"
+    )
+    budget_prior.keep(SMALL, counted)
+    kept = next(iter(state.values()))
+    assert kept.data == SMALL.fingerprint
+    np.testing.assert_array_equal(kept.prior.counts, SMALL.counts)
+
+
+def test_a_public_app_takes_no_prior_files(budget: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(store.PUBLIC_VARIABLE, "1")
+    app = open_page("budget", bud_prior="public")
+    assert "takes no files" in words(app)
+    assert not app.main.get("file_uploader")
+
+
+# --- a split of one's own --------------------------------------------------------------------------------------------
+
+
+@given(
+    st.lists(st.integers(0, 1000), min_size=1, max_size=8).filter(any),
+    st.data(),
+)
+def test_rebalancing_keeps_the_sum_and_the_locks(weights: list[int], data: Any) -> None:
+    before = budget_numbers.in_units([Fraction(w, sum(weights)) for w in weights])
+    assert sum(before) == 1000
+    level = data.draw(st.integers(0, len(before) - 1))
+    locked = data.draw(st.sets(st.integers(0, len(before) - 1)))
+    wanted = data.draw(st.integers(-50, 1100))
+    after = budget_numbers.rebalanced(before, level, wanted, locked)
+    assert sum(after) == sum(before)
+    assert min(after) >= 0
+    assert all(after[i] == before[i] for i in locked - {level})
+    free = [i for i in range(len(before)) if i not in locked and i != level]
+    room = 1000 - sum(before[i] for i in locked - {level})
+    assert after[level] == (min(max(wanted, 0), room) if free else room)
+    rest = sum(before[i] for i in free)
+    for i in free:  # the others keep their proportions, to a thousandth
+        share = Fraction(before[i], rest) if rest else Fraction(1, len(free))
+        assert abs(after[i] - share * (room - after[level])) < 1
+
+
+@given(st.lists(st.floats(0, 10), min_size=1, max_size=12).filter(lambda a: sum(a) > 1e-3), st.floats(0.01, 1))
+def test_shares_handed_over_never_exceed_what_was_charged(amounts: list[float], part: float) -> None:
+    text = budget_numbers.handed_over(amounts, part, 1.0)
+    shares = budget_numbers.shares_of_text(text)
+    assert len(text) <= 200
+    assert sum(shares) <= Fraction(part) + Fraction(1, 10**9)
+    for share, amount in zip(shares, amounts, strict=True):
+        assert float(share) == pytest.approx(amount / sum(amounts) * part, abs=2e-6)
+
+
+def shares(app: AppTest) -> list[float]:
+    return [float(share) for share in budget_numbers.shares_of_text(app.session_state["bud_shares"])]
+
+
+def test_moving_a_slider_moves_the_others_but_not_the_locked(budget: Callable[..., AppTest]) -> None:
+    app = budget(bud_view="custom", nbr=ADD, bud_shares="0.2,0.3,0.5")
+    app = pick(app, bud_lock1=True)
+    app = pick(app, bud_s0=40.0)
+    assert shares(app) == [0.4, 0.3, 0.3]
+    assert [slider.value for slider in app.slider if slider.key.startswith("bud_s")] == [40.0, 30.0, 30.0]
+    assert "ε by level 0.4 + 0.3 + 0.3, charged 1 of 1" in ledger(app)
+    assert app.checkbox(key="bud_lock1").value
+
+
+def test_the_root_is_not_offered_where_the_total_is_public(budget: Callable[..., AppTest]) -> None:
+    app = budget(bud_view="custom")
+    assert app.slider(key="bud_s0").disabled
+    app = pick(app, bud_s1=80.0)
+    assert shares(app) == [0.0, 0.8, 0.2]
+
+
+@pytest.mark.parametrize(
+    "text", ["0.5, 0.6, 0.2", "0.5, 0.5", "0.1, 0.2, 0.3, 0.4", "a, b, c", "-0.1, 0.5, 0.5", "0, 0, 0"]
+)
+def test_shares_that_do_not_fit_are_refused_and_nothing_is_lost(budget: Callable[..., AppTest], text: str) -> None:
+    app = budget(bud_view="custom", nbr=ADD, bud_shares="0.2,0.3,0.5")
+    app = pick(app, bud_shares=text)
+    assert codes(app) == {"BUDGET_SPLIT"}
+    assert not app.exception
+    assert "Greedy" in tree_errors(app, "bud_custom")
+    assert app.text_input(key="bud_shares").value == text
+    assert not pick(app, bud_shares="0.1, 0.4, 0.5").error
+
+
+def test_copying_a_split_keeps_what_its_prior_cost_unspent(budget: Callable[..., AppTest]) -> None:
+    app = press(budget(bud_view="custom"), "bud_copy_greedy")
+    assert sum(shares(app)) == pytest.approx(0.5, abs=1e-5)
+    assert "50 % of the total is not spent" in words(app)
+    app = pick(app, bud_s1=10.0)
+    assert sum(shares(app)) == pytest.approx(0.5, abs=1e-3)
+
+
+# --- the way to other pages ------------------------------------------------------------------------------------------
+
+
+def test_a_split_is_handed_over_to_the_other_pages(budget: Callable[..., AppTest]) -> None:
+    app = press(pick(budget(bud_mechanism="laplace"), bud_strategy="cube_root"), "bud_use")
+    handed = app.session_state["lab_shares"]
+    assert app.session_state["con_shares"] == handed
+    assert "Handed over" in words(app)
+    one = Experiment("laplace", ("least_squares",), "custom", "rmsre", shares=tuple(map(float, handed.split(", "))))
+    expected = run(one, SMALL.tree, SMALL.counts, simulated=False).formula
+    assert expected is not None
+    assert tree_errors(app)["Cube root"] == short(expected.tree)
+    lab = app.switch_page("pages/lab.py").run()
+    assert not lab.error
+    assert metric_values(lab)["Laplace, least squares"] == short(expected.tree)
+    consistency = lab.switch_page("pages/consistency.py").run()
+    assert not consistency.error
+
+
+def test_every_setting_survives_a_link_and_a_page_switch(budget: Callable[..., AppTest]) -> None:
+    link = {
+        "bud_view": "map", "bud_mechanism": "laplace", "bud_least_squares": "0", "bud_phases": "33",
+        "bud_prior": "true", "bud_strategy": "minimax", "bud_within": "7.5", "bud_confidence": "0.9",
+        "bud_shares": "0.2,0.8", "bud_node": "1",
+    }  # fmt: skip
+    app = budget(**link)
+    for key, text in link.items():
+        param = next(param for param in PARAMS if param.key == key)
+        assert app.session_state[key] == param.parse([text])
+    app = app.switch_page("pages/lab.py").run().switch_page("pages/budget.py").run()
+    assert app.session_state["bud_phases"] == 33
+    assert not app.exception
+
+
+# --- targets ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_smallest_budget_by_hand(budget: Callable[..., AppTest]) -> None:
+    """Raw Laplace noise, RMSE 2 on level 1: 2 / ε² = 4."""
+    app = budget(
+        bud_view="targets", bud_mechanism="laplace", bud_least_squares="0", nbr=ADD, bud_prior="true", bud_ask="rmse",
+        bud_targets="0, 2",
+    )  # fmt: skip
+    assert metric_values(app)["Smallest ε in all"] == short(math.sqrt(0.5))
+    assert metric_values(app)["Binding level"] == "1"
+    assert "charged 0.7071 of 0.7071" in words(app)
+    app = press(app, "bud_targets_use")
+    assert app.session_state["eps"] == pytest.approx(math.sqrt(0.5), rel=1e-3)
+    assert shares(app) == pytest.approx([0.0, 1.0, 0.0], abs=1e-3)
+    assert ledger(app).startswith("NOT PRIVATE")
+
+
+def test_a_target_typed_for_a_level_is_kept(budget: Callable[..., AppTest]) -> None:
+    app = pick(budget(bud_view="targets"), bud_t2=20.0)
+    assert budget_numbers.values_of_text(app.session_state["bud_targets"]) == (0.0, 10.0, 20.0)
+    assert not app.error
+    assert not app.exception
+
+
+def test_targets_charge_the_noisy_prior_on_top(budget: Callable[..., AppTest]) -> None:
+    app = budget(bud_view="targets", bud_prior_eps="0.25")
+    values = metric_values(app)
+    assert values["For the prior"] == "0.25"
+    assert float(values["Smallest ε in all"]) > 0.25
+    assert "for the prior 0.25" in words(app)
+
+
+def test_impossible_targets_name_the_level_that_binds(budget: Callable[..., AppTest]) -> None:
+    app = budget(
+        bud_view="targets", bud_mechanism="laplace", bud_prior="true", bud_ask="rmse", bud_targets="0, 0, 1e-9"
+    )
+    assert codes(app) == {"TARGET_INFEASIBLE"}
+    assert "level" in app.error[-1].value and "2" in app.error[-1].value
+    assert not pick(app, bud_t2=5.0).error[1:]
+
+
+@pytest.mark.parametrize("text", ["0", "x", "-1, 2"])
+def test_targets_that_are_none_are_refused(budget: Callable[..., AppTest], text: str) -> None:
+    app = budget(bud_view="targets", bud_targets="0, 5")
+    app.session_state["bud_targets"] = text
+    app.run()
+    assert codes(app) == {"TARGET_RANGE"}
+    assert not app.exception
+
+
+def test_gaussian_targets_come_with_a_proof(budget: Callable[..., AppTest]) -> None:
+    app = budget(
+        bud_view="targets", bud_mechanism="gaussian", delta="1e-6", bud_prior="true", bud_ask="rmsre",
+        bud_targets="0, 5, 30",
+    )  # fmt: skip
+    assert not app.exception
+    assert metric_values(app)["Proved lower bound"] not in ("–", "0")
+    assert "Proved optimal" in words(app)
+
+
+# --- the reliability map ---------------------------------------------------------------------------------------------
+
+
+def test_reliability_by_hand(budget: Callable[..., AppTest]) -> None:
+    """Raw Laplace noise of scale 1 on the leaves: within 10 % of 100 with probability 1 - e^-10, of τ = 10 1 - e^-1."""
+    app = budget(
+        bud_view="map", bud_mechanism="laplace", bud_least_squares="0", nbr=ADD, bud_prior="true",
+        bud_strategy="leaves_only",
+    )  # fmt: skip
+    block = figure(app, "bud_map")["data"][0]
+    probability = dict(zip(block["ids"], block["marker"]["colors"], strict=True))
+    assert probability["15"] == pytest.approx(1 - math.exp(-10))
+    assert probability["4"] == pytest.approx(1 - math.exp(-1))
+    assert probability["0"] == 0.0
+    useful = figure(app, "bud_useful")["data"][0]
+    assert useful["text"] == ["0 of 1", "0 of 3", "2 of 12"]  # 40 and 100: 1 - e^-4 = 0.98
+    assert pick(app, bud_confidence=0.99).main.metric is not None
+    assert figure(app, "bud_useful")["data"][0]["text"] == ["0 of 1", "0 of 3", "1 of 12"]
+
+
+# --- error against ε -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("height", [3, 4, 5])
+def test_the_halves_are_the_whole(height: int) -> None:
+    data = store.sample("conversions")
+    halves = budget_curves.periods(data, height, 7)
+    assert halves.tree.n_levels == height + 1
+    total = halves.earlier + halves.later
+    assert total[0] == data.total
+    assert halves.earlier.min() >= 0 and halves.later.min() >= 0
+    partners = data.counts[data.tree.level(1)]
+    np.testing.assert_array_equal(total[halves.tree.level(1)], partners)
+    assert abs(halves.earlier[0] - data.total / 2) < 6 * math.sqrt(
+        data.total / 4
+    )  # false alarm 2e-9; the seed is fixed
+
+
+def test_leaving_out_product_age_adds_up_over_it() -> None:
+    data = store.sample("conversions")
+    four = budget_curves.periods(data, 4, 7)
+    total = four.earlier + four.later
+    by_hand: dict[tuple[str, ...], int] = {}
+    for leaf in data.tree.leaves.tolist():
+        partner, country, device, _, delay = data.labels.path(leaf)
+        key = (partner, country, device, str(int(delay[5:7]) // 6))
+        by_hand[key] = by_hand.get(key, 0) + int(data.counts[leaf])
+    assert total[four.tree.level(4)].tolist() == list(by_hand.values())
+
+
+def test_the_raw_uniform_curve_by_hand() -> None:
+    """Every level from the partner down gets ε / height; a known level is charged once, the last twice at most."""
+    found = budget_curves.errors(3, 5.0, 20, 7, True)
+    halves = budget_curves.periods(store.sample("conversions"), 3, 7)
+    for total, error in zip(found.totals, found.errors[0], strict=True):
+        variance = 1 / (math.cosh(total / 3) - 1)
+        levels = [
+            sum(variance / max(c, 5.0) ** 2 for c in halves.later[halves.tree.level(i)].tolist())
+            / int(halves.tree.level_sizes[i])
+            for i in (1, 2, 3)
+        ]
+        assert error == pytest.approx(math.sqrt(sum(levels) / 3))
+
+
+def test_the_curves_are_drawn_and_priced(budget: Callable[..., AppTest]) -> None:
+    app = budget(bud_view="curves", bud_height="3")
+    drawn = figure(app, "bud_curves")
+    assert [trace["name"] for trace in drawn["data"]][-1] == "Greedy, least squares"
+    assert len(drawn["data"]) == 5
+    assert "a changed delay moves two counts" in words(app)
+    assert "Height 3, τ = 10" in words(app)
+    other = figure(pick(app, tau=5.0), "bud_curves")
+    assert other["data"][0]["y"] != drawn["data"][0]["y"]
+
+
+def test_while_curves_are_worked_out_the_axes_stay(
+    budget: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jobs, "pool", Later)
+    app = budget(bud_view="curves")
+    assert figure(app, "bud_curves")["data"] == []
+    assert "Working out the curves" in words(app)
+
+
+# --- bad input -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("view", [view for view in VIEWS if view != "curves"])
+def test_one_level_is_refused_in_one_sentence(budget: Callable[..., AppTest], view: str) -> None:
+    one = dataset(Tree(np.array([-1]), np.array([0, 1])), [5])
+    app = budget(one, bud_view=view)
+    assert codes(app) == {"ONE_LEVEL"}
+    assert not app.exception
+
+
+@pytest.mark.parametrize("view", [view for view in VIEWS if view != "curves"])
+def test_zero_counts_everywhere(budget: Callable[..., AppTest], view: str) -> None:
+    nothing = dataset(SMALL.tree, [0] * 12)
+    app = budget(nothing, bud_prior="true", bud_view=view)
+    assert "PRIOR_EMPTY" in codes(app)
+    assert not app.exception
+    if view == "strategies":
+        assert "Uniform" in tree_errors(app)
+    assert not budget(nothing, bud_view=view).exception
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "code"),
+    [
+        ("tau", "0", "THRESHOLD_RANGE"),
+        ("tau", "-3", "THRESHOLD_RANGE"),
+        ("bud_phases", "0", "PHASES_RANGE"),
+        ("bud_phases", "-1", "PHASES_RANGE"),
+        ("bud_phases", "1000000", "PHASES_RANGE"),
+        ("bud_shares", "0.5,0.6", "BUDGET_SPLIT"),
+        ("bud_targets", "x", "TARGET_RANGE"),
+        ("bud_prior_eps", "-1", "EPS_RANGE"),
+        ("bud_confidence", "1", "TARGET_RANGE"),
+        ("bud_strategy", "<b>", "VALUE_UNKNOWN"),
+    ],
+)
+def test_bad_links_are_named_and_ignored(key: str, value: str, code: str) -> None:
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    app.query_params[key] = value
+    app.query_params["seed"] = "11"
+    app.run()
+    assert any(code in toast for toast in told(app)), told(app)
+    default = next((param.fresh() for param in PARAMS if param.key == key), 10.0)
+    assert app.session_state[key] == default
+    assert app.session_state["seed"] == 11
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_hostile_labels_are_text(view: str) -> None:
+    hostile = dataset(SMALL.tree, COUNTS, prefix="<img src=x onerror=1>![x](http://192.0.2.1/)$x$")
+    app = open_page("budget", hostile, bud_view=view)
+    assert not app.exception
+    assert "<img" not in "".join(chart.proto.spec for chart in app.get("plotly_chart"))
+    shown = [*app.main.markdown, *app.main.caption]
+    assert not any("![x]" in re.sub(r"`[^`]*`", "", str(part.value)) for part in shown)
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("relation", [relation.value for relation in NeighbouringRelation])
+def test_every_view_under_every_relation(budget: Callable[..., AppTest], view: str, relation: str) -> None:
+    for extra in ({}, {"bud_mechanism": "discrete_gaussian", "delta": "1e-6"}, {"bud_least_squares": "0"}):
+        app = budget(RAGGED, bud_view=view, nbr=relation, known_levels="2", **extra)
+        assert not app.exception
+        assert codes(app) <= {"TARGET_INFEASIBLE", "NOISE_RANGE"}
+
+
+def test_deep_trees_take_text_instead_of_sliders() -> None:
+    tall = dataset(Tree.from_branching_factors((2,) * 9), list(range(512)))
+    app = open_page("budget", tall, bud_view="custom")
+    assert not [slider for slider in app.slider if slider.key.startswith("bud_s")]
+    assert "10 levels are too many for sliders" in app.text_input(key="bud_shares").help
+    app = pick(app, bud_view="targets")
+    assert app.text_input(key="bud_targets") is not None
+    assert not app.exception
+
+
+def test_settings_cost_what_they_say() -> None:
+    one = Settings(Experiment("gaussian", epsilon=2.0, delta=1e-6), 20, "noisy", 0.5)
+    prior = budget_split.prior_of(one, SMALL, None)
+    assert prior is not None
+    assert prior.spent == one.amount(0.5)
+    assert prior.spent + budget_split.left(one, prior) <= one.total
+    with pytest.raises(InputError) as refused:
+        budget_split.prior_of(Settings(Experiment(epsilon=1.0), 20, "noisy", 2.0), SMALL, None)
+    assert refused.value.code == "BUDGET_EXCEEDED"

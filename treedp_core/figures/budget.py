@@ -1,0 +1,283 @@
+"""Splits of a budget over levels: who gets which slice, what each strategy costs in error."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import plotly.graph_objects as go
+
+from treedp_core.figures.curves import legend_name, shown
+from treedp_core.figures.style import GREY, axis, limits, new_figure, your_value_marker
+from treedp_core.figures.text import number_text, plot_text
+from treedp_core.tree import FloatArray, IntArray
+
+LEVEL_COLOURS: Final = (GREY, "#0072B2", "#D55E00", "#009E73", "#CC79A7")
+PATTERNS: Final = ("", "/", ".", "x", "-", "|")
+VEIL: Final = "rgba(127,127,127,0.55)"
+MAX_SCRUB_STEPS: Final = 100
+
+
+@dataclass(frozen=True, eq=False)
+class StrategyRow:
+    """One strategy of a comparison.
+
+    Parameters
+    ----------
+    name, label : str
+        The name gives the colour, see `strategy_colour`.
+    shares : (n_levels,)
+        What each level spends, as a part of the total; 0 for public levels.
+    level : (n_levels,)
+        Error of each level; inf where a count is not determined.
+    tree : float
+    prior : float
+        Part of the total that a prior cost.
+    """
+
+    name: str
+    label: str
+    shares: FloatArray
+    level: FloatArray
+    tree: float
+    prior: float = 0.0
+
+
+_STRATEGIES: Final = {
+    "uniform": (GREY, ""),
+    "leaves_only": ("#D55E00", ""),
+    "minimax": (GREY, "x"),
+    "cube_root": (GREY, "/"),
+    "greedy": ("#0072B2", ""),
+    "optimum": ("#009E73", ""),
+    "custom": ("#CC79A7", ""),
+}
+
+
+def strategy_colour(name: str) -> tuple[str, str]:
+    """Return the colour and the pattern of a strategy; published splits are dotted purple.
+
+    >>> strategy_colour("greedy"), strategy_colour("census_2020_persons")
+    (('#0072B2', ''), ('#CC79A7', '.'))
+    """
+    return _STRATEGIES.get(name, ("#CC79A7", "."))
+
+
+def _level_fill(level: int) -> dict[str, Any]:
+    n = len(LEVEL_COLOURS)
+    pattern = {"shape": PATTERNS[level // n % len(PATTERNS)], "fillmode": "replace", "size": 6}
+    return {"color": LEVEL_COLOURS[level % n], "pattern": pattern, "line": {"width": 0}}
+
+
+def greedy_steps(
+    start: FloatArray, size: float, steps: IntArray, losses: FloatArray, level_names: Sequence[str], symbol: str
+) -> go.Figure:
+    """Return what each level has after each greedy slice, stacked, with a slider that goes through the slices.
+
+    Parameters
+    ----------
+    start, size, steps, losses
+        As in `budgets.GreedySplit`: (n_levels,), a slice, (phases,), (phases, n_levels).
+    level_names : sequence of str
+    symbol : str
+        Of what is split: ε or ρ.
+
+    >>> fig = greedy_steps(np.zeros(2), 0.5, np.array([1, 0]), np.array([[4.0, 1.0], [0.25, 1.0]]), ["all", "x"], "ε")
+    >>> fig.data[1].y.tolist(), fig.layout.sliders[0].steps[1].args[0]["annotations[0].text"]
+    ([0.5, 0.5], 'slice 2 of 2 → all, error 0.5')
+    """
+    phases, n_levels = steps.size, start.size
+    spent = start + size * np.cumsum(steps[:, None] == np.arange(n_levels), axis=0)
+    x = np.arange(1, phases + 1)
+    bars = [
+        go.Bar(
+            x=x, y=spent[:, level], name=plot_text(level_names[level], 24), marker=_level_fill(level),
+            hovertemplate="after slice %{x}<br>%{fullData.name}: %{y:.3~g}<extra></extra>",
+        )
+        for level in range(n_levels)
+    ]  # fmt: skip
+    fig = new_figure(
+        bars,
+        xaxis=axis("slice", log=False, bounds=(0.4, phases + 0.6)) | {"showline": False},
+        yaxis=axis(f"{symbol} spent so far", log=False, bounds=(0.0, 1.08 * float(spent[-1].sum()) or 1.0), grid=True),
+    )
+    names = [plot_text(name, 24) for name in level_names]
+    error = np.sqrt(losses[np.arange(phases), steps])
+    told = [
+        f"slice {i + 1} of {phases} → {names[level]}, error {number_text(float(error[i]))}"
+        for i, level in enumerate(steps.tolist())
+    ]
+    fig.update_layout(barmode="stack", bargap=0.12, margin_b=70, sliders=[_scrubber(told, phases)])
+    fig.add_shape(
+        type="rect", x0=phases + 0.5, x1=phases + 0.5, y0=0, y1=1, yref="paper", fillcolor=VEIL, line={"width": 0}
+    )
+    fig.add_annotation(
+        x=0, xref="paper", y=1, yref="paper", xanchor="left", yanchor="top", text=told[-1], showarrow=False, xshift=6
+    )
+    return fig
+
+
+def _scrubber(told: Sequence[str], phases: int) -> dict[str, Any]:
+    """A slider that only moves a veil and changes a text, so that it never asks the server."""
+    every = -(-phases // MAX_SCRUB_STEPS)
+    places = [k for k in range(1, phases + 1) if k % every == 0 or k == phases]
+    steps = [
+        {"method": "relayout", "label": str(k), "args": [{"shapes[0].x0": k + 0.5, "annotations[0].text": told[k - 1]}]}
+        for k in places
+    ]
+    return {
+        "active": len(steps) - 1,
+        "steps": steps,
+        "currentvalue": {"prefix": "up to slice ", "xanchor": "right"},
+        "pad": {"t": 44, "b": 0},
+        "font": {"color": "rgba(0,0,0,0)", "size": 1},
+        "ticklen": 0,
+        "minorticklen": 0,
+        "bordercolor": GREY,
+        "bgcolor": "#0072B2",
+    }
+
+
+def strategies(rows: Sequence[StrategyRow], level_names: Sequence[str], *, error_title: str) -> go.Figure:
+    """Return strategies side by side: on the left who gets what, on the right the error of the tree.
+
+    The first row is on top. An infinite error has no bar: ∞ is written instead.
+
+    >>> rows = [StrategyRow("leaves_only", "Leaves only", np.array([0.0, 1.0]), np.array([np.inf, 0.5]), np.inf)]
+    >>> fig = strategies(rows, ["all", "state"], error_title="RMSRE")
+    >>> fig.data[-1].text, [len(trace.x) for trace in fig.data]
+    (('∞',), [1, 1, 1])
+    """
+    names = [plot_text(row.label, 40) for row in rows]
+    shares = [
+        go.Bar(
+            x=np.array([row.shares[level] for row in rows]), y=names, orientation="h", xaxis="x",
+            name=plot_text(level_names[level], 24), marker=_level_fill(level),
+            hovertemplate="%{y}<br>%{fullData.name}: %{x:.1%}<extra></extra>",
+        )
+        for level in range(len(level_names))
+    ]  # fmt: skip
+    if any(row.prior for row in rows):
+        shares.append(_prior_bar(rows, names))
+    errors = np.array([row.tree for row in rows])
+    high = limits([errors], log=False, default=(0.0, 1.0))[1]
+    looks = [strategy_colour(row.name) for row in rows]
+    tree = go.Bar(
+        x=np.where(np.isfinite(errors), errors, 0.0), y=names, orientation="h", xaxis="x2", showlegend=False,
+        text=[number_text(error) for error in errors], textposition="outside", cliponaxis=False,
+        marker={
+            "color": [colour for colour, _ in looks],
+            "pattern": {"shape": [pattern for _, pattern in looks], "fillmode": "replace", "size": 6},
+        },
+        hovertemplate="%{y}: %{text}<extra></extra>",
+    )  # fmt: skip
+    fig = new_figure(
+        [*shares, tree],
+        xaxis=axis("share of the total", log=False, bounds=(0.0, 1.0))
+        | {"domain": [0.0, 0.46], "tickformat": ".0%", "showline": False},
+        yaxis={"autorange": "reversed", "automargin": True, "showgrid": False, "ticks": ""},
+    )
+    second = axis(error_title, log=False, bounds=(0.0, 1.12 * high)) | {"domain": [0.54, 1.0], "anchor": "y"}
+    fig.update_layout(barmode="stack", bargap=0.3, height=150 + 34 * len(rows), xaxis2=second)
+    return fig
+
+
+def _prior_bar(rows: Sequence[StrategyRow], names: Sequence[str]) -> Any:
+    """What a prior cost, as an empty box at the end of the bar."""
+    return go.Bar(
+        x=np.array([row.prior for row in rows]),
+        y=list(names),
+        orientation="h",
+        xaxis="x",
+        name="for the prior",
+        marker={"color": "rgba(127,127,127,0.15)", "line": {"width": 1, "color": GREY}},
+        hovertemplate="%{y}<br>for the prior: %{x:.1%}<extra></extra>",
+    )
+
+
+def strategy_levels(
+    rows: Sequence[StrategyRow], level_names: Sequence[str], *, y_title: str, legend: bool = False
+) -> go.Figure:
+    """Return the error of each level, strategies side by side in the order and colours of `strategies`.
+
+    ∞ and 0 are written where a bar cannot be.
+
+    >>> rows = [StrategyRow("leaves_only", "Leaves only", np.array([0.0, 1.0]), np.array([np.inf, 0.5]), np.inf)]
+    >>> strategy_levels(rows, ["all", "state"], y_title="RMSRE").data[1].text
+    ('∞',)
+    """
+    low, high = limits([row.level for row in rows], log=True, default=(0.1, 10.0))
+    width = min(0.84 / max(len(rows), 1), 0.3)
+    traces: list[Any] = []
+    for j, row in enumerate(rows):
+        colour, pattern = strategy_colour(row.name)
+        x = np.arange(len(level_names), dtype=np.float64) + (j - (len(rows) - 1) / 2) * width
+        traces.append(
+            go.Bar(
+                x=x, y=shown(row.level, True), width=0.9 * width, name=legend_name(row.label, row.level, True),
+                legendgroup=str(j), customdata=[plot_text(name, 24) for name in level_names],
+                marker={"color": colour, "pattern": {"shape": pattern, "fillmode": "replace", "size": 5}},
+                hovertemplate="%{fullData.name}<br>%{customdata}: %{y:,.3~r}<extra></extra>",
+            )
+        )  # fmt: skip
+        for sign, where, y in (("∞", np.isposinf(row.level), high / 1.06), ("0", row.level == 0, low * 1.06)):
+            if where.any():
+                traces.append(_written(sign, x[where], y, colour, str(j)))
+    ticks = {"tickvals": np.arange(len(level_names)), "ticktext": [plot_text(name, 18) for name in level_names]}
+    fig = new_figure(
+        traces,
+        xaxis=axis("level (root first)", log=False, bounds=(-0.5, len(level_names) - 0.5)) | ticks,
+        yaxis=axis(y_title, log=True, bounds=(low, high), grid=True),
+    )
+    fig.update_layout(showlegend=legend)
+    return fig
+
+
+def _written(sign: str, x: FloatArray, y: float, colour: str, group: str) -> Any:
+    return go.Scatter(
+        x=x, y=np.full(x.size, y), mode="text", text=[sign] * x.size, textfont={"color": colour, "size": 13},
+        textposition="bottom center" if sign == "∞" else "top center",
+        legendgroup=group, showlegend=False, hoverinfo="skip",
+    )  # fmt: skip
+
+
+_CURVES: Final = (
+    (GREY, "dash", "circle-open"),
+    (GREY, "solid", "circle"),
+    ("#D55E00", "solid", "square"),
+    ("#0072B2", "dash", "diamond-open"),
+    ("#0072B2", "solid", "diamond"),
+)
+
+
+def strategy_curves(
+    totals: FloatArray, labels: Sequence[str], errors: FloatArray, *, y_title: str, marker_x: float, stale: bool = False
+) -> go.Figure:
+    """Return the error of the tree against ε for the strategies of Dawson et al., Figure 4, in their order.
+
+    Least squares has solid lines, errors before it are dashed. No labels: the axes stand alone.
+
+    >>> fig = strategy_curves(np.array([1.0, 2.0]), ["Uniform"], np.array([[0.5, 0.2]]), y_title="e", marker_x=1.0)
+    >>> fig.data[0].line.dash, fig.data[0].name
+    ('dash', 'Uniform')
+    """
+    traces = []
+    for label, error, (colour, dash, symbol) in zip(labels, errors, _CURVES, strict=False):
+        colour = GREY if stale else colour
+        traces.append(
+            go.Scatter(
+                x=totals, y=shown(error, True), mode="lines+markers", name=legend_name(label, error, True),
+                opacity=0.4 if stale else 1.0, line={"color": colour, "dash": dash, "width": 2.5},
+                marker={"color": colour, "symbol": symbol, "size": 8, "line": {"color": colour, "width": 1.5}},
+                hovertemplate="%{fullData.name}<br>ε = %{x:.3~g}: %{y:,.3~r}<extra></extra>",
+            )
+        )  # fmt: skip
+    low, high = (float(totals.min()), float(totals.max())) if totals.size else (0.1, 10.0)
+    fig = new_figure(
+        traces,
+        xaxis=axis("privacy budget ε (more private ← → more accurate)", log=True, bounds=(low / 1.06, high * 1.06)),
+        yaxis=axis(y_title, log=True, bounds=limits([errors], log=True, default=(0.01, 10.0)), grid=True),
+    )
+    return your_value_marker(fig, marker_x) if low <= marker_x <= high else fig

@@ -35,7 +35,7 @@ def controls() -> int:
             help="Digits or a power: 997, 1 000 000, 2^20. From 2 to 10^15.",
         )  # fmt: skip
         for label, text in PRESETS.items():
-            st.button(label, key=f"bra_preset_{text}", on_click=use, args=(text,))
+            st.button(label, key=f"bra_preset_{text}", on_click=use, args=(text,), help="Take this number of bins.")
     bins = branching_state.n_bins()
     with st.container(horizontal=True, gap="small"):
         choose("Noise", "bra_noise", model.NOISES, "Laplace adds up in ε, Gaussian in ρ (zCDP), which favours levels.")

@@ -83,11 +83,17 @@ def cards(asked: Question, found: Sequence[RankedShape]) -> None:
     ratio = math.sqrt(theirs / least.value)
     known = math.isfinite(best.beta)
     columns = st.columns(4)
-    _card(columns[0], "Best β, very many bins", f"{best.beta:.4g}" if known else "∞",
-          f"whole: {best.whole}" if known else "few levels")  # fmt: skip
-    _card(columns[1], "Within 5 % of the least", f"{best.low:.3g} to {best.high:.3g}" if known else "–", "computed")
-    _card(columns[2], "Best tree for your K", product_text(least.shape.branching_factors), _padding(least))
-    _card(columns[3], "OpenDP's rule for your K", str(opendp), f"{ratio:.3g}× the best RMSE")
+    limit = f"{best.beta:.4g}" if known else "∞"
+    band = f"{best.low:.3g} to {best.high:.3g}" if known else "–"
+    tree = product_text(least.shape.branching_factors)
+    _card(columns[0], "Best β, very many bins", limit, f"whole: {best.whole}" if known else "few levels",
+          "Where f(β) is least; the best branching factor of a tree over ever more bins.")  # fmt: skip
+    _card(columns[1], "Within 5 % of the least", band, "computed",
+          "Branching factors whose f(β) is at most 5 % above the least.")  # fmt: skip
+    _card(columns[2], "Best tree for your K", tree, _padding(least),
+          "Whole branching factors, from the root down, with the least expected error.")  # fmt: skip
+    _card(columns[3], "OpenDP's rule for your K", str(opendp), f"{ratio:.3g}× the best RMSE",
+          "The branching factor that OpenDP recommends for this many bins.")  # fmt: skip
     st.caption(
         "OpenDP: what `choose_branching_factor` recommends, from its published formula (3) in Qardaji, Yang and Li, "
         "“Understanding Hierarchical Methods for Differentially Private Histograms” (2013), computed by our own code: "
@@ -96,9 +102,9 @@ def cards(asked: Question, found: Sequence[RankedShape]) -> None:
     )
 
 
-def _card(column: Any, label: str, value: str, note: str) -> None:
+def _card(column: Any, label: str, value: str, note: str, about: str) -> None:
     with column, st.container(border=True, height="stretch"):
-        st.metric(label, value, note, delta_arrow="off", delta_color="off")
+        st.metric(label, value, note, delta_arrow="off", delta_color="off", help=about)
 
 
 def _padding(one: RankedShape) -> str:
@@ -143,10 +149,12 @@ def _search_progress() -> None:
         job = jobs.current(branching_state.SLOT)
         if job is not None and job.is_running:
             st.caption("Searching the best budgets of each tree; equal budgets are shown meanwhile.", width="content")
-            st.button("Cancel", key="bra_cancel", on_click=jobs.cancel, args=(branching_state.SLOT,))
+            st.button("Cancel", key="bra_cancel", on_click=jobs.cancel, args=(branching_state.SLOT,),
+                      help="Keep equal budgets.")  # fmt: skip
         else:
             st.caption("The search for budgets was cancelled; equal budgets are shown.", width="content")
-            st.button("Search again", key="bra_again", on_click=branching_state.search_again)
+            st.button("Search again", key="bra_again", on_click=branching_state.search_again,
+                      help="Search the best budgets of each tree.")  # fmt: skip
     jobs.progress(branching_state.SLOT)
 
 

@@ -22,13 +22,14 @@ def view() -> None:
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         st.segmented_control(
             "View", list(VIEWS), key="cdf_view", persist_state="session", required=True,
-            format_func=VIEWS.__getitem__,
+            format_func=VIEWS.__getitem__, help="One release, its error against ε, a published experiment, or a bound.",
         )  # fmt: skip
         with st.popover("Presets", icon=":material/auto_awesome:", help="Ready-made comparisons"):
             for name, settings in PRESETS.items():
                 st.button(
-                    name, key=f"cdf_preset_{settings['cdf_view']}", on_click=_apply, args=(settings,), width="stretch"
-                )
+                    name, key=f"cdf_preset_{settings['cdf_view']}", on_click=_apply, args=(settings,), width="stretch",
+                    help="As in Rameshwar et al.; sets this page only.",
+                )  # fmt: skip
 
 
 def _apply(settings: Mapping[str, Any]) -> None:

@@ -69,16 +69,17 @@ def experiment() -> None:
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         st.segmented_control(
             "Runs", REG["cdf_trials"].choices(get("cdf_trials")), key="cdf_trials", persist_state="session",
-            required=True, format_func=whole,
+            required=True, format_func=whole, help="Independent releases of fresh records.",
         )  # fmt: skip
         running = cdf_state.jobs.is_running(cdf_state.SLOT)
         st.button(
             "Run", key="cdf_run", type="primary", icon=":material/play_arrow:", shortcut="Ctrl+Enter",
-            on_click=cdf_state.start_experiment, disabled=running,
+            on_click=cdf_state.start_experiment, disabled=running, help="Repeat the experiment with our pipelines.",
         )  # fmt: skip
         st.button(
-            "Cancel", key="cdf_cancel", on_click=cdf_state.jobs.cancel, args=(cdf_state.SLOT,), disabled=not running
-        )
+            "Cancel", key="cdf_cancel", on_click=cdf_state.jobs.cancel, args=(cdf_state.SLOT,), disabled=not running,
+            help="Stop; nothing of this run is kept.",
+        )  # fmt: skip
     cdf_state.experiment_progress()
     result = cdf_state.experiment_result()
     if result is None:
@@ -89,7 +90,8 @@ def experiment() -> None:
     if gains:
         _headline(gains)
     norm = st.segmented_control("Distance", ["l2", "l1"], key="cdf_norm", default="l2", required=True,
-                                format_func=MEASURES.__getitem__)  # fmt: skip
+                                format_func=MEASURES.__getitem__,
+                                help="How far the released CDF is from the true one.")  # fmt: skip
     _dumbbells(gains, norm or "l2", key)
     columns = experiment_table(gains, key[0])
     st.dataframe(columns, hide_index=True, alt="The paper's numbers beside ours")
@@ -114,7 +116,9 @@ def _headline(gains: list[ConsistencyGain]) -> None:
          f"{PUBLISHED['l2_consistent'] / best.l2_consistent.mean:.2g}× closer than the paper, same ε"),
     ):  # fmt: skip
         with column, st.container(border=True, height="stretch"):
-            st.metric(label, value, note, delta_arrow="off", delta_color="off")
+            st.metric(
+                label, value, note, delta_arrow="off", delta_color="off", help="Mean ℓ₂ distance ± standard error."
+            )
 
 
 def _dumbbells(gains: list[ConsistencyGain], norm: str, key: tuple[int, int]) -> None:

@@ -20,6 +20,7 @@ from treedp_core.records.sniff import Preview
 
 SAMPLE: Final = "ages"
 SLOT: Final = "cdf"
+BOUNDS: Final = "Must not come from the data: bounds that do reveal its extremes."
 _INTERVAL: Final = re.compile(r"\[(\S+), (\S+)[)\]]")
 _LAST: Final = "_cdf_bins_used"
 _ASKED: Final = "_cdf_count_asked"
@@ -106,7 +107,8 @@ def _upload() -> None:
     if counted is not None:
         with st.container(border=True, horizontal=True, vertical_alignment="center"):
             st.markdown(f"{lit(counted.name, 40)} — {plural(counted.report.rows, 'row')}, file discarded")
-            st.button("Remove", key="cdf_remove", icon=":material/delete:", on_click=store.remove, args=(SLOT,))
+            st.button("Remove", key="cdf_remove", icon=":material/delete:", on_click=store.remove, args=(SLOT,),
+                      help="Forget these counts; the ages are shown instead.")  # fmt: skip
         for _, sentence in counted.report.notices:
             st.caption(literal_sentence(sentence))
         return
@@ -121,14 +123,16 @@ def _upload() -> None:
 def _count(candidate: Candidate, preview: Preview) -> None:
     position = st.selectbox(
         "Column", range(len(preview.columns)), format_func=lambda i: preview.columns[i],
-        key=f"cdf_column_{revision()}_{hash(preview.columns):x}",
+        key=f"cdf_column_{revision()}_{hash(preview.columns):x}", help="A column of numbers.",
     )  # fmt: skip
     left, middle, right = st.columns(3)
-    lower = left.number_input("Lower bound (public)", value=0.0, key="cdf_lower", format="%g")
-    upper = middle.number_input("Upper bound (public)", value=128.0, key="cdf_upper", format="%g")
+    lower = left.number_input("Lower bound (public)", value=0.0, key="cdf_lower", format="%g", help=BOUNDS)
+    upper = middle.number_input("Upper bound (public)", value=128.0, key="cdf_upper", format="%g", help=BOUNDS)
     n_bins = right.number_input("Bins K", value=128, step=1, key="cdf_n_bins", help="Equal widths.")
-    clamp = st.checkbox("Count values outside the bounds in the end bins", key="cdf_clamp")
-    st.button("Count", type="primary", key="cdf_count", icon=":material/functions:", on_click=_ask)
+    clamp = st.checkbox("Count values outside the bounds in the end bins", key="cdf_clamp",
+                        help="Otherwise they are left out and reported.")  # fmt: skip
+    st.button("Count", type="primary", key="cdf_count", icon=":material/functions:", on_click=_ask,
+              help="Read the file once and keep its counts.")  # fmt: skip
     if st.session_state.pop(_ASKED, False):
         counted = count_bins(
             candidate.origin, preview.columns[position or 0], lower=lower, upper=upper, n_bins=n_bins,

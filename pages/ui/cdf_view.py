@@ -135,7 +135,8 @@ def _range(data: Bins, mine: Draw, start: int, stop: int) -> None:
     st.header(f"Records from {short(float(low))} to {short(float(high))}", anchor=False)
     many = data.n_bins > MANY_BINS
     if many:
-        st.toggle("Compare with other mechanisms (takes a few seconds)", key="cdf_compare")
+        st.toggle("Compare with other mechanisms (takes a few seconds)", key="cdf_compare",
+                  help="One simulated release of each, at the same promise.")  # fmt: skip
     compare = not many or bool(st.session_state.get("cdf_compare"))
     key = (data.fingerprint, mine.plan.settings, get("cdf_fit"), get("seed"), start, stop, compare)
     rows = keep_one("_cdf_range", key, lambda: model.range_rows(

@@ -376,6 +376,13 @@ def test_areas_are_true_counts_and_empty_nodes_get_a_sliver() -> None:
     assert block["text"][2] == "0"
 
 
+def test_blocks_too_narrow_to_read_have_no_text_to_measure() -> None:
+    tree = Tree.from_branching_factors((3,))
+    counts = np.array([1000, 970, 20, 10])
+    templates = decoded(icicle(tree, Names(), counts, counts))["data"][0]["texttemplate"]
+    assert [bool(template) for template in templates] == [True, True, True, False]
+
+
 def test_an_icicle_of_a_part_has_the_part_as_its_root() -> None:
     tree = Tree.from_branching_factors((2, 3))
     counts = tree.counts_of_leaves(np.arange(1, 7))

@@ -15,6 +15,9 @@ from treedp_core.tree import AnyArray, FloatArray, IntArray, Tree
 
 OTHERS = "others-"
 
+WORDLESS = 0.014
+"""Share of the width, about ten pixels, up to which a block has no text: the browser would measure it, then hide it."""
+
 
 class NodeLabels(Protocol):
     """What a figure asks of the names of nodes."""
@@ -159,7 +162,7 @@ def icicle(
         branchvalues="total",
         sort=False,
         text=[count_text(n) for n in numbers.tolist()],
-        texttemplate="%{label}<br>%{text}",
+        texttemplate=np.where(area > WORDLESS * area[0], "%{label}<br>%{text}", "").tolist(),
         hovertext=hover,
         hovertemplate="%{hovertext}<extra></extra>",
         marker=_colours(area, colouring(shades, colour_range, colour_title)),

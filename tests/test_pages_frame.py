@@ -463,6 +463,7 @@ def test_a_file_of_this_computer_is_read_where_it_is(app: App, monkeypatch: pyte
     path = tmp_path / "local.csv"
     path.write_bytes(CSV)
     monkeypatch.setenv("TREEDP_FILE", str(path))
+    assert any("`local.csv` is open" in text.value for text in app("start").markdown)
     at = app("data")
     at.segmented_control(key="source").set_value("file").run()
     assert is_sound(at)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import contextlib
 import gzip
 import io
 import json
@@ -13,6 +15,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pyarrow.parquet.encryption as pe
 import pytest
 
 from treedp_core import checks
@@ -44,6 +47,36 @@ def one_label(label: str, n_rows: int) -> pa.DictionaryArray:
     return pa.DictionaryArray.from_arrays(pa.array(np.zeros(n_rows, np.int8)), [label])
 
 
+class Keys(pe.KmsClient):
+    """A key service that hides nothing: what matters is that the file is encrypted."""
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def wrap_key(self, key: bytes, name: str) -> bytes:
+        return base64.b64encode(key)
+
+
+def encrypted_column() -> bytes:
+    """Return a Parquet file whose footer can be read, and whose column "a" cannot."""
+    factory = pe.CryptoFactory(lambda _: Keys())
+    choice = pe.EncryptionConfiguration(footer_key="f", column_keys={"k": ["a"]}, plaintext_footer=True)
+    locks = factory.file_encryption_properties(pe.KmsConnectionConfig(), choice)
+    out, table = io.BytesIO(), pa.table({"a": ["x", "y"], "b": ["1", "2"]})
+    with pq.ParquetWriter(out, table.schema, encryption_properties=locks) as writer:
+        writer.write_table(table)
+    return out.getvalue()
+
+
+def bad_utf8() -> pa.Array:
+    offsets = np.array([0, 2, 3], np.int32)
+    return pa.Array.from_buffers(pa.string(), 2, [None, pa.py_buffer(offsets), pa.py_buffer(b"\xff\xfex")])
+
+
+def late_bad_utf8() -> pa.ChunkedArray:
+    return pa.chunked_array([pa.array(["x"] * 99), bad_utf8()])
+
+
 def refusal(action: Callable[[], Any]) -> InputError:
     with pytest.raises(InputError) as caught:
         action()
@@ -69,6 +102,8 @@ FILES: list[tuple[str, str, bytes]] = [
     ("A20 cut in the footer", "PARQUET_CORRUPT", parquet(a=["x"] * 100)[:-9]),
     ("A20 cut to the magic", "PARQUET_CORRUPT", b"PAR1"),
     ("A23 encrypted footer", "PARQUET_ENCRYPTED", b"PARE" + b"\0" * 50 + b"PARE"),
+    ("A23 encrypted column", "PARQUET_ENCRYPTED", encrypted_column()),
+    ("C14 Parquet text that is not UTF-8", "ENCODING", parquet(a=bad_utf8())),
     ("B1 repeated name", "DUPLICATE_COLUMN", b"a,a,count\nx,y,1\n"),
     ("B2 blank name", "BLANK_COLUMN", b"a,,count\nx,y,1\n"),
     ("B3 trailing delimiter", "BLANK_COLUMN", b"a,count,\nx,1,\n"),
@@ -189,7 +224,7 @@ def test_typed_counts_are_exact_or_refused(code: str, column: pa.Array) -> None:
         assert refusal(lambda table=table: count(table, weight="n")).code == code
 
 
-@pytest.mark.parametrize("kind", [pa.int8(), pa.uint64(), pa.float64(), pa.float32(), pa.string()])
+@pytest.mark.parametrize("kind", [pa.int8(), pa.uint64(), pa.float64(), pa.float32(), pa.string(), pa.string_view()])
 def test_typed_counts_that_are_whole_are_taken(kind: pa.DataType) -> None:
     assert count(parquet(a=["x", "y"], n=pa.array([3, 4]).cast(kind)), weight="n").counts.tolist() == [7, 3, 4]
 
@@ -260,6 +295,8 @@ CHOICES: list[tuple[str, str, Callable[[], Any]]] = [
     ),
     ("mixed types", "COLUMN_TYPE", lambda: count(pd.DataFrame({"a": [1, "x"]}, dtype=object))),
     ("lone surrogate", "ENCODING", lambda: count(pd.DataFrame({"a": ["\ud800"]}, dtype=object))),
+    ("C14 invalid bytes in a table", "ENCODING", lambda: count(pa.table({"a": bad_utf8()}))),
+    ("C14 invalid bytes in a table, later", "ENCODING", lambda: count(pa.table({"a": late_bad_utf8()}))),
     ("DataFrame without rows", "NO_ROWS", lambda: inspect(pd.DataFrame({"a": []}))),
     ("DataFrame with repeated names", "DUPLICATE_COLUMN", lambda: inspect(pd.DataFrame([[1, 2]], columns=["a", "a"]))),
 ]
@@ -293,6 +330,31 @@ def test_a_parquet_run_length_bomb_is_refused_by_its_footer(monkeypatch: pytest.
     assert len(bomb) < 10_000
     assert refusal(lambda: inspect(bomb)).code == "TOO_MANY_ROWS"
     assert refusal(lambda: count(bomb)).code == "TOO_MANY_ROWS"
+
+
+def test_no_damaged_parquet_file_ends_the_process() -> None:
+    """One flipped bit anywhere in a footer or a page is read as if it were right, or refused with a code."""
+    table = {"a": pa.array(["x", None] * 20), "n": pa.array([1.0, 2.0] * 20), "l": [[1], [2]] * 20}
+    for whole in (parquet(**table), encrypted_column()):
+        for position in range(4, len(whole) - 8):
+            data = bytearray(whole)
+            data[position] ^= 1 << position % 8
+            with contextlib.suppress(InputError):
+                count(bytes(data), weight="n" if position % 2 else None)
+
+
+def test_an_index_beyond_its_dictionary_is_refused() -> None:
+    """Pages are compressed without a checksum, so a damaged one can promise labels that are not there."""
+    whole = parquet(a=pa.array(["x", "y", "z"] * 20))
+    codes = set()
+    for position in range(4, whole.index(b"ARROW:schema")):
+        data = bytearray(whole)
+        data[position] ^= 3
+        try:
+            assert count(bytes(data)).total == 60
+        except InputError as error:
+            codes.add(error.code)
+    assert "PARQUET_CORRUPT" in codes
 
 
 def test_a_row_group_that_unpacks_to_too_much_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

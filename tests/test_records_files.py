@@ -300,3 +300,26 @@ def test_memory_follows_the_leaves_not_the_records(tmp_path: Path, packed: bool)
     total, grown = map(int, done.stdout.split())
     assert total == 40_000 * times
     assert grown < 80, f"grew by {grown} MB"
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "table"])
+def test_a_column_name_in_another_unicode_form_is_found(kind: str) -> None:
+    """The name is shown in form NFC; the file may hold it decomposed."""
+    table = pa.table({"e\u0301": ["x", "y", "x"], "n": ["1", "2", "3"]})
+    stored: Any = table
+    if kind == "csv":
+        stored = "e\u0301,n\nx,1\ny,2\nx,3\n".encode()
+    elif kind == "parquet":
+        out = io.BytesIO()
+        pq.write_table(table, out)
+        stored = out.getvalue()
+    assert inspect(stored).columns == ("\u00e9", "n")
+    counted = count_hierarchy(stored, ["\u00e9"], domain=domain_taken_from_the_data(), weight="n")
+    assert counted.counts.tolist() == [6, 4, 2]
+
+
+def test_a_column_of_long_text_does_not_hide_the_numbers_beside_it() -> None:
+    """A first look reads no column that may be huge, and says so in its cells."""
+    out = io.BytesIO()
+    pq.write_table(pa.table({"n": [1, 2], "text": ["t" * 3_000_000, "u" * 3_000_000], "l": [[1], [2]]}), out)
+    assert inspect(out.getvalue()).rows == (("1", "…", "…"), ("2", "…", "…"))

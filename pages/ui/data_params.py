@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from typing import Final
 
 from pages.ui.param import Param, choice, whole, words
 from sample_data.catalogue import SAMPLES
 from treedp_core import checks
+from treedp_core.cli import FILE_VARIABLE
 from treedp_core.generate import MAX_RECORDS, MIN_RECORDS, SHAPES, branching_factors_from_text
 
 SOURCES: Final = {"sample": "Sample", "generate": "Generate", "upload": "Upload", "file": "File on this computer"}
@@ -15,7 +17,7 @@ RECORDS_GRID: Final = (
 )  # fmt: skip
 
 PARAMS: Final[tuple[Param, ...]] = (
-    choice("source", "sample", SOURCES),
+    choice("source", "file" if os.environ.get(FILE_VARIABLE) else "sample", SOURCES),
     choice("sample", "geography", SAMPLES),
     choice("gen_shape", "zipf", SHAPES),
     whole("gen_n", 100_000, MIN_RECORDS, MAX_RECORDS, code="RECORDS_RANGE", grid=RECORDS_GRID),

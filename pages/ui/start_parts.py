@@ -33,7 +33,12 @@ outcome.formula.tree  # RMSE over all nodes"""
 
 
 def cards() -> None:
-    """Show where one can go from here."""
+    """Show where one can go from here; first of all to a file named when the app was started."""
+    waiting = store.file_on_this_computer()
+    if waiting is not None and store.from_file("file") is None:
+        with st.container(border=True):
+            st.markdown(f"{lit(waiting.name)} is open; choose its columns to count its records.")
+            boot.link("data")
     for column, (name, icon, title, about) in zip(st.columns(3), CARDS, strict=True):
         with column.container(border=True, height="stretch"):
             st.markdown(f":material/{icon}: **{title}**")

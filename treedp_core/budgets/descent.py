@@ -119,14 +119,18 @@ def _on(blocks: Blocks, amounts: FloatArray) -> FloatArray:
 def tangent_bound(problem: Problem, total: float, amounts: FloatArray, loss: float, slope: FloatArray) -> float:
     """Return the smallest value over all admissible splits of a convex loss's tangent plane at `amounts`.
 
-    It is loss + h . amounts - max of h . split, h = minus the slope: all on the best level, or, if that one costs
-    double, half on it and half on the best single-priced level.
+    It is loss + h . amounts - max of h . split, h = minus the slope; a corner of the admissible splits is best.
     """
-    h = np.where(problem.paid > 0, -slope, -np.inf)
-    single, double = h[problem.price == 1].max(initial=-np.inf), h[problem.price == 2].max(initial=-np.inf)
-    most = total * single if double <= single else total * (single + double) / 2.0
-    spent = problem.paid > 0
-    return float(loss - slope[spent] @ amounts[spent] - most)
+    paid = problem.paid > 0
+    return float(loss - slope[paid] @ amounts[paid] + (corners(problem, total)[:, paid] @ slope[paid]).min())
+
+
+def corners(problem: Problem, total: float) -> FloatArray:
+    """Return the corners of admissible splits: all on a single-priced level, or half there and half on a double."""
+    single, double = np.flatnonzero(problem.price == 1), np.flatnonzero(problem.price == 2)
+    unit = np.eye(problem.price.size)
+    halves = [total / 2.0 * (unit[i] + unit[j]) for i in single for j in double]
+    return np.array([*(total * unit[i] for i in single), *halves])
 
 
 def transfer(problem: Problem, total: float, start: FloatArray) -> FloatArray:

@@ -17,7 +17,7 @@ import numpy as np
 
 from treedp_core import checks
 from treedp_core.budgets.class_variance import gradient, sweeps
-from treedp_core.budgets.descent import SMALLEST
+from treedp_core.budgets.descent import SMALLEST, corners
 from treedp_core.budgets.optimum import simple_splits
 from treedp_core.budgets.problem import Problem
 from treedp_core.budgets.targets import Bound, Target
@@ -30,6 +30,8 @@ LOW: Final = 1e-7
 """Smallest amount tried on a level."""
 TINY: Final = 1e-300
 LARGE: Final = 600.0
+MANY_NODES: Final = 50_000
+"""Trees with more nodes go through the programme from their two best starts only."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,12 +156,12 @@ def _after_least_squares(problem: Problem, bounds: list[Bound]) -> Inverse:
     alone = _raw(problem, bounds, LARGE).amounts  # each level by itself also does, and must not be beaten
     starts = [alone] if np.isfinite(alone).all() and alone.any() else []
     starts += [split for _, split in simple_splits(problem, 1.0)]
-    ends = []
-    for start in starts:
-        scaled = _just_enough(problem, bounds, start + crumbs)
-        better = _just_enough(problem, bounds, _programme(problem, bounds, scaled) + crumbs * scaled.sum())
-        ends += [scaled, better]
-    amounts = min(ends, key=lambda split: float(problem.charge(split)) if np.isfinite(split).all() else np.inf)
+    enough = [_just_enough(problem, bounds, start + crumbs) for start in starts]
+    enough.sort(key=lambda split: float(problem.charge(split)))
+    tried = enough if problem.tree.n_nodes <= MANY_NODES else enough[:2]
+    better = [_programme(problem, bounds, split) + crumbs * split.sum() for split in tried]
+    ends = enough + [_just_enough(problem, bounds, split) for split in better]
+    amounts = min(ends, key=lambda split: float(problem.charge(split)))
     total = float(problem.charge(amounts))
     found = _values(problem, bounds, amounts)
     reached = np.array([value for value, _ in found])
@@ -185,7 +187,8 @@ def _just_enough(problem: Problem, bounds: list[Bound], shares: FloatArray) -> F
     """Shares scaled by the smallest factor that meets every bound; errors fall as all amounts grow together."""
 
     def met(factor: float) -> bool:
-        return max(value for value, _ in _values(problem, bounds, factor * shares)) <= 1.0
+        variance = sweeps(problem.quotient, problem.precision(factor * shares)).variance
+        return max(value for bound in bounds for value, _ in bound.of_variances(variance)) <= 1.0
 
     low = high = 1.0
     while not met(high) and high < 1e12:
@@ -212,7 +215,7 @@ def _programme(problem: Problem, bounds: list[Bound], start: FloatArray) -> Floa
 
     def amounts(x: FloatArray) -> FloatArray:
         split = np.zeros(start.size)
-        split[levels] = size * np.exp(np.clip(x[:-1], -30.0, 30.0))
+        split[levels] = size * np.exp(np.clip(x[:-1], -20.0, 20.0))
         return split
 
     @lru_cache(maxsize=4)
@@ -252,21 +255,13 @@ def _proved(problem: Problem, bounds: list[Bound], total: float, amounts: FloatA
 
     rows = _values(problem, bounds, amounts, every_close=True)
     steep = -np.array([slope for _, slope in rows])
-    corners = _corners(problem, total)
+    edges = corners(problem, total)
     at = np.array([value for value, _ in rows]) + steep @ amounts
     found = linprog(
-        np.append(-at, 1.0),  # variables: the multipliers, and the largest steep . corner
-        A_ub=np.column_stack([(steep @ corners.T).T, -np.ones(len(corners))]),
-        b_ub=np.zeros(len(corners)),
+        np.append(-at, 1.0),  # variables: the multipliers, and the largest steep . edge
+        A_ub=np.column_stack([(steep @ edges.T).T, -np.ones(len(edges))]),
+        b_ub=np.zeros(len(edges)),
         A_eq=np.append(np.ones(len(rows)), 0.0)[None],
         b_eq=[1.0],
     )
     return max(0.0, -float(found.fun) * total) if found.fun is not None else 0.0
-
-
-def _corners(problem: Problem, total: float) -> FloatArray:
-    """Corners of the admissible splits: all on a single-priced level, or half on one and half on a double-priced."""
-    single, double = np.flatnonzero(problem.price == 1), np.flatnonzero(problem.price == 2)
-    unit = np.eye(problem.price.size)
-    halves = [total / 2.0 * (unit[i] + unit[j]) for i in single for j in double]
-    return np.array([*(total * unit[i] for i in single), *halves])

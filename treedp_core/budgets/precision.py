@@ -18,7 +18,7 @@ PrecisionAndSlope = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 
 _REACH: Final = 100.0  # whole numbers -100 to 100 hold all of a discrete Gaussian with sigma < 2 but 1e-500
 _WHOLE: Final = np.arange(-_REACH, _REACH + 1)
-_LARGEST: Final = 300.0  # beyond, the noise is 0 for all purposes, and squares of e^x would overflow
+_LARGEST: Final = 150.0  # beyond, the noise is 0 for all purposes, and products of e^x would overflow
 
 
 def _laplace(x: FloatArray) -> tuple[FloatArray, FloatArray]:

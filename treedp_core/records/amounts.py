@@ -28,8 +28,7 @@ def weights(array: pa.Array, name: str, row: int) -> IntArray:
     InputError
         ``COUNT_MISSING``, ``COUNT_NEGATIVE``, ``COUNT_NOT_INTEGER``, ``COUNT_TOO_LARGE``, ``COLUMN_TYPE``.
     """
-    if pa.types.is_dictionary(array.type):
-        array = array.cast(array.type.value_type)
+    array = _plain(array)
     if array.null_count:
         _refuse_count(name, row + int(np.argmax(plain_numpy(array.is_null()))), "")
     kind = array.type
@@ -64,8 +63,7 @@ def weights(array: pa.Array, name: str, row: int) -> IntArray:
 
 def numbers(array: pa.Array, name: str) -> FloatArray:
     """Return a batch as float64; NaN where a cell is blank or no number; text is read as a decimal number."""
-    if pa.types.is_dictionary(array.type):
-        array = array.cast(array.type.value_type)
+    array = _plain(array)
     if pa.types.is_null(array.type):
         return np.full(len(array), np.nan)
     if is_text(array.type):
@@ -77,6 +75,13 @@ def numbers(array: pa.Array, name: str) -> FloatArray:
         raise InputError("COLUMN_TYPE", f"Column {echo(name)} holds {echo(str(array.type))}; expected numbers.")
     filled = array.cast(pa.float64(), safe=False).fill_null(float("nan"))
     return plain_numpy(filled)
+
+
+def _plain(array: pa.Array) -> pa.Array:
+    """Return an array without its dictionary, and its text in the form that Arrow's functions know."""
+    if pa.types.is_dictionary(array.type):
+        array = array.cast(array.type.value_type)
+    return array.cast(pa.string()) if array.type == pa.string_view() else array
 
 
 def _infinities(array: pa.Array, values: pa.Array) -> pa.Array:

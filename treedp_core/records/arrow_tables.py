@@ -26,7 +26,7 @@ def preview_parquet(source: FileSource) -> Preview:
     """Return the preview of a Parquet file from its footer and its first rows."""
     with _opened(source) as file:
         columns = _checked_footer(file)
-        rows = _first_rows(file, columns)
+        rows = _first_rows(file)
         return Preview(source.name, FileKind.PARQUET, columns, rows, file.metadata.num_rows)
 
 
@@ -42,14 +42,16 @@ def parquet_batches(
     """
     chosen = [*labels, *numeric]
     with _opened(source) as file:
-        _checked_footer(file)
-        cells.check_types(file.schema_arrow, labels, numeric)
-        _refuse_dense_row_groups(file, chosen)
-    with _opened(source, read_dictionary=list(labels)) as file:
+        stored = dict(zip(_checked_footer(file), file.schema_arrow, strict=True))
+        cells.check_types(pa.schema([field.with_name(name) for name, field in stored.items()]), labels, numeric)
+        _refuse_dense_row_groups(file)
+    own = [stored[name].name for name in chosen]
+    with _opened(source, read_dictionary=own[: len(labels)]) as file:
         n_rows, done = max(1, file.metadata.num_rows), 0
-        for batch in file.iter_batches(batch_size=BATCH_ROWS, columns=chosen, use_threads=True):
+        for batch in file.iter_batches(batch_size=BATCH_ROWS, columns=own, use_threads=True):
+            batch.validate(full=True)  # a damaged page can hold indices beyond its dictionary
             done += batch.num_rows
-            yield [batch.column(name) for name in chosen], source.size * done // n_rows
+            yield [batch.column(name) for name in own], source.size * done // n_rows
     pa.default_memory_pool().release_unused()  # the pages of a row group are large and not needed again
 
 
@@ -59,6 +61,7 @@ def preview_table(table: Any, name: str) -> Preview:
     if len(table) == 0:
         raise InputError("NO_ROWS", "The table has columns but no rows; expected at least one record.")
     head = as_table(table[:PREVIEW_ROWS], columns, columns)
+    _refuse_invalid(head)
     return Preview(name, FileKind.TABLE, columns, _as_text(head), len(table))
 
 
@@ -71,6 +74,7 @@ def table_batches(
     cells.check_types(arrow.schema, labels, numeric)
     done = 0
     for batch in arrow.to_batches(max_chunksize=BATCH_ROWS):
+        _refuse_invalid(batch)
         done += batch.num_rows
         yield [batch.column(j) for j in range(len(chosen))], done
 
@@ -116,7 +120,19 @@ def _opened(source: FileSource, **options: Any) -> Iterator[pq.ParquetFile]:
         raise refusal
 
 
+def _refuse_invalid(data: pa.Table | pa.RecordBatch) -> None:
+    """Refuse an Arrow table whose bytes are not what its types promise: nothing checked them when it was made."""
+    try:
+        data.validate(full=True)
+        return
+    except pa.ArrowInvalid:
+        pass  # refused outside the handler: the error may quote cells
+    raise InputError("ENCODING", "The table holds text that is not valid UTF-8, or is damaged; make it again.")
+
+
 def _unreadable(reason: str) -> InputError:
+    if "UTF8" in reason or "utf-8" in reason:
+        return InputError("ENCODING", "The Parquet file holds text that is not UTF-8; save its text as UTF-8.")
     if "crypt" in reason:
         return InputError("PARQUET_ENCRYPTED", "The Parquet file is encrypted; save it without encryption.")
     return InputError("PARQUET_CORRUPT", "The Parquet file is damaged or cut short; save it again.")
@@ -128,6 +144,8 @@ def _checked_footer(file: pq.ParquetFile) -> tuple[str, ...]:
     columns = tuple(checked_columns(file.schema_arrow.names))
     if metadata.num_rows == 0:
         raise InputError("NO_ROWS", "The file has columns but no rows; expected at least one record.")
+    if metadata.num_row_groups == 0:
+        raise _unreadable("rows promised, no place for them")
     if metadata.num_rows > MAX_ROWS:
         raise InputError(
             "TOO_MANY_ROWS",
@@ -137,43 +155,41 @@ def _checked_footer(file: pq.ParquetFile) -> tuple[str, ...]:
     return columns
 
 
-def _refuse_dense_row_groups(file: pq.ParquetFile, chosen: Sequence[str]) -> None:
-    """Refuse by what the footer says a row group unpacks to, for that is what a reader may have to hold."""
-    metadata = file.metadata
-    wanted = set(chosen)
-    for group in range(metadata.num_row_groups):
-        row_group = metadata.row_group(group)
-        n_bytes = sum(
-            row_group.column(j).total_uncompressed_size
-            for j in range(row_group.num_columns)
-            if row_group.column(j).path_in_schema in wanted
-        )
+def _refuse_dense_row_groups(file: pq.ParquetFile) -> None:
+    """Refuse by what the footer says a row group unpacks to, for that is what a reader may have to hold.
+
+    The whole group, not its chosen columns: asking pyarrow for the description of one column chunk ends the process
+    when that description is encrypted or damaged, as the C++ exception has no way out.
+    """
+    for group in range(file.metadata.num_row_groups):
+        n_bytes = file.metadata.row_group(group).total_byte_size
         if n_bytes > MAX_ROW_GROUP_BYTES:
             raise InputError(
                 "ROW_GROUP_TOO_LARGE",
                 f"Row group {group + 1} unpacks to {n_bytes:,} bytes; at most {MAX_ROW_GROUP_BYTES:,} are accepted. "
-                "Save the file with smaller row groups.",
+                "Save the file with smaller row groups, or only its columns of interest.",
             )
 
 
-def _first_rows(file: pq.ParquetFile, columns: Sequence[str]) -> tuple[tuple[str, ...], ...]:
-    """Return the first rows of the columns that can be labels or numbers; others are shown as their type."""
-    plain = [name for name in columns if not pa.types.is_nested(file.schema_arrow.field(name).type)]
-    light = [name for name in plain if _light(file, name)]
+def _first_rows(file: pq.ParquetFile) -> tuple[tuple[str, ...], ...]:
+    """Return the first rows of the columns that can be labels or numbers; others are shown as an ellipsis."""
+    light = _light(file)
     if not light:
         return ()
-    batch = next(file.iter_batches(batch_size=PREVIEW_ROWS, columns=light, row_groups=[0], use_threads=False))
-    shown = dict(zip(light, zip(*_as_text(pa.Table.from_batches([batch])), strict=True), strict=True))
-    return tuple(zip(*(shown.get(name, ("…",) * batch.num_rows) for name in columns), strict=True))
+    batches = file.iter_batches(batch_size=PREVIEW_ROWS, columns=light, row_groups=[0], use_threads=False)
+    batch = next(batches, None)
+    if batch is None:
+        raise _unreadable("rows promised, none there")
+    shown = dict(zip(light, zip(*_as_text(pa.Table.from_batches([batch]).select(light)), strict=True), strict=True))
+    return tuple(zip(*(shown.get(name, ("…",) * batch.num_rows) for name in file.schema_arrow.names), strict=True))
 
 
-def _light(file: pq.ParquetFile, name: str) -> bool:
-    """Whether a glance at a column is cheap: its first row group is small, or its values are."""
-    group = file.metadata.row_group(0)
-    for j in range(group.num_columns):
-        if group.column(j).path_in_schema == name:
-            return bool(group.column(j).total_uncompressed_size < max(1 << 22, 64 * group.num_rows))
-    return False
+def _light(file: pq.ParquetFile) -> list[str]:
+    """Columns a glance at which is cheap: all plain ones of a small row group, else those of fixed width."""
+    group, fields = file.metadata.row_group(0), list(file.schema_arrow)
+    if group.total_byte_size < max(1 << 22, 64 * group.num_rows * len(fields)):
+        return [field.name for field in fields if not pa.types.is_nested(field.type)]
+    return [field.name for field in fields if pa.types.is_primitive(field.type)]
 
 
 def _as_text(table: pa.Table) -> tuple[tuple[str, ...], ...]:

@@ -39,6 +39,7 @@ def controls() -> None:
             key="lab_cancel",
             on_click=lab_state.cancel,
             disabled=not lab_state.running(),
+            help="Stop the simulation; earlier results stay.",
         )
         lab_controls.presets()
 

@@ -552,7 +552,10 @@ def test_the_first_page_says_the_margin_of_its_level(app: App) -> None:
     """Replace one on four noisy levels at epsilon 2: b = 2 / (2 / 4) = 4, and P(|Z| > 12) <= 1/20 < P(|Z| > 11)."""
     p = math.exp(-1 / 4)
     assert 2 * p**13 / (1 + p) <= 1 / 20 < 2 * p**12 / (1 + p)
-    assert any("a county of 200 records will be shown within **± 12**" in m.value for m in app(eps="2").markdown)
+    assert any(
+        "a count of 200 records on the level county will be shown within **± 12**" in m.value
+        for m in app(eps="2").markdown
+    )
 
 
 def test_the_level_table_on_a_small_tree(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,7 @@ from pages.ui.params import EPSILON_GRID
 from pages.ui.text import lit, short
 from treedp_core.checks import InputError
 from treedp_core.errors import METRICS
-from treedp_core.experiment import Experiment, run, smallest_epsilon
+from treedp_core.experiment import Experiment, draw_once, run, smallest_epsilon
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.montecarlo import Cancelled, Watch
 from treedp_core.tree import Tree
@@ -111,6 +111,8 @@ def test_number_of_levels_cuts_the_tree(lab: Callable[..., AppTest]) -> None:
     ]
     assert line["x"] == [2.0, 3.0]
     np.testing.assert_allclose(line["y"], expected)
+    axis = figure(app, "lab_figure")["layout"]["xaxis"]
+    assert (axis["tick0"], axis["dtick"]) == (2, 1)  # there are no half levels
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -540,6 +542,23 @@ def test_one_draw_shows_truth_and_release(lab: Callable[..., AppTest]) -> None:
     pick(app, lab_level=1)
     truth = next(trace for trace in figure(app, "lab_draw")["data"] if trace.get("name") == "true count")
     assert sorted(truth["y"]) == sorted(SMALL.counts[1:4].tolist())
+
+
+def test_the_table_of_one_draw_has_the_figures_numbers() -> None:
+    _, final = draw_once(LAPLACE, SMALL.tree, SMALL.counts)
+    table = lab_figures.draw_table(final, SMALL.counts, SMALL.tree, 1, SMALL.labels)
+    assert table["node"] == [1, 2, 3]
+    assert table["label"] == ["n1.0", "n1.1", "n1.2"]
+    assert table["count NOT PRIVATE"] == [0 + 1 + 2 + 3, 5 + 8 + 13 + 21, 0 + 0 + 40 + 100]
+    assert table["released"] == final.estimate[1:4].tolist()
+
+
+def test_one_draw_of_many_nodes_says_which_are_shown(lab: Callable[..., AppTest]) -> None:
+    wide = dataset(Tree.from_branching_factors((401,)), [1] * 401)
+    app = lab(wide, lab_view="draw")
+    assert len(figure(app, "lab_draw")["data"][-1]["x"]) == 400
+    assert any("400 of 401 nodes, evenly spaced" in caption.value for caption in app.caption)
+    assert not any("evenly spaced" in caption.value for caption in lab(lab_view="draw").caption)
 
 
 def test_one_draw_of_a_level_that_is_not_measured(lab: Callable[..., AppTest]) -> None:

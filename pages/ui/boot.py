@@ -19,6 +19,8 @@ PAGES: Final = {
     "Explore": [
         ("data", "Data and tree", "account_tree", "Choose, generate or upload the records, and look at their tree."),
         ("lab", "Error lab", "monitoring", "Error curves: theory and simulation."),
+        ("branching", "Branching factor", "device_hub", "How many children a node should have."),
+        ("cdf", "CDF and ranges", "stacked_line_chart", "Cumulative counts, ranges and quantiles of a numeric column."),
     ],
     "Tune": [
         ("budget", "Budget split", "pie_chart", "Which level gets how much of the budget, and what that buys."),

@@ -56,15 +56,16 @@ def _place(root: int) -> None:
     """Say which node the pictures start from, and offer the way back up."""
     data = dataset()
     with st.container(horizontal=True, vertical_alignment="center"):
-        for label, icon, target in (
-            ("Up one level", "arrow_upward", max(int(data.tree.parent[root]), 0)),
-            ("Whole tree", "home", 0),
+        for label, icon, target, about in (
+            ("Up one level", "arrow_upward", max(int(data.tree.parent[root]), 0), "Start from the parent."),
+            ("Whole tree", "home", 0, "Start from the root."),
         ):
             st.button(
                 label,
                 icon=f":material/{icon}:",
                 key=f"con_{icon}",
                 disabled=root == 0,
+                help=about,
                 on_click=go,
                 args=(target,),
                 type="tertiary",

@@ -18,18 +18,18 @@ def check(data: Dataset) -> None:
     if data.domain_source is DomainSource.FROM_DATA:
         taken_from_the_data_warning()
     report = data.report
-    numbers = {
-        "Rows read": report.rows,
-        "Records counted": report.counted,
-        "Left out, missing": report.dropped_missing,
-        "Left out, not listed": report.unseen,
-        "Outside the bounds": report.outside_range,
-        "Under “(blank)”": report.blank_labels,
-    }
+    numbers = (
+        ("Rows read", report.rows, "Rows of the table, without its header."),
+        ("Records counted", report.counted, "Records in the tree; a row with a weight stands for several."),
+        ("Left out, missing", report.dropped_missing, "A chosen cell was empty, and such records were to be left out."),
+        ("Left out, not listed", report.unseen, "Their category is not in the list of those that exist."),
+        ("Outside the bounds", report.outside_range, "Their value is below the lower or above the upper bound."),
+        ("Under “(blank)”", report.blank_labels, "A chosen cell was empty; they are counted in that category."),
+    )
     with st.container(horizontal=True):
-        for label, number in numbers.items():
+        for label, number, about in numbers:
             if number or label in ("Rows read", "Records counted"):
-                st.metric(label, whole(number), border=True, width=190)
+                st.metric(label, whole(number), border=True, width=190, help=about)
     for code, sentence in report.notices:
         notice(code, sentence)
     if not data.total:

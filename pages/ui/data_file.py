@@ -105,8 +105,14 @@ def revision() -> int:
 def _card(counted: Dataset, source: str, what: str) -> None:
     with st.container(border=True, horizontal=True, vertical_alignment="center"):
         st.markdown(f"{lit(counted.name, 40)} — {what}")
-        st.button("Replace", key=f"replace_{source}", icon=":material/swap_horiz:", on_click=_replace)
-        st.button("Remove", key=f"remove_{source}", icon=":material/delete:", on_click=store.remove, args=(source,))
+        st.button(
+            "Replace", key=f"replace_{source}", icon=":material/swap_horiz:", on_click=_replace,
+            help="Count another file, or this one by other columns; these counts stay until then.",
+        )  # fmt: skip
+        st.button(
+            "Remove", key=f"remove_{source}", icon=":material/delete:", on_click=store.remove, args=(source,),
+            help="Forget these counts now and go back to the sample.",
+        )  # fmt: skip
 
 
 def _replace() -> None:

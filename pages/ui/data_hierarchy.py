@@ -68,10 +68,14 @@ def pick(candidate: Candidate) -> None:
         return
     _first_rows(preview)
     kind = st.segmented_control(
-        "Levels from", list(KINDS), key=_key("kind"), default="columns", required=True, format_func=KINDS.__getitem__
-    )
+        "Levels from", list(KINDS), key=_key("kind"), default="columns", required=True, format_func=KINDS.__getitem__,
+        help="A tree of categories, or the numbers of one column (ages, amounts) in bins of equal width.",
+    )  # fmt: skip
     plan = _bins(candidate, preview, options) if kind == "bins" else _columns(candidate, preview, options)
-    st.button("Count", type="primary", key="count_file", icon=":material/functions:", on_click=_ask)
+    st.button(
+        "Count", type="primary", key="count_file", icon=":material/functions:", on_click=_ask,
+        help="Read the file once, keep the counts of every node, and discard the file.",
+    )  # fmt: skip
     if st.session_state.pop(_ASKED, False):
         _count(candidate, plan)
 
@@ -167,10 +171,14 @@ def _domain_of_file(file: Any, columns: list[str]) -> Domain:
 
 
 def _bins(candidate: Candidate, preview: Preview, options: ReadOptions) -> Plan:
-    column = st.selectbox("Numeric column", preview.columns, key=_key("numeric", preview))
+    column = st.selectbox(
+        "Numeric column", preview.columns, key=_key("numeric", preview),
+        help="Every value goes into one of K bins between the bounds.",
+    )  # fmt: skip
     left, middle, right = st.columns(3)
-    lower = left.number_input("Lower bound (public)", value=0.0, key=_key("lower"), format="%g")
-    upper = middle.number_input("Upper bound (public)", value=100.0, key=_key("upper"), format="%g")
+    bound = "Choose it without looking at the records: the smallest and largest value of the data are private."
+    lower = left.number_input("Lower bound (public)", value=0.0, key=_key("lower"), format="%g", help=bound)
+    upper = middle.number_input("Upper bound (public)", value=100.0, key=_key("upper"), format="%g", help=bound)
     n_bins = right.number_input("Bins K", value=64, step=1, key=_key("bins"), help="Equal widths; the last is closed.")
     branching = st.text_input(
         "Branching factors over the bins (optional)", key=_key("branching"), max_chars=100, placeholder="8,8",
@@ -182,6 +190,7 @@ def _bins(candidate: Candidate, preview: Preview, options: ReadOptions) -> Plan:
         key=_key("outside"),
         format_func=OUTSIDE.__getitem__,
         horizontal=True,
+        help="Either way the check says how many there were.",
     )
     weight = _weight(preview)
 
@@ -210,7 +219,10 @@ def _reading_options() -> ReadOptions:
         encoding = left.text_input(
             "Encoding", key=_key("encoding"), max_chars=40, placeholder="utf-8", help="For example latin-1 or cp1252."
         )
-        delimiter = right.selectbox("Delimiter", list(DELIMITERS), key=_key("delimiter"), format_func=DELIMITERS.get)
+        delimiter = right.selectbox(
+            "Delimiter", list(DELIMITERS), key=_key("delimiter"), format_func=DELIMITERS.get,
+            help="What stands between the cells of a CSV file; choose it if the table below looks wrong.",
+        )  # fmt: skip
     return ReadOptions(encoding.strip() or None, delimiter or None)
 
 

@@ -85,6 +85,7 @@ def _breadcrumb(data: Dataset, root: int) -> None:
                 type="tertiary",
                 icon=":material/chevron_right:" if node else ":material/account_tree:",
                 disabled=node == root,
+                help="Go up to this node.",
                 on_click=_set,
                 args=(data, node),
             )

@@ -51,6 +51,7 @@ def _relation() -> None:
         key=_MIRROR,
         format_func=lambda value: NeighbouringRelation(value).label,
         on_change=_take_over,
+        help="Whatever the data set, a release looks nearly the same for both. Also in the sidebar.",
     )
 
 

@@ -36,11 +36,12 @@ LOST: Final = (
 _log: Final = logging.getLogger("treedp")
 
 
-def header(title: str, lede: str, badge: str, *, chooses_source: bool = False) -> None:
+def header(title: str, lede: str, badge: str, *, chooses_source: bool = False, strip: str | None = None) -> None:
     """Show a page's title, its one-sentence purpose, and the strip that says what everything below is about.
 
     `badge` says what kind of numbers follow: "formula", "simulation" or "NOT PRIVATE"; several are joined by commas.
-    A page that `chooses_source` says itself when an uploaded data set is gone.
+    A page that `chooses_source` says itself when an uploaded data set is gone; `strip` (Markdown) replaces the strip
+    where a page is about something else than the data set in use.
     """
     st.title(title, anchor=False)
     if not get("present"):
@@ -48,7 +49,7 @@ def header(title: str, lede: str, badge: str, *, chooses_source: bool = False) -
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         for name in badge.split(","):
             show_badge(name.strip())
-        st.caption(context_strip(), width="content")
+        st.caption(strip or context_strip(), width="content")
     if reconnect.has_returned():
         _session_ended()
     elif store.is_lost() and not chooses_source:
@@ -61,7 +62,7 @@ def _session_ended() -> None:
         f"kept; {lit(store.dataset().name, 40)} is shown.",
         icon=":material/history:",
     )
-    st.button("Understood", key="session_ended", on_click=reconnect.dismiss)
+    st.button("Understood", key="session_ended", on_click=reconnect.dismiss, help="Hide this message.")
 
 
 def show_badge(name: str) -> None:
@@ -70,14 +71,13 @@ def show_badge(name: str) -> None:
     st.badge(name, icon=icon, color=colour, help=about)
 
 
-def context_strip() -> str:
-    """Return one line (Markdown) with the data set and the settings that everything on a page depends on."""
+def context_strip(about: Sequence[str] | None = None) -> str:
+    """Return one line (Markdown) with the data set, or what a page is `about`, and the settings it depends on."""
     data = store.dataset()
     epsilon = f"ε = {short(get('eps'))}" + (f", δ = {short(get('delta'))}" if get("delta") else "")
+    in_use = [lit(data.name, 40), plural(data.tree.n_levels, "level"), plural(data.tree.n_leaves, "leaf", "leaves")]
     parts = [
-        lit(data.name, 40),
-        plural(data.tree.n_levels, "level"),
-        plural(data.tree.n_leaves, "leaf", "leaves"),
+        *(in_use if about is None else about),
         NeighbouringRelation(get("nbr")).label.lower(),
         epsilon,
         f"seed {get('seed')}",
@@ -128,8 +128,7 @@ def figure(
         selection_mode="points",
     )
     st.caption(caption)
-    if not get("present"):
-        _footer(key, code, data)
+    footer(key, code, data)
     return _clicked(event) if select else None
 
 
@@ -159,7 +158,10 @@ def guard() -> Iterator[None]:
         )
 
 
-def _footer(key: str, code: str | None, data: Columns | Callable[[], Columns] | None) -> None:
+def footer(key: str, code: str | None, data: Columns | Callable[[], Columns] | None) -> None:
+    """Show what stands below every figure but in a presentation: its code, and its numbers as CSV."""
+    if get("present"):
+        return
     with st.container(horizontal=True, vertical_alignment="center"):
         if code is not None:
             with st.popover("Code", icon=":material/code:", type="tertiary", help="The call that gives these numbers"):

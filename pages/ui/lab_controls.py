@@ -88,8 +88,9 @@ def delta_note(chosen: Sequence[str], key: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(f"{' and '.join(blocked)}: left out, needs δ > 0.", width="content")
         st.button(
-            f"Set δ = {short(fitting_delta())}", key=key, on_click=_apply, args=({"delta": DELTA},), type="tertiary"
-        )
+            f"Set δ = {short(fitting_delta())}", key=key, on_click=_apply, args=({"delta": DELTA},), type="tertiary",
+            help="Sets δ in the sidebar, for every page.",
+        )  # fmt: skip
 
 
 def fitting_delta() -> float:
@@ -213,7 +214,7 @@ def presets() -> None:
     """Show ready-made comparisons; each sets only the settings it names."""
     with st.popover("Presets", icon=":material/auto_awesome:", help="Ready-made comparisons"):
         for name, (about, settings) in PRESETS.items():
-            st.button(name, key=f"lab_preset_{name}", on_click=_apply, args=(settings,), width="stretch")
+            st.button(name, key=f"lab_preset_{name}", on_click=_apply, args=(settings,), width="stretch", help=about)
             st.caption(about)
 
 

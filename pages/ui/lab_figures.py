@@ -18,6 +18,8 @@ from treedp_core.release import Release
 from treedp_core.tree import AnyArray, Tree
 
 EPSILON_RANGE = (0.045, 18.0)
+MAX_TICKS = 16
+MAX_ROWS = 100_000
 
 
 def figure(view: str, lines: Sequence[Line], base: Experiment, level_names: Sequence[str]) -> Any:
@@ -31,7 +33,7 @@ def figure(view: str, lines: Sequence[Line], base: Experiment, level_names: Sequ
 
 def _curves(view: str, lines: Sequence[Line], base: Experiment, n_levels: int) -> Any:
     along_epsilon = view == EPSILON
-    return error_curves(
+    fig = error_curves(
         [_curve(line) for line in lines],
         x_title=X_TITLES[view],
         y_title=y_title(base.metric),
@@ -39,6 +41,9 @@ def _curves(view: str, lines: Sequence[Line], base: Experiment, n_levels: int) -
         marker_x=base.epsilon if along_epsilon else None,
         x_range=_epsilon_range(base.epsilon) if along_epsilon else (min(2, n_levels) - 0.2, n_levels + 0.2),
     )
+    if not along_epsilon:  # there are no half levels
+        fig.update_xaxes(tick0=min(2, n_levels), dtick=-(-n_levels // MAX_TICKS))
+    return fig
 
 
 def _epsilon_range(epsilon: float) -> tuple[float, float]:
@@ -104,6 +109,17 @@ def draw_figure(
         variant=PIPELINES[one.pipeline].steps,
         name=partial(_name, labels, nodes.start),
     )
+
+
+def draw_table(final: Release, counts: AnyArray, tree: Tree, level: int, labels: Labels) -> dict[str, list[Any]]:
+    """Return true and released counts of one level (at most 100 000 nodes), in the order of the tree."""
+    nodes = range(tree.n_nodes)[tree.level(level)][:MAX_ROWS]
+    return {
+        "node": list(nodes),
+        "label": [labels.label(node) for node in nodes],
+        "count NOT PRIVATE": [int(counts[node]) for node in nodes],
+        "released": [float(final.estimate[node]) for node in nodes],
+    }
 
 
 def _name(labels: Labels, start: int, position: int) -> str:

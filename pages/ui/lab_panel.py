@@ -15,9 +15,10 @@ from pages.ui.lab_runs import Line
 from pages.ui.lab_series import DRAW
 from pages.ui.params import get
 from pages.ui.store import dataset, remember
-from pages.ui.text import short
+from pages.ui.text import plural, short
 from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment, draw_once
+from treedp_core.figures.draw import MAX_POINTS
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.records import Dataset
 
@@ -96,14 +97,19 @@ def _one_draw(shown: Sequence[Line]) -> None:
     if np.isnan(final.estimate[data.tree.level_start[level]]):
         st.info("This level is not measured, and this post-processing does not derive it.", icon=":material/block:")
         return
+    n_nodes = int(data.tree.level_sizes[level])
+    thinned = (
+        f"; {MAX_POINTS} of {plural(n_nodes, 'node')}, evenly spaced in the ranking" if n_nodes > MAX_POINTS else ""
+    )
     frame.figure(
         lab_figures.draw_figure(one, raw, final, data.counts, data.tree, level, data.labels),
         key="lab_draw",
         alt=f"True and released counts of one simulated release with {one.label} on level {level}.",
         caption="NOT PRIVATE: one simulated release beside the true counts. Grey line: true counts; markers: released; "
-        f"band: true count ± 1.96 standard deviations of the noise before post-processing. Seed {base.seed}.",
+        f"band: true count ± 1.96 standard deviations of the noise before post-processing{thinned}. Seed {base.seed}.",
         code=f"from treedp_core.experiment import Experiment, draw_once\n\n"
         f"noisy, final = draw_once({lab_text.call(experiment)}, tree, counts)",
+        data=partial(lab_figures.draw_table, final, data.counts, data.tree, level, data.labels),
     )
 
 

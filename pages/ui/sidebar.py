@@ -88,7 +88,7 @@ def _advanced() -> None:
     )  # fmt: skip
     st.segmented_control(
         "Controls", ["Basic", "Advanced"], key="level", persist_state="session", required=True,
-        help="Advanced adds the settings of the error metrics and of reading files.",
+        help="Advanced adds the settings of the error metrics: α and τ.",
     )  # fmt: skip
     if get("level") == "Advanced":
         st.slider(
@@ -109,7 +109,7 @@ def _share() -> None:
 
 def _view() -> None:
     with st.popover("View", icon=":material/visibility:", help="Explanations and presentation"):
-        st.toggle("Explanations", key="explain", persist_state="session")
+        st.toggle("Explanations", key="explain", persist_state="session", help="Paragraphs that explain each page.")
         st.toggle("Presentation", key="present", persist_state="session", help="No prose, larger figures.")
 
 

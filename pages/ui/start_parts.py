@@ -50,16 +50,16 @@ def sentence(data: Dataset, settings: Experiment) -> None:
     """Say in plain words what the noise does to one count."""
     level = data.labels.level_names[example_level(data)]
     st.markdown(
-        f"At ε = {short(settings.epsilon)}, a {lit(level, 40)} of {EXAMPLE_COUNT} records will be shown within "
-        f"**± {short(example_margin(data, settings))}** nineteen times in twenty (formula: discrete Laplace noise, "
-        "equal shares of the budget)."
+        f"At ε = {short(settings.epsilon)}, a count of {EXAMPLE_COUNT} records on the level {lit(level, 40)} will be "
+        f"shown within **± {short(example_margin(data, settings))}** nineteen times in twenty (formula: discrete "
+        "Laplace noise, equal shares of the budget)."
     )
 
 
 def curves(data: Dataset, settings: Experiment) -> None:
     """Show the error curves of the noise laws on the tree in use."""
     found = law_curves(data, settings)
-    x_title = "ε   ← more private · more accurate →"
+    x_title = "privacy budget ε (more private ← → more accurate)"
     delta = short(settings.delta or GAUSSIAN_DELTA)
     figure(
         error_curves(found, x_title=x_title, y_title="RMSE (records)", marker_x=settings.epsilon),

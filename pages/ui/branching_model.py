@@ -1,0 +1,245 @@
+"""The questions of the Branching factor page and their answers. Pure logic: no Streamlit here."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Final
+
+import numpy as np
+
+from treedp_core.branching import (
+    BestBranching,
+    RankedShape,
+    best_branching,
+    best_shapes,
+    loss_factor,
+    opendp_branching_factor,
+)
+from treedp_core.branching.search import Cost, cheapest
+from treedp_core.cdf_error import Criterion, optimal_shares
+from treedp_core.checks import InputError, echo
+from treedp_core.conversions import epsilon_to_rho
+from treedp_core.privacy import Currency
+from treedp_core.workloads import Shape, Workload
+
+MAX_BINS: Final = 10**15
+NOISES: Final = {"laplace": "Laplace", "gaussian": "Gaussian"}
+WORKLOADS: Final = {workload.value: workload.label for workload in Workload}
+POSTS: Final = {"none": "None", "least_squares": "Least squares"}
+BUDGETS: Final = {"equal": "Equal", "optimal": "Optimal"}
+GAUSSIAN_DELTA: Final = 1e-6
+BETAS: Final = (2, 64)
+"""Branching factors the curve shows."""
+MAX_HEIGHT: Final = 40
+N_BEST: Final = 10
+
+_POWER: Final = re.compile(r"([0-9]{1,16})(?:\^|\*\*)([0-9]{1,2})", re.ASCII)
+_WHOLE: Final = re.compile(r"[0-9]{1,16}", re.ASCII)
+_SUPERSCRIPTS: Final = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+@dataclass(frozen=True)
+class Question:
+    """For how many bins, and by what measure, the best tree is wanted.
+
+    Parameters
+    ----------
+    n_bins : int
+        K.
+    criterion : Criterion
+    padded : bool
+        Whether a tree may have more leaves than bins.
+    optimal_budgets : bool
+        Whether every shape gets its best level budgets instead of equal ones.
+    """
+
+    n_bins: int
+    criterion: Criterion
+    padded: bool = True
+    optimal_budgets: bool = False
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether the budgets of every shape need a numerical search."""
+        return self.optimal_budgets and self.criterion.least_squares
+
+    @property
+    def with_equal_budgets(self) -> Question:
+        """The same with equal budgets."""
+        return replace(self, optimal_budgets=False)
+
+
+@dataclass(frozen=True)
+class HeightBest:
+    """The best tree found with a height, and its mean variance at total budget 1."""
+
+    shape: Shape
+    value: float
+
+    @property
+    def height(self) -> int:
+        """Levels below the root."""
+        return self.shape.height
+
+    @property
+    def mean_factor(self) -> float:
+        """Geometric mean of the branching factors."""
+        return float(math.prod(self.shape.branching_factors) ** (1.0 / self.height))
+
+
+def bins_from_text(text: str) -> int:
+    """Return a number of bins, from 2 to 10^15, written in digits or as a power.
+
+    Raises
+    ------
+    InputError
+        ``TREE_SHAPE``.
+
+    >>> bins_from_text("2^20"), bins_from_text("1 000 000"), bins_from_text(" 997 ")
+    (1048576, 1000000, 997)
+    """
+    plain = re.sub(r"[\s,_\u202f]", "", text)
+    power = _POWER.fullmatch(plain)
+    if power is not None:
+        base, exponent = int(power[1]), int(power[2])
+        bins = base**exponent if exponent * math.log2(max(base, 1)) < 64 else MAX_BINS + 1
+    elif _WHOLE.fullmatch(plain):
+        bins = int(plain)
+    else:
+        raise InputError("TREE_SHAPE", f"Expected a number of bins such as 997 or 2^20, got {echo(text)}.")
+    if not 2 <= bins <= MAX_BINS:
+        raise InputError("TREE_SHAPE", f"Expected from 2 to {MAX_BINS:,} bins, got {echo(text)}.")
+    return bins
+
+
+def product_text(factors: Sequence[int]) -> str:
+    """Return branching factors from the root down, runs of equal ones as powers.
+
+    >>> product_text((8, 16, 16)), product_text((997,))
+    ('8 · 16²', '997')
+    """
+    runs = [(n, len(list(run))) for n, run in groupby(factors)]
+    return " · ".join(f"{n}{str(k).translate(_SUPERSCRIPTS) if k > 1 else ''}" for n, k in runs)
+
+
+def spent(criterion: Criterion, epsilon: float, delta: float) -> float:
+    """Return the total budget in the criterion's currency: epsilon, or the rho that (epsilon, delta) allows.
+
+    >>> spent(Criterion(), 0.5, 0.0)
+    0.5
+    """
+    if criterion.currency is Currency.EPSILON:
+        return epsilon
+    return epsilon_to_rho(epsilon, delta or GAUSSIAN_DELTA, True)
+
+
+def rmse(criterion: Criterion, one: RankedShape, total: float) -> float:
+    """Return the root of a shape's mean variance at a total budget, in records.
+
+    >>> shape = Shape.full((16, 16))
+    >>> rmse(Criterion(), RankedShape(shape, Criterion().equal_shares(shape), 0.0), 2.0) ** 2
+    120.0
+    """
+    return math.sqrt(criterion.mean_variance(one.shape, criterion.budget(one.shape, one.shares, total)))
+
+
+def ranked(question: Question) -> list[RankedShape]:
+    """Return the best shapes found, best first."""
+    return best_shapes(
+        question.n_bins,
+        question.criterion,
+        padded=question.padded,
+        optimal_budgets=question.optimal_budgets,
+        n_best=N_BEST,
+    )
+
+
+def by_height(question: Question, found: Sequence[RankedShape]) -> list[HeightBest]:
+    """Return the best tree found with each height, up to 40: the cheapest sets of factors, and those in `found`."""
+    criterion, bins = question.criterion, question.n_bins
+    degree = 2 if criterion.currency is Currency.EPSILON else 1
+    by_rule = question.optimal_budgets and not criterion.least_squares
+    cost = Cost(0.0, 1.0 / (degree + 1)) if by_rule else Cost(float(degree), 1.0)
+    best: dict[int, HeightBest] = {}
+    known = {one.shape.branching_factors: one.value for one in found}
+    for height in range(1, min(MAX_HEIGHT, (bins - 1).bit_length()) + 1):
+        for _, factors in cheapest(bins, cost, padded=question.padded, height=height):
+            for order in {factors, factors[::-1]}:
+                known.setdefault(order, value_of(question, Shape(order, bins)))
+    for factors, value in known.items():
+        old = best.get(len(factors))
+        if old is None or value < old.value:
+            best[len(factors)] = HeightBest(Shape(factors, bins), value)
+    return [best[height] for height in sorted(best)]
+
+
+def value_of(question: Question, shape: Shape) -> float:
+    """Return a shape's mean variance at total budget 1: with equal budgets, or optimal ones where a rule gives them."""
+    criterion = question.criterion
+    if question.optimal_budgets and not criterion.least_squares:
+        return optimal_shares(shape, criterion).value
+    degree = 2 if criterion.currency is Currency.EPSILON else 1
+    known = criterion.unit.total_is_public
+    levels = shape.height + (not known)
+    one = criterion.variance_of_one() * float(levels) ** degree
+    return criterion.of_variances(shape, np.array([0.0 if known else one, *[one] * shape.height]))
+
+
+def factor_scale(question: Question) -> float:
+    """Return what f(beta) is multiplied with in the mean variance at total budget 1, to leading order in ln K."""
+    criterion = question.criterion
+    per_level = 2 if criterion.currency is Currency.EPSILON else 1
+    power = per_level if criterion.workload is Workload.NODES else per_level + 1
+    half = 0.5 if criterion.workload is Workload.CDF else 1.0
+    return half * criterion.variance_of_one() * math.log(question.n_bins) ** power
+
+
+def curve(criterion: Criterion) -> tuple[list[float], list[float]]:
+    """Return beta and f(beta) on a grid that is even in ln beta."""
+    low, high = (math.log(b) for b in BETAS)
+    betas = [math.exp(low + (high - low) * i / 160) for i in range(161)]
+    betas[0], betas[-1] = float(BETAS[0]), float(BETAS[1])
+    return betas, [loss_factor(b, criterion) for b in betas]
+
+
+def equal_tree(n_bins: int, beta: int) -> Shape:
+    """Return the tree with the same branching factor on every level, the first lowered to what the bins need.
+
+    >>> equal_tree(997, 10).branching_factors, equal_tree(10_000, 22).branching_factors
+    ((10, 10, 10), (21, 22, 22))
+    """
+    factors: tuple[int, ...] = (min(beta, n_bins),)
+    while math.prod(factors) < n_bins:
+        factors = (beta, *factors)
+    first = -(-n_bins // math.prod(factors[1:]))
+    return Shape((first, *factors[1:]) if first >= 2 else factors[1:], n_bins)
+
+
+def references(asked: Question, found: Sequence[RankedShape]) -> list[tuple[str, RankedShape]]:
+    """Return well-known trees that are not among those found, with equal budgets, and why each is there."""
+    bins, criterion = asked.n_bins, asked.criterion
+    exact = best_shapes(bins, criterion, padded=False, n_best=1)[0].shape
+    shapes = [
+        ("best without padding", exact),
+        ("OpenDP's rule", equal_tree(bins, opendp_branching_factor(bins))),
+        ("binary", equal_tree(bins, 2)),
+        ("16-ary", equal_tree(bins, 16)),
+        ("histogram", Shape((bins,), bins)),
+    ]
+    seen = {one.shape for one in found}
+    rows = []
+    for why, shape in shapes:
+        if shape not in seen:
+            seen.add(shape)
+            shares = criterion.equal_shares(shape)
+            rows.append((why, RankedShape(shape, shares, value_of(asked.with_equal_budgets, shape))))
+    return rows
+
+
+def limits(least_squares: bool, law: str, workload: Workload) -> BestBranching:
+    """Return the best branching factor for very many bins."""
+    return best_branching(Criterion(law, workload, least_squares))

@@ -1,0 +1,17 @@
+"""Settings of the Branching factor page that a link can carry."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pages.ui.branching_model import BUDGETS, NOISES, POSTS, WORKLOADS, bins_from_text
+from pages.ui.param import Param, choice, flag, words
+
+PARAMS: Final[tuple[Param, ...]] = (
+    words("bra_bins", "2^20", bins_from_text),
+    choice("bra_noise", "laplace", NOISES),
+    choice("bra_workload", "cdf", WORKLOADS),
+    choice("bra_post", "none", POSTS),
+    choice("bra_budgets", "equal", BUDGETS),
+    flag("bra_padded", True),
+)

@@ -1,0 +1,270 @@
+"""The Branching factor page below its controls: live curve, cards, ranking, heights, the grid of optima, the checks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, Final
+
+import streamlit as st
+
+from pages.ui import branching_checks, branching_live, branching_state, frame, jobs
+from pages.ui import branching_model as model
+from pages.ui.branching_model import HeightBest, Question, product_text
+from pages.ui.params import get
+from pages.ui.store import remember
+from pages.ui.text import plural, short, whole
+from treedp_core.branching import RankedShape, advice, loss_factor, opendp_branching_factor
+from treedp_core.figures.branching import error_by_height
+from treedp_core.privacy import Currency
+from treedp_core.workloads import Workload
+
+GRID: Final = [(noise, post) for noise in model.NOISES for post in model.POSTS]
+SHOWN: Final = 6
+SOURCE: Final = "Lemma IV.3 of Rameshwar et al. for Laplace noise and CDFs without least squares; the rest by our own"
+
+
+def live(asked: Question, heights: Sequence[HeightBest]) -> None:
+    """Show f(beta), which follows its slider without the server, and whole trees for K on the same axes."""
+    betas, values = remember(("curve", asked.criterion), lambda: model.curve(asked.criterion))
+    best = model.best_branching(asked.criterion)
+    spec = remember(("live", asked, tuple(heights)), lambda: _live_spec(asked, heights, betas, values))
+    st.vega_lite_chart(spec, key="bra_live", alt=_live_alt(best))
+    st.caption(
+        f"Line: f(β), the factor by which the branching factor enters the mean variance for very many bins. Squares: "
+        f"exact error of the best whole tree of each height for K = {whole(asked.n_bins)}. Shaded: within 5 % of the "
+        f"least. {_noise_words(asked)}. Formula; {SOURCE} derivation. Drag the slider below the figure."
+    )
+    code = (
+        "from treedp_core.branching import best_branching, loss_factor\nfrom treedp_core.cdf_error import Criterion\n"
+        f"from treedp_core.workloads import Workload\n\ncriterion = {_criterion_code(asked)}\n"
+        "loss_factor(17, criterion), best_branching(criterion)"
+    )
+    frame.footer("bra_live", code, {"beta": betas, "f": values})
+
+
+def _live_spec(
+    asked: Question, heights: Sequence[HeightBest], betas: Sequence[float], values: Sequence[float]
+) -> dict[str, Any]:
+    """The chart as the browser reads it: Altair takes longer to check it than all else on the page takes."""
+    whole_f = [loss_factor(b, asked.criterion) for b in range(model.BETAS[0], model.BETAS[1] + 1)]
+    scale = model.factor_scale(asked)
+    trees = [(one, one.value / scale) for one in heights]
+    best = model.best_branching(asked.criterion)
+    spec: dict[str, Any] = branching_live.live_chart(betas, values, best, trees, whole_f).to_dict()
+    return spec
+
+
+def _live_alt(best: model.BestBranching) -> str:
+    if not math.isfinite(best.beta):
+        return "The error factor falls without end: the fewer levels, the better."
+    return (
+        f"The error factor f(β) is least at β = {best.beta:.4g} and within 5 % of that from {best.low:.3g} to "
+        f"{best.high:.3g}."
+    )
+
+
+def _noise_words(asked: Question) -> str:
+    post = "after least squares" if asked.criterion.least_squares else "no post-processing"
+    return f"{model.NOISES[asked.criterion.law]} noise, {asked.criterion.workload.label}, {post}"
+
+
+def _criterion_code(asked: Question) -> str:
+    one = asked.criterion
+    return f'Criterion("{one.law}", Workload.{one.workload.name}, least_squares={one.least_squares})'
+
+
+def cards(asked: Question, found: Sequence[RankedShape]) -> None:
+    """Show the optimum in the limit, the best whole tree for K, and OpenDP's recommendation beside it."""
+    best, least = model.best_branching(asked.criterion), found[0]
+    opendp = opendp_branching_factor(asked.n_bins)
+    theirs = model.value_of(asked.with_equal_budgets, model.equal_tree(asked.n_bins, opendp))
+    ratio = math.sqrt(theirs / least.value)
+    known = math.isfinite(best.beta)
+    columns = st.columns(4)
+    _card(columns[0], "Best β, very many bins", f"{best.beta:.4g}" if known else "∞",
+          f"whole: {best.whole}" if known else "few levels")  # fmt: skip
+    _card(columns[1], "Within 5 % of the least", f"{best.low:.3g} to {best.high:.3g}" if known else "–", "computed")
+    _card(columns[2], "Best tree for your K", product_text(least.shape.branching_factors), _padding(least))
+    _card(columns[3], "OpenDP's rule for your K", str(opendp), f"{ratio:.3g}× the best RMSE")
+    st.caption(
+        "OpenDP: what `choose_branching_factor` recommends, from its published formula (3) in Qardaji, Yang and Li, "
+        "“Understanding Hierarchical Methods for Differentially Private Histograms” (2013), computed by our own code: "
+        f"the tree {product_text(model.equal_tree(asked.n_bins, opendp).branching_factors)} with equal budgets, judged "
+        "by the measure chosen above. Its rule minimises the average error of ranges before least squares. Formula."
+    )
+
+
+def _card(column: Any, label: str, value: str, note: str) -> None:
+    with column, st.container(border=True, height="stretch"):
+        st.metric(label, value, note, delta_arrow="off", delta_color="off")
+
+
+def _padding(one: RankedShape) -> str:
+    extra = one.shape.padding
+    return "no padding" if not extra else f"{whole(extra)} empty leaves ({short(100 * extra / one.shape.n_bins)} %)"
+
+
+def ranking(asked: Question, found: Sequence[RankedShape], is_final: bool) -> None:
+    """Show the best shapes for K, what padding they need, and what each costs against the best."""
+    st.header(f"Trees for K = {whole(asked.n_bins)}", anchor=False)
+    st.caption(advice(asked.n_bins).replace("*", "\\*"))
+    if not is_final:
+        _search_progress()
+    columns = remember(("table", asked, is_final, _budget_key(asked)), lambda: table(asked, found))
+    st.dataframe(
+        columns,
+        hide_index=True,
+        column_config={
+            "RMSE": st.column_config.NumberColumn("RMSE (records)", format="%.4g"),
+            "÷ best": st.column_config.ProgressColumn("RMSE ÷ best", format="%.4f", min_value=0.0, max_value=4.0),
+            "padding": st.column_config.NumberColumn(format="localized"),
+        },
+        alt="The best trees with their padding and error",
+    )
+    budgets = {"equal": "equal budgets", "optimal": "the best budgets of each tree"}[get("bra_budgets")]
+    st.caption(
+        f"RMSE of a query at {_budget_words(asked)}, {budgets if is_final else 'equal budgets so far'}. "
+        f"{_noise_words(asked)}. Padding: leaves beyond K, which hold no records and cost little. Exact formulas "
+        "(Theorem IV.1 of Rameshwar et al. with digit sums for padded trees; least squares in O(height)); the list is "
+        "the best that a search found, beside well-known trees with equal budgets."
+    )
+    code = (
+        "from treedp_core.branching import best_shapes\nfrom treedp_core.cdf_error import Criterion\n"
+        f"from treedp_core.workloads import Workload\n\nbest_shapes({asked.n_bins}, {_criterion_code(asked)}, "
+        f"padded={asked.padded}, optimal_budgets={asked.optimal_budgets})"
+    )
+    frame.footer("bra_ranking", code, columns)
+
+
+def _search_progress() -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        job = jobs.current(branching_state.SLOT)
+        if job is not None and job.is_running:
+            st.caption("Searching the best budgets of each tree; equal budgets are shown meanwhile.", width="content")
+            st.button("Cancel", key="bra_cancel", on_click=jobs.cancel, args=(branching_state.SLOT,))
+        else:
+            st.caption("The search for budgets was cancelled; equal budgets are shown.", width="content")
+            st.button("Search again", key="bra_again", on_click=branching_state.search_again)
+    jobs.progress(branching_state.SLOT)
+
+
+def table(asked: Question, found: Sequence[RankedShape]) -> dict[str, list[Any]]:
+    """Return the ranking as columns, with well-known trees and the best one without padding for comparison."""
+    rows = [("found", one) for one in found[:SHOWN]] + model.references(asked, found[:SHOWN])
+    total = branching_state.total(asked.criterion)
+    errors = [model.rmse(asked.criterion, one, total) for _, one in rows]
+    order = sorted(range(len(rows)), key=errors.__getitem__)
+    rows, errors = [rows[i] for i in order], [errors[i] for i in order]
+    return {
+        "tree": [product_text(one.shape.branching_factors) for _, one in rows],
+        "why here": [why for why, _ in rows],
+        "levels": [one.shape.height for _, one in rows],
+        "padding": [one.shape.padding for _, one in rows],
+        "RMSE": errors,
+        "÷ best": [error / errors[0] for error in errors],
+        "shares": [_shares(one) for _, one in rows],
+    }
+
+
+def _shares(one: RankedShape) -> str:
+    shares = one.shares[1:] if one.shares[0] == 0 else one.shares
+    if float(shares.max() - shares.min()) < 1e-9:
+        return "equal"
+    texts = [f"{share:.3f}".lstrip("0") or "0" for share in shares]
+    return " ".join(texts[:8]) + (" …" if len(texts) > 8 else "")
+
+
+def _budget_key(asked: Question) -> tuple[float, float]:
+    return get("eps"), get("delta") if asked.criterion.currency is Currency.RHO else 0.0
+
+
+def _budget_words(asked: Question) -> str:
+    if asked.criterion.currency is Currency.EPSILON:
+        return f"ε = {short(get('eps'))}"
+    used = get("delta") or model.GAUSSIAN_DELTA
+    note = "" if get("delta") else " (no δ is set; this one is assumed)"
+    rho = branching_state.total(asked.criterion)
+    return f"ε = {short(get('eps'))}, δ = {short(used)}{note}, hence ρ = {short(rho)}"
+
+
+def heights(asked: Question, found: Sequence[HeightBest]) -> None:
+    """Show the error of the best tree of each height."""
+    st.header("Error against height", anchor=False)
+    least = min(one.value for one in found)
+    ratios = [math.sqrt(one.value / least) for one in found]
+    shapes = [product_text(one.shape.branching_factors) for one in found]
+    best = found[ratios.index(min(ratios))]
+    note = " Equal budgets: optimal ones after least squares are in the table." if asked.is_slow else ""
+    frame.figure(
+        error_by_height([one.height for one in found], ratios, shapes),
+        key="bra_heights",
+        alt=f"The best tree has {plural(best.height, 'level')} below the root: "
+        f"{product_text(best.shape.branching_factors)}; the histogram (height 1) has "
+        f"{short(ratios[0])} times its error.",
+        caption=f"K = {whole(asked.n_bins)}, {_noise_words(asked)}. Each mark is the best tree found with that many "
+        f"levels. Height 1 is the histogram.{note} Formula.",
+        code="from treedp_core.branching.search import Cost, cheapest\n\n"
+        f"cheapest({asked.n_bins}, Cost(2.0, 1.0), padded={asked.padded}, height={best.height})",
+        data={"height": [one.height for one in found], "tree": shapes, "RMSE over the best": ratios},
+    )
+
+
+def grid() -> None:
+    """Show the best branching factor for every noise, workload and post-processing; a cell opens its curve."""
+    st.header("Which noise, which queries, which post-processing", anchor=False)
+    head, *columns = st.columns([1.5, *[1] * len(model.WORKLOADS)])
+    head.markdown("Best whole β")
+    for column, label in zip(columns, model.WORKLOADS.values(), strict=True):
+        column.markdown(f"**{label}**")
+    for noise, post in GRID:
+        head, *columns = st.columns([1.5, *[1] * len(model.WORKLOADS)], vertical_alignment="center")
+        head.markdown(f"{model.NOISES[noise]}, {'least squares' if post != 'none' else 'no post-processing'}")
+        for column, workload in zip(columns, model.WORKLOADS, strict=True):
+            with column:
+                _cell(noise, workload, post)
+    st.caption(
+        "For very many bins, equal branching factors and budgets; every cell is computed. ∞: the error falls without "
+        "end, so measure the leaves alone. Press a cell to see its curve and its trees. Formula."
+    )
+
+
+def _cell(noise: str, workload: str, post: str) -> None:
+    best = model.limits(post != "none", noise, Workload(workload))
+    settings = {"bra_noise": noise, "bra_workload": workload, "bra_post": post}
+    chosen = all(get(key) == value for key, value in settings.items())
+    st.button(
+        str(best.whole) if best.whole is not None else "∞",
+        key=f"bra_cell_{noise}_{workload}_{post}",
+        on_click=partial(_open, settings),
+        type="primary" if chosen else "secondary",
+        width="stretch",
+        help=f"β* = {best.beta:.6g}; within 5 % from {best.low:.3g} to {best.high:.3g}."
+        if best.whole is not None
+        else "Falls without end: the leaves alone.",
+    )
+
+
+def _open(settings: Mapping[str, str]) -> None:
+    st.session_state.update(settings)
+
+
+def checks(n_bins: int) -> None:
+    """Show what the paper states about K, checked by exact search."""
+    st.header("What the paper states, checked for this K", anchor=False)
+    found = remember(("statements", n_bins), lambda: branching_checks.statements(n_bins))
+    columns = {
+        "source": [name for name, _ in found],
+        "statement": [check.statement for _, check in found],
+        "checked": ["holds" if check.holds else "does NOT hold" for _, check in found],
+        "numbers": [branching_checks.numbers_text(check) for _, check in found],
+    }
+    st.dataframe(columns, hide_index=True, alt="Statements of the paper and whether they hold for this K")
+    st.caption(
+        "Rameshwar et al., Sec. V: equal budgets, no padding, Laplace noise, one record replaced; "
+        "g = height² × Σ (nᵢ − 1), and N² E₂ = 4 K g / ε². Each is compared with the least g over all factorisations "
+        "(exact search). Statements that say nothing of this K are left out."
+    )
+    code = f"from treedp_core.branching.theorems import corollary_v2\n\ncorollary_v2({n_bins})"
+    frame.footer("bra_checks", code, columns)

@@ -1,0 +1,67 @@
+"""Controls of the page CDF and ranges: the release, and the presets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import streamlit as st
+
+from pages.ui import cdf_state, lab_controls
+from pages.ui.cdf_model import ALLOCATIONS, FITS, TREES, VIEWS
+from pages.ui.params import get
+
+PRESETS: Final[Mapping[str, dict[str, Any]]] = {
+    "Figure 1 of the paper": {"cdf_view": "error", "cdf_bins": "256"},
+    "Section VI experiment": {"cdf_view": "experiment", "cdf_trials": 100},
+}
+
+
+def view() -> None:
+    """Show the views and the presets; a preset sets only what it names, and runs what needs to be run."""
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        st.segmented_control(
+            "View", list(VIEWS), key="cdf_view", persist_state="session", required=True,
+            format_func=VIEWS.__getitem__,
+        )  # fmt: skip
+        with st.popover("Presets", icon=":material/auto_awesome:", help="Ready-made comparisons"):
+            for name, settings in PRESETS.items():
+                st.button(
+                    name, key=f"cdf_preset_{settings['cdf_view']}", on_click=_apply, args=(settings,), width="stretch"
+                )
+
+
+def _apply(settings: Mapping[str, Any]) -> None:
+    st.session_state.update(settings)
+    if settings["cdf_view"] == "experiment":
+        cdf_state.start_experiment()
+
+
+def release() -> None:
+    """Show what is released, on which tree, and how it is made consistent."""
+    lab_controls.mechanisms("cdf_mechanism", "Mechanism", several=False)
+    lab_controls.delta_note([get("cdf_mechanism")], "cdf_set_delta")
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        _choice("Tree", "cdf_tree", TREES, "Best found: least expected error of the cumulative counts for this K.")
+        if get("cdf_tree") == "own":
+            _text("Branching factors", "cdf_factors", "10,10,10", "Their product must be at least the number of bins.")
+        _choice("Level budgets", "cdf_allocation", ALLOCATIONS, "Optimal: least expected error on this tree.")
+        if get("cdf_allocation") == "custom":
+            about = "One share for each level from the root down, summing to at most 1; a public root takes 0."
+            _text("Shares", "cdf_shares", "0, 0.4, 0.6", about)
+        _choice("Consistency", "cdf_fit", FITS, "Which error the consistent counts minimise.")
+        st.toggle("Least squares", key="cdf_post", persist_state="session", help="Free; uses the public total N.")
+        st.button(
+            "Draw again", key="cdf_draw", icon=":material/casino:", on_click=cdf_state.draw_again,
+            help="The next seed: other noise on the same counts.",
+        )  # fmt: skip
+
+
+def _choice(label: str, key: str, options: Mapping[str, str], about: str) -> None:
+    st.selectbox(
+        label, list(options), key=key, persist_state="session", format_func=options.__getitem__, help=about, width=150
+    )
+
+
+def _text(label: str, key: str, example: str, about: str) -> None:
+    st.text_input(label, key=key, persist_state="session", max_chars=200, width=160, placeholder=example, help=about)

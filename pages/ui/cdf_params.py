@@ -1,0 +1,44 @@
+"""Settings of the page CDF and ranges that a link can carry."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pages.ui.branching_model import bins_from_text
+from pages.ui.cdf_model import ALLOCATIONS, FITS, SOURCES, TREES, VIEWS
+from pages.ui.lab_series import shares_from_text
+from pages.ui.param import Param, choice, flag, number, whole, words
+from treedp_core import checks
+from treedp_core.generate import branching_factors_from_text
+from treedp_core.mechanisms import MECHANISMS
+
+TRIALS_GRID: Final = (100, 400, 1600)
+
+
+def _value(value: object) -> float:
+    return checks.number("a bound of the range", value, low=-1e15, high=1e15, code="RANGE_BOUNDS")
+
+
+def _bins_or_nothing(text: str) -> object:
+    return bins_from_text(text) if text.strip() else None
+
+
+def _factors_or_nothing(text: str) -> object:
+    return branching_factors_from_text(text) if text.strip() else None
+
+
+PARAMS: Final[tuple[Param, ...]] = (
+    choice("cdf_source", "ages", SOURCES),
+    choice("cdf_view", "release", VIEWS),
+    choice("cdf_mechanism", "discrete_laplace", MECHANISMS),
+    choice("cdf_tree", "best", TREES),
+    words("cdf_factors", "", _factors_or_nothing),
+    choice("cdf_allocation", "equal", ALLOCATIONS),
+    words("cdf_shares", "", shares_from_text),
+    flag("cdf_post", True),
+    choice("cdf_fit", "squared", FITS),
+    number("cdf_from", 18.0, _value, code="RANGE_BOUNDS"),
+    number("cdf_to", 65.0, _value, code="RANGE_BOUNDS"),
+    words("cdf_bins", "", _bins_or_nothing),
+    whole("cdf_trials", 100, 2, checks.MAX_TRIALS, code="TRIALS_RANGE", grid=TRIALS_GRID),
+)

@@ -1,0 +1,207 @@
+"""One release on the page CDF and ranges: the three CDFs, a range by every mechanism, the quantiles."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from pages.ui import cdf_model as model
+from pages.ui import cdf_state, frame
+from pages.ui.branching_model import product_text
+from pages.ui.cdf_model import MANY_BINS, Bins, Draw
+from pages.ui.lab_state import keep_one
+from pages.ui.params import get
+from pages.ui.store import remember
+from pages.ui.text import lit, plural, short, whole
+from treedp_core.cdf import CdfSettings
+from treedp_core.checks import InputError
+from treedp_core.figures.cdf import CdfLines, cdf_errors, cdf_figure
+from treedp_core.mechanisms import MECHANISMS
+
+
+def release(data: Bins) -> None:
+    """Show one release and what can be read from it."""
+    mine, is_present = cdf_state.draw(data)
+    if not is_present:
+        st.caption(f"The release below has other settings: {_what(mine.plan.settings)}.")
+    start, stop = chosen_range(data)
+    _figure(data, mine, start, stop)
+    _errors(data, mine)
+    if mine.refused is not None:
+        frame.refusal(mine.refused)
+    _range(data, mine, start, stop)
+    _quantiles(data, mine)
+    _distance(mine)
+
+
+def chosen_range(data: Bins) -> tuple[int, int]:
+    """Show the two sliders of the range, in the column's unit; return its first bin and the one behind its last."""
+    low, high = float(data.edges[0]), float(data.edges[-1])
+    step = (high - low) / data.n_bins
+    wanted = get("cdf_from"), get("cdf_to")
+    ends = [min(max(end, low), high) for end in wanted]
+    if ends[0] == ends[1] and wanted[0] != wanted[1]:  # a range beyond these bounds, from other data or a link
+        ends = [low + (high - low) / 4, high - (high - low) / 4]
+    st.session_state["cdf_from"], st.session_state["cdf_to"] = ends
+    left, right = st.columns(2)
+    about = f"In the unit of the column, rounded to the nearest edge of a bin; bins are {short(step)} wide."
+    for column, key, label in ((left, "cdf_from", "Range from"), (right, "cdf_to", "Range to")):
+        column.slider(label, low, high, step=step, key=key, persist_state="session", format="%g", help=about)
+    start, stop = data.bin_at(get("cdf_from")), data.bin_at(get("cdf_to"))
+    if start < stop:
+        return start, stop
+    if start > stop:
+        st.caption("“From” lies above “to”; the range between them is shown.")
+        return stop, start
+    frame.refusal(InputError("RANGE_BOUNDS", "Expected a range with at least one bin; move the sliders apart."))
+    return (start, start + 1) if start < data.n_bins else (start - 1, start)
+
+
+def _figure(data: Bins, mine: Draw, start: int, stop: int) -> None:
+    release, settings = mine.release, mine.plan.settings
+    lines = CdfLines(data.edges, data.truth, release.cumulative, mine.consistent, (mine.band.low, mine.band.high))
+    missed = float(np.abs(release.cumulative - data.truth).mean())
+    after = "" if mine.consistent is None else f", {short(float(np.abs(mine.consistent - data.truth).mean()))} after"
+    frame.figure(
+        cdf_figure(
+            lines, x_title=data.unit if data.numeric else "leaf, in its order",
+            chosen=(float(data.edges[start]), float(data.edges[stop])),
+        ),
+        key="cdf_release",
+        alt=f"True, noisy and consistent cumulative counts: the noisy ones are off by {short(missed)} records on "
+        f"average{after} consistency.",
+        caption=f"NOT PRIVATE: one simulated release beside the true counts. {_what(settings)}; "
+        f"{whole(data.n_bins)} bins, {whole(int(data.counts.sum()))} records, seed {get('seed')}. Band: 95 % for all "
+        f"cumulative counts at once, ± {mine.band.multiple:.3g} exact standard deviations, from "
+        f"{whole(mine.band.trials)} simulated errors, tightened by what is public. Consistent: the closest whole, "
+        f"non-decreasing counts that end at N, {get('cdf_fit')} error (Rameshwar et al., Sec. VI). "
+        f"Shaded: the range. {release.guarantee.sentence()}",
+        code=f"from treedp_core.cdf import CdfSettings, plan_cdf, simultaneous_band\n\n"
+        f"plan = plan_cdf({_call(settings)})\nrelease = plan.release(bin_counts, rng)\n"
+        f'release.consistent("{get("cdf_fit")}"), simultaneous_band(plan, release)',
+        data=partial(_columns, data, mine),
+    )  # fmt: skip
+
+
+def _errors(data: Bins, mine: Draw) -> None:
+    """Show how far every cumulative count is off, which the CDF's height would hide."""
+    release = mine.release
+    lines = CdfLines(data.edges, data.truth, release.cumulative, mine.consistent, (mine.band.low, mine.band.high))
+    worst = float(np.abs(release.cumulative - data.truth).max())
+    frame.figure(
+        cdf_errors(lines, x_title=data.unit if data.numeric else "leaf, in its order"),
+        key="cdf_errors",
+        alt=f"Errors of the cumulative counts: the largest is {short(worst)} records.",
+        caption="NOT PRIVATE: the same release minus the true counts; 0 is exact. The band covers 0 wherever it "
+        "covers the true count.",
+        code="release.cumulative - true_cumulative_counts  # release: see the code of the figure above",
+        data=partial(_columns, data, mine),
+    )
+
+
+def _columns(data: Bins, mine: Draw) -> dict[str, Any]:
+    columns = {
+        "up to": data.edges[1:],
+        "true (NOT PRIVATE)": data.truth,
+        "noisy": mine.release.cumulative,
+        "low": mine.band.low,
+        "high": mine.band.high,
+    }
+    return columns if mine.consistent is None else columns | {"consistent": mine.consistent}
+
+
+def _what(settings: CdfSettings) -> str:
+    post = "least squares" if settings.least_squares else "no least squares"
+    return (
+        f"{MECHANISMS[settings.mechanism].label} noise on the tree {product_text(settings.branching_factors)}, "
+        f"{settings.allocation} budgets, {post}, ε = {short(settings.epsilon)}"
+    )
+
+
+def _call(settings: CdfSettings) -> str:
+    default = CdfSettings(settings.n_bins, settings.branching_factors)
+    names = [name for name in vars(default) if getattr(settings, name) != getattr(default, name)]
+    given = "".join(f", {name}={getattr(settings, name)!r}" for name in names)
+    return f"CdfSettings({settings.n_bins}, {settings.branching_factors}{given})"
+
+
+def _range(data: Bins, mine: Draw, start: int, stop: int) -> None:
+    """Show the count of the range by each mechanism."""
+    low, high = data.edges[start], data.edges[stop]
+    st.header(f"Records from {short(float(low))} to {short(float(high))}", anchor=False)
+    many = data.n_bins > MANY_BINS
+    if many:
+        st.toggle("Compare with other mechanisms (takes a few seconds)", key="cdf_compare")
+    compare = not many or bool(st.session_state.get("cdf_compare"))
+    key = (data.fingerprint, mine.plan.settings, get("cdf_fit"), get("seed"), start, stop, compare)
+    rows = keep_one("_cdf_range", key, lambda: model.range_rows(
+        mine.plan.settings, mine, data.counts, start, stop, get("seed"), compare=compare))  # fmt: skip
+    true = float(data.counts[start:stop].sum())
+    columns = {
+        "mechanism": [name for name, _, _ in rows],
+        "released count": [count for _, count, _ in rows],
+        "± standard deviation": ["–" if math.isnan(sigma) else f"{sigma:.1f}" for _, _, sigma in rows],
+        "error of this draw (NOT PRIVATE)": [count - true for _, count, _ in rows],
+    }
+    plain = rows[0]
+    st.markdown(
+        f"Released: **{whole(round(plain[1]))} ± {short(plain[2])}** records · true: {whole(int(true))} (NOT PRIVATE)"
+    )
+    st.dataframe(
+        columns, hide_index=True, width="content",
+        column_config={
+            "released count": st.column_config.NumberColumn(format="%.1f"),
+            "± standard deviation": st.column_config.TextColumn(alignment="right"),
+            "error of this draw (NOT PRIVATE)": st.column_config.NumberColumn(format="%+.1f"),
+        },
+        alt="The count of the range by each mechanism",
+    )  # fmt: skip
+    st.caption(
+        "One simulated release of each mechanism at the same promise, with the exact standard deviation of its error "
+        "(formula; Lemmas III.1 and III.2 and Theorem IV.1 of Rameshwar et al., least squares by our own derivation). "
+        "About 95 % of releases are within 2 of them. Consistency is no linear estimate, so it has no closed form."
+    )
+    code = f"plan.range_variance({start}, {stop})  # plan: see the code of the figure above"
+    frame.footer("cdf_range", code, columns)
+
+
+def _quantiles(data: Bins, mine: Draw) -> None:
+    st.header("Quantiles", anchor=False)
+    try:
+        table = model.quantile_table(data, mine)
+    except InputError as error:
+        frame.refusal(error)
+        return
+    number = st.column_config.NumberColumn(format="%.4g")
+    st.dataframe(
+        table, hide_index=True, width="content", column_config=dict.fromkeys(list(table)[1:], number),
+        alt="Quantiles with intervals",
+    )  # fmt: skip
+    st.caption(
+        f"In the unit of {lit(data.unit, 40)}. Read off the consistent CDF, records spread evenly over their bin; the "
+        "true quantiles' bins lie between “from” and “to” for all rows at once with 95 % probability. One simulated "
+        "release; the last column is NOT PRIVATE."
+    )
+    frame.footer("cdf_quantiles", "quantiles(release.consistent(), simultaneous_band(plan, release), edges)", table)
+
+
+def _distance(mine: Draw) -> None:
+    """Say how far a Gaussian release is from the least error possible at its promise, for few bins."""
+    if not model.has_bound(mine.plan):
+        return
+    bins = mine.plan.settings.n_bins
+    apart = model.above_bound(mine.plan, remember(("cdf lower", bins), lambda: model.lower_bound(bins)))
+    st.markdown(
+        f"This release's mean variance is **{apart:.3g} times** the least that any linear Gaussian mechanism can have "
+        "at the same ρ (formula; see “How far from optimal”)."
+    )
+
+
+def about(data: Bins) -> list[str]:
+    """Return what the bins are, for the line below the title."""
+    kind = [] if data.numeric else ["leaves in their order, as bins"]
+    return [lit(data.name, 40), plural(data.n_bins, "bin"), *kind]

@@ -1,0 +1,79 @@
+"""Branching factor and CDF pages in a real browser: what only a browser shows."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from browsing import LiveServer, settle
+
+pytestmark = pytest.mark.browser
+
+
+def opened(page: Any, server: LiveServer, path: str, marker: str) -> Any:
+    page.goto(f"{server.url}/{path}")
+    page.locator(marker).first.wait_for()
+    settle(page)
+    return page
+
+
+def test_dragging_beta_needs_no_server(page: Any, server: LiveServer) -> None:
+    sent: list[Any] = []
+    page.on("websocket", lambda socket: socket.on("framesent", lambda data: sent.append(data)))
+    opened(page, server, "branching", ".stVegaLiteChart input[type=range]")
+    slider = page.locator(".stVegaLiteChart input[type=range]").first
+    canvas = page.locator(".stVegaLiteChart canvas, .stVegaLiteChart svg.marks").first
+    before, messages = canvas.screenshot(), len(sent)
+    slider.focus()
+    for _ in range(8):
+        page.keyboard.press("ArrowRight")
+    page.wait_for_function("() => document.querySelector('.stVegaLiteChart input[type=range]').value === '25'")
+    page.wait_for_timeout(300)
+    assert canvas.screenshot() != before
+    assert len(sent) == messages
+
+
+def test_a_preset_and_a_cell_change_the_trees(page: Any, server: LiveServer) -> None:
+    opened(page, server, "branching", ".st-key-bra_heights .main-svg")
+    page.get_by_role("button", name="K = 997").click()
+    page.get_by_role("heading", name="Trees for K = 997").wait_for()
+    page.locator(".st-key-bra_cell_gaussian_cdf_least_squares button").first.click()
+    page.get_by_text("Gaussian noise, CDF, after least squares").first.wait_for()
+    settle(page)
+    assert page.locator("h1").count() == 1
+
+
+def test_the_paper_experiment_runs_and_shows_the_better_pipeline(page: Any, server: LiveServer) -> None:
+    opened(page, server, "cdf", ".st-key-cdf_release .main-svg")
+    page.get_by_role("button", name="Presets").click()
+    page.get_by_role("button", name="Section VI experiment").click()
+    page.get_by_text(re.compile("closer than the paper")).wait_for()
+    settle(page)
+    assert page.locator(".st-key-cdf_gains .main-svg").count() > 0
+
+
+def test_the_range_slider_moves_the_count(page: Any, server: LiveServer) -> None:
+    opened(page, server, "cdf", ".st-key-cdf_release .main-svg")
+    page.get_by_role("heading", name="Records from 18 to 65").wait_for()
+    page.get_by_role("slider", name="Range to").focus()
+    page.keyboard.press("ArrowRight")
+    page.get_by_role("heading", name="Records from 18 to 66").wait_for()
+    settle(page)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(
+    ("path", "figure"), [("branching", "bra_heights"), ("cdf", "cdf_release"), ("cdf?cdf_view=optimal", "cdf_optimal")]
+)
+def test_both_themes(chromium: Any, findings: Any, server: LiveServer, scheme: str, path: str, figure: str) -> None:
+    context = chromium.new_context(viewport={"width": 1280, "height": 900}, color_scheme=scheme)
+    page = context.new_page()
+    findings.watch(page)
+    opened(page, server, path, f".st-key-{figure} .main-svg")
+    assert page.locator('[data-testid="stException"]').count() == 0
+    assert page.locator("h1").count() == 1
+    context.close()
+    assert findings.errors == []
+    assert findings.foreign == []

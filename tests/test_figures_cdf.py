@@ -1,0 +1,85 @@
+"""Figures of CDFs and of trees of every height."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from treedp_core.figures.branching import error_by_height
+from treedp_core.figures.cdf import (
+    CdfLines,
+    Gain,
+    PipelineCurve,
+    cdf_errors,
+    cdf_figure,
+    gain_figure,
+    pipeline_curves,
+    ratio_bars,
+    thinned,
+)
+
+
+@pytest.mark.parametrize("size", [1, 2, 2100, 2101, 5003, 2**20])
+def test_thinning_keeps_ends_and_extremes(size: int) -> None:
+    values = np.random.default_rng(size).normal(size=size)
+    at = thinned(values)
+    assert at.size <= max(size if size <= 2100 else 0, 2100)
+    assert at[-1] == size - 1
+    assert (np.diff(at) > 0).all()
+    assert values.argmin() in at
+    assert values.argmax() in at
+
+
+def lines(size: int) -> CdfLines:
+    truth = np.cumsum(np.ones(size, dtype=np.int64))
+    noisy = truth + np.random.default_rng(1).normal(size=size)
+    return CdfLines(np.arange(size + 1.0), truth, noisy, truth, (truth - 3, truth + 3))
+
+
+def test_many_bins_make_small_figures_of_arrays() -> None:
+    for fig in (cdf_figure(lines(10**5), x_title="x"), cdf_errors(lines(10**5), x_title="x")):
+        assert all(isinstance(trace.y, np.ndarray) and trace.y.size <= 2101 for trace in fig.data)
+
+
+def test_the_chosen_range_is_shaded() -> None:
+    fig = cdf_figure(lines(5), x_title="x", chosen=(1.0, 3.0))
+    assert (fig.layout.shapes[0].x0, fig.layout.shapes[0].x1) == (1.0, 3.0)
+
+
+def test_without_records_the_axes_stand() -> None:
+    none = np.zeros(4, dtype=np.int64)
+    fig = cdf_figure(CdfLines(np.arange(5.0), none, none, none, (none, none)), x_title="x")
+    assert fig.layout.yaxis.range[1] > 0
+
+
+def test_the_axis_title_is_literal() -> None:
+    fig = cdf_figure(lines(5), x_title="<a href='x'>$y$</a>")
+    assert fig.layout.xaxis.title.text == "&lt;a href='x'&gt;&#36;y&#36;&lt;/a&gt;"
+
+
+def test_identities_differ_in_more_than_colour() -> None:
+    kinds = ["tree", "tree, least squares", "best", "binary", "histogram", "range queries", "other"]
+    x = np.array([0.1, 1.0])
+    fig = pipeline_curves([PipelineCurve(k, k, x, 1 / x) for k in kinds], y_title="y", marker_x=1.0)
+    looks = {(t.line.dash, t.marker.symbol) for t in fig.data}
+    assert len(looks) == len(kinds)
+
+
+def test_dumbbells_start_at_zero_and_grow_with_rows() -> None:
+    gains = [Gain("a", 18.0, 0.5, 10.0, 0.2), Gain("b", 6.0, 0.1, 3.5, 0.1)]
+    fig = gain_figure(gains, x_title="distance")
+    assert fig.layout.xaxis.range[0] == 0
+    assert fig.layout.xaxis.range[1] > 18
+    assert list(fig.layout.yaxis.ticktext) == ["a", "b"]
+    assert [trace.x.tolist() for trace in fig.data[1:]] == [[18.0, 6.0], [10.0, 3.5]]
+
+
+def test_bars_begin_at_the_bound() -> None:
+    fig = ratio_bars(["a", "b"], [2.0, 1.0], x_title="x")
+    assert [shape.x0 for shape in fig.layout.shapes if shape.y0 == shape.y1] == [1, 1]
+
+
+def test_heights_mark_the_best() -> None:
+    fig = error_by_height([1, 2, 3], [5.0, 1.0, 1.2], ["64", "8 · 8", "4 · 4 · 4"])
+    assert fig.data[1].x.tolist() == [2.0]
+    assert fig.layout.yaxis.type == "log"

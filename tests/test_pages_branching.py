@@ -1,0 +1,305 @@
+"""The Branching factor page: numbers of paper and formula, every refusal as one sentence, nothing lost."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Iterator
+from itertools import product
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from oracles_pages import Inline, Later, figure, metric_values, open_page, words
+from pages.ui import branching_checks, branching_live, jobs
+from pages.ui import branching_model as model
+from pages.ui.branching_model import Question, bins_from_text, equal_tree, product_text
+from treedp_core.branching import best_branching
+from treedp_core.branching.theorems import Check
+from treedp_core.cdf_error import Criterion
+from treedp_core.checks import InputError
+from treedp_core.workloads import Shape, Workload
+
+
+def button(app: AppTest, key: str) -> Any:
+    return next(one for one in app.button if one.key == key)
+
+
+def cells(app: AppTest) -> dict[tuple[str, ...], str]:
+    keys = [one.key for one in app.button if str(one.key).startswith("bra_cell_")]
+    return {key: button(app, key).label for key in keys}
+
+
+def table(app: AppTest, column: str) -> Any:
+    """The table of the page that has this column."""
+    return next(one.value for one in app.dataframe if column in one.value.columns)
+
+
+def covers(factors: tuple[int, ...], n_bins: int) -> list[int]:
+    """Nodes in the cover of each prefix shorter than K: its digits in the mixed radix, one by one."""
+    sizes = []
+    for j in range(n_bins):
+        digits, rest = 0, j
+        for n in reversed(factors):
+            digits, rest = digits + rest % n, rest // n
+        sizes.append(digits)
+    return sizes
+
+
+# --- the number of bins ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "bins"), [("997", 997), ("2^20", 2**20), ("3**6", 729), ("1 000 000", 10**6), ("10^15", 10**15)]
+)
+def test_bins_are_read_from_digits_and_powers(text: str, bins: int) -> None:
+    assert bins_from_text(text) == bins
+
+
+@pytest.mark.parametrize("text", ["", "1", "0", "-5", "1.5", "2^60", "10^16", "9" * 17, "٣", "two", "2^", "99^99"])
+def test_other_numbers_of_bins_are_refused(text: str) -> None:
+    with pytest.raises(InputError) as refused:
+        bins_from_text(text)
+    assert refused.value.code == "TREE_SHAPE"
+
+
+def test_a_bad_number_of_bins_keeps_the_last_good_one() -> None:
+    app = open_page("branching", bra_bins="997")
+    box = next(one for one in app.text_input if one.key == "bra_bins")
+    box.set_value("1")
+    app.run()
+    assert [error.value.splitlines()[-1] for error in app.error] == [":small[`TREE_SHAPE`]"]
+    assert "K = 997" in words(app)
+    assert not app.exception
+
+
+def test_presets_set_only_the_bins() -> None:
+    app = open_page("branching", bra_noise="gaussian", eps="0.5")
+    for text, shown in (("3^6", "729"), ("2^11", "2\u202f048"), ("997", "997"), ("2^20", "1\u202f048\u202f576")):
+        button(app, f"bra_preset_{text}").click()
+        app.run()
+        assert f"Trees for K = {shown}" in words(app)
+        assert not app.exception
+        assert not app.error
+    assert app.session_state["bra_noise"] == "gaussian"
+    assert app.session_state["eps"] == 0.5
+
+
+# --- numbers ---------------------------------------------------------------------------------------------------------
+
+
+def test_cards_for_the_plain_laplace_cdf() -> None:
+    """beta* solves ln b = 3 (b - 1) / b; within 5 %: f(b) <= 1.05 f(beta*); both found here by bisection."""
+
+    def bisect(low: float, high: float, rises: Any) -> float:
+        for _ in range(200):
+            middle = (low + high) / 2
+            low, high = (low, middle) if rises(middle) else (middle, high)
+        return low
+
+    def f(b: float) -> float:
+        return (b - 1) / math.log(b) ** 3
+
+    beta = bisect(2, 100, lambda b: math.log(b) > 3 * (b - 1) / b)
+    high = bisect(beta, 100, lambda b: f(b) > 1.05 * f(beta))
+    low = bisect(2, beta, lambda b: f(b) < 1.05 * f(beta))
+    cards = metric_values(open_page("branching", bra_bins="2^20"))
+    assert cards["Best β, very many bins"] == f"{beta:.4g}"
+    assert cards["Within 5 % of the least"] == f"{low:.3g} to {high:.3g}"
+    assert cards["Best tree for your K"] == "16⁵"
+
+
+def test_the_grid_of_optima_is_computed() -> None:
+    """Whole minimisers of the six formulas by trying every b up to 200."""
+    app = open_page("branching")
+    shown = cells(app)
+    for noise, workload, post in product(model.NOISES, model.WORKLOADS, model.POSTS):
+        power = {"laplace": 3, "gaussian": 2}[noise] - (workload == "nodes")
+
+        def f(b: int, power: int = power, nodes: bool = workload == "nodes", after: bool = post != "none") -> float:
+            plain = 1.0 if nodes else b - 1.0
+            return plain * ((b - 1) / b if after else 1.0) / math.log(b) ** power
+
+        best = min(range(2, 201), key=f)
+        assert shown[f"bra_cell_{noise}_{workload}_{post}"] == ("∞" if best == 200 else str(best))
+
+
+def test_a_cell_opens_its_curve() -> None:
+    app = open_page("branching")
+    button(app, "bra_cell_gaussian_ranges_least_squares").click()
+    app.run()
+    assert app.session_state["bra_noise"] == "gaussian"
+    assert app.session_state["bra_workload"] == "ranges"
+    assert app.session_state["bra_post"] == "least_squares"
+    assert metric_values(app)["Best β, very many bins"] == "2"
+    assert "Gaussian noise, All ranges, after least squares" in words(app)
+
+
+def test_ranking_for_a_prime_has_padded_trees_and_the_histogram() -> None:
+    """RMSE of a prefix: noise of variance 8 h^2 / epsilon^2 on each of the nodes of its cover."""
+    ranking = table(open_page("branching", bra_bins="997", eps="0.5"), "padding")
+    first = ranking.iloc[0]
+    assert (first["tree"], first["padding"]) == ("10³", 3)
+    variance = 8 * 9 / 0.25 * sum(covers((10, 10, 10), 997)) / 997
+    assert first["RMSE"] == pytest.approx(math.sqrt(variance), rel=1e-9)
+    flat = ranking[ranking["tree"] == "997"].iloc[0]
+    assert flat["why here"] == "best without padding"
+    assert flat["÷ best"] == pytest.approx(math.sqrt(8 / 0.25 * 996 / 2 / variance), rel=1e-9)
+
+
+def test_without_padding_a_prime_has_only_the_histogram() -> None:
+    app = open_page("branching", bra_bins="997", bra_padded="0")
+    assert metric_values(app)["Best tree for your K"] == "997"
+    assert "only tree without padding is the histogram" in words(app)
+
+
+def test_opendp_stands_beside_ours() -> None:
+    """Its score for n = 10 000, minimised here over every b."""
+
+    def score(b: int) -> float:
+        h = math.log(10_000) / math.log(b)
+        return (b - 1) * h**3 - 2 * (b + 1) * h**2 / 3
+
+    app = open_page("branching", bra_bins="10000")
+    theirs = min(range(2, 10_001), key=score)
+    assert metric_values(app)["OpenDP's rule for your K"] == str(theirs)
+    assert "choose_branching_factor" in words(app)
+    assert "OpenDP's rule" in table(app, "why here")["why here"].tolist()
+
+
+@pytest.mark.parametrize("bins", ["2^20", "3^6", "2^11", "997", "10^15"])
+def test_every_statement_of_the_paper_holds(bins: str) -> None:
+    statements = table(open_page("branching", bra_bins=bins), "statement")
+    assert set(statements["checked"]) == {"holds"}
+    assert "Corollary V.2" in statements["source"].tolist()
+
+
+def test_a_statement_that_fails_is_shown_as_failing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(branching_checks, "lemma_v1", lambda factors: Check("wrong", False, {"g": 1}))
+    statements = table(open_page("branching", bra_bins="64"), "statement")
+    assert statements.iloc[0]["checked"] == "does NOT hold"
+
+
+def test_error_against_height() -> None:
+    """g = h^2 sum (n - 1) for 2^20 by hand: 16^5 has 25 * 75, 32^4 has 16 * 124, 1024^2 has 4 * 2046."""
+    curve = figure(open_page("branching", bra_bins="2^20"), "bra_heights")["data"][0]
+    heights, ratios = curve["x"], curve["y"]
+    assert heights == list(range(1, 21))
+    assert ratios[4] == 1.0
+    assert ratios[3] == pytest.approx(math.sqrt(16 * 124 / (25 * 75)))
+    assert ratios[1] == pytest.approx(math.sqrt(4 * 2046 / (25 * 75)))
+
+
+# --- the live curve --------------------------------------------------------------------------------------------------
+
+
+def spec_of(question: Question) -> dict[str, Any]:
+    betas, values = model.curve(question.criterion)
+    whole = [1.0 + b / 100 for b in range(model.BETAS[0], model.BETAS[1] + 1)]
+    trees = [(one, one.value / model.factor_scale(question)) for one in model.by_height(question, [])]
+    chart = branching_live.live_chart(betas, values, best_branching(question.criterion), trees, whole)
+    return json.loads(chart.to_json())
+
+
+def test_the_slider_lives_in_the_browser() -> None:
+    bound = [one for one in spec_of(Question(2**20, Criterion()))["params"] if "bind" in one]
+    assert [(one["name"], one["value"], one["bind"]["min"], one["bind"]["max"]) for one in bound] == [
+        ("beta", 17, 2, 64)
+    ]
+
+
+def test_squares_lie_on_the_curve_where_the_tree_is_exact() -> None:
+    """For K = b^h the exact error is the curve's: h^3 (b - 1) = (ln K)^3 (b - 1) / (ln b)^3."""
+    question = Question(2**20, Criterion())
+    for one in model.by_height(question, []):
+        b = round(one.mean_factor)
+        if one.shape.branching_factors == (b,) * one.height:
+            assert one.value / model.factor_scale(question) == pytest.approx((b - 1) / math.log(b) ** 3)
+
+
+@pytest.mark.parametrize("workload", list(Workload))
+@pytest.mark.parametrize("least_squares", [False, True])
+@pytest.mark.parametrize("law", ["laplace", "gaussian"])
+def test_trees_approach_the_curve(law: str, least_squares: bool, workload: Workload) -> None:
+    """16^12 is large enough for the limit: what is left out is of order 1 / ln K, or 1 / h for nodes."""
+    question = Question(2**48, Criterion(law, workload, least_squares))
+    value = model.value_of(question, Shape.full((16,) * 12))
+    exact = value / model.factor_scale(question)
+    assert exact == pytest.approx(model.loss_factor(16, question.criterion), rel=0.15)
+
+
+def test_nodes_have_no_optimum_and_say_so() -> None:
+    app = open_page("branching", bra_workload="nodes")
+    assert metric_values(app)["Best β, very many bins"] == "∞"
+    assert not app.exception
+
+
+# --- optimal budgets -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def inline(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(jobs, "pool", Inline)
+    yield
+
+
+@pytest.mark.usefixtures("inline")
+def test_optimal_budgets_after_least_squares_come_from_the_background() -> None:
+    link = {"bra_bins": "256", "bra_noise": "gaussian", "bra_post": "least_squares", "delta": "1e-06"}
+    equal = table(open_page("branching", **link), "padding")
+    best = table(open_page("branching", bra_budgets="optimal", **link), "padding")
+    assert best.iloc[0]["tree"] == "2⁸"
+    assert best.iloc[0]["shares"] != "equal"
+    assert best.iloc[0]["RMSE"] < equal.iloc[0]["RMSE"]
+
+
+@pytest.mark.usefixtures("inline")
+def test_heights_are_compared_with_equal_budgets_where_optimal_ones_are_slow() -> None:
+    link = {"bra_bins": "256", "bra_noise": "gaussian", "bra_post": "least_squares"}
+    equal, best = (
+        figure(open_page("branching", bra_budgets=budgets, **link), "bra_heights")["data"][0]["y"]
+        for budgets in ("equal", "optimal")
+    )
+    assert equal == best
+
+
+def test_equal_budgets_are_shown_while_optimal_ones_are_sought(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jobs, "pool", Later)
+    app = open_page("branching", bra_bins="2^20", bra_post="least_squares", bra_budgets="optimal")
+    assert "Searching the best budgets" in words(app)
+    assert set(table(app, "padding")["shares"]) == {"equal"}
+    button(app, "bra_cancel").click()
+    app.run()
+    assert not app.exception
+
+
+def test_a_relation_without_optimal_budgets_is_refused_in_one_sentence() -> None:
+    app = open_page("branching", nbr="replace_unknown", bra_budgets="optimal")
+    assert [error.value.splitlines()[-1] for error in app.error] == [":small[`RELATION`]"]
+    assert set(table(app, "padding")["shares"]) == {"equal"}
+
+
+# --- small things ----------------------------------------------------------------------------------------------------
+
+
+def test_texts() -> None:
+    assert product_text((2,) * 12) == "2¹²"
+    assert equal_tree(2, 16).branching_factors == (2,)
+    assert equal_tree(17, 16).branching_factors == (2, 16)
+
+
+def test_ten_to_the_fifteen_takes_no_time() -> None:
+    open_page("branching", bra_bins="10^15")
+    app = open_page("branching", bra_bins="10^15", bra_post="least_squares")
+    start = time.perf_counter()
+    app.run()
+    assert time.perf_counter() - start < 2.0  # kept results; about 0.1 s on an idle machine
+
+
+@pytest.mark.parametrize("settings", [{"present": "1"}, {"explain": "0"}, {"level": "Advanced"}])
+def test_frame_settings(settings: dict[str, str]) -> None:
+    app = open_page("branching", **settings)
+    assert not app.exception
+    assert not app.error

@@ -1,0 +1,444 @@
+"""CDF and ranges: release, ranges, quantiles, error curves, the paper's experiment; every refusal as one sentence."""
+
+from __future__ import annotations
+
+import io
+import math
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from oracles_pages import Inline, Later, dataset, figure, metric_values, open_page, words
+from pages.ui import cdf_model as model
+from pages.ui import cdf_source, cdf_state, jobs
+from pages.ui.cdf_model import Bins
+from pages.ui.cdf_more import experiment_table, label_of
+from treedp_core.cdf import PUBLISHED, CdfSettings, consistency_gains, plan_cdf
+from treedp_core.checks import InputError
+from treedp_core.records import count_bins
+from treedp_core.tree import Tree
+
+NUMBERS = [0.5, 1.5, 1.5, 3.0, 7.99, 8.0, 2.2]
+
+
+def binned(values: list[float] = NUMBERS, n_bins: int = 8, upper: float = 8.0) -> Any:
+    text = "size\n" + "\n".join(map(str, values)) + "\n"
+    return count_bins(text.encode(), "size", lower=0, upper=upper, n_bins=n_bins, name="sizes.csv")
+
+
+def widget(app: AppTest, key: str) -> Any:
+    kinds = (app.button, app.slider, app.selectbox, app.text_input, app.toggle, app.get("button_group"))
+    return next(one for kind in kinds for one in kind if one.key == key)
+
+
+def table(app: AppTest, column: str) -> Any:
+    return next(one.value for one in app.dataframe if column in one.value.columns)
+
+
+def codes(app: AppTest) -> list[str]:
+    return [error.value.splitlines()[-1].removeprefix(":small[`").removesuffix("`]") for error in app.main.error]
+
+
+# --- one release -----------------------------------------------------------------------------------------------------
+
+
+def test_a_release_of_the_ages() -> None:
+    app = open_page("cdf")
+    assert not app.exception
+    assert not app.main.error
+    traces = {trace.get("name"): trace for trace in figure(app, "cdf_release")["data"]}
+    assert {"true (NOT PRIVATE)", "noisy", "consistent", "95 % band"} <= set(traces)
+    truth, noisy, fit = (traces[name]["y"] for name in ("true (NOT PRIVATE)", "noisy", "consistent"))
+    assert truth[-1] == fit[-1] == 12_000
+    assert noisy[-1] == pytest.approx(12_000)
+    assert fit == sorted(fit)
+    assert all(value == int(value) for value in fit)
+    assert "NOT PRIVATE: one simulated release" in words(app)
+    off = {trace.get("name"): trace["y"] for trace in figure(app, "cdf_errors")["data"]}
+    np.testing.assert_allclose(off["noisy − true"], np.array(noisy) - np.array(truth))
+
+
+def test_draw_again_changes_only_the_noise() -> None:
+    app = open_page("cdf")
+    before = figure(app, "cdf_release")["data"]
+    widget(app, "cdf_draw").click()
+    app.run()
+    after = figure(app, "cdf_release")["data"]
+    names = [trace.get("name") for trace in before]
+    true, noisy = names.index("true (NOT PRIVATE)"), names.index("noisy")
+    assert before[true]["y"] == after[true]["y"]
+    assert before[noisy]["y"] != after[noisy]["y"]
+    assert app.session_state["cdf_from"] == 18.0
+
+
+def test_the_range_is_read_by_every_mechanism() -> None:
+    """Laplace histogram without a total: 47 bins of variance 8 each; noise on every count: twice 2 (127)^2."""
+    app = open_page("cdf", cdf_mechanism="laplace")
+    rows = table(app, "mechanism").set_index("mechanism")["± standard deviation"]
+    assert float(rows["Noise on every cumulative count"]) == pytest.approx(math.sqrt(4) * 127, abs=0.1)
+    assert rows["Your release, consistent"] == "–"
+    flat = plan_cdf(CdfSettings(128, (128,), "laplace", least_squares=False))
+    by_hand = math.sqrt(8 * (18 + 65))  # a range is the difference of two prefixes of 18 and of 65 bins that share 18
+    assert flat.range_variance(18, 65) == pytest.approx(8 * (65 - 18))
+    assert float(rows["Histogram"]) == pytest.approx(math.sqrt(8 * 47), abs=0.1)
+    assert by_hand > float(rows["Histogram"])
+
+
+def test_ranges_on_a_small_column() -> None:
+    data = binned()
+    app = open_page("cdf", data, cdf_source="current", cdf_from="1", cdf_to="3", eps="50")
+    assert "true: 3 (NOT PRIVATE)" in words(app)
+    released = table(app, "mechanism")["released count"].tolist()
+    assert all(abs(count - 3) < 10 for count in released)
+
+
+def test_an_empty_range_is_refused_and_a_reversed_one_read() -> None:
+    app = open_page("cdf", cdf_from="20", cdf_to="20")
+    assert codes(app) == ["RANGE_BOUNDS"]
+    app = open_page("cdf", cdf_from="65", cdf_to="18")
+    assert codes(app) == []
+    assert "Records from 18 to 65" in words(app)
+
+
+def test_a_range_beyond_the_bounds_ends_at_them() -> None:
+    app = open_page("cdf", cdf_from="-1e9", cdf_to="1e9")
+    assert "Records from 0 to 128" in words(app)
+    assert "true: 12\u202f000 (NOT PRIVATE)" in words(app)
+
+
+def test_quantiles_with_intervals() -> None:
+    quantiles = table(open_page("cdf"), "quantile")
+    assert quantiles["quantile"].tolist() == ["5 %", "25 %", "50 %", "75 %", "95 %"]
+    true = quantiles["true (NOT PRIVATE)"]
+    assert (quantiles["from"] <= true).all()  # the band of this seed covers the truth, as 19 in 20 do
+    assert (true <= quantiles["to"]).all()
+
+
+def test_true_quantiles_by_hand() -> None:
+    """7 records; half of them, 3.5, is reached in bin [2, 3), which holds record 4: 2 + (3.5 - 3) / 1."""
+    quantiles = table(open_page("cdf", binned(), cdf_source="current"), "quantile")
+    assert quantiles["true (NOT PRIVATE)"].tolist()[2] == pytest.approx(2.5)
+
+
+def test_a_private_total_has_no_consistency_and_says_so() -> None:
+    app = open_page("cdf", nbr="add_or_remove_one")
+    assert set(codes(app)) == {"TOTAL_NOT_PUBLIC"}
+    assert "consistent" not in [trace.get("name") for trace in figure(app, "cdf_release")["data"]]
+    assert not app.exception
+
+
+@pytest.mark.parametrize(
+    ("link", "code"),
+    [
+        ({"cdf_tree": "own", "cdf_factors": "2,2"}, "TREE_SHAPE"),
+        ({"cdf_tree": "own"}, "TREE_SHAPE"),
+        ({"cdf_allocation": "custom", "cdf_shares": "0,0.5,0.6"}, "BUDGET_SPLIT"),
+        ({"cdf_allocation": "custom", "cdf_shares": "0.5"}, "BUDGET_SPLIT"),
+        ({"cdf_mechanism": "gaussian"}, "DELTA_REQUIRED"),
+        ({"cdf_allocation": "optimal", "nbr": "replace_unknown"}, "RELATION"),
+    ],
+)
+def test_refused_settings_are_one_sentence_and_the_page_stays(link: dict[str, str], code: str) -> None:
+    app = open_page("cdf", **link)
+    assert code in codes(app) or "TOTAL_NOT_PUBLIC" in codes(app)
+    assert all(len(error.value.splitlines()) == 2 for error in app.main.error)
+    assert figure(app, "cdf_release")["data"]
+    assert not app.exception
+
+
+def test_a_refusal_keeps_the_last_release() -> None:
+    app = open_page("cdf")
+    before = figure(app, "cdf_release")["data"]
+    widget(app, "cdf_tree").set_value("own")
+    app.run()
+    assert codes(app) == ["TREE_SHAPE"]
+    assert figure(app, "cdf_release")["data"] == before
+    assert "The release below has other settings" in words(app)
+    widget(app, "cdf_factors").set_value("12,11")
+    app.run()
+    assert codes(app) == []
+    assert "on the tree 12 · 11" in words(app)
+
+
+@pytest.mark.parametrize("fit", list(model.FITS))
+@pytest.mark.parametrize("allocation", ["equal", "optimal"])
+@pytest.mark.parametrize("mechanism", ["laplace", "discrete_gaussian"])
+def test_all_choices_give_a_release(fit: str, allocation: str, mechanism: str) -> None:
+    app = open_page("cdf", cdf_fit=fit, cdf_allocation=allocation, cdf_mechanism=mechanism, delta="1e-06")
+    assert not app.exception
+    assert not app.main.error
+
+
+# --- where the bins come from ----------------------------------------------------------------------------------------
+
+
+def test_edges_are_those_of_the_binned_column() -> None:
+    bins = cdf_source.bins_of(binned(n_bins=16))
+    assert bins.numeric
+    assert bins.unit == "size"
+    np.testing.assert_array_equal(bins.edges, np.linspace(0, 8, 17))
+    assert bins.counts.sum() == len(NUMBERS)
+
+
+def test_a_hierarchy_is_read_as_leaves_in_their_order() -> None:
+    bins = cdf_source.bins_of(dataset(Tree.from_branching_factors((2, 3)), [1, 2, 3, 4, 5, 6]))
+    assert not bins.numeric
+    assert bins.truth.tolist() == [1, 3, 6, 10, 15, 21]
+
+
+def test_leaves_on_different_levels_are_refused() -> None:
+    ragged = Tree.from_child_counts([np.array([2]), np.array([0, 2])])
+    data = dataset(ragged, [1, 2, 3])
+    with pytest.raises(InputError) as refused:
+        cdf_source.bins_of(data)
+    assert refused.value.code == "CDF_SHAPE"
+    app = open_page("cdf", data, cdf_source="current")
+    assert codes(app) == ["CDF_SHAPE"]
+    assert "Ages (synthetic) is shown meanwhile" in words(app)
+
+
+def test_labels_that_only_look_like_intervals_give_no_edges() -> None:
+    data = dataset(Tree.from_branching_factors((2,)), [1, 2], prefix="[5, 1)")
+    assert not cdf_source.bins_of(data).numeric
+
+
+@pytest.mark.parametrize(
+    "counts", [[0] * 8, [50, 0, 0, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0, 0, 50]], ids=["N=0", "first", "last"]
+)
+def test_no_records_and_all_in_one_bin(counts: list[int]) -> None:
+    app = open_page("cdf", dataset(Tree.from_branching_factors((8,)), counts), cdf_source="current")
+    assert not app.exception
+    assert codes(app) == ([] if sum(counts) else ["RECORDS_RANGE"])
+
+
+def test_one_bin_is_refused() -> None:
+    app = open_page("cdf", dataset(Tree.from_branching_factors((1,)), [4]), cdf_source="current")
+    assert codes(app) == ["TREE_SHAPE"]
+
+
+def test_hostile_names_are_shown_as_they_are() -> None:
+    evil = "<b>x</b> ![y](http://127.0.0.1:9/z) $q$"
+    app = open_page("cdf", dataset(Tree.from_branching_factors((4,)), [1, 2, 3, 4], name=evil), cdf_source="current")
+    assert "`<b>x</b> ![y]" in words(app)
+    assert not app.exception
+
+
+def upload(app: AppTest, text: str, **values: Any) -> AppTest:
+    app.file_uploader[0].upload("sizes.csv", text.encode(), "text/csv")
+    app.run()
+    for key, value in values.items():
+        next(one for one in app.number_input if one.key == key).set_value(value)
+    widget(app, "cdf_count").click()
+    return app.run()
+
+
+def test_an_uploaded_column_is_counted_beside_the_data_in_use() -> None:
+    app = open_page("cdf", cdf_source="upload")
+    assert "Ages (synthetic) is shown meanwhile" in words(app)
+    upload(app, "size\n1\n3\n3\n9\n", cdf_upper=8.0, cdf_n_bins=8)
+    assert not app.exception
+    assert codes(app) == []
+    assert "8 bins" in words(app)
+    assert app.session_state["source"] == "sample"
+    truth = next(t["y"] for t in figure(app, "cdf_release")["data"] if t.get("name") == "true (NOT PRIVATE)")
+    assert truth == [0, 0, 1, 1, 3, 3, 3, 3, 3]
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "code"),
+    [
+        ("size\n1\n", {"cdf_lower": 5.0, "cdf_upper": 5.0}, "BOUNDS"),
+        ("size\n1\n", {"cdf_n_bins": 1}, "TREE_SHAPE"),
+        ("size\nx\n", {}, "COLUMN_TYPE"),
+    ],
+)
+def test_a_column_that_cannot_be_counted(text: str, values: dict[str, Any], code: str) -> None:
+    app = upload(open_page("cdf", cdf_source="upload"), text, **values)
+    assert codes(app) == [code]
+    assert "Ages (synthetic) is shown meanwhile" in words(app)
+    assert not app.exception
+
+
+def test_a_public_app_takes_no_column(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TREEDP_PUBLIC", "1")
+    app = open_page("cdf", cdf_source="upload")
+    assert not app.file_uploader
+    assert "takes no files" in words(app)
+
+
+# --- error against epsilon -------------------------------------------------------------------------------------------
+
+
+def test_figure_1_of_the_paper() -> None:
+    """K = 256 at epsilon = 1 by hand: 2 * 255^3; 4 * 256 * 255; 4 * 256 * 8^3 * 1; 4 * 256 * 2^3 * 15."""
+    app = open_page("cdf")
+    widget(app, "cdf_preset_error").click()
+    app.run()
+    assert app.session_state["cdf_bins"] == "256"
+    values = table(app, "N² E₂").set_index("pipeline")["N² E₂"]
+    assert values["Range queries"] == 2 * 255**3
+    assert values["Histogram"] == 4 * 256 * 255
+    assert values["Binary tree"] == pytest.approx(4 * 256 * 8**3)
+    assert values["16-ary tree"] == pytest.approx(4 * 256 * 2**3 * 15)
+    assert values["16-ary tree, least squares"] == pytest.approx(41_040)
+    curves = figure(app, "cdf_error")["data"]
+    assert all(np.allclose(np.array(c["y"]) * np.array(c["x"]) ** 2, c["y"][0] * c["x"][0] ** 2) for c in curves)
+
+
+def test_other_bins_and_bad_ones() -> None:
+    app = open_page("cdf", cdf_view="error")
+    assert "K = 128." in words(app)
+    widget(app, "cdf_bins").set_value("2^20")
+    app.run()
+    assert "K = 1\u202f048\u202f576." in words(app)
+    widget(app, "cdf_bins").set_value("one")
+    app.run()
+    assert codes(app) == ["TREE_SHAPE"]
+    assert "K = 128." in words(app)
+
+
+# --- the experiment of Section VI ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def inline(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(jobs, "pool", Inline)
+    yield
+
+
+@pytest.mark.usefixtures("inline")
+def test_the_preset_puts_our_numbers_beside_the_papers() -> None:
+    app = open_page("cdf")
+    widget(app, "cdf_preset_experiment").click()
+    app.run()
+    assert not app.exception
+    rows = table(app, "ℓ₂ consistent")
+    assert rows.iloc[0].tolist() == ["paper (100 runs)", "502.81", "286.43", "18.54", "10.72"]
+    gains = consistency_gains(trials=100, seed=7)
+    assert rows.iloc[1]["ℓ₂ consistent"].startswith(f"{gains[0].l2_consistent.mean:.4g} ± ")
+    best = gains[-1].l2_consistent.mean
+    assert label_of(gains[-1]) == "padded 10³, least squares"
+    assert best < PUBLISHED["l2_consistent"] / 2.5
+    assert metric_values(app)["Best: padded 10³, least squares"].startswith(f"{best:.4g} ±")
+    assert f"{PUBLISHED['l2_consistent'] / best:.2g}× closer than the paper" in [m.delta for m in app.metric][2]
+
+
+@pytest.mark.usefixtures("inline")
+def test_stale_results_stay_and_say_what_they_were_computed_for() -> None:
+    app = open_page("cdf", cdf_view="experiment", cdf_trials="20")
+    widget(app, "cdf_run").click()
+    app.run()
+    app.session_state["seed"] = 8
+    app.run()
+    assert "Computed for 20 runs and seed 7" in words(app)
+    assert len(table(app, "ℓ₁")) == 6
+
+
+def test_the_experiment_can_be_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jobs, "pool", Later)
+    app = open_page("cdf", cdf_view="experiment")
+    widget(app, "cdf_run").click()
+    app.run()
+    assert widget(app, "cdf_run").disabled
+    widget(app, "cdf_cancel").click()
+    app.run()
+    assert not app.exception
+
+
+@pytest.mark.statistical
+def test_the_experiment_repeats_the_paper_and_a_mutant_does_not() -> None:
+    """Paper and ours are means of 100 runs; |z| <= 5 each, false alarm 4 * 6e-7 for a normal mean. Seed 7.
+
+    The mutant has 1.5 times the noise (epsilon 0.1 / 1.5): at least one of its four means must be more than 5 off.
+    """
+
+    def apart(settings: CdfSettings) -> list[float]:
+        gain = consistency_gains([settings], 900, 100, 7)[0]
+        pairs = [(PUBLISHED[name], getattr(gain, name)) for name in PUBLISHED]
+        return [abs(paper - ours.mean) / (ours.se * math.sqrt(2)) for paper, ours in pairs]
+
+    right = cdf_state.SECTION_VI[0]
+    assert max(apart(right)) < 5
+    assert max(apart(CdfSettings(997, (997,), "laplace", 0.1 / 1.5, least_squares=False))) > 5
+
+
+def test_a_table_without_runs_has_the_paper_only() -> None:
+    assert experiment_table([], 0)["pipeline"] == ["paper (100 runs)"]
+
+
+# --- how far from optimal --------------------------------------------------------------------------------------------
+
+
+def test_no_tree_is_below_the_bound() -> None:
+    for bins in (2, 3, 16, 100):
+        labels, ratios = model.distances(bins)
+        assert min(ratios) >= 1 - 1e-9
+        assert ratios == sorted(ratios, reverse=True)
+        assert len(labels) == len(ratios)
+
+
+def test_two_bins_have_a_bound_by_hand() -> None:
+    """K = 2, rho = 1: one number of sensitivity 1, variance 1 / 2, mean over 2 prefixes 1 / 4; the histogram has twice
+    that, sigma^2 = 2 / (2 rho) = 1 for the first prefix."""
+    labels, ratios = model.distances(2)
+    assert dict(zip(labels, ratios, strict=True))["Histogram"] == pytest.approx(2.0)
+    assert ratios[-1] == pytest.approx(1.0)
+
+
+def test_a_gaussian_release_is_compared_with_the_bound() -> None:
+    """K = 2 at rho = 1 by hand: the histogram's first prefix has variance sigma^2 = 1, half of it after least squares
+    with the known total; the bound is 1 / 4 over two prefixes."""
+    for least_squares, expected in ((False, 2.0), (True, 1.0)):
+        plan = plan_cdf(CdfSettings(2, (2,), "gaussian", 1.0, 1e-6, least_squares=least_squares))
+        assert model.has_bound(plan)
+        assert model.above_bound(plan, 0.25) == pytest.approx(expected, rel=1e-6)
+    assert not model.has_bound(plan_cdf(CdfSettings(2, (2,), "laplace")))
+    assert "times** the least" in words(open_page("cdf", cdf_mechanism="gaussian", delta="1e-06"))
+
+
+def test_the_bound_is_shown_for_few_bins_only() -> None:
+    app = open_page("cdf", cdf_view="optimal", cdf_bins="1000")
+    assert "K = 256 is shown instead of 1\u202f000" in words(app)
+    assert not app.exception
+
+
+# --- speed and frame -------------------------------------------------------------------------------------------------
+
+
+def test_a_million_bins_feel_instant() -> None:
+    """One release with consistency; about 0.4 s on an idle core."""
+    counts = np.ones(2**20, dtype=np.int64)
+    data = Bins("many", "x", counts, np.arange(2**20 + 1.0), "f")
+    plan = plan_cdf(CdfSettings(data.n_bins, (16,) * 5))
+    start = time.process_time()  # of this process: the machine may be busy with others
+    made = model.draw(plan, data.counts, "squared", 7)
+    assert time.process_time() - start < 3.0
+    assert made.consistent is not None
+    assert made.consistent[-1] == 2**20
+    assert (np.diff(made.consistent) >= 0).all()
+
+
+@pytest.mark.parametrize("view", list(model.VIEWS))
+@pytest.mark.parametrize("settings", [{"present": "1"}, {"explain": "0"}])
+def test_frame_settings(view: str, settings: dict[str, str]) -> None:
+    app = open_page("cdf", cdf_view=view, **settings)
+    assert not app.exception
+    assert not app.main.error
+
+
+@pytest.mark.parametrize("link", [{"cdf_from": "nan"}, {"cdf_trials": "1"}, {"cdf_tree": "x"}, {"cdf_bins": "1"}])
+def test_bad_links_are_named_and_ignored(link: dict[str, str]) -> None:
+    app = open_page("cdf", **link)
+    assert not app.exception
+    assert not app.main.error
+
+
+def test_a_share_link_restores_the_page() -> None:
+    app = open_page("cdf", cdf_view="error", cdf_bins="256", eps="0.5")
+    link = next(code.value for code in app.sidebar.code if "cdf_view" in code.value)
+    assert "cdf_bins=256" in link
+    assert io.StringIO(link).read().count("cdf_") == 2

@@ -1,0 +1,115 @@
+"""Every control, card, figure and table of every page tells what it is: help, an alternative text, a caption."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from browsing import ROOT
+from pages.ui.boot import HOME, PAGES
+
+NAMES = [line[0] for lines in PAGES.values() for line in lines]
+CONTROLS = (
+    "button", "checkbox", "download_button", "file_uploader", "multiselect", "number_input", "pills", "radio",
+    "segmented_control", "select_slider", "selectbox", "slider", "text_area", "text_input", "toggle", "metric",
+)  # fmt: skip
+CSV = b"region,city,people\nNorth,Kiel,3\nNorth,Ulm,4\nSouth,Rome,5\n"
+STATES: list[tuple[str, dict[str, str]]] = [
+    *((name, {}) for name in NAMES),
+    *((name, {"level": "Advanced", "nbr": "replace_unknown", "eps": "16"}) for name in NAMES),
+    ("data", {"source": "generate"}),
+    *(("lab", {"lab_view": view, "lab_mechanisms": "gaussian"}) for view in ("level", "n_levels", "draw")),
+    ("consistency", {"con_mechanism": "gaussian"}),
+    *((name, {"source": "upload"}) for name in NAMES),
+]
+
+App = Callable[..., AppTest]
+
+
+@pytest.fixture
+def app() -> App:
+    def start(page: str, link: dict[str, str]) -> AppTest:
+        at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=30)
+        for key, value in link.items():
+            at.query_params[key] = value
+        return (at if page == HOME else at.switch_page(f"pages/{page}.py")).run()
+
+    return start
+
+
+def of(element: Any, name: str) -> Any:
+    """A property of an element, wherever this kind of element has it."""
+    return getattr(element, name, None) or getattr(element.proto, name, None)
+
+
+def hides_its_label(element: Any) -> bool:
+    """Whether a caption beside the element carries its label, and with it the help."""
+    visibility = getattr(element.proto, "label_visibility", None)
+    return visibility is not None and visibility.value == visibility.COLLAPSED
+
+
+def without_help(at: AppTest) -> list[str]:
+    """Controls and cards of a page that say nothing about themselves."""
+    every = [(kind, element) for kind in CONTROLS for element in at.get(kind) if not hides_its_label(element)]
+    return [f"{kind} {of(element, 'label')!r}" for kind, element in every if not of(element, "help")]
+
+
+def without_text(at: AppTest) -> list[str]:
+    """Figures and tables of a page that those who do not see them learn nothing about."""
+    shown = [*at.get("plotly_chart"), *at.get("arrow_data_frame")]
+    return [element.type for element in shown if not of(element, "alt")]
+
+
+def after_figures(at: AppTest) -> list[str]:
+    """The kind of element that follows each figure."""
+    found: list[str] = []
+
+    def walk(block: Any) -> None:
+        children = list(block.children.values())
+        kinds = [child.type for child in children]
+        found.extend(kinds[i + 1] if i + 1 < len(kinds) else "" for i, k in enumerate(kinds) if k == "plotly_chart")
+        for child in children:
+            if hasattr(child, "children"):
+                walk(child)
+
+    walk(at.main)
+    return found
+
+
+@pytest.mark.parametrize(("page", "link"), STATES, ids=[f"{p} {' '.join(v.values())}".strip() for p, v in STATES])
+def test_everything_on_a_page_explains_itself(app: App, page: str, link: dict[str, str]) -> None:
+    at = app(page, link)
+    assert not at.exception
+    assert without_help(at) == []
+    assert without_text(at) == []
+    assert set(after_figures(at)) <= {"caption"}
+
+
+@pytest.mark.parametrize("kind", ["columns", "bins"])
+def test_so_does_a_file_before_and_after_it_is_counted(app: App, kind: str) -> None:
+    at = app("data", {"source": "upload"})
+    at.file_uploader[0].upload("survey.csv", CSV).run()
+    if kind == "bins":
+        next(control for control in at.segmented_control if control.label == "Levels from").set_value("bins").run()
+        next(box for box in at.selectbox if box.label == "Numeric column").set_value("people").run()
+    else:
+        next(box for box in at.multiselect if box.label.startswith("Columns")).set_value(["region", "city"]).run()
+    assert without_help(at) == []
+    assert without_text(at) == []
+    at.button(key="count_file").click().run()
+    assert not at.file_uploader
+    assert without_help(at) == []
+    assert without_text(at) == []
+
+
+def test_a_control_without_help_is_found() -> None:
+    def page() -> None:
+        import streamlit as st
+
+        st.button("Bare")
+        st.button("Told", help="What it does.")
+
+    assert without_help(AppTest.from_function(page).run()) == ["button 'Bare'"]

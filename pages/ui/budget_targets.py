@@ -180,7 +180,7 @@ def _answer(result: Results, found: Inverse, targets: list[Target]) -> None:
         marked(fig, result),
         key="bud_targets_split",
         alt="Share of each level in the smallest budget.",
-        caption=f"Judged on the prior, with {MECHANISMS[chosen.law].label.lower()} noise"
+        caption=f"Judged on the prior, with {MECHANISMS[chosen.law].label} noise"
         + (", after least squares. " if chosen.least_squares else ", before least squares. ")
         + ("" if found.exact else "Probabilities after least squares: normal law with the exact variance. ")
         + ("Proved optimal but for rounding." if _is_proved(found) else "The best of several searches, not certified.")

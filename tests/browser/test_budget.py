@@ -40,6 +40,8 @@ def test_slices_are_scrubbed_in_the_browser(page: Any, server: LiveServer) -> No
     opened(page, server, "budget?bud_prior=true&sample=conversions", "bud_steps")
     figure = page.locator(".st-key-bud_steps")
     figure.get_by_text("slice 20 of 20").wait_for()
+    figure.locator(".slider-rail-touch-rect").scroll_into_view_if_needed()
+    settle(page)
     rail = figure.locator(".slider-rail-touch-rect").bounding_box()
     assert rail is not None
     page.mouse.click(rail["x"] + 0.1 * rail["width"], rail["y"] + rail["height"] / 2)

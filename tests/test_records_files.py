@@ -19,6 +19,7 @@ import pytest
 
 from browsing import ROOT
 from oracles_records import as_csv
+from treedp_core.checks import InputError
 from treedp_core.records import (
     ReadOptions,
     count_hierarchy,
@@ -221,18 +222,56 @@ def test_a_header_that_looks_like_data_is_noticed() -> None:  # B9
     assert [code for code, _ in inspect(b"7,x\n8,y\n").notices] == ["HEADER_LOOKS_LIKE_DATA"]
 
 
-def test_inspecting_a_large_file_reads_only_its_beginning(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_inspecting_a_large_file_reads_only_its_beginning(tmp_path: Path) -> None:
     taken = []
 
-    class Recorder(io.BytesIO):
+    class Recorder(io.FileIO):
         def read(self, size: int | None = -1) -> bytes:
             block = super().read(size)
             taken.append(len(block))
             return block
 
-    data = TEXT + b"North,Kiel,1\n" * 1_000_000
-    inspect(Recorder(data))
-    assert sum(taken) <= 3 << 18 < len(data)
+    path = tmp_path / "large.csv"
+    path.write_bytes(TEXT + b"North,Kiel,1\n" * 1_000_000)
+    with Recorder(path) as file:
+        inspect(file)
+    assert 0 < sum(taken) <= 3 << 18 < path.stat().st_size
+
+
+@pytest.mark.parametrize("kind", ["upload", "open file", "path", "packed", "parquet"])
+def test_progress_loses_no_record(tmp_path: Path, kind: str) -> None:
+    """Records beyond what the reader reads ahead (32 blocks) are counted too when someone watches."""
+    data = b"a,b\n" + b"x,1\n" * 400_000
+    path = tmp_path / ("t.csv.gz" if kind == "packed" else "t.csv")
+    path.write_bytes(gzip.compress(data, 1) if kind == "packed" else data)
+    if kind == "parquet":
+        pq.write_table(pa.table({"a": ["x"] * 400_000}), path, row_group_size=50_000)
+    seen: list[tuple[int, int]] = []
+    with path.open("rb") as file:
+        origin = {"upload": io.BytesIO(path.read_bytes()), "open file": file, "packed": file}.get(kind, path)
+        origin = file if kind == "parquet" else origin
+        counted = count_hierarchy(
+            origin,
+            ["a"],
+            domain=domain_taken_from_the_data(),
+            progress=lambda done, total: seen.append((done, total)),
+            block_bytes=1 << 12,
+        )
+    assert len(seen) > 2
+    assert (counted.total, counted.report.rows) == (400_000, 400_000)
+
+
+def test_a_refusal_is_the_same_for_a_shared_file(tmp_path: Path) -> None:
+    """A reader still reading ahead must not disturb the second look that a refusal takes at the file."""
+    data = b"a,n\n" + b'"x",1\n' * 100_000 + b'"x",-1\n' + b'"x",1\n' * 300_000
+    path = tmp_path / "t.csv"
+    path.write_bytes(data)
+    for _ in range(5):
+        with path.open("rb") as file:
+            for origin in (file, io.BytesIO(data), path):
+                with pytest.raises(InputError) as caught:
+                    count_hierarchy(origin, ["a"], domain=domain_taken_from_the_data(), weight="n", block_bytes=1 << 12)
+                assert (caught.value.code, "row 100,002" in str(caught.value)) == ("COUNT_NEGATIVE", True)
 
 
 def test_progress_is_reported_and_can_cancel() -> None:

@@ -88,8 +88,8 @@ def count_bins(
     if weight == column:
         raise InputError("COUNT_AS_LEVEL", f"Column {echo(column)} holds the counts, so it cannot be binned too.")
     tally = _BinTally(edges, clamp, weight is not None)
-    with table.explained():
-        for arrays, done in table.batches([], [column] if weight is None else [column, weight]):
+    with table.reading([], [column] if weight is None else [column, weight]) as batches:
+        for arrays, done in batches:
             amounts = None if weight is None else amounts_of.weights(arrays[1], weight, table.first_row + tally.rows)
             tally.add(amounts_of.numbers(arrays[0], column), amounts)
             if progress is not None:

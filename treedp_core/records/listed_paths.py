@@ -48,8 +48,8 @@ def domain_of_paths(
     label_columns = [cells.LabelColumn(column, None, table.first_row) for column in chosen]
     counter = counting.PathCounter([1] * len(chosen))
     rows = 0
-    with table.explained():
-        for arrays, _ in table.batches(chosen):
+    with table.reading(chosen) as batches:
+        for arrays, _ in batches:
             codes = [column.codes(array, rows) for column, array in zip(label_columns, arrays, strict=True)]
             counter.add(codes, [column.size for column in label_columns])
             rows += len(arrays[0])

@@ -95,6 +95,9 @@ def file_source(origin: str | os.PathLike[str] | bytes | BinaryIO, name: str | N
         if not path.is_file():
             raise InputError("FILE_UNREADABLE", f"There is no file {echo(path.name)}.")
         return FileSource(name or path.name, path.stat().st_size, path)
+    if isinstance(origin, io.BytesIO):  # an upload: its bytes, not copied, so that no reader moves another's position
+        data = origin.getvalue()
+        return FileSource(name or str(getattr(origin, "name", "table")), len(data), data)
     if not (hasattr(origin, "read") and hasattr(origin, "seek")):
         raise InputError("SOURCE_TYPE", f"Expected a path, bytes, an open binary file or a table, got {type(origin)}.")
     return FileSource(name or str(getattr(origin, "name", "table")), origin.seek(0, io.SEEK_END), origin)
@@ -175,6 +178,8 @@ class ByteStream(io.RawIOBase):
         super().close()
 
     def _read(self, size: int) -> bytes:
+        if self.closed:  # by us, while a reader that reads ahead has not noticed yet
+            return b""
         while len(self._pending) < 1:
             block = self._next_block(size)
             if not block:

@@ -58,8 +58,8 @@ def read_records(
             _treat_special(column, domain, missing)
     counter = counting.PathCounter([max(1, column.size) for column in columns], weight is not None)
     tally = Tally(columns, counter)
-    with table.explained():
-        for arrays, done in table.batches(chosen, [] if weight is None else [weight]):
+    with table.reading(chosen, [] if weight is None else [weight]) as batches:
+        for arrays, done in batches:
             codes = [column.codes(array, tally.rows) for column, array in zip(columns, arrays, strict=False)]
             amounts = None if weight is None else amounts_of.weights(arrays[-1], weight, table.first_row + tally.rows)
             tally.rows += len(arrays[0])

@@ -156,6 +156,9 @@ def trials(requested: object, n_nodes: int, n_cells: int = 1) -> int:
 
     >>> trials(400, 1000)
     400
+    >>> trials(400, 10**6, 10)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    treedp_core.checks.InputError: Expected trials to be a whole number from 1 to 200, got 400 (the limit is ...).
     """
     cap = max(1, min(MAX_TRIALS, MAX_CELL_DRAWS // max(1, n_nodes * n_cells)))
     try:
@@ -163,7 +166,8 @@ def trials(requested: object, n_nodes: int, n_cells: int = 1) -> int:
     except InputError as error:
         raise InputError(
             "TRIALS_RANGE",
-            f"{error} (the limit is {MAX_CELL_DRAWS:,} draws; this run draws {n_nodes * n_cells:,} a trial).",
+            f"{str(error).removesuffix('.')} (the limit is {MAX_CELL_DRAWS:,} draws; "
+            f"this run draws {n_nodes * n_cells:,} a trial).",
         ) from None
 
 

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import streamlit as st
 
+from pages.ui.text import whole
 from treedp_core.checks import InputError
 from treedp_core.montecarlo import Cancelled, Watch
 
@@ -152,7 +153,9 @@ def _live(slot: str) -> None:
         st.session_state[seen] = False
         left = job.seconds_left
         time_left = "" if left is None else f" · about {left:.0f} s left"
-        st.progress(min(1.0, job.done / max(1, job.total)), text=f"{job.done:,} of {job.total:,} runs{time_left}")
+        st.progress(
+            min(1.0, job.done / max(1, job.total)), text=f"{whole(job.done)} of {whole(job.total)} runs{time_left}"
+        )
     elif st.session_state.get(seen) is False:
         st.session_state[seen] = True
         st.rerun()

@@ -21,6 +21,8 @@ MAX_COUNT: Final = 2**53 - 1
 MAX_ECHO: Final = 40
 EPSILON_LOW: Final = 1e-4
 EPSILON_HIGH: Final = 100.0
+THRESHOLD_LOW: Final = 1e-6  # of a relative error; squares of what is divided by less overflow
+THRESHOLD_HIGH: Final = 1e6
 DELTA_LOW: Final = 1e-100  # far below any use, far above where probabilities in floats become 0
 MAX_SEED: Final = 2**31 - 1
 

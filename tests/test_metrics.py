@@ -124,7 +124,13 @@ def test_errors_fall_as_epsilon_grows(metric: str, epsilon: float) -> None:
 
 @pytest.mark.parametrize(
     ("alpha", "threshold", "code"),
-    [(1.0, 1, "ALPHA_RANGE"), (-0.1, 1, "ALPHA_RANGE"), (float("nan"), 1, "ALPHA_RANGE"), (0.1, 0, "THRESHOLD_RANGE")],
+    [
+        (1.0, 1, "ALPHA_RANGE"),
+        (-0.1, 1, "ALPHA_RANGE"),
+        (float("nan"), 1, "ALPHA_RANGE"),
+        (0.1, 0, "THRESHOLD_RANGE"),
+        (0.1, 1e-300, "THRESHOLD_RANGE"),
+    ],
 )
 def test_tolerances_outside_their_range_are_refused(alpha: float, threshold: float, code: str) -> None:
     with pytest.raises(InputError) as refusal:

@@ -241,11 +241,15 @@ def test_exact_shares():
     "bad",
     [
         ["0.1", "0.2", "0.7000001"], [1, 1e-300], ["-0.1"], ["0,5"], ["1/3"], ["٠.٥"], ["nan"], [""], ["1e9999999"],
-        ["0." + "1" * 400], [math.nan], [math.inf], [True], [None], [Fraction(-1, 2)], ["1_0"],
+        ["0." + "1" * 400], ["1e999", "0"], ["9" * 40] * 9,
+        [math.nan], [math.inf], [True], [None], [Fraction(-1, 2)], ["1_0"],
     ],
 )  # fmt: skip
 def test_exact_shares_refusals(bad):
     assert code_of(exact_shares, bad) == "BUDGET_SPLIT"
+    with pytest.raises(InputError) as caught:
+        exact_shares(bad)
+    assert len(str(caught.value)) < 120  # a share of a thousand digits is not written out
 
 
 # ---------------------------------------------------------------- guarantees

@@ -28,7 +28,8 @@ class Tolerance:
     alpha : float
         Multiplicative slack of the alpha-RMSE, in [0, 1).
     threshold : float
-        Records; relative errors divide by max(count, threshold). tau in Dawson et al., kappa in Ghazi et al., App. B.
+        Records, at least 1e-6; relative errors divide by max(count, threshold). tau in Dawson et al., kappa in
+        Ghazi et al., App. B.
     """
 
     alpha: float = 0.1
@@ -36,7 +37,7 @@ class Tolerance:
 
     def __post_init__(self) -> None:
         checks.number("alpha", self.alpha, low=0, high=1, open_high=True, code="ALPHA_RANGE")
-        checks.number("threshold", self.threshold, low=0, open_low=True, code="THRESHOLD_RANGE")
+        checks.number("threshold", self.threshold, low=checks.THRESHOLD_LOW, code="THRESHOLD_RANGE")
 
 
 class Summary(enum.Enum):

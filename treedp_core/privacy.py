@@ -123,8 +123,9 @@ def exact_shares(texts_or_numbers: Iterable[str | float | Fraction]) -> list[Fra
     """
     shares = [_exact_share(item) for item in texts_or_numbers]
     if sum(shares) > 1:
-        total = _SUM_DISPLAY.divide(Decimal(sum(shares).numerator), Decimal(sum(shares).denominator))
-        raise InputError("BUDGET_SPLIT", f"Expected shares that sum to at most 1, got {total.normalize():f}.")
+        total = _SUM_DISPLAY.divide(Decimal(sum(shares).numerator), Decimal(sum(shares).denominator)).normalize()
+        shown = f"{total:f}" if total.adjusted() < _SUM_DISPLAY.prec else f"{total:e}"
+        raise InputError("BUDGET_SPLIT", f"Expected shares that sum to at most 1, got {shown}.")
     return shares
 
 

@@ -28,7 +28,7 @@ def _alpha(value: object) -> float:
 
 
 def _threshold(value: object) -> float:
-    return checks.number("tau", value, low=0, high=1e6, open_low=True, code="THRESHOLD_RANGE")
+    return checks.number("tau", value, low=checks.THRESHOLD_LOW, high=checks.THRESHOLD_HIGH, code="THRESHOLD_RANGE")
 
 
 SHARED: Final = (

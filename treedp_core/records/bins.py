@@ -117,7 +117,7 @@ def bin_edges(lower: float, upper: float, n_bins: int) -> FloatArray:
         raise InputError("BOUNDS", f"Expected lower < upper, got lower = {low:g} and upper = {high:g}.")
     if not math.isfinite(high - low):
         raise InputError("BOUNDS", "Expected bounds whose difference is a finite number.")
-    n = checks.integer("n_bins", n_bins, low=2, high=checks.MAX_NODES - 1, code="TREE_SHAPE")
+    n = checks.integer("the number of bins", n_bins, low=2, high=checks.MAX_NODES - 1, code="TREE_SHAPE")
     edges = low + (high - low) * (np.arange(n + 1) / n)
     edges[-1] = high
     if not (np.diff(edges) > 0).all():

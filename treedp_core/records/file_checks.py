@@ -106,9 +106,9 @@ def row_refusal(number: int | None, n_cells: int, n_columns: int, *, torn: bool)
     if torn:
         return InputError("QUOTE", f'{row} has a quotation mark (") that is not closed; close it or double it.')
     hint = " The first line must be the header." if number is not None and number <= 3 else ""
+    cells = "1 cell" if n_cells == 1 else f"{n_cells:,} cells"
     return InputError(
-        "ROW_WIDTH",
-        f"{row} has {n_cells:,} cells but the header has {n_columns:,}; every row needs one cell per column.{hint}",
+        "ROW_WIDTH", f"{row} has {cells} but the header has {n_columns:,}; every row needs one cell per column.{hint}"
     )
 
 

@@ -2,10 +2,10 @@
 
 With beta = alpha / (6 + 5 alpha), thresholds grow by r = (1 + alpha)(1 - beta) / (1 + beta) = 1 + 2 alpha / 3 a round.
 The paper prints budgets eps_i = eps i r^(i-1) / C with C "= sum of i r^(i-1) over all i = (1 - r)^-2". As r > 1 that
-series diverges: the first rounds alone spend eps (1 + r^l (l (r - 1) - 1)), above eps once l > 3 / (2 alpha). What the
-proof needs (its inequality (2)) is the same with q = 1/r < 1 in place of r, where the series does converge; then its
-constant 162 becomes 36 (3 + 2 alpha)^3 / (6 + 5 alpha). The thresholds are tau_i = alpha tau r^(i-1) / (1 + beta), as in
-the proof of Theorem A.1; Algorithm 4 prints r^i, which breaks inequality (4).
+series diverges: the first l rounds alone spend eps (1 + r^l (l (r - 1) - 1)), above eps once l > 3 / (2 alpha). What
+the proof needs (its inequality (2)) is the same with q = 1/r < 1 in place of r, where the series does converge; then
+its constant 162 becomes 36 (3 + 2 alpha)^3 / (6 + 5 alpha). The thresholds are tau_i = alpha tau r^(i-1) / (1 + beta),
+as in the proof of Theorem A.1; Algorithm 4 prints r^i, which breaks inequality (4).
 """
 
 from __future__ import annotations
@@ -84,10 +84,10 @@ def least_threshold(
 ) -> float:
     """Smallest tau for which the corrected mechanism is (alpha, eta)-accurate with that threshold at every node.
 
-    K (3 + 2 alpha)^3 / (6 + 5 alpha) (1 + alpha)^2 / (alpha^4 eps) max(8 ln(4 d / eta), ln(1 + k (e^(eps/(2k)) - 1) / delta))
-    with K = 36, k = 1 for a known bound on the root (Theorem A.1 of Ghazi et al., where 162 is printed instead of
-    36 (3 + 2 alpha)^3 / (6 + 5 alpha)), and K = 72, k = 2 where half of the budget buys that bound (Corollary 4.7,
-    printed 324).
+    K f(alpha) max(8 ln(4 d / eta), ln(1 + k (e^(eps/(2k)) - 1) / delta)) / eps with
+    f = (3 + 2 alpha)^3 (1 + alpha)^2 / ((6 + 5 alpha) alpha^4); K = 36, k = 1 for a known bound on the root (Theorem
+    A.1 of Ghazi et al., where 162 is printed instead of 36 (3 + 2 alpha)^3 / (6 + 5 alpha)); K = 72, k = 2 where half
+    of the budget buys that bound (Corollary 4.7, printed 324).
 
     Parameters
     ----------

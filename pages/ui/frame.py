@@ -100,6 +100,7 @@ def figure(
     code: str | None = None,
     data: Columns | Callable[[], Columns] | None = None,
     select: bool = False,
+    brush: Callable[[float, float], None] | None = None,
 ) -> str | None:
     """Show a plotly figure with its caption and footer; with `select`, return the id of the mark that was clicked.
 
@@ -116,16 +117,20 @@ def figure(
         thread, without `st.session_state`, so bind its arguments with `functools.partial`.
     select : bool
         Whether a click is reported.
+    brush : function, optional
+        Called with both ends, in the unit of the x axis, before the page runs again when a range has been dragged.
     """
     if get("present"):
         style.present(fig)
+    if brush is not None:
+        style.brushable(fig)
     event = st.plotly_chart(
         fig,
         key=key,
         config=style.CONFIG,
         alt=alt,
-        on_select="rerun" if select else "ignore",
-        selection_mode="points",
+        on_select=partial(_brushed, key, brush) if brush is not None else "rerun" if select else "ignore",
+        selection_mode="points" if brush is None else "box",
     )
     st.caption(caption)
     footer(key, code, data)
@@ -182,6 +187,12 @@ def footer(key: str, code: str | None, data: Columns | Callable[[], Columns] | N
 
 def _table(data: Columns | Callable[[], Columns]) -> bytes:
     return csv_bytes(data() if callable(data) else data)
+
+
+def _brushed(key: str, then: Callable[[float, float], None]) -> None:
+    boxes = st.session_state[key].selection["box"]
+    if boxes:  # none when the selection was taken away
+        then(min(boxes[0]["x"]), max(boxes[0]["x"]))
 
 
 def _clicked(event: Any) -> str | None:

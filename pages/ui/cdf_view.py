@@ -15,7 +15,7 @@ from pages.ui.branching_model import product_text
 from pages.ui.cdf_model import MANY_BINS, Bins, Draw
 from pages.ui.lab_state import keep_one
 from pages.ui.params import get
-from pages.ui.store import remember
+from pages.ui.store import dataset, remember
 from pages.ui.text import lit, plural, short, whole
 from treedp_core.cdf import CdfSettings
 from treedp_core.checks import InputError
@@ -28,6 +28,8 @@ def release(data: Bins) -> None:
     mine, is_present = cdf_state.draw(data)
     if not is_present:
         st.caption(f"The release below has other settings: {_what(mine.plan.settings)}.")
+    if data.name != dataset().name:  # of that one the sidebar speaks
+        frame.warn_of_delta(data.name, int(data.counts.sum()))
     start, stop = chosen_range(data)
     _figure(data, mine, start, stop)
     if mine.refused is not None:

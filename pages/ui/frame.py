@@ -65,6 +65,15 @@ def _session_ended() -> None:
     st.button("Understood", key="session_ended", on_click=reconnect.dismiss, help="Hide this message.")
 
 
+def warn_of_delta(name: str, total: int) -> None:
+    """Say so when δ would allow a record of a data set, of that name and total, to be published as it is."""
+    if total and get("delta") > 1 / total:
+        st.error(
+            f"δ is larger than 1 / records of {lit(name, 40)}: a record may be published as it is. Choose less than "
+            f"{short(1 / total)}."
+        )
+
+
 def show_badge(name: str) -> None:
     """Show what kind of numbers follow: "formula", "simulation" or "NOT PRIVATE"."""
     colour, icon, about = BADGES[name]

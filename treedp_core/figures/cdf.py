@@ -167,7 +167,7 @@ def _band(lines: CdfLines, at: IntArray, x: FloatArray) -> list[Any]:
     assert lines.band is not None
     low, high = (np.concatenate([[0.0], np.asarray(end[at], dtype=float)]) for end in lines.band)
     bare: dict[str, Any] = {"x": x, "mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
-    filled = {"fill": "tonexty", "fillcolor": rgba(AFTER, 0.16), "name": "95 % band", "showlegend": True}
+    filled = {"fill": "tonexty", "fillcolor": rgba(AFTER, 0.24), "name": "95 % band", "showlegend": True}
     return [go.Scatter(y=low, showlegend=False, **bare), go.Scatter(y=high, **filled, **bare)]
 
 

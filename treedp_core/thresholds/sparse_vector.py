@@ -12,7 +12,7 @@ S(x) = P(nu >= x). A negative answer up to k and a positive one at k has probabi
 
 From f to f', substitute rho + 1: the product can only grow, because T + rho + 1 - f'_j >= T + rho - f_j; S falls at
 most by e^-b over a step of 1; p(rho + 1) = e^-a p(rho). So the probability with the record is at least e^-(a+b) times
-that without. From f' to f, leave rho alone: the product grows, and S falls at most by e^-b. Sums over k and "never" follow.
+that without. From f' to f, leave rho alone: the product grows, and S falls at most by e^-b. "Never" goes likewise.
 Replacing a record moves queries both ways, and the loss would be a + 2b: hence not for that relation. On the integers
 rho and nu are geometric and every step of the proof stays true, as the shifts are by whole records.
 

@@ -22,7 +22,7 @@ FLOORS = (
     ("integer_draws", "conversions", "protected_unit"),
     ("noise", "privacy", "generate"),
     ("records", "release", "errors", "calibration", "workloads", "isotonic"),
-    ("formulas", "cdf_error"),
+    ("formulas", "cdf_error", "thresholds"),
     ("mechanisms", "postprocess", "allocation", "montecarlo", "branching"),
     ("budgets",),
     ("experiment", "cdf"),

@@ -6,7 +6,7 @@ with n non-zero leaves has at most 2n - 1 of them however many levels it has.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -63,7 +63,7 @@ class PathTree:
 
     @classmethod
     def from_leaves(cls, codes: AnyArray, counts: AnyArray) -> PathTree:
-        """Return the compressed tree of the given leaves; all of them on the last level.
+        """Compressed tree of the given leaves, all of them on the last level.
 
         Parameters
         ----------
@@ -91,7 +91,7 @@ class PathTree:
 
     @classmethod
     def from_tree(cls, tree: Tree, counts: AnyArray, *, dense: bool = False) -> PathTree:
-        """Return the compressed form of a counted `Tree`.
+        """Compressed form of a counted `Tree`.
 
         Parameters
         ----------
@@ -147,9 +147,33 @@ class PathTree:
         return int(self.weight[0])
 
     @cached_property
+    def distinct_weights(self) -> IntArray:
+        """The different weights in ascending order."""
+        return self._ranked[0]
+
+    @cached_property
     def weight_rank(self) -> IntArray:
-        """Rank of each edge's weight among the distinct ones, (n_edges,)."""
-        return np.unique(self.weight, return_inverse=True)[1].astype(np.int64)
+        """Index of each edge's weight in `distinct_weights`, (n_edges,)."""
+        return self._ranked[1]
+
+    @cached_property
+    def _ranked(self) -> tuple[IntArray, IntArray]:
+        distinct, rank = np.unique(self.weight, return_inverse=True)
+        return distinct, rank.reshape(-1).astype(np.int64)
+
+    def copies(self, n: int) -> PathTree:
+        """Return a forest of n copies, copy t with edges ``t * n_edges`` onwards: n independent trials in one run.
+
+        >>> tree = Tree.from_branching_factors((2,))
+        >>> PathTree.from_tree(tree, np.array([3, 1, 2])).copies(2).weight.tolist()
+        [3, 1, 2, 3, 1, 2]
+        """
+        n = checks.integer("the number of copies", n, low=1, high=checks.MAX_CELL_DRAWS // self.n_edges)
+        shift = np.repeat(np.arange(n) * self.n_edges, self.n_edges)
+        weight, top, bottom, reach = (np.tile(a, n) for a in (self.weight, self.top, self.bottom, self.reach))
+        parent, end = np.tile(self.parent, n), np.tile(self.end, n) + shift
+        parent += np.where(parent >= 0, shift, 0)
+        return replace(self, weight=weight, top=top, bottom=bottom, reach=reach, parent=parent, end=end)
 
     def level_maxima(self) -> IntArray:
         """Largest count on each level, (n_levels,); 0 where no node has records.

@@ -1,4 +1,4 @@
-"""What the threshold mechanism may do, level by level of its thresholds, and what that costs: public, never private data.
+"""What the threshold mechanism may do, threshold by threshold, and what that costs: public, never private data.
 
 Ghazi et al. label nodes with values in rounds, from the largest threshold to the smallest. A `Plan` is a list of such
 rounds. Its privacy follows from the noise alone (each record meets one test and one pass round a tree at each round),
@@ -78,7 +78,9 @@ class PlanLevel:
             message = f"A pass bound of {self.pass_bound:g} is too small for its budget, which needs {needed:g}."
             raise InputError("PLAN_LEVEL", message)
         if self.pass_threshold < self.pass_bound:
-            message = f"A pass threshold of {self.pass_threshold:g} lets empty nodes pass; it needs {self.pass_bound:g}."
+            message = (
+                f"A pass threshold of {self.pass_threshold:g} lets empty nodes pass; it needs {self.pass_bound:g}."
+            )
             raise InputError("PLAN_LEVEL", message)
 
     @property
@@ -147,7 +149,9 @@ class Plan:
             ("delta", self.exact_delta, self.delta),
         ):
             if spent > Fraction(promised):
-                message = f"The rounds of this plan cost {name} = {float(spent):g}, more than the promised {promised:g}."
+                message = (
+                    f"The rounds of this plan cost {name} = {float(spent):g}, more than the promised {promised:g}."
+                )
                 raise InputError("PLAN_BUDGET", message)
 
     @property

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from treedp_core import checks
 from treedp_core.checks import InputError
+from treedp_core.integer_draws import draw_discrete_laplace
 from treedp_core.law import FloatArray, IntegerLaw, Size
 
 __all__ = [
@@ -25,12 +26,13 @@ __all__ = [
     "truncated_delta",
 ]
 
+_RARE: Final = 0.05  # from this share of accepted draws on, rejection is worth it
 _SLACK: Final = 1e-13  # relative; far above the rounding of the few float operations of a bound, far below any use
 MAX_DISCRETE_BOUND: Final = 2**40
 
 
 def truncated_bound(epsilon: float, delta: float) -> float:
-    """Smallest R, in records and rounded up, for which TruncLap(1/epsilon, R) is (epsilon, delta)-private for unit shifts.
+    """Smallest R (in records, rounded up) that makes TruncLap(1/epsilon, R) (epsilon, delta)-private for unit shifts.
 
     R = ln(1 + (e^epsilon - 1) / (2 delta)) / epsilon (Ghazi et al., Lemma 2.8; it is exact, not only sufficient).
 
@@ -40,7 +42,7 @@ def truncated_bound(epsilon: float, delta: float) -> float:
         NOISE_RANGE or DELTA_RANGE.
 
     >>> round(truncated_bound(1.0, 1e-6), 6)
-    13.66369
+    13.663689
     """
     e, d = _pair(epsilon, delta)
     return _up(_log_one_plus_ratio(e, 2.0 * d) / e)
@@ -68,7 +70,7 @@ def discrete_delta(epsilon: float, bound: int) -> float:
     """
     e = checks.number("epsilon", epsilon, low=0, open_low=True, code="NOISE_RANGE")
     r = checks.integer("bound", bound, low=0, high=MAX_DISCRETE_BOUND, code="NOISE_RANGE")
-    # 1 + q - 2 q^(R+1) = -(q - 1) - 2 (q^(R+1) - 1) = -expm1(-e) ... with signs: 2 (1 - q^(R+1)) - (1 - q)
+    # 1 + q - 2 q^(R+1) = 2 (1 - q^(R+1)) - (1 - q), without cancellation
     return math.exp(-e * r) * math.expm1(-e) / (2.0 * math.expm1(-e * (r + 1)) - math.expm1(-e))
 
 
@@ -139,14 +141,27 @@ class DiscreteTruncatedLaplace(IntegerLaw):
         return weight * zeroth, weight * first, weight * second
 
     def sample(self, rng: np.random.Generator, size: Size) -> NDArray[np.int64]:
-        """Independent draws of that shape, int64: inversion of the magnitude and a fair sign."""
+        """Independent exact draws of that shape, int64: a discrete Laplace law, drawn again where beyond the bound."""
         shape = size if isinstance(size, tuple) else (size,)
-        # P(|Z| >= k) for k >= 1 is 2 (q^k - q^(R+1)) / (1 + q - 2 q^(R+1)); |Z| = largest k with U < P(|Z| >= k)
-        u, end = rng.random(shape), math.exp(-self.inverse_scale * (self.bound + 1))
-        ratio = 0.5 * u * self._mass * -math.expm1(-self.inverse_scale) + end
-        magnitude = np.floor(-np.log(np.maximum(ratio, end)) / self.inverse_scale)
-        magnitude = np.clip(magnitude, 0, self.bound).astype(np.int64)
+        if self._share_inside < _RARE:
+            return self._by_inversion(rng, shape)
+        out = draw_discrete_laplace(rng, self.inverse_scale, math.prod(shape))
+        while (beyond := np.flatnonzero(np.abs(out) > self.bound)).size:
+            out[beyond] = draw_discrete_laplace(rng, self.inverse_scale, beyond.size)
+        return out.reshape(shape)
+
+    def _by_inversion(self, rng: np.random.Generator, shape: tuple[int, ...]) -> NDArray[np.int64]:
+        # a bound far inside the scale: P(|Z| >= k) = 2 (q^k - q^(R+1)) / ((1 - q) mass) for k >= 1, to float rounding
+        a, end = self.inverse_scale, math.exp(-self.inverse_scale * (self.bound + 1))
+        level = 0.5 * rng.random(shape) * self._mass * -math.expm1(-a) + end
+        magnitude = np.clip(np.floor(-np.log(level) / a), 0, self.bound).astype(np.int64)
         return np.where(rng.random(shape) < 0.5, magnitude, -magnitude)
+
+    @property
+    def _share_inside(self) -> float:
+        """Probability that the discrete Laplace law is within the bound, 1 - 2 q^(R+1) / (1 + q)."""
+        a = self.inverse_scale
+        return (math.expm1(-a) - 2.0 * math.expm1(-a * (self.bound + 1))) / (2.0 + math.expm1(-a))
 
     @property
     def _mass(self) -> float:

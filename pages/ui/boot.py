@@ -21,6 +21,7 @@ PAGES: Final = {
         ("lab", "Error lab", "monitoring", "Error curves: theory and simulation."),
         ("branching", "Branching factor", "device_hub", "How many children a node should have."),
         ("cdf", "CDF and ranges", "stacked_line_chart", "Cumulative counts, ranges and quantiles of a numeric column."),
+        ("multiplicative", "Multiplicative error", "percent", "Errors relative to the count, on very deep trees."),
     ],
     "Tune": [
         ("budget", "Budget split", "pie_chart", "Which level gets how much of the budget, and what that buys."),

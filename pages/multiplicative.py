@@ -1,0 +1,37 @@
+"""Multiplicative error: errors relative to the count, and the mechanism whose error hardly grows with the levels."""
+
+import streamlit as st
+
+from pages.ui import boot, multiplicative_controls, multiplicative_more, multiplicative_runs, multiplicative_view
+from pages.ui.frame import explain, header
+from pages.ui.params import get
+
+boot.page()
+
+BADGES = {
+    "growth": "formula, simulation",
+    "run": "simulation, NOT PRIVATE",
+    "schedule": "formula",
+    "meaning": "formula, simulation",
+}
+
+heading = st.container()
+multiplicative_controls.view()
+strip = {
+    "growth": multiplicative_view.growth,
+    "run": multiplicative_runs.show,
+    "schedule": multiplicative_more.schedule,
+    "meaning": multiplicative_more.meaning,
+}[get("mul_view")]()
+with heading:
+    header(
+        "Multiplicative error",
+        "Errors up to α times the count are forgiven. Then the rest need hardly grow with the number of levels.",
+        BADGES[get("mul_view")],
+        strip=strip,
+    )
+explain(
+    "**What you learn.** Noise on every level costs an error that grows with the number of levels; finding large "
+    "counts first, threshold by threshold, costs its logarithm. That wins on very deep trees only, and only where "
+    "relative errors are what matters: on few levels, shrinking Gaussian counts by 1 − α is better."
+)

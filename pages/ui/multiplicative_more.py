@@ -1,0 +1,126 @@
+"""The other views of the page Multiplicative error: what printed budgets would cost, and what the question means."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from pages.ui import frame
+from pages.ui import multiplicative_controls as controls
+from pages.ui import multiplicative_growth as model
+from pages.ui import multiplicative_state as state
+from pages.ui.multiplicative_meaning import WORDS, accuracy_table
+from pages.ui.multiplicative_view import ABOUT_TOTAL, strip
+from pages.ui.params import REG, get
+from pages.ui.store import remember
+from pages.ui.text import plural, short, whole
+from treedp_core.figures.multiplicative import schedule_figure
+from treedp_core.thresholds.schedule import PrintedSchedule, growth_ratio, printed_schedule
+
+
+def schedule() -> str:
+    """Show what the printed budgets sum to; return the strip for the title."""
+    most = 60
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        controls.alpha()
+        with st.container(width=260):
+            st.slider(
+                "Rounds ℓ", 1, most, key="mul_rounds", persist_state="session",
+                help="Thresholds grow by 1 + 2α/3 a round, so ℓ rounds reach from α τ up to α τ (1 + 2α/3) to the ℓ.",
+            )  # fmt: skip
+    chosen = state.setting()
+    alpha, eps, rounds = chosen.alpha, chosen.epsilon, get("mul_rounds")
+    every = [printed_schedule(alpha, eps, n) for n in range(1, most + 1)]
+    one = every[rounds - 1]
+    _verdict(one, rounds)
+    over = next((n for n, each in enumerate(every, 1) if each.overspend > 1.0), None)
+    if over is not None:
+        st.markdown(f"The printed budgets break the promise from **ℓ = {over}** rounds on.")
+    numbers = np.arange(1, most + 1)
+    sums = {
+        "printed": np.array([each.printed_total for each in every]),
+        "corrected": np.array([each.corrected_total for each in every]),
+    }
+    frame.figure(
+        schedule_figure(numbers, sums, promised=eps, chosen=rounds),
+        key="mul_schedule",
+        alt=f"With {rounds} rounds the printed budgets sum to {short(one.overspend)} times the promise.",
+        caption=f"Formula. α = {short(alpha)}, ε = {short(eps)}, r = {short(growth_ratio(alpha))}. Algorithm 4 of "
+        "Ghazi et al. prints εᵢ = ε i rⁱ⁻¹ / C with C = Σ i rⁱ⁻¹ = (1 − r)⁻²; as r > 1 that sum diverges, and ℓ rounds "
+        "cost ε (1 + rˡ (ℓ (r − 1) − 1)). With q = 1/r in place of r everything the proof needs holds, and the budgets sum "
+        "to ε. The printed schedule is an exhibit: nothing here can run it.",
+        code="from treedp_core.thresholds.plans import printed_schedule\n\n"
+        f"printed_schedule({alpha:g}, {eps:g}, {rounds}).overspend",
+        data={"rounds": numbers, "printed": sums["printed"], "corrected": sums["corrected"]},
+    )
+    _budgets(one)
+    return f"α = {short(alpha)} · promised ε = {short(eps)} · {plural(rounds, 'round')}"
+
+
+def _verdict(one: PrintedSchedule, rounds: int) -> None:
+    columns = st.columns(3)
+    for column, label, value, note in (
+        (columns[0], "Promised", short(one.promised), f"over {plural(rounds, 'round')}"),
+        (columns[1], "Printed budgets cost", short(one.printed_total), f"{short(one.overspend)} times the promise"),
+        (columns[2], "Corrected budgets cost", short(one.corrected_total), "never more than promised"),
+    ):  # fmt: skip
+        with column, st.container(border=True, height="stretch"):
+            st.metric(
+                label, f"ε = {value}", note, delta_arrow="off", delta_color="off", help="Sum of εᵢ over the rounds."
+            )
+
+
+def _budgets(one: PrintedSchedule) -> None:
+    with st.expander("The budget of every round"):
+        table: dict[str, list[Any]] = {
+            "round i": list(range(1, len(one.printed) + 1)),
+            "εᵢ as printed": list(one.printed),
+            "εᵢ corrected": list(one.corrected),
+        }
+        number = st.column_config.NumberColumn(format="%.4g")
+        shown = dict.fromkeys(list(table)[1:], number)
+        st.dataframe(table, hide_index=True, width="content", column_config=shown, alt="Budgets of all rounds")
+        st.caption("Round 1 has the lowest threshold; the mechanism runs them from the last to the first.")
+
+
+def meaning() -> str:
+    """Say what multiplicative error is good for, and from which count on it promises something."""
+    st.markdown(WORDS)
+    st.header("From which count on is the promise kept?", anchor=False)
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        controls.alpha()
+        controls.levels()
+        controls.total(ABOUT_TOTAL)
+        with st.container(width=220):
+            st.select_slider(
+                "May fail with probability η", REG["mul_eta"].choices(get("mul_eta")), key="mul_eta",
+                persist_state="session", format_func=short, help="For each node by itself.",
+            )  # fmt: skip
+    controls.delta_note(f"Their lines are for δ = {short(model.DELTA)}.")
+    chosen, d = state.setting(), state.levels()
+    if d is None:
+        return strip(chosen)
+    eta = get("mul_eta")
+    table = remember(("mul accuracy", chosen, d, eta), lambda: accuracy_table(chosen, d, eta))
+    number = st.column_config.NumberColumn(format="%.4g")
+    st.dataframe(
+        table, hide_index=True, width="content", column_config={"τ (records)": number},
+        alt="Thresholds from which on counts are accurate, by mechanism",
+    )  # fmt: skip
+    st.caption(
+        f"Every count of τ or more is within a factor 1 ± {short(chosen.alpha)} with probability {short(1 - eta)}, "
+        f"smaller ones within α τ records ((α, η)-accurate with threshold τ in Ghazi et al.), on "
+        f"{plural(d, 'level')}, {whole(round(chosen.max_total))} records at most. Lemma 3.2 is Markov's inequality: "
+        "plans do better than it says."
+    )
+    frame.footer("mul_accuracy", _code(d, eta), table)
+    return strip(chosen, plural(d, "level"))
+
+
+def _code(d: int, eta: float) -> str:
+    return (
+        "from treedp_core.multiplicative import accurate_threshold, least_possible_threshold, noise_accurate_threshold"
+        f"\nfrom treedp_core.noise import Laplace\n\nnoise_accurate_threshold(Laplace({d} / epsilon), alpha, {eta:g})"
+    )

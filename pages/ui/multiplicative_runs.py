@@ -1,0 +1,175 @@
+"""One run on the page Multiplicative error: the labelled tree, step by step, and released against true counts."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from pages.ui import frame
+from pages.ui import multiplicative_blocks as pictures
+from pages.ui import multiplicative_controls as controls
+from pages.ui import multiplicative_run as model
+from pages.ui import multiplicative_state as state
+from pages.ui.frame import context_strip
+from pages.ui.multiplicative_run import PLANS, RULES, SOURCES, Run
+from pages.ui.params import get
+from pages.ui.text import lit, plural, short, whole
+from treedp_core.figures.multiplicative import labelled_tree, true_and_released
+
+SIMPLE = "shrunk_gaussian"
+
+
+def show() -> str:
+    """Show one run; return the strip for the title."""
+    controls.run()
+    made, is_present = state.run()
+    controls.delta_note()
+    if made is None:
+        st.info(
+            "Nothing has been run with these settings yet: change what the sentence above names, and the tree appears "
+            "here, threshold by threshold.",
+            icon=":material/park:",
+        )
+        return context_strip([SOURCES[get("mul_source")]])
+    if not is_present:
+        st.caption(f"Computed for other settings: {_settings(made)}.")
+    _tree(made)
+    _against(made)
+    _how_it_did(made)
+    _rounds(made)
+    return context_strip([lit(made.source.name, 40), plural(made.source.paths.n_levels, "level"), _total(made)])
+
+
+def _total(made: Run) -> str:
+    return plural(made.source.paths.total, "record")
+
+
+def _settings(made: Run) -> str:
+    plan = made.estimation.plan
+    return f"{PLANS[plan.name]} plan, α = {short(made.alpha)}, ε = {short(made.guarantee.epsilon)}"
+
+
+def _tree(made: Run) -> None:
+    step = controls.steps(made.n_steps)
+    st.markdown(pictures.step_text(made, step))
+    plan, shown = made.estimation.plan, pictures.blocks(made, step)
+    few = bool(made.story)
+    what = (
+        "One block a node with its true count and, once it has one, its released value; leaves are equally wide."
+        if few
+        else "The heaviest paths, one column each, levels downwards; a block is a part of a path, or of what paths "
+        "share, that got one value. Empty space has lighter nodes."
+    )
+    frame.figure(
+        labelled_tree(shown, [*(level.value for level in plan.levels), plan.default_value]),
+        key="mul_tree",
+        alt=f"The tree after step {step} of {made.n_steps}: {pictures.step_text(made, step)}",
+        caption=f"NOT PRIVATE: the true counts and the tests of one simulated run. {what} Colour: released value. "
+        f"Orange outlines: this step; thick ones were labelled. {_settings(made)}, "
+        f"{plural(made.source.paths.n_levels, 'level')}, {_total(made)}, seed {get('seed')}. Ghazi et al., Algorithms "
+        f"1 to 4, corrected. {made.guarantee.sentence()}",
+        code=_code(made),
+        data=partial(_columns, made),
+    )
+    if made.story:
+        _asked(made, step)
+
+
+def _asked(made: Run, step: int) -> None:
+    """Show what was asked in a step of the small tree: level maxima from the deepest up."""
+    if step == 0 or not made.story[step - 1].asked:
+        return
+    one = made.story[step - 1]
+    asked = ", ".join(f"level {level}: {whole(count)}" for level, count in one.asked)
+    st.caption(
+        f"Asked in this step, deepest first, the largest unlabelled count of each level (NOT PRIVATE): {asked}. A "
+        "level answers yes when its count with fresh noise reaches the noisy threshold, near "
+        f"{short(one.classification_threshold)}."
+    )
+
+
+def _code(made: Run) -> str:
+    unit = made.guarantee.unit
+    return (
+        "from functools import partial\n\nfrom treedp_core.mechanisms.thresholds import release_with_thresholds\n"
+        f"from treedp_core.thresholds.plans import {model.PLANNERS[made.estimation.plan.name].__name__}\n\n"
+        f"planner = partial({model.PLANNERS[made.estimation.plan.name].__name__}, {made.alpha:g})\n"
+        f"unit = ProtectedUnit(NeighbouringRelation.{unit.relation.name}, {unit.contributions})\n"
+        f"release_with_thresholds(tree, counts, planner, unit, {made.guarantee.epsilon:g}, "
+        f"{made.guarantee.delta:g}, rng)"
+    )
+
+
+def _columns(made: Run) -> dict[str, Any]:
+    """The judged nodes, at most 100 000 of them, true counts named as what they are."""
+    nodes, most = made.nodes, 100_000
+    return {
+        "level": nodes.level[:most],
+        "true (NOT PRIVATE)": nodes.truth[:most],
+        "thresholds": nodes.released[:most],
+        **{RULES[name]: y[:most] for name, y in nodes.simple.items()},
+    }
+
+
+def _against(made: Run) -> None:
+    st.header("Released against true counts", anchor=False)
+    nodes, plan = made.nodes, made.estimation.plan
+    inside = 100 * float(np.mean(model.excess(nodes.truth, nodes.released, made.alpha) == 0))
+    judged = (
+        f"{plural(nodes.truth.size, 'node')}"
+        if made.source.tree is not None
+        else f"both ends of every chain of equal counts and {whole(model.EMPTY_SHOWN)} empty nodes"
+    )
+    error = "" if plan.error is None else f", and lighter by the plan's worst-case error E = {short(plan.error)} more"
+    frame.figure(
+        true_and_released(
+            nodes.truth, nodes.released, nodes.simple[SIMPLE], alpha=made.alpha, error=plan.error,
+            simple_name=RULES[SIMPLE],
+        ),
+        key="mul_against",
+        alt=f"{inside:.0f} % of the nodes' released counts are within α times their true count.",
+        caption=f"NOT PRIVATE: one simulated run on {judged}, at most 400 drawn, evenly by rank. Dark band: errors "
+        f"that α = {short(made.alpha)} forgives{error}. Squares: Gaussian noise on every count, equal budgets, "
+        f"shrunk to max(0, (1 − α) y), at the same promise. Both axes logarithmic with 0. Seed {get('seed')}.",
+        code=_code(made),
+        data=partial(_columns, made),
+    )  # fmt: skip
+
+
+def _how_it_did(made: Run) -> None:
+    table = model.summary(made)
+    number = st.column_config.NumberColumn(format="%.4g")
+    shown = dict.fromkeys(list(table)[1:4], number)
+    shown["nodes within α w"] = st.column_config.NumberColumn(format="%.1f %%")
+    st.dataframe(table, hide_index=True, width="content", column_config=shown, alt="How every rule did")
+    plan = made.estimation.plan
+    kind = "proven" if plan.error_is_proven else "simulated on adversarial trees"
+    said = "is not stated for these constants without the clamp" if plan.error is None else f"is {kind}"
+    bound = made.estimation.max_total
+    of_root = (
+        "The total is public."
+        if made.guarantee.unit.total_is_public
+        else f"The plan was made for a root of at most {whole(math.ceil(bound))}, a private bound that is charged."
+    )
+    st.caption(
+        f"NOT PRIVATE but for the first column. Worst case over all data: exact for the simple rules; that of the "
+        f"thresholds {said}. The other columns: this one draw. All rules keep the same promise. {of_root}"
+    )
+    frame.footer("mul_summary", None, table)
+
+
+def _rounds(made: Run) -> None:
+    with st.expander("All rounds: thresholds, values, and who answered"):
+        table = model.round_table(made)
+        number = st.column_config.NumberColumn(format="%.5g")
+        columns = dict.fromkeys(("threshold", "node passes above", "value given"), number)
+        st.dataframe(table, hide_index=True, column_config=columns, alt="Every round of the plan")
+        st.caption(
+            "Thresholds and values are public: they follow from α, ε, δ, the number of levels and the bound on the "
+            "total. Trees too light to pass are left out of the run, which changes no probability; how many were "
+            "tested is therefore NOT PRIVATE, like the other counts on the right."
+        )

@@ -1,0 +1,157 @@
+"""State of the page Multiplicative error: settings as the core takes them, results kept, refusals answered."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import streamlit as st
+
+from pages.ui import frame, jobs, settings
+from pages.ui import multiplicative_growth as model
+from pages.ui import multiplicative_run as running
+from pages.ui.budget_state import last, later, wait
+from pages.ui.lab_state import keep_one
+from pages.ui.multiplicative_growth import DELTA
+from pages.ui.multiplicative_run import Run, Source
+from pages.ui.params import get
+from pages.ui.store import dataset, remember
+from pages.ui.text import short
+from treedp_core.checks import MAX_SEED, InputError
+from treedp_core.experiment import Experiment
+from treedp_core.montecarlo import Cancelled, Watch
+from treedp_core.multiplicative import Setting, break_even
+from treedp_core.thresholds.schedule import check_levels
+
+CROSSINGS: Final = "multiplicative_crossings"
+RUN: Final = "multiplicative_run"
+LARGE: Final = 60_000
+"""Nodes from which on a run is made in the background."""
+_GOOD: Final = "_mul_setting"
+_STEPS: Final = "_mul_steps"
+
+Exact = dict[tuple[str, str], int | None]
+
+
+def setting() -> Setting:
+    """Return what the curves are drawn for; below a refusal what they were last drawn for.
+
+    At delta 0 they are drawn for 1e-6, and the page says so.
+    """
+    try:
+        chosen = Setting(get("alpha"), get("eps"), get("delta") or DELTA, max_total=get("mul_total"))
+    except InputError as error:
+        frame.refusal(error)
+        chosen = st.session_state.get(_GOOD) or Setting(epsilon=get("eps"))
+        st.caption(f"Shown meanwhile: α = {short(chosen.alpha)}, ε = {short(chosen.epsilon)}.")
+    st.session_state[_GOOD] = chosen
+    return chosen
+
+
+def levels() -> int | None:
+    """Return the reader's number of levels: the one asked for, else that of the tree in use; None when refused."""
+    try:
+        text = get("mul_levels").strip()
+        return model.levels_from_text(text) if text else check_levels(dataset().tree.n_levels)
+    except InputError as error:
+        frame.refusal(error)
+        return None
+
+
+# ---- crossings
+
+
+def exact_crossings(chosen: Setting) -> Exact | None:
+    """Return the exact crossings; None while they are searched for in the background."""
+    kept: dict[Setting, Exact] = remember("mul crossings", dict)
+    job = jobs.current(CROSSINGS)
+    if chosen not in kept and (job is None or job.key != chosen or job.state == "cancelled"):
+        job = jobs.start(CROSSINGS, chosen, len(model.PAIRS), lambda watch: _search(chosen, watch))
+    if chosen not in kept and job is not None and job.state == "done":
+        kept[chosen] = job.result
+    return kept.get(chosen)
+
+
+def _search(chosen: Setting, watch: Watch) -> Exact:
+    found: Exact = {}
+    for pair in model.PAIRS:
+        if watch.cancelled():
+            raise Cancelled
+        found[pair] = break_even(chosen, *pair)
+        watch.step(1)
+    return found
+
+
+def crossings_awaited() -> None:
+    """Say that exact crossings are searched for, and show the page anew when they are there."""
+    if jobs.is_running(CROSSINGS):
+        wait(CROSSINGS, "Searching for the exact numbers of levels")
+
+
+# ---- one run
+
+
+def run() -> tuple[Run | None, bool]:
+    """Return the run of the settings and True; the last good one of this source and False below a refusal or a wait."""
+    try:
+        source, key = _source(), (*_source_key(), get("mul_plan"), _experiment())
+        arguments = (source, get("mul_plan"), _experiment())
+        if source.paths.n_edges > LARGE:
+            made = later(RUN, key, lambda: running.run(*arguments))
+            if made is None:
+                wait(RUN, "Running on a large tree")
+                kept = last(RUN)
+                return (kept if kept is not None and kept.source is source else None), False
+        else:
+            made = keep_one("_mul_run", key, lambda: running.run(*arguments))
+    except InputError as error:
+        frame.refusal(error)
+        good = keep_one("_mul_good", _source_key(), list)
+        return (good[0] if good else None), False
+    keep_one("_mul_good", _source_key(), list)[:] = [made]
+    return made, True
+
+
+def _experiment() -> Experiment:
+    return settings.experiment(metric="rmse", postprocess=(), allocation="uniform", threshold=10.0)
+
+
+def _source_key() -> tuple[object, ...]:
+    if get("mul_source") == "deep":
+        return "deep", get("mul_deep_levels"), get("mul_deep_leaves"), get("seed")
+    return ("small",) if get("mul_source") == "small" else ("current", dataset().fingerprint)
+
+
+def _source() -> Source:
+    def build() -> Source:
+        match get("mul_source"):
+            case "small":
+                return running.small_tree()
+            case "deep":
+                return running.deep_tree(get("mul_deep_levels"), get("mul_deep_leaves"), get("seed"))
+            case _:
+                data = dataset()
+                return running.tree_in_use(data.name, data.tree, data.counts)
+
+    return keep_one("_mul_source", _source_key(), build)
+
+
+def draw_again() -> None:
+    """Take the next seed: other noise."""
+    st.session_state["seed"] = (get("seed") + 1) % (MAX_SEED + 1)
+
+
+# ---- steps
+
+
+def fit_step(n_steps: int) -> int:
+    """Keep the step inside the run, at the end where it was at the end; return it."""
+    step, before = get("mul_step"), st.session_state.get(_STEPS)
+    at_end = step > n_steps or (before is not None and before != n_steps and step >= before)
+    st.session_state["mul_step"] = n_steps if at_end else step
+    st.session_state[_STEPS] = n_steps
+    return int(st.session_state["mul_step"])
+
+
+def go(step: int) -> None:
+    """Show a step."""
+    st.session_state["mul_step"] = step

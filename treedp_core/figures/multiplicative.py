@@ -1,0 +1,280 @@
+"""Multiplicative error: growth with the levels, a labelled tree, released against true counts, printed budgets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import plotly.graph_objects as go
+
+from treedp_core.figures.colour import SEQUENTIAL, colour_scale, rgba
+from treedp_core.figures.style import AFTER, BEFORE, GREY, Look, axis, limits, new_figure, your_value_marker
+from treedp_core.figures.text import count_text, number_text, plot_text
+from treedp_core.tree import FloatArray, IntArray
+
+LOOKS: Final = {
+    "tuned": Look("#0072B2", "solid", "circle"),
+    "provable": Look("#0072B2", "dash", "circle"),
+    "paper": Look("#0072B2", "dot", "circle"),
+    "gaussian": Look("#CC79A7", "solid", "diamond"),
+    "shrunk_gaussian": Look("#CC79A7", "dash", "diamond"),
+    "optimal": Look("#D55E00", "solid", "square"),
+    "shrunk_optimal": Look("#D55E00", "dash", "square"),
+    "laplace": Look("#009E73", "solid", "x"),
+    "shrunk_laplace": Look("#009E73", "dash", "x"),
+    "pure_bound": Look(GREY, "dot", "x"),
+    "approximate_bound": Look(GREY, "dashdot", "x"),
+}
+"""The identity of every curve: one colour a mechanism, dashes for its variants, grey for lower bounds."""
+MAX_POINTS: Final = 400
+TEXT_BLOCKS: Final = 64
+_UNLABELLED: Final = "rgba(127,127,127,0.18)"
+_EDGE: Final = "rgba(127,127,127,0.6)"
+
+
+@dataclass(frozen=True, eq=False)
+class GrowthCurve:
+    """Errors by number of levels, (n,); `kind` is a key of `LOOKS`. Not-a-number where there is none."""
+
+    label: str
+    kind: str
+    x: FloatArray
+    y: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """A tree as blocks, level 0 on top; arrays are (n,).
+
+    Parameters
+    ----------
+    left, width : columns
+    top, height : first level, and number of levels
+    count, least : true count at the top and at the bottom of the block, in records
+    value : value given so far, in records; nan where there is none
+    mark : 0 nothing, 1 tested alone in this step, 2 labelled in this step
+    is_final : whether every node has its value
+    """
+
+    left: FloatArray
+    width: FloatArray
+    top: FloatArray
+    height: FloatArray
+    count: FloatArray
+    least: FloatArray
+    value: FloatArray
+    mark: IntArray
+    is_final: bool = False
+
+
+def growth_figure(
+    curves: Sequence[GrowthCurve],
+    crossings: Sequence[tuple[float, float]] = (),
+    *,
+    n_levels: float | None = None,
+    marker_text: str = "your levels",
+) -> go.Figure:
+    """Return the worst-case alpha-RMSE by number of levels, both axes logarithmic, with rings where curves cross.
+
+    >>> one = GrowthCurve("Laplace", "laplace", np.array([2.0, 1e6]), np.array([3.0, 3e6]))
+    >>> [trace.name for trace in growth_figure([one], [(9.0, 12.0)]).data]
+    ['Laplace', 'crossing']
+    """
+    x = np.concatenate([np.array([2.0, 1e6]), *(curve.x for curve in curves)])
+    y = limits([np.maximum(curve.y, 0.1) for curve in curves], log=True, default=(1.0, 1e6))
+    traces = [_growth(curve) for curve in curves if np.isfinite(curve.y).any()]
+    if crossings:
+        places = np.array(crossings, dtype=float)
+        traces.append(
+            go.Scatter(
+                x=places[:, 0], y=places[:, 1], mode="markers+text", name="crossing", textposition="bottom center",
+                text=[count_text(float(f"{place:.2g}")) for place in places[:, 0].tolist()],
+                marker={"symbol": "circle-open", "size": 11, "color": GREY, "line": {"width": 2}},
+                hovertemplate="curves cross at about %{x:,.2~r} levels<extra></extra>",
+            )
+        )  # fmt: skip
+    fig = new_figure(
+        traces,
+        xaxis=axis("number of levels d", log=True, bounds=(float(x.min()) / 1.05, float(x.max()) * 1.05)),
+        yaxis=axis("worst-case α-RMSE (records)", log=True, bounds=y, grid=True),
+    )
+    fig.update_layout(height=520)
+    return fig if n_levels is None else your_value_marker(fig, n_levels, marker_text)
+
+
+def _growth(curve: GrowthCurve) -> Any:
+    look = LOOKS.get(curve.kind, Look(GREY, "dot", "x"))
+    return go.Scatter(
+        x=curve.x, y=np.where(curve.y > 0, curve.y, np.nan), mode="lines", name=plot_text(curve.label),
+        line={"color": look.colour, "dash": look.dash, "width": 3.5 if curve.kind == "tuned" else 2},
+        hovertemplate="%{fullData.name}<br>%{x:,.3~r} levels: %{y:,.3~r}<extra></extra>",
+    )  # fmt: skip
+
+
+def labelled_tree(blocks: Blocks, values: Sequence[float]) -> go.Figure:
+    """Return a tree whose blocks are coloured by the value they were given; `values` are all there are.
+
+    >>> one = np.ones(1)
+    >>> blocks = Blocks(0 * one, one, 0 * one, one, 9 * one, 9 * one, 8 * one, np.array([2]))
+    >>> [trace.name for trace in labelled_tree(blocks, [8.0, 3.0]).data]
+    ['labelled']
+    """
+    done = np.isfinite(blocks.value)
+    traces = [] if done.all() else [_bars(blocks, ~done, "no value yet", {"color": _UNLABELLED})]
+    ticks = np.log10(1.0 + np.unique(np.array(values)))
+    low, high = float(ticks[0]), float(ticks[-1])
+    low -= 0.12 * (high - low) or 0.5  # so that the smallest value is told from the background
+    if ticks.size > 8:
+        ticks = ticks[np.unique(np.linspace(0, ticks.size - 1, 8).round().astype(int))]
+    if done.any():
+        colours = {
+            "color": np.log10(1.0 + blocks.value[done]),
+            "colorscale": colour_scale(SEQUENTIAL),
+            "cmin": low,
+            "cmax": high,
+            "colorbar": {
+                "title": {"text": "released", "side": "top"}, "thickness": 12, "outlinewidth": 0,
+                "tickvals": ticks, "ticktext": [number_text(10.0**tick - 1.0) for tick in ticks.tolist()],
+            },
+        }  # fmt: skip
+        traces.append(_bars(blocks, done, "labelled", colours))
+    wide, deep = float((blocks.left + blocks.width).max()), float((blocks.top + blocks.height).max())
+    fig = new_figure(traces, xaxis={"visible": False, "range": [0, wide]}, yaxis=_levels_axis(deep))
+    small = blocks.count.size <= TEXT_BLOCKS
+    fig.update_layout(barmode="overlay", bargap=0, showlegend=False, margin={"t": 12}, uniformtext_mode="show")
+    return fig.update_layout(height=380 if small else 440)
+
+
+def _levels_axis(deep: float) -> dict[str, Any]:
+    plain = axis("level", log=False, bounds=(deep, 0.0))
+    if deep > 12:
+        return plain | {"showline": False}
+    rows = np.arange(deep)
+    return plain | {"tickvals": rows + 0.5, "ticktext": [f"{row:g}" for row in rows], "showline": False, "ticks": ""}
+
+
+def _bars(blocks: Blocks, chosen: Any, name: str, marker: dict[str, Any]) -> Any:
+    count, value, mark = blocks.count[chosen], blocks.value[chosen], blocks.mark[chosen]
+    top, height = blocks.top[chosen], blocks.height[chosen]
+    small = blocks.count.size <= TEXT_BLOCKS
+    outline = {
+        "color": np.array([_EDGE, BEFORE, BEFORE])[mark],
+        "width": np.array([0.5 if small else 0.2, 1.5, 3.0 if small else 2.0])[mark],
+    }
+    given = [f"{number_text(v)}" if v == v else "no value yet" for v in value.tolist()]
+    numbers = [count_text(n) if n == m else f"{count_text(n)} down to {count_text(m)}"
+               for n, m in zip(count.tolist(), blocks.least[chosen].tolist(), strict=True)]  # fmt: skip
+    spans = [f"level {a:g}" if h == 1 else f"levels {a:g} to {a + h - 1:g}"
+             for a, h in zip(top.tolist(), height.tolist(), strict=True)]  # fmt: skip
+    hover = [f"{s}<br>true count {n}<br>released {g}" for s, n, g in zip(spans, numbers, given, strict=True)]
+    text = [f"{n}<br>→ {g}" if v == v else n for n, g, v in zip(numbers, given, value.tolist(), strict=True)]
+    return go.Bar(
+        x=blocks.left[chosen], width=blocks.width[chosen], offset=0.0, base=top, y=height, name=name,
+        marker={**marker, "line": outline}, hovertext=hover, hovertemplate="%{hovertext}<extra></extra>",
+        text=text if small else None, textposition="inside", insidetextanchor="middle", textangle=0,
+        constraintext="none",
+    )  # fmt: skip
+
+
+def true_and_released(
+    truth: FloatArray, released: FloatArray, simple: FloatArray, *, alpha: float, error: float | None, simple_name: str
+) -> go.Figure:
+    """Return released against true counts of two rules, with the band of errors that alpha forgives.
+
+    Parameters
+    ----------
+    truth, released, simple : (n,)
+        In records; beyond 400 nodes, 400 evenly spaced in the ranking by true count are drawn.
+    alpha : float
+        The band is (1 - alpha) w to (1 + alpha) w.
+    error : float or None
+        Widens the band to a second one, by that many records.
+
+    >>> y = np.array([0.0, 10.0])
+    >>> fig = true_and_released(y, y, y, alpha=0.5, error=3.0, simple_name="Shrunk Gaussian")
+    >>> [trace.name for trace in fig.data if trace.showlegend is not False]
+    ['α-band and error', 'α-band', 'Shrunk Gaussian', 'Thresholds']
+    """
+    order = np.argsort(truth, kind="stable")
+    at = order[np.unique(np.linspace(0, order.size - 1, min(MAX_POINTS, order.size)).round().astype(np.int64))]
+    top = float(max(truth.max(initial=1.0), released.max(initial=1.0), simple.max(initial=1.0)))
+    grid = np.concatenate([[0.0], np.geomspace(0.5, max(top, 1.0) * 1.3, 80)])
+    traces = [] if error is None else _forgiven(grid, alpha, error, "α-band and error", 0.10)
+    traces += _forgiven(grid, alpha, 0.0, "α-band", 0.22)
+    traces.append(
+        go.Scatter(x=_bent(grid), y=_bent(grid), mode="lines", line={"color": GREY, "width": 1.5}, hoverinfo="skip",
+                   showlegend=False)
+    )  # fmt: skip
+    for values, name, colour, symbol in (
+        (simple, simple_name, BEFORE, "square-open"),
+        (released, "Thresholds", AFTER, "circle"),
+    ):
+        traces.append(
+            go.Scatter(
+                x=_bent(truth[at]), y=_bent(values[at]), mode="markers", name=plot_text(name),
+                marker={"color": colour, "symbol": symbol, "size": 7, "opacity": 0.85},
+                customdata=np.stack([truth[at], values[at]], axis=1),
+                hovertemplate="%{fullData.name}<br>true %{customdata[0]:,}<br>released %{customdata[1]:,.4~r}"
+                "<extra></extra>",
+            )
+        )  # fmt: skip
+    return new_figure(
+        traces,
+        xaxis=_bent_axis("true count w (records; NOT PRIVATE)", float(truth.max(initial=1.0)) * 1.2),
+        yaxis=_bent_axis("released (records)", top * 1.2) | {"showgrid": True},
+    )
+
+
+def _forgiven(grid: FloatArray, alpha: float, error: float, name: str, opacity: float) -> list[Any]:
+    low, high = np.maximum((1.0 - alpha) * grid - error, 0.0), (1.0 + alpha) * grid + error
+    bare: dict[str, Any] = {"x": _bent(grid), "mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
+    fill = {"fill": "tonexty", "fillcolor": rgba("#009E73", opacity), "name": name, "showlegend": True}
+    return [go.Scatter(y=_bent(low), showlegend=False, **bare), go.Scatter(y=_bent(high), **fill, **bare)]
+
+
+def _bent(values: FloatArray) -> FloatArray:
+    """log10(1 + value): 0 stays in the picture; below 0 (noise only) mirrored."""
+    return np.asarray(np.sign(values) * np.log10(1.0 + np.abs(values)))
+
+
+def _bent_axis(title: str, high: float) -> dict[str, Any]:
+    powers = [0.0] + [10.0**k for k in range(16) if 10.0**k <= high]
+    ends = (-0.12, float(np.log10(1.0 + high)))
+    ticks = {"tickvals": _bent(np.array(powers)), "ticktext": [count_text(tick) for tick in powers]}
+    return axis(title, log=False, bounds=ends) | ticks
+
+
+def schedule_figure(rounds: IntArray, sums: Mapping[str, FloatArray], *, promised: float, chosen: int) -> go.Figure:
+    """Return what a schedule's budgets sum to by number of rounds, beside what was promised, on a logarithmic axis.
+
+    Parameters
+    ----------
+    rounds : (n,)
+    sums : mapping of str to (n,)
+        "printed" and "corrected".
+
+    >>> fig = schedule_figure(np.array([1, 2]), {"printed": np.array([0.1, 3.0])}, promised=1.0, chosen=2)
+    >>> fig.data[0].name
+    'as printed'
+    """
+    names = {"printed": ("as printed", BEFORE, "solid"), "corrected": ("corrected", AFTER, "dash")}
+    traces = [
+        go.Scatter(
+            x=rounds, y=values, mode="lines+markers", name=names[kind][0], marker={"size": 6},
+            line={"color": names[kind][1], "dash": names[kind][2], "width": 2.5},
+            hovertemplate="%{fullData.name}<br>%{x} rounds: ε = %{y:,.4~r}<extra></extra>",
+        )
+        for kind, values in sums.items()
+    ]  # fmt: skip
+    bounds = limits([*sums.values(), np.array([promised])], log=True, default=(0.1, 10.0))
+    fig = new_figure(
+        traces,
+        xaxis=axis("number of rounds ℓ", log=False, bounds=(0.0, float(rounds.max()) + 1.0)),
+        yaxis=axis("sum of εᵢ over the rounds", log=True, bounds=bounds, grid=True),
+    )
+    fig.add_hline(y=promised, line={"color": GREY, "width": 2, "dash": "dot"})
+    note = {"text": "promised ε", "showarrow": False, "font": {"color": GREY}}
+    fig.add_annotation(x=1, xref="paper", y=float(np.log10(promised)), xanchor="right", yanchor="bottom", **note)
+    return your_value_marker(fig, float(chosen), "your ℓ", log=False)

@@ -64,7 +64,7 @@ def round_law(parent, w, root, rule):
     """Law of the set of nodes that one round labels in the tree below root (cut-off 1, one-sided tests)."""
     level, inside = levels_of(parent), subtree(parent, root)
     deepest_first = sorted({level[v] for v in inside}, reverse=True)
-    queries = [max(w[v] for v in inside if level[v] == l) for l in deepest_first]
+    queries = [max(w[v] for v in inside if level[v] == here) for here in deepest_first]
     law = {}
     yes = first_yes_law(queries, rule["threshold"], rule["a"], rule["b"])
     noise = truncated_pmf(rule["t"], rule["bound"])
@@ -190,3 +190,16 @@ def first_yes_density(queries, threshold, law, a, b, n=400_001):
     for query, times in queries[:-1]:
         density = density * (1.0 - tail(threshold + rho - query)) ** times
     return float(np.trapezoid(density * tail(threshold + rho - queries[-1][0]), rho))
+
+
+def misfit(observed, expected, n):
+    """Chi-square statistic of counts against an exact law and its degrees of freedom; rare outcomes are pooled."""
+    rare = [key for key, p in expected.items() if n * p < 20.0]
+    cells = [(observed.get(key, 0), n * p) for key, p in expected.items() if n * p >= 20.0]
+    pooled = n * sum(expected[key] for key in rare)
+    seen = n - sum(count for count, _ in cells)
+    if pooled >= 20.0:
+        cells.append((seen, pooled))
+    elif seen > 200.0 + 10.0 * pooled:
+        return math.inf, len(cells)
+    return sum((o - e) ** 2 / e for o, e in cells), len(cells) - 1

@@ -2,22 +2,23 @@
 
 Let T be a complete binary tree of d levels, N = 2^(d-1) leaves (the paper's Lemma 5.3 writes 2^d, which changes
 constants only). Data set x^i puts k records on leaf i. Suppose that at every node the estimate is on the right side of
-some threshold with probability 1 - eta, eta <= 1/2: at least the threshold where the count is k, below it where it is 0.
+some threshold with probability 1 - eta, eta <= 1/2: at least the threshold where the count is k, below it where it is
+0.
 
 *Decoding.* Walk down from the root; where exactly one child is estimated at or above the threshold, go there with
-probability 1 - eta, otherwise toss a coin. One step on the path to leaf i succeeds with probability p = 1 - eta when both
-children are on their right sides, 1/2 when one is not, eta when neither is. The mean of ln p is smallest when both err
-together: E[ln p] >= (1 - eta) ln(1 - eta) + eta ln eta = -H(eta), the entropy in nats. By Jensen's inequality the whole
-walk ends at leaf i with probability at least exp(-(d - 1) H(eta)). (The paper, by Markov's inequality, has H(4 eta) and
-a factor 1/4, and repeats the mechanism to make eta small; neither is needed.)
+probability 1 - eta, otherwise toss a coin. One step on the path to leaf i succeeds with probability p = 1 - eta when
+both children are on their right sides, 1/2 when one is not, eta when neither is. The mean of ln p is smallest when both
+err together: E[ln p] >= (1 - eta) ln(1 - eta) + eta ln eta = -H(eta), the entropy in nats. By Jensen's inequality the
+whole walk ends at leaf i with probability at least exp(-(d - 1) H(eta)). (The paper, by Markov's inequality, has
+H(4 eta) and a factor 1/4, and repeats the mechanism to make eta small; neither is needed.)
 
 *Packing.* Every x^i is k records away from the empty data set (the paper compares the x^i with each other, 2 k apart),
 on which the walk ends at leaf i with some q_i, in all at most 1. Group privacy, summed over the leaves, gives
 
     exp(-(d - 1) H(eta)) <= e^(k eps) / N + delta (e^(k eps) - 1) / (e^eps - 1).                                    (*)
 
-*alpha-RMSE.* With error E and the threshold half way up to (1 - alpha) k, Markov's inequality on the squared excess gives
-eta <= 4 E^2 / ((1 - alpha) k)^2 on both sides. So for every k, with eta(k) <= 1/2 the least eta that satisfies (*),
+*alpha-RMSE.* With error E and the threshold half way up to (1 - alpha) k, Markov's inequality on the squared excess
+gives eta <= 4 E^2 / ((1 - alpha) k)^2 on both sides. So for every k, with eta(k) <= 1/2 the least eta that satisfies (*),
 
     E >= (1 - alpha) k sqrt(eta(k)) / 2.
 

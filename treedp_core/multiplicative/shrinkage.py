@@ -1,8 +1,8 @@
 """Exact alpha-RMSE of a noisy count, plain and shrunk to max(0, (1 - alpha) y).
 
 Shrinking is the best simple rule to compare thresholds with. With noise Z of a symmetric law, y = w + Z and
-s = 2 alpha / (1 - alpha), the part of the error beyond alpha w is (1 - alpha) min(-Z, w) downwards (the estimate stops at
-0) and (1 - alpha) max(Z - s w, 0) upwards, so that
+s = 2 alpha / (1 - alpha), the part of the error beyond alpha w is (1 - alpha) min(-Z, w) downwards (the estimate stops
+at 0) and (1 - alpha) max(Z - s w, 0) upwards, so that
 
     alpha-RMSE^2 = (1 - alpha)^2 / 2 (E[min(|Z|, w)^2] + E[max(|Z| - s w, 0)^2]).
 

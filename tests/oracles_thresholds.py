@@ -203,3 +203,35 @@ def misfit(observed, expected, n):
     elif seen > 200.0 + 10.0 * pooled:
         return math.inf, len(cells)
     return sum((o - e) ** 2 / e for o, e in cells), len(cells) - 1
+
+
+# --- reductions with exact answers -----------------------------------------------------------------------------------
+
+
+def reduction_as_printed(parent, w, thresholds, values, rest):
+    """Algorithm 2 to the letter, each classification answered exactly; None where no value is ever set."""
+    estimate = [None] * len(parent)
+    forest = [set(range(len(parent)))]
+    for threshold, value in zip(thresholds, values, strict=True):
+        after = []
+        for tree in forest:
+            top = {v for v in tree if w[v] >= threshold}
+            for u in sorted(top):
+                below = (subtree(parent, u) & tree) - {u}
+                if below & top:
+                    continue
+                v = u
+                while v >= 0:
+                    estimate[v] = value
+                    v = parent[v]
+                after += [subtree(parent, c) & tree for c in below if parent[c] == u]
+        forest = after
+    for tree in forest:
+        for v in tree:
+            estimate[v] = rest
+    return estimate
+
+
+def reduction_as_needed(w, thresholds, values, rest):
+    """What the proof of Lemma 4.6 wants: the value of the largest threshold that a count reaches."""
+    return [next((v for t, v in zip(thresholds, values, strict=True) if x >= t), rest) for x in w]

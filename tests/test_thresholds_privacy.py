@@ -94,6 +94,16 @@ def test_the_exact_law_keeps_the_promise(name: str) -> None:
             assert oracle.hockey_stick(p, q, plan.epsilon) <= plan.delta
 
 
+def test_the_exact_law_shows_halved_noise() -> None:
+    worst = {1: 0.0, 2: 0.0}
+    for factor in worst:
+        rule = {"threshold": 4.0, "a": 0.5 * factor, "b": 0.5 * factor, "t": 0.5 * factor, "bound": 5, "exceed": 5.0}
+        laws = [oracle.mechanism_law([-1, 0], [w, w], [rule]) for w in range(10)]
+        for p, q in zip(laws[1:], laws[:-1], strict=True):
+            worst[factor] = max(worst[factor], oracle.hockey_stick(p, q, 1.5), oracle.hockey_stick(q, p, 1.5))
+    assert worst[1] <= oracle.truncated_pmf(0.5, 5)[5] < worst[2]
+
+
 @pytest.mark.parametrize("name", COUNTS)
 @pytest.mark.parametrize(("dense", "skip"), [(True, False), (True, True), (False, True), (False, False)])
 def test_skipping_empty_nodes_changes_no_law(name: str, dense: bool, skip: bool) -> None:

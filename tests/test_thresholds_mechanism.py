@@ -45,7 +45,8 @@ def plan_of(thresholds: list[float], values: list[float], rest: float = 0.0, cut
     # t = 500 a round: pass noise below a record, so that small thresholds are allowed
     bound = truncated_bound(500.0 / cut, 1e-3 / cut)
     law = "exponential" if cut == 1 else "laplace"
-    levels = [PlanLevel(v, t, bound, 1.0, 1.0, 500.0, 1e-3, bound, cut, law) for t, v in zip(thresholds, values)]
+    pairs = zip(thresholds, values, strict=True)
+    levels = [PlanLevel(v, t, bound, 1.0, 1.0, 500.0, 1e-3, bound, cut, law) for t, v in pairs]
     return Plan("by hand", 502.001 * len(levels), 1.001e-3 * len(levels), tuple(levels), rest, 0.5)
 
 
@@ -84,7 +85,9 @@ def test_the_printed_reduction_loses_nodes_and_overwrites_ancestors() -> None:
     parent, w = [-1, 0, 0, 1, 1], [100, 60, 40, 60, 0]
     thresholds, values = [90.0, 50.0, 30.0], [100.0, 70.0, 45.0]
     printed = oracle.reduction_as_printed(parent, w, thresholds, values, 10.0)
-    assert printed == [45.0, 70.0, 45.0, 70.0, None]  # the root had 100 before; node 4 never gets a value
+    # by hand: 90 finds the root (100); 50 finds nodes 1 and 3 in the tree of node 1, writes 70 to the root as well and
+    # drops node 4; the tree of node 2, where it finds nothing, is dropped whole and never tested against 30
+    assert printed == [70.0, 70.0, None, 70.0, None]
     tree = Tree.from_child_counts([np.array([2]), np.array([2, 0])])
     paths, plan = PathTree.from_tree(tree, np.array(w)), plan_of(thresholds, values, 10.0)
     estimate = label_nodes(paths, plan, Exact()).estimate_tree(plan, paths)[0]
@@ -308,10 +311,10 @@ def test_what_the_parts_refuse() -> None:
     paths = PathTree.from_leaves(np.array([[0, 1], [1, 0]]), np.array([5, 9]))
     refused("CUT_OFF", "stores its empty nodes", label_nodes, paths, plan_of([3.0], [3.0], cut=2), Draw(g))
     refused("VALUE_UNKNOWN", "noise", Draw, g, "gaussian")
-    refused(
-        "NO_TREE", "leaves", label_nodes(paths, plan_of([3.0], [3.0]), Exact()).estimate_tree, plan_of([3], [3]), paths
-    )
-    refused("NO_TREE", "leaves", round_of_nodes, paths, label_nodes(paths, plan_of([3.0], [3.0]), Exact()))
+    plan = plan_of([3.0], [3.0])
+    labels = label_nodes(paths, plan, Exact())
+    refused("NO_TREE", "leaves", labels.estimate_tree, plan, paths)
+    refused("NO_TREE", "leaves", round_of_nodes, paths, labels)
     refused("PLAN_BUDGET", "costs more", estimate, paths, lambda *_: plan_of([3.0], [3.0]), 1.0, 1e-3, g)
     refused("DELTA_REQUIRED", "delta > 0", clamp, np.zeros(2), np.zeros(2), 2, 1.0, 0.0, g)
     one_round = (2000.0, 0.1, 0.5, 1500.0, 8.0, 1e-3, 4)

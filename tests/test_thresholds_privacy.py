@@ -31,7 +31,9 @@ RISK = 1e-6  # of rejecting the right law, for each comparison of a sample with 
 
 SMALL = Tree.from_branching_factors((2, 2))
 RAGGED = Tree.from_child_counts([np.array([2]), np.array([2, 1]), np.array([0, 0, 1])])
+CHAINS = Tree.from_branching_factors((1, 2, 1, 1))
 COUNTS = {
+    "chains": (CHAINS, CHAINS.counts_of_leaves(np.array([5, 2]))),
     "small": (SMALL, SMALL.counts_of_leaves(np.array([6, 1, 0, 3]))),
     "ragged": (RAGGED, RAGGED.counts_of_leaves(np.array([6, 2, 0]))),
 }

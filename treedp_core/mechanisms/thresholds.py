@@ -37,8 +37,9 @@ class ThresholdRelease:
     release : Release
         Estimate (n_nodes,); its variance is None.
     estimation : Estimation
-        The plan, the private bound on the root and who was labelled when; the counts inside its trace are private.
+        The plan, the bound on the root and who was labelled when; its searches hold true counts and are private data.
     paths : PathTree
+        Private data.
     epsilon, delta : float
         What the run spent at most, for one record added or removed.
     """

@@ -12,7 +12,7 @@ import oracles_thresholds as oracle
 from treedp_core.checks import InputError
 from treedp_core.mechanisms.thresholds import budget_for_one_record, release_with_thresholds
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
-from treedp_core.thresholds.answers import Draw, Queries, pass_noise
+from treedp_core.thresholds.answers import Draw, Queries, Replay, pass_noise
 from treedp_core.thresholds.classification import classification_level, classify, cut_off
 from treedp_core.thresholds.estimation import clamp, estimate
 from treedp_core.thresholds.path_tree import PathTree
@@ -124,6 +124,16 @@ def test_the_clamped_provable_plan_keeps_its_error() -> None:
     beyond = np.maximum(np.abs(labels.estimate_tree(plan, paths, n) - counts) - 0.5 * counts, 0.0)
     assert plan.error is not None
     assert np.sqrt((beyond**2).mean(axis=0)).max() <= plan.error
+
+
+@pytest.mark.parametrize("noise", ["discrete", "continuous"])
+def test_an_empty_node_never_passes_and_one_record_may(noise) -> None:
+    # theta = R exactly and delta = 0.2, so that noise on the very bound is common
+    bound = truncated_bound(1.0, 0.2)
+    level = PlanLevel(9.0, 5.0, bound, 1.0, 1.0, 1.0, 0.2, bound)
+    draw, n = Draw(np.random.default_rng(1), noise), 100_000
+    assert not draw.passes(level, np.zeros(n, dtype=int), np.zeros(n, dtype=int)).any()
+    assert 0.05 < draw.passes(level, np.zeros(n, dtype=int), np.ones(n, dtype=int)).mean() <= 0.2
 
 
 # --- classification --------------------------------------------------------------------------------------------------
@@ -238,6 +248,7 @@ def test_a_release(unit: ProtectedUnit, noise, clamp_share: float) -> None:
     assert run.estimation.spent_delta <= Fraction(run.delta) * rest
     assert run.estimation.max_total >= counts[0]
     assert (run.estimation.max_total == counts[0]) == unit.total_is_public
+    assert run.release.estimate[0] == counts[0] or not unit.total_is_public
 
 
 def test_other_units_run_with_a_smaller_budget() -> None:
@@ -311,6 +322,7 @@ def test_what_the_parts_refuse() -> None:
     paths = PathTree.from_leaves(np.array([[0, 1], [1, 0]]), np.array([5, 9]))
     refused("CUT_OFF", "stores its empty nodes", label_nodes, paths, plan_of([3.0], [3.0], cut=2), Draw(g))
     refused("VALUE_UNKNOWN", "noise", Draw, g, "gaussian")
+    refused("REPLAY", "fewer answers", label_nodes, paths, plan_of([3.0], [3.0]), Replay([]))
     plan = plan_of([3.0], [3.0])
     labels = label_nodes(paths, plan, Exact())
     refused("NO_TREE", "leaves", labels.estimate_tree, plan, paths)

@@ -64,7 +64,7 @@ def round_law(parent, w, root, rule):
     """Law of the set of nodes that one round labels in the tree below root (cut-off 1, one-sided tests)."""
     level, inside = levels_of(parent), subtree(parent, root)
     deepest_first = sorted({level[v] for v in inside}, reverse=True)
-    queries = [max(w[v] for v in inside if level[v] == l) for l in deepest_first]
+    queries = [max(w[v] for v in inside if level[v] == here) for here in deepest_first]
     law = {}
     yes = first_yes_law(queries, rule["threshold"], rule["a"], rule["b"])
     noise = truncated_pmf(rule["t"], rule["bound"])
@@ -190,3 +190,73 @@ def first_yes_density(queries, threshold, law, a, b, n=400_001):
     for query, times in queries[:-1]:
         density = density * (1.0 - tail(threshold + rho - query)) ** times
     return float(np.trapezoid(density * tail(threshold + rho - queries[-1][0]), rho))
+
+
+def misfit(observed, expected, n):
+    """Chi-square statistic of counts against an exact law and its degrees of freedom; rare outcomes are pooled."""
+    rare = [key for key, p in expected.items() if n * p < 20.0]
+    cells = [(observed.get(key, 0), n * p) for key, p in expected.items() if n * p >= 20.0]
+    pooled = n * sum(expected[key] for key in rare)
+    seen = n - sum(count for count, _ in cells)
+    if pooled >= 20.0:
+        cells.append((seen, pooled))
+    elif seen > 200.0 + 10.0 * pooled:
+        return math.inf, len(cells)
+    return sum((o - e) ** 2 / e for o, e in cells), len(cells) - 1
+
+
+# --- reductions with exact answers -----------------------------------------------------------------------------------
+
+
+def reduction_as_printed(parent, w, thresholds, values, rest):
+    """Algorithm 2 to the letter, each classification answered exactly; None where no value is ever set."""
+    estimate = [None] * len(parent)
+    forest = [set(range(len(parent)))]
+    for threshold, value in zip(thresholds, values, strict=True):
+        after = []
+        for tree in forest:
+            top = {v for v in tree if w[v] >= threshold}
+            for u in sorted(top):
+                below = (subtree(parent, u) & tree) - {u}
+                if below & top:
+                    continue
+                v = u
+                while v >= 0:
+                    estimate[v] = value
+                    v = parent[v]
+                after += [subtree(parent, c) & tree for c in below if parent[c] == u]
+        forest = after
+    for tree in forest:
+        for v in tree:
+            estimate[v] = rest
+    return estimate
+
+
+def reduction_as_needed(w, thresholds, values, rest):
+    """What the proof of Lemma 4.6 wants: the value of the largest threshold that a count reaches."""
+    return [next((v for t, v in zip(thresholds, values, strict=True) if x >= t), rest) for x in w]
+
+
+def algorithm_1(parent, w, rule, g):
+    """Algorithm 1 node by node with two-sided noise on the reals; returns the labelled nodes as a tuple of bools."""
+    level, c = levels_of(parent), rule["c"]
+    left, labelled = set(range(len(parent))), set()
+    yes, noisy = 0, rule["threshold"] + g.laplace(0, c / rule["a"])
+    for here in sorted(set(level), reverse=True):
+        nodes = [v for v in sorted(left) if level[v] == here]
+        if not nodes:
+            continue
+        left -= set(nodes)
+        if yes >= c or max(w[v] for v in nodes) + g.laplace(0, 2 * c / rule["b"]) < noisy:
+            continue
+        yes, noisy = yes + 1, rule["threshold"] + g.laplace(0, c / rule["a"])
+        for v in nodes:
+            z = math.inf
+            while abs(z) > rule["bound"]:
+                z = g.laplace(0, c / rule["t"])
+            passed = w[v] + z > rule["pass"]
+            while passed and v >= 0:
+                labelled.add(v)
+                left.discard(v)
+                v = parent[v]
+    return tuple(v in labelled for v in range(len(parent)))

@@ -23,7 +23,7 @@ FLOORS = (
     ("noise", "privacy", "generate"),
     ("records", "release", "errors", "calibration", "workloads", "isotonic"),
     ("formulas", "cdf_error", "thresholds"),
-    ("mechanisms", "postprocess", "allocation", "montecarlo", "branching"),
+    ("mechanisms", "postprocess", "allocation", "montecarlo", "branching", "multiplicative"),
     ("budgets",),
     ("experiment", "cdf"),
     ("figures",),

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from treedp_core.checks import InputError, echo
-from treedp_core.postprocess import least_squares, non_negative
+from treedp_core.errors import Tolerance
+from treedp_core.postprocess import least_squares, non_negative, shrink
 from treedp_core.registry import Promise, lookup, table
 from treedp_core.release import Release
 from treedp_core.tree import AnyArray, FloatArray, Tree
@@ -19,16 +20,20 @@ Step = tuple[Callable[[AnyArray], AnyArray], FloatArray | None]
 class Postprocessor:
     """A table entry: `prepare` does once, for a tree and its variances, what every trial shares.
 
-    ``prepare(tree, variance)`` returns the function that maps estimates (..., n_nodes) to estimates, and the variance
-    of its results (None where there is no exact one).
+    ``prepare(tree, variance, tolerance)`` returns the function that maps estimates (..., n_nodes) to estimates, and the
+    variance of its results (None where there is no exact one).
     """
 
     name: str
     label: str
     help: str
-    prepare: Callable[[Tree, FloatArray | None], Step]
+    prepare: Callable[[Tree, FloatArray | None, Tolerance], Step]
     promises: Promise = Promise.NOTHING
     linear: bool = False
+
+
+def _for_any_tolerance(step: Callable[[Tree, FloatArray | None], Step]) -> Callable[..., Step]:
+    return lambda tree, variance, tolerance: step(tree, variance)
 
 
 POSTPROCESSORS: Final[Mapping[str, Postprocessor]] = table(
@@ -36,7 +41,7 @@ POSTPROCESSORS: Final[Mapping[str, Postprocessor]] = table(
         "least_squares",
         "Least squares",
         "The best linear unbiased estimates of all nodes together (Dawson et al., Algorithm 2): children add up.",
-        least_squares.prepare,
+        _for_any_tolerance(least_squares.prepare),
         Promise.CONSISTENT | Promise.UNBIASED,
         linear=True,
     ),
@@ -44,14 +49,22 @@ POSTPROCESSORS: Final[Mapping[str, Postprocessor]] = table(
         "non_negative",
         "Non-negative",
         "Negative counts become 0. Biased: small counts come out too large, and children no longer add up.",
-        non_negative.prepare,
+        _for_any_tolerance(non_negative.prepare),
+        Promise.NON_NEGATIVE,
+    ),
+    Postprocessor(
+        "shrink",
+        "Shrink for α-RMSE",
+        "Estimates times 1 - α, and at least 0: an error of α times the count is forgiven, so a smaller estimate has a "
+        "smaller α-RMSE. Apply last: biased, and children no longer add up.",
+        shrink.prepare,
         Promise.NON_NEGATIVE,
     ),
 )
 
 
-def prepare(tree: Tree, variance: FloatArray | None, names: Iterable[str]) -> Step:
-    """Return several post-processors, applied in order, as one step.
+def prepare(tree: Tree, variance: FloatArray | None, names: Iterable[str], tolerance: Tolerance | None = None) -> Step:
+    """Return several post-processors, applied in order, as one step; `tolerance` says what an error is forgiven.
 
     Raises
     ------
@@ -59,11 +72,11 @@ def prepare(tree: Tree, variance: FloatArray | None, names: Iterable[str]) -> St
         ``VALUE_UNKNOWN`` for a name outside `POSTPROCESSORS`, ``VALUE_RANGE`` for a name that comes twice: after least
         squares errors are no longer independent, so that a second pass would state too small a variance.
     """
-    functions, names = [], list(names)
+    functions, names, tolerance = [], list(names), tolerance or Tolerance()
     for name in names:
         if names.count(name) > 1:
             raise InputError("VALUE_RANGE", f"Expected each post-processor at most once, got {echo(name)} twice.")
-        function, variance = lookup(POSTPROCESSORS, name, "post-processor").prepare(tree, variance)
+        function, variance = lookup(POSTPROCESSORS, name, "post-processor").prepare(tree, variance, tolerance)
         functions.append(function)
 
     def chain(estimate: AnyArray) -> AnyArray:
@@ -74,7 +87,7 @@ def prepare(tree: Tree, variance: FloatArray | None, names: Iterable[str]) -> St
     return chain, variance
 
 
-def apply(tree: Tree, release: Release, *names: str) -> Release:
+def apply(tree: Tree, release: Release, *names: str, tolerance: Tolerance | None = None) -> Release:
     """Return a mechanism's release after the named post-processors, in order; the guarantee rides along.
 
     Raises
@@ -82,5 +95,5 @@ def apply(tree: Tree, release: Release, *names: str) -> Release:
     InputError
         As `prepare`.
     """
-    function, variance = prepare(tree, release.variance, names)
+    function, variance = prepare(tree, release.variance, names, tolerance)
     return replace(release, estimate=function(release.estimate), variance=variance)

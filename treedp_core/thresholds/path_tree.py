@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Final
 
 import numpy as np
 
@@ -17,6 +18,8 @@ from treedp_core.thresholds import trie
 from treedp_core.tree import AnyArray, IntArray, Tree
 
 __all__ = ["PathTree"]
+
+_MOST_EDGES: Final = 20_000_000  # of a forest of copies
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,7 +171,7 @@ class PathTree:
         >>> PathTree.from_tree(tree, np.array([3, 1, 2])).copies(2).weight.tolist()
         [3, 1, 2, 3, 1, 2]
         """
-        n = checks.integer("the number of copies", n, low=1, high=checks.MAX_CELL_DRAWS // self.n_edges)
+        n = checks.integer("the number of copies", n, low=1, high=max(1, _MOST_EDGES // self.n_edges))
         shift = np.repeat(np.arange(n) * self.n_edges, self.n_edges)
         weight, top, bottom, reach = (np.tile(a, n) for a in (self.weight, self.top, self.bottom, self.reach))
         parent, end = np.tile(self.parent, n), np.tile(self.end, n) + shift

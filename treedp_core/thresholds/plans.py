@@ -5,8 +5,8 @@ and one pass round, so the budgets of the rounds add up whatever the thresholds 
 known of the error:
 
 - `paper_plan` (Ghazi et al. with corrected budgets): every node within alpha max(count, tau) with probability 1 - eta.
-- `provable_plan`: the worst-case alpha-RMSE is a theorem; it is about a tenth of what the paper's constants give at 10^4
-  levels and below, and does not need the clamp of Lemma 3.3.
+- `provable_plan`: the worst-case alpha-RMSE is a theorem, thousands of times below what the paper's constants prove,
+  and needs no clamp (Lemma 3.3 of the paper).
 - `tuned_plan`: the worst-case alpha-RMSE is empirical: what simulations of adversarial trees attain (at empty nodes).
 
 `printed_schedule` shows what the printed budgets would really cost. It is not a plan.

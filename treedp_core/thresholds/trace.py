@@ -1,4 +1,8 @@
-"""A run told step by step in nodes of the tree: for small trees and explanations, never for releasing."""
+"""A run told step by step in nodes of the tree: for explanations, never for releasing.
+
+Everything here is private data, not only the counts: trees too light to be labelled are left out of a run, so which
+trees and how many nodes were tested already tells of true counts.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +36,7 @@ class Step:
     root : int
         Node at the top of the tree.
     asked : tuple of (level, count)
-        Levels asked, deepest first, each with its largest true count: private data.
+        Levels asked, deepest first, each with its largest true count.
     fired : int or None
         Level that answered yes.
     tested, passed : tuple of int
@@ -52,7 +56,7 @@ class Step:
     labelled: tuple[int, ...]
 
     def sentence(self) -> str:
-        """One plain sentence without counts, so that it may stand beside a release.
+        """One plain sentence for the screen; private like the step itself.
 
         >>> Step(0, 90.0, 120.0, 0, ((2, 50), (1, 95)), 1, (1, 2), (1,), (0, 1)).sentence()
         'Round 1, threshold 90: level 1 of the tree below node 0 answers yes; 1 of 2 nodes pass; 2 nodes get 120.'

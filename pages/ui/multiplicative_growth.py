@@ -139,12 +139,12 @@ def crossing_table(
 
 
 def round_two(value: float) -> int:
-    """Return a number rounded to two digits.
+    """Return a number of levels, rounded up to a whole one and then to two digits.
 
-    >>> round_two(3127.0), round_two(9.4)
-    (3100, 9)
+    >>> round_two(3127.0), round_two(8.9), round_two(4.3)
+    (3100, 9, 5)
     """
-    return round(float(f"{value:.2g}"))
+    return round(float(f"{math.ceil(value):.2g}"))
 
 
 def ranking(setting: Setting, n_levels: int) -> list[Rank]:

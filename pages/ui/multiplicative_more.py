@@ -49,8 +49,8 @@ def schedule() -> str:
         alt=f"With {rounds} rounds the printed budgets sum to {short(one.overspend)} times the promise.",
         caption=f"Formula. α = {short(alpha)}, ε = {short(eps)}, r = {short(growth_ratio(alpha))}. Algorithm 4 of "
         "Ghazi et al. prints εᵢ = ε i rⁱ⁻¹ / C with C = Σ i rⁱ⁻¹ = (1 − r)⁻²; as r > 1 that sum diverges, and ℓ rounds "
-        "cost ε (1 + rˡ (ℓ (r − 1) − 1)). With q = 1/r in place of r everything the proof needs holds, and the budgets sum "
-        "to ε. The printed schedule is an exhibit: nothing here can run it.",
+        "cost ε (1 + rˡ (ℓ (r − 1) − 1)). With q = 1/r in place of r everything the proof needs holds, and the budgets "
+        "sum to ε. The printed schedule is an exhibit: nothing here can run it.",
         code="from treedp_core.thresholds.plans import printed_schedule\n\n"
         f"printed_schedule({alpha:g}, {eps:g}, {rounds}).overspend",
         data={"rounds": numbers, "printed": sums["printed"], "corrected": sums["corrected"]},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -90,7 +91,7 @@ def growth_figure(
         traces.append(
             go.Scatter(
                 x=places[:, 0], y=places[:, 1], mode="markers+text", name="crossing", textposition="bottom center",
-                text=[count_text(float(f"{place:.2g}")) for place in places[:, 0].tolist()],
+                text=[count_text(float(f"{math.ceil(place):.2g}")) for place in places[:, 0].tolist()],
                 marker={"symbol": "circle-open", "size": 11, "color": GREY, "line": {"width": 2}},
                 hovertemplate="curves cross at about %{x:,.2~r} levels<extra></extra>",
             )

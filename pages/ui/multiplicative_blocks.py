@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Final
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pages.ui.multiplicative_run import Run
+from pages.ui.multiplicative_trees import Source
 from pages.ui.text import plural, short, whole
 from treedp_core.figures.multiplicative import Blocks
 from treedp_core.thresholds.path_tree import PathTree
 from treedp_core.thresholds.trace import Step
-from treedp_core.tree import IntArray
+from treedp_core.tree import FloatArray, IntArray
 
-MAX_COLUMNS: Final = 60
 FAINT, TESTED, FRESH = 0, 1, 2
-
-BoolArray = NDArray[np.bool_]
 
 
 def blocks(made: Run, step: int) -> Blocks:
@@ -25,83 +22,93 @@ def blocks(made: Run, step: int) -> Blocks:
     return _of_story(made, step) if made.story else _of_rounds(made, step)
 
 
+def bare(source: Source) -> Blocks:
+    """Return a tree before any run: no node has a value."""
+    paths = source.paths
+    if source.is_small:
+        return _of_nodes(source, np.full(_size(source), np.nan), np.full(_size(source), FAINT))
+    left, width, edge = source.columns
+    parts = Parts(edge, paths.top[edge], paths.bottom[edge], np.zeros(edge.size, dtype=np.int64))
+    return _of_parts(paths, left, width, parts, np.full(1, np.nan))
+
+
 def _of_story(made: Run, step: int) -> Blocks:
     """A small tree: one block a node."""
-    tree, plan = made.source.tree, made.estimation.plan
-    assert tree is not None
-    assert made.source.counts is not None
-    value = np.full(tree.n_nodes, np.nan)
-    mark = np.full(tree.n_nodes, FAINT)
+    n = _size(made.source)
+    value, mark = np.full(n, np.nan), np.full(n, FAINT)
     for i, one in enumerate(made.story[:step]):
         value[list(one.labelled)] = one.value
         if i == step - 1:
             mark[list(one.tested)] = TESTED
             mark[list(one.labelled)] = FRESH
     if step >= made.n_steps:
-        value = np.where(np.isnan(value), plan.default_value, value)
-    size = tree.leaf_count.astype(float)
-    return Blocks(
-        left=tree.leaf_start.astype(float),
-        width=size,
-        top=tree.level_of.astype(float),
-        height=np.ones(tree.n_nodes),
-        count=np.asarray(made.source.counts, dtype=float),
-        least=np.asarray(made.source.counts, dtype=float),
-        value=value,
-        mark=mark,
-        is_final=step >= made.n_steps,
-    )
+        value = np.where(np.isnan(value), made.estimation.plan.default_value, value)
+    return _of_nodes(made.source, value, mark)
+
+
+def _of_nodes(source: Source, value: FloatArray, mark: IntArray) -> Blocks:
+    tree, counts = source.tree, source.counts
+    assert tree is not None
+    assert counts is not None
+    count = np.asarray(counts, dtype=float)
+    left, width, top = (x.astype(float) for x in (tree.leaf_start, tree.leaf_count, tree.level_of))
+    return Blocks(left, width, top, np.ones(tree.n_nodes), count, count, value, mark)
 
 
 def _of_rounds(made: Run, step: int) -> Blocks:
     """A large tree: one block for each part of a column that got its value in one round."""
     paths, labels, plan = made.source.paths, made.estimation.labels, made.estimation.plan
-    left, width, shown = columns(paths)
+    left, width, shown = made.source.columns
+    kept, last_round = width[labels.edge] > 0, len(plan.levels)
     open_from = paths.top.copy()
-    np.maximum.at(open_from, labels.edge, labels.last + 1)
-    rest = np.flatnonzero(shown & (open_from <= paths.bottom))
-    kept = shown[labels.edge]
-    edge = np.concatenate([labels.edge[kept], rest])
-    first = np.concatenate([labels.first[kept], open_from[rest]])
-    last = np.concatenate([labels.last[kept], paths.bottom[rest]])
-    number = np.concatenate([labels.round[kept], np.full(rest.size, len(plan.levels))])
-    order = np.lexsort((first, edge))
-    edge, first, last, number = edge[order], first[order], last[order], number[order]
-    # going down a column, parts of the same round are one block; where a path branches its columns change
+    np.maximum.at(open_from, labels.edge[kept], labels.last[kept] + 1)
+    rest = shown[open_from[shown] <= paths.bottom[shown]]
+    parts = Parts(
+        np.concatenate([labels.edge[kept], rest]),
+        np.concatenate([labels.first[kept], open_from[rest]]),
+        np.concatenate([labels.last[kept], paths.bottom[rest]]),
+        np.concatenate([labels.round[kept], np.full(rest.size, last_round)]),
+    )
+    values = np.array([*(level.value for level in plan.levels), plan.default_value])
+    if step < last_round:
+        values[step:] = np.nan
+    return _of_parts(paths, left, width, parts, values, fresh=step - 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """Parts of edges that got their value in one round; arrays are (n,)."""
+
+    edge: IntArray
+    first: IntArray
+    last: IntArray
+    round: IntArray
+
+
+def _of_parts(
+    paths: PathTree, left: IntArray, width: IntArray, parts: Parts, values: FloatArray, fresh: int = -1
+) -> Blocks:
+    """Join parts of one round that follow each other down a column; where a path branches, its columns change."""
+    order = np.lexsort((parts.first, parts.edge))
+    edge, first, last, number = (x[order] for x in (parts.edge, parts.first, parts.last, parts.round))
     alike = (np.diff(number) == 0) & (np.diff(left[edge]) == 0) & (np.diff(width[edge]) == 0)
     begin = np.flatnonzero(np.append(True, ~alike))
     end = np.append(begin[1:], edge.size) - 1
-    heavy, light = paths.weight[edge[begin]], paths.weight[edge[end]]
-    last, edge, first, number = last[end], edge[begin], first[begin], number[begin]
-    values = np.array([*(level.value for level in plan.levels), plan.default_value])
-    is_final = step >= len(plan.levels)
-    value = np.where((number < step) | is_final, values[number], np.nan)
+    top, number = first[begin], number[begin]
     return Blocks(
-        left=left[edge],
-        width=width[edge],
-        top=first.astype(float),
-        height=(last - first + 1).astype(float),
-        count=heavy.astype(float),
-        least=light.astype(float),
-        value=value,
-        mark=np.where((number == step - 1) & (number < len(plan.levels)), FRESH, FAINT),
-        is_final=is_final,
+        left=left[edge[begin]].astype(float),
+        width=width[edge[begin]].astype(float),
+        top=top.astype(float),
+        height=(last[end] - top + 1).astype(float),
+        count=paths.weight[edge[begin]].astype(float),
+        least=paths.weight[edge[end]].astype(float),
+        value=values[number],
+        mark=np.where((number == fresh) & (fresh < values.size - 1), FRESH, FAINT),
     )
 
 
-def columns(paths: PathTree, most: int = MAX_COLUMNS) -> tuple[IntArray, IntArray, BoolArray]:
-    """Return the left end and the width of every edge's block in columns, and which edges are shown.
-
-    The heaviest `most` edges at the ends of paths are a column each; an edge above spans the columns below it.
-    """
-    is_last = paths.end == np.arange(paths.n_edges) + 1
-    lasts = np.flatnonzero(is_last)
-    chosen = lasts[np.argsort(-paths.weight[lasts], kind="stable")[:most]]
-    before = np.zeros(paths.n_edges + 1, dtype=np.int64)
-    before[chosen + 1] = 1
-    np.cumsum(before, out=before)
-    width = before[paths.end] - before[:-1]
-    return before[:-1], width, width > 0
+def _size(source: Source) -> int:
+    return 0 if source.tree is None else source.tree.n_nodes
 
 
 def step_text(made: Run, step: int) -> str:

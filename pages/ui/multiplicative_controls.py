@@ -10,7 +10,8 @@ import streamlit as st
 from pages.ui import multiplicative_state as state
 from pages.ui.lab_controls import fitting_delta
 from pages.ui.multiplicative_growth import DELTA, VIEWS
-from pages.ui.multiplicative_run import PLANS, SOURCES
+from pages.ui.multiplicative_run import PLANS
+from pages.ui.multiplicative_trees import SOURCES
 from pages.ui.params import REG, get
 from pages.ui.text import short, whole
 
@@ -90,7 +91,7 @@ def delta_note(meanwhile: str = "") -> None:
             st.caption(f":material/info: Thresholds and Gaussian noise need δ > 0. {meanwhile}", width="content")
         st.button(
             f"Set δ = {short(fitting_delta())}", key="mul_set_delta", on_click=_apply, args=({"delta": DELTA},),
-            type="tertiary", help="Sets δ in the sidebar, for every page.",
+            type="tertiary" if meanwhile else "primary", help="Sets δ in the sidebar, for every page.",
         )  # fmt: skip
 
 

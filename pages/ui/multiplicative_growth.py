@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from pages.ui.text import whole
+from pages.ui.text import short, whole
 from treedp_core import checks
 from treedp_core.figures.multiplicative import GrowthCurve
 from treedp_core.multiplicative import CURVES, Setting, growth
@@ -161,7 +161,7 @@ def ranking(setting: Setting, n_levels: int) -> list[Rank]:
 
 
 def _rank(entry: Entry, error: float) -> Rank:
-    known = "lower bound, proven" if entry.is_bound else "proven" if entry.is_proven else "simulated"
+    known = "lower bound" if entry.is_bound else "proven" if entry.is_proven else "simulated"
     return Rank(entry.label, error, known, "ε" if entry.is_pure else "ε, δ", entry.help, entry.is_bound)
 
 
@@ -171,7 +171,7 @@ def ranking_table(rows: list[Rank]) -> dict[str, list[Any]]:
     return {
         "mechanism": [row.label for row in rows],
         "worst-case α-RMSE (records)": [row.error for row in rows],
-        "÷ best": [math.nan if row.is_bound else row.error / best for row in rows],
+        "÷ best": ["–" if row.is_bound else short(row.error / best) for row in rows],
         "its error is": [row.known for row in rows],
         "spends": [row.privacy for row in rows],
         "what it is": [row.about for row in rows],

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from pages.ui.multiplicative_growth import MAX_GROWTH_LEVELS, VIEWS, levels_from_text
-from pages.ui.multiplicative_run import DEEP_LEAVES, DEEP_LEVELS, PLANS, SOURCES
+from pages.ui.multiplicative_growth import VIEWS, levels_from_text
+from pages.ui.multiplicative_run import PLANS
+from pages.ui.multiplicative_trees import DEEP_LEAVES, DEEP_LEVELS, SOURCES
 from pages.ui.param import Param, choice, number, whole, words
 from treedp_core import checks
 
@@ -34,8 +35,8 @@ PARAMS: Final[tuple[Param, ...]] = (
     number("mul_total", 10_000.0, _total, grid=TOTAL_GRID, code="TOTAL_RANGE"),
     choice("mul_source", "small", SOURCES),
     choice("mul_plan", "tuned", PLANS),
-    whole("mul_deep_levels", 100, 2, MAX_GROWTH_LEVELS, code="LEVELS_RANGE", grid=DEEP_LEVELS),
-    whole("mul_deep_leaves", 1000, 2, 10**5, grid=DEEP_LEAVES),
+    whole("mul_deep_levels", 100, 2, DEEP_LEVELS[-1], code="LEVELS_RANGE", grid=DEEP_LEVELS),
+    whole("mul_deep_leaves", 1000, 2, DEEP_LEAVES[-1], grid=DEEP_LEAVES),
     whole("mul_step", MAX_STEPS, 0, MAX_STEPS),
     whole("mul_rounds", 20, 1, MAX_ROUNDS, code="ROUNDS_RANGE"),
     number("mul_eta", 0.01, _eta, grid=ETA_GRID, code="ETA"),

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Final
 
 import numpy as np
 
+from pages.ui.multiplicative_trees import Source
 from treedp_core.experiment import Experiment, prepare
 from treedp_core.mechanisms.thresholds import budget_for_one_record
 from treedp_core.montecarlo import generator
@@ -17,26 +18,17 @@ from treedp_core.multiplicative import worst_shrunk_alpha_rmse
 from treedp_core.noise import Gaussian, Laplace
 from treedp_core.privacy import Guarantee
 from treedp_core.thresholds.estimation import Estimation, Planner, estimate
-from treedp_core.thresholds.path_tree import PathTree
 from treedp_core.thresholds.plans import paper_plan, provable_plan, tuned_plan
 from treedp_core.thresholds.schedule import check_alpha, check_delta, check_levels
 from treedp_core.thresholds.trace import Step, steps
-from treedp_core.tree import AnyArray, FloatArray, IntArray, Tree
+from treedp_core.tree import FloatArray, IntArray, Tree
 
-SOURCES: Final = {"small": "Small tree, step by step", "deep": "Deep tree, generated", "current": "Data set in use"}
 PLANS: Final = {"tuned": "Tuned", "provable": "Provable", "paper": "Paper's constants, corrected"}
 PLANNERS: Final[Mapping[str, Callable[..., Any]]] = {
     "tuned": tuned_plan,
     "provable": provable_plan,
     "paper": paper_plan,
 }
-DEEP_LEVELS: Final = (10, 30, 100, 300, 1000, 3000)
-DEEP_LEAVES: Final = (10, 100, 1000, 10_000)
-SMALL_LEAVES: Final = (8200, 900, 310, 40, 1800, 0, 150, 60, 3600, 420, 0, 0, 90, 25, 5, 0)
-"""Records on the leaves of the small tree: some of every size, so that every threshold has something to find."""
-SMALL_NODES: Final = 64
-"""Trees of at most this many nodes are stepped test by test, larger ones round by round."""
-MEAN_RECORDS: Final = 50
 EMPTY_SHOWN: Final = 200
 RULES: Final = {
     "gaussian": "Gaussian",
@@ -44,26 +36,7 @@ RULES: Final = {
     "laplace": "Laplace",
     "shrunk_laplace": "Shrunk Laplace",
 }
-_NOISE, _SIMPLE, _DEEP = 0x0A1F, 1, 2
-
-
-@dataclass(frozen=True, eq=False)
-class Source:
-    """A counted tree (private) to run on.
-
-    Parameters
-    ----------
-    name : str
-    paths : PathTree
-    tree : Tree or None
-        None for a generated deep tree, of which only the paths with records exist.
-    counts : (n_nodes,) or None
-    """
-
-    name: str
-    paths: PathTree
-    tree: Tree | None = None
-    counts: AnyArray | None = None
+_NOISE, _SIMPLE = 0x0A1F, 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,9 +60,10 @@ class Nodes:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A run with all that is shown of it."""
+    """A run with all that is shown of it; `rule` is the key of its plan in `PLANS`."""
 
     source: Source
+    rule: str
     estimation: Estimation
     guarantee: Guarantee
     alpha: float
@@ -102,50 +76,15 @@ class Run:
         """How many steps can be shown: told ones on a small tree, else rounds."""
         return len(self.story) or len(self.estimation.plan.levels)
 
+    @cached_property
+    def summary(self) -> dict[str, list[Any]]:
+        """How each rule did, see `summary`."""
+        return summary(self)
 
-# ---- trees to run on
-
-
-def small_tree() -> Source:
-    """Return the tree of 31 nodes that is stepped by hand."""
-    tree = Tree.from_branching_factors((2, 2, 2, 2))
-    counts = tree.counts_of_leaves(np.array(SMALL_LEAVES))
-    return Source("small tree", PathTree.from_tree(tree, counts), tree, counts)
-
-
-def deep_tree(n_levels: int, n_leaves: int, seed: int) -> Source:
-    """Return a binary tree of many levels whose records sit on few leaves, branching at all levels, sizes uneven.
-
-    Leaves double: each copy keeps a prefix of its original, of a length drawn evenly, and goes its own way from there.
-    The r-th leaf has about 1/r of the largest one's records, on average 50.
-
-    >>> deep_tree(50, 20, 1).paths.n_levels
-    50
-    """
-    rng = generator(seed, _NOISE, _DEEP)
-    codes = rng.integers(0, 2, (1, n_levels - 1), dtype=np.uint8)
-    at = np.arange(n_levels - 1)
-    while codes.shape[0] < n_leaves:
-        fresh = codes[: n_leaves - codes.shape[0]].copy()
-        branch = rng.integers(0, n_levels - 1, fresh.shape[0])[:, np.newaxis]
-        fresh[at > branch] = rng.integers(0, 2, int((at > branch).sum()), dtype=np.uint8)
-        fresh[at == branch] ^= 1
-        codes = np.concatenate([codes, fresh])
-    weights = 1.0 / (1.0 + rng.permutation(n_leaves))
-    counts = np.ceil(weights / weights.sum() * MEAN_RECORDS * n_leaves).astype(np.int64)
-    return Source("deep tree", PathTree.from_leaves(codes, counts))
-
-
-def tree_in_use(name: str, tree: Tree, counts: AnyArray) -> Source:
-    """Return a data set's tree.
-
-    Raises
-    ------
-    InputError
-        ``LEVELS_RANGE`` for a tree of one level.
-    """
-    check_levels(tree.n_levels)
-    return Source(name, PathTree.from_tree(tree, counts), tree, counts)
+    @cached_property
+    def rounds(self) -> dict[str, list[Any]]:
+        """What happened in each round, see `round_table`."""
+        return round_table(self)
 
 
 # ---- one run
@@ -170,10 +109,10 @@ def run(source: Source, plan: str, settings: Experiment) -> Run:
     }
     nodes = _judged(source, found, alpha, sigmas, settings.seed)
     story: tuple[Step, ...] = ()
-    if source.tree is not None and source.tree.n_nodes <= SMALL_NODES:
+    if source.tree is not None and source.is_small:
         story = told(steps(source.tree, source.paths, found.plan, found.labels))
     promise = Guarantee(unit, settings.epsilon, delta)
-    return Run(source, found, promise, alpha, nodes, worst_errors(found, alpha, sigmas), story)
+    return Run(source, plan, found, promise, alpha, nodes, worst_errors(found, alpha, sigmas), story)
 
 
 def deviations(n_levels: int, settings: Experiment) -> FloatArray:

@@ -15,7 +15,8 @@ from pages.ui import multiplicative_controls as controls
 from pages.ui import multiplicative_run as model
 from pages.ui import multiplicative_state as state
 from pages.ui.frame import context_strip
-from pages.ui.multiplicative_run import PLANS, RULES, SOURCES, Run
+from pages.ui.multiplicative_run import PLANS, RULES, Run
+from pages.ui.multiplicative_trees import SOURCES
 from pages.ui.params import get
 from pages.ui.text import lit, plural, short, whole
 from treedp_core.figures.multiplicative import labelled_tree, true_and_released
@@ -29,11 +30,7 @@ def show() -> str:
     made, is_present = state.run()
     controls.delta_note()
     if made is None:
-        st.info(
-            "Nothing has been run with these settings yet: change what the sentence above names, and the tree appears "
-            "here, threshold by threshold.",
-            icon=":material/park:",
-        )
+        _not_yet()
         return context_strip([SOURCES[get("mul_source")]])
     if not is_present:
         st.caption(f"Computed for other settings: {_settings(made)}.")
@@ -44,13 +41,26 @@ def show() -> str:
     return context_strip([lit(made.source.name, 40), plural(made.source.paths.n_levels, "level"), _total(made)])
 
 
+def _not_yet() -> None:
+    """Show the tree before any run."""
+    source = state.source()
+    if source is None:
+        return
+    frame.figure(
+        labelled_tree(pictures.bare(source), []),
+        key="mul_bare",
+        alt="The tree before any run: no node has a released value.",
+        caption=f"NOT PRIVATE: true counts of the {lit(source.name, 40)}, {plural(source.paths.n_levels, 'level')}. "
+        "Nothing has been released; a run colours the nodes here, threshold by threshold.",
+    )
+
+
 def _total(made: Run) -> str:
     return plural(made.source.paths.total, "record")
 
 
 def _settings(made: Run) -> str:
-    plan = made.estimation.plan
-    return f"{PLANS[plan.name]} plan, α = {short(made.alpha)}, ε = {short(made.guarantee.epsilon)}"
+    return f"{PLANS[made.rule]} plan, α = {short(made.alpha)}, ε = {short(made.guarantee.epsilon)}"
 
 
 def _tree(made: Run) -> None:
@@ -96,8 +106,8 @@ def _code(made: Run) -> str:
     unit = made.guarantee.unit
     return (
         "from functools import partial\n\nfrom treedp_core.mechanisms.thresholds import release_with_thresholds\n"
-        f"from treedp_core.thresholds.plans import {model.PLANNERS[made.estimation.plan.name].__name__}\n\n"
-        f"planner = partial({model.PLANNERS[made.estimation.plan.name].__name__}, {made.alpha:g})\n"
+        f"from treedp_core.thresholds.plans import {model.PLANNERS[made.rule].__name__}\n\n"
+        f"planner = partial({model.PLANNERS[made.rule].__name__}, {made.alpha:g})\n"
         f"unit = ProtectedUnit(NeighbouringRelation.{unit.relation.name}, {unit.contributions})\n"
         f"release_with_thresholds(tree, counts, planner, unit, {made.guarantee.epsilon:g}, "
         f"{made.guarantee.delta:g}, rng)"
@@ -141,7 +151,7 @@ def _against(made: Run) -> None:
 
 
 def _how_it_did(made: Run) -> None:
-    table = model.summary(made)
+    table = made.summary
     number = st.column_config.NumberColumn(format="%.4g")
     shown = dict.fromkeys(list(table)[1:4], number)
     shown["nodes within α w"] = st.column_config.NumberColumn(format="%.1f %%")
@@ -164,7 +174,7 @@ def _how_it_did(made: Run) -> None:
 
 def _rounds(made: Run) -> None:
     with st.expander("All rounds: thresholds, values, and who answered"):
-        table = model.round_table(made)
+        table = made.rounds
         number = st.column_config.NumberColumn(format="%.5g")
         columns = dict.fromkeys(("threshold", "node passes above", "value given"), number)
         st.dataframe(table, hide_index=True, column_config=columns, alt="Every round of the plan")

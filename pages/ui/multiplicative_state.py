@@ -9,10 +9,12 @@ import streamlit as st
 from pages.ui import frame, jobs, settings
 from pages.ui import multiplicative_growth as model
 from pages.ui import multiplicative_run as running
+from pages.ui import multiplicative_trees as trees
 from pages.ui.budget_state import last, later, wait
 from pages.ui.lab_state import keep_one
 from pages.ui.multiplicative_growth import DELTA
-from pages.ui.multiplicative_run import Run, Source
+from pages.ui.multiplicative_run import Run
+from pages.ui.multiplicative_trees import Source
 from pages.ui.params import get
 from pages.ui.store import dataset, remember
 from pages.ui.text import short
@@ -93,14 +95,14 @@ def crossings_awaited() -> None:
 def run() -> tuple[Run | None, bool]:
     """Return the run of the settings and True; the last good one of this source and False below a refusal or a wait."""
     try:
-        source, key = _source(), (*_source_key(), get("mul_plan"), _experiment())
-        arguments = (source, get("mul_plan"), _experiment())
-        if source.paths.n_edges > LARGE:
+        chosen, key = _counted(), (*_source_key(), get("mul_plan"), _experiment())
+        arguments = (chosen, get("mul_plan"), _experiment())
+        if chosen.paths.n_edges > LARGE:
             made = later(RUN, key, lambda: running.run(*arguments))
             if made is None:
                 wait(RUN, "Running on a large tree")
                 kept = last(RUN)
-                return (kept if kept is not None and kept.source is source else None), False
+                return (kept if kept is not None and kept.source is chosen else None), False
         else:
             made = keep_one("_mul_run", key, lambda: running.run(*arguments))
     except InputError as error:
@@ -121,16 +123,24 @@ def _source_key() -> tuple[object, ...]:
     return ("small",) if get("mul_source") == "small" else ("current", dataset().fingerprint)
 
 
-def _source() -> Source:
+def source() -> Source | None:
+    """Return the tree to run on; None where it was refused, which `run` says."""
+    try:
+        return _counted()
+    except InputError:
+        return None
+
+
+def _counted() -> Source:
     def build() -> Source:
         match get("mul_source"):
             case "small":
-                return running.small_tree()
+                return trees.small_tree()
             case "deep":
-                return running.deep_tree(get("mul_deep_levels"), get("mul_deep_leaves"), get("seed"))
+                return trees.deep_tree(get("mul_deep_levels"), get("mul_deep_leaves"), get("seed"))
             case _:
                 data = dataset()
-                return running.tree_in_use(data.name, data.tree, data.counts)
+                return trees.tree_in_use(data.name, data.tree, data.counts)
 
     return keep_one("_mul_source", _source_key(), build)
 

@@ -116,9 +116,9 @@ def _ranking(chosen: Setting, d: int | None) -> None:
     table = model.ranking_table(_rows(chosen, d))
     number = st.column_config.NumberColumn(format="%.4g")
     st.dataframe(
-        table, hide_index=True, alt="Every mechanism at your number of levels, best first",
+        table, hide_index=True, height="content", alt="Every mechanism at your number of levels, best first",
         column_config={
-            "worst-case α-RMSE (records)": number, "÷ best": number,
+            "worst-case α-RMSE (records)": number, "÷ best": st.column_config.TextColumn(alignment="right"),
             "what it is": st.column_config.TextColumn(width="large"),
         },
     )  # fmt: skip

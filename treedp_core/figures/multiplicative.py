@@ -56,7 +56,6 @@ class Blocks:
     count, least : true count at the top and at the bottom of the block, in records
     value : value given so far, in records; nan where there is none
     mark : 0 nothing, 1 tested alone in this step, 2 labelled in this step
-    is_final : whether every node has its value
     """
 
     left: FloatArray
@@ -67,7 +66,6 @@ class Blocks:
     least: FloatArray
     value: FloatArray
     mark: IntArray
-    is_final: bool = False
 
 
 def growth_figure(
@@ -115,7 +113,7 @@ def _growth(curve: GrowthCurve) -> Any:
 
 
 def labelled_tree(blocks: Blocks, values: Sequence[float]) -> go.Figure:
-    """Return a tree whose blocks are coloured by the value they were given; `values` are all there are.
+    """Return a tree whose blocks are coloured by the value they were given; `values` are all there are, none of a run.
 
     >>> one = np.ones(1)
     >>> blocks = Blocks(0 * one, one, 0 * one, one, 9 * one, 9 * one, 8 * one, np.array([2]))
@@ -123,8 +121,8 @@ def labelled_tree(blocks: Blocks, values: Sequence[float]) -> go.Figure:
     ['labelled']
     """
     done = np.isfinite(blocks.value)
-    traces = [] if done.all() else [_bars(blocks, ~done, "no value yet", {"color": _UNLABELLED})]
-    ticks = np.log10(1.0 + np.unique(np.array(values)))
+    traces = [] if done.all() else [_bars(blocks, ~done, "no value yet", {"color": _UNLABELLED}, GREY)]
+    ticks = np.log10(1.0 + np.unique(np.array([*values] or [1.0])))
     low, high = float(ticks[0]), float(ticks[-1])
     low -= 0.12 * (high - low) or 0.5  # so that the smallest value is told from the background
     if ticks.size > 8:
@@ -156,7 +154,7 @@ def _levels_axis(deep: float) -> dict[str, Any]:
     return plain | {"tickvals": rows + 0.5, "ticktext": [f"{row:g}" for row in rows], "showline": False, "ticks": ""}
 
 
-def _bars(blocks: Blocks, chosen: Any, name: str, marker: dict[str, Any]) -> Any:
+def _bars(blocks: Blocks, chosen: Any, name: str, marker: dict[str, Any], ink: str | None = None) -> Any:
     count, value, mark = blocks.count[chosen], blocks.value[chosen], blocks.mark[chosen]
     top, height = blocks.top[chosen], blocks.height[chosen]
     small = blocks.count.size <= TEXT_BLOCKS
@@ -175,7 +173,7 @@ def _bars(blocks: Blocks, chosen: Any, name: str, marker: dict[str, Any]) -> Any
         x=blocks.left[chosen], width=blocks.width[chosen], offset=0.0, base=top, y=height, name=name,
         marker={**marker, "line": outline}, hovertext=hover, hovertemplate="%{hovertext}<extra></extra>",
         text=text if small else None, textposition="inside", insidetextanchor="middle", textangle=0,
-        constraintext="none",
+        constraintext="none", insidetextfont=None if ink is None else {"color": ink},
     )  # fmt: skip
 
 

@@ -1,0 +1,106 @@
+"""Trees to run on, on the page Multiplicative error: a small one, deep ones made up, the data in use. Pure logic."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+
+from treedp_core.montecarlo import generator
+from treedp_core.thresholds.path_tree import PathTree
+from treedp_core.thresholds.schedule import check_levels
+from treedp_core.tree import AnyArray, IntArray, Tree
+
+SOURCES: Final = {"small": "Small tree, step by step", "deep": "Deep tree, generated", "current": "Data set in use"}
+DEEP_LEVELS: Final = (10, 30, 100, 300, 1000, 3000)
+DEEP_LEAVES: Final = (10, 100, 1000, 10_000)
+SMALL_LEAVES: Final = (8200, 900, 310, 40, 1800, 0, 150, 60, 3600, 420, 0, 0, 90, 25, 5, 0)
+"""Records on the leaves of the small tree: some of every size, so that every threshold has something to find."""
+SMALL_NODES: Final = 64
+"""Trees of at most this many nodes are stepped test by test, larger ones round by round."""
+MEAN_RECORDS: Final = 50
+MAX_COLUMNS: Final = 60
+_SEED: Final = 0xDEE9
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A counted tree (private) to run on.
+
+    Parameters
+    ----------
+    name : str
+    paths : PathTree
+    tree : Tree or None
+        None for a generated deep tree, of which only the paths with records exist.
+    counts : (n_nodes,) or None
+    """
+
+    name: str
+    paths: PathTree
+    tree: Tree | None = None
+    counts: AnyArray | None = None
+
+    @property
+    def is_small(self) -> bool:
+        """Whether it is stepped test by test."""
+        return self.tree is not None and self.tree.n_nodes <= SMALL_NODES
+
+    @cached_property
+    def columns(self) -> tuple[IntArray, IntArray, IntArray]:
+        """Left end and width of every edge's block in columns, and the edges shown.
+
+        The heaviest 60 edges at the ends of paths are a column each; an edge above spans the columns below it.
+        """
+        paths = self.paths
+        lasts = np.flatnonzero(paths.end == np.arange(paths.n_edges) + 1)
+        chosen = lasts[np.argsort(-paths.weight[lasts], kind="stable")[:MAX_COLUMNS]]
+        before = np.zeros(paths.n_edges + 1, dtype=np.int64)
+        before[chosen + 1] = 1
+        np.cumsum(before, out=before)
+        width = before[paths.end] - before[:-1]
+        return before[:-1], width, np.flatnonzero(width)
+
+
+def small_tree() -> Source:
+    """Return the tree of 31 nodes that is stepped by hand."""
+    tree = Tree.from_branching_factors((2, 2, 2, 2))
+    counts = tree.counts_of_leaves(np.array(SMALL_LEAVES))
+    return Source("small tree", PathTree.from_tree(tree, counts), tree, counts)
+
+
+def deep_tree(n_levels: int, n_leaves: int, seed: int) -> Source:
+    """Return a binary tree of many levels whose records sit on few leaves, branching at all levels, sizes uneven.
+
+    Leaves double: each copy keeps a prefix of its original, of a length drawn evenly, and goes its own way from there.
+    The r-th leaf has about 1/r of the largest one's records, on average 50.
+
+    >>> deep_tree(50, 20, 1).paths.n_levels
+    50
+    """
+    rng = generator(seed, _SEED)
+    codes = rng.integers(0, 2, (1, n_levels - 1), dtype=np.uint8)
+    at = np.arange(n_levels - 1)
+    while codes.shape[0] < n_leaves:
+        fresh = codes[: n_leaves - codes.shape[0]].copy()
+        branch = rng.integers(0, n_levels - 1, fresh.shape[0])[:, np.newaxis]
+        fresh[at > branch] = rng.integers(0, 2, int((at > branch).sum()), dtype=np.uint8)
+        fresh[at == branch] ^= 1
+        codes = np.concatenate([codes, fresh])
+    weights = 1.0 / (1.0 + rng.permutation(n_leaves))
+    counts = np.ceil(weights / weights.sum() * MEAN_RECORDS * n_leaves).astype(np.int64)
+    return Source("deep tree", PathTree.from_leaves(codes, counts))
+
+
+def tree_in_use(name: str, tree: Tree, counts: AnyArray) -> Source:
+    """Return a data set's tree.
+
+    Raises
+    ------
+    InputError
+        ``LEVELS_RANGE`` for a tree of one level.
+    """
+    check_levels(tree.n_levels)
+    return Source(name, PathTree.from_tree(tree, counts), tree, counts)

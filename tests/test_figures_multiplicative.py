@@ -1,0 +1,83 @@
+"""Figures of multiplicative error: few blocks and points, arrays only, axes that stand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from treedp_core.figures.multiplicative import (
+    LOOKS,
+    Blocks,
+    GrowthCurve,
+    growth_figure,
+    labelled_tree,
+    schedule_figure,
+    true_and_released,
+)
+
+
+def test_no_two_curves_look_the_same() -> None:
+    assert len({(look.colour, look.dash) for look in LOOKS.values()}) == len(LOOKS)
+
+
+def test_growth_leaves_out_what_is_not_there() -> None:
+    x = np.array([2.0, 1e3, 1e6])
+    none = GrowthCurve("none", "tuned", x, np.full(3, np.nan))
+    zero = GrowthCurve("bound", "pure_bound", x, np.array([0.0, 1.0, 10.0]))
+    fig = growth_figure([none, zero], n_levels=100.0)
+    assert [trace.name for trace in fig.data] == ["bound"]
+    assert np.isnan(fig.data[0].y[0])
+    assert fig.layout.shapes[0].x0 == 100.0
+    assert growth_figure([]).layout.xaxis.range[0] < np.log10(2.0)
+
+
+def test_crossings_are_labelled_in_whole_levels() -> None:
+    fig = growth_figure([], [(8.92, 12.0), (3127.3, 48.0)])
+    assert list(fig.data[0].text) == ["9", "3\u202f100"]
+
+
+def blocks(n: int, value: float = np.nan) -> Blocks:
+    ones = np.ones(n)
+    return Blocks(
+        np.arange(n, dtype=float), ones, 0 * ones, ones, 5 * ones, 3 * ones, np.full(n, value), np.zeros(n, dtype=int)
+    )  # fmt: skip
+
+
+def test_a_tree_before_its_run_has_no_colour_bar() -> None:
+    fig = labelled_tree(blocks(3), [])
+    assert [trace.name for trace in fig.data] == ["no value yet"]
+    assert "5 down to 3" in fig.data[0].hovertext[0]
+    assert labelled_tree(blocks(3, 8.0), [8.0]).data[0].marker.colorbar.title.text == "released"
+
+
+def test_text_stands_in_few_blocks_only() -> None:
+    assert labelled_tree(blocks(64, 8.0), [8.0]).data[0].text is not None
+    assert labelled_tree(blocks(65, 8.0), [8.0]).data[0].text is None
+
+
+@pytest.mark.parametrize("size", [1, 400, 401, 10**6])
+def test_at_most_400_nodes_are_drawn_with_both_ends(size: int) -> None:
+    truth = np.arange(size, dtype=float)[::-1].copy()
+    fig = true_and_released(truth, truth, 0.5 * truth, alpha=0.5, error=None, simple_name="half")
+    points = fig.data[-1]
+    assert points.x.size == min(size, 400)
+    assert points.customdata[0, 0] == 0.0
+    assert points.customdata[-1, 0] == size - 1
+
+
+def test_the_band_is_what_alpha_forgives() -> None:
+    """At w = 99 and alpha 1/2 it runs from 49.5 to 148.5; the axes are log10(1 + x)."""
+    y = np.array([0.0, 99.0])
+    fig = true_and_released(y, y, y, alpha=0.5, error=10.0, simple_name="s")
+    low, high = fig.data[2], fig.data[3]
+    w = 10.0 ** np.asarray(low.x) - 1.0
+    np.testing.assert_allclose(10.0 ** np.asarray(low.y) - 1.0, 0.5 * w, atol=1e-9)
+    np.testing.assert_allclose(10.0 ** np.asarray(high.y) - 1.0, 1.5 * w, atol=1e-9)
+    np.testing.assert_allclose(10.0 ** np.asarray(fig.data[1].y) - 1.0, 1.5 * w + 10.0, atol=1e-9)
+
+
+def test_the_promise_is_a_line() -> None:
+    rounds = np.arange(1, 4)
+    fig = schedule_figure(rounds, {"printed": np.array([0.1, 1.0, 9.0])}, promised=2.0, chosen=3)
+    assert 2.0 in [shape.y0 for shape in fig.layout.shapes]
+    assert 3.0 in [shape.x0 for shape in fig.layout.shapes]

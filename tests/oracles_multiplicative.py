@@ -24,7 +24,7 @@ def alpha_rmse(frozen: object, alpha: float, count: float, *, shrink: bool) -> f
     spread = float(frozen.std())  # type: ignore[attr-defined]
     kinks = [-count, 0.0, -alpha * count, alpha * count, 2 * alpha / (1 - alpha) * count]
     edges = sorted({-40 * spread - count, *kinks, 40 * spread + max(kinks)})
-    pieces = [x for a, b in pairwise(edges) for x in np.linspace(a, b, 9)[:-1]] + [edges[-1]]
+    pieces = [x for a, b in pairwise(edges) for x in np.linspace(a, b, 4)[:-1]] + [edges[-1]]
     parts = [integrate.quad(integrand, a, b)[0] for a, b in pairwise(pieces) if b > a]
     return math.sqrt(math.fsum(parts))
 

@@ -35,10 +35,10 @@ RULES = {"paper": paper_plan, "tuned": tuned_plan, "provable": provable_plan}
 # --- budgets ---------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     rule=st.sampled_from(sorted(RULES)),
-    alpha=st.floats(0.05, 0.95),
+    alpha=st.floats(0.1, 0.95),
     epsilon=st.floats(0.05, 20.0),
     delta=st.floats(1e-12, 0.1),
     n_levels=st.integers(2, 10**6),
@@ -176,7 +176,7 @@ def test_tuned_plans_are_smaller_but_not_proven() -> None:
     assert tuned.error == pytest.approx(float(tuned_plan_error(0.5, 1.0, 1e-6, 1000, 1e4)), rel=1e-12)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(alpha=st.floats(0.1, 0.9), total=st.floats(1e4, 1e8), n_levels=st.integers(2, 10**5))
 def test_more_budget_never_hurts(alpha: float, total: float, n_levels: int) -> None:
     for errors in (tuned_plan_error, provable_plan_error):

@@ -42,7 +42,7 @@ MAX_ROUNDS: Final = 400
 _FIXED_POINT: Final = 16
 _MAX_LOSS: Final = 200.0
 _SECTIONS: Final = 24
-_REFINEMENTS: Final = 6
+_REFINEMENTS: Final = 5
 
 
 @dataclass(frozen=True, eq=False)

@@ -166,6 +166,19 @@ def test_a_cut_off_above_one_finds_heavy_nodes_on_several_levels() -> None:
     assert found == [[0, -1, 0, 0], [0, 0, 0, 0]]
 
 
+def test_the_last_answer_may_be_for_the_root() -> None:
+    class RootOnly(Exact):
+        def passes(self, level: PlanLevel, tree: np.ndarray, counts: np.ndarray) -> np.ndarray:
+            return counts > 60
+
+    # level 1 answers yes though none of its nodes passes; the second answer goes to the root
+    tree = Tree.from_branching_factors((2,))
+    paths = PathTree.from_tree(tree, np.array([100, 60, 40]), dense=True)
+    for cut, found in ((1, [-1, -1, -1]), (2, [0, -1, -1])):
+        labels = label_nodes(paths, plan_of([30.0], [1.0], cut=cut), RootOnly())
+        assert round_of_nodes(paths, labels).tolist() == found
+
+
 # --- steps -----------------------------------------------------------------------------------------------------------
 
 
@@ -248,6 +261,8 @@ def test_a_release(unit: ProtectedUnit, noise, clamp_share: float) -> None:
     assert run.estimation.spent_delta <= Fraction(run.delta) * rest
     assert run.estimation.max_total >= counts[0]
     assert (run.estimation.max_total == counts[0]) == unit.total_is_public
+    assert (run.estimation.spent_epsilon == run.estimation.plan.exact_epsilon) == unit.total_is_public
+    assert (run.estimation.spent_delta == run.estimation.plan.exact_delta) == unit.total_is_public
     assert run.release.estimate[0] == counts[0] or not unit.total_is_public
 
 

@@ -52,6 +52,7 @@ __all__ = [
 
 ROOT_EPSILON: Final = Fraction(2, 100)
 ROOT_DELTA: Final = Fraction(5, 100)
+_SLACK: Final = 1e-12  # covers the rounding up of pass bounds, so that nothing lighter than L_i passes
 
 
 def split_with_root(epsilon: float, delta: float) -> tuple[tuple[float, float], tuple[float, float]]:
@@ -192,7 +193,7 @@ def _level(one: Round) -> PlanLevel:
     return PlanLevel(
         value=float(one.value),
         classification_threshold=float(one.test),
-        pass_threshold=max(float(one.passing), bound),
+        pass_threshold=max(float(one.passing), bound) * (1.0 + _SLACK),
         threshold_epsilon=float(one.a),
         query_epsilon=float(one.b),
         pass_epsilon=t,

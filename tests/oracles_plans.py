@@ -48,7 +48,8 @@ def proven_error(plan: Plan) -> float:
 
     U_0 = 2 E / (1 - alpha) and U_i = min((v_i + E) / (1 - alpha), U_(i-1) + L_i). A round fails when its threshold
     noise reaches U_(i-1) - T, or when, for the best split T - theta = A + C, a query noise reaches A or the pass noise
-    falls below -C. The first failure costs at most (1 - alpha) U_i.
+    falls below -C. The first failure costs at most (1 - alpha) U_i. On the whole numbers the pass threshold may be
+    higher by 1 and the tail of the pass noise is at most e^(-t C); that covers the reals.
     """
     e, alpha = plan.default_value, plan.alpha
     upper, square = 2 * e / (1 - alpha), e**2
@@ -59,7 +60,7 @@ def proven_error(plan: Plan) -> float:
         assert room > 0 and between > 0 and one.cut_off == 1 and one.test_law == "exponential"
         split = np.linspace(0, between, 2001)
         queries = plan.n_levels * np.exp(-one.query_epsilon * split)
-        passing = 0.5 * np.exp(-one.pass_epsilon * (between - split))
+        passing = np.minimum(1.0, np.exp(-one.pass_epsilon * (between - 1 - split)))
         failure = math.exp(-one.threshold_epsilon * room) + float((queries + passing).min())
         upper = min((one.value + e) / (1 - alpha), upper + lightest)
         square += failure * ((1 - alpha) * min(upper, plan.max_total)) ** 2

@@ -36,6 +36,7 @@ PASS_ROOM: Final = 0.9  # pass thresholds stay below this part of U, or sqrt((1 
 
 # How a proven plan divides its means; any values give a proof, these give small errors at many settings.
 LIGHTEST_LABELLED: Final = math.sqrt(2.0) - 1.0  # L_i as a part of U_(i-1), at least
+WHOLE_RECORD: Final = 1.0  # the bound of noise on the whole numbers may be that much larger
 FAILURE_SHARE: Final = 0.15  # of E^2, given to failures of all rounds
 
 MAX_ROUNDS: Final = 400
@@ -120,8 +121,8 @@ def proven_rounds(
     """Rounds of the proven plan for errors E, lowest first, and their cost in epsilon (inf where no plan exists).
 
     Reserves are full: threshold noise ln(1/eta_i), the largest of all d query noises ln(d/eta_i), pass noise
-    ln(1/(2 eta_i)) / t downwards and its bound R_i upwards, with eta_i so small that failures of the round add at most
-    FAILURE_SHARE 2^-i E^2 to the squared error.
+    ln(1/eta_i) / t downwards and its bound R_i upwards, and one record for noise on the whole numbers, with eta_i so
+    small that failures of the round add at most FAILURE_SHARE 2^-i E^2 to the squared error.
 
     A round costs about 1 / ((1 - l) U) for L_i = l U and makes U grow by min(1 + l, l (1 + alpha) / (1 - alpha)) in the
     long run. The sum of such a geometric series is least at l = sqrt(2) - 1 in the first case and at
@@ -138,10 +139,10 @@ def proven_rounds(
         worst = np.minimum(above, max_total) * (1.0 - alpha)
         failure = np.minimum(FAILURE_SHARE * 0.5**i / 3.0 * np.square(error / worst), 0.25)
         reserves = -np.log(failure), np.log(n_levels) - np.log(failure)
-        down = -np.log(2.0 * failure)
-        a, b, t = _proven_split(upper - lightest, reserves, down, d)
+        down = -np.log(failure)
+        a, b, t = _proven_split(upper - lightest - WHOLE_RECORD, reserves, down, d)
         passing = lightest + _log_bound(t, d) / t
-        value, test = (1.0 + alpha) * lightest + error, passing + reserves[1] / b + down / t
+        value, test = (1.0 + alpha) * lightest + error, passing + reserves[1] / b + down / t + WHOLE_RECORD
         rounds.append(Round(value, test, passing, a, b, t, d, failure, worst, 1.0 * alive))
         bad = ~(np.isfinite(a + b + t) & _grows(above, upper, alpha))
         cost = np.where(alive & bad, np.inf, cost + rounds[-1].cost)

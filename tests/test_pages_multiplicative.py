@@ -16,6 +16,7 @@ from pages.ui import jobs
 from pages.ui import multiplicative_blocks as pictures
 from pages.ui import multiplicative_growth as growing
 from pages.ui import multiplicative_run as running
+from pages.ui import multiplicative_simple as simple
 from pages.ui import multiplicative_trees as trees
 from pages.ui.multiplicative_controls import PRESETS
 from pages.ui.multiplicative_growth import VIEWS
@@ -199,14 +200,17 @@ def test_a_deep_tree_is_as_asked() -> None:
 def test_simple_rules_keep_the_same_promise(relation: str, scale: float) -> None:
     """Five levels, epsilon 1: Laplace scale 5 a level; replacing a record moves two counts, but the root is public."""
     one = made(trees.small_tree(), relation=relation, delta=1e-6)
-    assert one.worst["laplace"] == pytest.approx(math.sqrt(2) * scale)
-    assert one.worst["shrunk_laplace"] == pytest.approx(0.5 * scale)
-    assert one.worst["thresholds"] == one.estimation.plan.error
-    if relation == "add_or_remove_one":  # zero-concentrated budgets, so no better than the exact trade-off
-        assert one.worst["gaussian"] >= SIGMA * math.sqrt(5)
-        assert one.worst["gaussian"] <= 1.2 * SIGMA * math.sqrt(5)
+    rules = one.nodes.simple
+    assert rules["laplace"].worst == pytest.approx(math.sqrt(2) * scale)
+    assert rules["shrunk_laplace"].worst == pytest.approx(0.5 * scale)
+    if relation == "add_or_remove_one":
+        assert rules["gaussian"].worst == pytest.approx(SIGMA * math.sqrt(5), rel=1e-6)
+        # the binary tree of 5 levels has gamma_2^2 = 1 + 4 / 3; least squares with minimax budgets attains it
+        assert rules["shrunk_optimal"].worst == pytest.approx(0.5 * SIGMA * math.sqrt(7 / 3) / math.sqrt(2), rel=1e-3)
     else:
-        assert one.nodes.simple["shrunk_gaussian"][0] == 15_600
+        assert rules["shrunk_gaussian"].released[0] == 15_600
+        assert rules["shrunk_optimal"].released[0] == pytest.approx(15_600)
+    assert simple.best(rules) == "shrunk_optimal" if relation == "add_or_remove_one" else "shrunk_laplace"
 
 
 def test_the_summary_counts_by_hand() -> None:
@@ -237,7 +241,7 @@ def test_the_page_of_a_run() -> None:
     assert not app.exception
     assert not app.main.error
     names = [trace.get("name") for trace in figure(app, "mul_against")["data"]]
-    assert names[-2:] == ["Shrunk Gaussian", "Thresholds"]
+    assert names[-2:] == ["Shrunk least squares", "Thresholds"]
     assert "NOT PRIVATE" in words(app)
     assert "protects one record, replaced by another" in words(app)
 

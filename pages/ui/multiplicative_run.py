@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, Final
 
 import numpy as np
 
+from pages.ui.multiplicative_simple import RULES, Simple, draw
 from pages.ui.multiplicative_trees import Source
-from treedp_core.experiment import Experiment, prepare
+from treedp_core.experiment import Experiment
 from treedp_core.mechanisms.thresholds import budget_for_one_record
 from treedp_core.montecarlo import generator
-from treedp_core.multiplicative import worst_shrunk_alpha_rmse
-from treedp_core.noise import Gaussian, Laplace
 from treedp_core.privacy import Guarantee
 from treedp_core.thresholds.estimation import Estimation, Planner, estimate
 from treedp_core.thresholds.plans import paper_plan, provable_plan, tuned_plan
 from treedp_core.thresholds.schedule import check_alpha, check_delta, check_levels
 from treedp_core.thresholds.trace import Step, steps
-from treedp_core.tree import FloatArray, IntArray, Tree
+from treedp_core.tree import FloatArray, IntArray
 
 PLANS: Final = {"tuned": "Tuned", "provable": "Provable", "paper": "Paper's constants, corrected"}
 PLANNERS: Final[Mapping[str, Callable[..., Any]]] = {
@@ -30,12 +29,6 @@ PLANNERS: Final[Mapping[str, Callable[..., Any]]] = {
     "paper": paper_plan,
 }
 EMPTY_SHOWN: Final = 200
-RULES: Final = {
-    "gaussian": "Gaussian",
-    "shrunk_gaussian": "Shrunk Gaussian",
-    "laplace": "Laplace",
-    "shrunk_laplace": "Shrunk Laplace",
-}
 _NOISE, _SIMPLE = 0x0A1F, 1
 
 
@@ -48,14 +41,14 @@ class Nodes:
     edge, level : where each node is; edge -1 has no records
     truth : true counts, private
     released : by the thresholds
-    simple : what each simple rule released, by its name in `RULES`
+    simple : what each simple rule released, by its name in `simple.RULES`
     """
 
     edge: IntArray
     level: IntArray
     truth: FloatArray
     released: FloatArray
-    simple: Mapping[str, FloatArray]
+    simple: Mapping[str, Simple]
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +61,6 @@ class Run:
     guarantee: Guarantee
     alpha: float
     nodes: Nodes
-    worst: Mapping[str, float]
     story: tuple[Step, ...]
 
     @property
@@ -104,30 +96,17 @@ def run(source: Source, plan: str, settings: Experiment) -> Run:
     known = float(source.paths.total) if unit.total_is_public else None
     planner: Planner = partial(PLANNERS[plan], alpha)
     found = estimate(source.paths, planner, *one, generator(settings.seed, _NOISE), max_total=known)
-    sigmas = {
-        law: deviations(source.paths.n_levels, replace(settings, mechanism=law)) for law in ("gaussian", "laplace")
-    }
-    nodes = _judged(source, found, alpha, sigmas, settings.seed)
+    nodes = _judged(source, found, settings)
     story: tuple[Step, ...] = ()
     if source.tree is not None and source.is_small:
         story = told(steps(source.tree, source.paths, found.plan, found.labels))
     promise = Guarantee(unit, settings.epsilon, delta)
-    return Run(source, plan, found, promise, alpha, nodes, worst_errors(found, alpha, sigmas), story)
+    return Run(source, plan, found, promise, alpha, nodes, story)
 
 
-def deviations(n_levels: int, settings: Experiment) -> FloatArray:
-    """Standard deviation of the noise on each level, (n_levels,), in records; 0 where a count is public.
-
-    Equal budgets; the counts of a level do not matter, so a tree of one node a level stands for all.
-    """
-    chain = Tree(np.arange(-1, n_levels - 1), np.arange(n_levels + 1))
-    laws = prepare(replace(settings, metric="rmse", allocation="uniform", postprocess=()), chain).noise.laws
-    return np.array([0.0 if law is None else math.sqrt(law.variance) for law in laws])
-
-
-def _judged(source: Source, found: Estimation, alpha: float, sigmas: Mapping[str, FloatArray], seed: int) -> Nodes:
+def _judged(source: Source, found: Estimation, settings: Experiment) -> Nodes:
     """Every node of a tree; of a deep one both ends of every stored edge, and some of its empty nodes."""
-    paths, rng = source.paths, generator(seed, _NOISE, _SIMPLE)
+    paths, rng = source.paths, generator(settings.seed, _NOISE, _SIMPLE)
     if source.tree is not None and paths.node_edge is not None and source.counts is not None:
         edge, level = paths.node_edge, source.tree.level_of
         truth = np.asarray(source.counts, dtype=float)
@@ -139,32 +118,8 @@ def _judged(source: Source, found: Estimation, alpha: float, sigmas: Mapping[str
             [paths.top, paths.bottom[paths.bottom > paths.top], rng.integers(1, paths.n_levels, EMPTY_SHOWN)]
         )
         truth = np.where(edge >= 0, paths.weight[edge], 0).astype(float)
-    normal = truth + rng.standard_normal(truth.size) * sigmas["gaussian"][level]
-    double = truth + rng.laplace(size=truth.size) * (sigmas["laplace"][level] / math.sqrt(2.0))
-    simple = {"gaussian": normal, "shrunk_gaussian": shrink(normal, alpha, sigmas["gaussian"][level])}
-    simple |= {"laplace": double, "shrunk_laplace": shrink(double, alpha, sigmas["laplace"][level])}
+    simple = draw(source, level, truth, settings, rng)
     return Nodes(edge, level, truth, found.values(edge, level), simple)
-
-
-def shrink(noisy: FloatArray, alpha: float, sigma: FloatArray) -> FloatArray:
-    """Return max(0, (1 - alpha) y); a count that is public stays as it is.
-
-    >>> shrink(np.array([-2.0, 10.0, 10.0]), 0.5, np.array([1.0, 1.0, 0.0])).tolist()
-    [0.0, 5.0, 10.0]
-    """
-    return np.where(sigma > 0, np.maximum(0.0, (1.0 - alpha) * noisy), noisy)
-
-
-def worst_errors(found: Estimation, alpha: float, sigmas: Mapping[str, FloatArray]) -> dict[str, float]:
-    """Worst-case alpha-RMSE of the thresholds ("thresholds", nan where none is stated) and of every simple rule."""
-    normal, double = Gaussian(float(sigmas["gaussian"].max())), Laplace(float(sigmas["laplace"].max()) / math.sqrt(2.0))
-    return {
-        "thresholds": math.nan if found.plan.error is None else found.plan.error,
-        "gaussian": math.sqrt(normal.variance),
-        "shrunk_gaussian": worst_shrunk_alpha_rmse(normal, alpha),
-        "laplace": math.sqrt(double.variance),
-        "shrunk_laplace": worst_shrunk_alpha_rmse(double, alpha),
-    }
 
 
 def told(every: tuple[Step, ...]) -> tuple[Step, ...]:
@@ -183,15 +138,16 @@ def told(every: tuple[Step, ...]) -> tuple[Step, ...]:
 
 def summary(made: Run) -> dict[str, list[Any]]:
     """Return how each rule did in this draw, beside its worst case: thresholds first, then the simple rules."""
-    rules = {"Thresholds": ("thresholds", made.nodes.released)}
-    rules |= {label: (name, made.nodes.simple[name]) for name, label in RULES.items()}
-    beyond = {label: excess(made.nodes.truth, y, made.alpha) for label, (_, y) in rules.items()}
+    error = made.estimation.plan.error
+    rules = {"Thresholds": Simple(made.nodes.released, math.nan if error is None else error)}
+    rules |= {RULES[name]: one for name, one in made.nodes.simple.items()}
+    beyond = [excess(made.nodes.truth, one.released, made.alpha) for one in rules.values()]
     return {
         "rule": list(rules),
-        "worst-case α-RMSE": [made.worst[name] for name, _ in rules.values()],
-        "largest error beyond α w": [float(e.max()) for e in beyond.values()],
-        "root mean square beyond α w": [float(np.sqrt(np.square(e).mean())) for e in beyond.values()],
-        "nodes within α w": [100.0 * float((e == 0).mean()) for e in beyond.values()],
+        "worst-case α-RMSE": [one.worst for one in rules.values()],
+        "largest error beyond α w": [float(e.max()) for e in beyond],
+        "root mean square beyond α w": [float(np.sqrt(np.square(e).mean())) for e in beyond],
+        "nodes within α w": [100.0 * float((e == 0).mean()) for e in beyond],
     }
 
 

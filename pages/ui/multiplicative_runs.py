@@ -15,13 +15,12 @@ from pages.ui import multiplicative_controls as controls
 from pages.ui import multiplicative_run as model
 from pages.ui import multiplicative_state as state
 from pages.ui.frame import context_strip
-from pages.ui.multiplicative_run import PLANS, RULES, Run
+from pages.ui.multiplicative_run import PLANS, Run
+from pages.ui.multiplicative_simple import ABOUT, RULES, best
 from pages.ui.multiplicative_trees import SOURCES
 from pages.ui.params import get
 from pages.ui.text import lit, plural, short, whole
 from treedp_core.figures.multiplicative import labelled_tree, true_and_released
-
-SIMPLE = "shrunk_gaussian"
 
 
 def show() -> str:
@@ -121,13 +120,13 @@ def _columns(made: Run) -> dict[str, Any]:
         "level": nodes.level[:most],
         "true (NOT PRIVATE)": nodes.truth[:most],
         "thresholds": nodes.released[:most],
-        **{RULES[name]: y[:most] for name, y in nodes.simple.items()},
+        **{RULES[name]: one.released[:most] for name, one in nodes.simple.items()},
     }
 
 
 def _against(made: Run) -> None:
     st.header("Released against true counts", anchor=False)
-    nodes, plan = made.nodes, made.estimation.plan
+    nodes, plan, rival = made.nodes, made.estimation.plan, best(made.nodes.simple)
     inside = 100 * float(np.mean(model.excess(nodes.truth, nodes.released, made.alpha) == 0))
     judged = (
         f"{plural(nodes.truth.size, 'node')}"
@@ -137,21 +136,29 @@ def _against(made: Run) -> None:
     error = "" if plan.error is None else f", and lighter by the plan's worst-case error E = {short(plan.error)} more"
     frame.figure(
         true_and_released(
-            nodes.truth, nodes.released, nodes.simple[SIMPLE], alpha=made.alpha, error=plan.error,
-            simple_name=RULES[SIMPLE],
+            nodes.truth, nodes.released, nodes.simple[rival].released, alpha=made.alpha, error=plan.error,
+            simple_name=RULES[rival],
         ),
         key="mul_against",
         alt=f"{inside:.0f} % of the nodes' released counts are within α times their true count.",
         caption=f"NOT PRIVATE: one simulated run on {judged}, at most 400 drawn, evenly by rank. Dark band: errors "
-        f"that α = {short(made.alpha)} forgives{error}. Squares: Gaussian noise on every count, equal budgets, "
-        f"shrunk to max(0, (1 − α) y), at the same promise. Both axes logarithmic with 0. Seed {get('seed')}.",
+        f"that α = {short(made.alpha)} forgives{error}. Squares: {ABOUT[rival]}, at the same "
+        "promise: the simple rule with the smallest worst case here. Both axes logarithmic with 0. Seed "
+        f"{get('seed')}.",
         code=_code(made),
         data=partial(_columns, made),
     )  # fmt: skip
 
 
 def _how_it_did(made: Run) -> None:
-    table = made.summary
+    table, rival = made.summary, best(made.nodes.simple)
+    error, least = made.estimation.plan.error, made.nodes.simple[rival].worst
+    if error is not None:
+        better = "Thresholds have" if error < least else f"{RULES[rival]} has"
+        st.markdown(
+            f"**{better} the smaller worst-case error** on {plural(made.source.paths.n_levels, 'level')}: thresholds "
+            f"{short(error)}, {RULES[rival]} {short(least)} records."
+        )
     number = st.column_config.NumberColumn(format="%.4g")
     shown = dict.fromkeys(list(table)[1:4], number)
     shown["nodes within α w"] = st.column_config.NumberColumn(format="%.1f %%")

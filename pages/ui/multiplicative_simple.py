@@ -1,0 +1,98 @@
+"""What thresholds are compared with on the page Multiplicative error: noise, then shrinkage. Pure logic."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from pages.ui.multiplicative_trees import Source
+from treedp_core.experiment import Experiment, prepare
+from treedp_core.multiplicative import worst_shrunk_alpha_rmse
+from treedp_core.noise import Gaussian, Laplace
+from treedp_core.tree import FloatArray, IntArray, Tree
+
+RULES: Final = {
+    "gaussian": "Gaussian",
+    "shrunk_gaussian": "Shrunk Gaussian",
+    "laplace": "Laplace",
+    "shrunk_laplace": "Shrunk Laplace",
+    "shrunk_optimal": "Shrunk least squares",
+}
+ABOUT: Final = {
+    "gaussian": "Gaussian noise on every count, equal budgets",
+    "shrunk_gaussian": "Gaussian noise on every count, equal budgets, shrunk to max(0, (1 − α) y)",
+    "laplace": "Laplace noise on every count, equal budgets",
+    "shrunk_laplace": "Laplace noise on every count, equal budgets, shrunk to max(0, (1 − α) y)",
+    "shrunk_optimal": "Gaussian noise with minimax budgets, least squares, shrunk to max(0, (1 − α) y)",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Simple:
+    """One draw of a simple rule at the judged nodes, (n,), and its exact worst-case alpha-RMSE, in records."""
+
+    released: FloatArray
+    worst: float
+
+
+def draw(
+    source: Source, level: IntArray, truth: FloatArray, settings: Experiment, rng: np.random.Generator
+) -> dict[str, Simple]:
+    """Return one draw of every simple rule that this tree allows, by its name in `RULES`; settings have alpha."""
+    alpha = settings.alpha
+    sigma, b = (
+        deviations(source.paths.n_levels, replace(settings, mechanism="gaussian")),
+        deviations(source.paths.n_levels, replace(settings, mechanism="laplace")) / math.sqrt(2.0),
+    )
+    normal = truth + rng.standard_normal(truth.size) * sigma[level]
+    double = truth + rng.laplace(size=truth.size) * b[level]
+    of_normal, of_double = Gaussian(float(sigma.max())), Laplace(float(b.max()))
+    rules = {
+        "gaussian": Simple(normal, math.sqrt(of_normal.variance)),
+        "shrunk_gaussian": Simple(shrink(normal, alpha, sigma[level]), worst_shrunk_alpha_rmse(of_normal, alpha)),
+        "laplace": Simple(double, math.sqrt(of_double.variance)),
+        "shrunk_laplace": Simple(shrink(double, alpha, b[level]), worst_shrunk_alpha_rmse(of_double, alpha)),
+    }
+    if source.tree is not None and source.counts is not None:
+        rules["shrunk_optimal"] = _least_squares(source.tree, truth, settings, rng)
+    return rules
+
+
+def best(rules: Mapping[str, Simple]) -> str:
+    """Return the name of the rule with the smallest worst case."""
+    return min(rules, key=lambda name: rules[name].worst)
+
+
+def deviations(n_levels: int, settings: Experiment) -> FloatArray:
+    """Standard deviation of the noise on each level, (n_levels,), in records; 0 where a count is public.
+
+    Equal budgets; the counts of a level do not matter, so a tree of one node a level stands for all.
+    """
+    chain = Tree(np.arange(-1, n_levels - 1), np.arange(n_levels + 1))
+    laws = prepare(replace(settings, metric="rmse", allocation="uniform", postprocess=()), chain).noise.laws
+    return np.array([0.0 if law is None else math.sqrt(law.variance) for law in laws])
+
+
+def _least_squares(tree: Tree, truth: FloatArray, settings: Experiment, rng: np.random.Generator) -> Simple:
+    """Minimax budgets and least squares; a node's error is normal, so its alpha-RMSE is exact."""
+    best_split = replace(
+        settings, mechanism="gaussian", allocation="minimax", postprocess=("least_squares",), metric="rmse"
+    )
+    _, release = prepare(best_split, tree).release(truth, rng)
+    sigma = np.sqrt(np.zeros(truth.size) if release.variance is None else release.variance)
+    law = Gaussian(float(sigma.max()))
+    released = shrink(release.estimate, settings.alpha, sigma)
+    return Simple(released, worst_shrunk_alpha_rmse(law, settings.alpha))
+
+
+def shrink(noisy: FloatArray, alpha: float, sigma: FloatArray) -> FloatArray:
+    """Return max(0, (1 - alpha) y); a count that is public stays as it is.
+
+    >>> shrink(np.array([-2.0, 10.0, 10.0]), 0.5, np.array([1.0, 1.0, 0.0])).tolist()
+    [0.0, 5.0, 10.0]
+    """
+    return np.where(sigma > 0, np.maximum(0.0, (1.0 - alpha) * noisy), noisy)

@@ -10,7 +10,7 @@ boot.page()
 
 BADGES = {
     "growth": "formula, simulation",
-    "run": "simulation, NOT PRIVATE",
+    "run": "formula, simulation, NOT PRIVATE",
     "schedule": "formula",
     "meaning": "formula, simulation",
 }

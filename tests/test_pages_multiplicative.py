@@ -224,6 +224,15 @@ def test_the_summary_counts_by_hand() -> None:
     assert table["nodes within α w"][0] == pytest.approx(100 * sum(x == 0 for x in off) / 31)
 
 
+def test_few_nodes_are_drawn_the_smallest_and_the_largest_among_them() -> None:
+    one = made(trees.deep_tree(100, 2000, 2))
+    assert one.drawn.size <= 400
+    assert one.nodes.truth[one.drawn[0]] == 0
+    assert one.nodes.truth[one.drawn[-1]] == one.source.paths.total
+    assert len(set(one.drawn.tolist())) == one.drawn.size
+    assert made(trees.small_tree()).drawn.size == 31
+
+
 def test_the_round_table_adds_up() -> None:
     one = made(trees.deep_tree(100, 200, 2))
     rounds = one.rounds

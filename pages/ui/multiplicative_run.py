@@ -74,6 +74,22 @@ class Run:
         return summary(self)
 
     @cached_property
+    def drawn(self) -> IntArray:
+        """Nodes to draw, at most 400, by rising true count: most evenly by rank, some ever denser towards the largest.
+
+        The largest counts are few, so ranks alone would leave out what multiplicative error is about.
+        """
+        n = self.nodes.truth.size
+        even = np.linspace(0, n - 1, min(n, 250))
+        ranks = np.concatenate([even, n - np.geomspace(1, n, 150)])
+        return np.argsort(self.nodes.truth, kind="stable")[np.unique(ranks.round().astype(np.int64))]
+
+    @cached_property
+    def inside(self) -> float:
+        """Share of the judged nodes whose error alpha forgives."""
+        return float((excess(self.nodes.truth, self.nodes.released, self.alpha) == 0).mean())
+
+    @cached_property
     def rounds(self) -> dict[str, list[Any]]:
         """What happened in each round, see `round_table`."""
         return round_table(self)

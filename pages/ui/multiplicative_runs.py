@@ -6,7 +6,6 @@ import math
 from functools import partial
 from typing import Any
 
-import numpy as np
 import streamlit as st
 
 from pages.ui import frame
@@ -127,7 +126,7 @@ def _columns(made: Run) -> dict[str, Any]:
 def _against(made: Run) -> None:
     st.header("Released against true counts", anchor=False)
     nodes, plan, rival = made.nodes, made.estimation.plan, best(made.nodes.simple)
-    inside = 100 * float(np.mean(model.excess(nodes.truth, nodes.released, made.alpha) == 0))
+    at, inside = made.drawn, 100 * made.inside
     judged = (
         f"{plural(nodes.truth.size, 'node')}"
         if made.source.tree is not None
@@ -136,12 +135,12 @@ def _against(made: Run) -> None:
     error = "" if plan.error is None else f", and lighter by the plan's worst-case error E = {short(plan.error)} more"
     frame.figure(
         true_and_released(
-            nodes.truth, nodes.released, nodes.simple[rival].released, alpha=made.alpha, error=plan.error,
+            nodes.truth[at], nodes.released[at], nodes.simple[rival].released[at], alpha=made.alpha, error=plan.error,
             simple_name=RULES[rival],
         ),
         key="mul_against",
         alt=f"{inside:.0f} % of the nodes' released counts are within α times their true count.",
-        caption=f"NOT PRIVATE: one simulated run on {judged}, at most 400 drawn, evenly by rank. Dark band: errors "
+        caption=f"NOT PRIVATE: one simulated run on {judged}, at most 400 drawn. Dark band: errors "
         f"that α = {short(made.alpha)} forgives{error}. Squares: {ABOUT[rival]}, at the same "
         "promise: the simple rule with the smallest worst case here. Both axes logarithmic with 0. Seed "
         f"{get('seed')}.",

@@ -305,8 +305,10 @@ def test_a_large_tree_is_run_in_the_background(monkeypatch: pytest.MonkeyPatch) 
     app = open_page("multiplicative", mul_view="run", **SET)
     assert "Running on a large tree" in words(app)
     assert figure(app, "mul_bare")["data"][0]["name"] == "no value yet"
+    press(app, "mul_cancel")
+    assert "Cancelled" in words(app)
     monkeypatch.setattr(jobs, "pool", Inline)
-    app = open_page("multiplicative", mul_view="run", eps="0.5", **SET)
+    press(app, "mul_again")
     assert figure(app, "mul_tree")["data"][-1]["name"] == "labelled"
 
 

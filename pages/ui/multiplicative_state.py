@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
+from functools import partial
 from typing import Final
 
 import streamlit as st
@@ -10,7 +12,7 @@ from pages.ui import frame, jobs, settings
 from pages.ui import multiplicative_growth as model
 from pages.ui import multiplicative_run as running
 from pages.ui import multiplicative_trees as trees
-from pages.ui.budget_state import last, later, wait
+from pages.ui.budget_state import wait
 from pages.ui.lab_state import keep_one
 from pages.ui.multiplicative_growth import DELTA
 from pages.ui.multiplicative_run import Run
@@ -96,21 +98,42 @@ def run() -> tuple[Run | None, bool]:
     """Return the run of the settings and True; the last good one of this source and False below a refusal or a wait."""
     try:
         chosen, key = _counted(), (*_source_key(), get("mul_plan"), _experiment())
-        arguments = (chosen, get("mul_plan"), _experiment())
-        if chosen.paths.n_edges > LARGE:
-            made = later(RUN, key, lambda: running.run(*arguments))
-            if made is None:
-                wait(RUN, "Running on a large tree")
-                kept = last(RUN)
-                return (kept if kept is not None and kept.source is chosen else None), False
-        else:
-            made = keep_one("_mul_run", key, lambda: running.run(*arguments))
+        work = partial(running.run, chosen, get("mul_plan"), _experiment())
+        is_large = chosen.paths.n_edges > LARGE
+        made = _in_background(key, work) if is_large else keep_one("_mul_run", key, work)
     except InputError as error:
         frame.refusal(error)
-        good = keep_one("_mul_good", _source_key(), list)
-        return (good[0] if good else None), False
-    keep_one("_mul_good", _source_key(), list)[:] = [made]
-    return made, True
+        made = None
+    good = keep_one("_mul_good", _source_key(), list)
+    if made is not None:
+        good[:] = [made]
+        return made, True
+    return (good[0] if good else None), False
+
+
+def _in_background(key: Hashable, work: Callable[[], Run]) -> Run | None:
+    """Return a run that takes seconds; None while it is made, with a button to give it up, or after that."""
+    job = jobs.current(RUN)
+    if job is None or job.key != key:
+        job = jobs.start(RUN, key, 1, lambda watch: work())
+    if job.stop.is_set():
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.caption("Cancelled; an earlier run is still here if there was one.", width="content")
+            st.button("Run again", key="mul_again", on_click=_forget, help="Start this run anew.")
+        return None
+    if job.is_running:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            wait(RUN, "Running on a large tree")
+            st.button("Cancel", key="mul_cancel", on_click=jobs.cancel, args=(RUN,), help="Give this run up.")
+        return None
+    if job.error is not None:
+        raise job.error
+    made: Run = job.result
+    return made
+
+
+def _forget() -> None:
+    jobs.jobs().slots.pop(RUN, None)
 
 
 def _experiment() -> Experiment:
@@ -119,7 +142,7 @@ def _experiment() -> Experiment:
 
 def _source_key() -> tuple[object, ...]:
     if get("mul_source") == "deep":
-        return "deep", get("mul_deep_levels"), get("mul_deep_leaves"), get("seed")
+        return "deep", get("mul_deep_levels"), get("mul_deep_leaves"), get("gen_seed")
     return ("small",) if get("mul_source") == "small" else ("current", dataset().fingerprint)
 
 
@@ -137,7 +160,7 @@ def _counted() -> Source:
             case "small":
                 return trees.small_tree()
             case "deep":
-                return trees.deep_tree(get("mul_deep_levels"), get("mul_deep_leaves"), get("seed"))
+                return trees.deep_tree(get("mul_deep_levels"), get("mul_deep_leaves"), get("gen_seed"))
             case _:
                 data = dataset()
                 return trees.tree_in_use(data.name, data.tree, data.counts)

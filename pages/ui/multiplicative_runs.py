@@ -48,7 +48,7 @@ def _not_yet() -> None:
         labelled_tree(pictures.bare(source), []),
         key="mul_bare",
         alt="The tree before any run: no node has a released value.",
-        caption=f"NOT PRIVATE: true counts of the {lit(source.name, 40)}, {plural(source.paths.n_levels, 'level')}. "
+        caption=f"NOT PRIVATE: true counts, {lit(source.name, 40)}, {plural(source.paths.n_levels, 'level')}. "
         "Nothing has been released; a run colours the nodes here, threshold by threshold.",
     )
 

@@ -398,6 +398,14 @@ def test_accuracy_by_hand() -> None:
     assert max(table["τ (records)"][-2:]) <= min(table["τ (records)"][:-2])
 
 
+def test_more_levels_never_lower_a_lower_bound() -> None:
+    tables = [accuracy_table(Setting(0.5, 1.0, 1e-8), n, 0.01) for n in (5, 50, 1000, 10**6)]
+    for row in (-2, -1):
+        bounds = [table["τ (records)"][row] for table in tables]
+        assert bounds == sorted(bounds)
+        assert bounds[0] > 0
+
+
 # --- frame -----------------------------------------------------------------------------------------------------------
 
 

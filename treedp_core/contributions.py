@@ -17,7 +17,8 @@ Distinct (no two records on one leaf): h_v <= C_v, so the m records spread on fi
                     smaller part has at most N // 2 nodes, so k = min(m, (N // 2) C), and the bound is attained: both
                     parts fill k // C nodes and put the rest on one more, 2 ceil(k / C) <= N nodes in all.
 
-A level of one node does not move at all when records are replaced, whatever their leaves.
+In a ragged tree records can also move to or from leaves that end above the level. Then d has no sum to keep: each part
+is at most m, and both together at most all leaves of the level, so L1 = min(2 m, leaves), L2 <= sqrt(2 Q(m)).
 """
 
 from __future__ import annotations
@@ -52,9 +53,13 @@ class Spread(enum.Enum):
 
 @dataclass(frozen=True)
 class Capacities:
-    """The nodes of a level by the number of leaves below them: (leaves, how many nodes) with most leaves first."""
+    """The nodes of a level by the number of leaves below them: (leaves, how many nodes) with most leaves first.
+
+    `is_whole` says whether every record is below some node of the level: no leaf ends above it.
+    """
 
     classes: tuple[tuple[int, int], ...]
+    is_whole: bool = True
 
     @property
     def n_nodes(self) -> int:
@@ -98,7 +103,8 @@ def capacities_of_tree(tree: Tree) -> tuple[Capacities, ...]:
     levels = []
     for level in range(tree.n_levels):
         leaves, n = np.unique(tree.leaf_count[tree.level(level)], return_counts=True)
-        levels.append(Capacities(tuple(zip(leaves.tolist()[::-1], n.tolist()[::-1], strict=True))))
+        classes = tuple(zip(leaves.tolist()[::-1], n.tolist()[::-1], strict=True))
+        levels.append(Capacities(classes, bool(leaves @ n == tree.n_leaves)))
     return tuple(levels)
 
 
@@ -150,6 +156,8 @@ def _added(level: Capacities, m: int) -> tuple[int, int]:
 
 def _replaced(level: Capacities, m: int) -> tuple[int, int]:
     """Return the L1 change and the square of the L2 change."""
+    if not level.is_whole:
+        return min(2 * m, level.n_leaves), 2 * level.largest_squares(m)
     most, n_most = level.classes[0]
     if n_most == level.n_nodes:
         k = min(m, n_most // 2 * most)

@@ -18,37 +18,41 @@ from treedp_core.families import AnyArray
 
 def water_filling_whole(x: AnyArray, total: AnyArray) -> AnyArray:
     """Water filling of whole numbers: smallest values give the surplus back."""
-    ordered = np.sort(x, axis=-1).astype(np.int64, copy=False)
+    ordered = np.sort(x, axis=-1)
     lam = _water_level(ordered, total)
     y: AnyArray = x + lam[:, None]
     np.maximum(y, 0, out=y)
-    surplus = y.sum(axis=-1) - total
-    if surplus.any():
-        n_lower = np.count_nonzero(y == 0, axis=-1)
-        y -= _smallest(x, ordered, n_lower, surplus)
+    _take_one(y, x, ordered, 1 - lam, y.sum(axis=-1) - total)
     return y
 
 
 def _water_level(ordered: AnyArray, total: AnyArray) -> AnyArray:
     """Smallest whole lam with sum max(x + lam, 0) >= total, for rows in ascending order."""
-    sums = ordered[:, ::-1].cumsum(axis=-1)
-    np.subtract(sums, total[:, None], out=sums)
-    np.floor_divide(sums, np.arange(1, ordered.shape[1] + 1), out=sums)
+    sums = ordered[:, ::-1].cumsum(axis=-1, dtype=ordered.dtype)
+    sums -= total[:, None]
+    sums //= np.arange(1, ordered.shape[1] + 1, dtype=ordered.dtype)
     lam: AnyArray = np.negative(sums.max(axis=-1))
     return lam
 
 
-def _smallest(x: AnyArray, ordered: AnyArray, n_lower: AnyArray, quota: AnyArray) -> AnyArray:
-    """Mark in each row the `quota` smallest values after its `n_lower` smallest, equal ones from left to right."""
-    last = np.minimum(n_lower + np.maximum(quota, 1), x.shape[1]) - 1
-    limit = np.take_along_axis(ordered, last[:, None], axis=-1)
-    floor = np.take_along_axis(ordered, np.minimum(n_lower, x.shape[1] - 1)[:, None], axis=-1)
-    below = (x < limit) & (x >= floor)
-    at = x == limit
-    left = quota - np.count_nonzero(below, axis=-1)
-    at &= np.cumsum(at, axis=-1, dtype=np.int32) <= left[:, None]
-    marked: AnyArray = (below & (quota > 0)[:, None]) | at
-    return marked
+def _take_one(y: AnyArray, x: AnyArray, ordered: AnyArray, low: AnyArray, quota: AnyArray) -> None:
+    """Take 1 from y at the `quota` smallest values of each row that are at least `low`, equal ones from the left."""
+    low = low[:, None]
+    last = np.count_nonzero(ordered < low, axis=-1) + np.maximum(quota, 1) - 1
+    limit = np.take_along_axis(ordered, np.minimum(last, x.shape[1] - 1)[:, None], axis=-1)
+    limit[quota == 0] = low[quota == 0]  # nothing lies between
+    below = (x >= low) & (x < limit)
+    y -= below
+    at, row, rank = _members(x == limit)
+    y.reshape(-1)[at[rank < (quota - np.count_nonzero(below, axis=-1))[row]]] -= 1
+
+
+def _members(marked: NDArray[np.bool_]) -> tuple[AnyArray, AnyArray, AnyArray]:
+    """Return the marked cells by flat position, with their rows, and their ranks from the left in the row."""
+    at = np.flatnonzero(marked)
+    row = at // marked.shape[1]
+    n = np.bincount(row, minlength=marked.shape[0])
+    return at, row, np.arange(at.size) - (np.cumsum(n) - n)[row]
 
 
 def water_filling_real(x: AnyArray, total: AnyArray) -> AnyArray:
@@ -78,56 +82,55 @@ def _chosen(among: NDArray[np.bool_], quota: AnyArray, *keys: AnyArray) -> NDArr
 
 
 def int_opt_rows(x: AnyArray, total: AnyArray) -> AnyArray:
-    """IntOpt: its first pass, and where that does not end it, its last."""
-    x, n = x.astype(np.int64, copy=False), x.shape[1]
+    """IntOpt: its first pass, and where that does not end it, its last. In terms of y = x + z, not of the changes z."""
     ordered = np.sort(x, axis=-1)
-    goal = total - x.sum(axis=-1)  # what all changes z = y - x add up to
-    shift = -(-goal // n)
+    shift = -((x.sum(axis=-1, dtype=x.dtype) - total) // x.shape[1])
     radius = np.maximum(np.abs(shift), -ordered[:, 0])
-    z = np.maximum(-x, shift[:, None])
-    lowest = np.maximum(-x, -radius[:, None])
-    later = lowest.sum(axis=-1) > goal  # one pass does not take enough
-    z -= _first_pass(x, ordered, shift, radius, z.sum(axis=-1) - goal)
+    lowest = np.maximum(x - radius[:, None], 0)
+    y = _first_pass(x, ordered, shift, radius, lowest, total)
+    later = lowest.sum(axis=-1) > total  # one pass does not take enough
     if later.any():
-        z[later] = _last_pass(x[later], ordered[later], goal[later], radius[later])
-    out: AnyArray = z + x
-    return out
+        y[later] = _last_pass(x[later], ordered[later], total[later], radius[later])
+    return y
 
 
-def _first_pass(x: AnyArray, ordered: AnyArray, shift: AnyArray, radius: AnyArray, surplus: AnyArray) -> AnyArray:
-    """What the first pass takes: from the smallest x on all it may, until the surplus is gone.
+def _first_pass(
+    x: AnyArray, ordered: AnyArray, shift: AnyArray, radius: AnyArray, lowest: AnyArray, total: AnyArray
+) -> AnyArray:
+    """Where the first pass ends: from the smallest x on all is taken that may be, until the surplus is gone.
 
-    It may take max(shift, -x) - max(-x, -radius), which does not fall with x; so the value where the surplus ends is
-    found in the sorted row, and only values equal to it are told apart by their place.
+    What may be taken, max(x + shift, 0) - max(x - radius, 0), does not fall with x; so the value where the surplus
+    ends is found in the sorted row, and only values equal to it are told apart by their place.
     """
-    taken = _allowance(ordered, shift, radius)
-    upto = taken.cumsum(axis=-1)
+    upto = np.maximum(ordered + shift[:, None], 0)
+    surplus = upto.sum(axis=-1) - total
+    upto -= np.maximum(ordered - radius[:, None], 0)
+    np.cumsum(upto, axis=-1, out=upto)
     pivot = np.minimum(np.count_nonzero(upto < surplus[:, None], axis=-1), x.shape[1] - 1)[:, None]
     limit = np.take_along_axis(ordered, pivot, axis=-1)
+    each = np.maximum(limit + shift[:, None], 0) - np.maximum(limit - radius[:, None], 0)
     first = np.count_nonzero(ordered < limit, axis=-1)[:, None]
-    each = np.take_along_axis(taken, pivot, axis=-1)
     before = np.take_along_axis(upto, first, axis=-1) - each
-    at = x == limit
-    rank = np.cumsum(at, axis=-1) - 1
-    partly = np.clip(surplus[:, None] - before - rank * each, 0, each)
-    return np.where(at, partly, np.where(x < limit, _allowance(x, shift, radius), 0))
+    y = x + shift[:, None]
+    np.maximum(y, 0, out=y)
+    np.copyto(y, lowest, where=x < limit)
+    at, row, rank = _members(x == limit)
+    left, most = (surplus[:, None] - before)[row, 0], each[row, 0]
+    y.reshape(-1)[at] -= np.clip(left - rank * most, 0, most).astype(y.dtype)
+    return y
 
 
-def _allowance(x: AnyArray, shift: AnyArray, radius: AnyArray) -> AnyArray:
-    allowed = np.maximum(-x, shift[:, None])
-    allowed -= np.maximum(-x, -radius[:, None])
-    return allowed
-
-
-def _last_pass(x: AnyArray, ordered: AnyArray, goal: AnyArray, radius: AnyArray) -> AnyArray:
-    """Changes when the radius has grown to the smallest t with sum max(-x, -t) <= goal, pass by pass."""
-    n = x.shape[1]
-    sums = ordered.cumsum(axis=-1) - ordered
-    t = np.maximum(radius + 1, (-((sums + goal[:, None]) // np.arange(n, 0, -1))).max(axis=-1))
-    z = np.maximum(-x, 1 - t[:, None])
-    n_lower = np.count_nonzero(ordered < t[:, None], axis=-1)
-    out: AnyArray = z - _smallest(x, ordered, n_lower, z.sum(axis=-1) - goal)
-    return out
+def _last_pass(x: AnyArray, ordered: AnyArray, total: AnyArray, radius: AnyArray) -> AnyArray:
+    """Result when the radius has grown to the smallest t with sum max(x - t, 0) <= total, pass by pass."""
+    sums = ordered.cumsum(axis=-1, dtype=ordered.dtype)
+    goal = total - sums[:, -1]
+    sums -= ordered
+    sums += goal[:, None]
+    sums //= np.arange(x.shape[1], 0, -1, dtype=x.dtype)
+    t = np.maximum(radius + 1, -sums.min(axis=-1))
+    y = np.maximum(x - (t - 1)[:, None], 0)
+    _take_one(y, x, ordered, t, y.sum(axis=-1) - total)
+    return y
 
 
 def simplex_rows(x: AnyArray, total: AnyArray) -> AnyArray:

@@ -160,9 +160,8 @@ def learned(the: Draw, chosen: Experiment) -> None:
     """Say where the gain is largest, and show what clipping does to counts of each size."""
     st.header("What you learn", anchor=False)
     table = draws.bias_by_count(the)
-    clips = "non_negative" in PIPELINES[get("con_post")].steps
     gain = gain_line(*formulas(chosen), dataset().labels)
-    st.markdown("  \n".join(line for line in (gain, bias_line(the, table, clips)) if line))
+    st.markdown("  \n".join(line for line in (gain, bias_line(the, table, PIPELINES[get("con_post")].steps)) if line))
     st.dataframe(
         table,
         hide_index=True,

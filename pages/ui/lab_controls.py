@@ -9,7 +9,7 @@ from typing import Any, Final
 import streamlit as st
 
 from pages.ui import frame
-from pages.ui.lab_series import PIPELINES, VIEWS, needs_delta, shares_from_text
+from pages.ui.lab_series import BASIC_PIPELINES, PIPELINES, VIEWS, needs_delta, shares_from_text
 from pages.ui.lab_split import split_table
 from pages.ui.params import DELTA_GRID, REG, get
 from pages.ui.store import dataset
@@ -19,6 +19,7 @@ from treedp_core.checks import InputError
 from treedp_core.errors import METRICS
 from treedp_core.experiment import Experiment
 from treedp_core.mechanisms import MECHANISMS
+from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.records import Dataset
 
 DELTA: Final = 1e-6
@@ -100,17 +101,18 @@ def fitting_delta() -> float:
 
 
 def pipelines(key: str, label: str, *, several: bool) -> None:
-    """Show the post-processing pipelines as pills."""
+    """Show the post-processing pipelines as pills: the first ones, in advanced mode all."""
+    chosen = get(key) if several else (get(key),)
     st.pills(
         label,
-        list(PIPELINES),
+        [name for name in PIPELINES if get("level") == "Advanced" or name in BASIC_PIPELINES or name in chosen],
         selection_mode="multi" if several else "single",
         required=not several,
         format_func=lambda name: PIPELINES[name].label,
         key=key,
         persist_state="session",
-        help="Costs no privacy budget. **Least squares** is unbiased and makes children add up; **non-negative** sets "
-        "negative counts to 0, which is biased: small counts come out too large.",
+        help="Costs no privacy budget. “Advanced” in the sidebar shows all.\n\n"
+        + "\n\n".join(f"**{one.label}**: {one.help}" for one in POSTPROCESSORS.values()),
     )
 
 

@@ -68,7 +68,7 @@ def zipf_table(rng: np.random.Generator, n: int, sizes: Sequence[int]) -> LeafTa
 
 TRUTH = np.array([[3, 0, 0], [1, 0, 0]])
 SIGMA = 1.5
-RUNS = 6000
+RUNS = 3000
 FALSE_ALARM = 1e-6
 
 

@@ -35,8 +35,11 @@ from treedp_core.top_down import (
     compare,
     compare_on_tree,
     compare_orders,
+    compare_projections,
     most_cells,
     needs_factor_two,
+    noise_on_tree,
+    noisy_tree,
     plan,
     release,
     some_orders,
@@ -326,6 +329,30 @@ def test_least_squares_before_the_projection_lowers_the_error_of_dense_data() ->
     assert better.tree + 6 * math.hypot(better.tree_se, plain.tree_se) < plain.tree
 
 
+def test_projections_are_compared_on_the_same_noise() -> None:
+    """Sparse data: IntOpt has fewer false positives than water filling; biases are means of what is released."""
+    sizes, rng = (6, 6, 6), np.random.default_rng(4)
+    tree, ready = Tree.from_branching_factors(sizes), plan(sizes, 0.3)
+    counts = tree.counts_of_leaves(rng.multinomial(300, rng.dirichlet(np.full(216, 0.05))))
+    chains = [("top_down_intopt",), ("top_down_water_filling",), ("real_then_round",), ("non_negative_least_squares",)]
+    steps: list[int] = []
+    results = compare_projections(ready, tree, counts, chains, 30, 2, Watch(step=steps.append))
+    assert sum(steps) == 30
+    intopt, filled = results[0], results[1]
+    assert intopt.mean["spurious"][-1] < filled.mean["spurious"][-1]
+    for result in results:
+        assert result.bias[0] == 0 and result.mean["max_error"][0] == 0
+        assert result.mean["rmse"][1:].all() and np.isfinite(result.standard_error["lost"]).all()
+        weights = result.bias_by_size.n_nodes
+        assert weights.sum() == 30 * 216
+        assert weights @ result.bias_by_size.bias == pytest.approx(30 * result.bias[tree.level(3)].sum(), abs=1e-6)
+    estimate, _ = prepare_steps(tree, None, chains[0])
+    first = estimate(counts + noise_on_tree(ready, tree).draw(generator(2, 0)))
+    one = compare_projections(ready, tree, counts, chains[:1], 1, 2)[0]
+    assert (one.bias == first - counts).all()
+    assert noisy_tree(ready, tree, counts, generator(2, 0)).guarantee is ready.guarantee
+
+
 def test_levels_that_were_not_measured_are_sums_and_leaves_must_be() -> None:
     """By hand: the root's children are 5 + 1 and 0 - 2 by their leaves, then 6 and 0 within a total of round(6.4)."""
     tree = Tree.from_branching_factors((2, 2))
@@ -445,6 +472,10 @@ REFUSALS: dict[str, tuple[str, Callable[[], object]]] = {
     "codes that are no codes": ("CODE_RANGE", lambda: count_leaves([np.array([0.5])], (3,))),
     "beta = 0": ("BETA_RANGE", lambda: bound(plan((3,), 1.0), 0.0)),
     "beta = 1": ("BETA_RANGE", lambda: bound_by_exact_tails(plan((3,), 1.0), 1.0)),
+    "another tree": (
+        "PLAN_MISMATCH",
+        lambda: noise_on_tree(plan((2, 2), 1.0), Tree.from_branching_factors((2, 3))),
+    ),
     "no order": ("ORDER", lambda: compare_orders(ONE, [(0, 0)], partial(plan, rho=1.0), 1, 1)),
     "no trials": ("TRIALS_RANGE", lambda: compare_orders(ONE, [(0, 1)], partial(plan, rho=1.0), 0, 1)),
 }

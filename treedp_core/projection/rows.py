@@ -148,7 +148,8 @@ def _last_pass(x: AnyArray, ordered: AnyArray, total: AnyArray, radius: AnyArray
     t = np.maximum(radius + 1, -sums.min(axis=-1))
     y = np.maximum(x - (t - 1)[:, None], 0)
     _take_one(y, x, ordered, t, _sums(y) - total)
-    return y
+    out: AnyArray = y
+    return out
 
 
 def simplex_rows(x: AnyArray, total: AnyArray) -> AnyArray:

@@ -235,3 +235,28 @@ def reduction_as_printed(parent, w, thresholds, values, rest):
 def reduction_as_needed(w, thresholds, values, rest):
     """What the proof of Lemma 4.6 wants: the value of the largest threshold that a count reaches."""
     return [next((v for t, v in zip(thresholds, values, strict=True) if x >= t), rest) for x in w]
+
+
+def algorithm_1(parent, w, rule, g):
+    """Algorithm 1 node by node with two-sided noise on the reals; returns the labelled nodes as a tuple of bools."""
+    level, c = levels_of(parent), rule["c"]
+    left, labelled = set(range(len(parent))), set()
+    yes, noisy = 0, rule["threshold"] + g.laplace(0, c / rule["a"])
+    for here in sorted(set(level), reverse=True):
+        nodes = [v for v in sorted(left) if level[v] == here]
+        if not nodes:
+            continue
+        left -= set(nodes)
+        if yes >= c or max(w[v] for v in nodes) + g.laplace(0, 2 * c / rule["b"]) < noisy:
+            continue
+        yes, noisy = yes + 1, rule["threshold"] + g.laplace(0, c / rule["a"])
+        for v in nodes:
+            z = math.inf
+            while abs(z) > rule["bound"]:
+                z = g.laplace(0, c / rule["t"])
+            passed = w[v] + z > rule["pass"]
+            while passed and v >= 0:
+                labelled.add(v)
+                left.discard(v)
+                v = parent[v]
+    return tuple(v in labelled for v in range(len(parent)))

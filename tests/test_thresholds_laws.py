@@ -62,6 +62,16 @@ def test_the_continuous_bound_is_tight_and_rounded_up(epsilon: float, delta: flo
     assert truncated_delta(epsilon, bound) == pytest.approx(lost, rel=1e-9)
 
 
+@pytest.mark.parametrize(("epsilon", "delta"), [(e, d) for e, d in GRID if e >= 0.1])
+def test_whole_records_cost_at_most_half_a_record(epsilon: float, delta: float) -> None:
+    bound = discrete_bound(epsilon, delta)
+    assert bound <= truncated_bound(epsilon, delta) + 0.5
+    p = oracle.truncated_pmf(epsilon, bound)
+    for x in np.arange(0.0, bound, 0.37):
+        least = sum(q for k, q in p.items() if k < -x - 0.5)
+        assert least <= 0.5 * math.exp(-epsilon * x) * (1 + 1e-9)
+
+
 def test_bounds_do_not_overflow() -> None:
     assert truncated_bound(900.0, 1e-6) == pytest.approx(1.0 + math.log(5e5) / 900.0)
     assert discrete_bound(900.0, 1e-6) == 1

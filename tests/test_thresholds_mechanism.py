@@ -12,7 +12,7 @@ import oracles_thresholds as oracle
 from treedp_core.checks import InputError
 from treedp_core.mechanisms.thresholds import budget_for_one_record, release_with_thresholds
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
-from treedp_core.thresholds.answers import Draw, Queries, pass_noise
+from treedp_core.thresholds.answers import Draw, Queries, Replay, pass_noise
 from treedp_core.thresholds.classification import classification_level, classify, cut_off
 from treedp_core.thresholds.estimation import clamp, estimate
 from treedp_core.thresholds.path_tree import PathTree
@@ -126,6 +126,16 @@ def test_the_clamped_provable_plan_keeps_its_error() -> None:
     assert np.sqrt((beyond**2).mean(axis=0)).max() <= plan.error
 
 
+@pytest.mark.parametrize("noise", ["discrete", "continuous"])
+def test_an_empty_node_never_passes_and_one_record_may(noise) -> None:
+    # theta = R exactly and delta = 0.2, so that noise on the very bound is common
+    bound = truncated_bound(1.0, 0.2)
+    level = PlanLevel(9.0, 5.0, bound, 1.0, 1.0, 1.0, 0.2, bound)
+    draw, n = Draw(np.random.default_rng(1), noise), 100_000
+    assert not draw.passes(level, np.zeros(n, dtype=int), np.zeros(n, dtype=int)).any()
+    assert 0.05 < draw.passes(level, np.zeros(n, dtype=int), np.ones(n, dtype=int)).mean() <= 0.2
+
+
 # --- classification --------------------------------------------------------------------------------------------------
 
 
@@ -154,6 +164,19 @@ def test_a_cut_off_above_one_finds_heavy_nodes_on_several_levels() -> None:
         plan = plan_of([30.0], [1.0], cut=cut)
         found.append(round_of_nodes(paths, label_nodes(paths, plan, Exact())).tolist())
     assert found == [[0, -1, 0, 0], [0, 0, 0, 0]]
+
+
+def test_the_last_answer_may_be_for_the_root() -> None:
+    class RootOnly(Exact):
+        def passes(self, level: PlanLevel, tree: np.ndarray, counts: np.ndarray) -> np.ndarray:
+            return counts > 60
+
+    # level 1 answers yes though none of its nodes passes; the second answer goes to the root
+    tree = Tree.from_branching_factors((2,))
+    paths = PathTree.from_tree(tree, np.array([100, 60, 40]), dense=True)
+    for cut, found in ((1, [-1, -1, -1]), (2, [0, -1, -1])):
+        labels = label_nodes(paths, plan_of([30.0], [1.0], cut=cut), RootOnly())
+        assert round_of_nodes(paths, labels).tolist() == found
 
 
 # --- steps -----------------------------------------------------------------------------------------------------------
@@ -238,6 +261,9 @@ def test_a_release(unit: ProtectedUnit, noise, clamp_share: float) -> None:
     assert run.estimation.spent_delta <= Fraction(run.delta) * rest
     assert run.estimation.max_total >= counts[0]
     assert (run.estimation.max_total == counts[0]) == unit.total_is_public
+    assert (run.estimation.spent_epsilon == run.estimation.plan.exact_epsilon) == unit.total_is_public
+    assert (run.estimation.spent_delta == run.estimation.plan.exact_delta) == unit.total_is_public
+    assert run.release.estimate[0] == counts[0] or not unit.total_is_public
 
 
 def test_other_units_run_with_a_smaller_budget() -> None:
@@ -311,6 +337,7 @@ def test_what_the_parts_refuse() -> None:
     paths = PathTree.from_leaves(np.array([[0, 1], [1, 0]]), np.array([5, 9]))
     refused("CUT_OFF", "stores its empty nodes", label_nodes, paths, plan_of([3.0], [3.0], cut=2), Draw(g))
     refused("VALUE_UNKNOWN", "noise", Draw, g, "gaussian")
+    refused("REPLAY", "fewer answers", label_nodes, paths, plan_of([3.0], [3.0]), Replay([]))
     plan = plan_of([3.0], [3.0])
     labels = label_nodes(paths, plan, Exact())
     refused("NO_TREE", "leaves", labels.estimate_tree, plan, paths)

@@ -127,6 +127,31 @@ def test_other_noise_is_noticed(factor: float) -> None:
     assert not fits(sample(paths, replace(tiny_plan(), epsilon=9.0, levels=levels), 60_000, 7), law)
 
 
+def test_several_answers_follow_algorithm_1() -> None:
+    """Cut-off 2 and two-sided noise against the algorithm node by node; two samples, false alarm 1e-6."""
+    tree = Tree.from_child_counts([np.array([2]), np.array([0, 2]), np.array([0, 1])])
+    counts, n = tree.counts_of_leaves(np.array([9, 2, 6])), 6000
+    bound = truncated_bound(0.75, 0.05)
+    level = PlanLevel(1.0, 5.0, bound + 1.0, 1.0, 2.0, 1.5, 0.1, bound, 2, "laplace")
+    plan = Plan("two answers", 4.6, 0.11, (level,), 0.0, 0.5)
+    paths = PathTree.from_tree(tree, counts, dense=True)
+    assert paths.node_edge is not None
+    edge = paths.node_edge + paths.n_edges * np.arange(n)[:, None]
+    labels = label_nodes(paths.copies(n), plan, Draw(np.random.default_rng(1), "continuous"), skip=False)
+    ours = Counter(map(tuple, (labels.round_of(edge, np.tile(tree.level_of, (n, 1))) == 0).tolist()))
+    rule = {"threshold": 5.0, "a": 1.0, "b": 2.0, "t": 1.5, "bound": bound, "pass": bound + 1.0}
+    p_values = {}
+    for c in (2, 1):
+        g = np.random.default_rng(2)
+        theirs = Counter(
+            oracle.algorithm_1(tree.parent.tolist(), counts.tolist(), rule | {"c": c}, g) for _ in range(n)
+        )
+        common = [key for key in ours | theirs if ours[key] + theirs[key] >= 40]
+        table = np.array([[x[key] for key in common] + [n - sum(x[key] for key in common)] for x in (ours, theirs)])
+        p_values[c] = stats.chi2_contingency(table[:, table.sum(axis=0) > 0]).pvalue
+    assert p_values[1] < RISK < p_values[2]
+
+
 def test_a_too_small_bound_breaks_the_promise() -> None:
     # one round on a chain of two nodes, a test that always says yes: what is left is the pass round alone
     parent, rule = [-1, 0], {"threshold": -1e3, "a": 1.0, "b": 1.0, "t": 0.5, "bound": 6, "exceed": 6.0}

@@ -73,7 +73,8 @@ def release_with_thresholds(
     planner : Planner
         For example ``partial(tuned_plan, alpha)``.
     unit : ProtectedUnit
-        The mechanism is made for one record added or removed; for others it runs with `budget_for_one_record`.
+        The mechanism is made for one record added or removed; for others it runs with `budget_for_one_record`. Where
+        the total is public, it bounds the root at no cost and is the root's estimate.
     epsilon, delta : float
     noise : {"discrete", "continuous"}
     clamp_share : float
@@ -93,6 +94,8 @@ def release_with_thresholds(
     known = float(paths.total) if unit.total_is_public else None
     run = estimate(paths, planner, *rest, rng, noise=noise, max_total=known)
     values = run.labels.estimate_tree(run.plan, paths)[0]
+    if unit.total_is_public:
+        values[0] = paths.total
     if part:
         values = clamp(values, counts, tree.n_levels, *shares(eps, d, part, part), rng, noise)
     release = Release(values, None, Guarantee(unit, float(epsilon), float(delta)))

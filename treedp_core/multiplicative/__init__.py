@@ -13,7 +13,8 @@ from treedp_core.multiplicative.accuracy import (
     noise_accurate_threshold,
     relative_error_bound,
 )
-from treedp_core.multiplicative.growth import CURVES, Curve, Growth, Setting, break_even, growth
+from treedp_core.multiplicative.curves import CURVES, Curve, Setting
+from treedp_core.multiplicative.growth import Growth, break_even, growth
 from treedp_core.multiplicative.lower_bounds import least_possible_threshold, packing_bound
 from treedp_core.multiplicative.shrinkage import alpha_rmse, shrunk_alpha_rmse, worst_shrunk_alpha_rmse
 from treedp_core.multiplicative.theorem import theorem_error

@@ -18,7 +18,7 @@ on which the walk ends at leaf i with some q_i, in all at most 1. Group privacy,
     exp(-(d - 1) H(eta)) <= e^(k eps) / N + delta (e^(k eps) - 1) / (e^eps - 1).                                    (*)
 
 *alpha-RMSE.* With error E and the threshold half way up to (1 - alpha) k, Markov's inequality on the squared excess
-gives eta <= 4 E^2 / ((1 - alpha) k)^2 on both sides. So for every k, with eta(k) <= 1/2 the least eta that satisfies (*),
+gives eta <= 4 E^2 / ((1 - alpha) k)^2 on both sides. So for every k, with eta(k) <= 1/2 the least eta of (*),
 
     E >= (1 - alpha) k sqrt(eta(k)) / 2.
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treedp_core import checks
+from treedp_core.checks import InputError
 from treedp_core.noise import TruncatedLaplace
 from treedp_core.rounding import quotient_above, quotient_below
 from treedp_core.thresholds.plan_types import PlanLevel
@@ -62,6 +63,11 @@ def pass_noise(level: PlanLevel, noise: Noise) -> PassNoise:
     """Pass noise of one round; on the integers its bound is recomputed and the threshold keeps its distance to it.
 
     So whichever noise is used, exactly the counts above theta - R can pass, and an empty node never does.
+
+    Statements on errors are made for the reals. On the integers R grows by at most 1/2 (the exact bound is smaller by
+    ln((e^t + 1) / 2) / t >= 1/2 before it is rounded up), and P(Z < -x - 1/2) <= e^(-t x) / 2 as for Laplace noise,
+    because 2 sqrt(q) <= 1 + q. So a node passes as surely as before if it is one record heavier, one-sided tests are no
+    less sure than before, and bounds on the error grow by at most (1 - alpha) records.
     """
     epsilon, delta = (quotient_below(x, level.cut_off) for x in (level.pass_epsilon, level.pass_delta))
     if noise == "discrete":
@@ -156,6 +162,8 @@ class Replay:
         return self._next(level, (tree, counts))
 
     def _next(self, level: PlanLevel, asked: Queries | tuple[IntArray, IntArray]) -> AnyArray:
+        if len(self.calls) >= len(self.recorded):
+            raise InputError("REPLAY", "The recording has fewer answers than questions are asked now.")
         answer = self.recorded[len(self.calls)].answer
         self.calls.append(Call(level, asked, answer))
         return answer

@@ -32,18 +32,18 @@ PASS_RESERVE: Final = 0.9
 LABEL_RESERVE: Final = 0.5
 FIRST_PASS: Final = 0.5  # the lowest pass threshold, as a part of U_0
 PASS_GROWTH: Final = 1.5  # of pass thresholds, from round to round
-PASS_ROOM: Final = 0.9  # pass thresholds stay below this part of U
+PASS_ROOM: Final = 0.9  # pass thresholds stay below this part of U, or sqrt((1 - alpha) / (1 + alpha)) if larger
 
 # How a proven plan divides its means; any values give a proof, these give small errors at many settings.
 LIGHTEST_LABELLED: Final = math.sqrt(2.0) - 1.0  # L_i as a part of U_(i-1), at least
+WHOLE_RECORD: Final = 1.0  # the bound of noise on the whole numbers may be that much larger
 FAILURE_SHARE: Final = 0.15  # of E^2, given to failures of all rounds
 
-MAX_ROUNDS: Final = 80
-_LEAST_GROWTH: Final = 1.02
+MAX_ROUNDS: Final = 400
 _FIXED_POINT: Final = 16
 _MAX_LOSS: Final = 200.0
 _SECTIONS: Final = 24
-_REFINEMENTS: Final = 6
+_REFINEMENTS: Final = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,13 +105,13 @@ def tuned_rounds(
             Round(value, upper - reserve / a, passing, a, b, t, d, np.zeros_like(error), tree_loss, 1.0 * alive)
         )
         above = np.minimum((value + error) / (1.0 - alpha), upper + lightest)
-        bad = ~(np.isfinite(a + b + t) & (above > _LEAST_GROWTH * upper) & (room > 0) & (least < _MAX_LOSS))
+        bad = ~(np.isfinite(a + b + t) & _grows(above, upper, alpha) & (room > 0) & (least < _MAX_LOSS))
         cost = np.where(alive & bad, np.inf, cost + rounds[-1].cost)
         alive &= ~bad & (above < max_total)
         if not alive.any():
             return rounds, cost
         upper, below = above, value
-        passing = np.minimum(passing * PASS_GROWTH, PASS_ROOM * upper)
+        passing = np.minimum(passing * PASS_GROWTH, np.maximum(PASS_ROOM, _long_run(alpha)) * upper)
     return rounds, np.where(alive, np.inf, cost)
 
 
@@ -121,30 +121,30 @@ def proven_rounds(
     """Rounds of the proven plan for errors E, lowest first, and their cost in epsilon (inf where no plan exists).
 
     Reserves are full: threshold noise ln(1/eta_i), the largest of all d query noises ln(d/eta_i), pass noise
-    ln(1/(2 eta_i)) / t downwards and its bound R_i upwards, with eta_i so small that failures of the round add at most
-    FAILURE_SHARE 2^-i E^2 to the squared error.
+    ln(1/eta_i) / t downwards and its bound R_i upwards, and one record for noise on the whole numbers, with eta_i so
+    small that failures of the round add at most FAILURE_SHARE 2^-i E^2 to the squared error.
 
     A round costs about 1 / ((1 - l) U) for L_i = l U and makes U grow by min(1 + l, l (1 + alpha) / (1 - alpha)) in the
     long run. The sum of such a geometric series is least at l = sqrt(2) - 1 in the first case and at
     sqrt((1 - alpha) / (1 + alpha)) in the second; between them the L_i where both bounds on U_i agree is taken.
     """
     upper = 2.0 * error / (1.0 - alpha)
-    lowest, in_the_long_run = upper, np.sqrt((1.0 - alpha) / (1.0 + alpha))
+    lowest = upper
     rounds, cost, alive = [], np.zeros_like(error), np.ones_like(error, dtype=bool)
     for i in range(1, MAX_ROUNDS + 1):
         balanced = (upper - lowest) * (1.0 - alpha) / (2.0 * alpha)
-        lightest = np.maximum(LIGHTEST_LABELLED * upper, np.minimum(balanced, in_the_long_run * upper))
+        lightest = np.maximum(LIGHTEST_LABELLED * upper, np.minimum(balanced, _long_run(alpha) * upper))
         d = delta * 0.5**i
         above = np.minimum((2.0 * error + (1.0 + alpha) * lightest) / (1.0 - alpha), upper + lightest)
         worst = np.minimum(above, max_total) * (1.0 - alpha)
         failure = np.minimum(FAILURE_SHARE * 0.5**i / 3.0 * np.square(error / worst), 0.25)
         reserves = -np.log(failure), np.log(n_levels) - np.log(failure)
-        down = -np.log(2.0 * failure)
-        a, b, t = _proven_split(upper - lightest, reserves, down, d)
+        down = -np.log(failure)
+        a, b, t = _proven_split(upper - lightest - WHOLE_RECORD, reserves, down, d)
         passing = lightest + _log_bound(t, d) / t
-        value, test = (1.0 + alpha) * lightest + error, passing + reserves[1] / b + down / t
+        value, test = (1.0 + alpha) * lightest + error, passing + reserves[1] / b + down / t + WHOLE_RECORD
         rounds.append(Round(value, test, passing, a, b, t, d, failure, worst, 1.0 * alive))
-        bad = ~(np.isfinite(a + b + t) & (above > _LEAST_GROWTH * upper))
+        bad = ~(np.isfinite(a + b + t) & _grows(above, upper, alpha))
         cost = np.where(alive & bad, np.inf, cost + rounds[-1].cost)
         alive &= ~bad & (above < max_total)
         if not alive.any():
@@ -156,7 +156,7 @@ def proven_rounds(
 def proven_error(error: FloatArray, rounds: list[Round]) -> FloatArray:
     """Proven worst-case alpha-RMSE sqrt(E^2 + sum of 3 eta_i ((1 - alpha) U_i)^2) of proven rounds, rounded up."""
     squares = np.square(error) + sum(3.0 * one.used * one.failure * np.square(one.worst) for one in rounds)
-    return np.asarray(np.sqrt(squares) * (1.0 + 1e-12))
+    return np.asarray(np.sqrt(squares) * (1.0 + 1e-9))
 
 
 def least_error(
@@ -189,6 +189,14 @@ def least_error(
         low = np.take_along_axis(tried, last, axis=1)
         high = np.take_along_axis(tried, np.minimum(last + 1, _SECTIONS), axis=1)
     return np.where(found, np.exp(high), np.nan).reshape(cases[0].shape)
+
+
+def _long_run(alpha: FloatArray) -> FloatArray:
+    return np.asarray(np.sqrt((1.0 - alpha) / (1.0 + alpha)))
+
+
+def _grows(above: FloatArray, upper: FloatArray, alpha: FloatArray) -> FloatArray:
+    return np.asarray(above > (1.0 + np.minimum(0.02, 0.1 * alpha)) * upper)
 
 
 def _reserve(constant: float, scale: FloatArray, error: FloatArray) -> FloatArray:

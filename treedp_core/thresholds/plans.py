@@ -52,6 +52,7 @@ __all__ = [
 
 ROOT_EPSILON: Final = Fraction(2, 100)
 ROOT_DELTA: Final = Fraction(5, 100)
+_SLACK: Final = 1e-12  # covers the rounding up of pass bounds, so that nothing lighter than L_i passes
 
 
 def split_with_root(epsilon: float, delta: float) -> tuple[tuple[float, float], tuple[float, float]]:
@@ -119,13 +120,14 @@ def provable_plan(alpha: float, epsilon: float, delta: float, n_levels: int, max
     - Pass noise is bounded by R_i, so a value v_i = (1 + alpha) L_i + E is only given where the count is at least L_i:
       no estimate is ever more than E above (1 + alpha) times its count.
     - Let no noise of the round lie beyond its reserve: threshold noise above B = ln(1/eta_i)/a, one of d query noises
-      above A = ln(d/eta_i)/b, pass noise below -C, C = ln(1/(2 eta_i))/t (each has probability at most eta_i). Then a
-      test that fires finds a count of at least T_i - A = theta_i + C, which passes; every node left in the tree is
-      lighter than U_i - L_i or than T_i + B = L_i + R_i + A + B + C = U_(i-1).
+      above A = ln(d/eta_i)/b, pass noise below -C, C = ln(1/eta_i)/t (each has probability at most eta_i). Then a
+      test that fires finds a count of at least T_i - A = theta_i + C + 1, which passes; every node left in the tree is
+      lighter than U_i - L_i or than T_i + B = L_i + R_i + A + B + C + 1 = U_(i-1).
     - So counts up to U_i get v_i, too small by at most (1 - alpha) U_i - v_i <= E beyond alpha times the count, and
       those left at the end, up to U_0, get E.
     - If round i is the first with a noise beyond its reserve, an estimate is too small by at most (1 - alpha) U_i.
 
+    One record of room keeps this true for noise on the whole numbers, whose R_i may be larger by less than 1.
     Together: alpha-RMSE^2 <= E^2 + sum over i of 3 eta_i ((1 - alpha) U_i)^2.
 
     >>> provable_plan(0.5, 1.0, 1e-6, 1000, 10_000).error < 200
@@ -192,7 +194,7 @@ def _level(one: Round) -> PlanLevel:
     return PlanLevel(
         value=float(one.value),
         classification_threshold=float(one.test),
-        pass_threshold=max(float(one.passing), bound),
+        pass_threshold=max(float(one.passing), bound) * (1.0 + _SLACK),
         threshold_epsilon=float(one.a),
         query_epsilon=float(one.b),
         pass_epsilon=t,

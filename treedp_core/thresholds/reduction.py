@@ -214,7 +214,7 @@ class _Forest:
         """Make the topmost unlabelled node of every path a root."""
         p = self.paths
         closed = self.open_from > p.bottom
-        rest = np.flatnonzero(~closed & ((self.open_from > p.top) | (p.parent < 0) | closed[p.parent]))
+        rest = np.flatnonzero(~closed & ((p.parent < 0) | closed[p.parent]))
         self.root_edge, self.root_level = rest, self.open_from[rest]
 
 

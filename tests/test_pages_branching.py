@@ -210,6 +210,14 @@ def test_the_slider_lives_in_the_browser() -> None:
     ]
 
 
+def test_names_of_trees_stand_beside_a_steep_curve_and_above_a_flat_one() -> None:
+    spec = spec_of(Question(2**20, Criterion()))
+    texts = [one for one in spec["layer"] if one["mark"]["type"] == "text" and one["mark"].get("fontSize") == 12]
+    named = {one["mark"].get("align"): [row["label"] for row in one["data"]["values"]] for one in texts}
+    assert named[None][:2] == ["32⁴", "16⁵"]
+    assert "4⁷ · 3⁴" in named["left"]
+
+
 def test_squares_lie_on_the_curve_where_the_tree_is_exact() -> None:
     """For K = b^h the exact error is the curve's: h^3 (b - 1) = (ln K)^3 (b - 1) / (ln b)^3."""
     question = Question(2**20, Criterion())

@@ -14,6 +14,8 @@ from treedp_core.figures.style import AFTER, BEFORE, GREY
 
 HEIGHT: Final = 380
 TICKS: Final = (2, 4, 8, 16, 32, 64)
+STEEP_BELOW: Final = 6
+"""Branching factors below which every curve that starts high falls steeply."""
 
 
 def live_chart(
@@ -100,12 +102,21 @@ def _trees(trees: Sequence[tuple[HeightBest, float]], top: float, x: Any, y: Any
     )  # fmt: skip
     squares = alt.Chart(rows).mark_point(shape="square", filled=True, size=80, color=BEFORE, opacity=1)
     tip = [alt.Tooltip("label:N", title="tree"), alt.Tooltip("f:Q", title="exact factor", format=".4f")]
-    labels = _rows(
-        b=[t.mean_factor for t, _ in _spaced(shown)], f=[f for _, f in _spaced(shown)],
-        label=[product_text(t.shape.branching_factors) for t, _ in _spaced(shown)],
-    )  # fmt: skip
-    text = alt.Chart(labels).mark_text(dy=-13, fontSize=12, color=BEFORE).encode(x=x, y=y, text="label:N")
-    return [squares.encode(x=x, y=y, tooltip=tip), text]
+    return [squares.encode(x=x, y=y, tooltip=tip), *_labels(_spaced(shown), x, y)]
+
+
+def _labels(trees: Sequence[tuple[HeightBest, float]], x: Any, y: Any) -> list[Any]:
+    """Names above the squares; to their right where the curve falls so steeply that it would run through them."""
+    places = {True: {"align": "left", "dx": 8, "dy": -7}, False: {"dy": -13}}
+    layers = []
+    for steep, place in places.items():
+        named = [(tree, f) for tree, f in trees if (tree.mean_factor < STEEP_BELOW) is steep]
+        rows = _rows(
+            b=[tree.mean_factor for tree, _ in named], f=[f for _, f in named],
+            label=[product_text(tree.shape.branching_factors) for tree, _ in named],
+        )  # fmt: skip
+        layers.append(alt.Chart(rows).mark_text(fontSize=12, color=BEFORE, **place).encode(x=x, y=y, text="label:N"))
+    return layers
 
 
 def _spaced(shown: Sequence[tuple[HeightBest, float]]) -> list[tuple[HeightBest, float]]:

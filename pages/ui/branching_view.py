@@ -155,7 +155,7 @@ def _search_progress() -> None:
             st.caption("The search for budgets was cancelled; equal budgets are shown.", width="content")
             st.button("Search again", key="bra_again", on_click=branching_state.search_again,
                       help="Search the best budgets of each tree.")  # fmt: skip
-    jobs.progress(branching_state.SLOT)
+    jobs.progress(branching_state.SLOT, "trees")
 
 
 def table(asked: Question, found: Sequence[RankedShape]) -> dict[str, list[Any]]:

@@ -16,10 +16,11 @@ from oracles_pages import Inline, Later, figure, metric_values, open_page, words
 from pages.ui import branching_checks, branching_live, jobs
 from pages.ui import branching_model as model
 from pages.ui.branching_model import Question, bins_from_text, equal_tree, product_text
-from treedp_core.branching import best_branching
+from treedp_core.branching import best_branching, loss_factor
 from treedp_core.branching.theorems import Check
 from treedp_core.cdf_error import Criterion
 from treedp_core.checks import InputError
+from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.workloads import Shape, Workload
 
 
@@ -281,6 +282,21 @@ def test_equal_budgets_are_shown_while_optimal_ones_are_sought(monkeypatch: pyte
     button(app, "bra_cancel").click()
     app.run()
     assert not app.exception
+
+
+@pytest.mark.parametrize("relation", ["replace_one", "add_or_remove_one", "replace_unknown"])
+def test_the_first_tree_found_is_the_best_of_the_table(relation: str) -> None:
+    rows = table(open_page("branching", nbr=relation, bra_bins="2^20"), "padding")
+    assert rows["why here"][0] == "found"
+    assert rows["÷ best"][0] == 1.0
+
+
+def test_the_squares_of_every_relation_approach_the_curve() -> None:
+    """The exact error over its scale tends to f as K grows; REPLACE_UNKNOWN charges two for each unknown level."""
+    unit = ProtectedUnit(NeighbouringRelation.REPLACE_UNKNOWN)
+    question = Question(16**12, Criterion(unit=unit))
+    ratio = model.value_of(question, Shape.full((16,) * 12)) / model.factor_scale(question)
+    assert ratio == pytest.approx(loss_factor(16, question.criterion), rel=1e-6)
 
 
 def test_a_relation_without_optimal_budgets_is_refused_in_one_sentence() -> None:

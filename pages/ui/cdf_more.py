@@ -185,7 +185,8 @@ def optimal(data: Bins) -> None:
         alt=f"The best tree, {best[1]}, is {100 * (best[0] - 1):.0f} % above the lower bound.",
         caption=f"K = {whole(bins)}, Gaussian noise at the same ρ, one record replaced, N public. The bound holds for "
         "every mechanism that adds Gaussian noise to linear queries and estimates linearly without bias (optimal "
-        "matrix mechanism, certified by duality); it holds at every ρ, as all errors fall alike. Formula and numerical bound.",
+        "matrix mechanism, certified by duality); it holds at every ρ, as all errors fall alike. Formula and numerical "
+        "bound.",
         code=f"from treedp_core.cdf_error import cdf_lower_bound\n\ncdf_lower_bound({bins}).lower",
         data={"pipeline": labels, "mean variance over the bound": ratios},
     )

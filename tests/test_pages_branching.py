@@ -196,11 +196,13 @@ def test_error_against_height() -> None:
 # --- the live curve --------------------------------------------------------------------------------------------------
 
 
-def spec_of(question: Question) -> dict[str, Any]:
+def spec_of(question: Question, *, presented: bool = False) -> dict[str, Any]:
     betas, values = model.curve(question.criterion)
     whole = [1.0 + b / 100 for b in range(model.BETAS[0], model.BETAS[1] + 1)]
     trees = [(one, one.value / model.factor_scale(question)) for one in model.by_height(question, [])]
-    chart = branching_live.live_chart(betas, values, best_branching(question.criterion), trees, whole)
+    chart = branching_live.live_chart(
+        betas, values, best_branching(question.criterion), trees, whole, presented=presented
+    )
     return json.loads(chart.to_json())
 
 
@@ -209,6 +211,13 @@ def test_the_slider_lives_in_the_browser() -> None:
     assert [(one["name"], one["value"], one["bind"]["min"], one["bind"]["max"]) for one in bound] == [
         ("beta", 17, 2, 64)
     ]
+
+
+def test_the_live_curve_is_larger_in_a_presentation() -> None:
+    small, large = (spec_of(Question(2**20, Criterion()), presented=presented) for presented in (False, True))
+    assert large["height"] > 1.5 * small["height"]
+    assert {one["mark"]["fontSize"] for one in large["layer"] if one["mark"]["type"] == "text"} == {18}
+    assert large["config"]["axis"]["labelFontSize"] == 18
 
 
 def test_names_of_trees_stand_beside_a_steep_curve_and_above_a_flat_one() -> None:

@@ -155,7 +155,7 @@ def test_true_quantiles_by_hand() -> None:
 
 def test_a_private_total_has_no_consistency_and_says_so() -> None:
     app = open_page("cdf", nbr="add_or_remove_one")
-    assert set(codes(app)) == {"TOTAL_NOT_PUBLIC"}
+    assert codes(app) == ["TOTAL_NOT_PUBLIC"]
     assert "consistent" not in [trace.get("name") for trace in figure(app, "cdf_release")["data"]]
     assert not app.exception
 
@@ -316,6 +316,12 @@ def test_figure_1_of_the_paper() -> None:
     assert values["16-ary tree, least squares"] == pytest.approx(41_040)
     curves = figure(app, "cdf_error")["data"]
     assert all(np.allclose(np.array(c["y"]) * np.array(c["x"]) ** 2, c["y"][0] * c["x"][0] ** 2) for c in curves)
+
+
+@pytest.mark.parametrize("view", ["error", "optimal"])
+def test_a_view_of_one_relation_says_so_when_the_sidebar_has_another(view: str) -> None:
+    assert "replace one, whatever the sidebar says" in words(open_page("cdf", cdf_view=view, nbr="add_or_remove_one"))
+    assert "whatever" not in words(open_page("cdf", cdf_view=view))
 
 
 def test_the_papers_numbers_keep_all_their_digits_on_screen() -> None:

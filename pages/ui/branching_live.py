@@ -10,7 +10,7 @@ import altair as alt
 
 from pages.ui.branching_model import BETAS, HeightBest, product_text
 from treedp_core.branching import BestBranching
-from treedp_core.figures.style import AFTER, BEFORE, GREY
+from treedp_core.figures.style import AFTER, BEFORE, GREY, PRESENTER_HEIGHT
 
 HEIGHT: Final = 380
 TICKS: Final = (2, 4, 8, 16, 32, 64)
@@ -24,6 +24,8 @@ def live_chart(
     best: BestBranching,
     trees: Sequence[tuple[HeightBest, float]],
     whole: Sequence[float],
+    *,
+    presented: bool = False,
 ) -> alt.LayerChart:
     """Return the chart.
 
@@ -36,6 +38,8 @@ def live_chart(
         Whole trees and what f would be in their exact error.
     whole : (BETAS[1] - BETAS[0] + 1,)
         f at the whole branching factors.
+    presented : bool
+        Whether it is for a projector.
     """
     top = 1.1 * max(values)
     x = alt.X(
@@ -45,8 +49,17 @@ def live_chart(
     y = alt.Y("f:Q", scale=alt.Scale(domain=[0, top]), title="error factor f(β)", axis=alt.Axis(tickCount=6))
     line = alt.Chart(_rows(b=betas, f=values)).mark_line(color=AFTER, strokeWidth=2.5).encode(x=x, y=y)
     layers = [*_optimum(best, x), line, *_trees(trees, top, x, y), *_drag(best, whole, x, y)]
-    chart: alt.LayerChart = alt.layer(*layers).properties(height=HEIGHT)
-    return chart
+    chart: alt.LayerChart = alt.layer(*layers).properties(height=PRESENTER_HEIGHT if presented else HEIGHT)
+    return _enlarged(chart) if presented else chart
+
+
+def _enlarged(chart: alt.LayerChart) -> alt.LayerChart:
+    """The same with text as large as in the other presented figures."""
+    for layer in chart.layer:
+        if layer.mark.type == "text":
+            layer.mark.fontSize = 18
+    large: alt.LayerChart = chart.configure_axis(labelFontSize=18, titleFontSize=18)
+    return large
 
 
 def start_of(best: BestBranching) -> int:

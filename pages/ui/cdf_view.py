@@ -21,6 +21,7 @@ from treedp_core.cdf import CdfSettings
 from treedp_core.checks import InputError
 from treedp_core.figures.cdf import CdfLines, cdf_errors, cdf_figure
 from treedp_core.mechanisms import MECHANISMS
+from treedp_core.privacy import NeighbouringRelation
 
 HARDLY_ANY: Final = 0.05
 """Share of the bins below which a range chosen on other data says nothing about these."""
@@ -201,6 +202,8 @@ def _range(data: Bins, mine: Draw, start: int, stop: int) -> None:
 
 
 def _quantiles(data: Bins, mine: Draw) -> None:
+    if mine.refused is not None:  # said above, with what to do
+        return
     st.header("Quantiles", anchor=False)
     try:
         table = model.quantile_table(data, mine)
@@ -230,6 +233,14 @@ def _distance(mine: Draw) -> None:
         f"This release's mean variance is **{apart:.3g} times** the least that any linear Gaussian mechanism can have "
         "at the same ρ (formula; see “How far from optimal”)."
     )
+
+
+def relation_shown(view: str) -> str | None:
+    """Return who is protected in a view, where that is not the sidebar's to say: the paper and the bound fix it."""
+    fixed = NeighbouringRelation.REPLACE_ONE
+    if view == "release" or get("nbr") == fixed.value:
+        return None
+    return f"{fixed.label.lower()}, whatever the sidebar says"
 
 
 def about(data: Bins) -> list[str]:

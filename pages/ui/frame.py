@@ -80,14 +80,17 @@ def show_badge(name: str) -> None:
     st.badge(name, icon=icon, color=colour, help=about)
 
 
-def context_strip(about: Sequence[str] | None = None) -> str:
-    """Return one line (Markdown) with the data set, or what a page is `about`, and the settings it depends on."""
+def context_strip(about: Sequence[str] | None = None, relation: str | None = None) -> str:
+    """Return one line (Markdown) with the data set, or what a page is `about`, and the settings it depends on.
+
+    `relation` says who is protected where that is not what the sidebar says.
+    """
     data = store.dataset()
     epsilon = f"ε = {short(get('eps'))}" + (f", δ = {short(get('delta'))}" if get("delta") else "")
     in_use = [lit(data.name, 40), plural(data.tree.n_levels, "level"), plural(data.tree.n_leaves, "leaf", "leaves")]
     parts = [
         *(in_use if about is None else about),
-        NeighbouringRelation(get("nbr")).label.lower(),
+        relation or NeighbouringRelation(get("nbr")).label.lower(),
         epsilon,
         f"seed {get('seed')}",
     ]

@@ -177,6 +177,23 @@ def test_while_the_optimum_is_searched_the_rest_is_there(
     assert "Searching for the optimum" in words(app)
 
 
+def test_a_search_can_be_cancelled_and_started_again(
+    budget: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch, own_jobs: jobs.Jobs
+) -> None:
+    monkeypatch.setattr(jobs, "pool", Later)
+    for view, slot in (("strategies", "budget_optimum"), ("targets", "budget_targets"), ("curves", "budget_curves")):
+        app = budget(bud_prior="true", bud_view=view)
+        assert ": 0 %" in words(app)
+        app = press(app, f"{slot}_cancel")
+        own_jobs.slots[slot].run(lambda watch: pytest.fail("worked although it was told to stop"))
+        app = app.run()
+        assert "cancelled" in words(app)
+        assert own_jobs.slots[slot].state == "cancelled"
+        app = press(app, f"{slot}_again")
+        assert own_jobs.slots[slot].is_running
+        assert not app.exception
+
+
 # --- the honest line -------------------------------------------------------------------------------------------------
 
 

@@ -19,7 +19,7 @@ from treedp_core.conversions import epsilon_to_rho
 from treedp_core.errors import ErrorSummary
 from treedp_core.experiment import Experiment
 from treedp_core.mechanisms import MECHANISMS
-from treedp_core.montecarlo import generator
+from treedp_core.montecarlo import Watch, generator
 from treedp_core.privacy import Currency
 from treedp_core.records import Dataset
 from treedp_core.tree import AnyArray, FloatArray
@@ -179,9 +179,11 @@ def greedy_row(truth: Problem, tuned: Problem, settings: Settings, prior: Prior)
     return found, judged(truth, settings, "greedy", STRATEGIES["greedy"].label, np.array(amounts), prior)
 
 
-def optimum_row(truth: Problem, tuned: Problem, settings: Settings, prior: Prior) -> tuple[Optimum, Row]:
+def optimum_row(
+    truth: Problem, tuned: Problem, settings: Settings, prior: Prior, watch: Watch | None = None
+) -> tuple[Optimum, Row]:
     """Return the best split for the prior, and as a row."""
-    found = budgets.optimum(tuned, left(settings, prior))
+    found = budgets.optimum(tuned, left(settings, prior), watch=watch)
     amounts = tuned.budget(found.amounts, left(settings, prior)).per_level
     return found, judged(truth, settings, "optimum", STRATEGIES["optimum"].label, np.array(amounts), prior)
 

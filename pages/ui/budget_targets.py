@@ -53,7 +53,7 @@ def show(result: Results) -> None:
     try:
         targets = wanted()
         key = (key_of(chosen), tuple(targets))
-        found = later(SLOT, key, lambda: _swept(smallest_budget(tuned, targets)))
+        found = later(SLOT, key, lambda watch: _swept(smallest_budget(tuned, targets, watch)))
     except InputError as error:
         frame.refusal(error)
         return

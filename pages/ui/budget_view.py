@@ -116,7 +116,7 @@ def cards(result: Results) -> None:
         column.metric(
             label,
             short(row.errors.tree) if row is not None else "…" if waits else "–",
-            _compared(row, simple) if row is not None else "searching" if waits else "needs a prior",
+            _compared(row, simple) if row is not None else result.waits_for if waits else "needs a prior",
             delta_arrow="off",
             delta_color="off",
             border=True,

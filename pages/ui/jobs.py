@@ -133,6 +133,12 @@ def cancel(slot: str) -> None:
         job.stop.set()
 
 
+def forget(slot: str) -> None:
+    """Stop the slot's job, and leave the slot as if it had never had one."""
+    cancel(slot)
+    jobs().slots.pop(slot, None)
+
+
 def is_running(slot: str) -> bool:
     """Whether the slot's job waits or runs."""
     job = current(slot)

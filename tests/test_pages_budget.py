@@ -21,7 +21,7 @@ from oracles_pages import Inline, Later, dataset, figure, metric_values, open_pa
 from pages.ui import budget_curves, budget_numbers, budget_prior, budget_split, budget_text, jobs, store
 from pages.ui.budget_params import PARAMS, VIEWS
 from pages.ui.budget_split import Settings
-from pages.ui.budget_view import labelled
+from pages.ui.frame import labelled
 from pages.ui.text import short
 from treedp_core.budgets import Problem, greedy
 from treedp_core.checks import InputError
@@ -416,6 +416,48 @@ def test_a_split_is_handed_over_to_the_other_pages(budget: Callable[..., AppTest
     assert metric_values(lab)["Laplace, least squares"] == short(expected.tree)
     consistency = lab.switch_page("pages/consistency.py").run()
     assert not consistency.error
+
+
+def notes(app: AppTest, key: str) -> list[str]:
+    return [note["text"] for note in figure(app, key)["layout"].get("annotations", [])]
+
+
+@pytest.mark.parametrize(
+    ("page", "prefix", "keys"),
+    [("lab", "lab", ["lab_figure"]), ("consistency", "con", ["con_before", "con_after", "con_boxes", "con_levels"])],
+)
+def test_a_split_tuned_on_true_counts_is_labelled_where_it_goes(
+    budget: Callable[..., AppTest], page: str, prefix: str, keys: list[str]
+) -> None:
+    handed = press(pick(budget(bud_prior="true", nbr=ADD), bud_strategy="greedy"), "bud_use")
+    leaky = handed.session_state["lab_shares"]
+    app = handed.switch_page(f"pages/{page}.py").run()
+    assert any("NOT PRIVATE" in error.proto.title for error in app.error)
+    for key in keys:
+        assert "NOT PRIVATE" in notes(app, key)
+    assert sum("the budget split was tuned on the true counts" in caption.value for caption in app.caption) >= len(keys)
+    assert any(code.value.startswith("# NOT PRIVATE: the budget split") for code in app.code)
+    link = {f"{prefix}_{name}": app.session_state[f"{prefix}_{name}"] for name in ("allocation", "shares", "leaks")}
+    assert open_page(page, SMALL, nbr=ADD, **link).error
+    app = pick(app, **{f"{prefix}_shares": "0.2, 0.3, 0.5"})
+    assert not app.error
+    assert not any("NOT PRIVATE" in notes(app, key) for key in keys)
+    assert pick(app, **{f"{prefix}_shares": leaky.replace(", ", " ")}).error
+    assert not pick(app, **{f"{prefix}_allocation": "uniform"}).error
+
+
+def test_a_private_split_handed_over_has_no_label(budget: Callable[..., AppTest]) -> None:
+    app = press(pick(budget(bud_prior="true"), bud_strategy="uniform"), "bud_use")
+    assert not app.switch_page("pages/lab.py").run().error
+
+
+def test_the_label_goes_when_other_shares_are_typed(budget: Callable[..., AppTest]) -> None:
+    app = press(pick(budget(bud_prior="true", nbr=ADD), bud_view="custom"), "bud_copy_greedy")
+    app = pick(app, bud_prior="noisy")
+    app = pick(app, bud_shares=app.session_state["bud_shares"] + " ")
+    assert ledger(app).startswith("NOT PRIVATE")
+    app = pick(app, bud_shares="0.2, 0.3, 0.5")
+    assert not ledger(app).startswith("NOT PRIVATE")
 
 
 def test_every_setting_survives_a_link_and_a_page_switch(budget: Callable[..., AppTest]) -> None:

@@ -193,7 +193,8 @@ def use(row: Row) -> None:
     update |= {"con_mechanism": mechanism, "con_post": pipeline}
     update |= {f"{page}_{name}": value for page in ("lab", "con") for name, value in
                (("allocation", CUSTOM), ("shares", shares))}  # fmt: skip
-    st.session_state.update(update)
+    leaks = shares if row.ledger.prior is not None and not row.ledger.prior.is_private else ""
+    st.session_state.update(update | {"lab_leaks": leaks, "con_leaks": leaks})
     st.session_state[HANDED] = (row.name, shares, "" if row.ledger.prior is None else row.ledger.prior.label)
 
 

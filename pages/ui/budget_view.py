@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -63,16 +63,6 @@ def marked(fig: Any, result: Results) -> Any:
     return watermark(fig, NOT_PRIVATE) if result.label else fig
 
 
-def labelled(columns: Mapping[str, Any], label: str) -> dict[str, Any]:
-    """Return a table for export whose header says what must not be forgotten.
-
-    >>> list(labelled({"level": ["all"]}, "NOT PRIVATE: …"))
-    ['NOT PRIVATE: …', 'level']
-    """
-    rows = len(next(iter(columns.values()), ()))
-    return {label: [NOT_PRIVATE] * rows, **columns}
-
-
 def table(rows: Sequence[Row], names: Sequence[str], label: str) -> dict[str, Any]:
     """Return the table behind the comparison: shares and errors of every strategy, level by level and of the tree."""
     columns: dict[str, list[Any]] = {"strategy": [row.label for row in rows]}
@@ -81,7 +71,7 @@ def table(rows: Sequence[Row], names: Sequence[str], label: str) -> dict[str, An
     for level, name in enumerate(names):
         columns[f"RMSRE of level {level} ({name})"] = [float(row.errors.level[level]) for row in rows]
     columns["RMSRE of the tree"] = [row.errors.tree for row in rows]
-    return labelled(columns, label or ERRORS_LABEL)
+    return frame.labelled(columns, label or ERRORS_LABEL)
 
 
 def _drawn(result: Results) -> list[StrategyRow]:
@@ -164,7 +154,7 @@ def _steps(result: Results, names: Sequence[str]) -> None:
         caption=f"Slices: {told}. Each goes where it lowers the tree's RMSRE on the prior most; ties to the level "
         "nearest the root (Dawson et al., Algorithm 3). Drag the slider to go through them.",
         code=budget_text.code(result.settings, row, result.label) if row is not None else None,
-        data=labelled(columns, result.label) if result.label else columns,
+        data=frame.labelled(columns, result.label) if result.label else columns,
     )  # fmt: skip
 
 

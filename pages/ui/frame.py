@@ -18,6 +18,7 @@ from pages.ui.params import get
 from pages.ui.text import lit, plural, refusal_text, short
 from treedp_core.checks import InputError
 from treedp_core.figures import style
+from treedp_core.figures.reliability import watermark
 from treedp_core.privacy import NeighbouringRelation
 
 __all__ = ["explain", "figure", "guard", "header", "lit", "refusal", "show_badge"]
@@ -100,6 +101,7 @@ def figure(
     code: str | None = None,
     data: Columns | Callable[[], Columns] | None = None,
     select: bool = False,
+    label: str = "",
 ) -> str | None:
     """Show a plotly figure with its caption and footer; with `select`, return the id of the mark that was clicked.
 
@@ -116,7 +118,14 @@ def figure(
         thread, without `st.session_state`, so bind its arguments with `functools.partial`.
     select : bool
         Whether a click is reported.
+    label : str
+        What must stand in every copy of the figure, its code and its numbers, such as "NOT PRIVATE: why".
     """
+    if label:
+        watermark(fig, label.partition(":")[0])
+        caption = caption if caption.startswith(label) else f"{label} {caption}"
+        code = code and f"# {label}\n{code}"
+        data = data and partial(_labelled, data, label)
     if get("present"):
         style.present(fig)
     event = st.plotly_chart(
@@ -182,6 +191,20 @@ def footer(key: str, code: str | None, data: Columns | Callable[[], Columns] | N
 
 def _table(data: Columns | Callable[[], Columns]) -> bytes:
     return csv_bytes(data() if callable(data) else data)
+
+
+def labelled(columns: Columns, label: str) -> dict[str, Any]:
+    """Return a table for export whose header says what must not be forgotten.
+
+    >>> list(labelled({"level": ["all"]}, "NOT PRIVATE: …"))
+    ['NOT PRIVATE: …', 'level']
+    """
+    rows = len(next(iter(columns.values()), ()))
+    return {label: [label.partition(":")[0]] * rows, **columns}
+
+
+def _labelled(data: Columns | Callable[[], Columns], label: str) -> Columns:
+    return labelled(data() if callable(data) else data, label)
 
 
 def _clicked(event: Any) -> str | None:

@@ -104,6 +104,19 @@ def test_simple_strategies_by_hand(budget: Callable[..., AppTest]) -> None:
     assert not app.exception
 
 
+def test_splits_can_be_judged_by_records_instead(budget: Callable[..., AppTest]) -> None:
+    """RMSE of uniform raw Laplace noise of scale 3: sqrt(2) times 3 on every count, whatever its size."""
+    app = budget(bud_mechanism="laplace", bud_least_squares="0", nbr=ADD, bud_prior="true", bud_metric="rmse")
+    assert tree_errors(app)["Uniform"] == short(3 * math.sqrt(2))
+    assert figure(app, "bud_strategies")["layout"]["xaxis2"]["title"]["text"] == "RMSE of the tree (records)"
+    assert errors_of(app, "Optimum") < errors_of(app, "Uniform")
+    assert "'rmse'" in app.code[0].value
+    assert press(app, "bud_use").session_state["lab_metric"] == "rmse"
+    rmsre_target = {"bud_view": "targets", "bud_ask": "rmsre", "bud_targets": "0,20,0", "bud_prior": "true", "nbr": ADD}
+    tables = [budget(**rmsre_target, bud_metric=m).dataframe[0].value for m in ("rmse", "rmsre")]
+    assert tables[0].equals(tables[1])
+
+
 def test_leaves_only_after_least_squares_by_hand(budget: Callable[..., AppTest]) -> None:
     """Public total, leaves of variance 8: knowing their sum takes a twelfth away; four siblings keep two thirds."""
     app = budget(bud_mechanism="laplace", bud_prior="true")

@@ -48,10 +48,16 @@ def show(result: Results) -> None:
     frame.figure(
         budget_view.figure_of(result),
         key="bud_custom",
-        alt="" if row is None else f"Your own split: RMSRE of the tree {row.errors.tree:.3g}.",
+        alt="" if row is None else f"Your own split: {result.settings.metric} of the tree {row.errors.tree:.3g}.",
         caption="NOT PRIVATE: expected errors on the true counts (closed form), beside the other strategies.",
         code=None if row is None else budget_text.code(result.settings, row, result.label),
-        data=partial(budget_view.table, list(result.rows or ()), dataset().labels.level_names, result.label),
+        data=partial(
+            budget_view.table,
+            list(result.rows or ()),
+            dataset().labels.level_names,
+            result.label,
+            result.settings.metric,
+        ),
     )
 
 

@@ -82,7 +82,7 @@ def settings() -> Settings:
     one = experiment(
         mechanism=get("bud_mechanism"),
         postprocess=("least_squares",) if get("bud_least_squares") else (),
-        metric="rmsre",
+        metric=get("bud_metric"),
         alpha=0.1,
         delta=get("delta") if splits.MECHANISMS[get("bud_mechanism")].currency is splits.Currency.RHO else 0.0,
         seed=get("seed") if noisy else 0,
@@ -189,7 +189,7 @@ def use(row: Row) -> None:
     shares = handed_over(row.ledger.amounts, row.charged, row.ledger.total)
     mechanism, least_squares = get("bud_mechanism"), get("bud_least_squares")
     pipeline = "least_squares" if least_squares else "none"
-    update: dict[str, Any] = {"lab_mechanisms": [mechanism], "lab_post": [pipeline], "lab_metric": "rmsre"}
+    update: dict[str, Any] = {"lab_mechanisms": [mechanism], "lab_post": [pipeline], "lab_metric": get("bud_metric")}
     update |= {"con_mechanism": mechanism, "con_post": pipeline}
     update |= {f"{page}_{name}": value for page in ("lab", "con") for name, value in
                (("allocation", CUSTOM), ("shares", shares))}  # fmt: skip

@@ -247,7 +247,7 @@ def reached(problem: Problem | None, found: Inverse, target: Target | None, leve
     variance = problem.node_variance(found.amounts)[problem.tree.level(level)]
     if target.ask is Ask.RMSE:
         return f"RMSE {short(float(np.sqrt(variance.mean())))}"
-    weight = problem.node_weight[problem.tree.level(level)]
+    weight = replace(problem, metric="rmsre").node_weight[problem.tree.level(level)]
     return f"RMSRE {short(float(np.sqrt((variance * weight).mean())))}"
 
 

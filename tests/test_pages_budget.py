@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import pairwise
@@ -719,3 +721,9 @@ def test_settings_cost_what_they_say() -> None:
     with pytest.raises(InputError) as refused:
         budget_split.prior_of(Settings(Experiment(epsilon=1.0), 20, "noisy", 2.0), SMALL, None)
     assert refused.value.code == "BUDGET_EXCEEDED"
+
+
+def test_no_page_is_drawn_while_pandas_is_half_imported() -> None:
+    """Two first visitors of a cold server: plotly looks at pandas as soon as another thread has begun to import it."""
+    code = "import sys, pages.ui.boot; sys.exit('pandas' not in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0

@@ -18,6 +18,7 @@ from pages.ui.params import get
 from pages.ui.text import lit, plural, refusal_text, short
 from treedp_core.checks import InputError
 from treedp_core.figures import style
+from treedp_core.figures.reliability import watermark
 from treedp_core.privacy import NeighbouringRelation
 
 __all__ = ["explain", "figure", "guard", "header", "lit", "refusal", "show_badge"]
@@ -113,6 +114,7 @@ def figure(
     data: Columns | Callable[[], Columns] | None = None,
     select: bool = False,
     brush: Callable[[float, float], None] | None = None,
+    label: str = "",
 ) -> str | None:
     """Show a plotly figure with its caption and footer; with `select`, return the id of the mark that was clicked.
 
@@ -131,7 +133,14 @@ def figure(
         Whether a click is reported.
     brush : function, optional
         Called with both ends, in the unit of the x axis, before the page runs again when a range has been dragged.
+    label : str
+        What must stand in every copy of the figure, its code and its numbers, such as "NOT PRIVATE: why".
     """
+    if label:
+        watermark(fig, label.partition(":")[0])
+        caption = caption if caption.startswith(label) else f"{label} {caption}"
+        code = code and f"# {label}\n{code}"
+        data = data and partial(_labelled, data, label)
     if get("present"):
         style.present(fig)
     if brush is not None:
@@ -205,6 +214,20 @@ def _brushed(key: str, then: Callable[[float, float], None]) -> None:
     boxes = st.session_state[key].selection["box"]
     if boxes:  # none when the selection was taken away
         then(min(boxes[0]["x"]), max(boxes[0]["x"]))
+
+
+def labelled(columns: Columns, label: str) -> dict[str, Any]:
+    """Return a table for export whose header says what must not be forgotten.
+
+    >>> list(labelled({"level": ["all"]}, "NOT PRIVATE: …"))
+    ['NOT PRIVATE: …', 'level']
+    """
+    rows = len(next(iter(columns.values()), ()))
+    return {label: [label.partition(":")[0]] * rows, **columns}
+
+
+def _labelled(data: Columns | Callable[[], Columns], label: str) -> Columns:
+    return labelled(data() if callable(data) else data, label)
 
 
 def _clicked(event: Any) -> str | None:

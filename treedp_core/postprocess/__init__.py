@@ -8,7 +8,7 @@ from typing import Final
 
 from treedp_core.checks import InputError, echo
 from treedp_core.errors import Tolerance
-from treedp_core.postprocess import least_squares, non_negative, shrink
+from treedp_core.postprocess import least_squares, non_negative, shrink, top_down, tree_nnls
 from treedp_core.registry import Promise, lookup, table
 from treedp_core.release import Release
 from treedp_core.tree import AnyArray, FloatArray, Tree
@@ -36,6 +36,8 @@ def _for_any_tolerance(step: Callable[[Tree, FloatArray | None], Step]) -> Calla
     return lambda tree, variance, tolerance: step(tree, variance)
 
 
+_WHOLE: Final = Promise.CONSISTENT | Promise.NON_NEGATIVE | Promise.INTEGER
+
 POSTPROCESSORS: Final[Mapping[str, Postprocessor]] = table(
     Postprocessor(
         "least_squares",
@@ -59,6 +61,37 @@ POSTPROCESSORS: Final[Mapping[str, Postprocessor]] = table(
         "smaller α-RMSE. Apply last: biased, and children no longer add up.",
         shrink.prepare,
         Promise.NON_NEGATIVE,
+    ),
+    Postprocessor(
+        "top_down_intopt",
+        "Top-down, IntOpt",
+        "From the root down every family becomes whole counts of at least 0 that add up (Boninsegna, IntOpt): the "
+        "largest change is as small as can be, and small counts are cut to 0 first. Biased.",
+        _for_any_tolerance(top_down.intopt),
+        _WHOLE,
+    ),
+    Postprocessor(
+        "top_down_water_filling",
+        "Top-down, water filling",
+        "From the root down every family becomes the whole counts of at least 0 that add up and are closest in "
+        "absolute, squared and largest distance at once. Biased.",
+        _for_any_tolerance(top_down.water_filling),
+        _WHOLE,
+    ),
+    Postprocessor(
+        "non_negative_least_squares",
+        "Non-negative least squares",
+        "The counts of at least 0 that add up and are closest to all measurements together, exactly. Biased.",
+        _for_any_tolerance(tree_nnls.prepare),
+        Promise.CONSISTENT | Promise.NON_NEGATIVE,
+    ),
+    Postprocessor(
+        "real_then_round",
+        "Real, then round",
+        "The two steps of the Census TopDown in their simplest form: from the root down the closest real counts of at "
+        "least 0 that add up, then every count to the whole number below or above it. Biased.",
+        _for_any_tolerance(top_down.real_then_round),
+        _WHOLE,
     ),
 )
 

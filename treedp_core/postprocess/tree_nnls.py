@@ -1,0 +1,183 @@
+"""Non-negative least squares on a tree, exactly: counts of at least 0 that add up, closest to what was measured.
+
+The leaves y >= 0 minimise sum over nodes (sum of y below the node - noisy)^2 / variance. Let F(s) be the least cost of
+a subtree whose total is s, and g the inverse of F' / 2: the total a subtree takes at price p.
+
+    leaf        g(p) = max(0, noisy + variance p)
+    inner node  its children share a price q and take h(q) = sum of their g(q); the node itself adds
+                p = q + (h(q) - noisy) / variance, and g(p) = h(q)
+
+Every g is a constant plus sum d_i max(0, p - b_i) with d_i >= 0, one term for each leaf below. So a sweep up moves
+the break points b_i and damps the cumulative slopes, D -> D / (1 + D / variance); a sweep down reads off totals from
+the root's price, 0. No iteration and no tolerance: the answer is exact up to the rounding of floats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from treedp_core.checks import InputError
+from treedp_core.postprocess.top_down import refuse_without_leaves
+from treedp_core.tree import AnyArray, FloatArray, IntArray, Tree
+
+
+@dataclass(frozen=True, eq=False)
+class _Segments:
+    """The leaves below the inner nodes of a level, side by side.
+
+    `nodes` are those inner nodes, `leaves` positions in left-to-right order, `of` the number of the segment of each
+    such leaf, `begin` where the segments start.
+    """
+
+    nodes: IntArray
+    leaves: IntArray
+    of: IntArray
+    begin: IntArray
+
+
+def prepare(tree: Tree, variance: FloatArray | None) -> tuple[Callable[[AnyArray], AnyArray], None]:
+    """Return the non-negative least squares estimator for noise of the given variances.
+
+    Parameters
+    ----------
+    tree : Tree
+    variance : (n_nodes,)
+        Of the noisy values, whose noises are independent: 0 known exactly, inf not measured.
+
+    Raises
+    ------
+    InputError
+        ``VARIANCE_NEEDED`` when the variances are unknown or are not variances, ``LEAVES_NEEDED`` when leaves were not
+        measured.
+
+    Examples
+    --------
+    A root known to be 3, and children measured equally well that say 3, 1 and -2:
+
+    >>> function, _ = prepare(Tree.from_branching_factors((3,)), np.array([0.0, 1.0, 1.0, 1.0]))
+    >>> function(np.array([3.0, 3.0, 1.0, -2.0])).round(12).tolist()
+    [3.0, 2.5, 0.5, 0.0]
+    """
+    if variance is None:
+        raise InputError(
+            "VARIANCE_NEEDED", "Least squares needs the variance of each node; apply it before a biased step."
+        )
+    variance = np.asarray(variance, dtype=np.float64)
+    if variance.shape != (tree.n_nodes,) or not (variance >= 0).all():
+        raise InputError("VARIANCE_NEEDED", f"Expected a variance >= 0 for each of the {tree.n_nodes:,} nodes.")
+    refuse_without_leaves(tree, variance)
+    segments = [_segments(tree, level) for level in range(tree.height)]
+
+    def function(estimate: AnyArray) -> AnyArray:
+        noisy = np.asarray(estimate, dtype=np.float64)
+        rows = np.where(np.isinf(variance), 0.0, noisy).reshape(-1, tree.n_nodes)
+        out = np.stack([_solve(tree, segments, variance, row) for row in rows])
+        return out.reshape(noisy.shape)
+
+    return function, None
+
+
+def _segments(tree: Tree, level: int) -> _Segments:
+    nodes = np.arange(tree.n_nodes)[tree.level(level)]
+    nodes = nodes[~tree.is_leaf[nodes]]
+    size = tree.leaf_count[nodes]
+    begin = np.cumsum(size) - size
+    leaves = np.arange(int(size.sum())) + np.repeat(tree.leaf_start[nodes] - begin, size)
+    return _Segments(nodes, leaves, np.repeat(np.arange(nodes.size), size), begin)
+
+
+def _solve(tree: Tree, segments: list[_Segments], variance: FloatArray, noisy: FloatArray) -> FloatArray:
+    """Return the estimates (n_nodes,) of one release."""
+    own = variance[tree.leaves]
+    terms = _Terms(
+        at=-noisy[tree.leaves] / np.where(own == 0, 1.0, own),
+        slope=own.copy(),
+        fixed=np.where(variance == 0, np.maximum(noisy, 0.0), 0.0),
+        price=np.zeros(tree.n_nodes),
+    )
+    lifted = []
+    for level in reversed(range(tree.height)):
+        part = segments[level]
+        below = tree.sum_children(level, terms.fixed[tree.level(level + 1)])[part.nodes - tree.level_start[level]]
+        _lift(part, variance, noisy, below, terms)
+        lifted.append((terms.at[part.leaves], terms.slope[part.leaves]))
+    out = _read_off(tree, segments, variance, noisy, lifted[::-1], terms)
+    total = tree.add_up(np.where(tree.is_leaf, out, 0.0))
+    total[variance == 0] = out[variance == 0]
+    return total
+
+
+@dataclass(frozen=True, eq=False)
+class _Terms:
+    """The functions g on the way up: break points and slopes by leaf, constants by node; prices q of exact nodes."""
+
+    at: FloatArray
+    slope: FloatArray
+    fixed: FloatArray
+    price: FloatArray
+
+
+def _lift(part: _Segments, variance: FloatArray, noisy: FloatArray, below: FloatArray, terms: _Terms) -> None:
+    """Turn the h of a level's inner nodes into their g, in place; where a node is known exactly, find its price."""
+    order = part.leaves[np.lexsort((terms.at[part.leaves], part.of))]
+    b, own = terms.at[order], variance[part.nodes]
+    slope = _running(terms.slope[order], part)
+    steps = np.diff(b, prepend=b[:1])
+    steps[part.begin] = 0.0
+    value = below[part.of] + _running(np.concatenate([[0.0], slope[:-1]]) * steps, part)
+    exact = own == 0
+    terms.price[part.nodes] = _price_of(part, b, slope, value, terms.fixed[part.nodes])
+    terms.fixed[part.nodes] = np.where(exact, terms.fixed[part.nodes], below)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        terms.at[order] = np.where(exact[part.of], 0.0, b + (value - noisy[part.nodes][part.of]) / own[part.of])
+        damped = np.where(exact[part.of], 0.0, slope / (1.0 + slope / own[part.of]))
+    rise = np.diff(damped, prepend=0.0)
+    rise[part.begin] = damped[part.begin]
+    terms.slope[order] = np.maximum(rise, 0.0)
+
+
+def _price_of(part: _Segments, b: FloatArray, slope: FloatArray, value: FloatArray, total: FloatArray) -> FloatArray:
+    """Prices q at which the h of the segments reach the given totals, (nodes,)."""
+    passed = np.add.reduceat((value <= total[part.of]).astype(np.int64), part.begin)
+    last = part.begin + np.maximum(passed - 1, 0)
+    room = slope[last]
+    return np.asarray(b[last] + np.where(room > 0, (total - value[last]) / np.where(room > 0, room, 1.0), 0.0))
+
+
+def _read_off(
+    tree: Tree,
+    segments: list[_Segments],
+    variance: FloatArray,
+    noisy: FloatArray,
+    lifted: list[tuple[FloatArray, FloatArray]],
+    terms: _Terms,
+) -> FloatArray:
+    """Return all totals from the root's price, 0: g at the price of a node, and the price of its children."""
+    given = np.zeros(tree.n_nodes)  # the price at which a node is asked
+    out = np.empty(tree.n_nodes)
+    exact = variance == 0
+    for level in range(tree.n_levels):
+        nodes = tree.level(level)
+        if level:
+            given[nodes] = tree.spread(level - 1, terms.price[tree.level(level - 1)])
+        with np.errstate(invalid="ignore"):
+            out[nodes] = np.maximum(noisy[nodes] + variance[nodes] * given[nodes], 0.0)
+        if level < tree.height:
+            part, (at, slope) = segments[level], lifted[level]
+            p = given[part.nodes]
+            out[part.nodes] = terms.fixed[part.nodes] + np.add.reduceat(
+                slope * np.maximum(p[part.of] - at, 0.0), part.begin
+            )
+            asked = p - (out[part.nodes] - noisy[part.nodes]) / np.where(exact[part.nodes], 1.0, variance[part.nodes])
+            terms.price[part.nodes] = np.where(exact[part.nodes], terms.price[part.nodes], asked)
+        out[nodes] = np.where(exact[nodes], terms.fixed[nodes], out[nodes])
+    return out
+
+
+def _running(values: FloatArray, part: _Segments) -> FloatArray:
+    """Cumulative sums that start anew in every segment."""
+    sums = np.cumsum(values)
+    return np.asarray(sums - (sums[part.begin] - values[part.begin])[part.of])

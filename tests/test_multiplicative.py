@@ -115,6 +115,11 @@ def test_the_post_processor_shrinks_by_the_experiments_alpha() -> None:
     np.testing.assert_array_equal(again.estimate, np.maximum(0.25 * before.estimate, 0))
 
 
+def test_a_public_total_is_not_shrunk() -> None:
+    _, after = draw_once(replace(BASE, relation="replace_one"), TREE, COUNTS)
+    assert after.estimate[0] == COUNTS[0] == 246
+
+
 @pytest.mark.statistical
 def test_experiments_with_shrinkage_have_the_exact_error() -> None:
     """50 000 trials of Laplace noise of scale 3 on three levels; worst node of each level within 7 standard errors."""
@@ -221,6 +226,13 @@ def test_accurate_mechanisms_need_a_threshold(alpha: float, eta: float) -> None:
     attained = noise_accurate_threshold(Laplace(1000 / 0.5), alpha, eta)
     assert 0 < bound <= attained < 100 * bound
     assert least_possible_threshold(alpha, eta, 0.5, 1000, 1e-6) <= bound
+
+
+def test_the_least_threshold_does_not_fall_as_a_tree_grows() -> None:
+    """The upper levels of a tree are a tree; with delta the bound of a single height peaks near 30 levels here."""
+    bounds = [least_possible_threshold(0.5, 0.01, 1.0, d, 1e-8) for d in (2, 10, 30, 100, 500, 10**6)]
+    assert bounds == sorted(bounds)
+    assert bounds[-1] > 15
 
 
 @pytest.mark.parametrize("branching", [(2,), (2, 2), (3, 2), (2, 5, 3), (4, 1, 2)])

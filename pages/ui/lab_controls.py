@@ -26,6 +26,7 @@ from treedp_core.records import Dataset
 DELTA: Final = 1e-6
 """What is offered where delta is needed; less on data of more than a million records."""
 TUNED: Final = f"{NOT_PRIVATE}: the budget split was tuned on the true counts."
+_OPEN: Final = "lab_presets"
 PRESETS: Final[Mapping[str, tuple[str, dict[str, Any]]]] = {
     "Uniform vs minimax": (
         "Gaussian noise with least squares, level by level, split by minimax: every node gets the same error. "
@@ -240,10 +241,17 @@ def split_by_level(experiment: Experiment, data: Dataset, label: str = "") -> No
 
 def presets() -> None:
     """Show ready-made comparisons; each sets only the settings it names."""
-    with st.popover("Presets", icon=":material/auto_awesome:", help="Ready-made comparisons"):
+    with st.popover(
+        "Presets", icon=":material/auto_awesome:", help="Ready-made comparisons", key=_OPEN, on_change="rerun"
+    ):
         for name, (about, settings) in PRESETS.items():
-            st.button(name, key=f"lab_preset_{name}", on_click=_apply, args=(settings,), width="stretch", help=about)
+            st.button(name, key=f"lab_preset_{name}", on_click=_take, args=(settings,), width="stretch", help=about)
             st.caption(about)
+
+
+def _take(settings: Mapping[str, Any]) -> None:
+    _apply(settings)
+    st.session_state[_OPEN] = False  # or it would lie over what it has brought up
 
 
 def _apply(settings: Mapping[str, Any]) -> None:

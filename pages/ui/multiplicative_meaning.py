@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
-import numpy as np
-
 from treedp_core.multiplicative import (
     Setting,
     accurate_threshold,
@@ -17,7 +15,6 @@ from treedp_core.multiplicative import (
 from treedp_core.noise import Gaussian, Laplace
 from treedp_core.thresholds.plans import least_threshold, provable_plan_error, split_with_root, tuned_plan_error
 
-_TRIED: Final = 40
 WORDS: Final = (
     "**Multiplicative error forgives what is small beside the count.** With α = 0.1 a count of 10 000 may be off by "
     "1 000 for free; only what goes beyond that is an error, in records. Ask this question when people read ratios: "
@@ -54,7 +51,7 @@ def accuracy_table(setting: Setting, n_levels: int, eta: float) -> dict[str, lis
     ]  # fmt: skip
     rows.sort(key=lambda row: math.inf if math.isnan(row[1]) else row[1])
     for label, pure in (("Lower bound, δ = 0", 0.0), ("Lower bound, δ > 0", delta)):
-        least = _least_threshold(alpha, eta, epsilon, n_levels, pure)
+        least = least_possible_threshold(alpha, eta, epsilon, n_levels, pure)
         rows.append((label, least, "ε, δ" if pure else "ε", "no mechanism does better (Corollary 5.4, own constants)"))
     return {
         "mechanism": [row[0] for row in rows],
@@ -62,12 +59,6 @@ def accuracy_table(setting: Setting, n_levels: int, eta: float) -> dict[str, lis
         "spends": [row[2] for row in rows],
         "how it is known": [row[3] for row in rows],
     }
-
-
-def _least_threshold(alpha: float, eta: float, epsilon: float, n_levels: int, delta: float) -> float:
-    """Largest lower bound of trees with at most that many levels: what holds for the upper levels holds for all."""
-    upper = np.unique(np.round(np.geomspace(2, n_levels, _TRIED)).astype(int))
-    return max(least_possible_threshold(alpha, eta, epsilon, int(n), delta) for n in upper)
 
 
 def _from_plans(setting: Setting, n_levels: int, eta: float) -> list[tuple[str, float, str, str]]:

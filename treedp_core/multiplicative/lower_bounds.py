@@ -70,7 +70,9 @@ def least_possible_threshold(alpha: float, eta: float, epsilon: float, n_levels:
     """Threshold tau below which no (epsilon, delta)-private mechanism is (alpha, eta)-accurate on a binary tree.
 
     Corollary 5.4 of Ghazi et al. through (*): accuracy separates the counts k and 0 as soon as k > c tau, where
-    c = 2 alpha for alpha <= 1/2 and alpha / (1 - alpha) above, so floor(c tau) + 1 records must satisfy (*).
+    c = 2 alpha for alpha <= 1/2 and alpha / (1 - alpha) above, so floor(c tau) + 1 records must satisfy (*). With delta
+    the bound of one height falls again as the tree grows; what holds for its upper levels holds for the whole tree, so
+    the largest over fewer levels is returned.
 
     Raises
     ------
@@ -84,13 +86,20 @@ def least_possible_threshold(alpha: float, eta: float, epsilon: float, n_levels:
     failure = checks.number("eta", eta, low=0, high=0.5, open_low=True, open_high=True, code="ETA_RANGE")
     eps, d = checks.epsilon(epsilon), checks.delta(delta)
     steps = checks.integer("the number of levels", n_levels, low=1, high=MAX_LEVELS, code="LEVELS_RANGE") - 1
-    success = -steps * float(_entropy(np.asarray(failure)))
-    low, high = 0, math.ceil(steps * LN_2 / eps) + 1  # (*) fails at low, holds at high
+    heights = range(1, min(steps, _useful_height(eps, d)) + 1) if d else (steps,)
+    records = max((_inaccurate_up_to(failure, eps, d, height) for height in heights), default=0)
+    return records / (2.0 * a if a <= 0.5 else a / (1.0 - a))
+
+
+def _inaccurate_up_to(eta: float, eps: float, delta: float, height: int) -> int:
+    """Largest k that does not satisfy (*) on a binary tree of that height."""
+    success = -height * float(_entropy(np.asarray(eta)))
+    low, high = 0, math.ceil(height * LN_2 / eps) + 1  # (*) fails at low, holds at high
     while high - low > 1:
         middle = (low + high) // 2
-        holds = success <= float(_log_limit(np.asarray(float(middle)), eps, d, np.asarray(float(steps))))
+        holds = success <= float(_log_limit(np.asarray(float(middle)), eps, delta, np.asarray(float(height))))
         low, high = (low, middle) if holds else (middle, high)
-    return low / (2.0 * a if a <= 0.5 else a / (1.0 - a))
+    return low
 
 
 def _pure(eps: float, levels: FloatArray) -> FloatArray:
@@ -112,17 +121,19 @@ def _best_part() -> float:
 
 
 def _approximate(eps: float, delta: float, levels: FloatArray) -> FloatArray:
-    """Largest k sqrt(eta(k)) / 2 over k and over trees of at most that many levels.
-
-    More levels than about log2(e^eps / delta) only make eta smaller, so trees up to three times that are tried.
-    """
-    useful = 3 * math.ceil((eps - math.log(delta)) / LN_2) + 10
+    """Largest k sqrt(eta(k)) / 2 over k and over trees of at most that many levels."""
+    useful = _useful_height(eps, delta)
     steps = np.arange(useful, dtype=float)[:, None]
     k = np.unique(np.round(np.geomspace(1.0, max(2.0, useful * LN_2 / eps), _COPIES)))
     log_limit = _log_limit(k, eps, delta, steps)
     eta = _entropy_inverse(np.maximum(-log_limit, 0.0) / np.maximum(steps, 1.0))
     running = np.maximum.accumulate((0.5 * k * np.sqrt(eta)).max(axis=1))
     return np.asarray(running[np.minimum(levels - 1.0, useful - 1).astype(np.intp)])
+
+
+def _useful_height(eps: float, delta: float) -> int:
+    """Height from which on more levels only lower the bound: about log2(e^eps / delta), and three times that here."""
+    return 3 * math.ceil((eps - math.log(delta)) / LN_2) + 10
 
 
 def _log_limit(k: FloatArray, eps: float, delta: float, steps: FloatArray) -> FloatArray:

@@ -16,11 +16,14 @@ def prepare(
     """Return max(0, (1 - alpha) estimate) for every node, with alpha of the tolerance; no exact variance is known.
 
     (1 - alpha) w is the smallest estimate of a count w that costs nothing, so that errors shrink by 1 - alpha and those
-    upwards are forgiven up to 2 alpha w more. Children no longer add up. Nodes that were not measured (nan) stay so.
+    upwards are forgiven up to 2 alpha w more. Children no longer add up. Nodes that were not measured (nan) stay so,
+    and so do exact ones (variance 0, a public total): they have no error to lower.
     """
-    kept = 1.0 - tolerance.alpha
+    kept = np.full(tree.n_nodes, 1.0 - tolerance.alpha)
+    if variance is not None:
+        kept[variance == 0] = 1.0
 
     def shrink(estimate: AnyArray) -> AnyArray:
-        return np.maximum(kept * estimate, 0.0)
+        return np.asarray(np.maximum(kept * estimate, 0.0))
 
     return shrink, None

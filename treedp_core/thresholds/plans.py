@@ -133,7 +133,7 @@ def provable_plan(alpha: float, epsilon: float, delta: float, n_levels: int, max
     >>> provable_plan(0.5, 1.0, 1e-6, 1000, 10_000).error < 200
     True
     """
-    return _plan("proven", proven_rounds, alpha, epsilon, delta, n_levels, max_total)
+    return _plan("provable", proven_rounds, alpha, epsilon, delta, n_levels, max_total)
 
 
 def tuned_plan_error(

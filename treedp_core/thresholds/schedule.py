@@ -38,11 +38,11 @@ def check_delta(delta: object) -> float:
 
     >>> check_delta(0)
     Traceback (most recent call last):
-    treedp_core.checks.InputError: Thresholds need delta > 0: bounded noise gives no pure privacy; choose 1e-6, say.
+    treedp_core.checks.InputError: Thresholds need delta > 0: bounded noise has no pure privacy; choose less than 1 / N.
     """
     value = checks.delta(delta)
     if value == 0:
-        message = "Thresholds need delta > 0: bounded noise gives no pure privacy; choose 1e-6, say."
+        message = "Thresholds need delta > 0: bounded noise has no pure privacy; choose less than 1 / N."
         raise InputError("DELTA_REQUIRED", message)
     return value
 

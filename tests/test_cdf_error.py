@@ -430,3 +430,11 @@ def test_refuses_in_one_sentence(call: object, code: str) -> None:
 def test_currencies_of_laws() -> None:
     assert Criterion("discrete_laplace").currency is Currency.EPSILON
     assert Criterion("discrete_gaussian").currency is Currency.RHO
+
+
+def test_shares_too_small_to_square_are_levels_not_measured() -> None:
+    """The search drives shares of many a level towards 0; warnings are errors here."""
+    shape = Shape((2,) * 40, 2**40)
+    criterion = Criterion("laplace", Workload.CDF, least_squares=True)
+    equal = criterion.mean_variance(shape, criterion.budget(shape, criterion.equal_shares(shape), 1.0))
+    assert optimal_shares(shape, criterion).value < equal

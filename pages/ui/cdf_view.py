@@ -15,7 +15,7 @@ from pages.ui.branching_model import product_text
 from pages.ui.cdf_model import MANY_BINS, Bins, Draw
 from pages.ui.lab_state import keep_one
 from pages.ui.params import get
-from pages.ui.store import remember
+from pages.ui.store import dataset, remember
 from pages.ui.text import lit, plural, short, whole
 from treedp_core.cdf import CdfSettings
 from treedp_core.checks import InputError
@@ -28,12 +28,14 @@ def release(data: Bins) -> None:
     mine, is_present = cdf_state.draw(data)
     if not is_present:
         st.caption(f"The release below has other settings: {_what(mine.plan.settings)}.")
+    if data.name != dataset().name:  # of that one the sidebar speaks
+        frame.warn_of_delta(data.name, int(data.counts.sum()))
     start, stop = chosen_range(data)
     _figure(data, mine, start, stop)
-    _errors(data, mine)
     if mine.refused is not None:
         frame.refusal(mine.refused)
     _range(data, mine, start, stop)
+    _errors(data, mine, start, stop)
     _quantiles(data, mine)
     _distance(mine)
 
@@ -61,6 +63,12 @@ def chosen_range(data: Bins) -> tuple[int, int]:
     return (start, start + 1) if start < data.n_bins else (start - 1, start)
 
 
+def _brush(data: Bins, start: float, stop: float) -> None:
+    """Take the range that was dragged over a figure, rounded to edges of bins."""
+    ends = (float(data.edges[data.bin_at(end)]) for end in (start, stop))
+    st.session_state["cdf_from"], st.session_state["cdf_to"] = ends
+
+
 def _figure(data: Bins, mine: Draw, start: int, stop: int) -> None:
     release, settings = mine.release, mine.plan.settings
     lines = CdfLines(data.edges, data.truth, release.cumulative, mine.consistent, (mine.band.low, mine.band.high))
@@ -69,7 +77,7 @@ def _figure(data: Bins, mine: Draw, start: int, stop: int) -> None:
     frame.figure(
         cdf_figure(
             lines, x_title=data.unit if data.numeric else "leaf, in its order",
-            chosen=(float(data.edges[start]), float(data.edges[stop])),
+            chosen=_ends(data, start, stop),
         ),
         key="cdf_release",
         alt=f"True, noisy and consistent cumulative counts: the noisy ones are off by {short(missed)} records on "
@@ -79,28 +87,34 @@ def _figure(data: Bins, mine: Draw, start: int, stop: int) -> None:
         f"cumulative counts at once, ± {mine.band.multiple:.3g} exact standard deviations, from "
         f"{whole(mine.band.trials)} simulated errors, tightened by what is public. Consistent: the closest whole, "
         f"non-decreasing counts that end at N, {get('cdf_fit')} error (Rameshwar et al., Sec. VI). "
-        f"Shaded: the range. {release.guarantee.sentence()}",
+        f"Shaded: the range below; drag over the figure to choose another. {release.guarantee.sentence()}",
         code=f"from treedp_core.cdf import CdfSettings, plan_cdf, simultaneous_band\n\n"
         f"plan = plan_cdf({_call(settings)})\nrelease = plan.release(bin_counts, rng)\n"
         f'release.consistent("{get("cdf_fit")}"), simultaneous_band(plan, release)',
         data=partial(_columns, data, mine),
+        brush=partial(_brush, data),
     )  # fmt: skip
 
 
-def _errors(data: Bins, mine: Draw) -> None:
+def _errors(data: Bins, mine: Draw, start: int, stop: int) -> None:
     """Show how far every cumulative count is off, which the CDF's height would hide."""
     release = mine.release
     lines = CdfLines(data.edges, data.truth, release.cumulative, mine.consistent, (mine.band.low, mine.band.high))
     worst = float(np.abs(release.cumulative - data.truth).max())
     frame.figure(
-        cdf_errors(lines, x_title=data.unit if data.numeric else "leaf, in its order"),
+        cdf_errors(lines, x_title=data.unit if data.numeric else "leaf, in its order", chosen=_ends(data, start, stop)),
         key="cdf_errors",
         alt=f"Errors of the cumulative counts: the largest is {short(worst)} records.",
         caption="NOT PRIVATE: the same release minus the true counts; 0 is exact. The band covers 0 wherever it "
         "covers the true count.",
         code="release.cumulative - true_cumulative_counts  # release: see the code of the figure above",
         data=partial(_columns, data, mine),
+        brush=partial(_brush, data),
     )
+
+
+def _ends(data: Bins, start: int, stop: int) -> tuple[float, float]:
+    return float(data.edges[start]), float(data.edges[stop])
 
 
 def _columns(data: Bins, mine: Draw) -> dict[str, Any]:

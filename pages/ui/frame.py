@@ -65,6 +65,15 @@ def _session_ended() -> None:
     st.button("Understood", key="session_ended", on_click=reconnect.dismiss, help="Hide this message.")
 
 
+def warn_of_delta(name: str, total: int) -> None:
+    """Say so when δ would allow a record of a data set, of that name and total, to be published as it is."""
+    if total and get("delta") > 1 / total:
+        st.error(
+            f"δ is larger than 1 / records of {lit(name, 40)}: a record may be published as it is. Choose less than "
+            f"{short(1 / total)}."
+        )
+
+
 def show_badge(name: str) -> None:
     """Show what kind of numbers follow: "formula", "simulation" or "NOT PRIVATE"."""
     colour, icon, about = BADGES[name]
@@ -100,6 +109,7 @@ def figure(
     code: str | None = None,
     data: Columns | Callable[[], Columns] | None = None,
     select: bool = False,
+    brush: Callable[[float, float], None] | None = None,
 ) -> str | None:
     """Show a plotly figure with its caption and footer; with `select`, return the id of the mark that was clicked.
 
@@ -116,16 +126,20 @@ def figure(
         thread, without `st.session_state`, so bind its arguments with `functools.partial`.
     select : bool
         Whether a click is reported.
+    brush : function, optional
+        Called with both ends, in the unit of the x axis, before the page runs again when a range has been dragged.
     """
     if get("present"):
         style.present(fig)
+    if brush is not None:
+        style.brushable(fig)
     event = st.plotly_chart(
         fig,
         key=key,
         config=style.CONFIG,
         alt=alt,
-        on_select="rerun" if select else "ignore",
-        selection_mode="points",
+        on_select=partial(_brushed, key, brush) if brush is not None else "rerun" if select else "ignore",
+        selection_mode="points" if brush is None else "box",
     )
     st.caption(caption)
     footer(key, code, data)
@@ -182,6 +196,12 @@ def footer(key: str, code: str | None, data: Columns | Callable[[], Columns] | N
 
 def _table(data: Columns | Callable[[], Columns]) -> bytes:
     return csv_bytes(data() if callable(data) else data)
+
+
+def _brushed(key: str, then: Callable[[float, float], None]) -> None:
+    boxes = st.session_state[key].selection["box"]
+    if boxes:  # none when the selection was taken away
+        then(min(boxes[0]["x"]), max(boxes[0]["x"]))
 
 
 def _clicked(event: Any) -> str | None:

@@ -6,7 +6,7 @@ from typing import Final
 
 import streamlit as st
 
-from pages.ui import params, store
+from pages.ui import frame, params, store
 from pages.ui.params import REG, get
 from pages.ui.text import lit, short
 from treedp_core.checks import InputError
@@ -66,11 +66,7 @@ def _budget() -> None:
         format_func=_delta,
         help="0 is pure differential privacy (Laplace noise). Gaussian noise needs δ > 0, far below 1 / records.",
     )
-    total = store.dataset().total
-    if total and get("delta") > 1 / total:
-        st.error(
-            f"δ is larger than 1 / records: a record may be published as it is. Choose less than {short(1 / total)}."
-        )
+    frame.warn_of_delta(store.dataset().name, store.dataset().total)
     st.selectbox(
         "Neighbouring relation",
         [relation.value for relation in NeighbouringRelation],

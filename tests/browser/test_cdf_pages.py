@@ -63,6 +63,24 @@ def test_the_range_slider_moves_the_count(page: Any, server: LiveServer) -> None
     settle(page)
 
 
+@pytest.mark.parametrize("figure", ["cdf_release", "cdf_errors"])
+def test_dragging_over_a_figure_chooses_the_range(page: Any, server: LiveServer, figure: str) -> None:
+    opened(page, server, "cdf", f".st-key-{figure} .main-svg")
+    area = page.locator(f".st-key-{figure} .nsewdrag").first
+    area.scroll_into_view_if_needed()
+    box = area.bounding_box()
+    start, stop = (box["x"] + share * box["width"] for share in (0.25, 0.5))  # ages 0 to 128: bins 32 and 64
+    page.mouse.move(start, box["y"] + 60)
+    page.mouse.down()
+    page.mouse.move(start + 30, box["y"] + 70, steps=3)
+    page.mouse.move(stop, box["y"] + 80, steps=3)
+    page.mouse.up()
+    page.get_by_role("heading", name="Records from 32 to 64").wait_for()
+    settle(page)
+    for name, end in (("Range from", "32"), ("Range to", "64")):
+        assert page.get_by_role("slider", name=name).input_value() == end
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize(
     ("path", "figure"), [("branching", "bra_heights"), ("cdf", "cdf_release"), ("cdf?cdf_view=optimal", "cdf_optimal")]

@@ -134,7 +134,7 @@ class _Problem:
     degree: int
 
     def value(self, shares: FloatArray) -> float:
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", over="ignore"):  # a share too small to square is a level not measured
             variance = self.criterion.variance_of_one() / shares**self.degree
         if self.criterion.unit.total_is_public:
             variance[0] = 0.0

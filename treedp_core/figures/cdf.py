@@ -91,6 +91,10 @@ def cdf_figure(lines: CdfLines, *, x_title: str, chosen: tuple[float, float] | N
         xaxis=axis(x_title, log=False, bounds=(float(lines.edges[0]), float(lines.edges[-1]))),
         yaxis=axis("records up to here", log=False, bounds=_cdf_bounds(lines), grid=True),
     )
+    return _shade(fig, chosen)
+
+
+def _shade(fig: go.Figure, chosen: tuple[float, float] | None) -> go.Figure:
     if chosen is not None:
         fig.add_vrect(x0=chosen[0], x1=chosen[1], fillcolor=rgba("#CC79A7", 0.18), line_width=0, layer="below")
     return fig
@@ -104,7 +108,7 @@ def _cdf_bounds(lines: CdfLines) -> tuple[float, float]:
     return limits([lines.truth, lines.consistent, seen], log=False, default=(0.0, 1.0))
 
 
-def cdf_errors(lines: CdfLines, *, x_title: str) -> go.Figure:
+def cdf_errors(lines: CdfLines, *, x_title: str, chosen: tuple[float, float] | None = None) -> go.Figure:
     """Return how far the noisy and the consistent cumulative counts are off, with the band, minus the true counts.
 
     >>> one = CdfLines(np.array([0.0, 1.0, 2.0]), np.array([3, 5]), np.array([4.0, 5.0]), np.array([4, 5]))
@@ -131,7 +135,7 @@ def cdf_errors(lines: CdfLines, *, x_title: str) -> go.Figure:
         yaxis=axis("error (records)", log=False, bounds=bounds, grid=True),
     )
     fig.add_hline(y=0, line={"color": GREY, "width": 2})
-    return fig.update_layout(height=300)
+    return _shade(fig, chosen).update_layout(height=300)
 
 
 def thinned(values: AnyArray) -> IntArray:
@@ -163,7 +167,7 @@ def _band(lines: CdfLines, at: IntArray, x: FloatArray) -> list[Any]:
     assert lines.band is not None
     low, high = (np.concatenate([[0.0], np.asarray(end[at], dtype=float)]) for end in lines.band)
     bare: dict[str, Any] = {"x": x, "mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
-    filled = {"fill": "tonexty", "fillcolor": rgba(AFTER, 0.16), "name": "95 % band", "showlegend": True}
+    filled = {"fill": "tonexty", "fillcolor": rgba(AFTER, 0.24), "name": "95 % band", "showlegend": True}
     return [go.Scatter(y=low, showlegend=False, **bare), go.Scatter(y=high, **filled, **bare)]
 
 

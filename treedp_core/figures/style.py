@@ -182,6 +182,17 @@ def your_value_marker(fig: go.Figure, x: float, text: str = "your ε", log: bool
     return fig
 
 
+def brushable(fig: go.Figure) -> go.Figure:
+    """Make a drag over a figure select a range of its x axis; the figure is changed and returned.
+
+    >>> brushable(go.Figure()).layout.dragmode
+    'select'
+    """
+    return fig.update_layout(
+        dragmode="select", selectdirection="h", newselection_line={"color": GREY, "width": 1, "dash": "dot"}
+    )
+
+
 def present(fig: go.Figure) -> go.Figure:
     """Make a figure fit for a projector: 640 px high, 18 px text; the figure is changed and returned.
 

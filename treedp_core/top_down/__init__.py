@@ -1,0 +1,30 @@
+"""InfTDA for categorical columns: plan, sparse run, bounds, accounting and comparison with the truth (Boninsegna)."""
+
+from treedp_core.top_down.accounting import Accounting, accounting
+from treedp_core.top_down.bounds import bound, bound_by_exact_tails, needs_factor_two
+from treedp_core.top_down.compare import BiasBySize, Compared, bias_by_size, compare, compare_on_tree
+from treedp_core.top_down.orders import OrderResult, compare_orders, some_orders
+from treedp_core.top_down.plan import Plan, plan
+from treedp_core.top_down.sparse import LevelResult, SparseRun, most_cells, release
+
+__all__ = [
+    "Accounting",
+    "BiasBySize",
+    "Compared",
+    "LevelResult",
+    "OrderResult",
+    "Plan",
+    "SparseRun",
+    "accounting",
+    "bias_by_size",
+    "bound",
+    "bound_by_exact_tails",
+    "compare",
+    "compare_on_tree",
+    "compare_orders",
+    "most_cells",
+    "needs_factor_two",
+    "plan",
+    "release",
+    "some_orders",
+]

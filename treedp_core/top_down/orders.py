@@ -1,0 +1,149 @@
+"""Which column first? The same data released under several orders of its columns, by simulation.
+
+The first columns are released with the errors of few levels and the last ones with those of all, and the number of
+cells that are opened differs; no formula weighs the two against each other, so this is measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import islice, permutations
+from typing import Final
+
+import numpy as np
+
+from treedp_core import checks
+from treedp_core.checks import InputError
+from treedp_core.leaf_table import LeafTable, reordered
+from treedp_core.montecarlo import Cancelled, Watch, generator
+from treedp_core.top_down.compare import compare
+from treedp_core.top_down.plan import Plan
+from treedp_core.top_down.sparse import release
+from treedp_core.tree import FloatArray
+
+MAX_ORDERS: Final = 120
+
+
+@dataclass(frozen=True, eq=False)
+class OrderResult:
+    """Errors under one order of the columns: means over the trials, and standard errors of the means.
+
+    Parameters
+    ----------
+    order : tuple of int
+        Position in the original table of the column of level 1, 2, ...
+    max_error, total_variation, spurious, lost : (mean, standard error)
+        Of the leaves; in records, as a part of the records, and in leaves.
+    marginals : (n_columns,)
+        Mean absolute error of the counts of each column's categories, in records, by original position.
+    marginals_se : (n_columns,)
+    """
+
+    order: tuple[int, ...]
+    max_error: tuple[float, float]
+    total_variation: tuple[float, float]
+    spurious: tuple[float, float]
+    lost: tuple[float, float]
+    marginals: FloatArray
+    marginals_se: FloatArray
+
+
+def some_orders(n_columns: int, limit: int = MAX_ORDERS) -> list[tuple[int, ...]]:
+    """Return the orders of so many columns, the given one first, at most `limit` of them.
+
+    >>> some_orders(3, 3)
+    [(0, 1, 2), (0, 2, 1), (1, 0, 2)]
+    """
+    return list(islice(permutations(range(n_columns)), limit))
+
+
+def compare_orders(
+    table: LeafTable,
+    orders: Iterable[Sequence[int]],
+    plan_of: Callable[[tuple[int, ...]], Plan],
+    trials: int,
+    seed: int,
+    rule: str = "intopt",
+    watch: Watch | None = None,
+) -> list[OrderResult]:
+    """Return the errors of a table's release under each order of its columns.
+
+    Parameters
+    ----------
+    table : LeafTable
+    orders : iterable of permutations of the columns
+    plan_of : callable
+        From the categories of the columns, in the order of the levels, to a plan: ``lambda sizes: plan(sizes, rho)``.
+    trials, seed : int
+        Every order and trial draws its own noise.
+    rule : str
+    watch : Watch, optional
+        Told after every trial; may cancel.
+
+    Raises
+    ------
+    InputError
+        ``ORDER`` for a list that is no permutation, ``TRIALS_RANGE``, and those of `release`.
+
+    >>> from treedp_core.leaf_table import count_leaves
+    >>> from treedp_core.top_down.plan import plan
+    >>> table = count_leaves([np.arange(60) % 2, np.arange(60) % 30], (2, 30))
+    >>> results = compare_orders(table, some_orders(2), lambda sizes: plan(sizes, 1.0), 3, 7)
+    >>> [result.order for result in results]
+    [(0, 1), (1, 0)]
+    """
+    trials = checks.integer("trials", trials, low=1, high=checks.MAX_TRIALS, code="TRIALS_RANGE")
+    watch = watch or Watch()
+    return [
+        _one_order(table, _checked(order, len(table.sizes)), plan_of, trials, (checks.seed(seed), i), rule, watch)
+        for i, order in enumerate(orders)
+    ]
+
+
+def _checked(order: Sequence[int], n_columns: int) -> tuple[int, ...]:
+    if sorted(order) != list(range(n_columns)):
+        raise InputError("ORDER", f"Expected an order of columns 0 to {n_columns - 1}, got {checks.echo(tuple(order))}.")
+    return tuple(int(column) for column in order)
+
+
+def _one_order(
+    table: LeafTable,
+    order: tuple[int, ...],
+    plan_of: Callable[[tuple[int, ...]], Plan],
+    trials: int,
+    entropy: tuple[int, int],
+    rule: str,
+    watch: Watch,
+) -> OrderResult:
+    turned = reordered(table, order)
+    ready = plan_of(turned.sizes)
+    truth = _marginals(turned, order)
+    leaves, marginals = [], []
+    for trial in range(trials):
+        if watch.cancelled():
+            raise Cancelled
+        run = release(turned, ready, generator(*entropy, trial), rule)
+        last = compare(run)[-1]
+        leaves.append((last.max_error, last.total_variation, last.spurious, last.lost))
+        pairs = zip(_marginals(run.table, order), truth, strict=True)
+        marginals.append([float(np.abs(released - true).mean()) for released, true in pairs])
+        watch.step(1)
+    mean, se = _mean_and_error(np.array(leaves, dtype=float))
+    first = [(float(m), float(s)) for m, s in zip(mean, se, strict=True)]
+    return OrderResult(order, first[0], first[1], first[2], first[3], *_mean_and_error(np.array(marginals)))
+
+
+def _marginals(table: LeafTable, order: tuple[int, ...]) -> list[FloatArray]:
+    """Counts of each column's categories, by original position of the column."""
+    found = [
+        np.bincount(table.codes[:, level], weights=table.counts, minlength=size)
+        for level, size in enumerate(table.sizes)
+    ]
+    return [found[order.index(column)] for column in range(len(order))]
+
+
+def _mean_and_error(values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    n = values.shape[0]
+    mean = values.mean(axis=0)
+    return mean, values.std(axis=0, ddof=1) / np.sqrt(n) if n > 1 else np.full_like(mean, np.inf)

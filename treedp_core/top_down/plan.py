@@ -1,0 +1,142 @@
+"""What a top-down release of categorical columns spends: noise and budget of every level, before any record is read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from treedp_core.calibration import level_law
+from treedp_core.checks import InputError
+from treedp_core.contributions import Spread, capacities_of_domain, level_sensitivities
+from treedp_core.law import Law
+from treedp_core.leaf_table import sizes_checked
+from treedp_core.privacy import (
+    Budget,
+    Currency,
+    Guarantee,
+    NeighbouringRelation,
+    ProtectedUnit,
+    budget_from_shares,
+    exact_shares,
+    guarantee,
+)
+from treedp_core.tree import FloatArray
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A release made ready for a domain: what every run of it shares.
+
+    Parameters
+    ----------
+    sizes : tuple of int
+        Categories of each column, in the order of the levels.
+    unit : ProtectedUnit
+    spread : Spread
+        Whether the records of one unit may share a leaf.
+    budget : Budget
+        In rho, for levels 0, 1, ...; inf for a public total.
+    laws : tuple
+        Noise of each level; None for a public total.
+    guarantee : Guarantee
+    """
+
+    sizes: tuple[int, ...]
+    unit: ProtectedUnit
+    spread: Spread
+    budget: Budget
+    laws: tuple[Law | None, ...]
+    guarantee: Guarantee
+
+    @property
+    def n_levels(self) -> int:
+        """Number of levels, the root's included."""
+        return len(self.sizes) + 1
+
+    @property
+    def cells(self) -> tuple[int, ...]:
+        """Possible nodes of each level, 1 for the root; exact however many."""
+        counts = [1]
+        for size in self.sizes:
+            counts.append(counts[-1] * size)
+        return tuple(counts)
+
+    @property
+    def sigmas(self) -> FloatArray:
+        """Sigma of each level's discrete Gaussian noise in records, 0 without noise, (n_levels,)."""
+        return np.array([getattr(law, "sigma", 0.0) for law in self.laws])
+
+    @property
+    def variances(self) -> FloatArray:
+        """Exact noise variance of each level in records squared, (n_levels,)."""
+        return np.array([0.0 if law is None else law.variance for law in self.laws])
+
+
+def plan(
+    sizes: Sequence[int],
+    rho: float,
+    *,
+    delta: float = 1e-6,
+    unit: ProtectedUnit | None = None,
+    shares: Sequence[float] | None = None,
+    spread: Spread = Spread.STACKED,
+    names: Sequence[str] | None = None,
+) -> Plan:
+    """Return the noise and the guarantee of a top-down release (Boninsegna, Theorem 1: rho / d for each level).
+
+    Parameters
+    ----------
+    sizes : sequence of int
+        Categories of each column, in the order of the levels.
+    rho : float
+        Total budget of zero-concentrated privacy.
+    delta : float
+        For the guarantee in (epsilon, delta).
+    unit : ProtectedUnit, optional
+        By default one record, replaced by another, as in the paper: the number of records is public. Where it is not,
+        level 0 is measured too, one level more than in the paper.
+    shares : (n_levels,) sequence of float, optional
+        Parts of rho, summing to at most 1; by default equal ones. What stands for a public total is not used.
+    spread : Spread
+        Whether the records of one unit may share a leaf.
+    names : sequence of str, optional
+        Of the columns, for messages.
+
+    Raises
+    ------
+    InputError
+        ``RHO_RANGE``, ``DELTA_REQUIRED``, ``DELTA_RANGE``, ``ONE_CATEGORY``, ``NO_LEVELS``, ``TOO_MANY_LEVELS``,
+        ``BUDGET_SPLIT`` (also when a level has no share: all must be measured), ``CONTRIBUTIONS_SPREAD``.
+
+    Examples
+    --------
+    >>> ready = plan((10, 10, 10), 0.5)
+    >>> ready.sigmas.round(9).tolist(), ready.cells  # sigma^2 = d / rho
+    ([0.0, 2.449489743, 2.449489743, 2.449489743], (1, 10, 100, 1000))
+    """
+    checked = sizes_checked(sizes, names)
+    protected = unit or ProtectedUnit(NeighbouringRelation.REPLACE_ONE)
+    budget = _budget(len(checked) + 1, rho, protected, shares)
+    levels = capacities_of_domain(checked)
+    l1, l2 = level_sensitivities(protected, levels, spread)
+    laws = tuple(
+        None if math.isinf(amount) else level_law("discrete_gaussian", amount, float(a), float(b))
+        for amount, a, b in zip(budget.per_level, l1, l2, strict=True)
+    )
+    return Plan(checked, protected, spread, budget, laws, guarantee(budget, protected, delta, False))
+
+
+def _budget(n_levels: int, rho: float, unit: ProtectedUnit, shares: Sequence[float] | None) -> Budget:
+    given = exact_shares(shares) if shares is not None else [Fraction(1)] * n_levels
+    if len(given) != n_levels:
+        raise InputError("BUDGET_SPLIT", f"Expected one share for each of the {n_levels} levels, got {len(given)}.")
+    first = 1 if unit.total_is_public else 0
+    without = [level for level in range(first, n_levels) if given[level] == 0]
+    if without:
+        raise InputError("BUDGET_SPLIT", f"Top-down measures every level; give level {without[0]} a share above 0.")
+    spent = sum(given, Fraction(0)) if shares is not None else Fraction(1)
+    return budget_from_shares(given, rho, Currency.RHO, unit, spent)

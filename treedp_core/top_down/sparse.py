@@ -1,0 +1,223 @@
+"""InfTDA on sparse data: only the children of nodes that survived are ever drawn (Boninsegna, Algorithm 1).
+
+Children of a node that was set to 0 are set to 0 whatever their noise, and noises are independent; so leaving them out
+changes nothing in the law of the result, while a domain of 10^9 cells takes as long as its survivors do. The children
+of survivors form a block, survivors x categories, taken a stretch at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+
+from treedp_core import checks
+from treedp_core.checks import InputError
+from treedp_core.leaf_table import CodeArray, LeafTable
+from treedp_core.projection import RULES, Projection
+from treedp_core.top_down.plan import Plan
+from treedp_core.tree import IntArray
+
+BLOCK_CELLS: Final = 1 << 16
+
+
+@dataclass(frozen=True, eq=False)
+class Prefixes:
+    """The nodes of one level that have records, in lexicographic order.
+
+    Parameters
+    ----------
+    parent : (n,) int64
+        Position among those of the level above.
+    code : (n,) int32
+        Category among the parent's children.
+    count : (n,) int64
+        Records.
+    """
+
+    parent: IntArray
+    code: CodeArray
+    count: IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class LevelResult:
+    """The nodes of one level that survived, in lexicographic order.
+
+    Parameters
+    ----------
+    parent : (n,) int64
+        Position among the survivors of the level above.
+    code : (n,) int32
+        Category among the parent's children.
+    count : (n,) int64
+        Released records, above 0.
+    origin : (n,) int64
+        Position among the `Prefixes` of the level, -1 for a spurious node. Private: not part of the release.
+    """
+
+    parent: IntArray
+    code: CodeArray
+    count: IntArray
+    origin: IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class SparseRun:
+    """One top-down release of a sparse table.
+
+    Parameters
+    ----------
+    plan : Plan
+    levels : tuple of LevelResult
+        Of levels 0, 1, ...
+    truth : tuple of Prefixes
+        What the levels held. Private: for the comparison with the release only.
+    """
+
+    plan: Plan
+    levels: tuple[LevelResult, ...]
+    truth: tuple[Prefixes, ...]
+
+    @cached_property
+    def table(self) -> LeafTable:
+        """The released leaves: synthetic records whose hierarchical counts are consistent by construction."""
+        last = self.levels[-1]
+        codes = np.empty((last.count.size, len(self.plan.sizes)), dtype=np.int32)
+        at = np.arange(last.count.size)
+        for column in reversed(range(codes.shape[1])):
+            level = self.levels[column + 1]
+            codes[:, column] = level.code[at]
+            at = level.parent[at]
+        return LeafTable(codes, last.count, self.plan.sizes)
+
+
+def prefixes(table: LeafTable) -> tuple[Prefixes, ...]:
+    """Return the nodes with records of every level of a table, root first (none at all without records)."""
+    n, width = table.codes.shape
+    start = np.zeros(min(n, 1), dtype=np.int64)
+    new = np.zeros(n, dtype=bool)
+    new[:1] = True
+    levels = [Prefixes(np.full(start.size, -1), np.zeros(start.size, dtype=np.int32), np.array([table.total][:n]))]
+    node = np.zeros(n, dtype=np.int64)
+    for column in range(width):
+        new[1:] |= table.codes[1:, column] != table.codes[:-1, column]
+        start = np.flatnonzero(new)
+        count = np.add.reduceat(table.counts, start) if n else table.counts
+        levels.append(Prefixes(node[start], table.codes[start, column], count))
+        node = np.cumsum(new) - 1
+    return tuple(levels)
+
+
+def most_cells(plan: Plan, total: int) -> int:
+    """Return the most noise draws that a release of so many records can take: each level has at most that many survivors.
+
+    >>> from treedp_core.top_down.plan import plan
+    >>> most_cells(plan((1000,) * 3, 1.0), 10**4)
+    11001000
+    """
+    return sum(min(nodes, total) * size for nodes, size in zip(plan.cells, plan.sizes, strict=False))
+
+
+def release(table: LeafTable, plan: Plan, rng: np.random.Generator, rule: str = "intopt") -> SparseRun:
+    """Return one top-down release of a table of records.
+
+    Parameters
+    ----------
+    table : LeafTable
+        Of the plan's columns, in their order.
+    plan : Plan
+    rng : numpy.random.Generator
+    rule : str
+        ``intopt`` (the paper's) or ``water_filling``.
+
+    Raises
+    ------
+    InputError
+        ``NO_RECORDS`` for a public total of 0, ``TOO_MANY_CELLS`` when more than 2 * 10^9 noises could be needed,
+        ``PLAN_MISMATCH`` for a table of other columns, ``VALUE_UNKNOWN`` for the rule.
+
+    Examples
+    --------
+    >>> from treedp_core.leaf_table import count_leaves
+    >>> from treedp_core.top_down.plan import plan
+    >>> table = count_leaves([np.array([0, 0, 1]), np.array([5, 5, 999])], (2, 1000))
+    >>> run = release(table, plan((2, 1000), 1000.0), np.random.default_rng(1))
+    >>> run.table.total, run.table.codes.tolist()
+    (3, [[0, 5], [1, 999]])
+    """
+    project = RULES[checks.one_of("rule", rule, RULES)]
+    if table.sizes != plan.sizes:
+        raise InputError("PLAN_MISMATCH", f"Expected a table of columns with {plan.sizes} categories: {table.sizes}.")
+    if plan.unit.total_is_public and table.total == 0:
+        raise InputError("NO_RECORDS", "There are no records (n = 0), so there is nothing to release.")
+    truth = prefixes(table)
+    levels = [_root(plan, table.total, rng)]
+    _refuse_too_many_cells(plan, int(levels[0].count.sum()))
+    for level in range(1, plan.n_levels):
+        levels.append(_below(levels[-1], truth[level], plan, level, project, rng))
+    return SparseRun(plan, tuple(levels), truth)
+
+
+def _root(plan: Plan, total: int, rng: np.random.Generator) -> LevelResult:
+    law = plan.laws[0]
+    noisy = total + (0 if law is None else int(law.sample(rng, 1)[0]))
+    kept = int(noisy > 0)
+    origin = np.full(kept, 0 if total else -1)
+    return LevelResult(np.full(kept, -1), np.zeros(kept, dtype=np.int32), np.array([noisy][:kept], dtype=np.int64), origin)
+
+
+def _refuse_too_many_cells(plan: Plan, total: int) -> None:
+    cells = most_cells(plan, total)
+    if cells > checks.MAX_CELL_DRAWS:
+        raise InputError(
+            "TOO_MANY_CELLS",
+            f"Up to {cells:,} noises could be needed for {total:,} records; at most {checks.MAX_CELL_DRAWS:,} are "
+            "drawn: use fewer columns, group the categories of the largest, or put columns with few categories first.",
+        )
+
+
+def _below(
+    above: LevelResult, truth: Prefixes, plan: Plan, level: int, project: Projection, rng: np.random.Generator
+) -> LevelResult:
+    """Return the survivors of a level, from those of the level above."""
+    pieces = list(_blocks(above, truth, plan, level, project, rng))
+    if not pieces:
+        none = np.zeros(0, dtype=np.int64)
+        return LevelResult(none, none.astype(np.int32), none, none)
+    parent, code, count, origin = (np.concatenate(parts) for parts in zip(*pieces, strict=True))
+    return LevelResult(parent, code.astype(np.int32), count, origin)
+
+
+def _blocks(
+    above: LevelResult, truth: Prefixes, plan: Plan, level: int, project: Projection, rng: np.random.Generator
+) -> Iterator[tuple[IntArray, IntArray, IntArray, IntArray]]:
+    size, law = plan.sizes[level - 1], plan.laws[level]
+    assert law is not None
+    n_above = int(truth.parent[-1]) + 1 if truth.parent.size else 0
+    first = np.searchsorted(truth.parent, np.arange(n_above + 1))
+    step = max(1, BLOCK_CELLS // size)
+    for start in range(0, above.count.size, step):
+        part = slice(start, min(start + step, above.count.size))
+        origin = above.origin[part]
+        real = np.flatnonzero(origin >= 0)
+        begin, n_children = first[origin[real]], np.diff(first)[origin[real]]
+        child = np.repeat(begin - np.cumsum(n_children) + n_children, n_children) + np.arange(int(n_children.sum()))
+        cell = np.repeat(real, n_children) * size + truth.code[child]  # ascending, as both are in order
+        noisy = law.sample(rng, (part.stop - start, size))
+        noisy.reshape(-1)[cell] += truth.count[child]
+        counts = project(noisy, above.count[part]).reshape(-1)
+        kept = np.flatnonzero(counts)
+        row, code = np.divmod(kept, size)
+        yield start + row, code, counts[kept], _origins(kept, cell, child)
+
+
+def _origins(kept: IntArray, cell: IntArray, child: IntArray) -> IntArray:
+    """Return for each surviving cell which true child it is, or -1."""
+    if not cell.size:
+        return np.full(kept.size, -1)
+    at = np.minimum(np.searchsorted(cell, kept), cell.size - 1)
+    return np.where(cell[at] == kept, child[at], -1)

@@ -143,7 +143,9 @@ def level_sensitivities(
             "CONTRIBUTIONS_SPREAD",
             "Records on distinct leaves are for units that are added, removed or replaced; choose stacked records.",
         )
-    moves = [_replaced(c, unit.contributions) if unit.total_is_public else _added(c, unit.contributions) for c in levels]
+    moves = [
+        _replaced(c, unit.contributions) if unit.total_is_public else _added(c, unit.contributions) for c in levels
+    ]
     return (
         np.array([float(l1) for l1, _ in moves]),
         np.array([sqrt_above(square) if square else 0.0 for _, square in moves]),
@@ -159,8 +161,6 @@ def _replaced(level: Capacities, m: int) -> tuple[int, int]:
     if not level.is_whole:
         return min(2 * m, level.n_leaves), 2 * level.largest_squares(m)
     most, n_most = level.classes[0]
-    if n_most == level.n_nodes:
-        k = min(m, n_most // 2 * most)
-    else:
-        k = min(m, level.n_leaves // 2, level.n_leaves - most)
+    smaller_part = min(level.n_leaves // 2, level.n_leaves - most)
+    k = min(m, n_most // 2 * most if n_most == level.n_nodes else smaller_part)
     return 2 * k, 2 * level.largest_squares(k)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
-import unicodedata
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
-_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "\0")
+from treedp_core.records.spreadsheet import safe_cell
 
 
 def csv_bytes(columns: Mapping[str, Sequence[Any]]) -> bytes:
@@ -25,15 +24,3 @@ def csv_bytes(columns: Mapping[str, Sequence[Any]]) -> bytes:
     lists = [values.tolist() if hasattr(values, "tolist") else list(values) for values in columns.values()]
     writer.writerows([safe_cell(value) for value in row] for row in zip(*lists, strict=True))
     return out.getvalue().encode("utf-8-sig")
-
-
-def safe_cell(value: Any) -> Any:
-    """Return a cell as it may stand in a CSV file.
-
-    >>> safe_cell(" @SUM(A1)"), safe_cell(-2.5), safe_cell("a=b")
-    ("' @SUM(A1)", -2.5, 'a=b')
-    """
-    if not isinstance(value, str) or not value:
-        return value
-    seen = unicodedata.normalize("NFKC", value)
-    return "'" + value if seen.startswith(_FORMULA) or seen.strip().startswith(_FORMULA) else value

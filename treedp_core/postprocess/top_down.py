@@ -116,7 +116,9 @@ def refuse_without_leaves(tree: Tree, variance: FloatArray | None) -> None:
 
 
 def _leaves_needed() -> InputError:
-    return InputError("LEAVES_NEEDED", "This step needs a noisy count of every leaf: give each level of leaves a share.")
+    return InputError(
+        "LEAVES_NEEDED", "This step needs a noisy count of every leaf: give each level of leaves a share."
+    )
 
 
 def _groups(tree: Tree) -> list[tuple[Group, ...]]:

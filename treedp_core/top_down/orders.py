@@ -103,7 +103,9 @@ def compare_orders(
 
 def _checked(order: Sequence[int], n_columns: int) -> tuple[int, ...]:
     if sorted(order) != list(range(n_columns)):
-        raise InputError("ORDER", f"Expected an order of columns 0 to {n_columns - 1}, got {checks.echo(tuple(order))}.")
+        raise InputError(
+            "ORDER", f"Expected an order of columns 0 to {n_columns - 1}, got {checks.echo(tuple(order))}."
+        )
     return tuple(int(column) for column in order)
 
 
@@ -137,7 +139,7 @@ def _one_order(
 def _marginals(table: LeafTable, order: tuple[int, ...]) -> list[FloatArray]:
     """Counts of each column's categories, by original position of the column."""
     found = [
-        np.bincount(table.codes[:, level], weights=table.counts, minlength=size)
+        np.bincount(table.codes[:, level], weights=table.counts, minlength=size).astype(np.float64)
         for level, size in enumerate(table.sizes)
     ]
     return [found[order.index(column)] for column in range(len(order))]

@@ -113,7 +113,7 @@ def prefixes(table: LeafTable) -> tuple[Prefixes, ...]:
 
 
 def most_cells(plan: Plan, total: int) -> int:
-    """Return the most noise draws that a release of so many records can take: each level has at most that many survivors.
+    """Return the most noise draws that a release of so many records can take: a level has at most as many survivors.
 
     >>> from treedp_core.top_down.plan import plan
     >>> most_cells(plan((1000,) * 3, 1.0), 10**4)
@@ -167,7 +167,9 @@ def _root(plan: Plan, total: int, rng: np.random.Generator) -> LevelResult:
     noisy = total + (0 if law is None else int(law.sample(rng, 1)[0]))
     kept = int(noisy > 0)
     origin = np.full(kept, 0 if total else -1)
-    return LevelResult(np.full(kept, -1), np.zeros(kept, dtype=np.int32), np.array([noisy][:kept], dtype=np.int64), origin)
+    return LevelResult(
+        np.full(kept, -1), np.zeros(kept, dtype=np.int32), np.array([noisy][:kept], dtype=np.int64), origin
+    )
 
 
 def _refuse_too_many_cells(plan: Plan, total: int) -> None:

@@ -1,0 +1,149 @@
+"""Synthetic records as files: a contingency table without zeros, or one row for each record; CSV or Parquet.
+
+Rows stand in lexicographic order of the categories as they are listed in the public domain, so their order says
+nothing about the data. Every hierarchical count of the file agrees with every other, because all are counts of it.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+
+from treedp_core.checks import InputError
+from treedp_core.leaf_table import CodeArray, LeafTable
+from treedp_core.records.dataset import Labels
+from treedp_core.records.spreadsheet import safe_cell
+
+MAX_ROWS: Final = 10_000_000
+COUNT: Final = "count"
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """Names and categories of the columns of a table, in its order.
+
+    Parameters
+    ----------
+    names : tuple of str
+    vocabularies : tuple of sequences of str
+        The label of each code.
+    """
+
+    names: tuple[str, ...]
+    vocabularies: tuple[Sequence[str], ...]
+
+
+def columns_of(labels: Labels) -> Columns:
+    """Return the columns below the root of a data set's labels."""
+    return Columns(labels.level_names[1:], tuple(v.tolist() for v in labels.vocabularies[1:]))
+
+
+def contingency_csv(table: LeafTable, columns: Columns) -> bytes:
+    r"""Return the table as CSV (UTF-8 with byte order mark): one row for each leaf with records, its count last.
+
+    Text that a spreadsheet would run as a formula gets a leading apostrophe.
+
+    >>> table = LeafTable(np.array([[0], [1]], dtype=np.int32), np.array([3, 4]), (2,))
+    >>> contingency_csv(table, Columns(("city",), (["=Ulm", "Bonn"],))).decode("utf-8-sig").splitlines()
+    ['"city","count"', '"\'=Ulm",3', '"Bonn",4']
+    """
+    return _csv([_contingency(table, _safe(columns))], _contingency_schema(columns, pa.string(), safe=True))
+
+
+def records_csv(table: LeafTable, columns: Columns) -> bytes:
+    """Return the table as CSV with one row for each record; as `contingency_csv` otherwise.
+
+    Raises
+    ------
+    InputError
+        ``TOO_MANY_ROWS`` beyond 10,000,000 records.
+    """
+    safe = _safe(columns)
+    _refuse_many(table)
+    schema = pa.schema([(name, pa.string()) for name in safe.names])
+    return _csv((_batch(codes, safe) for codes in table.rows()), schema)
+
+
+def contingency_parquet(table: LeafTable, columns: Columns) -> bytes:
+    """Return the table as Parquet: one row for each leaf with records, its count last; labels as they are."""
+    return _parquet([_contingency(table, columns)], _contingency_schema(columns, _CODED))
+
+
+def records_parquet(table: LeafTable, columns: Columns) -> bytes:
+    """Return the table as Parquet with one row for each record; labels as they are.
+
+    Raises
+    ------
+    InputError
+        ``TOO_MANY_ROWS`` beyond 10,000,000 records.
+    """
+    _refuse_many(table)
+    schema = pa.schema([(name, _CODED) for name in columns.names])
+    return _parquet((_batch(codes, columns) for codes in table.rows()), schema)
+
+
+_CODED: Final = pa.dictionary(pa.int32(), pa.string())
+
+
+def _refuse_many(table: LeafTable) -> None:
+    if table.total > MAX_ROWS:
+        raise InputError(
+            "TOO_MANY_ROWS",
+            f"{table.total:,} records are more than the {MAX_ROWS:,} rows of one file; take the contingency table.",
+        )
+
+
+def _safe(columns: Columns) -> Columns:
+    names = tuple(safe_cell(name) for name in columns.names)
+    return Columns(names, tuple([safe_cell(label) for label in words] for words in columns.vocabularies))
+
+
+def _contingency_schema(columns: Columns, kind: pa.DataType, *, safe: bool = False) -> pa.Schema:
+    names = _safe(columns).names if safe else columns.names
+    return pa.schema([*((name, kind) for name in names), (_count_name(names), pa.int64())])
+
+
+def _count_name(names: Sequence[str]) -> str:
+    """A name for the counts that no column has."""
+    name = COUNT
+    while name in names:
+        name += "_"
+    return name
+
+
+def _contingency(table: LeafTable, columns: Columns) -> list[pa.Array]:
+    return [*_batch(table.codes, columns), pa.array(table.counts)]
+
+
+def _batch(codes: CodeArray, columns: Columns) -> list[pa.Array]:
+    """Return each column of codes as labels; below a leaf that ends higher up (code -1) cells are empty."""
+    out = []
+    for column, words in zip(codes.T, columns.vocabularies, strict=True):
+        indices = pa.array(np.ascontiguousarray(column), mask=column < 0)
+        out.append(pa.DictionaryArray.from_arrays(indices, pa.array(words, pa.string())))
+    return out
+
+
+def _csv(batches: Sequence[list[pa.Array]] | Iterator[list[pa.Array]], schema: pa.Schema) -> bytes:
+    out = io.BytesIO()
+    out.write("\ufeff".encode())
+    with pa.csv.CSVWriter(out, schema) as writer:
+        for arrays in batches:
+            plain = [a.cast(kind.type) for a, kind in zip(arrays, schema, strict=True)]
+            writer.write_batch(pa.RecordBatch.from_arrays(plain, schema=schema))
+    return out.getvalue()
+
+
+def _parquet(batches: Sequence[list[pa.Array]] | Iterator[list[pa.Array]], schema: pa.Schema) -> bytes:
+    out = io.BytesIO()
+    with pq.ParquetWriter(out, schema) as writer:
+        for arrays in batches:
+            writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=schema))
+    return out.getvalue()

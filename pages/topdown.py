@@ -20,18 +20,23 @@ VIEWS = {
 heading = st.container()
 topdown_controls.view()
 show, badge = VIEWS[get("td_view")]
-subject = topdown_controls.columns()
+if get("td_view") == "sensitivity":
+    about = ["a small tree of your own"]
+    show()
+else:
+    subject = topdown_controls.columns()
+    about = topdown_view.about_strip(subject)
+    show(subject)
 with heading:
     header(
         "TopDown and synthetic data",
         "Count every combination of some columns, privately: noisy counts become whole, non-negative and consistent "
         "from the root down, so they are records again.",
         badge,
-        strip=context_strip(topdown_view.about_strip(subject)),
+        strip=context_strip(about),
     )
-show(subject)
 explain(
-    "**What you learn.** The projection costs no privacy and no level's largest error exceeds a bound that grows with "
-    "the level. But counts near 0 pay: empty leaves come out filled, small ones get lost, and no rule is unbiased. "
-    "Which rule and which column order is better depends on what the records are for."
+    "**What you learn.** The projection costs no privacy, and with the chosen probability no count of a level is off "
+    "by more than a bound that grows with the level. But counts near 0 pay: empty leaves come out filled, small ones "
+    "get lost, and no rule is unbiased. Which rule and which order is better depends on what the records are for."
 )

@@ -91,8 +91,10 @@ def _earlier(slot: str, what: Subject) -> Result | None:
 def _rules_shown(result: Result) -> None:
     found: list[RuleResult] = result.result
     _sentence(found)
-    st.selectbox("Measure", list(MEASURES), key="td_measure", persist_state="session", width=330,
-                 format_func=MEASURES.__getitem__, help="Of all possible leaves, in one release; averaged over the runs.")  # fmt: skip
+    st.selectbox(
+        "Measure", list(MEASURES), key="td_measure", persist_state="session", width=330,
+        format_func=MEASURES.__getitem__, help="Of all leaves, in one release; averaged over the runs.",
+    )  # fmt: skip
     measure = get("td_measure")
     rows = [Dot(RULES[one.rule].label, one.mean[measure], one.se[measure], one.rule == get("td_rule")) for one in found]
     best = min(rows, key=lambda row: abs(row.mean))
@@ -100,8 +102,8 @@ def _rules_shown(result: Result) -> None:
         dots(rows, x_title=MEASURES[measure]),
         key="td_rules_dots",
         alt=f"{MEASURES[measure]} of every projection: the smallest is {best.label} with {short(best.mean)}.",
-        caption=f"NOT PRIVATE (depends on the true counts). Mean over the runs, bars: 1.96 standard errors; filled: the "
-        f"chosen projection. {result.about}. All rules see the same noise where the tree is laid out, so differences "
+        caption="NOT PRIVATE (depends on the true counts). Mean over the runs, bars: 1.96 standard errors; filled: "
+        f"the chosen projection. {result.about}. All see the same noise where the tree is laid out, so differences "
         "are surer than the bars. Simulation.",
         code=_code(result),
         data=_table(found),
@@ -132,8 +134,8 @@ def _sentence(found: list[RuleResult]) -> None:
     by_name = {one.rule: one for one in found}
     first, other = by_name["intopt"], by_name["water_filling"]
     lines = [
-        f"**IntOpt** leaves {whole(round(first.mean['spurious']))} spurious and loses {whole(round(first.mean['lost']))} "
-        f"leaves, **water filling** {whole(round(other.mean['spurious']))} and {whole(round(other.mean['lost']))}; "
+        f"**IntOpt** fills {_rounded(first, 'spurious')} empty leaves and loses {_rounded(first, 'lost')}, "
+        f"**water filling** {_rounded(other, 'spurious')} and {_rounded(other, 'lost')}; "
         f"their RMSE is {short(first.mean['rmse'])} and {short(other.mean['rmse'])} records. IntOpt takes from the "
         "smallest counts first, so it is sparser; water filling is closest in every distance at once."
     ]
@@ -146,6 +148,10 @@ def _sentence(found: list[RuleResult]) -> None:
         told = "" if apart > UNBIASED_ENOUGH else " (within the simulation's error)"
         lines.append(f"Least squares before water filling changes the RMSE of a leaf by {100 * change:+.2g} %{told}.")
     st.markdown("  \n".join(lines))
+
+
+def _rounded(one: RuleResult, measure: str) -> str:
+    return whole(round(one.mean[measure]))
 
 
 def _code(result: Result) -> str:
@@ -223,9 +229,9 @@ def _orders_shown(what: Subject, result: Result) -> None:
         dots([Dot(names[i], float(mean[i]), float(se[i]), i == 0) for i in ranked], x_title=ORDER_MEASURES[measure]),
         key="td_orders_dots",
         alt=f"{ORDER_MEASURES[measure]} by order of the columns; smallest with {names[best]}.",
-        caption=f"NOT PRIVATE (depends on the true counts). Mean over the runs, bars: 1.96 standard errors; filled: the "
-        f"present order. {RULES[result.key[1].rule].label}. {result.about}. Choosing the order by the true counts would "  # type: ignore[index]
-        "itself reveal something: choose it on public or made-up data. Simulation.",
+        caption=f"NOT PRIVATE (depends on the true counts). Mean over the runs, bars: 1.96 standard errors; filled: "
+        f"the present order. {RULES[result.key[1].rule].label}. {result.about}. To choose the order by the true counts "
+        "would itself reveal something: choose it on public or made-up data. Simulation.",
         code="from treedp_core.top_down import compare_orders, plan, some_orders\n\n"
         f"compare_orders(table, some_orders({len(what.columns)}), lambda sizes: plan(sizes, rho), trials, seed)",
         data={"order": names, "mean": mean, "standard error": se},
@@ -239,8 +245,8 @@ def _marginals(what: Subject, found: list[OrderResult], names: list[str]) -> Non
     st.dataframe({"order": names} | columns, hide_index=True,
                  alt="Mean absolute error of every column's own counts, by order")  # fmt: skip
     st.caption(
-        "Mean absolute error of the counts of each column's categories alone (records), ± standard error over the runs; "
-        "the number behind a name is the column's place in the present order. NOT PRIVATE. Simulation."
+        "Mean absolute error of the counts of each column's categories alone (records), ± standard error over the "
+        "runs; the number behind a name is the column's place in the present order. NOT PRIVATE. Simulation."
     )
 
 

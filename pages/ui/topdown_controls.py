@@ -38,7 +38,7 @@ def view() -> None:
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         st.segmented_control(
             "View", list(VIEWS), key="td_view", persist_state="session", required=True, format_func=VIEWS.__getitem__,
-            help="One release, repeated ones by every projection or order, what is promised, or the records themselves.",
+            help="One release, repeated ones by every projection or order, what is promised, or the records.",
         )  # fmt: skip
         with st.popover("Presets", icon=":material/auto_awesome:", help="Ready-made settings"):
             for i, (name, (about, settings)) in enumerate(PRESETS.items()):
@@ -139,19 +139,25 @@ def budget(what: Subject) -> None:
         if get("contributions") > 1:
             labels = {spread.value: spread.label for spread in Spread}
             _choice("They lie", "td_spread", labels, "On distinct leaves, fine levels need less noise.", 230)
-        st.select_slider(
-            "Bounds hold with", REG["td_confidence"].choices(get("td_confidence")), key="td_confidence",
-            persist_state="session", format_func=lambda c: f"{100 * c:g} %", width=190,
-            help="Theorem 1 holds for each level with this probability, 1 − β.",
-        )  # fmt: skip
+        if get("td_view") == "release":
+            st.select_slider(
+                "Bounds hold with", REG["td_confidence"].choices(get("td_confidence")), key="td_confidence",
+                persist_state="session", format_func=lambda c: f"{100 * c:g} %", width=190,
+                help="Theorem 1 holds for each level with this probability, 1 − β.",
+            )  # fmt: skip
+    _notes(what)
+
+
+def _notes(what: Subject) -> None:
+    """Say where this page does not follow the sidebar."""
     if get("td_rho").strip():
         st.caption(":material/info: ρ is set here, so the ε of the sidebar is not used on this page.")
     if get("delta") == 0:
         slack = state.delta(what.total)
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(
-                f":material/info: The sidebar's δ is 0, which discrete Gaussian noise cannot promise: δ = {short(slack)} "
-                "is used on this page.", width="content",
+                f":material/info: The sidebar's δ is 0, which discrete Gaussian noise cannot promise: δ = "
+                f"{short(slack)} is used on this page.", width="content",
             )  # fmt: skip
             st.button(
                 f"Set δ = {short(slack)}", key="td_set_delta", type="tertiary", on_click=st.session_state.update,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -16,13 +18,13 @@ from pages.ui.text import plural, powers, short, whole
 from pages.ui.topdown_subject import Subject
 from treedp_core.checks import InputError
 from treedp_core.contributions import Spread
-from treedp_core.conversions import rho_to_epsilon, rho_to_epsilon_gaussian, rho_to_epsilon_simple
+from treedp_core.conversions import epsilon_to_rho, rho_to_epsilon, rho_to_epsilon_gaussian, rho_to_epsilon_simple
 from treedp_core.figures import Curve, error_curves
 from treedp_core.generate import branching_factors_from_text
 from treedp_core.inspector import MAX_PAIRS, Inspection, inspect
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.top_down import accounting as account
-from treedp_core.tree import Tree
+from treedp_core.tree import FloatArray, Tree
 
 RHO_GRID: Final = tuple(float(x) for x in np.geomspace(1e-3, 10.0, 41))
 SMALL_NODES: Final = 200
@@ -60,33 +62,76 @@ def accounting(what: Subject) -> None:
 
 
 def _up(x: float) -> str:
-    """An upper bound in four digits, never rounded down."""
-    digits = max(0, 3 - int(np.floor(np.log10(x)))) if x > 0 else 0
-    return f"{np.ceil(x * 10**digits - 1e-9) / 10**digits:.{digits}f}"
+    """Return an upper bound in four digits, never rounded down.
+
+    >>> _up(1.00001), _up(0.99999999), _up(12.0)
+    ('1.001', '1', '12')
+    """
+    digits = 3 - math.floor(math.log10(x)) if x > 0 else 0
+    return f"{math.ceil(x * 10.0**digits - 1e-9) / 10.0**digits:.{max(digits, 0)}f}".rstrip("0").rstrip(".")
 
 
 def _epsilon_curves(rho: float, delta: float) -> None:
+    """Show epsilon against rho, and what reading it off the standard bound costs in noise."""
     grid = np.array(sorted({*RHO_GRID, min(max(rho, RHO_GRID[0]), RHO_GRID[-1])}))
-    ways = (
-        ("Standard", "bound", rho_to_epsilon_simple, ()),
-        ("Tight, discrete Gaussian", "discrete_gaussian", rho_to_epsilon, ()),
-        ("Exact, continuous Gaussian", "gaussian", rho_to_epsilon_gaussian, ()),
-    )
-    values = keep_one("_td_epsilons", (tuple(grid), delta), lambda: [
-        np.array([convert(float(x), delta) for x in grid]) for _, _, convert, _ in ways])  # fmt: skip
+    values = keep_one("_td_epsilons", (tuple(grid), delta), lambda: conversions(grid, delta))
+    names = ("bound", "discrete_gaussian", "gaussian")
     curves = [
-        Curve(label, name, variant, grid, formula=y) for (label, name, _, variant), y in zip(ways, values, strict=True)
+        Curve(way, name, (), grid, formula=y) for (way, y), name in zip(values.epsilon.items(), names, strict=True)
     ]
-    frame.figure(
-        error_curves(curves, x_title="ρ", y_title="ε", marker_x=rho, marker_text="your ρ"),
-        key="td_epsilon",
-        alt="ε against ρ: the standard bound lies above the tight one, most for small ρ in proportion.",
-        caption=f"ε for which ρ implies (ε, δ)-differential privacy at δ = {short(delta)}, each rounded up. Formula: Bun "
-        "and Steinke (2016); Canonne, Kamath and Steinke (2020), which covers discrete noise; Balle and Wang (2018), "
-        "exact for continuous Gaussian noise only.",
-        code=f"from treedp_core.top_down import accounting\n\naccounting({rho!r}, {delta!r})",
-        data={"rho": grid} | {label: y for (label, *_), y in zip(ways, values, strict=True)},
-    )  # fmt: skip
+    worth = [
+        Curve(way, name, (), grid, formula=y) for (way, y), name in zip(values.extra.items(), names[1:], strict=True)
+    ]
+    left, right = st.columns(2)
+    with left:
+        frame.figure(
+            error_curves(curves, x_title="ρ", y_title="ε", marker_x=rho, marker_text="your ρ"),
+            key="td_epsilon",
+            alt="ε against ρ: the standard bound lies above the tight one, most for small ρ in proportion.",
+            caption=f"ε for which ρ implies (ε, δ)-differential privacy at δ = {short(delta)}, rounded up. Formula: "
+            "Bun and Steinke (2016); Canonne, Kamath and Steinke (2020), which covers discrete noise; Balle and Wang "
+            "(2018), exact for continuous Gaussian noise only.",
+            code=f"from treedp_core.top_down import accounting\n\naccounting({rho!r}, {delta!r})",
+            data={"rho": grid} | values.epsilon,
+        )
+    with right:
+        high = math.ceil(max(float(y.max()) for y in values.extra.values()) / 10) * 10
+        frame.figure(
+            error_curves(worth, x_title="ρ", y_title="extra noise (%)", log_y=False, y_range=(0.0, float(high)),
+                         marker_x=rho, marker_text="your ρ"),
+            key="td_extra",
+            alt="Extra noise of the standard bound against ρ: largest for small ρ.",
+            caption="By how much σ is larger than it must be when the ε of the standard bound is what is promised, and "
+            f"the tight conversion, or the exact one of continuous noise, would do. δ = {short(delta)}. Formula.",
+            code=f"from treedp_core.top_down import accounting\n\n1 / accounting({rho!r}, {delta!r}).noise_ratio - 1",
+            data={"rho": grid} | values.extra,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Conversions:
+    """By way of conversion: epsilon, and the percentage of noise that the standard one wastes."""
+
+    epsilon: dict[str, FloatArray]
+    extra: dict[str, FloatArray]
+
+
+def conversions(grid: FloatArray, delta: float) -> Conversions:
+    """Return every conversion at budgets rho (n,).
+
+    >>> found = conversions(np.array([0.1]), 1e-6)
+    >>> [round(float(y[0]), 4) for y in found.epsilon.values()], round(float(found.extra["Tight"][0]), 1)
+    ([2.4508, 2.1419, 1.9945], 13.4)
+    """
+    simple = np.array([rho_to_epsilon_simple(float(rho), delta) for rho in grid])
+    epsilon = {
+        "Standard": simple,
+        "Tight, discrete Gaussian": np.array([rho_to_epsilon(float(rho), delta) for rho in grid]),
+        "Exact, continuous Gaussian": np.array([rho_to_epsilon_gaussian(float(rho), delta) for rho in grid]),
+    }
+    allowed = {way: np.array([epsilon_to_rho(float(e), delta, way != "Tight") for e in simple])
+               for way in ("Tight", "Exact, continuous")}  # fmt: skip
+    return Conversions(epsilon, {way: 100.0 * (np.sqrt(rho / grid) - 1.0) for way, rho in allowed.items()})
 
 
 def _relations(what: Subject, chosen: Any, ready: Any) -> None:
@@ -114,7 +159,7 @@ def _relations(what: Subject, chosen: Any, ready: Any) -> None:
                  alt="Noise of every level by neighbouring relation")  # fmt: skip
     st.caption(
         f"Formula: σ in records at ρ = {short(chosen.rho)}, equal shares. Replace one: n is public and exact, a record "
-        "moves two counts, √2 per level. Add or remove: n is measured too, one level more, and a record moves one count. "
+        "moves two counts, √2 per level. Add or remove: n is measured too, one level more, a record moves one count. "
         f"The present promise: {ready.guarantee.sentence()}"
     )
     frame.footer(
@@ -129,7 +174,7 @@ def _cut(name: str) -> str:
 # ---- sensitivities by enumeration
 
 
-def sensitivity(what: Subject) -> None:
+def sensitivity() -> None:
     """Show the change of every level over all neighbours of a small tree, beside the formula."""
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         st.text_input(
@@ -141,8 +186,10 @@ def sensitivity(what: Subject) -> None:
             help="At most; also on the Data and tree page.",
         )  # fmt: skip
         spreads = {spread.value: spread.label for spread in Spread}
-        st.selectbox("They lie", list(spreads), key="td_spread", persist_state="session", width=230,
-                     format_func=spreads.__getitem__, help="On distinct leaves, fine levels need less noise.")  # fmt: skip
+        st.selectbox(
+            "They lie", list(spreads), key="td_spread", persist_state="session", width=230,
+            format_func=spreads.__getitem__, help="On distinct leaves, fine levels need less noise.",
+        )  # fmt: skip
     relation = NeighbouringRelation(get("nbr"))
     st.markdown(f"{relation.label}: {relation.description} (Set in the sidebar.)")
     try:
@@ -158,9 +205,9 @@ def sensitivity(what: Subject) -> None:
         column_config=dict.fromkeys(["L1 enumerated", "L1 formula", "L2 enumerated", "L2 formula"], number),
     )  # fmt: skip
     st.caption(
-        f"Formula beside enumeration: {plural(found.n_pairs, 'pair')} of one unit's records before and after, on a tree "
-        f"of {powers(tree.branching_factors or ())}; everybody else's records cancel. In records; nothing of the data set "
-        "in use is looked at. Noise is calibrated to the formula; the last column is a change that reaches the "
+        f"Formula beside enumeration: {plural(found.n_pairs, 'pair')} of one unit's records before and after, on a "
+        f"tree of {powers(tree.branching_factors or ())}; everybody else's records cancel. In records; "
+        "nothing of the data set in use is looked at. Noise is calibrated to the formula; the last column is a change that reaches the "
         "enumerated L2 value."
     )
     frame.footer("td_sensitivity", _inspect_code(tree), table)
@@ -184,9 +231,9 @@ def _verdict(found: Inspection) -> None:
     pairs = whole(found.n_pairs)
     if found.holds:
         st.success(
-            f"No neighbour changes a level more than the formula says; the dearest one costs "
-            f"{short(max(found.cost_epsilon, found.cost_rho))} of the {short(found.charged)} charged when every measured "
-            f"level spends 1. {pairs} pairs tried, at most {whole(MAX_PAIRS)}.", icon=":material/verified:",
+            f"No neighbour changes a level more than the formula says; the costliest one takes "
+            f"{short(max(found.cost_epsilon, found.cost_rho))} of the {short(found.charged)} charged when every "
+            f"measured level spends 1. {pairs} pairs tried, at most {whole(MAX_PAIRS)}.", icon=":material/verified:",
         )  # fmt: skip
     else:
         st.error("A neighbour changes more than the formula says: please report this tree.", icon=":material/error:")
@@ -213,5 +260,6 @@ def _inspect_code(tree: Tree) -> str:
     return (
         "from treedp_core.inspector import inspect\nfrom treedp_core.contributions import Spread\n\n"
         f"inspect(Tree.from_branching_factors({tree.branching_factors}),\n"
-        f'        ProtectedUnit(NeighbouringRelation("{get("nbr")}"), {get("contributions")}), Spread("{get("td_spread")}"))'
+        f'        ProtectedUnit(NeighbouringRelation("{get("nbr")}"), {get("contributions")}),\n'
+        f'        Spread("{get("td_spread")}"))'
     )

@@ -39,8 +39,8 @@ def records(what: Subject) -> None:
         return
     table, columns = mine.table, Columns(mine.subject.columns, tuple(w.tolist() for w in mine.subject.words))
     st.markdown(
-        f"{plural(table.total, 'synthetic record')} on {plural(table.n_leaves, 'leaf', 'leaves')}. Every count of every "
-        "level is a count of these records, so all hierarchical queries agree by construction."
+        f"{plural(table.total, 'synthetic record')} on {plural(table.n_leaves, 'leaf', 'leaves')}. Every count of "
+        "every level is a count of these records, so all hierarchical queries agree by construction."
     )
     st.warning(
         "A simulated release with simulation-grade noise: it shows what a release would look like. For a real one the "
@@ -131,8 +131,8 @@ def _files(
                 "CSV" if ending == "csv" else "Parquet", data=partial(write, table, columns),
                 file_name=f"treedp-synthetic-{kind}-seed{mine.seed}.{ending}", mime=mime, key=f"td_{kind}_{ending}",
                 icon=":material/download:", on_click="ignore",
-                help="Simulated release, simulation-grade noise. In CSV, text that a spreadsheet would run as a formula "
-                "gets a leading apostrophe.",
+                help="Simulated release, simulation-grade noise. In CSV, text that a spreadsheet would run as a "
+                "formula gets a leading apostrophe.",
             )  # fmt: skip
         with st.popover("Code", icon=":material/code:", type="tertiary", help="The call that writes the file"):
             st.code(f"from treedp_core.records import synthetic\n\nsynthetic.{as_csv.__name__}(run.table, columns)",

@@ -1,4 +1,4 @@
-"""One release on the page TopDown: the level table, the release beside the truth, its errors, the tree before and after."""
+"""One release on the page TopDown: the level table, the release beside the truth, its errors."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from treedp_core.figures import one_draw
 from treedp_core.figures.topdown import BiasLine, bias_by_count, error_under_bound, spurious_and_lost
 from treedp_core.top_down import Plan, bound, bound_by_exact_tails, needs_factor_two
 
-BAR_LEVELS: Final = 16
+MAX_NAMED: Final = 4
 
 
 def release(what: Subject) -> None:
@@ -91,7 +91,7 @@ def level_table(what: Subject, ready: Plan) -> None:
 def _call(what: Subject, ready: Plan) -> str:
     if not what.is_product:
         return ("from treedp_core.contributions import capacities_of_tree, level_sensitivities\n\n"
-                "level_sensitivities(unit, capacities_of_tree(tree))  # then sigma = L2 / sqrt(2 rho) of each level")  # fmt: skip
+                "level_sensitivities(unit, capacities_of_tree(tree))  # sigma = L2 / sqrt(2 rho)")  # fmt: skip
     rho = sum(a for a in ready.budget.per_level if a != float("inf"))
     return (
         f"from treedp_core.top_down import bound, plan\n\nready = plan({what.table.sizes}, {rho!r})\n"
@@ -242,7 +242,7 @@ def _under_bound(mine: Drawn) -> None:
         error_under_bound(mine.subject.level_names, seen, allowed, exact, confidence=1 - beta,
                           bound_applies=rule.is_bounded),
         key="td_bound",
-        alt=f"Largest error by level under Theorem 1: on the last level {short(seen[-1])} of {short(allowed[-1])} records.",
+        alt=f"Largest error by level under Theorem 1: at last {short(seen[-1])} of {short(allowed[-1])} records.",
         caption=f"NOT PRIVATE: largest error of each level of this release (simulation, seed {mine.seed}). Bounds "
         f"(formula): Theorem 1, with the factor 2 where σ < 0.9743, and by exact tails (own derivation); each holds "
         f"for its level with probability {100 * (1 - beta):g} %. {note}",
@@ -274,9 +274,10 @@ def _bias(mine: Drawn) -> None:
         bias_by_count(sizes, [BiasLine(RULES[mine.wanted.rule].label, mean[used], se[used])]),
         key="td_bias",
         alt="Mean error of leaves by size of their true count: small counts gain or lose, large ones hardly.",
-        caption="NOT PRIVATE: mean of released − true over the leaves of each size in this release; bars: 1.96 standard "
-        f"errors over those leaves. No noisy count of a public total is biased as a whole: what empty leaves gain, "
-        f"small ones lose. Seed {mine.seed}. Simulation.",
+        caption="NOT PRIVATE: mean of released − true over the leaves of each size in this release; bars: 1.96 "
+        f"standard errors over those leaves. With a public total all errors add up to 0: what "
+        "empty leaves gain, others lose. "
+        f"{RULES[mine.wanted.rule].label}, seed {mine.seed}. Simulation.",
         code="from treedp_core.top_down import bias_by_size, compare\n\nbias_by_size(compare(run)[-1:])",
         data={"true count": sizes, "leaves": nodes[used], "mean error": mean[used], "standard error": se[used]},
     )  # fmt: skip
@@ -284,5 +285,6 @@ def _bias(mine: Drawn) -> None:
 
 def about_strip(what: Subject) -> list[str]:
     """Return what the context strip says about the records (Markdown)."""
-    order = " › ".join(lit(name, 24) for name in what.columns[:BAR_LEVELS])
+    few = len(what.columns) <= MAX_NAMED
+    order = " › ".join(lit(name, 24) for name in what.columns) if few else plural(len(what.columns), "column")
     return [lit(what.name, 40), order, f"{whole(what.n_leaves)} leaves"]

@@ -637,6 +637,27 @@ def test_a_failed_job_tells_a_sentence_and_never_the_exception() -> None:
     assert "SECRET" not in str(broken.error)
 
 
+def watching() -> None:
+    import streamlit as st
+
+    from pages.ui import jobs
+
+    if "runs" not in st.session_state:
+        job = jobs.start("race", "key", 1, lambda watch: None)
+        while job.is_running:  # over before the page looks at it
+            pass
+        st.session_state["runs"] = 0
+    st.session_state["runs"] += 1
+    jobs.progress("race")
+
+
+def test_a_job_over_before_the_page_looks_is_noticed_once() -> None:
+    """The page runs once more, to show the result, and then rests."""
+    at = AppTest.from_function(watching).run()
+    assert not at.exception
+    assert at.session_state["runs"] == 2
+
+
 def test_time_left_is_in_proportion() -> None:
     job = jobs.Job(key="k", total=100, started=time.monotonic() - 10.0)
     assert job.seconds_left is None

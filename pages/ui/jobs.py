@@ -117,6 +117,7 @@ def start(slot: str, key: Hashable, total: int, work: Work) -> Job:
     cancel(slot)
     job = Job(key, total)
     jobs().slots[slot] = job
+    st.session_state[_seen(slot)] = False
     pool().submit(job.run, work)
     return job
 
@@ -148,14 +149,17 @@ def _live(slot: str) -> None:
     job = current(slot)
     if job is None:
         return
-    seen = f"_seen_{slot}"
     if job.is_running:
-        st.session_state[seen] = False
         left = job.seconds_left
         time_left = "" if left is None else f" · about {left:.0f} s left"
         st.progress(
             min(1.0, job.done / max(1, job.total)), text=f"{whole(job.done)} of {whole(job.total)} runs{time_left}"
         )
-    elif st.session_state.get(seen) is False:
-        st.session_state[seen] = True
+    elif not st.session_state.get(_seen(slot), True):
+        st.session_state[_seen(slot)] = True
         st.rerun()
+
+
+def _seen(slot: str) -> str:
+    """Where the session notes whether the page has run since the slot's job ended."""
+    return f"_seen_{slot}"

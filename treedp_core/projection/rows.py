@@ -22,29 +22,47 @@ def water_filling_whole(x: AnyArray, total: AnyArray) -> AnyArray:
     lam = _water_level(ordered, total)
     y: AnyArray = x + lam[:, None]
     np.maximum(y, 0, out=y)
-    _take_one(y, x, ordered, 1 - lam, y.sum(axis=-1) - total)
+    _take_one(y, x, ordered, 1 - lam, _sums(y) - total)
     return y
 
 
 def _water_level(ordered: AnyArray, total: AnyArray) -> AnyArray:
-    """Smallest whole lam with sum max(x + lam, 0) >= total, for rows in ascending order."""
-    sums = ordered[:, ::-1].cumsum(axis=-1, dtype=ordered.dtype)
-    sums -= total[:, None]
-    sums //= np.arange(1, ordered.shape[1] + 1, dtype=ordered.dtype)
-    lam: AnyArray = np.negative(sums.max(axis=-1))
-    return lam
+    """Smallest whole lam with sum max(x + lam, 0) >= total, for rows in ascending order.
+
+    As real numbers, (c - S_k) / k is smallest at the last k whose x_k k > S_k - c. Where the products fit into 32 bits
+    that spares a division of every cell.
+    """
+    descending, k = ordered[:, ::-1], np.arange(1, ordered.shape[1] + 1, dtype=ordered.dtype)
+    above = descending.cumsum(axis=-1, dtype=ordered.dtype)
+    above -= total[:, None]
+    if ordered.dtype != np.int32:
+        lam: AnyArray = -(above // k).max(axis=-1)
+        return lam
+    last = np.maximum(_count(descending * k > above), 1)
+    lam = -(np.take_along_axis(above, last[:, None] - 1, axis=-1)[:, 0] // last)
+    return lam.astype(ordered.dtype)
+
+
+def _sums(rows: AnyArray) -> AnyArray:
+    """Sum of each row, in the type of its cells (einsum is several times faster than sum on short rows)."""
+    return np.asarray(np.einsum("ij->i", rows))
+
+
+def _count(marked: NDArray[np.bool_]) -> AnyArray:
+    """Marked cells of each row."""
+    return _sums(marked.astype(np.int32))
 
 
 def _take_one(y: AnyArray, x: AnyArray, ordered: AnyArray, low: AnyArray, quota: AnyArray) -> None:
     """Take 1 from y at the `quota` smallest values of each row that are at least `low`, equal ones from the left."""
     low = low[:, None]
-    last = np.count_nonzero(ordered < low, axis=-1) + np.maximum(quota, 1) - 1
+    last = _count(ordered < low) + np.maximum(quota, 1) - 1
     limit = np.take_along_axis(ordered, np.minimum(last, x.shape[1] - 1)[:, None], axis=-1)
     limit[quota == 0] = low[quota == 0]  # nothing lies between
     below = (x >= low) & (x < limit)
     y -= below
     at, row, rank = _members(x == limit)
-    y.reshape(-1)[at[rank < (quota - np.count_nonzero(below, axis=-1))[row]]] -= 1
+    y.reshape(-1)[at[rank < (quota - _count(below))[row]]] -= 1
 
 
 def _members(marked: NDArray[np.bool_]) -> tuple[AnyArray, AnyArray, AnyArray]:
@@ -84,11 +102,11 @@ def _chosen(among: NDArray[np.bool_], quota: AnyArray, *keys: AnyArray) -> NDArr
 def int_opt_rows(x: AnyArray, total: AnyArray) -> AnyArray:
     """IntOpt: its first pass, and where that does not end it, its last. In terms of y = x + z, not of the changes z."""
     ordered = np.sort(x, axis=-1)
-    shift = -((x.sum(axis=-1, dtype=x.dtype) - total) // x.shape[1])
+    shift = -((_sums(x) - total) // x.shape[1])
     radius = np.maximum(np.abs(shift), -ordered[:, 0])
     lowest = np.maximum(x - radius[:, None], 0)
     y = _first_pass(x, ordered, shift, radius, lowest, total)
-    later = lowest.sum(axis=-1) > total  # one pass does not take enough
+    later = _sums(lowest) > total  # one pass does not take enough
     if later.any():
         y[later] = _last_pass(x[later], ordered[later], total[later], radius[later])
     return y
@@ -103,17 +121,17 @@ def _first_pass(
     ends is found in the sorted row, and only values equal to it are told apart by their place.
     """
     upto = np.maximum(ordered + shift[:, None], 0)
-    surplus = upto.sum(axis=-1) - total
+    surplus = _sums(upto) - total
     upto -= np.maximum(ordered - radius[:, None], 0)
     np.cumsum(upto, axis=-1, out=upto)
-    pivot = np.minimum(np.count_nonzero(upto < surplus[:, None], axis=-1), x.shape[1] - 1)[:, None]
+    pivot = np.minimum(_count(upto < surplus[:, None]), x.shape[1] - 1)[:, None]
     limit = np.take_along_axis(ordered, pivot, axis=-1)
     each = np.maximum(limit + shift[:, None], 0) - np.maximum(limit - radius[:, None], 0)
-    first = np.count_nonzero(ordered < limit, axis=-1)[:, None]
+    first = _count(ordered < limit)[:, None]
     before = np.take_along_axis(upto, first, axis=-1) - each
     y = x + shift[:, None]
     np.maximum(y, 0, out=y)
-    np.copyto(y, lowest, where=x < limit)
+    y -= (y - lowest) * (x < limit)  # several times faster than a choice by mask
     at, row, rank = _members(x == limit)
     left, most = (surplus[:, None] - before)[row, 0], each[row, 0]
     y.reshape(-1)[at] -= np.clip(left - rank * most, 0, most).astype(y.dtype)
@@ -129,8 +147,9 @@ def _last_pass(x: AnyArray, ordered: AnyArray, total: AnyArray, radius: AnyArray
     sums //= np.arange(x.shape[1], 0, -1, dtype=x.dtype)
     t = np.maximum(radius + 1, -sums.min(axis=-1))
     y = np.maximum(x - (t - 1)[:, None], 0)
-    _take_one(y, x, ordered, t, y.sum(axis=-1) - total)
-    return y
+    _take_one(y, x, ordered, t, _sums(y) - total)
+    out: AnyArray = y
+    return out
 
 
 def simplex_rows(x: AnyArray, total: AnyArray) -> AnyArray:

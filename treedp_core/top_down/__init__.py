@@ -5,6 +5,7 @@ from treedp_core.top_down.bounds import bound, bound_by_exact_tails, needs_facto
 from treedp_core.top_down.compare import BiasBySize, Compared, bias_by_size, compare, compare_on_tree
 from treedp_core.top_down.orders import OrderResult, compare_orders, some_orders
 from treedp_core.top_down.plan import Plan, plan
+from treedp_core.top_down.projections import ProjectionResult, compare_projections, noise_on_tree, noisy_tree
 from treedp_core.top_down.sparse import LevelResult, SparseRun, most_cells, release
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "LevelResult",
     "OrderResult",
     "Plan",
+    "ProjectionResult",
     "SparseRun",
     "accounting",
     "bias_by_size",
@@ -22,8 +24,11 @@ __all__ = [
     "compare",
     "compare_on_tree",
     "compare_orders",
+    "compare_projections",
     "most_cells",
     "needs_factor_two",
+    "noise_on_tree",
+    "noisy_tree",
     "plan",
     "release",
     "some_orders",

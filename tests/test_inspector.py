@@ -1,0 +1,117 @@
+"""Sensitivities by enumeration beside the formulas, for every relation, and able to find a wrong one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from treedp_core import inspector
+from treedp_core.checks import InputError
+from treedp_core.contributions import Capacities, Spread, capacities_of_domain, capacities_of_tree, level_sensitivities
+from treedp_core.inspector import inspect
+from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
+from treedp_core.tree import Tree
+
+UNIFORM = [Tree.from_branching_factors(sizes) for sizes in ((2,), (3,), (5,), (2, 2), (3, 2), (2, 3), (2, 1, 2))]
+RAGGED = [
+    Tree.from_child_counts([np.array([2]), np.array([0, 3])]),
+    Tree.from_child_counts([np.array([3]), np.array([1, 2, 3])]),
+    Tree.from_child_counts([np.array([2]), np.array([3, 0]), np.array([0, 2, 0])]),
+]
+RELATIONS = [*NeighbouringRelation]
+
+
+UNKNOWN = NeighbouringRelation.REPLACE_UNKNOWN  # on distinct leaves it is refused, see below
+COMBINATIONS = [(r, m, s) for r in RELATIONS for m in (1, 2, 3) for s in Spread if (r, s) != (UNKNOWN, Spread.DISTINCT)]
+
+
+@pytest.mark.parametrize(("relation", "m", "spread"), COMBINATIONS)
+def test_no_neighbour_moves_or_costs_more_than_the_code_says(
+    relation: NeighbouringRelation, m: int, spread: Spread
+) -> None:
+    unknown = relation is UNKNOWN
+    for tree in [*UNIFORM, *RAGGED]:
+        for known in range(1, tree.n_levels + 1 if unknown else 2):
+            if (tree.n_leaves + 1) ** (2 * m) <= inspector.MAX_PAIRS or not unknown:
+                assert inspect(tree, ProtectedUnit(relation, m, known), spread).holds
+
+
+@pytest.mark.parametrize("relation", [NeighbouringRelation.ADD_OR_REMOVE_ONE, NeighbouringRelation.REPLACE_ONE])
+@pytest.mark.parametrize("m", [1, 2, 3, 4])
+def test_distinct_leaves_of_a_product_domain_are_exact(relation: NeighbouringRelation, m: int) -> None:
+    """On level-uniform trees the formula is attained, in L1 and L2; with more records than leaves too."""
+    for tree in UNIFORM:
+        if (tree.branching_factors is not None and 1 not in tree.branching_factors) or m > 1:
+            found = inspect(tree, ProtectedUnit(relation, m), Spread.DISTINCT)
+            np.testing.assert_allclose(found.l1_enumerated, found.l1_formula)
+            np.testing.assert_allclose(found.l2_enumerated, found.l2_formula)
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_stacked_records_are_exact_where_every_level_branches(relation: NeighbouringRelation) -> None:
+    for tree in UNIFORM[:-1]:
+        found = inspect(tree, ProtectedUnit(relation, 2))
+        np.testing.assert_allclose(found.l1_enumerated, found.l1_formula)
+        np.testing.assert_allclose(found.l2_enumerated, found.l2_formula)
+        assert found.cost_epsilon == pytest.approx(found.charged) == pytest.approx(found.cost_rho)
+
+
+def test_known_numbers_by_hand() -> None:
+    """Three records on distinct leaves of 2 x 2 cells, replaced: two leave one side for the other, one cannot."""
+    found = inspect(UNIFORM[3], ProtectedUnit(NeighbouringRelation.REPLACE_ONE, 3), Spread.DISTINCT)
+    assert found.l1_enumerated.tolist() == [0, 4, 4]
+    assert (found.l2_enumerated**2).round(9).tolist() == [0, 8, 4]
+    before, after = found.example[1]
+    assert {len(before), len(after)} <= {2, 3}
+
+
+def test_a_wrong_formula_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A level sensitivity of 1 for a replaced record, and of sqrt(m) for stacked ones, do not hold."""
+    tree, unit = UNIFORM[3], ProtectedUnit(NeighbouringRelation.REPLACE_ONE, 2)
+    for l1, l2 in ((1.0, 2 * np.sqrt(2)), (4.0, 2.0)):
+        wrong = (np.array([0.0, l1, l1]), np.array([0.0, l2, l2]))
+        monkeypatch.setattr(inspector, "level_sensitivities", lambda *given, wrong=wrong: wrong)
+        assert not inspect(tree, unit).holds
+
+
+def test_stacked_sensitivities_are_those_of_the_protected_unit() -> None:
+    for relation in RELATIONS:
+        unit = ProtectedUnit(relation, 7)
+        for spread in Spread:
+            if spread is Spread.STACKED:
+                l1, l2 = level_sensitivities(unit, capacities_of_domain((3, 4)), spread)
+                assert l1.tolist() == unit.l1_sensitivity(3).tolist()
+                assert l2.tolist() == unit.l2_sensitivity(3).tolist()
+
+
+def test_distinct_sensitivities_never_exceed_stacked_ones() -> None:
+    for relation in (NeighbouringRelation.ADD_OR_REMOVE_ONE, NeighbouringRelation.REPLACE_ONE):
+        for m in (1, 2, 5, 50, 1000):
+            unit = ProtectedUnit(relation, m)
+            for sizes in ((2, 2), (10, 10, 10), (3, 7, 2)):
+                pairs = zip(
+                    level_sensitivities(unit, capacities_of_domain(sizes), Spread.DISTINCT),
+                    level_sensitivities(unit, capacities_of_domain(sizes)),
+                    strict=True,
+                )
+                assert all((distinct <= stacked).all() for distinct, stacked in pairs)
+
+
+def test_capacities_of_trees_and_domains_agree() -> None:
+    for sizes in ((2, 3), (4, 1, 2)):
+        assert capacities_of_tree(Tree.from_branching_factors(sizes)) == capacities_of_domain(sizes)
+    assert capacities_of_tree(RAGGED[0])[2] == Capacities(((1, 3),), is_whole=False)
+    assert Capacities(((4, 1), (3, 2))).largest_squares(9) == 16 + 9 + 4
+    assert Capacities(((1, 3),)).largest_squares(9) == 3
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_large_trees_and_unknown_columns_on_distinct_leaves_are_refused(relation: NeighbouringRelation) -> None:
+    big = Tree.from_branching_factors((50, 50))
+    with pytest.raises(InputError, match="smaller tree") as refusal:
+        inspect(big, ProtectedUnit(relation, 3))
+    assert refusal.value.code == "INSPECTOR_SIZE"
+    if relation is NeighbouringRelation.REPLACE_UNKNOWN:
+        with pytest.raises(InputError) as refusal:
+            inspect(UNIFORM[0], ProtectedUnit(relation, 2), Spread.DISTINCT)
+        assert refusal.value.code == "CONTRIBUTIONS_SPREAD"

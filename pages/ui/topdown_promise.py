@@ -121,7 +121,7 @@ def conversions(grid: FloatArray, delta: float) -> Conversions:
 
     >>> found = conversions(np.array([0.1]), 1e-6)
     >>> [round(float(y[0]), 4) for y in found.epsilon.values()], round(float(found.extra["Tight"][0]), 1)
-    ([2.4508, 2.1419, 1.9945], 13.4)
+    ([2.4508, 2.1419, 1.9945], 13.1)
     """
     simple = np.array([rho_to_epsilon_simple(float(rho), delta) for rho in grid])
     epsilon = {
@@ -207,8 +207,8 @@ def sensitivity() -> None:
     st.caption(
         f"Formula beside enumeration: {plural(found.n_pairs, 'pair')} of one unit's records before and after, on a "
         f"tree of {powers(tree.branching_factors or ())}; everybody else's records cancel. In records; "
-        "nothing of the data set in use is looked at. Noise is calibrated to the formula; the last column is a change that reaches the "
-        "enumerated L2 value."
+        "nothing of the data set in use is looked at. Noise is calibrated to the formula; the last column is a change "
+        "that reaches the enumerated L2 value."
     )
     frame.footer("td_sensitivity", _inspect_code(tree), table)
 

@@ -19,7 +19,7 @@ from pages.ui.store import dataset, sample
 from pages.ui.text import whole
 from pages.ui.topdown_model import Drawn, Wanted
 from pages.ui.topdown_subject import Subject, is_product, made_up, product_of_columns, tree_as_it_is
-from treedp_core.checks import MAX_LEVEL_COLUMNS, MAX_SEED, InputError
+from treedp_core.checks import MAX_CELL_DRAWS, MAX_LEVEL_COLUMNS, MAX_SEED, InputError
 from treedp_core.contributions import Spread
 from treedp_core.montecarlo import Watch
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
@@ -141,10 +141,11 @@ def draw_again() -> None:
 
 
 def is_light(what: Subject, chosen: Wanted) -> bool:
-    """Whether a release can follow its settings at once."""
+    """Whether a release, or the refusal of one that is too large, can follow its settings at once."""
     if what.tree is not None:
         return what.tree.n_nodes <= LIGHT_CELLS // 10
-    return most_cells(chosen.plan(what), what.total) <= LIGHT_CELLS * 3
+    cells = most_cells(chosen.plan(what), what.total)
+    return cells <= LIGHT_CELLS or cells > MAX_CELL_DRAWS
 
 
 def drawn(what: Subject, chosen: Wanted) -> Drawn | None:

@@ -146,8 +146,19 @@ def _sentence(found: list[RuleResult]) -> None:
             1e-300, float(np.hypot(after.se["rmse"], other.se["rmse"]))
         )
         told = "" if apart > UNBIASED_ENOUGH else " (within the simulation's error)"
-        lines.append(f"Least squares before water filling changes the RMSE of a leaf by {100 * change:+.2g} %{told}.")
+        lines.append(
+            f"Least squares before water filling changes the RMSE of a leaf by {_signed(100 * change)} %{told}."
+        )
     st.markdown("  \n".join(lines))
+
+
+def _signed(x: float) -> str:
+    """Return a change in two digits, with its sign.
+
+    >>> _signed(-0.784), _signed(3.21)
+    ('−0.78', '+3.2')
+    """
+    return f"{x:+.2g}".replace("-", "−")
 
 
 def _rounded(one: RuleResult, measure: str) -> str:
@@ -155,11 +166,16 @@ def _rounded(one: RuleResult, measure: str) -> str:
 
 
 def _code(result: Result) -> str:
-    trials, seed = result.key[2:4]  # type: ignore[index]
+    _, asked, trials, seed = result.key  # type: ignore[misc]
     return (
-        "from treedp_core.experiment import Experiment, run\n\n"
-        'run(Experiment("discrete_gaussian", ("least_squares", "top_down_water_filling"),\n'
-        f"               epsilon={get('eps')!r}, delta=1e-6, trials={trials}, seed={seed}), tree, counts)"
+        "from treedp_core.mechanisms import LevelNoise\nfrom treedp_core.postprocess import prepare\n"
+        "from treedp_core.top_down import compare_on_tree, plan\n\n"
+        f"ready = plan(sizes, {asked.rho!r}, delta={asked.delta!r})\n"
+        "noise = LevelNoise(tree, ready.laws, tuple(law is None for law in ready.laws))\n"
+        'function, _ = prepare(tree, noise.variance, ["least_squares", "top_down_water_filling"])\n'
+        f"for trial in range({trials}):  # seed {seed}\n"
+        "    leaves = compare_on_tree(tree, counts, function(counts + noise.draw(rng)))[-1]\n"
+        "    leaves.rmse, leaves.max_error, leaves.spurious, leaves.lost"
     )
 
 
@@ -222,8 +238,8 @@ def _orders_shown(what: Subject, result: Result) -> None:
     apart = (mean[worst] - mean[best]) / max(1e-300, float(np.hypot(se[worst], se[best])))
     told = "" if apart > UNBIASED_ENOUGH else " The runs cannot tell them apart."
     st.markdown(
-        f"Smallest: {lit(names[best])} with {short(mean[best])} ± {short(se[best])}; largest: {lit(names[worst])} with "
-        f"{short(mean[worst])} ± {short(se[worst])}.{told}"
+        f"Smallest: {_told(what, found[best])} with {short(mean[best])} ± {short(se[best])}; largest: "
+        f"{_told(what, found[worst])} with {short(mean[worst])} ± {short(se[worst])}.{told}"
     )
     frame.figure(
         dots([Dot(names[i], float(mean[i]), float(se[i]), i == 0) for i in ranked], x_title=ORDER_MEASURES[measure]),
@@ -237,6 +253,10 @@ def _orders_shown(what: Subject, result: Result) -> None:
         data={"order": names, "mean": mean, "standard error": se},
     )  # fmt: skip
     _marginals(what, found, names)
+
+
+def _told(what: Subject, one: OrderResult) -> str:
+    return " › ".join(lit(what.columns[i], 24) for i in one.order)
 
 
 def _marginals(what: Subject, found: list[OrderResult], names: list[str]) -> None:

@@ -11,6 +11,7 @@ from pages.ui import frame
 from pages.ui import topdown_model as model
 from pages.ui import topdown_state as state
 from pages.ui.params import REG, get
+from pages.ui.store import dataset
 from pages.ui.text import lit, plural, short, whole
 from pages.ui.topdown_model import ALLOCATIONS, RULES, SOURCES, VIEWS
 from pages.ui.topdown_subject import Subject, is_product
@@ -150,6 +151,8 @@ def budget(what: Subject) -> None:
 
 def _notes(what: Subject) -> None:
     """Say where this page does not follow the sidebar."""
+    if what.name != dataset().name:  # of that one the sidebar speaks
+        frame.warn_of_delta(what.name, what.total)
     if get("td_rho").strip():
         st.caption(":material/info: ρ is set here, so the ε of the sidebar is not used on this page.")
     if get("delta") == 0:

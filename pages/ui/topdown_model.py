@@ -313,5 +313,5 @@ def bias_by_size(levels: Sequence[Compared]) -> tuple[IntArray, FloatArray, Floa
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = np.bincount(of, weights=error, minlength=low.size) / nodes
         square = np.bincount(of, weights=error**2, minlength=low.size) / nodes
-        se = np.sqrt(np.maximum(square - mean**2, 0.0) / nodes)
+        se = np.where(nodes > 1, np.sqrt(np.maximum(square - mean**2, 0.0) / nodes), np.nan)
     return nodes, mean, se

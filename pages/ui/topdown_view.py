@@ -58,9 +58,9 @@ def level_table(what: Subject, ready: Plan) -> None:
     table = model.level_table(what, ready, get("td_confidence"))
     number = partial(st.column_config.NumberColumn)
     st.dataframe(
-        table, hide_index=True, width="content", height="content",
+        table | {"cells": [whole(n) for n in ready.cells]}, hide_index=True, width="content", height="content",
         column_config={
-            "cells": number(format="%,.0f", help="Possible nodes of the level: public."),
+            "cells": st.column_config.TextColumn(alignment="right", help="Possible nodes of the level: public."),
             "share of ρ": number(format="%.3g %%"),
             "ρ": number(format="%.4g"),
             "σ (records)": number(format="%.4g", help="Of the discrete Gaussian noise."),

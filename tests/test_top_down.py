@@ -236,6 +236,13 @@ def test_the_paper_gives_each_level_rho_over_d() -> None:
     assert ready.variances[0] == 0 and ready.cells == (1, 2, 6, 24)
 
 
+def test_unknown_columns_are_charged_for_the_levels_that_move() -> None:
+    """Known first column: levels 0 and 1 cost once, level 2 twice or once, whatever is more; L2 is 1 everywhere."""
+    ready = plan((3, 4), 1.0, unit=ProtectedUnit(NeighbouringRelation.REPLACE_UNKNOWN, 1, 2))
+    assert ready.budget.per_level == pytest.approx((1 / 3, 1 / 3, 1 / 3))  # max(3 x, 2 x) = 1
+    assert ready.sigmas**2 == pytest.approx([1.5, 1.5, 1.5])
+
+
 def test_distinct_leaves_need_less_noise_on_fine_levels() -> None:
     """Five records on distinct leaves of 4 x 10 cells: 5 below one node; sqrt(2 * 25) above, sqrt(2 * 5) below."""
     five = ProtectedUnit(NeighbouringRelation.REPLACE_ONE, 5)

@@ -131,21 +131,14 @@ def _refuse_large(tree: Tree, unit: ProtectedUnit, spread: Spread) -> None:
     if unit.relation is NeighbouringRelation.REPLACE_UNKNOWN:
         n_pairs = (leaves + 1) ** (2 * m)
     else:
-        sets = comb(leaves, min(m, leaves)) if spread is Spread.DISTINCT else comb(leaves + m - 1, m)
-        n_pairs = _n_sets(leaves, m, spread) if not unit.total_is_public else m * sets**2
+        sets = [comb(leaves, k) if spread is Spread.DISTINCT else comb(leaves + k - 1, k) for k in range(m + 1)]
+        n_pairs = sum(n * n for n in sets) if unit.total_is_public else sum(sets)
     if n_pairs > MAX_PAIRS or leaves > MAX_PAIRS:
         raise InputError(
             "INSPECTOR_SIZE",
             f"Enumerating {leaves:,} leaves and {m:,} records of one unit takes about {n_pairs:,} pairs; at most "
             f"{MAX_PAIRS:,} are tried: use a smaller tree or fewer contributions.",
         )
-
-
-def _n_sets(leaves: int, m: int, spread: Spread) -> int:
-    """How many sets of at most m records a unit can have."""
-    if spread is Spread.STACKED:
-        return comb(leaves + m, m)
-    return sum(comb(leaves, k) for k in range(min(m, leaves) + 1))
 
 
 def _pairs(tree: Tree, unit: ProtectedUnit, spread: Spread) -> Iterator[Pair]:

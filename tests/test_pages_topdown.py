@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import itertools
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from pages.ui import topdown_runs as simulations
 from pages.ui import topdown_subject as subjects
 from pages.ui.topdown_model import RULES, Wanted
 from pages.ui.topdown_state import sizes_of
+from test_pages_help import after_figures, without_help, without_text
 from treedp_core.checks import InputError
 from treedp_core.contributions import Spread
 from treedp_core.leaf_table import count_leaves
@@ -149,6 +151,19 @@ def test_the_level_table_by_hand() -> None:
     assert all(exact <= printed for exact, printed in zip(rows["by exact tails"], rows["bound"], strict=True))
 
 
+@pytest.mark.parametrize(
+    ("order", "known"), [((0, 1, 2), 3), ((1, 0, 2), 3), ((2, 0, 1), 1), ((0, 2, 1), 2), ((1,), 2), ((2,), 1)]
+)
+def test_known_levels_follow_their_columns(order: tuple[int, ...], known: int) -> None:
+    """Columns 0 and 1 are known, 2 is not: below it nothing is, so a level there counts twice in the charge."""
+    unit = ProtectedUnit(NeighbouringRelation.REPLACE_UNKNOWN, 1, known_levels=3)
+    what = subjects.product_of_columns(product_data(), order)
+    ready = Wanted(1.0, 1e-6, unit, None, Spread.STACKED, "intopt").plan(what)
+    assert ready.unit.known_levels == known
+    spent = np.array(ready.budget.per_level)
+    assert max(spent.sum(), 2 * spent[known:].sum()) == pytest.approx(1.0)
+
+
 def test_a_tree_that_is_no_product_has_the_same_plan_where_it_is_one() -> None:
     data = product_data()
     for relation in NeighbouringRelation:
@@ -207,7 +222,7 @@ def test_the_union_of_truth_and_release_keeps_both() -> None:
     what = subjects.made_up((10,) * 7, 0, 7)
     true, released = (count_leaves([np.array(column) for column in zip(*rows, strict=True)], (10,) * 7)
                       for rows in ([[0] * 7, [0] * 7], [[0] * 6 + [1], [3] * 7, [3] * 7]))  # fmt: skip
-    what = subjects.Subject(what.name, what.columns, what.words, true, "x", None, None, None, True)
+    what = replace(what, table=true, fingerprint="x")
     tree, labels, truth, out = subjects.union_tree(what, released)
     leaves = {labels.path(leaf): (int(truth[leaf]), int(out[leaf])) for leaf in tree.leaves.tolist()}
     assert leaves == {("1",) * 7: (2, 0), ("1",) * 6 + ("2",): (0, 1), ("4",) * 7: (0, 2)}
@@ -507,6 +522,31 @@ def test_records_and_their_files() -> None:
 
 def test_counts_that_are_not_whole_are_no_records() -> None:
     assert "are no records" in words(open_page("topdown", td_view="records", td_rule="nnls"))
+
+
+@pytest.mark.parametrize("view", model.VIEWS)
+@pytest.mark.parametrize("source", model.SOURCES)
+def test_everything_explains_itself(view: str, source: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jobs, "pool", Inline)
+    app = open_page("topdown", td_view=view, td_source=source, td_trials="2", contributions="2", td_records="500")
+    for run in ("td_rules_run", "td_orders_run"):
+        if any(button.key == run for button in app.button):
+            widget(app, run).click()
+            app.run()
+    assert not app.exception
+    assert not app.main.error
+    assert without_help(app) == []
+    assert without_text(app) == []
+    assert set(after_figures(app)) <= {"caption"}
+
+
+@pytest.mark.parametrize("preset", range(3))
+def test_presets_run(preset: int) -> None:
+    app = open_page("topdown", td_columns="2")
+    widget(app, f"td_preset_{preset}").click()
+    app.run()
+    assert not app.exception
+    assert not app.main.error
 
 
 def test_names_of_users_are_shown_literally() -> None:

@@ -16,6 +16,7 @@ from pages.ui.text import lit, plural, short, whole
 from pages.ui.topdown_model import ALLOCATIONS, RULES, SOURCES, VIEWS
 from pages.ui.topdown_subject import Subject, is_product
 from treedp_core.contributions import Spread
+from treedp_core.privacy import NeighbouringRelation
 from treedp_core.records import DomainSource
 
 PRESETS: Final[Mapping[str, tuple[str, dict[str, Any]]]] = {
@@ -151,6 +152,12 @@ def budget(what: Subject) -> None:
 
 def _notes(what: Subject) -> None:
     """Say where this page does not follow the sidebar."""
+    if get("nbr") == NeighbouringRelation.REPLACE_UNKNOWN.value and what.is_product:
+        known = what.known_levels(get("known_levels"))
+        st.caption(
+            f":material/info: {plural(known, 'level')} of this order {'is' if known == 1 else 'are'} built from known "
+            f"columns, the root included; in the order of the data it is {get('known_levels')} (Data and tree page)."
+        )
     if what.name != dataset().name:  # of that one the sidebar speaks
         frame.warn_of_delta(what.name, what.total)
     if get("td_rho").strip():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Final
@@ -95,6 +95,7 @@ class Wanted:
     ----------
     rho, delta : float
     unit : ProtectedUnit
+        Its known levels are those of the data set, in its own order.
     shares : tuple of float or None
         One per level, root first; None for equal ones.
     spread : Spread
@@ -118,7 +119,8 @@ class Wanted:
             As `treedp_core.top_down.plan`.
         """
         if subject.is_product:
-            return plan(subject.table.sizes, self.rho, delta=self.delta, unit=self.unit, shares=self.shares,
+            unit = replace(self.unit, known_levels=subject.known_levels(self.unit.known_levels))
+            return plan(subject.table.sizes, self.rho, delta=self.delta, unit=unit, shares=self.shares,
                         spread=self.spread, names=subject.columns)  # fmt: skip
         assert subject.tree is not None
         return _plan_of_tree(self, subject.tree)

@@ -192,11 +192,15 @@ def sensitivity() -> None:
         )  # fmt: skip
     relation = NeighbouringRelation(get("nbr"))
     st.markdown(f"{relation.label}: {relation.description} (Set in the sidebar.)")
+    kept = state.last("_td_inspection")
     try:
-        tree, found = _inspected()
+        kept[:] = [_inspected()]
     except InputError as error:
         frame.refusal(error)
-        return
+        if not kept:
+            return
+        st.caption("The last tree and unit that could be enumerated are shown meanwhile.")
+    tree, found = kept[0]
     _verdict(found)
     table = _table(tree, found)
     number = st.column_config.NumberColumn(format="%.4g")

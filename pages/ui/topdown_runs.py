@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -35,6 +36,8 @@ ORDER_MEASURES: Final = {
 }
 MAX_ORDERS: Final = 24
 """Orders compared: all of up to 4 columns; of more, the present one and the first others."""
+APART: Final = 7919
+"""Between the seeds of two orders, each of which draws its own noise."""
 _RUNS: Final = 0x7D03
 
 
@@ -170,11 +173,14 @@ def run_orders(
     if not subject.is_product:
         raise InputError("ORDER", "The levels of this tree are nested in one another, so their order cannot change.")
 
-    def plan_of(sizes: tuple[int, ...]) -> object:
-        return plan(sizes, wanted.rho, delta=wanted.delta, unit=wanted.unit, spread=wanted.spread)
-
-    rule = RULES[wanted.rule].sparse or "intopt"
-    return compare_orders(subject.table, orders_of(subject), plan_of, trials, seed, rule, watch)  # type: ignore[arg-type]
+    rule, found = RULES[wanted.rule].sparse or "intopt", []
+    for i, order in enumerate(orders_of(subject)):
+        turned = replace(subject, order=tuple(subject.order[column] for column in order))
+        unit = replace(wanted.unit, known_levels=turned.known_levels(wanted.unit.known_levels))
+        plan_of = partial(plan, rho=wanted.rho, delta=wanted.delta, unit=unit, spread=wanted.spread)
+        seeds = (seed + i * APART) % (checks.MAX_SEED + 1)
+        found += compare_orders(subject.table, [order], plan_of, trials, seeds, rule, watch)
+    return found
 
 
 def order_values(results: Sequence[OrderResult], measure: str) -> tuple[FloatArray, FloatArray]:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import takewhile
 from typing import Final
 
 import numpy as np
@@ -43,6 +44,8 @@ class Subject:
         The same as a tree; None for a product too large to lay out.
     is_product : bool
         Whether every combination of categories is a leaf, so that the columns may change their order.
+    order : tuple of int
+        Where each column stands in the data set.
     """
 
     name: str
@@ -54,6 +57,7 @@ class Subject:
     counts: IntArray | None
     labels: Labels | None
     is_product: bool
+    order: tuple[int, ...]
 
     @property
     def level_names(self) -> tuple[str, ...]:
@@ -71,6 +75,13 @@ class Subject:
     def n_leaves(self) -> int:
         """Possible leaves."""
         return self.cells[-1] if self.tree is None else self.tree.n_leaves
+
+    def known_levels(self, of_data: int) -> int:
+        """Return how many levels are built from known columns, if so many levels of the data set are.
+
+        An unknown column makes its own level and all levels below it unknown, whatever stands there.
+        """
+        return 1 + len(list(takewhile(lambda column: column < of_data - 1, self.order)))
 
     @property
     def total(self) -> int:
@@ -101,7 +112,8 @@ def tree_as_it_is(data: Dataset) -> Subject:
     words = data.labels.vocabularies[1:]
     table = table_of_tree(data.tree, data.counts, data.labels.codes, [len(w) for w in words])
     names = data.labels.level_names[1:]
-    return Subject(data.name, names, words, table, data.fingerprint, data.tree, data.counts, data.labels, False)
+    return Subject(data.name, names, words, table, data.fingerprint, data.tree, data.counts, data.labels, False,
+                   tuple(range(len(names))))  # fmt: skip
 
 
 def product_of_columns(data: Dataset, order: Sequence[int]) -> Subject:
@@ -128,7 +140,7 @@ def product_of_columns(data: Dataset, order: Sequence[int]) -> Subject:
     codes = [whole.codes[:, i] for i in order]
     distinct = count_leaves(codes, [len(w) for w in words], names)  # refuses what cannot be released
     table = LeafTable(distinct.codes, _summed(whole, distinct, order), distinct.sizes)
-    return _of_table(data.name, tuple(names), words, table, f"{data.fingerprint} {tuple(order)}")
+    return _of_table(data.name, tuple(names), words, table, f"{data.fingerprint} {tuple(order)}", tuple(order))
 
 
 def _summed(whole: LeafTable, distinct: LeafTable, order: Sequence[int]) -> IntArray:
@@ -153,21 +165,24 @@ def made_up(sizes: Sequence[int], n_records: int, seed: int) -> Subject:
     codes = [np.minimum(rng.geometric(0.6, n) - 1, max(k, 1) - 1) for k in sizes]
     table = count_leaves(codes, sizes, names)
     words = tuple(text_array([str(i + 1) for i in range(k)]) for k in sizes)
-    return _of_table("Made-up people", names, words, table, f"made up {tuple(sizes)} {n} {seed}")
+    return _of_table(
+        "Made-up people", names, words, table, f"made up {tuple(sizes)} {n} {seed}", tuple(range(len(names)))
+    )
 
 
 def _of_table(
-    name: str, columns: tuple[str, ...], words: tuple[TextArray, ...], table: LeafTable, fingerprint: str
-) -> Subject:
+    name: str, columns: tuple[str, ...], words: tuple[TextArray, ...], table: LeafTable, fingerprint: str,
+    order: tuple[int, ...],
+) -> Subject:  # fmt: skip
     n_nodes = sum(math.prod(table.sizes[: i + 1]) for i in range(len(table.sizes))) + 1
     if n_nodes > DENSE_NODES:
-        return Subject(name, columns, words, table, fingerprint, None, None, None, True)
+        return Subject(name, columns, words, table, fingerprint, None, None, None, True, order)
     tree = Tree.from_branching_factors(table.sizes)
     leaves = np.zeros(tree.n_leaves, dtype=np.int64)
     leaves[np.ravel_multi_index(table.codes.T.astype(np.int64), table.sizes)] = table.counts
     codes = [np.tile(np.arange(k), n) for n, k in zip(tree.level_sizes[:-1].tolist(), table.sizes, strict=True)]
     labels = labels_of(tree, codes, [w.tolist() for w in words], columns)
-    return Subject(name, columns, words, table, fingerprint, tree, tree.counts_of_leaves(leaves), labels, True)
+    return Subject(name, columns, words, table, fingerprint, tree, tree.counts_of_leaves(leaves), labels, True, order)
 
 
 def union_tree(subject: Subject, released: LeafTable) -> tuple[Tree, Labels, IntArray, IntArray]:

@@ -15,6 +15,7 @@ from streamlit.testing.v1 import AppTest
 
 from oracles_pages import Inline, Later, dataset, figure, metric_values, open_page, words
 from pages.ui import jobs
+from pages.ui import topdown_draw as one_release
 from pages.ui import topdown_model as model
 from pages.ui import topdown_runs as simulations
 from pages.ui import topdown_subject as subjects
@@ -182,7 +183,7 @@ def test_a_tree_that_is_no_product_has_the_same_plan_where_it_is_one() -> None:
 @pytest.mark.parametrize("rule", RULES)
 def test_without_noise_every_rule_returns_the_truth(rule: str) -> None:
     what = subjects.product_of_columns(product_data(), (1, 0, 2))
-    one = model.draw(what, Wanted(900.0, 1e-6, HUGE.unit, None, Spread.STACKED, rule), 7)
+    one = one_release.draw(what, Wanted(900.0, 1e-6, HUGE.unit, None, Spread.STACKED, rule), 7)
     assert what.counts is not None
     np.testing.assert_allclose(one.released, what.counts, atol=1e-9)
     assert (one.leaves.spurious, one.leaves.lost, one.leaves.max_error) == (0, 0, pytest.approx(0, abs=1e-9))
@@ -191,7 +192,7 @@ def test_without_noise_every_rule_returns_the_truth(rule: str) -> None:
 @pytest.mark.parametrize("rule", [name for name, rule in RULES.items() if rule.is_whole])
 def test_a_release_is_records_whose_counts_agree(rule: str) -> None:
     what = subjects.product_of_columns(product_data(), (0, 1, 2))
-    one = model.draw(what, Wanted(0.05, 1e-6, HUGE.unit, None, Spread.STACKED, rule), 3)
+    one = one_release.draw(what, Wanted(0.05, 1e-6, HUGE.unit, None, Spread.STACKED, rule), 3)
     assert one.table is not None
     assert one.table.total == len(RECORDS)
     for level in range(1, 4):
@@ -206,7 +207,7 @@ def test_a_sparse_release_without_noise_is_the_truth_and_has_a_picture() -> None
     what = subjects.made_up((10,) * 9, 2000, 7)
     assert what.tree is None
     assert what.n_leaves == 10**9
-    one = model.draw(what, HUGE, 1)
+    one = one_release.draw(what, HUGE, 1)
     assert one.table is not None
     np.testing.assert_array_equal(one.table.codes, what.table.codes)
     np.testing.assert_array_equal(one.table.counts, what.table.counts)
@@ -232,15 +233,15 @@ def test_the_union_of_truth_and_release_keeps_both() -> None:
 def test_rules_that_need_a_tree_say_so() -> None:
     what = subjects.made_up((10,) * 9, 100, 7)
     with pytest.raises(InputError, match="IntOpt or water filling") as refused:
-        model.draw(what, Wanted(1.0, 1e-6, HUGE.unit, None, Spread.STACKED, "nnls"), 1)
+        one_release.draw(what, Wanted(1.0, 1e-6, HUGE.unit, None, Spread.STACKED, "nnls"), 1)
     assert refused.value.code == "NEEDS_TREE"
-    assert model.rules_for(what) == ["intopt", "water_filling"]
+    assert one_release.rules_for(what) == ["intopt", "water_filling"]
 
 
 def test_bias_by_size_by_hand() -> None:
     """Ten leaves: two listed empty ones gain 3 and 0, six unlisted none; leaves of 1 lose 1 and 0; one of 5 gains 2."""
-    one = model.Compared(10, np.array([0, 0, 1, 1, 5]), np.array([3, 0, 0, 1, 7]))
-    nodes, mean, _ = model.bias_by_size([one])
+    one = one_release.Compared(10, np.array([0, 0, 1, 1, 5]), np.array([3, 0, 0, 1, 7]))
+    nodes, mean, _ = one_release.bias_by_size([one])
     assert nodes[:4].tolist() == [7, 2, 0, 1]
     np.testing.assert_allclose(mean[[0, 1, 3]], [3 / 7, -0.5, 2.0])
 
@@ -509,7 +510,7 @@ def test_records_and_their_files() -> None:
     assert preview["count"].sum() == len(RECORDS)
     assert any("simulation-grade noise" in warning.value for warning in app.main.warning)
     what = subjects.product_of_columns(product_data(), (0, 1, 2))
-    one = model.draw(what, HUGE, 7)
+    one = one_release.draw(what, HUGE, 7)
     assert one.table is not None
     columns = Columns(what.columns, tuple(w.tolist() for w in what.words))
     rows = pd.read_csv(io.BytesIO(records_csv(one.table, columns)))

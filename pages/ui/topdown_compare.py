@@ -10,12 +10,13 @@ import streamlit as st
 
 from pages.ui import frame
 from pages.ui import topdown_controls as controls
-from pages.ui import topdown_model as model
+from pages.ui import topdown_draw as one_release
 from pages.ui import topdown_runs as simulations
 from pages.ui import topdown_state as state
 from pages.ui.params import get
 from pages.ui.text import lit, short, whole
-from pages.ui.topdown_model import RULES, SIZES
+from pages.ui.topdown_draw import SIZES
+from pages.ui.topdown_model import RULES
 from pages.ui.topdown_runs import MEASURES, ORDER_MEASURES, RuleResult
 from pages.ui.topdown_state import Result
 from pages.ui.topdown_subject import Subject
@@ -118,13 +119,13 @@ def _rules_shown(result: Result) -> None:
     used = np.flatnonzero(np.isfinite(found[0].bias))
     lines = [BiasLine(RULES[one.rule].label, one.bias[used], one.bias_se[used]) for one in found]
     frame.figure(
-        bias_by_count([model.size_name(*SIZES[i]) for i in used], lines),
+        bias_by_count([one_release.size_name(*SIZES[i]) for i in used], lines),
         key="td_rules_bias",
         alt="Bias of leaves by size of their true count, for every projection.",
         caption="NOT PRIVATE: bias of a leaf by its true count, mean over leaves and runs; bars: 1.96 standard errors "
         f"over the runs. {result.about}. Simulation.",
         code=_code(result),
-        data={"true count": [model.size_name(*SIZES[i]) for i in used]}
+        data={"true count": [one_release.size_name(*SIZES[i]) for i in used]}
         | {line.label: line.mean for line in lines} | {f"{line.label}, se": line.se for line in lines},
     )  # fmt: skip
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 import streamlit as st
 
 from pages.ui import frame
-from pages.ui import topdown_model as model
+from pages.ui import topdown_draw as one_release
 from pages.ui import topdown_state as state
 from pages.ui.params import REG, get
 from pages.ui.store import dataset
@@ -177,7 +177,7 @@ def _notes(what: Subject) -> None:
 
 def rule(what: Subject) -> None:
     """Show how noisy counts become whole, and the button that draws or runs."""
-    allowed = model.rules_for(what)
+    allowed = one_release.rules_for(what)
     if get("td_rule") not in allowed:
         st.session_state["td_rule"] = allowed[0]
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):

@@ -13,7 +13,8 @@ from pages.ui import frame
 from pages.ui import topdown_controls as controls
 from pages.ui import topdown_state as state
 from pages.ui.text import plural, whole
-from pages.ui.topdown_model import RULES, Drawn
+from pages.ui.topdown_draw import Drawn
+from pages.ui.topdown_model import RULES
 from pages.ui.topdown_subject import Subject
 from pages.ui.topdown_view import about, what_tree
 from treedp_core.checks import InputError

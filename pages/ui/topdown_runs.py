@@ -9,8 +9,9 @@ from typing import Final
 
 import numpy as np
 
-from pages.ui import topdown_model as model
-from pages.ui.topdown_model import RULES, SIZES, Wanted
+from pages.ui import topdown_draw as one_release
+from pages.ui.topdown_draw import SIZES
+from pages.ui.topdown_model import RULES, Wanted
 from pages.ui.topdown_subject import Subject
 from treedp_core import checks, postprocess
 from treedp_core.checks import InputError
@@ -75,13 +76,13 @@ def compare_rules(
         When the watch says so.
     """
     watch = watch or Watch()
-    names = model.rules_for(subject)
+    names = one_release.rules_for(subject)
     checks.trials(trials, len(names) * (subject.tree.n_nodes if subject.tree is not None else subject.table.n_leaves))
     rows: dict[str, list[list[float]]] = {name: [] for name in names}
     bias: dict[str, list[FloatArray]] = {name: [] for name in names}
     for leaves in _releases(subject, wanted, names, trials, seed, watch):
         for name, one in leaves:
-            _, by_size, _ = model.bias_by_size([one])
+            _, by_size, _ = one_release.bias_by_size([one])
             rows[name].append(_measured(one))
             bias[name].append(by_size)
         watch.step(1)
@@ -107,7 +108,7 @@ def _releases(
     for trial in range(trials):
         noisy = noise.draw(_rng(watch, seed, trial)) + counts
         yield (
-            (name, model.leaves_of(tree, counts, model.tidied(function(noisy))))
+            (name, one_release.leaves_of(tree, counts, one_release.tidied(function(noisy))))
             for name, function in steps.items()
             if _goes_on(watch)
         )

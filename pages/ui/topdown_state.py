@@ -11,13 +11,15 @@ from typing import Any, Final
 import streamlit as st
 
 from pages.ui import frame, jobs
+from pages.ui import topdown_draw as one_release
 from pages.ui import topdown_model as model
 from pages.ui.lab_series import shares_from_text
 from pages.ui.lab_state import keep_one
 from pages.ui.params import DELTA_GRID, get
 from pages.ui.store import dataset, sample
 from pages.ui.text import whole
-from pages.ui.topdown_model import Drawn, Wanted
+from pages.ui.topdown_draw import Drawn
+from pages.ui.topdown_model import Wanted
 from pages.ui.topdown_subject import Subject, is_product, made_up, product_of_columns, tree_as_it_is
 from treedp_core.checks import MAX_CELL_DRAWS, MAX_LEVEL_COLUMNS, MAX_SEED, InputError
 from treedp_core.contributions import Spread
@@ -128,7 +130,7 @@ def wanted(what: Subject) -> Wanted:
 
 def rule_of(what: Subject) -> str:
     """Return the chosen rule, or the first that the subject allows."""
-    allowed = model.rules_for(what)
+    allowed = one_release.rules_for(what)
     return get("td_rule") if get("td_rule") in allowed else allowed[0]
 
 
@@ -153,7 +155,7 @@ def drawn(what: Subject, chosen: Wanted) -> Drawn | None:
     seed = get("seed")
     key = (what.fingerprint, chosen, seed)
     if is_light(what, chosen):
-        made = keep_one("_td_draw", key, lambda: model.draw(what, chosen, seed))
+        made = keep_one("_td_draw", key, lambda: one_release.draw(what, chosen, seed))
         last("_td_drawn")[:] = [made]
         return made
     kept = last("_td_drawn")
@@ -170,7 +172,7 @@ def start_draw(what: Subject, chosen: Wanted) -> None:
     seed = get("seed")
 
     def work(watch: Watch) -> Drawn:
-        made = model.draw(what, chosen, seed)
+        made = one_release.draw(what, chosen, seed)
         watch.step(1)
         return made
 

@@ -10,11 +10,13 @@ import streamlit as st
 
 from pages.ui import frame
 from pages.ui import topdown_controls as controls
+from pages.ui import topdown_draw as one_release
 from pages.ui import topdown_model as model
 from pages.ui import topdown_state as state
 from pages.ui.params import get
 from pages.ui.text import lit, plural, powers, short, whole
-from pages.ui.topdown_model import RULES, SIZES, Drawn, Wanted
+from pages.ui.topdown_draw import SIZES, Drawn
+from pages.ui.topdown_model import RULES, Wanted
 from pages.ui.topdown_pictures import pictures
 from pages.ui.topdown_subject import Subject
 from treedp_core.checks import InputError
@@ -267,9 +269,9 @@ def _wrong_nodes(mine: Drawn) -> None:
 
 
 def _bias(mine: Drawn) -> None:
-    nodes, mean, se = model.bias_by_size([mine.leaves])
+    nodes, mean, se = one_release.bias_by_size([mine.leaves])
     used = np.flatnonzero(nodes)
-    sizes = [model.size_name(*SIZES[i]) for i in used]
+    sizes = [one_release.size_name(*SIZES[i]) for i in used]
     frame.figure(
         bias_by_count(sizes, [BiasLine(RULES[mine.wanted.rule].label, mean[used], se[used])]),
         key="td_bias",

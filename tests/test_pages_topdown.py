@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import itertools
 import math
+import time
 from dataclasses import replace
 from typing import Any
 
@@ -24,6 +26,7 @@ from pages.ui.topdown_state import sizes_of
 from test_pages_help import after_figures, without_help, without_text
 from treedp_core.checks import InputError
 from treedp_core.contributions import Spread
+from treedp_core.figures import topdown
 from treedp_core.leaf_table import count_leaves
 from treedp_core.montecarlo import Cancelled, Watch
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
@@ -564,3 +567,57 @@ def test_names_of_users_are_shown_literally() -> None:
         for text in [*app.main.markdown, *app.main.caption]:
             assert "](http" not in text.value or "`" in text.value
     assert "count_" in table(open_page("topdown", data, td_source="current", td_view="records"), "count_").columns
+
+
+def test_nothing_of_removed_data_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not the counts, not what was drawn from them: also of a release that ran in the background."""
+    monkeypatch.setattr("pages.ui.topdown_state.LIGHT_CELLS", 10)
+    monkeypatch.setattr(jobs, "pool", Inline)
+    app = open_page("topdown", replace(product_data(), name="to be removed"), td_source="current")
+    widget(app, "td_run").click()
+    app.run()
+    assert figure(app, "td_bound")
+    app.session_state["_from_file"] = {}
+    for key in ("_dataset", "_remembered"):  # as `store.remove` does
+        del app.session_state[key]
+    app.run()
+    app.run()  # what the buttons of the last run would call is forgotten in this one
+    gc.collect()
+    alive = [one for one in gc.get_objects() if isinstance(one, subjects.Subject)]
+    assert [one for one in alive if one.name == "to be removed"] == []
+    assert "to be removed" not in words(app)
+
+
+# --- figures ---------------------------------------------------------------------------------------------------------
+
+
+def test_figures_show_names_literally_and_hold_their_values() -> None:
+    evil = "<b>x</b>"
+    three = np.array([0.0, 4.0, 9.0])
+    under = topdown.error_under_bound([evil, "b", "c"], three / 2, 2 * three, three, confidence=0.9)
+    assert under.layout.xaxis.ticktext[0] == "&lt;b&gt;x&lt;/b&gt;"
+    low, high = under.layout.yaxis.range
+    assert low <= 0 <= 18 <= high
+    bars = topdown.spurious_and_lost([evil, "b"], np.array([0, 30]), np.array([7, 0]))
+    assert bars.layout.yaxis.range[1] >= 30 * 1.08
+    rows = [topdown.Dot(evil, 1.0, math.inf), topdown.Dot("b", 5.0, 0.5, True)]
+    chart = topdown.dots(rows, x_title="records")
+    assert chart.layout.yaxis.ticktext[0] == "&lt;b&gt;x&lt;/b&gt;"
+    assert chart.layout.xaxis.range[0] <= 1.0
+    assert chart.layout.xaxis.range[1] >= 5.98
+    np.testing.assert_allclose(chart.data[0].error_x.array, [0.0, 0.98])
+    assert topdown.dots([], x_title="records").layout.xaxis.range == (0.0, 1.0)
+    line = topdown.BiasLine(evil, np.array([1.0, np.nan]), np.array([0.1, np.nan]))
+    assert topdown.bias_by_count(["0", "1"], [line]).data[0].name == "&lt;b&gt;x&lt;/b&gt;"
+
+
+def test_the_largest_release_of_the_page_is_quick() -> None:
+    """A table of 10^6 possible leaves and 10^6 people: counted once, then released again and again."""
+    what = subjects.made_up((10,) * 6, 1_000_000, 7)
+    wanted = Wanted(0.05, 1e-6, HUGE.unit, None, Spread.STACKED, "intopt")
+    model_of = wanted.plan(what)
+    assert model_of.cells[-1] == 10**6
+    begin = time.perf_counter()
+    one = one_release.draw(what, wanted, 7)
+    assert one.picture is not None
+    assert time.perf_counter() - begin < 2.0

@@ -33,7 +33,6 @@ DRAW: Final = "td_release"
 LIGHT_CELLS: Final = 10_000_000
 """Noise draws up to which a release follows its settings at once; larger ones wait for Run."""
 _SIZES: Final = re.compile(r"([0-9]{1,9})(?:\^([0-9]{1,2}))?", re.ASCII)
-_GOOD: Final = "_td_subject"
 
 
 # ---- what is released
@@ -46,15 +45,15 @@ def data_in_use() -> Dataset:
 
 def subject() -> tuple[Subject, InputError | None]:
     """Return what the settings release; below a refusal the last good one, and the refusal."""
+    kept = last("_td_subject")
     try:
         made = _subject()
     except InputError as error:
-        kept = st.session_state.get(_GOOD)
-        if kept is None or kept[0] != data_in_use().fingerprint:
+        if not kept or kept[0] != data_in_use().fingerprint:
             trips = sample(SAMPLE)
             return keep_one("_td_trips", trips.fingerprint, lambda: product_of_columns(trips, (0, 1, 2))), error
         return kept[1], error
-    st.session_state[_GOOD] = (data_in_use().fingerprint, made)
+    kept[:] = [data_in_use().fingerprint, made]
     return made, None
 
 
@@ -190,6 +189,7 @@ def draw_progress() -> None:
     result = finished(DRAW)
     if result is not None:
         last("_td_drawn")[:] = [result.result]
+        jobs.jobs().slots.pop(DRAW)  # it holds true counts, which go when the data are removed
 
 
 # ---- repeated runs

@@ -23,7 +23,7 @@ match get("cdf_view"):
         cdf_more.experiment()
     case shown:
         data = cdf_source.choose()
-        strip = context_strip(cdf_view.about(data))
+        strip = context_strip(cdf_view.about(data), cdf_view.relation_shown(shown))
         if shown == "release":
             cdf_controls.release()
             cdf_view.release(data)

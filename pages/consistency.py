@@ -35,6 +35,7 @@ header(
     "formula, simulation, NOT PRIVATE",
 )
 controls()
+lab_controls.leak_note("con")
 chosen = consistency_state.settings()
 draw = consistency_state.draw(chosen)
 consistency_view.cards(draw, chosen)
@@ -43,7 +44,7 @@ consistency_view.by_level(draw, chosen)
 consistency_view.ledger(draw)
 with st.expander("Budget by level", key="con_split_table", on_change="rerun") as table:
     if table.open:
-        lab_controls.split_by_level(chosen, dataset())
+        lab_controls.split_by_level(chosen, dataset(), lab_controls.leak("con"))
 consistency_view.learned(draw, chosen)
 explain(
     "Least squares weighs each count against the sum of its children by their variances, so every count borrows "

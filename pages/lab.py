@@ -42,6 +42,7 @@ def controls() -> None:
             help="Stop the simulation; earlier results stay.",
         )
         lab_controls.presets()
+    lab_controls.leak_note("lab")
 
 
 def split() -> None:
@@ -52,7 +53,7 @@ def split() -> None:
                 experiment = lab_state.series()[0].of(lab_state.base())
             except InputError:  # refused above the figure
                 return
-            lab_controls.split_by_level(experiment, dataset())
+            lab_controls.split_by_level(experiment, dataset(), lab_controls.leak("lab"))
 
 
 heading = st.container()
@@ -63,7 +64,7 @@ with heading:
     header(
         "Error lab",
         "Compare mechanisms and post-processing: lines are theory, markers are simulations, both at the same promise.",
-        lab_text.badges(lines, lab_panel.settings(), get("lab_view")),
+        lab_text.badges(lines, lab_panel.settings(), get("lab_view"), lab_controls.leak("lab")),
     )
 lab_panel.figure(lines)
 lab_panel.cards(lines)

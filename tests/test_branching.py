@@ -22,6 +22,7 @@ from treedp_core.branching import theorems as v
 from treedp_core.branching.primes import divisors, is_prime, prime_factors
 from treedp_core.cdf_error import Criterion, optimal_shares
 from treedp_core.checks import InputError
+from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.workloads import Shape, Workload
 
 COSTS = {
@@ -185,6 +186,30 @@ def test_the_best_padded_shape_equals_enumeration_of_all_trees(law: str, optimal
 def test_the_best_shape_after_least_squares_equals_enumeration(law: str, workload: Workload) -> None:
     criterion = Criterion(law, workload, least_squares=True)
     for n_bins in (3, 7, 12, 30, 64, 81):
+        values = []
+        for factors in ordered_trees(n_bins):
+            shape = Shape(factors, n_bins)
+            budget = criterion.budget(shape, criterion.equal_shares(shape), 1.0)
+            values.append(criterion.mean_variance(shape, budget))
+        assert best_shapes(n_bins, criterion)[0].value == pytest.approx(min(values), rel=1e-9)
+
+
+@pytest.mark.parametrize("least_squares", [False, True])
+@pytest.mark.parametrize("law", ["laplace", "gaussian"])
+@pytest.mark.parametrize(
+    "unit",
+    [
+        ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE, 2),
+        ProtectedUnit(NeighbouringRelation.REPLACE_UNKNOWN, 1, 1),
+        ProtectedUnit(NeighbouringRelation.REPLACE_UNKNOWN, 3, 2),
+    ],
+)
+def test_the_best_shape_of_every_relation_equals_enumeration(
+    unit: ProtectedUnit, law: str, least_squares: bool
+) -> None:
+    """The ranking's own value must be the exact error of the budgets that this relation allows."""
+    criterion = Criterion(law, least_squares=least_squares, unit=unit)
+    for n_bins in (5, 17, 48, 64):
         values = []
         for factors in ordered_trees(n_bins):
             shape = Shape(factors, n_bins)

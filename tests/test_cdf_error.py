@@ -385,6 +385,18 @@ def test_no_tree_and_no_random_strategy_is_below_the_bound(n_bins: int) -> None:
         assert np.trace(sums @ np.linalg.inv(white.T @ white) @ sums.T) / n_bins >= lower
 
 
+def test_the_search_for_the_bound_can_be_watched_and_stopped() -> None:
+    rounds = []
+    cdf_lower_bound(12, 0.01, lambda: rounds.append(1))
+    assert 1 < len(rounds) < 60
+
+    def stop() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        cdf_lower_bound(12, 0.01, stop)
+
+
 # ---- refusals
 
 
@@ -405,7 +417,7 @@ def test_no_tree_and_no_random_strategy_is_below_the_bound(n_bins: int) -> None:
         (lambda: Criterion().budget(Shape.full((2, 3)), (1, 1), 1.0), "BUDGET_SPLIT"),
         (lambda: Criterion().budget(Shape.full((2, 3)), (0, 1, 1), 0.0), "EPS_RANGE"),
         (lambda: Criterion("gaussian").budget(Shape.full((2, 3)), (0, 1, 1), -1.0), "RHO_RANGE"),
-        (lambda: cdf_lower_bound(513), "BOUND_SIZE"),
+        (lambda: cdf_lower_bound(1025), "BOUND_SIZE"),
         (
             lambda: least_squares_prefix_variances(Tree.from_branching_factors((2,)), np.array([0, 1, np.inf])),
             "VARIANCE_NEEDED",

@@ -20,6 +20,7 @@ from treedp_core.figures import colour, curves, draw, levels, style
 from treedp_core.figures.icicle import clicked_node, icicle, visible_nodes
 from treedp_core.figures.strips import level_strips, strip_values
 from treedp_core.mechanisms import MECHANISMS
+from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.tree import Tree
 
 LS, NN = "least_squares", "non_negative"
@@ -73,6 +74,12 @@ def test_every_mechanism_and_pipeline_has_a_look_of_its_own() -> None:
     raw = [style.look(name) for name in MECHANISMS]
     assert len({look.dash for look in raw}) == len({look.symbol for look in raw}) == len(MECHANISMS)
     assert style.look("some bound", (LS,)) == style.REFERENCE
+
+
+def test_pipelines_of_every_post_processor_can_be_told_apart() -> None:
+    every = [(), *((name,) for name in POSTPROCESSORS), *((LS, name) for name in POSTPROCESSORS if name != LS)]
+    for name in MECHANISMS:
+        assert len({style.look(name, pipeline).symbol for pipeline in every}) == len(every)
 
 
 def test_plotly_knows_every_dash_and_marker() -> None:

@@ -16,10 +16,11 @@ from oracles_pages import Inline, Later, figure, metric_values, open_page, words
 from pages.ui import branching_checks, branching_live, jobs
 from pages.ui import branching_model as model
 from pages.ui.branching_model import Question, bins_from_text, equal_tree, product_text
-from treedp_core.branching import best_branching
+from treedp_core.branching import best_branching, loss_factor
 from treedp_core.branching.theorems import Check
 from treedp_core.cdf_error import Criterion
 from treedp_core.checks import InputError
+from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.workloads import Shape, Workload
 
 
@@ -195,11 +196,13 @@ def test_error_against_height() -> None:
 # --- the live curve --------------------------------------------------------------------------------------------------
 
 
-def spec_of(question: Question) -> dict[str, Any]:
+def spec_of(question: Question, *, presented: bool = False) -> dict[str, Any]:
     betas, values = model.curve(question.criterion)
     whole = [1.0 + b / 100 for b in range(model.BETAS[0], model.BETAS[1] + 1)]
     trees = [(one, one.value / model.factor_scale(question)) for one in model.by_height(question, [])]
-    chart = branching_live.live_chart(betas, values, best_branching(question.criterion), trees, whole)
+    chart = branching_live.live_chart(
+        betas, values, best_branching(question.criterion), trees, whole, presented=presented
+    )
     return json.loads(chart.to_json())
 
 
@@ -208,6 +211,21 @@ def test_the_slider_lives_in_the_browser() -> None:
     assert [(one["name"], one["value"], one["bind"]["min"], one["bind"]["max"]) for one in bound] == [
         ("beta", 17, 2, 64)
     ]
+
+
+def test_the_live_curve_is_larger_in_a_presentation() -> None:
+    small, large = (spec_of(Question(2**20, Criterion()), presented=presented) for presented in (False, True))
+    assert large["height"] > 1.5 * small["height"]
+    assert {one["mark"]["fontSize"] for one in large["layer"] if one["mark"]["type"] == "text"} == {18}
+    assert large["config"]["axis"]["labelFontSize"] == 18
+
+
+def test_names_of_trees_stand_beside_a_steep_curve_and_above_a_flat_one() -> None:
+    spec = spec_of(Question(2**20, Criterion()))
+    texts = [one for one in spec["layer"] if one["mark"]["type"] == "text" and one["mark"].get("fontSize") == 12]
+    named = {one["mark"].get("align"): [row["label"] for row in one["data"]["values"]] for one in texts}
+    assert named[None][:2] == ["32⁴", "16⁵"]
+    assert "4⁷ · 3⁴" in named["left"]
 
 
 def test_squares_lie_on_the_curve_where_the_tree_is_exact() -> None:
@@ -273,6 +291,21 @@ def test_equal_budgets_are_shown_while_optimal_ones_are_sought(monkeypatch: pyte
     button(app, "bra_cancel").click()
     app.run()
     assert not app.exception
+
+
+@pytest.mark.parametrize("relation", ["replace_one", "add_or_remove_one", "replace_unknown"])
+def test_the_first_tree_found_is_the_best_of_the_table(relation: str) -> None:
+    rows = table(open_page("branching", nbr=relation, bra_bins="2^20"), "padding")
+    assert rows["why here"][0] == "found"
+    assert rows["÷ best"][0] == 1.0
+
+
+def test_the_squares_of_every_relation_approach_the_curve() -> None:
+    """The exact error over its scale tends to f as K grows; REPLACE_UNKNOWN charges two for each unknown level."""
+    unit = ProtectedUnit(NeighbouringRelation.REPLACE_UNKNOWN)
+    question = Question(16**12, Criterion(unit=unit))
+    ratio = model.value_of(question, Shape.full((16,) * 12)) / model.factor_scale(question)
+    assert ratio == pytest.approx(loss_factor(16, question.criterion), rel=1e-6)
 
 
 def test_a_relation_without_optimal_budgets_is_refused_in_one_sentence() -> None:

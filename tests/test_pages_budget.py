@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import pairwise
@@ -21,7 +23,7 @@ from oracles_pages import Inline, Later, dataset, figure, metric_values, open_pa
 from pages.ui import budget_curves, budget_numbers, budget_prior, budget_split, budget_text, jobs, store
 from pages.ui.budget_params import PARAMS, VIEWS
 from pages.ui.budget_split import Settings
-from pages.ui.budget_view import labelled
+from pages.ui.frame import labelled
 from pages.ui.text import short
 from treedp_core.budgets import Problem, greedy
 from treedp_core.checks import InputError
@@ -104,6 +106,19 @@ def test_simple_strategies_by_hand(budget: Callable[..., AppTest]) -> None:
     assert not app.exception
 
 
+def test_splits_can_be_judged_by_records_instead(budget: Callable[..., AppTest]) -> None:
+    """RMSE of uniform raw Laplace noise of scale 3: sqrt(2) times 3 on every count, whatever its size."""
+    app = budget(bud_mechanism="laplace", bud_least_squares="0", nbr=ADD, bud_prior="true", bud_metric="rmse")
+    assert tree_errors(app)["Uniform"] == short(3 * math.sqrt(2))
+    assert figure(app, "bud_strategies")["layout"]["xaxis2"]["title"]["text"] == "RMSE of the tree (records)"
+    assert errors_of(app, "Optimum") < errors_of(app, "Uniform")
+    assert "'rmse'" in app.code[0].value
+    assert press(app, "bud_use").session_state["lab_metric"] == "rmse"
+    rmsre_target = {"bud_view": "targets", "bud_ask": "rmsre", "bud_targets": "0,20,0", "bud_prior": "true", "nbr": ADD}
+    tables = [budget(**rmsre_target, bud_metric=m).dataframe[0].value for m in ("rmse", "rmsre")]
+    assert tables[0].equals(tables[1])
+
+
 def test_leaves_only_after_least_squares_by_hand(budget: Callable[..., AppTest]) -> None:
     """Public total, leaves of variance 8: knowing their sum takes a twelfth away; four siblings keep two thirds."""
     app = budget(bud_mechanism="laplace", bud_prior="true")
@@ -175,6 +190,23 @@ def test_while_the_optimum_is_searched_the_rest_is_there(
     assert tree_errors(app)["Optimum"] == "–"
     assert tree_errors(app)["Greedy"] != "–"
     assert "Searching for the optimum" in words(app)
+
+
+def test_a_search_can_be_cancelled_and_started_again(
+    budget: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch, own_jobs: jobs.Jobs
+) -> None:
+    monkeypatch.setattr(jobs, "pool", Later)
+    for view, slot in (("strategies", "budget_optimum"), ("targets", "budget_targets"), ("curves", "budget_curves")):
+        app = budget(bud_prior="true", bud_view=view)
+        assert ": 0 %" in words(app)
+        app = press(app, f"{slot}_cancel")
+        own_jobs.slots[slot].run(lambda watch: pytest.fail("worked although it was told to stop"))
+        app = app.run()
+        assert "cancelled" in words(app)
+        assert own_jobs.slots[slot].state == "cancelled"
+        app = press(app, f"{slot}_again")
+        assert own_jobs.slots[slot].is_running
+        assert not app.exception
 
 
 # --- the honest line -------------------------------------------------------------------------------------------------
@@ -399,6 +431,48 @@ def test_a_split_is_handed_over_to_the_other_pages(budget: Callable[..., AppTest
     assert metric_values(lab)["Laplace, least squares"] == short(expected.tree)
     consistency = lab.switch_page("pages/consistency.py").run()
     assert not consistency.error
+
+
+def notes(app: AppTest, key: str) -> list[str]:
+    return [note["text"] for note in figure(app, key)["layout"].get("annotations", [])]
+
+
+@pytest.mark.parametrize(
+    ("page", "prefix", "keys"),
+    [("lab", "lab", ["lab_figure"]), ("consistency", "con", ["con_before", "con_after", "con_boxes", "con_levels"])],
+)
+def test_a_split_tuned_on_true_counts_is_labelled_where_it_goes(
+    budget: Callable[..., AppTest], page: str, prefix: str, keys: list[str]
+) -> None:
+    handed = press(pick(budget(bud_prior="true", nbr=ADD), bud_strategy="greedy"), "bud_use")
+    leaky = handed.session_state["lab_shares"]
+    app = handed.switch_page(f"pages/{page}.py").run()
+    assert any("NOT PRIVATE" in error.proto.title for error in app.error)
+    for key in keys:
+        assert "NOT PRIVATE" in notes(app, key)
+    assert sum("the budget split was tuned on the true counts" in caption.value for caption in app.caption) >= len(keys)
+    assert any(code.value.startswith("# NOT PRIVATE: the budget split") for code in app.code)
+    link = {f"{prefix}_{name}": app.session_state[f"{prefix}_{name}"] for name in ("allocation", "shares", "leaks")}
+    assert open_page(page, SMALL, nbr=ADD, **link).error
+    app = pick(app, **{f"{prefix}_shares": "0.2, 0.3, 0.5"})
+    assert not app.error
+    assert not any("NOT PRIVATE" in notes(app, key) for key in keys)
+    assert pick(app, **{f"{prefix}_shares": leaky.replace(", ", " ")}).error
+    assert not pick(app, **{f"{prefix}_allocation": "uniform"}).error
+
+
+def test_a_private_split_handed_over_has_no_label(budget: Callable[..., AppTest]) -> None:
+    app = press(pick(budget(bud_prior="true"), bud_strategy="uniform"), "bud_use")
+    assert not app.switch_page("pages/lab.py").run().error
+
+
+def test_the_label_goes_when_other_shares_are_typed(budget: Callable[..., AppTest]) -> None:
+    app = press(pick(budget(bud_prior="true", nbr=ADD), bud_view="custom"), "bud_copy_greedy")
+    app = pick(app, bud_prior="noisy")
+    app = pick(app, bud_shares=app.session_state["bud_shares"] + " ")
+    assert ledger(app).startswith("NOT PRIVATE")
+    app = pick(app, bud_shares="0.2, 0.3, 0.5")
+    assert not ledger(app).startswith("NOT PRIVATE")
 
 
 def test_every_setting_survives_a_link_and_a_page_switch(budget: Callable[..., AppTest]) -> None:
@@ -647,3 +721,9 @@ def test_settings_cost_what_they_say() -> None:
     with pytest.raises(InputError) as refused:
         budget_split.prior_of(Settings(Experiment(epsilon=1.0), 20, "noisy", 2.0), SMALL, None)
     assert refused.value.code == "BUDGET_EXCEEDED"
+
+
+def test_no_page_is_drawn_while_pandas_is_half_imported() -> None:
+    """Two first visitors of a cold server: plotly looks at pandas as soon as another thread has begun to import it."""
+    code = "import sys, pages.ui.boot; sys.exit('pandas' not in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0

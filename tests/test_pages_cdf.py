@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import math
 import time
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ from pages.ui.cdf_model import Bins
 from pages.ui.cdf_more import experiment_table, label_of
 from treedp_core.cdf import PUBLISHED, CdfSettings, consistency_gains, plan_cdf
 from treedp_core.checks import InputError
+from treedp_core.montecarlo import Cancelled, Watch
 from treedp_core.records import count_bins
 from treedp_core.tree import Tree
 
@@ -110,6 +112,33 @@ def test_a_range_beyond_the_bounds_ends_at_them() -> None:
     assert "true: 12\u202f000 (NOT PRIVATE)" in words(app)
 
 
+@pytest.mark.parametrize("n_bins", [2, 3, 10])
+def test_a_range_of_other_data_that_holds_no_bin_becomes_the_middle_half(n_bins: int) -> None:
+    """18 to 65 falls on one edge of bins 1000 wide: that is no error of the user, who chose no range yet."""
+    data = binned([500.0] * 9, n_bins, upper=1000.0 * n_bins)
+    app = open_page("cdf", data, cdf_source="current")
+    assert codes(app) == []
+    ends = [1000 * (n_bins // 4), 1000 * (n_bins - n_bins // 4)]
+    assert [app.session_state["cdf_from"], app.session_state["cdf_to"]] == ends
+
+
+def test_the_sliders_stand_where_the_range_ends() -> None:
+    app = open_page("cdf", binned(n_bins=4), cdf_source="current", cdf_from="1.2", cdf_to="5.1")
+    assert "Records from 2 to 6" in words(app)
+    assert [app.session_state["cdf_from"], app.session_state["cdf_to"]] == [2, 6]
+
+
+def test_a_range_that_would_be_hardly_visible_on_other_data_is_not_kept() -> None:
+    app = open_page("cdf", binned([5000.0] * 9, 1000, upper=100_000.0))
+    assert "Records from 18 to 65" in words(app)
+    app.session_state["cdf_source"] = "current"
+    app.run()
+    assert [app.session_state["cdf_from"], app.session_state["cdf_to"]] == [25_000, 75_000]
+    app.session_state["cdf_from"] = 74_000.0  # chosen on these data: kept
+    app.run()
+    assert app.session_state["cdf_from"] == 74_000
+
+
 def test_quantiles_with_intervals() -> None:
     quantiles = table(open_page("cdf"), "quantile")
     assert quantiles["quantile"].tolist() == ["5 %", "25 %", "50 %", "75 %", "95 %"]
@@ -126,7 +155,7 @@ def test_true_quantiles_by_hand() -> None:
 
 def test_a_private_total_has_no_consistency_and_says_so() -> None:
     app = open_page("cdf", nbr="add_or_remove_one")
-    assert set(codes(app)) == {"TOTAL_NOT_PUBLIC"}
+    assert codes(app) == ["TOTAL_NOT_PUBLIC"]
     assert "consistent" not in [trace.get("name") for trace in figure(app, "cdf_release")["data"]]
     assert not app.exception
 
@@ -289,6 +318,29 @@ def test_figure_1_of_the_paper() -> None:
     assert all(np.allclose(np.array(c["y"]) * np.array(c["x"]) ** 2, c["y"][0] * c["x"][0] ** 2) for c in curves)
 
 
+@pytest.mark.parametrize("view", ["error", "optimal"])
+def test_a_view_of_one_relation_says_so_when_the_sidebar_has_another(view: str) -> None:
+    assert "replace one, whatever the sidebar says" in words(open_page("cdf", cdf_view=view, nbr="add_or_remove_one"))
+    assert "whatever" not in words(open_page("cdf", cdf_view=view))
+
+
+def test_the_papers_numbers_keep_all_their_digits_on_screen() -> None:
+    """Five digits would turn 2 * 255^3 = 33,162,750 into 33,163,000 and 524,288 into 524,290."""
+    app = open_page("cdf", cdf_view="error", cdf_bins="256")
+    shown = next(one for one in app.dataframe if "N² E₂" in one.value.columns)
+    formats = json.loads(shown.proto.columns)
+    assert formats["N² E₂"]["type_config"]["format"] == "localized"
+
+
+def test_a_preset_closes_its_popover() -> None:
+    app = open_page("cdf")
+    app.session_state["cdf_presets"] = True
+    app.run()
+    widget(app, "cdf_preset_error").click()
+    app.run()
+    assert app.session_state["cdf_presets"] is False
+
+
 def test_other_bins_and_bad_ones() -> None:
     app = open_page("cdf", cdf_view="error")
     assert "K = 128." in words(app)
@@ -401,9 +453,37 @@ def test_a_gaussian_release_is_compared_with_the_bound() -> None:
 
 
 def test_the_bound_is_shown_for_few_bins_only() -> None:
-    app = open_page("cdf", cdf_view="optimal", cdf_bins="1000")
-    assert "K = 256 is shown instead of 1\u202f000" in words(app)
+    app = open_page("cdf", cdf_view="optimal", cdf_bins="1025")
+    assert "K = 256 is shown instead of 1\u202f025" in words(app)
     assert not app.exception
+
+
+def test_the_bound_of_more_bins_is_sought_in_the_background(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jobs, "pool", Inline)
+    text = words(open_page("cdf", cdf_view="optimal", cdf_bins="300"))
+    assert "K = 300, Gaussian noise" in text
+    assert "meanwhile" not in text
+
+
+def test_a_bound_being_sought_can_be_cancelled_and_sought_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jobs, "pool", Later)
+    app = open_page("cdf", cdf_view="optimal", cdf_bins="1024")
+    assert "Seeking the bound for K = 1\u202f024; K = 256 is shown meanwhile" in words(app)
+    assert "K = 256, Gaussian noise" in words(app)
+    with pytest.raises(Cancelled):
+        cdf_state._bound(300, Watch(cancelled=lambda: True))
+    monkeypatch.setattr(jobs, "start", lambda slot, key, total, work: cancelled(jobs.Job(key, total)))
+    app = open_page("cdf", cdf_view="optimal", cdf_bins="1000")
+    assert "was stopped; K = 256 is shown" in words(app)
+    widget(app, "cdf_bound_again").click()
+    app.run()
+    assert not app.exception
+
+
+def cancelled(job: jobs.Job) -> jobs.Job:
+    job.stop.set()
+    job.run(lambda watch: None)
+    return job
 
 
 # --- speed and frame -------------------------------------------------------------------------------------------------

@@ -699,3 +699,21 @@ def test_a_random_ragged_tree_runs_everywhere(lab: Callable[..., AppTest]) -> No
         pick(app, lab_view=view, lab_post=list(PIPELINES))
         assert not app.exception
         assert not app.error
+
+
+def test_shrinking_depends_on_alpha_and_nothing_else_does() -> None:
+    """So a changed slack makes only those simulations stale."""
+    slack = [replace(Experiment(), alpha=alpha) for alpha in (0.1, 0.3)]
+    for pipeline in PIPELINES.values():
+        first, second = (Series("laplace", pipeline.name).of(base) for base in slack)
+        assert (first == second) is ("shrink" not in pipeline.steps)
+
+
+def test_basic_controls_show_the_first_pipelines_and_a_link_may_bring_another(lab: Callable[..., AppTest]) -> None:
+    def offered(app: AppTest) -> list[str]:
+        return list(next(one for one in app.get("button_group") if one.key == "lab_post").options)
+
+    basic, linked, every = offered(lab()), offered(lab(lab_post="real_then_round")), offered(lab(level="Advanced"))
+    assert len(basic) == 4
+    assert set(linked) - set(basic) == {PIPELINES["real_then_round"].label}
+    assert every == [one.label for one in PIPELINES.values()]

@@ -120,7 +120,7 @@ def prepare(experiment: Experiment, tree: Tree) -> Pipeline:
     budget = split(tree, total, mechanism.currency, unit, experiment.allocation, experiment.shares)
     promise = guarantee(budget, unit, experiment.delta, mechanism.continuous_gaussian)
     noise = mechanism.plan(tree, budget, unit)
-    step = postprocess.prepare(tree, noise.variance, experiment.postprocess)
+    step = postprocess.prepare(tree, noise.variance, experiment.postprocess, experiment.tolerance)
     errors = _known_errors(experiment, noise, step[1], mechanism.continuous_gaussian)
     return Pipeline(tree, metric, experiment.tolerance, budget, promise, noise, step, errors)
 

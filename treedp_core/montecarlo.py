@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from treedp_core.errors import ErrorSummary, Metric, Summary, Tolerance, level_m
 from treedp_core.tree import AnyArray, FloatArray, Tree
 
 BoolArray = NDArray[np.bool_]
+T = TypeVar("T")
 
 CHUNK_CELLS: Final = 1 << 16
 """Noise draws held at once: about what stays in a core's cache, and few enough to stop at once."""
@@ -24,10 +25,29 @@ class Cancelled(Exception):
 
 @dataclass(frozen=True, eq=False)
 class Watch:
-    """How a long run reports (`step(n)` after n more trials) and stops (`cancelled()`, asked before each chunk)."""
+    """How a long run reports (`step(n)` after n more trials) and stops (`cancelled()`, asked before each chunk).
+
+    Searches count hundredths of their work instead of trials, and ask before each evaluation.
+    """
 
     step: Callable[[int], None] = field(default=lambda n: None)
     cancelled: Callable[[], bool] = field(default=lambda: False)
+
+    def check(self) -> None:
+        """Raise `Cancelled` when the run is to stop."""
+        if self.cancelled():
+            raise Cancelled
+
+    def over(self, items: Sequence[T], steps: int) -> Iterator[T]:
+        """Go through items and report `steps` in all while they get done.
+
+        >>> done = []
+        >>> [letter for letter in Watch(done.append).over("abc", 10)], done
+        (['a', 'b', 'c'], [3, 3, 4])
+        """
+        for i, item in enumerate(items):
+            yield item
+            self.step(steps * (i + 1) // len(items) - steps * i // len(items))
 
 
 def simulate(
@@ -65,8 +85,7 @@ def simulate(
     by_trial = np.empty((trials, tree.n_levels))
     done = 0
     for rng, n in _chunks(trials, tree.n_nodes, entropy):
-        if watch.cancelled():
-            raise Cancelled
+        watch.check()
         errors = errors_of(rng, n).astype(np.float64, copy=False)
         loss = metric.loss(errors, counts, tolerance)
         if of_nodes:

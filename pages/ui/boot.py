@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Final
 
@@ -30,6 +31,9 @@ PAGES: Final = {
 }
 HOME: Final = "start"
 ROOT: Final = Path(__file__).parent.parent.parent
+
+# Streamlit imports it with its first table; while one session does, plotly in another fails on the half-made module.
+import_module("pandas")
 
 _here = threading.local()  # a run of the script stays on one thread
 

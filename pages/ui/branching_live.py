@@ -10,10 +10,12 @@ import altair as alt
 
 from pages.ui.branching_model import BETAS, HeightBest, product_text
 from treedp_core.branching import BestBranching
-from treedp_core.figures.style import AFTER, BEFORE, GREY
+from treedp_core.figures.style import AFTER, BEFORE, GREY, PRESENTER_HEIGHT
 
 HEIGHT: Final = 380
 TICKS: Final = (2, 4, 8, 16, 32, 64)
+STEEP_BELOW: Final = 6
+"""Branching factors below which every curve that starts high falls steeply."""
 
 
 def live_chart(
@@ -22,6 +24,8 @@ def live_chart(
     best: BestBranching,
     trees: Sequence[tuple[HeightBest, float]],
     whole: Sequence[float],
+    *,
+    presented: bool = False,
 ) -> alt.LayerChart:
     """Return the chart.
 
@@ -34,6 +38,8 @@ def live_chart(
         Whole trees and what f would be in their exact error.
     whole : (BETAS[1] - BETAS[0] + 1,)
         f at the whole branching factors.
+    presented : bool
+        Whether it is for a projector.
     """
     top = 1.1 * max(values)
     x = alt.X(
@@ -43,8 +49,17 @@ def live_chart(
     y = alt.Y("f:Q", scale=alt.Scale(domain=[0, top]), title="error factor f(β)", axis=alt.Axis(tickCount=6))
     line = alt.Chart(_rows(b=betas, f=values)).mark_line(color=AFTER, strokeWidth=2.5).encode(x=x, y=y)
     layers = [*_optimum(best, x), line, *_trees(trees, top, x, y), *_drag(best, whole, x, y)]
-    chart: alt.LayerChart = alt.layer(*layers).properties(height=HEIGHT)
-    return chart
+    chart: alt.LayerChart = alt.layer(*layers).properties(height=PRESENTER_HEIGHT if presented else HEIGHT)
+    return _enlarged(chart) if presented else chart
+
+
+def _enlarged(chart: alt.LayerChart) -> alt.LayerChart:
+    """The same with text as large as in the other presented figures."""
+    for layer in chart.layer:
+        if layer.mark.type == "text":
+            layer.mark.fontSize = 18
+    large: alt.LayerChart = chart.configure_axis(labelFontSize=18, titleFontSize=18)
+    return large
 
 
 def start_of(best: BestBranching) -> int:
@@ -100,12 +115,21 @@ def _trees(trees: Sequence[tuple[HeightBest, float]], top: float, x: Any, y: Any
     )  # fmt: skip
     squares = alt.Chart(rows).mark_point(shape="square", filled=True, size=80, color=BEFORE, opacity=1)
     tip = [alt.Tooltip("label:N", title="tree"), alt.Tooltip("f:Q", title="exact factor", format=".4f")]
-    labels = _rows(
-        b=[t.mean_factor for t, _ in _spaced(shown)], f=[f for _, f in _spaced(shown)],
-        label=[product_text(t.shape.branching_factors) for t, _ in _spaced(shown)],
-    )  # fmt: skip
-    text = alt.Chart(labels).mark_text(dy=-13, fontSize=12, color=BEFORE).encode(x=x, y=y, text="label:N")
-    return [squares.encode(x=x, y=y, tooltip=tip), text]
+    return [squares.encode(x=x, y=y, tooltip=tip), *_labels(_spaced(shown), x, y)]
+
+
+def _labels(trees: Sequence[tuple[HeightBest, float]], x: Any, y: Any) -> list[Any]:
+    """Names above the squares; to their right where the curve falls so steeply that it would run through them."""
+    places = {True: {"align": "left", "dx": 8, "dy": -7}, False: {"dy": -13}}
+    layers = []
+    for steep, place in places.items():
+        named = [(tree, f) for tree, f in trees if (tree.mean_factor < STEEP_BELOW) is steep]
+        rows = _rows(
+            b=[tree.mean_factor for tree, _ in named], f=[f for _, f in named],
+            label=[product_text(tree.shape.branching_factors) for tree, _ in named],
+        )  # fmt: skip
+        layers.append(alt.Chart(rows).mark_text(fontSize=12, color=BEFORE, **place).encode(x=x, y=y, text="label:N"))
+    return layers
 
 
 def _spaced(shown: Sequence[tuple[HeightBest, float]]) -> list[tuple[HeightBest, float]]:

@@ -35,6 +35,8 @@ GAUSSIAN_DELTA: Final = 1e-6
 BETAS: Final = (2, 64)
 """Branching factors the curve shows."""
 MAX_HEIGHT: Final = 40
+TALL: Final = 1000
+"""A height at which every further level is an unknown one."""
 N_BEST: Final = 10
 
 _POWER: Final = re.compile(r"([0-9]{1,16})(?:\^|\*\*)([0-9]{1,2})", re.ASCII)
@@ -184,8 +186,7 @@ def value_of(question: Question, shape: Shape) -> float:
         return optimal_shares(shape, criterion).value
     degree = 2 if criterion.currency is Currency.EPSILON else 1
     known = criterion.unit.total_is_public
-    levels = shape.height + (not known)
-    one = criterion.variance_of_one() * float(levels) ** degree
+    one = criterion.variance_of_one() * criterion.equal_parts(shape.height) ** degree
     return criterion.of_variances(shape, np.array([0.0 if known else one, *[one] * shape.height]))
 
 
@@ -195,7 +196,8 @@ def factor_scale(question: Question) -> float:
     per_level = 2 if criterion.currency is Currency.EPSILON else 1
     power = per_level if criterion.workload is Workload.NODES else per_level + 1
     half = 0.5 if criterion.workload is Workload.CDF else 1.0
-    return half * criterion.variance_of_one() * math.log(question.n_bins) ** power
+    of_level = criterion.equal_parts(TALL + 1) - criterion.equal_parts(TALL)
+    return half * criterion.variance_of_one() * of_level**per_level * math.log(question.n_bins) ** power
 
 
 def curve(criterion: Criterion) -> tuple[list[float], list[float]]:

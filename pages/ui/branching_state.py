@@ -74,7 +74,7 @@ def ranked(asked: Question) -> tuple[list[RankedShape], bool]:
 
 def search_again() -> None:
     """Forget a search that was cancelled, so that it starts anew."""
-    jobs.jobs().slots.pop(SLOT, None)
+    jobs.forget(SLOT)
 
 
 def by_height(asked: Question, found: Sequence[RankedShape]) -> list[HeightBest]:

@@ -29,7 +29,8 @@ def live(asked: Question, heights: Sequence[HeightBest]) -> None:
     """Show f(beta), which follows its slider without the server, and whole trees for K on the same axes."""
     betas, values = remember(("curve", asked.criterion), lambda: model.curve(asked.criterion))
     best = model.best_branching(asked.criterion)
-    spec = remember(("live", asked, tuple(heights)), lambda: _live_spec(asked, heights, betas, values))
+    key = ("live", asked, tuple(heights), get("present"))
+    spec = remember(key, lambda: _live_spec(asked, heights, betas, values))
     st.vega_lite_chart(spec, key="bra_live", alt=_live_alt(best))
     st.caption(
         f"Line: f(β), the factor by which the branching factor enters the mean variance for very many bins. Squares: "
@@ -52,7 +53,9 @@ def _live_spec(
     scale = model.factor_scale(asked)
     trees = [(one, one.value / scale) for one in heights]
     best = model.best_branching(asked.criterion)
-    spec: dict[str, Any] = branching_live.live_chart(betas, values, best, trees, whole_f).to_dict()
+    spec: dict[str, Any] = branching_live.live_chart(
+        betas, values, best, trees, whole_f, presented=get("present")
+    ).to_dict()
     return spec
 
 
@@ -155,7 +158,7 @@ def _search_progress() -> None:
             st.caption("The search for budgets was cancelled; equal budgets are shown.", width="content")
             st.button("Search again", key="bra_again", on_click=branching_state.search_again,
                       help="Search the best budgets of each tree.")  # fmt: skip
-    jobs.progress(branching_state.SLOT)
+    jobs.progress(branching_state.SLOT, "trees")
 
 
 def table(asked: Question, found: Sequence[RankedShape]) -> dict[str, list[Any]]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.ui import budget_prior, lab_controls
-from pages.ui.budget_params import PRIORS, VIEWS
+from pages.ui.budget_params import JUDGED_BY, PRIORS, VIEWS
 from pages.ui.budget_split import Settings
 from pages.ui.budget_state import Results
 from pages.ui.params import REG, get
 from pages.ui.text import short
 from treedp_core.budgets import STRATEGIES
+from treedp_core.errors import METRICS
 
 
 def release() -> None:
@@ -30,8 +31,12 @@ def release() -> None:
 def tuning() -> None:
     """Show what errors are relative to, and how finely greedy divides."""
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        if get("bud_view") not in ("curves", "targets"):
+            _metric()
         with st.container(width=220):
             _threshold()
+        if get("bud_view") == "targets":
+            return
         with st.container(width=220):
             st.select_slider(
                 "Greedy slices P",
@@ -40,6 +45,20 @@ def tuning() -> None:
                 persist_state="session",
                 help="Greedy hands the budget out in P equal slices (Dawson et al., Algorithm 3).",
             )
+
+
+def _metric() -> None:
+    """Show what splits are judged by."""
+    st.segmented_control(
+        "Metric",
+        list(JUDGED_BY),
+        required=True,
+        key="bud_metric",
+        persist_state="session",
+        format_func=lambda name: METRICS[name].label,
+        help="What greedy and optimum lower, and what strategies are compared by: metrics that follow from variances "
+        "alone. " + " ".join(f"**{METRICS[name].label}**: {METRICS[name].help}" for name in JUDGED_BY),
+    )
 
 
 def _threshold() -> None:

@@ -17,7 +17,7 @@ from treedp_core.budgets import NOT_PRIVATE, Curves, Problem, curves, noisy
 from treedp_core.checks import InputError
 from treedp_core.errors import Tolerance
 from treedp_core.figures import budget as figures
-from treedp_core.montecarlo import generator
+from treedp_core.montecarlo import Watch, generator
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.records import Dataset
 from treedp_core.tree import AnyArray, Tree
@@ -63,14 +63,16 @@ def periods(data: Dataset, height: int, seed: int) -> Periods:
     return Periods(shorter, shorter.counts_of_leaves(earlier), shorter.counts_of_leaves(leaves.ravel() - earlier))
 
 
-def errors(height: int, threshold: float, phases: int, seed: int, by_partner: bool) -> Curves:
+def errors(
+    height: int, threshold: float, phases: int, seed: int, by_partner: bool, watch: Watch | None = None
+) -> Curves:
     """Return the five curves; greedy splits are tuned on a noisy release of the earlier half."""
     halves = periods(store.sample(SAMPLE), height, seed)
     unit = ProtectedUnit(NeighbouringRelation.REPLACE_UNKNOWN, 1, known_levels=height)
     prior = noisy(halves.tree, halves.earlier, unit, LAW, PRIOR_EPSILON, generator(seed, 5))
     tuned = Problem(halves.tree, prior.counts, LAW, unit, "rmsre", Tolerance(threshold=threshold))
     judged = Problem(halves.tree, halves.later, LAW, unit, "rmsre", Tolerance(threshold=threshold))
-    return curves(tuned, judged, TOTALS, phases, subtrees_at=1 if by_partner else None)
+    return curves(tuned, judged, TOTALS, phases, 1 if by_partner else None, watch)
 
 
 def show() -> None:
@@ -93,13 +95,13 @@ def show() -> None:
         )
     arguments = (int(get("bud_height")), get("tau"), get("bud_phases"), get("seed"), get("bud_partners"))
     try:
-        found = later(SLOT, arguments, lambda: errors(*arguments))
+        found = later(SLOT, arguments, lambda watch: errors(*arguments, watch))
     except InputError as error:
         frame.refusal(error)
         return
     _figure(found if found is not None else last(SLOT), stale=found is None)
     if found is None:
-        wait(SLOT, "Working out the curves; grey ones are of the earlier settings")
+        wait(SLOT, "Working out the curves")
 
 
 def _figure(found: Curves | None, *, stale: bool) -> None:

@@ -34,6 +34,7 @@ def show(result: Results) -> None:
         persist_state="session",
         max_chars=200,
         placeholder="0.2, 0.3, 0.5",
+        on_change=_typed,
         help="One share for each level, summing to at most 1; what they leave is not spent. "
         + ("" if n_levels <= MAX_SLIDERS else f"{plural(n_levels, 'level')} are too many for sliders."),
     )
@@ -47,10 +48,16 @@ def show(result: Results) -> None:
     frame.figure(
         budget_view.figure_of(result),
         key="bud_custom",
-        alt="" if row is None else f"Your own split: RMSRE of the tree {row.errors.tree:.3g}.",
+        alt="" if row is None else f"Your own split: {result.settings.metric} of the tree {row.errors.tree:.3g}.",
         caption="NOT PRIVATE: expected errors on the true counts (closed form), beside the other strategies.",
         code=None if row is None else budget_text.code(result.settings, row, result.label),
-        data=partial(budget_view.table, list(result.rows or ()), dataset().labels.level_names, result.label),
+        data=partial(
+            budget_view.table,
+            list(result.rows or ()),
+            dataset().labels.level_names,
+            result.label,
+            result.settings.metric,
+        ),
     )
 
 
@@ -123,6 +130,13 @@ def _moved(level: int) -> None:
     wanted = round(10 * float(st.session_state[f"bud_s{level}"]))
     locked = _locked() | ({0} if _public() else set())
     st.session_state["bud_shares"] = text_of([u / UNITS for u in rebalanced(_units(), level, wanted, locked)])
+    st.session_state["bud_strategy"] = CUSTOM
+
+
+def _typed() -> None:
+    """Shares typed by hand are the reader's own, unless they are those that stood there."""
+    if _units() != st.session_state.get(_GOOD):
+        st.session_state["bud_leaks"] = False
     st.session_state["bud_strategy"] = CUSTOM
 
 

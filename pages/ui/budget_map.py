@@ -13,7 +13,7 @@ from pages.ui.budget_params import WITHIN_GRID
 from pages.ui.budget_split import Row
 from pages.ui.budget_state import Results
 from pages.ui.budget_targets import confidence
-from pages.ui.budget_view import labelled, marked
+from pages.ui.budget_view import marked
 from pages.ui.consistency_ledger import family
 from pages.ui.params import REG, get
 from pages.ui.store import dataset, remember
@@ -143,4 +143,4 @@ def _useful(result: Results, row: Row, found: Reliability, share: FloatArray) ->
 
 def _table(names: list[str], share: FloatArray, found: Reliability, label: str) -> dict[str, Any]:
     columns = {"level": names, "share of useful nodes": share, "mean probability": found.level_mean}
-    return labelled(columns, label)
+    return frame.labelled(columns, label)

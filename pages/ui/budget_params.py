@@ -10,6 +10,7 @@ from treedp_core import checks
 from treedp_core.allocation.published import PUBLISHED_SPLITS
 from treedp_core.budgets import STRATEGIES, Ask
 from treedp_core.budgets.greedy import MAX_PHASES, PHASES
+from treedp_core.errors import METRICS
 from treedp_core.mechanisms import MECHANISMS
 
 VIEWS: Final = {
@@ -20,6 +21,8 @@ VIEWS: Final = {
     "map": "Reliability map",
 }
 PRIORS: Final = {"noisy": "Noisy prior", "public": "Public or historic file", "true": "True counts (NOT PRIVATE)"}
+JUDGED_BY: Final = tuple(name for name, one in METRICS.items() if one.expected is None and one.root)
+"""Metrics that come from variances alone, before and after least squares."""
 CUSTOM: Final = "custom"
 CHOICES: Final = (*STRATEGIES, *PUBLISHED_SPLITS, CUSTOM)
 PHASES_GRID: Final = (10, 20, 40, 80)
@@ -44,6 +47,7 @@ PARAMS: Final[tuple[Param, ...]] = (
     choice("bud_view", "strategies", VIEWS),
     choice("bud_mechanism", "discrete_laplace", MECHANISMS),
     flag("bud_least_squares", True),
+    choice("bud_metric", "rmsre", JUDGED_BY),
     whole("bud_phases", PHASES, 1, MAX_PHASES, code="PHASES_RANGE", grid=PHASES_GRID),
     choice("bud_prior", "noisy", PRIORS),
     number("bud_prior_eps", 0.0, _prior_epsilon, code="EPS"),

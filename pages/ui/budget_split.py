@@ -16,10 +16,10 @@ from treedp_core.allocation.published import published_for
 from treedp_core.budgets import STRATEGIES, GreedySplit, Ledger, Optimum, Prior, Problem
 from treedp_core.checks import InputError
 from treedp_core.conversions import epsilon_to_rho
-from treedp_core.errors import ErrorSummary
+from treedp_core.errors import METRICS, ErrorSummary
 from treedp_core.experiment import Experiment
 from treedp_core.mechanisms import MECHANISMS
-from treedp_core.montecarlo import generator
+from treedp_core.montecarlo import Watch, generator
 from treedp_core.privacy import Currency
 from treedp_core.records import Dataset
 from treedp_core.tree import AnyArray, FloatArray
@@ -54,6 +54,11 @@ class Settings:
     def law(self) -> str:
         """Name of the noise law."""
         return self.experiment.mechanism
+
+    @property
+    def metric(self) -> str:
+        """Label of the metric that splits are judged by."""
+        return METRICS[self.experiment.metric].label
 
     @property
     def least_squares(self) -> bool:
@@ -96,7 +101,7 @@ class Settings:
 def problem(settings: Settings, data: Dataset, counts: AnyArray) -> Problem:
     """Return what a split is judged by, on counts of one's choice (n_nodes,)."""
     one = settings.experiment
-    return Problem(data.tree, counts, settings.law, one.unit, "rmsre", one.tolerance, settings.least_squares)
+    return Problem(data.tree, counts, settings.law, one.unit, one.metric, one.tolerance, settings.least_squares)
 
 
 def prior_of(settings: Settings, data: Dataset, from_file: Prior | None) -> Prior | None:
@@ -179,9 +184,11 @@ def greedy_row(truth: Problem, tuned: Problem, settings: Settings, prior: Prior)
     return found, judged(truth, settings, "greedy", STRATEGIES["greedy"].label, np.array(amounts), prior)
 
 
-def optimum_row(truth: Problem, tuned: Problem, settings: Settings, prior: Prior) -> tuple[Optimum, Row]:
+def optimum_row(
+    truth: Problem, tuned: Problem, settings: Settings, prior: Prior, watch: Watch | None = None
+) -> tuple[Optimum, Row]:
     """Return the best split for the prior, and as a row."""
-    found = budgets.optimum(tuned, left(settings, prior))
+    found = budgets.optimum(tuned, left(settings, prior), watch=watch)
     amounts = tuned.budget(found.amounts, left(settings, prior)).per_level
     return found, judged(truth, settings, "optimum", STRATEGIES["optimum"].label, np.array(amounts), prior)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, TypeVar
 
 import streamlit as st
@@ -19,8 +20,10 @@ from pages.ui.settings import experiment
 from pages.ui.store import dataset, remember
 from treedp_core.budgets import GreedySplit, Optimum, Prior, Problem
 from treedp_core.checks import InputError
+from treedp_core.montecarlo import Watch
 
 FROM_FILE: Final = "_budget_prior"
+OPTIMUM: Final = "budget_optimum"
 HANDED: Final = "_budget_handed"
 KEPT: Final = 12
 SMALL_TREE: Final = 100_000
@@ -62,6 +65,11 @@ class Results:
         return self.row(get("bud_strategy")) or next(iter(self.rows or ()), None)
 
     @property
+    def waits_for(self) -> str:
+        """What stands in place of the optimum while there is none."""
+        return "searching" if jobs.is_running(OPTIMUM) else "cancelled"
+
+    @property
     def label(self) -> str:
         """What every figure and export must say when splits were tuned on the true counts; else nothing."""
         priors = [row.ledger.prior for row in self.rows or ()]
@@ -74,7 +82,7 @@ def settings() -> Settings:
     one = experiment(
         mechanism=get("bud_mechanism"),
         postprocess=("least_squares",) if get("bud_least_squares") else (),
-        metric="rmsre",
+        metric=get("bud_metric"),
         alpha=0.1,
         delta=get("delta") if splits.MECHANISMS[get("bud_mechanism")].currency is splits.Currency.RHO else 0.0,
         seed=get("seed") if noisy else 0,
@@ -104,7 +112,7 @@ def results() -> Results:
     if result.tuned is not None and result.prior is not None:
         truth, tuned, prior = result.truth, result.tuned, result.prior
         try:
-            best = later("budget_optimum", key, lambda: splits.optimum_row(truth, tuned, chosen, prior))
+            best = later(OPTIMUM, key, partial(splits.optimum_row, truth, tuned, chosen, prior))
         except InputError as error:
             result.refusals += (error,)
         else:
@@ -181,16 +189,19 @@ def use(row: Row) -> None:
     shares = handed_over(row.ledger.amounts, row.charged, row.ledger.total)
     mechanism, least_squares = get("bud_mechanism"), get("bud_least_squares")
     pipeline = "least_squares" if least_squares else "none"
-    update: dict[str, Any] = {"lab_mechanisms": [mechanism], "lab_post": [pipeline], "lab_metric": "rmsre"}
+    update: dict[str, Any] = {"lab_mechanisms": [mechanism], "lab_post": [pipeline], "lab_metric": get("bud_metric")}
     update |= {"con_mechanism": mechanism, "con_post": pipeline}
     update |= {f"{page}_{name}": value for page in ("lab", "con") for name, value in
                (("allocation", CUSTOM), ("shares", shares))}  # fmt: skip
-    st.session_state.update(update)
+    leaks = shares if row.ledger.prior is not None and not row.ledger.prior.is_private else ""
+    st.session_state.update(update | {"lab_leaks": leaks, "con_leaks": leaks})
     st.session_state[HANDED] = (row.name, shares, "" if row.ledger.prior is None else row.ledger.prior.label)
 
 
-def later(slot: str, key: Hashable, compute: Callable[[], T]) -> T | None:
-    """Return a result that takes longer than a page may: None while it is worked out in the background.
+def later(slot: str, key: Hashable, compute: Callable[[Watch], T]) -> T | None:
+    """Return a result that takes longer than a page may: None while it is worked out in the background, or cancelled.
+
+    `compute` tells the watch of its progress in hundredths; a search for other settings is stopped.
 
     Raises
     ------
@@ -201,9 +212,9 @@ def later(slot: str, key: Hashable, compute: Callable[[], T]) -> T | None:
     if key in kept:
         return kept[key]
     job = jobs.current(slot)
-    if job is None or job.key != key or job.state == "cancelled":
-        job = jobs.start(slot, key, 1, lambda watch: compute())
-    if job.is_running:
+    if job is None or job.key != key:
+        job = jobs.start(slot, key, 100, compute)
+    if job.is_running or job.state == "cancelled":
         return None
     if job.error is not None:
         raise job.error
@@ -220,13 +231,21 @@ def last(slot: str) -> Any:
 
 
 def wait(slot: str, what: str) -> None:
-    """Say that something is being worked out, and show the page anew when it is there."""
+    """Show how far a search is, with a way to stop it, and the page anew when it is over; or that it was stopped."""
+    if not jobs.is_running(slot):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.caption(f"{what}: cancelled.", width="content")
+            st.button("Search again", key=f"{slot}_again", on_click=jobs.forget, args=(slot,), type="tertiary")
+        return
 
     def live() -> None:
-        if jobs.is_running(slot):
-            st.caption(f":material/hourglass_top: {what} …")
-        else:
+        job = jobs.current(slot)
+        if job is None or not job.is_running:
             st.rerun()
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.caption(f"{what}: {min(100, job.done)} %", width="content")
+            st.progress(min(1.0, job.done / job.total), width=200)
+            st.button("Cancel", key=f"{slot}_cancel", on_click=jobs.cancel, args=(slot,), help="Stop this search.")
 
     st.fragment(live, run_every=jobs.REFRESH_SECONDS)()
 

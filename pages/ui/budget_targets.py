@@ -53,7 +53,7 @@ def show(result: Results) -> None:
     try:
         targets = wanted()
         key = (key_of(chosen), tuple(targets))
-        found = later(SLOT, key, lambda: _swept(smallest_budget(tuned, targets)))
+        found = later(SLOT, key, lambda watch: _swept(smallest_budget(tuned, targets, watch)))
     except InputError as error:
         frame.refusal(error)
         return
@@ -247,7 +247,7 @@ def reached(problem: Problem | None, found: Inverse, target: Target | None, leve
     variance = problem.node_variance(found.amounts)[problem.tree.level(level)]
     if target.ask is Ask.RMSE:
         return f"RMSE {short(float(np.sqrt(variance.mean())))}"
-    weight = problem.node_weight[problem.tree.level(level)]
+    weight = replace(problem, metric="rmsre").node_weight[problem.tree.level(level)]
     return f"RMSRE {short(float(np.sqrt((variance * weight).mean())))}"
 
 

@@ -10,6 +10,7 @@ from pages.ui.budget_split import SIMPLE, Row, Settings, left
 from pages.ui.text import plain, plural, short
 from treedp_core.allocation.published import PUBLISHED_SPLITS
 from treedp_core.budgets import Optimum, Prior, PriorKind
+from treedp_core.errors import METRICS
 from treedp_core.privacy import Currency, NeighbouringRelation
 from treedp_core.tree import Tree
 
@@ -96,9 +97,18 @@ def ledger_line(row: Row, settings: Settings) -> str:
     return plain(told)
 
 
+def titled(settings: Settings, of: str) -> str:
+    """Return the metric with its unit and τ, as on an axis."""
+    entry = METRICS[settings.experiment.metric]
+    tau = f" (τ = {short(settings.experiment.threshold)})" if "threshold" in entry.uses else ""
+    return f"{entry.label} of {of}{tau}" + (f" ({entry.unit})" if entry.unit else "")
+
+
 def caption(settings: Settings, tree: Tree, rows: Sequence[Row]) -> str:
     """Return the caption of the comparison."""
-    tau = short(settings.experiment.threshold)
+    source = f"{settings.metric} from noise variances"
+    if settings.experiment.metric == "rmsre":
+        source = f"Dawson et al., Definition 7, τ = {short(settings.experiment.threshold)}"
     published = [row.label for row in rows if row.name in PUBLISHED_SPLITS]
     rho = settings.currency is Currency.EPSILON
     note = (
@@ -111,7 +121,7 @@ def caption(settings: Settings, tree: Tree, rows: Sequence[Row]) -> str:
     if settings.experiment.relation == NeighbouringRelation.REPLACE_UNKNOWN.value:
         note += " Unknown levels are charged twice, so that shares need not fill 100 %."
     return (
-        f"NOT PRIVATE: expected errors on the true counts (closed form: Dawson et al., Definition 7, τ = {tau}; "
+        f"NOT PRIVATE: expected errors on the true counts (closed form: {source}; "
         f"{'after least squares, Algorithm 2' if settings.least_squares else 'before post-processing'}). All "
         f"strategies cost the same total of ε = {short(settings.experiment.epsilon)}; "
         f"{plural(tree.n_leaves, 'leaf', 'leaves')}, {plural(tree.n_levels, 'level')}. ∞: a count is not "
@@ -149,6 +159,7 @@ def setup(settings: Settings) -> str:
         "from treedp_core.errors import Tolerance\n"
         "from treedp_core.privacy import NeighbouringRelation, ProtectedUnit\n\n"
         f"unit = ProtectedUnit(NeighbouringRelation({one.relation!r}), {one.contributions}, {one.known_levels})\n"
-        f"rest = {settings.law!r}, unit, 'rmsre', Tolerance(threshold={one.threshold!r}), {settings.least_squares}\n"
+        f"rest = {settings.law!r}, unit, {one.metric!r}, Tolerance(threshold={one.threshold!r}), "
+        f"{settings.least_squares}\n"
         "prior, truth = Problem(tree, prior_counts, *rest), Problem(tree, counts, *rest)\n"
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -34,7 +34,7 @@ def strategies(result: Results) -> None:
         alt=_takeaway(result),
         caption=budget_text.caption(result.settings, dataset().tree, result.rows or ()),
         code=None if chosen is None else budget_text.code(result.settings, chosen, result.label),
-        data=partial(table, list(result.rows or ()), names, result.label),
+        data=partial(table, list(result.rows or ()), names, result.label, result.settings.metric),
     )
     left, right = st.columns(2)
     with left:
@@ -42,19 +42,21 @@ def strategies(result: Results) -> None:
     with right:
         st.markdown("**Error by level**")
         frame.figure(
-            marked(figures.strategy_levels(rows, names, y_title="RMSRE of the level"), result),
+            marked(
+                figures.strategy_levels(rows, names, y_title=budget_text.titled(result.settings, "the level")), result
+            ),
             key="bud_levels",
-            alt="RMSRE of each level under each strategy.",
+            alt=f"{result.settings.metric} of each level under each strategy.",
             caption="NOT PRIVATE: expected errors on the true counts (closed form), strategies in the "
             "order and colours of the figure above. ∞: the level is not determined; 0: it is public.",
             code=None if chosen is None else budget_text.code(result.settings, chosen, result.label),
-            data=partial(table, list(result.rows or ()), names, result.label),
+            data=partial(table, list(result.rows or ()), names, result.label, result.settings.metric),
         )
 
 
 def figure_of(result: Results) -> Any:
     """Return the comparison of all strategies as a figure."""
-    title = f"RMSRE of the tree (τ = {short(result.settings.experiment.threshold)})"
+    title = budget_text.titled(result.settings, "the tree")
     return marked(figures.strategies(_drawn(result), dataset().labels.level_names, error_title=title), result)
 
 
@@ -63,25 +65,15 @@ def marked(fig: Any, result: Results) -> Any:
     return watermark(fig, NOT_PRIVATE) if result.label else fig
 
 
-def labelled(columns: Mapping[str, Any], label: str) -> dict[str, Any]:
-    """Return a table for export whose header says what must not be forgotten.
-
-    >>> list(labelled({"level": ["all"]}, "NOT PRIVATE: …"))
-    ['NOT PRIVATE: …', 'level']
-    """
-    rows = len(next(iter(columns.values()), ()))
-    return {label: [NOT_PRIVATE] * rows, **columns}
-
-
-def table(rows: Sequence[Row], names: Sequence[str], label: str) -> dict[str, Any]:
+def table(rows: Sequence[Row], names: Sequence[str], label: str, metric: str) -> dict[str, Any]:
     """Return the table behind the comparison: shares and errors of every strategy, level by level and of the tree."""
     columns: dict[str, list[Any]] = {"strategy": [row.label for row in rows]}
     for level, name in enumerate(names):
         columns[f"share of level {level} ({name})"] = [float(row.amounts[level] / row.ledger.total) for row in rows]
     for level, name in enumerate(names):
-        columns[f"RMSRE of level {level} ({name})"] = [float(row.errors.level[level]) for row in rows]
-    columns["RMSRE of the tree"] = [row.errors.tree for row in rows]
-    return labelled(columns, label or ERRORS_LABEL)
+        columns[f"{metric} of level {level} ({name})"] = [float(row.errors.level[level]) for row in rows]
+    columns[f"{metric} of the tree"] = [row.errors.tree for row in rows]
+    return frame.labelled(columns, label or ERRORS_LABEL)
 
 
 def _drawn(result: Results) -> list[StrategyRow]:
@@ -104,7 +96,7 @@ def _drawn(result: Results) -> list[StrategyRow]:
 
 def _takeaway(result: Results) -> str:
     told = ", ".join(f"{row.label} {short(row.errors.tree)}" for row in result.rows or ())
-    return f"RMSRE of the tree by strategy: {told}."
+    return f"{result.settings.metric} of the tree by strategy: {told}."
 
 
 def cards(result: Results) -> None:
@@ -116,12 +108,12 @@ def cards(result: Results) -> None:
         column.metric(
             label,
             short(row.errors.tree) if row is not None else "…" if waits else "–",
-            _compared(row, simple) if row is not None else "searching" if waits else "needs a prior",
+            _compared(row, simple) if row is not None else result.waits_for if waits else "needs a prior",
             delta_arrow="off",
             delta_color="off",
             border=True,
             height="stretch",
-            help="RMSRE of the tree, closed form on the true counts: NOT PRIVATE.",
+            help=f"{result.settings.metric} of the tree, closed form on the true counts: NOT PRIVATE.",
         )
     for line in (
         budget_text.verdict(result.rows or ()),
@@ -161,10 +153,10 @@ def _steps(result: Results, names: Sequence[str]) -> None:
         ),
         key="bud_steps",
         alt="What each level has after each greedy slice; move the slider below to go through the slices.",
-        caption=f"Slices: {told}. Each goes where it lowers the tree's RMSRE on the prior most; ties to the level "
-        "nearest the root (Dawson et al., Algorithm 3). Drag the slider to go through them.",
+        caption=f"Slices: {told}. Each goes where it lowers the tree's {result.settings.metric} on the prior most; "
+        "ties to the level nearest the root (Dawson et al., Algorithm 3). Drag the slider to go through them.",
         code=budget_text.code(result.settings, row, result.label) if row is not None else None,
-        data=labelled(columns, result.label) if result.label else columns,
+        data=frame.labelled(columns, result.label) if result.label else columns,
     )  # fmt: skip
 
 
@@ -183,7 +175,7 @@ def ledger(result: Results) -> None:
         "share of the total": (row.amounts / row.ledger.total).tolist(),
         result.settings.symbol: row.amounts.tolist(),
         "noise": [short(s) for s in sigma.tolist()],
-        "RMSRE": [short(e) for e in row.errors.level.tolist()],
+        result.settings.metric: [short(e) for e in row.errors.level.tolist()],
     }
     st.dataframe(
         columns,
@@ -193,7 +185,7 @@ def ledger(result: Results) -> None:
             "share of the total": st.column_config.NumberColumn(format="percent"),
             result.settings.symbol: st.column_config.NumberColumn(format="%.4g"),
             "noise": st.column_config.TextColumn("noise st. dev. (records)", alignment="right"),
-            "RMSRE": st.column_config.TextColumn(alignment="right"),
+            result.settings.metric: st.column_config.TextColumn(alignment="right"),
         },
         alt="Budget, noise and error of each level under the chosen split",
     )
@@ -215,7 +207,8 @@ def _per_node(result: Results, row: Row) -> None:
     change = f"from {short(row.errors.tree)} to {short(error)}" if error < row.errors.tree else "not at all"
     st.caption(
         "Per-node budgets: the price is the largest sum along a path from the root to a leaf, so leaves that end early "
-        f"may also spend what deeper levels do. That lowers the tree's RMSRE {change}, at the same price (formula)."
+        f"may also spend what deeper levels do. That lowers the tree's {result.settings.metric} {change}, at the same "
+        "price (formula)."
     )
 
 

@@ -17,6 +17,9 @@ PRESETS: Final[Mapping[str, dict[str, Any]]] = {
 }
 
 
+_OPEN: Final = "cdf_presets"
+
+
 def view() -> None:
     """Show the views and the presets; a preset sets only what it names, and runs what needs to be run."""
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
@@ -24,7 +27,9 @@ def view() -> None:
             "View", list(VIEWS), key="cdf_view", persist_state="session", required=True,
             format_func=VIEWS.__getitem__, help="One release, its error against ε, a published experiment, or a bound.",
         )  # fmt: skip
-        with st.popover("Presets", icon=":material/auto_awesome:", help="Ready-made comparisons"):
+        with st.popover(
+            "Presets", icon=":material/auto_awesome:", help="Ready-made comparisons", key=_OPEN, on_change="rerun"
+        ):
             for name, settings in PRESETS.items():
                 st.button(
                     name, key=f"cdf_preset_{settings['cdf_view']}", on_click=_apply, args=(settings,), width="stretch",
@@ -34,6 +39,7 @@ def view() -> None:
 
 def _apply(settings: Mapping[str, Any]) -> None:
     st.session_state.update(settings)
+    st.session_state[_OPEN] = False  # or it would lie over what it has brought up
     if settings["cdf_view"] == "experiment":
         cdf_state.start_experiment()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -40,7 +40,9 @@ BAND_CELLS: Final = 20_000_000
 """Noise values that may be drawn for a band's multiple; large trees get fewer simulated releases."""
 MANY_BINS: Final = 1 << 16
 BOUND_BINS: Final = 256
-"""Bins up to which the lower bound is computed while one waits."""
+"""Bins up to which the lower bound is computed while one waits; beyond, in the background, up to `MAX_BOUND_BINS`."""
+BOUND_ROUNDS: Final = 20
+"""About as many rounds as the bound takes for many bins."""
 _NOISE, _BAND = 0xCDF1, 7
 
 
@@ -239,15 +241,17 @@ def _after_least_squares(shape: Shape, unit: ProtectedUnit) -> float:
     return shape.n_bins * criterion.mean_variance(shape, criterion.budget(shape, criterion.equal_shares(shape), 1.0))
 
 
-def distances(n_bins: int) -> tuple[list[str], list[float]]:
+def distances(n_bins: int, each_round: Callable[[], object] = lambda: None) -> tuple[list[str], list[float]]:
     """Return Gaussian pipelines and their mean variance as a multiple of the lower bound, worst first.
+
+    `each_round` is called before every round of the search for the bound, and may raise to stop it.
 
     Raises
     ------
     InputError
         ``BOUND_SIZE`` for more bins than `cdf_lower_bound` takes.
     """
-    bound = cdf_lower_bound(n_bins, 0.01)
+    bound = cdf_lower_bound(n_bins, 0.01, each_round)
     plain, best = (Criterion("gaussian", Workload.CDF, squares) for squares in (False, True))
     flat, binary, sixteen = Shape((n_bins,), n_bins), equal_tree(n_bins, 2), equal_tree(n_bins, 16)
     found = [(best_shapes(n_bins, best, n_best=1)[0].shape, "Best found with equal budgets, least squares")]

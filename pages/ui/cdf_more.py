@@ -10,12 +10,13 @@ import streamlit as st
 from pages.ui import cdf_model as model
 from pages.ui import cdf_state, frame
 from pages.ui.branching_model import product_text
-from pages.ui.cdf_model import BOUND_BINS, Bins
+from pages.ui.cdf_model import Bins
 from pages.ui.params import EPSILON_GRID, REG, get
 from pages.ui.store import remember
 from pages.ui.text import short, whole
 from treedp_core.cdf import PUBLISHED, ConsistencyGain
 from treedp_core.cdf.experiment import MeanWithError
+from treedp_core.cdf_error.bound import MAX_BOUND_BINS
 from treedp_core.figures.cdf import Gain, gain_figure, pipeline_curves, ratio_bars
 
 MEASURES: Final = {"l1": "ℓ₁", "l1_consistent": "ℓ₁ consistent", "l2": "ℓ₂", "l2_consistent": "ℓ₂ consistent"}
@@ -55,8 +56,9 @@ def error(data: Bins) -> None:
         "RMSE of a cumulative count": [math.sqrt(value / bins) for value in at.values()],
     }
     st.markdown(f"At your ε = {short(get('eps'))}:")
-    number = st.column_config.NumberColumn(format="%.5g")
-    st.dataframe(table, hide_index=True, column_config=dict.fromkeys(list(table)[1:], number), alt="Values at your ε")
+    whole_numbers, number = (st.column_config.NumberColumn(format=form) for form in ("localized", "%.5g"))
+    formats = {"N² E₂": whole_numbers, **dict.fromkeys(list(table)[2:], number)}
+    st.dataframe(table, hide_index=True, column_config=formats, alt="Values at your ε")
 
 
 def experiment() -> None:
@@ -174,21 +176,17 @@ def _mean(one: MeanWithError) -> str:
 
 def optimal(data: Bins) -> None:
     """Show how far trees are from the smallest error any linear Gaussian mechanism can have."""
-    _bins_control(f"The bound is computed for up to {BOUND_BINS} bins.")
-    asked = cdf_state.figure_bins(data)
-    bins = min(asked, BOUND_BINS)
-    if asked > bins:
-        st.caption(f"The bound takes cubic work: K = {bins} is shown instead of {whole(asked)}.")
-    with st.spinner("Computing the bound …"):
-        labels, ratios = remember(("cdf bound", bins), lambda: model.distances(bins))
+    _bins_control(f"The bound takes cubic work: for up to {whole(MAX_BOUND_BINS)} bins.")
+    bins, (labels, ratios) = cdf_state.distances(cdf_state.figure_bins(data))
     best = min(zip(ratios[:-1], labels[:-1], strict=True))
     frame.figure(
         ratio_bars(labels, ratios, x_title="mean variance of a cumulative count ÷ lower bound"),
         key="cdf_optimal",
         alt=f"The best tree, {best[1]}, is {100 * (best[0] - 1):.0f} % above the lower bound.",
-        caption=f"K = {bins}, Gaussian noise at the same ρ, one record replaced, N public. The bound holds for every "
-        "mechanism that adds Gaussian noise to linear queries and estimates linearly without bias (optimal matrix "
-        "mechanism, certified by duality); it holds at every ρ, as all errors fall alike. Formula and numerical bound.",
+        caption=f"K = {whole(bins)}, Gaussian noise at the same ρ, one record replaced, N public. The bound holds for "
+        "every mechanism that adds Gaussian noise to linear queries and estimates linearly without bias (optimal "
+        "matrix mechanism, certified by duality); it holds at every ρ, as all errors fall alike. Formula and numerical "
+        "bound.",
         code=f"from treedp_core.cdf_error import cdf_lower_bound\n\ncdf_lower_bound({bins}).lower",
         data={"pipeline": labels, "mean variance over the bound": ratios},
     )

@@ -14,14 +14,17 @@ from pages.ui.cdf_model import Bins, Draw
 from pages.ui.lab_series import shares_from_text
 from pages.ui.lab_state import keep_one
 from pages.ui.params import get
+from pages.ui.store import remember
 from pages.ui.text import whole
 from treedp_core.cdf import SECTION_VI, CdfSettings, ConsistencyGain, consistency_gains, plan_cdf
 from treedp_core.cdf_error import Criterion
+from treedp_core.cdf_error.bound import MAX_BOUND_BINS
 from treedp_core.checks import MAX_SEED, InputError
-from treedp_core.montecarlo import Watch
+from treedp_core.montecarlo import Cancelled, Watch
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 
 SLOT: Final = "section_vi"
+BOUND_SLOT: Final = "cdf_bound"
 N_RECORDS: Final = 900
 _RESULT: Final = "_section_vi"
 
@@ -81,6 +84,64 @@ def figure_bins(data: Bins) -> int:
         frame.refusal(error)
         st.caption("The bins of the data are used meanwhile.")
         return data.n_bins
+
+
+# ---- the lower bound
+
+Distances = tuple[list[str], list[float]]
+
+
+def distances(asked: int) -> tuple[int, Distances]:
+    """Return how far trees are from the bound, and for which K: the one asked for, once its bound is there.
+
+    Up to 256 bins it is computed at once. Up to 1024 it is sought in the background, and K = 256 shown meanwhile.
+    """
+    kept: dict[int, Distances] = remember(("cdf bounds",), dict)
+    bins = min(asked, model.BOUND_BINS)
+    if asked > MAX_BOUND_BINS:
+        st.caption(
+            f"The bound takes cubic work, so at most {whole(MAX_BOUND_BINS)} bins: K = {bins} is shown instead of "
+            f"{whole(asked)}."
+        )
+    elif asked > bins and asked not in kept:
+        _seek_bound(asked, kept)
+    shown = asked if asked in kept else bins
+    if shown not in kept:
+        kept[shown] = model.distances(shown)
+    return shown, kept[shown]
+
+
+def _seek_bound(bins: int, kept: dict[int, Distances]) -> None:
+    """Seek a bound in the background, say how far the search is, and keep what it finds."""
+    job = jobs.current(BOUND_SLOT)
+    if job is None or job.key != bins:
+        job = jobs.start(BOUND_SLOT, bins, model.BOUND_ROUNDS, partial(_bound, bins))
+    if job.state == "done":
+        kept[bins] = job.result
+        return
+    if job.error is not None:
+        frame.refusal(job.error)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if job.is_running:
+            st.caption(f"Seeking the bound for K = {whole(bins)}; K = {model.BOUND_BINS} is shown meanwhile.",
+                       width="content")  # fmt: skip
+            st.button("Cancel", key="cdf_bound_cancel", on_click=jobs.cancel, args=(BOUND_SLOT,),
+                      help=f"Keep K = {model.BOUND_BINS}.")  # fmt: skip
+        else:
+            st.caption(f"The search for K = {whole(bins)} was stopped; K = {model.BOUND_BINS} is shown.",
+                       width="content")  # fmt: skip
+            st.button("Search again", key="cdf_bound_again", on_click=jobs.forget, args=(BOUND_SLOT,),
+                      help=f"Seek the bound for K = {whole(bins)}.")  # fmt: skip
+    jobs.progress(BOUND_SLOT, "rounds")
+
+
+def _bound(bins: int, watch: Watch) -> Distances:
+    def each_round() -> None:
+        if watch.cancelled():
+            raise Cancelled
+        watch.step(1)
+
+    return model.distances(bins, each_round)
 
 
 # ---- the experiment of Section VI

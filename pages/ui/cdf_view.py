@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import streamlit as st
@@ -21,6 +21,11 @@ from treedp_core.cdf import CdfSettings
 from treedp_core.checks import InputError
 from treedp_core.figures.cdf import CdfLines, cdf_errors, cdf_figure
 from treedp_core.mechanisms import MECHANISMS
+from treedp_core.privacy import NeighbouringRelation
+
+HARDLY_ANY: Final = 0.05
+"""Share of the bins below which a range chosen on other data says nothing about these."""
+_BOUNDS: Final = "_cdf_bounds_shown"
 
 
 def release(data: Bins) -> None:
@@ -44,11 +49,7 @@ def chosen_range(data: Bins) -> tuple[int, int]:
     """Show the two sliders of the range, in the column's unit; return its first bin and the one behind its last."""
     low, high = float(data.edges[0]), float(data.edges[-1])
     step = (high - low) / data.n_bins
-    wanted = get("cdf_from"), get("cdf_to")
-    ends = [min(max(end, low), high) for end in wanted]
-    if ends[0] == ends[1] and wanted[0] != wanted[1]:  # a range beyond these bounds, from other data or a link
-        ends = [low + (high - low) / 4, high - (high - low) / 4]
-    st.session_state["cdf_from"], st.session_state["cdf_to"] = ends
+    st.session_state["cdf_from"], st.session_state["cdf_to"] = (float(data.edges[at]) for at in _bins_wanted(data))
     left, right = st.columns(2)
     about = f"In the unit of the column, rounded to the nearest edge of a bin; bins are {short(step)} wide."
     for column, key, label in ((left, "cdf_from", "Range from"), (right, "cdf_to", "Range to")):
@@ -61,6 +62,22 @@ def chosen_range(data: Bins) -> tuple[int, int]:
         return stop, start
     frame.refusal(InputError("RANGE_BOUNDS", "Expected a range with at least one bin; move the sliders apart."))
     return (start, start + 1) if start < data.n_bins else (start - 1, start)
+
+
+def _bins_wanted(data: Bins) -> tuple[int, int]:
+    """Edges nearest to the range asked for; the middle half where that range was meant for other data.
+
+    It was when no bin of these is left in it, or, on data with other bounds than the last shown, hardly any.
+    """
+    wanted = get("cdf_from"), get("cdf_to")
+    start, stop = (data.bin_at(end) for end in wanted)
+    bounds = float(data.edges[0]), float(data.edges[-1])
+    is_new = st.session_state.get(_BOUNDS, bounds) != bounds
+    st.session_state[_BOUNDS] = bounds
+    lost = start == stop and wanted[0] != wanted[1]
+    if lost or (is_new and abs(stop - start) < HARDLY_ANY * data.n_bins):
+        return data.n_bins // 4, data.n_bins - data.n_bins // 4
+    return start, stop
 
 
 def _brush(data: Bins, start: float, stop: float) -> None:
@@ -185,6 +202,8 @@ def _range(data: Bins, mine: Draw, start: int, stop: int) -> None:
 
 
 def _quantiles(data: Bins, mine: Draw) -> None:
+    if mine.refused is not None:  # said above, with what to do
+        return
     st.header("Quantiles", anchor=False)
     try:
         table = model.quantile_table(data, mine)
@@ -214,6 +233,14 @@ def _distance(mine: Draw) -> None:
         f"This release's mean variance is **{apart:.3g} times** the least that any linear Gaussian mechanism can have "
         "at the same ρ (formula; see “How far from optimal”)."
     )
+
+
+def relation_shown(view: str) -> str | None:
+    """Return who is protected in a view, where that is not the sidebar's to say: the paper and the bound fix it."""
+    fixed = NeighbouringRelation.REPLACE_ONE
+    if view == "release" or get("nbr") == fixed.value:
+        return None
+    return f"{fixed.label.lower()}, whatever the sidebar says"
 
 
 def about(data: Bins) -> list[str]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, Final
 
 from pages.ui.consistency_draw import Draw, largest_gain
 from pages.ui.text import lit, short
 from treedp_core.errors import ErrorSummary
+from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.records import Labels
 
 LEAST_GROUP: Final = 10
@@ -49,16 +51,27 @@ def gain_line(before: ErrorSummary | None, after: ErrorSummary | None, labels: L
     return f"The gain is largest on level {level} ({name}): its RMSE falls to {short(100 * left)} % (formula)."
 
 
-def bias_line(the: Draw, table: dict[str, list[Any]], clips: bool) -> str:
-    """Return the sentence on bias: why clipping lifts small counts, with this draw's numbers."""
-    if not clips:
+_BIAS: Final = {
+    "non_negative": "Setting negatives to 0 is biased: noise below 0 is cut off, noise above 0 stays.",
+    "shrink": "Shrinking is biased: every count comes out too small, in proportion to its size.",
+}
+_OF_FAMILIES: Final = (
+    "Counts that may not be negative are biased: what small counts gain when noise below 0 is cut off, the large "
+    "counts of the same family lose."
+)
+
+
+def bias_line(the: Draw, table: dict[str, list[Any]], steps: Sequence[str]) -> str:
+    """Return the sentence on bias: why a biased step lifts or lowers counts, with this draw's numbers."""
+    biased = [step for step in steps if not POSTPROCESSORS[step].linear]
+    if not biased:
         return "Noise and least squares are unbiased: mean errors are near 0 at every size of count."
     rows = zip(table["true count"], table["nodes"], table["mean error after"], strict=True)
-    worst = max((row for row in rows if row[1] >= LEAST_GROUP), key=lambda row: row[2], default=None)
-    why = "Setting negatives to 0 is biased: noise below 0 is cut off, noise above 0 stays."
-    if worst is None or worst[2] <= 0:
+    worst = max((row for row in rows if row[1] >= LEAST_GROUP), key=lambda row: abs(row[2]), default=None)
+    why = _BIAS.get(biased[-1], _OF_FAMILIES)
+    if worst is None or worst[2] == 0:
         return why
     return (
-        f"{why} In this draw, the {short(worst[1])} counts of true size {worst[0]} come out {short(worst[2])} records "
-        "too large on average."
+        f"{why} In this draw, the {short(worst[1])} counts of true size {worst[0]} come out {short(abs(worst[2]))} "
+        f"records too {'large' if worst[2] > 0 else 'small'} on average."
     )

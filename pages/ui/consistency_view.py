@@ -14,6 +14,7 @@ from pages.ui.consistency_draw import Draw
 from pages.ui.consistency_ledger import MAX_ROWS, equation, family, find, found_table, rows
 from pages.ui.consistency_state import formulas, go, node
 from pages.ui.consistency_text import bias_line, change, expected_line, gain_line
+from pages.ui.lab_controls import leak
 from pages.ui.lab_series import PIPELINES, Series
 from pages.ui.params import get
 from pages.ui.store import dataset
@@ -65,6 +66,7 @@ def by_level(the: Draw, chosen: Experiment) -> None:
             caption=f"NOT PRIVATE: signed errors of this draw (simulation on the true counts, seed {chosen.seed}). "
             "Boxes: quartiles and median; dashed: mean; whiskers: 95 % of the nodes.",
             data=partial(draws.box_table, groups, names),
+            label=leak("con"),
         )
     before, after = formulas(chosen)
     series = [
@@ -84,6 +86,7 @@ def by_level(the: Draw, chosen: Experiment) -> None:
             + ("" if after is not None else " After a biased step no formula is known."),
             code=lab_text.code(chosen),
             data=partial(draws.level_table, series, names),
+            label=leak("con"),
         )
 
 
@@ -160,9 +163,8 @@ def learned(the: Draw, chosen: Experiment) -> None:
     """Say where the gain is largest, and show what clipping does to counts of each size."""
     st.header("What you learn", anchor=False)
     table = draws.bias_by_count(the)
-    clips = "non_negative" in PIPELINES[get("con_post")].steps
     gain = gain_line(*formulas(chosen), dataset().labels)
-    st.markdown("  \n".join(line for line in (gain, bias_line(the, table, clips)) if line))
+    st.markdown("  \n".join(line for line in (gain, bias_line(the, table, PIPELINES[get("con_post")].steps)) if line))
     st.dataframe(
         table,
         hide_index=True,

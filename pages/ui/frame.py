@@ -18,6 +18,7 @@ from pages.ui.params import get
 from pages.ui.text import lit, plural, refusal_text, short
 from treedp_core.checks import InputError
 from treedp_core.figures import style
+from treedp_core.figures.reliability import watermark
 from treedp_core.privacy import NeighbouringRelation
 
 __all__ = ["explain", "figure", "guard", "header", "lit", "refusal", "show_badge"]
@@ -80,14 +81,17 @@ def show_badge(name: str) -> None:
     st.badge(name, icon=icon, color=colour, help=about)
 
 
-def context_strip(about: Sequence[str] | None = None) -> str:
-    """Return one line (Markdown) with the data set, or what a page is `about`, and the settings it depends on."""
+def context_strip(about: Sequence[str] | None = None, relation: str | None = None) -> str:
+    """Return one line (Markdown) with the data set, or what a page is `about`, and the settings it depends on.
+
+    `relation` says who is protected where that is not what the sidebar says.
+    """
     data = store.dataset()
     epsilon = f"ε = {short(get('eps'))}" + (f", δ = {short(get('delta'))}" if get("delta") else "")
     in_use = [lit(data.name, 40), plural(data.tree.n_levels, "level"), plural(data.tree.n_leaves, "leaf", "leaves")]
     parts = [
         *(in_use if about is None else about),
-        NeighbouringRelation(get("nbr")).label.lower(),
+        relation or NeighbouringRelation(get("nbr")).label.lower(),
         epsilon,
         f"seed {get('seed')}",
     ]
@@ -110,6 +114,7 @@ def figure(
     data: Columns | Callable[[], Columns] | None = None,
     select: bool = False,
     brush: Callable[[float, float], None] | None = None,
+    label: str = "",
 ) -> str | None:
     """Show a plotly figure with its caption and footer; with `select`, return the id of the mark that was clicked.
 
@@ -128,7 +133,14 @@ def figure(
         Whether a click is reported.
     brush : function, optional
         Called with both ends, in the unit of the x axis, before the page runs again when a range has been dragged.
+    label : str
+        What must stand in every copy of the figure, its code and its numbers, such as "NOT PRIVATE: why".
     """
+    if label:
+        watermark(fig, label.partition(":")[0])
+        caption = caption if caption.startswith(label) else f"{label} {caption}"
+        code = code and f"# {label}\n{code}"
+        data = data and partial(_labelled, data, label)
     if get("present"):
         style.present(fig)
     if brush is not None:
@@ -202,6 +214,20 @@ def _brushed(key: str, then: Callable[[float, float], None]) -> None:
     boxes = st.session_state[key].selection["box"]
     if boxes:  # none when the selection was taken away
         then(min(boxes[0]["x"]), max(boxes[0]["x"]))
+
+
+def labelled(columns: Columns, label: str) -> dict[str, Any]:
+    """Return a table for export whose header says what must not be forgotten.
+
+    >>> list(labelled({"level": ["all"]}, "NOT PRIVATE: …"))
+    ['NOT PRIVATE: …', 'level']
+    """
+    rows = len(next(iter(columns.values()), ()))
+    return {label: [label.partition(":")[0]] * rows, **columns}
+
+
+def _labelled(data: Columns | Callable[[], Columns], label: str) -> Columns:
+    return labelled(data() if callable(data) else data, label)
 
 
 def _clicked(event: Any) -> str | None:

@@ -134,18 +134,27 @@ def cancel(slot: str) -> None:
         job.stop.set()
 
 
+def forget(slot: str) -> None:
+    """Empty the slot, so that its work may start anew; a job that still runs is asked to stop."""
+    cancel(slot)
+    jobs().slots.pop(slot, None)
+
+
 def is_running(slot: str) -> bool:
     """Whether the slot's job waits or runs."""
     job = current(slot)
     return job is not None and job.is_running
 
 
-def progress(slot: str) -> None:
-    """Show the progress of the slot's job, refreshed only while it runs; the page reruns once when it ends."""
-    st.fragment(_live, run_every=REFRESH_SECONDS if is_running(slot) else None)(slot)
+def progress(slot: str, unit: str = "runs") -> None:
+    """Show the progress of the slot's job, refreshed only while it runs; the page reruns once when it ends.
+
+    `unit` is what its total counts.
+    """
+    st.fragment(_live, run_every=REFRESH_SECONDS if is_running(slot) else None)(slot, unit)
 
 
-def _live(slot: str) -> None:
+def _live(slot: str, unit: str) -> None:
     job = current(slot)
     if job is None:
         return
@@ -153,7 +162,7 @@ def _live(slot: str) -> None:
         left = job.seconds_left
         time_left = "" if left is None else f" · about {left:.0f} s left"
         st.progress(
-            min(1.0, job.done / max(1, job.total)), text=f"{whole(job.done)} of {whole(job.total)} runs{time_left}"
+            min(1.0, job.done / max(1, job.total)), text=f"{whole(job.done)} of {whole(job.total)} {unit}{time_left}"
         )
     elif not st.session_state.get(_seen(slot), True):
         st.session_state[_seen(slot)] = True

@@ -9,20 +9,23 @@ from typing import Any, Final
 import streamlit as st
 
 from pages.ui import frame
-from pages.ui.lab_series import PIPELINES, VIEWS, needs_delta, shares_from_text
+from pages.ui.lab_series import BASIC_PIPELINES, PIPELINES, VIEWS, needs_delta, shares_from_text
 from pages.ui.lab_split import split_table
 from pages.ui.params import DELTA_GRID, REG, get
 from pages.ui.store import dataset
 from pages.ui.text import plural, short, whole
 from treedp_core.allocation import ALLOCATIONS
+from treedp_core.budgets import NOT_PRIVATE
 from treedp_core.checks import InputError
 from treedp_core.errors import METRICS
 from treedp_core.experiment import Experiment
 from treedp_core.mechanisms import MECHANISMS
+from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.records import Dataset
 
 DELTA: Final = 1e-6
 """What is offered where delta is needed; less on data of more than a million records."""
+TUNED: Final = f"{NOT_PRIVATE}: the budget split was tuned on the true counts."
 PRESETS: Final[Mapping[str, tuple[str, dict[str, Any]]]] = {
     "Uniform vs minimax": (
         "Gaussian noise with least squares, level by level, split by minimax: every node gets the same error. "
@@ -100,17 +103,18 @@ def fitting_delta() -> float:
 
 
 def pipelines(key: str, label: str, *, several: bool) -> None:
-    """Show the post-processing pipelines as pills."""
+    """Show the post-processing pipelines as pills: the first ones, in advanced mode all."""
+    chosen = get(key) if several else (get(key),)
     st.pills(
         label,
-        list(PIPELINES),
+        [name for name in PIPELINES if get("level") == "Advanced" or name in BASIC_PIPELINES or name in chosen],
         selection_mode="multi" if several else "single",
         required=not several,
         format_func=lambda name: PIPELINES[name].label,
         key=key,
         persist_state="session",
-        help="Costs no privacy budget. **Least squares** is unbiased and makes children add up; **non-negative** sets "
-        "negative counts to 0, which is biased: small counts come out too large.",
+        help="Costs no privacy budget. “Advanced” in the sidebar shows all.\n\n"
+        + "\n\n".join(f"**{one.label}**: {one.help}" for one in POSTPROCESSORS.values()),
     )
 
 
@@ -185,7 +189,31 @@ def shares(prefix: str) -> tuple[float, ...]:
     return shares_from_text(get(f"{prefix}_shares")) if get(f"{prefix}_allocation") == "custom" else ()
 
 
-def split_by_level(experiment: Experiment, data: Dataset) -> None:
+def leak(prefix: str) -> str:
+    """Return what must be said of everything shown when the custom shares were tuned on the true counts; else nothing.
+
+    Shares changed to anything else are the reader's own again.
+    """
+    if get(f"{prefix}_allocation") != "custom" or not get(f"{prefix}_leaks"):
+        return ""
+    try:
+        same = shares(prefix) == shares_from_text(get(f"{prefix}_leaks"))
+    except InputError:  # refused where the shares are used
+        return ""
+    return TUNED if same else ""
+
+
+def leak_note(prefix: str) -> None:
+    """Warn of shares that were tuned on the true counts."""
+    if leak(prefix):
+        st.error(
+            f"{TUNED} Do not publish these shares, nor anything released with them.",
+            title="NOT PRIVATE: optimised on the true counts",
+            icon=":material/lock_open:",
+        )
+
+
+def split_by_level(experiment: Experiment, data: Dataset, label: str = "") -> None:
     """Show who gets what: each level's nodes, share, budget and noise."""
     try:
         table = split_table(experiment, data.tree, data.labels.level_names)
@@ -205,7 +233,7 @@ def split_by_level(experiment: Experiment, data: Dataset) -> None:
         alt="Share of the budget, budget and noise of each level",
     )
     st.caption(
-        f"{MECHANISMS[experiment.mechanism].label} noise. Noise 0: published exactly, as the total is public. "
+        f"{label} {MECHANISMS[experiment.mechanism].label} noise. Noise 0: published exactly, as the total is public. "
         "Noise ∞: not measured; least squares derives such a level from the others where it can. Formula."
     )
 

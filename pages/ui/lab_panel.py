@@ -10,7 +10,7 @@ import numpy as np
 import streamlit as st
 
 from pages.ui import frame, lab_figures, lab_split, lab_state, lab_text
-from pages.ui.lab_controls import level_picker
+from pages.ui.lab_controls import leak, level_picker
 from pages.ui.lab_runs import Line
 from pages.ui.lab_series import DRAW
 from pages.ui.params import get
@@ -52,6 +52,7 @@ def figure(shown: Sequence[Line]) -> None:
         caption=lab_text.caption(shown, base, view, data.tree),
         code=lab_text.code(shown[0].series.of(base)) if shown else None,
         data=partial(lab_figures.table, view, list(shown), data.labels.level_names),
+        label=leak("lab"),
     )
     with st.expander("Values", key="lab_values", on_change="rerun") as values:
         if values.open:
@@ -110,6 +111,7 @@ def _one_draw(shown: Sequence[Line]) -> None:
         code=f"from treedp_core.experiment import Experiment, draw_once\n\n"
         f"noisy, final = draw_once({lab_text.call(experiment)}, tree, counts)",
         data=partial(lab_figures.draw_table, final, data.counts, data.tree, level, data.labels),
+        label=leak("lab"),
     )
 
 

@@ -5,7 +5,7 @@ Pure logic: no Streamlit here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Final
 
@@ -13,6 +13,7 @@ from treedp_core.checks import InputError
 from treedp_core.errors import METRICS
 from treedp_core.experiment import Experiment
 from treedp_core.mechanisms import MECHANISMS
+from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.privacy import Currency, NeighbouringRelation, exact_shares
 from treedp_core.registry import table
 from treedp_core.tree import Tree
@@ -38,12 +39,19 @@ class Pipeline:
     steps: tuple[str, ...]
 
 
-PIPELINES: Final = table(
-    Pipeline("none", "None", ()),
-    Pipeline("least_squares", "Least squares", ("least_squares",)),
-    Pipeline("non_negative", "Non-negative", ("non_negative",)),
-    Pipeline("least_squares_non_negative", "Least squares → non-negative", ("least_squares", "non_negative")),
-)
+def _pipelines() -> Iterator[Pipeline]:
+    """Every post-processor by itself, and after least squares where that does not repeat it or change its weights."""
+    yield Pipeline("none", "None", ())
+    for one in POSTPROCESSORS.values():
+        yield Pipeline(one.name, one.label, (one.name,))
+    for one in POSTPROCESSORS.values():
+        if "least_squares" not in one.name:
+            then = one.label[0].lower() + one.label[1:]
+            yield Pipeline(f"least_squares_{one.name}", f"Least squares → {then}", ("least_squares", one.name))
+
+
+PIPELINES: Final = table(*_pipelines())
+BASIC_PIPELINES: Final = ("none", "least_squares", "non_negative", "least_squares_non_negative")
 
 
 @dataclass(frozen=True)
@@ -77,7 +85,8 @@ _DEFAULT: Final = {field.name: field.default for field in fields(Experiment)}
 
 def _idle(cell: Experiment) -> list[str]:
     """Names of the settings this experiment's error does not depend on."""
-    uses = METRICS[cell.metric].uses if cell.metric in METRICS else ("alpha", "threshold")
+    uses = set(METRICS[cell.metric].uses if cell.metric in METRICS else ("alpha", "threshold"))
+    uses |= {"alpha"} if "shrink" in cell.postprocess else set()
     idle = [name for name in ("alpha", "threshold") if name not in uses]
     if not needs_delta(cell.mechanism):
         idle.append("delta")

@@ -53,12 +53,12 @@ def depends_on_counts(lines: Sequence[Line], base: Experiment, view: str) -> boo
     return view == DRAW or bool(METRICS[base.metric].uses) or biased
 
 
-def badges(lines: Sequence[Line], base: Experiment, view: str) -> str:
-    """Return the badges of a figure: where its numbers come from, and whether they are private."""
+def badges(lines: Sequence[Line], base: Experiment, view: str, label: str = "") -> str:
+    """Return the badges of a figure: where its numbers come from, and whether they, or the split, are private."""
     names = ["formula"] if not lines or any(line.has_formula for line in lines) else []
     if view == DRAW or any(line.has_simulation for line in lines):
         names.append("simulation")
-    if depends_on_counts(lines, base, view):
+    if label or depends_on_counts(lines, base, view):
         names.append("NOT PRIVATE")
     return ", ".join(names or ["simulation"])
 

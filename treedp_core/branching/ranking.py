@@ -138,15 +138,15 @@ class _Hunt:
         degree = 2 if self.criterion.currency is Currency.EPSILON else 1
         public = self.criterion.unit.total_is_public
         one = self.criterion.variance_of_one()
+        equal = one * self.criterion.equal_parts(shape.height) ** degree
         if self.criterion.least_squares:
-            levels = shape.height + (0 if public else 1)
-            variance = np.full(shape.height + 1, one * float(levels) ** degree)
+            variance = np.full(shape.height + 1, equal)
             variance[0] *= not public
             return self.criterion.of_variances(shape, variance)
         weights = level_weights(shape, self.criterion.workload)[int(public) :]
         if self.by_rule:
             return one * float((weights ** (1.0 / (degree + 1))).sum()) ** (degree + 1)
-        return one * float(weights.sum()) * float(weights.size) ** degree
+        return equal * float(weights.sum())
 
     def ranked(self, n: int) -> list[Factors]:
         """The best shapes, one for each set of factors."""

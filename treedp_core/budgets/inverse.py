@@ -23,6 +23,7 @@ from treedp_core.budgets.problem import Problem
 from treedp_core.budgets.targets import Bound, Target
 from treedp_core.calibration import level_law
 from treedp_core.checks import InputError
+from treedp_core.montecarlo import Watch
 from treedp_core.privacy import RHO_HIGH, Currency
 from treedp_core.tree import FloatArray
 
@@ -62,7 +63,7 @@ class Inverse:
     exact: bool
 
 
-def smallest_budget(problem: Problem, targets: Sequence[Target]) -> Inverse:
+def smallest_budget(problem: Problem, targets: Sequence[Target], watch: Watch | None = None) -> Inverse:
     """Return the smallest budget whose split meets every target.
 
     Parameters
@@ -71,9 +72,13 @@ def smallest_budget(problem: Problem, targets: Sequence[Target]) -> Inverse:
         Its counts are the prior; its metric is not used, its threshold is (for RMSRE).
     targets : sequence of Target
         At least one.
+    watch : Watch, optional
+        Told of the progress in hundredths.
 
     Raises
     ------
+    Cancelled
+        When `watch.cancelled()` says so.
     InputError
         ``TARGET_RANGE`` for a level the tree does not have or no targets; ``TARGET_INFEASIBLE``, naming the levels
         that bind, when the largest budget of this app is not enough; ``ONE_LEVEL``.
@@ -89,6 +94,7 @@ def smallest_budget(problem: Problem, targets: Sequence[Target]) -> Inverse:
     if not targets:
         raise InputError("TARGET_RANGE", "Expected a target for at least one level, got none.")
     _ = problem.levels_to_split
+    problem = problem if watch is None else problem.watched(watch)
     bounds = [Bound(problem, target) for target in targets]
     high = checks.EPSILON_HIGH if problem.currency is Currency.EPSILON else RHO_HIGH
     found = _after_least_squares(problem, bounds) if problem.least_squares else _raw(problem, bounds, high)
@@ -135,6 +141,7 @@ def _needed(bound: Bound, high: float) -> float:
 
 def _raw_value(bound: Bound, amount: float) -> float:
     problem, level = bound.problem, bound.target.level
+    problem.watch.check()
     if not problem.paid[level]:
         return 0.0
     if not 0 < amount < np.inf:
@@ -156,10 +163,11 @@ def _after_least_squares(problem: Problem, bounds: list[Bound]) -> Inverse:
     alone = _raw(problem, bounds, LARGE).amounts  # each level by itself also does, and must not be beaten
     starts = [alone] if np.isfinite(alone).all() and alone.any() else []
     starts += [split for _, split in simple_splits(problem, 1.0)]
-    enough = [_just_enough(problem, bounds, start + crumbs) for start in starts]
+    watch = problem.watch
+    enough = [_just_enough(problem, bounds, start + crumbs) for start in watch.over(starts, 40)]
     enough.sort(key=lambda split: float(problem.charge(split)))
     tried = enough if problem.tree.n_nodes <= MANY_NODES else enough[:2]
-    better = [_programme(problem, bounds, split) + crumbs * split.sum() for split in tried]
+    better = [_programme(problem, bounds, split) + crumbs * split.sum() for split in watch.over(tried, 60)]
     ends = enough + [_just_enough(problem, bounds, split) for split in better]
     amounts = min(ends, key=lambda split: float(problem.charge(split)))
     total = float(problem.charge(amounts))
@@ -176,6 +184,7 @@ def _values(
     problem: Problem, bounds: list[Bound], amounts: FloatArray, every_close: bool = False
 ) -> list[tuple[float, FloatArray]]:
     """Value of each bound and its derivative by each amount; with `every_close` of each class that decides one."""
+    problem.watch.check()
     q, slope = problem.precision.with_slope(amounts)
     found = sweeps(problem.quotient, q)
     variance = found.variance
@@ -187,6 +196,7 @@ def _just_enough(problem: Problem, bounds: list[Bound], shares: FloatArray) -> F
     """Shares scaled by the smallest factor that meets every bound; errors fall as all amounts grow together."""
 
     def met(factor: float) -> bool:
+        problem.watch.check()
         variance = sweeps(problem.quotient, problem.precision(factor * shares)).variance
         return max(value for bound in bounds for value, _ in bound.of_variances(variance)) <= 1.0
 

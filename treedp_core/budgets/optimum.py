@@ -23,12 +23,15 @@ from treedp_core.allocation import ALLOCATIONS
 from treedp_core.budgets.descent import SMALLEST, descend, multiply, tangent_bound, transfer
 from treedp_core.budgets.greedy import greedy
 from treedp_core.budgets.problem import Problem
+from treedp_core.montecarlo import Watch
 from treedp_core.tree import FloatArray
 
 Named = tuple[str, FloatArray]
 
 COMPARED_PHASES: Final = 1000
 SMALL_QUOTIENT: Final = 2000
+COMPARED: Final = 20
+"""Hundredths of the work that the comparison with greedy and simple splits stands for."""
 SHORT: Final = 8
 """Rounds of a short descent."""
 CRUMB: Final = 1e-6
@@ -68,7 +71,7 @@ class Optimum:
         return self.gap is not None and self.gap <= 1e-4
 
 
-def optimum(problem: Problem, total: float, starts: Iterable[Named] = ()) -> Optimum:
+def optimum(problem: Problem, total: float, starts: Iterable[Named] = (), watch: Watch | None = None) -> Optimum:
     """Return the best split of `total` over the levels.
 
     Parameters
@@ -78,9 +81,13 @@ def optimum(problem: Problem, total: float, starts: Iterable[Named] = ()) -> Opt
         Epsilon or rho, > 0.
     starts : pairs of a name and amounts (n_levels,), optional
         More splits to start from; the result is never worse than any of them.
+    watch : Watch, optional
+        Told of the progress in hundredths.
 
     Raises
     ------
+    Cancelled
+        When `watch.cancelled()` says so.
     InputError
         ``EPS_RANGE``, ``RHO_RANGE``; ``ONE_LEVEL``; ``NO_FORMULA`` when the metric has no closed form.
 
@@ -97,12 +104,13 @@ def optimum(problem: Problem, total: float, starts: Iterable[Named] = ()) -> Opt
     >>> best.certified, best.amounts.round(3).tolist()  # by hand: the leaves get sqrt(3) - 1
     (True, [0.268, 0.732])
     """
-    total = problem.total_checked(total)
+    total, problem = problem.total_checked(total), problem if watch is None else problem.watched(watch)
     candidates = [*simple_splits(problem, total), *((name, problem.scaled(start, total)) for name, start in starts)]
     candidates.append(("greedy", greedy(problem, total).amounts))
     if problem.squares and problem.least_squares and problem.quotient.n_classes <= SMALL_QUOTIENT:
         candidates.append(("greedy, 1000 slices", greedy(problem, total, COMPARED_PHASES).amounts))
     best_so_far = _best(problem, candidates)
+    problem.watch.step(COMPARED)
     if not problem.squares:
         candidates.append((best_so_far[0], transfer(problem, total, best_so_far[1])))
         return _finish(problem, total, candidates, None)
@@ -111,7 +119,7 @@ def optimum(problem: Problem, total: float, starts: Iterable[Named] = ()) -> Opt
         found, lower = _convex(problem, total, best_so_far[1])
         candidates.append(("convexity", found))
     if problem.least_squares and problem.law != "gaussian":
-        candidates += _from_everywhere(problem, total, [*_corners(problem, total), *candidates])
+        candidates += _from_everywhere(problem, total, [*_corners(problem, total), *candidates], 100 - COMPARED)
     return _finish(problem, total, candidates, lower)
 
 
@@ -129,14 +137,16 @@ def _corners(problem: Problem, total: float) -> list[Named]:
     return [(f"level {i}", problem.scaled(spread + 0.9 * np.eye(spread.size)[i], total)) for i in levels]
 
 
-def _from_everywhere(problem: Problem, total: float, starts: list[Named]) -> list[Named]:
+def _from_everywhere(problem: Problem, total: float, starts: list[Named], steps: int) -> list[Named]:
     """Where descents from all starts end; on a large quotient only the two best of short descents go on."""
+    watch = problem.watch
     starts = [start for i, start in enumerate(starts) if not any(np.allclose(start[1], s[1]) for s in starts[:i])]
     if problem.quotient.n_classes > SMALL_QUOTIENT:
-        short = [(name, descend(problem, total, start, SHORT)) for name, start in starts]
+        steps //= 2
+        short = [(name, descend(problem, total, start, SHORT)) for name, start in watch.over(starts, steps)]
         order = np.argsort(problem.loss(np.array([split for _, split in short])), kind="stable")
         starts = [short[i] for i in order[:2]]
-    return [(name, descend(problem, total, start)) for name, start in starts]
+    return [(name, descend(problem, total, start)) for name, start in watch.over(starts, steps)]
 
 
 def _convex(problem: Problem, total: float, start: FloatArray) -> tuple[FloatArray, float]:

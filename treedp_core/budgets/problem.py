@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -17,6 +18,7 @@ from treedp_core.checks import InputError
 from treedp_core.errors import METRICS, ErrorSummary, Metric, Summary, Tolerance, exact_summary, level_mean
 from treedp_core.formulas import NodeErrors, expected_errors
 from treedp_core.law import Law
+from treedp_core.montecarlo import Watch
 from treedp_core.postprocess import least_squares
 from treedp_core.privacy import RHO_HIGH, Budget, Currency, ProtectedUnit, budget_from_shares
 from treedp_core.registry import lookup
@@ -42,6 +44,8 @@ class Problem:
         Whether the release is post-processed by least squares.
     first_level : int
         Levels above it are neither measured nor judged: a forest of the subtrees that begin there.
+    watch : Watch
+        Asked before each evaluation; see `watched`.
 
     Raises
     ------
@@ -67,6 +71,7 @@ class Problem:
     tolerance: Tolerance = field(default_factory=Tolerance)
     least_squares: bool = True
     first_level: int = 0
+    watch: Watch = field(default_factory=Watch, repr=False)
 
     def __post_init__(self) -> None:
         checks.one_of("law", self.law, LAW_CURRENCIES)
@@ -149,6 +154,7 @@ class Problem:
 
     def loss(self, amounts: FloatArray) -> FloatArray:
         """Return the tree's expected loss (the square of a root metric) for amounts (..., n_levels)."""
+        self.watch.check()
         amounts = np.asarray(amounts, dtype=np.float64)
         if not self.squares:
             return np.array([self._formula_loss(row) for row in amounts.reshape(-1, amounts.shape[-1])]).reshape(
@@ -172,6 +178,7 @@ class Problem:
 
         Every level with leaves must spend something.
         """
+        self.watch.check()
         q, slope = self.precision.with_slope(amounts)
         q = np.where(self.judged, q, 0.0)
         if not self.least_squares:
@@ -190,6 +197,7 @@ class Problem:
         InputError
             ``NO_FORMULA`` when the metric has no closed form here.
         """
+        self.watch.check()
         amounts = np.where(self.paid > 0, amounts, 0.0)
         variance = self.node_variance(amounts)
         if self.squares:
@@ -222,6 +230,15 @@ class Problem:
         l1, l2 = self.unit.l1_sensitivity(self.tree.n_levels), self.unit.l2_sensitivity(self.tree.n_levels)
         spent = zip(amounts.tolist(), l1.tolist(), l2.tolist(), self.paid.tolist(), strict=True)
         return tuple(level_law(self.law, a, b, c) if paid and a > 0 else None for a, b, c, paid in spent)
+
+    def watched(self, watch: Watch) -> Problem:
+        """Return the same problem, with what it has computed so far, whose evaluations a watch can stop.
+
+        They then raise `montecarlo.Cancelled`, so that every search over splits ends within one evaluation.
+        """
+        other = copy(self)
+        object.__setattr__(other, "watch", watch)
+        return other
 
     def with_law(self, law: str) -> Problem:
         """Return the same problem with another noise law."""

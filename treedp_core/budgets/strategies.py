@@ -15,6 +15,7 @@ from treedp_core.budgets.optimum import optimum
 from treedp_core.budgets.per_node import node_error
 from treedp_core.budgets.problem import Problem
 from treedp_core.budgets.subtrees import split_by_subtree
+from treedp_core.montecarlo import Watch
 from treedp_core.privacy import Budget
 from treedp_core.registry import lookup, table
 from treedp_core.tree import FloatArray
@@ -167,7 +168,12 @@ class Curves:
 
 
 def curves(
-    prior: Problem, truth: Problem, totals: Sequence[float], phases: int = PHASES, subtrees_at: int | None = None
+    prior: Problem,
+    truth: Problem,
+    totals: Sequence[float],
+    phases: int = PHASES,
+    subtrees_at: int | None = None,
+    watch: Watch | None = None,
 ) -> Curves:
     """Return the errors of the five strategies of Dawson et al., Figure 4, for each total.
 
@@ -184,10 +190,19 @@ def curves(
     subtrees_at : int, optional
         Tune a split for each subtree of this level (each partner in the paper), with the pooled split for those whose
         prior is empty; levels above it are then neither measured nor judged.
+    watch : Watch, optional
+        Told of the progress in hundredths.
+
+    Raises
+    ------
+    Cancelled
+        When `watch.cancelled()` says so.
     """
+    watch = watch or Watch()
+    prior, truth = prior.watched(watch), truth.watched(watch)
     first = subtrees_at or 0
     errors = np.empty((len(CURVES), len(totals)))
-    for row, (_, name, squares) in enumerate(CURVES):
+    for row, (_, name, squares) in watch.over(list(enumerate(CURVES)), 100):
         tuned = replace(prior, least_squares=squares, first_level=first)
         judged = replace(truth, least_squares=squares, first_level=first)
         strategy = STRATEGIES[name]

@@ -117,7 +117,10 @@ class CdfRelease:
     def public_total(self) -> int:
         """Return N, or refuse when it is not public."""
         if self.n_records is None:
-            raise InputError("TOTAL_NOT_PUBLIC", "This needs a public number of records: protect by replacing one.")
+            raise InputError(
+                "TOTAL_NOT_PUBLIC",
+                "Consistent counts and quantiles need a public number of records: choose “Replace one” as relation.",
+            )
         return self.n_records
 
 

@@ -17,6 +17,7 @@ max_I 1_I' Q 1_I / tr G^(1/2). Raising the weights of the intervals that are too
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -25,7 +26,7 @@ import numpy as np
 from treedp_core import checks
 from treedp_core.tree import FloatArray
 
-MAX_BOUND_BINS: Final = 512
+MAX_BOUND_BINS: Final = 1024
 _POWER: Final = 2.0
 _ITERATIONS: Final = 400
 
@@ -49,15 +50,17 @@ class MatrixBound:
     precision: FloatArray
 
 
-def cdf_lower_bound(n_bins: int, gap: float = 0.005) -> MatrixBound:
+def cdf_lower_bound(n_bins: int, gap: float = 0.005, each_round: Callable[[], object] = lambda: None) -> MatrixBound:
     """Return lower and upper bounds on the best possible CDF error of Gaussian noise, replacing one record.
 
     Parameters
     ----------
     n_bins : int
-        K, from 2 to 512: the work grows with K^3.
+        K, from 2 to 1024: the work grows with K^3.
     gap : float
         Stop when `attained` is at most (1 + gap) times `lower`, or after 400 rounds.
+    each_round : function, optional
+        Called before every round, of which a gap of 0.01 takes about 20; it may raise to stop.
 
     Raises
     ------
@@ -72,6 +75,7 @@ def cdf_lower_bound(n_bins: int, gap: float = 0.005) -> MatrixBound:
     checks.number("gap", gap, low=1e-4, high=1)
     weights = np.triu(np.ones((bins, bins)), 1)
     for _ in range(_ITERATIONS):
+        each_round()
         weights /= weights.sum()
         values, vectors = np.linalg.eigh(_weighted_intervals(weights))
         roots = np.sqrt(np.maximum(values, values[-1] * 1e-15))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -61,6 +62,16 @@ class Criterion:
         shares[0] = 0.0 if self.unit.total_is_public else 1.0
         return np.asarray(shares / shares.sum())
 
+    def equal_parts(self, height: int) -> float:
+        """Return into how many parts equal shares cut the total; each measured level gets one.
+
+        Parts are levels, but for `REPLACE_UNKNOWN`, where a change of the unknown columns is charged twice per level.
+
+        >>> Criterion().equal_parts(5)
+        5.0
+        """
+        return _equal_parts(self.unit, height + 1)
+
     def budget(self, shape: Shape, shares: Sequence[float] | FloatArray, total: float) -> Budget:
         """Return the level budgets in proportion to `shares` (n_levels,) that charge at most `total`.
 
@@ -101,6 +112,11 @@ class Criterion:
         if self.currency is Currency.EPSILON:
             return 2.0 * float(self.unit.l1_sensitivity(2)[1]) ** 2
         return float(self.unit.l2_sensitivity(2)[1]) ** 2 / 2.0
+
+
+@lru_cache(maxsize=4096)
+def _equal_parts(unit: ProtectedUnit, n_levels: int) -> float:
+    return float(unit.exact_charge([1.0] * n_levels))
 
 
 def _variance(law: str, amount: float, l1: float, l2: float) -> float:

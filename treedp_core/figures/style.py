@@ -47,14 +47,21 @@ _BASE: Final = {
     "discrete_gaussian": Look("#D55E00", "dashdot", "cross"),
 }
 REFERENCE: Final = Look(GREY, "dot", "x")
+_SHAPES: Final = {
+    "shrink": "triangle-down",
+    "top_down_intopt": "triangle-up",
+    "top_down_water_filling": "star",
+    "non_negative_least_squares": "hexagon",
+    "real_then_round": "pentagon",
+}
 _DASHES: Final = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 
 
 def look(mechanism: str, variant: tuple[str, ...] = ()) -> Look:
     """Return the identity of a mechanism: its colour, and a dash and marker of its own for each post-processing.
 
-    An open marker means least squares, a dotted one means non-negative. Names that are no mechanism (a bound, a value
-    from a paper) are grey.
+    An open marker means least squares; what else is done has a marker of its own. Names that are no mechanism (a
+    bound, a value from a paper) are grey.
 
     >>> look("laplace"), look("laplace", ("least_squares",))
     (Look(colour='#009E73', dash='dash', symbol='square'), Look(colour='#009E73', dash='dot', symbol='square-open'))
@@ -62,10 +69,13 @@ def look(mechanism: str, variant: tuple[str, ...] = ()) -> Look:
     if mechanism not in _BASE:
         return REFERENCE
     base = _BASE[mechanism]
-    linear, clipped = "least_squares" in variant, "non_negative" in variant
-    turn = linear + 2 * clipped + 4 * bool(set(variant) - {"least_squares", "non_negative"})
+    linear = "least_squares" in variant
+    others = [step for step in variant if step != "least_squares"]
+    turn = linear + 2 * bool(others) + 2 * bool(set(others) - {"non_negative"})
     dash = _DASHES[(_DASHES.index(base.dash) + turn) % len(_DASHES)]
-    return Look(base.colour, dash, base.symbol + "-open" * linear + "-dot" * clipped)
+    shape = _SHAPES.get(others[-1], "bowtie") if others else base.symbol
+    dotted = "-dot" * ("non_negative" in variant)
+    return Look(base.colour, dash, (base.symbol if dotted else shape) + "-open" * linear + dotted)
 
 
 def limits(values: Iterable[AnyArray | None], *, log: bool, default: tuple[float, float]) -> tuple[float, float]:

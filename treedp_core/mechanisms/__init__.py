@@ -1,4 +1,7 @@
-"""Mechanisms: how noise is put on a tree. One line in the table for each; `plan` says what noise each level gets."""
+"""Mechanisms: how noise is put on a tree. One line in the table for each; `plan` says what noise each level gets.
+
+The mechanism of `mechanisms.thresholds` has no noise of a level to plan, so it is a function of its own.
+"""
 
 from __future__ import annotations
 

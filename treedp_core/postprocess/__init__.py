@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from treedp_core.checks import InputError, echo
-from treedp_core.postprocess import least_squares, non_negative, top_down, tree_nnls
+from treedp_core.errors import Tolerance
+from treedp_core.postprocess import least_squares, non_negative, shrink, top_down, tree_nnls
 from treedp_core.registry import Promise, lookup, table
 from treedp_core.release import Release
 from treedp_core.tree import AnyArray, FloatArray, Tree
@@ -19,16 +20,20 @@ Step = tuple[Callable[[AnyArray], AnyArray], FloatArray | None]
 class Postprocessor:
     """A table entry: `prepare` does once, for a tree and its variances, what every trial shares.
 
-    ``prepare(tree, variance)`` returns the function that maps estimates (..., n_nodes) to estimates, and the variance
-    of its results (None where there is no exact one).
+    ``prepare(tree, variance, tolerance)`` returns the function that maps estimates (..., n_nodes) to estimates, and the
+    variance of its results (None where there is no exact one).
     """
 
     name: str
     label: str
     help: str
-    prepare: Callable[[Tree, FloatArray | None], Step]
+    prepare: Callable[[Tree, FloatArray | None, Tolerance], Step]
     promises: Promise = Promise.NOTHING
     linear: bool = False
+
+
+def _for_any_tolerance(step: Callable[[Tree, FloatArray | None], Step]) -> Callable[..., Step]:
+    return lambda tree, variance, tolerance: step(tree, variance)
 
 
 _WHOLE: Final = Promise.CONSISTENT | Promise.NON_NEGATIVE | Promise.INTEGER
@@ -38,7 +43,7 @@ POSTPROCESSORS: Final[Mapping[str, Postprocessor]] = table(
         "least_squares",
         "Least squares",
         "The best linear unbiased estimates of all nodes together (Dawson et al., Algorithm 2): children add up.",
-        least_squares.prepare,
+        _for_any_tolerance(least_squares.prepare),
         Promise.CONSISTENT | Promise.UNBIASED,
         linear=True,
     ),
@@ -46,7 +51,15 @@ POSTPROCESSORS: Final[Mapping[str, Postprocessor]] = table(
         "non_negative",
         "Non-negative",
         "Negative counts become 0. Biased: small counts come out too large, and children no longer add up.",
-        non_negative.prepare,
+        _for_any_tolerance(non_negative.prepare),
+        Promise.NON_NEGATIVE,
+    ),
+    Postprocessor(
+        "shrink",
+        "Shrink for α-RMSE",
+        "Estimates times 1 - α, and at least 0: an error of α times the count is forgiven, so a smaller estimate has a "
+        "smaller α-RMSE. Apply last: biased, and children no longer add up.",
+        shrink.prepare,
         Promise.NON_NEGATIVE,
     ),
     Postprocessor(
@@ -54,7 +67,7 @@ POSTPROCESSORS: Final[Mapping[str, Postprocessor]] = table(
         "Top-down, IntOpt",
         "From the root down every family becomes whole counts of at least 0 that add up (Boninsegna, IntOpt): the "
         "largest change is as small as can be, and small counts are cut to 0 first. Biased.",
-        top_down.intopt,
+        _for_any_tolerance(top_down.intopt),
         _WHOLE,
     ),
     Postprocessor(
@@ -62,14 +75,14 @@ POSTPROCESSORS: Final[Mapping[str, Postprocessor]] = table(
         "Top-down, water filling",
         "From the root down every family becomes the whole counts of at least 0 that add up and are closest in "
         "absolute, squared and largest distance at once. Biased.",
-        top_down.water_filling,
+        _for_any_tolerance(top_down.water_filling),
         _WHOLE,
     ),
     Postprocessor(
         "non_negative_least_squares",
         "Non-negative least squares",
         "The counts of at least 0 that add up and are closest to all measurements together, exactly. Biased.",
-        tree_nnls.prepare,
+        _for_any_tolerance(tree_nnls.prepare),
         Promise.CONSISTENT | Promise.NON_NEGATIVE,
     ),
     Postprocessor(
@@ -77,14 +90,14 @@ POSTPROCESSORS: Final[Mapping[str, Postprocessor]] = table(
         "Real, then round",
         "The two steps of the Census TopDown in their simplest form: from the root down the closest real counts of at "
         "least 0 that add up, then every count to the whole number below or above it. Biased.",
-        top_down.real_then_round,
+        _for_any_tolerance(top_down.real_then_round),
         _WHOLE,
     ),
 )
 
 
-def prepare(tree: Tree, variance: FloatArray | None, names: Iterable[str]) -> Step:
-    """Return several post-processors, applied in order, as one step.
+def prepare(tree: Tree, variance: FloatArray | None, names: Iterable[str], tolerance: Tolerance | None = None) -> Step:
+    """Return several post-processors, applied in order, as one step; `tolerance` says what an error is forgiven.
 
     Raises
     ------
@@ -92,11 +105,11 @@ def prepare(tree: Tree, variance: FloatArray | None, names: Iterable[str]) -> St
         ``VALUE_UNKNOWN`` for a name outside `POSTPROCESSORS`, ``VALUE_RANGE`` for a name that comes twice: after least
         squares errors are no longer independent, so that a second pass would state too small a variance.
     """
-    functions, names = [], list(names)
+    functions, names, tolerance = [], list(names), tolerance or Tolerance()
     for name in names:
         if names.count(name) > 1:
             raise InputError("VALUE_RANGE", f"Expected each post-processor at most once, got {echo(name)} twice.")
-        function, variance = lookup(POSTPROCESSORS, name, "post-processor").prepare(tree, variance)
+        function, variance = lookup(POSTPROCESSORS, name, "post-processor").prepare(tree, variance, tolerance)
         functions.append(function)
 
     def chain(estimate: AnyArray) -> AnyArray:
@@ -107,7 +120,7 @@ def prepare(tree: Tree, variance: FloatArray | None, names: Iterable[str]) -> St
     return chain, variance
 
 
-def apply(tree: Tree, release: Release, *names: str) -> Release:
+def apply(tree: Tree, release: Release, *names: str, tolerance: Tolerance | None = None) -> Release:
     """Return a mechanism's release after the named post-processors, in order; the guarantee rides along.
 
     Raises
@@ -115,5 +128,5 @@ def apply(tree: Tree, release: Release, *names: str) -> Release:
     InputError
         As `prepare`.
     """
-    function, variance = prepare(tree, release.variance, names)
+    function, variance = prepare(tree, release.variance, names, tolerance)
     return replace(release, estimate=function(release.estimate), variance=variance)

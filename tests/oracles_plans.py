@@ -1,0 +1,97 @@
+"""What a threshold plan proves, checked from the plan alone, and trees that attack it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from treedp_core.thresholds.plan_types import Plan
+
+
+def lemma_rounds_hold(
+    alpha: float,
+    tau: float,
+    eta: float,
+    epsilon: float,
+    delta: float,
+    d: int,
+    total: float,
+    rounds: list[dict[str, float]],
+) -> dict[int, bool]:
+    """Conditions (2) to (6) of Ghazi et al., Lemma 4.6, for rounds i = 1, ..., l from the lowest threshold up.
+
+    `rounds` hold M, tau, alpha, eta, eps, delta; the result says for each numbered condition whether it holds.
+    """
+    tiny = 1e-9
+    holds = {2: True, 4: True, 5: True}
+    for i, one in enumerate(rounds):
+        a, e = one["alpha"], one["eps"]
+        needed = math.sqrt(2 * one["M"] / (a * e)) * max(
+            math.sqrt(48 * math.log(2 * d / one["eta"])),
+            math.sqrt(6 * math.log(1 + (math.exp(e / 2) - 1) / one["delta"])),
+        )
+        holds[2] &= one["tau"] >= needed * (1 - tiny)
+        above = rounds[i - 1]["M"] if i else alpha * tau
+        holds[4] &= above >= (1 + a) * one["tau"] * (1 - tiny)
+        holds[5] &= (1 - a) * one["tau"] <= one["M"] * (1 + tiny)
+        holds[5] &= one["M"] <= (1 + alpha) * (1 - a) * one["tau"] * (1 + tiny)
+    holds[3] = sum(one["eta"] for one in rounds) <= eta
+    holds[4] &= rounds[-1]["M"] >= total * (1 - tiny)
+    holds[6] = sum(one["eps"] for one in rounds) <= epsilon and sum(one["delta"] for one in rounds) <= delta
+    return holds
+
+
+def proven_error(plan: Plan) -> float:
+    """Worst-case alpha-RMSE that a plan with one-sided test noise proves, from its numbers alone.
+
+    U_0 = 2 E / (1 - alpha) and U_i = min((v_i + E) / (1 - alpha), U_(i-1) + L_i). A round fails when its threshold
+    noise reaches U_(i-1) - T, or when, for the best split T - theta = A + C, a query noise reaches A or the pass noise
+    falls below -C. The first failure costs at most (1 - alpha) U_i. On the whole numbers the pass threshold may be
+    higher by 1 and the tail of the pass noise is at most e^(-t C); that covers the reals.
+    """
+    e, alpha = plan.default_value, plan.alpha
+    upper, square = 2 * e / (1 - alpha), e**2
+    for one in reversed(plan.levels):
+        lightest = one.pass_threshold - one.pass_bound
+        assert one.value <= (1 + alpha) * lightest + e + 1e-12 * one.value
+        room, between = upper - one.classification_threshold, one.classification_threshold - one.pass_threshold
+        assert room > 0 and between > 0 and one.cut_off == 1 and one.test_law == "exponential"
+        split = np.linspace(0, between, 2001)
+        queries = plan.n_levels * np.exp(-one.query_epsilon * split)
+        passing = np.minimum(1.0, np.exp(-one.pass_epsilon * (between - 1 - split)))
+        failure = math.exp(-one.threshold_epsilon * room) + float((queries + passing).min())
+        upper = min((one.value + e) / (1 - alpha), upper + lightest)
+        square += failure * ((1 - alpha) * min(upper, plan.max_total)) ** 2
+    assert upper >= plan.max_total
+    return math.sqrt(square)
+
+
+def star(branches: list[tuple[int, int]], n_levels: int) -> tuple[np.ndarray, np.ndarray]:
+    """Leaf codes and counts of branches (level at which it leaves the first path, records)."""
+    codes = np.zeros((len(branches), n_levels - 1), dtype=np.int64)
+    for i, (level, _) in enumerate(branches):
+        codes[i, min(level, n_levels - 2) :] = i + 1
+    return codes, np.array([records for _, records in branches])
+
+
+def attacking_trees(
+    n_levels: int, total: int, lowest: float, rng: np.random.Generator, n_random: int
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Chains, equal splits, heavy paths with a lighter branch, and random branches, around the thresholds."""
+    weights = np.unique(np.round(np.geomspace(0.5 * lowest, total, 24)).astype(int)).tolist()
+    for w in weights:
+        yield star([(0, w)], n_levels)
+    for w in weights[::3]:
+        for m in (2, 5):
+            if m * w <= total:
+                yield star([(n_levels // 2, w)] * m, n_levels)
+        for light in weights[::5]:
+            if light < w and light + w <= total:
+                yield star([(n_levels - 3, w), (1, light)], n_levels)
+                yield star([(1, w), (n_levels - 3, light)], n_levels)
+    for _ in range(n_random):
+        m = int(rng.integers(2, 6))
+        records = np.exp(rng.uniform(math.log(0.3 * lowest), math.log(total / m), m)).astype(int) + 1
+        yield star(list(zip(rng.integers(0, n_levels - 2, m).tolist(), records.tolist(), strict=True)), n_levels)

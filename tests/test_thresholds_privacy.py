@@ -1,0 +1,323 @@
+"""Privacy of the threshold mechanism: exact laws on tiny trees, and recorded answers replayed on every neighbour."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import oracles_thresholds as oracle
+from treedp_core.thresholds import answers as answers_module
+from treedp_core.thresholds import estimation
+from treedp_core.thresholds.answers import Draw, PassNoise, Record, Replay, pass_noise
+from treedp_core.thresholds.classification import classification_level
+from treedp_core.thresholds.path_tree import PathTree
+from treedp_core.thresholds.plan_types import Plan, PlanLevel
+from treedp_core.thresholds.plans import paper_plan, printed_schedule, provable_plan, tuned_plan
+from treedp_core.thresholds.reduction import label_nodes
+from treedp_core.thresholds.sparse_vector import NoiseLaw, round_noises
+from treedp_core.thresholds.trace import round_of_nodes
+from treedp_core.thresholds.truncated_laplace import truncated_bound
+from treedp_core.tree import Tree
+
+RISK = 1e-6  # of rejecting the right law, for each comparison of a sample with its law
+
+SMALL = Tree.from_branching_factors((2, 2))
+RAGGED = Tree.from_child_counts([np.array([2]), np.array([2, 1]), np.array([0, 0, 1])])
+CHAINS = Tree.from_branching_factors((1, 2, 1, 1))
+COUNTS = {
+    "chains": (CHAINS, CHAINS.counts_of_leaves(np.array([5, 2]))),
+    "small": (SMALL, SMALL.counts_of_leaves(np.array([6, 1, 0, 3]))),
+    "ragged": (RAGGED, RAGGED.counts_of_leaves(np.array([6, 2, 0]))),
+}
+
+
+def tiny_level(threshold: float, a: float, b: float, t: float, delta: float) -> PlanLevel:
+    bound = truncated_bound(t, delta)
+    return PlanLevel(2 * threshold, threshold, bound + 0.5, a, b, t, delta, bound)
+
+
+def tiny_plan() -> Plan:
+    levels = (tiny_level(6.0, 0.5, 0.7, 1.2, 0.02), tiny_level(3.0, 0.6, 0.4, 1.5, 0.03))
+    return Plan("tiny", 4.9001, 0.05, levels, 1.0, 0.5)
+
+
+def rule_of(level: PlanLevel) -> dict[str, float]:
+    """The round as the oracle wants it; its integer bound by adding up, not by the formula."""
+    bound = 0
+    while oracle.truncated_pmf(level.pass_epsilon, bound)[bound] > level.pass_delta:
+        bound += 1
+    return {
+        "threshold": level.classification_threshold,
+        "a": level.threshold_epsilon,
+        "b": level.query_epsilon,
+        "t": level.pass_epsilon,
+        "bound": bound,
+        "exceed": bound + level.pass_threshold - level.pass_bound,
+    }
+
+
+def exact_law(tree: Tree, counts: np.ndarray, plan: Plan) -> dict[tuple[int, ...], float]:
+    law = oracle.mechanism_law(tree.parent.tolist(), counts.tolist(), [rule_of(level) for level in plan.levels])
+    assert sum(law.values()) == pytest.approx(1.0, abs=1e-9)
+    return law
+
+
+def sample(paths: PathTree, plan: Plan, n: int, seed: int, skip: bool = True) -> list[tuple[int, ...]]:
+    labels = label_nodes(paths.copies(n), plan, Draw(np.random.default_rng(seed)), skip=skip)
+    assert paths.node_edge is not None
+    assert paths.level_of is not None
+    edge = np.where(paths.node_edge >= 0, paths.node_edge + paths.n_edges * np.arange(n)[:, None], -1)
+    return [tuple(row) for row in labels.round_of(edge, np.broadcast_to(paths.level_of, edge.shape)).tolist()]
+
+
+def fits(drawn: list[tuple[int, ...]], law: dict[tuple[int, ...], float]) -> bool:
+    statistic, freedom = oracle.misfit(Counter(drawn), law, len(drawn))
+    return bool(statistic <= stats.chi2.isf(RISK, freedom))
+
+
+# --- the exact law ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_the_exact_law_keeps_the_promise(name: str) -> None:
+    tree, counts = COUNTS[name]
+    plan, law = tiny_plan(), exact_law(*COUNTS[name], tiny_plan())
+    for other in oracle.neighbours(tree.parent.tolist(), counts.tolist()):
+        near = exact_law(tree, np.array(other), plan)
+        for p, q in ((law, near), (near, law)):
+            assert oracle.hockey_stick(p, q, plan.epsilon) <= plan.delta
+
+
+def test_the_exact_law_shows_halved_noise() -> None:
+    worst = {1: 0.0, 2: 0.0}
+    for factor in worst:
+        rule = {"threshold": 4.0, "a": 0.5 * factor, "b": 0.5 * factor, "t": 0.5 * factor, "bound": 5, "exceed": 5.0}
+        laws = [oracle.mechanism_law([-1, 0], [w, w], [rule]) for w in range(10)]
+        for p, q in zip(laws[1:], laws[:-1], strict=True):
+            worst[factor] = max(worst[factor], oracle.hockey_stick(p, q, 1.5), oracle.hockey_stick(q, p, 1.5))
+    assert worst[1] <= oracle.truncated_pmf(0.5, 5)[5] < worst[2]
+
+
+@pytest.mark.parametrize("name", COUNTS)
+@pytest.mark.parametrize(("dense", "skip"), [(True, False), (True, True), (False, True), (False, False)])
+def test_skipping_empty_nodes_changes_no_law(name: str, dense: bool, skip: bool) -> None:
+    tree, counts = COUNTS[name]
+    law, paths = exact_law(tree, counts, tiny_plan()), PathTree.from_tree(tree, counts, dense=dense)
+    assert fits(sample(paths, tiny_plan(), 60_000, 7, skip), law)
+
+
+def test_forgetting_levels_with_empty_nodes_only_is_noticed() -> None:
+    tree, counts = COUNTS["ragged"]
+    paths, law = PathTree.from_tree(tree, counts), exact_law(*COUNTS["ragged"], tiny_plan())
+    assert not fits(sample(replace(paths, reach=paths.bottom), tiny_plan(), 60_000, 7), law)
+
+
+@pytest.mark.parametrize("factor", [0.8, 1.25])
+def test_other_noise_is_noticed(factor: float) -> None:
+    law, paths = exact_law(*COUNTS["small"], tiny_plan()), PathTree.from_tree(*COUNTS["small"])
+    levels = tuple(replace(x, query_epsilon=factor * x.query_epsilon) for x in tiny_plan().levels)
+    assert not fits(sample(paths, replace(tiny_plan(), epsilon=9.0, levels=levels), 60_000, 7), law)
+
+
+def test_several_answers_follow_algorithm_1() -> None:
+    """Cut-off 2 and two-sided noise against the algorithm node by node; two samples, false alarm 1e-6."""
+    tree = Tree.from_child_counts([np.array([2]), np.array([0, 2]), np.array([0, 1])])
+    counts, n = tree.counts_of_leaves(np.array([9, 2, 6])), 6000
+    bound = truncated_bound(0.75, 0.05)
+    level = PlanLevel(1.0, 5.0, bound + 1.0, 1.0, 2.0, 1.5, 0.1, bound, 2, "laplace")
+    plan = Plan("two answers", 4.6, 0.11, (level,), 0.0, 0.5)
+    paths = PathTree.from_tree(tree, counts, dense=True)
+    assert paths.node_edge is not None
+    edge = paths.node_edge + paths.n_edges * np.arange(n)[:, None]
+    labels = label_nodes(paths.copies(n), plan, Draw(np.random.default_rng(1), "continuous"), skip=False)
+    ours = Counter(map(tuple, (labels.round_of(edge, np.tile(tree.level_of, (n, 1))) == 0).tolist()))
+    rule = {"threshold": 5.0, "a": 1.0, "b": 2.0, "t": 1.5, "bound": bound, "pass": bound + 1.0}
+    p_values = {}
+    for c in (2, 1):
+        g = np.random.default_rng(2)
+        theirs = Counter(
+            oracle.algorithm_1(tree.parent.tolist(), counts.tolist(), rule | {"c": c}, g) for _ in range(n)
+        )
+        common = [key for key in ours | theirs if ours[key] + theirs[key] >= 40]
+        table = np.array([[x[key] for key in common] + [n - sum(x[key] for key in common)] for x in (ours, theirs)])
+        p_values[c] = stats.chi2_contingency(table[:, table.sum(axis=0) > 0]).pvalue
+    assert p_values[1] < RISK < p_values[2]
+
+
+def test_a_too_small_bound_breaks_the_promise() -> None:
+    # one round on a chain of two nodes, a test that always says yes: what is left is the pass round alone
+    parent, rule = [-1, 0], {"threshold": -1e3, "a": 1.0, "b": 1.0, "t": 0.5, "bound": 6, "exceed": 6.0}
+    worst = {}
+    for bound in (6, 3):
+        p, q = (oracle.mechanism_law(parent, [w, w], [rule | {"bound": bound, "exceed": bound}]) for w in (0, 1))
+        worst[bound] = max(oracle.hockey_stick(p, q, 2.5), oracle.hockey_stick(q, p, 2.5))
+    assert worst[6] <= oracle.truncated_pmf(0.5, 6)[6] * (1 + 1e-12) < worst[3]
+
+
+# --- recorded answers, replayed --------------------------------------------------------------------------------------
+
+Rates = Callable[[PlanLevel], tuple[float, float, bool, tuple[float, float]]]
+
+
+def used_rates(level: PlanLevel) -> tuple[float, float, bool, tuple[float, float]]:
+    """What noise the mechanism really draws in a round, read off its laws."""
+    threshold, query = answers_module.round_noises(level, "discrete")
+    law = answers_module.pass_noise(level, "discrete").law
+    slack = oracle.truncated_pmf(law.inverse_scale, law.bound)[law.bound] if law.bound < 10_000 else level.pass_delta
+    return threshold.rate, query.rate, level.test_law == "exponential", (law.inverse_scale, slack)
+
+
+def worst_loss(tree: Tree, counts: np.ndarray, plan: Plan, rates: Rates = used_rates, seeds: int = 3) -> Fraction:
+    """Largest exact epsilon over all neighbours and recordings; deltas are asserted on the way."""
+    worst = Fraction(0)
+    dense = PathTree.from_tree(tree, counts, dense=True)
+    for seed in range(seeds):
+        tape = Record(Draw(np.random.default_rng(seed)))
+        labels = label_nodes(dense, plan, tape, skip=False)
+        for other in oracle.neighbours(tree.parent.tolist(), counts.tolist()):
+            near = PathTree.from_tree(tree, np.array(other), dense=True)
+            replay = Replay(tape.calls)
+            again = label_nodes(near, plan, replay, skip=False)
+            assert (round_of_nodes(dense, labels) == round_of_nodes(near, again)).all()
+            epsilon, delta = oracle.audit(tape.calls, replay.calls, rates)
+            assert delta <= Fraction(plan.delta) * (1 + Fraction(1, 10**9))
+            worst = max(worst, epsilon)
+    return worst
+
+
+def audited_cases() -> list[tuple[str, Tree, np.ndarray, Plan]]:
+    g = np.random.default_rng(3)
+    wide = Tree.from_branching_factors((3, 2, 2))
+    heavy = wide.counts_of_leaves(g.integers(0, 40, wide.n_leaves) ** 2)
+    sparse = wide.counts_of_leaves(g.integers(0, 4000, wide.n_leaves) * (g.random(wide.n_leaves) < 0.3))
+    classified = Plan(
+        "Algorithm 1", 8.0, 1e-2, (classification_level(4e3, 0.1, 0.5, 900.0, 8.0, 1e-2, 4, c=3),), 1.0, 0.5
+    )
+    return [
+        ("tiny", *COUNTS["small"], tiny_plan()),
+        ("ragged", *COUNTS["ragged"], tiny_plan()),
+        ("tuned", wide, heavy, tuned_plan(0.5, 1.0, 1e-6, 4, float(heavy[0]))),
+        ("provable", wide, heavy, provable_plan(0.5, 1.0, 1e-6, 4, float(heavy[0]))),
+        ("tuned, many empty", wide, sparse, tuned_plan(0.5, 1.0, 1e-6, 4, float(sparse[0]))),
+        ("paper", wide, 1000 * heavy, paper_plan(0.5, 1.0, 1e-6, 4, 1000.0 * float(heavy[0]))),
+        ("cut-off 3", wide, heavy, classified),
+    ]
+
+
+@pytest.mark.parametrize("case", audited_cases(), ids=lambda case: case[0])
+def test_no_neighbour_loses_more_than_promised(case: tuple[str, Tree, np.ndarray, Plan]) -> None:
+    _, tree, counts, plan = case
+    assert 0 < worst_loss(tree, counts, plan) <= Fraction(plan.epsilon)
+
+
+def test_halved_noise_is_flagged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Noise for half the sensitivity: every rate doubled."""
+    honest = {"round_noises": round_noises, "pass_noise": pass_noise}
+
+    def doubled(level: PlanLevel, noise: str) -> tuple[NoiseLaw, NoiseLaw]:
+        return tuple(replace(law, rate=2 * law.rate) for law in honest["round_noises"](level, noise))
+
+    def doubled_pass(level: PlanLevel, noise: str) -> PassNoise:
+        found = honest["pass_noise"](level, noise)
+        return replace(found, law=replace(found.law, inverse_scale=2 * found.law.inverse_scale))
+
+    monkeypatch.setattr(answers_module, "round_noises", doubled)
+    monkeypatch.setattr(answers_module, "pass_noise", doubled_pass)
+    plan = tiny_plan()
+    assert worst_loss(*COUNTS["small"], plan, seeds=1) > Fraction(plan.epsilon)
+
+
+def test_a_fraction_as_cut_off_is_flagged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two yes answers admitted with noise for c = 1.5, as "while t < c" does."""
+
+    def for_a_fraction(level: PlanLevel, noise: str) -> tuple[NoiseLaw, NoiseLaw]:
+        c = 1.5
+        return (
+            NoiseLaw("laplace", level.threshold_epsilon / c, "discrete"),
+            NoiseLaw("laplace", level.query_epsilon / (2 * c), "discrete"),
+        )
+
+    # a chain over two heavy leaves on different levels, a threshold both reach, and no node that passes
+    tree = Tree.from_child_counts([np.array([2]), np.array([0, 1])])
+    counts = tree.counts_of_leaves(np.array([50, 40]))
+    bound = truncated_bound(0.2, 0.02)
+    level = PlanLevel(50.0, 1e-9, 10 * bound, 0.5, 0.5, 0.4, 0.04, bound, 2, "laplace")
+    plan = Plan("two answers", 1.4001, 0.04, (level,), 1.0, 0.5)
+    assert worst_loss(tree, counts, plan) <= Fraction(plan.epsilon)
+    monkeypatch.setattr(answers_module, "round_noises", for_a_fraction)
+    assert worst_loss(tree, counts, plan) > Fraction(plan.epsilon)
+
+
+def test_the_printed_schedule_is_flagged() -> None:
+    """The budgets of Algorithm 4 as printed, alpha = 1/2, twelve rounds: r = 4/3, eps_i = eps (r - 1)^2 i r^(i - 1)."""
+    alpha, epsilon, delta, n = 0.5, 1.0, 1e-3, 12
+    r = 1 + 2 * alpha / 3
+    shares = [(r - 1) ** 2 * i * r ** (i - 1) for i in range(1, n + 1)]
+    # sum of i r^(i-1) in closed form: eps (1 + r^n (n (r - 1) - 1)), far more than eps
+    assert sum(shares) == pytest.approx(1 + r**n * (n * (r - 1) - 1))
+    levels = []
+    for i in reversed(range(n)):
+        e, d = epsilon * shares[i], min(delta * shares[i], 0.5)
+        bound = truncated_bound(e / 2, d)
+        levels.append(PlanLevel(1.0, bound, bound, e / 4, e / 4, e / 2, d, bound, 1, "laplace"))
+    unchecked = SimpleNamespace(levels=tuple(levels), delta=1.0, default_value=0.0)
+    tree, counts = SMALL, SMALL.counts_of_leaves(np.array([9, 4, 2, 1]))
+    worst = worst_loss(tree, counts, unchecked, seeds=1)  # type: ignore[arg-type]
+    assert float(worst) > 5 * epsilon
+    with pytest.raises(ValueError, match="more than the promised"):
+        Plan("printed", epsilon, delta, tuple(levels), 1.0, alpha)
+    assert not isinstance(printed_schedule(alpha, epsilon, n), Plan)
+
+
+# --- the clamp and the root ------------------------------------------------------------------------------------------
+
+
+def clamp_cost(n_levels_told: int, monkeypatch: pytest.MonkeyPatch) -> tuple[Fraction, Fraction]:
+    """What one record more costs in the clamp: it moves one node on each of the tree's levels by one."""
+    tree, laws = Tree.from_branching_factors((2, 2, 2)), []
+    honest = estimation.bounded_noise
+
+    def spy(epsilon: float, delta: float, noise: str) -> object:
+        laws.append(honest(epsilon, delta, noise))  # type: ignore[arg-type]
+        return laws[-1]
+
+    monkeypatch.setattr(estimation, "bounded_noise", spy)
+    counts = tree.counts_of_leaves(np.arange(8))
+    estimation.clamp(counts.astype(float), counts, n_levels_told, 1.0, 1e-3, np.random.default_rng(1))
+    law = laws[0]
+    slack = oracle.truncated_pmf(law.inverse_scale, law.bound)[law.bound]
+    return tree.n_levels * Fraction(law.inverse_scale), tree.n_levels * Fraction(slack)
+
+
+def test_the_clamp_keeps_its_budget_and_one_level_too_few_is_flagged(monkeypatch: pytest.MonkeyPatch) -> None:
+    epsilon, delta = clamp_cost(4, monkeypatch)
+    assert epsilon <= 1
+    assert delta <= Fraction(1, 1000) * (1 + Fraction(1, 10**9))
+    assert clamp_cost(3, monkeypatch)[0] > 1
+
+
+@pytest.mark.parametrize("noise", ["discrete", "continuous"])
+def test_the_clamp_brings_no_estimate_further_from_its_count(noise) -> None:
+    g = np.random.default_rng(2)
+    counts, wild = g.integers(0, 1000, 500), g.normal(0, 5000, 500)
+    law = estimation.bounded_noise(0.25, 2.5e-4, noise)
+    tamed = estimation.clamp(wild, counts, 4, 1.0, 1e-3, g, noise)
+    assert (np.abs(tamed - counts) <= np.minimum(np.abs(wild - counts), 2 * law.support)).all()
+    assert (np.abs(tamed - counts) < np.abs(wild - counts)).any()
+
+
+@pytest.mark.parametrize("noise", ["discrete", "continuous"])
+def test_the_root_bound_is_an_upper_bound_of_bounded_error(noise) -> None:
+    law = estimation.bounded_noise(0.5, 1e-3, noise)
+    drawn = [estimation.root_bound(100, 0.5, 1e-3, np.random.default_rng(s), noise) for s in range(400)]
+    assert min(drawn) >= 100
+    assert max(drawn) <= 100 + 2 * law.support
+    assert math.isclose(np.mean(drawn), 100 + law.support, rel_tol=0.05)

@@ -1,0 +1,123 @@
+"""Estimates with multiplicative error as a release: Ghazi et al., Theorem 4.1, on a `Tree` and for every relation.
+
+This is no line in `MECHANISMS`: an entry there plans one noise law for each level, from which exact variances and the
+expected error follow, while here the answers decide what is asked next, levels have no noise of their own and the
+error has no variance to state. What it shares with them is its result, a `Release`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from treedp_core import checks
+from treedp_core.checks import InputError
+from treedp_core.privacy import Guarantee, NeighbouringRelation, ProtectedUnit
+from treedp_core.release import Release
+from treedp_core.rounding import float_below
+from treedp_core.thresholds.estimation import Estimation, Planner, checked_budget, clamp, estimate, shares
+from treedp_core.thresholds.path_tree import PathTree
+from treedp_core.thresholds.sparse_vector import Noise
+from treedp_core.tree import AnyArray, Tree
+
+__all__ = ["ThresholdRelease", "budget_for_one_record", "release_with_thresholds"]
+
+_SLACK = 1e-12  # relative; far above the rounding of the few float operations of a share of delta
+
+
+@dataclass(frozen=True, eq=False)
+class ThresholdRelease:
+    """A release with the run behind it.
+
+    Parameters
+    ----------
+    release : Release
+        Estimate (n_nodes,); its variance is None.
+    estimation : Estimation
+        The plan, the bound on the root and who was labelled when; its searches hold true counts and are private data.
+    paths : PathTree
+        Private data.
+    epsilon, delta : float
+        What the run spent at most, for one record added or removed.
+    """
+
+    release: Release
+    estimation: Estimation
+    paths: PathTree
+    epsilon: float
+    delta: float
+
+
+def release_with_thresholds(
+    tree: Tree,
+    counts: AnyArray,
+    planner: Planner,
+    unit: ProtectedUnit,
+    epsilon: float,
+    delta: float,
+    rng: np.random.Generator,
+    *,
+    noise: Noise = "discrete",
+    clamp_share: float = 0.0,
+) -> ThresholdRelease:
+    """Release of all counts with multiplicative error, (epsilon, delta)-private for the unit.
+
+    Parameters
+    ----------
+    tree : Tree
+        At least two levels.
+    counts : (n_nodes,) integers
+    planner : Planner
+        For example ``partial(tuned_plan, alpha)``.
+    unit : ProtectedUnit
+        The mechanism is made for one record added or removed; for others it runs with `budget_for_one_record`. Where
+        the total is public, it bounds the root at no cost and is the root's estimate.
+    epsilon, delta : float
+    noise : {"discrete", "continuous"}
+    clamp_share : float
+        Part of epsilon and delta for the clamp of Lemma 3.3, in [0, 1); 0 leaves it out. The paper takes 1/2.
+
+    Raises
+    ------
+    InputError
+        LEVELS_RANGE, COUNT_RANGE, EPS_RANGE, DELTA_RANGE, DELTA_REQUIRED, VALUE_RANGE; and what the planner refuses.
+    """
+    if tree.n_levels < 2:
+        raise InputError("LEVELS_RANGE", "A tree of one level is a single count: thresholds need at least two levels.")
+    part = checks.number("clamp_share", clamp_share, low=0, high=1, open_high=True)
+    paths = PathTree.from_tree(tree, counts)
+    eps, d = budget_for_one_record(unit, epsilon, delta)
+    rest = shares(eps, d, 1 - Fraction(part), 1 - Fraction(part))
+    known = float(paths.total) if unit.total_is_public else None
+    run = estimate(paths, planner, *rest, rng, noise=noise, max_total=known)
+    values = run.labels.estimate_tree(run.plan, paths)[0]
+    if unit.total_is_public:
+        values[0] = paths.total
+    if part:
+        values = clamp(values, counts, tree.n_levels, *shares(eps, d, part, part), rng, noise)
+    release = Release(values, None, Guarantee(unit, float(epsilon), float(delta)))
+    return ThresholdRelease(release, run, paths, eps, d)
+
+
+def budget_for_one_record(unit: ProtectedUnit, epsilon: float, delta: float) -> tuple[float, float]:
+    """(epsilon, delta) for one record added or removed that imply the given ones for the unit, rounded down.
+
+    A unit of m records is m such steps away, or 2m when records are replaced; over k steps (epsilon', delta') grows to
+    (k epsilon', delta' (e^(k epsilon') - 1) / (e^epsilon' - 1)) (Ghazi et al., Fact 2.2). For k = 2:
+    epsilon' = epsilon / 2 and delta' = delta / (1 + e^(epsilon / 2)).
+
+    >>> unit = ProtectedUnit(NeighbouringRelation.REPLACE_ONE)
+    >>> [round(x, 9) for x in budget_for_one_record(unit, 2.0, 1e-3)]
+    [1.0, 0.000268941]
+    """
+    eps, d = checked_budget(epsilon, delta)
+    steps = unit.contributions * (1 if unit.relation is NeighbouringRelation.ADD_OR_REMOVE_ONE else 2)
+    if steps == 1:
+        return eps, d
+    one = float_below(Fraction(eps) / steps)
+    # (e^one - 1) / (e^eps - 1) with e^eps taken out, so that nothing overflows
+    share = math.exp(one - eps) * math.expm1(-one) / math.expm1(-eps)
+    return one, d * share * (1.0 - _SLACK)

@@ -1,0 +1,185 @@
+"""The curves of multiplicative error: what each mechanism attains and what none can beat, by number of levels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from treedp_core import checks
+from treedp_core.conversions import gaussian_sigma
+from treedp_core.law import FloatArray
+from treedp_core.multiplicative.lower_bounds import packing_bound
+from treedp_core.multiplicative.shrinkage import worst_shrunk_alpha_rmse
+from treedp_core.multiplicative.theorem import theorem_error
+from treedp_core.noise import Gaussian, Laplace
+from treedp_core.registry import table
+from treedp_core.thresholds.plans import provable_plan_error, split_with_root, tuned_plan_error
+from treedp_core.thresholds.schedule import check_alpha, check_delta, check_total
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What every curve is drawn for; one record is added or removed.
+
+    Parameters
+    ----------
+    alpha : float
+        Multiplicative slack in (0, 1).
+    epsilon, delta : float
+        Total budget; curves of pure privacy do not use delta.
+    branching_factor : int
+        Children of every node; only the optimal factorisation depends on it. Lower bounds are for binary trees.
+    max_total : float
+        Upper bound on the root's count, in records; only tuned and proven plans depend on it (logarithmically).
+
+    Raises
+    ------
+    InputError
+        ALPHA_RANGE, EPS_RANGE, DELTA_RANGE, DELTA_REQUIRED, BRANCHING_RANGE, TOTAL_RANGE.
+    """
+
+    alpha: float = 0.5
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    branching_factor: int = 2
+    max_total: float = 10_000.0
+
+    def __post_init__(self) -> None:
+        check_alpha(self.alpha)
+        checks.epsilon(self.epsilon)
+        check_delta(self.delta)
+        checks.integer("the branching factor", self.branching_factor, low=2, high=10**6, code="BRANCHING_RANGE")
+        check_total(self.max_total)
+
+    @property
+    def sigma(self) -> float:
+        """Standard deviation of Gaussian noise that spends the budget on one level, in records."""
+        return gaussian_sigma(self.epsilon, self.delta)
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A table entry: the worst-case alpha-RMSE by number of levels.
+
+    Parameters
+    ----------
+    error : function
+        ``error(setting, n_levels)``: levels (n,) -> alpha-RMSE (n,) in records, nan where the mechanism does not exist.
+    is_bound : bool
+        A lower bound on every mechanism of its kind, not a mechanism.
+    is_proven : bool
+        Whether the value is a theorem (or exact); otherwise it is what simulations of adversarial trees attain.
+    is_pure : bool
+        Epsilon alone; delta is not spent.
+    """
+
+    name: str
+    label: str
+    help: str
+    error: Callable[[Setting, FloatArray], FloatArray]
+    is_bound: bool = False
+    is_proven: bool = True
+    is_pure: bool = False
+
+
+def _laplace(setting: Setting, n_levels: FloatArray) -> FloatArray:
+    return np.asarray(np.sqrt(2.0) * n_levels / setting.epsilon)
+
+
+def _shrunk_laplace(setting: Setting, n_levels: FloatArray) -> FloatArray:
+    return worst_shrunk_alpha_rmse(Laplace(1.0), setting.alpha) * n_levels / setting.epsilon
+
+
+def _gaussian(setting: Setting, n_levels: FloatArray) -> FloatArray:
+    return np.asarray(setting.sigma * np.sqrt(n_levels))
+
+
+def _optimal(setting: Setting, n_levels: FloatArray) -> FloatArray:
+    # gamma_2^2 = 1 + sum of (n_i - 1) / (n_i + 1) over the d - 1 branching factors
+    b = setting.branching_factor
+    return np.asarray(setting.sigma * np.sqrt(1.0 + (n_levels - 1.0) * (b - 1) / (b + 1)))
+
+
+def _shrunk(plain: Callable[[Setting, FloatArray], FloatArray]) -> Callable[[Setting, FloatArray], FloatArray]:
+    def error(setting: Setting, n_levels: FloatArray) -> FloatArray:
+        return worst_shrunk_alpha_rmse(Gaussian(1.0), setting.alpha) * plain(setting, n_levels)
+
+    return error
+
+
+def _paper(setting: Setting, n_levels: FloatArray) -> FloatArray:
+    return theorem_error(setting.alpha, setting.epsilon, setting.delta, n_levels)
+
+
+def _tuned(setting: Setting, n_levels: FloatArray) -> FloatArray:
+    (epsilon, delta), _ = split_with_root(setting.epsilon, setting.delta)
+    return tuned_plan_error(setting.alpha, epsilon, delta, n_levels, setting.max_total)
+
+
+def _provable(setting: Setting, n_levels: FloatArray) -> FloatArray:
+    (epsilon, delta), _ = split_with_root(setting.epsilon, setting.delta)
+    return provable_plan_error(setting.alpha, epsilon, delta, n_levels, setting.max_total)
+
+
+def _pure_bound(setting: Setting, n_levels: FloatArray) -> FloatArray:
+    return packing_bound(setting.alpha, setting.epsilon, n_levels)
+
+
+def _approximate_bound(setting: Setting, n_levels: FloatArray) -> FloatArray:
+    return packing_bound(setting.alpha, setting.epsilon, n_levels, setting.delta)
+
+
+CURVES: Final[Mapping[str, Curve]] = table(
+    Curve(
+        "laplace", "Laplace", "Laplace noise, equal budgets; exact (Ghazi et al., Corollary 2.7).",
+        _laplace, is_pure=True,
+    ),
+    Curve(
+        "shrunk_laplace", "Shrunk Laplace", "Laplace noise, then max(0, (1 - α) y); exact. Within a constant factor of "
+        "the best possible for pure privacy, for every α.",
+        _shrunk_laplace, is_pure=True,
+    ),
+    Curve(
+        "gaussian", "Gaussian", "Gaussian noise, equal budgets, exact calibration (Ghazi et al., Corollary 2.7).",
+        _gaussian,
+    ),
+    Curve("shrunk_gaussian", "Shrunk Gaussian", "Gaussian noise, then max(0, (1 - α) y); exact.", _shrunk(_gaussian)),
+    Curve(
+        "optimal", "Optimal factorisation", "Gaussian noise with minimax budgets and least squares: its error γ₂ σ is "
+        "also the lower bound for every factorisation mechanism at α = 0 (Ghazi et al., Theorem 5.2, exact).",
+        _optimal,
+    ),
+    Curve(
+        "shrunk_optimal", "Shrunk optimal factorisation", "Minimax budgets and least squares, then max(0, (1 - α) y); "
+        "exact.",
+        _shrunk(_optimal),
+    ),
+    Curve(
+        "paper", "Thresholds, paper's constants", "What Theorem 4.1 of Ghazi et al. proves, with corrected constants "
+        "and the best η.",
+        _paper,
+    ),
+    Curve(
+        "provable", "Thresholds, provable plan", "Thresholds chosen so that the error is a theorem; a fiftieth of ε is "
+        "kept for a bound on the total.",
+        _provable,
+    ),
+    Curve(
+        "tuned", "Thresholds, tuned plan", "Thresholds tuned by simulation: privacy is proven, the error is what "
+        "adversarial trees attain; a fiftieth of ε is kept for a bound on the total.",
+        _tuned, is_proven=False,
+    ),
+    Curve(
+        "pure_bound", "Lower bound, δ = 0", "No mechanism without δ does better on a binary tree (packing; Ghazi et "
+        "al., Theorem 5.1, with explicit constants).",
+        _pure_bound, is_bound=True, is_pure=True,
+    ),
+    Curve(
+        "approximate_bound", "Lower bound, δ > 0", "No mechanism does better on a binary tree (packing; Ghazi et al., "
+        "Corollary 5.4, with explicit constants).",
+        _approximate_bound, is_bound=True,
+    ),
+)  # fmt: skip

@@ -1,0 +1,47 @@
+"""Estimates with multiplicative error: the threshold mechanism of Ghazi et al., corrected, on dense and sparse trees.
+
+`treedp_core.mechanisms.thresholds` releases a whole `Tree` with it. Here are its parts: a plan says what is tested with
+what noise; `PathTree` holds the counts; `label_nodes` runs the rounds.
+
+>>> import numpy as np
+>>> codes = np.array([[0] * 999, [0] * 500 + [1] * 499])  # two leaves of a tree with 1,000 levels
+>>> paths = PathTree.from_leaves(codes, np.array([9000, 400]))
+>>> plan = tuned_plan(alpha=0.5, epsilon=1.0, delta=1e-6, n_levels=paths.n_levels, max_total=10_000)
+>>> labels = label_nodes(paths, plan, Draw(np.random.default_rng(1)))
+>>> released = labels.estimate(plan, edge=np.arange(paths.n_edges), level=paths.bottom)
+>>> bool((np.abs(released - paths.weight) <= 0.5 * paths.weight + 2 * plan.error).all())
+True
+"""
+
+from treedp_core.thresholds.answers import Draw, Record, Replay
+from treedp_core.thresholds.classification import classification_level, classify
+from treedp_core.thresholds.estimation import Estimation, Planner, clamp, estimate
+from treedp_core.thresholds.path_tree import PathTree
+from treedp_core.thresholds.plan_types import Plan, PlanLevel
+from treedp_core.thresholds.plans import paper_plan, printed_schedule, provable_plan, tuned_plan
+from treedp_core.thresholds.reduction import Labels, label_nodes
+from treedp_core.thresholds.trace import Step, round_of_nodes, steps
+
+__all__ = [
+    "Draw",
+    "Estimation",
+    "Labels",
+    "PathTree",
+    "Plan",
+    "PlanLevel",
+    "Planner",
+    "Record",
+    "Replay",
+    "Step",
+    "clamp",
+    "classification_level",
+    "classify",
+    "estimate",
+    "label_nodes",
+    "paper_plan",
+    "printed_schedule",
+    "provable_plan",
+    "round_of_nodes",
+    "steps",
+    "tuned_plan",
+]

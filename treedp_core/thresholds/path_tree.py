@@ -1,0 +1,218 @@
+"""Sparse deep trees: the non-zero paths only, with every chain of equal counts stored as one edge.
+
+A node is a pair (edge, level). Edges stand in preorder, so the subtree below an edge is a contiguous range, and a tree
+with n non-zero leaves has at most 2n - 1 of them however many levels it has.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+
+from treedp_core import checks
+from treedp_core.checks import InputError
+from treedp_core.thresholds import trie
+from treedp_core.tree import AnyArray, IntArray, Tree
+
+__all__ = ["PathTree"]
+
+_MOST_EDGES: Final = 20_000_000  # of a forest of copies
+
+
+@dataclass(frozen=True, eq=False)
+class PathTree:
+    """The non-zero part of a counted tree, chains compressed; private data, unlike `Tree`.
+
+    Parameters
+    ----------
+    weight : (n_edges,) int64
+        Count of every node on the edge, in records.
+    top, bottom : (n_edges,) int64
+        First and last level of the edge.
+    parent : (n_edges,) int64
+        Edge above, -1 for the root's.
+    end : (n_edges,) int64
+        Edges ``e`` to ``end[e] - 1`` are the subtree of edge ``e``, itself first.
+    reach : (n_edges,) int64
+        Last level on which the subtree has a node at all, zero nodes included: public structure.
+    n_levels : int
+    is_dense : bool
+        Whether zero nodes are stored too, each node as an edge of its own.
+    node_edge : (n_nodes,) int64 or None
+        Edge of each node of the `Tree` this was built from, -1 for a zero node that is not stored.
+    level_of : (n_nodes,) int64 or None
+        Level of each node of that tree.
+
+    Examples
+    --------
+    >>> paths = PathTree.from_leaves(np.array([[0, 0, 1], [0, 1, 1], [0, 1, 0]]), np.array([5, 2, 1]))
+    >>> paths.n_edges, paths.weight.tolist(), paths.level_maxima().tolist()
+    (5, [8, 5, 3, 1, 2], [8, 8, 5, 5])
+    """
+
+    weight: IntArray
+    top: IntArray
+    bottom: IntArray
+    parent: IntArray
+    end: IntArray
+    reach: IntArray
+    n_levels: int
+    is_dense: bool = False
+    node_edge: IntArray | None = None
+    level_of: IntArray | None = None
+
+    @classmethod
+    def from_leaves(cls, codes: AnyArray, counts: AnyArray) -> PathTree:
+        """Compressed tree of the given leaves, all of them on the last level.
+
+        Parameters
+        ----------
+        codes : (n_leaves, n_levels - 1) integers
+            The child taken at each level, from the root down, at least 0. Rows in any order; equal rows are added up.
+        counts : (n_leaves,) integers
+            Records at each leaf, at least 0; leaves without records are dropped.
+
+        Raises
+        ------
+        InputError
+            LEAF_CODES for arrays of another shape or kind, COUNT_RANGE for counts that are negative or too large.
+        """
+        weights = _whole_counts(counts)
+        rows = trie.checked_codes(codes, weights)
+        n_levels = rows.shape[1] + 1
+        if not weights.any():
+            one = np.zeros(1, dtype=np.int64)
+            return cls(one, one, one + n_levels - 1, one - 1, one + 1, one + n_levels - 1, n_levels)
+        weights, shared = trie.sorted_leaves(rows[weights > 0], weights[weights > 0])
+        top, bottom, parent, end, first, last = trie.edges(shared, n_levels)
+        before = np.concatenate([[0], np.cumsum(weights)])
+        reach = np.full(top.size, n_levels - 1, dtype=np.int64)
+        return cls(before[last + 1] - before[first], top, bottom, parent, end, reach, n_levels)
+
+    @classmethod
+    def from_tree(cls, tree: Tree, counts: AnyArray, *, dense: bool = False) -> PathTree:
+        """Compressed form of a counted `Tree`.
+
+        Parameters
+        ----------
+        tree : Tree
+        counts : (n_nodes,) integers
+            Each at least the sum of its children's (records may end at inner nodes).
+        dense : bool
+            Store zero nodes too and compress nothing: the literal algorithm, for checks and small trees.
+
+        Raises
+        ------
+        InputError
+            COUNT_RANGE.
+
+        >>> tree = Tree.from_branching_factors((2, 2))
+        >>> PathTree.from_tree(tree, np.array([3, 3, 0, 1, 2, 0, 0])).weight.tolist()
+        [3, 1, 2]
+        """
+        w = _checked_counts(tree, counts)
+        reach = _reach(tree)
+        order = np.lexsort((tree.level_of, tree.leaf_start))  # preorder
+        kept = order if dense else order[(w[order] > 0) | (order == 0)]
+        above = tree.parent[kept]
+        joined = (w[kept] == w[above]) & (w[kept] > 0) & (reach[kept] == reach[above]) & (above >= 0)
+        starts = np.ones(kept.size, dtype=bool) if dense else ~joined
+        edge = np.cumsum(starts) - 1
+        node_edge = np.full(tree.n_nodes, -1, dtype=np.int64)
+        node_edge[kept] = edge
+        first = kept[starts]
+        last = kept[np.append(np.flatnonzero(starts)[1:], kept.size) - 1]
+        begin, size = tree.leaf_start[kept], tree.leaf_count[first]
+        after = np.searchsorted(begin, tree.leaf_start[first] + size, side="left")
+        end = np.append(edge, edge[-1] + 1)[after]
+        parent = np.where(first == 0, -1, node_edge[tree.parent[first]])
+        level = tree.level_of
+        return cls(
+            w[first], level[first], level[last], parent, end, reach[first], tree.n_levels, dense, node_edge, level
+        )
+
+    @property
+    def n_edges(self) -> int:
+        """Number of stored edges."""
+        return self.weight.size
+
+    @property
+    def n_leaves(self) -> int:
+        """Number of stored edges that nothing hangs from."""
+        return int((self.end == np.arange(self.n_edges) + 1).sum())
+
+    @property
+    def total(self) -> int:
+        """Count of the root, in records."""
+        return int(self.weight[0])
+
+    @cached_property
+    def distinct_weights(self) -> IntArray:
+        """The different weights in ascending order."""
+        return self._ranked[0]
+
+    @cached_property
+    def weight_rank(self) -> IntArray:
+        """Index of each edge's weight in `distinct_weights`, (n_edges,)."""
+        return self._ranked[1]
+
+    @cached_property
+    def _ranked(self) -> tuple[IntArray, IntArray]:
+        distinct, rank = np.unique(self.weight, return_inverse=True)
+        return distinct, rank.reshape(-1).astype(np.int64)
+
+    def copies(self, n: int) -> PathTree:
+        """Return a forest of n copies, copy t with edges ``t * n_edges`` onwards: n independent trials in one run.
+
+        >>> tree = Tree.from_branching_factors((2,))
+        >>> PathTree.from_tree(tree, np.array([3, 1, 2])).copies(2).weight.tolist()
+        [3, 1, 2, 3, 1, 2]
+        """
+        n = checks.integer("the number of copies", n, low=1, high=max(1, _MOST_EDGES // self.n_edges))
+        shift = np.repeat(np.arange(n) * self.n_edges, self.n_edges)
+        weight, top, bottom, reach = (np.tile(a, n) for a in (self.weight, self.top, self.bottom, self.reach))
+        parent, end = np.tile(self.parent, n), np.tile(self.end, n) + shift
+        parent += np.where(parent >= 0, shift, 0)
+        return replace(self, weight=weight, top=top, bottom=bottom, reach=reach, parent=parent, end=end)
+
+    def level_maxima(self) -> IntArray:
+        """Largest count on each level, (n_levels,); 0 where no node has records.
+
+        Counts never grow on the way down, so it is the largest weight of all edges that reach the level.
+        """
+        best = np.zeros(self.n_levels, dtype=np.int64)
+        np.maximum.at(best, self.bottom, self.weight)
+        return np.maximum.accumulate(best[::-1])[::-1]
+
+
+def _checked_counts(tree: Tree, counts: AnyArray) -> IntArray:
+    w = _whole_counts(counts)
+    if w.shape != (tree.n_nodes,):
+        raise InputError("COUNT_RANGE", f"Expected one count for each of the {tree.n_nodes:,} nodes.")
+    own = w.copy()
+    for level in range(tree.height):
+        own[tree.level(level)] -= tree.sum_children(level, w[tree.level(level + 1)])
+    if own.min() < 0:
+        raise InputError("COUNT_RANGE", "Expected every count to be at least the sum of its children's counts.")
+    return w
+
+
+def _whole_counts(counts: AnyArray) -> IntArray:
+    given = np.asarray(counts)
+    if given.dtype.kind not in "iufb" or not np.isfinite(given).all() or (given != np.floor(given)).any():
+        raise InputError("COUNT_RANGE", "Expected counts that are whole numbers.")
+    if given.size and (given.min() < 0 or given.max() > checks.MAX_COUNT or given.sum(dtype=float) > 2.0**62):
+        raise InputError("COUNT_RANGE", f"Expected counts from 0 to {checks.MAX_COUNT:,}.")
+    return given.astype(np.int64)
+
+
+def _reach(tree: Tree) -> IntArray:
+    """Last level on which the subtree of each node has a node, (n_nodes,)."""
+    reach = tree.level_of.copy()
+    for level in reversed(range(1, tree.n_levels)):
+        below = tree.level(level)
+        np.maximum.at(reach, tree.parent[below], reach[below])
+    return reach

@@ -1,0 +1,203 @@
+"""Plans for the threshold mechanism: the paper's constants corrected, a tuned plan, and one whose error is proven.
+
+What every plan proves is privacy: at each round the rest of a record's path lies in one tree, which is asked one test
+and one pass round, so the budgets of the rounds add up whatever the thresholds and values are. What differs is what is
+known of the error:
+
+- `paper_plan` (Ghazi et al. with corrected budgets): every node within alpha max(count, tau) with probability 1 - eta.
+- `provable_plan`: the worst-case alpha-RMSE is a theorem, thousands of times below what the paper's constants prove,
+  and needs no clamp (Lemma 3.3 of the paper).
+- `tuned_plan`: the worst-case alpha-RMSE is empirical: what simulations of adversarial trees attain (at empty nodes).
+
+`printed_schedule` shows what the printed budgets would really cost. It is not a plan.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from treedp_core import checks
+from treedp_core.checks import InputError
+from treedp_core.law import FloatArray
+from treedp_core.rounding import float_below
+from treedp_core.thresholds.plan_search import Round, Rounds, least_error, proven_error, proven_rounds, tuned_rounds
+from treedp_core.thresholds.plan_types import Plan, PlanLevel
+from treedp_core.thresholds.schedule import (
+    PrintedSchedule,
+    check_alpha,
+    check_delta,
+    check_levels,
+    check_total,
+    least_threshold,
+    paper_plan,
+    printed_schedule,
+)
+from treedp_core.thresholds.truncated_laplace import truncated_bound
+
+__all__ = [
+    "PrintedSchedule",
+    "least_threshold",
+    "paper_plan",
+    "printed_schedule",
+    "provable_plan",
+    "provable_plan_error",
+    "split_with_root",
+    "tuned_plan",
+    "tuned_plan_error",
+]
+
+ROOT_EPSILON: Final = Fraction(2, 100)
+ROOT_DELTA: Final = Fraction(5, 100)
+_SLACK: Final = 1e-12  # covers the rounding up of pass bounds, so that nothing lighter than L_i passes
+
+
+def split_with_root(epsilon: float, delta: float) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Budgets (epsilon, delta) of a plan and of a private bound on the root's count, which together cost no more.
+
+    The bound on the root only sets how many rounds there are, so a fiftieth of epsilon and a twentieth of delta do.
+
+    >>> (plan, _), (root, _) = split_with_root(1.0, 1e-6)
+    >>> round(plan, 12), round(root, 12)
+    (0.98, 0.02)
+    """
+    eps, d = Fraction(checks.epsilon(epsilon)), Fraction(check_delta(delta))
+    plan = float_below(eps * (1 - ROOT_EPSILON)), float_below(d * (1 - ROOT_DELTA))
+    return plan, (float_below(eps * ROOT_EPSILON), float_below(d * ROOT_DELTA))
+
+
+def tuned_plan(alpha: float, epsilon: float, delta: float, n_levels: int, max_total: float) -> Plan:
+    """Rounds with the smallest error that simulations attain, for one record added or removed.
+
+    Parameters
+    ----------
+    alpha : float
+        Multiplicative slack in (0, 1).
+    epsilon, delta : float
+        What the rounds may spend together.
+    n_levels : int
+        Levels of the tree, at least 2.
+    max_total : float
+        Upper bound on the root's count, in records; see `split_with_root` for a private one.
+
+    Returns
+    -------
+    Plan
+        Proven: privacy. Empirical: `error`, the worst-case alpha-RMSE E; it is attained at every empty node, which is
+        estimated as E itself.
+
+    Raises
+    ------
+    InputError
+        ALPHA_RANGE, EPS_RANGE, DELTA_RANGE, DELTA_REQUIRED, LEVELS_RANGE, TOTAL_RANGE; PLAN_TOTAL when the same
+        constant for every node is as good as any plan.
+
+    >>> plan = tuned_plan(0.5, 1.0, 1e-6, 1000, 10_000)
+    >>> 40 < plan.error < 50, plan.error_is_proven, plan.exact_epsilon <= 1
+    (True, False, True)
+    """
+    return _plan("tuned", tuned_rounds, alpha, epsilon, delta, n_levels, max_total)
+
+
+def provable_plan(alpha: float, epsilon: float, delta: float, n_levels: int, max_total: float) -> Plan:
+    """Rounds whose worst-case alpha-RMSE is a theorem, for one record added or removed.
+
+    Arguments and errors as `tuned_plan`.
+
+    Returns
+    -------
+    Plan
+        Proven: privacy, and that the alpha-RMSE of every node is at most `error` while the root's count is at most
+        `max_total`.
+
+    Notes
+    -----
+    With E the default value, L_i = theta_i - R_i, U_0 = 2 E / (1 - alpha) and rounds i = l, ..., 1:
+
+    - Pass noise is bounded by R_i, so a value v_i = (1 + alpha) L_i + E is only given where the count is at least L_i:
+      no estimate is ever more than E above (1 + alpha) times its count.
+    - Let no noise of the round lie beyond its reserve: threshold noise above B = ln(1/eta_i)/a, one of d query noises
+      above A = ln(d/eta_i)/b, pass noise below -C, C = ln(1/eta_i)/t (each has probability at most eta_i). Then a
+      test that fires finds a count of at least T_i - A = theta_i + C + 1, which passes; every node left in the tree is
+      lighter than U_i - L_i or than T_i + B = L_i + R_i + A + B + C + 1 = U_(i-1).
+    - So counts up to U_i get v_i, too small by at most (1 - alpha) U_i - v_i <= E beyond alpha times the count, and
+      those left at the end, up to U_0, get E.
+    - If round i is the first with a noise beyond its reserve, an estimate is too small by at most (1 - alpha) U_i.
+
+    One record of room keeps this true for noise on the whole numbers, whose R_i may be larger by less than 1.
+    Together: alpha-RMSE^2 <= E^2 + sum over i of 3 eta_i ((1 - alpha) U_i)^2.
+
+    >>> provable_plan(0.5, 1.0, 1e-6, 1000, 10_000).error < 200
+    True
+    """
+    return _plan("proven", proven_rounds, alpha, epsilon, delta, n_levels, max_total)
+
+
+def tuned_plan_error(
+    alpha: ArrayLike, epsilon: ArrayLike, delta: ArrayLike, n_levels: ArrayLike, max_total: ArrayLike
+) -> FloatArray:
+    """Error E of `tuned_plan` for many cases at once (arguments broadcast), in records; nan where no plan exists.
+
+    >>> tuned_plan_error(0.5, 1.0, 1e-6, [100, 1000], 10_000).shape
+    (2,)
+    """
+    return least_error(tuned_rounds, alpha, epsilon, delta, n_levels, max_total)
+
+
+def provable_plan_error(
+    alpha: ArrayLike, epsilon: ArrayLike, delta: ArrayLike, n_levels: ArrayLike, max_total: ArrayLike
+) -> FloatArray:
+    """Proven error of `provable_plan` for many cases at once (arguments broadcast), in records; nan where none exists.
+
+    >>> bool(provable_plan_error(0.5, 1.0, 1e-6, 1000, 10_000) < 200)
+    True
+    """
+    cases = np.broadcast_arrays(*(np.asarray(x, dtype=float) for x in (alpha, epsilon, delta, n_levels, max_total)))
+    a, _, d, levels, total = cases
+    error = least_error(proven_rounds, *cases)
+    with np.errstate(all="ignore"):
+        rounds, _ = proven_rounds(np.where(np.isnan(error), 1.0, error), a, d, levels, total)
+    return proven_error(error, rounds)
+
+
+def _plan(name: str, rule: Rounds, alpha: float, epsilon: float, delta: float, n_levels: int, max_total: float) -> Plan:
+    a, eps, d = check_alpha(alpha), checks.epsilon(epsilon), check_delta(delta)
+    levels, total = check_levels(n_levels), check_total(max_total)
+    error = least_error(rule, a, eps, d, levels, total)
+    if np.isnan(error):
+        message = (
+            f"A total of at most {total:,.15g} is too small for thresholds at this budget: the constant "
+            f"{(1 - a) * total / 2:,.4g} for every node is as good; use a larger epsilon or plain noise."
+        )
+        raise InputError("PLAN_TOTAL", message)
+    rounds, _ = rule(error, *(np.asarray(float(x)) for x in (a, d, levels, total)))
+    return Plan(
+        name=name,
+        epsilon=eps,
+        delta=d,
+        levels=tuple(_level(one) for one in reversed(rounds)),
+        default_value=float(error),
+        alpha=a,
+        error=float(proven_error(error, rounds)) if rule is proven_rounds else float(error),
+        error_is_proven=rule is proven_rounds,
+        n_levels=levels,
+        max_total=total,
+    )
+
+
+def _level(one: Round) -> PlanLevel:
+    t, d = float(one.t), float(one.pass_delta)
+    bound = truncated_bound(t, d)
+    return PlanLevel(
+        value=float(one.value),
+        classification_threshold=float(one.test),
+        pass_threshold=max(float(one.passing), bound) * (1.0 + _SLACK),
+        threshold_epsilon=float(one.a),
+        query_epsilon=float(one.b),
+        pass_epsilon=t,
+        pass_delta=d,
+        pass_bound=bound,
+    )

@@ -340,6 +340,12 @@ def test_bad_input_is_one_sentence(link: dict[str, str], typed: dict[str, str], 
     assert "\n" not in sentence
 
 
+def test_custom_shares_not_typed_yet_are_equal_ones() -> None:
+    app = open_page("topdown", td_allocation="custom")
+    assert codes(app) == []
+    assert "equal shares" in words(app)
+
+
 def test_a_refusal_loses_nothing() -> None:
     app = open_page("topdown")
     before = figure(app, "td_bound")["data"][2]["y"]

@@ -132,7 +132,8 @@ def budget(what: Subject) -> None:
             st.text_input(
                 "Shares of the levels", key="td_shares", persist_state="session", max_chars=200, width=190,
                 placeholder=", ".join(["0", *["0.1"] * min(3, len(what.columns))]),
-                help="One for each level from the root down, summing to at most 1; a public root's is not used.",
+                help="One for each level from the root down, summing to at most 1; a public root's is not used. "
+                "Empty: equal ones.",
             )  # fmt: skip
         st.number_input(
             "Records of one unit", 1, 50, step=1, key="contributions", persist_state="session", width=140,

@@ -119,7 +119,8 @@ def wanted(what: Subject) -> Wanted:
         ``RHO_RANGE``, ``BUDGET_SPLIT``.
     """
     slack = delta(what.total)
-    shares = shares_from_text(get("td_shares")) if get("td_allocation") == "custom" else None
+    is_custom = get("td_allocation") == "custom" and bool(get("td_shares").strip())
+    shares = shares_from_text(get("td_shares")) if is_custom else None
     unit = ProtectedUnit(NeighbouringRelation(get("nbr")), get("contributions"), get("known_levels"))
     spread = Spread(get("td_spread")) if unit.contributions > 1 else Spread.STACKED
     return Wanted(

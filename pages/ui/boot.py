@@ -27,6 +27,7 @@ PAGES: Final = {
     "Tune": [
         ("budget", "Budget split", "pie_chart", "Which level gets how much of the budget, and what that buys."),
         ("consistency", "Consistency", "balance", "Make noisy counts add up, and see what it buys."),
+        ("topdown", "TopDown and synthetic data", "grid_on", "Release columns top-down as whole synthetic records."),
     ],
 }
 HOME: Final = "start"

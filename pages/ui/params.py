@@ -7,7 +7,15 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from pages.ui import branching_params, budget_params, cdf_params, data_params, lab_params, multiplicative_params
+from pages.ui import (
+    branching_params,
+    budget_params,
+    cdf_params,
+    data_params,
+    lab_params,
+    multiplicative_params,
+    topdown_params,
+)
 from pages.ui.param import Param, choice, flag, number, whole, words
 from pages.ui.reconnect import settings_kept_by_browser
 from treedp_core import checks
@@ -45,7 +53,9 @@ SHARED: Final = (
     flag("explain", True),
     flag("present", False),
 )
-_PAGES: Final = (data_params, lab_params, branching_params, cdf_params, budget_params, multiplicative_params)
+_PAGES: Final = (
+    data_params, lab_params, branching_params, cdf_params, budget_params, multiplicative_params, topdown_params,
+)  # fmt: skip
 REG: Final = table(*SHARED, *(param for page in _PAGES for param in page.PARAMS))
 SILENT: Final = ("embed", "embed_options")
 _SEEN: Final = "_link_read"

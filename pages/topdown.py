@@ -1,0 +1,52 @@
+"""TopDown and synthetic data: categorical columns released as whole records (InfTDA)."""
+
+import streamlit as st
+
+from pages.ui import boot, topdown_compare, topdown_controls, topdown_promise, topdown_records, topdown_view
+from pages.ui.frame import context_strip, explain, header
+from pages.ui.params import get
+
+boot.page()
+
+VIEWS = {
+    "release": (topdown_view.release, "formula, simulation, NOT PRIVATE"),
+    "rules": (topdown_compare.rules, "simulation, NOT PRIVATE"),
+    "orders": (topdown_compare.orders, "simulation, NOT PRIVATE"),
+    "accounting": (topdown_promise.accounting, "formula"),
+    "sensitivity": (topdown_promise.sensitivity, "formula"),
+    "records": (topdown_records.records, "simulation"),
+}
+
+LEARNT = {
+    "release": "The projection costs no privacy, and with the chosen probability no count of a level is off by more "
+    "than a bound that grows with the level. But counts near 0 pay: empty leaves come out filled, small ones get lost.",
+    "rules": "No rule is unbiased near 0, and none is best in everything: a sparser release loses more small leaves, a "
+    "closer one fills more empty ones. Least squares first uses all levels for every count, at the same ρ.",
+    "orders": "A column near the root keeps its own counts almost exact; near the leaves they gather the noise of many "
+    "cells. Put first what must be right, unless one column of many categories would scatter everything below it.",
+    "accounting": "The same noise promises more than the standard conversion says, most of all for small ρ. Protecting "
+    "who is in the data at all measures one level more, but with less noise for each record.",
+    "sensitivity": "Noise is calibrated to a claim about all neighbours. On a small tree all of them can be tried.",
+    "records": "Whole, non-negative counts that add up are records: any tool can read them, and every table made from "
+    "them agrees with every other. They are no better than the counts, and small counts are the worst of them.",
+}
+
+heading = st.container()
+topdown_controls.view()
+show, badge = VIEWS[get("td_view")]
+if get("td_view") == "sensitivity":
+    about = ["a small tree of your own"]
+    show()
+else:
+    subject = topdown_controls.columns()
+    about = topdown_view.about_strip(subject)
+    show(subject)
+with heading:
+    header(
+        "TopDown and synthetic data",
+        "Count every combination of some columns, privately: noisy counts become whole, non-negative and consistent "
+        "from the root down, so they are records again.",
+        badge,
+        strip=context_strip(about),
+    )
+explain("**What you learn.** " + LEARNT[get("td_view")])

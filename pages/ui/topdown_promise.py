@@ -1,0 +1,269 @@
+"""What a top-down release promises: the accounting of rho, and sensitivities by enumeration on a small tree."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import streamlit as st
+
+from pages.ui import frame
+from pages.ui import topdown_controls as controls
+from pages.ui import topdown_state as state
+from pages.ui.lab_state import keep_one
+from pages.ui.params import get
+from pages.ui.text import plural, powers, short, whole
+from pages.ui.topdown_subject import Subject
+from treedp_core.checks import InputError
+from treedp_core.contributions import Spread
+from treedp_core.conversions import epsilon_to_rho, rho_to_epsilon, rho_to_epsilon_gaussian, rho_to_epsilon_simple
+from treedp_core.figures import Curve, error_curves
+from treedp_core.generate import branching_factors_from_text
+from treedp_core.inspector import MAX_PAIRS, Inspection, inspect
+from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
+from treedp_core.top_down import accounting as account
+from treedp_core.tree import FloatArray, Tree
+
+RHO_GRID: Final = tuple(float(x) for x in np.geomspace(1e-3, 10.0, 41))
+SMALL_NODES: Final = 200
+
+
+def accounting(what: Subject) -> None:
+    """Show what rho promises, by the standard conversion and the tight ones, and what the difference is worth."""
+    controls.budget(what)
+    try:
+        chosen = state.wanted(what)
+        ready = chosen.plan(what)
+        found = account(chosen.rho, chosen.delta)
+    except InputError as error:
+        frame.refusal(error)
+        return
+    saved = 100 * (1 - found.noise_ratio)
+    rows = (
+        ("ε, standard", found.epsilon_simple, "ρ + 2 √(ρ ln 1/δ)", "Bun and Steinke (2016), as in the paper."),
+        ("ε, tight", found.epsilon_tight, "for discrete Gaussian noise", "Canonne, Kamath and Steinke (2020)."),
+        ("ε, continuous noise", found.epsilon_gaussian, "exact, no less is possible",
+         "Balle and Wang (2018): exact for continuous Gaussian noise of the same ρ; not claimed here."),
+        ("Noise saved at the same ε", f"{saved:.3g} %", f"ρ = {short(found.rho_tight)} instead of {short(found.rho)}",
+         "Standard deviation that the tight conversion saves at the ε of the standard one."),
+    )  # fmt: skip
+    for column, (label, value, note, help_) in zip(st.columns(4), rows, strict=True):
+        column.metric(label, value if isinstance(value, str) else f"{value:.4g}", note, delta_arrow="off",
+                      delta_color="off", border=True, height="stretch", help=help_)  # fmt: skip
+    st.markdown(
+        f"ρ = {short(found.rho)} is (ε = {_up(found.epsilon_tight)}, δ = {short(found.delta)})-differential privacy. "
+        f"Whoever reads ε = {_up(found.epsilon_simple)} off the standard bound adds noise "
+        f"{1 / found.noise_ratio:.3g} times as large as that promise needs."
+    )
+    _epsilon_curves(found.rho, found.delta)
+    _relations(what, chosen, ready)
+
+
+def _up(x: float) -> str:
+    """Return an upper bound in four digits, never rounded down.
+
+    >>> _up(1.00001), _up(0.99999999), _up(12.0)
+    ('1.001', '1', '12')
+    """
+    digits = 3 - math.floor(math.log10(x)) if x > 0 else 0
+    return f"{math.ceil(x * 10.0**digits - 1e-9) / 10.0**digits:.{max(digits, 0)}f}".rstrip("0").rstrip(".")
+
+
+def _epsilon_curves(rho: float, delta: float) -> None:
+    """Show epsilon against rho, and what reading it off the standard bound costs in noise."""
+    grid = np.array(sorted({*RHO_GRID, min(max(rho, RHO_GRID[0]), RHO_GRID[-1])}))
+    values = keep_one("_td_epsilons", (tuple(grid), delta), lambda: conversions(grid, delta))
+    names = ("bound", "discrete_gaussian", "gaussian")
+    curves = [
+        Curve(way, name, (), grid, formula=y) for (way, y), name in zip(values.epsilon.items(), names, strict=True)
+    ]
+    worth = [
+        Curve(way, name, (), grid, formula=y) for (way, y), name in zip(values.extra.items(), names[1:], strict=True)
+    ]
+    left, right = st.columns(2)
+    with left:
+        frame.figure(
+            error_curves(curves, x_title="ρ", y_title="ε", marker_x=rho, marker_text="your ρ"),
+            key="td_epsilon",
+            alt="ε against ρ: the standard bound lies above the tight one, most for small ρ in proportion.",
+            caption=f"ε for which ρ implies (ε, δ)-differential privacy at δ = {short(delta)}, rounded up. Formula: "
+            "Bun and Steinke (2016); Canonne, Kamath and Steinke (2020), which covers discrete noise; Balle and Wang "
+            "(2018), exact for continuous Gaussian noise only.",
+            code=f"from treedp_core.top_down import accounting\n\naccounting({rho!r}, {delta!r})",
+            data={"rho": grid} | values.epsilon,
+        )
+    with right:
+        high = math.ceil(max(float(y.max()) for y in values.extra.values()) / 10) * 10
+        frame.figure(
+            error_curves(worth, x_title="ρ", y_title="extra noise (%)", log_y=False, y_range=(0.0, float(high)),
+                         marker_x=rho, marker_text="your ρ"),
+            key="td_extra",
+            alt="Extra noise of the standard bound against ρ: largest for small ρ.",
+            caption="By how much σ is larger than it must be when the ε of the standard bound is what is promised, and "
+            f"the tight conversion, or the exact one of continuous noise, would do. δ = {short(delta)}. Formula.",
+            code=f"from treedp_core.top_down import accounting\n\n1 / accounting({rho!r}, {delta!r}).noise_ratio - 1",
+            data={"rho": grid} | values.extra,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Conversions:
+    """By way of conversion: epsilon, and the percentage of noise that the standard one wastes."""
+
+    epsilon: dict[str, FloatArray]
+    extra: dict[str, FloatArray]
+
+
+def conversions(grid: FloatArray, delta: float) -> Conversions:
+    """Return every conversion at budgets rho (n,).
+
+    >>> found = conversions(np.array([0.1]), 1e-6)
+    >>> [round(float(y[0]), 4) for y in found.epsilon.values()], round(float(found.extra["Tight"][0]), 1)
+    ([2.4508, 2.1419, 1.9945], 13.1)
+    """
+    simple = np.array([rho_to_epsilon_simple(float(rho), delta) for rho in grid])
+    epsilon = {
+        "Standard": simple,
+        "Tight, discrete Gaussian": np.array([rho_to_epsilon(float(rho), delta) for rho in grid]),
+        "Exact, continuous Gaussian": np.array([rho_to_epsilon_gaussian(float(rho), delta) for rho in grid]),
+    }
+    allowed = {way: np.array([epsilon_to_rho(float(e), delta, way != "Tight") for e in simple])
+               for way in ("Tight", "Exact, continuous")}  # fmt: skip
+    return Conversions(epsilon, {way: 100.0 * (np.sqrt(rho / grid) - 1.0) for way, rho in allowed.items()})
+
+
+def _relations(what: Subject, chosen: Any, ready: Any) -> None:
+    """Show what each relation costs in noise on the present tree."""
+    st.header("Who is protected, and what it costs", anchor=False)
+    rows = []
+    for relation in (NeighbouringRelation.REPLACE_ONE, NeighbouringRelation.ADD_OR_REMOVE_ONE):
+        for spread in Spread:
+            if spread is Spread.DISTINCT and chosen.unit.contributions == 1:
+                continue
+            unit = ProtectedUnit(relation, chosen.unit.contributions, chosen.unit.known_levels)
+            one = type(chosen)(chosen.rho, chosen.delta, unit, None, spread, chosen.rule)
+            rows.append((relation, spread, one.plan(what).sigmas))
+    names = [f"σ, {_cut(name)} {i}" for i, name in enumerate(what.level_names)]
+    table: dict[str, Any] = {
+        "two neighbouring data sets": [relation.label for relation, _, _ in rows],
+        "records of one unit": [
+            f"{chosen.unit.contributions} {spread.label.lower()}" if chosen.unit.contributions > 1 else "1"
+            for _, spread, _ in rows
+        ],
+        "measured levels": [int(np.count_nonzero(sigmas)) for _, _, sigmas in rows],
+    } | {name: [float(sigmas[i]) for _, _, sigmas in rows] for i, name in enumerate(names)}
+    number = st.column_config.NumberColumn(format="%.4g")
+    st.dataframe(table, hide_index=True, width="content", column_config=dict.fromkeys(names, number),
+                 alt="Noise of every level by neighbouring relation")  # fmt: skip
+    st.caption(
+        f"Formula: σ in records at ρ = {short(chosen.rho)}, equal shares. Replace one: n is public and exact, a record "
+        "moves two counts, √2 per level. Add or remove: n is measured too, one level more, a record moves one count. "
+        f"The present promise: {ready.guarantee.sentence()}"
+    )
+    frame.footer(
+        "td_relations", "plan(sizes, rho, unit=ProtectedUnit(relation, contributions), spread=spread).sigmas", table
+    )
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= 24 else name[:23] + "…"
+
+
+# ---- sensitivities by enumeration
+
+
+def sensitivity() -> None:
+    """Show the change of every level over all neighbours of a small tree, beside the formula."""
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        st.text_input(
+            "Small tree", key="td_small", persist_state="session", max_chars=60, width=150, placeholder="2,2",
+            help="Branching factors from the root down; few leaves, as all neighbours are enumerated.",
+        )  # fmt: skip
+        st.number_input(
+            "Records of one unit", 1, 50, step=1, key="contributions", persist_state="session", width=140,
+            help="At most; also on the Data and tree page.",
+        )  # fmt: skip
+        spreads = {spread.value: spread.label for spread in Spread}
+        st.selectbox(
+            "They lie", list(spreads), key="td_spread", persist_state="session", width=230,
+            format_func=spreads.__getitem__, help="On distinct leaves, fine levels need less noise.",
+        )  # fmt: skip
+    relation = NeighbouringRelation(get("nbr"))
+    st.markdown(f"{relation.label}: {relation.description} (Set in the sidebar.)")
+    kept = state.last("_td_inspection")
+    try:
+        kept[:] = [_inspected()]
+    except InputError as error:
+        frame.refusal(error)
+        if not kept:
+            return
+        st.caption("The last tree and unit that could be enumerated are shown meanwhile.")
+    tree, found = kept[0]
+    _verdict(found)
+    table = _table(tree, found)
+    number = st.column_config.NumberColumn(format="%.4g")
+    st.dataframe(
+        table, hide_index=True, width="content", alt="Largest change of every level, enumerated and by the formula",
+        column_config=dict.fromkeys(["L1 enumerated", "L1 formula", "L2 enumerated", "L2 formula"], number),
+    )  # fmt: skip
+    st.caption(
+        f"Formula beside enumeration: {plural(found.n_pairs, 'pair')} of one unit's records before and after, on a "
+        f"tree of {powers(tree.branching_factors or ())}; everybody else's records cancel. In records; "
+        "nothing of the data set in use is looked at. Noise is calibrated to the formula; the last column is a change "
+        "that reaches the enumerated L2 value."
+    )
+    frame.footer("td_sensitivity", _inspect_code(tree), table)
+
+
+def _inspected() -> tuple[Tree, Inspection]:
+    factors = branching_factors_from_text(get("td_small"))
+    tree = Tree.from_branching_factors(factors)
+    if tree.n_nodes > SMALL_NODES:
+        raise InputError(
+            "INSPECTOR_SIZE",
+            f"Expected a tree of at most {SMALL_NODES} nodes, got {tree.n_nodes:,}: all neighbours are tried.",
+        )
+    unit = ProtectedUnit(NeighbouringRelation(get("nbr")), get("contributions"), get("known_levels"))
+    spread = Spread(get("td_spread"))
+    key = (factors, unit, spread)
+    return tree, keep_one("_td_inspected", key, lambda: inspect(tree, unit, spread))
+
+
+def _verdict(found: Inspection) -> None:
+    pairs = whole(found.n_pairs)
+    if found.holds:
+        st.success(
+            f"No neighbour changes a level more than the formula says; the costliest one takes "
+            f"{short(max(found.cost_epsilon, found.cost_rho))} of the {short(found.charged)} charged when every "
+            f"measured level spends 1. {pairs} pairs tried, at most {whole(MAX_PAIRS)}.", icon=":material/verified:",
+        )  # fmt: skip
+    else:
+        st.error("A neighbour changes more than the formula says: please report this tree.", icon=":material/error:")
+
+
+def _table(tree: Tree, found: Inspection) -> dict[str, Any]:
+    first = int(tree.level_start[tree.height]) if tree.height else 0
+
+    def told(leaves: tuple[int, ...]) -> str:
+        return ", ".join(str(leaf - first + 1) for leaf in leaves) or "none"
+
+    return {
+        "level": list(range(tree.n_levels)),
+        "nodes": tree.level_sizes.tolist(),
+        "L1 enumerated": found.l1_enumerated.tolist(),
+        "L1 formula": found.l1_formula.tolist(),
+        "L2 enumerated": found.l2_enumerated.tolist(),
+        "L2 formula": found.l2_formula.tolist(),
+        "leaves of the unit, before → after": [f"{told(a)} → {told(b)}" for a, b in found.example],
+    }
+
+
+def _inspect_code(tree: Tree) -> str:
+    return (
+        "from treedp_core.inspector import inspect\nfrom treedp_core.contributions import Spread\n\n"
+        f"inspect(Tree.from_branching_factors({tree.branching_factors}),\n"
+        f'        ProtectedUnit(NeighbouringRelation("{get("nbr")}"), {get("contributions")}),\n'
+        f'        Spread("{get("td_spread")}"))'
+    )

@@ -1,0 +1,203 @@
+"""Repeated releases on the page TopDown: every projection on the same noise. Pure logic, for a background job."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Final
+
+import numpy as np
+
+from pages.ui import topdown_draw as one_release
+from pages.ui.topdown_draw import SIZES
+from pages.ui.topdown_model import RULES, Wanted
+from pages.ui.topdown_subject import Subject
+from treedp_core import checks, postprocess
+from treedp_core.checks import InputError
+from treedp_core.mechanisms import LevelNoise
+from treedp_core.montecarlo import Cancelled, Watch, generator
+from treedp_core.top_down import Compared, OrderResult, compare, compare_orders, plan, release, some_orders
+from treedp_core.tree import FloatArray
+
+MEASURES: Final = {
+    "rmse": "RMSE of a leaf (records)",
+    "max_error": "Largest error of a leaf (records)",
+    "spurious": "Spurious leaves (false positives)",
+    "lost": "Lost leaves (false negatives)",
+    "bias_empty": "Bias of empty leaves (records)",
+    "bias_filled": "Bias of filled leaves (records)",
+}
+ORDER_MEASURES: Final = {
+    "marginals": "Mean error of the columns' own counts (records)",
+    "max_error": "Largest error of a leaf (records)",
+    "total_variation": "Records in the wrong leaf (%)",
+    "spurious": "Spurious leaves (false positives)",
+    "lost": "Lost leaves (false negatives)",
+}
+MAX_ORDERS: Final = 24
+"""Orders compared: all of up to 4 columns; of more, the present one and the first others."""
+APART: Final = 7919
+"""Between the seeds of two orders, each of which draws its own noise."""
+_RUNS: Final = 0x7D03
+
+
+@dataclass(frozen=True, eq=False)
+class RuleResult:
+    """What one rule did to the leaves in repeated releases.
+
+    Parameters
+    ----------
+    rule : str
+        A name in `RULES`.
+    mean, se : dict of float
+        Of each measure: mean over the releases, and standard error of that mean.
+    bias, bias_se : (n_sizes,)
+        Mean error of leaves by size of the true count (`SIZES`); nan where there is none.
+    """
+
+    rule: str
+    mean: dict[str, float]
+    se: dict[str, float]
+    bias: FloatArray
+    bias_se: FloatArray
+
+
+def compare_rules(
+    subject: Subject, wanted: Wanted, trials: int, seed: int, watch: Watch | None = None
+) -> list[RuleResult]:
+    """Return the errors of every rule that the subject allows, over the same releases where it is a tree.
+
+    Raises
+    ------
+    InputError
+        As `Wanted.plan`; ``NO_RECORDS``, ``TRIALS_RANGE``, ``TOO_MANY_CELLS``.
+    Cancelled
+        When the watch says so.
+    """
+    watch = watch or Watch()
+    names = one_release.rules_for(subject)
+    checks.trials(trials, len(names) * (subject.tree.n_nodes if subject.tree is not None else subject.table.n_leaves))
+    rows: dict[str, list[list[float]]] = {name: [] for name in names}
+    bias: dict[str, list[FloatArray]] = {name: [] for name in names}
+    for leaves in _releases(subject, wanted, names, trials, seed, watch):
+        for name, one in leaves:
+            _, by_size, _ = one_release.bias_by_size([one])
+            rows[name].append(_measured(one))
+            bias[name].append(by_size)
+        watch.step(1)
+    return [_summary(name, np.array(rows[name]), np.array(bias[name])) for name in names]
+
+
+def _releases(
+    subject: Subject, wanted: Wanted, names: Sequence[str], trials: int, seed: int, watch: Watch
+) -> Iterator[Iterator[tuple[str, Compared]]]:
+    ready = wanted.plan(subject)
+    if wanted.unit.total_is_public and subject.total == 0:
+        raise InputError("NO_RECORDS", "There are no records (n = 0), so there is nothing to release.")
+    tree, counts = subject.tree, subject.counts
+    if tree is None or counts is None:
+        for trial in range(trials):
+            yield (
+                (name, compare(release(subject.table, ready, _rng(watch, seed, trial), str(RULES[name].sparse)))[-1])
+                for name in names
+            )
+        return
+    noise = LevelNoise(tree, ready.laws, tuple(law is None for law in ready.laws))
+    steps = {name: postprocess.prepare(tree, noise.variance, RULES[name].steps)[0] for name in names}
+    for trial in range(trials):
+        noisy = noise.draw(_rng(watch, seed, trial)) + counts
+        yield (
+            (name, one_release.leaves_of(tree, counts, one_release.tidied(function(noisy))))
+            for name, function in steps.items()
+            if _goes_on(watch)
+        )
+
+
+def _rng(watch: Watch, seed: int, trial: int) -> np.random.Generator:
+    _goes_on(watch)
+    return generator(checks.seed(seed), _RUNS, trial)
+
+
+def _goes_on(watch: Watch) -> bool:
+    if watch.cancelled():
+        raise Cancelled
+    return True
+
+
+def _measured(one: Compared) -> list[float]:
+    filled = one.truth > 0
+    error = one.released - one.truth
+    n_empty = one.n_cells - one.n_true
+    return [
+        one.rmse,
+        one.max_error,
+        float(one.spurious),
+        float(one.lost),
+        float(error[~filled].sum() / n_empty) if n_empty else np.nan,
+        float(error[filled].mean()) if filled.any() else np.nan,
+    ]
+
+
+def _summary(name: str, rows: FloatArray, bias: FloatArray) -> RuleResult:
+    mean, se = mean_and_error(rows)
+    by_size, by_size_se = mean_and_error(bias)
+    return RuleResult(name, dict(zip(MEASURES, mean.tolist(), strict=True)),
+                      dict(zip(MEASURES, se.tolist(), strict=True)), by_size, by_size_se)  # fmt: skip
+
+
+def mean_and_error(rows: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the mean over the first axis and its standard error; infinite for a single row."""
+    n = rows.shape[0]
+    se = rows.std(axis=0, ddof=1) / np.sqrt(n) if n > 1 else np.full(rows.shape[1:], np.inf)
+    return rows.mean(axis=0), se
+
+
+# ---- which column first?
+
+
+def orders_of(subject: Subject) -> list[tuple[int, ...]]:
+    """Return the orders that are compared, the present one first."""
+    return some_orders(len(subject.columns), MAX_ORDERS)
+
+
+def run_orders(
+    subject: Subject, wanted: Wanted, trials: int, seed: int, watch: Watch | None = None
+) -> list[OrderResult]:
+    """Return the errors under several orders of the columns, budgets split equally.
+
+    Raises
+    ------
+    InputError
+        As `compare_orders`; ``ORDER`` for a tree whose levels are no columns.
+    """
+    if not subject.is_product:
+        raise InputError("ORDER", "The levels of this tree are nested in one another, so their order cannot change.")
+
+    rule, found = RULES[wanted.rule].sparse or "intopt", []
+    for i, order in enumerate(orders_of(subject)):
+        turned = replace(subject, order=tuple(subject.order[column] for column in order))
+        unit = replace(wanted.unit, known_levels=turned.known_levels(wanted.unit.known_levels))
+        plan_of = partial(plan, rho=wanted.rho, delta=wanted.delta, unit=unit, spread=wanted.spread)
+        seeds = (seed + i * APART) % (checks.MAX_SEED + 1)
+        found += compare_orders(subject.table, [order], plan_of, trials, seeds, rule, watch)
+    return found
+
+
+def order_values(results: Sequence[OrderResult], measure: str) -> tuple[FloatArray, FloatArray]:
+    """Return a measure of each order and its standard error, (n_orders,) each."""
+    if measure == "marginals":
+        mean = np.array([one.marginals.mean() for one in results])
+        return mean, np.array([np.sqrt(np.square(one.marginals_se).sum()) / one.marginals_se.size for one in results])
+    pairs = np.array([getattr(one, measure) for one in results])
+    return (pairs * (100.0 if measure == "total_variation" else 1.0)).T[0], (
+        pairs * (100.0 if measure == "total_variation" else 1.0)
+    ).T[1]
+
+
+def without_rule(wanted: Wanted) -> Wanted:
+    """Return settings that do not depend on the rule, for results that cover all of them."""
+    return replace(wanted, rule="intopt")
+
+
+__all__ = ["MEASURES", "ORDER_MEASURES", "SIZES", "RuleResult", "compare_rules", "order_values", "run_orders"]

@@ -1,0 +1,84 @@
+"""TopDown page in a real browser: what only a browser shows."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from browsing import LiveServer, settle
+
+pytestmark = pytest.mark.browser
+
+
+def opened(page: Any, server: LiveServer, path: str, marker: str) -> Any:
+    page.goto(f"{server.url}/{path}")
+    page.locator(marker).first.wait_for()
+    settle(page)
+    return page
+
+
+def test_columns_chosen_one_by_one_make_the_tree(page: Any, server: LiveServer) -> None:
+    opened(page, server, "topdown", ".st-key-td_one_level .main-svg")
+    page.locator(".st-key-td_columns input").first.click()
+    page.get_by_role("option", name="hours").click()
+    page.get_by_text(re.compile(r"hours · 7 leaves")).first.wait_for()
+    settle(page)
+    page.locator(".st-key-td_columns input").first.click()
+    page.get_by_role("option", name="origin").click()
+    page.get_by_text(re.compile(r"hours › origin")).first.wait_for()
+    settle(page)
+    assert page.locator('[data-testid="stException"]').count() == 0
+
+
+def test_projections_run_and_the_result_stays(page: Any, server: LiveServer) -> None:
+    opened(page, server, "topdown?td_view=rules&td_trials=20", ".st-key-td_rules_run button")
+    page.locator(".st-key-td_rules_run button").first.click()
+    page.locator(".st-key-td_rules_dots .main-svg").first.wait_for()
+    settle(page)
+    page.get_by_role("spinbutton", name="Seed").fill("8")
+    page.keyboard.press("Enter")
+    page.get_by_text(re.compile("Computed for")).first.wait_for()
+    assert page.locator(".st-key-td_rules_dots .main-svg").count() > 0
+    settle(page)
+
+
+def test_a_long_comparison_stops_within_a_second(page: Any, server: LiveServer) -> None:
+    opened(page, server, "topdown?td_view=rules&td_trials=20000", ".st-key-td_rules_run button")
+    page.locator(".st-key-td_rules_run button").first.click()
+    page.get_by_text(re.compile(r"of 20\D?000 runs")).first.wait_for()
+    page.locator(".st-key-td_rules_cancel button").first.click()
+    page.get_by_text(re.compile("Cancelled after")).first.wait_for(timeout=5000)
+    settle(page)
+
+
+def test_the_records_download(page: Any, server: LiveServer) -> None:
+    opened(page, server, "topdown?td_view=records", ".st-key-td_contingency_csv button")
+    with page.expect_download() as waiting:
+        page.locator(".st-key-td_contingency_csv button").first.click()
+    lines = Path(waiting.value.path()).read_text(encoding="utf-8-sig").splitlines()
+    assert lines[0] == '"origin","destination","hours","count"'
+    assert sum(int(line.rsplit(",", 1)[1]) for line in lines[1:]) == 250_000
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(
+    ("path", "marker"),
+    [
+        ("topdown", ".st-key-td_after .main-svg"),
+        ("topdown?td_source=sparse", ".st-key-td_bound .main-svg"),
+        ("topdown?td_view=accounting", ".st-key-td_epsilon .main-svg"),
+    ],
+)
+def test_both_themes(chromium: Any, findings: Any, server: LiveServer, scheme: str, path: str, marker: str) -> None:
+    context = chromium.new_context(viewport={"width": 1280, "height": 900}, color_scheme=scheme)
+    page = context.new_page()
+    findings.watch(page)
+    opened(page, server, path, marker)
+    assert page.locator('[data-testid="stException"]').count() == 0
+    assert page.locator("h1").count() == 1
+    context.close()
+    assert findings.errors == []
+    assert findings.foreign == []

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import operator
 from decimal import Decimal
 from fractions import Fraction
+from functools import reduce
 
 import numpy as np
 import pytest
@@ -107,8 +109,8 @@ def test_l2_sensitivity_is_the_smallest_float_above_the_root():
 
 
 def test_charge_is_exact_and_rounded_up():
-    # in floats 0.1 ten times sums to 0.9999999999999999, but each 0.1 is a little more than a tenth
-    assert sum([0.1] * 10) < 1 < ADD_UNIT.charge([0.1] * 10)
+    # added one by one, 0.1 ten times is 0.9999999999999999, but each 0.1 is a little more than a tenth
+    assert reduce(operator.add, [0.1] * 10) < 1 < ADD_UNIT.charge([0.1] * 10)
     assert ADD_UNIT.charge([1.0, 1e-30]) == math.nextafter(1.0, 2.0)
 
 

@@ -10,6 +10,9 @@ a subtree whose total is s, and g the inverse of F' / 2: the total a subtree tak
 Every g is a constant plus sum d_i max(0, p - b_i) with d_i >= 0, one term for each leaf below. So a sweep up moves
 the break points b_i and damps the cumulative slopes, D -> D / (1 + D / variance); a sweep down reads off totals from
 the root's price, 0. No iteration and no tolerance: the answer is exact up to the rounding of floats.
+
+On the way down q is found from the break point next to p, never as p - (h(q) - noisy) / variance: narrow discrete noise
+has variances like 1e-22, which would make the rounding of h(q) - noisy millions of records.
 """
 
 from __future__ import annotations
@@ -102,12 +105,25 @@ def _solve(tree: Tree, segments: list[_Segments], variance: FloatArray, noisy: F
     for level in reversed(range(tree.height)):
         part = segments[level]
         below = tree.sum_children(level, terms.fixed[tree.level(level + 1)])[part.nodes - tree.level_start[level]]
-        _lift(part, variance, noisy, below, terms)
-        lifted.append((terms.at[part.leaves], terms.slope[part.leaves]))
+        lifted.append(_lift(part, variance, noisy, below, terms))
     out = _read_off(tree, segments, variance, noisy, lifted[::-1], terms)
     total = tree.add_up(np.where(tree.is_leaf, out, 0.0))
     total[variance == 0] = out[variance == 0]
     return total
+
+
+@dataclass(frozen=True, eq=False)
+class _Lifted:
+    """The inner nodes of a level as functions of their price p, by segment and ascending break point.
+
+    From p = `at` on the children's price is q = `b` + (p - at) / (1 + slope / variance) and the total is h(q) =
+    `value` + `slope` (q - b), until the next break point.
+    """
+
+    at: FloatArray
+    b: FloatArray
+    slope: FloatArray
+    value: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +136,7 @@ class _Terms:
     price: FloatArray
 
 
-def _lift(part: _Segments, variance: FloatArray, noisy: FloatArray, below: FloatArray, terms: _Terms) -> None:
+def _lift(part: _Segments, variance: FloatArray, noisy: FloatArray, below: FloatArray, terms: _Terms) -> _Lifted:
     """Turn the h of a level's inner nodes into their g, in place; where a node is known exactly, find its price."""
     order = part.leaves[np.lexsort((terms.at[part.leaves], part.of))]
     b, own = terms.at[order], variance[part.nodes]
@@ -137,6 +153,7 @@ def _lift(part: _Segments, variance: FloatArray, noisy: FloatArray, below: Float
     rise = np.diff(damped, prepend=0.0)
     rise[part.begin] = damped[part.begin]
     terms.slope[order] = np.maximum(rise, 0.0)
+    return _Lifted(terms.at[order], b, slope, value)
 
 
 def _price_of(part: _Segments, b: FloatArray, slope: FloatArray, value: FloatArray, total: FloatArray) -> FloatArray:
@@ -152,7 +169,7 @@ def _read_off(
     segments: list[_Segments],
     variance: FloatArray,
     noisy: FloatArray,
-    lifted: list[tuple[FloatArray, FloatArray]],
+    lifted: list[_Lifted],
     terms: _Terms,
 ) -> FloatArray:
     """Return all totals from the root's price, 0: g at the price of a node, and the price of its children."""
@@ -166,15 +183,21 @@ def _read_off(
         with np.errstate(invalid="ignore"):
             out[nodes] = np.maximum(noisy[nodes] + variance[nodes] * given[nodes], 0.0)
         if level < tree.height:
-            part, (at, slope) = segments[level], lifted[level]
-            p = given[part.nodes]
-            out[part.nodes] = terms.fixed[part.nodes] + np.add.reduceat(
-                slope * np.maximum(p[part.of] - at, 0.0), part.begin
-            )
-            asked = p - (out[part.nodes] - noisy[part.nodes]) / np.where(exact[part.nodes], 1.0, variance[part.nodes])
-            terms.price[part.nodes] = np.where(exact[part.nodes], terms.price[part.nodes], asked)
+            part = segments[level]
+            price, out[part.nodes] = _at_price(part, lifted[level], given[part.nodes], variance[part.nodes])
+            terms.price[part.nodes] = np.where(exact[part.nodes], terms.price[part.nodes], price)
         out[nodes] = np.where(exact[nodes], terms.fixed[nodes], out[nodes])
     return out
+
+
+def _at_price(part: _Segments, g: _Lifted, p: FloatArray, own: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the prices of the children and the totals at the prices p of the nodes, each (nodes,)."""
+    passed = np.add.reduceat((g.at <= p[part.of]).astype(np.int64), part.begin)
+    last = part.begin + np.maximum(passed - 1, 0)
+    slope = np.where(passed > 0, g.slope[last], 0.0)  # nothing is taken before the first break point
+    with np.errstate(divide="ignore", invalid="ignore"):  # where a node is known exactly neither result is used
+        beyond = (p - g.at[last]) / (1.0 + slope / own)
+    return g.b[last] + beyond, g.value[last] + slope * beyond
 
 
 def _running(values: FloatArray, part: _Segments) -> FloatArray:

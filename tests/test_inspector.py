@@ -118,3 +118,27 @@ def test_large_trees_and_unknown_columns_on_distinct_leaves_are_refused(relation
         with pytest.raises(InputError) as refusal:
             inspect(UNIFORM[0], ProtectedUnit(relation, 2), Spread.DISTINCT)
         assert refusal.value.code == "CONTRIBUTIONS_SPREAD"
+
+
+def test_a_number_of_pairs_too_long_to_write_is_refused_in_one_sentence() -> None:
+    """251^2000 has 4,800 digits, more than Python writes."""
+    big = ProtectedUnit(NeighbouringRelation.REPLACE_UNKNOWN, 1000)
+    with pytest.raises(InputError, match=r"about 10\^4799 pairs") as refusal:
+        inspect(Tree.from_branching_factors((250,)), big)
+    assert refusal.value.code == "INSPECTOR_SIZE" and len(str(refusal.value)) < 250
+
+
+def test_few_pairs_on_many_nodes_are_refused_before_they_fill_the_memory() -> None:
+    """100,001 pairs of 100,001 counts each would be 80 gigabytes."""
+    with pytest.raises(InputError, match="at most 999 are tried") as refusal:
+        inspect(Tree.from_branching_factors((100_000,)), ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE))
+    assert refusal.value.code == "INSPECTOR_SIZE"
+
+
+def test_blocks_of_pairs_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
+    unit = ProtectedUnit(NeighbouringRelation.REPLACE_ONE, 2)
+    whole = inspect(RAGGED[1], unit)
+    monkeypatch.setattr(inspector, "_BLOCK_CELLS", 50)
+    parts = inspect(RAGGED[1], unit)
+    assert parts.example == whole.example and parts.cost_rho == whole.cost_rho
+    assert (parts.l2_enumerated == whole.l2_enumerated).all()

@@ -150,3 +150,20 @@ def test_a_negative_total_is_refused(total: float) -> None:
     with pytest.raises(InputError, match="at least 0") as refusal:
         water_filling(np.array([1, 2]), np.array(total))
     assert refusal.value.code == "TOTAL_RANGE"
+
+
+@pytest.mark.parametrize("rule", list(RULES.values()))
+@pytest.mark.parametrize("large", [2**28 - 1, 2**29 - 1, 2**30 - 1, 2**31 - 1])
+def test_families_at_the_edge_of_32_bits(rule: object, large: int) -> None:
+    """A single child takes its parent's total, however far its noisy count is from it; two share what fits."""
+    assert rule(np.array([-large]), np.array(5)).tolist() == [5]  # type: ignore[operator]
+    assert rule(np.array([-large]), np.array(large)).tolist() == [large]  # type: ignore[operator]
+    assert rule(np.array([-large, large]), np.array(large)).tolist() == [0, large]  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("rule", [water_filling, int_opt, simplex, controlled_rounding])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e300])
+def test_numbers_that_are_no_counts_are_refused(rule: object, value: float) -> None:
+    with pytest.raises(InputError, match="finite") as refusal:
+        rule(np.array([value, 1.0, 2.0]), np.array(3))  # type: ignore[operator]
+    assert refusal.value.code == "VALUE_RANGE"

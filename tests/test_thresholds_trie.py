@@ -123,7 +123,6 @@ def test_copies_are_trees_of_their_own() -> None:
         (np.zeros((2, 3)), [1, 1], "LEAF_CODES"),
         (-np.ones((2, 3), dtype=int), [1, 1], "LEAF_CODES"),
         (np.zeros((2, 3), dtype=int), [1], "LEAF_CODES"),
-        (np.zeros((0, 3), dtype=int), [], "LEAF_CODES"),
         (np.zeros((2, 3), dtype=int), [1, -1], "COUNT_RANGE"),
         (np.zeros((2, 3), dtype=int), [1, 0.5], "COUNT_RANGE"),
         (np.zeros((2, 3), dtype=int), [1, np.nan], "COUNT_RANGE"),
@@ -141,3 +140,12 @@ def test_counts_of_no_tree_are_refused(counts) -> None:
     with pytest.raises(InputError) as caught:
         PathTree.from_tree(Tree.from_branching_factors((2,)), np.array(counts))
     assert caught.value.code == "COUNT_RANGE"
+
+
+def test_no_leaves_are_data_without_records_and_no_refusal() -> None:
+    """One record more or less must not make the difference between a refusal and a release."""
+    none = PathTree.from_leaves(np.zeros((0, 3), dtype=int), np.zeros(0, dtype=int))
+    empty = PathTree.from_leaves(np.zeros((1, 3), dtype=int), np.zeros(1, dtype=int))
+    for name in ("weight", "top", "bottom", "parent", "end", "reach"):
+        assert getattr(none, name).tolist() == getattr(empty, name).tolist()
+    assert (none.total, none.n_levels) == (0, 4)

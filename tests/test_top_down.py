@@ -300,6 +300,40 @@ def test_non_negative_least_squares_on_a_known_inner_node_and_leaf() -> None:
     assert step(np.array([np.nan, 4, 3, -2, 1, 1])).tolist() == pytest.approx([7, 4, 3, 0, 2, 2])
 
 
+@pytest.mark.parametrize("narrow", [0, 1, 2])
+def test_non_negative_least_squares_beside_a_level_that_is_all_but_exact(narrow: int) -> None:
+    """Discrete noise of sigma 0.1 has a variance of 4e-22; its level must weigh as one that is known exactly does."""
+    tree = Tree.from_branching_factors((2, 3))
+    noisy = np.array([30.0, 14.0, 16.0, 9.0, -4.0, 11.0, 2.0, 8.0, 3.0])
+    results = []
+    for variance in (4e-22, 0.0):
+        levels = np.array([25.0, 1.0, 9.0])
+        levels[narrow] = variance
+        step, _ = prepare_steps(tree, levels[tree.level_of], ["non_negative_least_squares"])
+        results.append(step(np.maximum(noisy, 0.0) if narrow == 2 else noisy))
+    np.testing.assert_allclose(results[0], results[1], atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_non_negative_least_squares_beside_nearly_exact_leaves_of_a_ragged_tree(seed: int) -> None:
+    """Families of nearly exact leaves stand beside families of noisy ones: neither may blur the other."""
+    rng = np.random.default_rng(seed)
+    tree = Tree.from_child_counts([np.array([3]), np.array([3, 3, 2]), np.array([1, 0, 2, 3, 2, 3, 0, 3])])
+    noisy = rng.integers(0, 40, tree.n_nodes).astype(float)
+    results = []
+    for variance in (4e-22, 0.0):
+        step, _ = prepare_steps(tree, np.array([1.0, 400.0, 9.0, variance])[tree.level_of], [STEPS[-1]])
+        results.append(step(noisy))
+    np.testing.assert_allclose(results[0], results[1], atol=1e-9)
+
+
+def test_non_negative_least_squares_of_a_leaf_beside_nearly_exact_nodes_below_its_level() -> None:
+    """By hand: the other two children are 45 each, so the leaf x minimises (90 + x - 83)^2 + (x - 6)^2 over x >= 0."""
+    tree = Tree.from_child_counts([np.array([3]), np.array([1, 0, 1])])
+    step, _ = prepare_steps(tree, np.array([9.0, 9.0, 4e-22])[tree.level_of], [STEPS[-1]])
+    np.testing.assert_allclose(step(np.array([83.0, 49, 6, 50, 45, 45])), [90, 45, 0, 45, 45, 45], atol=1e-9)
+
+
 def test_real_then_round_rounds_the_finished_real_tree() -> None:
     """By hand: reals (2.5, 2.5) and below (1.25, 1.25) twice; 5 = 3 + 2 from the left, 3 = 2 + 1 and 2 = 1 + 1."""
     tree = Tree.from_branching_factors((2, 2))

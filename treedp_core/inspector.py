@@ -6,9 +6,10 @@ so it is enough to enumerate the records of one unit before and after.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import combinations, combinations_with_replacement, product
+from itertools import combinations, combinations_with_replacement, islice, product
 from math import comb
 from typing import Final
 
@@ -20,6 +21,8 @@ from treedp_core.protected_unit import NeighbouringRelation, ProtectedUnit
 from treedp_core.tree import FloatArray, IntArray, Tree
 
 MAX_PAIRS: Final = 200_000
+MAX_CELLS: Final = 100_000_000  # pairs times nodes
+_BLOCK_CELLS: Final = 1_000_000  # looked at together
 Records = tuple[int, ...]
 Pair = tuple[Records, Records]
 
@@ -82,8 +85,8 @@ def inspect(tree: Tree, unit: ProtectedUnit, spread: Spread = Spread.STACKED) ->
     Raises
     ------
     InputError
-        ``INSPECTOR_SIZE`` when more than 200,000 pairs would have to be enumerated; ``CONTRIBUTIONS_SPREAD`` as in
-        `level_sensitivities`.
+        ``INSPECTOR_SIZE`` when more than 200,000 pairs would have to be enumerated, or 10^8 counts of nodes compared;
+        ``CONTRIBUTIONS_SPREAD`` as in `level_sensitivities`.
 
     Examples
     --------
@@ -95,10 +98,7 @@ def inspect(tree: Tree, unit: ProtectedUnit, spread: Spread = Spread.STACKED) ->
     _refuse_large(tree, unit, spread)
     calibrated = level_sensitivities(unit, capacities_of_tree(tree), spread)
     pairs = list(_pairs(tree, unit, spread))
-    change = np.stack([_level_counts(tree, after) - _level_counts(tree, before) for before, after in pairs])
-    start = tree.level_start[:-1]
-    l1 = np.add.reduceat(np.abs(change), start, axis=1)
-    square = np.add.reduceat(change**2, start, axis=1)
+    l1, square = _changes(tree, pairs)
     amounts = np.where(calibrated[0] > 0, 1.0, 0.0)
     wide = _twice_on_unknown(tree, unit)
     return Inspection(
@@ -112,6 +112,15 @@ def inspect(tree: Tree, unit: ProtectedUnit, spread: Spread = Spread.STACKED) ->
         unit.charge(amounts),
         tuple(pairs[i] for i in square.argmax(axis=0)),
     )
+
+
+def _changes(tree: Tree, pairs: list[Pair]) -> tuple[IntArray, IntArray]:
+    """L1 change and squared L2 change of each level for each pair, each (n_pairs, n_levels); a block at a time."""
+    start, rest, found = tree.level_start[:-1], iter(pairs), []
+    while block := list(islice(rest, max(1, _BLOCK_CELLS // tree.n_nodes))):
+        change = np.stack([_level_counts(tree, after) - _level_counts(tree, before) for before, after in block])
+        found.append((np.add.reduceat(np.abs(change), start, axis=1), np.add.reduceat(change**2, start, axis=1)))
+    return np.concatenate([l1 for l1, _ in found]), np.concatenate([square for _, square in found])
 
 
 def _largest_cost(change: IntArray, calibrated: FloatArray) -> float:
@@ -133,11 +142,13 @@ def _refuse_large(tree: Tree, unit: ProtectedUnit, spread: Spread) -> None:
     else:
         sets = [comb(leaves, k) if spread is Spread.DISTINCT else comb(leaves + k - 1, k) for k in range(m + 1)]
         n_pairs = sum(n * n for n in sets) if unit.total_is_public else sum(sets)
-    if n_pairs > MAX_PAIRS or leaves > MAX_PAIRS:
+    if n_pairs > MAX_PAIRS or n_pairs * tree.n_nodes > MAX_CELLS:
+        # a number of thousands of digits cannot even be written
+        about = f"{n_pairs:,}" if n_pairs < 10**15 else f"10^{int(math.log10(n_pairs))}"
         raise InputError(
             "INSPECTOR_SIZE",
-            f"Enumerating {leaves:,} leaves and {m:,} records of one unit takes about {n_pairs:,} pairs; at most "
-            f"{MAX_PAIRS:,} are tried: use a smaller tree or fewer contributions.",
+            f"Enumerating {leaves:,} leaves and {m:,} records of one unit takes about {about} pairs; at most "
+            f"{min(MAX_PAIRS, MAX_CELLS // tree.n_nodes):,} are tried: use a smaller tree or fewer contributions.",
         )
 
 

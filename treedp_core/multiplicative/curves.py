@@ -33,7 +33,8 @@ class Setting:
     branching_factor : int
         Children of every node; only the optimal factorisation depends on it. Lower bounds are for binary trees.
     max_total : float
-        Upper bound on the root's count, in records; only tuned and proven plans depend on it (logarithmically).
+        Bound on the root's count that tuned and proven plans are made for, in records; they depend on it
+        logarithmically. With a private bound it is what that comes out as: more than the count, never less.
 
     Raises
     ------

@@ -24,6 +24,7 @@ from treedp_core.projection.rows import (
 )
 
 BLOCK_CELLS: Final = 1 << 16
+LARGEST: Final = 1e18  # of a real value: its whole part fits into 64 bits, with room to be shifted
 Projection = Callable[[AnyArray, AnyArray], AnyArray]
 """(..., size) noisy values, (...) totals -> (..., size)."""
 
@@ -110,7 +111,7 @@ def water_filling(noisy: AnyArray, total: AnyArray) -> IntArray:
     Raises
     ------
     InputError
-        ``TOTAL_RANGE`` for a total below 0 or a family without members.
+        ``TOTAL_RANGE`` for a total below 0 or a family without members, ``VALUE_RANGE`` for values beyond 10^18.
 
     Notes
     -----
@@ -150,7 +151,7 @@ def int_opt(noisy: AnyArray, total: AnyArray) -> IntArray:
     Raises
     ------
     InputError
-        ``TOTAL_RANGE`` for a total below 0 or a family without members.
+        ``TOTAL_RANGE`` for a total below 0 or a family without members, ``VALUE_RANGE`` for values beyond 10^18.
 
     Notes
     -----
@@ -162,6 +163,7 @@ def int_opt(noisy: AnyArray, total: AnyArray) -> IntArray:
     """
     noisy = np.asarray(noisy)
     if noisy.dtype.kind not in "iub":
+        _refuse_no_counts(noisy)
         noisy = np.rint(noisy).astype(np.int64)
     return _by_blocks(int_opt_rows, noisy, total, np.dtype(np.int64))
 
@@ -210,6 +212,7 @@ def _by_blocks(rule: Projection, noisy: AnyArray, total: AnyArray, kind: np.dtyp
     totals = np.broadcast_to(np.asarray(total), noisy.shape[:-1]).reshape(-1)
     if size == 0 or (totals.size and not totals.min() >= 0):
         raise InputError("TOTAL_RANGE", "Expected families of at least one member, and totals of at least 0.")
+    _refuse_no_counts(noisy)
     rows, out = noisy.reshape(-1, size), np.empty((totals.size, size), dtype=kind)
     step = max(1, BLOCK_CELLS // size)
     for start in range(0, totals.size, step):
@@ -218,10 +221,18 @@ def _by_blocks(rule: Projection, noisy: AnyArray, total: AnyArray, kind: np.dtyp
     return out.reshape(noisy.shape)
 
 
+def _refuse_no_counts(noisy: AnyArray) -> None:
+    if noisy.dtype.kind == "f" and noisy.size and not max(-noisy.min(), noisy.max()) <= LARGEST:
+        raise InputError(
+            "VALUE_RANGE", "Expected finite values up to 10^18 to project; measure every node, or less noise."
+        )
+
+
 def _narrow(x: AnyArray, total: AnyArray) -> tuple[AnyArray, AnyArray]:
     """Return whole numbers as 32-bit ones where every sum of a row fits, which is faster, else as 64-bit ones."""
     if x.dtype.kind == "f" or not x.size:
         return x, total
     largest = max(-int(x.min()), int(x.max()), int(total.max()))
-    kind = np.int32 if 2 * largest * x.shape[1] < 2**31 else np.int64
+    # in a family of one, x less the radius |total - x| is as far as 3 times the largest: so count two at least
+    kind = np.int32 if 2 * largest * max(2, x.shape[1]) < 2**31 else np.int64
     return x.astype(kind, order="C"), total.astype(kind)  # the rules write into flat views of their rows

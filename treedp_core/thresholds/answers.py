@@ -89,7 +89,11 @@ class Answers(Protocol):
 
 @dataclass(frozen=True)
 class Draw:
-    """Answers with fresh noise: this is the mechanism."""
+    """Answers with fresh noise: this is the mechanism.
+
+    For simulation, also with discrete noise: bounded noise is drawn exactly, but how many queries fail before one
+    succeeds is drawn with a probability that is a float. So is bounded noise whose bound is far inside its scale.
+    """
 
     rng: np.random.Generator
     noise: Noise = "discrete"

@@ -28,11 +28,11 @@ def checked_codes(codes: AnyArray, counts: IntArray) -> AnyArray:
         LEAF_CODES.
     """
     given = np.asarray(codes)
-    if given.ndim != 2 or given.dtype.kind not in "iub" or counts.shape != given.shape[:1] or not given.shape[0]:
+    if given.ndim != 2 or given.dtype.kind not in "iub" or counts.shape != given.shape[:1]:
         raise InputError("LEAF_CODES", "Expected whole codes with one row for each leaf and one count for each row.")
     if not 1 <= given.shape[1] < MAX_LEVELS:
         raise InputError("LEAF_CODES", f"Expected 2 to {MAX_LEVELS:,} levels, got {given.shape[1] + 1:,}.")
-    low, high = int(given.min()), int(given.max())
+    low, high = int(given.min(initial=0)), int(given.max(initial=0))  # no leaves: data without records, not refused
     if low < 0:
         raise InputError("LEAF_CODES", f"Expected leaf codes of at least 0, got {low}.")
     width = 1 if high < 1 << 8 else 2 if high < 1 << 16 else 4 if high < 1 << 32 else 8

@@ -141,7 +141,10 @@ class DiscreteTruncatedLaplace(IntegerLaw):
         return weight * zeroth, weight * first, weight * second
 
     def sample(self, rng: np.random.Generator, size: Size) -> NDArray[np.int64]:
-        """Independent exact draws of that shape, int64: a discrete Laplace law, drawn again where beyond the bound."""
+        """Independent draws of that shape, int64: a discrete Laplace law, drawn again where beyond the bound; so exact.
+
+        Where less than a twentieth of that law is within the bound, by inversion, to the rounding of floats.
+        """
         shape = size if isinstance(size, tuple) else (size,)
         if self._share_inside < _RARE:
             return self._by_inversion(rng, shape)

@@ -1,7 +1,8 @@
 """Estimates with multiplicative error: the threshold mechanism of Ghazi et al., corrected, on dense and sparse trees.
 
 `treedp_core.mechanisms.thresholds` releases a whole `Tree` with it. Here are its parts: a plan says what is tested with
-what noise; `PathTree` holds the counts; `label_nodes` runs the rounds.
+what noise; `PathTree` holds the counts; `label_nodes` runs the rounds. Below, the nodes with records are judged: which
+those are is private, so that a release names the labelled pieces alone, or gives every node of a public tree a value.
 
 >>> import numpy as np
 >>> codes = np.array([[0] * 999, [0] * 500 + [1] * 499])  # two leaves of a tree with 1,000 levels

@@ -16,7 +16,7 @@ AnyArray = NDArray[Any]
 
 LONG: Final = 16
 """Mean family size from which a segmented reduction beats adding slot by slot."""
-FEW: Final = 8192
+FEW: Final = 16384
 """Children below which it does so whatever their families."""
 
 

@@ -13,24 +13,26 @@ from pages.ui.multiplicative_growth import DELTA, VIEWS
 from pages.ui.multiplicative_run import PLANS
 from pages.ui.multiplicative_trees import SOURCES
 from pages.ui.params import REG, get
+from pages.ui.presets import Presets, popover
 from pages.ui.text import short, whole
 
 PAPER: Final = {"alpha": 0.5, "eps": 1.0, "delta": 1e-6, "mul_total": 10_000.0}
-PRESETS: Final[Mapping[str, tuple[str, dict[str, Any]]]] = {
+PRESETS: Final[Presets] = {
     "Paper's example": (
-        "1 000 levels with α = 1/2, ε = 1: what the paper's constants prove, and what they leave on the table.",
+        "1 000 levels with α = 1/2, ε = 1: what the paper's constants prove, and what they leave on the table. "
+        "Sets α, ε and δ everywhere.",
         {**PAPER, "mul_view": "growth", "mul_levels": "1000"},
     ),
     "Break-even": (
-        "About as many levels as thresholds need to beat every simple rule.",
+        "About as many levels as thresholds need to beat every simple rule. Sets α, ε and δ everywhere.",
         {**PAPER, "mul_view": "growth", "mul_levels": "3200"},
     ),
     "Deep chain": (
-        "One run on a sparse tree of 3 000 levels.",
+        "One run on a sparse tree of 3 000 levels. Sets α, ε and δ everywhere.",
         {**PAPER, "mul_view": "run", "mul_source": "deep", "mul_deep_levels": 3000, "mul_plan": "tuned"},
     ),
     "Step by step": (
-        "A tree of 31 nodes, one test at a time.",
+        "A tree of 31 nodes, one test at a time. Sets α, ε and δ everywhere.",
         {**PAPER, "mul_view": "run", "mul_source": "small", "mul_plan": "tuned", "mul_step": 0},
     ),
 }
@@ -45,12 +47,7 @@ def view() -> None:
             help="Worst cases by number of levels; one run, threshold by threshold; what the budgets printed in the "
             "paper would cost; what the question means.",
         )  # fmt: skip
-        with st.popover("Presets", icon=":material/auto_awesome:", help="Ready-made settings"):
-            for i, (name, (about, settings)) in enumerate(PRESETS.items()):
-                st.button(
-                    name, key=f"mul_preset_{i}", on_click=_apply, args=(settings,), width="stretch",
-                    help=f"{about} Sets α, ε and δ for every page.",
-                )  # fmt: skip
+        popover("mul", PRESETS, _apply)
 
 
 def alpha() -> None:

@@ -24,6 +24,7 @@ from pages.ui.multiplicative_meaning import accuracy_table
 from test_pages_help import after_figures, without_help, without_text
 from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment
+from treedp_core.montecarlo import Cancelled, Watch
 from treedp_core.multiplicative import CURVES, Setting
 from treedp_core.tree import Tree
 
@@ -305,11 +306,24 @@ def test_a_large_tree_is_run_in_the_background(monkeypatch: pytest.MonkeyPatch) 
     app = open_page("multiplicative", mul_view="run", **SET)
     assert "Running on a large tree" in words(app)
     assert figure(app, "mul_bare")["data"][0]["name"] == "no value yet"
-    press(app, "mul_cancel")
+    press(app, "multiplicative_run_cancel")
     assert "Cancelled" in words(app)
     monkeypatch.setattr(jobs, "pool", Inline)
     press(app, "mul_again")
     assert figure(app, "mul_tree")["data"][-1]["name"] == "labelled"
+
+
+def test_a_run_counts_its_rounds_and_stops_between_them() -> None:
+    """Cancelled before the third of its rounds: two rounds' share of the hundred steps were reported."""
+    steps: list[int] = []
+    rounds = len(made(trees.small_tree()).estimation.plan.levels)
+    with pytest.raises(Cancelled):
+        running.run(
+            trees.small_tree(), "tuned", Experiment(alpha=0.5, delta=1e-8),
+            Watch(steps.append, lambda: len(steps) == 2),
+        )  # fmt: skip
+    assert rounds > 2
+    assert sum(steps) == 200 // rounds
 
 
 # --- refusals --------------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from pages.ui.multiplicative_simple import RULES, Simple, draw
 from pages.ui.multiplicative_trees import Source
 from treedp_core.experiment import Experiment
 from treedp_core.mechanisms.thresholds import budget_for_one_record
-from treedp_core.montecarlo import generator
+from treedp_core.montecarlo import Watch, generator
 from treedp_core.privacy import Guarantee
 from treedp_core.thresholds.estimation import Estimation, Planner, estimate
 from treedp_core.thresholds.plans import paper_plan, provable_plan, tuned_plan
@@ -98,11 +98,13 @@ class Run:
 # ---- one run
 
 
-def run(source: Source, plan: str, settings: Experiment) -> Run:
-    """Run the thresholds and the simple rules once at the same promise.
+def run(source: Source, plan: str, settings: Experiment, watch: Watch | None = None) -> Run:
+    """Run the thresholds and the simple rules once at the same promise; `watch` is asked before every round.
 
     Raises
     ------
+    Cancelled
+        When `watch` says so.
     InputError
         ``ALPHA_RANGE`` at alpha 0, ``DELTA_REQUIRED`` at delta 0, ``PLAN_TOTAL`` for data too small for thresholds.
     """
@@ -111,7 +113,7 @@ def run(source: Source, plan: str, settings: Experiment) -> Run:
     one = budget_for_one_record(unit, settings.epsilon, delta)
     known = float(source.paths.total) if unit.total_is_public else None
     planner: Planner = partial(PLANNERS[plan], alpha)
-    found = estimate(source.paths, planner, *one, generator(settings.seed, _NOISE), max_total=known)
+    found = estimate(source.paths, planner, *one, generator(settings.seed, _NOISE), max_total=known, watch=watch)
     nodes = _judged(source, found, settings)
     story: tuple[Step, ...] = ()
     if source.tree is not None and source.is_small:

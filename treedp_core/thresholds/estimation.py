@@ -14,6 +14,7 @@ import numpy as np
 
 from treedp_core import checks
 from treedp_core.checks import InputError
+from treedp_core.montecarlo import Watch
 from treedp_core.noise import TruncatedLaplace
 from treedp_core.rounding import float_below, quotient_above, quotient_below
 from treedp_core.thresholds.answers import Draw
@@ -66,6 +67,7 @@ def estimate(
     *,
     noise: Noise = "discrete",
     max_total: float | None = None,
+    watch: Watch | None = None,
 ) -> Estimation:
     """Run Ghazi et al., Algorithm 4 with any plan; (epsilon, delta)-private for one record added or removed.
 
@@ -81,9 +83,13 @@ def estimate(
     max_total : float, optional
         Public bound on the root's count, in records: nothing is then spent on a private one. Counts beyond it keep
         their privacy and lose accuracy.
+    watch : Watch, optional
+        Asked before every round; the rounds count a hundred steps in all.
 
     Raises
     ------
+    Cancelled
+        When `watch.cancelled()` says so.
     InputError
         EPS_RANGE, DELTA_RANGE, DELTA_REQUIRED, PLAN_BUDGET; and what the planner refuses.
     """
@@ -98,7 +104,8 @@ def estimate(
     spent_epsilon, spent_delta = spent_epsilon + plan.exact_epsilon, spent_delta + plan.exact_delta
     if spent_epsilon > Fraction(eps) or spent_delta > Fraction(d):
         raise InputError("PLAN_BUDGET", "The plan costs more than it was given; use a planner that keeps its budget.")
-    return Estimation(plan, label_nodes(paths, plan, Draw(rng, noise)), max_total, spent_epsilon, spent_delta)
+    labels = label_nodes(paths, plan, Draw(rng, noise), watch=watch)
+    return Estimation(plan, labels, max_total, spent_epsilon, spent_delta)
 
 
 def root_bound(count: int, epsilon: float, delta: float, rng: np.random.Generator, noise: Noise = "discrete") -> float:

@@ -105,6 +105,12 @@ def run() -> None:
             "**Tuned**: privacy proven, error simulated. **Provable**: error proven too. **Paper's constants**: those "
             "of Ghazi et al., corrected; made for enormous counts.",
         )  # fmt: skip
+        st.toggle(
+            "Clamp", key="mul_clamp", persist_state="session",
+            help="Lemma 3.3 of Ghazi et al., the last part of Theorem 4.1: every count is measured once more, with "
+            "noise of at most R, and what is released moves into that interval, for half of ε and δ. It bounds the "
+            "error that a failed round leaves; tuned and provable plans do without.",
+        )  # fmt: skip
         alpha()
         st.button(
             "Draw again", key="mul_draw", icon=":material/casino:", on_click=state.draw_again,

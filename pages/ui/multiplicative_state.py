@@ -97,8 +97,8 @@ def crossings_awaited() -> None:
 def run() -> tuple[Run | None, bool]:
     """Return the run of the settings and True; the last good one of this source and False below a refusal or a wait."""
     try:
-        chosen, key = _counted(), (*_source_key(), get("mul_plan"), _experiment())
-        work = partial(running.run, chosen, get("mul_plan"), _experiment())
+        chosen, key = _counted(), (*_source_key(), get("mul_plan"), get("mul_clamp"), _experiment())
+        work = partial(running.run, chosen, get("mul_plan"), _experiment(), clamped=get("mul_clamp"))
         is_large = chosen.paths.n_edges > LARGE
         made = _in_background(key, work) if is_large else keep_one("_mul_run", key, work)
     except InputError as error:

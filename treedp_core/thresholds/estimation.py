@@ -27,7 +27,7 @@ from treedp_core.thresholds.sparse_vector import NOISES, Noise
 from treedp_core.thresholds.truncated_laplace import DiscreteTruncatedLaplace, discrete_bound, truncated_bound
 from treedp_core.tree import AnyArray, FloatArray, IntArray
 
-__all__ = ["Estimation", "Planner", "bounded_noise", "clamp", "estimate", "root_bound", "shares"]
+__all__ = ["Estimation", "Planner", "bounded_noise", "clamp", "clamp_noise", "estimate", "root_bound", "shares"]
 
 Planner = Callable[[float, float, int, float], Plan]
 """(epsilon, delta, n_levels, max_total) -> Plan; for example ``partial(tuned_plan, alpha)``."""
@@ -146,11 +146,22 @@ def clamp(
     InputError
         EPS_RANGE, DELTA_RANGE or DELTA_REQUIRED.
     """
-    eps, d = checked_budget(epsilon, delta)
-    levels = checks.integer("the number of levels", n_levels, low=1, high=10**15)
-    law = bounded_noise(quotient_below(eps, levels), quotient_below(d, levels), noise)
+    law = clamp_noise(n_levels, epsilon, delta, noise)
     noisy = counts + law.sample(rng, np.shape(estimate))
     return np.clip(estimate, noisy - law.support, noisy + law.support)
+
+
+def clamp_noise(
+    n_levels: int, epsilon: float, delta: float, noise: Noise = "discrete"
+) -> TruncatedLaplace | DiscreteTruncatedLaplace:
+    """Noise of each count's measurement in a clamp that costs (epsilon, delta) over all levels; its support is R.
+
+    >>> clamp_noise(5, 0.5, 5e-7).support  # (0.1, 1e-7) for each level
+    132.0
+    """
+    eps, d = checked_budget(epsilon, delta)
+    levels = checks.integer("the number of levels", n_levels, low=1, high=10**15)
+    return bounded_noise(quotient_below(eps, levels), quotient_below(d, levels), noise)
 
 
 def bounded_noise(epsilon: float, delta: float, noise: Noise) -> TruncatedLaplace | DiscreteTruncatedLaplace:

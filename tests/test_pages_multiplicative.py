@@ -340,7 +340,7 @@ def test_the_clamp_is_the_last_step(source: Any, plan: str) -> None:
     assert (off <= np.abs(before - one.nodes.truth)).all()
     assert one.moved == (before != one.nodes.released).sum()
     assert f"{one.moved} of" in pictures.step_text(one, one.n_steps)
-    if one.story:
+    if source.is_small:
         assert (pictures.blocks(one, one.n_steps).mark == pictures.FRESH).sum() == one.moved
     assert one.error is not None
     if plan == "paper":  # Lemma 3.3 with alpha tau, eta = 1e-4: its only bound

@@ -22,7 +22,7 @@ def blocks(made: Run, step: int) -> Blocks:
 
     What is released is shown at the end, but that a clamp moves nodes of a large tree by themselves is not drawn.
     """
-    if made.story:
+    if made.source.is_small:
         return _of_story(made, step)
     shown = _of_rounds(made, min(step, made.n_searches))
     return shown if made.public_total is None or step < made.n_searches else _with_root(shown, made.public_total)
@@ -166,7 +166,7 @@ def _clamped(made: Run) -> str:
     return (
         f"Clamp: every count is measured once more, with noise of at most R = {short(made.reach or 0.0)}, and what is "
         f"further than R from its measurement moves there, so no error exceeds 2 R. {moved}"
-        + ("" if made.story else " They are not drawn one by one: the picture keeps the rounds' values.")
+        + ("" if made.source.is_small else " They are not drawn one by one: the picture keeps the rounds' values.")
     )
 
 

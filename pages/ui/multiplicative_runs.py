@@ -66,7 +66,7 @@ def _tree(made: Run) -> None:
     step = controls.steps(made.n_steps)
     st.markdown(pictures.step_text(made, step))
     plan, shown = made.estimation.plan, pictures.blocks(made, step)
-    few, public = bool(made.story), [] if made.public_total is None else [made.public_total]
+    few, public = made.source.is_small, [] if made.public_total is None else [made.public_total]
     what = (
         "One block a node with its true count and, once it has one, its released value; leaves are equally wide."
         if few

@@ -11,7 +11,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from treedp_core.figures.colour import SEQUENTIAL, colour_scale, rgba
-from treedp_core.figures.style import AFTER, BEFORE, GREY, LEGEND, Look, axis, limits, new_figure, your_value_marker
+from treedp_core.figures.style import AFTER, BEFORE, GREY, Look, axis, limits, new_figure, your_value_marker
 from treedp_core.figures.text import count_text, number_text, plot_text
 from treedp_core.tree import FloatArray, IntArray
 
@@ -29,6 +29,7 @@ LOOKS: Final = {
     "approximate_bound": Look(GREY, "dashdot", "x"),
 }
 """The identity of every curve: one colour a mechanism, dashes for its variants, grey for lower bounds."""
+GROWTH_HEIGHT: Final = 640
 MAX_POINTS: Final = 400
 TEXT_BLOCKS: Final = 64
 _UNLABELLED: Final = "rgba(127,127,127,0.18)"
@@ -99,8 +100,8 @@ def growth_figure(
         xaxis=axis("number of levels d", log=True, bounds=(float(x.min()) / 1.05, float(x.max()) * 1.05)),
         yaxis=axis("worst-case α-RMSE (records)", log=True, bounds=y, grid=True),
     )
-    # As many columns as fit the whole figure, not the plot alone: two of six rows on a narrow screen instead of one.
-    fig.update_layout(height=540, legend=LEGEND | {"xref": "container", "entrywidth": 190})
+    # On a narrow screen the twelve names of the legend stand one below the other and take half of this height.
+    fig.update_layout(height=GROWTH_HEIGHT)
     return fig if n_levels is None else your_value_marker(fig, n_levels, marker_text)
 
 

@@ -175,6 +175,31 @@ def test_blocks_of_a_larger_tree_show_every_node_as_released() -> None:
         assert final.least[inside][0] <= counts[node] <= final.count[inside][0]
 
 
+def test_alike_leaves_do_not_hide_the_heavy_branches() -> None:
+    """100 groups of 100 leaves with one record each, but group 70 with 50 each: it is drawn, and so are 59 others."""
+    tree = Tree.from_branching_factors((100, 100))
+    leaves = np.ones(10_000, dtype=np.int64)
+    leaves[7000:7100] = 50
+    source = trees.tree_in_use("alike", tree, tree.counts_of_leaves(leaves))
+    left, width, shown = source.columns
+    paths = source.paths
+    groups = shown[(paths.top[shown] <= 1) & (paths.bottom[shown] >= 1) & (paths.parent[shown] >= 0)]
+    assert paths.weight[groups].max() == 5000
+    assert width[0] == 60  # the root spans them all
+    assert (left[shown] + width[shown] <= 60).all()
+    wide = trees.tree_in_use("wide", tree, tree.counts_of_leaves(np.ones(10_000, dtype=np.int64)))
+    assert (wide.paths.top[wide.columns[2]] == 1).sum() >= 59  # as many groups as there are columns
+
+
+@pytest.mark.parametrize("alpha", ["0.75", "0.95"])
+def test_any_slack_below_one_can_be_asked_for(alpha: str) -> None:
+    for view in VIEWS:
+        app = open_page("multiplicative", mul_view=view, alpha=alpha, delta="1e-08")
+        assert not app.exception
+        assert not app.main.error
+        assert app.session_state["alpha"] == float(alpha)
+
+
 def test_rounds_colour_only_what_they_labelled() -> None:
     one = made(trees.deep_tree(200, 300, 1))
     values = [level.value for level in one.estimation.plan.levels]

@@ -12,7 +12,7 @@ from pages.ui.lab_controls import fitting_delta
 from pages.ui.multiplicative_growth import DELTA, VIEWS
 from pages.ui.multiplicative_run import PLANS
 from pages.ui.multiplicative_trees import SOURCES
-from pages.ui.params import REG, get
+from pages.ui.params import MAX_ALPHA, REG, get
 from pages.ui.presets import Presets, popover
 from pages.ui.text import short, whole
 
@@ -55,9 +55,9 @@ def alpha() -> None:
     if get("level") == "Advanced":
         st.caption(f"α = {short(get('alpha'))} (set in the sidebar)", width="content")
         return
-    with st.container(width=220):
+    with st.container(width=150):
         st.slider(
-            "Slack α", 0.0, 0.5, step=0.05, key="alpha", persist_state="session",
+            "Slack α", 0.0, MAX_ALPHA, step=0.05, key="alpha", persist_state="session",
             help="Errors below α times the true count are forgiven (Ghazi et al., Definition 1.4); for every page.",
         )  # fmt: skip
 
@@ -95,13 +95,13 @@ def delta_note(meanwhile: str = "") -> None:
 def run() -> None:
     """Show what is run on what."""
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
-        _select("Tree", "mul_source", SOURCES, 210, "The small and the deep tree are made up; the data set in use is "
+        _select("Tree", "mul_source", SOURCES, 195, "The small and the deep tree are made up; the data set in use is "
                 "that of the page Data and tree.")  # fmt: skip
         if get("mul_source") == "deep":
             _grid("Levels", "mul_deep_levels", "Of a binary tree; only paths with records are stored.")
             _grid("Leaves with records", "mul_deep_leaves", "On average 50 records each, the r-th largest about 1/r.")
         _select(
-            "Plan", "mul_plan", PLANS, 200,
+            "Plan", "mul_plan", PLANS, 165,
             "**Tuned**: privacy proven, error simulated. **Provable**: error proven too. **Paper's constants**: those "
             "of Ghazi et al., corrected; made for enormous counts.",
         )  # fmt: skip

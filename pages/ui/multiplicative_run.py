@@ -23,7 +23,7 @@ from treedp_core.thresholds.schedule import USUAL_ETA, check_alpha, check_delta,
 from treedp_core.thresholds.trace import Step, steps
 from treedp_core.tree import FloatArray, IntArray
 
-PLANS: Final = {"tuned": "Tuned", "provable": "Provable", "paper": "Paper's constants, corrected"}
+PLANS: Final = {"tuned": "Tuned", "provable": "Provable", "paper": "Paper's constants"}
 PLANNERS: Final[Mapping[str, Callable[..., Any]]] = {
     "tuned": tuned_plan,
     "provable": provable_plan,

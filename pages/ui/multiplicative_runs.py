@@ -70,7 +70,7 @@ def _tree(made: Run) -> None:
     what = (
         "One block a node with its true count and, once it has one, its released value; leaves are equally wide."
         if few
-        else "The heaviest paths, one column each, levels downwards; a block is a part of a path, or of what paths "
+        else "The heaviest branches, one column each, levels downwards; a block is a part of a path, or of what paths "
         "share, that got one value. Empty space has lighter nodes."
     )
     frame.figure(

@@ -81,3 +81,11 @@ def test_the_promise_is_a_line() -> None:
     fig = schedule_figure(rounds, {"printed": np.array([0.1, 1.0, 9.0])}, promised=2.0, chosen=3)
     assert 2.0 in [shape.y0 for shape in fig.layout.shapes]
     assert 3.0 in [shape.x0 for shape in fig.layout.shapes]
+
+
+def test_numbers_of_close_crossings_stand_on_both_sides() -> None:
+    x = np.array([2.0, 1e6])
+    curve = GrowthCurve("Laplace", "laplace", x, x)
+    ring = growth_figure([curve], [(1600.0, 80.0), (10.0, 10.0), (1300.0, 75.0), (9e4, 300.0), (1e5, 1.0)]).data[-1]
+    assert list(ring.x) == [10.0, 1300.0, 1600.0, 9e4, 1e5]
+    assert list(ring.textposition) == [f"{side} center" for side in ("bottom", "bottom", "top", "bottom", "top")]

@@ -332,15 +332,6 @@ def test_the_papers_numbers_keep_all_their_digits_on_screen() -> None:
     assert formats["N² E₂"]["type_config"]["format"] == "localized"
 
 
-def test_a_preset_closes_its_popover() -> None:
-    app = open_page("cdf")
-    app.session_state["cdf_presets"] = True
-    app.run()
-    widget(app, "cdf_preset_error").click()
-    app.run()
-    assert app.session_state["cdf_presets"] is False
-
-
 def test_other_bins_and_bad_ones() -> None:
     app = open_page("cdf", cdf_view="error")
     assert "K = 128." in words(app)

@@ -140,7 +140,7 @@ BAD_LINKS = [
     ("delta", "1", "DELTA_RANGE"),
     ("delta", "-0.1", "DELTA_RANGE"),
     ("delta", "nan", "DELTA_RANGE"),
-    ("alpha", "0.9", "ALPHA_RANGE"),
+    ("alpha", "1.0", "ALPHA_RANGE"),
     ("eps", "1e-300", "EPS_RANGE"),
     ("eps", "1e300", "EPS_RANGE"),
     ("tau", "0", "THRESHOLD_RANGE"),

@@ -24,6 +24,7 @@ from pages.ui.multiplicative_meaning import accuracy_table
 from test_pages_help import after_figures, without_help, without_text
 from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment
+from treedp_core.montecarlo import Cancelled, Watch
 from treedp_core.multiplicative import CURVES, Setting
 from treedp_core.tree import Tree
 
@@ -174,6 +175,31 @@ def test_blocks_of_a_larger_tree_show_every_node_as_released() -> None:
         assert final.least[inside][0] <= counts[node] <= final.count[inside][0]
 
 
+def test_alike_leaves_do_not_hide_the_heavy_branches() -> None:
+    """100 groups of 100 leaves with one record each, but group 70 with 50 each: it is drawn, and so are 59 others."""
+    tree = Tree.from_branching_factors((100, 100))
+    leaves = np.ones(10_000, dtype=np.int64)
+    leaves[7000:7100] = 50
+    source = trees.tree_in_use("alike", tree, tree.counts_of_leaves(leaves))
+    left, width, shown = source.columns
+    paths = source.paths
+    groups = shown[(paths.top[shown] <= 1) & (paths.bottom[shown] >= 1) & (paths.parent[shown] >= 0)]
+    assert paths.weight[groups].max() == 5000
+    assert width[0] == 60  # the root spans them all
+    assert (left[shown] + width[shown] <= 60).all()
+    wide = trees.tree_in_use("wide", tree, tree.counts_of_leaves(np.ones(10_000, dtype=np.int64)))
+    assert (wide.paths.top[wide.columns[2]] == 1).sum() >= 59  # as many groups as there are columns
+
+
+@pytest.mark.parametrize("alpha", ["0.75", "0.95"])
+def test_any_slack_below_one_can_be_asked_for(alpha: str) -> None:
+    for view in VIEWS:
+        app = open_page("multiplicative", mul_view=view, alpha=alpha, delta="1e-08")
+        assert not app.exception
+        assert not app.main.error
+        assert app.session_state["alpha"] == float(alpha)
+
+
 def test_rounds_colour_only_what_they_labelled() -> None:
     one = made(trees.deep_tree(200, 300, 1))
     values = [level.value for level in one.estimation.plan.levels]
@@ -305,11 +331,71 @@ def test_a_large_tree_is_run_in_the_background(monkeypatch: pytest.MonkeyPatch) 
     app = open_page("multiplicative", mul_view="run", **SET)
     assert "Running on a large tree" in words(app)
     assert figure(app, "mul_bare")["data"][0]["name"] == "no value yet"
-    press(app, "mul_cancel")
+    press(app, "multiplicative_run_cancel")
     assert "Cancelled" in words(app)
     monkeypatch.setattr(jobs, "pool", Inline)
     press(app, "mul_again")
     assert figure(app, "mul_tree")["data"][-1]["name"] == "labelled"
+
+
+def test_a_public_total_is_released_as_it_is() -> None:
+    """Where the total is public it is the root's estimate, as in a release by the core; elsewhere it is a label."""
+    small, deep = made(trees.small_tree()), made(trees.deep_tree(200, 300, 1))
+    for one in (small, deep):
+        total = one.source.paths.total
+        assert set(one.nodes.released[one.nodes.level == 0]) == {total}
+        shown = pictures.blocks(one, one.n_steps)
+        assert shown.value[(shown.top == 0) & (shown.height == 1)].tolist() == [total]
+        assert "The root gets the public total" in pictures.step_text(one, one.n_steps)
+    other = made(trees.small_tree(), relation="add_or_remove_one")
+    assert other.nodes.released[0] in [level.value for level in other.estimation.plan.levels]
+
+
+@pytest.mark.parametrize("source", [trees.small_tree(), trees.deep_tree(100, 50, 2)])
+@pytest.mark.parametrize("plan", list(running.PLANS))
+def test_the_clamp_is_the_last_step(source: Any, plan: str) -> None:
+    """Bounded noise on every count: nothing stays further than 2 R from its count, nothing moves away from it."""
+    settings = Experiment(alpha=0.5, delta=1e-8, relation="add_or_remove_one")
+    one = running.run(source, plan, settings, clamped=True)
+    assert one.reach is not None
+    assert one.n_steps == one.n_searches + 1
+    before = one.estimation.values(one.nodes.edge, one.nodes.level)
+    off = np.abs(one.nodes.released - one.nodes.truth)
+    assert (off <= 2 * one.reach).all()
+    assert (off <= np.abs(before - one.nodes.truth)).all()
+    assert one.moved == (before != one.nodes.released).sum()
+    assert f"{one.moved} of" in pictures.step_text(one, one.n_steps)
+    if source.is_small:
+        assert (pictures.blocks(one, one.n_steps).mark == pictures.FRESH).sum() == one.moved
+    assert one.error is not None
+    if plan == "paper":  # Lemma 3.3 with alpha tau, eta = 1e-4: its only bound
+        tau = one.estimation.plan.default_value / 0.5
+        assert one.error == pytest.approx(math.sqrt((0.5 * tau + 0.5) ** 2 + 4e-4 * one.reach**2))
+        assert one.moved > 0
+        assert running.run(source, plan, settings).error is None
+
+
+def test_the_clamp_is_shown_on_the_page() -> None:
+    app = open_page("multiplicative", mul_view="run", mul_clamp="1", mul_plan="paper", **SET)
+    assert not app.exception
+    assert "Clamp: every count is measured once more" in words(app)
+    assert "The clamp takes half of the budget" in words(app)
+    press(app, "mul_back")
+    assert "Every other node gets the default" in words(app)
+    assert "is proven" in words(app)
+
+
+def test_a_run_counts_its_rounds_and_stops_between_them() -> None:
+    """Cancelled before the third of its rounds: two rounds' share of the hundred steps were reported."""
+    steps: list[int] = []
+    rounds = len(made(trees.small_tree()).estimation.plan.levels)
+    with pytest.raises(Cancelled):
+        running.run(
+            trees.small_tree(), "tuned", Experiment(alpha=0.5, delta=1e-8),
+            watch=Watch(steps.append, lambda: len(steps) == 2),
+        )  # fmt: skip
+    assert rounds > 2
+    assert sum(steps) == 200 // rounds
 
 
 # --- refusals --------------------------------------------------------------------------------------------------------

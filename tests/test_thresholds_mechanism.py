@@ -11,6 +11,7 @@ import pytest
 import oracles_thresholds as oracle
 from treedp_core.checks import InputError
 from treedp_core.mechanisms.thresholds import budget_for_one_record, release_with_thresholds
+from treedp_core.montecarlo import Cancelled, Watch
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.thresholds.answers import Draw, Queries, Replay, pass_noise
 from treedp_core.thresholds.classification import classification_level, classify, cut_off
@@ -264,6 +265,22 @@ def test_a_release(unit: ProtectedUnit, noise, clamp_share: float) -> None:
     assert (run.estimation.spent_epsilon == run.estimation.plan.exact_epsilon) == unit.total_is_public
     assert (run.estimation.spent_delta == run.estimation.plan.exact_delta) == unit.total_is_public
     assert run.release.estimate[0] == counts[0] or not unit.total_is_public
+
+
+def test_a_release_reports_its_rounds_and_stops_between_them() -> None:
+    """A hundred steps over all rounds, the same counts as without a watch; stopped before the second round."""
+    tree = Tree.from_branching_factors((3, 3))
+    counts = tree.counts_of_leaves(np.full(9, 900))
+    settings = (tree, counts, partial(tuned_plan, 0.5), ADD_REMOVE, 1.0, 1e-6)
+    done: list[int] = []
+    watched = release_with_thresholds(*settings, np.random.default_rng(5), watch=Watch(done.append))
+    alone = release_with_thresholds(*settings, np.random.default_rng(5))
+    np.testing.assert_array_equal(watched.release.estimate, alone.release.estimate)
+    assert (len(done), sum(done)) == (len(watched.estimation.plan.levels), 100)
+    done.clear()
+    with pytest.raises(Cancelled):
+        release_with_thresholds(*settings, np.random.default_rng(5), watch=Watch(done.append, lambda: bool(done)))
+    assert len(done) == 1
 
 
 def test_other_units_run_with_a_smaller_budget() -> None:

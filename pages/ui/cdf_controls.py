@@ -10,14 +10,18 @@ import streamlit as st
 from pages.ui import cdf_state, lab_controls
 from pages.ui.cdf_model import ALLOCATIONS, FITS, TREES, VIEWS
 from pages.ui.params import get
+from pages.ui.presets import Presets, popover
 
-PRESETS: Final[Mapping[str, dict[str, Any]]] = {
-    "Figure 1 of the paper": {"cdf_view": "error", "cdf_bins": "256"},
-    "Section VI experiment": {"cdf_view": "experiment", "cdf_trials": 100},
+PRESETS: Final[Presets] = {
+    "Figure 1 of the paper": (
+        "Error against ε with 256 bins, as in Rameshwar et al.; sets this page only.",
+        {"cdf_view": "error", "cdf_bins": "256"},
+    ),
+    "Section VI experiment": (
+        "A hundred releases of 997 bins, as in Rameshwar et al.; sets this page only.",
+        {"cdf_view": "experiment", "cdf_trials": 100},
+    ),
 }
-
-
-_OPEN: Final = "cdf_presets"
 
 
 def view() -> None:
@@ -27,19 +31,11 @@ def view() -> None:
             "View", list(VIEWS), key="cdf_view", persist_state="session", required=True,
             format_func=VIEWS.__getitem__, help="One release, its error against ε, a published experiment, or a bound.",
         )  # fmt: skip
-        with st.popover(
-            "Presets", icon=":material/auto_awesome:", help="Ready-made comparisons", key=_OPEN, on_change="rerun"
-        ):
-            for name, settings in PRESETS.items():
-                st.button(
-                    name, key=f"cdf_preset_{settings['cdf_view']}", on_click=_apply, args=(settings,), width="stretch",
-                    help="As in Rameshwar et al.; sets this page only.",
-                )  # fmt: skip
+        popover("cdf", PRESETS, _apply, [settings["cdf_view"] for _, settings in PRESETS.values()])
 
 
 def _apply(settings: Mapping[str, Any]) -> None:
     st.session_state.update(settings)
-    st.session_state[_OPEN] = False  # or it would lie over what it has brought up
     if settings["cdf_view"] == "experiment":
         cdf_state.start_experiment()
 

@@ -12,6 +12,7 @@ from pages.ui import frame
 from pages.ui.lab_series import BASIC_PIPELINES, PIPELINES, VIEWS, needs_delta, shares_from_text
 from pages.ui.lab_split import split_table
 from pages.ui.params import DELTA_GRID, REG, get
+from pages.ui.presets import Presets, popover
 from pages.ui.store import dataset
 from pages.ui.text import plural, short, whole
 from treedp_core.allocation import ALLOCATIONS
@@ -26,8 +27,7 @@ from treedp_core.records import Dataset
 DELTA: Final = 1e-6
 """What is offered where delta is needed; less on data of more than a million records."""
 TUNED: Final = f"{NOT_PRIVATE}: the budget split was tuned on the true counts."
-_OPEN: Final = "lab_presets"
-PRESETS: Final[Mapping[str, tuple[str, dict[str, Any]]]] = {
+PRESETS: Final[Presets] = {
     "Uniform vs minimax": (
         "Gaussian noise with least squares, level by level, split by minimax: every node gets the same error. "
         "Then choose the split “Uniform” and compare.",
@@ -241,17 +241,7 @@ def split_by_level(experiment: Experiment, data: Dataset, label: str = "") -> No
 
 def presets() -> None:
     """Show ready-made comparisons; each sets only the settings it names."""
-    with st.popover(
-        "Presets", icon=":material/auto_awesome:", help="Ready-made comparisons", key=_OPEN, on_change="rerun"
-    ):
-        for name, (about, settings) in PRESETS.items():
-            st.button(name, key=f"lab_preset_{name}", on_click=_take, args=(settings,), width="stretch", help=about)
-            st.caption(about)
-
-
-def _take(settings: Mapping[str, Any]) -> None:
-    _apply(settings)
-    st.session_state[_OPEN] = False  # or it would lie over what it has brought up
+    popover("lab", PRESETS, _apply, list(PRESETS))
 
 
 def _apply(settings: Mapping[str, Any]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -18,8 +18,28 @@ FAINT, TESTED, FRESH = 0, 1, 2
 
 
 def blocks(made: Run, step: int) -> Blocks:
-    """Return the tree after a number of steps, of large ones the heaviest nodes; blocks are (n,)."""
-    return _of_story(made, step) if made.story else _of_rounds(made, step)
+    """Return the tree after a number of steps, of large ones the heaviest nodes; blocks are (n,).
+
+    What is released is shown at the end, but that a clamp moves nodes of a large tree by themselves is not drawn.
+    """
+    if made.source.is_small:
+        return _of_story(made, step)
+    shown = _of_rounds(made, min(step, made.n_searches))
+    return shown if made.public_total is None or step < made.n_searches else _with_root(shown, made.public_total)
+
+
+def _with_root(shown: Blocks, total: int) -> Blocks:
+    """The root as a block of its own, with that value."""
+    at = int(np.flatnonzero(shown.top == 0)[0])
+    parts = {field.name: getattr(shown, field.name) for field in fields(Blocks)}
+    if shown.height[at] > 1:
+        parts = {name: np.append(part, part[at]) for name, part in parts.items()}
+        parts["top"][at], parts["height"][at] = 1.0, parts["height"][at] - 1.0
+        at = parts["top"].size - 1
+    else:
+        parts = {name: part.copy() for name, part in parts.items()}
+    parts["height"][at], parts["value"][at], parts["least"][at] = 1.0, total, total
+    return Blocks(**parts)
 
 
 def bare(source: Source) -> Blocks:
@@ -41,8 +61,13 @@ def _of_story(made: Run, step: int) -> Blocks:
         if i == step - 1:
             mark[list(one.tested)] = TESTED
             mark[list(one.labelled)] = FRESH
-    if step >= made.n_steps:
+    if step >= made.n_searches:
         value = np.where(np.isnan(value), made.estimation.plan.default_value, value)
+        if made.public_total is not None:
+            value[0] = made.public_total
+    if step > made.n_searches:
+        mark[value != made.nodes.released] = FRESH
+        value = made.nodes.released
     return _of_nodes(made.source, value, mark)
 
 
@@ -113,13 +138,17 @@ def _size(source: Source) -> int:
 
 def step_text(made: Run, step: int) -> str:
     """Return what happened in the last of a number of steps, in one or two sentences of ours."""
-    plan, n = made.estimation.plan, made.n_steps
+    plan = made.estimation.plan
     if step == 0:
         return (
             f"Start: no node has a value; {plural(len(plan.levels), 'round')} follow, the largest threshold first. "
             f"Nodes that none of them labels get {short(plan.default_value)}."
         )
-    ending = f" Every other node gets the default {short(plan.default_value)}." if step >= n else ""
+    if step > made.n_searches:
+        return _clamped(made)
+    ending = f" Every other node gets the default {short(plan.default_value)}." if step == made.n_searches else ""
+    if step == made.n_searches and made.public_total is not None:
+        ending += " The root gets the public total."
     if made.story:
         return _told(made.story[step - 1]) + ending
     level, found = plan.levels[step - 1], [s for s in made.estimation.labels.searches if s.round == step - 1]
@@ -129,6 +158,15 @@ def step_text(made: Run, step: int) -> str:
         f"Round {step}, threshold {short(level.classification_threshold)}: of {plural(trees, 'tree')} tested, "
         f"{whole(yes)} answered yes; {whole(passed)} of {plural(tested, 'node')} tested alone passed, and got "
         f"{short(level.value)} with all unlabelled nodes above.{ending}"
+    )
+
+
+def _clamped(made: Run) -> str:
+    moved = f"{whole(made.moved)} of {plural(made.nodes.truth.size, 'node')} moved into their interval."
+    return (
+        f"Clamp: every count is measured once more, with noise of at most R = {short(made.reach or 0.0)}, and what is "
+        f"further than R from its measurement moves there, so no error exceeds 2 R. {moved}"
+        + ("" if made.source.is_small else " They are not drawn one by one: the picture keeps the rounds' values.")
     )
 
 

@@ -12,25 +12,27 @@ from pages.ui.lab_controls import fitting_delta
 from pages.ui.multiplicative_growth import DELTA, VIEWS
 from pages.ui.multiplicative_run import PLANS
 from pages.ui.multiplicative_trees import SOURCES
-from pages.ui.params import REG, get
+from pages.ui.params import MAX_ALPHA, REG, get
+from pages.ui.presets import Presets, popover
 from pages.ui.text import short, whole
 
 PAPER: Final = {"alpha": 0.5, "eps": 1.0, "delta": 1e-6, "mul_total": 10_000.0}
-PRESETS: Final[Mapping[str, tuple[str, dict[str, Any]]]] = {
+PRESETS: Final[Presets] = {
     "Paper's example": (
-        "1 000 levels with α = 1/2, ε = 1: what the paper's constants prove, and what they leave on the table.",
+        "1 000 levels with α = 1/2, ε = 1: what the paper's constants prove, and what they leave on the table. "
+        "Sets α, ε and δ everywhere.",
         {**PAPER, "mul_view": "growth", "mul_levels": "1000"},
     ),
     "Break-even": (
-        "About as many levels as thresholds need to beat every simple rule.",
+        "About as many levels as thresholds need to beat every simple rule. Sets α, ε and δ everywhere.",
         {**PAPER, "mul_view": "growth", "mul_levels": "3200"},
     ),
     "Deep chain": (
-        "One run on a sparse tree of 3 000 levels.",
+        "One run on a sparse tree of 3 000 levels. Sets α, ε and δ everywhere.",
         {**PAPER, "mul_view": "run", "mul_source": "deep", "mul_deep_levels": 3000, "mul_plan": "tuned"},
     ),
     "Step by step": (
-        "A tree of 31 nodes, one test at a time.",
+        "A tree of 31 nodes, one test at a time. Sets α, ε and δ everywhere.",
         {**PAPER, "mul_view": "run", "mul_source": "small", "mul_plan": "tuned", "mul_step": 0},
     ),
 }
@@ -45,12 +47,7 @@ def view() -> None:
             help="Worst cases by number of levels; one run, threshold by threshold; what the budgets printed in the "
             "paper would cost; what the question means.",
         )  # fmt: skip
-        with st.popover("Presets", icon=":material/auto_awesome:", help="Ready-made settings"):
-            for i, (name, (about, settings)) in enumerate(PRESETS.items()):
-                st.button(
-                    name, key=f"mul_preset_{i}", on_click=_apply, args=(settings,), width="stretch",
-                    help=f"{about} Sets α, ε and δ for every page.",
-                )  # fmt: skip
+        popover("mul", PRESETS, _apply)
 
 
 def alpha() -> None:
@@ -58,9 +55,9 @@ def alpha() -> None:
     if get("level") == "Advanced":
         st.caption(f"α = {short(get('alpha'))} (set in the sidebar)", width="content")
         return
-    with st.container(width=220):
+    with st.container(width=150):
         st.slider(
-            "Slack α", 0.0, 0.5, step=0.05, key="alpha", persist_state="session",
+            "Slack α", 0.0, MAX_ALPHA, step=0.05, key="alpha", persist_state="session",
             help="Errors below α times the true count are forgiven (Ghazi et al., Definition 1.4); for every page.",
         )  # fmt: skip
 
@@ -98,15 +95,21 @@ def delta_note(meanwhile: str = "") -> None:
 def run() -> None:
     """Show what is run on what."""
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
-        _select("Tree", "mul_source", SOURCES, 210, "The small and the deep tree are made up; the data set in use is "
+        _select("Tree", "mul_source", SOURCES, 195, "The small and the deep tree are made up; the data set in use is "
                 "that of the page Data and tree.")  # fmt: skip
         if get("mul_source") == "deep":
             _grid("Levels", "mul_deep_levels", "Of a binary tree; only paths with records are stored.")
             _grid("Leaves with records", "mul_deep_leaves", "On average 50 records each, the r-th largest about 1/r.")
         _select(
-            "Plan", "mul_plan", PLANS, 200,
+            "Plan", "mul_plan", PLANS, 165,
             "**Tuned**: privacy proven, error simulated. **Provable**: error proven too. **Paper's constants**: those "
             "of Ghazi et al., corrected; made for enormous counts.",
+        )  # fmt: skip
+        st.toggle(
+            "Clamp", key="mul_clamp", persist_state="session",
+            help="Lemma 3.3 of Ghazi et al., the last part of Theorem 4.1: every count is measured once more, with "
+            "noise of at most R, and what is released moves into that interval, for half of ε and δ. It bounds the "
+            "error that a failed round leaves; tuned and provable plans do without.",
         )  # fmt: skip
         alpha()
         st.button(

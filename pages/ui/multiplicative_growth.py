@@ -17,10 +17,10 @@ from treedp_core.multiplicative import Curve as Entry
 from treedp_core.tree import FloatArray
 
 VIEWS: Final = {
-    "growth": "Growth with the levels",
+    "growth": "Growth",
     "run": "One run",
-    "schedule": "The printed budgets",
-    "meaning": "When it is the right question",
+    "schedule": "Printed budgets",
+    "meaning": "When to use",
 }
 DELTA: Final = 1e-6
 """The delta that curves are drawn for while the reader's is 0."""

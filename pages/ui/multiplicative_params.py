@@ -7,7 +7,7 @@ from typing import Final
 from pages.ui.multiplicative_growth import VIEWS, levels_from_text
 from pages.ui.multiplicative_run import PLANS
 from pages.ui.multiplicative_trees import DEEP_LEAVES, DEEP_LEVELS, SOURCES
-from pages.ui.param import Param, choice, number, whole, words
+from pages.ui.param import Param, choice, flag, number, whole, words
 from treedp_core import checks
 
 TOTAL_GRID: Final = tuple(10.0**k for k in range(2, 10))
@@ -35,6 +35,7 @@ PARAMS: Final[tuple[Param, ...]] = (
     number("mul_total", 10_000.0, _total, grid=TOTAL_GRID, code="TOTAL_RANGE"),
     choice("mul_source", "small", SOURCES),
     choice("mul_plan", "tuned", PLANS),
+    flag("mul_clamp", False),
     whole("mul_deep_levels", 100, 2, DEEP_LEVELS[-1], code="LEVELS_RANGE", grid=DEEP_LEVELS),
     whole("mul_deep_leaves", 1000, 2, DEEP_LEAVES[-1], grid=DEEP_LEAVES),
     whole("mul_step", MAX_STEPS, 0, MAX_STEPS),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, Final
 
@@ -14,22 +14,23 @@ from pages.ui.multiplicative_simple import RULES, Simple, draw
 from pages.ui.multiplicative_trees import Source
 from treedp_core.experiment import Experiment
 from treedp_core.mechanisms.thresholds import budget_for_one_record
-from treedp_core.montecarlo import generator
+from treedp_core.montecarlo import Watch, generator
 from treedp_core.privacy import Guarantee
-from treedp_core.thresholds.estimation import Estimation, Planner, estimate
+from treedp_core.thresholds.estimation import Estimation, Planner, clamp, clamp_noise, estimate, shares
+from treedp_core.thresholds.plan_types import Plan
 from treedp_core.thresholds.plans import paper_plan, provable_plan, tuned_plan
-from treedp_core.thresholds.schedule import check_alpha, check_delta, check_levels
+from treedp_core.thresholds.schedule import USUAL_ETA, check_alpha, check_delta, check_levels
 from treedp_core.thresholds.trace import Step, steps
 from treedp_core.tree import FloatArray, IntArray
 
-PLANS: Final = {"tuned": "Tuned", "provable": "Provable", "paper": "Paper's constants, corrected"}
+PLANS: Final = {"tuned": "Tuned", "provable": "Provable", "paper": "Paper's constants"}
 PLANNERS: Final[Mapping[str, Callable[..., Any]]] = {
     "tuned": tuned_plan,
     "provable": provable_plan,
     "paper": paper_plan,
 }
 EMPTY_SHOWN: Final = 200
-_NOISE, _SIMPLE = 0x0A1F, 1
+_NOISE, _SIMPLE, _CLAMP = 0x0A1F, 1, 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +54,19 @@ class Nodes:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A run with all that is shown of it; `rule` is the key of its plan in `PLANS`."""
+    """A run with all that is shown of it.
+
+    Parameters
+    ----------
+    rule : str
+        The key of its plan in `PLANS`.
+    error : float or None
+        Worst-case alpha-RMSE of what is released, in records, where it is known.
+    reach : float or None
+        R of the clamp: nothing released is further than 2 R from its count. None without the clamp.
+    moved : int
+        Judged nodes that the clamp moved.
+    """
 
     source: Source
     rule: str
@@ -62,11 +75,24 @@ class Run:
     alpha: float
     nodes: Nodes
     story: tuple[Step, ...]
+    error: float | None = None
+    reach: float | None = None
+    moved: int = 0
+
+    @property
+    def n_searches(self) -> int:
+        """How many steps label nodes: told ones on a small tree, else rounds."""
+        return len(self.story) or len(self.estimation.plan.levels)
 
     @property
     def n_steps(self) -> int:
-        """How many steps can be shown: told ones on a small tree, else rounds."""
-        return len(self.story) or len(self.estimation.plan.levels)
+        """How many steps can be shown; the clamp is the last one."""
+        return self.n_searches + (self.reach is not None)
+
+    @property
+    def public_total(self) -> int | None:
+        """What the root is released as where the total is public."""
+        return self.source.paths.total if self.guarantee.unit.total_is_public else None
 
     @cached_property
     def summary(self) -> dict[str, list[Any]]:
@@ -98,11 +124,15 @@ class Run:
 # ---- one run
 
 
-def run(source: Source, plan: str, settings: Experiment) -> Run:
-    """Run the thresholds and the simple rules once at the same promise.
+def run(source: Source, plan: str, settings: Experiment, *, clamped: bool = False, watch: Watch | None = None) -> Run:
+    """Run the thresholds and the simple rules once at the same promise; `watch` is asked before every round.
+
+    Half of the budget is for the clamp of Lemma 3.3 if there is one.
 
     Raises
     ------
+    Cancelled
+        When `watch` says so.
     InputError
         ``ALPHA_RANGE`` at alpha 0, ``DELTA_REQUIRED`` at delta 0, ``PLAN_TOTAL`` for data too small for thresholds.
     """
@@ -111,13 +141,34 @@ def run(source: Source, plan: str, settings: Experiment) -> Run:
     one = budget_for_one_record(unit, settings.epsilon, delta)
     known = float(source.paths.total) if unit.total_is_public else None
     planner: Planner = partial(PLANNERS[plan], alpha)
-    found = estimate(source.paths, planner, *one, generator(settings.seed, _NOISE), max_total=known)
-    nodes = _judged(source, found, settings)
+    half = shares(*one, 0.5, 0.5) if clamped else None
+    found = estimate(
+        source.paths, planner, *(half or one), generator(settings.seed, _NOISE), max_total=known, watch=watch
+    )
+    nodes, reach, moved = _judged(source, found, settings), None, 0
+    if known is not None:
+        nodes.released[nodes.level == 0] = known
+    if half is not None:
+        reach = clamp_noise(source.paths.n_levels, *half).support
+        rng, before = generator(settings.seed, _NOISE, _CLAMP), nodes.released
+        after = clamp(before, nodes.truth.astype(np.int64), source.paths.n_levels, *half, rng)
+        nodes, moved = replace(nodes, released=after), int((after != before).sum())
     story: tuple[Step, ...] = ()
     if source.tree is not None and source.is_small:
         story = told(steps(source.tree, source.paths, found.plan, found.labels))
     promise = Guarantee(unit, settings.epsilon, delta)
-    return Run(source, plan, found, promise, alpha, nodes, story)
+    return Run(source, plan, found, promise, alpha, nodes, story, _error(found.plan, reach), reach, moved)
+
+
+def _error(plan: Plan, reach: float | None) -> float | None:
+    """Worst-case alpha-RMSE of a plan, in records; that of the paper's constants is bounded by the clamp only.
+
+    A clamp moves no estimate away from its count. With (alpha, eta)-accuracy, Lemma 3.3 gives
+    sqrt((alpha tau)^2 + 4 eta R^2); noise on the integers adds at most 1 - alpha to the first part.
+    """
+    if plan.error is not None or reach is None:
+        return plan.error
+    return math.hypot(plan.default_value + 1.0 - plan.alpha, 2.0 * math.sqrt(USUAL_ETA) * reach)
 
 
 def _judged(source: Source, found: Estimation, settings: Experiment) -> Nodes:
@@ -154,8 +205,7 @@ def told(every: tuple[Step, ...]) -> tuple[Step, ...]:
 
 def summary(made: Run) -> dict[str, list[Any]]:
     """Return how each rule did in this draw, beside its worst case: thresholds first, then the simple rules."""
-    error = made.estimation.plan.error
-    rules = {"Thresholds": Simple(made.nodes.released, math.nan if error is None else error)}
+    rules = {"Thresholds": Simple(made.nodes.released, math.nan if made.error is None else made.error)}
     rules |= {RULES[name]: one for name, one in made.nodes.simple.items()}
     beyond = [excess(made.nodes.truth, one.released, made.alpha) for one in rules.values()]
     return {

@@ -58,22 +58,23 @@ def _total(made: Run) -> str:
 
 
 def _settings(made: Run) -> str:
-    return f"{PLANS[made.rule]} plan, α = {short(made.alpha)}, ε = {short(made.guarantee.epsilon)}"
+    plan = f"{PLANS[made.rule]} plan{'' if made.reach is None else ', clamp'}"
+    return f"{plan}, α = {short(made.alpha)}, ε = {short(made.guarantee.epsilon)}"
 
 
 def _tree(made: Run) -> None:
     step = controls.steps(made.n_steps)
     st.markdown(pictures.step_text(made, step))
     plan, shown = made.estimation.plan, pictures.blocks(made, step)
-    few = bool(made.story)
+    few, public = made.source.is_small, [] if made.public_total is None else [made.public_total]
     what = (
         "One block a node with its true count and, once it has one, its released value; leaves are equally wide."
         if few
-        else "The heaviest paths, one column each, levels downwards; a block is a part of a path, or of what paths "
+        else "The heaviest branches, one column each, levels downwards; a block is a part of a path, or of what paths "
         "share, that got one value. Empty space has lighter nodes."
     )
     frame.figure(
-        labelled_tree(shown, [*(level.value for level in plan.levels), plan.default_value]),
+        labelled_tree(shown, [*(level.value for level in plan.levels), plan.default_value, *public]),
         key="mul_tree",
         alt=f"The tree after step {step} of {made.n_steps}: {pictures.step_text(made, step)}",
         caption=f"NOT PRIVATE: the true counts and the tests of one simulated run. {what} Colour: released value. "
@@ -89,7 +90,7 @@ def _tree(made: Run) -> None:
 
 def _asked(made: Run, step: int) -> None:
     """Show what was asked in a step of the small tree: level maxima from the deepest up."""
-    if step == 0 or not made.story[step - 1].asked:
+    if not 0 < step <= len(made.story) or not made.story[step - 1].asked:
         return
     one = made.story[step - 1]
     asked = ", ".join(f"level {level}: {whole(count)}" for level, count in one.asked)
@@ -108,7 +109,7 @@ def _code(made: Run) -> str:
         f"planner = partial({model.PLANNERS[made.rule].__name__}, {made.alpha:g})\n"
         f"unit = ProtectedUnit(NeighbouringRelation.{unit.relation.name}, {unit.contributions})\n"
         f"release_with_thresholds(tree, counts, planner, unit, {made.guarantee.epsilon:g}, "
-        f"{made.guarantee.delta:g}, rng)"
+        f"{made.guarantee.delta:g}, rng{'' if made.reach is None else ', clamp_share=0.5'})"
     )
 
 
@@ -125,17 +126,17 @@ def _columns(made: Run) -> dict[str, Any]:
 
 def _against(made: Run) -> None:
     st.header("Released against true counts", anchor=False)
-    nodes, plan, rival = made.nodes, made.estimation.plan, best(made.nodes.simple)
+    nodes, rival = made.nodes, best(made.nodes.simple)
     at, inside = made.drawn, 100 * made.inside
     judged = (
         f"{plural(nodes.truth.size, 'node')}"
         if made.source.tree is not None
         else f"both ends of every chain of equal counts and {whole(model.EMPTY_SHOWN)} empty nodes"
     )
-    error = "" if plan.error is None else f", and lighter by the plan's worst-case error E = {short(plan.error)} more"
+    error = "" if made.error is None else f", and lighter by the worst-case error E = {short(made.error)} more"
     frame.figure(
         true_and_released(
-            nodes.truth[at], nodes.released[at], nodes.simple[rival].released[at], alpha=made.alpha, error=plan.error,
+            nodes.truth[at], nodes.released[at], nodes.simple[rival].released[at], alpha=made.alpha, error=made.error,
             simple_name=RULES[rival],
         ),
         key="mul_against",
@@ -151,7 +152,7 @@ def _against(made: Run) -> None:
 
 def _how_it_did(made: Run) -> None:
     table, rival = made.summary, best(made.nodes.simple)
-    error, least = made.estimation.plan.error, made.nodes.simple[rival].worst
+    error, least = made.error, made.nodes.simple[rival].worst
     if error is not None:
         better = "Thresholds have" if error < least else f"{RULES[rival]} has"
         st.markdown(
@@ -163,9 +164,11 @@ def _how_it_did(made: Run) -> None:
     shown["nodes within α w"] = st.column_config.NumberColumn(format="%.1f %%")
     st.dataframe(table, hide_index=True, width="content", column_config=shown, alt="How every rule did")
     plan = made.estimation.plan
-    kind = "proven" if plan.error_is_proven else "simulated on adversarial trees"
-    said = "is not stated for these constants without the clamp" if plan.error is None else f"is {kind}"
-    bound = made.estimation.max_total
+    kind = "proven" if plan.error_is_proven or plan.error is None else "simulated on adversarial trees"
+    said = "is not stated for these constants without the clamp" if error is None else f"is {kind}"
+    bound, of_clamp = made.estimation.max_total, ""
+    if made.reach is not None:
+        of_clamp = f" The clamp takes half of the budget; with R = {short(made.reach)} it moved {whole(made.moved)}."
     of_root = (
         "The total is public."
         if made.guarantee.unit.total_is_public
@@ -173,7 +176,7 @@ def _how_it_did(made: Run) -> None:
     )
     st.caption(
         f"NOT PRIVATE but for the first column. Worst case over all data: exact for the simple rules; that of the "
-        f"thresholds {said}. The other columns: this one draw. All rules keep the same promise. {of_root}"
+        f"thresholds {said}. The other columns: this one draw. All rules keep the same promise. {of_root}{of_clamp}"
     )
     frame.footer("mul_summary", None, table)
 

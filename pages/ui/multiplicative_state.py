@@ -97,8 +97,8 @@ def crossings_awaited() -> None:
 def run() -> tuple[Run | None, bool]:
     """Return the run of the settings and True; the last good one of this source and False below a refusal or a wait."""
     try:
-        chosen, key = _counted(), (*_source_key(), get("mul_plan"), _experiment())
-        work = partial(running.run, chosen, get("mul_plan"), _experiment())
+        chosen, key = _counted(), (*_source_key(), get("mul_plan"), get("mul_clamp"), _experiment())
+        work = partial(running.run, chosen, get("mul_plan"), _experiment(), clamped=get("mul_clamp"))
         is_large = chosen.paths.n_edges > LARGE
         made = _in_background(key, work) if is_large else keep_one("_mul_run", key, work)
     except InputError as error:
@@ -111,29 +111,23 @@ def run() -> tuple[Run | None, bool]:
     return (good[0] if good else None), False
 
 
-def _in_background(key: Hashable, work: Callable[[], Run]) -> Run | None:
+def _in_background(key: Hashable, work: Callable[..., Run]) -> Run | None:
     """Return a run that takes seconds; None while it is made, with a button to give it up, or after that."""
     job = jobs.current(RUN)
     if job is None or job.key != key:
-        job = jobs.start(RUN, key, 1, lambda watch: work())
+        job = jobs.start(RUN, key, 100, lambda watch: work(watch=watch))
     if job.stop.is_set():
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption("Cancelled; an earlier run is still here if there was one.", width="content")
-            st.button("Run again", key="mul_again", on_click=_forget, help="Start this run anew.")
+            st.button("Run again", key="mul_again", on_click=jobs.forget, args=(RUN,), help="Start this run anew.")
         return None
     if job.is_running:
-        with st.container(horizontal=True, vertical_alignment="center"):
-            wait(RUN, "Running on a large tree")
-            st.button("Cancel", key="mul_cancel", on_click=jobs.cancel, args=(RUN,), help="Give this run up.")
+        wait(RUN, "Running on a large tree, round by round")
         return None
     if job.error is not None:
         raise job.error
     made: Run = job.result
     return made
-
-
-def _forget() -> None:
-    jobs.jobs().slots.pop(RUN, None)
 
 
 def _experiment() -> Experiment:

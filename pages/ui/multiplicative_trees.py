@@ -52,16 +52,29 @@ class Source:
     def columns(self) -> tuple[IntArray, IntArray, IntArray]:
         """Left end and width of every edge's block in columns, and the edges shown.
 
-        The heaviest 60 edges at the ends of paths are a column each; an edge above spans the columns below it.
+        The 60 heaviest branches are a column each, followed down to the end of their heaviest path; an edge above
+        spans the columns below it. (The heaviest leaves would not do: where all are alike they are neighbours.)
         """
         paths = self.paths
-        lasts = np.flatnonzero(paths.end == np.arange(paths.n_edges) + 1)
-        chosen = lasts[np.argsort(-paths.weight[lasts], kind="stable")[:MAX_COLUMNS]]
+        chosen = _heaviest_branches(paths)
         before = np.zeros(paths.n_edges + 1, dtype=np.int64)
         before[chosen + 1] = 1
         np.cumsum(before, out=before)
         width = before[paths.end] - before[:-1]
         return before[:-1], width, np.flatnonzero(width)
+
+
+def _heaviest_branches(paths: PathTree) -> IntArray:
+    """Ends of at most 60 heavy paths; a branch is an edge that is not the heaviest below its parent."""
+    order = np.lexsort((-paths.weight, paths.parent))
+    heaviest = order[np.append(True, np.diff(paths.parent[order]) != 0)]
+    heaviest = heaviest[paths.parent[heaviest] >= 0]
+    below = np.arange(paths.n_edges)
+    below[paths.parent[heaviest]] = heaviest
+    while (below[below] != below).any():
+        below = below[below]
+    branches = np.setdiff1d(np.arange(paths.n_edges), heaviest, assume_unique=True)
+    return np.asarray(below[branches[np.argsort(-paths.weight[branches], kind="stable")[:MAX_COLUMNS]]])
 
 
 def small_tree() -> Source:

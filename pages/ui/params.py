@@ -29,10 +29,12 @@ EPSILON_GRID: Final = (
 )  # fmt: skip
 DELTA_GRID: Final = (0.0, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3)
 THRESHOLD_GRID: Final = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0)
+MAX_ALPHA: Final = 0.95
+"""Slack beyond which nearly every error would be forgiven."""
 
 
 def _alpha(value: object) -> float:
-    return checks.number("alpha", value, low=0, high=0.5, code="ALPHA_RANGE")
+    return checks.number("alpha", value, low=0, high=MAX_ALPHA, code="ALPHA_RANGE")
 
 
 def _threshold(value: object) -> float:

@@ -88,7 +88,7 @@ def _advanced() -> None:
     )  # fmt: skip
     if get("level") == "Advanced":
         st.slider(
-            "Slack α", 0.0, 0.5, step=0.05, key="alpha", persist_state="session",
+            "Slack α", 0.0, params.MAX_ALPHA, step=0.05, key="alpha", persist_state="session",
             help="α-RMSE forgives errors below α times the true count (Ghazi et al.).",
         )  # fmt: skip
         st.select_slider(

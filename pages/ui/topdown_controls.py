@@ -11,6 +11,7 @@ from pages.ui import frame
 from pages.ui import topdown_draw as one_release
 from pages.ui import topdown_state as state
 from pages.ui.params import REG, get
+from pages.ui.presets import Presets, popover
 from pages.ui.store import dataset
 from pages.ui.text import lit, plural, short, whole
 from pages.ui.topdown_model import ALLOCATIONS, RULES, SOURCES, VIEWS
@@ -19,7 +20,7 @@ from treedp_core.contributions import Spread
 from treedp_core.privacy import NeighbouringRelation
 from treedp_core.records import DomainSource
 
-PRESETS: Final[Mapping[str, tuple[str, dict[str, Any]]]] = {
+PRESETS: Final[Presets] = {
     "As in the paper": (
         "IntOpt, ρ / d for each level, one record replaced, columns in their order.",
         {"td_source": "trips", "td_rule": "intopt", "td_allocation": "equal", "nbr": "replace_one", "td_columns": []},
@@ -42,10 +43,7 @@ def view() -> None:
             "View", list(VIEWS), key="td_view", persist_state="session", required=True, format_func=VIEWS.__getitem__,
             help="One release, repeated ones by every projection or order, what is promised, or the records.",
         )  # fmt: skip
-        with st.popover("Presets", icon=":material/auto_awesome:", help="Ready-made settings"):
-            for i, (name, (about, settings)) in enumerate(PRESETS.items()):
-                st.button(name, key=f"td_preset_{i}", on_click=st.session_state.update, args=(settings,),
-                          width="stretch", help=about)  # fmt: skip
+        popover("td", PRESETS, st.session_state.update)
 
 
 def columns() -> Subject:

@@ -29,6 +29,8 @@ LOOKS: Final = {
     "approximate_bound": Look(GREY, "dashdot", "x"),
 }
 """The identity of every curve: one colour a mechanism, dashes for its variants, grey for lower bounds."""
+GROWTH_HEIGHT: Final = 640
+CLOSE: Final = 0.3
 MAX_POINTS: Final = 400
 TEXT_BLOCKS: Final = 64
 _UNLABELLED: Final = "rgba(127,127,127,0.18)"
@@ -85,10 +87,14 @@ def growth_figure(
     y = limits([np.maximum(curve.y, 0.1) for curve in curves], log=True, default=(1.0, 1e6))
     traces = [_growth(curve) for curve in curves if np.isfinite(curve.y).any()]
     if crossings:
-        places = np.array(crossings, dtype=float)
+        places = np.array(sorted(crossings), dtype=float)
+        sides = ["bottom center"]  # numbers of neighbours stand on both sides of the curve
+        for gap in np.diff(np.log10(places[:, 0])).tolist():
+            sides.append("top center" if gap < CLOSE and sides[-1] == "bottom center" else "bottom center")
         traces.append(
             go.Scatter(
-                x=places[:, 0], y=places[:, 1], mode="markers+text", name="crossing", textposition="bottom center",
+                x=places[:, 0], y=places[:, 1], mode="markers+text", name="crossing",
+                textposition=sides,
                 text=[count_text(float(f"{math.ceil(place):.2g}")) for place in places[:, 0].tolist()],
                 marker={"symbol": "circle-open", "size": 11, "color": GREY, "line": {"width": 2}},
                 hovertemplate="curves cross at about %{x:,.2~r} levels<extra></extra>",
@@ -99,7 +105,8 @@ def growth_figure(
         xaxis=axis("number of levels d", log=True, bounds=(float(x.min()) / 1.05, float(x.max()) * 1.05)),
         yaxis=axis("worst-case α-RMSE (records)", log=True, bounds=y, grid=True),
     )
-    fig.update_layout(height=520)
+    # On a narrow screen the twelve names of the legend stand one below the other and take half of this height.
+    fig.update_layout(height=GROWTH_HEIGHT)
     return fig if n_levels is None else your_value_marker(fig, n_levels, marker_text)
 
 
@@ -142,7 +149,8 @@ def labelled_tree(blocks: Blocks, values: Sequence[float]) -> go.Figure:
     wide, deep = float((blocks.left + blocks.width).max()), float((blocks.top + blocks.height).max())
     fig = new_figure(traces, xaxis={"visible": False, "range": [0, wide]}, yaxis=_levels_axis(deep))
     small = blocks.count.size <= TEXT_BLOCKS
-    fig.update_layout(barmode="overlay", bargap=0, showlegend=False, margin={"t": 12}, uniformtext_mode="show")
+    fig.update_layout(barmode="overlay", bargap=0, showlegend=False, margin={"t": 12})
+    fig.update_layout(uniformtext={"mode": "hide", "minsize": 8})  # what does not fit is told on hovering
     return fig.update_layout(height=380 if small else 440)
 
 
@@ -173,7 +181,7 @@ def _bars(blocks: Blocks, chosen: Any, name: str, marker: dict[str, Any], ink: s
         x=blocks.left[chosen], width=blocks.width[chosen], offset=0.0, base=top, y=height, name=name,
         marker={**marker, "line": outline}, hovertext=hover, hovertemplate="%{hovertext}<extra></extra>",
         text=text if small else None, textposition="inside", insidetextanchor="middle", textangle=0,
-        constraintext="none", insidetextfont=None if ink is None else {"color": ink},
+        constraintext="both", insidetextfont=None if ink is None else {"color": ink},
     )  # fmt: skip
 
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from treedp_core import checks
 from treedp_core.checks import InputError
+from treedp_core.montecarlo import Watch
 from treedp_core.privacy import Guarantee, NeighbouringRelation, ProtectedUnit
 from treedp_core.release import Release
 from treedp_core.rounding import float_below
@@ -62,6 +63,7 @@ def release_with_thresholds(
     *,
     noise: Noise = "discrete",
     clamp_share: float = 0.0,
+    watch: Watch | None = None,
 ) -> ThresholdRelease:
     """Release of all counts with multiplicative error, (epsilon, delta)-private for the unit.
 
@@ -79,9 +81,13 @@ def release_with_thresholds(
     noise : {"discrete", "continuous"}
     clamp_share : float
         Part of epsilon and delta for the clamp of Lemma 3.3, in [0, 1); 0 leaves it out. The paper takes 1/2.
+    watch : Watch, optional
+        Asked before every round; the rounds count a hundred steps in all.
 
     Raises
     ------
+    Cancelled
+        When `watch.cancelled()` says so.
     InputError
         LEVELS_RANGE, COUNT_RANGE, EPS_RANGE, DELTA_RANGE, DELTA_REQUIRED, VALUE_RANGE; and what the planner refuses.
     """
@@ -92,7 +98,7 @@ def release_with_thresholds(
     eps, d = budget_for_one_record(unit, epsilon, delta)
     rest = shares(eps, d, 1 - Fraction(part), 1 - Fraction(part))
     known = float(paths.total) if unit.total_is_public else None
-    run = estimate(paths, planner, *rest, rng, noise=noise, max_total=known)
+    run = estimate(paths, planner, *rest, rng, noise=noise, max_total=known, watch=watch)
     values = run.labels.estimate_tree(run.plan, paths)[0]
     if unit.total_is_public:
         values[0] = paths.total

@@ -14,6 +14,7 @@ import numpy as np
 
 from treedp_core import checks
 from treedp_core.checks import InputError
+from treedp_core.montecarlo import Watch
 from treedp_core.noise import TruncatedLaplace
 from treedp_core.rounding import float_below, quotient_above, quotient_below
 from treedp_core.thresholds.answers import Draw
@@ -26,7 +27,7 @@ from treedp_core.thresholds.sparse_vector import NOISES, Noise
 from treedp_core.thresholds.truncated_laplace import DiscreteTruncatedLaplace, discrete_bound, truncated_bound
 from treedp_core.tree import AnyArray, FloatArray, IntArray
 
-__all__ = ["Estimation", "Planner", "bounded_noise", "clamp", "estimate", "root_bound", "shares"]
+__all__ = ["Estimation", "Planner", "bounded_noise", "clamp", "clamp_noise", "estimate", "root_bound", "shares"]
 
 Planner = Callable[[float, float, int, float], Plan]
 """(epsilon, delta, n_levels, max_total) -> Plan; for example ``partial(tuned_plan, alpha)``."""
@@ -66,6 +67,7 @@ def estimate(
     *,
     noise: Noise = "discrete",
     max_total: float | None = None,
+    watch: Watch | None = None,
 ) -> Estimation:
     """Run Ghazi et al., Algorithm 4 with any plan; (epsilon, delta)-private for one record added or removed.
 
@@ -81,9 +83,13 @@ def estimate(
     max_total : float, optional
         Public bound on the root's count, in records: nothing is then spent on a private one. Counts beyond it keep
         their privacy and lose accuracy.
+    watch : Watch, optional
+        Asked before every round; the rounds count a hundred steps in all.
 
     Raises
     ------
+    Cancelled
+        When `watch.cancelled()` says so.
     InputError
         EPS_RANGE, DELTA_RANGE, DELTA_REQUIRED, PLAN_BUDGET; and what the planner refuses.
     """
@@ -98,7 +104,8 @@ def estimate(
     spent_epsilon, spent_delta = spent_epsilon + plan.exact_epsilon, spent_delta + plan.exact_delta
     if spent_epsilon > Fraction(eps) or spent_delta > Fraction(d):
         raise InputError("PLAN_BUDGET", "The plan costs more than it was given; use a planner that keeps its budget.")
-    return Estimation(plan, label_nodes(paths, plan, Draw(rng, noise)), max_total, spent_epsilon, spent_delta)
+    labels = label_nodes(paths, plan, Draw(rng, noise), watch=watch)
+    return Estimation(plan, labels, max_total, spent_epsilon, spent_delta)
 
 
 def root_bound(count: int, epsilon: float, delta: float, rng: np.random.Generator, noise: Noise = "discrete") -> float:
@@ -139,11 +146,22 @@ def clamp(
     InputError
         EPS_RANGE, DELTA_RANGE or DELTA_REQUIRED.
     """
-    eps, d = checked_budget(epsilon, delta)
-    levels = checks.integer("the number of levels", n_levels, low=1, high=10**15)
-    law = bounded_noise(quotient_below(eps, levels), quotient_below(d, levels), noise)
+    law = clamp_noise(n_levels, epsilon, delta, noise)
     noisy = counts + law.sample(rng, np.shape(estimate))
     return np.clip(estimate, noisy - law.support, noisy + law.support)
+
+
+def clamp_noise(
+    n_levels: int, epsilon: float, delta: float, noise: Noise = "discrete"
+) -> TruncatedLaplace | DiscreteTruncatedLaplace:
+    """Noise of each count's measurement in a clamp that costs (epsilon, delta) over all levels; its support is R.
+
+    >>> clamp_noise(5, 0.5, 5e-7).support  # (0.1, 1e-7) for each level
+    132.0
+    """
+    eps, d = checked_budget(epsilon, delta)
+    levels = checks.integer("the number of levels", n_levels, low=1, high=10**15)
+    return bounded_noise(quotient_below(eps, levels), quotient_below(d, levels), noise)
 
 
 def bounded_noise(epsilon: float, delta: float, noise: Noise) -> TruncatedLaplace | DiscreteTruncatedLaplace:

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from treedp_core.checks import InputError
+from treedp_core.montecarlo import Watch
 from treedp_core.thresholds.answers import Answers, BoolArray, Queries
 from treedp_core.thresholds.path_tree import PathTree
 from treedp_core.thresholds.plan_types import Plan, PlanLevel
@@ -106,7 +107,9 @@ class Labels:
         return self.estimate(plan, edge, np.broadcast_to(paths.level_of, edge.shape))
 
 
-def label_nodes(paths: PathTree, plan: Plan, answers: Answers, *, skip: bool = True) -> Labels:
+def label_nodes(
+    paths: PathTree, plan: Plan, answers: Answers, *, skip: bool = True, watch: Watch | None = None
+) -> Labels:
     """Run all rounds of a plan (Ghazi et al., Algorithm 2, corrected).
 
     Parameters
@@ -117,9 +120,13 @@ def label_nodes(paths: PathTree, plan: Plan, answers: Answers, *, skip: bool = T
         ``Draw(rng, noise)`` is the mechanism; `Record` and `Replay` are for audits.
     skip : bool
         Leave out trees and nodes that cannot be labelled. The law of the labels is the same; False draws for them too.
+    watch : Watch, optional
+        Asked before every round; the rounds count a hundred steps in all.
 
     Raises
     ------
+    Cancelled
+        When `watch.cancelled()` says so.
     InputError
         CUT_OFF, when a round has a cut-off above 1 and the tree does not store its empty nodes: after a first yes it
         must be known which levels still have unlabelled nodes.
@@ -127,7 +134,9 @@ def label_nodes(paths: PathTree, plan: Plan, answers: Answers, *, skip: bool = T
     if any(level.cut_off > 1 for level in plan.levels) and not paths.is_dense:
         raise InputError("CUT_OFF", "A cut-off above 1 needs a tree that stores its empty nodes; build it with dense.")
     forest = _Forest(paths)
-    for number, level in enumerate(plan.levels):
+    looked_at = watch or Watch()
+    for number, level in enumerate(looked_at.over(plan.levels, 100)):
+        looked_at.check()
         forest.run_round(number, level, answers, skip)
     return forest.labels()
 

@@ -20,6 +20,7 @@ from treedp_core.thresholds.plan_types import MAX_PLAN_LEVELS, Plan, PlanLevel
 from treedp_core.thresholds.truncated_laplace import truncated_bound
 
 MAX_LEVELS: Final = 10**15  # of a tree; only logarithms of it are used
+USUAL_ETA: Final = 1e-4
 MAX_TOTAL: Final = 1e15
 _SLACK: Final = 1e-12  # taken off budgets, far above the rounding of a few float operations
 
@@ -115,7 +116,7 @@ def paper_plan(
     n_levels: int,
     max_total: float,
     *,
-    eta: float = 1e-4,
+    eta: float = USUAL_ETA,
     threshold: float | None = None,
 ) -> Plan:
     """Rounds of the estimation of Ghazi et al. (Theorem A.1) with corrected budgets and a whole-number cut-off.

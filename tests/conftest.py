@@ -52,6 +52,25 @@ def start_server() -> Callable[..., AbstractContextManager[LiveServer]]:
     return live_server
 
 
+@pytest.fixture
+def executor() -> Any:
+    """What background work of a page is given to: it is done at once."""
+    from oracles_pages import Inline
+
+    return Inline()
+
+
+@pytest.fixture
+def own_jobs(monkeypatch: pytest.MonkeyPatch, executor: Any) -> Any:
+    """Jobs of the test's own, done by its `executor`: in memory, a session's jobs are one for all tests."""
+    from pages.ui import jobs
+
+    mine = jobs.Jobs()
+    monkeypatch.setattr(jobs, "jobs", lambda: mine)
+    monkeypatch.setattr(jobs, "pool", lambda: executor)
+    return mine
+
+
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Any]:
     """A Playwright browser on the machine's own Chromium.

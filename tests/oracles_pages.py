@@ -44,6 +44,37 @@ def open_page(name: str, data: Dataset | None = None, **link: Any) -> AppTest:
     return app.switch_page(f"pages/{name}.py").run()
 
 
+def widget(app: AppTest, key: str) -> Any:
+    """The control or button of that key, whatever kind it is."""
+    kinds = (
+        app.button, app.pills, app.segmented_control, app.selectbox, app.multiselect, app.text_input, app.number_input,
+        app.slider, app.select_slider, app.toggle, app.checkbox, app.radio,
+    )  # fmt: skip
+    return next(one for kind in kinds for one in kind if one.key == key)
+
+
+def press(app: AppTest, key: str) -> AppTest:
+    """Press a button and let the page run."""
+    return widget(app, key).click().run()
+
+
+def pick(app: AppTest, **values: Any) -> AppTest:
+    """Set controls by their keys, and let the page run."""
+    for key, value in values.items():
+        widget(app, key).set_value(value)
+    return app.run()
+
+
+def table(app: AppTest, column: str) -> Any:
+    """The first table with that column, as a data frame."""
+    return next(one.value for one in app.dataframe if column in one.value.columns)
+
+
+def codes(app: AppTest) -> list[str]:
+    """The codes of the refusals on the page, in their order."""
+    return [error.value.splitlines()[-1].removeprefix(":small[`").removesuffix("`]") for error in app.main.error]
+
+
 def dataset(tree: Tree, leaf_counts: Sequence[int], name: str = "test", prefix: str = "n") -> Dataset:
     """A data set on a tree, its labels numbered."""
     counts = tree.counts_of_leaves(np.array(leaf_counts, dtype=np.int64))

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from oracles_pages import Inline, Later, figure, metric_values, open_page, words
+from oracles_pages import Later, figure, metric_values, open_page, table, words
 from pages.ui import branching_checks, branching_live, jobs
 from pages.ui import branching_model as model
 from pages.ui.branching_model import Question, bins_from_text, equal_tree, product_text
@@ -31,11 +30,6 @@ def button(app: AppTest, key: str) -> Any:
 def cells(app: AppTest) -> dict[tuple[str, ...], str]:
     keys = [one.key for one in app.button if str(one.key).startswith("bra_cell_")]
     return {key: button(app, key).label for key in keys}
-
-
-def table(app: AppTest, column: str) -> Any:
-    """The table of the page that has this column."""
-    return next(one.value for one in app.dataframe if column in one.value.columns)
 
 
 def covers(factors: tuple[int, ...], n_bins: int) -> list[int]:
@@ -257,13 +251,7 @@ def test_nodes_have_no_optimum_and_say_so() -> None:
 # --- optimal budgets -------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def inline(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(jobs, "pool", Inline)
-    yield
-
-
-@pytest.mark.usefixtures("inline")
+@pytest.mark.usefixtures("own_jobs")
 def test_optimal_budgets_after_least_squares_come_from_the_background() -> None:
     link = {"bra_bins": "256", "bra_noise": "gaussian", "bra_post": "least_squares", "delta": "1e-06"}
     equal = table(open_page("branching", **link), "padding")
@@ -273,7 +261,7 @@ def test_optimal_budgets_after_least_squares_come_from_the_background() -> None:
     assert best.iloc[0]["RMSE"] < equal.iloc[0]["RMSE"]
 
 
-@pytest.mark.usefixtures("inline")
+@pytest.mark.usefixtures("own_jobs")
 def test_heights_are_compared_with_equal_budgets_where_optimal_ones_are_slow() -> None:
     link = {"bra_bins": "256", "bra_noise": "gaussian", "bra_post": "least_squares"}
     equal, best = (

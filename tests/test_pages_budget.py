@@ -19,7 +19,17 @@ from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
 from browsing import ROOT
-from oracles_pages import Inline, Later, dataset, figure, metric_values, open_page, tree_rmsre, words
+from oracles_pages import (
+    Later,
+    dataset,
+    figure,
+    metric_values,
+    open_page,
+    pick,
+    press,
+    tree_rmsre,
+    words,
+)
 from pages.ui import budget_curves, budget_numbers, budget_prior, budget_split, budget_text, jobs, store
 from pages.ui.budget_params import PARAMS, VIEWS
 from pages.ui.budget_split import Settings
@@ -32,6 +42,8 @@ from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.records import count_hierarchy, domain_taken_from_the_data
 from treedp_core.tree import Tree
 
+pytestmark = pytest.mark.usefixtures("own_jobs")
+
 COUNTS = [0, 1, 2, 3, 5, 8, 13, 21, 0, 0, 40, 100]
 SMALL = dataset(Tree.from_branching_factors((3, 4)), COUNTS)
 RAGGED = dataset(Tree.from_child_counts([np.array([3]), np.array([0, 2, 4])]), [7, 0, 1, 2, 3, 4, 5])
@@ -40,37 +52,8 @@ ADD = "add_or_remove_one"
 
 
 @pytest.fixture
-def executor() -> Any:
-    return Inline()
-
-
-@pytest.fixture(autouse=True)
-def own_jobs(monkeypatch: pytest.MonkeyPatch, executor: Any) -> jobs.Jobs:
-    """Each test has its own jobs: in memory, the session's are one for all tests."""
-    mine = jobs.Jobs()
-    monkeypatch.setattr(jobs, "jobs", lambda: mine)
-    monkeypatch.setattr(jobs, "pool", lambda: executor)
-    return mine
-
-
-@pytest.fixture
 def budget() -> Callable[..., AppTest]:
     return lambda data=SMALL, **link: open_page("budget", data, **link)
-
-
-def press(app: AppTest, key: str) -> AppTest:
-    return app.button(key=key).click().run()
-
-
-def pick(app: AppTest, **values: Any) -> AppTest:
-    """Set controls by their keys, whatever kind they are, and rerun."""
-    for key, value in values.items():
-        kinds = (
-            app.pills, app.segmented_control, app.selectbox, app.text_input, app.number_input, app.slider,
-            app.select_slider, app.toggle, app.checkbox,
-        )  # fmt: skip
-        next(w for kind in kinds for w in kind if w.key == key).set_value(value)
-    return app.run()
 
 
 def codes(app: AppTest) -> set[str]:

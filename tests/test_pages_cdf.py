@@ -6,14 +6,13 @@ import io
 import json
 import math
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from oracles_pages import Inline, Later, dataset, figure, metric_values, open_page, words
+from oracles_pages import Inline, Later, codes, dataset, figure, metric_values, open_page, table, widget, words
 from pages.ui import cdf_model as model
 from pages.ui import cdf_source, cdf_state, jobs
 from pages.ui.cdf_model import Bins
@@ -30,19 +29,6 @@ NUMBERS = [0.5, 1.5, 1.5, 3.0, 7.99, 8.0, 2.2]
 def binned(values: list[float] = NUMBERS, n_bins: int = 8, upper: float = 8.0) -> Any:
     text = "size\n" + "\n".join(map(str, values)) + "\n"
     return count_bins(text.encode(), "size", lower=0, upper=upper, n_bins=n_bins, name="sizes.csv")
-
-
-def widget(app: AppTest, key: str) -> Any:
-    kinds = (app.button, app.slider, app.selectbox, app.text_input, app.toggle, app.get("button_group"))
-    return next(one for kind in kinds for one in kind if one.key == key)
-
-
-def table(app: AppTest, column: str) -> Any:
-    return next(one.value for one in app.dataframe if column in one.value.columns)
-
-
-def codes(app: AppTest) -> list[str]:
-    return [error.value.splitlines()[-1].removeprefix(":small[`").removesuffix("`]") for error in app.main.error]
 
 
 # --- one release -----------------------------------------------------------------------------------------------------
@@ -347,13 +333,7 @@ def test_other_bins_and_bad_ones() -> None:
 # --- the experiment of Section VI ------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def inline(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(jobs, "pool", Inline)
-    yield
-
-
-@pytest.mark.usefixtures("inline")
+@pytest.mark.usefixtures("own_jobs")
 def test_the_preset_puts_our_numbers_beside_the_papers() -> None:
     app = open_page("cdf")
     widget(app, "cdf_preset_experiment").click()
@@ -370,7 +350,7 @@ def test_the_preset_puts_our_numbers_beside_the_papers() -> None:
     assert f"{PUBLISHED['l2_consistent'] / best:.2g}× closer than the paper" in [m.delta for m in app.metric][2]
 
 
-@pytest.mark.usefixtures("inline")
+@pytest.mark.usefixtures("own_jobs")
 def test_stale_results_stay_and_say_what_they_were_computed_for() -> None:
     app = open_page("cdf", cdf_view="experiment", cdf_trials="20")
     widget(app, "cdf_run").click()

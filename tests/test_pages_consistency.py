@@ -6,13 +6,12 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from oracles_pages import dataset, figure, mean_gap, metric_values, open_page, tree_of, tree_rmsre, words
+from oracles_pages import dataset, figure, mean_gap, metric_values, open_page, pick, tree_of, tree_rmsre, words
 from oracles_tree import random_parents
 from pages.ui import consistency_draw as draws
 from pages.ui.consistency_ledger import amount, equation, family, find, found_table, rows
@@ -33,13 +32,6 @@ LEAST_SQUARES = Experiment(postprocess=("least_squares",))
 @pytest.fixture
 def page() -> Callable[..., AppTest]:
     return lambda data=SMALL, **link: open_page("consistency", data, **link)
-
-
-def pick(app: AppTest, **values: Any) -> AppTest:
-    for key, value in values.items():
-        kinds = (app.pills, app.selectbox, app.text_input)
-        next(w for kind in kinds for w in kind if w.key == key).set_value(value)
-    return app.run()
 
 
 def summary(levels: list[float], whole: float = 1.0) -> ErrorSummary:

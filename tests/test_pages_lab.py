@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from oracles_pages import Inline, Later, dataset, figure, metric_values, open_page, tree_of, words
+from oracles_pages import Later, dataset, figure, metric_values, open_page, pick, press, tree_of, words
 from oracles_tree import random_parents
 from pages.ui import jobs, lab_figures, lab_runs, lab_split, lab_text
 from pages.ui.lab_controls import PRESETS
@@ -26,41 +26,16 @@ from treedp_core.mechanisms import MECHANISMS
 from treedp_core.montecarlo import Cancelled, Watch
 from treedp_core.tree import Tree
 
+pytestmark = pytest.mark.usefixtures("own_jobs")
+
 SMALL = dataset(Tree.from_branching_factors((3, 4)), [0, 1, 2, 3, 5, 8, 13, 21, 0, 0, 40, 100])
 RAGGED = dataset(Tree.from_child_counts([np.array([3]), np.array([0, 2, 4])]), [7, 0, 1, 2, 3, 4, 5])
 LAPLACE = Experiment(mechanism="laplace")
 
 
 @pytest.fixture
-def executor() -> Any:
-    return Inline()
-
-
-@pytest.fixture(autouse=True)
-def own_jobs(monkeypatch: pytest.MonkeyPatch, executor: Any) -> jobs.Jobs:
-    """Each test has its own jobs: in memory, the session's are one for all tests."""
-    mine = jobs.Jobs()
-    monkeypatch.setattr(jobs, "jobs", lambda: mine)
-    monkeypatch.setattr(jobs, "pool", lambda: executor)
-    return mine
-
-
-@pytest.fixture
 def lab() -> Callable[..., AppTest]:
     return lambda data=SMALL, **link: open_page("lab", data, **link)
-
-
-def press(app: AppTest, key: str) -> AppTest:
-    return app.button(key=key).click().run()
-
-
-def pick(app: AppTest, **values: Any) -> AppTest:
-    """Set controls by their keys, whatever kind they are, and rerun."""
-    for key, value in values.items():
-        kinds = (app.pills, app.segmented_control, app.selectbox, app.text_input, app.number_input)
-        widget = next(w for kind in kinds for w in kind if w.key == key)
-        widget.set_value(value)
-    return app.run()
 
 
 def markers(fig: dict[str, Any]) -> list[dict[str, Any]]:

@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 
-from oracles_pages import Inline, Later, dataset, figure, metric_values, open_page, words
+from oracles_pages import Inline, Later, codes, dataset, figure, metric_values, open_page, press, table, widget, words
 from pages.ui import jobs
 from pages.ui import multiplicative_blocks as pictures
 from pages.ui import multiplicative_growth as growing
@@ -37,24 +36,6 @@ SIGMA = 4.2246788893268353
 def inline(monkeypatch: pytest.MonkeyPatch) -> None:
     """Background searches never start here unless a test wants them: they take seconds."""
     monkeypatch.setattr(jobs, "pool", Later)
-
-
-def widget(app: AppTest, key: str) -> Any:
-    kinds = (app.button, app.slider, app.selectbox, app.text_input, app.select_slider)
-    return next(one for kind in kinds for one in kind if one.key == key)
-
-
-def press(app: AppTest, key: str) -> AppTest:
-    widget(app, key).click()
-    return app.run()
-
-
-def table(app: AppTest, column: str) -> Any:
-    return next(one.value for one in app.dataframe if column in one.value.columns)
-
-
-def codes(app: AppTest) -> list[str]:
-    return [error.value.splitlines()[-1].removeprefix(":small[`").removesuffix("`]") for error in app.main.error]
 
 
 # --- growth ----------------------------------------------------------------------------------------------------------

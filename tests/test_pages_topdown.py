@@ -8,14 +8,12 @@ import itertools
 import math
 import time
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from streamlit.testing.v1 import AppTest
 
-from oracles_pages import Inline, Later, dataset, figure, metric_values, open_page, words
+from oracles_pages import Inline, Later, codes, dataset, figure, metric_values, open_page, table, widget, words
 from pages.ui import jobs
 from pages.ui import topdown_draw as one_release
 from pages.ui import topdown_model as model
@@ -57,20 +55,6 @@ def product_data(records: list[tuple[int, ...]] = RECORDS, sizes: tuple[int, ...
     )
     n = len(records)
     return Dataset("people", tree, labels, tree.counts_of_leaves(leaves), DomainSource.PUBLIC, ReadReport(n, n))
-
-
-def widget(app: AppTest, key: str) -> Any:
-    kinds = (app.button, app.selectbox, app.text_input, app.toggle, app.multiselect, app.number_input,
-             app.select_slider, app.get("button_group"))  # fmt: skip
-    return next(one for kind in kinds for one in kind if one.key == key)
-
-
-def codes(app: AppTest) -> list[str]:
-    return [error.value.splitlines()[-1].removeprefix(":small[`").removesuffix("`]") for error in app.main.error]
-
-
-def table(app: AppTest, column: str) -> Any:
-    return next(one.value for one in app.dataframe if column in one.value.columns)
 
 
 # --- columns and order -----------------------------------------------------------------------------------------------

@@ -48,7 +48,7 @@ else:
         if get("bud_view") == "map":
             budget_controls.strategy(result)
         show(result)
-        if get("bud_view") in ("strategies", "custom"):
+        if get("bud_view") == "strategies":
             budget_controls.strategy(result)
         if get("bud_view") != "targets":
             budget_view.ledger(result)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import colorsys
 import json
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -100,12 +102,38 @@ def test_curves_are_told_apart_by_more_than_colour() -> None:
 
 
 def test_colours_are_seen_on_light_and_dark() -> None:
-    colours = {
-        *budget.LEVEL_COLOURS,
-        *(budget.strategy_colour(name)[0] for name in ("greedy", "optimum", "custom", "?")),
-    }
+    colours = {budget.EDGE, *(budget.strategy_colour(name)[0] for name in ("greedy", "optimum", "custom", "?"))}
     for colour in colours:
         assert min(contrast(colour, "#ffffff"), contrast(colour, "#171614")) >= 3.0
+
+
+def hue(colour: str) -> float:
+    """Hue in degrees."""
+    return 360 * colorsys.rgb_to_hls(*(int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)))[0]
+
+
+@pytest.mark.parametrize("n_levels", [2, 5, 8])
+def test_levels_are_a_ramp_that_no_strategy_is_on(n_levels: int) -> None:
+    """One hue, 25 degrees or more from that of each strategy, lighter from level to level, outlined."""
+    row = StrategyRow("uniform", "Uniform", np.full(n_levels, 1 / n_levels), np.ones(n_levels), 1.0)
+    fig = budget.strategies([row], [str(i) for i in range(n_levels)], error_title="")
+    fills = [bar.marker.color for bar in fig.data[:n_levels]]
+    strategies = ["#D55E00", "#0072B2", "#009E73", "#CC79A7"]
+    assert not {budget.strategy_colour(name)[0] for name in ("greedy", "optimum", "custom")} - set(strategies)
+    for fill in fills:
+        assert all(abs((hue(fill) - hue(other) + 180) % 360 - 180) > 25 for other in strategies)
+    steps = [contrast(lighter, darker) for darker, lighter in pairwise(fills)]
+    light = [contrast(fill, "#000000") for fill in fills]
+    assert light == sorted(light)
+    assert min(steps) >= 1.15
+    assert {bar.marker.line.color for bar in fig.data[:n_levels]} == {budget.EDGE}
+
+
+def test_every_strategy_is_in_the_legend_of_the_levels() -> None:
+    fig = budget.strategy_levels(ROWS, NAMES, y_title="RMSRE")
+    assert fig.layout.showlegend is not False
+    named = [trace.name for trace in fig.data if trace.showlegend is not False]
+    assert named[:2] == ["Uniform", "Leaves only"] and len(named) == 3
 
 
 def test_strategies_differ_in_colour_or_pattern() -> None:
@@ -155,7 +183,7 @@ def test_a_watermark_is_in_the_figure_itself() -> None:
     [
         greedy_figure(),
         budget.strategies(ROWS, NAMES, error_title=HOSTILE),
-        budget.strategy_levels(ROWS, NAMES, y_title=HOSTILE, legend=True),
+        budget.strategy_levels(ROWS, NAMES, y_title=HOSTILE),
         budget.strategy_curves(np.ones(2), [HOSTILE], np.ones((1, 2)), y_title=HOSTILE, marker_x=1.0),
         reliability.reliability_icicle(Tree.from_branching_factors((2,)), Names(), np.array([2, 1, 1]), np.ones(3)),
         reliability.useful_shares(NAMES, np.ones(3), np.ones(3, dtype=np.int64)),

@@ -359,6 +359,20 @@ def shares(app: AppTest) -> list[float]:
     return [float(share) for share in budget_numbers.shares_of_text(app.session_state["bud_shares"])]
 
 
+def test_a_split_of_ones_own_is_a_strategy_from_the_start(budget: Callable[..., AppTest]) -> None:
+    """Before anything was moved it is the equal split: its card, bar and ledger are there, not those of greedy."""
+    app = budget(bud_view="custom", nbr=ADD)
+    errors = tree_errors(app, "bud_custom")
+    assert errors["Your own"] == errors["Uniform"] == metric_values(app)["Your own split"]
+    assert [heading.value for heading in app.header] == ["Ledger: Your own"]
+    assert "charged 1 of 1" in ledger(app)
+    assert "for the prior" not in ledger(app)
+    assert [heading.value for heading in pick(app, bud_view="strategies").header] == ["Ledger: Greedy"]
+    unfit = budget(bud_view="custom", nbr=ADD, bud_shares="0.5, 0.4")
+    assert metric_values(unfit)["Your own split"] == "–"
+    assert not unfit.header
+
+
 def test_moving_a_slider_moves_the_others_but_not_the_locked(budget: Callable[..., AppTest]) -> None:
     app = budget(bud_view="custom", nbr=ADD, bud_shares="0.2,0.3,0.5")
     app = pick(app, bud_lock1=True)
@@ -532,6 +546,23 @@ def test_gaussian_targets_come_with_a_proof(budget: Callable[..., AppTest]) -> N
     assert not app.exception
     assert metric_values(app)["Proved lower bound"] not in ("–", "0")
     assert "Proved optimal" in words(app)
+
+
+@pytest.mark.parametrize(
+    ("link", "why"),
+    [
+        ({}, "none: not convex with this noise"),
+        ({"bud_mechanism": "gaussian", "delta": "1e-6"}, "none: an average of probabilities is not convex"),
+        ({"bud_mechanism": "gaussian", "delta": "1e-6", "bud_ask": "rmsre"}, "ρ, levels"),
+    ],
+)
+def test_where_no_bound_is_proved_the_card_says_why(
+    budget: Callable[..., AppTest], link: dict[str, str], why: str
+) -> None:
+    app = budget(bud_view="targets", bud_prior="true", bud_targets="0, 20, 0", **link)
+    card = next(card for card in app.main.metric if card.label == "Proved lower bound")
+    assert card.delta == why
+    assert (card.value == "–") == why.startswith("none")
 
 
 # --- the reliability map ---------------------------------------------------------------------------------------------

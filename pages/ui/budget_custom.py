@@ -48,7 +48,9 @@ def show(result: Results) -> None:
     frame.figure(
         budget_view.figure_of(result),
         key="bud_custom",
-        alt="" if row is None else f"Your own split: {result.settings.metric} of the tree {row.errors.tree:.3g}.",
+        alt="The other strategies; your own shares do not fit the tree."
+        if row is None
+        else f"Your own split: {result.settings.metric} of the tree {row.errors.tree:.3g}.",
         caption="NOT PRIVATE: expected errors on the true counts (closed form), beside the other strategies.",
         code=None if row is None else budget_text.code(result.settings, row, result.label),
         data=partial(

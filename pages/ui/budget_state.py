@@ -61,7 +61,9 @@ class Results:
 
     @property
     def chosen(self) -> Row | None:
-        """The row of the chosen strategy, or else the first one."""
+        """The row of the chosen strategy, or else the first one; a split of one's own where that is what is seen."""
+        if get("bud_view") == CUSTOM:
+            return self.row(CUSTOM)
         return self.row(get("bud_strategy")) or next(iter(self.rows or ()), None)
 
     @property

@@ -163,11 +163,7 @@ def _answer(result: Results, found: Inverse, targets: list[Target]) -> None:
         ("Smallest ε in all", short(epsilon), f"{chosen.symbol} = {short(found.total)} for the levels"),
         ("For the prior", short(prior.spent), chosen.symbol),
         ("Binding level", ", ".join(str(level) for level in found.binding) or "–", _names(found, names)),
-        (
-            "Proved lower bound",
-            "–" if found.lower_bound is None else short(found.lower_bound),
-            f"{chosen.symbol}, levels",
-        ),
+        ("Proved lower bound", "–" if found.lower_bound is None else short(found.lower_bound), bounded(found, chosen)),
     )
     for column, (label, value, below) in zip(st.columns(4), cards, strict=True):
         column.metric(label, value, below or None, delta_arrow="off", delta_color="off", border=True, height="stretch")
@@ -190,6 +186,15 @@ def _answer(result: Results, found: Inverse, targets: list[Target]) -> None:
     )
     st.dataframe(_table(result, found, targets), hide_index=True, alt="Targets, budget and what is reached, by level")
     _ledger(result, found, total, epsilon)
+
+
+def bounded(found: Inverse, settings: Settings) -> str:
+    """Return what a lower bound is in, or why there is none."""
+    if found.lower_bound is not None:
+        return f"{settings.symbol}, levels"
+    if settings.law != "gaussian":
+        return "none: not convex with this noise"
+    return "none: an average of probabilities is not convex"
 
 
 def _code(settings: Settings, targets: list[Target], label: str) -> str:

@@ -10,8 +10,10 @@ import numpy as np
 import streamlit as st
 
 from pages.ui import boot, budget_text, frame
+from pages.ui.budget_params import CUSTOM
 from pages.ui.budget_split import Row, topped_up_error
 from pages.ui.budget_state import HANDED, Results, use
+from pages.ui.params import get
 from pages.ui.store import dataset, remember
 from pages.ui.text import lit, plural, short
 from treedp_core.budgets import NOT_PRIVATE, STRATEGIES
@@ -103,12 +105,14 @@ def cards(result: Results) -> None:
     """Show the best simple strategy beside greedy and the optimum, and say who wins."""
     simple = budget_text.best_simple(result.rows or ())
     shown = [("Best simple strategy", simple), ("Greedy", result.row("greedy")), ("Optimum", result.row("optimum"))]
-    for column, (label, row) in zip(st.columns(3), shown, strict=True):
+    if get("bud_view") == CUSTOM:
+        shown.insert(0, ("Your own split", result.row(CUSTOM)))
+    for column, (label, row) in zip(st.columns(len(shown)), shown, strict=True):
         waits = label == "Optimum" and result.pending
         column.metric(
             label,
             short(row.errors.tree) if row is not None else "…" if waits else "–",
-            _compared(row, simple) if row is not None else result.waits_for if waits else "needs a prior",
+            _compared(row, simple) if row is not None else result.waits_for if waits else _missing(label),
             delta_arrow="off",
             delta_color="off",
             border=True,
@@ -122,6 +126,10 @@ def cards(result: Results) -> None:
     ):
         if line:
             st.markdown(line)
+
+
+def _missing(label: str) -> str:
+    return "needs shares that fit" if label == "Your own split" else "needs a prior"
 
 
 def _compared(row: Row, simple: Row | None) -> str:

@@ -10,12 +10,18 @@ import numpy as np
 import plotly.graph_objects as go
 
 from treedp_core.figures.curves import legend_name, shown
-from treedp_core.figures.style import GREY, axis, limits, new_figure, your_value_marker
+from treedp_core.figures.style import GREY, HEIGHT, axis, limits, new_figure, your_value_marker
 from treedp_core.figures.text import number_text, plot_text
 from treedp_core.tree import FloatArray, IntArray
 
-LEVEL_COLOURS: Final = (GREY, "#0072B2", "#D55E00", "#009E73", "#CC79A7")
-PATTERNS: Final = ("", "/", ".", "x", "-", "|")
+LEVEL_ENDS: Final = ("#43309A", "#D6CEF5")
+"""Root and leaves; violet, as the colours of strategies mean something else in the same figure."""
+LEGEND_LINE: Final = 19
+"""Height in px of a line of a legend, where half a page leaves room for one entry a line."""
+EDGE: Final = GREY
+"""Outline of every level's part: seen on both themes, whatever its filling."""
+MANY_SLICES: Final = 60
+"""From here on outlines would be all that is seen of narrow bars."""
 VEIL: Final = "rgba(127,127,127,0.55)"
 MAX_SCRUB_STEPS: Final = 100
 
@@ -65,10 +71,19 @@ def strategy_colour(name: str) -> tuple[str, str]:
     return _STRATEGIES.get(name, ("#CC79A7", "."))
 
 
-def _level_fill(level: int) -> dict[str, Any]:
-    n = len(LEVEL_COLOURS)
-    pattern = {"shape": PATTERNS[level // n % len(PATTERNS)], "fillmode": "replace", "size": 6}
-    return {"color": LEVEL_COLOURS[level % n], "pattern": pattern, "line": {"width": 0}}
+def level_colour(level: int, n_levels: int) -> str:
+    """Return the colour of a level: one ramp from dark at the root to light at the leaves.
+
+    >>> level_colour(0, 3), level_colour(2, 3)
+    ('#43309A', '#D6CEF5')
+    """
+    first, last = (np.array([int(end[i : i + 2], 16) for i in (1, 3, 5)]) for end in LEVEL_ENDS)
+    mixed = first + (last - first) * level / max(n_levels - 1, 1)
+    return "#{:02X}{:02X}{:02X}".format(*np.rint(mixed).astype(int).tolist())
+
+
+def _level_fill(level: int, n_levels: int, *, edge: bool = True) -> dict[str, Any]:
+    return {"color": level_colour(level, n_levels), "line": {"width": 1 if edge else 0, "color": EDGE}}
 
 
 def greedy_steps(
@@ -93,7 +108,8 @@ def greedy_steps(
     x = np.arange(1, phases + 1)
     bars = [
         go.Bar(
-            x=x, y=spent[:, level], name=plot_text(level_names[level], 24), marker=_level_fill(level),
+            x=x, y=spent[:, level], name=plot_text(level_names[level], 24),
+            marker=_level_fill(level, n_levels, edge=phases < MANY_SLICES),
             hovertemplate="after slice %{x}<br>%{fullData.name}: %{y:.3~g}<extra></extra>",
         )
         for level in range(n_levels)
@@ -154,7 +170,8 @@ def strategies(rows: Sequence[StrategyRow], level_names: Sequence[str], *, error
     shares = [
         go.Bar(
             x=np.array([row.shares[level] for row in rows]), y=names, orientation="h", xaxis="x",
-            name=plot_text(level_names[level], 24), marker=_level_fill(level),
+            name=plot_text(level_names[level], 24),
+            marker=_level_fill(level, len(level_names)),
             hovertemplate="%{y}<br>%{fullData.name}: %{x:.1%}<extra></extra>",
         )
         for level in range(len(level_names))
@@ -197,9 +214,7 @@ def _prior_bar(rows: Sequence[StrategyRow], names: Sequence[str]) -> Any:
     )
 
 
-def strategy_levels(
-    rows: Sequence[StrategyRow], level_names: Sequence[str], *, y_title: str, legend: bool = False
-) -> go.Figure:
+def strategy_levels(rows: Sequence[StrategyRow], level_names: Sequence[str], *, y_title: str) -> go.Figure:
     """Return the error of each level, strategies side by side in the order and colours of `strategies`.
 
     ∞ and 0 are written where a bar cannot be.
@@ -216,7 +231,7 @@ def strategy_levels(
         x = np.arange(len(level_names), dtype=np.float64) + (j - (len(rows) - 1) / 2) * width
         traces.append(
             go.Bar(
-                x=x, y=shown(row.level, True), width=0.9 * width, name=legend_name(row.label, row.level, True),
+                x=x, y=shown(row.level, True), width=0.9 * width, name=plot_text(row.label, 40),
                 legendgroup=str(j), customdata=[plot_text(name, 24) for name in level_names],
                 marker={"color": colour, "pattern": {"shape": pattern, "fillmode": "replace", "size": 5}},
                 hovertemplate="%{fullData.name}<br>%{customdata}: %{y:,.3~r}<extra></extra>",
@@ -231,7 +246,7 @@ def strategy_levels(
         xaxis=axis("level (root first)", log=False, bounds=(-0.5, len(level_names) - 0.5)) | ticks,
         yaxis=axis(y_title, log=True, bounds=(low, high), grid=True),
     )
-    fig.update_layout(showlegend=legend)
+    fig.update_layout(height=HEIGHT + LEGEND_LINE * len(rows))
     return fig
 
 

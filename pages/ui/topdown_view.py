@@ -25,6 +25,8 @@ from treedp_core.figures.topdown import BiasLine, bias_by_count, error_under_bou
 from treedp_core.top_down import Plan, bias_by_size, bound, bound_by_exact_tails, needs_factor_two
 
 MAX_NAMED: Final = 4
+CARD: Final = 192
+"""Width of a card in pixels: its label fits, and four stand side by side on a wide page."""
 
 
 def release(what: Subject) -> None:
@@ -166,8 +168,9 @@ def _cards(mine: Drawn) -> None:
          "Truly with records, but released as empty (false negatives)."),
         ("Largest error of a leaf", short(leaves.max_error), f"bound: {short(last)}", "In records."),
     )  # fmt: skip
-    for column, (label, value, note, help_) in zip(st.columns(4), rows, strict=True):
-        column.metric(label, value, note, delta_arrow="off", delta_color="off", border=True, height="stretch",
+    with st.container(horizontal=True):  # two a row where the page is narrow
+        for label, value, note, help_ in rows:
+            st.metric(label, value, note, delta_arrow="off", delta_color="off", border=True, width=CARD,
                       help=f"{help_} This release only: simulation on the true counts, NOT PRIVATE.")  # fmt: skip
 
 

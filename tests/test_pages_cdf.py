@@ -443,7 +443,7 @@ def test_a_bound_being_sought_can_be_cancelled_and_sought_again(monkeypatch: pyt
     assert "K = 256, Gaussian noise" in words(app)
     with pytest.raises(Cancelled):
         cdf_state._bound(300, Watch(cancelled=lambda: True))
-    monkeypatch.setattr(jobs, "start", lambda slot, key, total, work: cancelled(jobs.Job(key, total)))
+    monkeypatch.setattr(jobs, "start", lambda slot, key, total, work, of_data: cancelled(jobs.Job(key, total)))
     app = open_page("cdf", cdf_view="optimal", cdf_bins="1000")
     assert "was stopped; K = 256 is shown" in words(app)
     widget(app, "cdf_bound_again").click()

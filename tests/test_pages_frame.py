@@ -651,6 +651,45 @@ def watching() -> None:
     jobs.progress("race")
 
 
+def removing() -> None:
+    import numpy as np
+    import streamlit as st
+
+    from pages.ui import jobs, store
+    from treedp_core.records import Dataset, DomainSource, ReadReport
+    from treedp_core.records.dataset import labels_of
+    from treedp_core.tree import Tree
+
+    tree = Tree.from_branching_factors((2,))
+    data = Dataset("d", tree, labels_of(tree, [np.arange(2)], [["a", "b"]], ["c"]), np.array([3, 1, 2]),
+                   DomainSource.PUBLIC, ReadReport(3, 3))  # fmt: skip
+    left = []
+    for leave in (lambda: store.remove("upload"), lambda: store.set_dataset(data)):
+        store.set_dataset(data)
+        done = jobs.start("counts", "key", 1, lambda watch: [3, 1, 2])
+        public = jobs.start("formulas", "key", 1, lambda watch: 0, of_data=False)
+        while done.is_running or public.is_running:
+            pass
+        store.remember("drawn", lambda: data.counts)
+        leave()
+        left.append(
+            (
+                jobs.current("counts"),
+                jobs.current("formulas") is public,
+                "drawn" in st.session_state.get("_remembered", {}),
+                done.stop.is_set(),
+            )
+        )
+    st.session_state["left"] = left
+
+
+def test_finished_jobs_of_data_that_are_removed_or_replaced_go_with_them() -> None:
+    """A background release holds true counts; what depends on no records stays."""
+    app = AppTest.from_function(removing).run()
+    assert not app.exception
+    assert app.session_state["left"] == [(None, True, False, True)] * 2
+
+
 def test_a_job_over_before_the_page_looks_is_noticed_once() -> None:
     """The page runs once more, to show the result, and then rests."""
     at = AppTest.from_function(watching).run()

@@ -31,6 +31,7 @@ from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.records import Dataset, DomainSource, ReadReport
 from treedp_core.records.dataset import labels_of
 from treedp_core.records.synthetic import Columns, contingency_csv, records_csv
+from treedp_core.top_down import bias_by_size
 from treedp_core.tree import Tree
 
 RECORDS = [(0, 0, 1), (0, 0, 1), (1, 2, 0), (1, 1, 1), (1, 1, 1), (1, 1, 1), (0, 2, 0)]
@@ -228,9 +229,36 @@ def test_rules_that_need_a_tree_say_so() -> None:
 def test_bias_by_size_by_hand() -> None:
     """Ten leaves: two listed empty ones gain 3 and 0, six unlisted none; leaves of 1 lose 1 and 0; one of 5 gains 2."""
     one = one_release.Compared(10, np.array([0, 0, 1, 1, 5]), np.array([3, 0, 0, 1, 7]))
-    nodes, mean, _ = one_release.bias_by_size([one])
-    assert nodes[:4].tolist() == [7, 2, 0, 1]
-    np.testing.assert_allclose(mean[[0, 1, 3]], [3 / 7, -0.5, 2.0])
+    found = bias_by_size([one])
+    assert one_release.size_names(found) == ["0", "1", "4–7"]
+    assert found.n_nodes.tolist() == [7, 2, 1]
+    np.testing.assert_allclose(found.bias, [3 / 7, -0.5, 2.0])
+    spread = np.std([3, 0, 0, 0, 0, 0, 0], ddof=1) / math.sqrt(7), np.std([-1, 0], ddof=1) / math.sqrt(2), math.nan
+    np.testing.assert_allclose(found.standard_error, spread)
+
+
+def test_sizes_of_counts_grow_fourfold_beyond_64() -> None:
+    truth = np.array([63, 64, 255, 256, 5000])
+    found = bias_by_size([one_release.Compared(5, truth, truth)])
+    assert found.low.tolist() == [32, 64, 256, 4096]
+    assert found.high.tolist() == [63, 255, 1023, 16383]
+
+
+def test_a_large_release_stops_within_a_block_and_tells_how_far_it_is() -> None:
+    what = subjects.made_up((10,) * 9, 2000, 7)
+    wanted = Wanted(1.0, 1e-6, HUGE.unit, None, Spread.STACKED, "intopt")
+    told: list[int] = []
+    one_release.draw(what, wanted, 7, Watch(step=told.append))
+    assert len(told) >= 9
+    assert 0 < sum(told) <= one_release.draws(what, wanted.plan(what))
+    answers = iter([False, False, True])
+    seen: list[int] = []
+    with pytest.raises(Cancelled):
+        one_release.draw(what, wanted, 7, Watch(step=seen.append, cancelled=lambda: next(answers)))
+    assert len(seen) == 2
+    dense = subjects.product_of_columns(product_data(), (0, 1, 2))
+    with pytest.raises(Cancelled):
+        one_release.draw(dense, wanted, 7, Watch(cancelled=lambda: True))
 
 
 def test_the_page_shows_a_release_of_the_trips() -> None:
@@ -568,7 +596,10 @@ def test_nothing_of_removed_data_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     app.run()
     assert figure(app, "td_bound")
     app.session_state["_from_file"] = {}
-    for key in ("_dataset", "_remembered"):  # as `store.remove` does
+    for key in (
+        "_dataset",
+        "_remembered",
+    ):  # as `store.remove` does
         del app.session_state[key]
     app.run()
     app.run()  # what the buttons of the last run would call is forgotten in this one

@@ -6,7 +6,6 @@ import io
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pyarrow.csv as pacsv
@@ -36,14 +35,17 @@ from treedp_core.top_down import (
     compare_on_tree,
     compare_orders,
     compare_projections,
+    known_levels,
     most_cells,
     needs_factor_two,
     noise_on_tree,
     noisy_tree,
+    orders,
     plan,
     release,
     some_orders,
 )
+from treedp_core.top_down import sparse as sparse_run
 from treedp_core.top_down.sparse import prefixes
 from treedp_core.tree import Tree
 
@@ -440,16 +442,67 @@ def test_orders_keep_the_records_and_report_each_column_where_it_was() -> None:
     turned = reordered(table, (2, 0, 1))
     assert (array_of_table(turned) == array_of_table(table).transpose(2, 0, 1)).all()
     steps: list[int] = []
-    results = compare_orders(table, some_orders(3), partial(plan, rho=500.0), 2, 1, watch=Watch(step=steps.append))
+    results = compare_orders(table, some_orders(3), 500.0, 2, 1, watch=Watch(step=steps.append))
     assert [result.order for result in results] == some_orders(3) and len(steps) == 12
     for result in results:
         assert result.max_error == result.total_variation == result.spurious == result.lost == (0.0, 0.0)
         assert result.marginals.tolist() == [0, 0, 0]
-    noisy = compare_orders(table, [(0, 1, 2)], partial(plan, rho=0.1), 5, 1)[0]
+    noisy = compare_orders(table, [(0, 1, 2)], 0.1, 5, 1)[0]
     assert noisy.max_error[0] > 0 < noisy.max_error[1] and (noisy.marginals > 0).all()
-    assert compare_orders(table, [(0, 1, 2)], partial(plan, rho=0.1), 5, 1)[0].max_error == noisy.max_error
+    assert compare_orders(table, [(0, 1, 2)], 0.1, 5, 1)[0].max_error == noisy.max_error
     with pytest.raises(Cancelled):
-        compare_orders(table, some_orders(3), partial(plan, rho=1.0), 2, 1, watch=Watch(cancelled=lambda: True))
+        compare_orders(table, some_orders(3), 1.0, 2, 1, watch=Watch(cancelled=lambda: True))
+
+
+def test_known_columns_take_their_known_levels_along() -> None:
+    """Columns 0 and 1 are known. A record that changes column 2 moves two counts of each level at or below it.
+
+    So with equal shares the order (0, 1, 2) charges 4 levels + 1 twice over, the order (2, 0, 1) 1 + 3 twice over.
+    """
+    table = zipf_table(np.random.default_rng(3), 4000, (3, 4, 5))
+    unit = ProtectedUnit(NeighbouringRelation.REPLACE_UNKNOWN, known_levels=3)
+    assert [known_levels(order, (0, 1)) for order in ((0, 1, 2), (0, 2, 1), (2, 0, 1))] == [3, 2, 1]
+    seen: list[int] = []
+    original = orders.plan
+
+    def noted(*arguments: object, **named: object) -> object:
+        seen.append(named["unit"].known_levels)  # type: ignore[attr-defined]
+        return original(*arguments, **named)  # type: ignore[arg-type]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(orders, "plan", noted)
+        compare_orders(table, [(0, 1, 2), (0, 2, 1), (2, 0, 1)], 1.0, 1, 1, unit=unit)
+        compare_orders(table, [(0, 1, 2), (2, 0, 1)], 1.0, 1, 1, unit=unit, known_columns=[2])
+    assert seen == [3, 2, 1, 1, 2]
+
+
+def test_a_release_is_asked_before_every_block_and_tells_its_noises(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sparse_run, "BLOCK_CELLS", 1000)
+    table = zipf_table(np.random.default_rng(3), 3000, (40, 50, 60))
+    told: list[int] = []
+    ready = plan(table.sizes, 0.5)
+    done = release(table, ready, generator(1), "intopt", Watch(step=told.append))
+    sizes = [level.count.size for level in done.levels]
+    assert sum(told) == sum(n * size for n, size in zip(sizes[:-1], table.sizes, strict=True))
+    assert len(told) > 10 and max(told) <= 1000 + 60 and sum(told) <= most_cells(ready, table.total)
+    assert (done.table.counts == release(table, ready, generator(1)).table.counts).all()
+    answers = iter([False, False, True])
+    with pytest.raises(Cancelled):
+        release(table, ready, generator(1), watch=Watch(cancelled=lambda: next(answers)))
+
+
+def test_a_tree_is_planned_as_the_product_it_is_and_a_ragged_one_by_its_leaves() -> None:
+    """A plan knows its tree: another one with as many nodes on each level, but other leaves below them, is refused."""
+    sizes, unit = (2, 3), ProtectedUnit(NeighbouringRelation.REPLACE_ONE, 3)
+    tree = Tree.from_branching_factors(sizes)
+    assert plan(sizes, 0.7, unit=unit, spread=Spread.DISTINCT) == plan(tree, 0.7, unit=unit, spread=Spread.DISTINCT)
+    ragged = Tree(np.array([-1, 0, 0, 0, 1, 1]), np.array([0, 1, 4, 6]))
+    ready = plan(ragged, 0.7, unit=unit)
+    assert ready.cells == (1, 3, 2) and ready.sizes == () and ready.n_levels == 3
+    assert noise_on_tree(ready, ragged).level_variance.round(9).tolist() == [0.0, *[round(18 / 0.7, 9)] * 2]
+    with pytest.raises(InputError) as refusal:
+        noise_on_tree(ready, Tree(np.array([-1, 0, 0, 0, 1, 2]), np.array([0, 1, 4, 6])))
+    assert refusal.value.code == "PLAN_MISMATCH"
 
 
 def test_synthetic_records_as_files() -> None:
@@ -517,8 +570,10 @@ REFUSALS: dict[str, tuple[str, Callable[[], object]]] = {
         "PLAN_MISMATCH",
         lambda: noise_on_tree(plan((2, 2), 1.0), Tree.from_branching_factors((2, 3))),
     ),
-    "no order": ("ORDER", lambda: compare_orders(ONE, [(0, 0)], partial(plan, rho=1.0), 1, 1)),
-    "no trials": ("TRIALS_RANGE", lambda: compare_orders(ONE, [(0, 1)], partial(plan, rho=1.0), 0, 1)),
+    "no order": ("ORDER", lambda: compare_orders(ONE, [(0, 0)], 1.0, 1, 1)),
+    "no known column": ("VALUE_RANGE", lambda: compare_orders(ONE, [(0, 1)], 1.0, 1, 1, known_columns=[2])),
+    "a single node": ("NO_LEVELS", lambda: plan(Tree(np.array([-1]), np.array([0, 1])), 1.0)),
+    "no trials": ("TRIALS_RANGE", lambda: compare_orders(ONE, [(0, 1)], 1.0, 0, 1)),
 }
 
 

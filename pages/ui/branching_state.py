@@ -66,7 +66,7 @@ def ranked(asked: Question) -> tuple[list[RankedShape], bool]:
     job = jobs.current(SLOT)
     if job is None or job.key != asked:
         candidates = _candidates(asked, equal)
-        job = jobs.start(SLOT, asked, len(candidates), partial(_search, asked, candidates))
+        job = jobs.start(SLOT, asked, len(candidates), partial(_search, asked, candidates), of_data=False)
     if job.error is not None:
         raise job.error
     return (job.result, True) if job.state == "done" else (equal, False)

@@ -115,7 +115,7 @@ def _seek_bound(bins: int, kept: dict[int, Distances]) -> None:
     """Seek a bound in the background, say how far the search is, and keep what it finds."""
     job = jobs.current(BOUND_SLOT)
     if job is None or job.key != bins:
-        job = jobs.start(BOUND_SLOT, bins, model.BOUND_ROUNDS, partial(_bound, bins))
+        job = jobs.start(BOUND_SLOT, bins, model.BOUND_ROUNDS, partial(_bound, bins), of_data=False)
     if job.state == "done":
         kept[bins] = job.result
         return
@@ -155,7 +155,7 @@ def experiment_key() -> tuple[int, int]:
 def start_experiment() -> None:
     """Start the experiment, in place of a running one."""
     trials, seed = experiment_key()
-    jobs.start(SLOT, (trials, seed), trials * len(SECTION_VI), partial(_work, trials, seed))
+    jobs.start(SLOT, (trials, seed), trials * len(SECTION_VI), partial(_work, trials, seed), of_data=False)
 
 
 def _work(trials: int, seed: int, watch: Watch) -> list[ConsistencyGain]:

@@ -31,6 +31,8 @@ class Job:
         What it was computed for; compare with the present settings to see whether the result is stale.
     total : int
         Trials in all.
+    of_data : bool
+        Whether it may hold true counts.
     done : int
         Trials so far.
     state : {"queued", "running", "done", "cancelled", "error"}
@@ -42,6 +44,7 @@ class Job:
 
     key: Hashable
     total: int
+    of_data: bool = True
     done: int = 0
     state: str = "queued"
     result: Any = None
@@ -108,14 +111,15 @@ def jobs() -> Jobs:
     return Jobs()
 
 
-def start(slot: str, key: Hashable, total: int, work: Work) -> Job:
+def start(slot: str, key: Hashable, total: int, work: Work, *, of_data: bool = True) -> Job:
     """Start `work(watch)` in the background in place of the slot's last job, which is asked to stop.
 
     `total` is in the units that `watch.step` counts (trials). The work must not call Streamlit, and must not submit
-    to this pool (give `sweep` no executor).
+    to this pool (give `sweep` no executor). `of_data` says whether it is about the records of the data set in use, so
+    that nothing of it may stay when they go.
     """
     cancel(slot)
-    job = Job(key, total)
+    job = Job(key, total, of_data)
     jobs().slots[slot] = job
     st.session_state[_seen(slot)] = False
     pool().submit(job.run, work)
@@ -138,6 +142,12 @@ def forget(slot: str) -> None:
     """Empty the slot, so that its work may start anew; a job that still runs is asked to stop."""
     cancel(slot)
     jobs().slots.pop(slot, None)
+
+
+def forget_data() -> None:
+    """Empty every slot whose job may hold true counts; one that still runs is asked to stop."""
+    for slot in [slot for slot, job in jobs().slots.items() if job.of_data]:
+        forget(slot)
 
 
 def is_running(slot: str) -> bool:

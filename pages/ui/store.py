@@ -12,6 +12,7 @@ from typing import Final, TypeVar
 import numpy as np
 import streamlit as st
 
+from pages.ui import jobs
 from pages.ui.params import REG, get
 from pages.ui.text import powers
 from sample_data.catalogue import SAMPLES
@@ -46,7 +47,9 @@ def dataset() -> Dataset:
 
 
 def set_dataset(counted: Dataset, source: str = "upload") -> None:
-    """Put a data set counted from a file in use; `source` is "upload" or "file"."""
+    """Put a data set counted from a file in use; `source` is "upload" or "file". Nothing stays of one it replaces."""
+    if from_file(source) is not None:
+        remove(source)
     st.session_state.setdefault(_FILES, {})[source] = counted
     st.session_state.setdefault(_WHEN, {})[source] = datetime.now(UTC)
 
@@ -57,7 +60,8 @@ def from_file(source: str) -> Dataset | None:
 
 
 def remove(source: str) -> None:
-    """Forget a data set counted from a file; the sample is used instead."""
+    """Forget a data set counted from a file, and all that came of it; the sample is used instead."""
+    jobs.forget_data()
     st.session_state.get(_FILES, {}).pop(source, None)
     st.session_state.pop(_LAST, None)
     st.session_state.pop(_MEMORY, None)

@@ -15,7 +15,6 @@ from pages.ui import topdown_runs as simulations
 from pages.ui import topdown_state as state
 from pages.ui.params import get
 from pages.ui.text import lit, short, whole
-from pages.ui.topdown_draw import SIZES
 from pages.ui.topdown_model import RULES
 from pages.ui.topdown_runs import MEASURES, ORDER_MEASURES, RuleResult
 from pages.ui.topdown_state import Result
@@ -116,16 +115,16 @@ def _rules_shown(result: Result) -> None:
         hide_index=True, alt="Every measure of every projection, with standard errors",
     )  # fmt: skip
     st.caption("Mean ± standard error over the runs. NOT PRIVATE. Simulation.")
-    used = np.flatnonzero(np.isfinite(found[0].bias))
-    lines = [BiasLine(RULES[one.rule].label, one.bias[used], one.bias_se[used]) for one in found]
+    sizes = one_release.size_names(found[0].bias)
+    lines = [BiasLine(RULES[one.rule].label, one.bias.bias, one.bias.standard_error) for one in found]
     frame.figure(
-        bias_by_count([one_release.size_name(*SIZES[i]) for i in used], lines),
+        bias_by_count(sizes, lines),
         key="td_rules_bias",
         alt="Bias of leaves by size of their true count, for every projection.",
         caption="NOT PRIVATE: bias of a leaf by its true count, mean over leaves and runs; bars: 1.96 standard errors "
         f"over the runs. {result.about}. Simulation.",
         code=_code(result),
-        data={"true count": [one_release.size_name(*SIZES[i]) for i in used]}
+        data={"true count": sizes}
         | {line.label: line.mean for line in lines} | {f"{line.label}, se": line.se for line in lines},
     )  # fmt: skip
 
@@ -169,10 +168,10 @@ def _rounded(one: RuleResult, measure: str) -> str:
 def _code(result: Result) -> str:
     _, asked, trials, seed = result.key  # type: ignore[misc]
     return (
-        "from treedp_core.mechanisms import LevelNoise\nfrom treedp_core.postprocess import prepare\n"
-        "from treedp_core.top_down import compare_on_tree, plan\n\n"
-        f"ready = plan(sizes, {asked.rho!r}, delta={asked.delta!r})\n"
-        "noise = LevelNoise(tree, ready.laws, tuple(law is None for law in ready.laws))\n"
+        "from treedp_core.postprocess import prepare\n"
+        "from treedp_core.top_down import compare_on_tree, noise_on_tree, plan\n\n"
+        f"ready = plan(tree, {asked.rho!r}, delta={asked.delta!r})\n"
+        "noise = noise_on_tree(ready, tree)\n"
         'function, _ = prepare(tree, noise.variance, ["least_squares", "top_down_water_filling"])\n'
         f"for trial in range({trials}):  # seed {seed}\n"
         "    leaves = compare_on_tree(tree, counts, function(counts + noise.draw(rng)))[-1]\n"
@@ -229,6 +228,7 @@ def _equal(settings: Any) -> Any:
 
 def _orders_shown(what: Subject, result: Result) -> None:
     found: list[OrderResult] = result.result
+    _, asked, trials, seed = result.key  # type: ignore[misc]
     st.selectbox("Measure", list(ORDER_MEASURES), key="td_order_measure", persist_state="session", width=400,
                  format_func=ORDER_MEASURES.__getitem__, help="Averaged over the runs.")  # fmt: skip
     measure = get("td_order_measure")
@@ -247,10 +247,10 @@ def _orders_shown(what: Subject, result: Result) -> None:
         key="td_orders_dots",
         alt=f"{ORDER_MEASURES[measure]} by order of the columns; smallest with {names[best]}.",
         caption=f"NOT PRIVATE (depends on the true counts). Mean over the runs, bars: 1.96 standard errors; filled: "
-        f"the present order. {RULES[result.key[1].rule].label}. {result.about}. To choose the order by the true counts "
+        f"the present order. {RULES[asked.rule].label}. {result.about}. To choose the order by the true counts "
         "would itself reveal something: choose it on public or made-up data. Simulation.",
-        code="from treedp_core.top_down import compare_orders, plan, some_orders\n\n"
-        f"compare_orders(table, some_orders({len(what.columns)}), lambda sizes: plan(sizes, rho), trials, seed)",
+        code="from treedp_core.top_down import compare_orders, some_orders\n\n"
+        f"compare_orders(table, some_orders({len(what.columns)}), {asked.rho!r}, {trials}, {seed})",
         data={"order": names, "mean": mean, "standard error": se},
     )  # fmt: skip
     _marginals(what, found, names)

@@ -1,24 +1,32 @@
-"""One release on the page TopDown, and what it misses: spurious and lost nodes, errors by size. Pure logic."""
+"""One release on the page TopDown, beside the truth. Pure logic."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
 import numpy as np
 
+from pages.ui.text import whole
 from pages.ui.topdown_model import RULES, Wanted
 from pages.ui.topdown_subject import Subject, union_tree
 from treedp_core import postprocess
 from treedp_core.checks import InputError
 from treedp_core.leaf_table import LeafTable, table_of_tree
-from treedp_core.mechanisms import LevelNoise
-from treedp_core.montecarlo import generator
+from treedp_core.montecarlo import Watch, generator
 from treedp_core.records import Labels
-from treedp_core.top_down import Compared, Plan, compare, compare_on_tree, release
-from treedp_core.tree import AnyArray, FloatArray, IntArray, Tree
+from treedp_core.top_down import (
+    BiasBySize,
+    Compared,
+    Plan,
+    compare,
+    compare_on_tree,
+    most_cells,
+    noise_on_tree,
+    release,
+)
+from treedp_core.tree import AnyArray, Tree
 
 MAX_UNION: Final = 2_000_000
 """Nodes of the union of truth and release up to which a sparse release is drawn as a tree."""
@@ -74,26 +82,36 @@ def rules_for(subject: Subject) -> list[str]:
     return [name for name, rule in RULES.items() if subject.tree is not None or rule.sparse is not None]
 
 
-def draw(subject: Subject, wanted: Wanted, seed: int) -> Drawn:
-    """Return one release of the wanted settings.
+def draws(subject: Subject, ready: Plan) -> int:
+    """Return the most noises that a release takes: what its watch is told of."""
+    return most_cells(ready, subject.total) if subject.tree is None else subject.tree.n_nodes
+
+
+def draw(subject: Subject, wanted: Wanted, seed: int, watch: Watch | None = None) -> Drawn:
+    """Return one release of the wanted settings; the watch is told the noises drawn.
 
     Raises
     ------
     InputError
         As `Wanted.plan`; ``NO_RECORDS`` for a public total of 0, ``TOO_MANY_CELLS``, ``NEEDS_TREE`` for a rule that
         needs more nodes than are laid out.
+    Cancelled
+        When the watch says so.
     """
-    ready = wanted.plan(subject)
+    ready, watch = wanted.plan(subject), watch or Watch()
     rng = generator(seed, _NOISE)
     if subject.tree is None:
-        return _sparse(subject, ready, wanted, seed, rng)
+        return _sparse(subject, ready, wanted, seed, rng, watch)
     assert subject.counts is not None
     if wanted.unit.total_is_public and subject.total == 0:
         raise InputError("NO_RECORDS", "There are no records (n = 0), so there is nothing to release.")
-    noise = LevelNoise(subject.tree, ready.laws, tuple(law is None for law in ready.laws))
+    noise = noise_on_tree(ready, subject.tree)
     noisy = noise.draw(rng) + subject.counts
+    watch.step(noisy.size)
+    watch.check()
     function, _ = postprocess.prepare(subject.tree, noise.variance, RULES[wanted.rule].steps)
     released = tidied(function(noisy))
+    watch.check()
     levels = compare_on_tree(subject.tree, subject.counts, released)
     leaves = leaves_of(subject.tree, subject.counts, released)
     whole = RULES[wanted.rule].is_whole
@@ -102,7 +120,7 @@ def draw(subject: Subject, wanted: Wanted, seed: int) -> Drawn:
     return Drawn(subject, ready, wanted, seed, levels, leaves, released, noisy, found)
 
 
-def _sparse(subject: Subject, ready: Plan, wanted: Wanted, seed: int, rng: np.random.Generator) -> Drawn:
+def _sparse(subject: Subject, ready: Plan, wanted: Wanted, seed: int, rng: np.random.Generator, watch: Watch) -> Drawn:
     rule = RULES[wanted.rule].sparse
     if rule is None:
         raise InputError(
@@ -110,7 +128,7 @@ def _sparse(subject: Subject, ready: Plan, wanted: Wanted, seed: int, rng: np.ra
             f"{RULES[wanted.rule].label} needs every node of the tree, and {subject.n_leaves:,} leaves are too many: "
             "choose IntOpt or water filling, or fewer columns.",
         )
-    run = release(subject.table, ready, rng, rule)
+    run = release(subject.table, ready, rng, rule, watch)
     levels = compare(run)
     return Drawn(subject, ready, wanted, seed, levels, levels[-1], None, None, run.table)
 
@@ -125,33 +143,12 @@ def tidied(released: AnyArray) -> AnyArray:
     return released if released.dtype.kind in "iu" else np.where(np.abs(released) < 1e-6, 0.0, released)
 
 
-# ---- what a release misses
+def size_names(sizes: BiasBySize) -> list[str]:
+    """Return the names of bins of true counts.
 
-SIZES: Final = ((0, 0), (1, 1), (2, 3), (4, 7), (8, 15), (16, 31), (32, 63), (64, 255), (256, 1023), (1024, 1 << 53))
-
-
-def size_name(low: int, high: int) -> str:
-    """Return the name of a bin of true counts.
-
-    >>> size_name(0, 0), size_name(2, 3), size_name(1024, 1 << 53)
-    ('0', '2–3', '1024+')
+    >>> from treedp_core.top_down import bias_by_size
+    >>> size_names(bias_by_size([Compared(9, np.array([5]), np.array([5]))]))
+    ['0', '4–7']
     """
-    return str(low) if low == high else f"{low}+" if high >= 1 << 53 else f"{low}–{high}"
-
-
-def bias_by_size(levels: Sequence[Compared]) -> tuple[IntArray, FloatArray, FloatArray]:
-    """Return nodes, mean error and its standard error over those nodes, by size of the true count, (n_sizes,) each.
-
-    Nodes that are not listed are 0 in the truth and in the release; the spread within a bin is over its nodes.
-    """
-    truth = np.concatenate([level.truth for level in levels])
-    error = np.concatenate([level.released - level.truth for level in levels]).astype(float)
-    low = np.array([size[0] for size in SIZES])
-    of = np.searchsorted(low, truth, side="right") - 1
-    nodes = np.bincount(of, minlength=low.size).astype(np.int64)
-    nodes[0] = sum(level.n_cells - level.n_true for level in levels)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        mean = np.bincount(of, weights=error, minlength=low.size) / nodes
-        square = np.bincount(of, weights=error**2, minlength=low.size) / nodes
-        se = np.where(nodes > 1, np.sqrt(np.maximum(square - mean**2, 0.0) / nodes), np.nan)
-    return nodes, mean, se
+    pairs = zip(sizes.low.tolist(), sizes.high.tolist(), strict=True)
+    return [whole(low) if low == high else f"{whole(low)}–{whole(high)}" for low, high in pairs]

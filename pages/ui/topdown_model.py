@@ -4,25 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import Any, Final
 
 from pages.ui.topdown_subject import Subject
 from treedp_core import checks
-from treedp_core.calibration import level_law
-from treedp_core.checks import InputError
-from treedp_core.contributions import Spread, capacities_of_tree, level_sensitivities
+from treedp_core.contributions import Spread
 from treedp_core.conversions import epsilon_to_rho
-from treedp_core.privacy import RHO_HIGH, Currency, ProtectedUnit, budget_from_shares, exact_shares, guarantee
+from treedp_core.privacy import RHO_HIGH, ProtectedUnit
 from treedp_core.registry import table
-from treedp_core.top_down import (
-    Plan,
-    bound,
-    bound_by_exact_tails,
-    needs_factor_two,
-    plan,
-)
-from treedp_core.tree import Tree
+from treedp_core.top_down import Plan, bound, bound_by_exact_tails, known_levels, needs_factor_two, plan
 
 VIEWS: Final = {
     "release": "One release",
@@ -61,18 +51,6 @@ RULES: Final = table(
 
 
 @dataclass(frozen=True)
-class TreePlan(Plan):
-    """A plan for a tree whose levels are no columns: `level_cells` says how many nodes each level has."""
-
-    level_cells: tuple[int, ...] = ()
-
-    @property
-    def cells(self) -> tuple[int, ...]:
-        """Nodes of each level."""
-        return self.level_cells
-
-
-@dataclass(frozen=True)
 class Wanted:
     """The settings of a release, but for the records.
 
@@ -103,32 +81,10 @@ class Wanted:
         InputError
             As `treedp_core.top_down.plan`.
         """
-        if subject.is_product:
-            unit = replace(self.unit, known_levels=subject.known_levels(self.unit.known_levels))
-            return plan(subject.table.sizes, self.rho, delta=self.delta, unit=unit, shares=self.shares,
-                        spread=self.spread, names=subject.columns)  # fmt: skip
-        assert subject.tree is not None
-        return _plan_of_tree(self, subject.tree)
-
-
-def _plan_of_tree(wanted: Wanted, tree: Tree) -> TreePlan:
-    n, unit = tree.n_levels, wanted.unit
-    given = [Fraction(1)] * n if wanted.shares is None else exact_shares(wanted.shares)
-    first = 1 if unit.total_is_public else 0
-    if len(given) != n:
-        raise InputError("BUDGET_SPLIT", f"Expected one share for each of the {n} levels, got {len(given)}.")
-    without = [level for level in range(first, n) if given[level] == 0]
-    if without:
-        raise InputError("BUDGET_SPLIT", f"Top-down measures every level; give level {without[0]} a share above 0.")
-    spent = Fraction(1) if wanted.shares is None else sum(given, Fraction(0))
-    budget = budget_from_shares(given, wanted.rho, Currency.RHO, unit, spent)
-    l1, l2 = level_sensitivities(unit, capacities_of_tree(tree), wanted.spread)
-    laws = tuple(
-        None if math.isinf(amount) else level_law("discrete_gaussian", amount, float(a), float(b))
-        for amount, a, b in zip(budget.per_level, l1, l2, strict=True)
-    )
-    promise = guarantee(budget, unit, wanted.delta, False)
-    return TreePlan((0,) * tree.height, unit, wanted.spread, budget, laws, promise, tuple(tree.level_sizes.tolist()))
+        known = range(self.unit.known_levels - 1)  # columns of the data set; in another order fewer levels may be known
+        unit = replace(self.unit, known_levels=known_levels(subject.order, known))
+        return plan(subject.domain, self.rho, delta=self.delta, unit=unit, shares=self.shares, spread=self.spread,
+                    names=subject.columns)  # fmt: skip
 
 
 def rho_of(text: str, epsilon: float, delta: float) -> float:

@@ -4,20 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Final
 
 import numpy as np
 
 from pages.ui import topdown_draw as one_release
-from pages.ui.topdown_draw import SIZES
 from pages.ui.topdown_model import RULES, Wanted
 from pages.ui.topdown_subject import Subject
 from treedp_core import checks, postprocess
 from treedp_core.checks import InputError
-from treedp_core.mechanisms import LevelNoise
 from treedp_core.montecarlo import Cancelled, Watch, generator
-from treedp_core.top_down import Compared, OrderResult, compare, compare_orders, plan, release, some_orders
+from treedp_core.top_down import (
+    BiasBySize,
+    Compared,
+    OrderResult,
+    bias_by_size,
+    compare,
+    compare_orders,
+    noise_on_tree,
+    release,
+    some_orders,
+)
 from treedp_core.tree import FloatArray
 
 MEASURES: Final = {
@@ -37,8 +44,6 @@ ORDER_MEASURES: Final = {
 }
 MAX_ORDERS: Final = 24
 """Orders compared: all of up to 4 columns; of more, the present one and the first others."""
-APART: Final = 7919
-"""Between the seeds of two orders, each of which draws its own noise."""
 _RUNS: Final = 0x7D03
 
 
@@ -52,15 +57,14 @@ class RuleResult:
         A name in `RULES`.
     mean, se : dict of float
         Of each measure: mean over the releases, and standard error of that mean.
-    bias, bias_se : (n_sizes,)
-        Mean error of leaves by size of the true count (`SIZES`); nan where there is none.
+    bias : BiasBySize
+        Of the leaves in one release; its standard errors are over the releases.
     """
 
     rule: str
     mean: dict[str, float]
     se: dict[str, float]
-    bias: FloatArray
-    bias_se: FloatArray
+    bias: BiasBySize
 
 
 def compare_rules(
@@ -79,14 +83,13 @@ def compare_rules(
     names = one_release.rules_for(subject)
     checks.trials(trials, len(names) * (subject.tree.n_nodes if subject.tree is not None else subject.table.n_leaves))
     rows: dict[str, list[list[float]]] = {name: [] for name in names}
-    bias: dict[str, list[FloatArray]] = {name: [] for name in names}
+    bias: dict[str, list[BiasBySize]] = {name: [] for name in names}
     for leaves in _releases(subject, wanted, names, trials, seed, watch):
         for name, one in leaves:
-            _, by_size, _ = one_release.bias_by_size([one])
             rows[name].append(_measured(one))
-            bias[name].append(by_size)
+            bias[name].append(bias_by_size([one]))
         watch.step(1)
-    return [_summary(name, np.array(rows[name]), np.array(bias[name])) for name in names]
+    return [_summary(name, np.array(rows[name]), bias[name]) for name in names]
 
 
 def _releases(
@@ -95,18 +98,19 @@ def _releases(
     ready = wanted.plan(subject)
     if wanted.unit.total_is_public and subject.total == 0:
         raise InputError("NO_RECORDS", "There are no records (n = 0), so there is nothing to release.")
-    tree, counts = subject.tree, subject.counts
+    tree, counts, stop_only = subject.tree, subject.counts, Watch(cancelled=watch.cancelled)
     if tree is None or counts is None:
         for trial in range(trials):
-            yield (
-                (name, compare(release(subject.table, ready, _rng(watch, seed, trial), str(RULES[name].sparse)))[-1])
+            runs = (
+                (name, release(subject.table, ready, _rng(seed, trial), str(RULES[name].sparse), stop_only))
                 for name in names
             )
+            yield ((name, compare(run)[-1]) for name, run in runs)
         return
-    noise = LevelNoise(tree, ready.laws, tuple(law is None for law in ready.laws))
+    noise = noise_on_tree(ready, tree)
     steps = {name: postprocess.prepare(tree, noise.variance, RULES[name].steps)[0] for name in names}
     for trial in range(trials):
-        noisy = noise.draw(_rng(watch, seed, trial)) + counts
+        noisy = noise.draw(_rng(seed, trial)) + counts
         yield (
             (name, one_release.leaves_of(tree, counts, one_release.tidied(function(noisy))))
             for name, function in steps.items()
@@ -114,8 +118,7 @@ def _releases(
         )
 
 
-def _rng(watch: Watch, seed: int, trial: int) -> np.random.Generator:
-    _goes_on(watch)
+def _rng(seed: int, trial: int) -> np.random.Generator:
     return generator(checks.seed(seed), _RUNS, trial)
 
 
@@ -139,11 +142,12 @@ def _measured(one: Compared) -> list[float]:
     ]
 
 
-def _summary(name: str, rows: FloatArray, bias: FloatArray) -> RuleResult:
+def _summary(name: str, rows: FloatArray, bias: Sequence[BiasBySize]) -> RuleResult:
     mean, se = mean_and_error(rows)
-    by_size, by_size_se = mean_and_error(bias)
+    by_size = mean_and_error(np.array([one.bias for one in bias]))  # the truth, so the sizes, are those of every run
     return RuleResult(name, dict(zip(MEASURES, mean.tolist(), strict=True)),
-                      dict(zip(MEASURES, se.tolist(), strict=True)), by_size, by_size_se)  # fmt: skip
+                      dict(zip(MEASURES, se.tolist(), strict=True)),
+                      replace(bias[0], bias=by_size[0], standard_error=by_size[1]))  # fmt: skip
 
 
 def mean_and_error(rows: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -173,15 +177,10 @@ def run_orders(
     """
     if not subject.is_product:
         raise InputError("ORDER", "The levels of this tree are nested in one another, so their order cannot change.")
-
-    rule, found = RULES[wanted.rule].sparse or "intopt", []
-    for i, order in enumerate(orders_of(subject)):
-        turned = replace(subject, order=tuple(subject.order[column] for column in order))
-        unit = replace(wanted.unit, known_levels=turned.known_levels(wanted.unit.known_levels))
-        plan_of = partial(plan, rho=wanted.rho, delta=wanted.delta, unit=unit, spread=wanted.spread)
-        seeds = (seed + i * APART) % (checks.MAX_SEED + 1)
-        found += compare_orders(subject.table, [order], plan_of, trials, seeds, rule, watch)
-    return found
+    known = [place for place, column in enumerate(subject.order) if column < wanted.unit.known_levels - 1]
+    return compare_orders(subject.table, orders_of(subject), wanted.rho, trials, seed, delta=wanted.delta,
+                          unit=wanted.unit, known_columns=known, spread=wanted.spread,
+                          rule=RULES[wanted.rule].sparse or "intopt", watch=watch)  # fmt: skip
 
 
 def order_values(results: Sequence[OrderResult], measure: str) -> tuple[FloatArray, FloatArray]:
@@ -200,4 +199,4 @@ def without_rule(wanted: Wanted) -> Wanted:
     return replace(wanted, rule="intopt")
 
 
-__all__ = ["MEASURES", "ORDER_MEASURES", "SIZES", "RuleResult", "compare_rules", "order_values", "run_orders"]
+__all__ = ["MEASURES", "ORDER_MEASURES", "RuleResult", "compare_rules", "order_values", "run_orders"]

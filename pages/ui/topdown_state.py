@@ -172,25 +172,22 @@ def start_draw(what: Subject, chosen: Wanted) -> None:
     seed = get("seed")
 
     def work(watch: Watch) -> Drawn:
-        made = one_release.draw(what, chosen, seed)
-        watch.step(1)
-        return made
+        return one_release.draw(what, chosen, seed, watch)
 
-    jobs.start(DRAW, (what.fingerprint, chosen, seed), 1, work)
+    jobs.start(DRAW, (what.fingerprint, chosen, seed), one_release.draws(what, chosen.plan(what)), work)
 
 
 def abandon_draw() -> None:
     """Forget a large release: nothing of it will be shown, and the page is free at once."""
-    jobs.cancel(DRAW)
-    jobs.jobs().slots.pop(DRAW, None)
+    jobs.forget(DRAW)
 
 
 def draw_progress() -> None:
     """Show how far a large release is, and keep what came of it."""
-    result = finished(DRAW)
+    result = finished(DRAW, "noises")
     if result is not None:
         last("_td_drawn")[:] = [result.result]
-        jobs.jobs().slots.pop(DRAW)  # it holds true counts, which go when the data are removed
+        jobs.forget(DRAW)  # it holds true counts, which go when the data are removed
 
 
 # ---- repeated runs
@@ -221,14 +218,14 @@ def progress(slot: str) -> None:
         last(slot)[:] = [done.result]
 
 
-def finished(slot: str) -> jobs.Job | None:
-    """Show a job's progress or how it ended; return it once it is done."""
-    jobs.progress(slot)
+def finished(slot: str, unit: str = "runs") -> jobs.Job | None:
+    """Show a job's progress, in the unit of its total, or how it ended; return it once it is done."""
+    jobs.progress(slot, unit)
     job = jobs.current(slot)
     if job is None or job.is_running:
         return None
     if job.state == "cancelled":
-        st.caption(f"Cancelled after {whole(job.done)} of {whole(job.total)} runs; earlier results are still here.")
+        st.caption(f"Cancelled after {whole(job.done)} of {whole(job.total)} {unit}; earlier results are still here.")
     elif job.error is not None:
         frame.refusal(job.error)
     return job if job.state == "done" else None

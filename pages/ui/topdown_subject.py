@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import takewhile
 from typing import Final
 
 import numpy as np
@@ -76,12 +75,13 @@ class Subject:
         """Possible leaves."""
         return self.cells[-1] if self.tree is None else self.tree.n_leaves
 
-    def known_levels(self, of_data: int) -> int:
-        """Return how many levels are built from known columns, if so many levels of the data set are.
-
-        An unknown column makes its own level and all levels below it unknown, whatever stands there.
-        """
-        return 1 + len(list(takewhile(lambda column: column < of_data - 1, self.order)))
+    @property
+    def domain(self) -> tuple[int, ...] | Tree:
+        """What a release is planned for: the columns' categories, or a tree whose levels are no columns."""
+        if self.is_product:
+            return self.table.sizes
+        assert self.tree is not None
+        return self.tree
 
     @property
     def total(self) -> int:

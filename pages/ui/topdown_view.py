@@ -15,16 +15,18 @@ from pages.ui import topdown_model as model
 from pages.ui import topdown_state as state
 from pages.ui.params import get
 from pages.ui.text import lit, plural, powers, short, whole
-from pages.ui.topdown_draw import SIZES, Drawn
+from pages.ui.topdown_draw import Drawn
 from pages.ui.topdown_model import RULES, Wanted
 from pages.ui.topdown_pictures import pictures
 from pages.ui.topdown_subject import Subject
 from treedp_core.checks import InputError
 from treedp_core.figures import one_draw
 from treedp_core.figures.topdown import BiasLine, bias_by_count, error_under_bound, spurious_and_lost
-from treedp_core.top_down import Plan, bound, bound_by_exact_tails, needs_factor_two
+from treedp_core.top_down import Plan, bias_by_size, bound, bound_by_exact_tails, needs_factor_two
 
 MAX_NAMED: Final = 4
+CARD: Final = 192
+"""Width of a card in pixels: its label fits, and four stand side by side on a wide page."""
 
 
 def release(what: Subject) -> None:
@@ -91,14 +93,15 @@ def level_table(what: Subject, ready: Plan) -> None:
 
 
 def _call(what: Subject, ready: Plan) -> str:
-    if not what.is_product:
-        return ("from treedp_core.contributions import capacities_of_tree, level_sensitivities\n\n"
-                "level_sensitivities(unit, capacities_of_tree(tree))  # sigma = L2 / sqrt(2 rho)")  # fmt: skip
     rho = sum(a for a in ready.budget.per_level if a != float("inf"))
     return (
-        f"from treedp_core.top_down import bound, plan\n\nready = plan({what.table.sizes}, {rho!r})\n"
+        f"from treedp_core.top_down import bound, plan\n\nready = plan({_domain(what)}, {rho!r})\n"
         f"ready.sigmas, bound(ready, {1 - get('td_confidence'):.6g})"
     )
+
+
+def _domain(what: Subject) -> str:
+    return str(what.table.sizes) if what.is_product else "tree"
 
 
 def _release(what: Subject, chosen: Wanted) -> None:
@@ -165,8 +168,9 @@ def _cards(mine: Drawn) -> None:
          "Truly with records, but released as empty (false negatives)."),
         ("Largest error of a leaf", short(leaves.max_error), f"bound: {short(last)}", "In records."),
     )  # fmt: skip
-    for column, (label, value, note, help_) in zip(st.columns(4), rows, strict=True):
-        column.metric(label, value, note, delta_arrow="off", delta_color="off", border=True, height="stretch",
+    with st.container(horizontal=True):  # two a row where the page is narrow
+        for label, value, note, help_ in rows:
+            st.metric(label, value, note, delta_arrow="off", delta_color="off", border=True, width=CARD,
                       help=f"{help_} This release only: simulation on the true counts, NOT PRIVATE.")  # fmt: skip
 
 
@@ -225,8 +229,9 @@ def _release_code(mine: Drawn) -> str:
             "run.table, compare(run)"
         )
     return (
-        "from treedp_core.mechanisms import LevelNoise\nfrom treedp_core.postprocess import prepare\n\n"
-        "noise = LevelNoise(tree, ready.laws, tuple(law is None for law in ready.laws))\n"
+        "from treedp_core.postprocess import prepare\nfrom treedp_core.top_down import noise_on_tree, plan\n\n"
+        f"ready = plan({_domain(mine.subject)}, {mine.wanted.rho!r}, delta={mine.wanted.delta!r})\n"
+        "noise = noise_on_tree(ready, tree)\n"
         f"function, _ = prepare(tree, noise.variance, {rule.steps})\nfunction(counts + noise.draw(rng))"
     )
 
@@ -269,11 +274,10 @@ def _wrong_nodes(mine: Drawn) -> None:
 
 
 def _bias(mine: Drawn) -> None:
-    nodes, mean, se = one_release.bias_by_size([mine.leaves])
-    used = np.flatnonzero(nodes)
-    sizes = [one_release.size_name(*SIZES[i]) for i in used]
+    found = bias_by_size([mine.leaves])
+    sizes, mean, se = one_release.size_names(found), found.bias, found.standard_error
     frame.figure(
-        bias_by_count(sizes, [BiasLine(RULES[mine.wanted.rule].label, mean[used], se[used])]),
+        bias_by_count(sizes, [BiasLine(RULES[mine.wanted.rule].label, mean, se)]),
         key="td_bias",
         alt="Mean error of leaves by size of their true count: small counts gain or lose, large ones hardly.",
         caption="NOT PRIVATE: mean of released − true over the leaves of each size in this release; bars: 1.96 "
@@ -281,7 +285,7 @@ def _bias(mine: Drawn) -> None:
         "empty leaves gain, others lose. "
         f"{RULES[mine.wanted.rule].label}, seed {mine.seed}. Simulation.",
         code="from treedp_core.top_down import bias_by_size, compare\n\nbias_by_size(compare(run)[-1:])",
-        data={"true count": sizes, "leaves": nodes[used], "mean error": mean[used], "standard error": se[used]},
+        data={"true count": sizes, "leaves": found.n_nodes, "mean error": mean, "standard error": se},
     )  # fmt: skip
 
 

@@ -33,6 +33,16 @@ def test_columns_chosen_one_by_one_make_the_tree(page: Any, server: LiveServer) 
     assert page.locator('[data-testid="stException"]').count() == 0
 
 
+@pytest.mark.parametrize("width", [900, 1280])
+def test_the_cards_are_read_whole(page: Any, server: LiveServer, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    opened(page, server, "topdown", '[data-testid="stMetric"]')
+    for part in ("stMetricLabel", "stMetricDelta"):
+        clipped = f"""[...document.querySelectorAll('[data-testid="{part}"] *')].filter(e =>
+            e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).overflowX === "hidden").map(e => e.innerText)"""
+        assert page.evaluate(clipped) == []
+
+
 def test_projections_run_and_the_result_stays(page: Any, server: LiveServer) -> None:
     opened(page, server, "topdown?td_view=rules&td_trials=20", ".st-key-td_rules_run button")
     page.locator(".st-key-td_rules_run button").first.click()

@@ -4,7 +4,7 @@ from treedp_core.top_down.accounting import Accounting, accounting
 from treedp_core.top_down.bounds import bound, bound_by_exact_tails, needs_factor_two
 from treedp_core.top_down.compare import BiasBySize, Compared, bias_by_size, compare, compare_on_tree
 from treedp_core.top_down.orders import OrderResult, compare_orders, some_orders
-from treedp_core.top_down.plan import Plan, plan
+from treedp_core.top_down.plan import Plan, known_levels, plan
 from treedp_core.top_down.projections import ProjectionResult, compare_projections, noise_on_tree, noisy_tree
 from treedp_core.top_down.sparse import LevelResult, SparseRun, most_cells, release
 
@@ -25,6 +25,7 @@ __all__ = [
     "compare_on_tree",
     "compare_orders",
     "compare_projections",
+    "known_levels",
     "most_cells",
     "needs_factor_two",
     "noise_on_tree",

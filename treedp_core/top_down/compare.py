@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
 from treedp_core.top_down.sparse import SparseRun
 from treedp_core.tree import AnyArray, FloatArray, IntArray, Tree
+
+_BIN_STARTS: Final = np.array([0, *(1 << k for k in (*range(6), *range(6, 63, 2)))], dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,17 +78,22 @@ class BiasBySize:
     Parameters
     ----------
     low, high : (n_bins,) int64
-        True counts of the bin, both included: 0, 1, 2-3, 4-7 and so on.
+        True counts of the bin, both included: 0, 1, 2-3, 4-7, and so on to 32-63; then four times as wide, 64-255 and
+        so on. Only bins with nodes.
     n_nodes : (n_bins,)
         Nodes with such a count, those not listed included; exact below 2^53.
     bias : (n_bins,)
         Mean of released - true, in records.
+    standard_error : (n_bins,)
+        Of that mean, from the spread over the nodes; nan for a single node. Nodes of one release share their parents'
+        errors, so it is a guide; over many releases take the spread of their `bias` instead.
     """
 
     low: IntArray
     high: IntArray
     n_nodes: FloatArray
     bias: FloatArray
+    standard_error: FloatArray
 
 
 def compare(run: SparseRun) -> tuple[Compared, ...]:
@@ -129,11 +137,12 @@ def bias_by_size(levels: Sequence[Compared]) -> BiasBySize:
     [[0.0, 1.0, 4.0], [8.0, 1.0, 1.0], [0.25, -1.0, -1.0]]
     """
     truth = np.concatenate([level.truth for level in levels])
-    error = np.concatenate([level.released - level.truth for level in levels])
-    _, exponent = np.frexp(truth.astype(float))  # 0 for 0, then 1 + floor(log2)
-    nodes = np.bincount(exponent, minlength=1).astype(float)
-    nodes[0] = float(sum(level.n_cells - level.n_true for level in levels))
-    sums = np.bincount(exponent, weights=error, minlength=1)
+    error = np.concatenate([level.released - level.truth for level in levels]).astype(float)
+    bin_of = np.searchsorted(_BIN_STARTS, truth, side="right") - 1
+    nodes = np.bincount(bin_of, minlength=1).astype(float)
+    nodes[0] = float(sum(level.n_cells - level.n_true for level in levels))  # most are not listed: no error
     used = np.flatnonzero(nodes)
-    low = np.where(used > 0, 2 ** np.maximum(used - 1, 0), 0)
-    return BiasBySize(low, np.maximum(2 * low - 1, 0), nodes[used], sums[used] / nodes[used])
+    n = nodes[used]
+    mean, square = (np.bincount(bin_of, weights=part, minlength=1)[used] / n for part in (error, error**2))
+    spread = np.sqrt(np.maximum(square - mean**2, 0.0) / np.maximum(n - 1.0, 1.0))
+    return BiasBySize(_BIN_STARTS[used], _BIN_STARTS[used + 1] - 1, n, mean, np.where(n > 1, spread, np.nan))

@@ -6,8 +6,8 @@ cells that are opened differs; no formula weighs the two against each other, so 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice, permutations
 from typing import Final
 
@@ -15,10 +15,12 @@ import numpy as np
 
 from treedp_core import checks
 from treedp_core.checks import InputError
+from treedp_core.contributions import Spread
 from treedp_core.leaf_table import LeafTable, reordered
-from treedp_core.montecarlo import Cancelled, Watch, generator
+from treedp_core.montecarlo import Watch, generator
+from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.top_down.compare import compare
-from treedp_core.top_down.plan import Plan
+from treedp_core.top_down.plan import Plan, known_levels, plan
 from treedp_core.top_down.sparse import release
 from treedp_core.tree import FloatArray
 
@@ -61,44 +63,58 @@ def some_orders(n_columns: int, limit: int = MAX_ORDERS) -> list[tuple[int, ...]
 def compare_orders(
     table: LeafTable,
     orders: Iterable[Sequence[int]],
-    plan_of: Callable[[tuple[int, ...]], Plan],
+    rho: float,
     trials: int,
     seed: int,
+    *,
+    delta: float = 1e-6,
+    unit: ProtectedUnit | None = None,
+    known_columns: Collection[int] | None = None,
+    spread: Spread = Spread.STACKED,
     rule: str = "intopt",
     watch: Watch | None = None,
 ) -> list[OrderResult]:
-    """Return the errors of a table's release under each order of its columns.
+    """Return the errors of a table's release under each order of its columns, with equal shares of rho.
 
     Parameters
     ----------
     table : LeafTable
     orders : iterable of permutations of the columns
-    plan_of : callable
-        From the categories of the columns, in the order of the levels, to a plan: ``lambda sizes: plan(sizes, rho)``.
+    rho, delta, unit, spread
+        As in `plan`.
     trials, seed : int
         Every order and trial draws its own noise.
+    known_columns : collection of int, optional
+        Columns of the table that are public under REPLACE_UNKNOWN; they move with the order, and with them which
+        levels are known. By default those of the unit's known levels: the first ones of the table.
     rule : str
     watch : Watch, optional
-        Told after every trial; may cancel.
+        Told after every trial; may cancel, also within one.
 
     Raises
     ------
     InputError
-        ``ORDER`` for a list that is no permutation, ``TRIALS_RANGE``, and those of `release`.
+        ``ORDER`` for a list that is no permutation, ``VALUE_RANGE`` for a known column that is not there,
+        ``TRIALS_RANGE``, and those of `plan` and `release`.
 
     >>> from treedp_core.leaf_table import count_leaves
-    >>> from treedp_core.top_down.plan import plan
     >>> table = count_leaves([np.arange(60) % 2, np.arange(60) % 30], (2, 30))
-    >>> results = compare_orders(table, some_orders(2), lambda sizes: plan(sizes, 1.0), 3, 7)
+    >>> results = compare_orders(table, some_orders(2), 1.0, 3, 7)
     >>> [result.order for result in results]
     [(0, 1), (1, 0)]
     """
     trials = checks.integer("trials", trials, low=1, high=checks.MAX_TRIALS, code="TRIALS_RANGE")
-    watch = watch or Watch()
-    return [
-        _one_order(table, _checked(order, len(table.sizes)), plan_of, trials, (checks.seed(seed), i), rule, watch)
-        for i, order in enumerate(orders)
-    ]
+    protected, width = unit or ProtectedUnit(NeighbouringRelation.REPLACE_ONE), len(table.sizes)
+    known = range(protected.known_levels - 1) if known_columns is None else known_columns
+    for column in () if known_columns is None else known_columns:
+        checks.integer("known column", column, low=0, high=width - 1)
+    found = []
+    for i, order in enumerate([_checked(order, width) for order in orders]):
+        turned = reordered(table, order)
+        ready = plan(turned.sizes, rho, delta=delta, unit=replace(protected, known_levels=known_levels(order, known)),
+                     spread=spread)  # fmt: skip
+        found.append(_one_order(turned, order, ready, trials, (checks.seed(seed), i), rule, watch or Watch()))
+    return found
 
 
 def _checked(order: Sequence[int], n_columns: int) -> tuple[int, ...]:
@@ -110,22 +126,19 @@ def _checked(order: Sequence[int], n_columns: int) -> tuple[int, ...]:
 
 
 def _one_order(
-    table: LeafTable,
+    turned: LeafTable,
     order: tuple[int, ...],
-    plan_of: Callable[[tuple[int, ...]], Plan],
+    ready: Plan,
     trials: int,
     entropy: tuple[int, int],
     rule: str,
     watch: Watch,
 ) -> OrderResult:
-    turned = reordered(table, order)
-    ready = plan_of(turned.sizes)
+    stop_only = Watch(cancelled=watch.cancelled)
     truth = _marginals(turned, order)
     leaves, marginals = [], []
     for trial in range(trials):
-        if watch.cancelled():
-            raise Cancelled
-        run = release(turned, ready, generator(*entropy, trial), rule)
+        run = release(turned, ready, generator(*entropy, trial), rule, stop_only)
         last = compare(run)[-1]
         leaves.append((last.max_error, last.total_variation, last.spurious, last.lost))
         pairs = zip(_marginals(run.table, order), truth, strict=True)

@@ -1,17 +1,18 @@
-"""What a top-down release of categorical columns spends: noise and budget of every level, before any record is read."""
+"""What a top-down release spends: noise and budget of every level, before any record is read."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import takewhile
 
 import numpy as np
 
 from treedp_core.calibration import level_law
 from treedp_core.checks import InputError
-from treedp_core.contributions import Spread, capacities_of_domain, level_sensitivities
+from treedp_core.contributions import Capacities, Spread, capacities_of_domain, capacities_of_tree, level_sensitivities
 from treedp_core.law import Law
 from treedp_core.leaf_table import sizes_checked
 from treedp_core.privacy import (
@@ -24,7 +25,7 @@ from treedp_core.privacy import (
     exact_shares,
     guarantee,
 )
-from treedp_core.tree import FloatArray
+from treedp_core.tree import FloatArray, Tree
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,9 @@ class Plan:
     Parameters
     ----------
     sizes : tuple of int
-        Categories of each column, in the order of the levels.
+        Categories of each column, in the order of the levels; () for a tree that is no product of columns.
+    levels : tuple of Capacities
+        Nodes of levels 0, 1, ... by the leaves below them.
     unit : ProtectedUnit
     spread : Spread
         Whether the records of one unit may share a leaf.
@@ -46,6 +49,7 @@ class Plan:
     """
 
     sizes: tuple[int, ...]
+    levels: tuple[Capacities, ...]
     unit: ProtectedUnit
     spread: Spread
     budget: Budget
@@ -55,15 +59,12 @@ class Plan:
     @property
     def n_levels(self) -> int:
         """Number of levels, the root's included."""
-        return len(self.sizes) + 1
+        return len(self.levels)
 
     @property
     def cells(self) -> tuple[int, ...]:
         """Possible nodes of each level, 1 for the root; exact however many."""
-        counts = [1]
-        for size in self.sizes:
-            counts.append(counts[-1] * size)
-        return tuple(counts)
+        return tuple(level.n_nodes for level in self.levels)
 
     @property
     def sigmas(self) -> FloatArray:
@@ -77,7 +78,7 @@ class Plan:
 
 
 def plan(
-    sizes: Sequence[int],
+    domain: Sequence[int] | Tree,
     rho: float,
     *,
     delta: float = 1e-6,
@@ -90,8 +91,8 @@ def plan(
 
     Parameters
     ----------
-    sizes : sequence of int
-        Categories of each column, in the order of the levels.
+    domain : sequence of int, or Tree
+        Categories of each column, in the order of the levels; or a tree, whose levels need be no columns.
     rho : float
         Total budget of zero-concentrated privacy.
     delta : float
@@ -118,16 +119,37 @@ def plan(
     >>> ready.sigmas.round(9).tolist(), ready.cells  # sigma^2 = d / rho
     ([0.0, 2.449489743, 2.449489743, 2.449489743], (1, 10, 100, 1000))
     """
-    checked = sizes_checked(sizes, names)
+    sizes, levels = _levels(domain, names)
     protected = unit or ProtectedUnit(NeighbouringRelation.REPLACE_ONE)
-    budget = _budget(len(checked) + 1, rho, protected, shares)
-    levels = capacities_of_domain(checked)
+    budget = _budget(len(levels), rho, protected, shares)
     l1, l2 = level_sensitivities(protected, levels, spread)
     laws = tuple(
         None if math.isinf(amount) else level_law("discrete_gaussian", amount, float(a), float(b))
         for amount, a, b in zip(budget.per_level, l1, l2, strict=True)
     )
-    return Plan(checked, protected, spread, budget, laws, guarantee(budget, protected, delta, False))
+    return Plan(sizes, levels, protected, spread, budget, laws, guarantee(budget, protected, delta, False))
+
+
+def known_levels(order: Sequence[int], known: Collection[int]) -> int:
+    """Return how many levels of an order of columns are built from known columns, the root's included.
+
+    An unknown column makes its own level and all levels below it unknown, whatever stands there.
+
+    >>> known_levels((1, 0, 2), {0, 1}), known_levels((2, 0, 1), {0, 1})
+    (3, 1)
+    """
+    return 1 + len(list(takewhile(known.__contains__, order)))
+
+
+def _levels(
+    domain: Sequence[int] | Tree, names: Sequence[str] | None
+) -> tuple[tuple[int, ...], tuple[Capacities, ...]]:
+    if not isinstance(domain, Tree):
+        sizes = sizes_checked(domain, names)
+        return sizes, capacities_of_domain(sizes)
+    if domain.n_levels < 2:
+        raise InputError("NO_LEVELS", "A top-down release needs at least one level below the root; choose other data.")
+    return domain.branching_factors or (), capacities_of_tree(domain)
 
 
 def _budget(n_levels: int, rho: float, unit: ProtectedUnit, shares: Sequence[float] | None) -> Budget:

@@ -10,6 +10,7 @@ import numpy as np
 
 from treedp_core import checks, postprocess
 from treedp_core.checks import InputError
+from treedp_core.contributions import capacities_of_tree
 from treedp_core.mechanisms import LevelNoise
 from treedp_core.montecarlo import Cancelled, Watch, generator
 from treedp_core.release import Release
@@ -45,19 +46,20 @@ class ProjectionResult:
 
 
 def noise_on_tree(plan: Plan, tree: Tree) -> LevelNoise:
-    """Return a plan's noise on all nodes of the tree of its columns, survivors or not.
+    """Return a plan's noise on all nodes of its tree, survivors or not.
 
     Raises
     ------
     InputError
-        ``PLAN_MISMATCH`` when the tree is not that of the plan's columns.
+        ``PLAN_MISMATCH`` when the plan is for another tree: one whose levels have other nodes or leaves below them.
 
     >>> from treedp_core.top_down.plan import plan
     >>> noise_on_tree(plan((2, 3), 1.0), Tree.from_branching_factors((2, 3))).level_variance.round(6).tolist()
     [0.0, 2.0, 2.0]
     """
-    if tree.branching_factors != plan.sizes:
-        raise InputError("PLAN_MISMATCH", f"Expected the tree of columns with {plan.sizes} categories.")
+    if capacities_of_tree(tree) != plan.levels:
+        about = f"columns with {plan.sizes} categories" if plan.sizes else f"levels with {plan.cells} nodes"
+        raise InputError("PLAN_MISMATCH", f"Expected the tree that was planned for, of {about}.")
     return LevelNoise(tree, plan.laws, tuple(math.isinf(amount) for amount in plan.budget.per_level))
 
 
@@ -83,7 +85,7 @@ def compare_projections(
     ----------
     plan : Plan
     tree : Tree
-        Of the plan's columns.
+        That the plan was made for.
     counts : (n_nodes,)
         True counts.
     chains : sequence of sequences of str

@@ -17,6 +17,7 @@ import numpy as np
 from treedp_core import checks
 from treedp_core.checks import InputError
 from treedp_core.leaf_table import CodeArray, LeafTable
+from treedp_core.montecarlo import Watch
 from treedp_core.projection import RULES, Projection
 from treedp_core.top_down.plan import Plan
 from treedp_core.tree import IntArray
@@ -122,7 +123,9 @@ def most_cells(plan: Plan, total: int) -> int:
     return sum(min(nodes, total) * size for nodes, size in zip(plan.cells, plan.sizes, strict=False))
 
 
-def release(table: LeafTable, plan: Plan, rng: np.random.Generator, rule: str = "intopt") -> SparseRun:
+def release(
+    table: LeafTable, plan: Plan, rng: np.random.Generator, rule: str = "intopt", watch: Watch | None = None
+) -> SparseRun:
     """Return one top-down release of a table of records.
 
     Parameters
@@ -133,6 +136,8 @@ def release(table: LeafTable, plan: Plan, rng: np.random.Generator, rule: str = 
     rng : numpy.random.Generator
     rule : str
         ``intopt`` (the paper's) or ``water_filling``.
+    watch : Watch, optional
+        Told the noises drawn, `most_cells` at most; asked before every block of them.
 
     Raises
     ------
@@ -158,7 +163,7 @@ def release(table: LeafTable, plan: Plan, rng: np.random.Generator, rule: str = 
     levels = [_root(plan, table.total, rng)]
     _refuse_too_many_cells(plan, int(levels[0].count.sum()))
     for level in range(1, plan.n_levels):
-        levels.append(_below(levels[-1], truth[level], plan, level, project, rng))
+        levels.append(_below(levels[-1], truth[level], plan, level, project, rng, watch or Watch()))
     return SparseRun(plan, tuple(levels), truth)
 
 
@@ -183,10 +188,16 @@ def _refuse_too_many_cells(plan: Plan, total: int) -> None:
 
 
 def _below(
-    above: LevelResult, truth: Prefixes, plan: Plan, level: int, project: Projection, rng: np.random.Generator
+    above: LevelResult,
+    truth: Prefixes,
+    plan: Plan,
+    level: int,
+    project: Projection,
+    rng: np.random.Generator,
+    watch: Watch,
 ) -> LevelResult:
     """Return the survivors of a level, from those of the level above."""
-    pieces = list(_blocks(above, truth, plan, level, project, rng))
+    pieces = list(_blocks(above, truth, plan, level, project, rng, watch))
     if not pieces:
         none = np.zeros(0, dtype=np.int64)
         return LevelResult(none, none.astype(np.int32), none, none)
@@ -195,7 +206,13 @@ def _below(
 
 
 def _blocks(
-    above: LevelResult, truth: Prefixes, plan: Plan, level: int, project: Projection, rng: np.random.Generator
+    above: LevelResult,
+    truth: Prefixes,
+    plan: Plan,
+    level: int,
+    project: Projection,
+    rng: np.random.Generator,
+    watch: Watch,
 ) -> Iterator[tuple[IntArray, IntArray, IntArray, IntArray]]:
     size, law = plan.sizes[level - 1], plan.laws[level]
     assert law is not None
@@ -203,6 +220,7 @@ def _blocks(
     first = np.searchsorted(truth.parent, np.arange(n_above + 1))
     step = max(1, BLOCK_CELLS // size)
     for start in range(0, above.count.size, step):
+        watch.check()
         part = slice(start, min(start + step, above.count.size))
         origin = above.origin[part]
         real = np.flatnonzero(origin >= 0)
@@ -214,6 +232,7 @@ def _blocks(
         counts = project(noisy, above.count[part]).reshape(-1)
         kept = np.flatnonzero(counts)
         row, code = np.divmod(kept, size)
+        watch.step(counts.size)
         yield start + row, code, counts[kept], _origins(kept, cell, child)
 
 

@@ -148,12 +148,16 @@ def test_hostile_names_stay_text_on_every_page(page: Any, server: LiveServer, tm
     page.locator("g.slice").nth(1).click()
     page.get_by_role("button", name="all", exact=True).and_(page.locator(":enabled")).wait_for()
     for name in ("Data and tree", "Error lab", "Consistency", "Start here"):
-        page.get_by_role("link", name=name).first.click()
+        link = page.get_by_role("link", name=name).first
+        address = link.evaluate("link => link.href")
+        link.click()
+        page.wait_for_url(address)
         page.locator(".js-plotly-plot .main-svg").first.wait_for()
         settle(page)
         assert page.locator("a[href*='127.0.0.2'], a[href^='javascript'], img[src*='127.0.0.2']").count() == 0
         assert page.locator('[data-testid="stException"]').count() == 0
         assert page.evaluate("window.hit") is None
+    page.locator('[data-testid="stMain"]').filter(has_text=HOSTILE[0]).wait_for()
     shown = page.locator('[data-testid="stMain"]').inner_text()
     assert HOSTILE[0] in shown
     assert HOSTILE[1][:38] in shown  # long names are cut

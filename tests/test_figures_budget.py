@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from oracles_figures import contrast, decoded
+from treedp_core.allocation.published import published_for
 from treedp_core.figures import budget, reliability
 from treedp_core.figures.budget import StrategyRow
 from treedp_core.tree import Tree
@@ -137,8 +138,10 @@ def test_every_strategy_is_in_the_legend_of_the_levels() -> None:
 
 
 def test_strategies_differ_in_colour_or_pattern() -> None:
-    names = ("uniform", "leaves_only", "minimax", "cube_root", "greedy", "optimum", "custom", "census_2020_persons")
-    assert len({budget.strategy_colour(name) for name in names}) == len(names)
+    names = ("uniform", "leaves_only", "minimax", "cube_root", "greedy", "optimum", "custom")
+    for n_levels in range(2, 8):
+        beside = [*names, *(one.name for one in published_for(n_levels))]
+        assert len({budget.strategy_colour(name) for name in beside}) == len(beside)
 
 
 def test_probabilities_are_their_own_colours() -> None:

@@ -64,10 +64,10 @@ def periods(data: Dataset, height: int, seed: int) -> Periods:
 
 
 def errors(
-    height: int, threshold: float, phases: int, seed: int, by_partner: bool, watch: Watch | None = None
+    data: Dataset, height: int, threshold: float, phases: int, seed: int, by_partner: bool, watch: Watch | None = None
 ) -> Curves:
     """Return the five curves; greedy splits are tuned on a noisy release of the earlier half."""
-    halves = periods(store.sample(SAMPLE), height, seed)
+    halves = periods(data, height, seed)
     unit = ProtectedUnit(NeighbouringRelation.REPLACE_UNKNOWN, 1, known_levels=height)
     prior = noisy(halves.tree, halves.earlier, unit, LAW, PRIOR_EPSILON, generator(seed, 5))
     tuned = Problem(halves.tree, prior.counts, LAW, unit, "rmsre", Tolerance(threshold=threshold))
@@ -94,8 +94,9 @@ def show() -> None:
             "none; the root is then neither measured nor judged. Off: one split for all.",
         )
     arguments = (int(get("bud_height")), get("tau"), get("bud_phases"), get("seed"), get("bud_partners"))
+    sample = store.sample(SAMPLE)  # here, as a thread has no session to look in
     try:
-        found = later(SLOT, arguments, lambda watch: errors(*arguments, watch))
+        found = later(SLOT, arguments, lambda watch: errors(sample, *arguments, watch))
     except InputError as error:
         frame.refusal(error)
         return

@@ -16,7 +16,7 @@ from pages.ui.budget_params import CONFIDENCE_GRID, CUSTOM
 from pages.ui.budget_split import Settings
 from pages.ui.budget_state import Results, key_of, later, wait
 from pages.ui.budget_text import setup
-from pages.ui.budget_view import marked
+from pages.ui.budget_view import CARD, marked
 from pages.ui.params import REG, get
 from pages.ui.store import dataset
 from pages.ui.text import lit, plain, plural, short
@@ -160,13 +160,14 @@ def _answer(result: Results, found: Inverse, targets: list[Target]) -> None:
     total = found.total + prior.spent
     epsilon = epsilon_for(chosen, total)
     cards = (
-        ("Smallest ε in all", short(epsilon), f"{chosen.symbol} = {short(found.total)} for the levels"),
+        ("Smallest ε in all", short(epsilon), f"{chosen.symbol} = {short(found.total)}, levels"),
         ("For the prior", short(prior.spent), chosen.symbol),
         ("Binding level", ", ".join(str(level) for level in found.binding) or "–", _names(found, names)),
-        ("Proved lower bound", "–" if found.lower_bound is None else short(found.lower_bound), bounded(found, chosen)),
+        ("Proved lower bound", "–" if found.lower_bound is None else short(found.lower_bound), _bounded(found, chosen)),
     )
-    for column, (label, value, below) in zip(st.columns(4), cards, strict=True):
-        column.metric(label, value, below or None, delta_arrow="off", delta_color="off", border=True, height="stretch")
+    with st.container(horizontal=True):
+        for label, value, below in cards:
+            st.metric(label, value, below or None, delta_arrow="off", delta_color="off", border=True, width=CARD)
     whole = total or 1.0
     row = figures.StrategyRow("custom", "Split", found.amounts / whole, found.amounts, math.nan, prior.spent / whole)
     fig = figures.strategies([row], names, error_title="")
@@ -179,7 +180,7 @@ def _answer(result: Results, found: Inverse, targets: list[Target]) -> None:
         caption=f"Judged on the prior, with {MECHANISMS[chosen.law].label} noise"
         + (", after least squares. " if chosen.least_squares else ", before least squares. ")
         + ("" if found.exact else "Probabilities after least squares: normal law with the exact variance. ")
-        + ("Proved optimal but for rounding." if _is_proved(found) else "The best of several searches, not certified.")
+        + _certainty(found, chosen)
         + f" Counts below τ = {short(get('tau'))} are judged as τ.",
         code=_code(chosen, targets, result.label),
         data=_table(result, found, targets),
@@ -188,13 +189,16 @@ def _answer(result: Results, found: Inverse, targets: list[Target]) -> None:
     _ledger(result, found, total, epsilon)
 
 
-def bounded(found: Inverse, settings: Settings) -> str:
-    """Return what a lower bound is in, or why there is none."""
+def _bounded(found: Inverse, settings: Settings) -> str:
+    return "none: not convex" if found.lower_bound is None else f"{settings.symbol}, levels"
+
+
+def _certainty(found: Inverse, settings: Settings) -> str:
+    """Say what is proved of the answer, or why nothing is."""
     if found.lower_bound is not None:
-        return f"{settings.symbol}, levels"
-    if settings.law != "gaussian":
-        return "none: not convex with this noise"
-    return "none: an average of probabilities is not convex"
+        return "Proved optimal but for rounding." if _is_proved(found) else "The best of several searches."
+    why = "with this noise" if settings.law != "gaussian" else "for a probability averaged over counts"
+    return f"The best of several searches, not certified: {why} the problem is not convex, so no lower bound is proved."
 
 
 def _code(settings: Settings, targets: list[Target], label: str) -> str:

@@ -22,6 +22,8 @@ from treedp_core.figures.budget import StrategyRow
 from treedp_core.figures.reliability import watermark
 
 ERRORS_LABEL: Final = f"{NOT_PRIVATE}: errors are those on the true counts."
+CARD: Final = 190
+"""Width of a card in px: four fit a page, two a narrow one, and none cuts its text."""
 
 
 def strategies(result: Results) -> None:
@@ -38,22 +40,18 @@ def strategies(result: Results) -> None:
         code=None if chosen is None else budget_text.code(result.settings, chosen, result.label),
         data=partial(table, list(result.rows or ()), names, result.label, result.settings.metric),
     )
-    left, right = st.columns(2)
-    with left:
-        _steps(result, names)
-    with right:
-        st.markdown("**Error by level**")
-        frame.figure(
-            marked(
-                figures.strategy_levels(rows, names, y_title=budget_text.titled(result.settings, "the level")), result
-            ),
-            key="bud_levels",
-            alt=f"{result.settings.metric} of each level under each strategy.",
-            caption="NOT PRIVATE: expected errors on the true counts (closed form), strategies in the "
-            "order and colours of the figure above. ∞: the level is not determined; 0: it is public.",
-            code=None if chosen is None else budget_text.code(result.settings, chosen, result.label),
-            data=partial(table, list(result.rows or ()), names, result.label, result.settings.metric),
-        )
+    _steps(result, names)
+    st.markdown("**Error by level**")
+    title = budget_text.titled(result.settings, "the level")
+    frame.figure(
+        marked(figures.strategy_levels(rows, names, y_title=title), result),
+        key="bud_levels",
+        alt=f"{result.settings.metric} of each level under each strategy.",
+        caption="NOT PRIVATE: expected errors on the true counts (closed form), strategies in the "
+        "order and colours of the first figure. ∞: the level is not determined; 0: it is public.",
+        code=None if chosen is None else budget_text.code(result.settings, chosen, result.label),
+        data=partial(table, list(result.rows or ()), names, result.label, result.settings.metric),
+    )
 
 
 def figure_of(result: Results) -> Any:
@@ -107,18 +105,19 @@ def cards(result: Results) -> None:
     shown = [("Best simple strategy", simple), ("Greedy", result.row("greedy")), ("Optimum", result.row("optimum"))]
     if get("bud_view") == CUSTOM:
         shown.insert(0, ("Your own split", result.row(CUSTOM)))
-    for column, (label, row) in zip(st.columns(len(shown)), shown, strict=True):
-        waits = label == "Optimum" and result.pending
-        column.metric(
-            label,
-            short(row.errors.tree) if row is not None else "…" if waits else "–",
-            _compared(row, simple) if row is not None else result.waits_for if waits else _missing(label),
-            delta_arrow="off",
-            delta_color="off",
-            border=True,
-            height="stretch",
-            help=f"{result.settings.metric} of the tree, closed form on the true counts: NOT PRIVATE.",
-        )
+    with st.container(horizontal=True):
+        for label, row in shown:
+            waits = label == "Optimum" and result.pending
+            st.metric(
+                label,
+                short(row.errors.tree) if row is not None else "…" if waits else "–",
+                _compared(row, simple) if row is not None else result.waits_for if waits else _missing(label),
+                delta_arrow="off",
+                delta_color="off",
+                border=True,
+                width=CARD,
+                help=f"{result.settings.metric} of the tree, closed form on the true counts: NOT PRIVATE.",
+            )
     for line in (
         budget_text.verdict(result.rows or ()),
         budget_text.optimum_line(result.best, result.settings),
@@ -135,7 +134,7 @@ def _missing(label: str) -> str:
 def _compared(row: Row, simple: Row | None) -> str:
     if simple is None or row is simple:
         return row.label
-    return f"{short(row.errors.tree / simple.errors.tree)}× the best simple one"
+    return f"{short(row.errors.tree / simple.errors.tree)}× best simple"
 
 
 def _steps(result: Results, names: Sequence[str]) -> None:

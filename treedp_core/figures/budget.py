@@ -17,7 +17,7 @@ from treedp_core.tree import FloatArray, IntArray
 LEVEL_ENDS: Final = ("#43309A", "#D6CEF5")
 """Root and leaves; violet, as the colours of strategies mean something else in the same figure."""
 LEGEND_LINE: Final = 19
-"""Height in px of a line of a legend, where half a page leaves room for one entry a line."""
+"""Height in px of a line of a legend; a narrow page has two entries a line."""
 EDGE: Final = GREY
 """Outline of every level's part: seen on both themes, whatever its filling."""
 MANY_SLICES: Final = 60
@@ -59,11 +59,12 @@ _STRATEGIES: Final = {
     "greedy": ("#0072B2", ""),
     "optimum": ("#009E73", ""),
     "custom": ("#CC79A7", ""),
+    "census_2020_units": ("#CC79A7", "+"),
 }
 
 
 def strategy_colour(name: str) -> tuple[str, str]:
-    """Return the colour and the pattern of a strategy; published splits are dotted purple.
+    """Return the colour and the pattern of a strategy; published splits are dots or crosses in purple.
 
     >>> strategy_colour("greedy"), strategy_colour("census_2020_persons")
     (('#0072B2', ''), ('#CC79A7', '.'))
@@ -246,7 +247,7 @@ def strategy_levels(rows: Sequence[StrategyRow], level_names: Sequence[str], *, 
         xaxis=axis("level (root first)", log=False, bounds=(-0.5, len(level_names) - 0.5)) | ticks,
         yaxis=axis(y_title, log=True, bounds=(low, high), grid=True),
     )
-    fig.update_layout(height=HEIGHT + LEGEND_LINE * len(rows))
+    fig.update_layout(height=HEIGHT + LEGEND_LINE * (len(rows) // 2))
     return fig
 
 

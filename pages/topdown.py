@@ -19,7 +19,8 @@ VIEWS = {
 
 LEARNT = {
     "release": "The projection costs no privacy, and with the chosen probability no count of a level is off by more "
-    "than a bound that grows with the level. But counts near 0 pay: empty leaves come out filled, small ones get lost.",
+    "than a bound that grows with the level. But counts near 0 pay: empty leaves come out filled, small ones get lost. "
+    "The paper draws no noise below a count that became 0; as all below ends as 0 anyway, the law is the same.",
     "rules": "No rule is unbiased near 0, and none is best in everything: a sparser release loses more small leaves, a "
     "closer one fills more empty ones. Least squares first uses all levels for every count, at the same ρ.",
     "orders": "A column near the root keeps its own counts almost exact; near the leaves they gather the noise of many "

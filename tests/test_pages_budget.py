@@ -183,6 +183,8 @@ def test_a_search_can_be_cancelled_and_started_again(
         app = budget(bud_prior="true", bud_view=view)
         assert ": 0 %" in words(app)
         app = press(app, f"{slot}_cancel")
+        assert "cancelled" in words(app), "seen at once, although no worker has noticed yet"
+        assert f"{slot}_cancel" not in [button.key for button in app.button]
         own_jobs.slots[slot].run(lambda watch: pytest.fail("worked although it was told to stop"))
         app = app.run()
         assert "cancelled" in words(app)

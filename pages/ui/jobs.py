@@ -58,6 +58,11 @@ class Job:
         return self.state in ("queued", "running")
 
     @property
+    def is_wanted(self) -> bool:
+        """Whether it waits or runs and was not told to stop; its work notices that within one evaluation or chunk."""
+        return self.is_running and not self.stop.is_set()
+
+    @property
     def seconds_left(self) -> float | None:
         """Estimate of the time to go, once there is anything to judge by."""
         if not self.done:

@@ -66,18 +66,29 @@ METRIC = {"rmse": mean_square, "rmsre": mean_square_relative}
 
 
 def naive_greedy(
-    loss: Callable[[list[float]], float], start: list[float], piece: float, phases: int, allowed: list[int]
+    loss: Callable[[list[float]], float],
+    start: list[float],
+    piece: float,
+    phases: int,
+    allowed: list[int],
+    doubled: list[int] | None = None,
 ) -> tuple[list[int], list[float]]:
-    """Algorithm 3 to the letter: try every level, keep the best, the first within 1e-12 of it."""
+    """Algorithm 3 to the letter: try every level, keep the best, the first within 1e-12 of it.
+
+    Levels charged twice may get no more than half of the slices.
+    """
+    twice = doubled or []
     amounts, steps = list(start), []
     for _ in range(phases):
         tried = {}
         for level in allowed:
+            if level in twice and 2 * (sum(step in twice for step in steps) + 1) > phases:
+                continue
             candidate = list(amounts)
             candidate[level] += piece
             tried[level] = loss(candidate)
         smallest = min(tried.values())
-        best = next(level for level in allowed if tried[level] <= smallest * (1 + 1e-12))
+        best = next(level for level in tried if tried[level] <= smallest * (1 + 1e-12))
         amounts[best] += piece
         steps.append(best)
     return steps, amounts

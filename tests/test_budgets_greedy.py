@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from oracles_budgets import METRIC, NOISE, exact_node_variances, naive_greedy
+from oracles_budgets import METRIC, NOISE, exact_node_variances, naive_greedy, node_variances
 from oracles_tree import level_starts, random_parents
 from treedp_core.budgets import Problem, greedy
 from treedp_core.checks import InputError
@@ -47,6 +47,39 @@ def test_greedy_is_algorithm_3_step_for_step(law: str, squares: bool, metric: st
     np.testing.assert_allclose(found.after_each_step[-1], found.amounts, rtol=1e-12)
 
 
+@pytest.mark.parametrize("unit", [REPLACE, UNKNOWN], ids=lambda unit: unit.relation.value)
+@pytest.mark.parametrize("law", sorted(NOISE))
+@pytest.mark.parametrize("squares", [True, False])
+@pytest.mark.parametrize("seed", range(3))
+def test_greedy_is_algorithm_3_where_a_level_is_public_or_charged_twice(
+    unit: ProtectedUnit, law: str, squares: bool, seed: int
+) -> None:
+    """Replaced records: a known root, L1 2 and L2 sqrt 2 below it. Unknown columns: their levels are charged twice."""
+    rng = np.random.default_rng(seed + 30)
+    while True:
+        parent = random_parents(rng, int(rng.integers(6, 18)))
+        starts = level_starts(parent)
+        sizes = np.diff(starts)
+        if len(sizes) == 4 and (np.diff(sizes) > 0).all():  # no two levels are alike, so that nothing ties
+            break
+    tree = Tree(np.array(parent), np.array(starts))
+    counts, total, phases = tree.counts_of_leaves(rng.integers(0, 40, tree.n_leaves)), 2.0, 9
+    gaussian = law in ("gaussian", "discrete_gaussian")
+    sensitivity = [0.0, *[2**0.5 if gaussian else 2.0] * 3] if unit is REPLACE else [1.0] * 4
+    first = 1e-5 * total / (3 if unit is REPLACE else 4)  # charged 4 a = 2 * 2 a: levels 2 and 3 are unknown
+
+    def loss(amounts: list[float]) -> float:
+        return METRIC["rmsre"](parent, counts, node_variances(parent, amounts, law, sensitivity, squares), 5.0)
+
+    found = greedy(Problem(tree, counts, law, unit, "rmsre", Tolerance(threshold=5.0), squares), total, phases)
+    start = [0.0 if s == 0 else first for s in sensitivity]
+    allowed = [level for level in range(4) if sensitivity[level]]
+    doubled = [2, 3] if unit is UNKNOWN else []
+    steps, amounts = naive_greedy(loss, start, (1 - 1e-5) * total / phases, phases, allowed, doubled)
+    assert found.steps.tolist() == steps
+    np.testing.assert_allclose(found.amounts, amounts, rtol=1e-12)
+
+
 def test_ties_go_to_the_lowest_level() -> None:
     """In a chain every level holds the same count, so only the sum of precisions matters: all slices tie."""
     chain = Tree.from_branching_factors((1, 1, 1))
@@ -80,6 +113,26 @@ def test_known_answers_for_discrete_noise() -> None:
     assert found.steps.tolist() == [2] * 20
     assert problem.error(found.amounts) == pytest.approx(0.31500727857124433, rel=1e-12)
     assert problem.error(np.full(3, 1 / 3)) == pytest.approx(0.548215492659911, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("tree", "counts", "law", "threshold", "epsilon", "by_greedy", "equal"),
+    [
+        ((3, 2), [12, 5, 4, 3, 3, 2, 2, 2, 2, 1], "laplace", 100, 1.0, 0.024495060727359647, 0.03299831645537222),
+        ((4, 4), [160] + [40] * 4 + [10] * 16, "discrete_laplace", 20, 8.0, 0.001122005560481399, 0.011356482362932959),
+    ],
+)
+def test_known_answers_where_the_leaves_take_all(
+    tree: tuple[int, ...], counts: list[int], law: str, threshold: float, epsilon: float, by_greedy: float, equal: float
+) -> None:
+    """From the same reference computation: no split on the grid of 20 slices is better, so greedy found the best."""
+    problem = Problem(
+        Tree.from_branching_factors(tree), np.array(counts), law, ADD, "rmsre", Tolerance(threshold=threshold)
+    )
+    found = greedy(problem, epsilon, 20)
+    assert found.steps.tolist() == [2] * 20
+    assert problem.error(found.amounts) == pytest.approx(by_greedy, rel=1e-12)
+    assert problem.error(np.full(3, epsilon / 3)) == pytest.approx(equal, rel=1e-12)
 
 
 def test_the_relative_error_of_a_tree_by_hand() -> None:

@@ -119,6 +119,14 @@ def settle(page: Any, timeout: float = 30.0) -> None:
             raise AssertionError(f"{page.url} did not come to rest within {timeout:g} s.")
 
 
+def opened(page: Any, server: LiveServer, path: str, marker: str) -> Any:
+    """The page at a path of the app, once what `marker` selects is there and it has come to rest."""
+    page.goto(f"{server.url}/{path}")
+    page.locator(marker).first.wait_for()
+    settle(page)
+    return page
+
+
 @dataclass
 class Findings:
     """What a page did that it should not: script errors and requests to other machines."""

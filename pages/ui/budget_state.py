@@ -69,7 +69,7 @@ class Results:
     @property
     def waits_for(self) -> str:
         """What stands in place of the optimum while there is none."""
-        return "searching" if is_wanted(OPTIMUM) else "cancelled"
+        return "searching" if jobs.is_wanted(OPTIMUM) else "cancelled"
 
     @property
     def label(self) -> str:
@@ -232,15 +232,9 @@ def last(slot: str) -> Any:
     return next(reversed(kept.values()), None) if kept else None
 
 
-def is_wanted(slot: str) -> bool:
-    """Return whether a search is under way; one that was told to stop is not, even before its thread notices."""
-    job = jobs.current(slot)
-    return job is not None and job.is_wanted
-
-
 def wait(slot: str, what: str) -> None:
     """Show how far a search is, with a way to stop it, and the page anew when it is over; or that it was stopped."""
-    if not is_wanted(slot):
+    if not jobs.is_wanted(slot):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(f"{what}: cancelled.", width="content")
             st.button("Search again", key=f"{slot}_again", on_click=jobs.forget, args=(slot,), type="tertiary")

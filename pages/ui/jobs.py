@@ -161,6 +161,12 @@ def is_running(slot: str) -> bool:
     return job is not None and job.is_running
 
 
+def is_wanted(slot: str) -> bool:
+    """Whether the slot's job waits or runs and was not told to stop, even before its thread notices that it was."""
+    job = current(slot)
+    return job is not None and job.is_wanted
+
+
 def progress(slot: str, unit: str = "runs") -> None:
     """Show the progress of the slot's job, refreshed only while it runs; the page reruns once when it ends.
 

@@ -13,6 +13,7 @@ from pages.ui.multiplicative_trees import Source
 from treedp_core.experiment import Experiment, prepare
 from treedp_core.multiplicative import worst_shrunk_alpha_rmse
 from treedp_core.noise import Gaussian, Laplace
+from treedp_core.postprocess.shrink import shrunk
 from treedp_core.tree import FloatArray, IntArray, Tree
 
 RULES: Final = {
@@ -53,9 +54,9 @@ def draw(
     of_normal, of_double = Gaussian(float(sigma.max())), Laplace(float(b.max()))
     rules = {
         "gaussian": Simple(normal, math.sqrt(of_normal.variance)),
-        "shrunk_gaussian": Simple(shrink(normal, alpha, sigma[level]), worst_shrunk_alpha_rmse(of_normal, alpha)),
+        "shrunk_gaussian": Simple(shrunk(alpha, sigma[level], normal), worst_shrunk_alpha_rmse(of_normal, alpha)),
         "laplace": Simple(double, math.sqrt(of_double.variance)),
-        "shrunk_laplace": Simple(shrink(double, alpha, b[level]), worst_shrunk_alpha_rmse(of_double, alpha)),
+        "shrunk_laplace": Simple(shrunk(alpha, b[level], double), worst_shrunk_alpha_rmse(of_double, alpha)),
     }
     if source.tree is not None and source.counts is not None:
         rules["shrunk_optimal"] = _least_squares(source.tree, truth, settings, rng)
@@ -85,14 +86,5 @@ def _least_squares(tree: Tree, truth: FloatArray, settings: Experiment, rng: np.
     _, release = prepare(best_split, tree).release(truth, rng)
     sigma = np.sqrt(np.zeros(truth.size) if release.variance is None else release.variance)
     law = Gaussian(float(sigma.max()))
-    released = shrink(release.estimate, settings.alpha, sigma)
+    released = shrunk(settings.alpha, sigma, release.estimate)
     return Simple(released, worst_shrunk_alpha_rmse(law, settings.alpha))
-
-
-def shrink(noisy: FloatArray, alpha: float, sigma: FloatArray) -> FloatArray:
-    """Return max(0, (1 - alpha) y); a count that is public stays as it is.
-
-    >>> shrink(np.array([-2.0, 10.0, 10.0]), 0.5, np.array([1.0, 1.0, 0.0])).tolist()
-    [0.0, 5.0, 10.0]
-    """
-    return np.where(sigma > 0, np.maximum(0.0, (1.0 - alpha) * noisy), noisy)

@@ -8,16 +8,9 @@ from typing import Any
 
 import pytest
 
-from browsing import LiveServer, settle
+from browsing import LiveServer, opened, settle
 
 pytestmark = pytest.mark.browser
-
-
-def opened(page: Any, server: LiveServer, path: str, marker: str) -> Any:
-    page.goto(f"{server.url}/{path}")
-    page.locator(marker).first.wait_for()
-    settle(page)
-    return page
 
 
 def test_columns_chosen_one_by_one_make_the_tree(page: Any, server: LiveServer) -> None:

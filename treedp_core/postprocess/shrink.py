@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -19,11 +20,15 @@ def prepare(
     upwards are forgiven up to 2 alpha w more. Children no longer add up. Nodes that were not measured (nan) stay so,
     and so do exact ones (variance 0, a public total): they have no error to lower.
     """
-    kept = np.full(tree.n_nodes, 1.0 - tolerance.alpha)
-    if variance is not None:
-        kept[variance == 0] = 1.0
+    variances = np.ones(tree.n_nodes) if variance is None else variance
+    return partial(shrunk, tolerance.alpha, variances), None
 
-    def shrink(estimate: AnyArray) -> AnyArray:
-        return np.asarray(np.maximum(kept * estimate, 0.0))
 
-    return shrink, None
+def shrunk(alpha: float, variance: FloatArray, estimate: AnyArray) -> FloatArray:
+    """Return max(0, (1 - alpha) estimate), (..., n), for estimates whose variances are (n,); exact ones stay.
+
+    >>> shrunk(0.5, np.array([1.0, 1.0, 0.0]), np.array([-2.0, 10.0, 10.0])).tolist()
+    [0.0, 5.0, 10.0]
+    """
+    kept = np.where(variance == 0, 1.0, 1.0 - alpha)
+    return np.asarray(np.maximum(kept * estimate, 0.0))

@@ -37,8 +37,8 @@ lint: $(BIN)/.test  ## ruff: style, imports, docstrings, formatting
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-typing: $(BIN)/.test  ## mypy --strict on treedp_core
-	$(BIN)/mypy --strict treedp_core
+typing: $(BIN)/.test  ## mypy --strict on treedp_core, the pages and app.py
+	$(BIN)/mypy --strict
 
 doctest: $(BIN)/.test  ## the examples in docstrings and in the README files
 	$(BIN)/pytest -q --doctest-modules treedp_core sample_data pages/ui README.md

@@ -1,5 +1,7 @@
 """TopDown and synthetic data: categorical columns released as whole records (InfTDA)."""
 
+from collections.abc import Callable
+
 import streamlit as st
 
 from pages.ui import boot, topdown_compare, topdown_controls, topdown_promise, topdown_records, topdown_view
@@ -8,7 +10,7 @@ from pages.ui.params import get
 
 boot.page()
 
-VIEWS = {
+VIEWS: dict[str, tuple[Callable[..., None], str]] = {
     "release": (topdown_view.release, "formula, simulation, NOT PRIVATE"),
     "rules": (topdown_compare.rules, "simulation, NOT PRIVATE"),
     "orders": (topdown_compare.orders, "simulation, NOT PRIVATE"),

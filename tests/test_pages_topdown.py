@@ -642,3 +642,12 @@ def test_the_largest_release_of_the_page_is_quick() -> None:
     one = one_release.draw(what, wanted, 7)
     assert one.picture is not None
     assert time.perf_counter() - begin < 2.0
+
+
+@pytest.mark.parametrize("view", list(model.VIEWS))
+def test_every_view_opens_where_only_the_unknown_columns_are_protected(view: str) -> None:
+    app = open_page("topdown", td_view=view, nbr="replace_unknown", known_levels="2", td_source="trips")
+    assert not app.exception
+    assert not app.main.error, [error.value for error in app.main.error]
+    if view != "sensitivity":  # which has a tree of its own
+        assert "2 levels of this order are built from known columns, the root included" in words(app)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import altair as alt
 
@@ -49,7 +49,8 @@ def live_chart(
     y = alt.Y("f:Q", scale=alt.Scale(domain=[0, top]), title="error factor f(β)", axis=alt.Axis(tickCount=6))
     line = alt.Chart(_rows(b=betas, f=values)).mark_line(color=AFTER, strokeWidth=2.5).encode(x=x, y=y)
     layers = [*_optimum(best, x), line, *_trees(trees, top, x, y), *_drag(best, whole, x, y)]
-    chart: alt.LayerChart = alt.layer(*layers).properties(height=PRESENTER_HEIGHT if presented else HEIGHT)
+    layered = alt.layer(*layers).properties(height=PRESENTER_HEIGHT if presented else HEIGHT)
+    chart = cast(alt.LayerChart, layered)  # no facets were asked for
     return _enlarged(chart) if presented else chart
 
 
@@ -88,7 +89,8 @@ def above_least(value: float, least: float) -> str:
 
 def _rows(**columns: Sequence[Any]) -> Any:
     names = list(columns)
-    return alt.Data(values=[dict(zip(names, row, strict=True)) for row in zip(*columns.values(), strict=True)])
+    untyped: Any = alt.Data
+    return untyped(values=[dict(zip(names, row, strict=True)) for row in zip(*columns.values(), strict=True)])
 
 
 def _optimum(best: BestBranching, x: Any) -> list[Any]:
@@ -99,7 +101,7 @@ def _optimum(best: BestBranching, x: Any) -> list[Any]:
     band = alt.Chart(_rows(b=[low], end=[high])).mark_rect(color="#009E73", opacity=0.14).encode(x=x, x2="end:Q")
     at = alt.Chart(_rows(b=[best.beta], label=[f"β* = {best.beta:.4g}"]))
     rule = at.mark_rule(color=GREY, strokeDash=[2, 3], strokeWidth=1.5).encode(x=x)
-    side = {"align": "right", "dx": -6} if best.beta > 4 else {"align": "left", "dx": 6}
+    side: dict[str, Any] = {"align": "right", "dx": -6} if best.beta > 4 else {"align": "left", "dx": 6}
     label = at.mark_text(**side, color=GREY, fontSize=13).encode(x=x, y=alt.value(8), text="label:N")
     return [band, rule, label]
 
@@ -120,7 +122,7 @@ def _trees(trees: Sequence[tuple[HeightBest, float]], top: float, x: Any, y: Any
 
 def _labels(trees: Sequence[tuple[HeightBest, float]], x: Any, y: Any) -> list[Any]:
     """Names above the squares; to their right where the curve falls so steeply that it would run through them."""
-    places = {True: {"align": "left", "dx": 8, "dy": -7}, False: {"dy": -13}}
+    places: dict[bool, dict[str, Any]] = {True: {"align": "left", "dx": 8, "dy": -7}, False: {"dy": -13}}
     layers = []
     for steep, place in places.items():
         named = [(tree, f) for tree, f in trees if (tree.mean_factor < STEEP_BELOW) is steep]

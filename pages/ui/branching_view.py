@@ -15,7 +15,14 @@ from pages.ui.branching_model import HeightBest, Question, product_text
 from pages.ui.params import get
 from pages.ui.store import remember
 from pages.ui.text import plural, short, whole
-from treedp_core.branching import RankedShape, advice, loss_factor, opendp_branching_factor
+from treedp_core.branching import (
+    BestBranching,
+    RankedShape,
+    advice,
+    best_branching,
+    loss_factor,
+    opendp_branching_factor,
+)
 from treedp_core.figures.branching import error_by_height
 from treedp_core.privacy import Currency
 from treedp_core.workloads import Workload
@@ -28,7 +35,7 @@ SOURCE: Final = "Lemma IV.3 of Rameshwar et al. for Laplace noise and CDFs witho
 def live(asked: Question, heights: Sequence[HeightBest]) -> None:
     """Show f(beta), which follows its slider without the server, and whole trees for K on the same axes."""
     betas, values = remember(("curve", asked.criterion), lambda: model.curve(asked.criterion))
-    best = model.best_branching(asked.criterion)
+    best = best_branching(asked.criterion)
     key = ("live", asked, tuple(heights), get("present"))
     spec = remember(key, lambda: _live_spec(asked, heights, betas, values))
     st.vega_lite_chart(spec, key="bra_live", alt=_live_alt(best))
@@ -52,14 +59,14 @@ def _live_spec(
     whole_f = [loss_factor(b, asked.criterion) for b in range(model.BETAS[0], model.BETAS[1] + 1)]
     scale = model.factor_scale(asked)
     trees = [(one, one.value / scale) for one in heights]
-    best = model.best_branching(asked.criterion)
+    best = best_branching(asked.criterion)
     spec: dict[str, Any] = branching_live.live_chart(
         betas, values, best, trees, whole_f, presented=get("present")
     ).to_dict()
     return spec
 
 
-def _live_alt(best: model.BestBranching) -> str:
+def _live_alt(best: BestBranching) -> str:
     if not math.isfinite(best.beta):
         return "The error factor falls without end: the fewer levels, the better."
     return (
@@ -80,7 +87,7 @@ def _criterion_code(asked: Question) -> str:
 
 def cards(asked: Question, found: Sequence[RankedShape]) -> None:
     """Show the optimum in the limit, the best whole tree for K, and OpenDP's recommendation beside it."""
-    best, least = model.best_branching(asked.criterion), found[0]
+    best, least = best_branching(asked.criterion), found[0]
     opendp = opendp_branching_factor(asked.n_bins)
     theirs = model.value_of(asked.with_equal_budgets, model.equal_tree(asked.n_bins, opendp))
     ratio = math.sqrt(theirs / least.value)

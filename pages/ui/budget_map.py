@@ -15,6 +15,7 @@ from pages.ui.budget_state import Results
 from pages.ui.budget_targets import confidence
 from pages.ui.budget_view import marked
 from pages.ui.consistency_ledger import family
+from pages.ui.exports import Columns
 from pages.ui.params import REG, get
 from pages.ui.store import dataset, remember
 from pages.ui.text import lit, plural, short, whole
@@ -142,5 +143,5 @@ def _useful(result: Results, row: Row, found: Reliability, share: FloatArray) ->
 
 
 def _table(names: list[str], share: FloatArray, found: Reliability, label: str) -> dict[str, Any]:
-    columns = {"level": names, "share of useful nodes": share, "mean probability": found.level_mean}
+    columns: Columns = {"level": names, "share of useful nodes": share, "mean probability": found.level_mean}
     return frame.labelled(columns, label)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import partial
 from typing import Any, Final, TypeVar
 
@@ -18,9 +19,12 @@ from pages.ui.lab_state import keep_one
 from pages.ui.params import get
 from pages.ui.settings import experiment
 from pages.ui.store import dataset, remember
+from treedp_core import budgets
 from treedp_core.budgets import GreedySplit, Optimum, Prior, Problem
 from treedp_core.checks import InputError
+from treedp_core.mechanisms import MECHANISMS
 from treedp_core.montecarlo import Watch
+from treedp_core.privacy import Currency
 
 FROM_FILE: Final = "_budget_prior"
 OPTIMUM: Final = "budget_optimum"
@@ -86,7 +90,7 @@ def settings() -> Settings:
         postprocess=("least_squares",) if get("bud_least_squares") else (),
         metric=get("bud_metric"),
         alpha=0.1,
-        delta=get("delta") if splits.MECHANISMS[get("bud_mechanism")].currency is splits.Currency.RHO else 0.0,
+        delta=get("delta") if MECHANISMS[get("bud_mechanism")].currency is Currency.RHO else 0.0,
         seed=get("seed") if noisy else 0,
     )
     return Settings(one, get("bud_phases"), get("bud_prior"), get("bud_prior_eps") if noisy else 0.0)
@@ -146,7 +150,7 @@ def _found(chosen: Settings) -> Results:
     truth = splits.problem(chosen, data, data.counts)
     result = Results(chosen, truth, rows=splits.simple_rows(truth, chosen))
     try:
-        result.prior = splits.prior_of(chosen, data, from_file and from_file.prior)
+        result.prior = splits.prior_of(chosen, data, None if from_file is None else from_file.prior)
         if result.prior is not None:
             result.tuned = splits.problem(chosen, data, result.prior.counts)
             result.steps, row = splits.greedy_row(truth, result.tuned, chosen, result.prior)
@@ -163,7 +167,7 @@ def _add_custom(result: Results, rows: list[Row]) -> None:
     if get("bud_strategy") != CUSTOM and get("bud_view") != "custom" and not get("bud_shares"):
         return
     try:
-        tuned_on = splits.budgets.true_counts(dataset().tree, dataset().counts) if get("bud_leaks") else None
+        tuned_on = budgets.true_counts(dataset().tree, dataset().counts) if get("bud_leaks") else None
         rows.append(splits.custom_row(result.truth, result.settings, custom_shares(), tuned_on))
     except InputError as error:
         result.refusals += (error,)
@@ -182,8 +186,8 @@ def custom_shares() -> tuple[Any, ...]:
     if text.strip():
         return shares_of_text(text)
     first = int(experiment().unit.total_is_public)
-    equal = splits.Fraction(1, max(1, n_levels - first))
-    return (splits.Fraction(0),) * first + (equal,) * (n_levels - first)
+    equal = Fraction(1, max(1, n_levels - first))
+    return (Fraction(0),) * first + (equal,) * (n_levels - first)
 
 
 def use(row: Row) -> None:
@@ -210,7 +214,7 @@ def later(slot: str, key: Hashable, compute: Callable[[Watch], T]) -> T | None:
     InputError
         What `compute` raised.
     """
-    kept: dict[Hashable, Any] = remember(("later", slot), dict)
+    kept: dict[Hashable, T] = remember(("later", slot), dict)
     if key in kept:
         return kept[key]
     job = jobs.current(slot)
@@ -220,10 +224,11 @@ def later(slot: str, key: Hashable, compute: Callable[[Watch], T]) -> T | None:
         return None
     if job.error is not None:
         raise job.error
-    kept[key] = job.result
+    result: T = job.result
+    kept[key] = result
     while len(kept) > (KEPT if _is_small() else 2):
         kept.pop(next(iter(kept)))
-    return job.result
+    return result
 
 
 def last(slot: str) -> Any:

@@ -8,8 +8,8 @@ from typing import Any, Final
 import streamlit as st
 
 from pages.ui import cdf_model as model
-from pages.ui import cdf_state, frame
-from pages.ui.branching_model import product_text
+from pages.ui import cdf_state, frame, jobs
+from pages.ui.branching_model import equal_tree, product_text
 from pages.ui.cdf_model import Bins
 from pages.ui.params import EPSILON_GRID, REG, get
 from pages.ui.store import remember
@@ -46,7 +46,7 @@ def error(data: Bins) -> None:
         "Laplace noise, equal budgets, one record replaced, N public. Formula: Lemmas III.1 and III.2 and Theorem IV.1 "
         "of Rameshwar et al. (the four lines of their Fig. 1, there with K = 256); least squares: own derivation.",
         code=f"from treedp_core.cdf_error import total_squared_error\nfrom treedp_core.workloads import Shape\n\n"
-        f"total_squared_error(Shape({model.equal_tree(bins, 16).branching_factors}, {bins}), epsilons, n_records=1)",
+        f"total_squared_error(Shape({equal_tree(bins, 16).branching_factors}, {bins}), epsilons, n_records=1)",
         data={"epsilon": list(grid)} | {curve.label: curve.y.tolist() for curve in curves},
     )
     table = {
@@ -73,13 +73,13 @@ def experiment() -> None:
             "Runs", REG["cdf_trials"].choices(get("cdf_trials")), key="cdf_trials", persist_state="session",
             required=True, format_func=whole, help="Independent releases of fresh records.",
         )  # fmt: skip
-        running = cdf_state.jobs.is_running(cdf_state.SLOT)
+        running = jobs.is_running(cdf_state.SLOT)
         st.button(
             "Run", key="cdf_run", type="primary", icon=":material/play_arrow:", shortcut="Ctrl+Enter",
             on_click=cdf_state.start_experiment, disabled=running, help="Repeat the experiment with our pipelines.",
         )  # fmt: skip
         st.button(
-            "Cancel", key="cdf_cancel", on_click=cdf_state.jobs.cancel, args=(cdf_state.SLOT,), disabled=not running,
+            "Cancel", key="cdf_cancel", on_click=jobs.cancel, args=(cdf_state.SLOT,), disabled=not running,
             help="Stop; nothing of this run is kept.",
         )  # fmt: skip
     cdf_state.experiment_progress()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 import streamlit as st
 
@@ -59,13 +59,18 @@ def draw(data: Bins) -> tuple[Draw, bool]:
         made = keep_one("_cdf_draw", key, lambda: model.draw(plan, data.counts, get("cdf_fit"), get("seed")))
     except InputError as error:
         frame.refusal(error)
-        kept = keep_one("_cdf_good", data.fingerprint, list)
+        kept = _good(data)
         if not kept:
             plan = plan_cdf(CdfSettings(data.n_bins, (data.n_bins,), epsilon=get("eps")))
             return model.draw(plan, data.counts, "squared", get("seed")), False
         return kept[0], False
-    keep_one("_cdf_good", data.fingerprint, list)[:] = [made]
+    _good(data)[:] = [made]
     return made, True
+
+
+def _good(data: Bins) -> list[Draw]:
+    """The list that holds the last good release of these data."""
+    return keep_one("_cdf_good", data.fingerprint, list)
 
 
 def draw_again() -> None:
@@ -178,5 +183,5 @@ def experiment_progress() -> None:
 
 def experiment_result() -> tuple[tuple[int, int], list[ConsistencyGain]] | None:
     """Return what the last finished experiment was run with, and what it found."""
-    kept: Any = st.session_state.get(_RESULT)
+    kept: tuple[tuple[int, int], list[ConsistencyGain]] | None = st.session_state.get(_RESULT)
     return kept

@@ -173,7 +173,7 @@ def _range(data: Bins, mine: Draw, start: int, stop: int) -> None:
     rows = keep_one("_cdf_range", key, lambda: model.range_rows(
         mine.plan.settings, mine, data.counts, start, stop, get("seed"), compare=compare))  # fmt: skip
     true = float(data.counts[start:stop].sum())
-    columns = {
+    columns: dict[str, list[Any]] = {
         "mechanism": [name for name, _, _ in rows],
         "released count": [count for _, count, _ in rows],
         "± standard deviation": ["–" if math.isnan(sigma) else f"{sigma:.1f}" for _, _, sigma in rows],

@@ -134,11 +134,11 @@ def box_table(groups: Sequence[LevelBoxes], level_names: Sequence[str]) -> dict[
 
 def level_table(series: Sequence[LevelErrors], level_names: Sequence[str]) -> dict[str, list[Any]]:
     """Return the values behind expected errors by level, one row for each series and level."""
-    known = [one for one in series if one.formula is not None]
+    known = [(one.label, one.formula) for one in series if one.formula is not None]
     return {
-        "series": [one.label for one in known for _ in level_names],
+        "series": [label for label, _ in known for _ in level_names],
         "level": list(level_names) * len(known),
-        "RMSE": [float(v) for one in known for v in one.formula],
+        "RMSE": [float(v) for _, errors in known for v in errors],
     }
 
 
@@ -154,7 +154,7 @@ def bias_by_count(the: Draw) -> dict[str, list[object]]:
     sums = [np.bincount(of[known], weights=e[known], minlength=len(COUNT_BINS)) for e in the.errors]
     rows = np.flatnonzero(sizes)
     return {
-        "true count": [_bin_name(i) for i in rows],
+        "true count": [_bin_name(i) for i in rows.tolist()],
         "nodes": sizes[rows].tolist(),
         "mean error before": (sums[0][rows] / sizes[rows]).tolist(),
         "mean error after": (sums[1][rows] / sizes[rows]).tolist(),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -62,12 +62,12 @@ def _term(value: float) -> str:
     return f" − {amount(-value)}" if value < 0 else f" + {amount(value)}"
 
 
-def rows(the: Draw, node: int, labels: Labels) -> dict[str, list[object]]:
+def rows(the: Draw, node: int, labels: Labels) -> dict[str, list[Any]]:
     """Return the ledger's table: the node first, then at most 500 of its children."""
     children = the.tree.children(node)
     nodes = [node, *range(children.start, min(children.stop, children.start + MAX_ROWS))]
     columns = {"true count": the.counts, "before": the.before, "after": the.after}
-    table: dict[str, list[object]] = {
+    table: dict[str, list[Any]] = {
         "role": ["parent"] + ["child"] * (len(nodes) - 1),
         "label": [labels.label(one) for one in nodes],
     }
@@ -79,7 +79,7 @@ def find(labels: Labels, text: str, limit: int = 50) -> list[int]:
 
     Only the vocabularies are searched word by word; nodes are matched by their codes.
     """
-    needle, found = text.casefold(), []
+    needle, found = text.casefold(), list[int]()
     for level, words in enumerate(labels.vocabularies):
         hits = np.fromiter((needle in word.casefold() for word in words), dtype=bool, count=len(words))
         start, stop = labels.level_start[level], labels.level_start[level + 1]

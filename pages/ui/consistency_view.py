@@ -20,7 +20,7 @@ from pages.ui.params import get
 from pages.ui.store import dataset
 from pages.ui.text import plural, short, whole
 from treedp_core.experiment import Experiment
-from treedp_core.figures import LevelErrors, error_boxes, error_by_level, style
+from treedp_core.figures import LevelErrors, error_boxes, error_by_level, plot_text, style
 
 _FOUND: Final = "_con_found_nodes"
 
@@ -32,7 +32,7 @@ def cards(the: Draw, chosen: Experiment) -> None:
     rmse = [draws.metric_of("rmse", the, e) for e in errors]
     rmsre = [draws.metric_of("rmsre", the, e) for e in errors]
     below = [draws.negatives(values) for values in (the.before, the.after)]
-    shown = (
+    shown: tuple[tuple[str, Sequence[float], str, str], ...] = (
         ("Mean parent–children gap", gaps, short(gaps[0]), "Mean of |parent − sum of its children|, in records."),
         ("RMSE, all nodes", rmse, "", "Root mean square error of this draw, in records."),
         ("RMSRE", rmsre, "", f"Relative to the count, or to τ = {short(the.tolerance.threshold)} if that is larger."),
@@ -94,7 +94,7 @@ def _expected_figure(series: Sequence[LevelErrors], names: Sequence[str]) -> Any
     """Expected errors in the colours of this page: orange before, blue after."""
     fig = error_by_level(series, names, y_title="RMSE (records)")
     for one, colour in zip(series, (style.BEFORE, style.AFTER), strict=False):
-        group = {"legendgroup": style.plot_text(one.label)}
+        group = {"legendgroup": plot_text(one.label)}
         fig.update_traces(line_color=colour, selector=group | {"mode": "lines"})
         fig.update_traces(textfont_color=colour, selector=group | {"mode": "text"})
     return fig

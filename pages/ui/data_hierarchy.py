@@ -220,7 +220,7 @@ def _reading_options() -> ReadOptions:
             "Encoding", key=_key("encoding"), max_chars=40, placeholder="utf-8", help="For example latin-1 or cp1252."
         )
         delimiter = right.selectbox(
-            "Delimiter", list(DELIMITERS), key=_key("delimiter"), format_func=DELIMITERS.get,
+            "Delimiter", list(DELIMITERS), key=_key("delimiter"), format_func=DELIMITERS.__getitem__,
             help="What stands between the cells of a CSV file; choose it if the table below looks wrong.",
         )  # fmt: skip
     return ReadOptions(encoding.strip() or None, delimiter or None)

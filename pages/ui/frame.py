@@ -8,12 +8,12 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import streamlit as st
 
 from pages.ui import reconnect, store
-from pages.ui.exports import csv_bytes
+from pages.ui.exports import Columns, csv_bytes
 from pages.ui.params import get
 from pages.ui.text import lit, plural, refusal_text, short
 from treedp_core.checks import InputError
@@ -23,9 +23,7 @@ from treedp_core.privacy import NeighbouringRelation
 
 __all__ = ["explain", "figure", "guard", "header", "lit", "refusal", "show_badge"]
 
-Columns = Mapping[str, Sequence[Any]]
-
-BADGES: Final = {
+BADGES: Final[Mapping[str, tuple[Literal["blue", "violet", "red"], str, str]]] = {
     "formula": ("blue", ":material/function:", "Computed exactly from theory; nothing was drawn at random."),
     "simulation": ("violet", ":material/casino:", "Estimated from simulated releases; bars are 95 % intervals."),
     "NOT PRIVATE": ("red", ":material/lock_open:", "Shows or depends on the exact counts: not for publication."),

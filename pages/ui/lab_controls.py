@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -67,16 +67,28 @@ PRESETS: Final[Presets] = {
 
 def mechanisms(key: str, label: str, *, several: bool) -> None:
     """Show the mechanisms as pills; those that need delta > 0 say so while there is none."""
-    st.pills(
-        label,
-        list(MECHANISMS),
-        selection_mode="multi" if several else "single",
-        required=not several,
-        format_func=partial(_mechanism_label, get("delta") > 0),
-        key=key,
-        persist_state="session",
-        help="\n\n".join(f"**{one.label}**: {one.help}" for one in MECHANISMS.values()),
-    )
+    about = "\n\n".join(f"**{one.label}**: {one.help}" for one in MECHANISMS.values())
+    _pills(label, list(MECHANISMS), partial(_mechanism_label, get("delta") > 0), key, about, several=several)
+
+
+def _pills(
+    label: str, names: list[str], format_func: Callable[[str], str], key: str, about: str, *, several: bool
+) -> None:
+    """Show names to choose from: exactly one, or any number."""
+    if several:
+        st.pills(
+            label, names, selection_mode="multi", format_func=format_func, key=key, persist_state="session", help=about
+        )
+    else:
+        st.pills(
+            label,
+            names,
+            required=True,
+            format_func=format_func,
+            key=key,
+            persist_state="session",
+            help=about,
+        )
 
 
 def _mechanism_label(has_delta: bool, name: str) -> str:
@@ -106,17 +118,11 @@ def fitting_delta() -> float:
 def pipelines(key: str, label: str, *, several: bool) -> None:
     """Show the post-processing pipelines as pills: the first ones, in advanced mode all."""
     chosen = get(key) if several else (get(key),)
-    st.pills(
-        label,
-        [name for name in PIPELINES if get("level") == "Advanced" or name in BASIC_PIPELINES or name in chosen],
-        selection_mode="multi" if several else "single",
-        required=not several,
-        format_func=lambda name: PIPELINES[name].label,
-        key=key,
-        persist_state="session",
-        help="Costs no privacy budget. “Advanced” in the sidebar shows all.\n\n"
-        + "\n\n".join(f"**{one.label}**: {one.help}" for one in POSTPROCESSORS.values()),
+    offered = [name for name in PIPELINES if get("level") == "Advanced" or name in BASIC_PIPELINES or name in chosen]
+    about = "Costs no privacy budget. “Advanced” in the sidebar shows all.\n\n" + "\n\n".join(
+        f"**{one.label}**: {one.help}" for one in POSTPROCESSORS.values()
     )
+    _pills(label, offered, lambda name: PIPELINES[name].label, key, about, several=several)
 
 
 def metric() -> None:

@@ -12,7 +12,7 @@ from pages.ui.lab_runs import Line
 from pages.ui.lab_series import EPSILON, LEVEL, N_LEVELS, PIPELINES, Series
 from pages.ui.lab_text import X_TITLES, y_title
 from treedp_core.experiment import Experiment
-from treedp_core.figures import Curve, LevelErrors, error_by_level, error_curves, one_draw, style
+from treedp_core.figures import Curve, LevelErrors, error_by_level, error_curves, one_draw, plot_text, style
 from treedp_core.records import Labels
 from treedp_core.release import Release
 from treedp_core.tree import AnyArray, Tree
@@ -81,13 +81,13 @@ def _by_level(lines: Sequence[Line], base: Experiment, level_names: Sequence[str
     fig = error_by_level(series, level_names, y_title=y_title(base.metric))
     for one in series:  # bars of one mechanism share its colour, so its pipelines need their dashes
         dash = style.look(one.mechanism, one.variant).dash
-        fig.update_traces(line_dash=dash, selector={"mode": "lines", "name": style.plot_text(one.label)})
+        fig.update_traces(line_dash=dash, selector={"mode": "lines", "name": plot_text(one.label)})
     return fig
 
 
 def _grey_out(fig: Any, label: str) -> None:
     """Grey the markers of one series: they were simulated with other settings."""
-    name = style.plot_text(label)
+    name = plot_text(label)
     for trace in fig.data:
         if trace.mode == "markers" and trace.legendgroup == name:
             grey = {"color": style.GREY, "line": {"color": style.GREY}}

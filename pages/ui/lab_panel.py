@@ -154,7 +154,7 @@ def _optimum(shown: Sequence[Line], base: Experiment, data: Dataset) -> None:
         if not MECHANISMS[line.series.mechanism].continuous_gaussian:
             continue
         key = ("optimum", data.fingerprint, experiment)
-        apart = remember(key, lambda experiment=experiment: lab_split.distance_from_optimum(experiment, data.tree))
+        apart = remember(key, partial(lab_split.distance_from_optimum, experiment, data.tree))
         sentence = lab_text.optimum(line.series.label, apart)
         if sentence:
             st.markdown(sentence)

@@ -5,9 +5,9 @@ Pure logic: no Streamlit here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Final
+from typing import Any, Final
 
 from treedp_core.checks import InputError
 from treedp_core.errors import METRICS
@@ -80,7 +80,7 @@ class Series:
         return replace(cell, **{name: _DEFAULT[name] for name in _idle(cell)})
 
 
-_DEFAULT: Final = {field.name: field.default for field in fields(Experiment)}
+_DEFAULT: Final[dict[str, Any]] = {field.name: field.default for field in fields(Experiment)}
 
 
 def _idle(cell: Experiment) -> list[str]:
@@ -175,7 +175,7 @@ def settings_apart(old: Experiment, new: Experiment, *, ignore: Iterable[str] = 
     return [_WORDS[name](old) for name in names if getattr(old, name) != getattr(new, name)]
 
 
-_WORDS: Final = {
+_WORDS: Final[Mapping[str, Callable[[Experiment], str]]] = {
     "mechanism": lambda e: MECHANISMS[e.mechanism].label,
     "postprocess": lambda e: " → ".join(e.postprocess) or "no post-processing",
     "allocation": lambda e: f"the split “{e.allocation.replace('_', ' ')}”",

@@ -104,7 +104,7 @@ def run() -> tuple[Run | None, bool]:
     except InputError as error:
         frame.refusal(error)
         made = None
-    good = keep_one("_mul_good", _source_key(), list)
+    good: list[Run] = keep_one("_mul_good", _source_key(), list)
     if made is not None:
         good[:] = [made]
         return made, True

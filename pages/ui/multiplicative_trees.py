@@ -98,7 +98,7 @@ def deep_tree(n_levels: int, n_leaves: int, seed: int) -> Source:
     at = np.arange(n_levels - 1)
     while codes.shape[0] < n_leaves:
         fresh = codes[: n_leaves - codes.shape[0]].copy()
-        branch = rng.integers(0, n_levels - 1, fresh.shape[0])[:, np.newaxis]
+        branch = rng.integers(0, n_levels - 1, (fresh.shape[0], 1))
         fresh[at > branch] = rng.integers(0, 2, int((at > branch).sum()), dtype=np.uint8)
         fresh[at == branch] ^= 1
         codes = np.concatenate([codes, fresh])

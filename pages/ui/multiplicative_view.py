@@ -17,7 +17,7 @@ from pages.ui.store import dataset, remember
 from pages.ui.text import lit, plural, short, whole
 from treedp_core.checks import InputError
 from treedp_core.figures.multiplicative import growth_figure
-from treedp_core.multiplicative import Setting
+from treedp_core.multiplicative import CURVES, Setting
 from treedp_core.privacy import NeighbouringRelation
 
 PROTECTS: Final = "one record added or removed"
@@ -83,7 +83,7 @@ def _figure(
         "is what simulations of adversarial trees attain. Grey: no mechanism does better (Theorem 5.1, Corollary 5.4, "
         "explicit constants). Among factorisation mechanisms at α = 0, tree least squares with minimax budgets is "
         "optimal: its line is also their lower bound (Theorem 5.2, exact). Rings: crossings, tabulated below.",
-        code=f"from treedp_core.multiplicative import Setting, break_even, growth\n\nsetting = {call}\n"
+        code=f"from treedp_core.multiplicative import CURVES, Setting, break_even, growth\n\nsetting = {call}\n"
         'growth(setting).error, break_even(setting, "tuned", "shrunk_optimal")',
         data=_columns(found),
     )
@@ -100,7 +100,7 @@ def _takeaway(places: Mapping[tuple[str, str], tuple[float, float]]) -> str:
 
 def _columns(found: Found) -> dict[str, list[Any]]:
     """One row for each point: curves have different numbers of levels."""
-    rows = [(model.CURVES[name].label, n, e) for name, (x, y) in found.items()
+    rows = [(CURVES[name].label, n, e) for name, (x, y) in found.items()
             for n, e in zip(x.tolist(), y.tolist(), strict=True)]  # fmt: skip
     return {
         "mechanism": [row[0] for row in rows],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -58,7 +59,7 @@ SHARED: Final = (
 _PAGES: Final = (
     data_params, lab_params, branching_params, cdf_params, budget_params, multiplicative_params, topdown_params,
 )  # fmt: skip
-REG: Final = table(*SHARED, *(param for page in _PAGES for param in page.PARAMS))
+REG: Final[Mapping[str, Param]] = table(*SHARED, *(param for page in _PAGES for param in page.PARAMS))
 SILENT: Final = ("embed", "embed_options")
 _SEEN: Final = "_link_read"
 

@@ -9,6 +9,7 @@ import streamlit as st
 from pages.ui import frame, params, store
 from pages.ui.params import REG, get
 from pages.ui.text import lit, short
+from treedp_core import checks
 from treedp_core.checks import InputError
 from treedp_core.privacy import NeighbouringRelation
 
@@ -79,7 +80,7 @@ def _budget() -> None:
 
 def _advanced() -> None:
     st.number_input(
-        "Seed", 0, params.checks.MAX_SEED, step=1, key="seed", persist_state="session",
+        "Seed", 0, checks.MAX_SEED, step=1, key="seed", persist_state="session",
         help="The same seed gives the same noise: quote it with a picture.",
     )  # fmt: skip
     st.segmented_control(

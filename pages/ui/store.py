@@ -56,7 +56,8 @@ def set_dataset(counted: Dataset, source: str = "upload") -> None:
 
 def from_file(source: str) -> Dataset | None:
     """Return the data set counted from a file ("upload" or "file"), if there is one in this session."""
-    return st.session_state.get(_FILES, {}).get(source)
+    kept: dict[str, Dataset] = st.session_state.get(_FILES, {})
+    return kept.get(source)
 
 
 def remove(source: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -42,10 +43,9 @@ def rules(what: Subject) -> None:
         asked = simulations.without_rule(settings)
         trials, seed = get("td_trials"), get("seed")
         key = (what.fingerprint, asked, trials, seed)
-        controls.runs(RULES_SLOT, "td_rules", lambda: state.start(
-            RULES_SLOT, key, trials, _about(what, asked, trials, seed),
-            lambda watch: simulations.compare_rules(what, asked, trials, seed, watch)),
-            "Release the same records again and again, by every projection.")  # fmt: skip
+        work = partial(simulations.compare_rules, what, asked, trials, seed)
+        start = partial(state.start, RULES_SLOT, key, trials, _about(what, asked, trials, seed), work)
+        controls.runs(RULES_SLOT, "td_rules", start, "Release the same records again and again, by every projection.")
         result = _result(RULES_SLOT, what, key)
     result = result or _earlier(RULES_SLOT, what)
     if result is None:
@@ -85,7 +85,7 @@ def _result(slot: str, what: Subject, key: Any) -> Result | None:
 def _earlier(slot: str, what: Subject) -> Result | None:
     kept = state.last(slot)
     found: Result | None = kept[0] if kept else None
-    return found if found is not None and found.key[0] == what.fingerprint else None  # type: ignore[index]
+    return found if found is not None and found.key[0] == what.fingerprint else None
 
 
 def _rules_shown(result: Result) -> None:
@@ -166,7 +166,7 @@ def _rounded(one: RuleResult, measure: str) -> str:
 
 
 def _code(result: Result) -> str:
-    _, asked, trials, seed = result.key  # type: ignore[misc]
+    _, asked, trials, seed = result.key
     return (
         "from treedp_core.postprocess import prepare\n"
         "from treedp_core.top_down import compare_on_tree, noise_on_tree, plan\n\n"
@@ -208,10 +208,9 @@ def orders(what: Subject) -> None:
     if settings is not None:
         asked, trials, seed = _equal(settings), get("td_trials"), get("seed")
         key = (what.fingerprint, asked, trials, seed)
-        controls.runs(ORDERS_SLOT, "td_orders", lambda: state.start(
-            ORDERS_SLOT, key, trials * len(compared), _about(what, asked, trials, seed),
-            lambda watch: simulations.run_orders(what, asked, trials, seed, watch)),
-            "Release the records under every order, again and again.")  # fmt: skip
+        work = partial(simulations.run_orders, what, asked, trials, seed)
+        start = partial(state.start, ORDERS_SLOT, key, trials * len(compared), _about(what, asked, trials, seed), work)
+        controls.runs(ORDERS_SLOT, "td_orders", start, "Release the records under every order, again and again.")
         result = _result(ORDERS_SLOT, what, key)
     result = result or _earlier(ORDERS_SLOT, what)
     if result is None:
@@ -228,7 +227,7 @@ def _equal(settings: Any) -> Any:
 
 def _orders_shown(what: Subject, result: Result) -> None:
     found: list[OrderResult] = result.result
-    _, asked, trials, seed = result.key  # type: ignore[misc]
+    _, asked, trials, seed = result.key
     st.selectbox("Measure", list(ORDER_MEASURES), key="td_order_measure", persist_state="session", width=400,
                  format_func=ORDER_MEASURES.__getitem__, help="Averaged over the runs.")  # fmt: skip
     measure = get("td_order_measure")

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import streamlit as st
 
-from pages.ui import frame
+from pages.ui import frame, jobs
 from pages.ui import topdown_draw as one_release
 from pages.ui import topdown_state as state
 from pages.ui.params import REG, get
@@ -195,7 +195,7 @@ def rule(what: Subject) -> None:
 
 def runs(slot: str, key: str, on_run: Any, about: str) -> None:
     """Show the number of runs, Run and Cancel of a simulation."""
-    running = state.jobs.is_running(slot)
+    running = jobs.is_running(slot)
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         st.segmented_control(
             "Runs", REG["td_trials"].choices(get("td_trials")), key="td_trials", persist_state="session",
@@ -206,7 +206,7 @@ def runs(slot: str, key: str, on_run: Any, about: str) -> None:
             on_click=on_run, disabled=running, help=about,
         )  # fmt: skip
         st.button(
-            "Cancel", key=f"{key}_cancel", on_click=state.jobs.cancel, args=(slot,), disabled=not running,
+            "Cancel", key=f"{key}_cancel", on_click=jobs.cancel, args=(slot,), disabled=not running,
             help="Stop; earlier results stay.",
         )  # fmt: skip
 

@@ -12,7 +12,7 @@ from treedp_core.contributions import Spread
 from treedp_core.conversions import epsilon_to_rho
 from treedp_core.privacy import RHO_HIGH, ProtectedUnit
 from treedp_core.registry import table
-from treedp_core.top_down import Plan, bound, bound_by_exact_tails, known_levels, needs_factor_two, plan
+from treedp_core.top_down import Plan, bound, bound_by_exact_tails, needs_factor_two, plan
 
 VIEWS: Final = {
     "release": "One release",
@@ -81,8 +81,7 @@ class Wanted:
         InputError
             As `treedp_core.top_down.plan`.
         """
-        known = range(self.unit.known_levels - 1)  # columns of the data set; in another order fewer levels may be known
-        unit = replace(self.unit, known_levels=known_levels(subject.order, known))
+        unit = replace(self.unit, known_levels=subject.known_levels(self.unit.known_levels))
         return plan(subject.domain, self.rho, delta=self.delta, unit=unit, shares=self.shares, spread=self.spread,
                     names=subject.columns)  # fmt: skip
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
@@ -197,17 +197,17 @@ def draw_progress() -> None:
 class Result:
     """What a simulation in the background found, and what it was run with."""
 
-    key: Hashable
+    key: tuple[Any, ...]
     result: Any
     about: str
 
 
-def start(slot: str, key: Hashable, total: int, about: str, work: Callable[[Watch], Any]) -> None:
+def start(slot: str, key: tuple[Any, ...], total: int, about: str, work: Callable[[Watch], Any]) -> None:
     """Start a simulation in place of a running one."""
     jobs.start(slot, (key, about), total, partial(_work, key, about, work))
 
 
-def _work(key: Hashable, about: str, work: Callable[[Watch], Any], watch: Watch) -> Result:
+def _work(key: tuple[Any, ...], about: str, work: Callable[[Watch], Any], watch: Watch) -> Result:
     return Result(key, work(watch), about)
 
 

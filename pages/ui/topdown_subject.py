@@ -16,7 +16,7 @@ from treedp_core.leaf_table import LeafTable, count_leaves, table_of_tree
 from treedp_core.montecarlo import generator
 from treedp_core.records import Dataset, Labels
 from treedp_core.records.dataset import TextArray, labels_of, text_array
-from treedp_core.top_down import sparse
+from treedp_core.top_down import known_levels, sparse
 from treedp_core.tree import IntArray, Tree
 
 DENSE_NODES: Final = 1_000_000
@@ -82,6 +82,13 @@ class Subject:
             return self.table.sizes
         assert self.tree is not None
         return self.tree
+
+    def known_levels(self, in_data: int) -> int:
+        """Return how many levels of this order of columns are known, where so many are in the data set's own order.
+
+        Both numbers include the root.
+        """
+        return known_levels(self.order, range(in_data - 1))
 
     @property
     def total(self) -> int:

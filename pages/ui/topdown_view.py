@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 import streamlit as st
 
-from pages.ui import frame
+from pages.ui import frame, jobs
 from pages.ui import topdown_controls as controls
 from pages.ui import topdown_draw as one_release
 from pages.ui import topdown_model as model
@@ -107,7 +107,7 @@ def _domain(what: Subject) -> str:
 def _release(what: Subject, chosen: Wanted) -> None:
     light = state.is_light(what, chosen)
     if not light:
-        running = state.jobs.is_running(state.DRAW)
+        running = jobs.is_running(state.DRAW)
         with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
             st.button("Run", key="td_run", type="primary", icon=":material/play_arrow:", shortcut="Ctrl+Enter",
                       on_click=state.start_draw, args=(what, chosen), disabled=running,

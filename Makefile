@@ -16,7 +16,7 @@ export OPENBLAS_NUM_THREADS = 1
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check lint typing doctest unit browser bench samples format wheel clean python
+.PHONY: help run test check lint typing doctest unit browser bench audit samples format wheel clean python
 
 help:  ## show this list
 	@echo "TreeDP: differentially private counts on trees"
@@ -51,6 +51,9 @@ browser: $(BIN)/.test  ## the app in a real Chromium
 
 bench: $(BIN)/.bench  ## compare speed and memory with the peers; fails when a ratio falls short
 	$(BIN)/python tests/benchmarks/run.py $(ARGS)
+
+audit: $(BIN)/.test  ## enumerate neighbours and hold every privacy claim against exact losses; fails on a violation
+	@PYTHONPATH=tests $(BIN)/python -m audit $(ARGS)
 
 samples: $(BIN)/.app  ## write sample_data/*.csv again from their seeds
 	$(BIN)/python -m sample_data

@@ -1,0 +1,74 @@
+"""The parts of the audit, how much each does in its short and in its full form, and the run of all of them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from . import level_noise
+from .faults import FAULTS, Fault
+from .report import Report
+
+Audit = Callable[[Report, np.random.Generator, int], None]
+
+
+@dataclass(frozen=True)
+class Part:
+    """An audit and its amounts: short for every run of the tests, full for `make audit`, tiny to look for a fault."""
+
+    name: str
+    audit: Audit
+    short: int
+    full: int
+    tiny: int
+
+    def run(self, amount: int, seed: int = 1) -> Report:
+        """Return what this part finds; the same seed lists the same data sets."""
+        report = Report()
+        self.audit(report, np.random.default_rng([seed, *self.name.encode()]), amount)
+        return report
+
+
+PARTS = {part.name: part for part in (Part("levels", level_noise.audit, 12, 400, 6),)}
+
+
+def finds(part: Part, fault: Fault) -> bool:
+    """Whether a part flags a fault that is planted while it runs."""
+    with fault.plant():
+        return bool(part.run(part.tiny).wrong)
+
+
+@dataclass
+class Whole:
+    """Everything that was found."""
+
+    parts: dict[str, tuple[Report, float]] = field(default_factory=dict)
+    found: list[str] = field(default_factory=list)
+    missed: list[str] = field(default_factory=list)
+
+    @property
+    def total(self) -> Report:
+        """All parts together."""
+        report = Report()
+        for part, _ in self.parts.values():
+            report.add(part)
+        return report
+
+
+def run_all(tell: Callable[[str], None], seed: int = 1) -> Whole:
+    """Run every part in full, then look for every fault."""
+    whole = Whole()
+    for part in PARTS.values():
+        started = time.perf_counter()
+        report = part.run(part.full, seed)
+        seconds = time.perf_counter() - started
+        whole.parts[part.name] = report, seconds
+        tell(f"{part.name:<14}{report.pairs:>10,}{report.checks:>12,}{report.settings:>10,}"
+             f"{report.tight:>9,}{len(report.wrong):>8,}{seconds:>9.1f}")  # fmt: skip
+    for fault in FAULTS:
+        for name in fault.parts:
+            (whole.found if finds(PARTS[name], fault) else whole.missed).append(f"{fault.name} ({name})")
+    return whole

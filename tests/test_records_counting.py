@@ -176,7 +176,7 @@ def test_listing_the_paths_of_the_data_gives_the_tree_of_the_data(rows: list[tup
     listed = [path + ("",) * (len(header) - len(path)) for path in leaves if path]
     if not listed:
         return
-    public = domain_of_paths(as_csv(header, listed))
+    public = domain_of_paths(as_csv(header, listed), records_are_public=True)
     data = count_hierarchy(as_csv(header, rows), header, domain=public)
     expected = node_counts(leaves)
     assert as_dictionary(data) == expected

@@ -85,7 +85,7 @@ def _use(file: Any, columns: Sequence[str], weight: str | None) -> None:
         raise InputError(
             "PRIOR_LEAVES", f"Expected a prior with the columns of the data; {plural(len(missing), 'column')} missing."
         )
-    domain = domain_of_paths(file, columns, name=file.name)
+    domain = domain_of_paths(file, columns, name=file.name, records_are_public=True)
     counted = count_hierarchy(file, columns, domain=domain, weight=weight, name=file.name)
     keep(data, counted)
     forget(file)

@@ -118,7 +118,7 @@ def _columns(candidate: Candidate, preview: Preview, options: ReadOptions) -> Pl
         "Missing values", list(MISSING), key=_key("missing"), format_func=MISSING.__getitem__, horizontal=True,
         help="An empty cell below which every chosen cell is empty too ends the path: that is no missing value.",
     )  # fmt: skip
-    domain, domain_file = _domain(chosen)
+    domain, domain_file = _domain(chosen, weight)
 
     def count(progress: Progress) -> Dataset:
         return count_hierarchy(
@@ -129,7 +129,7 @@ def _columns(candidate: Candidate, preview: Preview, options: ReadOptions) -> Pl
     return Plan(count, domain_file)
 
 
-def _domain(columns: list[str]) -> tuple[Callable[[], Domain], Any]:
+def _domain(columns: list[str], weight: str | None) -> tuple[Callable[[], Domain], Any]:
     how = st.radio(
         "Which categories exist", list(DOMAINS), key=_key("domain"), format_func=DOMAINS.__getitem__, horizontal=True,
         help="A private release needs a list of categories that was public before anyone looked at the records.",
@@ -142,7 +142,7 @@ def _domain(columns: list[str]) -> tuple[Callable[[], Domain], Any]:
             "Domain file: the leaves that exist, one a row", type=["csv", "gz", "parquet", "txt", "tsv"],
             key=f"domain_file_{revision()}", help="It has the columns of the hierarchy under the same names.",
         )  # fmt: skip
-        return lambda: _domain_of_file(file, columns), file
+        return lambda: _domain_of_file(file, columns, weight), file
     taken_from_the_data_warning()
     return domain_taken_from_the_data, None
 
@@ -164,10 +164,10 @@ def _listed(column: str, level: int) -> str:
     )  # fmt: skip
 
 
-def _domain_of_file(file: Any, columns: list[str]) -> Domain:
+def _domain_of_file(file: Any, columns: list[str], weight: str | None) -> Domain:
     if file is None:
         raise InputError("DOMAIN_MISSING", "Choose a domain file, or another way to say which categories exist.")
-    return domain_of_paths(file, columns or None, name=file.name)
+    return domain_of_paths(file, columns or None, name=file.name, weight=weight)
 
 
 def _bins(candidate: Candidate, preview: Preview, options: ReadOptions) -> Plan:

@@ -113,7 +113,7 @@ def sample(name: str) -> Dataset:
             weight=chosen.weight,
             name=chosen.title,
         )
-    domain = domain_of_paths(chosen.path, chosen.columns)
+    domain = domain_of_paths(chosen.path, chosen.columns, records_are_public=True)
     return count_hierarchy(chosen.path, chosen.columns, domain=domain, weight=chosen.weight, name=chosen.title)
 
 

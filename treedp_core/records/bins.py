@@ -102,7 +102,8 @@ def count_bins(
     level_codes, words = _interval_labels(edges, factors)
     names = [column] if len(factors) == 1 else [f"{column} ({n:,} intervals)" for n in np.cumprod(factors)]
     labels = labels_of(tree, level_codes, words, names)
-    return Dataset(table.preview.name, tree, labels, counts, DomainSource.PUBLIC, tally.report(column, table.first_row))
+    report = tally.report(column, table.first_row)
+    return Dataset(table.preview.name, tree, labels, counts, DomainSource.PUBLIC, report, table.digest())
 
 
 def bin_edges(lower: float, upper: float, n_bins: int) -> FloatArray:

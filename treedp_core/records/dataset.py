@@ -120,6 +120,8 @@ class Dataset:
         PUBLIC, or FROM_DATA when the list of categories itself depends on the records.
     report : ReadReport
         What became of every record.
+    source_digest : str
+        SHA-256 (hex) of the bytes of the file it was counted from; empty where there was no file.
     """
 
     name: str
@@ -128,6 +130,7 @@ class Dataset:
     counts: IntArray
     domain_source: DomainSource
     report: ReadReport
+    source_digest: str = ""
 
     def __post_init__(self) -> None:
         self.counts.flags.writeable = False
@@ -136,6 +139,22 @@ class Dataset:
     def total(self) -> int:
         """Number of records counted."""
         return int(self.counts[0])
+
+    def is_same_as(self, other: Dataset) -> bool:
+        """Whether two data sets are one: counted from the same bytes, or with equal counts on leaves of equal names.
+
+        What is called public must not be the private data once more, however it was stored or its rows were ordered.
+        """
+        if self.source_digest and self.source_digest == other.source_digest:
+            return True
+        if self.fingerprint == other.fingerprint:
+            return True
+        if self.total != other.total or self.tree.n_leaves != other.tree.n_leaves:
+            return False
+        return self._leaves() == other._leaves()
+
+    def _leaves(self) -> dict[tuple[str, ...], int]:
+        return {self.labels.path(int(leaf)): int(self.counts[leaf]) for leaf in self.tree.leaves}
 
     @cached_property
     def fingerprint(self) -> str:

@@ -32,11 +32,40 @@ class Domain:
         The labels of each column, in the order of the tree; empty when taken from the data.
     path_tree : PathTree or None
         The listed paths; None means every combination of labels is a leaf.
+    source_digest : str
+        SHA-256 (hex) of the file it was read from; empty where there was none, or where its records are public.
+    records : (n_nodes,) int or None
+        How often the file lists each leaf, or the counts beside it; None for a list that only says what exists.
     """
 
     source: DomainSource
     vocabularies: tuple[tuple[str, ...], ...] = ()
     path_tree: paths.PathTree | None = None
+    source_digest: str = ""
+    records: IntArray | None = None
+
+    def refuse_own_records(self, source_digest: str, own: IntArray | None = None) -> None:
+        """Refuse to call a file public whose bytes, or whose records on each leaf, are those of the private data.
+
+        Parameters
+        ----------
+        source_digest : str
+            Of the private file; empty where there is none.
+        own : (n_nodes,) int, optional
+            Private records on each leaf, if all of them are on the leaves.
+
+        Raises
+        ------
+        InputError
+            ``DOMAIN_IS_DATA``.
+        """
+        same_bytes = bool(source_digest) and source_digest == self.source_digest
+        if same_bytes or (own is not None and self.records is not None and np.array_equal(own, self.records)):
+            raise InputError(
+                "DOMAIN_IS_DATA",
+                "The domain file holds the private records themselves, so it is not public: list what exists from "
+                "another source, or take the categories from the data, which is not private.",
+            )
 
     @property
     def sizes(self) -> tuple[int, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -73,7 +74,8 @@ def count_hierarchy(
     ------
     InputError
         The codes of `inspect`, of labels, of counts and of rows; ``NO_LEVELS``, ``TOO_MANY_LEVELS``,
-        ``LEVEL_REPEATED``, ``COUNT_AS_LEVEL``, ``COLUMN_UNKNOWN``, ``TOO_MANY_NODES``, ``TOTAL_TOO_LARGE``.
+        ``LEVEL_REPEATED``, ``COUNT_AS_LEVEL``, ``COLUMN_UNKNOWN``, ``TOO_MANY_NODES``, ``TOTAL_TOO_LARGE``;
+        ``DOMAIN_IS_DATA`` when the records are given as their own public domain.
 
     Examples
     --------
@@ -88,10 +90,14 @@ def count_hierarchy(
     weight = None if weight is None else table.column(weight)
     chosen = _checked_choice(table, columns, weight, domain)
     checks.one_of("missing", missing, MISSING_RULES)
+    digest = table.digest()
+    domain.refuse_own_records(digest)
     tally = read_records(table, chosen, weight, domain, missing, progress)
     if domain.source is DomainSource.FROM_DATA:
-        return _on_paths_of_the_data(table.preview.name, tally, missing)
-    return _on_public_tree(table.preview.name, tally, domain, missing)
+        counted = _on_paths_of_the_data(table.preview.name, tally, missing)
+    else:
+        counted = _on_public_tree(table.preview.name, tally, domain, missing)
+    return replace(counted, source_digest=digest)
 
 
 def _checked_choice(table: TableReader, columns: Sequence[str], weight: str | None, domain: Domain) -> list[str]:
@@ -146,6 +152,7 @@ def _on_public_tree(name: str, tally: Tally, domain: Domain, missing: str) -> Da
         np.add.at(own, leaf[leaf >= 0], sums[leaf >= 0])
         tally.unseen += int(sums[leaf == paths.UNSEEN].sum())
         tally.missing += int(sums[leaf == paths.MISSING].sum())
+    domain.refuse_own_records("", own if tally.unseen == tally.missing == 0 else None)
     return _dataset(name, tally, tree, own, level_codes, domain.vocabularies, DomainSource.PUBLIC)
 
 

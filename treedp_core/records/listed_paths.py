@@ -16,7 +16,13 @@ from treedp_core.records.table_reader import open_table, refuse_no_rows
 
 
 def domain_of_paths(
-    origin: Origin, columns: Sequence[str] | None = None, *, name: str | None = None, options: ReadOptions | None = None
+    origin: Origin,
+    columns: Sequence[str] | None = None,
+    *,
+    name: str | None = None,
+    options: ReadOptions | None = None,
+    weight: str | None = None,
+    records_are_public: bool = False,
 ) -> Domain:
     r"""Return the public domain whose leaves are the listed paths.
 
@@ -28,6 +34,11 @@ def domain_of_paths(
         Its columns for levels 1, 2, ...; all of them, in order, by default.
     name, options
         As in `inspect`.
+    weight : str, optional
+        The column of counts of the private records. Where this file has it too, the counts in it are remembered, so
+        that the private records are known again if they are given as their own domain.
+    records_are_public : bool
+        Whether the records of this very file may serve as the domain of themselves: a sample, a historic table.
 
     Raises
     ------
@@ -40,21 +51,24 @@ def domain_of_paths(
     >>> domain_of_paths(b"region,city\nNorth,Kiel\nNorth,Ulm\nAbroad,\n").tree.n_children.tolist()
     [2, 2, 0, 0, 0]
     """
+    from treedp_core.records import amounts as amounts_of
     from treedp_core.records import columns as cells
 
     table = open_table(origin, name, options)
     chosen = [table.column(column) for column in columns or table.preview.columns]
     levels_checked(len(chosen))
+    beside = [c for c in table.preview.columns if weight is not None and c == text.normalise(weight)]
     label_columns = [cells.LabelColumn(column, None, table.first_row) for column in chosen]
-    counter = counting.PathCounter([1] * len(chosen))
+    counter = counting.PathCounter([1] * len(chosen), bool(beside))
     rows = 0
-    with table.reading(chosen) as batches:
+    with table.reading(chosen, beside) as batches:
         for arrays, _ in batches:
-            codes = [column.codes(array, rows) for column, array in zip(label_columns, arrays, strict=True)]
-            counter.add(codes, [column.size for column in label_columns])
+            codes = [column.codes(array, rows) for column, array in zip(label_columns, arrays, strict=False)]
+            amounts = amounts_of.weights(arrays[-1], beside[0], table.first_row + rows) if beside else None
+            counter.add(codes, [column.size for column in label_columns], amounts)
             rows += len(arrays[0])
     refuse_no_rows(rows)
-    codes_of_paths, _ = counter.paths()
+    codes_of_paths, sums = counter.paths()
     blanks = [column.blank for column in label_columns]
     length = paths.lengths(codes_of_paths, blanks)
     for j, column in enumerate(label_columns):
@@ -72,4 +86,10 @@ def domain_of_paths(
             f"The domain path {echo(shown)} is a leaf, but other paths go on below it; list it as a leaf "
             f"{text.BLANK} below that node, or remove it.",
         )
-    return Domain(DomainSource.PUBLIC, tuple(tuple(column.labels) for column in label_columns), built)
+    vocabularies = tuple(tuple(column.labels) for column in label_columns)
+    if records_are_public:
+        return Domain(DomainSource.PUBLIC, vocabularies, built)
+    lists_only = not beside and int(sums.max()) == 1
+    own = np.zeros(built.tree.n_nodes, dtype=np.int64)
+    np.add.at(own, built.leaf_of_path, sums)
+    return Domain(DomainSource.PUBLIC, vocabularies, built, table.digest(), None if lists_only else own)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import codecs
 import gzip
+import hashlib
 import io
 import os
 import zlib
@@ -75,6 +76,20 @@ class FileSource:
             return stream.read(n_bytes)
         finally:
             self.release(stream)
+
+    def digest(self) -> str:
+        """Return the SHA-256 (hex) of the bytes as stored.
+
+        >>> file_source(b"").digest()[:8]
+        'e3b0c442'
+        """
+        stream, digest = self.open(), hashlib.sha256()
+        try:
+            while block := stream.read(BLOCK_BYTES):
+                digest.update(block)
+        finally:
+            self.release(stream)
+        return digest.hexdigest()
 
     def release(self, stream: BinaryIO) -> None:
         """Close what `open` returned, unless it is the caller's own file."""

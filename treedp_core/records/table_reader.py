@@ -44,6 +44,10 @@ class TableReader:
         """The number shown for the first record: 2 in a CSV file, whose header is row 1; else 1."""
         return 2 if self.preview.kind is FileKind.CSV else 1
 
+    def digest(self) -> str:
+        """Return the SHA-256 (hex) of the file's bytes; empty for a table in memory."""
+        return "" if self.preview.kind is FileKind.TABLE else file_source(self.origin, self.preview.name).digest()
+
     def column(self, name: str) -> str:
         """Return the name of a column that exists, in the form in which the table has it."""
         name = text.normalise(str(name))

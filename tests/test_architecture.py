@@ -44,6 +44,8 @@ PLACES = {
     "pages": ("app.py", "pages/"),
     "sample_data": ("app.py", "pages/ui/", "sample_data/"),
 }
+# Parts of Streamlit that are safe only as one module uses them.
+KEPT_TO = {"download_button": "pages/ui/exports.py"}
 # Functions whose results Streamlit may keep: none of them sees what a user uploaded, or its scope is the session.
 CACHED = {("pages/ui/jobs.py", "pool"), ("pages/ui/jobs.py", "jobs"), ("pages/ui/store.py", "sample")}
 
@@ -234,6 +236,14 @@ def caches(source: Source) -> list[str]:
     return wrong
 
 
+def kept_to(source: Source) -> list[str]:
+    """Parts of Streamlit that one module wraps are used nowhere else."""
+    used = ((node.attr, node.lineno) for node in ast.walk(source.tree) if isinstance(node, ast.Attribute))
+    wrong = [f"line {line}: {name}" for name, line in used if KEPT_TO.get(name, source.path) != source.path]
+    last = ((name, name.rpartition(".")[2]) for name in imported(source) if top(name) == "streamlit")
+    return wrong + [f"imports {name}" for name, part in last if KEPT_TO.get(part, source.path) != source.path]
+
+
 def length(source: Source) -> list[str]:
     limit = 60 if source.path == "app.py" else 100 if source.is_page else None
     lines = source.text.count("\n")
@@ -260,6 +270,7 @@ SHIPPED_RULES: tuple[Rule, ...] = (
     raw_html,
     unsafe_reading,
     caches,
+    kept_to,
     length,
 )
 EVERYWHERE_RULES: tuple[Rule, ...] = (banned_name, unfinished)
@@ -313,6 +324,9 @@ def test_lists_name_what_exists() -> None:
     """A stale entry in an allow-list would quietly allow something new."""
     functions = {(s.path, n.name) for s in SHIPPED for n in ast.walk(s.tree) if isinstance(n, ast.FunctionDef)}
     assert functions >= CACHED
+    assert {(path, name) for name, path in KEPT_TO.items()} <= {
+        (s.path, n.attr) for s in SHIPPED for n in ast.walk(s.tree) if isinstance(n, ast.Attribute)
+    }
     core = {source.unit for source in SHIPPED} - {None}
     assert set(FLOOR) - core == set()
 
@@ -358,6 +372,8 @@ BAD = [
     (caches, "pages/ui/state.py", "@st.cache_resource(scope='session')\ndef f(): ..."),
     (caches, "pages/ui/state.py", "g = st.cache_data(f)"),
     (caches, "pages/ui/state.py", "from streamlit import cache_data"),
+    (kept_to, "pages/ui/frame.py", "import streamlit as st\nst.download_button('x', b'')"),
+    (kept_to, "pages/ui/frame.py", "from streamlit import download_button"),
     (length, "app.py", "x = 1\n" * 61),
     (length, "pages/lab.py", "x = 1\n" * 101),
     (unfinished, "treedp_core/tree.py", f"x = 1  # {LATER} later"),
@@ -376,6 +392,7 @@ GOOD = [
     (banned_name, "treedp_core/figures/tree.py", "go.Icicle(maxdepth=3)"),
     (raw_html, "treedp_core/figures/tree.py", "import html\nhtml.escape('x')"),
     (unfinished, "treedp_core/records/files.py", "try:\n    f()\nexcept NotImplementedError:\n    pass"),
+    (kept_to, "pages/ui/exports.py", "import streamlit as st\nst.download_button('x', b'')"),
     (length, "app.py", "x = 1\n" * 60),
     (length, "pages/ui/state.py", "x = 1\n" * 200),
 ]

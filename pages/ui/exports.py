@@ -1,19 +1,50 @@
-"""Tables as CSV bytes that a spreadsheet cannot take for formulas."""
+"""Files that leave the app: the one download button, and tables as CSV that a spreadsheet cannot take for formulas."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
-from typing import Any
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
 
 import numpy as np
+import streamlit as st
 from numpy.typing import NDArray
 
 from treedp_core.records.spreadsheet import safe_cell
 
 Columns = Mapping[str, Sequence[Any] | NDArray[Any]]
 """A table: column name -> values."""
+
+
+def download(
+    label: str,
+    write: Callable[[], bytes],
+    *,
+    name: str,
+    mime: str,
+    key: str,
+    help: str,
+    type: Literal["secondary", "tertiary"] = "secondary",
+) -> None:
+    """Show a button that saves a file under a name; `write` returns its bytes, on a click and on another thread.
+
+    Streamlit derives a file's address from its media type, its name and, above 1 MiB, its length and three pieces of
+    its bytes, and hands out the first file it had at an address. A parameter of the media type, drawn anew in each
+    run, makes every address unguessable and nobody's but this session's.
+    """
+    st.download_button(
+        label,
+        data=write,
+        file_name=name,
+        mime=f"{mime}; export={secrets.token_hex(16)}",
+        key=key,
+        icon=":material/download:",
+        type=type,
+        on_click="ignore",
+        help=help,
+    )
 
 
 def csv_bytes(columns: Columns) -> bytes:

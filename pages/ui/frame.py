@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 import streamlit as st
 
 from pages.ui import reconnect, store
-from pages.ui.exports import Columns, csv_bytes
+from pages.ui.exports import Columns, csv_bytes, download
 from pages.ui.params import get
 from pages.ui.text import lit, plural, refusal_text, short
 from treedp_core.checks import InputError
@@ -191,15 +191,13 @@ def footer(key: str, code: str | None, data: Columns | Callable[[], Columns] | N
             with st.popover("Code", icon=":material/code:", type="tertiary", help="The call that gives these numbers"):
                 st.code(code, language="python")
         if data is not None:
-            st.download_button(
+            download(
                 "Data",
-                data=partial(_table, data),
-                file_name=f"treedp-{key.replace('_', '-')}.csv",
+                partial(_table, data),
+                name=f"treedp-{key.replace('_', '-')}.csv",
                 mime="text/csv",
                 key=f"{key}_csv",
-                icon=":material/download:",
                 type="tertiary",
-                on_click="ignore",
                 help="The numbers behind the figure, as CSV",
             )
 

@@ -12,6 +12,7 @@ import streamlit as st
 from pages.ui import frame
 from pages.ui import topdown_controls as controls
 from pages.ui import topdown_state as state
+from pages.ui.exports import download
 from pages.ui.text import plural, whole
 from pages.ui.topdown_draw import Drawn
 from pages.ui.topdown_model import RULES
@@ -128,10 +129,9 @@ def _files(
             ("csv", "text/csv", as_csv),
             ("parquet", "application/vnd.apache.parquet", as_parquet),
         ):
-            st.download_button(
-                "CSV" if ending == "csv" else "Parquet", data=partial(write, table, columns),
-                file_name=f"treedp-synthetic-{kind}-seed{mine.seed}.{ending}", mime=mime, key=f"td_{kind}_{ending}",
-                icon=":material/download:", on_click="ignore",
+            download(
+                "CSV" if ending == "csv" else "Parquet", partial(write, table, columns),
+                name=f"treedp-synthetic-{kind}-seed{mine.seed}.{ending}", mime=mime, key=f"td_{kind}_{ending}",
                 help="Simulated release, simulation-grade noise. In CSV, text that a spreadsheet would run as a "
                 "formula gets a leading apostrophe.",
             )  # fmt: skip

@@ -1,9 +1,16 @@
-"""TreeDP in the browser: read the link, configure the page, and hand over to the router."""
+"""TreeDP in the browser: the application a server imports, and the script that Streamlit runs for every view."""
 
-from pages.ui import boot, params
-from pages.ui.sidebar import link_problems, sidebar
+if __name__ == "__main__":  # Streamlit runs it: read the link, configure the page, and hand over to the router
+    from pages.ui import boot, params
+    from pages.ui.sidebar import link_problems, sidebar
 
-refused = params.hydrate()
-boot.configure()
-link_problems(refused)
-boot.run_router(sidebar)
+    refused = params.hydrate()
+    boot.configure()
+    link_problems(refused)
+    boot.run_router(sidebar)
+else:  # the server imports it
+    from streamlit.starlette import App
+
+    from pages.ui.serving import MIDDLEWARE, lifespan
+
+    app = App(__file__, middleware=MIDDLEWARE, lifespan=lifespan)

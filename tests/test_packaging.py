@@ -47,7 +47,9 @@ def test_every_setting_exists_in_streamlit() -> None:
     ("setting", "value"),
     [
         ("server.address", "127.0.0.1"),
-        ("server.allowedHosts", ["localhost", "127.0.0.1"]),
+        ("server.allowedHosts", ["localhost", "127.0.0.1", "::1"]),
+        ("client.allowedOrigins", []),
+        ("logger.hideWelcomeMessage", True),
         ("server.enableCORS", True),
         ("server.enableXsrfProtection", True),
         ("server.enableStaticServing", False),
@@ -90,8 +92,8 @@ def test_starts_streamlit_with_safe_defaults(started: list[Any], monkeypatch: py
 
 
 def test_own_settings_win_over_the_defaults() -> None:
-    env = cli.environment({"STREAMLIT_SERVER_ADDRESS": "0.0.0.0", "HOME": "/home/x"})
-    assert env["STREAMLIT_SERVER_ADDRESS"] == "0.0.0.0"
+    env = cli.environment({"STREAMLIT_SERVER_ADDRESS": "192.0.2.1", "HOME": "/home/x"})
+    assert env["STREAMLIT_SERVER_ADDRESS"] == "192.0.2.1"
     assert env["HOME"] == "/home/x"
 
 

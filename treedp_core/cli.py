@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import secrets
 import socket
 import subprocess
 import sys
@@ -11,11 +12,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from treedp_core import __version__, checks
-from treedp_core.checks import InputError
+from treedp_core.checks import InputError, echo
 
 HOST = "127.0.0.1"
 FIRST_PORT = 8501
 FILE_VARIABLE = "TREEDP_FILE"
+KEY_VARIABLE = "TREEDP_KEY"
+WILDCARDS = ("0.0.0.0", "::", "")
 
 # The first two must be there before a process allocates memory: without them the heap keeps what uploads needed.
 DEFAULTS = {
@@ -34,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     given = _parser().parse_args(arguments)
     try:
-        env = environment(os.environ, given.file)
+        env = environment(os.environ, given.file, network=given.allow_network)
         port = usable_port(given.port, env)
         return _become([sys.executable, "-m", "streamlit", "run", str(app_path()), f"--server.port={port}"], env)
     except InputError as error:
@@ -42,13 +45,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
 
 
-def environment(base: Mapping[str, str], file: str | None = None) -> dict[str, str]:
+def environment(base: Mapping[str, str], file: str | None = None, *, network: bool = False) -> dict[str, str]:
     """Environment of the server: `base`, the safe defaults it does not set itself, and the file to open.
+
+    A file is shown to whoever opens the app; other users of this machine reach its address too, hence a key of its own
+    for each start with a file.
 
     Raises
     ------
     InputError
-        FILE_MISSING when there is no such file.
+        FILE_MISSING when there is no such file; ADDRESS_OPEN when the server would listen on every network of this
+        machine and `network` does not allow that.
 
     Examples
     --------
@@ -56,15 +63,31 @@ def environment(base: Mapping[str, str], file: str | None = None) -> dict[str, s
     '4'
     """
     env = DEFAULTS | dict(base)
-    env.pop(FILE_VARIABLE, None)
+    for name in (FILE_VARIABLE, KEY_VARIABLE):
+        env.pop(name, None)
+    if env["STREAMLIT_SERVER_ADDRESS"].strip("[] ") in WILDCARDS and not network:
+        raise InputError(
+            "ADDRESS_OPEN",
+            f"The address {echo(env['STREAMLIT_SERVER_ADDRESS'])} serves every network of this machine; "
+            "add --allow-network if that is meant.",
+        )
     if file is not None:
-        path = Path(file).expanduser().absolute()
-        if not path.is_file():
-            raise InputError("FILE_MISSING", f"There is no file {file!r}; give the path of a CSV or Parquet file.")
-        if not os.access(path, os.R_OK):
-            raise InputError("FILE_UNREADABLE", f"The file {file!r} may not be read by this user.")
-        env[FILE_VARIABLE] = str(path)
+        env[FILE_VARIABLE] = str(_readable(file))
+        env[KEY_VARIABLE] = secrets.token_urlsafe(24)
     return env
+
+
+def _readable(file: str) -> Path:
+    try:
+        path = Path(file).expanduser().absolute()
+        there, readable = path.is_file(), os.access(path, os.R_OK)
+    except (OSError, ValueError, RuntimeError):  # too long a name, a NUL in it, no home folder
+        there = readable = False
+    if not there:
+        raise InputError("FILE_MISSING", f"There is no file {echo(file)}; give the path of a CSV or Parquet file.")
+    if not readable:
+        raise InputError("FILE_UNREADABLE", f"The file {echo(file)} may not be read by this user.")
+    return path
 
 
 def usable_port(asked: str | None, env: Mapping[str, str]) -> int:
@@ -119,6 +142,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("file", nargs="?", metavar="FILE", help="a local CSV or Parquet file to open, of any size")
     parser.add_argument("--port", metavar="N", help=f"port to serve on (default {FIRST_PORT})")
+    parser.add_argument(
+        "--allow-network", action="store_true", help="let STREAMLIT_SERVER_ADDRESS be 0.0.0.0 or ::, open to others"
+    )
     parser.add_argument("--version", action="version", version=f"TreeDP {__version__}")
     return parser
 

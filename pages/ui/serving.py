@@ -1,0 +1,198 @@
+"""What stands between the network and Streamlit: who may ask, which headers every answer carries, the address shown."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import logging
+import os
+import re
+import sys
+import threading
+import webbrowser
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from functools import cache
+from http.cookies import CookieError, SimpleCookie
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.formparsers import MultiPartParser
+from starlette.middleware import Middleware
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from streamlit import config, file_util
+from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
+
+from treedp_core.cli import KEY_VARIABLE
+
+FRAME_VARIABLE: Final = "TREEDP_FRAME_ANCESTORS"
+KEY_PARAMETER: Final = "key"
+LOCAL_NAMES: Final = frozenset({"localhost", "127.0.0.1", "::1"})
+_OPERATORS_ONLY: Final = ("/_stcore/metrics", "/_stcore/agent")
+
+_POLICY: Final = (
+    "default-src 'self'; script-src 'self' {scripts}; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self' ws://{host} wss://{host}; "
+    "worker-src 'self' blob:; object-src 'none'; base-uri 'self'; form-action 'self'; frame-ancestors {ancestors}"
+)
+_INLINE_SCRIPT: Final = re.compile(rb"<script>(.*?)</script>", re.DOTALL)
+
+
+class Gate:
+    """Middleware that refuses strangers' requests and puts the security headers on every answer.
+
+    - Host: only the names in `server.allowedHosts`, on every path, which stops DNS rebinding.
+    - Origin: a page of another origin may neither open the websocket nor change anything; another port of this machine
+      is another origin.
+    - Key: if TREEDP_KEY is set, only a browser that once came with ``?key=…`` is served, as other users of the machine
+      reach 127.0.0.1 too.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request or connection."""
+        if scope["type"] not in ("http", "websocket"):
+            await self.app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        refused = _refusal(scope, headers)
+        if refused is not None:
+            await _refuse(refused, scope, receive, send, headers)
+        elif scope["type"] == "websocket":
+            await self.app(scope, receive, send)
+        else:
+            await self.app(scope, receive, _with_headers(send, headers))
+
+
+def _refusal(scope: Scope, headers: Headers) -> Response | None:
+    """The answer to a request that is not served, or None."""
+    host = headers.get("host", "")
+    if not is_host_allowed(host):
+        return PlainTextResponse("This name is not served here; the operator lists it in server.allowedHosts.", 403)
+    reads = scope["type"] == "http" and scope["method"] in ("GET", "HEAD", "OPTIONS")
+    if not reads and not _is_own(headers.get("origin"), host):
+        return PlainTextResponse("Pages of another origin may not do this.", 403)
+    if scope["path"].startswith(_OPERATORS_ONLY) and not _is_from_here(scope, headers):
+        return PlainTextResponse("Only for the operator, on the machine itself.", 403)
+    return _without_key(scope, headers)
+
+
+def _is_own(origin: str | None, host: str) -> bool:
+    """Whether the page that asks is this app's: no browser sends these requests without naming the page's origin.
+
+    A foreign origin must not reach Streamlit's own check, which asks a service on the internet who we are.
+
+    >>> _is_own("http://localhost:8501", "localhost:8501"), _is_own("http://localhost:1", "localhost:8501")
+    (True, False)
+    """
+    return origin is None or urlsplit(origin).netloc.lower() == host.lower()
+
+
+def _is_from_here(scope: Scope, headers: Headers) -> bool:
+    """Whether the request comes from this machine and through no proxy."""
+    client = (scope.get("client") or ("", 0))[0]
+    return client in LOCAL_NAMES and not any(name in headers for name in ("x-forwarded-for", "forwarded", "x-real-ip"))
+
+
+def _without_key(scope: Scope, headers: Headers) -> Response | None:
+    """What a browser gets that does not hold the key of this start; None if it does, or none is asked for."""
+    key = os.environ.get(KEY_VARIABLE)
+    if not key or scope["path"].endswith("/_stcore/health"):
+        return None
+    name = f"treedp_{scope['server'][1] if scope.get('server') else 0}"
+    if _same(_cookie(headers, name), key):
+        return None
+    query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+    if scope["type"] == "http" and any(field == KEY_PARAMETER and _same(value, key) for field, value in query):
+        rest = urlencode([(field, value) for field, value in query if field != KEY_PARAMETER])
+        answer = RedirectResponse(scope["path"] + (f"?{rest}" if rest else ""), 303)
+        answer.set_cookie(name, key, httponly=True, samesite="strict")
+        return answer
+    return PlainTextResponse("Open the address that treedp printed when it was started: it holds the key.", 403)
+
+
+def _cookie(headers: Headers, name: str) -> str:
+    cookies: SimpleCookie = SimpleCookie()
+    with suppress(CookieError):
+        cookies.load(headers.get("cookie", ""))
+    return cookies[name].value if name in cookies else ""
+
+
+def _same(given: str, key: str) -> bool:
+    return hmac.compare_digest(given.encode(), key.encode())
+
+
+async def _refuse(answer: Response, scope: Scope, receive: Receive, send: Send, headers: Headers) -> None:
+    if scope["type"] == "http":
+        await answer(scope, receive, _with_headers(send, headers))
+    else:  # closing before accepting is answered with 403
+        await send({"type": "websocket.close", "code": 1008})
+
+
+def _with_headers(send: Send, asked: Headers) -> Send:
+    async def wrapped(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            MutableHeaders(scope=message).update(security_headers(asked.get("host", "")))
+        await send(message)
+
+    return wrapped
+
+
+def security_headers(host: str) -> dict[str, str]:
+    """Headers of every answer; TREEDP_FRAME_ANCESTORS lists the sites that may show the app in a frame."""
+    ancestors = os.environ.get(FRAME_VARIABLE, "").strip() or "'none'"
+    headers = {
+        "Content-Security-Policy": _POLICY.format(scripts=_streamlit_scripts(), host=host, ancestors=ancestors),
+        "X-Content-Type-Options": "nosniff",
+        "Referrer-Policy": "no-referrer",
+        "Cross-Origin-Opener-Policy": "same-origin",
+        "Cross-Origin-Resource-Policy": "same-origin",
+        "Permissions-Policy": "camera=(), microphone=(), geolocation=(), payment=(), usb=()",
+    }
+    return headers | ({"X-Frame-Options": "DENY"} if ancestors == "'none'" else {})
+
+
+@cache
+def _streamlit_scripts() -> str:
+    """The scripts inside Streamlit's own page, by their hashes: no other inline script runs, and no text as code."""
+    html = Path(file_util.get_static_dir(), "index.html").read_bytes()
+    digests = [hashlib.sha256(script).digest() for script in _INLINE_SCRIPT.findall(html)]
+    return " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
+
+
+MIDDLEWARE: Final = (Middleware(Gate),)
+
+
+@asynccontextmanager
+async def lifespan(app: Any) -> AsyncIterator[None]:
+    """Say where the app is as it starts, and open it in the browser of a person who sits at this machine."""
+    logging.getLogger("uvicorn.error").setLevel(logging.WARNING)  # its start is told in a sentence of ours
+    # Streamlit reads an upload into memory whole; without this it would pass through a temporary file first.
+    MultiPartParser.spool_max_size = sys.maxsize
+    url = address()
+    _say(f"TreeDP is at {url} (Ctrl+C ends it)")
+    if not config.get_option("server.headless"):
+        threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
+    yield
+
+
+def address() -> str:
+    """Where the app is, the key of this start included."""
+    name = config.get_option("browser.serverAddress") if config.is_manually_set("browser.serverAddress") else None
+    name = name or config.get_option("server.address") or "127.0.0.1"
+    name = {"0.0.0.0": "127.0.0.1", "::": "[::1]", "::1": "[::1]"}.get(name, name)
+    scheme = "https" if config.get_option("server.sslCertFile") else "http"
+    path = (config.get_option("server.baseUrlPath") or "").strip("/")
+    key = os.environ.get(KEY_VARIABLE)
+    return f"{scheme}://{name}:{config.get_option('server.port')}/{path}" + (f"?{KEY_PARAMETER}={key}" if key else "")
+
+
+def _say(text: str) -> None:
+    with suppress(OSError, ValueError):  # nobody may be listening any more
+        print(text, flush=True)

@@ -1,0 +1,279 @@
+"""What the network sees: headers on every answer, names and origins refused, the key, the start and the end."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from email.message import Message
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+import websockets.sync.client
+from starlette.formparsers import MultiPartParser
+from websockets.exceptions import InvalidStatus
+
+from browsing import ROOT, SAFE_ENVIRONMENT, LiveServer, free_port, live_server, wait_until_healthy
+from pages.ui import serving
+from treedp_core import cli
+from treedp_core.checks import InputError
+
+PATHS = ("/", "/lab", "/_stcore/health", "/_stcore/host-config", "/_stcore/metrics", "/nothing/here", "/media/0")
+
+
+@pytest.fixture(scope="module")
+def app() -> Iterator[LiveServer]:
+    with live_server() as running:
+        yield running
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came back: status, headers by name, body."""
+
+    status: int
+    headers: Message
+    body: bytes
+
+
+def ask(url: str, path: str, method: str = "GET", **headers: str) -> Answer:
+    """One request; ``Host`` and the rest are sent as given."""
+    with closing(http.client.HTTPConnection(urlsplit(url).netloc, timeout=60)) as connection:
+        connection.putrequest(method, path, skip_host="Host" in headers)
+        for name, value in headers.items():
+            connection.putheader(name.replace("_", "-"), value)
+        connection.endheaders()
+        with connection.getresponse() as answer:
+            return Answer(answer.status, answer.headers, answer.read())
+
+
+def websocket_status(url: str, host: str | None = None, **headers: str) -> int:
+    """HTTP status of an attempt to open the app's websocket, under another host name if given; 101 is success."""
+    there = urlsplit(url)
+    try:
+        with websockets.sync.client.connect(
+            f"ws://{host or there.netloc}/_stcore/stream",
+            sock=socket.create_connection((str(there.hostname), there.port or 80), timeout=60),
+            additional_headers=headers,
+            subprotocols=["streamlit"],  # type: ignore[list-item]
+            open_timeout=60,
+        ):
+            return 101
+    except InvalidStatus as refused:
+        return refused.response.status_code
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_every_answer_carries_the_security_headers(app: LiveServer, path: str) -> None:
+    answer = ask(app.url, path)
+
+    policy = dict(line.strip().split(" ", 1) for line in (answer.headers["Content-Security-Policy"] or "").split(";"))
+    assert policy["default-src"] == "'self'"
+    assert policy["frame-ancestors"] == "'none'"
+    assert "unsafe" not in policy["script-src"]
+    assert policy["img-src"] == "'self' data: blob:"
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert answer.headers["X-Frame-Options"] == "DENY"
+    assert answer.headers["Referrer-Policy"] == "no-referrer"
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_foreign_host_is_refused_on_every_path(app: LiveServer, path: str) -> None:
+    assert ask(app.url, path, Host="evil.example").status == 403
+    assert ask(app.url, path, Host="localhost:1").status != 403
+
+
+def test_no_foreign_origin_may_steer_the_app_in_a_frame(app: LiveServer) -> None:
+    assert b'"allowedOrigins":[]' in ask(app.url, "/_stcore/host-config").body
+
+
+def test_only_the_own_origin_opens_the_websocket(app: LiveServer) -> None:
+    port = urlsplit(app.url).port
+    assert websocket_status(app.url, Origin=app.url) == 101
+    assert websocket_status(app.url, Origin="http://localhost:1") == 403
+    assert websocket_status(app.url, Origin=f"http://localhost:{port}") == 403  # the page came from 127.0.0.1
+    assert websocket_status(app.url, Origin="http://evil.example") == 403
+
+
+def test_a_foreign_origin_does_not_get_as_far_as_streamlit() -> None:
+    """Whose own check would ask a service on the internet for this machine's address."""
+    sent: list[dict[str, object]] = []
+
+    async def streamlit(*_: object) -> None:
+        raise AssertionError("reached")
+
+    async def send(message: dict[str, object]) -> None:
+        sent.append(message)
+
+    scope = {"type": "websocket", "path": "/_stcore/stream", "query_string": b"", "server": ("127.0.0.1", 8501)}
+    headers = [(b"host", b"127.0.0.1:8501"), (b"origin", b"http://evil.example")]
+    asyncio.run(serving.Gate(streamlit)({**scope, "headers": headers}, streamlit, send))  # type: ignore[arg-type]
+    assert [message["type"] for message in sent] == ["websocket.close"]
+
+
+def test_another_origin_may_not_send(app: LiveServer) -> None:
+    path = "/_stcore/upload_file/nobody/nothing"
+    assert ask(app.url, path, "PUT", Origin="http://localhost:1").status == 403
+    assert ask(app.url, path, "DELETE", Origin="http://evil.example").status == 403
+
+
+def test_a_listed_public_name_is_served_through_a_proxy() -> None:
+    with live_server(env={"STREAMLIT_SERVER_ALLOWED_HOSTS": "127.0.0.1 trees.example.org"}) as app:
+        assert ask(app.url, "/", Host="trees.example.org").status == 200
+        assert ask(app.url, "/", Host="localhost").status == 403
+        assert websocket_status(app.url, "trees.example.org", Origin="https://trees.example.org") == 101
+        assert ask(app.url, "/_stcore/metrics").status == 200
+        assert ask(app.url, "/_stcore/metrics", X_Forwarded_For="192.0.2.1").status == 403
+
+
+def test_sites_that_may_frame_the_app_are_listed_by_the_operator(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(serving.FRAME_VARIABLE, "https://course.example.org")
+    headers = serving.security_headers("trees.example.org")
+    assert headers["Content-Security-Policy"].endswith("frame-ancestors https://course.example.org")
+    assert "X-Frame-Options" not in headers
+
+
+# --- a file on this computer -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def opened_file(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[LiveServer, str]]:
+    """A server started with a file, and the address it printed."""
+    file = tmp_path_factory.mktemp("file") / "mine.csv"
+    file.write_text("region,town\nA,a\nB,b\n", encoding="utf-8")
+    port = free_port()
+    command = [sys.executable, "-m", "treedp_core", str(file), "--port", str(port)]
+    process = subprocess.Popen(
+        command,
+        env={**os.environ, **SAFE_ENVIRONMENT},
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        wait_until_healthy(f"http://127.0.0.1:{port}", process)
+        assert process.stdout is not None
+        yield LiveServer(f"http://127.0.0.1:{port}", process.pid), process.stdout.readline().split()[3]
+    finally:
+        process.terminate()
+        process.communicate()
+
+
+def test_a_file_is_shown_only_to_who_holds_the_key(opened_file: tuple[LiveServer, str]) -> None:
+    app, address = opened_file
+    for path in ("/", "/data", "/?key=guess", "/_stcore/host-config"):
+        assert ask(app.url, path).status == 403
+    assert websocket_status(app.url, Origin=app.url) == 403
+
+    answer = ask(app.url, "/?" + urlsplit(address).query + "&eps=2")
+    assert (answer.status, answer.headers["Location"]) == (303, "/?eps=2")
+    cookie = (answer.headers["Set-Cookie"] or "").partition(";")[0]
+    assert "HttpOnly" in (answer.headers["Set-Cookie"] or "")
+    assert ask(app.url, "/data", Cookie=cookie).status == 200
+    assert websocket_status(app.url, Origin=app.url, Cookie=cookie) == 101
+
+
+def test_each_start_has_a_key_of_its_own(tmp_path: Path) -> None:
+    file = tmp_path / "mine.csv"
+    file.touch()
+    keys = {cli.environment({cli.KEY_VARIABLE: "old"}, str(file))[cli.KEY_VARIABLE] for _ in range(3)}
+    assert len(keys) == 3
+    assert min(map(len, keys)) >= 32
+    assert cli.KEY_VARIABLE not in cli.environment({cli.KEY_VARIABLE: "old"})
+
+
+# --- start and end ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["x" * 5_000, "a\0b", "~nobody-of-that-name/x"])
+def test_an_impossible_file_name_is_one_sentence(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([name]) == 2
+    told = capsys.readouterr().err
+    assert told.startswith("treedp: There is no file ")
+    assert len(told) < 150
+
+
+@pytest.mark.parametrize("address", ["0.0.0.0", "::", "[::]", " "])
+def test_a_wildcard_address_needs_an_explicit_yes(address: str) -> None:
+    base = {"STREAMLIT_SERVER_ADDRESS": address}
+    with pytest.raises(InputError, match="--allow-network") as refused:
+        cli.environment(base)
+    assert refused.value.code == "ADDRESS_OPEN"
+    assert cli.environment(base, network=True)["STREAMLIT_SERVER_ADDRESS"] == address
+
+
+def test_the_loopback_address_of_ipv6_is_served() -> None:
+    if not cli.is_free("::1", 0):
+        return  # a machine without IPv6 has nothing to serve
+    port = free_port()
+    env = {**os.environ, **SAFE_ENVIRONMENT, "STREAMLIT_SERVER_ADDRESS": "::1"}
+    command = [sys.executable, "-m", "treedp_core", "--port", str(port)]
+    process = subprocess.Popen(command, env=env, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    try:
+        wait_until_healthy(f"http://[::1]:{port}", process)
+        assert websocket_status(f"http://[::1]:{port}", Origin=f"http://[::1]:{port}") == 101
+    finally:
+        process.terminate()
+        process.wait()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_though_nobody_reads_its_output(number: signal.Signals) -> None:
+    port = free_port()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "treedp_core", "--port", str(port)],
+        env={**os.environ, **SAFE_ENVIRONMENT},
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    process.stdout.close()
+    try:
+        wait_until_healthy(f"http://127.0.0.1:{port}", process)
+        process.send_signal(number)
+        process.wait(30)
+    finally:
+        process.kill()
+
+
+def test_nothing_is_asked_of_the_network_at_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At a wildcard address Streamlit's own welcome would ask a service on the internet for this machine's address."""
+    from streamlit import config, net_util
+    from streamlit.web import bootstrap
+
+    def asked() -> str:
+        raise AssertionError("asked the internet")
+
+    monkeypatch.setattr(net_util, "get_external_ip", asked)
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("STREAMLIT_SERVER_ADDRESS", "0.0.0.0")
+    monkeypatch.setenv("STREAMLIT_SERVER_HEADLESS", "true")
+    config.get_config_options(force_reparse=True)
+    try:
+        bootstrap._print_url(is_running_hello=False)
+    finally:
+        monkeypatch.undo()
+        config.get_config_options(force_reparse=True)
+
+
+def test_an_upload_never_passes_through_a_file() -> None:
+    async def start() -> None:
+        async with serving.lifespan(None):
+            pass
+
+    before = MultiPartParser.spool_max_size
+    try:
+        asyncio.run(start())
+        assert MultiPartParser.spool_max_size == sys.maxsize
+    finally:
+        MultiPartParser.spool_max_size = before

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 FLOORS = (
     ("checks",),
     ("registry", "rounding", "families"),
-    ("tree", "law", "normal_tail", "table_sampler", "projection"),
+    ("tree", "law", "normal_tail", "table_sampler", "projection", "words"),
     ("integer_draws", "conversions", "protected_unit", "leaf_table"),
     ("noise", "privacy", "generate", "contributions"),
     ("records", "release", "errors", "calibration", "workloads", "isotonic"),

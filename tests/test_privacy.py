@@ -285,7 +285,7 @@ def test_guarantee_refusals():
     [
         (1.0, 1e-6, "(ε = 1, δ = 1e-6)-differential privacy; protects one record, replaced"),
         (0.1, 0.0, "(ε = 0.1)-differential privacy;"),
-        (0.1 + 0.2, 0.0, "(ε = 0.3)-"),
+        (0.1 + 0.2, 0.0, "(ε = 0.3001)-"),  # a float above 0.3
         (2.14181, 2.5e-9, "(ε = 2.142, δ = 2.5e-9)-"),
         (1e-4, 0.01, "(ε = 1e-4, δ = 0.01)-"),
         (99.991, 0.0, "(ε = 100)-"),

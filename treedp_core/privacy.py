@@ -30,6 +30,7 @@ from treedp_core.conversions import (
 )
 from treedp_core.protected_unit import NeighbouringRelation, ProtectedUnit
 from treedp_core.rounding import float_below
+from treedp_core.words import privacy_text
 
 __all__ = [
     "Budget",
@@ -53,7 +54,6 @@ FloatArray = NDArray[np.float64]
 
 RHO_HIGH: Final = 1000.0
 _DECIMAL: Final = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?", re.ASCII)
-_DISPLAY: Final = Context(prec=4, rounding=ROUND_CEILING)
 _SUM_DISPLAY: Final = Context(prec=12, rounding=ROUND_CEILING)
 
 
@@ -197,7 +197,7 @@ class Guarantee:
         >>> print(Guarantee(ProtectedUnit(NeighbouringRelation.REPLACE_ONE), 1.0, 1e-6).sentence())
         (ε = 1, δ = 1e-6)-differential privacy; protects one record, replaced by another (the total is public).
         """
-        pair = f"ε = {_shown(self.epsilon)}" + (f", δ = {_shown(self.delta)}" if self.delta else "")
+        pair = f"ε = {privacy_text(self.epsilon)}" + (f", δ = {privacy_text(self.delta)}" if self.delta else "")
         return f"({pair})-differential privacy; protects {self.unit.described}."
 
 
@@ -249,13 +249,3 @@ def _exact_share(item: str | float | Fraction) -> Fraction:
     if exact is None or exact < 0:
         raise InputError("BUDGET_SPLIT", f"Expected a share as a decimal number >= 0, such as 0.25, got {echo(text)}.")
     return exact
-
-
-def _shown(x: float) -> str:
-    # twelve digits first: 0.30000000000000004 is shown as 0.3, anything more is rounded up to four digits
-    rounded = _DISPLAY.create_decimal(Decimal(f"{x:.12g}")).normalize()
-    if x == 0 or 0.001 <= x < 1e6:
-        return f"{rounded:f}"
-    digits = "".join(map(str, rounded.as_tuple().digits))
-    mantissa = digits if len(digits) == 1 else f"{digits[0]}.{digits[1:]}"
-    return f"{mantissa}e{rounded.adjusted()}"

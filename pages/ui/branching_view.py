@@ -25,6 +25,7 @@ from treedp_core.branching import (
 )
 from treedp_core.figures.branching import error_by_height
 from treedp_core.privacy import Currency
+from treedp_core.words import privacy_text, setting_text
 from treedp_core.workloads import Workload
 
 GRID: Final = [(noise, post) for noise in model.NOISES for post in model.POSTS]
@@ -200,11 +201,11 @@ def _budget_key(asked: Question) -> tuple[float, float]:
 
 def _budget_words(asked: Question) -> str:
     if asked.criterion.currency is Currency.EPSILON:
-        return f"ε = {short(get('eps'))}"
+        return f"ε = {setting_text(get('eps'))}"
     used = get("delta") or model.GAUSSIAN_DELTA
     note = "" if get("delta") else " (no δ is set; this one is assumed)"
     rho = branching_state.total(asked.criterion)
-    return f"ε = {short(get('eps'))}, δ = {short(used)}{note}, hence ρ = {short(rho)}"
+    return f"ε = {setting_text(get('eps'))}, δ = {setting_text(used)}{note}, hence ρ = {privacy_text(rho)}"
 
 
 def heights(asked: Question, found: Sequence[HeightBest]) -> None:

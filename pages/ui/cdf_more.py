@@ -13,11 +13,12 @@ from pages.ui.branching_model import equal_tree, product_text
 from pages.ui.cdf_model import Bins
 from pages.ui.params import EPSILON_GRID, REG, get
 from pages.ui.store import remember
-from pages.ui.text import short, whole
+from pages.ui.text import whole
 from treedp_core.cdf import PUBLISHED, ConsistencyGain
 from treedp_core.cdf.experiment import MeanWithError
 from treedp_core.cdf_error.bound import MAX_BOUND_BINS
 from treedp_core.figures.cdf import Gain, gain_figure, pipeline_curves, ratio_bars
+from treedp_core.words import setting_text
 
 MEASURES: Final = {"l1": "ℓ₁", "l1_consistent": "ℓ₁ consistent", "l2": "ℓ₂", "l2_consistent": "ℓ₂ consistent"}
 
@@ -55,7 +56,7 @@ def error(data: Bins) -> None:
         "÷ lowest": [value / at[best] for value in at.values()],
         "RMSE of a cumulative count": [math.sqrt(value / bins) for value in at.values()],
     }
-    st.markdown(f"At your ε = {short(get('eps'))}:")
+    st.markdown(f"At your ε = {setting_text(get('eps'))}:")
     whole_numbers, number = (st.column_config.NumberColumn(format=form) for form in ("localized", "%.5g"))
     formats = {"N² E₂": whole_numbers, **dict.fromkeys(list(table)[2:], number)}
     st.dataframe(table, hide_index=True, column_config=formats, alt="Values at your ε")

@@ -22,6 +22,7 @@ from treedp_core.checks import InputError
 from treedp_core.figures.cdf import CdfLines, cdf_errors, cdf_figure
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.privacy import NeighbouringRelation
+from treedp_core.words import setting_text
 
 HARDLY_ANY: Final = 0.05
 """Share of the bins below which a range chosen on other data says nothing about these."""
@@ -149,7 +150,7 @@ def _what(settings: CdfSettings) -> str:
     post = "least squares" if settings.least_squares else "no least squares"
     return (
         f"{MECHANISMS[settings.mechanism].label} noise on the tree {product_text(settings.branching_factors)}, "
-        f"{settings.allocation} budgets, {post}, ε = {short(settings.epsilon)}"
+        f"{settings.allocation} budgets, {post}, ε = {setting_text(settings.epsilon)}"
     )
 
 

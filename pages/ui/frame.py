@@ -15,11 +15,12 @@ import streamlit as st
 from pages.ui import reconnect, store
 from pages.ui.exports import Columns, csv_bytes, download
 from pages.ui.params import get
-from pages.ui.text import lit, plural, refusal_text, short
+from pages.ui.text import lit, plural, refusal_text
 from treedp_core.checks import InputError
 from treedp_core.figures import style
 from treedp_core.figures.reliability import watermark
 from treedp_core.privacy import NeighbouringRelation
+from treedp_core.words import budget_text, setting_text
 
 __all__ = ["explain", "figure", "guard", "header", "lit", "refusal", "show_badge"]
 
@@ -69,7 +70,7 @@ def warn_of_delta(name: str, total: int) -> None:
     if total and get("delta") > 1 / total:
         st.error(
             f"δ is larger than 1 / records of {lit(name, 40)}: a record may be published as it is. Choose less than "
-            f"{short(1 / total)}."
+            f"{budget_text(1 / total)}."
         )
 
 
@@ -85,7 +86,7 @@ def context_strip(about: Sequence[str] | None = None, relation: str | None = Non
     `relation` says who is protected where that is not what the sidebar says.
     """
     data = store.dataset()
-    epsilon = f"ε = {short(get('eps'))}" + (f", δ = {short(get('delta'))}" if get("delta") else "")
+    epsilon = f"ε = {setting_text(get('eps'))}" + (f", δ = {setting_text(get('delta'))}" if get("delta") else "")
     in_use = [lit(data.name, 40), plural(data.tree.n_levels, "level"), plural(data.tree.n_leaves, "leaf", "leaves")]
     parts = [
         *(in_use if about is None else about),

@@ -23,6 +23,7 @@ from treedp_core.experiment import Experiment
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.records import Dataset
+from treedp_core.words import privacy_text, setting_text
 
 DELTA: Final = 1e-6
 """What is offered where delta is needed; less on data of more than a million records."""
@@ -104,8 +105,8 @@ def delta_note(chosen: Sequence[str], key: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(f"{' and '.join(blocked)}: left out, needs δ > 0.", width="content")
         st.button(
-            f"Set δ = {short(fitting_delta())}", key=key, on_click=_apply, args=({"delta": DELTA},), type="tertiary",
-            help="Sets δ in the sidebar, for every page.",
+            f"Set δ = {setting_text(fitting_delta())}", key=key, on_click=_apply, args=({"delta": DELTA},),
+            type="tertiary", help="Sets δ in the sidebar, for every page.",
         )  # fmt: skip
 
 
@@ -228,13 +229,14 @@ def split_by_level(experiment: Experiment, data: Dataset, label: str = "") -> No
         frame.refusal(error)
         return
     table["noise"] = [short(sigma) for sigma in table["noise"]]
+    table |= {name: [privacy_text(spent) for spent in table[name]] for name in ("ε", "ρ") if name in table}
     st.dataframe(
         table,
         hide_index=True,
         column_config={
             "share": st.column_config.NumberColumn(format="percent"),
-            "ε": st.column_config.NumberColumn(format="%.4g"),
-            "ρ": st.column_config.NumberColumn(format="%.4g"),
+            "ε": st.column_config.TextColumn(alignment="right"),
+            "ρ": st.column_config.TextColumn(alignment="right"),
             "noise": st.column_config.TextColumn("noise st. dev. (records)", alignment="right"),
         },
         alt="Share of the budget, budget and noise of each level",

@@ -40,6 +40,7 @@ def _curves(view: str, lines: Sequence[Line], base: Experiment, n_levels: int) -
         log_x=along_epsilon,
         marker_x=base.epsilon if along_epsilon else None,
         x_range=_epsilon_range(base.epsilon) if along_epsilon else (min(2, n_levels) - 0.2, n_levels + 0.2),
+        costs=("x",) if along_epsilon else (),
     )
     if not along_epsilon:  # there are no half levels
         fig.update_xaxes(tick0=min(2, n_levels), dtick=-(-n_levels // MAX_TICKS))

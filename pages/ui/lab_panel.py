@@ -21,6 +21,7 @@ from treedp_core.experiment import Experiment, draw_once
 from treedp_core.figures.draw import MAX_POINTS
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.records import Dataset
+from treedp_core.words import privacy_text, setting_text
 
 CARDS_A_ROW = 4
 
@@ -121,7 +122,7 @@ def cards(shown: Sequence[Line]) -> None:
         return
     data, base = dataset(), settings()
     best = min((line.whole.value for line in shown if math.isfinite(line.whole.value)), default=math.nan)
-    st.header(f"{lab_text.y_title(base.metric)} at your ε = {short(base.epsilon)}", anchor=False)
+    st.header(f"{lab_text.y_title(base.metric)} at your ε = {setting_text(base.epsilon)}", anchor=False)
     for start in range(0, len(shown), CARDS_A_ROW):
         row = shown[start : start + CARDS_A_ROW]
         for column, line in zip(st.columns(CARDS_A_ROW), row, strict=False):
@@ -187,7 +188,7 @@ def target(shown: Sequence[Line]) -> None:
     st.dataframe(
         {
             "series": [one.label for one, _, _ in answers],
-            "smallest ε": [short(found) if found is not None else "–" for _, found, _ in answers],
+            "smallest ε": [privacy_text(found) if found is not None else "–" for _, found, _ in answers],
             "note": [why for _, _, why in answers],
         },
         hide_index=True,

@@ -17,6 +17,7 @@ from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.privacy import Currency, NeighbouringRelation, exact_shares
 from treedp_core.registry import table
 from treedp_core.tree import Tree
+from treedp_core.words import setting_text
 
 EPSILON: Final = "epsilon"
 LEVEL: Final = "level"
@@ -180,8 +181,8 @@ _WORDS: Final[Mapping[str, Callable[[Experiment], str]]] = {
     "postprocess": lambda e: " → ".join(e.postprocess) or "no post-processing",
     "allocation": lambda e: f"the split “{e.allocation.replace('_', ' ')}”",
     "metric": lambda e: METRICS[e.metric].label,
-    "epsilon": lambda e: f"ε = {e.epsilon:g}",
-    "delta": lambda e: f"δ = {e.delta:g}",
+    "epsilon": lambda e: f"ε = {setting_text(e.epsilon)}",
+    "delta": lambda e: f"δ = {setting_text(e.delta)}",
     "relation": lambda e: e.relation.replace("_", " "),
     "contributions": lambda e: f"{e.contributions} records a unit",
     "known_levels": lambda e: f"{e.known_levels} known levels",

@@ -13,6 +13,7 @@ from pages.ui.text import plural, short, whole
 from treedp_core.errors import METRICS
 from treedp_core.experiment import Experiment
 from treedp_core.tree import Tree
+from treedp_core.words import setting_text
 
 SOURCES: Final = {
     "rmse": "noise variances; after least squares Dawson et al., Algorithm 2",
@@ -116,7 +117,7 @@ def plain_line(lines: Sequence[Line], base: Experiment, tree: Tree) -> str:
         "smoothed_relative_error": f"a count is on average off by {percent} of itself (counts below "
         f"{short(base.threshold)} taken as {short(base.threshold)})",
     }[base.metric]
-    lead = f"At ε = {short(base.epsilon)}, with {best.series.label}, {off} ({best.whole.source})."
+    lead = f"At ε = {setting_text(base.epsilon)}, with {best.series.label}, {off} ({best.whole.source})."
     return lead[0].upper() + lead[1:]
 
 

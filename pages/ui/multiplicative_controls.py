@@ -15,6 +15,7 @@ from pages.ui.multiplicative_trees import SOURCES
 from pages.ui.params import MAX_ALPHA, REG, get
 from pages.ui.presets import Presets, popover
 from pages.ui.text import short, whole
+from treedp_core.words import setting_text
 
 PAPER: Final = {"alpha": 0.5, "eps": 1.0, "delta": 1e-6, "mul_total": 10_000.0}
 PRESETS: Final[Presets] = {
@@ -87,7 +88,7 @@ def delta_note(meanwhile: str = "") -> None:
         if meanwhile:
             st.caption(f":material/info: Thresholds and Gaussian noise need δ > 0. {meanwhile}", width="content")
         st.button(
-            f"Set δ = {short(fitting_delta())}", key="mul_set_delta", on_click=_apply, args=({"delta": DELTA},),
+            f"Set δ = {setting_text(fitting_delta())}", key="mul_set_delta", on_click=_apply, args=({"delta": DELTA},),
             type="tertiary" if meanwhile else "primary", help="Sets δ in the sidebar, for every page.",
         )  # fmt: skip
 

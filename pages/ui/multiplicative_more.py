@@ -18,6 +18,7 @@ from pages.ui.store import remember
 from pages.ui.text import plural, short, whole
 from treedp_core.figures.multiplicative import schedule_figure
 from treedp_core.thresholds.schedule import PrintedSchedule, growth_ratio, printed_schedule
+from treedp_core.words import privacy_text, setting_text
 
 
 def schedule() -> str:
@@ -47,24 +48,25 @@ def schedule() -> str:
         schedule_figure(numbers, sums, promised=eps, chosen=rounds),
         key="mul_schedule",
         alt=f"With {rounds} rounds the printed budgets sum to {short(one.overspend)} times the promise.",
-        caption=f"Formula. α = {short(alpha)}, ε = {short(eps)}, r = {short(growth_ratio(alpha))}. Algorithm 4 of "
-        "Ghazi et al. prints εᵢ = ε i rⁱ⁻¹ / C with C = Σ i rⁱ⁻¹ = (1 − r)⁻²; as r > 1 that sum diverges, and ℓ rounds "
-        "cost ε (1 + rˡ (ℓ (r − 1) − 1)). With q = 1/r in place of r everything the proof needs holds, and the budgets "
-        "sum to ε. The printed schedule is an exhibit: nothing here can run it.",
+        caption=f"Formula. α = {short(alpha)}, ε = {setting_text(eps)}, r = {short(growth_ratio(alpha))}. Algorithm 4 "
+        "of Ghazi et al. prints εᵢ = ε i rⁱ⁻¹ / C with C = Σ i rⁱ⁻¹ = (1 − r)⁻²; as r > 1 that sum diverges, and ℓ "
+        "rounds cost ε (1 + rˡ (ℓ (r − 1) − 1)). With q = 1/r in place of r everything the proof needs holds, and the "
+        "budgets sum to ε. The printed schedule is an exhibit: nothing here can run it.",
         code="from treedp_core.thresholds.plans import printed_schedule\n\n"
         f"printed_schedule({alpha:g}, {eps:g}, {rounds}).overspend",
         data={"rounds": numbers, "printed": sums["printed"], "corrected": sums["corrected"]},
     )
     _budgets(one)
-    return f"α = {short(alpha)} · promised ε = {short(eps)} · {plural(rounds, 'round')}"
+    return f"α = {short(alpha)} · promised ε = {setting_text(eps)} · {plural(rounds, 'round')}"
 
 
 def _verdict(one: PrintedSchedule, rounds: int) -> None:
     columns = st.columns(3)
     for column, label, value, note in (
-        (columns[0], "Promised", short(one.promised), f"over {plural(rounds, 'round')}"),
-        (columns[1], "Printed budgets cost", short(one.printed_total), f"{short(one.overspend)} times the promise"),
-        (columns[2], "Corrected budgets cost", short(one.corrected_total), "never more than promised"),
+        (columns[0], "Promised", setting_text(one.promised), f"over {plural(rounds, 'round')}"),
+        (columns[1], "Printed budgets cost", privacy_text(one.printed_total),
+         f"{short(one.overspend)} times the promise"),
+        (columns[2], "Corrected budgets cost", privacy_text(one.corrected_total), "never more than promised"),
     ):  # fmt: skip
         with column, st.container(border=True, height="stretch"):
             st.metric(
@@ -98,7 +100,7 @@ def meaning() -> str:
                 "May fail with probability η", REG["mul_eta"].choices(get("mul_eta")), key="mul_eta",
                 persist_state="session", format_func=short, help="For each node by itself.",
             )  # fmt: skip
-    controls.delta_note(f"Their lines are for δ = {short(model.DELTA)}.")
+    controls.delta_note(f"Their lines are for δ = {setting_text(model.DELTA)}.")
     chosen, d = state.setting(), state.levels()
     if d is None:
         return strip(chosen)

@@ -20,6 +20,7 @@ from pages.ui.multiplicative_trees import SOURCES
 from pages.ui.params import get
 from pages.ui.text import lit, plural, short, whole
 from treedp_core.figures.multiplicative import labelled_tree, true_and_released
+from treedp_core.words import privacy_text
 
 
 def show() -> str:
@@ -59,7 +60,7 @@ def _total(made: Run) -> str:
 
 def _settings(made: Run) -> str:
     plan = f"{PLANS[made.rule]} plan{'' if made.reach is None else ', clamp'}"
-    return f"{plan}, α = {short(made.alpha)}, ε = {short(made.guarantee.epsilon)}"
+    return f"{plan}, α = {short(made.alpha)}, ε = {privacy_text(made.guarantee.epsilon)}"
 
 
 def _tree(made: Run) -> None:
@@ -108,8 +109,8 @@ def _code(made: Run) -> str:
         f"from treedp_core.thresholds.plans import {model.PLANNERS[made.rule].__name__}\n\n"
         f"planner = partial({model.PLANNERS[made.rule].__name__}, {made.alpha:g})\n"
         f"unit = ProtectedUnit(NeighbouringRelation.{unit.relation.name}, {unit.contributions})\n"
-        f"release_with_thresholds(tree, counts, planner, unit, {made.guarantee.epsilon:g}, "
-        f"{made.guarantee.delta:g}, rng{'' if made.reach is None else ', clamp_share=0.5'})"
+        f"release_with_thresholds(tree, counts, planner, unit, {made.guarantee.epsilon!r}, "
+        f"{made.guarantee.delta!r}, rng{'' if made.reach is None else ', clamp_share=0.5'})"
     )
 
 

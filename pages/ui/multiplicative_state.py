@@ -25,6 +25,7 @@ from treedp_core.experiment import Experiment
 from treedp_core.montecarlo import Cancelled, Watch
 from treedp_core.multiplicative import Setting, break_even
 from treedp_core.thresholds.schedule import check_levels
+from treedp_core.words import setting_text
 
 CROSSINGS: Final = "multiplicative_crossings"
 RUN: Final = "multiplicative_run"
@@ -46,7 +47,7 @@ def setting() -> Setting:
     except InputError as error:
         frame.refusal(error)
         chosen = st.session_state.get(_GOOD) or Setting(epsilon=get("eps"))
-        st.caption(f"Shown meanwhile: α = {short(chosen.alpha)}, ε = {short(chosen.epsilon)}.")
+        st.caption(f"Shown meanwhile: α = {short(chosen.alpha)}, ε = {setting_text(chosen.epsilon)}.")
     st.session_state[_GOOD] = chosen
     return chosen
 

@@ -19,6 +19,7 @@ from treedp_core.checks import InputError
 from treedp_core.figures.multiplicative import growth_figure
 from treedp_core.multiplicative import CURVES, Setting
 from treedp_core.privacy import NeighbouringRelation
+from treedp_core.words import setting_text
 
 PROTECTS: Final = "one record added or removed"
 ABOUT_TOTAL: Final = "Tuned and provable plans are made for a root of at most N records; the error grows with log N."
@@ -30,7 +31,9 @@ def growth() -> str:
         controls.alpha()
         controls.levels()
         controls.total(ABOUT_TOTAL)
-    controls.delta_note(f"The curves are drawn for δ = {short(model.DELTA)}; only Laplace and its bound spend none.")
+    controls.delta_note(
+        f"The curves are drawn for δ = {setting_text(model.DELTA)}; only Laplace and its bound spend none."
+    )
     chosen, d = state.setting(), state.levels()
     found = remember(("mul curves", chosen), lambda: model.curves(chosen))
     places = model.crossings(found)
@@ -44,7 +47,12 @@ def growth() -> str:
 def strip(chosen: Setting, *parts: str) -> str:
     """Return what the page is about, for the line below the title."""
     of_relation = "" if get("nbr") == NeighbouringRelation.ADD_OR_REMOVE_ONE.value else ", whatever the sidebar says"
-    told = [f"α = {short(chosen.alpha)}", f"ε = {short(chosen.epsilon)}", f"δ = {short(chosen.delta)}", *parts]
+    told = [
+        f"α = {short(chosen.alpha)}",
+        f"ε = {setting_text(chosen.epsilon)}",
+        f"δ = {setting_text(chosen.delta)}",
+        *parts,
+    ]
     return " · ".join([*told, f"N ≤ {whole(round(chosen.max_total))}", PROTECTS + of_relation])
 
 
@@ -70,15 +78,15 @@ def _figure(
     chosen: Setting, d: int | None, found: Found, places: Mapping[tuple[str, str], tuple[float, float]]
 ) -> None:
     text = "your levels" if get("mul_levels").strip() else "levels of the data"
-    call = f"Setting({chosen.alpha:g}, {chosen.epsilon:g}, {chosen.delta:g}, max_total={chosen.max_total:g})"
+    call = f"Setting({chosen.alpha:g}, {chosen.epsilon!r}, {chosen.delta!r}, max_total={chosen.max_total:g})"
     frame.figure(
         growth_figure(model.drawn(found), list(places.values()), n_levels=d, marker_text=text),
         key="mul_growth",
         alt=_takeaway(places),
         caption=f"Worst α-RMSE of a node over all data, {PROTECTS}; binary trees, α = {short(chosen.alpha)}, "
-        f"ε = {short(chosen.epsilon)}, δ = {short(chosen.delta)}, N ≤ {whole(round(chosen.max_total))}. Solid orange, "
-        "pink, green: noise on every count, exact (Ghazi et al., Corollary 2.7); dashed: the same shrunk to "
-        "max(0, (1 − α) y), exact (own derivation). Blue: thresholds; dotted what Theorem 4.1 proves with corrected "
+        f"ε = {setting_text(chosen.epsilon)}, δ = {setting_text(chosen.delta)}, N ≤ {whole(round(chosen.max_total))}. "
+        "Solid orange, pink, green: noise on every count, exact (Ghazi et al., Corollary 2.7); dashed: the same shrunk "
+        "to max(0, (1 − α) y), exact (own derivation). Blue: thresholds; dotted what Theorem 4.1 proves with corrected "
         "constants, dashed a plan whose error is proven, thick the tuned plan, whose privacy is proven while its error "
         "is what simulations of adversarial trees attain. Grey: no mechanism does better (Theorem 5.1, Corollary 5.4, "
         "explicit constants). Among factorisation mechanisms at α = 0, tree least squares with minimax budgets is "

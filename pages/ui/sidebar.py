@@ -12,6 +12,7 @@ from pages.ui.text import lit, short
 from treedp_core import checks
 from treedp_core.checks import InputError
 from treedp_core.privacy import NeighbouringRelation
+from treedp_core.words import setting_text
 
 PRIVACY_NOTE: Final = (
     "Counts are kept in memory on the computer running this app. "
@@ -52,12 +53,13 @@ def _budget() -> None:
         REG["eps"].choices(get("eps")),
         key="eps",
         persist_state="session",
-        format_func=short,
+        format_func=setting_text,
         help="Left: more private, more noise. Right: more accurate, less private.",
     )
     if get("eps") > WIDE_EPSILON:
         st.warning(
-            f"ε = {short(get('eps'))} hardly limits what a release says about one unit.", icon=":material/warning:"
+            f"ε = {setting_text(get('eps'))} hardly limits what a release says about one unit.",
+            icon=":material/warning:",
         )
     st.select_slider(
         "Failure probability δ",
@@ -111,4 +113,4 @@ def _view() -> None:
 
 
 def _delta(value: float) -> str:
-    return "0 (pure)" if value == 0 else short(value)
+    return "0 (pure)" if value == 0 else setting_text(value)

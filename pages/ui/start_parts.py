@@ -15,6 +15,7 @@ from pages.ui.text import lit, plural, short
 from treedp_core.experiment import Experiment, prepare
 from treedp_core.figures.curves import error_curves
 from treedp_core.records import Dataset
+from treedp_core.words import setting_text
 
 CARDS: Final = (
     (
@@ -50,9 +51,9 @@ def sentence(data: Dataset, settings: Experiment) -> None:
     """Say in plain words what the noise does to one count."""
     level = data.labels.level_names[example_level(data)]
     st.markdown(
-        f"At ε = {short(settings.epsilon)}, a count of {EXAMPLE_COUNT} records on the level {lit(level, 40)} will be "
-        f"shown within **± {short(example_margin(data, settings))}** nineteen times in twenty (formula: discrete "
-        "Laplace noise, equal shares of the budget)."
+        f"At ε = {setting_text(settings.epsilon)}, a count of {EXAMPLE_COUNT} records on the level {lit(level, 40)} "
+        f"will be shown within **± {short(example_margin(data, settings))}** nineteen times in twenty (formula: "
+        "discrete Laplace noise, equal shares of the budget)."
     )
 
 
@@ -60,12 +61,13 @@ def curves(data: Dataset, settings: Experiment) -> None:
     """Show the error curves of the noise laws on the tree in use."""
     found = law_curves(data, settings)
     x_title = "privacy budget ε (more private ← → more accurate)"
-    delta = short(settings.delta or GAUSSIAN_DELTA)
+    delta = setting_text(settings.delta or GAUSSIAN_DELTA)
     figure(
-        error_curves(found, x_title=x_title, y_title="RMSE (records)", marker_x=settings.epsilon),
+        error_curves(found, x_title=x_title, y_title="RMSE (records)", marker_x=settings.epsilon, costs=("x",)),
         key="start_curves",
         alt="Root mean square error against epsilon for four noise laws: it falls as one over epsilon; at epsilon "
-        f"{settings.epsilon:g} a count is within {example_margin(data, settings):.3g} records 19 times in 20.",
+        f"{setting_text(settings.epsilon)} a count is within {example_margin(data, settings):.3g} records 19 times in "
+        "20.",
         caption="Lines are formulas (no simulation): root mean square error over all "
         f"{plural(data.tree.n_nodes, 'node')}, budget shared equally by the levels, no post-processing; δ = {delta} "
         "for the Gaussian laws. Laplace on a tree: Rameshwar et al., Section IV; discrete Laplace: Dawson et al., "

@@ -24,6 +24,7 @@ from pages.ui.topdown_view import what_tree
 from treedp_core.checks import InputError
 from treedp_core.figures.topdown import BiasLine, Dot, bias_by_count, dots
 from treedp_core.top_down import OrderResult
+from treedp_core.words import privacy_text
 
 RULES_SLOT: Final = "td_rules"
 ORDERS_SLOT: Final = "td_orders"
@@ -68,7 +69,7 @@ def _settings(what: Subject) -> Any:
 def _about(what: Subject, asked: Any, trials: int, seed: int) -> str:
     split = "equal shares" if asked.shares is None else "custom shares"
     return (
-        f"{what_tree(what)}; ρ = {short(asked.rho)}, {split}, {asked.unit.relation.label.lower()}, "
+        f"{what_tree(what)}; ρ = {privacy_text(asked.rho)}, {split}, {asked.unit.relation.label.lower()}, "
         f"{whole(trials)} runs, seed {seed}"
     )
 

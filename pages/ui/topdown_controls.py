@@ -13,12 +13,13 @@ from pages.ui import topdown_state as state
 from pages.ui.params import REG, get
 from pages.ui.presets import Presets, popover
 from pages.ui.store import dataset
-from pages.ui.text import lit, plural, short, whole
+from pages.ui.text import lit, plural, whole
 from pages.ui.topdown_model import ALLOCATIONS, RULES, SOURCES, VIEWS
 from pages.ui.topdown_subject import Subject, is_product
 from treedp_core.contributions import Spread
 from treedp_core.privacy import NeighbouringRelation
 from treedp_core.records import DomainSource
+from treedp_core.words import setting_text
 
 PRESETS: Final[Presets] = {
     "As in the paper": (
@@ -166,10 +167,10 @@ def _notes(what: Subject) -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(
                 f":material/info: The sidebar's δ is 0, which discrete Gaussian noise cannot promise: δ = "
-                f"{short(slack)} is used on this page.", width="content",
+                f"{setting_text(slack)} is used on this page.", width="content",
             )  # fmt: skip
             st.button(
-                f"Set δ = {short(slack)}", key="td_set_delta", type="tertiary", on_click=st.session_state.update,
+                f"Set δ = {setting_text(slack)}", key="td_set_delta", type="tertiary", on_click=st.session_state.update,
                 args=({"delta": slack},), help="Sets δ in the sidebar, for every page.",
             )  # fmt: skip
 

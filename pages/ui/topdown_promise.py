@@ -14,7 +14,7 @@ from pages.ui import topdown_controls as controls
 from pages.ui import topdown_state as state
 from pages.ui.lab_state import keep_one
 from pages.ui.params import get
-from pages.ui.text import plural, powers, short, whole
+from pages.ui.text import plural, powers, whole
 from pages.ui.topdown_subject import Subject
 from treedp_core.checks import InputError
 from treedp_core.contributions import Spread
@@ -25,6 +25,7 @@ from treedp_core.inspector import MAX_PAIRS, Inspection, inspect
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.top_down import accounting as account
 from treedp_core.tree import FloatArray, Tree
+from treedp_core.words import budget_text, privacy_text, setting_text
 
 RHO_GRID: Final = tuple(float(x) for x in np.geomspace(1e-3, 10.0, 41))
 SMALL_NODES: Final = 200
@@ -46,29 +47,21 @@ def accounting(what: Subject) -> None:
         ("ε, tight", found.epsilon_tight, "for discrete Gaussian noise", "Canonne, Kamath and Steinke (2020)."),
         ("ε, continuous noise", found.epsilon_gaussian, "exact, no less is possible",
          "Balle and Wang (2018): exact for continuous Gaussian noise of the same ρ; not claimed here."),
-        ("Noise saved at the same ε", f"{saved:.3g} %", f"ρ = {short(found.rho_tight)} instead of {short(found.rho)}",
+        ("Noise saved at the same ε", f"{saved:.3g} %",
+         f"ρ = {budget_text(found.rho_tight)} instead of {privacy_text(found.rho)}",
          "Standard deviation that the tight conversion saves at the ε of the standard one."),
     )  # fmt: skip
     for column, (label, value, note, help_) in zip(st.columns(4), rows, strict=True):
-        column.metric(label, value if isinstance(value, str) else f"{value:.4g}", note, delta_arrow="off",
+        column.metric(label, value if isinstance(value, str) else privacy_text(value), note, delta_arrow="off",
                       delta_color="off", border=True, height="stretch", help=help_)  # fmt: skip
     st.markdown(
-        f"ρ = {short(found.rho)} is (ε = {_up(found.epsilon_tight)}, δ = {short(found.delta)})-differential privacy. "
-        f"Whoever reads ε = {_up(found.epsilon_simple)} off the standard bound adds noise "
+        f"ρ = {privacy_text(found.rho)} is (ε = {privacy_text(found.epsilon_tight)}, δ = {setting_text(found.delta)})"
+        "-differential privacy. "
+        f"Whoever reads ε = {privacy_text(found.epsilon_simple)} off the standard bound adds noise "
         f"{1 / found.noise_ratio:.3g} times as large as that promise needs."
     )
     _epsilon_curves(found.rho, found.delta)
     _relations(what, chosen, ready)
-
-
-def _up(x: float) -> str:
-    """Return an upper bound in four digits, never rounded down.
-
-    >>> _up(1.00001), _up(0.99999999), _up(12.0)
-    ('1.001', '1', '12')
-    """
-    digits = 3 - math.floor(math.log10(x)) if x > 0 else 0
-    return f"{math.ceil(x * 10.0**digits - 1e-9) / 10.0**digits:.{max(digits, 0)}f}".rstrip("0").rstrip(".")
 
 
 def _epsilon_curves(rho: float, delta: float) -> None:
@@ -85,12 +78,12 @@ def _epsilon_curves(rho: float, delta: float) -> None:
     left, right = st.columns(2)
     with left:
         frame.figure(
-            error_curves(curves, x_title="ρ", y_title="ε", marker_x=rho, marker_text="your ρ"),
+            error_curves(curves, x_title="ρ", y_title="ε", marker_x=rho, marker_text="your ρ", costs=("x", "y")),
             key="td_epsilon",
             alt="ε against ρ: the standard bound lies above the tight one, most for small ρ in proportion.",
-            caption=f"ε for which ρ implies (ε, δ)-differential privacy at δ = {short(delta)}, rounded up. Formula: "
-            "Bun and Steinke (2016); Canonne, Kamath and Steinke (2020), which covers discrete noise; Balle and Wang "
-            "(2018), exact for continuous Gaussian noise only.",
+            caption=f"ε for which ρ implies (ε, δ)-differential privacy at δ = {setting_text(delta)}, rounded up. "
+            "Formula: Bun and Steinke (2016); Canonne, Kamath and Steinke (2020), which covers discrete noise; Balle "
+            "and Wang (2018), exact for continuous Gaussian noise only.",
             code=f"from treedp_core.top_down import accounting\n\naccounting({rho!r}, {delta!r})",
             data={"rho": grid} | values.epsilon,
         )
@@ -98,11 +91,12 @@ def _epsilon_curves(rho: float, delta: float) -> None:
         high = math.ceil(max(float(y.max()) for y in values.extra.values()) / 10) * 10
         frame.figure(
             error_curves(worth, x_title="ρ", y_title="extra noise (%)", log_y=False, y_range=(0.0, float(high)),
-                         marker_x=rho, marker_text="your ρ"),
+                         marker_x=rho, marker_text="your ρ", costs=("x",)),
             key="td_extra",
             alt="Extra noise of the standard bound against ρ: largest for small ρ.",
             caption="By how much σ is larger than it must be when the ε of the standard bound is what is promised, and "
-            f"the tight conversion, or the exact one of continuous noise, would do. δ = {short(delta)}. Formula.",
+            f"the tight conversion, or the exact one of continuous noise, would do. δ = {setting_text(delta)}. "
+            "Formula.",
             code=f"from treedp_core.top_down import accounting\n\n1 / accounting({rho!r}, {delta!r}).noise_ratio - 1",
             data={"rho": grid} | values.extra,
         )  # fmt: skip
@@ -158,9 +152,9 @@ def _relations(what: Subject, chosen: Any, ready: Any) -> None:
     st.dataframe(table, hide_index=True, width="content", column_config=dict.fromkeys(names, number),
                  alt="Noise of every level by neighbouring relation")  # fmt: skip
     st.caption(
-        f"Formula: σ in records at ρ = {short(chosen.rho)}, equal shares. Replace one: n is public and exact, a record "
-        "moves two counts, √2 per level. Add or remove: n is measured too, one level more, a record moves one count. "
-        f"The present promise: {ready.guarantee.sentence()}"
+        f"Formula: σ in records at ρ = {privacy_text(chosen.rho)}, equal shares. Replace one: n is public and exact, a "
+        "record moves two counts, √2 per level. Add or remove: n is measured too, one level more, a record moves one "
+        f"count. The present promise: {ready.guarantee.sentence()}"
     )
     frame.footer(
         "td_relations", "plan(sizes, rho, unit=ProtectedUnit(relation, contributions), spread=spread).sigmas", table
@@ -236,8 +230,9 @@ def _verdict(found: Inspection) -> None:
     if found.holds:
         st.success(
             f"No neighbour changes a level more than the formula says; the costliest one takes "
-            f"{short(max(found.cost_epsilon, found.cost_rho))} of the {short(found.charged)} charged when every "
-            f"measured level spends 1. {pairs} pairs tried, at most {whole(MAX_PAIRS)}.", icon=":material/verified:",
+            f"{privacy_text(max(found.cost_epsilon, found.cost_rho))} of the {privacy_text(found.charged)} charged "
+            f"when every measured level spends 1. {pairs} pairs tried, at most {whole(MAX_PAIRS)}.",
+            icon=":material/verified:",
         )  # fmt: skip
     else:
         st.error("A neighbour changes more than the formula says: please report this tree.", icon=":material/error:")

@@ -23,6 +23,7 @@ from treedp_core.checks import InputError
 from treedp_core.figures import one_draw
 from treedp_core.figures.topdown import BiasLine, bias_by_count, error_under_bound, spurious_and_lost
 from treedp_core.top_down import Plan, bias_by_size, bound, bound_by_exact_tails, needs_factor_two
+from treedp_core.words import privacy_text, setting_text
 
 MAX_NAMED: Final = 4
 CARD: Final = 192
@@ -62,11 +63,12 @@ def level_table(what: Subject, ready: Plan) -> None:
     table = model.level_table(what, ready, get("td_confidence"))
     number = partial(st.column_config.NumberColumn)
     st.dataframe(
-        table | {"cells": [whole(n) for n in ready.cells]}, hide_index=True, width="content", height="content",
+        table | {"cells": [whole(n) for n in ready.cells], "ρ": [privacy_text(spent) for spent in table["ρ"]]},
+        hide_index=True, width="content", height="content",
         column_config={
             "cells": st.column_config.TextColumn(alignment="right", help="Possible nodes of the level: public."),
             "share of ρ": number(format="%.3g %%"),
-            "ρ": number(format="%.4g"),
+            "ρ": st.column_config.TextColumn(alignment="right"),
             "σ (records)": number(format="%.4g", help="Of the discrete Gaussian noise."),
             "bound": number("Theorem 1 (records)", format="%.4g", help="No node of the level is off by more, with the "
                             "chosen probability."),
@@ -77,7 +79,6 @@ def level_table(what: Subject, ready: Plan) -> None:
         },
         alt="Cells, budget, noise and error bound of every level",
     )  # fmt: skip
-    paid = sum(a for a in ready.budget.per_level if a != float("inf"))
     note = (
         " At least one level has σ < 0.9743, where the printed inequality fails; its logarithm has the factor 2."
         if any(needs_factor_two(ready))
@@ -85,9 +86,9 @@ def level_table(what: Subject, ready: Plan) -> None:
     )
     root = "the public total takes no noise" if ready.unit.total_is_public else "the total is measured too"
     st.caption(
-        f"Formula. {whole(ready.cells[-1])} cells on the last level, ρ = {short(paid)}, {root}. Bound: Theorem 1 "
-        f"(Boninsegna), for each level by itself with probability {100 * get('td_confidence'):g} %.{note} "
-        f"{ready.guarantee.sentence()}"
+        f"Formula. {whole(ready.cells[-1])} cells on the last level, ρ = {privacy_text(ready.guarantee.rho or 0.0)}, "
+        f"{root}. Bound: Theorem 1 (Boninsegna), for each level by itself with probability "
+        f"{100 * get('td_confidence'):g} %.{note} {ready.guarantee.sentence()}"
     )
     frame.footer("td_levels", _call(what, ready), table)
 
@@ -129,7 +130,7 @@ def about(mine: Drawn) -> str:
     asked = mine.wanted
     split = "equal shares" if asked.shares is None else "custom shares"
     return (
-        f"{RULES[asked.rule].label}, ρ = {short(asked.rho)}, δ = {short(asked.delta)}, {split}, "
+        f"{RULES[asked.rule].label}, ρ = {privacy_text(asked.rho)}, δ = {setting_text(asked.delta)}, {split}, "
         f"{mine.plan.unit.relation.label.lower()}, seed {mine.seed}"
     )
 

@@ -13,6 +13,7 @@ from treedp_core.figures.curves import legend_name, shown
 from treedp_core.figures.style import GREY, HEIGHT, axis, limits, new_figure, your_value_marker
 from treedp_core.figures.text import number_text, plot_text
 from treedp_core.tree import FloatArray, IntArray
+from treedp_core.words import privacy_text
 
 LEVEL_ENDS: Final = ("#43309A", "#D6CEF5")
 """Root and leaves; violet, as the colours of strategies mean something else in the same figure."""
@@ -285,9 +286,10 @@ def strategy_curves(
         traces.append(
             go.Scatter(
                 x=totals, y=shown(error, True), mode="lines+markers", name=legend_name(label, error, True),
+                customdata=[privacy_text(total) for total in totals.tolist()],
                 opacity=0.4 if stale else 1.0, line={"color": colour, "dash": dash, "width": 2.5},
                 marker={"color": colour, "symbol": symbol, "size": 8, "line": {"color": colour, "width": 1.5}},
-                hovertemplate="%{fullData.name}<br>ε = %{x:.3~g}: %{y:,.3~r}<extra></extra>",
+                hovertemplate="%{fullData.name}<br>ε = %{customdata}: %{y:,.3~r}<extra></extra>",
             )
         )  # fmt: skip
     low, high = (float(totals.min()), float(totals.max())) if totals.size else (0.1, 10.0)

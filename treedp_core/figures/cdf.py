@@ -13,6 +13,7 @@ from treedp_core.figures.colour import rgba
 from treedp_core.figures.style import AFTER, BEFORE, GREY, Look, axis, limits, new_figure, your_value_marker
 from treedp_core.figures.text import plot_text
 from treedp_core.tree import AnyArray, FloatArray, IntArray
+from treedp_core.words import privacy_text
 
 MAX_SLICES: Final = 700
 LOOKS: Final = {
@@ -194,9 +195,10 @@ def _curve(curve: PipelineCurve) -> Any:
     look = LOOKS.get(curve.kind, Look(GREY, "dot", "x"))
     return go.Scatter(
         x=curve.x, y=curve.y, mode="lines+markers", name=plot_text(curve.label),
+        customdata=[privacy_text(x) for x in curve.x.tolist()],
         line={"color": look.colour, "dash": look.dash, "width": 2.5},
         marker={"symbol": look.symbol, "color": look.colour, "size": 7},
-        hovertemplate="%{fullData.name}<br>ε = %{x:.3~g}: %{y:,.3~r}<extra>formula</extra>",
+        hovertemplate="%{fullData.name}<br>ε = %{customdata}: %{y:,.3~r}<extra>formula</extra>",
     )  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from treedp_core.figures.colour import rgba
 from treedp_core.figures.style import GREY, axis, limits, look, new_figure, your_value_marker
 from treedp_core.figures.text import plot_text
 from treedp_core.tree import FloatArray
+from treedp_core.words import privacy_text
 
 Z95 = 1.96
 
@@ -72,6 +73,7 @@ def error_curves(
     x_range: tuple[float, float] | None = None,
     y_range: tuple[float, float] | None = None,
     stale: bool = False,
+    costs: Collection[str] = (),
 ) -> go.Figure:
     """Return error curves over a setting.
 
@@ -85,6 +87,8 @@ def error_curves(
         Axis limits in data units; without them they are round numbers around the finite values.
     stale : bool
         Grey out all simulations.
+    costs : collection of str
+        The axes, "x" or "y", that hold an epsilon, delta or rho: when pointed at it is rounded up, never down.
 
     >>> curve = Curve("Laplace", "laplace", (), np.array([0.1, 1.0, 10.0]), formula=np.array([20.0, 2.0, 0.2]))
     >>> fig = error_curves([curve], x_title="ε", y_title="RMSE (records)", marker_x=1.0)
@@ -98,12 +102,23 @@ def error_curves(
     traces = [] if banded is None else _band(banded, log_y, y_bounds[0], stale or banded.stale)
     traces += [_line(c, log_y) for c in series if c.formula is not None]
     traces += [_markers(c, log_y, stale or c.stale) for c in series if c.simulated is not None]
+    for trace in traces:
+        _round_up(trace, costs)
     fig = new_figure(
         traces,
         xaxis=axis(x_title, log=log_x, bounds=x_bounds),
         yaxis=axis(y_title, log=log_y, bounds=y_bounds, grid=True),
     )
     return fig if marker_x is None else your_value_marker(fig, marker_x, marker_text, log_x)
+
+
+def _round_up(trace: Any, axes: Collection[str]) -> None:
+    told = str(trace.hovertemplate or "")
+    for axis_name in axes:
+        told = told.replace(f"%{{{axis_name}:,.3~r}}", f"%{{customdata[{'xy'.index(axis_name)}]}}")
+    if told != str(trace.hovertemplate or ""):
+        pairs = zip(trace.x.tolist(), trace.y.tolist(), strict=True)
+        trace.update(hovertemplate=told, customdata=[[privacy_text(x), privacy_text(y)] for x, y in pairs])
 
 
 def _x_limits(series: Sequence[Curve], log: bool) -> tuple[float, float]:

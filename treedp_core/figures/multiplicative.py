@@ -14,6 +14,7 @@ from treedp_core.figures.colour import SEQUENTIAL, colour_scale, rgba
 from treedp_core.figures.style import AFTER, BEFORE, GREY, Look, axis, limits, new_figure, your_value_marker
 from treedp_core.figures.text import count_text, number_text, plot_text
 from treedp_core.tree import FloatArray, IntArray
+from treedp_core.words import privacy_text
 
 LOOKS: Final = {
     "tuned": Look("#0072B2", "solid", "circle"),
@@ -270,8 +271,9 @@ def schedule_figure(rounds: IntArray, sums: Mapping[str, FloatArray], *, promise
     traces = [
         go.Scatter(
             x=rounds, y=values, mode="lines+markers", name=names[kind][0], marker={"size": 6},
+            customdata=[privacy_text(total) for total in values.tolist()],
             line={"color": names[kind][1], "dash": names[kind][2], "width": 2.5},
-            hovertemplate="%{fullData.name}<br>%{x} rounds: ε = %{y:,.4~r}<extra></extra>",
+            hovertemplate="%{fullData.name}<br>%{x} rounds: ε = %{customdata}<extra></extra>",
         )
         for kind, values in sums.items()
     ]  # fmt: skip

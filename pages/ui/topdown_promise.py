@@ -43,16 +43,18 @@ def accounting(what: Subject) -> None:
         return
     saved = 100 * (1 - found.noise_ratio)
     rows = (
-        ("ε, standard", found.epsilon_simple, "ρ + 2 √(ρ ln 1/δ)", "Bun and Steinke (2016), as in the paper."),
-        ("ε, tight", found.epsilon_tight, "for discrete Gaussian noise", "Canonne, Kamath and Steinke (2020)."),
-        ("ε, continuous noise", found.epsilon_gaussian, "exact, no less is possible",
+        ("ε, standard", privacy_text(found.epsilon_simple), "ρ + 2 √(ρ ln 1/δ)",
+         "Bun and Steinke (2016), as in the paper."),
+        ("ε, tight", privacy_text(found.epsilon_tight), "for discrete Gaussian noise",
+         "Canonne, Kamath and Steinke (2020)."),
+        ("ε, continuous noise", privacy_text(found.epsilon_gaussian), "exact, no less is possible",
          "Balle and Wang (2018): exact for continuous Gaussian noise of the same ρ; not claimed here."),
         ("Noise saved at the same ε", f"{saved:.3g} %",
          f"ρ = {budget_text(found.rho_tight)} instead of {privacy_text(found.rho)}",
          "Standard deviation that the tight conversion saves at the ε of the standard one."),
     )  # fmt: skip
     for column, (label, value, note, help_) in zip(st.columns(4), rows, strict=True):
-        column.metric(label, value if isinstance(value, str) else privacy_text(value), note, delta_arrow="off",
+        column.metric(label, value, note, delta_arrow="off",
                       delta_color="off", border=True, height="stretch", help=help_)  # fmt: skip
     st.markdown(
         f"ρ = {privacy_text(found.rho)} is (ε = {privacy_text(found.epsilon_tight)}, δ = {setting_text(found.delta)})"

@@ -101,6 +101,36 @@ def test_large_numbers_are_exact(rule: object) -> None:
     assert y.tolist() == [expected, [1, 2, 3]]
 
 
+@pytest.mark.parametrize("rule", [*RULES.values(), controlled_rounding])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_families_whose_sums_do_not_fit_are_refused(rule: object, sign: int) -> None:
+    """2,000 values of 2^53 - 1 add up to more than 2^63; one row among small ones is enough, and so is a total."""
+    largest = 2**53 - 1
+    too_many = np.ones((3, 2000), dtype=np.int64)
+    too_many[1] = sign * largest
+    for rows, total in (
+        (too_many, 2000),
+        (np.array([[sign * 2**61, sign * 2**61, 2**20]]), 5),
+        (np.ones((1, 2)), 2.0**63),
+    ):
+        for kind in (np.int64, np.float64):
+            with pytest.raises(InputError) as refusal:
+                rule(rows.astype(kind), np.full(len(rows), total))  # type: ignore[operator]
+            assert refusal.value.code == "VALUE_RANGE"
+
+
+@pytest.mark.parametrize("rule", list(RULES.values()))
+@pytest.mark.parametrize("row", [(2**62 - 8, 0, 0), (2**61 - 4, 2**61 - 5, 1), (2**61, 5 - 2**61, 1)])
+def test_the_largest_sums_that_fit_are_exact(rule: object, row: tuple[int, ...]) -> None:
+    """Totals of 0 to 3 come out exactly, and no value is further off than the smallest radius that any family needs."""
+    for total in range(4):
+        y = rule(np.array([row]), np.array([total]))[0].tolist()  # type: ignore[operator]
+        assert sum(y) == total and min(y) >= 0
+        reach = max(abs(a - b) for a, b in zip(y, row, strict=True))
+        low, high = (sum(max(0, x - reach + 1) for x in row), min(x + reach - 1 for x in row))
+        assert not (high >= 0 and low <= total <= sum(x + reach - 1 for x in row))  # no smaller radius would do
+
+
 @pytest.mark.parametrize("rule", list(RULES.values()))
 def test_blocks_do_not_show(rule: object) -> None:
     rng = np.random.default_rng(3)

@@ -25,6 +25,7 @@ from treedp_core.projection.rows import (
 
 BLOCK_CELLS: Final = 1 << 16
 LARGEST: Final = 1e18  # of a real value: its whole part fits into 64 bits, with room to be shifted
+LARGEST_SUM: Final = 1 << 62  # of a row's absolute values and its total: every sum inside the rules fits into 64 bits
 Projection = Callable[[AnyArray, AnyArray], AnyArray]
 """(..., size) noisy values, (...) totals -> (..., size)."""
 
@@ -111,7 +112,8 @@ def water_filling(noisy: AnyArray, total: AnyArray) -> IntArray:
     Raises
     ------
     InputError
-        ``TOTAL_RANGE`` for a total below 0 or a family without members, ``VALUE_RANGE`` for values beyond 10^18.
+        ``TOTAL_RANGE`` for a total below 0 or a family without members, ``VALUE_RANGE`` for real values beyond 10^18
+        or a family whose absolute values and total add up to more than 2^62.
 
     Notes
     -----
@@ -151,7 +153,8 @@ def int_opt(noisy: AnyArray, total: AnyArray) -> IntArray:
     Raises
     ------
     InputError
-        ``TOTAL_RANGE`` for a total below 0 or a family without members, ``VALUE_RANGE`` for values beyond 10^18.
+        ``TOTAL_RANGE`` for a total below 0 or a family without members, ``VALUE_RANGE`` for real values beyond 10^18
+        or a family whose absolute values and total add up to more than 2^62.
 
     Notes
     -----
@@ -217,6 +220,8 @@ def _by_blocks(rule: Projection, noisy: AnyArray, total: AnyArray, kind: np.dtyp
     step = max(1, BLOCK_CELLS // size)
     for start in range(0, totals.size, step):
         part = slice(start, start + step)
+        if kind == np.int64:
+            _refuse_overflow(rows[part], totals[part])
         out[part] = rule(*_narrow(rows[part], totals[part]))
     return out.reshape(noisy.shape)
 
@@ -225,6 +230,19 @@ def _refuse_no_counts(noisy: AnyArray) -> None:
     if noisy.dtype.kind == "f" and noisy.size and not max(-noisy.min(), noisy.max()) <= LARGEST:
         raise InputError(
             "VALUE_RANGE", "Expected finite values up to 10^18 to project; measure every node, or less noise."
+        )
+
+
+def _refuse_overflow(rows: AnyArray, totals: AnyArray) -> None:
+    """Refuse rows whose sums may not fit into 64 bits; the largest value alone admits nearly every block."""
+    if not rows.size:
+        return
+    largest = max(-int(rows.min()), int(rows.max()))
+    if largest * rows.shape[1] + int(totals.max()) <= LARGEST_SUM:
+        return
+    if (np.abs(rows.astype(np.float64)).sum(axis=-1) + totals > LARGEST_SUM).any():
+        raise InputError(
+            "VALUE_RANGE", "Expected families whose values add up to at most 2^62 to project; use less noise."
         )
 
 

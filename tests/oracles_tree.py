@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from fractions import Fraction
+
 import numpy as np
 
 
@@ -66,3 +69,22 @@ def generalised_least_squares(
     spread = ((reach @ inverse) ** 2).sum(axis=1)
     lost = np.abs(reach - reach @ inverse @ white).max(axis=1, initial=0) > 1e-8
     return np.where(lost, np.nan, estimate), np.where(lost, np.inf, spread)
+
+
+def exact_least_squares_variances(parent: list[int], variance: Sequence[float]) -> list[Fraction]:
+    """Variance of every node after least squares, exactly: a^T (sum of a a^T / variance)^-1 a, in fractions."""
+    rows = [[int(x) for x in row] for row in leaf_matrix(parent)]
+    n = len(rows[0])
+    left = [[Fraction(0)] * n + [Fraction(int(i == j)) for j in range(n)] for i in range(n)]
+    for row, v in zip(rows, variance, strict=True):
+        for i in range(n):
+            for j in range(n):
+                left[i][j] += row[i] * row[j] / Fraction(float(v))
+    for i in range(n):  # Gauss and Jordan; the matrix is positive definite, so no pivot is 0
+        pivot = left[i][i]
+        left[i] = [x / pivot for x in left[i]]
+        for j in range(n):
+            if j != i and left[j][i]:
+                left[j] = [x - left[j][i] * y for x, y in zip(left[j], left[i], strict=True)]
+    inverse = [row[n:] for row in left]
+    return [sum(row[i] * row[j] * inverse[i][j] for i in range(n) for j in range(n)) for row in rows]

@@ -7,7 +7,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from oracles_tree import generalised_least_squares, level_starts, random_parents
+from oracles_tree import exact_least_squares_variances, generalised_least_squares, level_starts, random_parents
+from treedp_core.budgets import class_variance
+from treedp_core.budgets.quotient import quotient
 from treedp_core.checks import InputError
 from treedp_core.postprocess import least_squares
 from treedp_core.tree import Tree
@@ -91,6 +93,43 @@ def test_extreme_variances_lose_no_digits() -> None:
     estimate = estimator(np.concatenate([[9.0, 9.0, 9.0], leaves]))
     np.testing.assert_allclose(estimate[3:], leaves, atol=1e-9)
     np.testing.assert_allclose(variance, np.repeat([8.0, 4.0, 2.0], [1, 2, 4]), rtol=1e-9)
+
+
+def test_a_child_with_nearly_all_its_familys_variance_keeps_the_rest() -> None:
+    """The root and node 2 say what node 1 is: its variances 1e17 tell nothing; 1 + 2/3 = 5/3, and no 1."""
+    tree = Tree.from_branching_factors((2, 2))
+    _, variance = least_squares.prepare(tree, np.array([1, 1e17, 1, 1e17, 1e17, 1, 1]))
+    np.testing.assert_allclose(variance[1], 5 / 3, rtol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_variances_keep_their_digits_up_to_ratios_of_1e25(seed: int) -> None:
+    """Against exact fractions, nodes of any variance; half of the seeds leave some inner nodes unmeasured."""
+    rng = np.random.default_rng([5, seed])
+    parent = random_parents(rng, int(rng.integers(3, 14)))
+    tree = tree_of(parent)
+    variance = 10.0 ** rng.uniform(-12, 13, len(parent))
+    exact = exact_least_squares_variances(parent, variance)
+    got = least_squares.prepare(tree, variance)[1]
+    assert max(abs(Fraction(x) / y - 1) for x, y in zip(got.tolist(), exact, strict=True)) < 1e-12
+    if seed % 2:
+        lost = ~tree.is_leaf & (rng.random(len(parent)) < 0.5)
+        exact = exact_least_squares_variances(parent, np.where(lost, 1e300, variance))  # as good as not measured
+        got = least_squares.prepare(tree, np.where(lost, np.inf, variance))[1]
+        assert max(abs(Fraction(x) / y - 1) for x, y in zip(got.tolist(), exact, strict=True)) < 1e-12
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_variances_of_classes_keep_their_digits_up_to_ratios_of_1e25(seed: int) -> None:
+    """The same on the quotient of the tree, where all nodes of a level have one variance."""
+    rng = np.random.default_rng([6, seed])
+    parent = random_parents(rng, int(rng.integers(3, 14)))
+    tree = tree_of(parent)
+    of_level = 10.0 ** rng.uniform(-12, 13, tree.n_levels)
+    exact = exact_least_squares_variances(parent, np.repeat(of_level, tree.level_sizes))
+    classes = quotient(tree)
+    got = class_variance.sweeps(classes, 1.0 / of_level).variance[classes.class_of]
+    assert max(abs(Fraction(x) / y - 1) for x, y in zip(got.tolist(), exact, strict=True)) < 1e-12
 
 
 @pytest.mark.parametrize("variance", [None, [1.0, -1.0, 1.0], [1.0, np.nan, 1.0], [1.0]])

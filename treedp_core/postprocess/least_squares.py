@@ -167,14 +167,27 @@ def _gain(tree: Tree, level: int, up: FloatArray, below: FloatArray) -> tuple[Fl
     if not unknown.any():
         below = tree.spread(level, below)
         gain = np.where(below > 0, up / below, 0.0)
-        return gain, up * (1.0 - gain)
+        return gain, _own(tree, level, up, gain)
     n_unknown = tree.sum_children(level, unknown.astype(np.float64))
     known = tree.sum_children(level, np.where(unknown, 0.0, up))
     n_siblings_unknown, siblings_known = tree.spread(level, n_unknown), tree.spread(level, known)
     gain = np.where(siblings_known > 0, up / siblings_known, 0.0)
     gain = np.where(n_siblings_unknown > 0, unknown / n_siblings_unknown, gain)
-    own = np.where(unknown, np.where(n_siblings_unknown > 1, np.inf, siblings_known), up * (1.0 - gain))
-    return gain, own
+    own = np.where(unknown, np.where(n_siblings_unknown > 1, np.inf, siblings_known), up)
+    return gain, np.where(n_siblings_unknown > 0, own, _own(tree, level, np.where(unknown, 0.0, up), gain))
+
+
+def _own(tree: Tree, level: int, up: FloatArray, gain: FloatArray) -> FloatArray:
+    """Up (1 - gain), without cancellation where one child holds nearly all its family's variance.
+
+    There it is gain times its siblings' variances, summed without the child itself: at most one of a family has a
+    gain above a half.
+    """
+    dominant = gain > 0.5
+    if not dominant.any():
+        return up * (1.0 - gain)
+    others = tree.spread(level, tree.sum_children(level, np.where(dominant, 0.0, up)))
+    return np.where(dominant, gain * others, up * (1.0 - gain))
 
 
 def _of_parents(tree: Tree, level: int, gain: FloatArray) -> FloatArray | None:

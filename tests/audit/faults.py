@@ -15,11 +15,16 @@ from unittest.mock import patch
 
 import numpy as np
 
-from treedp_core import calibration, rounding
+from treedp_core import calibration, contributions, privacy, rounding
+from treedp_core.budgets import per_node, prior
+from treedp_core.checks import InputError
+from treedp_core.contributions import Spread
 from treedp_core.experiment import Pipeline
 from treedp_core.mechanisms import LevelNoise, level_noise
-from treedp_core.privacy import Budget, ProtectedUnit
+from treedp_core.noise import Laplace
+from treedp_core.privacy import Budget, NeighbouringRelation, ProtectedUnit
 from treedp_core.release import Release
+from treedp_core.top_down import sparse
 from treedp_core.tree import Tree
 
 Planter = Callable[[], AbstractContextManager[Any]]
@@ -36,10 +41,10 @@ class Fault:
 
 @contextlib.contextmanager
 def everywhere(honest: object, planted: object) -> Iterator[None]:
-    """Put one function in place of another under every name that a module of the core gives it."""
+    """Put one function in place of another under every name that a module of the core or the audit gives it."""
     with contextlib.ExitStack() as stack:
         for module_name, module in list(sys.modules.items()):
-            if module_name.split(".")[0] == "treedp_core":
+            if module_name.split(".")[0] in ("treedp_core", "audit") and module_name != __name__:
                 for name in [n for n, value in vars(module).items() if value is honest]:
                     stack.enter_context(patch.object(module, name, planted))
         yield
@@ -86,9 +91,8 @@ def nearest() -> Iterator[None]:
         yield
 
 
-def _without_last(_: Fraction, unit: ProtectedUnit, amounts: Iterable[Any]) -> Fraction:
-    *kept, last = amounts
-    return CHARGE(unit, kept if any(kept) else [last])
+def _without_last(cost: Fraction, unit: ProtectedUnit, amounts: Iterable[Any]) -> Fraction:
+    return CHARGE(unit, list(amounts)[:-1]) or cost
 
 
 def _once(_: Fraction, unit: ProtectedUnit, amounts: Iterable[Any]) -> Fraction:
@@ -96,11 +100,11 @@ def _once(_: Fraction, unit: ProtectedUnit, amounts: Iterable[Any]) -> Fraction:
 
 
 def _exact_where_refused(tree: Tree, budget: Budget, unit: ProtectedUnit, law: str) -> LevelNoise:
-    noisy = Budget(budget.currency, tuple(1.0 if a == math.inf else a for a in budget.per_level))
-    exact = tuple(a == math.inf for a in budget.per_level)
-    laws = calibration.level_law(law, 1.0, 1.0, 1.0)
-    ready = LevelNoise(tree, tuple(None if free else laws for free in exact), exact)
-    return ready if any(exact) else LEVEL_NOISE(tree, noisy, unit, law)
+    try:
+        return LEVEL_NOISE(tree, budget, unit, law)
+    except InputError:
+        exact = tuple(amount == math.inf for amount in budget.per_level)
+        return LevelNoise(tree, tuple(None if free else Laplace(1.0) for free in exact), exact)
 
 
 def _exact_root(ready: LevelNoise, *_: object) -> LevelNoise:
@@ -115,26 +119,59 @@ def _clipped_at_the_total(both: tuple[Release, Release], pipeline: Pipeline, cou
     return both[0], replace(both[1], estimate=np.minimum(both[1].estimate, counts[..., :1]))
 
 
-CHARGE, LEVEL_NOISE = ProtectedUnit.exact_charge, level_noise
+def _as_if_distinct(unit: ProtectedUnit, levels: Any, spread: Spread = Spread.STACKED) -> Any:
+    offered = unit.relation is not NeighbouringRelation.REPLACE_UNKNOWN
+    return SENSITIVITIES(unit, levels, Spread.DISTINCT if offered else spread)
+
+
+def _refusing_by_the_truth(table: Any, ready: Any, *others: Any, **named: Any) -> Any:
+    sparse._refuse_too_many_cells(ready, table.total)
+    with patch.object(sparse, "_refuse_too_many_cells", lambda *_: None):
+        return SPARSE_RELEASE(table, ready, *others, **named)
+
+
+@contextlib.contextmanager
+def forgotten_prior() -> Iterator[None]:
+    """A prior is charged neither where its rest is split nor in the ledger."""
+    ledger = property(lambda self: self.unit.exact_charge([a if a < math.inf else 0.0 for a in self.amounts]))
+    with everywhere(LEFT, lambda total, *_: total), patch.object(prior.Ledger, "charged", ledger):
+        yield
+
+
+def _continuous(budget: Budget, unit: ProtectedUnit, delta: float, _: bool, **named: Any) -> Any:
+    return GUARANTEE(budget, unit, delta, True, **named)
+
+
+def _all_spent(shares: Any, total: float, currency: Any, unit: ProtectedUnit, *_: object, **__: object) -> Budget:
+    return FROM_SHARES(shares, total, currency, unit)
+
+
+CHARGE, LEVEL_NOISE, SENSITIVITIES = ProtectedUnit.exact_charge, level_noise, contributions.level_sensitivities
+SPARSE_RELEASE, GUARANTEE, FROM_SHARES = sparse.release, privacy.guarantee, privacy.budget_from_shares
+LEFT = prior.left_after
+LEVELS, TOP_DOWN, BUDGETS = "levels", "top-down", "budgets"
+ALL_NOISE = (LEVELS, TOP_DOWN, BUDGETS)
 
 FAULTS = (
+    Fault("noise 1.02 times too small", changed(calibration._law, lambda law, *_: narrower(law, 1 / 1.02)), ALL_NOISE),
+    Fault("noise a thousandth too small", changed(calibration._law, lambda law, *_: narrower(law, 0.999)), ALL_NOISE),
+    Fault("one level uncharged", method(ProtectedUnit, "exact_charge", _without_last), ALL_NOISE),
+    Fault("halved sensitivity", method(ProtectedUnit, "_levels", lambda found, *_: found / 2), ALL_NOISE),
+    Fault("rounding to nearest", nearest, ALL_NOISE),
+    Fault("contributions forgotten", method(ProtectedUnit, "_levels", lambda x, u, *_: x / u.contributions), ALL_NOISE),
+    Fault("unknown levels charged once", method(ProtectedUnit, "exact_charge", _once), ALL_NOISE),
+    Fault("a protected root published exactly", changed(level_noise, _exact_root), (LEVELS,)),
+    Fault("exact levels not refused", lambda: everywhere(level_noise, _exact_where_refused), (LEVELS,)),
+    Fault("empty nodes without noise", method(LevelNoise, "release", _peeking), (LEVELS,)),
+    Fault("post-processing sees the total", method(Pipeline, "release", _clipped_at_the_total), (LEVELS,)),
+    Fault("whole-number noise as continuous", lambda: everywhere(GUARANTEE, _continuous), ALL_NOISE),
+    Fault("stacked records as distinct ones", lambda: everywhere(SENSITIVITIES, _as_if_distinct), (TOP_DOWN,)),
+    Fault("unspent shares spent", lambda: everywhere(FROM_SHARES, _all_spent), (TOP_DOWN,)),
+    Fault("size refused by the true total", lambda: everywhere(SPARSE_RELEASE, _refusing_by_the_truth), (TOP_DOWN,)),
+    Fault("a prior forgotten", forgotten_prior, (BUDGETS,)),
     Fault(
-        "noise 1.02 times too small", changed(calibration._law, lambda law, *_: narrower(law, 1 / 1.02)), ("levels",)
+        "unknown columns of nodes charged once",
+        changed(per_node._first_levels, lambda found, tree, *_: (found[0], tree.n_levels)),
+        (BUDGETS,),
     ),
-    Fault(
-        "noise too small by a thousandth", changed(calibration._law, lambda law, *_: narrower(law, 0.999)), ("levels",)
-    ),
-    Fault("one level uncharged", method(ProtectedUnit, "exact_charge", _without_last), ("levels",)),
-    Fault("halved sensitivity", method(ProtectedUnit, "_levels", lambda found, *_: found / 2), ("levels",)),
-    Fault("rounding to nearest", nearest, ("levels",)),
-    Fault(
-        "contributions forgotten",
-        method(ProtectedUnit, "_levels", lambda x, unit, *_: x / unit.contributions),
-        ("levels",),
-    ),
-    Fault("unknown levels charged once", method(ProtectedUnit, "exact_charge", _once), ("levels",)),
-    Fault("a protected root published exactly", changed(level_noise, _exact_root), ("levels",)),
-    Fault("exact levels not refused", lambda: everywhere(level_noise, _exact_where_refused), ("levels",)),
-    Fault("empty nodes without noise", method(LevelNoise, "release", _peeking), ("levels",)),
-    Fault("post-processing sees the total", method(Pipeline, "release", _clipped_at_the_total), ("levels",)),
 )

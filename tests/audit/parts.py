@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from . import level_noise
+from . import budgets, level_noise, top_down
 from .faults import FAULTS, Fault
 from .report import Report
 
@@ -32,7 +32,14 @@ class Part:
         return report
 
 
-PARTS = {part.name: part for part in (Part("levels", level_noise.audit, 12, 400, 6),)}
+PARTS = {
+    part.name: part
+    for part in (
+        Part("levels", level_noise.audit, 12, 400, 6),
+        Part("top-down", top_down.audit, 6, 100, 2),
+        Part("budgets", budgets.audit, 8, 200, 3),
+    )
+}
 
 
 def finds(part: Part, fault: Fault) -> bool:

@@ -1,0 +1,177 @@
+"""Budgets by node and by subtree, topped up, tuned on a prior, for a CDF: what they charge against enumeration."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+
+from treedp_core.budgets import prior as priors
+from treedp_core.budgets import strategies
+from treedp_core.budgets.greedy import greedy
+from treedp_core.budgets.per_node import path_charge, topped_up
+from treedp_core.budgets.problem import Problem
+from treedp_core.budgets.subtrees import split_by_subtree
+from treedp_core.cdf.release import CdfSettings, plan_cdf
+from treedp_core.checks import InputError
+from treedp_core.mechanisms import MECHANISMS, LevelNoise
+from treedp_core.privacy import Currency
+
+from . import losses
+from .decimals import concentrated_delta, gaussian_delta_of_rho
+from .neighbours import ADD, REPLACE, Pairs, Small, Who, data_sets, everyone, list_pairs, random_tree
+from .report import Report
+
+CDF_SHAPES = ((3, (3,)), (4, (2, 2)), (5, (3, 2)), (6, (2, 3)))
+
+
+def audit(report: Report, rng: np.random.Generator, n: int) -> None:
+    """Audit the budgets of n trees and of n CDFs."""
+    for i in range(n):
+        small = _with_levels(rng)
+        most = 3 if len(small.leaves) < 5 else 2
+        data = list(data_sets(small, rng, most))
+        for who in everyone(small, range(1, most + 1)):
+            pairs = list_pairs(small, who, data)
+            report.pairs += pairs.n
+            law = str(rng.choice(list(MECHANISMS)))
+            problem = Problem(small.tree, data[-1] @ small.below + 1, law, who.unit, least_squares=bool(i % 2))
+            _by_node(report, rng, pairs, problem)
+            _by_level(report, rng, pairs, problem)
+        _cdf(report, rng, *CDF_SHAPES[i % len(CDF_SHAPES)])
+
+
+def _with_levels(rng: np.random.Generator) -> Small:
+    small = random_tree(rng, int(rng.integers(3, 9)))
+    return small if len(small.leaves) <= 5 else _with_levels(rng)
+
+
+# ---------------------------------------------------------------- amounts for nodes
+
+
+def laws_of_nodes(small: Small, problem: Problem, amounts: Any) -> list[object | None]:
+    """Law of each node's noise, as `per_node.draw_noise` draws it."""
+    found: list[object | None] = []
+    for level, amount in zip(small.levels, amounts.tolist(), strict=True):
+        found.append(problem.laws(np.where(np.arange(small.n_levels) == level, amount, 0.0))[level])
+    return found
+
+
+def lost_by_nodes(pairs: Pairs, problem: Problem, amounts: Any) -> Fraction:
+    """Largest exact loss of node amounts over all neighbours."""
+    moved = np.abs(pairs.changes)
+    return losses.worst(laws_of_nodes(pairs.small, problem, amounts), (moved, moved**2))
+
+
+def _by_node(report: Report, rng: np.random.Generator, pairs: Pairs, problem: Problem) -> None:
+    small, unit = pairs.small, pairs.who.unit
+    what = f"{problem.law} on {small.parent} for {pairs.who}"
+    total = float(np.exp(rng.uniform(-3, 2)))
+    some = rng.exponential(0.3, len(small.parent)) * (rng.random(len(small.parent)) < 0.8) + 1e-3
+    report.spent(
+        f"node amounts, {what}", lost_by_nodes(pairs, problem, some), path_charge(small.tree, unit, some), pairs.n
+    )
+    budget = problem.budget(rng.dirichlet(np.ones(small.n_levels)) + 1e-3, total)
+    more = topped_up(small.tree, unit, np.array(budget.per_level), total)
+    report.spent(f"topped up, {what}", lost_by_nodes(pairs, problem, more), total, pairs.n)
+    report.holds(path_charge(small.tree, unit, more) <= total, f"topped up, {what}: charge")
+    if small.n_levels > 2:
+        level = int(rng.integers(1, small.n_levels - 1))
+        split = split_by_subtree(problem, total, level, _solver(rng))
+        report.spent(f"by subtree, {what}", lost_by_nodes(pairs, problem, split.node_amounts), total, pairs.n)
+
+
+def _solver(rng: np.random.Generator) -> Callable[[Problem, float], Any]:
+    if rng.random() < 0.5:
+        return lambda problem, total: greedy(problem, total, 20).amounts
+    return lambda problem, total: problem.scaled(rng.random(problem.paid.size) + 1e-3, total)
+
+
+# ---------------------------------------------------------------- amounts for levels, with a prior
+
+
+def _by_level(report: Report, rng: np.random.Generator, pairs: Pairs, problem: Problem) -> None:
+    what = f"{problem.law} on {pairs.small.parent} for {pairs.who}"
+    total = float(np.exp(rng.uniform(-3, 2)))
+    moved = pairs.by_level()
+    name = str(rng.choice([n for n in strategies.STRATEGIES if n != "optimum"]))
+    prior, spied = _prior(rng, problem, total * float(rng.uniform(0.1, 0.9)))
+    left = priors.left_after(total, prior, problem.currency)
+    shares = strategies.STRATEGIES[name].amounts(problem, left, 20)
+    budget = problem.budget(shares, left)
+    amounts = tuple(a if paid else 0.0 for a, paid in zip(budget.per_level, problem.paid, strict=True))
+    try:
+        ledger = priors.Ledger(pairs.who.unit, problem.currency, total, prior, amounts)
+    except InputError as refusal:
+        report.holds(False, f"ledger, {what}: what prior and total leave is refused ({refusal.code})")
+        return
+    laws = [*problem.laws(np.array(amounts)), *spied]
+    both = (np.tile(moved[0], 2), np.tile(moved[1], 2))
+    spent = losses.worst(laws, both)
+    report.spent(f"ledger with a prior, {name}, {what}", spent, ledger.charged, pairs.n)
+    report.holds(ledger.charged <= Fraction(total), f"ledger, {what}: above its total")
+
+
+def _prior(rng: np.random.Generator, problem: Problem, amount: float) -> tuple[priors.Prior, Sequence[object | None]]:
+    """A noisy prior, and the laws of the noise it really drew."""
+    seen: list[Sequence[object | None]] = []
+    honest = LevelNoise.draw
+
+    def spy(noise: LevelNoise, *arguments: Any) -> Any:
+        seen.append(noise.laws)
+        return honest(noise, *arguments)
+
+    with patch.object(LevelNoise, "draw", spy):
+        for _ in range(100):  # a prior of nothing but noise may come out empty, which is refused
+            try:
+                found = priors.noisy(problem.tree, problem.counts, problem.unit, problem.law, amount, rng)
+                return found, seen[-1]
+            except InputError as refusal:
+                if refusal.code != "PRIOR_EMPTY":
+                    raise
+    raise AssertionError("a hundred priors came out empty")
+
+
+# ---------------------------------------------------------------- cumulative counts
+
+
+def _cdf(report: Report, rng: np.random.Generator, n_bins: int, factors: tuple[int, ...]) -> None:
+    for settings in _cdf_settings(rng, n_bins, factors):
+        ready = plan_cdf(settings)
+        small, who = Small(tuple(ready.tree.parent.tolist())), Who(settings.relation, settings.contributions)
+        pairs = list_pairs(small, who, data_sets(small, rng, who.contributions))
+        report.pairs += pairs.n
+        moved = pairs.by_level()
+        losses.refuse_exact(ready.noise.exact, moved[0])
+        spent, promise = losses.worst(ready.noise.laws, moved), ready.guarantee
+        pure = MECHANISMS[settings.mechanism].currency is Currency.EPSILON
+        claimed = promise.epsilon if pure else promise.rho
+        assert claimed is not None
+        report.spent(f"CDF, {settings}", spent, claimed, pairs.n)
+        report.holds(promise.epsilon <= settings.epsilon, f"CDF, {settings}: promises more than was asked for")
+        if not pure:
+            delta_of = gaussian_delta_of_rho if settings.mechanism == "gaussian" else concentrated_delta
+            right = delta_of(spent, promise.epsilon) <= Fraction(settings.delta)
+            report.holds(right, f"CDF, {settings}: (epsilon, delta)")
+
+
+def _cdf_settings(rng: np.random.Generator, n_bins: int, factors: tuple[int, ...]) -> Iterator[CdfSettings]:
+    n_levels = len(factors) + 1
+    for mechanism in MECHANISMS:
+        allocation = str(rng.choice(["equal", "optimal", "custom"]))
+        shares = (rng.dirichlet(np.ones(n_levels)) * rng.uniform(0.3, 0.99)).tolist() if allocation == "custom" else ()
+        yield CdfSettings(
+            n_bins=n_bins,
+            branching_factors=factors,
+            mechanism=mechanism,
+            epsilon=float(np.exp(rng.uniform(-3, 2))),
+            delta=float(10 ** rng.uniform(-9, -2.5)),
+            allocation=allocation,
+            shares=tuple(shares),
+            least_squares=bool(rng.random() < 0.5),
+            relation=str(rng.choice([ADD, REPLACE])),
+            contributions=int(rng.integers(1, 4)),
+        )

@@ -69,6 +69,11 @@ class Metric:
     summary : Summary
     unit : str
         Of the value: "records", or "" for a relative error.
+    source : str
+        Where the closed form comes from.
+    sentence : str
+        The value in plain words. Of {value}, {percent} (the value in per cent), {nodes} ("12 counts"), {threshold}
+        and {slack} (alpha in per cent) it names what it needs; they come as text.
     uses : tuple of str
         Fields of `Tolerance` the loss depends on.
     """
@@ -81,6 +86,8 @@ class Metric:
     root: bool
     summary: Summary
     unit: str
+    source: str
+    sentence: str
     uses: tuple[str, ...] = ()
 
     def value(self, expected_loss: FloatArray) -> FloatArray:
@@ -132,25 +139,38 @@ METRICS: Final[Mapping[str, Metric]] = table(
     Metric(
         "rmse", "RMSE", "Root mean square error: how many records a count is off, typically.",
         squared, None, True, Summary.MEAN_OVER_NODES, "records",
+        "noise variances; after least squares Dawson et al., Algorithm 2",
+        "a count is typically off by about {value} records",
     ),
     Metric(
         "rmsre", "RMSRE", "Root mean square relative error; counts below the threshold τ are taken as τ. For the tree: "
         "the mean over levels (Dawson et al., Definition 7).",
-        squared_relative, None, True, Summary.MEAN_OVER_LEVELS, "", ("threshold",),
+        squared_relative, None, True, Summary.MEAN_OVER_LEVELS, "",
+        "noise variances and true counts, Dawson et al., Definition 7",
+        "a count is typically off by about {percent} of itself (counts below {threshold} taken as {threshold})",
+        ("threshold",),
     ),
     Metric(
         "alpha_rmse", "α-RMSE", "Root mean square of the error beyond α times the true count; of the worst node "
         "(Ghazi et al., Definition 1.4).",
-        squared_beyond_slack, expected_squared_beyond_slack, True, Summary.MAX_OF_EXPECTED, "records", ("alpha",),
+        squared_beyond_slack, expected_squared_beyond_slack, True, Summary.MAX_OF_EXPECTED, "records",
+        "Ghazi et al., Definition 1.4",
+        "even the worst count is typically off by no more than {value} records beyond {slack} of itself",
+        ("alpha",),
     ),
     Metric(
         "max_absolute_error", "Largest error", "Expected error of the worst node (as in InfTDA).",
         absolute, expected_absolute, False, Summary.EXPECTED_MAX, "records",
+        "distribution functions of independent errors",
+        "the worst of all {nodes} is off by about {value} records",
     ),
     Metric(
         "smoothed_relative_error", "Smoothed relative error", "Mean of |error| / max(count, τ) "
         "(Ghazi et al., Appendix B).",
-        relative, expected_relative, False, Summary.MEAN_OVER_NODES, "", ("threshold",),
+        relative, expected_relative, False, Summary.MEAN_OVER_NODES, "",
+        "Ghazi et al., Appendix B",
+        "a count is on average off by {percent} of itself (counts below {threshold} taken as {threshold})",
+        ("threshold",),
     ),
 )  # fmt: skip
 

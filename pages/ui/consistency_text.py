@@ -51,16 +51,6 @@ def gain_line(before: ErrorSummary | None, after: ErrorSummary | None, labels: L
     return f"The gain is largest on level {level} ({name}): its RMSE falls to {short(100 * left)} % (formula)."
 
 
-_BIAS: Final = {
-    "non_negative": "Setting negatives to 0 is biased: noise below 0 is cut off, noise above 0 stays.",
-    "shrink": "Shrinking is biased: every count comes out too small, in proportion to its size.",
-}
-_OF_FAMILIES: Final = (
-    "Counts that may not be negative are biased: what small counts gain when noise below 0 is cut off, the large "
-    "counts of the same family lose."
-)
-
-
 def bias_line(the: Draw, table: dict[str, list[Any]], steps: Sequence[str]) -> str:
     """Return the sentence on bias: why a biased step lifts or lowers counts, with this draw's numbers."""
     biased = [step for step in steps if not POSTPROCESSORS[step].linear]
@@ -68,7 +58,7 @@ def bias_line(the: Draw, table: dict[str, list[Any]], steps: Sequence[str]) -> s
         return "Noise and least squares are unbiased: mean errors are near 0 at every size of count."
     rows = zip(table["true count"], table["nodes"], table["mean error after"], strict=True)
     worst = max((row for row in rows if row[1] >= LEAST_GROUP), key=lambda row: abs(row[2]), default=None)
-    why = _BIAS.get(biased[-1], _OF_FAMILIES)
+    why = POSTPROCESSORS[biased[-1]].why_biased
     if worst is None or worst[2] == 0:
         return why
     return (

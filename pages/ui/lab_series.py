@@ -14,7 +14,7 @@ from treedp_core.errors import METRICS
 from treedp_core.experiment import Experiment
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.postprocess import POSTPROCESSORS
-from treedp_core.privacy import Currency, NeighbouringRelation, exact_shares
+from treedp_core.privacy import NeighbouringRelation, exact_shares
 from treedp_core.registry import table
 from treedp_core.tree import Tree
 from treedp_core.words import setting_text
@@ -46,7 +46,7 @@ def _pipelines() -> Iterator[Pipeline]:
     for one in POSTPROCESSORS.values():
         yield Pipeline(one.name, one.label, (one.name,))
     for one in POSTPROCESSORS.values():
-        if "least_squares" not in one.name:
+        if not one.weighted:
             then = one.label[0].lower() + one.label[1:]
             yield Pipeline(f"least_squares_{one.name}", f"Least squares → {then}", ("least_squares", one.name))
 
@@ -87,7 +87,7 @@ _DEFAULT: Final[dict[str, Any]] = {field.name: field.default for field in fields
 def _idle(cell: Experiment) -> list[str]:
     """Names of the settings this experiment's error does not depend on."""
     uses = set(METRICS[cell.metric].uses if cell.metric in METRICS else ("alpha", "threshold"))
-    uses |= {"alpha"} if "shrink" in cell.postprocess else set()
+    uses.update(name for step in cell.postprocess for name in POSTPROCESSORS[step].uses)
     idle = [name for name in ("alpha", "threshold") if name not in uses]
     if not needs_delta(cell.mechanism):
         idle.append("delta")
@@ -104,7 +104,7 @@ def needs_delta(mechanism: str) -> bool:
     >>> needs_delta("gaussian"), needs_delta("laplace")
     (True, False)
     """
-    return MECHANISMS[mechanism].currency is Currency.RHO
+    return MECHANISMS[mechanism].needs_delta
 
 
 def chosen(mechanisms: Iterable[str], pipelines: Iterable[str], delta: float) -> list[Series]:

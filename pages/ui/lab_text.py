@@ -12,16 +12,10 @@ from pages.ui.lab_series import DRAW, EPSILON, LEVEL, N_LEVELS, PIPELINES
 from pages.ui.text import plural, short, whole
 from treedp_core.errors import METRICS
 from treedp_core.experiment import Experiment
+from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.tree import Tree
 from treedp_core.words import setting_text
 
-SOURCES: Final = {
-    "rmse": "noise variances; after least squares Dawson et al., Algorithm 2",
-    "rmsre": "noise variances and true counts, Dawson et al., Definition 7",
-    "alpha_rmse": "Ghazi et al., Definition 1.4",
-    "max_absolute_error": "distribution functions of independent errors",
-    "smoothed_relative_error": "Ghazi et al., Appendix B",
-}
 X_TITLES: Final = {
     EPSILON: "privacy budget ε (more private ← → more accurate)",
     N_LEVELS: "levels of the tree that are released, the root included",
@@ -50,8 +44,13 @@ def settings_used(base: Experiment) -> str:
 
 def depends_on_counts(lines: Sequence[Line], base: Experiment, view: str) -> bool:
     """Whether anything shown is a function of the true counts, hence not private."""
-    biased = any("non_negative" in PIPELINES[line.series.pipeline].steps and line.has_simulation for line in lines)
-    return view == DRAW or bool(METRICS[base.metric].uses) or biased
+    return view == DRAW or bool(METRICS[base.metric].uses) or bool(_biased(lines))
+
+
+def _biased(lines: Sequence[Line]) -> list[str]:
+    """Names of the pipelines whose simulated error depends on the true counts."""
+    shown = dict.fromkeys(line.series.pipeline for line in lines if line.has_simulation)
+    return [name for name in shown if not all(POSTPROCESSORS[step].linear for step in PIPELINES[name].steps)]
 
 
 def badges(lines: Sequence[Line], base: Experiment, view: str, label: str = "") -> str:
@@ -68,7 +67,7 @@ def caption(lines: Sequence[Line], base: Experiment, view: str, tree: Tree) -> s
     """Return a figure's caption: what is drawn, on what tree, with how many runs, from which theorem."""
     words = []
     if any(line.has_formula for line in lines):
-        words.append(f"{'Bars' if view == LEVEL else 'Lines'}: closed form ({SOURCES[base.metric]}).")
+        words.append(f"{'Bars' if view == LEVEL else 'Lines'}: closed form ({METRICS[base.metric].source}).")
     fresh = [line for line in lines if line.has_simulation and not line.is_stale]
     if fresh:
         words.append(
@@ -80,7 +79,8 @@ def caption(lines: Sequence[Line], base: Experiment, view: str, tree: Tree) -> s
     if used:
         words.append(f"{used}; depends on the true counts: NOT PRIVATE.")
     elif depends_on_counts(lines, base, view):
-        words.append("Non-negative errors depend on the true counts: NOT PRIVATE.")
+        names = "; ".join(PIPELINES[name].label for name in _biased(lines))
+        words.append(f"Errors after a biased step ({names}) depend on the true counts: NOT PRIVATE.")
     return " ".join(words)
 
 
@@ -106,17 +106,13 @@ def plain_line(lines: Sequence[Line], base: Experiment, tree: Tree) -> str:
     if not known:
         return ""
     best = min(known, key=lambda line: line.whole.value)
-    value, percent = short(best.whole.value), f"{short(100 * best.whole.value)} %"
-    off = {
-        "rmse": f"a count is typically off by about {value} records",
-        "rmsre": f"a count is typically off by about {percent} of itself (counts below {short(base.threshold)} "
-        f"taken as {short(base.threshold)})",
-        "alpha_rmse": f"even the worst count is typically off by no more than {value} records beyond "
-        f"{short(100 * base.alpha)} % of itself",
-        "max_absolute_error": f"the worst of all {plural(tree.n_nodes, 'count')} is off by about {value} records",
-        "smoothed_relative_error": f"a count is on average off by {percent} of itself (counts below "
-        f"{short(base.threshold)} taken as {short(base.threshold)})",
-    }[base.metric]
+    off = METRICS[base.metric].sentence.format(
+        value=short(best.whole.value),
+        percent=f"{short(100 * best.whole.value)} %",
+        nodes=plural(tree.n_nodes, "count"),
+        threshold=short(base.threshold),
+        slack=f"{short(100 * base.alpha)} %",
+    )
     lead = f"At ε = {setting_text(base.epsilon)}, with {best.series.label}, {off} ({best.whole.source})."
     return lead[0].upper() + lead[1:]
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from treedp_core import postprocess
 from treedp_core.allocation import split
-from treedp_core.calibration import LAW_CURRENCIES
+from treedp_core.calibration import LAWS
 from treedp_core.checks import InputError, echo
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.privacy import Currency, ProtectedUnit
@@ -148,7 +148,7 @@ def noisy(
     noise = mechanism.plan(tree, split(tree, amount, mechanism.currency, unit, "uniform"), unit)
     function, _ = postprocess.prepare(tree, noise.variance, ("least_squares",))
     estimate = np.maximum(function(np.asarray(counts) + noise.draw(rng)), 0.0)
-    return _prior(tree, PriorKind.NOISY, estimate, amount, LAW_CURRENCIES[law])
+    return _prior(tree, PriorKind.NOISY, estimate, amount, LAWS[law].currency)
 
 
 def _prior(

@@ -13,7 +13,7 @@ from treedp_core import checks
 from treedp_core.budgets.class_variance import gradient, sweeps
 from treedp_core.budgets.precision import LevelPrecision, level_precision
 from treedp_core.budgets.quotient import Quotient, quotient
-from treedp_core.calibration import LAW_CURRENCIES, level_law
+from treedp_core.calibration import LAWS, level_law
 from treedp_core.checks import InputError
 from treedp_core.errors import METRICS, ErrorSummary, Metric, Summary, Tolerance, exact_summary, level_mean
 from treedp_core.formulas import NodeErrors, expected_errors
@@ -74,7 +74,7 @@ class Problem:
     watch: Watch = field(default_factory=Watch, repr=False)
 
     def __post_init__(self) -> None:
-        checks.one_of("law", self.law, LAW_CURRENCIES)
+        checks.one_of("law", self.law, LAWS)
         lookup(METRICS, self.metric, "metric")
         if np.shape(self.counts) != (self.tree.n_nodes,):
             raise InputError("PRIOR_LEAVES", f"Expected one count for each of the {self.tree.n_nodes:,} nodes.")
@@ -84,7 +84,7 @@ class Problem:
     @property
     def currency(self) -> Currency:
         """What the law's amounts are in."""
-        return LAW_CURRENCIES[self.law]
+        return LAWS[self.law].currency
 
     @cached_property
     def paid(self) -> FloatArray:

@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 
 from treedp_core import checks
-from treedp_core.calibration import LAW_CURRENCIES, level_law
+from treedp_core.calibration import LAWS, level_law
 from treedp_core.cdf_error import least_squares
 from treedp_core.cdf_error.simple import REPLACE_ONE
 from treedp_core.privacy import Budget, Currency, ProtectedUnit, budget_from_shares
@@ -49,12 +49,12 @@ class Criterion:
     unit: ProtectedUnit = REPLACE_ONE
 
     def __post_init__(self) -> None:
-        checks.one_of("law", self.law, LAW_CURRENCIES)
+        checks.one_of("law", self.law, LAWS)
 
     @property
     def currency(self) -> Currency:
         """What level budgets add up in."""
-        return LAW_CURRENCIES[self.law]
+        return LAWS[self.law].currency
 
     def equal_shares(self, shape: Shape) -> FloatArray:
         """Return the same share for every measured level, (n_levels,); a public root is not measured."""

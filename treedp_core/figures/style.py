@@ -15,6 +15,8 @@ import numpy as np
 import plotly.graph_objects as go
 
 from treedp_core.figures.text import plot_text
+from treedp_core.mechanisms import MECHANISMS
+from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.tree import AnyArray
 
 HEIGHT: Final = 420
@@ -40,20 +42,15 @@ class Look:
     symbol: str
 
 
-_BASE: Final = {
-    "discrete_laplace": Look("#0072B2", "solid", "circle"),
-    "laplace": Look("#009E73", "dash", "square"),
-    "gaussian": Look("#CC79A7", "dot", "diamond"),
-    "discrete_gaussian": Look("#D55E00", "dashdot", "cross"),
+PALETTE: Final = {
+    "blue": Look("#0072B2", "solid", "circle"),
+    "green": Look("#009E73", "dash", "square"),
+    "pink": Look("#CC79A7", "dot", "diamond"),
+    "orange": Look("#D55E00", "dashdot", "cross"),
+    "violet": Look("#8A63D2", "longdash", "triangle-left"),
 }
+"""What `Mechanism.colour` names: a colour with a dash and a marker of its own."""
 REFERENCE: Final = Look(GREY, "dot", "x")
-_SHAPES: Final = {
-    "shrink": "triangle-down",
-    "top_down_intopt": "triangle-up",
-    "top_down_water_filling": "star",
-    "non_negative_least_squares": "hexagon",
-    "real_then_round": "pentagon",
-}
 _DASHES: Final = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 
 
@@ -66,16 +63,15 @@ def look(mechanism: str, variant: tuple[str, ...] = ()) -> Look:
     >>> look("laplace"), look("laplace", ("least_squares",))
     (Look(colour='#009E73', dash='dash', symbol='square'), Look(colour='#009E73', dash='dot', symbol='square-open'))
     """
-    if mechanism not in _BASE:
+    if mechanism not in MECHANISMS:
         return REFERENCE
-    base = _BASE[mechanism]
-    linear = "least_squares" in variant
-    others = [step for step in variant if step != "least_squares"]
-    turn = linear + 2 * bool(others) + 2 * bool(set(others) - {"non_negative"})
+    base = PALETTE[MECHANISMS[mechanism].colour]
+    marks = [POSTPROCESSORS[step].mark if step in POSTPROCESSORS else "bowtie" for step in variant]
+    linear, dotted, shapes = "open" in marks, "dot" in marks, [one for one in marks if one not in ("open", "dot")]
+    turn = linear + 2 * bool(dotted or shapes) + 2 * bool(shapes)
     dash = _DASHES[(_DASHES.index(base.dash) + turn) % len(_DASHES)]
-    shape = _SHAPES.get(others[-1], "bowtie") if others else base.symbol
-    dotted = "-dot" * ("non_negative" in variant)
-    return Look(base.colour, dash, (base.symbol if dotted else shape) + "-open" * linear + dotted)
+    shape = shapes[-1] if shapes and not dotted else base.symbol
+    return Look(base.colour, dash, shape + "-open" * linear + "-dot" * dotted)
 
 
 def limits(values: Iterable[AnyArray | None], *, log: bool, default: tuple[float, float]) -> tuple[float, float]:

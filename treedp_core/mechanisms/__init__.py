@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from treedp_core.calibration import LAWS
 from treedp_core.mechanisms.level_noise import LevelNoise, level_noise
 from treedp_core.privacy import Budget, Currency, ProtectedUnit
 from treedp_core.registry import Promise, table
@@ -19,7 +20,8 @@ from treedp_core.tree import Tree
 class Mechanism:
     """A table entry: its law, the currency its level budgets add up in, and the noise it plans for a tree.
 
-    `continuous_gaussian` tells the accountant that the exact Gaussian conversion to (epsilon, delta) may be used.
+    `continuous_gaussian` tells the accountant that the exact Gaussian conversion to (epsilon, delta) may be used;
+    `colour` is a word of the figures' palette.
     """
 
     name: str
@@ -27,34 +29,46 @@ class Mechanism:
     help: str
     currency: Currency
     plan: Callable[[Tree, Budget, ProtectedUnit], LevelNoise]
+    colour: str
     continuous_gaussian: bool = False
     promises: Promise = Promise.UNBIASED
 
+    @property
+    def needs_delta(self) -> bool:
+        """Whether it is private only with delta > 0."""
+        return self.currency is Currency.RHO
 
-def _level(law: str, label: str, currency: Currency, about: str, promises: Promise = Promise.UNBIASED) -> Mechanism:
+
+def of_levels(law: str, label: str, about: str, colour: str, *, whole: bool = False, smooth: bool = False) -> Mechanism:
+    """Return the mechanism that puts noise of one law (a name in `LAWS`) on every level.
+
+    `whole` says that the noise is whole numbers, `smooth` that it is exactly Gaussian.
+    """
+
     def plan(tree: Tree, budget: Budget, unit: ProtectedUnit) -> LevelNoise:
         return level_noise(tree, budget, unit, law)
 
-    return Mechanism(law, label, about, currency, plan, law == "gaussian", promises)
+    promises = Promise.UNBIASED | (Promise.INTEGER if whole else Promise.NOTHING)
+    return Mechanism(law, label, about, LAWS[law].currency, plan, colour, smooth, promises)
 
 
 MECHANISMS: Final[Mapping[str, Mechanism]] = table(
-    _level("laplace", "Laplace", Currency.EPSILON, "Laplace noise on every level; pure differential privacy."),
-    _level(
+    of_levels("laplace", "Laplace", "Laplace noise on every level; pure differential privacy.", "green"),
+    of_levels(
         "discrete_laplace",
         "Discrete Laplace",
-        Currency.EPSILON,
         "Whole-number Laplace (two-sided geometric) noise; what Dawson et al. use. Pure differential privacy.",
-        Promise.UNBIASED | Promise.INTEGER,
+        "blue",
+        whole=True,
     ),
-    _level("gaussian", "Gaussian", Currency.RHO, "Gaussian noise on every level; needs delta > 0."),
-    _level(
+    of_levels("gaussian", "Gaussian", "Gaussian noise on every level; needs delta > 0.", "pink", smooth=True),
+    of_levels(
         "discrete_gaussian",
         "Discrete Gaussian",
-        Currency.RHO,
         "Whole-number Gaussian noise, as in the 2020 US Census and InfTDA; needs delta > 0.",
-        Promise.UNBIASED | Promise.INTEGER,
+        "orange",
+        whole=True,
     ),
 )
 
-__all__ = ["MECHANISMS", "LevelNoise", "Mechanism", "level_noise"]
+__all__ = ["MECHANISMS", "LevelNoise", "Mechanism", "level_noise", "of_levels"]

@@ -22,6 +22,19 @@ class Postprocessor:
 
     ``prepare(tree, variance, tolerance)`` returns the function that maps estimates (..., n_nodes) to estimates, and the
     variance of its results (None where there is no exact one).
+
+    Parameters
+    ----------
+    linear : bool
+        Whether the error of its results does not depend on the true counts.
+    why_biased : str
+        For one that is not linear: a sentence on which counts come out too large or too small.
+    mark : str
+        How figures tell it apart: a marker of plotly, "open" for one that opens the mechanism's own marker, or "dot".
+    weighted : bool
+        Whether it weighs measurements by their variances, so that nothing may come before it.
+    uses : tuple of str
+        Fields of `Tolerance` its results depend on.
     """
 
     name: str
@@ -30,12 +43,24 @@ class Postprocessor:
     prepare: Callable[[Tree, FloatArray | None, Tolerance], Step]
     promises: Promise = Promise.NOTHING
     linear: bool = False
+    why_biased: str = ""
+    mark: str = "bowtie"
+    weighted: bool = False
+    uses: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.linear == bool(self.why_biased):
+            raise ValueError(f"Expected why_biased for {self.name} exactly if it is not linear.")
 
 
 def _for_any_tolerance(step: Callable[[Tree, FloatArray | None], Step]) -> Callable[..., Step]:
     return lambda tree, variance, tolerance: step(tree, variance)
 
 
+_OF_FAMILIES: Final = (
+    "Counts that may not be negative are biased: what small counts gain when noise below 0 is cut off, the large "
+    "counts of the same family lose."
+)
 _WHOLE: Final = Promise.CONSISTENT | Promise.NON_NEGATIVE | Promise.INTEGER
 
 POSTPROCESSORS: Final[Mapping[str, Postprocessor]] = table(
@@ -46,6 +71,8 @@ POSTPROCESSORS: Final[Mapping[str, Postprocessor]] = table(
         _for_any_tolerance(least_squares.prepare),
         Promise.CONSISTENT | Promise.UNBIASED,
         linear=True,
+        mark="open",
+        weighted=True,
     ),
     Postprocessor(
         "non_negative",
@@ -53,6 +80,8 @@ POSTPROCESSORS: Final[Mapping[str, Postprocessor]] = table(
         "Negative counts become 0. Biased: small counts come out too large, and children no longer add up.",
         _for_any_tolerance(non_negative.prepare),
         Promise.NON_NEGATIVE,
+        why_biased="Setting negatives to 0 is biased: noise below 0 is cut off, noise above 0 stays.",
+        mark="dot",
     ),
     Postprocessor(
         "shrink",
@@ -61,6 +90,9 @@ POSTPROCESSORS: Final[Mapping[str, Postprocessor]] = table(
         "smaller α-RMSE. Apply last: biased, and children no longer add up.",
         shrink.prepare,
         Promise.NON_NEGATIVE,
+        why_biased="Shrinking is biased: every count comes out too small, in proportion to its size.",
+        mark="triangle-down",
+        uses=("alpha",),
     ),
     Postprocessor(
         "top_down_intopt",
@@ -69,6 +101,8 @@ POSTPROCESSORS: Final[Mapping[str, Postprocessor]] = table(
         "largest change is as small as can be, and small counts are cut to 0 first. Biased.",
         _for_any_tolerance(top_down.intopt),
         _WHOLE,
+        why_biased=_OF_FAMILIES,
+        mark="triangle-up",
     ),
     Postprocessor(
         "top_down_water_filling",
@@ -77,6 +111,8 @@ POSTPROCESSORS: Final[Mapping[str, Postprocessor]] = table(
         "absolute, squared and largest distance at once. Biased.",
         _for_any_tolerance(top_down.water_filling),
         _WHOLE,
+        why_biased=_OF_FAMILIES,
+        mark="star",
     ),
     Postprocessor(
         "non_negative_least_squares",
@@ -84,6 +120,9 @@ POSTPROCESSORS: Final[Mapping[str, Postprocessor]] = table(
         "The counts of at least 0 that add up and are closest to all measurements together, exactly. Biased.",
         _for_any_tolerance(tree_nnls.prepare),
         Promise.CONSISTENT | Promise.NON_NEGATIVE,
+        why_biased=_OF_FAMILIES,
+        mark="hexagon",
+        weighted=True,
     ),
     Postprocessor(
         "real_then_round",
@@ -92,6 +131,8 @@ POSTPROCESSORS: Final[Mapping[str, Postprocessor]] = table(
         "least 0 that add up, then every count to the whole number below or above it. Biased.",
         _for_any_tolerance(top_down.real_then_round),
         _WHOLE,
+        why_biased=_OF_FAMILIES,
+        mark="pentagon",
     ),
 )
 

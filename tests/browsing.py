@@ -64,13 +64,14 @@ def live_server(
     app: Path = ROOT / "app.py",
     *,
     env: Mapping[str, str] | None = None,
+    program: Sequence[str] = ("-m", "streamlit"),
     arguments: Sequence[str] = (),
     cwd: Path = ROOT,
     within: float = 60.0,
 ) -> Iterator[LiveServer]:
-    """Start Streamlit on a free port, wait until it answers, and end that one process afterwards."""
+    """Start Streamlit, or a program with its arguments, on a free port; end that one process afterwards."""
     port = free_port()
-    command = [sys.executable, "-m", "streamlit", "run", str(app), f"--server.port={port}", *arguments]
+    command = [sys.executable, *program, "run", str(app), f"--server.port={port}", *arguments]
     command += ["--server.address=127.0.0.1", "--server.headless=true", "--server.fileWatcherType=none"]
     environment = {**os.environ, **SAFE_ENVIRONMENT, **(env or {})}
     server = subprocess.Popen(

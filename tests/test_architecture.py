@@ -46,8 +46,6 @@ PLACES = {
 }
 # Parts of Streamlit that are safe only as one module uses them.
 KEPT_TO = {"download_button": "pages/ui/exports.py"}
-# Functions whose results Streamlit may keep: none of them sees what a user uploaded, or its scope is the session.
-CACHED = {("pages/ui/jobs.py", "pool"), ("pages/ui/jobs.py", "jobs"), ("pages/ui/store.py", "sample")}
 
 RANDOM_TYPES = {"Generator", "default_rng", "SeedSequence", "BitGenerator", "PCG64", "PCG64DXSM", "Philox", "SFC64"}
 UNSAFE_MODULES = {"pickle", "cPickle", "dill", "marshal", "shelve", "joblib", "cloudpickle"}
@@ -222,18 +220,13 @@ def unsafe_reading(source: Source) -> list[str]:
 
 
 def caches(source: Source) -> list[str]:
-    """Streamlit's caches only on functions of the list: by default they are shared between users and hash samples."""
-    allowed: set[ast.AST] = set()
-    for node in ast.walk(source.tree):
-        if isinstance(node, ast.FunctionDef) and (source.path, node.name) in CACHED:
-            allowed |= {part for decorator in node.decorator_list for part in ast.walk(decorator)}
-    wrong = []
-    for node in ast.walk(source.tree):
-        name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
-        if name in ("cache_data", "cache_resource") and node not in allowed:
-            wrong.append(f"line {node.lineno}: {name} on a function that CACHED does not list")
-    wrong += [f"imports {name}" for name in imported(source) if re.search(r"\.cache_(data|resource)$", name)]
-    return wrong
+    """No cache of Streamlit: it is shared between users and hashes samples, and any session may empty it for all."""
+    wrong = [
+        f"line {node.lineno}: {node.attr}"
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.Attribute) and node.attr in ("cache_data", "cache_resource")
+    ]
+    return wrong + [f"imports {name}" for name in imported(source) if re.search(r"\.cache_(data|resource)$", name)]
 
 
 def kept_to(source: Source) -> list[str]:
@@ -322,8 +315,6 @@ def cycle(graph: dict[str, set[str]]) -> list[str]:
 
 def test_lists_name_what_exists() -> None:
     """A stale entry in an allow-list would quietly allow something new."""
-    functions = {(s.path, n.name) for s in SHIPPED for n in ast.walk(s.tree) if isinstance(n, ast.FunctionDef)}
-    assert functions >= CACHED
     assert {(path, name) for name, path in KEPT_TO.items()} <= {
         (s.path, n.attr) for s in SHIPPED for n in ast.walk(s.tree) if isinstance(n, ast.Attribute)
     }
@@ -406,12 +397,6 @@ def test_a_rule_catches(rule: Rule, path: str, text: str) -> None:
 @pytest.mark.parametrize(("rule", "path", "text"), GOOD, ids=lambda value: getattr(value, "__name__", None))
 def test_a_rule_lets_pass(rule: Rule, path: str, text: str) -> None:
     assert rule(Source(path, text)) == []
-
-
-def test_the_allow_list_of_caches_allows(monkeypatch: pytest.MonkeyPatch) -> None:
-    source = Source("pages/ui/jobs.py", "@st.cache_resource\ndef pool(): ...\n@st.cache_data\ndef other(): ...")
-    monkeypatch.setitem(globals(), "CACHED", {("pages/ui/jobs.py", "pool")})
-    assert caches(source) == ["line 3: cache_data on a function that CACHED does not list"]
 
 
 def test_a_cycle_is_found() -> None:

@@ -10,7 +10,7 @@ from typing import Final
 
 import streamlit as st
 
-from pages.ui import reconnect
+from pages.ui import reconnect, sessions
 from pages.ui.frame import guard
 from pages.ui.params import get
 
@@ -54,6 +54,7 @@ def configure() -> None:
 
 def run_router(sidebar: Callable[[], None]) -> None:
     """Show the navigation and the sidebar, and run the chosen page."""
+    sessions.enter()
     embedded = bool(st.context.is_embedded)
     chosen = st.navigation(_pages(), expanded=True, position="hidden" if embedded else "sidebar")
     with guard():

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import streamlit as st
 
+from pages.ui import sessions
 from pages.ui.text import whole
 from treedp_core.checks import InputError
 from treedp_core.montecarlo import Cancelled, Watch
@@ -98,22 +99,23 @@ class Jobs:
     def __init__(self) -> None:
         self.slots: dict[str, Job] = {}
 
-    def cancel_all(self) -> None:
-        """Ask every job to stop."""
+    def left(self) -> None:
+        """Ask every job to stop: nobody is there to see its result."""
         for job in self.slots.values():
             job.stop.set()
 
 
-@st.cache_resource
+_POOL: Final = ThreadPoolExecutor(WORKERS, thread_name_prefix="simulation")
+
+
 def pool() -> ThreadPoolExecutor:
     """Return the workers all sessions share."""
-    return ThreadPoolExecutor(WORKERS, thread_name_prefix="simulation")
+    return _POOL
 
 
-@st.cache_resource(scope="session", on_release=Jobs.cancel_all)
 def jobs() -> Jobs:
-    """Return the jobs of this session; they are cancelled when it ends."""
-    return Jobs()
+    """Return the jobs of this session."""
+    return sessions.mine(Jobs)
 
 
 def start(slot: str, key: Hashable, total: int, work: Work, *, of_data: bool = True) -> Job:

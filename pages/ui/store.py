@@ -6,6 +6,7 @@ import os
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -97,7 +98,7 @@ def file_on_this_computer() -> Path | None:
     return Path(path) if path and uploads_allowed() else None
 
 
-@st.cache_resource
+@cache
 def sample(name: str) -> Dataset:
     """Return a sample data set; samples are public, so one copy serves all sessions (its arrays are read-only)."""
     chosen = lookup(SAMPLES, name, "sample")

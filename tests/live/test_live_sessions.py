@@ -1,0 +1,74 @@
+"""Sessions apart: what one sends touches no other, and what one had is gone soon after its last tab."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import pytest
+from streamlit.proto.BackMsg_pb2 import BackMsg
+
+from browsing import ROOT, LiveServer
+from tabs import Tab
+
+pytestmark = pytest.mark.browser
+
+Start = Callable[..., AbstractContextManager[LiveServer]]
+TREE = "source=generate&gen_branching={factors}&gen_n={records}"
+LONG = TREE.format(factors="16,16,16", records=1_000_000) + "&lab_trials=30000"
+TABLE = b"region,count\nnorth,7\nsouth,9\n"
+WATCHED = Path(__file__).with_name("watched_server.py")
+
+
+def done(tab: Tab) -> int:
+    """How many runs of its simulation the page says are done."""
+    said = [text for text in tab.texts if " runs" in text and " of " in text]
+    return int(re.sub(r"\D", "", said[-1].partition(" of ")[0])) if said else 0
+
+
+def test_no_message_of_another_session_stops_a_simulation(server: LiveServer) -> None:
+    with Tab(server.url, "lab", LONG) as mine, Tab(server.url) as other:
+        mine.press("lab_run")
+        mine.until(lambda: done(mine) > 0)
+        before = done(mine)
+        message = BackMsg()
+        message.clear_cache = True
+        other.send(message)
+        other.run()
+        mine.forget_what_was_said()
+        mine.run()  # the page says anew whether it has a running simulation
+        mine.until(lambda: done(mine) > before)
+        mine.press("lab_cancel")
+
+
+def test_counts_are_gone_by_the_clock_when_nobody_is_connected(start_server: Start, tmp_path: Path) -> None:
+    told = tmp_path / "alive"
+    arguments = ["--server.disconnectedSessionTTL=4"]
+    program = [str(WATCHED), str(told)]
+    with start_server(program=program, arguments=arguments, env={"PYTHONPATH": str(ROOT)}) as server:
+        with Tab(server.url, "data", "source=upload") as tab:
+            tab.count("table.csv", TABLE, ["region"], "count")
+            tab.fetch(tab.download_address("tree_0_csv"))
+            with Tab(server.url, "lab", "source=upload"):
+                pass
+            assert told.read_text() == "1 of 1"
+        deadline = time.monotonic() + 60
+        while told.read_text() != "0 of 1":  # nobody asks the server for anything meanwhile
+            assert time.monotonic() < deadline, told.read_text()
+            time.sleep(0.1)
+
+
+def test_a_tab_that_returns_in_time_finds_its_counts(start_server: Start, tmp_path: Path) -> None:
+    with start_server(arguments=["--server.disconnectedSessionTTL=60"]) as server:
+        with Tab(server.url, "data", "source=upload") as tab:
+            tab.count("table.csv", TABLE, ["region"], "count")
+            first = tab.session_id
+        tab.connect(as_session=first)
+        tab.forget_what_was_said()
+        tab.run()
+        assert tab.session_id == first
+        assert any("2 rows" in text for text in tab.texts)
+        tab.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Final
 
 import numpy as np
@@ -12,10 +13,13 @@ from numpy.typing import NDArray
 
 from treedp_core import checks
 from treedp_core.checks import InputError, echo
-from treedp_core.records.arrays import is_text, plain_numpy
+from treedp_core.records.arrays import indices_of, is_text, plain_numpy, text_lengths
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
+Place = Callable[[int], int]
+
+MAX_NUMBER_BYTES: Final = 64
 
 _NUMBER: Final = r"^\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,4})?\s*$"
 
@@ -28,27 +32,99 @@ def weights(array: pa.Array, name: str, row: int) -> IntArray:
     InputError
         ``COUNT_MISSING``, ``COUNT_NEGATIVE``, ``COUNT_NOT_INTEGER``, ``COUNT_TOO_LARGE``, ``COLUMN_TYPE``.
     """
-    array = _plain(array)
+    values, cells, where = _distinct(array, name, row, _refuse_count)
+    whole = _whole(values, name, where)
+    return whole if cells is None else whole[cells]
+
+
+def numbers(array: pa.Array, name: str, row: int) -> FloatArray:
+    """Return a batch as float64; NaN where a cell is blank or no number; text is read as a decimal number.
+
+    `row` is the first row's shown number.
+
+    Raises
+    ------
+    InputError
+        ``COLUMN_TYPE``, ``NUMBER_TOO_LONG``.
+    """
+    values, cells, _ = _distinct(array, name, row, _refuse_number)
+    real = _real(values, name)
+    return real if cells is None else real[cells]
+
+
+def _distinct(
+    array: pa.Array, name: str, row: int, refuse: Callable[[str, int, str], None]
+) -> tuple[pa.Array, NDArray[np.int64] | None, Place]:
+    """Return plain values, which of them each cell holds (None: each its own), and the row a value stands in first.
+
+    Text too long for a number is refused by its length. A dictionary is never written out as text: a file of a few
+    hundred bytes can repeat one entry of a megabyte.
+    """
+    if not pa.types.is_dictionary(array.type):
+        _refuse_long(array, lambda at, written: refuse(name, row + at, written))
+        return _known_text(array), None, lambda at: row + at
+    indices = indices_of(array)
+    used = np.zeros(len(array.dictionary) + 1, dtype=np.bool_)
+    used[indices] = True
+    entries = np.flatnonzero(used)
+    cells = (np.cumsum(used) - 1)[indices]
+
+    def where(at: int) -> int:
+        return row + int(np.argmax(cells == at))
+
+    missing = entries == len(array.dictionary)
+    held = array.dictionary.filter(pa.array(used[:-1]))
+    _refuse_long(held, lambda at, written: refuse(name, where(at), written))
+    values = pa.concat_arrays([held, pa.nulls(int(missing.sum()), held.type)])
+    return _known_text(values), cells, where
+
+
+def _refuse_long(values: pa.Array, refuse: Callable[[int, str], None]) -> None:
+    """Refuse text too long for a number by its length in bytes, before anything is done with it."""
+    if len(values) == 0 or not is_text(values.type):
+        return
+    lengths = text_lengths(values)
+    if int(lengths.max()) > MAX_NUMBER_BYTES:
+        at = int(np.argmax(lengths > MAX_NUMBER_BYTES))
+        start = pc.utf8_slice_codeunits(values.slice(at, 1).cast(pa.large_string()), 0, MAX_NUMBER_BYTES + 1)
+        refuse(at, start[0].as_py())
+
+
+def _refuse_number(name: str, row: int, written: str) -> None:
+    raise InputError(
+        "NUMBER_TOO_LONG",
+        f"Column {echo(name)}, row {row:,}: {echo(written)} is too long; a number has at most {MAX_NUMBER_BYTES} "
+        "characters.",
+    )
+
+
+def _known_text(array: pa.Array) -> pa.Array:
+    """Return text in the form that Arrow's functions know."""
+    return array.cast(pa.string()) if array.type == pa.string_view() else array
+
+
+def _whole(array: pa.Array, name: str, where: Place) -> IntArray:
+    """Return plain values as counts."""
     if array.null_count:
-        _refuse_count(name, row + int(np.argmax(plain_numpy(array.is_null()))), "")
+        _refuse_count(name, where(int(np.argmax(plain_numpy(array.is_null())))), "")
     kind = array.type
     if is_text(kind):
         plain = plain_numpy(pc.match_substring_regex(array, "^[0-9]{1,16}$"))
         if not plain.all():
             at = int(np.argmin(plain))
-            _refuse_count(name, row + at, array[at].as_py())
+            _refuse_count(name, where(at), array[at].as_py())
         values = plain_numpy(array.cast(pa.int64()))
     elif pa.types.is_integer(kind):
         if kind == pa.uint64() and len(array) and pc.max(array).as_py() > checks.MAX_COUNT:
             at = int(np.argmax(plain_numpy(array)))
-            _refuse_count(name, row + at, str(array[at].as_py()))
+            _refuse_count(name, where(at), str(array[at].as_py()))
         values = plain_numpy(array).astype(np.int64, copy=False)
     elif pa.types.is_floating(kind) and kind != pa.float16():
         exact = plain_numpy(array).astype(np.float64, copy=False)
         whole = (exact == np.floor(exact)) & (np.abs(exact) <= checks.MAX_COUNT)
         if not whole.all():
             at = int(np.argmin(whole))
-            _refuse_count(name, row + at, repr(float(exact[at])))
+            _refuse_count(name, where(at), repr(float(exact[at])))
         values = exact.astype(np.int64)
     else:
         raise InputError(
@@ -57,13 +133,12 @@ def weights(array: pa.Array, name: str, row: int) -> IntArray:
     outside = (values < 0) | (values > checks.MAX_COUNT)
     if outside.any():
         at = int(np.argmax(outside))
-        _refuse_count(name, row + at, str(values[at]))
+        _refuse_count(name, where(at), str(values[at]))
     return values
 
 
-def numbers(array: pa.Array, name: str) -> FloatArray:
-    """Return a batch as float64; NaN where a cell is blank or no number; text is read as a decimal number."""
-    array = _plain(array)
+def _real(array: pa.Array, name: str) -> FloatArray:
+    """Return plain values as numbers."""
     if pa.types.is_null(array.type):
         return np.full(len(array), np.nan)
     if is_text(array.type):
@@ -75,13 +150,6 @@ def numbers(array: pa.Array, name: str) -> FloatArray:
         raise InputError("COLUMN_TYPE", f"Column {echo(name)} holds {echo(str(array.type))}; expected numbers.")
     filled = array.cast(pa.float64(), safe=False).fill_null(float("nan"))
     return plain_numpy(filled)
-
-
-def _plain(array: pa.Array) -> pa.Array:
-    """Return an array without its dictionary, and its text in the form that Arrow's functions know."""
-    if pa.types.is_dictionary(array.type):
-        array = array.cast(array.type.value_type)
-    return array.cast(pa.string()) if array.type == pa.string_view() else array
 
 
 def _infinities(array: pa.Array, values: pa.Array) -> pa.Array:

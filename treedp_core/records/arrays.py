@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 
@@ -29,8 +30,21 @@ def plain_numpy(array: Any) -> NDArray[Any]:
     return flat[array.offset : array.offset + len(array)]
 
 
-def text_lengths(array: Any) -> NDArray[np.int32]:
-    """Return the length of each text of a plain string array in bytes."""
-    offsets = np.frombuffer(array.buffers()[1], dtype=np.int32) if len(array) else np.zeros(1, dtype=np.int32)
-    lengths: NDArray[np.int32] = np.diff(offsets[array.offset : array.offset + len(array) + 1])
-    return lengths
+def text_lengths(array: Any) -> NDArray[Any]:
+    """Return the length of each text of a plain text array in bytes, 0 for a missing one."""
+    if array.type == pa.string() and not array.null_count:  # Arrow's first function loads tens of megabytes
+        offsets = np.frombuffer(array.buffers()[1], dtype=np.int32) if len(array) else np.zeros(1, dtype=np.int32)
+        return np.diff(offsets[array.offset : array.offset + len(array) + 1])
+    if array.type == pa.string_view():
+        array = array.cast(pa.large_string())
+    return plain_numpy(pc.binary_length(array).fill_null(0))
+
+
+def indices_of(array: pa.DictionaryArray) -> NDArray[np.int32]:
+    """Return which entry of its dictionary each cell holds; a missing cell gets the index after the last entry."""
+    indices = array.indices if array.indices.type == pa.int32() else array.indices.cast(pa.int32())
+    if indices.null_count:
+        indices = indices.fill_null(pa.scalar(len(array.dictionary), indices.type))
+    # to_numpy would import pandas on first use, which costs more than counting a million rows
+    flat = np.frombuffer(indices.buffers()[1], dtype=np.int32) if len(indices) else np.empty(0, dtype=np.int32)
+    return flat[indices.offset : indices.offset + len(indices)]

@@ -110,7 +110,7 @@ def _diagnosis(source: FileSource, preview: Preview, stream: ByteStream, refusal
         refuse_torn_quotes(source, preview, None)
     except InputError as refusal:
         return refusal
-    return InputError("ROW_TOO_LONG", f"A row is longer than {sources.BLOCK_BYTES:,} bytes; expected shorter cells.")
+    return sources.row_too_long()
 
 
 def _first_bad_byte(source: FileSource, encoding: str) -> int | None:

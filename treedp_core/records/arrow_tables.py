@@ -7,11 +7,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from treedp_core.checks import InputError, echo
 from treedp_core.records import columns as cells
-from treedp_core.records.file_checks import checked_columns, columns_within_limit
+from treedp_core.records.arrays import is_text
+from treedp_core.records.file_checks import checked_columns, columns_within_limit, too_large
 from treedp_core.records.sniff import PREVIEW_ROWS, FileKind, Preview
 from treedp_core.records.sources import FileSource
 
@@ -26,8 +28,9 @@ def preview_parquet(source: FileSource) -> Preview:
     """Return the preview of a Parquet file from its footer and its first rows."""
     with _opened(source) as file:
         columns = _checked_footer(file)
-        rows = _first_rows(file)
-        return Preview(source.name, FileKind.PARQUET, columns, rows, file.metadata.num_rows)
+        flat = [field.name for field in file.schema_arrow if not pa.types.is_nested(field.type)]
+    with _opened(source, read_dictionary=flat) as file:
+        return Preview(source.name, FileKind.PARQUET, columns, _first_rows(file), file.metadata.num_rows)
 
 
 def parquet_batches(
@@ -46,7 +49,7 @@ def parquet_batches(
         cells.check_types(pa.schema([field.with_name(name) for name, field in stored.items()]), labels, numeric)
         _refuse_dense_row_groups(file)
     own = [stored[name].name for name in chosen]
-    with _opened(source, read_dictionary=own[: len(labels)]) as file:
+    with _opened(source, read_dictionary=own) as file:  # text is never written out, however often one entry occurs
         n_rows, done = max(1, file.metadata.num_rows), 0
         for batch in file.iter_batches(batch_size=BATCH_ROWS, columns=own, use_threads=True):
             batch.validate(full=True)  # a damaged page can hold indices beyond its dictionary
@@ -110,6 +113,8 @@ def _opened(source: FileSource, **options: Any) -> Iterator[pq.ParquetFile]:
             yield file
     except InputError:
         raise
+    except (MemoryError, pa.ArrowCapacityError):
+        refusal = too_large()
     except (pa.ArrowException, OSError, ValueError, UnicodeError, NotImplementedError) as error:
         refusal = _unreadable(str(error))
     finally:
@@ -193,11 +198,27 @@ def _light(file: pq.ParquetFile) -> list[str]:
 
 
 def _as_text(table: pa.Table) -> tuple[tuple[str, ...], ...]:
-    shown = [
-        ["" if value is None else str(value)[:SHOWN_CHARACTERS] for value in column.to_pylist()]
-        for column in table.columns
-    ]
-    return tuple(zip(*shown, strict=True))
+    return tuple(zip(*([_shown(cell) for cell in _cut(column)] for column in table.columns), strict=True))
+
+
+def _cut(column: pa.ChunkedArray) -> Iterator[Any]:
+    """Give the cells of a column, the text in them cut to what is shown before it becomes Python text."""
+    for chunk in column.chunks:
+        kind = chunk.type
+        if pa.types.is_dictionary(kind) and is_text(kind.value_type):
+            entries = chunk.dictionary.cast(pa.large_string())
+            chunk = pa.DictionaryArray.from_arrays(chunk.indices, pc.utf8_slice_codeunits(entries, 0, SHOWN_CHARACTERS))
+        elif is_text(kind):
+            chunk = pc.utf8_slice_codeunits(chunk.cast(pa.large_string()), 0, SHOWN_CHARACTERS)
+        yield from chunk
+
+
+def _shown(cell: Any) -> str:
+    try:
+        value = cell.as_py()
+    except (OverflowError, ValueError):  # a date or a time that Python has none of
+        return "…"
+    return "" if value is None else str(value)[:SHOWN_CHARACTERS]
 
 
 def _column_names(table: Any) -> Sequence[Any]:

@@ -13,6 +13,7 @@ from treedp_core import checks
 from treedp_core.checks import InputError, echo
 from treedp_core.records import counting
 from treedp_core.records.dataset import Dataset, DomainSource, ReadReport, labels_of
+from treedp_core.records.file_checks import in_words
 from treedp_core.records.inspection import Origin
 from treedp_core.records.sources import ReadOptions
 from treedp_core.records.table_counts import level_sums
@@ -24,6 +25,7 @@ IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 
 
+@in_words
 def count_bins(
     origin: Origin,
     column: str,
@@ -91,7 +93,7 @@ def count_bins(
     with table.reading([], [column] if weight is None else [column, weight]) as batches:
         for arrays, done in batches:
             amounts = None if weight is None else amounts_of.weights(arrays[1], weight, table.first_row + tally.rows)
-            tally.add(amounts_of.numbers(arrays[0], column), amounts)
+            tally.add(amounts_of.numbers(arrays[0], column, table.first_row + tally.rows), amounts)
             if progress is not None:
                 progress(done, table.total)
     refuse_no_rows(tally.rows)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from treedp_core import checks
 from treedp_core.checks import InputError, echo
 from treedp_core.records import text
-from treedp_core.records.arrays import is_text, text_lengths
+from treedp_core.records.arrays import indices_of, is_text, text_lengths
 
 
 class LabelColumn:
@@ -52,8 +52,8 @@ class LabelColumn:
 
     def codes(self, array: pa.Array, row: int) -> NDArray[np.int32]:
         """Return the code of each cell of a batch whose first record is `row` (0-based)."""
-        encoded = _as_dictionary(array, self.name)
-        dictionary, indices = encoded.dictionary, _indices(encoded)
+        encoded = self._as_dictionary(array, row)
+        dictionary, indices = encoded.dictionary, indices_of(encoded)
         missing = encoded.indices.null_count > 0
         if self._last is None or self._last[1] < missing or not self._last[0].equals(dictionary):
             self._last = dictionary, missing, self._table(dictionary, indices, row, missing)
@@ -62,15 +62,56 @@ class LabelColumn:
 
     def _table(self, dictionary: pa.Array, indices: NDArray[np.int32], row: int, missing: bool) -> NDArray[np.int32]:
         """Return the code of every dictionary entry, and last, if any cell is missing, the code of a blank."""
+        checks.nodes(len(dictionary), f"Column {echo(self.name)}")
         where = partial(self._row, indices, row)
-        _refuse_long(dictionary, self.name, where)
         raw = dictionary.to_pylist() + [""] * missing
         codes = list(map(self._codes.get, raw))
         if None in codes:
-            for entry, code in enumerate(codes):
-                if code is None:
-                    codes[entry] = self._admit(raw[entry] or "", partial(where, entry))
+            self._admit_all(codes, raw, where)
         return np.array(codes, dtype=np.int32)
+
+    def _admit_all(self, codes: list[Any], raw: Sequence[Any], where: Callable[[int], int]) -> None:
+        """Fill in the codes of labels met for the first time; those in plain letters need no closer look."""
+        listed, labels, known = self.is_listed, self.labels, self._codes
+        for entry, code in enumerate(codes):
+            if code is not None:
+                continue
+            label = raw[entry] or ""
+            if listed or not text.is_plain(label):
+                codes[entry] = self._admit(label, partial(where, entry))
+                continue
+            codes[entry] = known.setdefault(label, len(labels))
+            if codes[entry] == len(labels):
+                labels.append(label)
+        checks.nodes(len(labels) + 1, f"Column {echo(self.name)}")
+
+    def _as_dictionary(self, array: pa.Array, row: int) -> pa.DictionaryArray:
+        """Return a batch as a dictionary of text; entries that are too long are refused before anything is copied."""
+        kind = array.type
+        if not pa.types.is_dictionary(kind):
+            if not _is_label(kind):
+                raise _label_type(self.name, kind)
+            self._refuse_long(array, lambda at: self._first_row + row + at)
+            return array.cast(pa.string()).dictionary_encode()
+        if not _is_label(kind.value_type):
+            raise _label_type(self.name, kind.value_type)
+        self._refuse_long(array.dictionary, lambda entry: self._row(indices_of(array), row, entry))
+        if kind.value_type == pa.string() and kind.index_type == pa.int32():
+            return array
+        return pa.DictionaryArray.from_arrays(array.indices.cast(pa.int32()), array.dictionary.cast(pa.string()))
+
+    def _refuse_long(self, entries: pa.Array, where: Callable[[int], int]) -> None:
+        """Refuse huge labels by their byte length, before they become Python text."""
+        if len(entries) == 0 or not is_text(entries.type):
+            return
+        lengths, limit = text_lengths(entries), 4 * checks.MAX_LABEL
+        if int(lengths.max()) > limit:
+            entry = int(np.argmax(lengths > limit))
+            raise InputError(
+                "LABEL_TOO_LONG",
+                f"A label of column {echo(self.name)} in row {where(entry):,} has {int(lengths[entry]):,} bytes; "
+                f"{text.accepted('LABEL_TOO_LONG')}.",
+            )
 
     def _admit(self, raw: str, where: Callable[[], int]) -> int:
         trouble = text.problem(raw)
@@ -87,7 +128,6 @@ class LabelColumn:
                 self.first_unknown = self.first_unknown or (label, where())
                 return self.unknown
             known = len(self.labels)
-            checks.nodes(known + 2, f"Column {echo(self.name)}")
             self.labels.append(label)
             self._codes[label] = known
             self.blank = known if not label else self.blank
@@ -97,19 +137,6 @@ class LabelColumn:
 
     def _row(self, indices: NDArray[np.int32], row: int, entry: int) -> int:
         return self._first_row + row + int(np.argmax(indices == entry))
-
-
-def _as_dictionary(array: pa.Array, name: str) -> pa.DictionaryArray:
-    kind = array.type
-    if pa.types.is_dictionary(kind):
-        if kind.value_type == pa.string() and kind.index_type == pa.int32():
-            return array
-        if not _is_label(kind.value_type):
-            raise _label_type(name, kind.value_type)
-        return array.cast(kind.value_type).cast(pa.string()).dictionary_encode()
-    if not _is_label(kind):
-        raise _label_type(name, kind)
-    return array.cast(pa.string()).dictionary_encode()
 
 
 def _is_label(kind: pa.DataType) -> bool:
@@ -136,27 +163,3 @@ def check_types(schema: pa.Schema, labels: Sequence[str], numeric: Sequence[str]
         value = kind.value_type if pa.types.is_dictionary(kind) else kind
         if not (is_text(value) or pa.types.is_integer(value) or pa.types.is_floating(value) or pa.types.is_null(value)):
             raise InputError("COLUMN_TYPE", f"Column {echo(name)} holds {echo(str(value))}; expected numbers.")
-
-
-def _refuse_long(dictionary: pa.Array, name: str, where: Callable[[int], int]) -> None:
-    """Refuse huge labels by their byte length, before they become Python text."""
-    if len(dictionary) == 0 or dictionary.type != pa.string():
-        return
-    lengths, limit = text_lengths(dictionary), 4 * checks.MAX_LABEL
-    if int(lengths.max()) > limit:
-        entry = int(np.argmax(lengths > limit))
-        raise InputError(
-            "LABEL_TOO_LONG",
-            f"A label of column {echo(name)} in row {where(entry):,} has {int(lengths[entry]):,} bytes; "
-            f"{text.accepted('LABEL_TOO_LONG')}.",
-        )
-
-
-def _indices(array: pa.DictionaryArray) -> NDArray[np.int32]:
-    """Return dictionary indices; a missing cell gets the index after the last entry."""
-    indices = array.indices
-    if indices.null_count:
-        indices = indices.fill_null(pa.scalar(len(array.dictionary), indices.type))
-    # to_numpy would import pandas on first use, which costs more than counting a million rows
-    flat = np.frombuffer(indices.buffers()[1], dtype=np.int32) if len(indices) else np.empty(0, dtype=np.int32)
-    return flat[indices.offset : indices.offset + len(indices)]

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Final, ParamSpec, TypeVar
 
 from treedp_core import checks
 from treedp_core.checks import InputError, echo
 from treedp_core.records import text
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 _FOREIGN: Final = (
     (b"\x89PNG", "a PNG picture"),
@@ -98,6 +102,36 @@ def encoding_error(offset: int) -> InputError:
         "ENCODING",
         f"The file is not UTF-8: byte {offset:,} cannot be read. Save it as UTF-8 or choose its encoding.",
     )
+
+
+def too_large() -> InputError:
+    """Return the refusal of a file whose content does not fit into memory once it is unpacked."""
+    return InputError(
+        "FILE_TOO_LARGE",
+        "The file unpacks to more than this computer can hold; group its records first, or save only the columns of "
+        "interest.",
+    )
+
+
+def in_words(function: Callable[P, T]) -> Callable[P, T]:
+    """Turn what a reader or the lack of memory raises into a refusal; their own errors, which may quote cells, go."""
+
+    @wraps(function)
+    def answered(*args: P.args, **settings: P.kwargs) -> T:
+        try:
+            return function(*args, **settings)
+        except InputError:
+            raise
+        except Exception as error:
+            if isinstance(error, MemoryError) or type(error).__name__ == "ArrowCapacityError":
+                refusal = too_large()
+            elif type(error).__module__.startswith("pyarrow"):
+                refusal = InputError("FILE_UNREADABLE", "The records cannot be read as a table; save the file again.")
+            else:
+                raise
+        raise refusal  # outside the handler, so that nothing is chained behind it
+
+    return answered
 
 
 def row_refusal(number: int | None, n_cells: int, n_columns: int, *, torn: bool) -> InputError:

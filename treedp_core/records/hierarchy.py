@@ -14,6 +14,7 @@ from treedp_core.checks import InputError, echo
 from treedp_core.records import counting, paths, text
 from treedp_core.records.dataset import Dataset, DomainSource, ReadReport, labels_of
 from treedp_core.records.domain import Domain, levels_checked
+from treedp_core.records.file_checks import in_words
 from treedp_core.records.inspection import Origin
 from treedp_core.records.sources import ReadOptions
 from treedp_core.records.table_reader import Progress, TableReader, open_table
@@ -27,6 +28,7 @@ IntArray = NDArray[np.int64]
 MISSING_RULES = ("category", "drop")
 
 
+@in_words
 def count_hierarchy(
     origin: Origin,
     columns: Sequence[str],

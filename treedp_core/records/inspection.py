@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from typing import Any, BinaryIO
 
+from treedp_core.records.file_checks import in_words
 from treedp_core.records.sniff import FileKind, Preview, kind_of, preview_csv
 from treedp_core.records.sources import ReadOptions, file_source
 
 Origin = str | os.PathLike[str] | bytes | BinaryIO | Any
 
 
+@in_words
 def inspect(origin: Origin, *, name: str | None = None, options: ReadOptions | None = None) -> Preview:
     r"""Return a preview of a file or table.
 

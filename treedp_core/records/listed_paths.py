@@ -10,11 +10,13 @@ from treedp_core.checks import InputError, echo
 from treedp_core.records import counting, paths, text
 from treedp_core.records.dataset import DomainSource
 from treedp_core.records.domain import Domain, levels_checked
+from treedp_core.records.file_checks import in_words
 from treedp_core.records.inspection import Origin
 from treedp_core.records.sources import ReadOptions
 from treedp_core.records.table_reader import open_table, refuse_no_rows
 
 
+@in_words
 def domain_of_paths(
     origin: Origin,
     columns: Sequence[str] | None = None,

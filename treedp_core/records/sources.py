@@ -19,6 +19,7 @@ from treedp_core.checks import InputError, echo
 
 SNIFF_BYTES: Final = 1 << 18
 BLOCK_BYTES: Final = 1 << 20
+MAX_LINE_BYTES: Final = 2 * BLOCK_BYTES  # a row that is no longer than a block always ends within two
 MAX_UNPACKED_BYTES: Final = 8 << 30
 MAX_UNPACKED_RATIO: Final = 200
 FREE_UNPACKED_BYTES: Final = 64 << 20
@@ -162,6 +163,7 @@ class ByteStream(io.RawIOBase):
         self._decoder = None if plain else codecs.getincrementaldecoder(encoding)()
         self._at_start = True
         self._pending = b""
+        self._line = 0  # bytes since the last end of a line
 
     @property
     def done(self) -> int:
@@ -201,8 +203,15 @@ class ByteStream(io.RawIOBase):
                 return b""
             self._pending = block
         piece, self._pending = self._pending[:size], self._pending[size:]
+        self._refuse_endless_line(piece)
         self.has_quotes = self.has_quotes or b'"' in piece
         return piece
+
+    def _refuse_endless_line(self, piece: bytes) -> None:
+        ended = max(piece.rfind(b"\n"), piece.rfind(b"\r"))
+        self._line = self._line + len(piece) if ended < 0 else len(piece) - ended - 1
+        if self._line > MAX_LINE_BYTES:
+            raise row_too_long()
 
     def _next_block(self, size: int) -> bytes:
         """Return the next decoded block, empty only at the end of the file."""
@@ -237,6 +246,11 @@ class ByteStream(io.RawIOBase):
             if too_dense or self._out > MAX_UNPACKED_BYTES:
                 raise _too_large(self._out)
         return block
+
+
+def row_too_long() -> InputError:
+    """Return the refusal of a row that does not end within a block."""
+    return InputError("ROW_TOO_LONG", f"A row is longer than {BLOCK_BYTES:,} bytes; expected shorter cells.")
 
 
 def _too_large(n_bytes: int) -> InputError:

@@ -39,6 +39,15 @@ def normalise(raw: str) -> str:
     return "" if raw.isspace() else unicodedata.normalize("NFC", raw)
 
 
+def is_plain(raw: str) -> bool:
+    """Whether a cell is a label as it stands, without a closer look: visible ASCII text within the limit.
+
+    >>> is_plain("a b"), is_plain(" "), is_plain(chr(0xE9))
+    (True, False, False)
+    """
+    return raw.isascii() and raw.isprintable() and 0 < len(raw) <= checks.MAX_LABEL and not raw.isspace()
+
+
 def problem(raw: str) -> Notice | None:
     """Return (code, reason) when a label must be refused, else None.
 

@@ -1,0 +1,114 @@
+"""Small files that unpack to much: each must be counted or refused in words, at little cost.
+
+`python tests/hostile_files.py FOLDER` writes them, for attacks on a running app; `attempt` gives one to the core.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+ROWS, ENTRY = 3_000, 1_000_000
+REGION = pa.array(["N"] * ROWS)
+
+
+@dataclass(frozen=True)
+class Hostile:
+    """A file, what to do with it, and what must come of it: a code of refusal, or "counted"."""
+
+    name: str
+    make: Callable[[], bytes]
+    use: str
+    outcome: str
+
+
+def repeated(rows: int = ROWS, size: int = ENTRY, index: Any = None, value: Any = None) -> pa.DictionaryArray:
+    """A column whose cells are one and the same text of `size` digits."""
+    return pa.DictionaryArray.from_arrays(
+        pa.array([0] * rows, index or pa.int32()), pa.array(["9" * size], value or pa.string())
+    )
+
+
+def parquet(*, with_schema: bool = True, dictionary: bool = True, **columns: Any) -> bytes:
+    """A Parquet file; without the Arrow schema a reader sees plain text where it was a dictionary."""
+    out = io.BytesIO()
+    pq.write_table(pa.table(columns), out, compression="zstd", store_schema=with_schema, use_dictionary=dictionary)
+    return out.getvalue()
+
+
+def packed(*pieces: bytes) -> bytes:
+    """The pieces as one gzip file."""
+    return gzip.compress(b"".join(pieces), 6)
+
+
+def hostile_files() -> Iterator[Hostile]:
+    """Every file, with each use that could unpack it."""
+    bomb = repeated()
+    count_coded = partial(parquet, region=REGION, n=bomb)
+    count_plain = partial(parquet, with_schema=False, region=REGION, n=bomb)
+    far = pa.array([2**31 - 1] * 3, pa.date32())
+    yield Hostile("count, dictionary", count_coded, "weight", "COUNT_TOO_LARGE")
+    yield Hostile("count, plain text", count_plain, "weight", "COUNT_TOO_LARGE")
+    yield Hostile("number, dictionary", count_coded, "bins", "NUMBER_TOO_LONG")
+    yield Hostile("number, plain text", count_plain, "bins", "NUMBER_TOO_LONG")
+    for name, column in (
+        ("large text", repeated(value=pa.large_string())),
+        ("narrow index", repeated(index=pa.int8())),
+        ("many rows", repeated(100_000, 40_000)),
+    ):
+        yield Hostile(f"label, {name}", partial(parquet, region=column), "label", "LABEL_TOO_LONG")
+        yield Hostile(f"count, {name}", partial(parquet, region=["N"] * len(column), n=column), "weight",
+                      "COUNT_TOO_LARGE")  # fmt: skip
+    yield Hostile("label, plain text", partial(parquet, with_schema=False, region=bomb), "label", "LABEL_TOO_LONG")
+    yield Hostile("label, written out", partial(parquet, dictionary=False, region=["9" * ENTRY] * 40), "label",
+                  "LABEL_TOO_LONG")  # fmt: skip
+    yield Hostile("unit, dictionary", partial(parquet, region=REGION, unit=bomb), "label", "counted")
+    yield Hostile("columns not chosen", partial(parquet, with_schema=False, region=REGION, x=bomb, y=bomb), "label",
+                  "counted")  # fmt: skip
+    nested = pa.array([["9" * 1_000]] * ROWS)
+    yield Hostile("nested", partial(parquet, region=nested), "label", "COLUMN_TYPE")
+    yield Hostile("dates past 9999", partial(parquet, region=["a", "b", "c"], when=far), "label", "counted")
+    yield Hostile("one line without an end", partial(packed, b"region\n", b"9" * (48 << 20)), "label", "ROW_TOO_LONG")
+    yield Hostile("long cells of text", partial(packed, b"region\n", (b"9" * 900_000 + b"\n") * 60), "label",
+                  "LABEL_TOO_LONG")  # fmt: skip
+    yield Hostile("long cells of numbers", partial(packed, b"n\n", (b"9" * 900_000 + b"\n") * 60), "bins",
+                  "NUMBER_TOO_LONG")  # fmt: skip
+
+
+def attempt(file: bytes, use: str) -> str:
+    """Count a file in the core; return "counted" or the code of its refusal."""
+    from treedp_core.checks import InputError
+    from treedp_core.records import count_bins, count_hierarchy, domain_taken_from_the_data, inspect
+
+    try:
+        inspect(file)
+        if use == "bins":
+            count_bins(file, "n", lower=0, upper=100, n_bins=10)
+        else:
+            weight = "n" if use == "weight" else None
+            count_hierarchy(file, ["region"], domain=domain_taken_from_the_data(), weight=weight)
+    except InputError as error:
+        return error.code
+    return "counted"
+
+
+def write(folder: Path) -> None:
+    """Write every file once, under its number."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, hostile in enumerate(hostile_files()):
+        data = hostile.make()
+        ending = "parquet" if data.startswith(b"PAR1") else "csv.gz"
+        (folder / f"hostile_{number:02d}.{ending}").write_bytes(data)
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1]))

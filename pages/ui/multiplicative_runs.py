@@ -165,7 +165,9 @@ def _how_it_did(made: Run) -> None:
     shown["nodes within α w"] = st.column_config.NumberColumn(format="%.1f %%")
     st.dataframe(table, hide_index=True, width="content", column_config=shown, alt="How every rule did")
     plan = made.estimation.plan
-    kind = "proven" if plan.error_is_proven or plan.error is None else "simulated on adversarial trees"
+    kind = (
+        "proven" if plan.error_is_proven or plan.error is None else "certified for one leaf, simulated on other trees"
+    )
     said = "is not stated for these constants without the clamp" if error is None else f"is {kind}"
     bound, of_clamp = made.estimation.max_total, ""
     if made.reach is not None:

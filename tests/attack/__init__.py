@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Final
 
 from .downloads import downloads
+from .files import files
 from .leak import leak
 from .load import load
 from .messages import clear_cache, starve
@@ -17,6 +18,7 @@ from .verdict import Verdict
 from .widgets import widgets
 
 ATTACKS: Final[dict[str, Callable[[bool], Verdict]]] = {
+    "files": files,
     "downloads": downloads,
     "uploads": uploads,
     "links": links,

@@ -1,4 +1,4 @@
-"""The small form of the attacks, less those whose verdict is a time."""
+"""The small form of the attacks, in a server of their own."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from attack import ATTACKS
 
 pytestmark = pytest.mark.browser
-TIMED = {"starve", "load"}
+TIMED = {"starve", "load"}  # whose verdict is a time
 
 
 @pytest.mark.parametrize("name", sorted(ATTACKS.keys() - TIMED))

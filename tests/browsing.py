@@ -10,7 +10,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -66,17 +66,21 @@ def live_server(
     env: Mapping[str, str] | None = None,
     program: Sequence[str] = ("-m", "streamlit"),
     arguments: Sequence[str] = (),
+    log: Path | None = None,
     cwd: Path = ROOT,
     within: float = 60.0,
 ) -> Iterator[LiveServer]:
-    """Start Streamlit, or a program with its arguments, on a free port; end that one process afterwards."""
+    """Start Streamlit, or a program with its arguments, on a free port; end that one process afterwards.
+
+    What it logs goes to a file if one is given, else where this process logs.
+    """
     port = free_port()
     command = [sys.executable, *program, "run", str(app), f"--server.port={port}", *arguments]
     command += ["--server.address=127.0.0.1", "--server.headless=true", "--server.fileWatcherType=none"]
     environment = {**os.environ, **SAFE_ENVIRONMENT, **(env or {})}
-    server = subprocess.Popen(
-        command, env=environment, cwd=cwd, start_new_session=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
-    )
+    quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL}
+    with log.open("wb") if log else nullcontext() as errors:
+        server = subprocess.Popen(command, env=environment, cwd=cwd, start_new_session=True, stderr=errors, **quiet)
     try:
         url = f"http://127.0.0.1:{port}"
         wait_until_healthy(url, server, within)

@@ -46,7 +46,7 @@ PLACES = {
     "sample_data": ("app.py", "pages/ui/", "sample_data/"),
 }
 # Parts of Streamlit that are safe only as one module uses them.
-KEPT_TO = {"download_button": "pages/ui/exports.py"}
+KEPT_TO = {"download_button": "pages/ui/exports.py", "file_uploader": "pages/ui/uploads.py"}
 
 RANDOM_TYPES = {"Generator", "default_rng", "SeedSequence", "BitGenerator", "PCG64", "PCG64DXSM", "Philox", "SFC64"}
 UNSAFE_MODULES = {"pickle", "cPickle", "dill", "marshal", "shelve", "joblib", "cloudpickle"}

@@ -445,10 +445,10 @@ def test_another_encoding_can_be_chosen(app: App) -> None:
 
 
 def test_an_upload_is_freed_by_hand(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
-    from pages.ui import data_file
+    from pages.ui import uploads
 
     freed = []
-    monkeypatch.setattr(data_file, "forget", lambda file: freed.append(file.name))
+    monkeypatch.setattr(uploads, "forget", lambda file: freed.append(file.name))
     count(choose(upload(app("data"), CSV), ["region"]))
     assert freed == ["survey.csv"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import http.client
 import os
 import signal
@@ -266,7 +267,10 @@ def test_nothing_is_asked_of_the_network_at_start(monkeypatch: pytest.MonkeyPatc
         config.get_config_options(force_reparse=True)
 
 
-def test_an_upload_never_passes_through_a_file() -> None:
+def test_an_upload_never_passes_through_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serving.exports, "linger", lambda: None)
+    monkeypatch.setattr(serving.sessions, "clock", lambda chore: contextlib.nullcontext())
+
     async def start() -> None:
         async with serving.lifespan(None):
             pass

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import uuid
 from collections.abc import Iterator
 
 import pytest
@@ -70,3 +72,19 @@ def test_a_session_that_is_left_has_its_simulations_stopped(at: pytest.MonkeyPat
     assert not job.stop.is_set()
     sessions.tick(lambda name: False, 1.0, LIVE)
     assert job.stop.is_set()
+
+
+def test_no_log_record_shows_the_id_of_a_session(caplog: pytest.LogCaptureFixture) -> None:
+    name, log = str(uuid.uuid4()), logging.getLogger("streamlit.runtime.somewhere")
+    with sessions.hidden_in_logs():
+        log.warning("Session with id %s is already connected, %d times", name, 2)
+        log.error(f"{name} in the text")
+        try:
+            raise KeyError(name)
+        except KeyError:
+            log.exception("lost")
+    shown = [logging.Formatter().format(record) for record in caplog.records]
+    assert shown[:2] == ["Session with id - is already connected, 2 times", "- in the text"]
+    assert "KeyError: '-'" in shown[2]
+    log.warning("%s", name)
+    assert caplog.records[-1].getMessage() == name

@@ -10,7 +10,7 @@ from typing import Final
 
 import streamlit as st
 
-from pages.ui import reconnect, sessions
+from pages.ui import reconnect, sessions, uploads
 from pages.ui.frame import guard
 from pages.ui.params import get
 
@@ -65,6 +65,7 @@ def run_router(sidebar: Callable[[], None]) -> None:
             chosen.run()
     finally:
         _here.routed = False
+    uploads.forget_unshown()
     reconnect.run_again()
 
 

@@ -7,9 +7,8 @@ from typing import Any, Final
 
 import streamlit as st
 
-from pages.ui import store
+from pages.ui import store, uploads
 from pages.ui.budget_state import FROM_FILE, FilePrior, file_prior
-from pages.ui.data_file import MAX_MEGABYTES, TYPES, forget
 from pages.ui.frame import refusal
 from pages.ui.text import lit, plural
 from treedp_core.budgets import public_by_labels
@@ -28,15 +27,13 @@ def upload() -> None:
         with st.container(border=True, horizontal=True, vertical_alignment="center"):
             st.markdown(f"Prior: {lit(kept.name)}, {plural(kept.prior.counts.size, 'count')}; it costs no budget.")
             st.button("Remove", key="bud_prior_remove", icon=":material/delete:", on_click=_remove)
-    if not store.uploads_allowed():
+    if uploads.is_public():
         st.info("This is a public app: it takes no files. Use a noisy prior, or run TreeDP yourself.")
         return
     columns = data.labels.level_names[1:]
-    file = st.file_uploader(
+    file = uploads.uploader(
         "Another prior file" if kept else "Prior file: public or historic counts on the same leaves",
-        type=TYPES,
         key=f"bud_prior_file_{st.session_state.get(_REVISION, 0)}",
-        max_upload_size=MAX_MEGABYTES,
         help="One row a record, or one row a leaf with a column of counts. Every leaf of the data must occur, also "
         "where the count is 0. The file is read once and discarded. That it is public is your claim.",
     )
@@ -88,7 +85,7 @@ def _use(file: Any, columns: Sequence[str], weight: str | None) -> None:
     domain = domain_of_paths(file, columns, name=file.name, records_are_public=True)
     counted = count_hierarchy(file, columns, domain=domain, weight=weight, name=file.name)
     keep(data, counted)
-    forget(file)
+    uploads.forget(file)
     st.session_state[_REVISION] = st.session_state.get(_REVISION, 0) + 1
 
 

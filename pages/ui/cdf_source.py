@@ -8,9 +8,9 @@ from typing import Any, Final
 import numpy as np
 import streamlit as st
 
-from pages.ui import frame, store
+from pages.ui import frame, store, uploads
 from pages.ui.cdf_model import SOURCES, Bins
-from pages.ui.data_file import MAX_MEGABYTES, TYPES, Candidate, finish, revision
+from pages.ui.data_file import Candidate, finish, revision
 from pages.ui.params import get
 from pages.ui.text import lit, literal_sentence, plural
 from treedp_core.checks import InputError
@@ -100,7 +100,7 @@ def _edges(data: Dataset, n_bins: int) -> Any:
 
 def _upload() -> None:
     """Show the uploader, or what was counted."""
-    if not store.uploads_allowed():
+    if uploads.is_public():
         st.info("This is a public app: it takes no files. Use the samples, or run TreeDP yourself.")
         return
     counted = store.from_file(SLOT)
@@ -112,8 +112,8 @@ def _upload() -> None:
         for _, sentence in counted.report.notices:
             st.caption(literal_sentence(sentence))
         return
-    file = st.file_uploader(
-        "CSV or Parquet file", type=TYPES, key=f"cdf_upload_{revision()}", max_upload_size=MAX_MEGABYTES,
+    file = uploads.uploader(
+        "CSV or Parquet file", key=f"cdf_upload_{revision()}",
         help="Read once, on the computer that runs this app, and then discarded.",
     )  # fmt: skip
     if file is not None:

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass
 from typing import Any, Final
 
 import streamlit as st
 
-from pages.ui import store
+from pages.ui import store, uploads
 from pages.ui.text import lit, plural
 from treedp_core.records import Dataset
 
-TYPES: Final = ["csv", "gz", "parquet", "txt", "tsv"]
-MAX_MEGABYTES: Final = 200
 _REVISION: Final = "_upload_revision"
 _REPLACING: Final = "_replacing"
-_log: Final = logging.getLogger("treedp")
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,18 +34,16 @@ class Candidate:
 
 def upload() -> Candidate | None:
     """Show the uploader, or the card of what was counted."""
-    if not store.uploads_allowed():
+    if uploads.is_public():
         st.info("This is a public app: it takes no files. Use the samples, the generator, or run TreeDP yourself.")
         return None
     counted = store.from_file("upload")
     if counted is not None and not st.session_state.get(_REPLACING):
         _card(counted, "upload", f"{_size(counted)}, file discarded")
         return None
-    file = st.file_uploader(
+    file = uploads.uploader(
         "CSV or Parquet file",
-        type=TYPES,
         key=f"upload_{st.session_state.get(_REVISION, 0)}",
-        max_upload_size=MAX_MEGABYTES,
         help="Also .csv.gz. The file is read once, on the computer that runs this app, and then discarded. "
         "Larger ones: treedp FILE on the command line, or upload counts that a database has grouped.",
     )
@@ -80,21 +74,10 @@ def finish(candidate: Candidate, counted: Dataset, *others: Any) -> None:
     store.set_dataset(counted, candidate.source)
     for file in (candidate.origin, *others):
         if hasattr(file, "file_id"):
-            forget(file)
+            uploads.forget(file)
     st.session_state[_REVISION] = st.session_state.get(_REVISION, 0) + 1
     st.session_state[_REPLACING] = False
     st.rerun()
-
-
-def forget(file: Any) -> None:
-    """Free the bytes of an uploaded file now; by itself Streamlit waits for the user's cross or the session's end."""
-    from streamlit.runtime.scriptrunner import get_script_run_ctx
-
-    context = get_script_run_ctx()
-    try:
-        context.uploaded_file_mgr.remove_file(session_id=context.session_id, file_id=file.file_id)  # type: ignore[union-attr]
-    except Exception:  # not a documented interface: without it the file goes when the session does
-        _log.warning("an uploaded file is kept until its session ends")
 
 
 def revision() -> int:

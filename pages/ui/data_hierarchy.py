@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import streamlit as st
 
-from pages.ui import store
+from pages.ui import store, uploads
 from pages.ui.data_file import Candidate, finish, revision
 from pages.ui.frame import refusal
 from pages.ui.text import lit, plural, refusal_text
@@ -138,8 +138,8 @@ def _domain(columns: list[str], weight: str | None) -> tuple[Callable[[], Domain
         texts = {name: _listed(name, level) for level, name in enumerate(columns, start=1)}
         return lambda: domain_of_values({name: text.splitlines() for name, text in texts.items()}), None
     if how == "file":
-        file = st.file_uploader(
-            "Domain file: the leaves that exist, one a row", type=["csv", "gz", "parquet", "txt", "tsv"],
+        file = uploads.uploader(
+            "Domain file: the leaves that exist, one a row",
             key=f"domain_file_{revision()}", help="It has the columns of the hierarchy under the same names.",
         )  # fmt: skip
         return lambda: _domain_of_file(file, columns, weight), file

@@ -5,17 +5,71 @@ from __future__ import annotations
 import csv
 import io
 import secrets
+import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
+from streamlit import runtime
+from streamlit.runtime.media_file_storage import MediaFileKind, MediaFileStorage
 
 from treedp_core.records.spreadsheet import safe_cell
 
 Columns = Mapping[str, Sequence[Any] | NDArray[Any]]
 """A table: column name -> values."""
+
+
+LINGER_SECONDS: Final = 60.0
+
+
+class Lingering(MediaFileStorage):
+    """Streamlit's store of files, but one that was to go stays for a minute.
+
+    A file made on a click belongs to no page, so the end of any two runs, of anybody's page, sweeps it away: too soon
+    for a slow browser that has been told the address.
+    """
+
+    def __init__(self, storage: MediaFileStorage, now: Callable[[], float] = time.monotonic) -> None:
+        self.storage = storage
+        self._now = now
+        self._going: dict[str, float] = {}
+        self._lock = threading.Lock()
+
+    def load_and_get_id(
+        self, path_or_data: str | bytes, mimetype: str, kind: MediaFileKind, filename: str | None = None
+    ) -> str:
+        """Keep a file; return its id."""
+        with self._lock:
+            file_id = self.storage.load_and_get_id(path_or_data, mimetype, kind, filename)
+            self._going.pop(file_id, None)
+            return file_id
+
+    def get_url(self, file_id: str) -> str:
+        """Return the address of a file."""
+        return self.storage.get_url(file_id)
+
+    def delete_file(self, file_id: str) -> None:
+        """Note that a file is to go."""
+        with self._lock:
+            self._going[file_id] = self._now() + LINGER_SECONDS
+
+    def sweep(self) -> None:
+        """Let the files go that nobody has asked for since."""
+        with self._lock:
+            for file_id in [file_id for file_id, when in self._going.items() if when <= self._now()]:
+                del self._going[file_id]
+                self.storage.delete_file(file_id)
+
+
+def linger() -> Callable[[], None]:
+    """Have the server keep files for slow browsers; return what must be called again and again to let them go."""
+    manager = runtime.get_instance().media_file_mgr
+    storage = Lingering(manager._storage)
+    manager._storage = storage
+    return storage.sweep
 
 
 def download(

@@ -27,6 +27,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit import config, file_util
 from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 
+from pages.ui import exports, sessions
+from pages.ui.uploads import UploadLimit
 from treedp_core.cli import KEY_VARIABLE
 
 FRAME_VARIABLE: Final = "TREEDP_FRAME_ANCESTORS"
@@ -166,7 +168,7 @@ def _streamlit_scripts() -> str:
     return " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
 
 
-MIDDLEWARE: Final = (Middleware(Gate),)
+MIDDLEWARE: Final = (Middleware(Gate), Middleware(UploadLimit))
 
 
 @asynccontextmanager
@@ -179,7 +181,9 @@ async def lifespan(app: Any) -> AsyncIterator[None]:
     _say(f"TreeDP is at {url} (Ctrl+C ends it)")
     if not config.get_option("server.headless"):
         threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
-    yield
+    with sessions.hidden_in_logs():
+        async with sessions.clock(exports.linger()):
+            yield
 
 
 def address() -> str:

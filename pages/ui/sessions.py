@@ -5,12 +5,14 @@ Nothing here lies in a cache of Streamlit: any session may empty those of all ot
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import logging
+import re
 import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, TypeVar
 
@@ -24,6 +26,7 @@ TICKS_TO_LIVE: Final = 8
 
 T = TypeVar("T", bound="Owned")
 
+_ID: Final = re.compile(r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", re.IGNORECASE)
 _log: Final = logging.getLogger("treedp")
 
 
@@ -44,7 +47,6 @@ class _Session:
 
 _sessions: Final[dict[str, _Session]] = {}
 _lock: Final = threading.RLock()
-_clock: list[threading.Thread] = []
 
 
 def current_id() -> str:
@@ -64,12 +66,9 @@ def mine(kind: type[T]) -> T:
 
 
 def enter() -> None:
-    """Note that this session runs a page, and see to it that the clock runs; called at the start of every run."""
+    """Note that this session runs a page; called at the start of every run."""
     with _lock:
         _sessions.setdefault(current_id(), _Session())
-        if not _clock and isinstance(runtime.exists() and runtime.get_instance(), runtime.Runtime):
-            _clock.append(threading.Thread(target=_watch, name="sessions", daemon=True))
-            _clock[0].start()
 
 
 def known() -> tuple[str, ...]:
@@ -97,35 +96,58 @@ def tick(is_connected: Callable[[str], bool], now: float, time_to_live: float) -
     return ended
 
 
-def _watch() -> None:
-    """End, again and again, the sessions that nobody returned to; a session that is over leaves nothing behind."""
-    server = runtime.get_instance()
+@asynccontextmanager
+async def clock(chore: Callable[[], None]) -> AsyncIterator[None]:
+    """While the server runs, end the sessions that nobody returned to, also when nobody is connected.
+
+    `chore` is done at every tick.
+    """
+    ticking = asyncio.create_task(_watch(runtime.get_instance(), chore), name="clock of sessions")
+    yield
+    ticking.cancel()
+
+
+async def _watch(server: runtime.Runtime, chore: Callable[[], None]) -> None:
     time_to_live = float(st.get_option("server.disconnectedSessionTTL"))
     pause = min(TICK_SECONDS, time_to_live / TICKS_TO_LIVE)
     while True:
-        time.sleep(pause)
+        await asyncio.sleep(pause)
         try:  # two ticks early: Streamlit loses sight of a session that outstays the time to live, but keeps it
             ended = tick(server.is_active_session, time.monotonic(), time_to_live - 2 * pause)
-            if ended:
-                _end(server, ended)
+            for name in ended:
+                _close(server, name)
             server.media_file_mgr.remove_orphaned_files()
+            chore()
+            if ended:
+                await asyncio.to_thread(gc.collect)
         except Exception as error:  # the next tick tries again
             _log.error("the clock of sessions: %s", type(error).__name__)
 
 
-def _end(server: runtime.Runtime, names: list[str]) -> None:
-    """Have Streamlit close sessions, on its own thread, and wait until nothing of them is left."""
-    closed = threading.Event()
+def _close(server: runtime.Runtime, name: str) -> None:
+    """Have Streamlit let go of a session, also of one it no longer finds after the machine slept."""
+    server.close_session(name)
+    with suppress(KeyError):
+        server._session_mgr._session_storage.delete(name)  # type: ignore[attr-defined]
 
-    def close() -> None:
-        storage = server._session_mgr._session_storage  # type: ignore[attr-defined]
-        for name in names:
-            if not server.is_active_session(name):  # else somebody has returned just now
-                server.close_session(name)
-                with suppress(KeyError):  # it is not found after a sleep of the machine, and would be kept
-                    storage.delete(name)
-        closed.set()
 
-    server._get_async_objs().eventloop.call_soon_threadsafe(close)
-    closed.wait(TICK_SECONDS)
-    gc.collect()
+@contextmanager
+def hidden_in_logs() -> Iterator[None]:
+    """Have every log record, of Streamlit too, show a dash for the id of a session: whoever has it may take it over."""
+    made = logging.getLogRecordFactory()
+
+    def hiding(*arguments: Any, **more: Any) -> logging.LogRecord:
+        record = made(*arguments, **more)
+        with suppress(Exception):  # a record that cannot be written is for its handler to report
+            said = record.getMessage()
+            if _ID.search(said):
+                record.msg, record.args = _ID.sub("-", said), None
+            if record.exc_info:
+                record.exc_text = _ID.sub("-", logging.Formatter().formatException(record.exc_info))
+        return record
+
+    logging.setLogRecordFactory(hiding)
+    try:
+        yield
+    finally:
+        logging.setLogRecordFactory(made)

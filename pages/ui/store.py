@@ -13,7 +13,7 @@ from typing import Final, TypeVar
 import numpy as np
 import streamlit as st
 
-from pages.ui import jobs
+from pages.ui import jobs, uploads
 from pages.ui.params import REG, get
 from pages.ui.text import powers
 from sample_data.catalogue import SAMPLES
@@ -25,7 +25,6 @@ from treedp_core.records.dataset import labels_of
 from treedp_core.registry import lookup
 from treedp_core.tree import Tree
 
-PUBLIC_VARIABLE: Final = "TREEDP_PUBLIC"
 MAX_NUMBERS: Final = 16_000_000
 _FILES: Final = "_from_file"
 _WHEN: Final = "_when"
@@ -87,15 +86,10 @@ def origin() -> str:
     return "generated from its seed" if get("source") == "generate" else "synthetic sample"
 
 
-def uploads_allowed() -> bool:
-    """Whether this app takes files: a public one does not."""
-    return os.environ.get(PUBLIC_VARIABLE, "") in ("", "0")
-
-
 def file_on_this_computer() -> Path | None:
     """Return the file named when the app was started, if there is one and files are taken."""
     path = os.environ.get(FILE_VARIABLE, "")
-    return Path(path) if path and uploads_allowed() else None
+    return Path(path) if path and not uploads.is_public() else None
 
 
 @cache

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 
 from browsing import LiveServer
@@ -51,3 +53,31 @@ def test_the_name_a_reader_saves_says_nothing_of_the_session(server: LiveServer)
         assert answer.headers["Content-Type"].startswith("text/csv")
         tab.run()
         assert tab.download_address(key) not in addresses  # nor does the content give the address away
+
+
+def test_a_file_waits_for_a_slow_browser(server: LiveServer) -> None:
+    """Every run of anybody's page sweeps files that no page refers to: two of them took a download away before."""
+    with Tab(server.url, "data") as mine, Tab(server.url) as other:
+        key = mine.key("tree_").removesuffix("_csv") + "_csv"
+        address = mine.download_address(key)
+        for _ in range(4):
+            other.run()
+        assert mine.fetch(address).status_code == 200
+
+
+def test_two_hundred_downloads_while_others_work(server: LiveServer) -> None:
+    with Tab(server.url, "data") as mine, Tab(server.url) as other:
+        key = mine.key("tree_").removesuffix("_csv") + "_csv"
+        stop = threading.Event()
+        busy = threading.Thread(target=lambda: [other.run() for _ in iter(stop.is_set, True)])
+        busy.start()
+        try:
+            answers = []
+            for i in range(200):
+                answers.append(mine.fetch(mine.download_address(key)).status_code)
+                if i % 20 == 19:
+                    mine.run()
+        finally:
+            stop.set()
+            busy.join()
+        assert answers == [200] * 200

@@ -72,3 +72,17 @@ def test_a_tab_that_returns_in_time_finds_its_counts(start_server: Start, tmp_pa
         assert tab.session_id == first
         assert any("2 rows" in text for text in tab.texts)
         tab.close()
+
+
+def test_no_session_id_stands_in_the_log(start_server: Start, tmp_path: Path) -> None:
+    """Whoever knows the id of a session may take it over; Streamlit logs it when a second browser does."""
+    log = tmp_path / "log"
+    with start_server(log=log) as server, Tab(server.url) as tab:
+        second = Tab(server.url)
+        second.connect(as_session=tab.session_id)
+        second.run()
+        assert second.session_id == tab.session_id
+        second.close()
+    text = log.read_text()
+    assert "Reconnecting to existing session" in text
+    assert tab.session_id not in text

@@ -1,0 +1,115 @@
+"""Files on their way in: whether this app takes any, how much a session may send, and when they are let go."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import streamlit as st
+from starlette.datastructures import Headers
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+from streamlit import runtime
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from pages.ui import sessions
+
+PUBLIC_VARIABLE: Final = "TREEDP_PUBLIC"
+TYPES: Final = ["csv", "gz", "parquet", "txt", "tsv"]
+MAX_MEGABYTES: Final = 200
+FRAMING_BYTES: Final = 1 << 16
+"""What a request holds around its file at most."""
+RECORD_BYTES: Final = 1 << 10
+"""What a file takes up beside its content."""
+_ADDRESS: Final = re.compile(r"/_stcore/upload_file/([^/]+)/[^/]+/?$")
+_log: Final = logging.getLogger("treedp")
+
+
+def is_public() -> bool:
+    """Whether strangers use this app: it then takes no files, and less at once."""
+    return os.environ.get(PUBLIC_VARIABLE, "") not in ("", "0")
+
+
+class UploadLimit:
+    """Middleware that answers 413 before a file is read: to every file if the app is public, else beyond the limit.
+
+    A page without an uploader stops nobody: whoever has a session may send files to Streamlit's address for them. The
+    limit, `server.maxUploadSize`, is here one of all files that a session has and sends.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+        self.coming: Counter[str] = Counter()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        sent = _ADDRESS.search(scope["path"]) if scope["type"] == "http" and scope["method"] == "PUT" else None
+        if sent is None:
+            await self.app(scope, receive, send)
+            return
+        limit = 0 if is_public() else int(st.get_option("server.maxUploadSize")) << 20
+        length = Headers(scope=scope).get("content-length", "")
+        size = max(0, int(length) - FRAMING_BYTES) if length.isdecimal() else limit
+        session = sent[1]
+        if is_public() or _held(session) + self.coming[session] + size > limit:
+            await PlainTextResponse("No room for this file here.", 413)(scope, receive, send)
+            return
+        self.coming[session] += size
+        try:
+            await self.app(scope, receive, send)
+        finally:
+            self.coming[session] -= size
+            self.coming += Counter()  # drops what is down to 0
+
+
+def _held(session: str) -> int:
+    """Bytes that the files of a session take up here."""
+    manager = runtime.get_instance().uploaded_file_mgr
+    if not isinstance(manager, MemoryUploadedFileManager):
+        return 0
+    return sum(len(file.data) + RECORD_BYTES for file in list(manager.file_storage.get(session, {}).values()))
+
+
+@dataclass(eq=False)
+class _Shown:
+    """The ids of the files that uploaders hold: in the run that ended last, and in the one that is under way."""
+
+    before: set[str] = field(default_factory=set)
+    now: set[str] = field(default_factory=set)
+
+    def left(self) -> None:
+        """Nothing: the files stay as long as the session does."""
+
+
+def uploader(label: str, *, key: str, help: str) -> Any:
+    """Show an uploader; return its file, or None."""
+    file = st.file_uploader(label, type=TYPES, key=key, max_upload_size=MAX_MEGABYTES, help=help)
+    if file is not None:
+        sessions.mine(_Shown).now.add(file.file_id)
+    return file
+
+
+def forget_unshown() -> None:
+    """Free the files that an uploader held in the last run and none holds now; called when a whole page has run."""
+    shown = sessions.mine(_Shown)
+    for file_id in shown.before - shown.now:
+        _free(file_id)
+    shown.before, shown.now = shown.now, set()
+
+
+def forget(file: Any) -> None:
+    """Free the bytes of an uploaded file now; by itself Streamlit waits for the user's cross or the session's end."""
+    _free(file.file_id)
+
+
+def _free(file_id: str) -> None:
+    context = get_script_run_ctx()
+    try:
+        context.uploaded_file_mgr.remove_file(session_id=context.session_id, file_id=file_id)  # type: ignore[union-attr]
+    except Exception:  # not a documented interface: without it the file goes when the session does
+        _log.warning("an uploaded file is kept until its session ends")

@@ -164,7 +164,7 @@ def audit(calls, replayed, rates):
             ):
                 raise Violation("other levels were asked")
             steps = [int(y - x) for x, y in zip(p.query, q.query, strict=True)]
-            if max(map(abs, steps)) > 1 or (one_sided and {1, -1} <= set(steps)):
+            if max(map(abs, steps), default=0) > 1 or (one_sided and {1, -1} <= set(steps)):
                 raise Violation("queries are more sensitive than the test allows")
             if any(steps):
                 epsilon += Fraction(threshold) + (1 if one_sided else 2) * Fraction(query)

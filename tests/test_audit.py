@@ -15,8 +15,7 @@ def test_nothing_loses_more_than_is_claimed(part: Part) -> None:
     assert report.checks > 0
 
 
-@pytest.mark.parametrize(
-    ("fault", "part"), [(f, name) for f in FAULTS for name in f.parts], ids=lambda x: getattr(x, "name", x)
-)
-def test_the_audit_is_awake(fault: Fault, part: str) -> None:
-    assert finds(PARTS[part], fault)
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+def test_the_audit_is_awake(fault: Fault) -> None:
+    """By the first of the parts that must flag it; `make audit` asks them all."""
+    assert finds(PARTS[fault.parts[0]], fault)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import replace
-from fractions import Fraction
 from types import SimpleNamespace
 
 import numpy as np
@@ -14,16 +12,14 @@ import pytest
 from scipy import stats
 
 import oracles_thresholds as oracle
-from treedp_core.thresholds import answers as answers_module
+from audit.neighbours import Small
+from audit.thresholds import lost
 from treedp_core.thresholds import estimation
-from treedp_core.thresholds.answers import Draw, PassNoise, Record, Replay, pass_noise
-from treedp_core.thresholds.classification import classification_level
+from treedp_core.thresholds.answers import Draw
 from treedp_core.thresholds.path_tree import PathTree
 from treedp_core.thresholds.plan_types import Plan, PlanLevel
-from treedp_core.thresholds.plans import paper_plan, printed_schedule, provable_plan, tuned_plan
+from treedp_core.thresholds.plans import printed_schedule
 from treedp_core.thresholds.reduction import label_nodes
-from treedp_core.thresholds.sparse_vector import NoiseLaw, round_noises
-from treedp_core.thresholds.trace import round_of_nodes
 from treedp_core.thresholds.truncated_laplace import truncated_bound
 from treedp_core.tree import Tree
 
@@ -162,98 +158,7 @@ def test_a_too_small_bound_breaks_the_promise() -> None:
     assert worst[6] <= oracle.truncated_pmf(0.5, 6)[6] * (1 + 1e-12) < worst[3]
 
 
-# --- recorded answers, replayed --------------------------------------------------------------------------------------
-
-Rates = Callable[[PlanLevel], tuple[float, float, bool, tuple[float, float]]]
-
-
-def used_rates(level: PlanLevel) -> tuple[float, float, bool, tuple[float, float]]:
-    """What noise the mechanism really draws in a round, read off its laws."""
-    threshold, query = answers_module.round_noises(level, "discrete")
-    law = answers_module.pass_noise(level, "discrete").law
-    slack = oracle.truncated_pmf(law.inverse_scale, law.bound)[law.bound] if law.bound < 10_000 else level.pass_delta
-    return threshold.rate, query.rate, level.test_law == "exponential", (law.inverse_scale, slack)
-
-
-def worst_loss(tree: Tree, counts: np.ndarray, plan: Plan, rates: Rates = used_rates, seeds: int = 3) -> Fraction:
-    """Largest exact epsilon over all neighbours and recordings; deltas are asserted on the way."""
-    worst = Fraction(0)
-    dense = PathTree.from_tree(tree, counts, dense=True)
-    for seed in range(seeds):
-        tape = Record(Draw(np.random.default_rng(seed)))
-        labels = label_nodes(dense, plan, tape, skip=False)
-        for other in oracle.neighbours(tree.parent.tolist(), counts.tolist()):
-            near = PathTree.from_tree(tree, np.array(other), dense=True)
-            replay = Replay(tape.calls)
-            again = label_nodes(near, plan, replay, skip=False)
-            assert (round_of_nodes(dense, labels) == round_of_nodes(near, again)).all()
-            epsilon, delta = oracle.audit(tape.calls, replay.calls, rates)
-            assert delta <= Fraction(plan.delta) * (1 + Fraction(1, 10**9))
-            worst = max(worst, epsilon)
-    return worst
-
-
-def audited_cases() -> list[tuple[str, Tree, np.ndarray, Plan]]:
-    g = np.random.default_rng(3)
-    wide = Tree.from_branching_factors((3, 2, 2))
-    heavy = wide.counts_of_leaves(g.integers(0, 40, wide.n_leaves) ** 2)
-    sparse = wide.counts_of_leaves(g.integers(0, 4000, wide.n_leaves) * (g.random(wide.n_leaves) < 0.3))
-    classified = Plan(
-        "Algorithm 1", 8.0, 1e-2, (classification_level(4e3, 0.1, 0.5, 900.0, 8.0, 1e-2, 4, c=3),), 1.0, 0.5
-    )
-    return [
-        ("tiny", *COUNTS["small"], tiny_plan()),
-        ("ragged", *COUNTS["ragged"], tiny_plan()),
-        ("tuned", wide, heavy, tuned_plan(0.5, 1.0, 1e-6, 4, float(heavy[0]))),
-        ("provable", wide, heavy, provable_plan(0.5, 1.0, 1e-6, 4, float(heavy[0]))),
-        ("tuned, many empty", wide, sparse, tuned_plan(0.5, 1.0, 1e-6, 4, float(sparse[0]))),
-        ("paper", wide, 1000 * heavy, paper_plan(0.5, 1.0, 1e-6, 4, 1000.0 * float(heavy[0]))),
-        ("cut-off 3", wide, heavy, classified),
-    ]
-
-
-@pytest.mark.parametrize("case", audited_cases(), ids=lambda case: case[0])
-def test_no_neighbour_loses_more_than_promised(case: tuple[str, Tree, np.ndarray, Plan]) -> None:
-    _, tree, counts, plan = case
-    assert 0 < worst_loss(tree, counts, plan) <= Fraction(plan.epsilon)
-
-
-def test_halved_noise_is_flagged(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Noise for half the sensitivity: every rate doubled."""
-    honest = {"round_noises": round_noises, "pass_noise": pass_noise}
-
-    def doubled(level: PlanLevel, noise: str) -> tuple[NoiseLaw, NoiseLaw]:
-        return tuple(replace(law, rate=2 * law.rate) for law in honest["round_noises"](level, noise))
-
-    def doubled_pass(level: PlanLevel, noise: str) -> PassNoise:
-        found = honest["pass_noise"](level, noise)
-        return replace(found, law=replace(found.law, inverse_scale=2 * found.law.inverse_scale))
-
-    monkeypatch.setattr(answers_module, "round_noises", doubled)
-    monkeypatch.setattr(answers_module, "pass_noise", doubled_pass)
-    plan = tiny_plan()
-    assert worst_loss(*COUNTS["small"], plan, seeds=1) > Fraction(plan.epsilon)
-
-
-def test_a_fraction_as_cut_off_is_flagged(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two yes answers admitted with noise for c = 1.5, as "while t < c" does."""
-
-    def for_a_fraction(level: PlanLevel, noise: str) -> tuple[NoiseLaw, NoiseLaw]:
-        c = 1.5
-        return (
-            NoiseLaw("laplace", level.threshold_epsilon / c, "discrete"),
-            NoiseLaw("laplace", level.query_epsilon / (2 * c), "discrete"),
-        )
-
-    # a chain over two heavy leaves on different levels, a threshold both reach, and no node that passes
-    tree = Tree.from_child_counts([np.array([2]), np.array([0, 1])])
-    counts = tree.counts_of_leaves(np.array([50, 40]))
-    bound = truncated_bound(0.2, 0.02)
-    level = PlanLevel(50.0, 1e-9, 10 * bound, 0.5, 0.5, 0.4, 0.04, bound, 2, "laplace")
-    plan = Plan("two answers", 1.4001, 0.04, (level,), 1.0, 0.5)
-    assert worst_loss(tree, counts, plan) <= Fraction(plan.epsilon)
-    monkeypatch.setattr(answers_module, "round_noises", for_a_fraction)
-    assert worst_loss(tree, counts, plan) > Fraction(plan.epsilon)
+# --- recorded answers, replayed: `audit.thresholds` does so for sound plans and planted faults
 
 
 def test_the_printed_schedule_is_flagged() -> None:
@@ -269,8 +174,7 @@ def test_the_printed_schedule_is_flagged() -> None:
         bound = truncated_bound(e / 2, d)
         levels.append(PlanLevel(1.0, bound, bound, e / 4, e / 4, e / 2, d, bound, 1, "laplace"))
     unchecked = SimpleNamespace(levels=tuple(levels), delta=1.0, default_value=0.0)
-    tree, counts = SMALL, SMALL.counts_of_leaves(np.array([9, 4, 2, 1]))
-    worst = worst_loss(tree, counts, unchecked, seeds=1)  # type: ignore[arg-type]
+    worst, _, _ = lost(Small((-1, 0, 0, 1, 1, 2, 2)), np.array([9, 4, 2, 1]), unchecked)  # type: ignore[arg-type]
     assert float(worst) > 5 * epsilon
     with pytest.raises(ValueError, match="more than the promised"):
         Plan("printed", epsilon, delta, tuple(levels), 1.0, alpha)
@@ -278,30 +182,6 @@ def test_the_printed_schedule_is_flagged() -> None:
 
 
 # --- the clamp and the root ------------------------------------------------------------------------------------------
-
-
-def clamp_cost(n_levels_told: int, monkeypatch: pytest.MonkeyPatch) -> tuple[Fraction, Fraction]:
-    """What one record more costs in the clamp: it moves one node on each of the tree's levels by one."""
-    tree, laws = Tree.from_branching_factors((2, 2, 2)), []
-    honest = estimation.bounded_noise
-
-    def spy(epsilon: float, delta: float, noise: str) -> object:
-        laws.append(honest(epsilon, delta, noise))  # type: ignore[arg-type]
-        return laws[-1]
-
-    monkeypatch.setattr(estimation, "bounded_noise", spy)
-    counts = tree.counts_of_leaves(np.arange(8))
-    estimation.clamp(counts.astype(float), counts, n_levels_told, 1.0, 1e-3, np.random.default_rng(1))
-    law = laws[0]
-    slack = oracle.truncated_pmf(law.inverse_scale, law.bound)[law.bound]
-    return tree.n_levels * Fraction(law.inverse_scale), tree.n_levels * Fraction(slack)
-
-
-def test_the_clamp_keeps_its_budget_and_one_level_too_few_is_flagged(monkeypatch: pytest.MonkeyPatch) -> None:
-    epsilon, delta = clamp_cost(4, monkeypatch)
-    assert epsilon <= 1
-    assert delta <= Fraction(1, 1000) * (1 + Fraction(1, 10**9))
-    assert clamp_cost(3, monkeypatch)[0] > 1
 
 
 @pytest.mark.parametrize("noise", ["discrete", "continuous"])

@@ -83,7 +83,8 @@ def _root(
 
 
 def delta_of_group(epsilon: Number, delta: Number, steps: int) -> Decimal:
-    """Delta over so many steps of (epsilon, delta) each: delta (1 + e^eps + ... + e^((steps - 1) eps))."""
+    """Delta over so many steps of (epsilon, delta): delta (1 + e^eps + ... + e^((steps - 1) eps)), rounded down."""
     with digits():
         growth = decimal(epsilon).exp()
-        return decimal(delta) * sum((growth**k for k in range(steps)), Decimal(0))
+        rounding = ONE - Decimal(10) ** (5 - DIGITS)
+        return decimal(delta) * sum((growth**k for k in range(steps)), Decimal(0)) * rounding

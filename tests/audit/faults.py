@@ -15,15 +15,18 @@ from unittest.mock import patch
 
 import numpy as np
 
-from treedp_core import calibration, contributions, privacy, rounding
+from treedp_core import calibration, contributions, integer_draws, montecarlo, noise, privacy, rounding
 from treedp_core.budgets import per_node, prior
 from treedp_core.checks import InputError
 from treedp_core.contributions import Spread
 from treedp_core.experiment import Pipeline
-from treedp_core.mechanisms import LevelNoise, level_noise
-from treedp_core.noise import Laplace
+from treedp_core.mechanisms import LevelNoise, level_noise, thresholds
 from treedp_core.privacy import Budget, NeighbouringRelation, ProtectedUnit
 from treedp_core.release import Release
+from treedp_core.thresholds import estimation, sparse_vector
+from treedp_core.thresholds import truncated_laplace as bounds
+from treedp_core.thresholds.plan_types import Plan, PlanLevel
+from treedp_core.thresholds.sparse_vector import NoiseLaw
 from treedp_core.top_down import sparse
 from treedp_core.tree import Tree
 
@@ -70,12 +73,31 @@ def method(owner: type, name: str, change: Callable[..., Any]) -> Planter:
     return lambda: patch.object(owner, name, planted)
 
 
+def sensitivities(change: Callable[..., Any]) -> Planter:
+    """Both sensitivities of a protected unit are changed."""
+
+    @contextlib.contextmanager
+    def plant() -> Iterator[None]:
+        with (
+            method(ProtectedUnit, "l1_sensitivity", change)(),
+            method(ProtectedUnit, "l2_sensitivity", change)(),
+        ):
+            yield
+
+    return plant
+
+
 def narrower(law: Any, factor: float) -> Any:
     """The same law, `factor` times as wide."""
     if law is None:
         return None
     (parameter,) = vars(law).values()
     return type(law)(parameter / factor if type(law).__name__ == "DiscreteLaplace" else parameter * factor)
+
+
+def too_narrow(factor: float) -> Planter:
+    """The noise of every level is that much narrower than its budget allows."""
+    return changed(calibration.level_law, lambda law, *_: narrower(law, factor))
 
 
 @contextlib.contextmanager
@@ -95,6 +117,10 @@ def _without_last(cost: Fraction, unit: ProtectedUnit, amounts: Iterable[Any]) -
     return CHARGE(unit, list(amounts)[:-1]) or cost
 
 
+def _dearest(_: Fraction, unit: ProtectedUnit, amounts: Iterable[Any]) -> Fraction:
+    return max((Fraction(a) for a in amounts if a != math.inf), default=Fraction(0))
+
+
 def _once(_: Fraction, unit: ProtectedUnit, amounts: Iterable[Any]) -> Fraction:
     return sum((Fraction(a) for a in amounts if a != math.inf), Fraction(0))
 
@@ -104,7 +130,7 @@ def _exact_where_refused(tree: Tree, budget: Budget, unit: ProtectedUnit, law: s
         return LEVEL_NOISE(tree, budget, unit, law)
     except InputError:
         exact = tuple(amount == math.inf for amount in budget.per_level)
-        return LevelNoise(tree, tuple(None if free else Laplace(1.0) for free in exact), exact)
+        return LevelNoise(tree, tuple(None if free else noise.Laplace(1.0) for free in exact), exact)
 
 
 def _exact_root(ready: LevelNoise, *_: object) -> LevelNoise:
@@ -146,19 +172,104 @@ def _all_spent(shares: Any, total: float, currency: Any, unit: ProtectedUnit, *_
     return FROM_SHARES(shares, total, currency, unit)
 
 
+def _faster(laws: Any, factor: float) -> Any:
+    """Noises of a round whose tails fall `factor` times as fast."""
+    return tuple(replace(law, rate=law.rate * factor) for law in laws)
+
+
+def _for_a_fraction(laws: Any, level: PlanLevel, *_: object) -> Any:
+    return _faster(laws, level.cut_off / (level.cut_off - 0.5))
+
+
+def _around_the_truth(estimate: Any, counts: Any, n_levels: int, *others: Any) -> Any:
+    law = estimation.clamp_noise(n_levels, *others[:2], *others[3:])
+    return np.clip(estimate, counts - law.support, counts + law.support)
+
+
+def _one_draw(estimate: Any, counts: Any, n_levels: int, *others: Any) -> Any:
+    law = estimation.clamp_noise(n_levels, *others[:2], *others[3:])
+    noisy = counts + law.sample(others[2], 1)[0]
+    return np.clip(estimate, noisy - law.support, noisy + law.support)
+
+
+def _unnoised_root(count: int, epsilon: float, delta: float, rng: Any, noise: Any = "discrete") -> float:
+    return float(count + estimation.bounded_noise(epsilon, delta, noise).support)
+
+
+def _one_step(unit: ProtectedUnit, epsilon: float, delta: float) -> tuple[float, float]:
+    return ONE_RECORD(ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE, unit.contributions), epsilon, delta)
+
+
+def one_level_too_few() -> AbstractContextManager[Any]:
+    """The clamp's noise is that of one level fewer."""
+    honest = estimation.clamp_noise
+    return everywhere(honest, lambda n_levels, *others: honest(max(1, n_levels - 1), *others))
+
+
+def fewer_levels_told() -> AbstractContextManager[Any]:
+    """A release tells its clamp of one level fewer."""
+    honest = estimation.clamp
+    return patch.object(thresholds, "clamp", lambda e, counts, n, *others: honest(e, counts, n - 1, *others))
+
+
+def _first_proposal(rng: np.random.Generator, sigma: float, out: Any) -> None:
+    out[:] = integer_draws.draw_discrete_laplace(rng, 1.0 / sigma, out.size)
+
+
+def _kept_threshold(rng: np.random.Generator, queries: Any, threshold: float, epsilon: float, c: int, *_: Any) -> Any:
+    of_threshold, of_query = (NoiseLaw("laplace", epsilon / 2 / (k * c), "discrete") for k in (1, 2))
+    above = queries + of_query.sample(rng, len(queries)) >= threshold + of_threshold.sample(rng, 1)[0]
+    return above & (np.cumsum(above) <= c)
+
+
+def one_chunk_again() -> AbstractContextManager[Any]:
+    """Every chunk of a simulation has the generator of the first."""
+    honest = montecarlo.generator
+    return patch.object(montecarlo, "generator", lambda *entropy: honest(*entropy[:2]))
+
+
+def drawn_narrower(factor: float) -> Planter:
+    """What is drawn is narrower than the law that is charged."""
+
+    @contextlib.contextmanager
+    def plant() -> Iterator[None]:
+        laplace, gauss = integer_draws.draw_discrete_laplace, integer_draws.draw_discrete_gaussian
+        with (
+            everywhere(laplace, lambda rng, a, n: laplace(rng, a * factor, n)),
+            everywhere(gauss, lambda rng, sigma, n: gauss(rng, sigma / factor, n)),
+        ):
+            yield
+
+    return plant
+
+
+@contextlib.contextmanager
+def largest_delta_only() -> Iterator[None]:
+    """Of the rounds of a plan only the largest delta counts."""
+    with patch.object(Plan, "exact_delta", property(lambda self: Fraction(max(x.pass_delta for x in self.levels)))):
+        yield
+
+
 CHARGE, LEVEL_NOISE, SENSITIVITIES = ProtectedUnit.exact_charge, level_noise, contributions.level_sensitivities
 SPARSE_RELEASE, GUARANTEE, FROM_SHARES = sparse.release, privacy.guarantee, privacy.budget_from_shares
-LEFT = prior.left_after
-LEVELS, TOP_DOWN, BUDGETS = "levels", "top-down", "budgets"
+ROUND_NOISES = sparse_vector.round_noises
+LEFT, ONE_RECORD = prior.left_after, thresholds.budget_for_one_record
+LEVELS, TOP_DOWN, BUDGETS, THRESHOLDS = "levels", "top-down", "budgets", "thresholds"
+CONVERSIONS, COMPOSED, EVENTS, SAMPLERS, BLACK_BOX = "conversions", "composed", "events", "samplers", "black box"
 ALL_NOISE = (LEVELS, TOP_DOWN, BUDGETS)
 
 FAULTS = (
-    Fault("noise 1.02 times too small", changed(calibration._law, lambda law, *_: narrower(law, 1 / 1.02)), ALL_NOISE),
-    Fault("noise a thousandth too small", changed(calibration._law, lambda law, *_: narrower(law, 0.999)), ALL_NOISE),
+    Fault("noise 1.02 times too small", too_narrow(1 / 1.02), ALL_NOISE),
+    Fault("noise a thousandth too small", too_narrow(0.999), ALL_NOISE),
     Fault("one level uncharged", method(ProtectedUnit, "exact_charge", _without_last), ALL_NOISE),
-    Fault("halved sensitivity", method(ProtectedUnit, "_levels", lambda found, *_: found / 2), ALL_NOISE),
-    Fault("rounding to nearest", nearest, ALL_NOISE),
-    Fault("contributions forgotten", method(ProtectedUnit, "_levels", lambda x, u, *_: x / u.contributions), ALL_NOISE),
+    Fault(
+        "halved sensitivity",
+        sensitivities(lambda found, *_: found / 2),
+        (*ALL_NOISE, COMPOSED, EVENTS, BLACK_BOX),
+    ),
+    Fault("the whole budget on every level", method(ProtectedUnit, "exact_charge", _dearest), (*ALL_NOISE, EVENTS)),
+    Fault("rounding to nearest", nearest, (*ALL_NOISE, THRESHOLDS, CONVERSIONS)),
+    Fault("contributions forgotten", sensitivities(lambda found, unit, *_: found / unit.contributions), ALL_NOISE),
     Fault("unknown levels charged once", method(ProtectedUnit, "exact_charge", _once), ALL_NOISE),
     Fault("a protected root published exactly", changed(level_noise, _exact_root), (LEVELS,)),
     Fault("exact levels not refused", lambda: everywhere(level_noise, _exact_where_refused), (LEVELS,)),
@@ -174,4 +285,33 @@ FAULTS = (
         changed(per_node._first_levels, lambda found, tree, *_: (found[0], tree.n_levels)),
         (BUDGETS,),
     ),
+    Fault("bound 1.02 times too small", changed(bounds.truncated_bound, lambda r, *_: r / 1.02), (THRESHOLDS,)),
+    Fault("whole bound one too small", changed(bounds.discrete_bound, lambda r, *_: max(0, r - 1)), (THRESHOLDS,)),
+    Fault("test noise 1.02 times too small", changed(ROUND_NOISES, lambda x, *_: _faster(x, 1.02)), (THRESHOLDS,)),
+    Fault("test noise for half the sensitivity", changed(ROUND_NOISES, lambda x, *_: _faster(x, 2)), (THRESHOLDS,)),
+    Fault("a fraction as cut-off", changed(ROUND_NOISES, _for_a_fraction), (THRESHOLDS,)),
+    Fault("clamp paid for one level too few", one_level_too_few, (THRESHOLDS,)),
+    Fault("release pays a clamp of one level fewer", fewer_levels_told, (THRESHOLDS,)),
+    Fault("clamp around the true count", lambda: everywhere(estimation.clamp, _around_the_truth), (THRESHOLDS,)),
+    Fault("one draw for all nodes of a clamp", lambda: everywhere(estimation.clamp, _one_draw), (THRESHOLDS,)),
+    Fault("root bound without noise", lambda: everywhere(estimation.root_bound, _unnoised_root), (THRESHOLDS,)),
+    Fault("only the largest delta of the rounds", largest_delta_only, (THRESHOLDS,)),
+    Fault("a replaced record as one step", lambda: everywhere(ONE_RECORD, _one_step), (THRESHOLDS,)),
+    *(
+        Fault(f"{convert.__name__} a billionth too good", changed(convert, lambda x, *_, f=by: x * f), (CONVERSIONS,))
+        for convert, by in (
+            (privacy.rho_to_epsilon, 1 - 1e-9),
+            (privacy.rho_to_epsilon_gaussian, 1 - 1e-9),
+            (privacy.epsilon_to_rho, 1 + 1e-9),
+            (privacy.gaussian_sigma, 1 - 1e-9),
+            (privacy.gaussian_delta, 1 - 1e-9),
+            (privacy.rho_to_delta, 1 - 1e-9),
+        )
+    ),
+    Fault("draws 1.02 times too narrow", drawn_narrower(1.02), (SAMPLERS,)),
+    Fault("the first proposal is kept", lambda: everywhere(integer_draws._reject, _first_proposal), (SAMPLERS,)),
+    Fault("Laplace noise never negative", lambda: everywhere(noise._sign, lambda *_: None), (SAMPLERS,)),
+    Fault("draws of 32 bits", method(noise.Gaussian, "sample", lambda x, *_: x.astype(np.float32)), (SAMPLERS,)),
+    Fault("one threshold for all answers", lambda: everywhere(sparse_vector.sparse, _kept_threshold), (SAMPLERS,)),
+    Fault("all chunks draw the same", one_chunk_again, (SAMPLERS,)),
 )

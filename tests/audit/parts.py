@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from . import budgets, level_noise, top_down
+from . import black_box, budgets, conversions, events, level_noise, samplers, thresholds, top_down
 from .faults import FAULTS, Fault
 from .report import Report
 
@@ -35,9 +35,15 @@ class Part:
 PARTS = {
     part.name: part
     for part in (
-        Part("levels", level_noise.audit, 12, 400, 6),
-        Part("top-down", top_down.audit, 6, 100, 2),
-        Part("budgets", budgets.audit, 8, 200, 3),
+        Part("levels", level_noise.audit, 10, 300, 4),
+        Part("top-down", top_down.audit, 4, 60, 2),
+        Part("budgets", budgets.audit, 6, 150, 2),
+        Part("thresholds", thresholds.audit, 16, 400, 8),
+        Part("conversions", conversions.audit, 15, 400, 10),
+        Part("composed", conversions.composed, 12, 400, 8),
+        Part("events", events.audit, 7, 140, 7),
+        Part("samplers", samplers.audit, 200, 1000, 400),
+        Part("black box", black_box.audit, 25, 100, 25),
     )
 }
 

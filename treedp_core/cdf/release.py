@@ -29,7 +29,6 @@ from treedp_core.privacy import (
     Guarantee,
     NeighbouringRelation,
     ProtectedUnit,
-    Provenance,
     budget_from_shares,
     guarantee,
 )
@@ -98,22 +97,12 @@ class CdfRelease:
         N where it is public, else None.
     guarantee : Guarantee
         Of everything derived from this release.
-    provenance : Provenance
-        Whether it is a simulation.
     """
 
     cumulative: FloatArray
     variance: FloatArray
     n_records: int | None
     guarantee: Guarantee
-    provenance: Provenance
-
-    def sentence(self) -> str:
-        """Return the promise in one sentence; a simulation says so first."""
-        return self.provenance.sentence(self.guarantee)
-
-    def __repr__(self) -> str:
-        return f"<CdfRelease of {self.cumulative.size} bins. {self.sentence()}>"
 
     def consistent(self, error: str | ErrorOf = "squared") -> IntArray:
         """Return the closest whole, non-decreasing cumulative counts that end at N, (K,): see `consistent_cdf`.
@@ -145,12 +134,8 @@ class CdfPlan:
     guarantee: Guarantee
     noise: LevelNoise
 
-    def release(
-        self, bin_counts: AnyArray, rng: np.random.Generator, provenance: Provenance = Provenance.SIMULATION
-    ) -> CdfRelease:
+    def release(self, bin_counts: AnyArray, rng: np.random.Generator) -> CdfRelease:
         """Return the noisy cumulative counts of true counts of bins (K,), whole and at least 0.
-
-        They are a simulation unless the caller says that `rng` is a secure source of bits.
 
         Raises
         ------
@@ -158,14 +143,14 @@ class CdfPlan:
             ``CDF_SHAPE`` when there is not one such count for each bin.
         """
         counts = self.tree.counts_of_leaves(self.checked(bin_counts))
-        noisy = self.noise.release(counts, self.guarantee, rng, provenance=provenance)
+        noisy = self.noise.release(counts, self.guarantee, rng)
         return self.from_release(noisy, int(counts[0]))
 
     def from_release(self, noisy: Release, n_records: int) -> CdfRelease:
         """Return the cumulative counts of a noisy release of this plan's tree."""
         public = self.settings.unit.total_is_public
         estimate = self.cumulative(noisy.estimate)
-        return CdfRelease(estimate, self.variance, n_records if public else None, noisy.guarantee, noisy.provenance)
+        return CdfRelease(estimate, self.variance, n_records if public else None, noisy.guarantee)
 
     def cumulative(self, node_values: AnyArray) -> FloatArray:
         """Return the cumulative counts (..., K) from noisy values of the nodes (..., n_nodes): linear in them."""
@@ -238,9 +223,8 @@ def plan_cdf(settings: CdfSettings) -> CdfPlan:
         name = {"equal": "uniform", "custom": "custom"}[settings.allocation]
         budget = split(tree, total, mechanism.currency, unit, name, settings.shares)
     _refuse_gaps(settings, budget)
-    noise = mechanism.plan(tree, budget, unit)
-    promise = guarantee(budget, unit, settings.delta, mechanism.continuous_gaussian, precision=noise.precision)
-    return CdfPlan(settings, tree, budget, promise, noise)
+    promise = guarantee(budget, unit, settings.delta, mechanism.continuous_gaussian)
+    return CdfPlan(settings, tree, budget, promise, mechanism.plan(tree, budget, unit))
 
 
 def _refuse_gaps(settings: CdfSettings, budget: Budget) -> None:

@@ -20,7 +20,6 @@ from treedp_core.privacy import (
     Currency,
     Guarantee,
     NeighbouringRelation,
-    Precision,
     ProtectedUnit,
     budget_from_shares,
     exact_shares,
@@ -128,8 +127,7 @@ def plan(
         None if math.isinf(amount) else level_law("discrete_gaussian", amount, float(a), float(b))
         for amount, a, b in zip(budget.per_level, l1, l2, strict=True)
     )
-    promise = guarantee(budget, protected, delta, False, precision=Precision.EXACT, spread=spread)
-    return Plan(sizes, levels, protected, spread, budget, laws, promise)
+    return Plan(sizes, levels, protected, spread, budget, laws, guarantee(budget, protected, delta, False))
 
 
 def known_levels(order: Sequence[int], known: Collection[int]) -> int:

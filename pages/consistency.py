@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.ui import boot, consistency_pictures, consistency_state, consistency_view, lab_controls
+from pages.ui import boot, consistency_pictures, consistency_state, consistency_view, lab_controls, tuned
 from pages.ui.frame import explain, header
 from pages.ui.params import get
 from pages.ui.store import dataset
@@ -35,8 +35,8 @@ header(
     "formula, simulation, NOT PRIVATE",
 )
 controls()
-lab_controls.leak_note("con")
 chosen = consistency_state.settings()
+tuned.note("con", consistency_state.ledger(chosen))
 draw = consistency_state.draw(chosen)
 consistency_view.cards(draw, chosen)
 consistency_pictures.pictures(draw)
@@ -44,7 +44,7 @@ consistency_view.by_level(draw, chosen)
 consistency_view.ledger(draw)
 with st.expander("Budget by level", key="con_split_table", on_change="rerun") as table:
     if table.open:
-        lab_controls.split_by_level(chosen, dataset(), lab_controls.leak("con"))
+        lab_controls.split_by_level(chosen, dataset(), tuned.label("con"))
 consistency_view.learned(draw, chosen)
 explain(
     "Least squares weighs each count against the sum of its children by their variances, so every count borrows "

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.ui import boot, lab_controls, lab_panel, lab_state, lab_text
+from pages.ui import boot, lab_controls, lab_panel, lab_state, lab_text, tuned
 from pages.ui.frame import explain, header
 from pages.ui.params import get
 from pages.ui.store import dataset
@@ -42,7 +42,7 @@ def controls() -> None:
             help="Stop the simulation; earlier results stay.",
         )
         lab_controls.presets()
-    lab_controls.leak_note("lab")
+    tuned.note("lab")
 
 
 def split() -> None:
@@ -53,7 +53,7 @@ def split() -> None:
                 experiment = lab_state.series()[0].of(lab_state.base())
             except InputError:  # refused above the figure
                 return
-            lab_controls.split_by_level(experiment, dataset(), lab_controls.leak("lab"))
+            lab_controls.split_by_level(experiment, dataset(), tuned.label("lab"))
 
 
 heading = st.container()
@@ -64,7 +64,7 @@ with heading:
     header(
         "Error lab",
         "Compare mechanisms and post-processing: lines are theory, markers are simulations, both at the same promise.",
-        lab_text.badges(lines, lab_panel.settings(), get("lab_view"), lab_controls.leak("lab")),
+        lab_text.badges(lines, lab_panel.settings(), get("lab_view"), tuned.label("lab")),
     )
 lab_panel.figure(lines)
 lab_panel.cards(lines)

@@ -13,6 +13,8 @@ from oracles_budgets import neighbour_changes
 from oracles_tree import generalised_least_squares, level_starts, random_parents
 from treedp_core.budgets import (
     Ledger,
+    Origin,
+    Prior,
     PriorKind,
     Problem,
     branch,
@@ -23,6 +25,7 @@ from treedp_core.budgets import (
     node_error,
     node_variance,
     noisy,
+    origin_of_text,
     path_charge,
     public,
     public_by_labels,
@@ -75,6 +78,56 @@ def test_a_noisy_prior_is_charged_and_what_is_left_is_split() -> None:
     assert refusal.value.code == "BUDGET_EXCEEDED"
 
 
+@pytest.mark.parametrize(
+    ("unit", "currency"),
+    [
+        (REPLACE, Currency.EPSILON),
+        (ProtectedUnit(ADD.relation, 10), Currency.EPSILON),
+        (UNKNOWN, Currency.EPSILON),
+        (ADD, Currency.RHO),
+    ],
+)
+def test_a_ledger_refuses_a_prior_of_others_or_in_another_currency(unit: ProtectedUnit, currency: Currency) -> None:
+    prior = noisy_prior(0.5)
+    assert Ledger(ADD, Currency.EPSILON, 1.0, prior, (0.125, 0.125, 0.125, 0.125)).charged == 1
+    for carried in (prior, prior.origin, origin_of_text(prior.text)):
+        with pytest.raises(InputError) as refusal:
+            Ledger(unit, currency, 8.0, carried, (0.0, 0.25, 0.25, 0.0))
+        assert refusal.value.code == "PRIOR_OTHER"
+        assert str(refusal.value).endswith(".") and "\n" not in str(refusal.value)
+
+
+def test_known_levels_are_compared_where_they_matter() -> None:
+    one, other = (ProtectedUnit(UNKNOWN.relation, 1, known) for known in (1, 2))
+    prior = noisy(TREE, COUNTS, one, "laplace", 0.5, np.random.default_rng(0))
+    with pytest.raises(InputError, match="protect"):
+        prior.admit(other, Currency.EPSILON)
+    added = noisy_prior(0.5)
+    added.admit(ProtectedUnit(ADD.relation, 1, known_levels=3), Currency.EPSILON)
+
+
+@given(st.floats(1e-300, 100), st.sampled_from(RELATIONS), st.integers(1, 50))
+def test_what_a_split_was_tuned_on_survives_a_link_to_the_last_digit(
+    spent: float, unit: ProtectedUnit, contributions: int
+) -> None:
+    protects = ProtectedUnit(unit.relation, contributions, unit.known_levels)
+    one = Origin(PriorKind.NOISY, spent, Currency.EPSILON, protects)
+    assert origin_of_text(one.text) == one and len(one.text) <= 200
+    for kind in (PriorKind.PUBLIC, PriorKind.TRUE_COUNTS):
+        assert origin_of_text(Origin(kind).text) == Origin(kind)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "free", "noisy", "noisy epsilon 0 replace_one 1 1", "noisy epsilon x replace_one 1 1",
+     "noisy epsilon nan replace_one 1 1", "noisy euro 1 replace_one 1 1", "noisy rho 1 nobody 1 1",
+     "public epsilon 0.5 replace_one 1 1", "noisy epsilon 0.5 replace_one 0 1"],
+)  # fmt: skip
+def test_a_link_cannot_say_nonsense_about_a_prior(text: str) -> None:
+    with pytest.raises(InputError):
+        origin_of_text(text)
+
+
 @pytest.mark.statistical
 def test_a_noisy_prior_is_least_squares_of_equal_noise() -> None:
     """Mean of 4000 root estimates within 6 standard errors (false alarm 2e-9); without the counts it is far off."""
@@ -125,7 +178,7 @@ def test_bad_input_has_one_sentence(code: str, call: object) -> None:
     assert str(refusal.value).endswith(".") and "\n" not in str(refusal.value)
 
 
-def noisy_prior(amount: float) -> object:
+def noisy_prior(amount: float) -> Prior:
     return noisy(TREE, COUNTS, ADD, "laplace", amount, np.random.default_rng(0))
 
 

@@ -449,14 +449,18 @@ def test_a_split_tuned_on_true_counts_is_labelled_where_it_goes(
     assert any("NOT PRIVATE" in error.proto.title for error in app.error)
     for key in keys:
         assert "NOT PRIVATE" in notes(app, key)
-    assert sum("the budget split was tuned on the true counts" in caption.value for caption in app.caption) >= len(keys)
-    assert any(code.value.startswith("# NOT PRIVATE: the budget split") for code in app.code)
-    link = {f"{prefix}_{name}": app.session_state[f"{prefix}_{name}"] for name in ("allocation", "shares", "leaks")}
+    assert sum("the split was tuned on the true counts" in caption.value for caption in app.caption) >= len(keys)
+    assert any(code.value.startswith("# NOT PRIVATE: the split was tuned") for code in app.code)
+    link = {f"{prefix}_{name}": app.session_state[f"{prefix}_{name}"] for name in ("allocation", "shares", "tuned")}
     assert open_page(page, SMALL, nbr=ADD, **link).error
+    older = link | {f"{prefix}_leaks": leaky, f"{prefix}_tuned": ""}
+    assert open_page(page, SMALL, nbr=ADD, **older).error
     app = pick(app, **{f"{prefix}_shares": "0.2, 0.3, 0.5"})
+    assert app.error, "shares typed over tuned ones may be made from them"
+    app = press(app, f"{prefix}_own")
     assert not app.error
     assert not any("NOT PRIVATE" in notes(app, key) for key in keys)
-    assert pick(app, **{f"{prefix}_shares": leaky.replace(", ", " ")}).error
+    assert pick(app, **{f"{prefix}_shares": leaky.replace(", ", " ")}).error, "those of another page, pasted"
     assert not pick(app, **{f"{prefix}_allocation": "uniform"}).error
 
 
@@ -465,13 +469,81 @@ def test_a_private_split_handed_over_has_no_label(budget: Callable[..., AppTest]
     assert not app.switch_page("pages/lab.py").run().error
 
 
-def test_the_label_goes_when_other_shares_are_typed(budget: Callable[..., AppTest]) -> None:
+def test_the_label_stays_until_the_reader_says_that_shares_are_their_own(budget: Callable[..., AppTest]) -> None:
     app = press(pick(budget(bud_prior="true", nbr=ADD), bud_view="custom"), "bud_copy_greedy")
     app = pick(app, bud_prior="noisy")
     app = pick(app, bud_shares=app.session_state["bud_shares"] + " ")
     assert ledger(app).startswith("NOT PRIVATE")
     app = pick(app, bud_shares="0.2, 0.3, 0.5")
-    assert not ledger(app).startswith("NOT PRIVATE")
+    assert ledger(app).startswith("NOT PRIVATE")
+    assert not ledger(press(app, "bud_own")).startswith("NOT PRIVATE")
+    assert not ledger(pick(app, bud_shares="")).startswith("NOT PRIVATE"), "equal shares look at nothing"
+
+
+def test_a_copy_of_a_split_tuned_on_a_noisy_prior_is_charged_for_it(budget: Callable[..., AppTest]) -> None:
+    """By hand: ε = 1, half for the prior; stretched to 1 the levels and the prior cost 1.5, which is refused."""
+    app = press(budget(bud_view="custom", nbr=ADD), "bud_copy_greedy")
+    assert "for the prior 0.5, charged 1 of 1" in ledger(app)
+    app = pick(app, bud_shares="0.25, 0.25, 0.5")
+    assert codes(app) == {"BUDGET_EXCEEDED"}
+    assert "Prior and levels cost 1.5 together" in app.error[0].value
+    app = pick(app, bud_shares="0, 0.2, 0.2")
+    assert "for the prior 0.5, charged 0.9 of 1" in ledger(app)
+    app = pick(app, bud_prior="true")
+    assert "for the prior 0.5" in ledger(app), "another prior for the other strategies changes nothing about this one"
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"), [("nbr", "replace_one"), ("contributions", 3), ("bud_mechanism", "gaussian")]
+)
+def test_a_tuned_split_is_refused_where_its_prior_protects_others_or_costs_another_currency(
+    budget: Callable[..., AppTest], setting: str, value: Any
+) -> None:
+    link = {"bud_view": "custom", "nbr": ADD, "delta": "1e-6", "bud_shares": "0, 0.25, 0.25",
+            "bud_tuned": "noisy epsilon 0.5 add_or_remove_one 1 1"}  # fmt: skip
+    assert "for the prior 0.5, charged 1 of 1" in ledger(budget(**link))
+    app = budget(**link | {setting: str(value)})
+    assert "PRIOR_OTHER" in codes(app)
+    assert not app.header
+
+
+@pytest.mark.parametrize(("page", "prefix"), [("lab", "lab"), ("consistency", "con")])
+def test_the_price_of_a_noisy_prior_goes_where_its_split_goes(
+    budget: Callable[..., AppTest], page: str, prefix: str
+) -> None:
+    """Handed over, opened from a link, at another ε: ε = 0.5 for the prior stays ε = 0.5."""
+    handed = press(pick(budget(nbr=ADD), bud_strategy="greedy"), "bud_use")
+    app = handed.switch_page(f"pages/{page}.py").run()
+    assert not app.error
+    assert "released for ε = 0.5. That is charged on top" in words(app)
+    link = {f"{prefix}_{name}": app.session_state[f"{prefix}_{name}"] for name in ("allocation", "shares", "tuned")}
+    assert link[f"{prefix}_tuned"] == "noisy epsilon 0.5 add_or_remove_one 1 1"
+    opened = open_page(page, SMALL, nbr=ADD, **link)
+    assert "released for ε = 0.5. That is charged on top" in words(opened)
+    assert not opened.error
+    assert codes(open_page(page, SMALL, nbr=ADD, eps="0.4", **link)) == {"BUDGET_EXCEEDED"}
+    assert codes(open_page(page, SMALL, nbr="replace_one", **link)) == {"PRIOR_OTHER"}
+    stretched = pick(app, **{f"{prefix}_shares": "0.25, 0.25, 0.5"})
+    assert codes(stretched) == {"BUDGET_EXCEEDED"}
+
+
+def test_a_link_without_the_price_does_not_take_it_from_a_session_that_has_it(budget: Callable[..., AppTest]) -> None:
+    app = press(budget(bud_view="custom", nbr=ADD), "bud_copy_greedy")
+    app.query_params["bud_shares"] = "0, 0.25, 0.25"
+    assert "for the prior 0.5, charged 1 of 1" in ledger(app.run())
+
+
+@pytest.mark.parametrize(("page", "prefix"), [("topdown", "td"), ("cdf", "cdf")])
+def test_tuned_shares_pasted_into_another_page_keep_their_label(page: str, prefix: str) -> None:
+    shared = {"nbr": ADD, "lab_shares": "0.1, 0.2, 0.2", "lab_tuned": "true_counts"}
+    data = SMALL if page == "topdown" else dataset(Tree.from_branching_factors((12,)), COUNTS)
+    fits = {"td_source": "current"} if page == "topdown" else {"cdf_tree": "own", "cdf_factors": "3,4"}
+    link = {f"{prefix}_allocation": "custom", f"{prefix}_shares": "0.1 0.2 0.2", **fits}
+    app = open_page(page, data, **shared, **link)
+    assert not app.exception
+    assert any("NOT PRIVATE" in error.proto.title for error in app.error), [e.value for e in app.error]
+    untuned = open_page(page, data, **shared | {"lab_tuned": ""}, **link)
+    assert not any("NOT PRIVATE" in error.proto.title for error in untuned.error)
 
 
 def test_every_setting_survives_a_link_and_a_page_switch(budget: Callable[..., AppTest]) -> None:

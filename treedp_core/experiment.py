@@ -18,7 +18,7 @@ from treedp_core.checks import InputError
 from treedp_core.conversions import epsilon_to_rho
 from treedp_core.errors import METRICS, ErrorSummary, Metric, Tolerance
 from treedp_core.formulas import NodeErrors, expected_errors
-from treedp_core.mechanisms import MECHANISMS, LevelNoise, Mechanism
+from treedp_core.mechanisms import MECHANISMS, LevelNoise
 from treedp_core.montecarlo import Cancelled, Watch, generator, simulate
 from treedp_core.privacy import Budget, Currency, Guarantee, NeighbouringRelation, ProtectedUnit, guarantee
 from treedp_core.registry import lookup
@@ -116,7 +116,7 @@ def prepare(experiment: Experiment, tree: Tree) -> Pipeline:
     metric = lookup(METRICS, experiment.metric, "metric")
     mechanism = lookup(MECHANISMS, experiment.mechanism, "mechanism")
     unit = experiment.unit
-    total = _total(experiment, mechanism)
+    total = total_of(experiment)
     budget = split(tree, total, mechanism.currency, unit, experiment.allocation, experiment.shares)
     promise = guarantee(budget, unit, experiment.delta, mechanism.continuous_gaussian)
     noise = mechanism.plan(tree, budget, unit)
@@ -125,9 +125,13 @@ def prepare(experiment: Experiment, tree: Tree) -> Pipeline:
     return Pipeline(tree, metric, experiment.tolerance, budget, promise, noise, step, errors)
 
 
-def _total(experiment: Experiment, mechanism: Mechanism) -> float:
-    """The total budget in the mechanism's own currency, rounded down."""
-    epsilon = checks.epsilon(experiment.epsilon)
+def total_of(experiment: Experiment) -> float:
+    """Return the total budget in the mechanism's own currency, rounded down.
+
+    >>> total_of(Experiment(epsilon=0.5))
+    0.5
+    """
+    mechanism, epsilon = lookup(MECHANISMS, experiment.mechanism, "mechanism"), checks.epsilon(experiment.epsilon)
     if mechanism.currency is Currency.EPSILON:
         return epsilon
     return epsilon_to_rho(epsilon, checks.delta(experiment.delta, required=True), mechanism.continuous_gaussian)

@@ -7,8 +7,8 @@ from typing import Final
 
 import streamlit as st
 
-from pages.ui import budget_state, budget_text, budget_view, frame
-from pages.ui.budget_numbers import UNITS, fitted, handed_over, in_units, rebalanced, text_of, values_of_text
+from pages.ui import budget_state, budget_text, budget_view, frame, tuned
+from pages.ui.budget_numbers import UNITS, fitted, in_units, rebalanced, text_of, values_of_text
 from pages.ui.budget_params import CUSTOM
 from pages.ui.budget_split import Row
 from pages.ui.budget_state import Results
@@ -38,9 +38,7 @@ def show(result: Results) -> None:
         help="One share for each level, summing to at most 1; what they leave is not spent. "
         + ("" if n_levels <= MAX_SLIDERS else f"{plural(n_levels, 'level')} are too many for sliders."),
     )
-    left = UNITS - sum(_units())
-    if left > 0:
-        st.caption(f"{left / 10:g} % of the total is not spent; a prior that a copied split was tuned on may need it.")
+    _unspent()
     budget_view.cards(result)
     row = result.row(CUSTOM)
     if row is not None:
@@ -63,6 +61,18 @@ def show(result: Results) -> None:
     )
 
 
+def _unspent() -> None:
+    """Say what the levels leave, and for whom."""
+    left, origin = UNITS - sum(_units()), tuned.of("bud")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if left > 0:
+            why = "; the prior that this split was tuned on is paid from it" if origin and origin.spent else ""
+            st.caption(f"{left / 10:g} % of the total is not spent on levels{why}.", width="content")
+        if origin is not None:
+            st.caption(origin.label, width="content")
+            tuned.own("bud")
+
+
 def _start_from(result: Results) -> None:
     rows = [row for row in result.rows or () if row.name != CUSTOM]
     with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
@@ -72,11 +82,8 @@ def _start_from(result: Results) -> None:
 
 
 def _copy(row: Row) -> None:
-    """Take over a strategy's shares; what a prior cost stays unspent, and a label for true counts rides along."""
-    prior = row.ledger.prior
-    st.session_state["bud_shares"] = handed_over(row.ledger.amounts, row.charged, row.ledger.total)
-    st.session_state["bud_leaks"] = prior is not None and not prior.is_private
-    st.session_state["bud_strategy"] = CUSTOM
+    """Take over a strategy's shares and what they were tuned on; what that cost stays unspent."""
+    st.session_state.update({"bud_shares": row.handed_over, "bud_strategy": CUSTOM, **tuned.keep("bud", row.origin)})
 
 
 def _units() -> list[int]:
@@ -136,9 +143,9 @@ def _moved(level: int) -> None:
 
 
 def _typed() -> None:
-    """Shares typed by hand are the reader's own, unless they are those that stood there."""
-    if _units() != st.session_state.get(_GOOD):
-        st.session_state["bud_leaks"] = False
+    """Shares typed over tuned ones may be made from them; an emptied field stands for equal ones, made from nothing."""
+    if not get("bud_shares").strip():
+        st.session_state.update(tuned.keep("bud", None))
     st.session_state["bud_strategy"] = CUSTOM
 
 

@@ -124,7 +124,7 @@ def _divided(whole: int, weights: Sequence[float | Fraction]) -> list[int]:
     return parts
 
 
-def handed_over(amounts: Sequence[float], charged: float, total: float) -> str:
+def handed_over(amounts: Sequence[float], charged: float, total: float, prior: float = 0.0) -> str:
     """Return a split as shares of the total for the allocation "custom", never more than was charged.
 
     Parameters
@@ -134,16 +134,18 @@ def handed_over(amounts: Sequence[float], charged: float, total: float) -> str:
     charged : float
         What they cost together.
     total : float
-        What there was; the rest (a prior took it) stays unspent.
+        What there was; the rest stays unspent.
+    prior : float
+        What of it a prior took: the shares leave at least that.
 
-    >>> handed_over([0.0, 0.125, 0.375], 0.5, 1.0)
+    >>> handed_over([0.0, 0.125, 0.375], 0.5, 1.0, 0.5)
     '0, 0.125, 0.375'
     """
     digits = max(3, min(6, MAX_TEXT // max(1, len(amounts)) - 4))
     scale = 10**digits
     # rounded down, but for a hair, so that 0.5 - 1e-17 stays 0.5
-    part = min(Fraction(1), Fraction(charged) / Fraction(total))
-    shares = _divided(int(part * scale + Fraction(1, 1000)), amounts)
+    whole = int(Fraction(charged) / Fraction(total) * scale + Fraction(1, 1000))
+    shares = _divided(min(whole, int((1 - Fraction(prior) / Fraction(total)) * scale)), amounts)
     return ", ".join(f"{share / scale:.{digits}f}".rstrip("0").rstrip(".") or "0" for share in shares)
 
 

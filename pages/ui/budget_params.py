@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from pages.ui.budget_numbers import shares_of_text, values_of_text
-from pages.ui.param import Param, choice, flag, number, whole, words
+from pages.ui.param import Param, choice, flag, number, tuned_on, whole, words
 from treedp_core import checks
 from treedp_core.allocation.published import PUBLISHED_SPLITS
 from treedp_core.budgets import STRATEGIES, Ask
@@ -53,7 +53,7 @@ PARAMS: Final[tuple[Param, ...]] = (
     number("bud_prior_eps", 0.0, _prior_epsilon, code="EPS"),
     choice("bud_strategy", "greedy", CHOICES),
     words("bud_shares", "", shares_of_text),
-    flag("bud_leaks", False),  # the custom split was copied from one tuned on the true counts: a link says so too
+    tuned_on("bud_tuned"),
     words("bud_locks", "", values_of_text),
     choice("bud_height", "5", HEIGHTS),
     flag("bud_partners", True),

@@ -9,11 +9,12 @@ from typing import Final
 
 import numpy as np
 
+from pages.ui.budget_numbers import handed_over
 from pages.ui.budget_params import CUSTOM
 from treedp_core import budgets
 from treedp_core.allocation import split
 from treedp_core.allocation.published import published_for
-from treedp_core.budgets import STRATEGIES, GreedySplit, Ledger, Optimum, Prior, Problem
+from treedp_core.budgets import STRATEGIES, GreedySplit, Ledger, Optimum, Origin, Prior, Problem
 from treedp_core.checks import InputError
 from treedp_core.conversions import epsilon_to_rho
 from treedp_core.errors import METRICS, ErrorSummary
@@ -144,13 +145,27 @@ class Row:
         return np.array(self.ledger.amounts)
 
     @property
+    def origin(self) -> Origin | None:
+        """What the split was tuned on; None where it looks at nothing."""
+        return self.ledger.prior
+
+    @property
+    def spent(self) -> float:
+        """What the prior cost."""
+        return 0.0 if self.origin is None else self.origin.spent
+
+    @property
     def charged(self) -> float:
         """What the levels cost, without the prior."""
-        spent = 0 if self.ledger.prior is None else Fraction(self.ledger.prior.spent)
-        return float(self.ledger.charged - spent)
+        return float(self.ledger.charged - Fraction(self.spent))
+
+    @property
+    def handed_over(self) -> str:
+        """The split as shares of the total, in one text; what the prior cost stays unspent."""
+        return handed_over(self.ledger.amounts, self.charged, self.ledger.total, self.spent)
 
 
-def judged(truth: Problem, settings: Settings, name: str, label: str, amounts: AnyArray, prior: Prior | None) -> Row:
+def judged(truth: Problem, settings: Settings, name: str, label: str, amounts: AnyArray, prior: Origin | None) -> Row:
     """Return a split (n_levels,) with its ledger and its errors on the true counts."""
     spent = np.where(truth.paid > 0, amounts, 0.0)
     ledger = Ledger(truth.unit, truth.currency, settings.total, prior, tuple(spent.tolist()))
@@ -172,7 +187,7 @@ def simple_rows(truth: Problem, settings: Settings) -> list[Row]:
     return [judged(truth, settings, name, label, np.array(amounts), None) for name, label, amounts in labelled]
 
 
-def left(settings: Settings, prior: Prior) -> float:
+def left(settings: Settings, prior: Origin) -> float:
     """Return what the prior leaves for the levels."""
     return budgets.left_after(settings.total, prior, settings.currency)
 
@@ -193,13 +208,14 @@ def optimum_row(
     return found, judged(truth, settings, "optimum", STRATEGIES["optimum"].label, np.array(amounts), prior)
 
 
-def custom_row(truth: Problem, settings: Settings, shares: Sequence[Fraction], tuned_on: Prior | None) -> Row:
-    """Return a split of one's own; `tuned_on` are the true counts where it was copied from a split tuned on them.
+def custom_row(truth: Problem, settings: Settings, shares: Sequence[Fraction], tuned_on: Origin | None) -> Row:
+    """Return a split of one's own; `tuned_on` is what it was made from, if that was a tuned split.
 
     Raises
     ------
     InputError
-        ``BUDGET_SPLIT`` when the shares do not fit the tree.
+        ``BUDGET_SPLIT`` when the shares do not fit the tree; ``BUDGET_EXCEEDED`` when they leave too little for what
+        they were tuned on, ``PRIOR_OTHER`` when that protects somebody else or was paid in another currency.
     """
     numbers = [float(share) for share in shares]
     budget = split(truth.tree, settings.total, settings.currency, truth.unit, CUSTOM, numbers)

@@ -11,15 +11,14 @@ from typing import Any, Final, TypeVar
 import streamlit as st
 
 from pages.ui import budget_split as splits
-from pages.ui import frame, jobs
-from pages.ui.budget_numbers import handed_over, shares_of_text
+from pages.ui import frame, jobs, tuned
+from pages.ui.budget_numbers import shares_of_text
 from pages.ui.budget_params import CUSTOM
 from pages.ui.budget_split import Row, Settings
 from pages.ui.lab_state import keep_one
 from pages.ui.params import get
 from pages.ui.settings import experiment
 from pages.ui.store import dataset, remember
-from treedp_core import budgets
 from treedp_core.budgets import GreedySplit, Optimum, Prior, Problem
 from treedp_core.checks import InputError
 from treedp_core.mechanisms import MECHANISMS
@@ -167,8 +166,7 @@ def _add_custom(result: Results, rows: list[Row]) -> None:
     if get("bud_strategy") != CUSTOM and get("bud_view") != "custom" and not get("bud_shares"):
         return
     try:
-        tuned_on = budgets.true_counts(dataset().tree, dataset().counts) if get("bud_leaks") else None
-        rows.append(splits.custom_row(result.truth, result.settings, custom_shares(), tuned_on))
+        rows.append(splits.custom_row(result.truth, result.settings, custom_shares(), tuned.of("bud")))
     except InputError as error:
         result.refusals += (error,)
 
@@ -192,15 +190,14 @@ def custom_shares() -> tuple[Any, ...]:
 
 def use(row: Row) -> None:
     """Hand a split over to the Error lab and the Consistency page as their custom shares."""
-    shares = handed_over(row.ledger.amounts, row.charged, row.ledger.total)
+    shares = row.handed_over
     mechanism, least_squares = get("bud_mechanism"), get("bud_least_squares")
     pipeline = "least_squares" if least_squares else "none"
     update: dict[str, Any] = {"lab_mechanisms": [mechanism], "lab_post": [pipeline], "lab_metric": get("bud_metric")}
     update |= {"con_mechanism": mechanism, "con_post": pipeline}
     update |= {f"{page}_{name}": value for page in ("lab", "con") for name, value in
                (("allocation", CUSTOM), ("shares", shares))}  # fmt: skip
-    leaks = shares if row.ledger.prior is not None and not row.ledger.prior.is_private else ""
-    st.session_state.update(update | {"lab_leaks": leaks, "con_leaks": leaks})
+    st.session_state.update(update | tuned.keep("lab", row.origin) | tuned.keep("con", row.origin))
     st.session_state[HANDED] = (row.name, shares, "" if row.ledger.prior is None else row.ledger.prior.label)
 
 

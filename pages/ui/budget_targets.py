@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 import streamlit as st
 
-from pages.ui import frame
+from pages.ui import frame, tuned
 from pages.ui.budget_numbers import fitted, handed_over, text_of, values_of_text
 from pages.ui.budget_params import CONFIDENCE_GRID, CUSTOM
 from pages.ui.budget_split import Settings
@@ -21,7 +21,7 @@ from pages.ui.params import REG, get
 from pages.ui.store import dataset
 from pages.ui.text import lit, plain, plural, short
 from treedp_core import checks
-from treedp_core.budgets import NOT_PRIVATE, Ask, Inverse, Ledger, Problem, Target, reliability, smallest_budget
+from treedp_core.budgets import NOT_PRIVATE, Ask, Inverse, Ledger, Prior, Problem, Target, reliability, smallest_budget
 from treedp_core.checks import InputError
 from treedp_core.conversions import rho_to_epsilon, rho_to_epsilon_gaussian
 from treedp_core.figures import budget as figures
@@ -269,6 +269,8 @@ def _ledger(result: Results, found: Inverse, total: float, epsilon: float) -> No
     st.markdown(f"**Ledger.** {plain(ledger.sentence())}")
     raised = float(f"{epsilon * 1.0005:.4g}")
     fits = checks.EPSILON_LOW <= raised <= checks.EPSILON_HIGH
+    whole, cost = max(chosen.amount(raised), total) if fits else total, 0.0 if prior is None else prior.spent
+    shares = handed_over(spent, found.total, whole, cost) if total else ""
     st.button(
         f"Set ε = {raised:g} and this split",
         key="bud_targets_use",
@@ -276,12 +278,11 @@ def _ledger(result: Results, found: Inverse, total: float, epsilon: float) -> No
         type="primary",
         disabled=not fits or not found.total,
         on_click=_use,
-        args=(raised, handed_over(spent, found.total, max(chosen.amount(raised), total)) if fits else "", result.label),
+        args=(raised, shares, prior),
         help="Puts the total into the sidebar and the split into “Your own split”.",
     )
 
 
-def _use(epsilon: float, shares: str, label: str) -> None:
-    st.session_state.update(
-        {"eps": epsilon, "bud_shares": shares, "bud_strategy": CUSTOM, "bud_view": "custom", "bud_leaks": bool(label)}
-    )
+def _use(epsilon: float, shares: str, prior: Prior | None) -> None:
+    update: dict[str, Any] = {"eps": epsilon, "bud_shares": shares, "bud_strategy": CUSTOM, "bud_view": "custom"}
+    st.session_state.update(update | tuned.keep("bud", prior))

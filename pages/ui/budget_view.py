@@ -84,7 +84,7 @@ def _drawn(result: Results) -> list[StrategyRow]:
             row.amounts / row.ledger.total,
             row.errors.level,
             row.errors.tree,
-            0.0 if row.ledger.prior is None else row.ledger.prior.spent / row.ledger.total,
+            row.spent / row.ledger.total,
         )
         for row in result.rows or ()
     ]

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import streamlit as st
 
-from pages.ui import cdf_state, lab_controls
+from pages.ui import cdf_state, lab_controls, tuned
 from pages.ui.cdf_model import ALLOCATIONS, FITS, TREES, VIEWS
 from pages.ui.params import get
 from pages.ui.presets import Presets, popover
@@ -58,6 +58,7 @@ def release() -> None:
             "Draw again", key="cdf_draw", icon=":material/casino:", on_click=cdf_state.draw_again,
             help="The next seed: other noise on the same counts.",
         )  # fmt: skip
+    tuned.note("cdf")
 
 
 def _choice(label: str, key: str, options: Mapping[str, str], about: str) -> None:

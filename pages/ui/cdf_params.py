@@ -7,7 +7,7 @@ from typing import Final
 from pages.ui.branching_model import bins_from_text
 from pages.ui.cdf_model import ALLOCATIONS, FITS, SOURCES, TREES, VIEWS
 from pages.ui.lab_series import shares_from_text
-from pages.ui.param import Param, choice, flag, number, whole, words
+from pages.ui.param import Param, choice, flag, number, tuned_on, whole, words
 from treedp_core import checks
 from treedp_core.generate import branching_factors_from_text
 from treedp_core.mechanisms import MECHANISMS
@@ -35,6 +35,7 @@ PARAMS: Final[tuple[Param, ...]] = (
     words("cdf_factors", "", _factors_or_nothing),
     choice("cdf_allocation", "equal", ALLOCATIONS),
     words("cdf_shares", "", shares_from_text),
+    tuned_on("cdf_tuned"),
     flag("cdf_post", True),
     choice("cdf_fit", "squared", FITS),
     number("cdf_from", 18.0, _value, code="RANGE_BOUNDS"),

@@ -8,18 +8,20 @@ from typing import Final
 import streamlit as st
 
 from pages.ui import cdf_model as model
-from pages.ui import frame, jobs
+from pages.ui import frame, jobs, tuned
 from pages.ui.branching_model import bins_from_text
 from pages.ui.cdf_model import Bins, Draw
 from pages.ui.lab_series import shares_from_text
 from pages.ui.lab_state import keep_one
 from pages.ui.params import get
+from pages.ui.settings import experiment
 from pages.ui.store import remember
 from pages.ui.text import whole
 from treedp_core.cdf import SECTION_VI, CdfSettings, ConsistencyGain, consistency_gains, plan_cdf
 from treedp_core.cdf_error import Criterion
 from treedp_core.cdf_error.bound import MAX_BOUND_BINS
 from treedp_core.checks import MAX_SEED, InputError
+from treedp_core.experiment import total_of
 from treedp_core.montecarlo import Cancelled, Watch
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 
@@ -55,6 +57,9 @@ def draw(data: Bins) -> tuple[Draw, bool]:
     try:
         chosen = settings(data.n_bins)
         plan = keep_one("_cdf_plan", chosen, lambda: plan_cdf(chosen))
+        if tuned.in_force("cdf") is not None:
+            whole_budget = total_of(experiment(mechanism=chosen.mechanism))
+            tuned.admit("cdf", chosen.unit, plan.budget.currency, whole_budget, plan.budget.per_level)
         key = (data.fingerprint, chosen, get("cdf_fit"), get("seed"))
         made = keep_one("_cdf_draw", key, lambda: model.draw(plan, data.counts, get("cdf_fit"), get("seed")))
     except InputError as error:

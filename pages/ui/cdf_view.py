@@ -10,7 +10,7 @@ import numpy as np
 import streamlit as st
 
 from pages.ui import cdf_model as model
-from pages.ui import cdf_state, frame
+from pages.ui import cdf_state, frame, tuned
 from pages.ui.branching_model import product_text
 from pages.ui.cdf_model import MANY_BINS, Bins, Draw
 from pages.ui.lab_state import keep_one
@@ -111,6 +111,7 @@ def _figure(data: Bins, mine: Draw, start: int, stop: int) -> None:
         f'release.consistent("{get("cdf_fit")}"), simultaneous_band(plan, release)',
         data=partial(_columns, data, mine),
         brush=partial(_brush, data),
+        label=tuned.label("cdf"),
     )  # fmt: skip
 
 
@@ -128,6 +129,7 @@ def _errors(data: Bins, mine: Draw, start: int, stop: int) -> None:
         code="release.cumulative - true_cumulative_counts  # release: see the code of the figure above",
         data=partial(_columns, data, mine),
         brush=partial(_brush, data),
+        label=tuned.label("cdf"),
     )
 
 

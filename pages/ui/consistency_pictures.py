@@ -6,11 +6,10 @@ from typing import Final
 
 import streamlit as st
 
-from pages.ui import frame
+from pages.ui import frame, tuned
 from pages.ui.consistency_draw import Draw
 from pages.ui.consistency_ledger import family
 from pages.ui.consistency_state import go, node
-from pages.ui.lab_controls import leak
 from pages.ui.store import dataset
 from pages.ui.text import lit, short
 from treedp_core.figures import clicked_node, icicle, level_strips
@@ -47,7 +46,7 @@ def pictures(the: Draw) -> None:
                 caption="NOT PRIVATE: area is the true count. Colour: signed error of this draw, orange too low, blue "
                 f"too high, clipped at ±{short(clip)} records (4 noise scales). Click a block to go down.",
                 select=True,
-                label=leak("con"),
+                label=tuned.label("con"),
             )
             _follow(clicked, root)
     if data.tree.n_nodes > MAX_BLOCKS:
@@ -107,5 +106,5 @@ def _strips(the: Draw, clip: float) -> None:
                 alt=f"Largest signed errors {title}, level by level, leaves from left to right.",
                 caption=f"NOT PRIVATE: signed errors of this draw {title}; each column shows the error furthest from 0 "
                 f"among its nodes, clipped at ±{short(clip)} records.",
-                label=leak("con"),
+                label=tuned.label("con"),
             )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.ui import consistency_draw as draws
+from pages.ui import tuned
 from pages.ui.consistency_draw import Draw
 from pages.ui.consistency_ledger import family
 from pages.ui.lab_controls import shares
@@ -13,6 +14,7 @@ from pages.ui.lab_state import keep_one
 from pages.ui.params import get
 from pages.ui.settings import experiment
 from pages.ui.store import dataset, remember
+from treedp_core.budgets import Ledger
 from treedp_core.checks import MAX_SEED
 from treedp_core.errors import ErrorSummary
 from treedp_core.experiment import Experiment
@@ -28,6 +30,17 @@ def settings() -> Experiment:
     """
     shared = experiment(allocation=get("con_allocation"), shares=shares("con"), metric="rmse")
     return Series(get("con_mechanism"), get("con_post")).of(shared)
+
+
+def ledger(chosen: Experiment) -> Ledger | None:
+    """Return what the split and what it was tuned on cost together; None where it was tuned on nothing.
+
+    Raises
+    ------
+    InputError
+        ``BUDGET_EXCEEDED``, ``PRIOR_OTHER``.
+    """
+    return tuned.admit_experiment("con", chosen, dataset().tree)
 
 
 def draw(chosen: Experiment) -> Draw:

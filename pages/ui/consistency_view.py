@@ -9,12 +9,11 @@ from typing import Any, Final
 import streamlit as st
 
 from pages.ui import consistency_draw as draws
-from pages.ui import frame, lab_text
+from pages.ui import frame, lab_text, tuned
 from pages.ui.consistency_draw import Draw
 from pages.ui.consistency_ledger import MAX_ROWS, equation, family, find, found_table, rows
 from pages.ui.consistency_state import formulas, go, node
 from pages.ui.consistency_text import bias_line, change, expected_line, gain_line
-from pages.ui.lab_controls import leak
 from pages.ui.lab_series import PIPELINES, Series
 from pages.ui.params import get
 from pages.ui.store import dataset
@@ -66,7 +65,8 @@ def by_level(the: Draw, chosen: Experiment) -> None:
             caption=f"NOT PRIVATE: signed errors of this draw (simulation on the true counts, seed {chosen.seed}). "
             "Boxes: quartiles and median; dashed: mean; whiskers: 95 % of the nodes.",
             data=partial(draws.box_table, groups, names),
-            label=leak("con"),
+
+            label=tuned.label("con"),
         )
     before, after = formulas(chosen)
     series = [
@@ -86,7 +86,7 @@ def by_level(the: Draw, chosen: Experiment) -> None:
             + ("" if after is not None else " After a biased step no formula is known."),
             code=lab_text.code(chosen),
             data=partial(draws.level_table, series, names),
-            label=leak("con"),
+            label=tuned.label("con"),
         )
 
 

@@ -16,6 +16,7 @@ from pages.ui import reconnect, store
 from pages.ui.exports import Columns, csv_bytes, download
 from pages.ui.params import get
 from pages.ui.text import lit, plural, refusal_text
+from treedp_core.budgets import NOT_PRIVATE
 from treedp_core.checks import InputError
 from treedp_core.figures import style
 from treedp_core.figures.reliability import watermark
@@ -136,7 +137,8 @@ def figure(
         What must stand in every copy of the figure, its code and its numbers, such as "NOT PRIVATE: why".
     """
     if label:
-        watermark(fig, label.partition(":")[0])
+        if label.startswith(NOT_PRIVATE):
+            watermark(fig, NOT_PRIVATE)
         caption = caption if caption.startswith(label) else f"{label} {caption}"
         code = code and f"# {label}\n{code}"
         data = data and partial(_labelled, data, label)

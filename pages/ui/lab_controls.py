@@ -16,7 +16,6 @@ from pages.ui.presets import Presets, popover
 from pages.ui.store import dataset
 from pages.ui.text import plural, short, whole
 from treedp_core.allocation import ALLOCATIONS
-from treedp_core.budgets import NOT_PRIVATE
 from treedp_core.checks import InputError
 from treedp_core.errors import METRICS
 from treedp_core.experiment import Experiment
@@ -27,7 +26,6 @@ from treedp_core.words import privacy_text, setting_text
 
 DELTA: Final = 1e-6
 """What is offered where delta is needed; less on data of more than a million records."""
-TUNED: Final = f"{NOT_PRIVATE}: the budget split was tuned on the true counts."
 PRESETS: Final[Presets] = {
     "Uniform vs minimax": (
         "Gaussian noise with least squares, level by level, split by minimax: every node gets the same error. "
@@ -195,30 +193,6 @@ def shares(prefix: str) -> tuple[float, ...]:
         ``BUDGET_SPLIT``.
     """
     return shares_from_text(get(f"{prefix}_shares")) if get(f"{prefix}_allocation") == "custom" else ()
-
-
-def leak(prefix: str) -> str:
-    """Return what must be said of everything shown when the custom shares were tuned on the true counts; else nothing.
-
-    Shares changed to anything else are the reader's own again.
-    """
-    if get(f"{prefix}_allocation") != "custom" or not get(f"{prefix}_leaks"):
-        return ""
-    try:
-        same = shares(prefix) == shares_from_text(get(f"{prefix}_leaks"))
-    except InputError:  # refused where the shares are used
-        return ""
-    return TUNED if same else ""
-
-
-def leak_note(prefix: str) -> None:
-    """Warn of shares that were tuned on the true counts."""
-    if leak(prefix):
-        st.error(
-            f"{TUNED} Do not publish these shares, nor anything released with them.",
-            title="NOT PRIVATE: optimised on the true counts",
-            icon=":material/lock_open:",
-        )
 
 
 def split_by_level(experiment: Experiment, data: Dataset, label: str = "") -> None:

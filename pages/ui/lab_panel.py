@@ -9,8 +9,8 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
-from pages.ui import frame, lab_figures, lab_split, lab_state, lab_text
-from pages.ui.lab_controls import leak, level_picker
+from pages.ui import frame, lab_figures, lab_split, lab_state, lab_text, tuned
+from pages.ui.lab_controls import level_picker
 from pages.ui.lab_runs import Line
 from pages.ui.lab_series import DRAW
 from pages.ui.params import get
@@ -53,7 +53,7 @@ def figure(shown: Sequence[Line]) -> None:
         caption=lab_text.caption(shown, base, view, data.tree),
         code=lab_text.code(shown[0].series.of(base)) if shown else None,
         data=partial(lab_figures.table, view, list(shown), data.labels.level_names),
-        label=leak("lab"),
+        label=tuned.label("lab"),
     )
     with st.expander("Values", key="lab_values", on_change="rerun") as values:
         if values.open:
@@ -112,7 +112,8 @@ def _one_draw(shown: Sequence[Line]) -> None:
         code=f"from treedp_core.experiment import Experiment, draw_once\n\n"
         f"noisy, final = draw_once({lab_text.call(experiment)}, tree, counts)",
         data=partial(lab_figures.draw_table, final, data.counts, data.tree, level, data.labels),
-        label=leak("lab"),
+
+        label=tuned.label("lab"),
     )
 
 

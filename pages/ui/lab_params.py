@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from pages.ui.lab_series import PIPELINES, VIEWS, shares_from_text
-from pages.ui.param import Param, choice, number, several, whole, words
+from pages.ui.param import Param, choice, number, several, tuned_on, whole, words
 from treedp_core import checks
 from treedp_core.allocation import ALLOCATIONS
 from treedp_core.errors import METRICS
@@ -26,13 +26,13 @@ PARAMS: Final[tuple[Param, ...]] = (
     whole("lab_trials", 400, 1, checks.MAX_TRIALS, code="TRIALS_RANGE", grid=TRIALS_GRID),
     choice("lab_allocation", "uniform", ALLOCATIONS),
     words("lab_shares", "", shares_from_text),
-    words("lab_leaks", "", shares_from_text),  # custom shares that were tuned on the true counts: a link says so too
+    tuned_on("lab_tuned"),
     whole("lab_level", checks.MAX_LEVEL_COLUMNS, 0, 64),
     number("lab_target", 0.0, _target, code="TARGET"),
     choice("con_mechanism", "discrete_laplace", MECHANISMS),
     choice("con_post", "least_squares", PIPELINES),
     choice("con_allocation", "uniform", ALLOCATIONS),
     words("con_shares", "", shares_from_text),
-    words("con_leaks", "", shares_from_text),
+    tuned_on("con_tuned"),
     whole("con_node", 0, 0, checks.MAX_NODES),
 )

@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar
 
 import streamlit as st
 
-from pages.ui import frame, jobs, lab_runs
+from pages.ui import frame, jobs, lab_runs, tuned
 from pages.ui.lab_controls import shares
 from pages.ui.lab_runs import Line, Record
 from pages.ui.lab_series import DRAW, EPSILON, LEVEL, Cell, Series, admit, cells, chosen
@@ -39,11 +39,15 @@ def base() -> Experiment:
     Raises
     ------
     InputError
-        ``BUDGET_SPLIT`` for custom shares that are no shares.
+        ``BUDGET_SPLIT`` for custom shares that are no shares; ``BUDGET_EXCEEDED`` and ``PRIOR_OTHER`` when what they
+        were tuned on does not go with them.
     """
-    return experiment(
+    found = experiment(
         allocation=get("lab_allocation"), shares=shares("lab"), metric=get("lab_metric"), trials=get("lab_trials")
     )
+    for one in series() if tuned.in_force("lab") else ():
+        tuned.admit_experiment("lab", one.of(found), dataset().tree)
+    return found
 
 
 def lines(view: str) -> list[Line]:

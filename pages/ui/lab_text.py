@@ -58,7 +58,7 @@ def badges(lines: Sequence[Line], base: Experiment, view: str, label: str = "") 
     names = ["formula"] if not lines or any(line.has_formula for line in lines) else []
     if view == DRAW or any(line.has_simulation for line in lines):
         names.append("simulation")
-    if label or depends_on_counts(lines, base, view):
+    if label.startswith("NOT PRIVATE") or depends_on_counts(lines, base, view):
         names.append("NOT PRIVATE")
     return ", ".join(names or ["simulation"])
 

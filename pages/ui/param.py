@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from treedp_core import checks
+from treedp_core.budgets import origin_of_text
 from treedp_core.checks import InputError, echo
 
 MAX_DIGITS: Final = 12
@@ -139,6 +140,11 @@ def words(key: str, default: str, check: Callable[[str], object] = lambda text: 
         return text
 
     return Param(key, default, read, (), lambda value: isinstance(value, str) and len(value) <= MAX_TEXT)
+
+
+def tuned_on(key: str) -> Param:
+    """Return a setting that says what shares were tuned on; nothing for shares that look at nothing."""
+    return words(key, "", lambda text: origin_of_text(text) if text else None)
 
 
 def _passes(check: Check) -> Callable[[Any], bool]:

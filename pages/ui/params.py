@@ -62,6 +62,7 @@ _PAGES: Final = (
 REG: Final[Mapping[str, Param]] = table(*SHARED, *(param for page in _PAGES for param in page.PARAMS))
 SILENT: Final = ("embed", "embed_options")
 _SEEN: Final = "_link_read"
+_TUNED_ON_TRUE_COUNTS: Final = {"bud_leaks": "bud_tuned", "lab_leaks": "lab_tuned", "con_leaks": "con_tuned"}
 
 
 def hydrate() -> list[tuple[str, InputError]]:
@@ -74,7 +75,7 @@ def hydrate() -> list[tuple[str, InputError]]:
     refused = []
     if link and link != st.session_state.get(_SEEN):
         st.session_state[_SEEN] = link
-        for key, texts in link.items():
+        for key, texts in map(_renamed, link, link.values()):
             try:
                 value = _known(key).parse(texts)
             except InputError as error:
@@ -101,6 +102,13 @@ def share_url() -> str:
     changed = {key: param.write(get(key)) for key, param in REG.items() if get(key) != param.default}
     base = (st.context.url or "").split("?")[0]
     return base + ("?" + urlencode(changed, doseq=True) if changed else "")
+
+
+def _renamed(key: str, texts: list[str]) -> tuple[str, list[str]]:
+    """A setting of an older link in today's words: a split that was tuned on the true counts stays one."""
+    if key not in _TUNED_ON_TRUE_COUNTS:
+        return key, texts
+    return _TUNED_ON_TRUE_COUNTS[key], ["" if texts in ([""], ["0"]) else "true_counts"]
 
 
 def _known(key: str) -> Param:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import streamlit as st
 
-from pages.ui import frame, jobs
+from pages.ui import frame, jobs, tuned
 from pages.ui import topdown_draw as one_release
 from pages.ui import topdown_state as state
 from pages.ui.params import REG, get
@@ -147,6 +147,7 @@ def budget(what: Subject) -> None:
                 persist_state="session", format_func=lambda c: f"{100 * c:g} %", width=190,
                 help="Theorem 1 holds for each level with this probability, 1 − β.",
             )  # fmt: skip
+    tuned.note("td")
     _notes(what)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from pages.ui.lab_series import shares_from_text
-from pages.ui.param import Param, choice, flag, number, several, whole, words
+from pages.ui.param import Param, choice, flag, number, several, tuned_on, whole, words
 from pages.ui.topdown_model import ALLOCATIONS, RULES, SOURCES, VIEWS, rho_of
 from pages.ui.topdown_runs import MEASURES, ORDER_MEASURES
 from treedp_core import checks
@@ -39,6 +39,7 @@ PARAMS: Final[tuple[Param, ...]] = (
     words("td_rho", "", _rho_or_nothing),
     choice("td_allocation", "equal", ALLOCATIONS),
     words("td_shares", "", _shares_or_nothing),
+    tuned_on("td_tuned"),
     choice("td_spread", "stacked", [spread.value for spread in Spread]),
     choice("td_rule", "intopt", RULES),
     number("td_confidence", 0.95, _confidence, grid=CONFIDENCE_GRID, code="CONFIDENCE"),

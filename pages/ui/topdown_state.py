@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import streamlit as st
 
-from pages.ui import frame, jobs
+from pages.ui import frame, jobs, tuned
 from pages.ui import topdown_draw as one_release
 from pages.ui import topdown_model as model
 from pages.ui.lab_series import shares_from_text
@@ -116,16 +116,18 @@ def wanted(what: Subject) -> Wanted:
     Raises
     ------
     InputError
-        ``RHO_RANGE``, ``BUDGET_SPLIT``.
+        ``RHO_RANGE``, ``BUDGET_SPLIT``; ``BUDGET_EXCEEDED`` and ``PRIOR_OTHER`` for what shares were tuned on.
     """
     slack = delta(what.total)
     is_custom = get("td_allocation") == "custom" and bool(get("td_shares").strip())
     shares = shares_from_text(get("td_shares")) if is_custom else None
     unit = ProtectedUnit(NeighbouringRelation(get("nbr")), get("contributions"), get("known_levels"))
     spread = Spread(get("td_spread")) if unit.contributions > 1 else Spread.STACKED
-    return Wanted(
-        model.rho_of(get("td_rho"), get("eps"), slack), slack, unit, shares, spread, rule_of(what)
-    )  # fmt: skip
+    found = Wanted(model.rho_of(get("td_rho"), get("eps"), slack), slack, unit, shares, spread, rule_of(what))
+    if shares is not None and tuned.in_force("td") is not None:
+        ready = found.plan(what)
+        tuned.admit("td", ready.unit, ready.budget.currency, found.rho, ready.budget.per_level)
+    return found
 
 
 def rule_of(what: Subject) -> str:

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 import streamlit as st
 
-from pages.ui import frame, jobs
+from pages.ui import frame, jobs, tuned
 from pages.ui import topdown_controls as controls
 from pages.ui import topdown_draw as one_release
 from pages.ui import topdown_model as model
@@ -198,6 +198,7 @@ def _one_level(mine: Drawn) -> None:
         one_draw(here.truth, here.released, sigma=sigma, mechanism="discrete_gaussian",
                  variant=RULES[mine.wanted.rule].steps, name=_namer(mine, level)),
         key="td_one_level",
+        label=tuned.label("td"),
         alt=f"True and released counts of one level: the largest error is {short(here.max_error)} records.",
         caption=f"NOT PRIVATE: one simulated release beside the true counts. {what_tree(mine.subject)}; {about(mine)}. "
         f"Band: ± 1.96 σ of the level's noise before the projection. At most 400 nodes, evenly spaced in the ranking."
@@ -250,6 +251,7 @@ def _under_bound(mine: Drawn) -> None:
         error_under_bound(mine.subject.level_names, seen, allowed, exact, confidence=1 - beta,
                           bound_applies=rule.is_bounded),
         key="td_bound",
+        label=tuned.label("td"),
         alt=f"Largest error by level under Theorem 1: at last {short(seen[-1])} of {short(allowed[-1])} records.",
         caption=f"NOT PRIVATE: largest error of each level of this release (simulation, seed {mine.seed}). Bounds "
         f"(formula): Theorem 1, with the factor 2 where σ < 0.9743, and by exact tails (own derivation); each holds "
@@ -265,6 +267,7 @@ def _wrong_nodes(mine: Drawn) -> None:
     frame.figure(
         spurious_and_lost(mine.subject.level_names, spurious, lost),
         key="td_wrong",
+        label=tuned.label("td"),
         alt=f"Nodes by level: on the last level {whole(int(spurious[-1]))} spurious and {whole(int(lost[-1]))} lost.",
         caption=f"NOT PRIVATE: nodes that this release fills although they are empty, and nodes that it empties "
         f"although they have records. {RULES[mine.wanted.rule].label}, seed {mine.seed}. Simulation.",
@@ -280,6 +283,7 @@ def _bias(mine: Drawn) -> None:
     frame.figure(
         bias_by_count(sizes, [BiasLine(RULES[mine.wanted.rule].label, mean, se)]),
         key="td_bias",
+        label=tuned.label("td"),
         alt="Mean error of leaves by size of their true count: small counts gain or lose, large ones hardly.",
         caption="NOT PRIVATE: mean of released − true over the leaves of each size in this release; bars: 1.96 "
         f"standard errors over those leaves. With a public total all errors add up to 0: what "

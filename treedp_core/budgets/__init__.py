@@ -2,19 +2,11 @@
 
 from treedp_core.budgets.greedy import GreedySplit, greedy
 from treedp_core.budgets.inverse import Inverse, smallest_budget
+from treedp_core.budgets.ledger import Ledger, left_after
 from treedp_core.budgets.optimum import Optimum, optimum
+from treedp_core.budgets.origin import NOT_PRIVATE, Origin, PriorKind, origin_of_text
 from treedp_core.budgets.per_node import draw_noise, node_error, node_variance, path_charge, topped_up
-from treedp_core.budgets.prior import (
-    NOT_PRIVATE,
-    Ledger,
-    Prior,
-    PriorKind,
-    left_after,
-    noisy,
-    public,
-    public_by_labels,
-    true_counts,
-)
+from treedp_core.budgets.prior import Prior, noisy, public, public_by_labels, true_counts
 from treedp_core.budgets.problem import Problem
 from treedp_core.budgets.reliability import Reliability, reliability
 from treedp_core.budgets.strategies import CURVES, STRATEGIES, Curves, Result, Strategy, compare, curves, verdict
@@ -31,6 +23,7 @@ __all__ = [
     "Inverse",
     "Ledger",
     "Optimum",
+    "Origin",
     "Prior",
     "PriorKind",
     "Problem",
@@ -49,6 +42,7 @@ __all__ = [
     "node_variance",
     "noisy",
     "optimum",
+    "origin_of_text",
     "path_charge",
     "public",
     "public_by_labels",

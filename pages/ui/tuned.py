@@ -1,0 +1,116 @@
+"""What the custom shares of a page were tuned on: it stays with them when they are copied, edited, linked or pasted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import streamlit as st
+
+from pages.ui.params import get
+from pages.ui.text import plain
+from treedp_core.budgets import Ledger, Origin, origin_of_text
+from treedp_core.checks import InputError
+from treedp_core.experiment import Experiment, prepare, total_of
+from treedp_core.privacy import Currency, ProtectedUnit, exact_shares
+from treedp_core.tree import Tree
+
+PAGES: Final = ("bud", "lab", "con", "cdf", "td")
+
+
+def of(page: str) -> Origin | None:
+    """Return what the custom shares of a page were tuned on, whether they are in force or not; None if on nothing.
+
+    Shares that equal those of another page, as when they are pasted, were tuned on what those were.
+    """
+    own = get(f"{page}_tuned")
+    if not own and (mine := _shares(page)):
+        own = next((get(f"{other}_tuned") for other in PAGES if get(f"{other}_tuned") and _shares(other) == mine), "")
+        if own:
+            st.session_state[f"{page}_tuned"] = own
+    return origin_of_text(own) if own else None
+
+
+def keep(page: str, origin: Origin | None) -> dict[str, Any]:
+    """Return the session's entry that says what a page's shares were tuned on."""
+    return {f"{page}_tuned": "" if origin is None else origin.text}
+
+
+def in_force(page: str) -> Origin | None:
+    """Return what the split of a page was tuned on; None unless it is custom."""
+    return of(page) if get(f"{page}_allocation") == "custom" else None
+
+
+def label(page: str) -> str:
+    """Return what every figure, table and export of a page must say of its split; nothing where it looks at nothing."""
+    origin = in_force(page)
+    if origin is None or not origin.spent:
+        return "" if origin is None else origin.label
+    return f"{origin.label} That is charged on top of what the levels spend."
+
+
+def admit(page: str, unit: ProtectedUnit, currency: Currency, total: float, per_level: Sequence[float]) -> Ledger:
+    """Return the ledger of a page's split, what it was tuned on included.
+
+    Raises
+    ------
+    InputError
+        ``PRIOR_OTHER``, ``BUDGET_EXCEEDED``.
+    """
+    spent = tuple(0.0 if unit.total_is_public and level == 0 else a for level, a in enumerate(per_level))
+    return Ledger(unit, currency, total, in_force(page), spent)
+
+
+def admit_experiment(page: str, experiment: Experiment, tree: Tree) -> Ledger | None:
+    """Return the ledger of an experiment with a page's split; None where the split was tuned on nothing.
+
+    Raises
+    ------
+    InputError
+        What `admit` and `experiment.prepare` raise.
+    """
+    if in_force(page) is None:
+        return None
+    budget = prepare(experiment, tree).budget
+    return admit(page, experiment.unit, budget.currency, total_of(experiment), budget.per_level)
+
+
+def note(page: str, ledger: Ledger | None = None) -> None:
+    """Say what a page's split was tuned on and what that costs, and let the reader say that shares are their own."""
+    origin = in_force(page)
+    if origin is None:
+        return
+    if not origin.is_private:
+        st.error(
+            f"{origin.label} Do not publish these shares, nor anything released with them.",
+            title="NOT PRIVATE: optimised on the true counts",
+            icon=":material/lock_open:",
+        )
+    told = label(page) if ledger is None else f"{label(page)} **Ledger.** {plain(ledger.sentence())}"
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if origin.is_private:
+            st.caption(told, width="content")
+        own(page)
+
+
+def own(page: str) -> None:
+    """Offer to say that a page's shares are no longer those that were tuned, nor made from them."""
+    mine = _shares(page)
+    if any(get(f"{other}_tuned") and _shares(other) == mine for other in PAGES if other != page):
+        return
+    st.button(
+        "These shares are my own",
+        key=f"{page}_own",
+        type="tertiary",
+        on_click=st.session_state.update,
+        args=(keep(page, None),),
+        help="Takes the label and the cost away. True only if you chose the shares without looking at the tuned ones: "
+        "shares made from them tell what they tell.",
+    )
+
+
+def _shares(page: str) -> list[Any]:
+    try:
+        return exact_shares(get(f"{page}_shares").replace(",", " ").replace(";", " ").split())
+    except InputError:
+        return []

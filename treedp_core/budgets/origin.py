@@ -1,0 +1,145 @@
+"""What a split of the budget was tuned on: small enough to travel with the split, into a link and to other pages."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, replace
+from typing import Final
+
+from treedp_core import checks
+from treedp_core.checks import InputError, echo
+from treedp_core.privacy import RHO_HIGH, Currency, NeighbouringRelation, ProtectedUnit
+
+NOT_PRIVATE: Final = "NOT PRIVATE"
+SYMBOL: Final = {Currency.EPSILON: "ε", Currency.RHO: "ρ"}
+
+
+class PriorKind(enum.Enum):
+    """Where the counts that a split is tuned on come from."""
+
+    TRUE_COUNTS = "the true counts"
+    PUBLIC = "public or historic counts"
+    NOISY = "noisy counts"
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What a split was tuned on, and what that cost whom.
+
+    Parameters
+    ----------
+    kind : PriorKind
+    spent : float
+        What releasing the counts cost, in `currency`; 0 unless they are noisy.
+    currency : Currency or None
+        None when nothing was spent.
+    unit : ProtectedUnit or None
+        Whom the noisy counts protect; None when nothing was spent.
+
+    Raises
+    ------
+    InputError
+        ``PRIOR_RANGE`` for noisy counts without a price, or a price for other counts.
+    """
+
+    kind: PriorKind
+    spent: float = 0.0
+    currency: Currency | None = None
+    unit: ProtectedUnit | None = None
+
+    def __post_init__(self) -> None:
+        noisy = self.kind is PriorKind.NOISY
+        high = RHO_HIGH if self.currency is Currency.RHO else checks.EPSILON_HIGH
+        checks.number("what the prior cost", self.spent, low=0, high=high, open_low=noisy, code="PRIOR_RANGE")
+        if {noisy} != {self.spent > 0, self.currency is not None, self.unit is not None}:
+            raise InputError(
+                "PRIOR_RANGE", "Expected a price, its currency and a unit for noisy counts, and for no others."
+            )
+
+    @property
+    def is_private(self) -> bool:
+        """Whether a split tuned on it may be published."""
+        return self.kind is not PriorKind.TRUE_COUNTS
+
+    @property
+    def label(self) -> str:
+        """What every screen and export that shows a split tuned on it must say.
+
+        >>> Origin(PriorKind.TRUE_COUNTS).label
+        'NOT PRIVATE: the split was tuned on the true counts.'
+        """
+        tuned = f"the split was tuned on {self.kind.value}"
+        if not self.is_private:
+            return f"{NOT_PRIVATE}: {tuned}."
+        if self.currency is None:
+            return f"{tuned[0].upper()}{tuned[1:]}, which cost no budget."
+        return f"{tuned[0].upper()}{tuned[1:]}, released for {SYMBOL[self.currency]} = {self.spent:g}."
+
+    @property
+    def text(self) -> str:
+        """The same in a few words, for a link; `origin_of_text` reads it back, to the last digit.
+
+        >>> Origin(PriorKind.PUBLIC).text
+        'public'
+        """
+        words = [self.kind.name.lower()]
+        if self.currency is not None and self.unit is not None:
+            one = self.unit
+            words += [self.currency.value, repr(float(self.spent)), one.relation.value]
+            words += [str(one.contributions), str(one.known_levels)]
+        return " ".join(words)
+
+    def admit(self, unit: ProtectedUnit, currency: Currency) -> None:
+        """Refuse levels whose cost cannot be added to this one's.
+
+        Raises
+        ------
+        InputError
+            ``PRIOR_OTHER`` when the counts were released for another protected unit or in another currency.
+        """
+        if self.unit is None or self.currency is None:
+            return
+        if self.currency is not currency:
+            raise InputError(
+                "PRIOR_OTHER",
+                f"The split was tuned on counts paid in {SYMBOL[self.currency]}, which do not add up with levels paid "
+                f"in {SYMBOL[currency]}; choose noise of the same currency, or another split.",
+            )
+        if _relevant(self.unit) != _relevant(unit):
+            raise InputError(
+                "PRIOR_OTHER",
+                f"The split was tuned on counts that protect {self.unit.described}, but the levels protect "
+                f"{unit.described}; protect the same with both, or choose another split.",
+            )
+
+
+def origin_of_text(text: str) -> Origin:
+    """Return what `Origin.text` wrote.
+
+    Raises
+    ------
+    InputError
+        ``PRIOR_RANGE`` and the codes of `ProtectedUnit`.
+
+    >>> origin_of_text("noisy epsilon 0.5 replace_one 1 1").spent
+    0.5
+    """
+    kind, *rest = text.split() or [""]
+    names = [one.name.lower() for one in PriorKind]
+    if kind not in names or len(rest) != (5 if kind == "noisy" else 0):
+        raise InputError("PRIOR_RANGE", f"Expected what a split was tuned on, such as public, got {echo(text)}.")
+    if not rest:
+        return Origin(PriorKind[kind.upper()])
+    currency, spent, relation, contributions, known_levels = rest
+    checks.one_of("currency", currency, [one.value for one in Currency])
+    checks.one_of("relation", relation, [one.value for one in NeighbouringRelation])
+    try:
+        unit = ProtectedUnit(NeighbouringRelation(relation), int(contributions), int(known_levels))
+        return Origin(PriorKind.NOISY, float(spent), Currency(currency), unit)
+    except ValueError:
+        raise InputError("PRIOR_RANGE", f"Expected numbers in what a split was tuned on, got {echo(text)}.") from None
+
+
+def _relevant(unit: ProtectedUnit) -> ProtectedUnit:
+    """The unit without the known levels that its relation does not look at."""
+    return unit if unit.relation is NeighbouringRelation.REPLACE_UNKNOWN else replace(unit, known_levels=1)

@@ -572,7 +572,7 @@ def test_the_smallest_budget_by_hand(budget: Callable[..., AppTest]) -> None:
     )  # fmt: skip
     assert metric_values(app)["Smallest ε in all"] == short(math.sqrt(0.5))
     assert metric_values(app)["Binding level"] == "1"
-    assert "charged 0.7071 of 0.7071" in words(app)
+    assert "+ 0.7072 + 0, charged 0.7072, all of the total." in words(app)
     app = press(app, "bud_targets_use")
     assert app.session_state["eps"] == pytest.approx(math.sqrt(0.5), rel=1e-3)
     assert shares(app) == pytest.approx([0.0, 1.0, 0.0], abs=1e-3)

@@ -65,7 +65,6 @@ def by_level(the: Draw, chosen: Experiment) -> None:
             caption=f"NOT PRIVATE: signed errors of this draw (simulation on the true counts, seed {chosen.seed}). "
             "Boxes: quartiles and median; dashed: mean; whiskers: 95 % of the nodes.",
             data=partial(draws.box_table, groups, names),
-
             label=tuned.label("con"),
         )
     before, after = formulas(chosen)

@@ -9,6 +9,7 @@ from treedp_core.budgets.origin import SYMBOL, Origin
 from treedp_core.checks import InputError
 from treedp_core.privacy import Currency, ProtectedUnit
 from treedp_core.rounding import float_below
+from treedp_core.words import budget_text, privacy_text, setting_text
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +45,8 @@ class Ledger:
         if self.charged > self.total:
             raise InputError(
                 "BUDGET_EXCEEDED",
-                f"Prior and levels cost {float(self.charged):g} together, more than the total of {self.total:g}.",
+                f"Prior and levels cost {privacy_text(self.charged)} together, more than the total of "
+                f"{budget_text(self.total)}.",
             )
 
     @property
@@ -64,15 +66,20 @@ class Ledger:
         """
         symbol = SYMBOL[self.currency]
         levels = " + ".join(self._shown(i, amount) for i, amount in enumerate(self.amounts))
-        prior = f", for the prior {self.prior.spent:.4g}" if self.prior is not None and self.prior.spent else ""
-        told = (
-            f"Protects {self.unit.described}: {symbol} by level {levels}{prior}, "
-            f"charged {float(self.charged):.4g} of {self.total:.4g}."
+        prior = (
+            f", for the prior {privacy_text(self.prior.spent)}" if self.prior is not None and self.prior.spent else ""
         )
+        told = f"Protects {self.unit.described}: {symbol} by level {levels}{prior}, charged {self._charged_of_total()}."
         return told if self.prior is None or self.prior.is_private else f"{self.prior.label} {told}"
 
+    def _charged_of_total(self) -> str:
+        """The cost rounded up, and the total as it was set, or rounded down where it was worked out."""
+        cost = privacy_text(self.charged)
+        total = setting_text(self.total) if self.currency is Currency.EPSILON else budget_text(self.total)
+        return f"{cost} of {total}" if float(cost) <= float(total) else f"{cost}, all of the total"
+
     def _shown(self, level: int, amount: float) -> str:
-        return "public" if self.unit.total_is_public and level == 0 else f"{amount:.4g}"
+        return "public" if self.unit.total_is_public and level == 0 else privacy_text(amount)
 
 
 def left_after(total: float, prior: Origin | None, currency: Currency) -> float:
@@ -89,6 +96,7 @@ def left_after(total: float, prior: Origin | None, currency: Currency) -> float:
     if left <= 0 or prior.currency is not currency:
         raise InputError(
             "BUDGET_EXCEEDED",
-            f"Expected a prior that costs less than the total of {total:g} {currency.value}, got {prior.spent:g}.",
+            f"Expected a prior that costs less than the total of {SYMBOL[currency]} = {budget_text(total)}, got "
+            f"{privacy_text(prior.spent)}.",
         )
     return left

@@ -9,6 +9,7 @@ from typing import Final
 from treedp_core import checks
 from treedp_core.checks import InputError, echo
 from treedp_core.privacy import RHO_HIGH, Currency, NeighbouringRelation, ProtectedUnit
+from treedp_core.words import privacy_text
 
 NOT_PRIVATE: Final = "NOT PRIVATE"
 SYMBOL: Final = {Currency.EPSILON: "ε", Currency.RHO: "ρ"}
@@ -73,7 +74,7 @@ class Origin:
             return f"{NOT_PRIVATE}: {tuned}."
         if self.currency is None:
             return f"{tuned[0].upper()}{tuned[1:]}, which cost no budget."
-        return f"{tuned[0].upper()}{tuned[1:]}, released for {SYMBOL[self.currency]} = {self.spent:g}."
+        return f"{tuned[0].upper()}{tuned[1:]}, released for {SYMBOL[self.currency]} = {privacy_text(self.spent)}."
 
     @property
     def text(self) -> str:

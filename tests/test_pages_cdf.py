@@ -28,7 +28,7 @@ NUMBERS = [0.5, 1.5, 1.5, 3.0, 7.99, 8.0, 2.2]
 
 def binned(values: list[float] = NUMBERS, n_bins: int = 8, upper: float = 8.0) -> Any:
     text = "size\n" + "\n".join(map(str, values)) + "\n"
-    return count_bins(text.encode(), "size", lower=0, upper=upper, n_bins=n_bins, name="sizes.csv")
+    return count_bins(text.encode(), "size", lower=0, upper=upper, n_bins=n_bins, outside="refuse", name="sizes.csv")
 
 
 # --- one release -----------------------------------------------------------------------------------------------------
@@ -199,6 +199,14 @@ def test_edges_are_those_of_the_binned_column() -> None:
     assert bins.counts.sum() == len(NUMBERS)
 
 
+@pytest.mark.parametrize("branching", [None, (2, 4)])
+def test_records_without_a_bin_are_a_last_bin(branching: tuple[int, ...] | None) -> None:
+    data = count_bins(b"size\n1\n3\n-1\nten\n", "size", lower=0, upper=8, n_bins=8, branching=branching)
+    bins = cdf_source.bins_of(data)
+    assert bins.has_other and bins.numeric
+    assert bins.edges.tolist() == [*range(9), 9] and bins.counts.tolist() == [0, 1, 0, 1, 0, 0, 0, 0, 2]
+
+
 def test_a_hierarchy_is_read_as_leaves_in_their_order() -> None:
     bins = cdf_source.bins_of(dataset(Tree.from_branching_factors((2, 3)), [1, 2, 3, 4, 5, 6]))
     assert not bins.numeric
@@ -260,7 +268,8 @@ def test_an_uploaded_column_is_counted_beside_the_data_in_use() -> None:
     assert "8 bins" in words(app)
     assert app.session_state["source"] == "sample"
     truth = next(t["y"] for t in figure(app, "cdf_release")["data"] if t.get("name") == "true (NOT PRIVATE)")
-    assert truth == [0, 0, 1, 1, 3, 3, 3, 3, 3]
+    assert truth == [0, 0, 1, 1, 3, 3, 3, 3, 3, 4]  # the record beyond the bounds lies in “(other)”
+    assert "8 bins and a last one “(other)”" in words(app)
 
 
 @pytest.mark.parametrize(

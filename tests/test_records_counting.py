@@ -157,7 +157,8 @@ def test_more_cells_than_an_integer_can_number_are_counted() -> None:
 @given(rows=ROWS, listed=st.lists(st.sampled_from(["x", "y", "z", "10", BLANK, "(other)"]), min_size=1, unique=True))
 def test_a_listed_domain_sends_every_cell_where_the_list_says(rows: list[tuple[str, ...]], listed: list[str]) -> None:
     header = names(rows)
-    data = count_hierarchy(as_csv(header, rows), header, domain=domain_of_values([listed] * len(header)))
+    public = domain_of_values([listed] * len(header))
+    data = count_hierarchy(as_csv(header, rows), header, domain=public, outside="drop")
     other = "(other)" if "(other)" in listed else None
     target = {cell: cell if cell in listed else other for cell in ("x", "y", "z", "10", "9")}
     target[""] = BLANK if BLANK in listed else other
@@ -177,7 +178,7 @@ def test_listing_the_paths_of_the_data_gives_the_tree_of_the_data(rows: list[tup
     if not listed:
         return
     public = domain_of_paths(as_csv(header, listed), records_are_public=True)
-    data = count_hierarchy(as_csv(header, rows), header, domain=public)
+    data = count_hierarchy(as_csv(header, rows), header, domain=public, outside="drop")
     expected = node_counts(leaves)
     assert as_dictionary(data) == expected
     assert data.report.unseen == 0 and data.domain_source is DomainSource.PUBLIC
@@ -188,7 +189,7 @@ def test_a_domain_file_decides_path_by_path() -> None:
     below_x = [("x", "1"), ("x", "3"), ("x", "")]
     below_z = [("z", "1"), ("z", "7"), ("z", "")]
     rows = [*below_x, *below_z, ("y", ""), ("y", "1"), ("q", "1"), ("", "")]
-    data = count_hierarchy(as_csv("ab", rows), ["a", "b"], domain=public)
+    data = count_hierarchy(as_csv("ab", rows), ["a", "b"], domain=public, outside="drop")
     assert as_dictionary(data) == {
         (): 7,
         ("x",): 1,
@@ -201,14 +202,14 @@ def test_a_domain_file_decides_path_by_path() -> None:
         ("z", "(other)"): 2,
     }
     assert data.report.unseen == 3  # (x, 3), (y, 1) and (x, no value) have no leaf
-    dropped = count_hierarchy(as_csv("ab", rows), ["a", "b"], domain=public, missing="drop")
+    dropped = count_hierarchy(as_csv("ab", rows), ["a", "b"], domain=public, missing="drop", outside="drop")
     assert dropped.report.dropped_missing == 3  # below x, below z and at the root
     assert dropped.report.unseen == 2
 
 
 def test_an_unseen_category_is_counted_reported_and_located() -> None:
     public = domain_of_values({"a": ["x"]})
-    data = count_hierarchy(b"a\nx\nfoo\nx\nfoo\n", ["a"], domain=public)
+    data = count_hierarchy(b"a\nx\nfoo\nx\nfoo\n", ["a"], domain=public, outside="drop")
     assert data.counts.tolist() == [2, 2] and data.report.unseen == 2
     code, sentence = data.report.notices[0]
     assert code == "UNSEEN" and "'foo'" in sentence and "row 3" in sentence
@@ -216,7 +217,8 @@ def test_an_unseen_category_is_counted_reported_and_located() -> None:
 
 def test_weights_of_records_left_out_are_accounted_for() -> None:
     public = domain_of_values({"a": ["x"]})
-    data = count_hierarchy(b"a,n\nx,5\nfoo,7\n,11\n", ["a"], domain=public, weight="n", missing="drop")
+    records = b"a,n\nx,5\nfoo,7\n,11\n"
+    data = count_hierarchy(records, ["a"], domain=public, weight="n", missing="drop", outside="drop")
     assert (data.report.counted, data.report.unseen, data.report.dropped_missing) == (5, 7, 11)
 
 
@@ -248,7 +250,7 @@ def test_ready_codes_are_counted_on_every_level(sizes: list[int], n: int, seed: 
 def test_bins_hold_what_their_edges_say(values: list[float], n_bins: int) -> None:
     edges = bin_edges(0, 1, n_bins)
     rows = [(repr(v),) for v in [*values, 0.5]]
-    data = count_bins(as_csv(["v"], rows), "v", lower=0, upper=1, n_bins=n_bins)
+    data = count_bins(as_csv(["v"], rows), "v", lower=0, upper=1, n_bins=n_bins, outside="drop")
     inside = [v for v in [*values, 0.5] if 0 <= v <= 1]
     expected = [
         sum(edges[i] <= v < edges[i + 1] or (i == n_bins - 1 and v == edges[-1]) for v in inside) for i in range(n_bins)
@@ -268,16 +270,18 @@ def test_a_value_on_an_edge_belongs_to_the_bin_above_and_the_last_bin_is_closed(
 
 def test_numbers_outside_and_cells_that_are_none_are_reported() -> None:
     cells = ["1", "2.5", "-1", "11", "inf", "-inf", "NaN", "", "ten", "1e308", " 4 ", "+5", "0x1", "1_0", "1e1"]
-    data = count_bins(as_csv(["v"], [(c,) for c in cells]), "v", lower=0, upper=10, n_bins=2)
+    data = count_bins(as_csv(["v"], [(c,) for c in cells]), "v", lower=0, upper=10, n_bins=2, outside="drop")
     assert data.counts.tolist() == [5, 3, 2]  # 1, 2.5 and 4 below 5; 5 and 1e1 above
     assert data.report.outside_range == 5 and data.report.dropped_missing == 5
     assert {code for code, _ in data.report.notices} == {"NOT_A_NUMBER", "OUTSIDE_RANGE"}
     clamped = count_bins(as_csv(["v"], [(c,) for c in cells]), "v", lower=0, upper=10, n_bins=2, outside="clamp")
-    assert clamped.counts.tolist() == [10, 5, 5] and clamped.report.outside_range == 5
+    assert clamped.counts.tolist() == [15, 5, 5, 5] and clamped.report.outside_range == 5
 
 
 def test_bins_carry_a_tree_of_intervals() -> None:
-    data = count_bins(b"v,n\n0,2\n3,1\n3.5,4\n", "v", lower=0, upper=4, n_bins=4, branching=(2, 2), weight="n")
+    records = b"v,n\n0,2\n3,1\n3.5,4\n"
+    shape = {"lower": 0.0, "upper": 4.0, "n_bins": 4, "branching": (2, 2)}
+    data = count_bins(records, "v", **shape, weight="n", outside="refuse")
     assert data.counts.tolist() == [7, 2, 5, 2, 0, 0, 5]
     assert data.labels.of_level(1).tolist() == ["[0, 2)", "[2, 4]"]
     assert data.labels.of_level(2).tolist() == ["[0, 1)", "[1, 2)", "[2, 3)", "[3, 4]"]

@@ -83,7 +83,7 @@ def _use(file: Any, columns: Sequence[str], weight: str | None) -> None:
             "PRIOR_LEAVES", f"Expected a prior with the columns of the data; {plural(len(missing), 'column')} missing."
         )
     domain = domain_of_paths(file, columns, name=file.name, records_are_public=True)
-    counted = count_hierarchy(file, columns, domain=domain, weight=weight, name=file.name)
+    counted = count_hierarchy(file, columns, domain=domain, weight=weight, outside="refuse", name=file.name)
     keep(data, counted)
     uploads.forget(file)
     st.session_state[_REVISION] = st.session_state.get(_REVISION, 0) + 1

@@ -59,6 +59,8 @@ class Bins:
     fingerprint : str
     numeric : bool
         Whether the edges are numbers of the column; else bins are numbered in the order of the leaves.
+    has_other : bool
+        Whether the last bin holds the records that have no place in the others, and is drawn beyond the upper bound.
     """
 
     name: str
@@ -67,6 +69,7 @@ class Bins:
     edges: FloatArray
     fingerprint: str
     numeric: bool = True
+    has_other: bool = False
 
     @property
     def n_bins(self) -> int:

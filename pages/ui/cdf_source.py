@@ -51,23 +51,31 @@ def choose() -> Bins:
 def bins_of(data: Dataset) -> Bins:
     """Return the bins of a data set: its leaves, with the edges of a binned column, else numbered in their order.
 
+    A leaf "(other)" is the last bin, so that the bins hold all records.
+
     Raises
     ------
     InputError
         ``CDF_SHAPE`` when its leaves stand on different levels; ``TREE_SHAPE`` for a single leaf.
     """
-    tree = data.tree
-    if tree.is_leaf[: tree.level_start[-2]].any():
+    tree, other = data.tree, data.other_leaf
+    above = tree.is_leaf[: tree.level_start[-2]].sum()
+    if above > (tree.height > 1 and other is not None):
         raise InputError(
             "CDF_SHAPE", "The leaves of the data set in use stand on different levels, so they are no bins in a row."
         )
     counts = data.counts[tree.level(tree.height)]
+    if tree.height > 1 and other is not None:
+        counts = np.append(counts, data.counts[other])
     if counts.size < 2:
         raise InputError("TREE_SHAPE", "A CDF needs at least 2 bins; the data set in use has 1.")
-    edges = _edges(data, counts.size)
+    edges = _edges(data, counts.size - (other is not None))
     unit = data.labels.level_names[-1].split(" (")[0] if edges is not None else "leaf, in its order"
-    numbered = np.arange(counts.size + 1, dtype=float)
-    return Bins(data.name, unit, counts, numbered if edges is None else edges, data.fingerprint, edges is not None)
+    if edges is None:
+        return Bins(data.name, unit, counts, np.arange(counts.size + 1, dtype=float), data.fingerprint, False)
+    if other is not None:
+        edges = np.append(edges, 2 * edges[-1] - edges[-2])
+    return Bins(data.name, unit, counts, edges, data.fingerprint, has_other=other is not None)
 
 
 def _bins() -> Bins | None:
@@ -88,6 +96,7 @@ def _of(source: str) -> Bins:
 def _edges(data: Dataset, n_bins: int) -> Any:
     """Edges of equal bins from the labels of the first and last leaf, or None where they are no intervals."""
     last = data.tree.level(data.tree.height).stop - 1
+    last -= last == data.other_leaf
     first = _INTERVAL.fullmatch(data.labels.label(last - n_bins + 1))
     final = _INTERVAL.fullmatch(data.labels.label(last))
     if first is None or final is None:
@@ -130,13 +139,14 @@ def _count(candidate: Candidate, preview: Preview) -> None:
     upper = middle.number_input("Upper bound (public)", value=128.0, key="cdf_upper", format="%g", help=BOUNDS)
     n_bins = right.number_input("Bins K", value=128, step=1, key="cdf_n_bins", help="Equal widths.")
     clamp = st.checkbox("Count values outside the bounds in the end bins", key="cdf_clamp",
-                        help="Otherwise they are left out and reported.")  # fmt: skip
+                        help="Otherwise they are counted in a last bin “(other)”, as cells that are no number always "
+                        "are: so replacing a record never changes the public total.")  # fmt: skip
     st.button("Count", type="primary", key="cdf_count", icon=":material/functions:", on_click=_ask,
               help="Read the file once and keep its counts.")  # fmt: skip
     if st.session_state.pop(_ASKED, False):
         counted = count_bins(
             candidate.origin, preview.columns[position or 0], lower=lower, upper=upper, n_bins=n_bins,
-            outside="clamp" if clamp else "drop", name=candidate.name,
+            outside="clamp" if clamp else "other", name=candidate.name,
         )  # fmt: skip
         finish(candidate, counted)
 

@@ -101,7 +101,7 @@ def _figure(data: Bins, mine: Draw, start: int, stop: int) -> None:
         alt=f"True, noisy and consistent cumulative counts: the noisy ones are off by {short(missed)} records on "
         f"average{after} consistency.",
         caption=f"NOT PRIVATE: one simulated release beside the true counts. {_what(settings)}; "
-        f"{whole(data.n_bins)} bins, {whole(int(data.counts.sum()))} records, seed {get('seed')}. Band: 95 % for all "
+        f"{bins_in_words(data)}, {whole(int(data.counts.sum()))} records, seed {get('seed')}. Band: 95 % for all "
         f"cumulative counts at once, ± {mine.band.multiple:.3g} exact standard deviations, from "
         f"{whole(mine.band.trials)} simulated errors, tightened by what is public. Consistent: the closest whole, "
         f"non-decreasing counts that end at N, {get('cdf_fit')} error (Rameshwar et al., Sec. VI). "
@@ -249,4 +249,9 @@ def relation_shown(view: str) -> str | None:
 def about(data: Bins) -> list[str]:
     """Return what the bins are, for the line below the title."""
     kind = [] if data.numeric else ["leaves in their order, as bins"]
-    return [lit(data.name, 40), plural(data.n_bins, "bin"), *kind]
+    return [lit(data.name, 40), bins_in_words(data), *kind]
+
+
+def bins_in_words(data: Bins) -> str:
+    """Return how many bins there are, and that the last one holds what has no place in the others."""
+    return plural(data.n_bins - data.has_other, "bin") + data.has_other * " and a last one “(other)” beyond the bounds"

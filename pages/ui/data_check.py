@@ -24,6 +24,7 @@ def check(data: Dataset) -> None:
         ("Left out, missing", report.dropped_missing, "A chosen cell was empty, and such records were to be left out."),
         ("Left out, not listed", report.unseen, "Their category is not in the list of those that exist."),
         ("Outside the bounds", report.outside_range, "Their value is below the lower or above the upper bound."),
+        ("Under “(other)”", report.other, "No category or bin has a place for them; the leaf is always there."),
         ("Under “(blank)”", report.blank_labels, "A chosen cell was empty; they are counted in that category."),
     )
     with st.container(horizontal=True):

@@ -34,6 +34,10 @@ DOMAINS: Final = {"data": "Taken from the data", "values": "Listed values", "fil
 MISSING: Final = {"category": "Their own category “(blank)”", "drop": "Leave the record out"}
 OUTSIDE: Final = {"drop": "Leave the record out", "clamp": "Count it in the end bin"}
 DELIMITERS: Final = {"": "Find out", ",": "Comma", ";": "Semicolon", "\t": "Tab", "|": "Bar"}
+KEPT: Final = (
+    "Records left out of every category or bin are counted in a public leaf “(other)”, so that replacing a record "
+    "never changes the public total."
+)
 EACH_ROW: Final = "Each row is one record"
 PREVIEW_COLUMNS: Final = 30
 _SHOW_EVERY: Final = 0.1
@@ -134,6 +138,8 @@ def _domain(columns: list[str], weight: str | None) -> tuple[Callable[[], Domain
         "Which categories exist", list(DOMAINS), key=_key("domain"), format_func=DOMAINS.__getitem__, horizontal=True,
         help="A private release needs a list of categories that was public before anyone looked at the records.",
     )  # fmt: skip
+    if how in ("values", "file"):
+        st.caption(KEPT)
     if how == "values":
         texts = {name: _listed(name, level) for level, name in enumerate(columns, start=1)}
         return lambda: domain_of_values({name: text.splitlines() for name, text in texts.items()}), None
@@ -160,7 +166,8 @@ def taken_from_the_data_warning() -> None:
 def _listed(column: str, level: int) -> str:
     return st.text_area(
         f"Values of {lit(column, 40)}, one a line", key=_key(f"values_{level}"), height=120,
-        help="Add (blank) for records without a value and (other) for values that are not listed.",
+        help="Add (blank) for records without a value and (other) for values that are not listed; if every column "
+        "lists (other), the tree needs no such leaf besides.",
     )  # fmt: skip
 
 
@@ -192,13 +199,14 @@ def _bins(candidate: Candidate, preview: Preview, options: ReadOptions) -> Plan:
         horizontal=True,
         help="Either way the check says how many there were.",
     )
+    st.caption(KEPT)
     weight = _weight(preview)
 
     def count(progress: Progress) -> Dataset:
         factors = branching_factors_from_text(branching) if branching.strip() else None
         return count_bins(
             candidate.origin, column, lower=lower, upper=upper, n_bins=n_bins, branching=factors, weight=weight,
-            outside=outside, name=candidate.name, options=options, progress=progress,
+            outside="clamp" if outside == "clamp" else "other", name=candidate.name, options=options, progress=progress,
         )  # fmt: skip
 
     return Plan(count)

@@ -106,10 +106,13 @@ def sample(name: str) -> Dataset:
             n_bins=bins.n_bins,
             branching=bins.branching_factors,
             weight=chosen.weight,
+            outside="refuse",
             name=chosen.title,
         )
     domain = domain_of_paths(chosen.path, chosen.columns, records_are_public=True)
-    return count_hierarchy(chosen.path, chosen.columns, domain=domain, weight=chosen.weight, name=chosen.title)
+    return count_hierarchy(
+        chosen.path, chosen.columns, domain=domain, weight=chosen.weight, outside="refuse", name=chosen.title
+    )
 
 
 def generated(shape: str, n_records: int, branching: str, seed: int) -> Dataset:

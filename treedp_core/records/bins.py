@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from treedp_core import checks
 from treedp_core.checks import InputError, echo
-from treedp_core.records import counting
+from treedp_core.records import counting, text
 from treedp_core.records.dataset import Dataset, DomainSource, ReadReport, labels_of
+from treedp_core.records.elsewhere import OUTSIDE_RULES, Words, refuse_outside, with_other_leaf
 from treedp_core.records.file_checks import in_words
 from treedp_core.records.inspection import Origin
 from treedp_core.records.sources import ReadOptions
-from treedp_core.records.table_counts import level_sums
 from treedp_core.records.table_reader import Progress, open_table, refuse_no_rows
 from treedp_core.records.text import Notice
 from treedp_core.tree import Tree
@@ -35,7 +35,7 @@ def count_bins(
     n_bins: int,
     branching: Sequence[int] | None = None,
     weight: str | None = None,
-    outside: str = "drop",
+    outside: str = "other",
     name: str | None = None,
     options: ReadOptions | None = None,
     progress: Progress | None = None,
@@ -60,8 +60,10 @@ def count_bins(
         Children per node by level; their product must be `n_bins`. By default the root holds all bins.
     weight : str, optional
         Column of whole numbers >= 0: how many records a row stands for.
-    outside : {"drop", "clamp"}
-        What becomes of numbers outside the bounds: left out, or counted in the end bins; reported either way.
+    outside : {"other", "clamp", "refuse", "drop"}
+        What becomes of numbers outside the bounds, reported in any case: counted in a leaf "(other)" below the root
+        or in the end bins; the file is refused; or they are not counted. The first two keep a total that is public
+        the number of all records, so a cell that is no number stands under "(other)" too; the last does not.
     name, options, progress, block_bytes
         As in `count_hierarchy`.
 
@@ -75,15 +77,15 @@ def count_bins(
     --------
     >>> data = count_bins(b"age\n3\n10\n20\n-1\n?\n", "age", lower=0, upper=20, n_bins=2)
     >>> data.counts.tolist(), data.labels.of_level(1).tolist()
-    ([3, 1, 2], ['[0, 10)', '[10, 20]'])
-    >>> data.report.outside_range, data.report.dropped_missing
-    (1, 1)
+    ([5, 1, 2, 2], ['[0, 10)', '[10, 20]', '(other)'])
+    >>> data.report.counted, data.report.other
+    (5, 2)
     """
     from treedp_core.records import amounts as amounts_of
 
     edges = bin_edges(lower, upper, n_bins)
     factors = _factors(branching, edges.size - 1)
-    clamp = checks.one_of("outside", outside, ("drop", "clamp")) == "clamp"
+    clamp = checks.one_of("outside", outside, (*OUTSIDE_RULES, "clamp")) == "clamp"
     table = open_table(origin, name, options, block_bytes)
     column = table.column(column)
     weight = None if weight is None else table.column(weight)
@@ -100,11 +102,18 @@ def count_bins(
     if tally.numbers == 0:
         raise InputError("COLUMN_TYPE", f"Column {echo(column)} holds no numbers; choose a numeric column.")
     tree = Tree.from_branching_factors(factors)
-    counts = np.concatenate(level_sums(tally.counts(), factors))
+    own = np.zeros(tree.n_nodes, dtype=np.int64)
+    own[tree.level(tree.height)] = tally.counts()
     level_codes, words = _interval_labels(edges, factors)
+    n_outside = tally.missing + (0 if clamp else tally.outside)
+    if outside == "refuse":
+        refuse_outside(n_outside)
+    if outside in ("other", "clamp"):
+        tree, own, level_codes, words = with_other_leaf(tree, own, level_codes, words, n_outside)
     names = [column] if len(factors) == 1 else [f"{column} ({n:,} intervals)" for n in np.cumprod(factors)]
     labels = labels_of(tree, level_codes, words, names)
-    report = tally.report(column, table.first_row)
+    counts = tree.add_up(own)
+    report = tally.report(column, table.first_row, outside)
     return Dataset(table.preview.name, tree, labels, counts, DomainSource.PUBLIC, report, table.digest())
 
 
@@ -136,7 +145,7 @@ class _BinTally:
     def __init__(self, edges: FloatArray, clamp: bool, weighted: bool) -> None:
         self._edges, self._clamp = edges, clamp
         self._counter = counting.PathCounter([edges.size - 1], weighted)
-        self.rows = self.numbers = self.missing = self.outside = 0
+        self.rows = self.numbers = self.missing = self.outside = self.total = 0
         self.first_missing: int | None = None
 
     def add(self, values: FloatArray, amounts: IntArray | None) -> None:
@@ -158,27 +167,31 @@ class _BinTally:
         dense = self._counter.dense()
         return sums if dense is None else dense
 
-    def report(self, column: str, first_row: int) -> ReadReport:
+    def report(self, column: str, first_row: int, outside: str) -> ReadReport:
         """Return what became of every record."""
         notices: list[Notice] = []
+        other = f"counted under {text.OTHER}" if outside in ("other", "clamp") else "not counted"
         if self.missing and self.first_missing is not None:
             notices.append(
                 (
                     "NOT_A_NUMBER",
-                    f"{self.missing:,} records have no number in column {echo(column)} and are not counted; "
+                    f"{self.missing:,} records have no number in column {echo(column)} and are {other}; "
                     f"the first is row {first_row + self.first_missing:,}.",
                 )
             )
         if self.outside:
-            fate = "counted in the end bins" if self._clamp else "not counted"
+            fate = "counted in the end bins" if self._clamp else other
             notices.append(
                 ("OUTSIDE_RANGE", f"{self.outside:,} records of column {echo(column)} lie outside the bounds: {fate}.")
             )
+        inside, left_out = int(self.counts().sum()), self.missing + (0 if self._clamp else self.outside)
+        if outside == "drop":
+            return ReadReport(self.rows, inside, self.missing, 0, 0, self.outside, notices=tuple(notices))
         return ReadReport(
             rows=self.rows,
-            counted=int(self.counts().sum()),
-            dropped_missing=self.missing,
+            counted=inside + left_out,
             outside_range=self.outside,
+            other=left_out,
             notices=tuple(notices),
         )
 
@@ -187,7 +200,7 @@ class _BinTally:
         inside = (values >= self._edges[0]) & (values <= self._edges[-1])
         self.missing += counting.records_where(absent, amounts)
         self.outside += counting.records_where(~inside & ~absent, amounts)
-        counting.total_checked(self.missing + self.outside, 0)
+        self.total = counting.total_checked(self.total, values.size, amounts)
         return inside, absent
 
 
@@ -220,16 +233,17 @@ def _factors(branching: Sequence[int] | None, n_bins: int) -> tuple[int, ...]:
     return factors
 
 
-def _interval_labels(edges: FloatArray, factors: Sequence[int]) -> tuple[list[IntArray], list[list[str]]]:
+def _interval_labels(edges: FloatArray, factors: Sequence[int]) -> tuple[tuple[IntArray, ...], Words]:
     """Return the codes and labels of the intervals of every level below the root."""
     shown = _numbers_as_text(edges)
-    codes, words = [], []
+    codes: list[IntArray] = []
+    words: list[list[str]] = []
     for n in np.cumprod(factors):
         ends = shown[:: (edges.size - 1) // int(n)]
         words.append([f"[{a}, {b})" for a, b in pairwise(ends)])
         words[-1][-1] = words[-1][-1][:-1] + "]"
         codes.append(np.arange(n))
-    return codes, words
+    return tuple(codes), tuple(words)
 
 
 def _numbers_as_text(edges: FloatArray) -> list[str]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treedp_core.records.text import Notice
+from treedp_core.records.text import OTHER, Notice
 from treedp_core.tree import Tree
 
 IntArray = NDArray[np.int64]
@@ -73,7 +73,7 @@ class Labels:
 class ReadReport:
     """What became of every record; ``counted + dropped_missing + unseen + outside_range`` is all of them.
 
-    (Where numbers outside the range were clamped to the end bins, they are in `counted` already.)
+    (Where numbers outside the range were counted, in the end bins or under "(other)", they are in `counted` already.)
 
     Parameters
     ----------
@@ -88,7 +88,9 @@ class ReadReport:
     unseen : int
         Records left out because the public domain does not have their category.
     outside_range : int
-        Records whose number lies outside the bounds (left out; counted in the end bins if that was asked for).
+        Records whose number lies outside the bounds (counted in the end bins or under "(other)", or left out).
+    other : int
+        Counted records that no listed category, or no bin, has a place for: they stand under "(other)".
     notices : tuple of (code, sentence)
         What a person should know.
     """
@@ -99,6 +101,7 @@ class ReadReport:
     blank_labels: int = 0
     unseen: int = 0
     outside_range: int = 0
+    other: int = 0
     notices: tuple[Notice, ...] = ()
 
 
@@ -139,6 +142,14 @@ class Dataset:
     def total(self) -> int:
         """Number of records counted."""
         return int(self.counts[0])
+
+    @property
+    def other_leaf(self) -> int | None:
+        """The leaf "(other)" that closes level 1 and takes the records without a category or bin, if there is one."""
+        if self.tree.height == 0:
+            return None
+        last = self.tree.level(1).stop - 1
+        return last if self.tree.is_leaf[last] and self.labels.label(last) == OTHER else None
 
     def is_same_as(self, other: Dataset) -> bool:
         """Whether two data sets are one: counted from the same bytes, or with equal counts on leaves of equal names.

@@ -68,6 +68,11 @@ class Domain:
             )
 
     @property
+    def lists_other(self) -> bool:
+        """Whether every record has a place in it: each column lists "(other)", and any combination is a leaf."""
+        return self.path_tree is None and all(text.OTHER in vocabulary for vocabulary in self.vocabularies)
+
+    @property
     def sizes(self) -> tuple[int, ...]:
         """Number of labels of each column."""
         return tuple(len(vocabulary) for vocabulary in self.vocabularies)

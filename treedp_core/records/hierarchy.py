@@ -14,11 +14,12 @@ from treedp_core.checks import InputError, echo
 from treedp_core.records import counting, paths, text
 from treedp_core.records.dataset import Dataset, DomainSource, ReadReport, labels_of
 from treedp_core.records.domain import Domain, levels_checked
+from treedp_core.records.elsewhere import OUTSIDE_RULES, Words, refuse_outside, with_other_leaf
 from treedp_core.records.file_checks import in_words
 from treedp_core.records.inspection import Origin
 from treedp_core.records.sources import ReadOptions
 from treedp_core.records.table_reader import Progress, TableReader, open_table
-from treedp_core.records.tally import Tally, read_records, strangers_notice
+from treedp_core.records.tally import Tally, example_of, read_records, strangers_notice
 from treedp_core.tree import Tree
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ def count_hierarchy(
     domain: Domain,
     weight: str | None = None,
     missing: str = "category",
+    outside: str = "other",
     name: str | None = None,
     options: ReadOptions | None = None,
     progress: Progress | None = None,
@@ -57,7 +59,11 @@ def count_hierarchy(
     weight : str, optional
         Column of whole numbers >= 0: how many records a row stands for (counts added up elsewhere).
     missing : {"category", "drop"}
-        What becomes of a missing value: the category "(blank)", or the record is left out and reported.
+        What becomes of a missing value: the category "(blank)", or the record is left out of all categories.
+    outside : {"other", "refuse", "drop"}
+        What becomes of records that a public domain has no place for, and of those left out: counted in a leaf
+        "(other)" below the root, which the tree then always has; the file is refused; or they are not counted. The
+        last is not for releases under which the total is public: it would tell of records that are not counted.
     name : str, optional
         Name to show.
     options : ReadOptions, optional
@@ -77,7 +83,8 @@ def count_hierarchy(
     InputError
         The codes of `inspect`, of labels, of counts and of rows; ``NO_LEVELS``, ``TOO_MANY_LEVELS``,
         ``LEVEL_REPEATED``, ``COUNT_AS_LEVEL``, ``COLUMN_UNKNOWN``, ``TOO_MANY_NODES``, ``TOTAL_TOO_LARGE``;
-        ``DOMAIN_IS_DATA`` when the records are given as their own public domain.
+        ``OUTSIDE_DOMAIN`` where records that fit no category are to be refused; ``DOMAIN_IS_DATA`` when the records
+        are given as their own public domain.
 
     Examples
     --------
@@ -85,20 +92,21 @@ def count_hierarchy(
     >>> csv = b"region,city\nNorth,Kiel\nNorth,Ulm\nSouth,Ulm\nSouth,Rome\n"
     >>> public = domain_of_values({"region": ["North", "South"], "city": ["Kiel", "Ulm"]})
     >>> data = count_hierarchy(csv, ["region", "city"], domain=public)
-    >>> data.counts.tolist(), data.report.unseen, data.labels.path(4)
-    ([3, 2, 1, 1, 1, 0, 1], 1, ('North', 'Ulm'))
+    >>> data.counts.tolist(), data.report.other, data.labels.path(5)
+    ([4, 2, 1, 1, 1, 1, 0, 1], 1, ('North', 'Ulm'))
     """
     table = open_table(origin, name, options, block_bytes)
     weight = None if weight is None else table.column(weight)
     chosen = _checked_choice(table, columns, weight, domain)
     checks.one_of("missing", missing, MISSING_RULES)
+    checks.one_of("outside", outside, OUTSIDE_RULES)
     digest = table.digest()
     domain.refuse_own_records(digest)
     tally = read_records(table, chosen, weight, domain, missing, progress)
     if domain.source is DomainSource.FROM_DATA:
         counted = _on_paths_of_the_data(table.preview.name, tally, missing)
     else:
-        counted = _on_public_tree(table.preview.name, tally, domain, missing)
+        counted = _on_public_tree(table.preview.name, tally, domain, missing, outside)
     return replace(counted, source_digest=digest)
 
 
@@ -141,7 +149,7 @@ def _on_paths_of_the_data(name: str, tally: Tally, missing: str) -> Dataset:
     return _dataset(name, tally, built.tree, own, level_codes, vocabularies, DomainSource.FROM_DATA)
 
 
-def _on_public_tree(name: str, tally: Tally, domain: Domain, missing: str) -> Dataset:
+def _on_public_tree(name: str, tally: Tally, domain: Domain, missing: str, outside: str) -> Dataset:
     tree, level_codes = domain.tree, domain.level_codes()
     assert tree is not None
     own = np.zeros(tree.n_nodes, dtype=np.int64)
@@ -155,7 +163,13 @@ def _on_public_tree(name: str, tally: Tally, domain: Domain, missing: str) -> Da
         tally.unseen += int(sums[leaf == paths.UNSEEN].sum())
         tally.missing += int(sums[leaf == paths.MISSING].sum())
     domain.refuse_own_records("", own if tally.unseen == tally.missing == 0 else None)
-    return _dataset(name, tally, tree, own, level_codes, domain.vocabularies, DomainSource.PUBLIC)
+    words: Words = domain.vocabularies
+    if outside == "refuse":
+        refuse_outside(tally.unseen + tally.missing, example_of(tally))
+    if outside == "other" and not (domain.lists_other and missing == "category"):
+        tally.other = tally.unseen + tally.missing
+        tree, own, level_codes, words = with_other_leaf(tree, own, level_codes, words, tally.other)
+    return _dataset(name, tally, tree, own, level_codes, words, DomainSource.PUBLIC)
 
 
 def _dataset(
@@ -169,13 +183,15 @@ def _dataset(
 ) -> Dataset:
     counts = tree.add_up(own)
     labels = labels_of(tree, level_codes, vocabularies, [column.name for column in tally.columns])
-    counting.total_checked(int(counts[0]) + tally.missing + tally.unseen, 0)
+    left_out = tally.other == 0
+    counting.total_checked(int(counts[0]) + left_out * (tally.missing + tally.unseen), 0)
     report = ReadReport(
         rows=tally.rows,
         counted=int(counts[0]),
-        dropped_missing=tally.missing,
+        dropped_missing=left_out * tally.missing,
         blank_labels=_under_blank(tree, level_codes, vocabularies, own),
-        unseen=tally.unseen,
+        unseen=left_out * tally.unseen,
+        other=tally.other,
         notices=tuple(tally.notices + strangers_notice(tally)),
     )
     return Dataset(name, tree, labels, counts, source, report)

@@ -30,6 +30,7 @@ class Tally:
     rows: int = 0
     missing: int = 0
     unseen: int = 0
+    other: int = 0
     notices: list[text.Notice] = field(default_factory=list)
 
     def release(self) -> None:
@@ -117,15 +118,27 @@ def _column_notices(column: LabelColumn) -> list[text.Notice]:
     return notices
 
 
-def strangers_notice(tally: Tally) -> list[text.Notice]:
-    """Return the notice on records outside the public domain, with an example."""
-    if not tally.unseen:
-        return []
+def example_of(tally: Tally) -> str:
+    """Return one label outside the public domain and its place, in words that follow a sentence; empty without one."""
     example = next((c for c in tally.columns if c.first_unknown), None)
-    tail = ""
-    if example is not None and example.first_unknown is not None:
-        label, row = example.first_unknown
-        tail = f", for example {echo(label)} in column {echo(example.name)}, row {row:,}"
-    return [
-        ("UNSEEN", f"{tally.unseen:,} records have a category outside the public domain and are not counted{tail}.")
-    ]
+    if example is None or example.first_unknown is None:
+        return ""
+    label, row = example.first_unknown
+    return f", for example {echo(label)} in column {echo(example.name)}, row {row:,}"
+
+
+def strangers_notice(tally: Tally) -> list[text.Notice]:
+    """Return the notices on records outside the public domain, with an example, and on those left out as missing."""
+    notices = []
+    if tally.unseen:
+        fate = f"counted under {text.OTHER}" if tally.other else "not counted"
+        notices.append(
+            (
+                "UNSEEN",
+                f"{tally.unseen:,} records have a category outside the public domain and are {fate}"
+                f"{example_of(tally)}.",
+            )
+        )
+    if tally.missing and tally.other:
+        notices.append(("MISSING", f"{tally.missing:,} records with a missing value are counted under {text.OTHER}."))
+    return notices

@@ -144,7 +144,8 @@ def test_a_noisy_prior_is_least_squares_of_equal_noise() -> None:
 def counted(records: str, leaves: str) -> Dataset:
     """Count records such as "a,x a,x" on the tree with such leaves."""
     domain = domain_of_paths(("one,two\n" + leaves.replace(" ", "\n") + "\n").encode())
-    return count_hierarchy(("one,two\n" + records.replace(" ", "\n") + "\n").encode(), ("one", "two"), domain=domain)
+    file = ("one,two\n" + records.replace(" ", "\n") + "\n").encode()
+    return count_hierarchy(file, ("one", "two"), domain=domain, outside="refuse")
 
 
 def test_a_public_prior_is_matched_leaf_by_leaf() -> None:

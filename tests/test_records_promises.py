@@ -91,6 +91,8 @@ def test_data_sets_are_the_same_by_bytes_or_by_counts_on_equal_names() -> None:
         outside="refuse",
     )
     assert other_order.fingerprint != data.fingerprint and data.is_same_as(other_order)
+    on_a_list = count_hierarchy(RECORDS + b"\n", COLUMNS, domain=domain_of_paths(LEAVES))
+    assert on_a_list.other_leaf is not None and data.is_same_as(on_a_list)
     assert not data.is_same_as(counted(RECORDS + b"M,old\n"))
     assert not data.is_same_as(counted(b"sex,age\nF,young\nM,old\nM,old\n"))
 

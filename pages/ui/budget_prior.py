@@ -83,7 +83,8 @@ def _use(file: Any, columns: Sequence[str], weight: str | None) -> None:
             "PRIOR_LEAVES", f"Expected a prior with the columns of the data; {plural(len(missing), 'column')} missing."
         )
     domain = domain_of_paths(file, columns, name=file.name, records_are_public=True)
-    counted = count_hierarchy(file, columns, domain=domain, weight=weight, outside="refuse", name=file.name)
+    outside = "refuse" if data.other_leaf is None else "other"  # a prior has the same leaves as the data
+    counted = count_hierarchy(file, columns, domain=domain, weight=weight, outside=outside, name=file.name)
     keep(data, counted)
     uploads.forget(file)
     st.session_state[_REVISION] = st.session_state.get(_REVISION, 0) + 1

@@ -160,12 +160,12 @@ class Dataset:
             return True
         if self.fingerprint == other.fingerprint:
             return True
-        if self.total != other.total or self.tree.n_leaves != other.tree.n_leaves:
-            return False
-        return self._leaves() == other._leaves()
+        return self.total == other.total and self._occupied() == other._occupied()
 
-    def _leaves(self) -> dict[tuple[str, ...], int]:
-        return {self.labels.path(int(leaf)): int(self.counts[leaf]) for leaf in self.tree.leaves}
+    def _occupied(self) -> dict[tuple[str, ...], int]:
+        """Counts of the leaves that hold records, by name."""
+        held = self.tree.leaves[self.counts[self.tree.leaves] > 0]
+        return {self.labels.path(int(leaf)): int(self.counts[leaf]) for leaf in held}
 
     @cached_property
     def fingerprint(self) -> str:

@@ -16,7 +16,7 @@ export OPENBLAS_NUM_THREADS = 1
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check lint typing doctest unit browser bench audit samples format wheel clean python
+.PHONY: help run test check lint typing doctest unit browser bench audit attack samples format wheel clean python
 
 help:  ## show this list
 	@echo "TreeDP: differentially private counts on trees"
@@ -54,6 +54,9 @@ bench: $(BIN)/.bench  ## compare speed and memory with the peers; fails when a r
 
 audit: $(BIN)/.test  ## enumerate neighbours and hold every privacy claim against exact losses; fails on a violation
 	@PYTHONPATH=tests $(BIN)/python -m audit $(ARGS)
+
+attack: $(BIN)/.test  ## attack a running app: hostile files and widgets, sessions against each other, load, leaks
+	@PYTHONPATH=tests $(BIN)/python -m attack $(ARGS)
 
 samples: $(BIN)/.app  ## write sample_data/*.csv again from their seeds
 	$(BIN)/python -m sample_data

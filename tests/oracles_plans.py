@@ -68,6 +68,26 @@ def proven_error(plan: Plan) -> float:
     return math.sqrt(square)
 
 
+def chain_alpha_rmse(plan: Plan, weight: float, below: int) -> float:
+    """alpha-RMSE of a node with `below` nodes under it, on a path whose nodes all have one weight, continuous noise.
+
+    Round by round: the mean over the threshold noise, by the midpoint rule on its quantiles, of the chance that one of
+    below + 1 queries reaches the threshold, times the chance that the node which did then passes.
+    """
+    left, square = 1.0, 0.0
+    quantile = (np.arange(20_000) + 0.5) / 20_000
+    for one in plan.levels:
+        gap = one.classification_threshold - np.log(quantile) / one.threshold_epsilon - weight
+        miss = -np.expm1(-one.query_epsilon * np.maximum(gap, 0.0))
+        fires = float(-np.expm1((below + 1) * np.log(np.maximum(miss, 1e-300))).mean())
+        t, bound, over = one.pass_epsilon, one.pass_bound, one.pass_threshold - weight
+        beyond = max(0.0, (math.exp(-t * abs(over)) - math.exp(-t * bound)) / (2 * (1 - math.exp(-t * bound))))
+        labels = fires * (beyond if over >= 0 else 1 - beyond)
+        square += left * labels * max(abs(one.value - weight) - plan.alpha * weight, 0.0) ** 2
+        left *= 1 - labels
+    return math.sqrt(square + left * max(abs(plan.default_value - weight) - plan.alpha * weight, 0.0) ** 2)
+
+
 def star(branches: list[tuple[int, int]], n_levels: int) -> tuple[np.ndarray, np.ndarray]:
     """Leaf codes and counts of branches (level at which it leaves the first path, records)."""
     codes = np.zeros((len(branches), n_levels - 1), dtype=np.int64)

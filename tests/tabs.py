@@ -183,6 +183,8 @@ class Tab:
         kind = message.WhichOneof("type")
         if kind == "new_session":
             self.session_id = message.new_session.initialize.session_id or self.session_id
+            if not message.metadata.run.fragment_ids:  # the whole page runs, and names its parts anew
+                self.parts = {}
         elif kind == "auto_rerun":
             self.parts[message.auto_rerun.fragment_id] = message.auto_rerun.interval
         elif kind == "delta" and message.delta.WhichOneof("type") == "new_element":

@@ -20,6 +20,7 @@ FLOORS = (
     ("registry", "rounding", "families"),
     ("tree", "law", "normal_tail", "table_sampler", "projection", "words"),
     ("integer_draws", "conversions", "protected_unit", "leaf_table"),
+    ("promise",),
     ("noise", "privacy", "generate", "contributions"),
     ("records", "release", "errors", "calibration", "workloads", "isotonic"),
     ("formulas", "cdf_error", "montecarlo"),

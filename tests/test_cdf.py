@@ -33,7 +33,7 @@ from treedp_core.cdf_error.theorems import refined_error
 from treedp_core.checks import InputError
 from treedp_core.isotonic import consistent_cdf
 from treedp_core.montecarlo import Cancelled, Watch
-from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
+from treedp_core.privacy import NeighbouringRelation, ProtectedUnit, Provenance
 from treedp_core.tree import Tree
 from treedp_core.workloads import Shape, Workload, range_count
 
@@ -235,13 +235,15 @@ def test_bands_are_tightened_to_whole_non_decreasing_counts_that_end_at_n() -> N
     """
     plan = plan_cdf(CdfSettings(4, (4,), "laplace", 1.0))
     reach = (0.5 / band_multiple(plan, 0.9, 99)) ** 2
-    wide = CdfRelease(np.array([1.2, 1.4, 3.6, 7.0]), np.array([reach] * 3 + [0.0]), 7, plan.guarantee)
+    wide = CdfRelease(
+        np.array([1.2, 1.4, 3.6, 7.0]), np.array([reach] * 3 + [0.0]), 7, plan.guarantee, Provenance.SIMULATION
+    )
     band = simultaneous_band(plan, wide, 0.9, 99)
     assert (band.low.tolist(), band.high.tolist()) == ([1, 1, 4, 7], [1, 1, 4, 7])
     looser = replace(wide, variance=np.array([9 * reach] * 3 + [0.0]))
     band = simultaneous_band(plan, looser, 0.9, 99)
     assert (band.low.tolist(), band.high.tolist()) == ([0, 0, 3, 7], [2, 2, 5, 7])
-    known = CdfRelease(np.array([1.0, 2.0, 2.0, 7.0]), np.zeros(4), 7, plan.guarantee)
+    known = CdfRelease(np.array([1.0, 2.0, 2.0, 7.0]), np.zeros(4), 7, plan.guarantee, Provenance.SIMULATION)
     band = simultaneous_band(plan, known, 0.9, 99)
     assert band.low.tolist() == band.high.tolist() == [1, 2, 2, 7]
 
@@ -346,5 +348,5 @@ def test_refuses_in_one_sentence(call: object, code: str) -> None:
 def test_settings_and_releases_are_what_they_say() -> None:
     assert GOOD.unit == ProtectedUnit(NeighbouringRelation.REPLACE_ONE)
     assert hash(GOOD) == hash(CdfSettings(20, (4, 5)))
-    release = CdfRelease(np.array([0.6, 0.2, 3.0]), np.ones(3), 3, plan_cdf(GOOD).guarantee)
+    release = CdfRelease(np.array([0.6, 0.2, 3.0]), np.ones(3), 3, plan_cdf(GOOD).guarantee, Provenance.SIMULATION)
     assert release.consistent().tolist() == consistent_cdf(np.array([0.6, 0.2, 3.0]), 3).tolist() == [0, 0, 3]

@@ -27,7 +27,7 @@ from treedp_core.contributions import Spread
 from treedp_core.figures import topdown
 from treedp_core.leaf_table import count_leaves
 from treedp_core.montecarlo import Cancelled, Watch
-from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
+from treedp_core.privacy import NeighbouringRelation, ProtectedUnit, Provenance
 from treedp_core.records import Dataset, DomainSource, ReadReport
 from treedp_core.records.dataset import labels_of
 from treedp_core.records.synthetic import Columns, contingency_csv, records_csv
@@ -534,11 +534,11 @@ def test_records_and_their_files() -> None:
     one = one_release.draw(what, HUGE, 7)
     assert one.table is not None
     columns = Columns(what.columns, tuple(w.tolist() for w in what.words))
-    rows = pd.read_csv(io.BytesIO(records_csv(one.table, columns)))
+    rows = pd.read_csv(io.BytesIO(records_csv(one.table, columns, Provenance.RELEASE)))
     assert sorted(rows.itertuples(index=False, name=None)) == sorted(
         tuple(f"c{i}={code}" for i, code in enumerate(record)) for record in RECORDS
     )
-    counts = pd.read_csv(io.BytesIO(contingency_csv(one.table, columns)))
+    counts = pd.read_csv(io.BytesIO(contingency_csv(one.table, columns, Provenance.RELEASE)))
     assert counts["count"].sum() == len(RECORDS)
 
 

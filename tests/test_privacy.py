@@ -20,7 +20,9 @@ from treedp_core.privacy import (
     Currency,
     Guarantee,
     NeighbouringRelation,
+    Precision,
     ProtectedUnit,
+    Spread,
     budget_from_shares,
     epsilon_to_rho,
     exact_shares,
@@ -39,6 +41,9 @@ ADD, REPLACE, UNKNOWN = NeighbouringRelation
 EPSILONS = [1e-4, 0.01, 0.3, 1.0, 3.7, 20.0, 100.0]
 DELTAS = [1e-15, 1e-9, 1e-6, 1e-3, 0.1, 0.5]
 RHOS = [1e-10, 1e-5, 0.01, 0.1, 1.0, 30.0]
+
+
+EXACT = Precision.EXACT
 
 
 def code_of(call, *args, **kwargs) -> str:
@@ -259,25 +264,32 @@ def test_exact_shares_refusals(bad):
 
 def test_guarantees():
     half = (0.5, 0.25, 0.25)
-    pure = guarantee(Budget(Currency.EPSILON, half), ADD_UNIT, 1e-6, False)
-    assert pure == Guarantee(ADD_UNIT, 1.0, 0.0, None)
-    moved = guarantee(Budget(Currency.EPSILON, half), ProtectedUnit(UNKNOWN, 1, 1), 0.0, False)
+    pure = guarantee(Budget(Currency.EPSILON, half), ADD_UNIT, 1e-6, False, precision=EXACT)
+    assert pure == Guarantee(ADD_UNIT, 1.0, 0.0, None, precision=EXACT, spread=Spread.STACKED)
+    moved = guarantee(
+        Budget(Currency.EPSILON, half), ProtectedUnit(UNKNOWN, 1, 1), 0.0, False, precision=Precision.EXACT
+    )
     assert moved.epsilon == 1.0
     tenth = Budget(Currency.RHO, (0.05, 0.05))
-    discrete, smooth = (guarantee(tenth, ADD_UNIT, 1e-6, continuous) for continuous in (False, True))
+    discrete, smooth = (guarantee(tenth, ADD_UNIT, 1e-6, continuous, precision=EXACT) for continuous in (False, True))
     assert discrete.rho == smooth.rho == 0.1
     assert discrete.epsilon == rho_to_epsilon(0.1, 1e-6) > smooth.epsilon == rho_to_epsilon_gaussian(0.1, 1e-6)
-    public = guarantee(Budget(Currency.RHO, (math.inf,)), ProtectedUnit(REPLACE), 1e-6, False)
+    public = guarantee(
+        Budget(Currency.RHO, (math.inf,)), ProtectedUnit(REPLACE), 1e-6, False, precision=Precision.EXACT
+    )
     assert (public.epsilon, public.delta, public.rho) == (0.0, 0.0, 0.0)
 
 
 def test_guarantee_refusals():
     rho = Budget(Currency.RHO, (0.5,))
-    assert code_of(guarantee, rho, ADD_UNIT, 0.0, True) == "DELTA_REQUIRED"
+    assert code_of(guarantee, rho, ADD_UNIT, 0.0, True, precision=EXACT) == "DELTA_REQUIRED"
     for bad in (1.0, -0.1, math.nan):
-        assert code_of(guarantee, rho, ADD_UNIT, bad, True) == "DELTA_RANGE"
-        assert code_of(guarantee, Budget(Currency.EPSILON, (0.5,)), ADD_UNIT, bad, True) == "DELTA_RANGE"
-    assert code_of(guarantee, Budget(Currency.RHO, (math.inf, 1.0)), ADD_UNIT, 1e-6, True) == "EXACT_NOT_PRIVATE"
+        assert code_of(guarantee, rho, ADD_UNIT, bad, True, precision=EXACT) == "DELTA_RANGE"
+        assert (
+            code_of(guarantee, Budget(Currency.EPSILON, (0.5,)), ADD_UNIT, bad, True, precision=EXACT) == "DELTA_RANGE"
+        )
+    exact_root = Budget(Currency.RHO, (math.inf, 1.0))
+    assert code_of(guarantee, exact_root, ADD_UNIT, 1e-6, True, precision=EXACT) == "EXACT_NOT_PRIVATE"
 
 
 @pytest.mark.parametrize(
@@ -292,7 +304,11 @@ def test_guarantee_refusals():
     ],
 )
 def test_sentences_round_up(epsilon, delta, start):
-    assert Guarantee(ProtectedUnit(REPLACE), epsilon, delta).sentence().startswith(start)
+    assert (
+        Guarantee(ProtectedUnit(REPLACE), epsilon, delta, precision=EXACT, spread=Spread.STACKED)
+        .sentence()
+        .startswith(start)
+    )
 
 
 # ---------------------------------------------------------------- conversions

@@ -10,12 +10,31 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from treedp_core.privacy import Guarantee, NeighbouringRelation, ProtectedUnit
-from treedp_core.top_down import accounting
+from treedp_core.cdf import CdfSettings, plan_cdf
+from treedp_core.checks import InputError
+from treedp_core.experiment import Experiment, draw_once, prepare
+from treedp_core.leaf_table import count_leaves
+from treedp_core.mechanisms import MECHANISMS
+from treedp_core.mechanisms.thresholds import release_with_thresholds
+from treedp_core.privacy import Guarantee, NeighbouringRelation, Precision, ProtectedUnit, Provenance, Spread
+from treedp_core.records import synthetic
+from treedp_core.release import Release
+from treedp_core.thresholds.plans import tuned_plan
+from treedp_core.top_down import accounting, noisy_tree, plan, release
+from treedp_core.tree import Tree
 from treedp_core.words import budget_text, privacy_text, setting_text
 
 ROOT = Path(__file__).resolve().parent.parent
-ADD = NeighbouringRelation.ADD_OR_REMOVE_ONE
+ADD, REPLACE = NeighbouringRelation.ADD_OR_REMOVE_ONE, NeighbouringRelation.REPLACE_ONE
+UNKNOWN = NeighbouringRelation.REPLACE_UNKNOWN
+TREE = Tree.from_branching_factors((2, 2))
+COUNTS = TREE.counts_of_leaves(np.array([40, 30, 20, 10]))
+TABLE = count_leaves([np.array([0, 0, 0, 1, 1, 1]), np.array([0, 0, 1, 1, 1, 1])], (2, 2))
+
+
+def promised(unit: ProtectedUnit, epsilon: float, delta: float, spread: Spread = Spread.STACKED) -> Guarantee:
+    return Guarantee(unit, epsilon, delta, precision=Precision.EXACT, spread=spread)
+
 
 # ---------------------------------------------------------------- numbers
 
@@ -49,7 +68,7 @@ def test_the_tight_epsilon_is_shown_at_least_as_large_as_it_is() -> None:
     found = [accounting(10**x, 1e-6).epsilon_tight for x in np.random.default_rng(1).uniform(-3, 1, 400).tolist()]
     assert sum(float(f"{e:.4g}") < e for e in found) > 100
     assert all(float(privacy_text(e)) >= e for e in found)
-    told = [Guarantee(ProtectedUnit(ADD), e, 1e-6).sentence() for e in found]
+    told = [promised(ProtectedUnit(ADD), e, 1e-6).sentence() for e in found]
     assert all(float(one.partition("ε = ")[2].partition(",")[0]) >= e for one, e in zip(told, found, strict=True))
 
 
@@ -83,3 +102,93 @@ def test_every_privacy_number_is_written_by_the_one_place() -> None:
 def test_another_way_of_writing_is_found() -> None:
     assert shown_otherwise('f"at ε = {short(epsilon)}"') and shown_otherwise('f"ρ = {rho:.4g}"')
     assert not shown_otherwise('f"at ε = {setting_text(epsilon)} and σ = {sigma:.3g}"')
+
+
+# ---------------------------------------------------------------- what a promise rests on
+
+
+@pytest.mark.parametrize("relation", [ADD, REPLACE])
+def test_records_on_distinct_leaves_are_another_promise(relation: NeighbouringRelation) -> None:
+    """A unit whose three records share a leaf would lose much more than noise for distinct leaves allows."""
+    stacked, distinct = (plan((10, 10, 10), 0.5, unit=ProtectedUnit(relation, 3), spread=s).guarantee for s in Spread)
+    assert stacked.epsilon == distinct.epsilon and stacked != distinct
+    assert "(at most 3)" in stacked.sentence() and "(at most 3, on distinct leaves)" in distinct.sentence()
+    alone = [plan((10, 10), 0.5, unit=ProtectedUnit(relation), spread=s).guarantee for s in Spread]
+    assert alone[0] == alone[1] and "distinct" not in alone[1].sentence()  # one record lies on one leaf
+
+
+def test_who_is_protected_says_contributions_relation_and_known_levels() -> None:
+    """Every field of a unit that changes what is protected changes the sentence; no two of these say the same."""
+    units = [ProtectedUnit(relation, m) for relation in (ADD, REPLACE) for m in (1, 2, 3)]
+    units += [ProtectedUnit(UNKNOWN, m, known) for m in (1, 3) for known in (1, 2, 4)]
+    told = {unit.described for unit in units}
+    assert len(told) == len(units)
+    assert "replaced by as many others" in ProtectedUnit(REPLACE, 3).described  # three by one would show in the total
+    assert "no column is known" in ProtectedUnit(UNKNOWN).described
+    assert "known and public: the columns of levels 1 to 3" in ProtectedUnit(UNKNOWN, 1, 4).described
+
+
+@pytest.mark.parametrize("law", sorted(MECHANISMS))
+def test_continuous_noise_promises_in_exact_arithmetic(law: str) -> None:
+    """On floats a count can be told from its neighbour by the lowest bits of its noise."""
+    ideal = "discrete" not in law
+    for promise in (
+        prepare(Experiment(mechanism=law, delta=1e-6), TREE).guarantee,
+        plan_cdf(CdfSettings(4, (2, 2), law, delta=1e-6)).guarantee,
+    ):
+        assert (promise.precision is Precision.IDEAL) is ideal
+        assert ("differential privacy in exact arithmetic; protects" in promise.sentence()) is ideal
+
+
+def test_continuous_noise_is_no_release() -> None:
+    rng = np.random.default_rng(3)
+    ready = prepare(Experiment(mechanism="laplace"), TREE)
+    with pytest.raises(InputError) as refusal:
+        ready.release(COUNTS, rng, provenance=Provenance.RELEASE)
+    assert refusal.value.code == "RELEASE_PRECISION"
+    raw, final = prepare(Experiment(postprocess=("least_squares",)), TREE).release(
+        COUNTS, rng, provenance=Provenance.RELEASE
+    )
+    assert raw.provenance is final.provenance is Provenance.RELEASE and raw.sentence() == raw.guarantee.sentence()
+
+
+def simulated() -> list[tuple[str, object]]:
+    """One simulation by each way to make one."""
+    rng, top_down = np.random.default_rng(4), plan((2, 2), 1.0)
+    unit = ProtectedUnit(ADD)
+    by_thresholds = release_with_thresholds(TREE, COUNTS * 1000, lambda *a: tuned_plan(0.5, *a), unit, 8.0, 1e-3, rng)
+    return [
+        *zip(("noisy", "final"), draw_once(Experiment(postprocess=("non_negative",)), TREE, COUNTS), strict=True),
+        ("cdf", plan_cdf(CdfSettings(4, (2, 2))).release(np.arange(4), rng)),
+        ("tree", noisy_tree(top_down, TREE, COUNTS, rng)),
+        ("sparse", release(TABLE, top_down, rng)),
+        ("thresholds", by_thresholds.release),
+    ]
+
+
+def test_every_simulation_says_that_it_is_one() -> None:
+    for name, one in simulated():
+        assert one.provenance is Provenance.SIMULATION, name
+        assert one.sentence().startswith("Simulation of a release: (ε = "), name
+        assert "Simulation of a release" in repr(one), name
+    with pytest.raises(TypeError):
+        Release(COUNTS, None, prepare(Experiment(), TREE).guarantee)  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize("write", [synthetic.contingency_csv, synthetic.records_csv])
+def test_files_of_simulated_records_say_so_in_every_row(write: object) -> None:
+    """Also where a column has the name that says so."""
+    table = TABLE
+    columns = synthetic.Columns(("a", "simulation"), (["x", "y"], ["u", "v"]))
+    header, *rows = write(table, columns, Provenance.SIMULATION).decode("utf-8-sig").splitlines()
+    assert header.split(",")[:3] == ['"a"', '"simulation"', '"simulation_"']
+    assert rows and all(row.split(",")[2] == '"simulated release"' for row in rows)
+    plain = write(table, columns, Provenance.RELEASE).decode("utf-8-sig").splitlines()
+    assert [",".join(row.split(",")[:2] + row.split(",")[3:]) for row in (header, *rows)] == plain
+
+
+def test_no_file_name_holds_the_seed_that_takes_the_noise_away() -> None:
+    for file in (ROOT / "pages").rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if isinstance(node, ast.keyword) and node.arg in ("name", "file_name"):
+                assert "seed" not in ast.unparse(node.value), f"{file.name}, line {node.value.lineno}"

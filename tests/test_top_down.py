@@ -22,7 +22,7 @@ from treedp_core.leaf_table import LeafTable, count_leaves, reordered, table_of_
 from treedp_core.montecarlo import Cancelled, Watch, generator
 from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.postprocess import prepare as prepare_steps
-from treedp_core.privacy import Currency, NeighbouringRelation, ProtectedUnit
+from treedp_core.privacy import Currency, NeighbouringRelation, ProtectedUnit, Provenance
 from treedp_core.projection import water_filling
 from treedp_core.records import domain_of_values, synthetic
 from treedp_core.records.dataset import labels_of
@@ -505,6 +505,9 @@ def test_a_tree_is_planned_as_the_product_it_is_and_a_ragged_one_by_its_leaves()
     assert refusal.value.code == "PLAN_MISMATCH"
 
 
+RELEASE = Provenance.RELEASE
+
+
 def test_synthetic_records_as_files() -> None:
     """A release of a data set's tree: table and rows say the same, formulas are disarmed in CSV only."""
     domain = domain_of_values({"=city": ["=Ulm", 'B"onn'], "sex": ["F", "M"]})
@@ -514,18 +517,18 @@ def test_synthetic_records_as_files() -> None:
     table = table_of_tree(tree, tree.counts_of_leaves(np.array([2, 0, 1, 3])), labels.codes, domain.sizes)
     columns = synthetic.columns_of(labels)
     expected = [("=Ulm", "F", 2), ('B"onn', "F", 1), ('B"onn', "M", 3)]
-    parquet = pq.read_table(io.BytesIO(synthetic.contingency_parquet(table, columns)))
+    parquet = pq.read_table(io.BytesIO(synthetic.contingency_parquet(table, columns, RELEASE)))
     assert [tuple(row.values()) for row in parquet.to_pylist()] == expected
-    written = pacsv.read_csv(io.BytesIO(synthetic.contingency_csv(table, columns)))
+    written = pacsv.read_csv(io.BytesIO(synthetic.contingency_csv(table, columns, RELEASE)))
     assert written.column_names == ["'=city", "sex", "count"]
     assert [tuple(row.values()) for row in written.to_pylist()] == [("'=Ulm", "F", 2), *expected[1:]]
-    rows = pq.read_table(io.BytesIO(synthetic.records_parquet(table, columns))).to_pylist()
+    rows = pq.read_table(io.BytesIO(synthetic.records_parquet(table, columns, RELEASE))).to_pylist()
     assert [tuple(row.values()) for row in rows] == [(a, b) for a, b, n in expected for _ in range(n)]
-    assert pacsv.read_csv(io.BytesIO(synthetic.records_csv(table, columns))).num_rows == table.total == 6
+    assert pacsv.read_csv(io.BytesIO(synthetic.records_csv(table, columns, RELEASE))).num_rows == table.total == 6
     many = LeafTable(table.codes[:1], np.array([10_000_001]), table.sizes)
     for write in (synthetic.records_csv, synthetic.records_parquet):
         with pytest.raises(InputError) as refusal:
-            write(many, columns)
+            write(many, columns, RELEASE)
         assert refusal.value.code == "TOO_MANY_ROWS"
 
 
@@ -534,7 +537,7 @@ def test_leaves_of_a_ragged_tree_have_empty_cells() -> None:
     table = table_of_tree(tree, np.array([6, 1, 5, 2, 3]), np.array([0, 0, 1, 0, 1]), (2, 2))
     assert table.codes.tolist() == [[0, -1], [1, 0], [1, 1]] and table.counts.tolist() == [1, 2, 3]
     columns = synthetic.Columns(("a", "count"), (["x", "y"], ["u", "v"]))
-    rows = pq.read_table(io.BytesIO(synthetic.contingency_parquet(table, columns))).to_pylist()
+    rows = pq.read_table(io.BytesIO(synthetic.contingency_parquet(table, columns, RELEASE))).to_pylist()
     assert rows[0] == {"a": "x", "count": None, "count_": 1}
 
 

@@ -23,32 +23,17 @@ is at most m, and both together at most all leaves of the level, so L1 = min(2 m
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from treedp_core.checks import InputError
-from treedp_core.protected_unit import NeighbouringRelation, ProtectedUnit
+from treedp_core.protected_unit import NeighbouringRelation, ProtectedUnit, Spread
 from treedp_core.rounding import sqrt_above
 from treedp_core.tree import FloatArray, Tree
 
-
-class Spread(enum.Enum):
-    """Where the records of one unit may lie.
-
-    >>> Spread("distinct").label
-    'On distinct leaves'
-    """
-
-    STACKED = "stacked"
-    DISTINCT = "distinct"
-
-    @property
-    def label(self) -> str:
-        """Short name for a control."""
-        return "Anywhere, also all on one leaf" if self is Spread.STACKED else "On distinct leaves"
+__all__ = ["Capacities", "Spread", "capacities_of_domain", "capacities_of_tree", "level_sensitivities"]
 
 
 @dataclass(frozen=True)

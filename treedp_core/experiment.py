@@ -20,7 +20,7 @@ from treedp_core.errors import METRICS, ErrorSummary, Metric, Tolerance
 from treedp_core.formulas import NodeErrors, expected_errors
 from treedp_core.mechanisms import MECHANISMS, LevelNoise
 from treedp_core.montecarlo import Cancelled, Watch, generator, simulate
-from treedp_core.privacy import Budget, Currency, Guarantee, NeighbouringRelation, ProtectedUnit, guarantee
+from treedp_core.privacy import Budget, Currency, Guarantee, NeighbouringRelation, ProtectedUnit, Provenance, guarantee
 from treedp_core.registry import lookup
 from treedp_core.release import Release
 from treedp_core.tree import AnyArray, FloatArray, Tree
@@ -87,9 +87,15 @@ class Pipeline:
     postprocessing: postprocess.Step
     errors: NodeErrors | None
 
-    def release(self, counts: AnyArray, rng: np.random.Generator, trials: int | None = None) -> tuple[Release, Release]:
-        """Return noisy counts before and after post-processing."""
-        raw = self.noise.release(counts, self.guarantee, rng, trials)
+    def release(
+        self,
+        counts: AnyArray,
+        rng: np.random.Generator,
+        trials: int | None = None,
+        provenance: Provenance = Provenance.SIMULATION,
+    ) -> tuple[Release, Release]:
+        """Return noisy counts before and after post-processing; simulations unless the caller says otherwise."""
+        raw = self.noise.release(counts, self.guarantee, rng, trials, provenance)
         function, variance = self.postprocessing
         return raw, replace(raw, estimate=function(raw.estimate), variance=variance)
 
@@ -118,8 +124,8 @@ def prepare(experiment: Experiment, tree: Tree) -> Pipeline:
     unit = experiment.unit
     total = total_of(experiment)
     budget = split(tree, total, mechanism.currency, unit, experiment.allocation, experiment.shares)
-    promise = guarantee(budget, unit, experiment.delta, mechanism.continuous_gaussian)
     noise = mechanism.plan(tree, budget, unit)
+    promise = guarantee(budget, unit, experiment.delta, mechanism.continuous_gaussian, precision=noise.precision)
     step = postprocess.prepare(tree, noise.variance, experiment.postprocess, experiment.tolerance)
     errors = _known_errors(experiment, noise, step[1], mechanism.continuous_gaussian)
     return Pipeline(tree, metric, experiment.tolerance, budget, promise, noise, step, errors)

@@ -28,16 +28,19 @@ from treedp_core.conversions import (
     rho_to_epsilon_gaussian,
     rho_to_epsilon_simple,
 )
-from treedp_core.protected_unit import NeighbouringRelation, ProtectedUnit
+from treedp_core.promise import Guarantee, Precision, Provenance
+from treedp_core.protected_unit import NeighbouringRelation, ProtectedUnit, Spread
 from treedp_core.rounding import float_below
-from treedp_core.words import privacy_text
 
 __all__ = [
     "Budget",
     "Currency",
     "Guarantee",
     "NeighbouringRelation",
+    "Precision",
     "ProtectedUnit",
+    "Provenance",
+    "Spread",
     "budget_from_shares",
     "epsilon_to_rho",
     "exact_shares",
@@ -173,35 +176,15 @@ def budget_from_shares(
     return Budget(currency, tuple(amounts))
 
 
-@dataclass(frozen=True)
-class Guarantee:
-    """What was promised to whom; unchanged by post-processing.
-
-    Parameters
-    ----------
-    unit : ProtectedUnit
-    epsilon, delta : float
-        The release is (epsilon, delta)-differentially private; delta is 0 for pure privacy.
-    rho : float or None
-        Cost in zero-concentrated privacy, where that is what was spent.
-    """
-
-    unit: ProtectedUnit
-    epsilon: float
-    delta: float
-    rho: float | None = None
-
-    def sentence(self) -> str:
-        """One plain sentence for the screen; numbers are rounded up to four digits.
-
-        >>> print(Guarantee(ProtectedUnit(NeighbouringRelation.REPLACE_ONE), 1.0, 1e-6).sentence())
-        (ε = 1, δ = 1e-6)-differential privacy; protects one record, replaced by another (the total is public).
-        """
-        pair = f"ε = {privacy_text(self.epsilon)}" + (f", δ = {privacy_text(self.delta)}" if self.delta else "")
-        return f"({pair})-differential privacy; protects {self.unit.described}."
-
-
-def guarantee(budget: Budget, unit: ProtectedUnit, delta: float, law_is_continuous_gaussian: bool) -> Guarantee:
+def guarantee(
+    budget: Budget,
+    unit: ProtectedUnit,
+    delta: float,
+    law_is_continuous_gaussian: bool,
+    *,
+    precision: Precision,
+    spread: Spread = Spread.STACKED,
+) -> Guarantee:
     """Guarantee of a release that spends `budget` on the levels of a tree.
 
     Parameters
@@ -212,6 +195,10 @@ def guarantee(budget: Budget, unit: ProtectedUnit, delta: float, law_is_continuo
         Wanted delta; ignored (0) when the budget is in epsilon, required when it is in rho.
     law_is_continuous_gaussian : bool
         Whether all noise is continuous Gaussian, whose conversion is tighter.
+    precision : Precision
+        Of the noise.
+    spread : Spread
+        What the noise takes the records of one unit to be: by default the worst, all on one leaf.
 
     Raises
     ------
@@ -219,18 +206,18 @@ def guarantee(budget: Budget, unit: ProtectedUnit, delta: float, law_is_continuo
         DELTA_RANGE, DELTA_REQUIRED or EXACT_NOT_PRIVATE.
 
     >>> unit = ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)
-    >>> guarantee(Budget(Currency.EPSILON, (0.5, 0.5)), unit, 1e-6, False).epsilon
+    >>> guarantee(Budget(Currency.EPSILON, (0.5, 0.5)), unit, 1e-6, False, precision=Precision.EXACT).epsilon
     1.0
     """
     cost = unit.charge(budget.per_level)
     if budget.currency is Currency.EPSILON:
         checks.delta(delta)
-        return Guarantee(unit, cost, 0.0)
+        return Guarantee(unit, cost, 0.0, precision=precision, spread=spread)
     slack = checks.delta(delta, required=True)
     if cost == 0.0:
-        return Guarantee(unit, 0.0, 0.0, 0.0)
+        return Guarantee(unit, 0.0, 0.0, 0.0, precision=precision, spread=spread)
     convert = rho_to_epsilon_gaussian if law_is_continuous_gaussian else rho_to_epsilon
-    return Guarantee(unit, convert(cost, slack), slack, cost)
+    return Guarantee(unit, convert(cost, slack), slack, cost, precision=precision, spread=spread)
 
 
 def _weight(level: int, share: float | Fraction) -> Fraction:

@@ -43,6 +43,22 @@ class NeighbouringRelation(enum.Enum):
         return _DESCRIPTIONS[self]
 
 
+class Spread(enum.Enum):
+    """Where the records of one unit may lie.
+
+    >>> Spread("distinct").label
+    'On distinct leaves'
+    """
+
+    STACKED = "stacked"
+    DISTINCT = "distinct"
+
+    @property
+    def label(self) -> str:
+        """Short name for a control."""
+        return "Anywhere, also all on one leaf" if self is Spread.STACKED else "On distinct leaves"
+
+
 _DESCRIPTIONS: Final = {
     NeighbouringRelation.ADD_OR_REMOVE_ONE: (
         "One record is added or removed; whether someone is in the data, and the total, are protected."
@@ -92,21 +108,38 @@ class ProtectedUnit:
 
     @property
     def described(self) -> str:
-        """Who is protected, in words that fit after "protects".
+        """Who is protected, in words that fit after "protects", wherever the records of one unit lie.
 
         >>> ProtectedUnit(NeighbouringRelation.REPLACE_ONE).described
         'one record, replaced by another (the total is public)'
         """
+        return self.describe(Spread.STACKED)
+
+    def describe(self, spread: Spread) -> str:
+        """Return who is protected, in words that fit after "protects".
+
+        >>> ProtectedUnit(NeighbouringRelation.REPLACE_ONE, 3).describe(Spread.DISTINCT)
+        'all records of one unit (at most 3, on distinct leaves), replaced by as many others (the total is public)'
+        """
         one = self.contributions == 1
-        what = "one record" if one else f"all records of one unit (at most {self.contributions:,})"
+        lie = ", on distinct leaves" if spread is Spread.DISTINCT else ""
+        what = "one record" if one else f"all records of one unit (at most {self.contributions:,}{lie})"
         match self.relation:
             case NeighbouringRelation.ADD_OR_REMOVE_ONE:
                 return f"{what}, added or removed (the total is protected too)"
             case NeighbouringRelation.REPLACE_ONE:
-                return f"{what}, replaced by {'another' if one else 'others'} (the total is public)"
+                return f"{what}, replaced by {'another' if one else 'as many others'} (the total is public)"
             case NeighbouringRelation.REPLACE_UNKNOWN:
                 there = "it is" if one else "they are"
-                return f"the unknown columns of {what}, and whether {there} there (known columns are public)"
+                return f"the unknown columns of {what}, and whether {there} there ({self._known})"
+
+    @property
+    def _known(self) -> str:
+        last = self.known_levels - 1
+        if last == 0:
+            return "no column is known"
+        which = "column of level 1" if last == 1 else f"columns of levels 1 to {last}"
+        return f"known and public: the {which}"
 
     def l1_sensitivity(self, n_levels: int) -> FloatArray:
         """L1 change the noise of each level is calibrated to, in records, shape (n_levels,).

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from treedp_core.privacy import Guarantee
+from treedp_core.checks import InputError
+from treedp_core.privacy import Guarantee, Precision, Provenance
 from treedp_core.tree import AnyArray, FloatArray
 
 
@@ -21,8 +22,42 @@ class Release:
         (for example after a biased post-processor).
     guarantee : Guarantee
         What was promised to whom; unchanged by post-processing.
+    provenance : Provenance
+        Whether it is a simulation; unchanged by post-processing.
+
+    Raises
+    ------
+    InputError
+        ``RELEASE_PRECISION`` for continuous noise that is not a simulation.
     """
 
     estimate: AnyArray
     variance: FloatArray | None
     guarantee: Guarantee
+    provenance: Provenance
+
+    def __post_init__(self) -> None:
+        refuse_floats(self.guarantee, self.provenance)
+
+    def sentence(self) -> str:
+        """Return the promise in one sentence; a simulation says so first."""
+        return self.provenance.sentence(self.guarantee)
+
+    def __repr__(self) -> str:
+        return f"<Release {self.estimate.shape}. {self.sentence()}>"
+
+
+def refuse_floats(guarantee: Guarantee, provenance: Provenance) -> None:
+    """Refuse to call continuous noise a release: its promise holds for real numbers, and floats are none.
+
+    Raises
+    ------
+    InputError
+        ``RELEASE_PRECISION``.
+    """
+    if provenance is Provenance.RELEASE and guarantee.precision is Precision.IDEAL:
+        raise InputError(
+            "RELEASE_PRECISION",
+            "Continuous noise keeps its promise in exact arithmetic only, so it is for simulations; choose a discrete "
+            "law for a release.",
+        )

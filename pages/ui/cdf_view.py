@@ -105,11 +105,12 @@ def _figure(data: Bins, mine: Draw, start: int, stop: int) -> None:
         f"cumulative counts at once, ± {mine.band.multiple:.3g} exact standard deviations, from "
         f"{whole(mine.band.trials)} simulated errors, tightened by what is public. Consistent: the closest whole, "
         f"non-decreasing counts that end at N, {get('cdf_fit')} error (Rameshwar et al., Sec. VI). "
-        f"Shaded: the range below; drag over the figure to choose another. {release.guarantee.sentence()}",
+        f"Shaded: the range below; drag over the figure to choose another. {release.sentence()}",
         code=f"from treedp_core.cdf import CdfSettings, plan_cdf, simultaneous_band\n\n"
         f"plan = plan_cdf({_call(settings)})\nrelease = plan.release(bin_counts, rng)\n"
         f'release.consistent("{get("cdf_fit")}"), simultaneous_band(plan, release)',
         data=partial(_columns, data, mine),
+        simulated=True,
         brush=partial(_brush, data),
         label=tuned.label("cdf"),
     )  # fmt: skip
@@ -128,6 +129,7 @@ def _errors(data: Bins, mine: Draw, start: int, stop: int) -> None:
         "covers the true count.",
         code="release.cumulative - true_cumulative_counts  # release: see the code of the figure above",
         data=partial(_columns, data, mine),
+        simulated=True,
         brush=partial(_brush, data),
         label=tuned.label("cdf"),
     )
@@ -201,7 +203,7 @@ def _range(data: Bins, mine: Draw, start: int, stop: int) -> None:
         "About 95 % of releases are within 2 of them. Consistency is no linear estimate, so it has no closed form."
     )
     code = f"plan.range_variance({start}, {stop})  # plan: see the code of the figure above"
-    frame.footer("cdf_range", code, columns)
+    frame.footer("cdf_range", code, columns, simulated=True)
 
 
 def _quantiles(data: Bins, mine: Draw) -> None:
@@ -223,7 +225,8 @@ def _quantiles(data: Bins, mine: Draw) -> None:
         "true quantiles' bins lie between “from” and “to” for all rows at once with 95 % probability. One simulated "
         "release; the last column is NOT PRIVATE."
     )
-    frame.footer("cdf_quantiles", "quantiles(release.consistent(), simultaneous_band(plan, release), edges)", table)
+    code = "quantiles(release.consistent(), simultaneous_band(plan, release), edges)"
+    frame.footer("cdf_quantiles", code, table, simulated=True)
 
 
 def _distance(mine: Draw) -> None:

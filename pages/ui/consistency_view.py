@@ -65,6 +65,7 @@ def by_level(the: Draw, chosen: Experiment) -> None:
             caption=f"NOT PRIVATE: signed errors of this draw (simulation on the true counts, seed {chosen.seed}). "
             "Boxes: quartiles and median; dashed: mean; whiskers: 95 % of the nodes.",
             data=partial(draws.box_table, groups, names),
+            simulated=True,
             label=tuned.label("con"),
         )
     before, after = formulas(chosen)

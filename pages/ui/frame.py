@@ -21,6 +21,7 @@ from treedp_core.checks import InputError
 from treedp_core.figures import style
 from treedp_core.figures.reliability import watermark
 from treedp_core.privacy import NeighbouringRelation
+from treedp_core.records.synthetic import SIMULATED, SIMULATION
 from treedp_core.words import budget_text, setting_text
 
 __all__ = ["explain", "figure", "guard", "header", "lit", "refusal", "show_badge"]
@@ -115,6 +116,7 @@ def figure(
     select: bool = False,
     brush: Callable[[float, float], None] | None = None,
     label: str = "",
+    simulated: bool = False,
 ) -> str | None:
     """Show a plotly figure with its caption and footer; with `select`, return the id of the mark that was clicked.
 
@@ -135,6 +137,8 @@ def figure(
         Called with both ends, in the unit of the x axis, before the page runs again when a range has been dragged.
     label : str
         What must stand in every copy of the figure, its code and its numbers, such as "NOT PRIVATE: why".
+    simulated : bool
+        Whether `data` are a simulated release: then each row and the name of the file say so.
     """
     if label:
         if label.startswith(NOT_PRIVATE):
@@ -155,7 +159,7 @@ def figure(
         selection_mode="points" if brush is None else "box",
     )
     st.caption(caption)
-    footer(key, code, data)
+    footer(key, code, data, simulated=simulated)
     return _clicked(event) if select else None
 
 
@@ -185,7 +189,9 @@ def guard() -> Iterator[None]:
         )
 
 
-def footer(key: str, code: str | None, data: Columns | Callable[[], Columns] | None) -> None:
+def footer(
+    key: str, code: str | None, data: Columns | Callable[[], Columns] | None, *, simulated: bool = False
+) -> None:
     """Show what stands below every figure but in a presentation: its code, and its numbers as CSV."""
     if get("present"):
         return
@@ -196,8 +202,8 @@ def footer(key: str, code: str | None, data: Columns | Callable[[], Columns] | N
         if data is not None:
             download(
                 "Data",
-                partial(_table, data),
-                name=f"treedp-{key.replace('_', '-')}.csv",
+                partial(_table, partial(_simulated, data) if simulated else data),
+                name=f"treedp-{'simulation-' if simulated else ''}{key.replace('_', '-')}.csv",
                 mime="text/csv",
                 key=f"{key}_csv",
                 type="tertiary",
@@ -223,6 +229,11 @@ def labelled(columns: Columns, label: str) -> dict[str, Any]:
     """
     rows = len(next(iter(columns.values()), ()))
     return {label: [label.partition(":")[0]] * rows, **columns}
+
+
+def _simulated(data: Columns | Callable[[], Columns]) -> Columns:
+    columns = data() if callable(data) else data
+    return {**columns, SIMULATION: [SIMULATED] * len(next(iter(columns.values()), ()))}
 
 
 def _labelled(data: Columns | Callable[[], Columns], label: str) -> Columns:

@@ -112,6 +112,7 @@ def _one_draw(shown: Sequence[Line]) -> None:
         code=f"from treedp_core.experiment import Experiment, draw_once\n\n"
         f"noisy, final = draw_once({lab_text.call(experiment)}, tree, counts)",
         data=partial(lab_figures.draw_table, final, data.counts, data.tree, level, data.labels),
+        simulated=True,
         label=tuned.label("lab"),
     )
 

@@ -13,7 +13,7 @@ import numpy as np
 from pages.ui.multiplicative_simple import RULES, Simple, draw
 from pages.ui.multiplicative_trees import Source
 from treedp_core.experiment import Experiment
-from treedp_core.mechanisms.thresholds import budget_for_one_record
+from treedp_core.mechanisms.thresholds import budget_for_one_record, threshold_guarantee
 from treedp_core.montecarlo import Watch, generator
 from treedp_core.privacy import Guarantee
 from treedp_core.thresholds.estimation import Estimation, Planner, clamp, clamp_noise, estimate, shares
@@ -156,7 +156,7 @@ def run(source: Source, plan: str, settings: Experiment, *, clamped: bool = Fals
     story: tuple[Step, ...] = ()
     if source.tree is not None and source.is_small:
         story = told(steps(source.tree, source.paths, found.plan, found.labels))
-    promise = Guarantee(unit, settings.epsilon, delta)
+    promise = threshold_guarantee(unit, settings.epsilon, delta)
     return Run(source, plan, found, promise, alpha, nodes, story, _error(found.plan, reach), reach, moved)
 
 

@@ -20,6 +20,7 @@ from pages.ui.multiplicative_trees import SOURCES
 from pages.ui.params import get
 from pages.ui.text import lit, plural, short, whole
 from treedp_core.figures.multiplicative import labelled_tree, true_and_released
+from treedp_core.privacy import Provenance
 from treedp_core.words import privacy_text
 
 
@@ -81,9 +82,10 @@ def _tree(made: Run) -> None:
         caption=f"NOT PRIVATE: the true counts and the tests of one simulated run. {what} Colour: released value. "
         f"Orange outlines: this step; thick ones were labelled. {_settings(made)}, "
         f"{plural(made.source.paths.n_levels, 'level')}, {_total(made)}, seed {get('seed')}. Ghazi et al., Algorithms "
-        f"1 to 4, corrected. {made.guarantee.sentence()}",
+        f"1 to 4, corrected. {Provenance.SIMULATION.sentence(made.guarantee)}",
         code=_code(made),
         data=partial(_columns, made),
+        simulated=True,
     )
     if made.story:
         _asked(made, step)
@@ -148,6 +150,7 @@ def _against(made: Run) -> None:
         f"{get('seed')}.",
         code=_code(made),
         data=partial(_columns, made),
+        simulated=True,
     )  # fmt: skip
 
 
@@ -165,7 +168,9 @@ def _how_it_did(made: Run) -> None:
     shown["nodes within α w"] = st.column_config.NumberColumn(format="%.1f %%")
     st.dataframe(table, hide_index=True, width="content", column_config=shown, alt="How every rule did")
     plan = made.estimation.plan
-    kind = "proven" if plan.error_is_proven or plan.error is None else "simulated on adversarial trees"
+    kind = (
+        "proven" if plan.error_is_proven or plan.error is None else "certified for one leaf, simulated on other trees"
+    )
     said = "is not stated for these constants without the clamp" if error is None else f"is {kind}"
     bound, of_clamp = made.estimation.max_total, ""
     if made.reach is not None:
@@ -179,7 +184,7 @@ def _how_it_did(made: Run) -> None:
         f"NOT PRIVATE but for the first column. Worst case over all data: exact for the simple rules; that of the "
         f"thresholds {said}. The other columns: this one draw. All rules keep the same promise. {of_root}{of_clamp}"
     )
-    frame.footer("mul_summary", None, table)
+    frame.footer("mul_summary", None, table, simulated=True)
 
 
 def _rounds(made: Run) -> None:

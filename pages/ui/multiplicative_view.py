@@ -88,7 +88,8 @@ def _figure(
         "Solid orange, pink, green: noise on every count, exact (Ghazi et al., Corollary 2.7); dashed: the same shrunk "
         "to max(0, (1 − α) y), exact (own derivation). Blue: thresholds; dotted what Theorem 4.1 proves with corrected "
         "constants, dashed a plan whose error is proven, thick the tuned plan, whose privacy is proven while its error "
-        "is what simulations of adversarial trees attain. Grey: no mechanism does better (Theorem 5.1, Corollary 5.4, "
+        "is certified for records on one leaf and only simulated on other, adversarial trees. "
+        "Grey: no mechanism does better (Theorem 5.1, Corollary 5.4, "
         "explicit constants). Among factorisation mechanisms at α = 0, tree least squares with minimax budgets is "
         "optimal: its line is also their lower bound (Theorem 5.2, exact). Rings: crossings, tabulated below.",
         code=f"from treedp_core.multiplicative import CURVES, Setting, break_even, growth\n\nsetting = {call}\n"
@@ -131,8 +132,9 @@ def _ranking(chosen: Setting, d: int | None) -> None:
         },
     )  # fmt: skip
     st.caption(
-        "Proven: exact, or a theorem. Simulated: the largest error found on adversarial trees; the plan's privacy is "
-        "proven all the same. An α-RMSE of E means a relative error of at most E ÷ τ + α at counts of τ and more "
+        "Proven: exact, or a theorem. Simulated: certified for records on one leaf, and not exceeded in simulations "
+        "of other, adversarial trees; the plan's privacy is proven all the same. "
+        "An α-RMSE of E means a relative error of at most E ÷ τ + α at counts of τ and more "
         "(Lemma B.1 of Ghazi et al., improved)."
     )
     frame.footer("mul_ranking", f"growth(setting, [{d}]).error  # setting: see the code of the figure above", table)

@@ -20,6 +20,7 @@ from pages.ui.topdown_subject import Subject
 from pages.ui.topdown_view import about, what_tree
 from treedp_core.checks import InputError
 from treedp_core.leaf_table import LeafTable
+from treedp_core.privacy import Provenance
 from treedp_core.records import synthetic
 from treedp_core.records.synthetic import Columns
 
@@ -93,7 +94,7 @@ def _first(n: int, what: str) -> str:
 
 
 def _what(mine: Drawn) -> str:
-    return f"{what_tree(mine.subject)}; {about(mine)}. {mine.plan.guarantee.sentence()} Simulation."
+    return f"{what_tree(mine.subject)}; {about(mine)}. {Provenance.SIMULATION.sentence(mine.plan.guarantee)}"
 
 
 def _preview(table: LeafTable, columns: Columns) -> dict[str, Any]:
@@ -130,11 +131,11 @@ def _files(
             ("parquet", "application/vnd.apache.parquet", as_parquet),
         ):
             download(
-                "CSV" if ending == "csv" else "Parquet", partial(write, table, columns),
-                name=f"treedp-synthetic-{kind}-seed{mine.seed}.{ending}", mime=mime, key=f"td_{kind}_{ending}",
+                "CSV" if ending == "csv" else "Parquet", partial(write, table, columns, Provenance.SIMULATION),
+                name=f"treedp-simulation-synthetic-{kind}.{ending}", mime=mime, key=f"td_{kind}_{ending}",
                 help="Simulated release, simulation-grade noise. In CSV, text that a spreadsheet would run as a "
                 "formula gets a leading apostrophe.",
             )  # fmt: skip
         with st.popover("Code", icon=":material/code:", type="tertiary", help="The call that writes the file"):
-            st.code(f"from treedp_core.records import synthetic\n\nsynthetic.{as_csv.__name__}(run.table, columns)",
-                    language="python")  # fmt: skip
+            call = f"synthetic.{as_csv.__name__}(run.table, columns, run.provenance)"
+            st.code(f"from treedp_core.records import synthetic\n\n{call}", language="python")

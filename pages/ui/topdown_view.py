@@ -204,7 +204,7 @@ def _one_level(mine: Drawn) -> None:
         f"Band: ± 1.96 σ of the level's noise before the projection. At most 400 nodes, evenly spaced in the ranking."
         f"{extra} Simulation.",
         code=_release_code(mine),
-        data=partial(_level_columns, mine, level),
+        data=partial(_level_columns, mine, level), simulated=True,
     )  # fmt: skip
 
 
@@ -258,7 +258,7 @@ def _under_bound(mine: Drawn) -> None:
         f"for its level with probability {100 * (1 - beta):g} %. {note}",
         code=f"from treedp_core.top_down import bound, bound_by_exact_tails\n\nbound(ready, {beta:.6g})",
         data={"level": list(mine.subject.level_names), "largest error (NOT PRIVATE)": seen, "Theorem 1": allowed,
-              "by exact tails": exact},
+              "by exact tails": exact}, simulated=True,
     )  # fmt: skip
 
 
@@ -274,6 +274,7 @@ def _wrong_nodes(mine: Drawn) -> None:
         code="[(level.spurious, level.lost) for level in compare(run)]",
         data={"level": list(mine.subject.level_names), "cells": [float(n) for n in mine.plan.cells],
               "spurious": spurious, "lost": lost, "true nodes": [level.n_true for level in mine.levels]},
+        simulated=True,
     )  # fmt: skip
 
 
@@ -290,7 +291,7 @@ def _bias(mine: Drawn) -> None:
         "empty leaves gain, others lose. "
         f"{RULES[mine.wanted.rule].label}, seed {mine.seed}. Simulation.",
         code="from treedp_core.top_down import bias_by_size, compare\n\nbias_by_size(compare(run)[-1:])",
-        data={"true count": sizes, "leaves": found.n_nodes, "mean error": mean, "standard error": se},
+        data={"true count": sizes, "leaves": found.n_nodes, "mean error": mean, "standard error": se}, simulated=True,
     )  # fmt: skip
 
 

@@ -62,7 +62,7 @@ def test_the_records_download(page: Any, server: LiveServer) -> None:
     with page.expect_download() as waiting:
         page.locator(".st-key-td_contingency_csv button").first.click()
     lines = Path(waiting.value.path()).read_text(encoding="utf-8-sig").splitlines()
-    assert lines[0] == '"origin","destination","hours","count"'
+    assert lines[0] == '"origin","destination","hours","simulation","count"'
     assert sum(int(line.rsplit(",", 1)[1]) for line in lines[1:]) == 250_000
 
 

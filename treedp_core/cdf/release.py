@@ -29,6 +29,7 @@ from treedp_core.privacy import (
     Guarantee,
     NeighbouringRelation,
     ProtectedUnit,
+    Provenance,
     budget_from_shares,
     guarantee,
 )
@@ -97,12 +98,22 @@ class CdfRelease:
         N where it is public, else None.
     guarantee : Guarantee
         Of everything derived from this release.
+    provenance : Provenance
+        Whether it is a simulation.
     """
 
     cumulative: FloatArray
     variance: FloatArray
     n_records: int | None
     guarantee: Guarantee
+    provenance: Provenance
+
+    def sentence(self) -> str:
+        """Return the promise in one sentence; a simulation says so first."""
+        return self.provenance.sentence(self.guarantee)
+
+    def __repr__(self) -> str:
+        return f"<CdfRelease of {self.cumulative.size} bins. {self.sentence()}>"
 
     def consistent(self, error: str | ErrorOf = "squared") -> IntArray:
         """Return the closest whole, non-decreasing cumulative counts that end at N, (K,): see `consistent_cdf`.
@@ -134,8 +145,12 @@ class CdfPlan:
     guarantee: Guarantee
     noise: LevelNoise
 
-    def release(self, bin_counts: AnyArray, rng: np.random.Generator) -> CdfRelease:
+    def release(
+        self, bin_counts: AnyArray, rng: np.random.Generator, provenance: Provenance = Provenance.SIMULATION
+    ) -> CdfRelease:
         """Return the noisy cumulative counts of true counts of bins (K,), whole and at least 0.
+
+        They are a simulation unless the caller says that `rng` is a secure source of bits.
 
         Raises
         ------
@@ -143,14 +158,14 @@ class CdfPlan:
             ``CDF_SHAPE`` when there is not one such count for each bin.
         """
         counts = self.tree.counts_of_leaves(self.checked(bin_counts))
-        noisy = self.noise.release(counts, self.guarantee, rng)
+        noisy = self.noise.release(counts, self.guarantee, rng, provenance=provenance)
         return self.from_release(noisy, int(counts[0]))
 
     def from_release(self, noisy: Release, n_records: int) -> CdfRelease:
         """Return the cumulative counts of a noisy release of this plan's tree."""
         public = self.settings.unit.total_is_public
         estimate = self.cumulative(noisy.estimate)
-        return CdfRelease(estimate, self.variance, n_records if public else None, noisy.guarantee)
+        return CdfRelease(estimate, self.variance, n_records if public else None, noisy.guarantee, noisy.provenance)
 
     def cumulative(self, node_values: AnyArray) -> FloatArray:
         """Return the cumulative counts (..., K) from noisy values of the nodes (..., n_nodes): linear in them."""
@@ -223,8 +238,9 @@ def plan_cdf(settings: CdfSettings) -> CdfPlan:
         name = {"equal": "uniform", "custom": "custom"}[settings.allocation]
         budget = split(tree, total, mechanism.currency, unit, name, settings.shares)
     _refuse_gaps(settings, budget)
-    promise = guarantee(budget, unit, settings.delta, mechanism.continuous_gaussian)
-    return CdfPlan(settings, tree, budget, promise, mechanism.plan(tree, budget, unit))
+    noise = mechanism.plan(tree, budget, unit)
+    promise = guarantee(budget, unit, settings.delta, mechanism.continuous_gaussian, precision=noise.precision)
+    return CdfPlan(settings, tree, budget, promise, noise)
 
 
 def _refuse_gaps(settings: CdfSettings, budget: Budget) -> None:

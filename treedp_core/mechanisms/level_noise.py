@@ -11,7 +11,7 @@ import numpy as np
 from treedp_core.calibration import level_law
 from treedp_core.checks import InputError
 from treedp_core.law import Law
-from treedp_core.privacy import Budget, Guarantee, ProtectedUnit
+from treedp_core.privacy import Budget, Guarantee, Precision, ProtectedUnit, Provenance
 from treedp_core.release import Release
 from treedp_core.tree import AnyArray, FloatArray, Tree
 
@@ -49,6 +49,12 @@ class LevelNoise:
         """Whether every node gets a whole number (so int64 holds the draw)."""
         return all(exact or (law is not None and law.integer) for law, exact in zip(self.laws, self.exact, strict=True))
 
+    @property
+    def precision(self) -> Precision:
+        """Whether all noise is drawn exactly, on the whole numbers."""
+        exact = all(law is None or law.integer for law in self.laws)
+        return Precision.EXACT if exact else Precision.IDEAL
+
     def draw(self, rng: np.random.Generator, trials: int | None = None) -> AnyArray:
         """Return noise (trials, n_nodes), or (n_nodes,) without trials; nan on levels not measured."""
         shape = () if trials is None else (trials,)
@@ -62,7 +68,12 @@ class LevelNoise:
         return noise
 
     def release(
-        self, counts: AnyArray, guarantee: Guarantee, rng: np.random.Generator, trials: int | None = None
+        self,
+        counts: AnyArray,
+        guarantee: Guarantee,
+        rng: np.random.Generator,
+        trials: int | None = None,
+        provenance: Provenance = Provenance.SIMULATION,
     ) -> Release:
         """Return noisy counts of all nodes.
 
@@ -75,8 +86,10 @@ class LevelNoise:
         rng : numpy.random.Generator
         trials : int, optional
             How many independent releases, put in front; without it one.
+        provenance : Provenance
+            What `rng` is; anything but a secure source of bits makes simulations.
         """
-        return Release(counts + self.draw(rng, trials), self.variance, guarantee)
+        return Release(counts + self.draw(rng, trials), self.variance, guarantee, provenance)
 
 
 def level_noise(tree: Tree, budget: Budget, unit: ProtectedUnit, law: str) -> LevelNoise:

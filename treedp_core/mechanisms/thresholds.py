@@ -16,7 +16,7 @@ import numpy as np
 from treedp_core import checks
 from treedp_core.checks import InputError
 from treedp_core.montecarlo import Watch
-from treedp_core.privacy import Guarantee, NeighbouringRelation, ProtectedUnit
+from treedp_core.privacy import Guarantee, NeighbouringRelation, Precision, ProtectedUnit, Provenance, Spread
 from treedp_core.release import Release
 from treedp_core.rounding import float_below
 from treedp_core.thresholds.estimation import Estimation, Planner, checked_budget, clamp, estimate, shares
@@ -24,7 +24,7 @@ from treedp_core.thresholds.path_tree import PathTree
 from treedp_core.thresholds.sparse_vector import Noise
 from treedp_core.tree import AnyArray, Tree
 
-__all__ = ["ThresholdRelease", "budget_for_one_record", "release_with_thresholds"]
+__all__ = ["ThresholdRelease", "budget_for_one_record", "release_with_thresholds", "threshold_guarantee"]
 
 _SLACK = 1e-12  # relative; far above the rounding of the few float operations of a share of delta
 
@@ -64,6 +64,7 @@ def release_with_thresholds(
     noise: Noise = "discrete",
     clamp_share: float = 0.0,
     watch: Watch | None = None,
+    provenance: Provenance = Provenance.SIMULATION,
 ) -> ThresholdRelease:
     """Release of all counts with multiplicative error, (epsilon, delta)-private for the unit.
 
@@ -83,6 +84,8 @@ def release_with_thresholds(
         Part of epsilon and delta for the clamp of Lemma 3.3, in [0, 1); 0 leaves it out. The paper takes 1/2.
     watch : Watch, optional
         Asked before every round; the rounds count a hundred steps in all.
+    provenance : Provenance
+        What `rng` is; anything but a secure source of bits makes simulations.
 
     Raises
     ------
@@ -104,8 +107,14 @@ def release_with_thresholds(
         values[0] = paths.total
     if part:
         values = clamp(values, counts, tree.n_levels, *shares(eps, d, part, part), rng, noise)
-    release = Release(values, None, Guarantee(unit, float(epsilon), float(delta)))
+    release = Release(values, None, threshold_guarantee(unit, float(epsilon), float(delta), noise), provenance)
     return ThresholdRelease(release, run, paths, eps, d)
+
+
+def threshold_guarantee(unit: ProtectedUnit, epsilon: float, delta: float, noise: Noise = "discrete") -> Guarantee:
+    """Return the promise of thresholds, wherever the records of one unit lie."""
+    precision = Precision.EXACT if noise == "discrete" else Precision.IDEAL
+    return Guarantee(unit, epsilon, delta, precision=precision, spread=Spread.STACKED)
 
 
 def budget_for_one_record(unit: ProtectedUnit, epsilon: float, delta: float) -> tuple[float, float]:

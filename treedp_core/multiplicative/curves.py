@@ -72,7 +72,8 @@ class Curve:
     is_bound : bool
         A lower bound on every mechanism of its kind, not a mechanism.
     is_proven : bool
-        Whether the value is a theorem (or exact); otherwise it is what simulations of adversarial trees attain.
+        Whether the value is a theorem (or exact); otherwise it is certified for trees with one leaf, and other trees
+        stayed below it in simulations.
     is_pure : bool
         Epsilon alone; delta is not spent.
     """
@@ -169,8 +170,9 @@ CURVES: Final[Mapping[str, Curve]] = table(
         _provable,
     ),
     Curve(
-        "tuned", "Thresholds, tuned plan", "Thresholds tuned by simulation: privacy is proven, the error is what "
-        "adversarial trees attain; a fiftieth of ε is kept for a bound on the total.",
+        "tuned", "Thresholds, tuned plan", "Thresholds tuned by simulation: privacy is proven, the error is "
+        "certified for records on one leaf and held in simulations of other trees; a fiftieth of ε is kept for a bound "
+        "on the total.",
         _tuned, is_proven=False,
     ),
     Curve(

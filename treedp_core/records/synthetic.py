@@ -18,11 +18,14 @@ import pyarrow.parquet as pq
 
 from treedp_core.checks import InputError
 from treedp_core.leaf_table import CodeArray, LeafTable
+from treedp_core.privacy import Provenance
 from treedp_core.records.dataset import Labels
 from treedp_core.records.spreadsheet import safe_cell
 
 MAX_ROWS: Final = 10_000_000
 COUNT: Final = "count"
+SIMULATION: Final = "simulation"
+SIMULATED: Final = "simulated release"
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,19 +48,22 @@ def columns_of(labels: Labels) -> Columns:
     return Columns(labels.level_names[1:], tuple(v.tolist() for v in labels.vocabularies[1:]))
 
 
-def contingency_csv(table: LeafTable, columns: Columns) -> bytes:
+def contingency_csv(table: LeafTable, columns: Columns, provenance: Provenance) -> bytes:
     r"""Return the table as CSV (UTF-8 with byte order mark): one row for each leaf with records, its count last.
 
-    Text that a spreadsheet would run as a formula gets a leading apostrophe.
+    A simulation says so in a column of its own. Text that a spreadsheet would run as a formula gets a leading
+    apostrophe.
 
     >>> table = LeafTable(np.array([[0], [1]], dtype=np.int32), np.array([3, 4]), (2,))
-    >>> contingency_csv(table, Columns(("city",), (["=Ulm", "Bonn"],))).decode("utf-8-sig").splitlines()
+    >>> columns = Columns(("city",), (["=Ulm", "Bonn"],))
+    >>> contingency_csv(table, columns, Provenance.RELEASE).decode("utf-8-sig").splitlines()
     ['"city","count"', '"\'=Ulm",3', '"Bonn",4']
     """
+    table, columns = _marked(table, columns, provenance)
     return _csv([_contingency(table, _safe(columns))], _contingency_schema(columns, pa.string(), safe=True))
 
 
-def records_csv(table: LeafTable, columns: Columns) -> bytes:
+def records_csv(table: LeafTable, columns: Columns, provenance: Provenance) -> bytes:
     """Return the table as CSV with one row for each record; as `contingency_csv` otherwise.
 
     Raises
@@ -65,18 +71,20 @@ def records_csv(table: LeafTable, columns: Columns) -> bytes:
     InputError
         ``TOO_MANY_ROWS`` beyond 10,000,000 records.
     """
-    safe = _safe(columns)
     _refuse_many(table)
+    table, columns = _marked(table, columns, provenance)
+    safe = _safe(columns)
     schema = pa.schema([(name, pa.string()) for name in safe.names])
     return _csv((_batch(codes, safe) for codes in table.rows()), schema)
 
 
-def contingency_parquet(table: LeafTable, columns: Columns) -> bytes:
+def contingency_parquet(table: LeafTable, columns: Columns, provenance: Provenance) -> bytes:
     """Return the table as Parquet: one row for each leaf with records, its count last; labels as they are."""
+    table, columns = _marked(table, columns, provenance)
     return _parquet([_contingency(table, columns)], _contingency_schema(columns, _CODED))
 
 
-def records_parquet(table: LeafTable, columns: Columns) -> bytes:
+def records_parquet(table: LeafTable, columns: Columns, provenance: Provenance) -> bytes:
     """Return the table as Parquet with one row for each record; labels as they are.
 
     Raises
@@ -85,6 +93,7 @@ def records_parquet(table: LeafTable, columns: Columns) -> bytes:
         ``TOO_MANY_ROWS`` beyond 10,000,000 records.
     """
     _refuse_many(table)
+    table, columns = _marked(table, columns, provenance)
     schema = pa.schema([(name, _CODED) for name in columns.names])
     return _parquet((_batch(codes, columns) for codes in table.rows()), schema)
 
@@ -107,12 +116,21 @@ def _safe(columns: Columns) -> Columns:
 
 def _contingency_schema(columns: Columns, kind: pa.DataType, *, safe: bool = False) -> pa.Schema:
     names = _safe(columns).names if safe else columns.names
-    return pa.schema([*((name, kind) for name in names), (_count_name(names), pa.int64())])
+    return pa.schema([*((name, kind) for name in names), (_free(COUNT, names), pa.int64())])
 
 
-def _count_name(names: Sequence[str]) -> str:
-    """A name for the counts that no column has."""
-    name = COUNT
+def _marked(table: LeafTable, columns: Columns, provenance: Provenance) -> tuple[LeafTable, Columns]:
+    """A simulation gets one column more, the same in each row, that says so."""
+    if provenance is Provenance.RELEASE:
+        return table, columns
+    codes = np.column_stack([table.codes, np.zeros(table.n_leaves, dtype=np.int32)])
+    names = (*columns.names, _free(SIMULATION, columns.names))
+    marked = Columns(names, (*columns.vocabularies, (SIMULATED,)))
+    return LeafTable(codes, table.counts, (*table.sizes, 1)), marked
+
+
+def _free(name: str, names: Sequence[str]) -> str:
+    """Return a name that no column has."""
     while name in names:
         name += "_"
     return name

@@ -114,7 +114,8 @@ class Plan:
     error : float or None
         Worst-case alpha-RMSE that the plan is made for, in records; None when it is not stated.
     error_is_proven : bool
-        Whether `error` is a theorem; otherwise it is what simulations of adversarial trees attain.
+        Whether `error` is a theorem; otherwise it is certified for empty nodes and chains only, and other trees stayed
+        below it in simulations.
     n_levels : int or None
         Levels of the tree that the error statement is for; privacy does not depend on it.
     max_total : float or None

@@ -7,7 +7,8 @@ known of the error:
 - `paper_plan` (Ghazi et al. with corrected budgets): every node within alpha max(count, tau) with probability 1 - eta.
 - `provable_plan`: the worst-case alpha-RMSE is a theorem, thousands of times below what the paper's constants prove,
   and needs no clamp (Lemma 3.3 of the paper).
-- `tuned_plan`: the worst-case alpha-RMSE is empirical: what simulations of adversarial trees attain (at empty nodes).
+- `tuned_plan`: the alpha-RMSE is certified for empty nodes and chains (records on one leaf); that other trees stay
+  below it was seen in simulations of adversarial trees, and is not proven.
 
 `printed_schedule` shows what the printed budgets would really cost. It is not a plan.
 """
@@ -24,6 +25,7 @@ from treedp_core import checks
 from treedp_core.checks import InputError
 from treedp_core.law import FloatArray
 from treedp_core.rounding import float_below
+from treedp_core.thresholds.chains import chain_error
 from treedp_core.thresholds.plan_search import Round, Rounds, least_error, proven_error, proven_rounds, tuned_rounds
 from treedp_core.thresholds.plan_types import Plan, PlanLevel
 from treedp_core.thresholds.schedule import (
@@ -70,7 +72,7 @@ def split_with_root(epsilon: float, delta: float) -> tuple[tuple[float, float], 
 
 
 def tuned_plan(alpha: float, epsilon: float, delta: float, n_levels: int, max_total: float) -> Plan:
-    """Rounds with the smallest error that simulations attain, for one record added or removed.
+    """Rounds with the smallest error that was found to hold, for one record added or removed.
 
     Parameters
     ----------
@@ -86,8 +88,9 @@ def tuned_plan(alpha: float, epsilon: float, delta: float, n_levels: int, max_to
     Returns
     -------
     Plan
-        Proven: privacy. Empirical: `error`, the worst-case alpha-RMSE E; it is attained at every empty node, which is
-        estimated as E itself.
+        Proven: privacy, and that no empty node and no chain, a tree with records on one leaf of the last level, has an
+        alpha-RMSE above `error`, the default value E (the error of empty nodes) or slightly more. Empirical: that no
+        other tree has; simulations of adversarial trees stay below it.
 
     Raises
     ------
@@ -139,12 +142,12 @@ def provable_plan(alpha: float, epsilon: float, delta: float, n_levels: int, max
 def tuned_plan_error(
     alpha: ArrayLike, epsilon: ArrayLike, delta: ArrayLike, n_levels: ArrayLike, max_total: ArrayLike
 ) -> FloatArray:
-    """Error E of `tuned_plan` for many cases at once (arguments broadcast), in records; nan where no plan exists.
+    """Error of `tuned_plan` for many cases at once (arguments broadcast), in records; nan where no plan exists.
 
     >>> tuned_plan_error(0.5, 1.0, 1e-6, [100, 1000], 10_000).shape
     (2,)
     """
-    return least_error(tuned_rounds, alpha, epsilon, delta, n_levels, max_total)
+    return _stated_error(tuned_rounds, alpha, epsilon, delta, n_levels, max_total)
 
 
 def provable_plan_error(
@@ -155,33 +158,48 @@ def provable_plan_error(
     >>> bool(provable_plan_error(0.5, 1.0, 1e-6, 1000, 10_000) < 200)
     True
     """
-    cases = np.broadcast_arrays(*(np.asarray(x, dtype=float) for x in (alpha, epsilon, delta, n_levels, max_total)))
-    a, _, d, levels, total = cases
-    error = least_error(proven_rounds, *cases)
+    return _stated_error(proven_rounds, alpha, epsilon, delta, n_levels, max_total)
+
+
+def _stated_error(rule: Rounds, *arguments: ArrayLike) -> FloatArray:
+    cases = np.broadcast_arrays(*(np.asarray(x, dtype=float) for x in arguments))
+    alpha, epsilon, delta, n_levels, max_total = (case.ravel() for case in cases)
+    error = least_error(rule, alpha, epsilon, delta, n_levels, max_total)
     with np.errstate(all="ignore"):
-        rounds, _ = proven_rounds(np.where(np.isnan(error), 1.0, error), a, d, levels, total)
-    return proven_error(error, rounds)
+        rounds, _ = rule(np.where(np.isnan(error), 1.0, error), alpha, delta, n_levels, max_total)
+    return _of_rounds(rule, error, rounds, alpha, n_levels, max_total).reshape(cases[0].shape)
+
+
+def _of_rounds(
+    rule: Rounds, error: FloatArray, rounds: list[Round], alpha: FloatArray, n_levels: FloatArray, max_total: FloatArray
+) -> FloatArray:
+    """What is stated of plans with default value E."""
+    if rule is proven_rounds:
+        return proven_error(error, rounds)
+    return chain_error(error, rounds, alpha, n_levels, max_total)
 
 
 def _plan(name: str, rule: Rounds, alpha: float, epsilon: float, delta: float, n_levels: int, max_total: float) -> Plan:
     a, eps, d = check_alpha(alpha), checks.epsilon(epsilon), check_delta(delta)
     levels, total = check_levels(n_levels), check_total(max_total)
-    error = least_error(rule, a, eps, d, levels, total)
-    if np.isnan(error):
+    cases = [np.array([float(x)]) for x in (a, eps, d, levels, total)]
+    error = least_error(rule, *cases)
+    if np.isnan(error[0]):
         message = (
             f"A total of at most {total:,.15g} is too small for thresholds at this budget: the constant "
             f"{(1 - a) * total / 2:,.4g} for every node is as good; use a larger epsilon or plain noise."
         )
         raise InputError("PLAN_TOTAL", message)
-    rounds, _ = rule(error, *(np.asarray(float(x)) for x in (a, d, levels, total)))
+    alpha_of, _, delta_of, levels_of, total_of = cases
+    rounds, _ = rule(error, alpha_of, delta_of, levels_of, total_of)
     return Plan(
         name=name,
         epsilon=eps,
         delta=d,
         levels=tuple(_level(one) for one in reversed(rounds)),
-        default_value=float(error),
+        default_value=float(error[0]),
         alpha=a,
-        error=float(proven_error(error, rounds)) if rule is proven_rounds else float(error),
+        error=float(_of_rounds(rule, error, rounds, alpha_of, levels_of, total_of)[0]),
         error_is_proven=rule is proven_rounds,
         n_levels=levels,
         max_total=total,
@@ -189,14 +207,14 @@ def _plan(name: str, rule: Rounds, alpha: float, epsilon: float, delta: float, n
 
 
 def _level(one: Round) -> PlanLevel:
-    t, d = float(one.t), float(one.pass_delta)
+    t, d = float(one.t[0]), float(one.pass_delta[0])
     bound = truncated_bound(t, d)
     return PlanLevel(
-        value=float(one.value),
-        classification_threshold=float(one.test),
-        pass_threshold=max(float(one.passing), bound) * (1.0 + _SLACK),
-        threshold_epsilon=float(one.a),
-        query_epsilon=float(one.b),
+        value=float(one.value[0]),
+        classification_threshold=float(one.test[0]),
+        pass_threshold=max(float(one.passing[0]), bound) * (1.0 + _SLACK),
+        threshold_epsilon=float(one.a[0]),
+        query_epsilon=float(one.b[0]),
         pass_epsilon=t,
         pass_delta=d,
         pass_bound=bound,

@@ -20,6 +20,7 @@ from treedp_core.privacy import (
     Currency,
     Guarantee,
     NeighbouringRelation,
+    Precision,
     ProtectedUnit,
     budget_from_shares,
     exact_shares,
@@ -127,7 +128,8 @@ def plan(
         None if math.isinf(amount) else level_law("discrete_gaussian", amount, float(a), float(b))
         for amount, a, b in zip(budget.per_level, l1, l2, strict=True)
     )
-    return Plan(sizes, levels, protected, spread, budget, laws, guarantee(budget, protected, delta, False))
+    promise = guarantee(budget, protected, delta, False, precision=Precision.EXACT, spread=spread)
+    return Plan(sizes, levels, protected, spread, budget, laws, promise)
 
 
 def known_levels(order: Sequence[int], known: Collection[int]) -> int:

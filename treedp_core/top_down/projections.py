@@ -13,6 +13,7 @@ from treedp_core.checks import InputError
 from treedp_core.contributions import capacities_of_tree
 from treedp_core.mechanisms import LevelNoise
 from treedp_core.montecarlo import Cancelled, Watch, generator
+from treedp_core.privacy import Provenance
 from treedp_core.release import Release
 from treedp_core.top_down.compare import BiasBySize, Compared, bias_by_size, compare_on_tree
 from treedp_core.top_down.plan import Plan
@@ -64,10 +65,15 @@ def noise_on_tree(plan: Plan, tree: Tree) -> LevelNoise:
 
 
 def noisy_tree(
-    plan: Plan, tree: Tree, counts: AnyArray, rng: np.random.Generator, trials: int | None = None
+    plan: Plan,
+    tree: Tree,
+    counts: AnyArray,
+    rng: np.random.Generator,
+    trials: int | None = None,
+    provenance: Provenance = Provenance.SIMULATION,
 ) -> Release:
     """Return noisy counts of all nodes (..., n_nodes), for the post-processors; as `noise_on_tree`."""
-    return noise_on_tree(plan, tree).release(counts, plan.guarantee, rng, trials)
+    return noise_on_tree(plan, tree).release(counts, plan.guarantee, rng, trials, provenance)
 
 
 def compare_projections(

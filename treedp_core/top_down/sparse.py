@@ -18,6 +18,7 @@ from treedp_core import checks
 from treedp_core.checks import InputError
 from treedp_core.leaf_table import CodeArray, LeafTable
 from treedp_core.montecarlo import Watch
+from treedp_core.privacy import Provenance
 from treedp_core.projection import RULES, Projection
 from treedp_core.top_down.plan import Plan
 from treedp_core.tree import IntArray
@@ -77,11 +78,20 @@ class SparseRun:
         Of levels 0, 1, ...
     truth : tuple of Prefixes
         What the levels held. Private: for the comparison with the release only.
+    provenance : Provenance
     """
 
     plan: Plan
     levels: tuple[LevelResult, ...]
     truth: tuple[Prefixes, ...]
+    provenance: Provenance
+
+    def sentence(self) -> str:
+        """Return the promise in one sentence; a simulation says so first."""
+        return self.provenance.sentence(self.plan.guarantee)
+
+    def __repr__(self) -> str:
+        return f"<SparseRun of {self.plan.n_levels} levels. {self.sentence()}>"
 
     @cached_property
     def table(self) -> LeafTable:
@@ -124,7 +134,12 @@ def most_cells(plan: Plan, total: int) -> int:
 
 
 def release(
-    table: LeafTable, plan: Plan, rng: np.random.Generator, rule: str = "intopt", watch: Watch | None = None
+    table: LeafTable,
+    plan: Plan,
+    rng: np.random.Generator,
+    rule: str = "intopt",
+    watch: Watch | None = None,
+    provenance: Provenance = Provenance.SIMULATION,
 ) -> SparseRun:
     """Return one top-down release of a table of records.
 
@@ -138,6 +153,8 @@ def release(
         ``intopt`` (the paper's) or ``water_filling``.
     watch : Watch, optional
         Told the noises drawn, `most_cells` at most; asked before every block of them.
+    provenance : Provenance
+        What `rng` is; anything but a secure source of bits makes simulations.
 
     Raises
     ------
@@ -164,7 +181,7 @@ def release(
     _refuse_too_many_cells(plan, int(levels[0].count.sum()))
     for level in range(1, plan.n_levels):
         levels.append(_below(levels[-1], truth[level], plan, level, project, rng, watch or Watch()))
-    return SparseRun(plan, tuple(levels), truth)
+    return SparseRun(plan, tuple(levels), truth, provenance)
 
 
 def _root(plan: Plan, total: int, rng: np.random.Generator) -> LevelResult:

@@ -1,0 +1,64 @@
+"""Small files that unpack to much, through the page: each is counted or refused in words, soon and at little cost."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from itertools import islice
+
+from browsing import live_server
+from hostile_files import Hostile, hostile_files
+from tabs import Tab
+
+from .verdict import Verdict, forget_peak, memory
+
+GROWTH_MB = 150.0
+SECONDS = 2.0  # beyond what a harmless file takes
+COLUMN = {"label": "region", "weight": "region", "bins": "n"}
+EACH_ROW = "Each row is one record"
+HARMLESS = Hostile("harmless", lambda: b"region,n\n" + b"N,1\n" * 100, "weight", "counted")
+
+
+def files(short: bool) -> Verdict:
+    """Upload and count every hostile file in a session of its own."""
+    verdict = Verdict()
+    slowest, largest, n = 0.0, 0.0, 0
+    with live_server() as server:
+        usual = min(_seconds(server.url, HARMLESS)[0] for _ in range(3))
+        for file in islice(_corpus(), 0, None, 5 if short else 1):
+            forget_peak(server.pid)
+            before = memory(server.pid)
+            seconds, said = _seconds(server.url, file)
+            grown = memory(server.pid, peak=True) - before
+            slowest, largest, n = max(slowest, seconds - usual), max(largest, grown), n + 1
+            verdict.hold(grown <= GROWTH_MB, f"{file.name} ({file.use}): the server grew by {grown:.0f} MB")
+            verdict.hold(short or seconds - usual <= SECONDS, f"{file.name} ({file.use}): {seconds - usual:.1f} s")
+            refused = file.outcome == "counted" or any(file.outcome in alert for alert in said)
+            verdict.hold(refused, f"{file.name} ({file.use}): expected {file.outcome}, the page says {said}")
+    verdict.tell(f"{n} files: at most {largest:.0f} MB more memory, {slowest:.1f} s longer than a harmless file")
+    return verdict
+
+
+def _corpus() -> Iterator[Hostile]:
+    """The files whose use the page offers; each is made as it is sent."""
+    return (file for file in hostile_files() if file.use in COLUMN)
+
+
+def _seconds(url: str, file: Hostile) -> tuple[float, list[str]]:
+    """Seconds from the upload to the last answer, and the alerts of the page."""
+    data = file.make()
+    ending = "parquet" if data.startswith(b"PAR1") else "csv.gz" if data.startswith(b"\x1f\x8b") else "csv"
+    with Tab(url, "data", "source=upload") as tab:
+        began = time.perf_counter()
+        if file.use == "bins":
+            tab.upload("upload_0", f"file.{ending}", data)
+            tab.run()
+            tab.keep(tab.key("file_kind"), string_array_value=["One numeric column, in bins"])
+            tab.run()
+            tab.keep(tab.key("file_numeric"), string_value=COLUMN[file.use])
+            tab.run()
+            tab.forget_what_was_said()
+            tab.press("count_file")
+        else:
+            tab.count(f"file.{ending}", data, [COLUMN[file.use]], "n" if file.use == "weight" else EACH_ROW)
+        return time.perf_counter() - began, tab.alerts + tab.exceptions

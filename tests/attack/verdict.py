@@ -1,0 +1,58 @@
+"""What an attack found, and how it reads the memory of the server it attacks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass
+class Verdict:
+    """Figures for people, and everything that did harm."""
+
+    figures: list[str] = field(default_factory=list)
+    harm: list[str] = field(default_factory=list)
+
+    def tell(self, figure: str) -> None:
+        """Note a figure."""
+        self.figures.append(figure)
+
+    def hold(self, safe: bool, what: str) -> None:
+        """Note what did harm unless it was safe."""
+        if not safe:
+            self.harm.append(what)
+
+
+def memory(pid: int, peak: bool = False) -> float:
+    """Resident memory of a process and its children in MB, now or at its peak (Linux)."""
+    field_name = "VmHWM" if peak else "VmRSS"
+    return sum(_of_one(process, field_name) for process in _family(pid)) / 1024
+
+
+def forget_peak(pid: int) -> None:
+    """Have the peak counted from now on."""
+    for process in _family(pid):
+        Path(f"/proc/{process}/clear_refs").write_text("5")
+
+
+def _of_one(pid: int, name: str) -> int:
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:  # it ended meanwhile
+        return 0
+    return next((int(line.split()[1]) for line in lines if line.startswith(name)), 0)
+
+
+def _family(pid: int) -> list[int]:
+    found = [pid]
+    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+        try:
+            found += [grandchild for child in task.read_text().split() for grandchild in _family(int(child))]
+        except OSError:
+            continue
+    return found
+
+
+def quantile(values: list[float], part: float) -> float:
+    """An observed quantile; inf without observations."""
+    return sorted(values)[min(len(values) - 1, int(part * len(values)))] if values else float("inf")

@@ -1,0 +1,15 @@
+"""The small form of the attacks, in a server of their own."""
+
+from __future__ import annotations
+
+import pytest
+
+from attack import ATTACKS
+
+pytestmark = pytest.mark.browser
+TIMED = {"starve", "load"}  # whose verdict is a time
+
+
+@pytest.mark.parametrize("name", sorted(ATTACKS.keys() - TIMED))
+def test_attack_does_no_harm(name: str) -> None:
+    assert ATTACKS[name](True).harm == []

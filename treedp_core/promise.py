@@ -1,0 +1,71 @@
+"""What a release promises, and what that rests on: arithmetic, where a unit's records lie, where the noise is from."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+
+from treedp_core.protected_unit import ProtectedUnit, Spread
+from treedp_core.words import privacy_text
+
+
+class Precision(enum.Enum):
+    """Whether the promise holds for the numbers that leave the computer, or for the real numbers they stand for."""
+
+    EXACT = "whole numbers, drawn exactly"
+    IDEAL = "real numbers, rounded to floats"
+
+
+class Provenance(enum.Enum):
+    """Where the noise of a release is from."""
+
+    SIMULATION = "simulation"
+    """From a seeded generator: who knows the seed can take the noise away again."""
+    RELEASE = "release"
+    """From a source of bits that nobody else knows, drawn once; that it is one is the caller's claim."""
+
+    def sentence(self, guarantee: Guarantee) -> str:
+        """Return a promise in one sentence that begins with "Simulation" where it is one."""
+        begin = "Simulation of a release: " if self is Provenance.SIMULATION else ""
+        return f"{begin}{guarantee.sentence()}"
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """What was promised to whom, and what that rests on; unchanged by post-processing.
+
+    Parameters
+    ----------
+    unit : ProtectedUnit
+    epsilon, delta : float
+        The release is (epsilon, delta)-differentially private; delta is 0 for pure privacy.
+    rho : float or None
+        Cost in zero-concentrated privacy, where that is what was spent.
+    precision : Precision
+        Continuous noise keeps its promise for real numbers only: the low bits of floats can tell neighbours apart.
+    spread : Spread
+        Where the noise takes the records of one unit to lie; the same for every unit of one record.
+    """
+
+    unit: ProtectedUnit
+    epsilon: float
+    delta: float
+    rho: float | None = None
+    precision: Precision = field(kw_only=True)
+    spread: Spread = field(kw_only=True)
+
+    def __post_init__(self) -> None:
+        if self.unit.contributions == 1:
+            object.__setattr__(self, "spread", Spread.STACKED)
+
+    def sentence(self) -> str:
+        """One plain sentence for the screen; numbers are rounded up to four digits.
+
+        >>> from treedp_core.protected_unit import NeighbouringRelation
+        >>> unit = ProtectedUnit(NeighbouringRelation.REPLACE_ONE)
+        >>> Guarantee(unit, 1.0, 0.0, precision=Precision.IDEAL, spread=Spread.STACKED).sentence().partition("; ")[0]
+        '(ε = 1)-differential privacy in exact arithmetic'
+        """
+        pair = f"ε = {privacy_text(self.epsilon)}" + (f", δ = {privacy_text(self.delta)}" if self.delta else "")
+        exact = " in exact arithmetic" if self.precision is Precision.IDEAL else ""
+        return f"({pair})-differential privacy{exact}; protects {self.unit.describe(self.spread)}."

@@ -520,8 +520,9 @@ def test_one_draw_shows_truth_and_release(lab: Callable[..., AppTest]) -> None:
 
 
 def test_the_table_of_one_draw_has_the_figures_numbers() -> None:
-    _, final = draw_once(LAPLACE, SMALL.tree, SMALL.counts)
-    table = lab_figures.draw_table(final, SMALL.counts, SMALL.tree, 1, SMALL.labels)
+    releases = draw_once(LAPLACE, SMALL.tree, SMALL.counts)
+    final = releases[1]
+    table = lab_figures.draw_table(releases, SMALL.counts, SMALL.tree, 1, SMALL.labels)
     assert table["node"] == [1, 2, 3]
     assert table["label"] == ["n1.0", "n1.1", "n1.2"]
     assert table["count NOT PRIVATE"] == [0 + 1 + 2 + 3, 5 + 8 + 13 + 21, 0 + 0 + 40 + 100]

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from pages.ui.lab_series import PIPELINES, Series
 from treedp_core.errors import METRICS, ErrorSummary, Tolerance, level_mean, tree_loss
 from treedp_core.experiment import Experiment, draw_once, run
 from treedp_core.figures import LevelBoxes, LevelErrors
@@ -130,6 +131,26 @@ def box_table(groups: Sequence[LevelBoxes], level_names: Sequence[str]) -> dict[
         "level": list(level_names) * len(groups),
     }
     return table | {name: [float(v) for group in groups for v in getattr(group, name)] for name in names}
+
+
+def expected_series(
+    chosen: Experiment, pipeline: str, before: ErrorSummary | None, after: ErrorSummary | None
+) -> list[LevelErrors]:
+    """Return the expected errors by level without post-processing and with it, where theory knows them."""
+    both = (("none", before), (pipeline, after))[: 1 if pipeline == "none" else 2]
+    return [
+        LevelErrors(Series(chosen.mechanism, name).label, chosen.mechanism, PIPELINES[name].steps, summary.level)
+        for name, summary in both
+        if summary is not None
+    ]
+
+
+def expected_table(
+    chosen: Experiment, pipeline: str, tree: Tree, counts: AnyArray, level_names: Sequence[str]
+) -> dict[str, list[Any]]:
+    """Return the expected errors by level as a table."""
+    before, after = (expected(Series(chosen.mechanism, name).of(chosen), tree, counts) for name in ("none", pipeline))
+    return level_table(expected_series(chosen, pipeline, before, after), level_names)
 
 
 def level_table(series: Sequence[LevelErrors], level_names: Sequence[str]) -> dict[str, list[Any]]:

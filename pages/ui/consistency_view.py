@@ -9,17 +9,18 @@ from typing import Any, Final
 import streamlit as st
 
 from pages.ui import consistency_draw as draws
-from pages.ui import frame, lab_text, tuned
+from pages.ui import frame, tuned
 from pages.ui.consistency_draw import Draw
 from pages.ui.consistency_ledger import MAX_ROWS, equation, family, find, found_table, rows
 from pages.ui.consistency_state import formulas, go, node
 from pages.ui.consistency_text import bias_line, change, expected_line, gain_line
-from pages.ui.lab_series import PIPELINES, Series
+from pages.ui.lab_series import PIPELINES
 from pages.ui.params import get
-from pages.ui.store import dataset
+from pages.ui.store import dataset, used
 from pages.ui.text import plural, short, whole
 from treedp_core.experiment import Experiment
 from treedp_core.figures import LevelErrors, error_boxes, error_by_level, plot_text, style
+from treedp_core.snippets import call
 
 _FOUND: Final = "_con_found_nodes"
 
@@ -69,13 +70,8 @@ def by_level(the: Draw, chosen: Experiment) -> None:
             label=tuned.label("con"),
         )
     before, after = formulas(chosen)
-    series = [
-        LevelErrors(Series(chosen.mechanism, name).label, chosen.mechanism, PIPELINES[name].steps, summary.level)
-        for name, summary in (("none", before), (get("con_post"), after))
-        if summary is not None
-    ]
-    if get("con_post") == "none":
-        series = series[:1]
+    series = draws.expected_series(chosen, get("con_post"), before, after)
+    source = used()
     with right:
         frame.figure(
             _expected_figure(series, names),
@@ -84,8 +80,14 @@ def by_level(the: Draw, chosen: Experiment) -> None:
             caption="Expected RMSE by level: formula, from noise variances (after least squares Dawson et al., "
             "Algorithm 2); it does not depend on the counts."
             + ("" if after is not None else " After a biased step no formula is known."),
-            code=lab_text.code(chosen),
-            data=partial(draws.level_table, series, names),
+            ran=call(
+                draws.expected_table,
+                chosen,
+                get("con_post"),
+                source.get("tree"),
+                source.get("counts"),
+                source.get("labels.level_names"),
+            ),
             label=tuned.label("con"),
         )
 

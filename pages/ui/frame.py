@@ -22,6 +22,7 @@ from treedp_core.figures import style
 from treedp_core.figures.reliability import watermark
 from treedp_core.privacy import NeighbouringRelation
 from treedp_core.records.synthetic import SIMULATED, SIMULATION
+from treedp_core.snippets import Ran
 from treedp_core.words import budget_text, setting_text
 
 __all__ = ["explain", "figure", "guard", "header", "lit", "refusal", "show_badge"]
@@ -113,6 +114,7 @@ def figure(
     caption: str,
     code: str | None = None,
     data: Columns | Callable[[], Columns] | None = None,
+    ran: Ran[Columns] | None = None,
     select: bool = False,
     brush: Callable[[float, float], None] | None = None,
     label: str = "",
@@ -126,11 +128,11 @@ def figure(
         The takeaway, for those who do not see the figure; user text is fine here.
     caption : str
         Markdown: what lines and markers mean, tree, runs, seed, source. User text only through `lit`.
-    code : str, optional
-        The call of `treedp_core` that gives the numbers.
+    ran : Ran, optional
+        The call that gives the table behind the figure (column name -> values): its code is shown, and its value is
+        offered as a file; that runs on a click, on another thread, without `st.session_state`.
     data : mapping or function, optional
-        The table behind the figure (column name -> values), or what returns it: then it runs on a click, on another
-        thread, without `st.session_state`, so bind its arguments with `functools.partial`.
+        The table where no code gives it, or what returns it.
     select : bool
         Whether a click is reported.
     brush : function, optional
@@ -159,7 +161,7 @@ def figure(
         selection_mode="points" if brush is None else "box",
     )
     st.caption(caption)
-    footer(key, code, data, simulated=simulated)
+    footer(key, code, data, ran, label=label, simulated=simulated)
     return _clicked(event) if select else None
 
 
@@ -190,11 +192,21 @@ def guard() -> Iterator[None]:
 
 
 def footer(
-    key: str, code: str | None, data: Columns | Callable[[], Columns] | None, *, simulated: bool = False
+    key: str,
+    code: str | None,
+    data: Columns | Callable[[], Columns] | None,
+    ran: Ran[Columns] | None = None,
+    *,
+    label: str = "",
+    simulated: bool = False,
 ) -> None:
     """Show what stands below every figure but in a presentation: its code, and its numbers as CSV."""
     if get("present"):
         return
+    if ran is not None:
+        head = f"# {label}\n" if label else ""
+        code = head + ran.snippet()
+        data = partial(_ran, ran, label)
     with st.container(horizontal=True, vertical_alignment="center"):
         if code is not None:
             with st.popover("Code", icon=":material/code:", type="tertiary", help="The call that gives these numbers"):
@@ -209,6 +221,10 @@ def footer(
                 type="tertiary",
                 help="The numbers behind the figure, as CSV",
             )
+
+
+def _ran(ran: Ran[Columns], label: str) -> Columns:
+    return labelled(ran.value, label) if label else ran.value
 
 
 def _table(data: Columns | Callable[[], Columns]) -> bytes:

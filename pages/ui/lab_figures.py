@@ -112,8 +112,14 @@ def draw_figure(
     )
 
 
-def draw_table(final: Release, counts: AnyArray, tree: Tree, level: int, labels: Labels) -> dict[str, list[Any]]:
-    """Return true and released counts of one level (at most 100 000 nodes), in the order of the tree."""
+def draw_table(
+    releases: tuple[Release, Release], counts: AnyArray, tree: Tree, level: int, labels: Labels
+) -> dict[str, list[Any]]:
+    """Return true and released counts of one level (at most 100 000 nodes), in the order of the tree.
+
+    `releases` are the noisy counts and those after post-processing.
+    """
+    final = releases[1]
     nodes = range(tree.n_nodes)[tree.level(level)][:MAX_ROWS]
     return {
         "node": list(nodes),

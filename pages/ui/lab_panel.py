@@ -14,13 +14,14 @@ from pages.ui.lab_controls import level_picker
 from pages.ui.lab_runs import Line
 from pages.ui.lab_series import DRAW
 from pages.ui.params import get
-from pages.ui.store import dataset, remember
+from pages.ui.store import dataset, remember, used
 from pages.ui.text import plural, short
 from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment, draw_once
 from treedp_core.figures.draw import MAX_POINTS
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.records import Dataset
+from treedp_core.snippets import call, given
 from treedp_core.words import privacy_text, setting_text
 
 CARDS_A_ROW = 4
@@ -51,8 +52,7 @@ def figure(shown: Sequence[Line]) -> None:
         key="lab_figure",
         alt=lab_text.plain_line(shown, base, data.tree) or "Empty axes: nothing to draw.",
         caption=lab_text.caption(shown, base, view, data.tree),
-        code=lab_text.code(shown[0].series.of(base)) if shown else None,
-        data=partial(lab_figures.table, view, list(shown), data.labels.level_names),
+        ran=call(lab_figures.table, view, lab_state.again(view), used().get("labels.level_names")) if shown else None,
         label=tuned.label("lab"),
     )
     with st.expander("Values", key="lab_values", on_change="rerun") as values:
@@ -99,6 +99,8 @@ def _one_draw(shown: Sequence[Line]) -> None:
     if np.isnan(final.estimate[data.tree.level_start[level]]):
         st.info("This level is not measured, and this post-processing does not derive it.", icon=":material/block:")
         return
+    source = used()
+    tree, counts = source.get("tree"), source.get("counts")
     n_nodes = int(data.tree.level_sizes[level])
     thinned = (
         f"; {MAX_POINTS} of {plural(n_nodes, 'node')}, evenly spaced in the ranking" if n_nodes > MAX_POINTS else ""
@@ -109,9 +111,14 @@ def _one_draw(shown: Sequence[Line]) -> None:
         alt=f"True and released counts of one simulated release with {one.label} on level {level}.",
         caption="NOT PRIVATE: one simulated release beside the true counts. Grey line: true counts; markers: released; "
         f"band: true count ± 1.96 standard deviations of the noise before post-processing{thinned}. Seed {base.seed}.",
-        code=f"from treedp_core.experiment import Experiment, draw_once\n\n"
-        f"noisy, final = draw_once({lab_text.call(experiment)}, tree, counts)",
-        data=partial(lab_figures.draw_table, final, data.counts, data.tree, level, data.labels),
+        ran=call(
+            lab_figures.draw_table,
+            given((raw, final), draw_once, experiment, tree, counts).named("releases"),
+            counts,
+            tree,
+            level,
+            source.get("labels"),
+        ),
         simulated=True,
         label=tuned.label("lab"),
     )

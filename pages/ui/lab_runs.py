@@ -23,6 +23,19 @@ Solve = Callable[[Sequence[Cell]], Formulas]
 Found = Mapping[Cell, ErrorSummary]
 
 
+@dataclass(frozen=True)
+class Asked:
+    """What a simulation was asked for: the series, the settings they share, and the epsilons."""
+
+    series: tuple[Series, ...]
+    base: Experiment
+    epsilons: tuple[float, ...]
+
+    def cells(self, view: str, tree: Tree) -> tuple[Cell, ...]:
+        """Return its cells in a view."""
+        return tuple(cells(view, self.series, self.base, tree, self.epsilons))
+
+
 @dataclass(frozen=True, eq=False)
 class Record:
     """What a simulation found, and for what.
@@ -33,11 +46,13 @@ class Record:
         Of the data set.
     view : str
     found : dict of Cell to ErrorSummary
+    asked : Asked
     """
 
     fingerprint: str
     view: str
     found: Found
+    asked: Asked
 
 
 @dataclass(frozen=True)
@@ -172,6 +187,21 @@ def lines(
     known = {**solve(common), **solve(_without(common, [*yours, *extra]))}
     x = float(tree.n_levels) if view == N_LEVELS else base.epsilon
     return [_line(view, one, known, *kept[one], x) for one in series]
+
+
+def computed(
+    view: str,
+    series: Sequence[Series],
+    base: Experiment,
+    tree: Tree,
+    counts: AnyArray,
+    grid: Sequence[float],
+    asked: Asked | None = None,
+) -> list[Line]:
+    """Return the lines of a view, with the simulation that was asked for: everything is computed here and now."""
+    found = {} if asked is None else simulate(asked.cells(view, tree), tree, counts, Watch())
+    record = None if asked is None else Record("", view, found, asked)
+    return lines(view, series, base, tree, grid, record, lambda wanted: formulas_of(wanted, tree, counts))
 
 
 def _kept(record: Record | None, one: Series, view: str, base: Experiment) -> tuple[Found, tuple[str, ...]]:

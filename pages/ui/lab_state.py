@@ -10,15 +10,16 @@ import streamlit as st
 
 from pages.ui import frame, jobs, lab_runs, tuned
 from pages.ui.lab_controls import shares
-from pages.ui.lab_runs import Line, Record
-from pages.ui.lab_series import DRAW, EPSILON, LEVEL, Cell, Series, admit, cells, chosen
+from pages.ui.lab_runs import Asked, Line, Record
+from pages.ui.lab_series import DRAW, EPSILON, LEVEL, Cell, Series, admit, chosen
 from pages.ui.params import EPSILON_GRID, REG, get
 from pages.ui.settings import experiment
-from pages.ui.store import dataset, remember
+from pages.ui.store import dataset, remember, used
 from pages.ui.text import whole
 from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment
 from treedp_core.montecarlo import Watch
+from treedp_core.snippets import Ran, call
 from treedp_core.tree import AnyArray, Tree
 
 SLOT: Final = "lab"
@@ -70,6 +71,16 @@ def lines(view: str) -> list[Line]:
     return lab_runs.lines(shown, compared, settings, data.tree, grid, _record(shown), solve)
 
 
+def again(view: str) -> Ran[list[Line]]:
+    """Return the call that computes the lines of a view again."""
+    data, settings, compared = used(), base(), series()
+    grid = lab_runs.formula_grid(EPSILON_GRID, len(compared), settings.metric, data.value.tree)
+    record = _record(view)
+    more = {} if record is None else {"asked": record.asked}
+    tree, counts = data.get("tree"), data.get("counts")
+    return call(lab_runs.computed, view, compared, settings, tree, counts, grid, **more).named("lines")
+
+
 def keep_one(slot: str, key: Hashable, compute: Callable[[], T]) -> T:
     """Return `compute()`, kept until the key changes or the data are removed: for results as large as the tree."""
     kept: dict[Hashable, T] = remember(("one", slot), dict)
@@ -86,20 +97,19 @@ def start() -> None:
         data, settings, view = dataset(), base(), get("lab_view")
         admit(view, settings)
         grid = lab_runs.formula_grid(EPSILON_GRID, len(series()), settings.metric, data.tree)
-        epsilons = lab_runs.simulation_grid(grid, settings.epsilon) if view == EPSILON else [settings.epsilon]
-        wanted = cells(view, series(), settings, data.tree, epsilons)
+        epsilons = lab_runs.simulation_grid(grid, settings.epsilon) if view == EPSILON else (settings.epsilon,)
+        asked = Asked(tuple(series()), settings, tuple(epsilons))
+        wanted = asked.cells(view, data.tree)
         total = lab_runs.admit(wanted, data.tree)
     except InputError as error:
         st.session_state[_REFUSED] = (_settings(), error)
         return
-    work = partial(_simulate, data.fingerprint, view, tuple(wanted), data.tree, data.counts)
-    jobs.start(SLOT, (data.fingerprint, view, tuple(wanted)), total, work)
+    work = partial(_simulate, data.fingerprint, view, asked, data.tree, data.counts)
+    jobs.start(SLOT, (data.fingerprint, view, wanted), total, work)
 
 
-def _simulate(
-    fingerprint: str, view: str, wanted: Sequence[Cell], tree: Tree, counts: AnyArray, watch: Watch
-) -> Record:
-    return Record(fingerprint, view, lab_runs.simulate(wanted, tree, counts, watch))
+def _simulate(fingerprint: str, view: str, asked: Asked, tree: Tree, counts: AnyArray, watch: Watch) -> Record:
+    return Record(fingerprint, view, lab_runs.simulate(asked.cells(view, tree), tree, counts, watch), asked)
 
 
 def cancel() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import fields
 from typing import Final
 
 from pages.ui.lab_runs import Line
@@ -149,29 +148,6 @@ def optimum(label: str, apart: float | None) -> str:
         f"{label}: the largest node standard deviation is {apart:.3g}× the least that any unbiased Gaussian mechanism "
         "can have on this tree (formula, factorisation norm γ₂)."
     )
-
-
-def code(experiment: Experiment) -> str:
-    """Return the call of the core that gives a number of this experiment.
-
-    >>> print(code(Experiment(epsilon=2.0)))
-    from treedp_core.experiment import Experiment, run
-    <BLANKLINE>
-    outcome = run(Experiment(epsilon=2.0), tree, counts)
-    outcome.formula, outcome.simulation
-    """
-    return (
-        "from treedp_core.experiment import Experiment, run\n\n"
-        f"outcome = run({call(experiment)}, tree, counts)\noutcome.formula, outcome.simulation"
-    )
-
-
-def call(experiment: Experiment) -> str:
-    """Return the expression that makes an experiment, defaults left out."""
-    given = [
-        (f.name, getattr(experiment, f.name)) for f in fields(experiment) if getattr(experiment, f.name) != f.default
-    ]
-    return f"Experiment({', '.join(f'{name}={value!r}' for name, value in given)})"
 
 
 def plus_minus(standard_error: float) -> str:

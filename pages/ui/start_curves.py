@@ -15,6 +15,7 @@ from treedp_core.mechanisms import MECHANISMS
 from treedp_core.noise import Law
 from treedp_core.privacy import Currency
 from treedp_core.records import Dataset
+from treedp_core.tree import AnyArray, Tree
 
 GAUSSIAN_DELTA: Final = 1e-6
 MISS: Final = 1 / 20
@@ -24,9 +25,19 @@ _POINTS: Final = EPSILON_GRID[::2]
 
 def law_curves(data: Dataset, settings: Experiment) -> list[Curve]:
     """Return RMSE against epsilon for every noise law, without post-processing; formulas only."""
-    base = replace(settings, metric="rmse", postprocess=(), epsilon=1.0)
+    base = shared_by_laws(settings)
     key = ("law curves", data.fingerprint, replace(base, seed=0, alpha=0.0))
-    return remember(key, lambda: [_curve(data, base, name) for name in MECHANISMS])
+    return remember(key, lambda: computed(data.tree, data.counts, base))
+
+
+def shared_by_laws(settings: Experiment) -> Experiment:
+    """Return the settings that the curves depend on; their epsilon and mechanism vary."""
+    return replace(settings, metric="rmse", postprocess=(), epsilon=1.0)
+
+
+def computed(tree: Tree, counts: AnyArray, base: Experiment) -> list[Curve]:
+    """Return RMSE against epsilon for every noise law; `base` holds the settings they share."""
+    return [_curve(tree, counts, base, name) for name in MECHANISMS]
 
 
 def curve_table(curves: list[Curve]) -> dict[str, list[float]]:
@@ -65,9 +76,9 @@ def margin(law: Law, miss: float) -> float:
     return float(np.round(high)) if law.integer else high
 
 
-def _curve(data: Dataset, base: Experiment, name: str) -> Curve:
+def _curve(tree: Tree, counts: AnyArray, base: Experiment, name: str) -> Curve:
     delta = base.delta or (GAUSSIAN_DELTA if MECHANISMS[name].currency is Currency.RHO else 0.0)
     cells = [replace(base, mechanism=name, delta=delta, epsilon=epsilon) for epsilon in _POINTS]
-    outcomes = [run(cell, data.tree, data.counts, simulated=False).formula for cell in cells]
+    outcomes = [run(cell, tree, counts, simulated=False).formula for cell in cells]
     values = np.array([np.nan if formula is None else formula.tree for formula in outcomes])
     return Curve(MECHANISMS[name].label, name, (), np.array(_POINTS), formula=values)

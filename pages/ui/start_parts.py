@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Final
 
 import streamlit as st
@@ -10,11 +9,21 @@ import streamlit as st
 from pages.ui import boot, store
 from pages.ui.frame import figure, show_badge
 from pages.ui.sidebar import PRIVACY_NOTE
-from pages.ui.start_curves import EXAMPLE_COUNT, GAUSSIAN_DELTA, curve_table, example_level, example_margin, law_curves
+from pages.ui.start_curves import (
+    EXAMPLE_COUNT,
+    GAUSSIAN_DELTA,
+    computed,
+    curve_table,
+    example_level,
+    example_margin,
+    law_curves,
+    shared_by_laws,
+)
 from pages.ui.text import lit, plural, short
 from treedp_core.experiment import Experiment, prepare
 from treedp_core.figures.curves import error_curves
 from treedp_core.records import Dataset
+from treedp_core.snippets import call, given
 from treedp_core.words import setting_text
 
 CARDS: Final = (
@@ -27,10 +36,6 @@ CARDS: Final = (
     ("lab", "monitoring", "Explore the error", "Compare mechanisms: curves from theory, confirmed by simulation."),
     ("consistency", "balance", "Tune", "Make noisy counts add up, and see how much accuracy that gives back for free."),
 )
-CODE: Final = """from treedp_core import Experiment, run
-
-outcome = run(Experiment(mechanism="discrete_laplace", epsilon={epsilon:g}), tree, counts, simulated=False)
-outcome.formula.tree  # RMSE over all nodes"""
 
 
 def cards() -> None:
@@ -60,6 +65,8 @@ def sentence(data: Dataset, settings: Experiment) -> None:
 def curves(data: Dataset, settings: Experiment) -> None:
     """Show the error curves of the noise laws on the tree in use."""
     found = law_curves(data, settings)
+    source = store.used()
+    again = given(found, computed, source.get("tree"), source.get("counts"), shared_by_laws(settings))
     x_title = "privacy budget ε (more private ← → more accurate)"
     delta = setting_text(settings.delta or GAUSSIAN_DELTA)
     figure(
@@ -72,8 +79,7 @@ def curves(data: Dataset, settings: Experiment) -> None:
         f"{plural(data.tree.n_nodes, 'node')}, budget shared equally by the levels, no post-processing; δ = {delta} "
         "for the Gaussian laws. Laplace on a tree: Rameshwar et al., Section IV; discrete Laplace: Dawson et al., "
         "Section 3.",
-        code=CODE.format(epsilon=settings.epsilon),
-        data=partial(curve_table, found),
+        ran=call(curve_table, again.named("curves")),
     )
 
 

@@ -10,20 +10,16 @@ from functools import cache
 from pathlib import Path
 from typing import Final, TypeVar
 
-import numpy as np
 import streamlit as st
 
 from pages.ui import jobs, uploads
+from pages.ui.origins import count_sample, generate, of_file
 from pages.ui.params import REG, get
-from pages.ui.text import powers
 from sample_data.catalogue import SAMPLES
 from treedp_core.checks import InputError
 from treedp_core.cli import FILE_VARIABLE
-from treedp_core.generate import SHAPES, branching_factors_from_text, leaf_counts
-from treedp_core.records import Dataset, DomainSource, ReadReport, count_bins, count_hierarchy, domain_of_paths
-from treedp_core.records.dataset import labels_of
-from treedp_core.registry import lookup
-from treedp_core.tree import Tree
+from treedp_core.records import Dataset
+from treedp_core.snippets import Ran, given
 
 MAX_NUMBERS: Final = 16_000_000
 _FILES: Final = "_from_file"
@@ -44,6 +40,21 @@ def dataset() -> Dataset:
     data = chosen or st.session_state.get(_LAST) or sample(REG["sample"].default)
     st.session_state[_LAST] = data
     return data
+
+
+def used() -> Ran[Dataset]:
+    """Return the data set in use as the call that makes it: what a figure's code begins with."""
+    data, source = dataset(), get("source")
+    if from_file(source) is data:
+        return of_file(data)
+    if data is st.session_state.get(_GENERATED, (None, None))[1]:
+        return given(data, generate, *st.session_state[_GENERATED][0]).named("data")
+    return used_sample(next((name for name in SAMPLES if sample(name) is data), get("sample")))
+
+
+def used_sample(name: str) -> Ran[Dataset]:
+    """Return a sample data set as the call that makes it."""
+    return given(sample(name), count_sample, name).named("data")
 
 
 def set_dataset(counted: Dataset, source: str = "upload") -> None:
@@ -95,24 +106,7 @@ def file_on_this_computer() -> Path | None:
 @cache
 def sample(name: str) -> Dataset:
     """Return a sample data set; samples are public, so one copy serves all sessions (its arrays are read-only)."""
-    chosen = lookup(SAMPLES, name, "sample")
-    if chosen.bins is not None:
-        bins = chosen.bins
-        return count_bins(
-            chosen.path,
-            chosen.columns[0],
-            lower=bins.lower,
-            upper=bins.upper,
-            n_bins=bins.n_bins,
-            branching=bins.branching_factors,
-            weight=chosen.weight,
-            outside="refuse",
-            name=chosen.title,
-        )
-    domain = domain_of_paths(chosen.path, chosen.columns, records_are_public=True)
-    return count_hierarchy(
-        chosen.path, chosen.columns, domain=domain, weight=chosen.weight, outside="refuse", name=chosen.title
-    )
+    return count_sample(name)
 
 
 def generated(shape: str, n_records: int, branching: str, seed: int) -> Dataset:
@@ -126,7 +120,7 @@ def generated(shape: str, n_records: int, branching: str, seed: int) -> Dataset:
     key = (shape, n_records, branching, seed)
     kept = st.session_state.get(_GENERATED)
     if kept is None or kept[0] != key:
-        kept = (key, _generate(shape, n_records, branching_factors_from_text(branching), seed))
+        kept = (key, generate(shape, n_records, branching, seed))
         st.session_state[_GENERATED] = kept
     return kept[1]
 
@@ -158,14 +152,3 @@ def _chosen() -> Dataset | None:
     if source == "generate":
         return generated(get("gen_shape"), get("gen_n"), get("gen_branching"), get("gen_seed"))
     return from_file(source)
-
-
-def _generate(shape: str, n_records: int, factors: tuple[int, ...], seed: int) -> Dataset:
-    tree = Tree.from_branching_factors(factors)
-    counts = tree.counts_of_leaves(leaf_counts(tree, shape, n_records, np.random.default_rng(seed)))
-    codes = [np.tile(np.arange(k), tree.level_sizes[level]) for level, k in enumerate(factors)]
-    words = [[str(child) for child in range(1, k + 1)] for k in factors]
-    names = [f"level {level}" for level in range(1, tree.n_levels)]
-    title = f"{SHAPES[shape].label} on {powers(factors)} (generated)"
-    report = ReadReport(rows=n_records, counted=n_records)
-    return Dataset(title, tree, labels_of(tree, codes, words, names), counts, DomainSource.PUBLIC, report)

@@ -1,0 +1,106 @@
+"""The code beside every figure: run in a fresh interpreter it gives the table that the figure's Data button offers."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from browsing import ROOT
+from oracles_pages import Inline, open_page, press
+from pages.ui import frame, jobs
+from pages.ui.exports import csv_bytes
+
+SMALL: dict[str, Any] = {"source": "generate", "gen_branching": "3,4", "gen_n": "1000"}
+
+
+VISITS: list[tuple[str, dict[str, Any], tuple[str, ...], set[str]]] = [
+    ("start", {}, (), {"start_curves"}),
+    ("lab", {"lab_mechanisms": ["laplace", "discrete_laplace"]}, (), {"lab_figure"}),
+    ("lab", {"lab_view": "level", "lab_trials": "100", "lab_post": ["none", "non_negative"]}, ("lab_run",),
+     {"lab_figure"}),
+    ("lab", {"lab_view": "n_levels", "lab_metric": "rmsre", "lab_trials": "100"}, ("lab_run",), {"lab_figure"}),
+    ("lab", {"lab_trials": "100", "eps": "0.3"}, ("lab_run",), {"lab_figure"}),
+    ("lab", {"lab_view": "draw", "lab_post": ["least_squares_shrink"], "lab_level": "2"}, (), {"lab_draw"}),
+    ("lab", {"lab_allocation": "custom", "lab_shares": "0, 0.5, 0.5", "nbr": "add_or_remove_one"}, (), {"lab_figure"}),
+    ("consistency", {"con_post": "least_squares", "con_mechanism": "laplace"}, (), {"con_levels"}),
+    ("consistency", {"con_post": "none", "sample": "mobility", "source": "sample"}, (), {"con_levels"}),
+]  # fmt: skip
+WITHOUT_CODE = {"con_boxes", "con_before", "con_after", "con_strips_before", "con_strips_after"}
+
+
+@dataclass
+class Seen:
+    """What one visit showed: the code of each footer, the table of its Data button, and what the code gave."""
+
+    refused: list[str]
+    codes: dict[str, str] = field(default_factory=dict)
+    tables: dict[str, str] = field(default_factory=dict)
+    without_code: set[str] = field(default_factory=set)
+    results: dict[str, dict[str, str]] = field(default_factory=dict)
+
+
+def visit(page: str, link: dict[str, Any], buttons: tuple[str, ...]) -> Seen:
+    """Open a page, press buttons, and note every footer."""
+    found, footer = Seen([]), frame.footer
+
+    def watched(key: str, code: Any, data: Any, ran: Any = None, **more: Any) -> None:
+        if ran is None:
+            found.without_code.add(key)
+            assert code is None, key
+        else:
+            found.codes[key] = ran.snippet()
+            found.tables[key] = csv_bytes(ran.value).decode("utf-8-sig")
+        footer(key, code, data, ran, **more)
+
+    mine = jobs.Jobs()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(jobs, "jobs", lambda: mine)
+        patch.setattr(jobs, "pool", Inline)
+        patch.setattr(frame, "footer", watched)
+        app = open_page(page, **{**SMALL, **link})
+        for button in buttons:
+            press(app, button)
+    found.refused = [str(one.value) for one in (*app.exception, *app.main.error)]
+    if page != "start":  # where every session begins
+        found.codes.pop("start_curves", None)
+    return found
+
+
+def run_all(codes: list[str], folder: Path) -> list[dict[str, str]]:
+    """Run code in a fresh interpreter, in a folder that is not the project's."""
+    env = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "tests" / "contract_snippets.py")], input=json.dumps(codes), env=env, cwd=folder,
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(lines) == len(codes), done.stderr[-2000:]
+    return lines
+
+
+@pytest.fixture(scope="module")
+def seen(tmp_path_factory: pytest.TempPathFactory) -> list[Seen]:
+    """Every visit, and all of its code run in one fresh interpreter."""
+    visits = [visit(page, link, buttons) for page, link, buttons, _ in VISITS]
+    results = iter(run_all([code for one in visits for code in one.codes.values()], tmp_path_factory.mktemp("else")))
+    for one in visits:
+        one.results = {key: next(results) for key in one.codes}
+    return visits
+
+
+@pytest.mark.parametrize("number", range(len(VISITS)), ids=[f"{one[0]}-{i}" for i, one in enumerate(VISITS)])
+def test_code_gives_the_table_beside_it(number: int, seen: list[Seen]) -> None:
+    mine, keys = seen[number], VISITS[number][3]
+    assert not mine.refused
+    assert set(mine.codes) == keys
+    assert mine.without_code <= WITHOUT_CODE
+    for key, result in mine.results.items():
+        assert "error" not in result, f"{key}\n{mine.codes[key]}\n{result.get('error')}"
+        assert result["csv"] == mine.tables[key], f"{key}\n{mine.codes[key]}"

@@ -1,0 +1,252 @@
+"""Code that repeats a call: written from the function and the arguments of the call itself, so that it cannot differ.
+
+A `Ran` is a call and its value. An argument may be another `Ran`, or a part of one; then the code has a line for each.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+import sys
+import textwrap
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Final, Generic, TypeVar
+
+import numpy as np
+
+T = TypeVar("T")
+
+WIDTH: Final = 100
+_APP: Final = ("pages", "sample_data")
+_APP_PATH: Final = (
+    "import sys\n\nfrom treedp_core.cli import app_path\n\n"
+    "sys.path.insert(0, str(app_path().parent))  # where the app keeps its samples and its tables\n"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Ran(Generic[T]):
+    """A call and, once it is asked for, its value.
+
+    Parameters
+    ----------
+    function : function or class
+        Importable by its name.
+    args, kwargs
+        What can be written down: numbers, text, tuples, lists, dictionaries, arrays, enumerations, data classes,
+        functions; or a `Ran`, whose value is passed.
+    name : str
+        What the code calls the value.
+    about : str
+        A comment in front of its line.
+    """
+
+    function: Callable[..., T]
+    args: tuple[Any, ...] = ()
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    name: str = "found"
+    about: str = ""
+
+    @cached_property
+    def value(self) -> T:
+        """What the call returns; it runs when this is first read."""
+        given = {key: _value(one) for key, one in self.kwargs.items()}
+        return self.function(*map(_value, self.args), **given)
+
+    def named(self, name: str) -> Ran[T]:
+        """Return the same call under another name in the code."""
+        same = replace(self, name=name)
+        same.__dict__.update({key: value for key, value in self.__dict__.items() if key == "value"})
+        return same
+
+    def get(self, path: str) -> Part:
+        """Return a part of the value, such as "labels.level_names"."""
+        return Part(self, path)
+
+    def snippet(self) -> str:
+        """Return code that runs as it is and ends with this call.
+
+        >>> print(call(round, call(pow, 2, 0.5).named("root"), ndigits=2).snippet())
+        root = pow(2, 0.5)
+        round(root, ndigits=2)
+        """
+        return _Writer().program(self)
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """An attribute of a call's value."""
+
+    of: Ran[Any]
+    path: str
+
+    @property
+    def value(self) -> Any:
+        """The attribute itself."""
+        found = self.of.value
+        for name in self.path.split("."):
+            found = getattr(found, name)
+        return found
+
+
+def call(function: Callable[..., T], /, *args: Any, **kwargs: Any) -> Ran[T]:
+    """Return the call, from which its value and its code both come.
+
+    >>> call(max, 3, 5).value
+    5
+    """
+    return Ran(function, args, kwargs)
+
+
+def given(value: T, function: Callable[..., T], /, *args: Any, about: str = "", **kwargs: Any) -> Ran[T]:
+    """Return a call whose value is there already: what it would return, such as the counts of a file that is gone."""
+    ran = Ran(function, args, kwargs, about=about)
+    ran.__dict__["value"] = value
+    return ran
+
+
+def _value(one: Any) -> Any:
+    return one.value if isinstance(one, (Ran, Part)) else one
+
+
+class _Writer:
+    """Writes one program: imports, a line for each call, each once."""
+
+    def __init__(self) -> None:
+        self.imports: dict[str, set[str]] = {}
+        self.lines: list[str] = []
+        self.names: dict[int, str] = {}
+        self.known: dict[str, str] = {}
+        self.taken: set[str] = set()
+        self.from_app = False
+
+    def program(self, ran: Ran[Any]) -> str:
+        last = self.call(ran)
+        modules = [f"from {module} import {', '.join(sorted(names))}" for module, names in sorted(self.imports.items())]
+        if "np." in "\n".join([*self.lines, last]):
+            modules.insert(0, "import numpy as np")
+        head = (_APP_PATH if self.from_app else "") + "\n".join(modules)
+        return "\n".join([*([head, ""] if head else []), *self.lines, last])
+
+    def variable(self, ran: Ran[Any]) -> str:
+        """The name of a call's value, its line written first."""
+        if id(ran) not in self.names:
+            text = self.call(ran)
+            if text not in self.known:
+                self.known[text] = self.free(ran.name)
+                self.lines.append(
+                    ("# " + " ".join(ran.about.split()) + "\n" if ran.about else "") + f"{self.known[text]} = {text}"
+                )
+            self.names[id(ran)] = self.known[text]
+        return self.names[id(ran)]
+
+    def free(self, name: str) -> str:
+        """A name that nothing else has: this one, or with a number."""
+        numbered = (name, *(f"{name}_{n}" for n in range(2, 1000)))
+        found = next(one for one in numbered if one not in self.taken)
+        self.taken.add(found)
+        return found
+
+    def call(self, ran: Ran[Any]) -> str:
+        parts = [self.literal(one) for one in ran.args]
+        parts += [f"{key}={self.literal(one)}" for key, one in ran.kwargs.items()]
+        return _wrapped(self.imported(ran.function), parts)
+
+    def imported(self, thing: Any) -> str:
+        """The name of a function or class, with what must be imported for it."""
+        module, name = thing.__module__, thing.__qualname__
+        if "<" in name:
+            raise TypeError(f"{name} is local: no code can import it.")
+        if module != "builtins":
+            root = name.partition(".")[0]
+            self.imports.setdefault(_front(module, root), set()).add(root)
+            self.taken.add(root)
+            self.from_app |= module.partition(".")[0] in _APP
+        return str(name)
+
+    def literal(self, value: Any) -> str:
+        """An expression for a value."""
+        if isinstance(value, Ran):
+            return self.variable(value)
+        if isinstance(value, Part):
+            return f"{self.variable(value.of)}.{value.path}"
+        if isinstance(value, enum.Enum):
+            return f"{self.imported(type(value))}.{value.name}"
+        if isinstance(value, np.ndarray):
+            kind = "" if value.dtype.kind == "f" else f", dtype=np.{value.dtype}"
+            return f"np.array({self.literal(value.tolist())}{kind})"
+        if isinstance(value, np.generic):
+            return self.literal(value.item())
+        return self.plain(value)
+
+    def plain(self, value: Any) -> str:
+        if isinstance(value, float) and not math.isfinite(value):
+            return f'float("{value}")'
+        if isinstance(value, Fraction):
+            return f"{self.imported(Fraction)}({value.numerator}, {value.denominator})"
+        if value is None or isinstance(value, (bool, int, float, str, range)):
+            return repr(value)
+        if isinstance(value, Mapping):
+            return "{" + ", ".join(f"{self.literal(k)}: {self.literal(v)}" for k, v in value.items()) + "}"
+        if isinstance(value, (list, tuple)):
+            return self.sequence(value)
+        if is_dataclass(value) and not isinstance(value, type):
+            return self.dataclass(value)
+        if callable(value):
+            return self.imported(value)
+        raise TypeError(f"No code can be written for a {type(value).__name__}.")
+
+    def sequence(self, value: Any) -> str:
+        parts = [self.literal(one) for one in value]
+        if isinstance(value, list):
+            return _wrapped("", parts, "[]")
+        if type(value) is not tuple:  # a named one
+            return _wrapped(self.imported(type(value)), parts)
+        return _wrapped("", parts) if len(parts) != 1 else f"({parts[0]},)"
+
+    def dataclass(self, value: Any) -> str:
+        """A constructor's call, defaults left out."""
+        parts = []
+        for one in fields(value):
+            mine = getattr(value, one.name)
+            default = one.default_factory() if one.default_factory is not MISSING else one.default
+            if one.init and (default is MISSING or not _same(mine, default)):
+                parts.append(f"{one.name}={self.literal(mine)}")
+        return _wrapped(self.imported(type(value)), parts)
+
+
+def _same(a: Any, b: Any) -> bool:
+    return type(a) is type(b) and bool(np.all(a == b))
+
+
+def _front(module: str, name: str) -> str:
+    """The shortest module, below the top one, that offers the same thing under the same name."""
+    thing, words = getattr(sys.modules[module], name), module.split(".")
+    fronts = (".".join(words[:n]) for n in range(2, len(words)))
+    return next((one for one in fronts if getattr(sys.modules.get(one), name, None) is thing), module)
+
+
+def _wrapped(name: str, parts: list[str], brackets: str = "()") -> str:
+    """A call or a sequence: on one line where it fits, numbers on full lines, else a line for each."""
+    line = f"{name}{brackets[0]}{', '.join(parts)}{brackets[1]}"
+    if len(line) <= WIDTH and "\n" not in line:
+        return line
+    if not name and all(len(part) <= WIDTH // 4 for part in parts):
+        rows = _filled(parts)
+    else:
+        rows = [f"{part}," for part in parts]
+    inner = textwrap.indent("\n".join(rows), "    ", lambda row: True)
+    return f"{name}{brackets[0]}\n{inner}\n{brackets[1]}"
+
+
+def _filled(parts: list[str]) -> list[str]:
+    """Full lines of short parts, each with its comma."""
+    rows = [""]
+    for part in parts:
+        if rows[-1] and len(rows[-1]) + len(part) + 2 > WIDTH:
+            rows.append("")
+        rows[-1] += f" {part}," if rows[-1] else f"{part},"
+    return rows

@@ -9,6 +9,7 @@ from unittest.mock import patch
 
 import numpy as np
 
+from treedp_core.budgets import ledger as ledgers
 from treedp_core.budgets import prior as priors
 from treedp_core.budgets import strategies
 from treedp_core.budgets.greedy import greedy
@@ -99,12 +100,12 @@ def _by_level(report: Report, rng: np.random.Generator, pairs: Pairs, problem: P
     moved = pairs.by_level()
     name = str(rng.choice([n for n in strategies.STRATEGIES if n != "optimum"]))
     prior, spied = _prior(rng, problem, total * float(rng.uniform(0.1, 0.9)))
-    left = priors.left_after(total, prior, problem.currency)
+    left = ledgers.left_after(total, prior, problem.currency)
     shares = strategies.STRATEGIES[name].amounts(problem, left, 20)
     budget = problem.budget(shares, left)
     amounts = tuple(a if paid else 0.0 for a, paid in zip(budget.per_level, problem.paid, strict=True))
     try:
-        ledger = priors.Ledger(pairs.who.unit, problem.currency, total, prior, amounts)
+        ledger = ledgers.Ledger(pairs.who.unit, problem.currency, total, prior, amounts)
     except InputError as refusal:
         report.holds(False, f"ledger, {what}: what prior and total leave is refused ({refusal.code})")
         return

@@ -16,7 +16,7 @@ from unittest.mock import patch
 import numpy as np
 
 from treedp_core import calibration, contributions, integer_draws, montecarlo, noise, privacy, rounding
-from treedp_core.budgets import per_node, prior
+from treedp_core.budgets import ledger, per_node
 from treedp_core.checks import InputError
 from treedp_core.contributions import Spread
 from treedp_core.experiment import Pipeline
@@ -159,8 +159,8 @@ def _refusing_by_the_truth(table: Any, ready: Any, *others: Any, **named: Any) -
 @contextlib.contextmanager
 def forgotten_prior() -> Iterator[None]:
     """A prior is charged neither where its rest is split nor in the ledger."""
-    ledger = property(lambda self: self.unit.exact_charge([a if a < math.inf else 0.0 for a in self.amounts]))
-    with everywhere(LEFT, lambda total, *_: total), patch.object(prior.Ledger, "charged", ledger):
+    charged = property(lambda self: self.unit.exact_charge([a if a < math.inf else 0.0 for a in self.amounts]))
+    with everywhere(LEFT, lambda total, *_: total), patch.object(ledger.Ledger, "charged", charged):
         yield
 
 
@@ -253,7 +253,7 @@ def largest_delta_only() -> Iterator[None]:
 CHARGE, LEVEL_NOISE, SENSITIVITIES = ProtectedUnit.exact_charge, level_noise, contributions.level_sensitivities
 SPARSE_RELEASE, GUARANTEE, FROM_SHARES = sparse.release, privacy.guarantee, privacy.budget_from_shares
 ROUND_NOISES = sparse_vector.round_noises
-LEFT, ONE_RECORD = prior.left_after, thresholds.budget_for_one_record
+LEFT, ONE_RECORD = ledger.left_after, thresholds.budget_for_one_record
 LEVELS, TOP_DOWN, BUDGETS, THRESHOLDS = "levels", "top-down", "budgets", "thresholds"
 CONVERSIONS, COMPOSED, EVENTS, SAMPLERS, BLACK_BOX = "conversions", "composed", "events", "samplers", "black box"
 ALL_NOISE = (LEVELS, TOP_DOWN, BUDGETS)

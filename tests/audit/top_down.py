@@ -85,7 +85,12 @@ def _one_plan(report: Report, rng: np.random.Generator, pairs: Pairs, domain: An
     rho, delta = float(np.exp(rng.uniform(-5, 2))), float(10 ** rng.uniform(-9, -2.5))
     shares = None if rng.random() < 0.3 else tuple((rng.dirichlet(np.ones(n_levels)) * rng.uniform(0.2, 1)).tolist())
     what = f"top-down plan on {pairs.small.parent} for {who}"
-    ready = plan(domain, rho, delta=delta, unit=who.unit, shares=shares, spread=who.spread)
+    try:
+        ready = plan(domain, rho, delta=delta, unit=who.unit, shares=shares, spread=who.spread)
+    except InputError as refusal:  # a level that no neighbour can change needs no noise, and has none to plan
+        still = any(not pairs.by_level()[0][:, level].any() for level in range(1, n_levels))
+        report.holds(still and refusal.code == "EXACT_LEVEL", f"{what}: refused with {refusal.code}")
+        return
     promised = Fraction(rho) * min(Fraction(1), sum(map(_read, shares or (1.0,)), Fraction(0)))
     moved = pairs.by_level()
     try:

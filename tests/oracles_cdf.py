@@ -111,6 +111,16 @@ def factor_sets(n_bins: int, exact: bool) -> Iterator[tuple[int, ...]]:
     yield from more(n_bins, 2)
 
 
+def distinct_orders(factors: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """Every order of a multiset, each once."""
+    if not factors:
+        yield ()
+    for first in sorted(set(factors)):
+        rest = list(factors)
+        rest.remove(first)
+        yield from ((first, *behind) for behind in distinct_orders(rest))
+
+
 def consistent_cost(y: Sequence[float], n_records: int, error: Callable[[int, float], float]) -> float:
     """Least total error of a non-decreasing whole sequence in [0, N] over all bins but the last."""
     sequences = itertools.combinations_with_replacement(range(n_records + 1), len(y) - 1)

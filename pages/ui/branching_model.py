@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Final
 
-import numpy as np
-
 from treedp_core.branching import (
     BestBranching,
     RankedShape,
     best_branching,
+    best_by_height,
     best_shapes,
+    equal_budgets,
     loss_factor,
     opendp_branching_factor,
 )
@@ -161,21 +161,20 @@ def ranked(question: Question) -> list[RankedShape]:
 
 
 def by_height(question: Question, found: Sequence[RankedShape]) -> list[HeightBest]:
-    """Return the best tree found with each height, up to 40: the cheapest sets of factors, and those in `found`."""
+    """Return the best tree found with each height, up to 40, those in `found` among them."""
     criterion, bins = question.criterion, question.n_bins
-    degree = 2 if criterion.currency is Currency.EPSILON else 1
-    by_rule = question.optimal_budgets and not criterion.least_squares
-    cost = Cost(0.0, 1.0 / (degree + 1)) if by_rule else Cost(float(degree), 1.0)
+    if question.optimal_budgets and not criterion.least_squares:
+        power = 1.0 / (3.0 if criterion.currency is Currency.EPSILON else 2.0)
+        heights = range(1, min(MAX_HEIGHT, (bins - 1).bit_length()) + 1)
+        sets = [cheapest(bins, Cost(0.0, power), padded=question.padded, height=height) for height in heights]
+        orders = {order for one in sets for _, factors in one for order in (factors, factors[::-1])}
+        known = [HeightBest(Shape(order, bins), value_of(question, Shape(order, bins))) for order in sorted(orders)]
+    else:
+        of_heights = best_by_height(bins, criterion, padded=question.padded)
+        known = [HeightBest(one.shape, one.value) for one in of_heights if one.shape.height <= MAX_HEIGHT]
     best: dict[int, HeightBest] = {}
-    known = {one.shape.branching_factors: one.value for one in found}
-    for height in range(1, min(MAX_HEIGHT, (bins - 1).bit_length()) + 1):
-        for _, factors in cheapest(bins, cost, padded=question.padded, height=height):
-            for order in {factors, factors[::-1]}:
-                known.setdefault(order, value_of(question, Shape(order, bins)))
-    for factors, value in known.items():
-        old = best.get(len(factors))
-        if old is None or value < old.value:
-            best[len(factors)] = HeightBest(Shape(factors, bins), value)
+    for one in sorted([*known, *(HeightBest(f.shape, f.value) for f in found)], key=lambda one: one.value):
+        best.setdefault(one.shape.height, one)
     return [best[height] for height in sorted(best)]
 
 
@@ -184,10 +183,7 @@ def value_of(question: Question, shape: Shape) -> float:
     criterion = question.criterion
     if question.optimal_budgets and not criterion.least_squares:
         return optimal_shares(shape, criterion).value
-    degree = 2 if criterion.currency is Currency.EPSILON else 1
-    known = criterion.unit.total_is_public
-    one = criterion.variance_of_one() * criterion.equal_parts(shape.height) ** degree
-    return criterion.of_variances(shape, np.array([0.0 if known else one, *[one] * shape.height]))
+    return equal_budgets(shape, criterion)[1]
 
 
 def factor_scale(question: Question) -> float:
@@ -237,8 +233,7 @@ def references(asked: Question, found: Sequence[RankedShape]) -> list[tuple[str,
     for why, shape in shapes:
         if shape not in seen:
             seen.add(shape)
-            shares = criterion.equal_shares(shape)
-            rows.append((why, RankedShape(shape, shares, value_of(asked.with_equal_budgets, shape))))
+            rows.append((why, RankedShape(shape, *equal_budgets(shape, criterion))))
     return rows
 
 

@@ -1,33 +1,29 @@
 """The best whole shapes for K bins under any criterion, with their exact error: a ranked list.
 
-Candidates come from the exact search over sets of factors (`search`), with equal branching, and from a local search on
-the exact error: which level has which factor matters as soon as K does not fill the tree, and after least squares.
-`search` is exact for trees whose leaves all count; this list is the best that was found, not certified.
+Candidates are the best shapes of every height and equal branching, then what a local search finds from them. With
+equal budgets and without padding the best of a height is exact (`recursion`), so the first of the list is the best of
+all; with padding, or with the best budgets after least squares, the list is the best that was found, not certified.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from itertools import permutations
-from typing import Final
+from dataclasses import dataclass
 
 import numpy as np
 
 from treedp_core import checks
-from treedp_core.branching.primes import divisors, is_prime, prime_factors
+from treedp_core.branching.hunt import SMALL, Factors, Hunt, equal_budgets, finest, trimmed
+from treedp_core.branching.primes import is_prime, prime_factors
 from treedp_core.branching.search import Cost, cheapest
 from treedp_core.cdf_error.budgets import optimal_shares
 from treedp_core.cdf_error.criterion import Criterion
 from treedp_core.privacy import Currency
 from treedp_core.tree import FloatArray
-from treedp_core.workloads import Shape, level_weights, n_bins_checked
+from treedp_core.workloads import Shape, n_bins_checked
 
-Factors = tuple[int, ...]
-
-SMALL: Final = 100_000
-"""Bins up to which the search is wider."""
+NOTHING = 1e-6
+"""A level with no larger share is left out of the shape where that does not raise the mean variance."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,21 +62,61 @@ def best_shapes(
     """
     bins = n_bins_checked(n_bins)
     many = checks.integer("n_best", n_best, low=1, high=100)
-    hunt = _Hunt(bins, criterion, padded, optimal_budgets and not criterion.least_squares)
-    for factors in _starts(bins, criterion, padded, optimal_budgets, many):
-        hunt.value(factors)
+    hunt = _searched(bins, criterion, padded, optimal_budgets, many)
+    finalists = hunt.ranked(many)
+    if not optimal_budgets:
+        found = [_equal(Shape(factors, bins), criterion) for factors in finalists]
+    else:
+        if criterion.least_squares:
+            finalists = list(dict.fromkeys([*finalists, *finest(bins, padded)]))
+        shapes = [_optimal(Shape(factors, bins), criterion) for factors in finalists]
+        found = list({tuple(sorted(one.shape.branching_factors)): one for one in _by_value(shapes)[::-1]}.values())
+    return _by_value(found)[:many]
+
+
+def _searched(bins: int, criterion: Criterion, padded: bool, optimal: bool, many: int) -> Hunt:
+    """All shapes worth a look: of every height, equal branching, and from the best of them by local search."""
+    by_rule = optimal and not criterion.least_squares
+    hunt = Hunt(bins, criterion, padded, by_rule)
+    hunt.value((bins,))
+    hunt.of_every_height()
+    degree = 2 if criterion.currency is Currency.EPSILON else 1
+    cost = Cost(0.0, 1.0 / (degree + 1)) if by_rule else Cost(float(degree), 1.0)
+    for _, factors in cheapest(bins, cost, padded=padded, n_best=max(2 * many, 40) if bins <= SMALL else many):
+        hunt.orders_of(factors)
+    if padded:
+        for n in range(2, 25):
+            hunt.value(trimmed((n,) * max(1, math.ceil(math.log(bins, n) - 1e-9)), bins))
     for start in hunt.ranked(12 if bins <= SMALL else 3):
         hunt.climb(start)
-    finalists = hunt.ranked(many)
-    if optimal_budgets and criterion.least_squares:
-        finalists += [factors for factors in _finest(bins, padded) if factors not in finalists]
-    shapes = [Shape(factors, bins) for factors in finalists]
-    if not optimal_budgets:
-        found = [RankedShape(s, criterion.equal_shares(s), hunt.value(s.branching_factors)) for s in shapes]
-    else:
-        best = ((shape, optimal_shares(shape, criterion)) for shape in shapes)
-        found = [RankedShape(shape, level.shares, level.value) for shape, level in best]
-    return sorted(found, key=lambda ranked: ranked.value)[:many]
+    return hunt
+
+
+def _by_value(shapes: list[RankedShape]) -> list[RankedShape]:
+    return sorted(shapes, key=lambda ranked: ranked.value)
+
+
+def _equal(shape: Shape, criterion: Criterion) -> RankedShape:
+    return RankedShape(shape, *equal_budgets(shape, criterion))
+
+
+def _optimal(shape: Shape, criterion: Criterion) -> RankedShape:
+    """The shape with its best budgets; levels that get nothing are merged into the next."""
+    best = optimal_shares(shape, criterion)
+    idle = np.flatnonzero(best.shares[1:-1] <= NOTHING) + 1
+    if criterion.least_squares and idle.size:
+        factors = shape.branching_factors
+        merged: list[int] = []
+        for level, n in enumerate(factors):
+            if level in idle:
+                merged[-1] *= n
+            else:
+                merged.append(n)
+        smaller = Shape(trimmed(tuple(merged), shape.n_bins), shape.n_bins)
+        again = optimal_shares(smaller, criterion)
+        if again.value <= best.value * (1.0 + NOTHING):
+            return RankedShape(smaller, again.shares, again.value)
+    return RankedShape(shape, best.shares, best.value)
 
 
 def best_by_height(n_bins: int, criterion: Criterion, *, padded: bool = True) -> list[RankedShape]:
@@ -93,16 +129,12 @@ def best_by_height(n_bins: int, criterion: Criterion, *, padded: bool = True) ->
     [(64,), (8, 8), (4, 4, 4)]
     """
     bins = n_bins_checked(n_bins)
-    hunt, best = _Hunt(bins, criterion, padded, False), []
-    for height in range(1, bins.bit_length() + 1):
-        cost = Cost(2.0 if criterion.currency is Currency.EPSILON else 1.0, 1.0)
-        sets = cheapest(bins, cost, padded=padded, n_best=4, height=height)
-        orders = [_trimmed(order, bins) if padded else order for _, factors in sets for order in _orders(factors)]
-        found = [order for order in orders if len(order) == height]
-        if found:
-            shape = Shape(min(found, key=hunt.value), bins)
-            best.append(RankedShape(shape, criterion.equal_shares(shape), hunt.value(shape.branching_factors)))
-    return best
+    hunt = Hunt(bins, criterion, padded, False)
+    hunt.of_every_height()
+    best: dict[int, Factors] = {}
+    for factors in sorted(hunt.values, key=hunt.value):
+        best.setdefault(len(factors), factors)
+    return [_equal(Shape(best[height], bins), criterion) for height in sorted(best)]
 
 
 def advice(n_bins: int) -> str:
@@ -116,124 +148,3 @@ def advice(n_bins: int) -> str:
         return f"{bins:,} is prime, so its only tree without padding is the histogram; allow padding for better trees."
     primes = " × ".join(f"{p}^{e}" if e > 1 else f"{p}" for p, e in prime_factors(bins).items())
     return f"{bins:,} = {primes}: branching factors without padding are products of these primes."
-
-
-@dataclass
-class _Hunt:
-    """Values of the shapes looked at so far."""
-
-    bins: int
-    criterion: Criterion
-    padded: bool
-    by_rule: bool
-    values: dict[Factors, float] = field(default_factory=dict)
-
-    def value(self, factors: Factors) -> float:
-        """Mean variance at total budget 1: equal shares, or the optimal ones where a rule gives them."""
-        if factors not in self.values:
-            self.values[factors] = self._evaluate(Shape(factors, self.bins))
-        return self.values[factors]
-
-    def _evaluate(self, shape: Shape) -> float:
-        degree = 2 if self.criterion.currency is Currency.EPSILON else 1
-        public = self.criterion.unit.total_is_public
-        one = self.criterion.variance_of_one()
-        equal = one * self.criterion.equal_parts(shape.height) ** degree
-        if self.criterion.least_squares:
-            variance = np.full(shape.height + 1, equal)
-            variance[0] *= not public
-            return self.criterion.of_variances(shape, variance)
-        weights = level_weights(shape, self.criterion.workload)[int(public) :]
-        if self.by_rule:
-            return one * float((weights ** (1.0 / (degree + 1))).sum()) ** (degree + 1)
-        return equal * float(weights.sum())
-
-    def ranked(self, n: int) -> list[Factors]:
-        """The best shapes, one for each set of factors."""
-        seen: set[Factors] = set()
-        best: list[Factors] = []
-        for factors in sorted(self.values, key=lambda f: (self.values[f], len(f), f)):
-            kind = tuple(sorted(factors))
-            if kind not in seen:
-                seen.add(kind)
-                best.append(factors)
-            if len(best) == n:
-                break
-        return best
-
-    def climb(self, start: Factors) -> None:
-        """Go to the best neighbour until none is better."""
-        while True:
-            around = list(_neighbours(start, self.bins) if self.padded else _exact_neighbours(start))
-            best = min(around, key=self.value, default=start)
-            if self.value(best) >= self.value(start) * (1.0 - 1e-12):
-                return
-            start = best
-
-
-def _starts(bins: int, criterion: Criterion, padded: bool, optimal: bool, many: int) -> Iterator[Factors]:
-    """The histogram, the cheapest sets of factors in several orders, and equal branching."""
-    yield (bins,)
-    degree = 2 if criterion.currency is Currency.EPSILON else 1
-    cost = Cost(0.0, 1.0 / (degree + 1)) if optimal and not criterion.least_squares else Cost(float(degree), 1.0)
-    wanted = max(2 * many, 40) if bins <= SMALL else many
-    for _, factors in cheapest(bins, cost, padded=padded, n_best=wanted):
-        yield from (_trimmed(order, bins) if padded else order for order in _orders(factors))
-    if padded:
-        for n in range(2, 25):
-            yield _trimmed((n,) * max(1, math.ceil(math.log(bins, n) - 1e-9)), bins)
-
-
-def _finest(bins: int, padded: bool) -> list[Factors]:
-    """Trees with many levels: where every level gets its best budget, a level more never hurts."""
-    if padded:
-        return [_trimmed((n,) * bins.bit_length(), bins) for n in (2, 3, 4)]
-    primes = tuple(p for p, e in prime_factors(bins).items() for _ in range(e))
-    return [primes, primes[::-1]]
-
-
-def _orders(factors: Factors) -> Iterable[Factors]:
-    if len(factors) <= 4:
-        return set(permutations(factors))
-    return {factors, factors[::-1]}
-
-
-def _trimmed(factors: Factors, bins: int) -> Factors:
-    """The same with the first factor as small as the bins allow; first factors that need not branch are dropped."""
-    while True:
-        rest = math.prod(factors[1:])
-        first = -(-bins // rest)
-        if first >= 2:
-            return (first, *factors[1:])
-        factors = factors[1:]
-
-
-def _neighbours(factors: Factors, bins: int) -> Iterator[Factors]:
-    """Change one factor by one, swap, merge or split neighbours; the first factor then follows from the others."""
-    for i, n in enumerate(factors):
-        before, behind = factors[:i], factors[i + 1 :]
-        if i and n > 2:
-            yield _trimmed((*before, n - 1, *behind), bins)
-        if i:
-            yield _trimmed((*before, n + 1, *behind), bins)
-        if behind:
-            yield _trimmed((*before, behind[0], n, *behind[1:]), bins)
-            yield _trimmed((*before, n * behind[0], *behind[1:]), bins)
-        for a in range(2, min(n - 1, 7)):
-            yield _trimmed((*before, a, -(-n // a), *behind), bins)
-            yield _trimmed((*before, -(-n // a), a, *behind), bins)
-
-
-def _exact_neighbours(factors: Factors) -> Iterator[Factors]:
-    """Swap or merge neighbours, split a factor, or move a prime to the neighbour; the product stays."""
-    for i, n in enumerate(factors):
-        before, behind = factors[:i], factors[i + 1 :]
-        for a in divisors(n)[1:-1]:
-            yield (*before, a, n // a, *behind)
-            if behind:
-                yield (*before, a, n // a * behind[0], *behind[1:])
-            if before:
-                yield (*before[:-1], before[-1] * a, n // a, *behind)
-        if behind:
-            yield (*before, behind[0], n, *behind[1:])
-            yield (*before, n * behind[0], *behind[1:])

@@ -62,15 +62,15 @@ class Criterion:
         shares[0] = 0.0 if self.unit.total_is_public else 1.0
         return np.asarray(shares / shares.sum())
 
-    def equal_parts(self, height: int) -> float:
-        """Return into how many parts equal shares cut the total; each measured level gets one.
+    def equal_parts(self, height: int, *, root: bool = True) -> float:
+        """Return into how many parts equal shares cut the total; each measured level gets one, the root if wanted.
 
         Parts are levels, but for `REPLACE_UNKNOWN`, where a change of the unknown columns is charged twice per level.
 
         >>> Criterion().equal_parts(5)
         5.0
         """
-        return _equal_parts(self.unit, height + 1)
+        return _equal_parts(self.unit, height + 1, root)
 
     def budget(self, shape: Shape, shares: Sequence[float] | FloatArray, total: float) -> Budget:
         """Return the level budgets in proportion to `shares` (n_levels,) that charge at most `total`.
@@ -115,8 +115,8 @@ class Criterion:
 
 
 @lru_cache(maxsize=4096)
-def _equal_parts(unit: ProtectedUnit, n_levels: int) -> float:
-    return float(unit.exact_charge([1.0] * n_levels))
+def _equal_parts(unit: ProtectedUnit, n_levels: int, root: bool) -> float:
+    return float(unit.exact_charge([float(root)] + [1.0] * (n_levels - 1)))
 
 
 def _variance(law: str, amount: float, l1: float, l2: float) -> float:

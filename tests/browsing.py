@@ -9,14 +9,19 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
+from weakref import WeakKeyDictionary
+
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 ROOT = Path(__file__).resolve().parent.parent
 NO_CHROMIUM = "no Chromium found: install chromium or set TREEDP_CHROMIUM to run the browser tests"
+PATIENCE = 90.0  # seconds for any one step of a browser, on a machine that is busy with other work
 CHROMIUM_ARGUMENTS = (
     "--no-sandbox",
     "--disable-gpu",
@@ -109,19 +114,65 @@ def wait_until_healthy(url: str, server: subprocess.Popen[Any], within: float = 
     raise AssertionError(f"The server did not answer within {within:g} s.")
 
 
-def settle(page: Any, timeout: float = 30.0) -> None:
-    """Wait until the app is connected and idle, seen twice in a row.
+@dataclass
+class Traffic:
+    """What a page and its server still owe each other: a run of the script for what the page has sent."""
 
-    A click needs a moment to turn the app busy, hence the pause before the first look; and one idle look can
-    fall between two runs, hence the second.
+    owed: bool = False
+
+    def watch(self, page: Any) -> None:
+        """Listen to the page's websockets from now on."""
+        page.on("websocket", self._listen)
+        _TRAFFIC[page] = self
+
+    def _listen(self, socket: Any) -> None:
+        socket.on("framesent", self._sent)
+        socket.on("framereceived", self._received)
+
+    def _sent(self, payload: str | bytes) -> None:
+        message = BackMsg()
+        message.ParseFromString(payload if isinstance(payload, bytes) else payload.encode())
+        self.owed = self.owed or message.WhichOneof("type") == "rerun_script"
+
+    def _received(self, payload: str | bytes) -> None:
+        if not self.owed or not isinstance(payload, bytes):
+            return
+        message = ForwardMsg()
+        message.ParseFromString(payload)
+        if message.WhichOneof("type") == "script_finished":
+            self.owed = message.script_finished == ForwardMsg.FINISHED_EARLY_FOR_RERUN
+
+
+_TRAFFIC: Final[WeakKeyDictionary[Any, Traffic]] = WeakKeyDictionary()
+
+
+def settle(page: Any, timeout: float = PATIENCE) -> None:
+    """Wait until the app is connected and idle, owes no answer, and has drawn all: seen twice in a row.
+
+    Each look comes after the page itself had nothing left to do and then slept a little by its own clock, so on a busy
+    machine the looks are further apart: a control may wait a moment before it tells the server, and a run may end just
+    before the next begins.
     """
     deadline = time.monotonic() + timeout
     quiet = 0
     while quiet < 2:
-        page.wait_for_timeout(150)
-        quiet = quiet + 1 if page.locator(_REST).count() else 0
+        page.evaluate("() => new Promise(done => requestIdleCallback(() => setTimeout(done, 150), {timeout: 5000}))")
+        quiet = quiet + 1 if not _TRAFFIC[page].owed and page.locator(_REST).count() else 0
         if time.monotonic() > deadline:
             raise AssertionError(f"{page.url} did not come to rest within {timeout:g} s.")
+
+
+def eventually(true: Callable[[], bool], timeout: float = PATIENCE) -> None:
+    """Wait until something is true."""
+    deadline = time.monotonic() + timeout
+    while not true():
+        assert time.monotonic() < deadline, f"not within {timeout:g} s"
+        time.sleep(0.1)
+
+
+def drawn(page: Any, server: LiveServer, path: str, figure: str) -> Any:
+    """The page at a path of the app, once the plotly figure of that key is drawn and it has come to rest."""
+    return opened(page, server, path, f".st-key-{figure} .main-svg")
 
 
 def opened(page: Any, server: LiveServer, path: str, marker: str) -> Any:

@@ -14,9 +14,11 @@ from hypothesis import HealthCheck, settings
 from browsing import (
     CHROMIUM_ARGUMENTS,
     NO_CHROMIUM,
+    PATIENCE,
     ROOT,
     Findings,
     LiveServer,
+    Traffic,
     chromium_path,
     live_server,
 )
@@ -100,19 +102,33 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
 
 
 @pytest.fixture
-def findings() -> Findings:
-    """What the page of this test did wrong so far."""
-    return Findings()
+def open_page(chromium: Any) -> Iterator[Callable[..., Any]]:
+    """Open a page in a fresh browser session; script errors and foreign requests fail the test at its end.
+
+    ``page = open_page(color_scheme="dark")``
+    """
+    findings = Findings()
+    contexts = []
+
+    def opener(**options: Any) -> Any:
+        context = chromium.new_context(
+            **{"viewport": {"width": 1280, "height": 900}, "accept_downloads": True, **options}
+        )
+        contexts.append(context)
+        context.set_default_timeout(1000 * PATIENCE)
+        page = context.new_page()
+        findings.watch(page)
+        Traffic().watch(page)
+        return page
+
+    yield opener
+    for context in contexts:
+        context.close()
+    assert findings.errors == []
+    assert findings.foreign == []
 
 
 @pytest.fixture
-def page(chromium: Any, findings: Findings) -> Iterator[Any]:
-    """A page in a fresh browser session; script errors and foreign requests fail the test at its end."""
-    context = chromium.new_context(viewport={"width": 1280, "height": 900}, accept_downloads=True)
-    context.set_default_timeout(20_000)
-    tab = context.new_page()
-    findings.watch(tab)
-    yield tab
-    context.close()
-    assert findings.errors == []
-    assert findings.foreign == []
+def page(open_page: Callable[..., Any]) -> Any:
+    """A page in a fresh browser session, watched as `open_page` says."""
+    return open_page()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from browsing import LiveServer, settle
+from browsing import LiveServer, drawn, settle
 
 pytestmark = pytest.mark.browser
 
@@ -20,16 +20,8 @@ FIGURES = {
 }
 
 
-def opened(page: Any, server: LiveServer, path: str, figure: str) -> Any:
-    """The page of that address, its figure drawn and nothing left to work out."""
-    page.goto(f"{server.url}/{path}")
-    page.locator(f".st-key-{figure} .main-svg").first.wait_for()
-    settle(page)
-    return page
-
-
 def test_the_optimum_arrives_by_itself(page: Any, server: LiveServer) -> None:
-    opened(page, server, "budget", "bud_strategies")
+    drawn(page, server, "budget", "bud_strategies")
     card = page.locator('[data-testid="stMetric"]').filter(has_text="Optimum")
     card.get_by_text(re.compile(r"^0\.\d+$")).wait_for()
     page.get_by_text("Searching for the optimum").wait_for(state="detached")
@@ -37,7 +29,7 @@ def test_the_optimum_arrives_by_itself(page: Any, server: LiveServer) -> None:
 
 
 def test_slices_are_scrubbed_in_the_browser(page: Any, server: LiveServer) -> None:
-    opened(page, server, "budget?bud_prior=true&sample=conversions", "bud_steps")
+    drawn(page, server, "budget?bud_prior=true&sample=conversions", "bud_steps")
     figure = page.locator(".st-key-bud_steps")
     figure.get_by_text("slice 20 of 20").wait_for()
     figure.locator(".slider-rail-touch-rect").scroll_into_view_if_needed()
@@ -49,7 +41,7 @@ def test_slices_are_scrubbed_in_the_browser(page: Any, server: LiveServer) -> No
 
 
 def test_a_split_moves_to_the_error_lab(page: Any, server: LiveServer) -> None:
-    opened(page, server, "budget?bud_view=custom&nbr=add_or_remove_one", "bud_custom")
+    drawn(page, server, "budget?bud_view=custom&nbr=add_or_remove_one", "bud_custom")
     slider = page.locator(".st-key-bud_s4 input[type=range]")
     slider.focus()
     page.keyboard.press("End")
@@ -64,24 +56,10 @@ def test_a_split_moves_to_the_error_lab(page: Any, server: LiveServer) -> None:
 
 
 def test_a_click_on_the_map_goes_down_and_up(page: Any, server: LiveServer) -> None:
-    opened(page, server, "budget?bud_view=map&sample=mobility", "bud_map")
+    drawn(page, server, "budget?bud_view=map&sample=mobility", "bud_map")
     page.locator(".st-key-bud_map g.slice").nth(1).click()
     up = page.get_by_role("button", name="Up one level")
     page.wait_for_function("() => !document.querySelector('.st-key-bud_up button').disabled")
     settle(page)
     up.click()
     page.get_by_text("The whole tree").wait_for()
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("view", FIGURES)
-def test_both_themes(chromium: Any, findings: Any, server: LiveServer, scheme: str, view: str) -> None:
-    context = chromium.new_context(viewport={"width": 1280, "height": 900}, color_scheme=scheme)
-    page = context.new_page()
-    findings.watch(page)
-    opened(page, server, f"budget?bud_view={view}", FIGURES[view])
-    assert page.locator('[data-testid="stException"]').count() == 0
-    assert page.locator("h1").count() == 1
-    context.close()
-    assert findings.errors == []
-    assert findings.foreign == []

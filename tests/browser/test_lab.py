@@ -8,21 +8,13 @@ from typing import Any
 
 import pytest
 
-from browsing import LiveServer, settle
+from browsing import LiveServer, drawn, settle
 
 pytestmark = pytest.mark.browser
 
 
-def opened(page: Any, server: LiveServer, path: str, figure: str) -> Any:
-    """The page of that address, its figure drawn."""
-    page.goto(f"{server.url}/{path}")
-    page.locator(f".st-key-{figure} .main-svg").first.wait_for()
-    settle(page)
-    return page
-
-
 def test_ctrl_enter_runs_and_markers_appear(page: Any, server: LiveServer) -> None:
-    opened(page, server, "lab", "lab_figure")
+    drawn(page, server, "lab", "lab_figure")
     markers = page.locator(".st-key-lab_figure .scatterlayer .points path")
     assert markers.count() == 0
     page.keyboard.press("Control+Enter")
@@ -35,7 +27,7 @@ def test_ctrl_enter_runs_and_markers_appear(page: Any, server: LiveServer) -> No
 
 
 def test_a_run_is_cancelled_at_once_and_survives_a_page_switch(page: Any, server: LiveServer) -> None:
-    opened(page, server, "lab?lab_trials=12000", "lab_figure")
+    drawn(page, server, "lab?lab_trials=12000", "lab_figure")
     page.get_by_role("button", name=re.compile("^Run")).click()
     page.get_by_text(re.compile("of .* runs")).first.wait_for()
     page.get_by_role("link", name="Consistency").click()
@@ -52,7 +44,7 @@ def test_a_run_is_cancelled_at_once_and_survives_a_page_switch(page: Any, server
 
 
 def test_gaussian_stays_chosen_when_its_label_changes(page: Any, server: LiveServer) -> None:
-    opened(page, server, "lab", "lab_figure")
+    drawn(page, server, "lab", "lab_figure")
     page.get_by_role("button", name="Gaussian (needs δ > 0)", exact=True).click()
     settle(page)
     page.get_by_role("button", name=re.compile("^Set δ")).click()
@@ -62,7 +54,7 @@ def test_gaussian_stays_chosen_when_its_label_changes(page: Any, server: LiveSer
 
 
 def test_a_click_on_a_block_opens_its_ledger_and_one_on_the_top_goes_back(page: Any, server: LiveServer) -> None:
-    opened(page, server, "consistency", "con_before")
+    drawn(page, server, "consistency", "con_before")
     ledger = page.locator('[data-testid="stText"]').first
     whole = ledger.inner_text()
     assert "≠" in whole.splitlines()[0]
@@ -74,17 +66,3 @@ def test_a_click_on_a_block_opens_its_ledger_and_one_on_the_top_goes_back(page: 
     assert page.get_by_role("button", name="Up one level").is_enabled()
     page.locator(".st-key-con_after g.slice").first.click()
     page.wait_for_function("text => document.querySelector('[data-testid=stText]').innerText === text", arg=whole)
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize(("path", "figure"), [("lab", "lab_figure"), ("consistency", "con_levels")])
-def test_both_themes(chromium: Any, findings: Any, server: LiveServer, scheme: str, path: str, figure: str) -> None:
-    context = chromium.new_context(viewport={"width": 1280, "height": 900}, color_scheme=scheme)
-    page = context.new_page()
-    findings.watch(page)
-    opened(page, server, path, figure)
-    assert page.locator('[data-testid="stException"]').count() == 0
-    assert page.locator("h1").count() == 1
-    context.close()
-    assert findings.errors == []
-    assert findings.foreign == []

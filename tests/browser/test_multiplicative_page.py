@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from browsing import LiveServer, settle
+from browsing import LiveServer, drawn, settle
 
 pytestmark = pytest.mark.browser
 
@@ -15,15 +15,8 @@ SET = "delta=1e-08&alpha=0.5"
 FIGURES = {"growth": "mul_growth", "run": "mul_tree", "schedule": "mul_schedule"}
 
 
-def opened(page: Any, server: LiveServer, path: str, figure: str) -> Any:
-    page.goto(f"{server.url}/{path}")
-    page.locator(f".st-key-{figure} .main-svg").first.wait_for()
-    settle(page)
-    return page
-
-
 def test_next_walks_through_the_small_tree(page: Any, server: LiveServer) -> None:
-    opened(page, server, f"multiplicative?mul_view=run&mul_step=0&{SET}", "mul_tree")
+    drawn(page, server, f"multiplicative?mul_view=run&mul_step=0&{SET}", "mul_tree")
     page.get_by_text("Start: no node has a value").wait_for()
     page.get_by_role("button", name="Next").click()
     page.get_by_text(re.compile("^Round 1, threshold")).wait_for()
@@ -33,7 +26,7 @@ def test_next_walks_through_the_small_tree(page: Any, server: LiveServer) -> Non
 
 
 def test_one_click_brings_delta_and_the_run(page: Any, server: LiveServer) -> None:
-    opened(page, server, "multiplicative?mul_view=run", "mul_bare")
+    drawn(page, server, "multiplicative?mul_view=run", "mul_bare")
     page.get_by_text("DELTA_REQUIRED").wait_for()
     page.get_by_role("button", name=re.compile("^Set δ")).click()
     page.locator(".st-key-mul_against .main-svg").first.wait_for()
@@ -42,7 +35,7 @@ def test_one_click_brings_delta_and_the_run(page: Any, server: LiveServer) -> No
 
 
 def test_the_preset_of_a_deep_tree_runs(page: Any, server: LiveServer) -> None:
-    opened(page, server, "multiplicative", "mul_growth")
+    drawn(page, server, "multiplicative", "mul_growth")
     page.get_by_role("button", name="Presets").click()
     page.get_by_role("button", name="Deep chain").click()
     page.locator(".st-key-mul_tree .main-svg").first.wait_for()
@@ -52,20 +45,6 @@ def test_the_preset_of_a_deep_tree_runs(page: Any, server: LiveServer) -> None:
 
 
 def test_exact_crossings_arrive_by_themselves(page: Any, server: LiveServer) -> None:
-    opened(page, server, f"multiplicative?{SET}", "mul_growth")
+    drawn(page, server, f"multiplicative?{SET}", "mul_growth")
     page.get_by_text("Exact search.").wait_for()
     assert page.locator("h1").count() == 1
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("view", list(FIGURES))
-def test_both_themes(chromium: Any, findings: Any, server: LiveServer, scheme: str, view: str) -> None:
-    context = chromium.new_context(viewport={"width": 1280, "height": 900}, color_scheme=scheme)
-    page = context.new_page()
-    findings.watch(page)
-    opened(page, server, f"multiplicative?mul_view={view}&{SET}", FIGURES[view])
-    assert page.locator('[data-testid="stException"]').count() == 0
-    assert page.locator("h1").count() == 1
-    context.close()
-    assert findings.errors == []
-    assert findings.foreign == []

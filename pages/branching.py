@@ -69,7 +69,7 @@ best = branching_state.by_height(asked, found)
 branching_view.live(asked, best)
 branching_view.cards(asked, found)
 branching_view.ranking(asked, found, is_final)
-branching_view.heights(asked, best)
+branching_view.heights(asked, best, found)
 branching_view.grid()
 branching_view.checks(asked.n_bins)
 explain(

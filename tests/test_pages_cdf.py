@@ -14,9 +14,9 @@ from streamlit.testing.v1 import AppTest
 
 from oracles_pages import Inline, Later, codes, dataset, figure, metric_values, open_page, table, widget, words
 from pages.ui import cdf_model as model
-from pages.ui import cdf_source, cdf_state, jobs
+from pages.ui import cdf_state, cdf_tables, jobs
 from pages.ui.cdf_model import Bins
-from pages.ui.cdf_more import experiment_table, label_of
+from pages.ui.cdf_tables import experiment_table, label_of
 from treedp_core.cdf import PUBLISHED, CdfSettings, consistency_gains, plan_cdf
 from treedp_core.checks import InputError
 from treedp_core.montecarlo import Cancelled, Watch
@@ -192,7 +192,7 @@ def test_all_choices_give_a_release(fit: str, allocation: str, mechanism: str) -
 
 
 def test_edges_are_those_of_the_binned_column() -> None:
-    bins = cdf_source.bins_of(binned(n_bins=16))
+    bins = cdf_tables.bins_of(binned(n_bins=16))
     assert bins.numeric
     assert bins.unit == "size"
     np.testing.assert_array_equal(bins.edges, np.linspace(0, 8, 17))
@@ -202,13 +202,13 @@ def test_edges_are_those_of_the_binned_column() -> None:
 @pytest.mark.parametrize("branching", [None, (2, 4)])
 def test_records_without_a_bin_are_a_last_bin(branching: tuple[int, ...] | None) -> None:
     data = count_bins(b"size\n1\n3\n-1\nten\n", "size", lower=0, upper=8, n_bins=8, branching=branching)
-    bins = cdf_source.bins_of(data)
+    bins = cdf_tables.bins_of(data)
     assert bins.has_other and bins.numeric
     assert bins.edges.tolist() == [*range(9), 9] and bins.counts.tolist() == [0, 1, 0, 1, 0, 0, 0, 0, 2]
 
 
 def test_a_hierarchy_is_read_as_leaves_in_their_order() -> None:
-    bins = cdf_source.bins_of(dataset(Tree.from_branching_factors((2, 3)), [1, 2, 3, 4, 5, 6]))
+    bins = cdf_tables.bins_of(dataset(Tree.from_branching_factors((2, 3)), [1, 2, 3, 4, 5, 6]))
     assert not bins.numeric
     assert bins.truth.tolist() == [1, 3, 6, 10, 15, 21]
 
@@ -217,7 +217,7 @@ def test_leaves_on_different_levels_are_refused() -> None:
     ragged = Tree.from_child_counts([np.array([2]), np.array([0, 2])])
     data = dataset(ragged, [1, 2, 3])
     with pytest.raises(InputError) as refused:
-        cdf_source.bins_of(data)
+        cdf_tables.bins_of(data)
     assert refused.value.code == "CDF_SHAPE"
     app = open_page("cdf", data, cdf_source="current")
     assert codes(app) == ["CDF_SHAPE"]
@@ -226,7 +226,7 @@ def test_leaves_on_different_levels_are_refused() -> None:
 
 def test_labels_that_only_look_like_intervals_give_no_edges() -> None:
     data = dataset(Tree.from_branching_factors((2,)), [1, 2], prefix="[5, 1)")
-    assert not cdf_source.bins_of(data).numeric
+    assert not cdf_tables.bins_of(data).numeric
 
 
 @pytest.mark.parametrize(

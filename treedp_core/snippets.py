@@ -18,6 +18,7 @@ from typing import Any, Final, Generic, TypeVar
 import numpy as np
 
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 WIDTH: Final = 100
 _APP: Final = ("pages", "sample_data")
@@ -28,7 +29,7 @@ _APP_PATH: Final = (
 
 
 @dataclass(frozen=True, eq=False)
-class Ran(Generic[T]):
+class Ran(Generic[T_co]):
     """A call and, once it is asked for, its value.
 
     Parameters
@@ -44,19 +45,19 @@ class Ran(Generic[T]):
         A comment in front of its line.
     """
 
-    function: Callable[..., T]
+    function: Callable[..., T_co]
     args: tuple[Any, ...] = ()
     kwargs: Mapping[str, Any] = field(default_factory=dict)
     name: str = "found"
     about: str = ""
 
     @cached_property
-    def value(self) -> T:
+    def value(self) -> T_co:
         """What the call returns; it runs when this is first read."""
         given = {key: _value(one) for key, one in self.kwargs.items()}
         return self.function(*map(_value, self.args), **given)
 
-    def named(self, name: str) -> Ran[T]:
+    def named(self, name: str) -> Ran[T_co]:
         """Return the same call under another name in the code."""
         same = replace(self, name=name)
         same.__dict__.update({key: value for key, value in self.__dict__.items() if key == "value"})

@@ -11,19 +11,18 @@ import streamlit as st
 from pages.ui import branching_model as model
 from pages.ui import frame, jobs
 from pages.ui.branching_model import HeightBest, Question
+from pages.ui.branching_tables import candidates, searched
 from pages.ui.params import get
 from pages.ui.store import remember
 from treedp_core.branching import RankedShape
-from treedp_core.cdf_error import Criterion, optimal_shares
+from treedp_core.cdf_error import Criterion
 from treedp_core.checks import InputError
-from treedp_core.montecarlo import Cancelled, Watch
-from treedp_core.privacy import Currency, NeighbouringRelation, ProtectedUnit
-from treedp_core.workloads import Shape, Workload
+from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
+from treedp_core.snippets import Ran, given
+from treedp_core.workloads import Workload
 
 SLOT: Final = "branching"
 _LAST_BINS: Final = "_bra_bins_used"
-_SEARCHED: Final = 6
-"""Shapes whose budgets are searched in the background, before the finest trees."""
 
 
 def n_bins() -> int:
@@ -65,11 +64,26 @@ def ranked(asked: Question) -> tuple[list[RankedShape], bool]:
     equal = remember(("ranked", asked.with_equal_budgets), lambda: model.ranked(asked.with_equal_budgets))
     job = jobs.current(SLOT)
     if job is None or job.key != asked:
-        candidates = _candidates(asked, equal)
-        job = jobs.start(SLOT, asked, len(candidates), partial(_search, asked, candidates), of_data=False)
+        n_trees = len(candidates(asked, equal))
+        job = jobs.start(SLOT, asked, n_trees, partial(searched, asked), of_data=False)
     if job.error is not None:
         raise job.error
     return (job.result, True) if job.state == "done" else (equal, False)
+
+
+def again(asked: Question, found: list[RankedShape], is_final: bool) -> Ran[list[RankedShape]]:
+    """Return the call that ranks the trees again."""
+    if asked.is_slow and is_final:
+        return given(found, searched, asked).named("ranked")
+    return given(found, model.ranked, asked if is_final else asked.with_equal_budgets).named("ranked")
+
+
+def heights_again(asked: Question, found: list[RankedShape]) -> Ran[list[HeightBest]]:
+    """Return the call that finds the best tree of each height again."""
+    if asked.is_slow:
+        asked = asked.with_equal_budgets
+        found, _ = ranked(asked)
+    return given(by_height(asked, found), model.by_height, asked, given(found, model.ranked, asked).named("ranked"))
 
 
 def search_again() -> None:
@@ -84,22 +98,3 @@ def by_height(asked: Question, found: Sequence[RankedShape]) -> list[HeightBest]
         found, _ = ranked(asked)
     key = ("by height", asked, tuple(one.shape for one in found))
     return remember(key, lambda: model.by_height(asked, found))
-
-
-def _candidates(asked: Question, equal: Sequence[RankedShape]) -> list[Shape]:
-    """The best with equal budgets; for Gaussian noise the finest trees too, which win once levels have best shares."""
-    shapes = [one.shape for one in equal[:_SEARCHED]]
-    if asked.padded and asked.criterion.currency is Currency.RHO:
-        shapes += [model.equal_tree(asked.n_bins, n) for n in (4, 2)]
-    return list(dict.fromkeys(shapes))
-
-
-def _search(asked: Question, candidates: Sequence[Shape], watch: Watch) -> list[RankedShape]:
-    found = []
-    for shape in candidates:
-        if watch.cancelled():
-            raise Cancelled
-        best = optimal_shares(shape, asked.criterion)
-        found.append(RankedShape(shape, best.shares, best.value))
-        watch.step(1)
-    return sorted(found, key=lambda one: one.value)

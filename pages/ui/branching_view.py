@@ -9,9 +9,10 @@ from typing import Any, Final
 
 import streamlit as st
 
-from pages.ui import branching_checks, branching_live, branching_state, frame, jobs
+from pages.ui import branching_live, branching_state, frame, jobs
 from pages.ui import branching_model as model
 from pages.ui.branching_model import HeightBest, Question, product_text
+from pages.ui.branching_tables import curve_table, height_table, ranking_table, statement_table
 from pages.ui.params import get
 from pages.ui.store import remember
 from pages.ui.text import plural, short, whole
@@ -25,11 +26,11 @@ from treedp_core.branching import (
 )
 from treedp_core.figures.branching import error_by_height
 from treedp_core.privacy import Currency
+from treedp_core.snippets import call
 from treedp_core.words import privacy_text, setting_text
 from treedp_core.workloads import Workload
 
 GRID: Final = [(noise, post) for noise in model.NOISES for post in model.POSTS]
-SHOWN: Final = 6
 SOURCE: Final = "Lemma IV.3 of Rameshwar et al. for Laplace noise and CDFs without least squares; the rest by our own"
 
 
@@ -45,12 +46,7 @@ def live(asked: Question, heights: Sequence[HeightBest]) -> None:
         f"exact error of the best whole tree of each height for K = {whole(asked.n_bins)}. Shaded: within 5 % of the "
         f"least. {_noise_words(asked)}. Formula; {SOURCE} derivation. Drag the slider below the figure."
     )
-    code = (
-        "from treedp_core.branching import best_branching, loss_factor\nfrom treedp_core.cdf_error import Criterion\n"
-        f"from treedp_core.workloads import Workload\n\ncriterion = {_criterion_code(asked)}\n"
-        "loss_factor(17, criterion), best_branching(criterion)"
-    )
-    frame.footer("bra_live", code, {"beta": betas, "f": values})
+    frame.footer("bra_live", None, None, call(curve_table, asked.criterion))
 
 
 def _live_spec(
@@ -79,11 +75,6 @@ def _live_alt(best: BestBranching) -> str:
 def _noise_words(asked: Question) -> str:
     post = "after least squares" if asked.criterion.least_squares else "no post-processing"
     return f"{model.NOISES[asked.criterion.law]} noise, {asked.criterion.workload.label}, {post}"
-
-
-def _criterion_code(asked: Question) -> str:
-    one = asked.criterion
-    return f'Criterion("{one.law}", Workload.{one.workload.name}, least_squares={one.least_squares})'
 
 
 def cards(asked: Question, found: Sequence[RankedShape]) -> None:
@@ -123,13 +114,15 @@ def _padding(one: RankedShape) -> str:
     return "no padding" if not extra else f"{whole(extra)} empty leaves ({short(100 * extra / one.shape.n_bins)} %)"
 
 
-def ranking(asked: Question, found: Sequence[RankedShape], is_final: bool) -> None:
+def ranking(asked: Question, found: list[RankedShape], is_final: bool) -> None:
     """Show the best shapes for K, what padding they need, and what each costs against the best."""
     st.header(f"Trees for K = {whole(asked.n_bins)}", anchor=False)
     st.caption(advice(asked.n_bins).replace("*", "\\*"))
     if not is_final:
         _search_progress()
-    columns = remember(("table", asked, is_final, _budget_key(asked)), lambda: table(asked, found))
+    again = branching_state.again(asked, found, is_final)
+    ran = call(ranking_table, asked, again, branching_state.total(asked.criterion))
+    columns = remember(("table", asked, is_final, _budget_key(asked)), lambda: ran.value)
     st.dataframe(
         columns,
         hide_index=True,
@@ -147,12 +140,7 @@ def ranking(asked: Question, found: Sequence[RankedShape], is_final: bool) -> No
         "(Theorem IV.1 of Rameshwar et al. with digit sums for padded trees; least squares in O(height)); the list is "
         "the best that a search found, beside well-known trees with equal budgets."
     )
-    code = (
-        "from treedp_core.branching import best_shapes\nfrom treedp_core.cdf_error import Criterion\n"
-        f"from treedp_core.workloads import Workload\n\nbest_shapes({asked.n_bins}, {_criterion_code(asked)}, "
-        f"padded={asked.padded}, optimal_budgets={asked.optimal_budgets})"
-    )
-    frame.footer("bra_ranking", code, columns)
+    frame.footer("bra_ranking", None, None, ran)
 
 
 def _search_progress() -> None:
@@ -169,32 +157,6 @@ def _search_progress() -> None:
     jobs.progress(branching_state.SLOT, "trees")
 
 
-def table(asked: Question, found: Sequence[RankedShape]) -> dict[str, list[Any]]:
-    """Return the ranking as columns, with well-known trees and the best one without padding for comparison."""
-    rows = [("found", one) for one in found[:SHOWN]] + model.references(asked, found[:SHOWN])
-    total = branching_state.total(asked.criterion)
-    errors = [model.rmse(asked.criterion, one, total) for _, one in rows]
-    order = sorted(range(len(rows)), key=errors.__getitem__)
-    rows, errors = [rows[i] for i in order], [errors[i] for i in order]
-    return {
-        "tree": [product_text(one.shape.branching_factors) for _, one in rows],
-        "why here": [why for why, _ in rows],
-        "levels": [one.shape.height for _, one in rows],
-        "padding": [one.shape.padding for _, one in rows],
-        "RMSE": errors,
-        "÷ best": [error / errors[0] for error in errors],
-        "shares": [_shares(one) for _, one in rows],
-    }
-
-
-def _shares(one: RankedShape) -> str:
-    shares = one.shares[1:] if one.shares[0] == 0 else one.shares
-    if float(shares.max() - shares.min()) < 1e-9:
-        return "equal"
-    texts = [f"{share:.3f}".lstrip("0") or "0" for share in shares]
-    return " ".join(texts[:8]) + (" …" if len(texts) > 8 else "")
-
-
 def _budget_key(asked: Question) -> tuple[float, float]:
     return get("eps"), get("delta") if asked.criterion.currency is Currency.RHO else 0.0
 
@@ -208,12 +170,11 @@ def _budget_words(asked: Question) -> str:
     return f"ε = {setting_text(get('eps'))}, δ = {setting_text(used)}{note}, hence ρ = {privacy_text(rho)}"
 
 
-def heights(asked: Question, found: Sequence[HeightBest]) -> None:
+def heights(asked: Question, found: Sequence[HeightBest], ranked: list[RankedShape]) -> None:
     """Show the error of the best tree of each height."""
     st.header("Error against height", anchor=False)
-    least = min(one.value for one in found)
-    ratios = [math.sqrt(one.value / least) for one in found]
-    shapes = [product_text(one.shape.branching_factors) for one in found]
+    ran = call(height_table, branching_state.heights_again(asked, ranked).named("heights"))
+    ratios, shapes = ran.value["RMSE over the best"], ran.value["tree"]
     best = found[ratios.index(min(ratios))]
     note = " Equal budgets: optimal ones after least squares are in the table." if asked.is_slow else ""
     frame.figure(
@@ -224,9 +185,7 @@ def heights(asked: Question, found: Sequence[HeightBest]) -> None:
         f"{short(ratios[0])} times its error.",
         caption=f"K = {whole(asked.n_bins)}, {_noise_words(asked)}. Each mark is the best tree found with that many "
         f"levels. Height 1 is the histogram.{note} Formula.",
-        code="from treedp_core.branching.search import Cost, cheapest\n\n"
-        f"cheapest({asked.n_bins}, Cost(2.0, 1.0), padded={asked.padded}, height={best.height})",
-        data={"height": [one.height for one in found], "tree": shapes, "RMSE over the best": ratios},
+        ran=ran,
     )
 
 
@@ -272,18 +231,12 @@ def _open(settings: Mapping[str, str]) -> None:
 def checks(n_bins: int) -> None:
     """Show what the paper states about K, checked by exact search."""
     st.header("What the paper states, checked for this K", anchor=False)
-    found = remember(("statements", n_bins), lambda: branching_checks.statements(n_bins))
-    columns = {
-        "source": [name for name, _ in found],
-        "statement": [check.statement for _, check in found],
-        "checked": ["holds" if check.holds else "does NOT hold" for _, check in found],
-        "numbers": [branching_checks.numbers_text(check) for _, check in found],
-    }
+    ran = call(statement_table, n_bins)
+    columns = remember(("statements", n_bins), lambda: ran.value)
     st.dataframe(columns, hide_index=True, alt="Statements of the paper and whether they hold for this K")
     st.caption(
         "Rameshwar et al., Sec. V: equal budgets, no padding, Laplace noise, one record replaced; "
         "g = height² × Σ (nᵢ − 1), and N² E₂ = 4 K g / ε². Each is compared with the least g over all factorisations "
         "(exact search). Statements that say nothing of this K are left out."
     )
-    code = f"from treedp_core.branching.theorems import corollary_v2\n\ncorollary_v2({n_bins})"
-    frame.footer("bra_checks", code, columns)
+    frame.footer("bra_checks", None, None, ran)

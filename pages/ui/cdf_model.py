@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
 from pages.ui.branching_model import equal_tree, product_text
 from treedp_core.branching import best_shapes
-from treedp_core.cdf import Band, CdfPlan, CdfRelease, CdfSettings, plan_cdf, quantiles, simultaneous_band
+from treedp_core.cdf import Band, CdfPlan, CdfRelease, CdfSettings, plan_cdf, simultaneous_band
 from treedp_core.cdf_error import Criterion, cdf_lower_bound, optimal_shares, total_squared_error
 from treedp_core.cdf_error.simple import histogram_error, range_queries_error
 from treedp_core.checks import InputError
@@ -97,6 +97,9 @@ class Draw:
     consistent : (K,) or None
     band : Band
     refused : InputError or None
+    fit : str
+        Which error the consistent counts minimise.
+    seed : int
     """
 
     plan: CdfPlan
@@ -104,6 +107,8 @@ class Draw:
     consistent: IntArray | None
     band: Band
     refused: InputError | None
+    fit: str
+    seed: int
 
 
 def shape_of(tree: str, n_bins: int, criterion: Criterion, own: str) -> Shape:
@@ -138,9 +143,9 @@ def draw(plan: CdfPlan, counts: IntArray, fit: str, seed: int) -> Draw:
     trials = max(19, min(999, BAND_CELLS // plan.tree.n_nodes))
     band = simultaneous_band(plan, release, CONFIDENCE, trials, _BAND)
     try:
-        return Draw(plan, release, release.consistent(fit), band, None)
+        return Draw(plan, release, release.consistent(fit), band, None, fit, seed)
     except InputError as error:
-        return Draw(plan, release, None, band, error)
+        return Draw(plan, release, None, band, error, fit, seed)
 
 
 # ---- ranges and quantiles
@@ -187,29 +192,6 @@ def _by_range_queries(
     count = float(counts[start:stop].sum() + drawn[1] - drawn[0])
     ends = (start > 0) + (stop < settings.n_bins)
     return "Noise on every cumulative count", count, float(np.sqrt(ends * noise.variance))
-
-
-def quantile_table(data: Bins, mine: Draw) -> dict[str, list[Any]]:
-    """Return the quantiles of the consistent CDF with intervals, and the true ones.
-
-    Raises
-    ------
-    InputError
-        ``RECORDS_RANGE`` when there are no records, ``TOTAL_NOT_PUBLIC`` where N is not public.
-    """
-    if mine.refused is not None or mine.consistent is None:
-        raise mine.refused or InputError("TOTAL_NOT_PUBLIC", "Quantiles need a public number of records.")
-    found = quantiles(mine.consistent, mine.band, data.edges, PROBABILITIES)
-    truth = data.truth
-    exact = Band(truth, truth, 0.0, CONFIDENCE, 0)
-    true = quantiles(truth, exact, data.edges, PROBABILITIES)
-    return {
-        "quantile": [f"{100 * one.probability:g} %" for one in found],
-        "released": [one.value for one in found],
-        "from": [one.low for one in found],
-        "to": [one.high for one in found],
-        "true (NOT PRIVATE)": [one.value for one in true],
-    }
 
 
 # ---- error against epsilon, and the bound

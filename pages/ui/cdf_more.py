@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Final
+from typing import Any
 
 import streamlit as st
 
 from pages.ui import cdf_model as model
 from pages.ui import cdf_state, frame, jobs
-from pages.ui.branching_model import equal_tree, product_text
+from pages.ui import cdf_tables as tables
 from pages.ui.cdf_model import Bins
+from pages.ui.cdf_tables import MEASURES, experiment_table, label_of, mean_text
 from pages.ui.params import EPSILON_GRID, REG, get
 from pages.ui.store import remember
 from pages.ui.text import whole
-from treedp_core.cdf import PUBLISHED, ConsistencyGain
-from treedp_core.cdf.experiment import MeanWithError
+from treedp_core.cdf import PUBLISHED, SECTION_VI, ConsistencyGain, consistency_gains
 from treedp_core.cdf_error.bound import MAX_BOUND_BINS
-from treedp_core.figures.cdf import Gain, gain_figure, pipeline_curves, ratio_bars
+from treedp_core.figures.cdf import gain_figure, pipeline_curves, ratio_bars
+from treedp_core.snippets import call, given
 from treedp_core.words import setting_text
-
-MEASURES: Final = {"l1": "ℓ₁", "l1_consistent": "ℓ₁ consistent", "l2": "ℓ₂", "l2_consistent": "ℓ₂ consistent"}
 
 
 def _bins_control(about: str) -> None:
@@ -46,9 +45,7 @@ def error(data: Bins) -> None:
         caption=f"K = {whole(bins)}. Expected squared error of the cumulative counts, summed over the bins (N² E₂), "
         "Laplace noise, equal budgets, one record replaced, N public. Formula: Lemmas III.1 and III.2 and Theorem IV.1 "
         "of Rameshwar et al. (the four lines of their Fig. 1, there with K = 256); least squares: own derivation.",
-        code=f"from treedp_core.cdf_error import total_squared_error\nfrom treedp_core.workloads import Shape\n\n"
-        f"total_squared_error(Shape({equal_tree(bins, 16).branching_factors}, {bins}), epsilons, n_records=1)",
-        data={"epsilon": list(grid)} | {curve.label: curve.y.tolist() for curve in curves},
+        ran=call(tables.error_table, bins, grid, get("contributions")),
     )
     table = {
         "pipeline": list(at),
@@ -95,8 +92,10 @@ def experiment() -> None:
     norm = st.segmented_control("Distance", ["l2", "l1"], key="cdf_norm", default="l2", required=True,
                                 format_func=MEASURES.__getitem__,
                                 help="How far the released CDF is from the true one.")  # fmt: skip
-    _dumbbells(gains, norm or "l2", key)
-    columns = experiment_table(gains, key[0])
+    again: Any = given(gains, consistency_gains, SECTION_VI, cdf_state.N_RECORDS, *key).named("gains") if gains else []
+    _dumbbells(gains, norm or "l2", key, again)
+    ran = call(experiment_table, again, key[0])
+    columns = ran.value
     st.dataframe(columns, hide_index=True, alt="The paper's numbers beside ours")
     st.caption(
         "Paper: Rameshwar et al., Sec. VI, one set of 100 runs. Ours: mean ± standard error, Laplace noise, records "
@@ -104,9 +103,7 @@ def experiment() -> None:
         "errors, of a mean of 100 runs and of ours together, lie between the two. Distances are of cumulative counts "
         "divided by N = 900; consistency minimises the distance it is judged by. Simulation on synthetic records."
     )
-    frame.footer(
-        "cdf_experiment", "from treedp_core.cdf import consistency_gains\n\nconsistency_gains(trials=100)", columns
-    )
+    frame.footer("cdf_experiment", None, None, ran)
 
 
 def _headline(gains: list[ConsistencyGain]) -> None:
@@ -114,8 +111,8 @@ def _headline(gains: list[ConsistencyGain]) -> None:
     columns = st.columns(3)
     for column, label, value, note in (
         (columns[0], "Paper, ℓ₂ consistent", f"{PUBLISHED['l2_consistent']:g}", f"before: {PUBLISHED['l2']:g}"),
-        (columns[1], "The same pipeline, ours", _mean(ours.l2_consistent), f"before: {_mean(ours.l2)}"),
-        (columns[2], f"Best: {label_of(best)}", _mean(best.l2_consistent),
+        (columns[1], "The same pipeline, ours", mean_text(ours.l2_consistent), f"before: {mean_text(ours.l2)}"),
+        (columns[2], f"Best: {label_of(best)}", mean_text(best.l2_consistent),
          f"{PUBLISHED['l2_consistent'] / best.l2_consistent.mean:.2g}× closer than the paper, same ε"),
     ):  # fmt: skip
         with column, st.container(border=True, height="stretch"):
@@ -124,55 +121,16 @@ def _headline(gains: list[ConsistencyGain]) -> None:
             )
 
 
-def _dumbbells(gains: list[ConsistencyGain], norm: str, key: tuple[int, int]) -> None:
-    rows = [Gain("paper: histogram", PUBLISHED[norm], 0.0, PUBLISHED[f"{norm}_consistent"], 0.0)]
-    for gain in gains:
-        before, after = getattr(gain, norm), getattr(gain, f"{norm}_consistent")
-        rows.append(Gain(label_of(gain), before.mean, before.se, after.mean, after.se))
+def _dumbbells(gains: list[ConsistencyGain], norm: str, key: tuple[int, int], again: Any) -> None:
+    rows = tables.gain_rows(gains, norm)
     frame.figure(
         gain_figure(rows, x_title=f"{MEASURES[norm]} distance from the true CDF"),
         key="cdf_gains",
         alt=f"From the paper's {PUBLISHED[f'{norm}_consistent']:g} after consistency down to {rows[-1].after:.3g}.",
         caption="K = 997, N = 900, ε = 0.1. Squares: as released; circles: made consistent; "
         + (f"{whole(key[0])} runs, 95 % intervals, seed {key[1]}. Simulation." if gains else "published values."),
-        code="from treedp_core.cdf import consistency_gains\n\n"
-        f"consistency_gains(trials={key[0] or 100}, seed={key[1]})",
-        data={name: [getattr(row, name) for row in rows] for name in vars(rows[0])},
+        ran=call(tables.gain_table, again, norm),
     )
-
-
-def label_of(gain: ConsistencyGain) -> str:
-    """Return a pipeline's name.
-
-    >>> from treedp_core.cdf import SECTION_VI
-    >>> one = MeanWithError(1.0, 0.0)
-    >>> label_of(ConsistencyGain(SECTION_VI[-1], one, one, one, one))
-    'padded 10³, least squares'
-    """
-    settings = gain.settings
-    tree = "histogram" if len(settings.branching_factors) == 1 else f"padded {product_text(settings.branching_factors)}"
-    return f"{tree}, least squares" if settings.least_squares else tree
-
-
-def experiment_table(gains: list[ConsistencyGain], trials: int) -> dict[str, list[str]]:
-    """Return the experiment as a table: the paper's row, ours, and how far apart the first two are."""
-    rows = {"paper (100 runs)": [f"{PUBLISHED[name]:g}" for name in MEASURES]}
-    for gain in gains:
-        rows[f"ours: {label_of(gain)}"] = [_mean(getattr(gain, name)) for name in MEASURES]
-    if gains:
-        rows["paper − ours, apart"] = [_apart(PUBLISHED[name], getattr(gains[0], name), trials) for name in MEASURES]
-    columns: dict[str, Any] = {"pipeline": list(rows)}
-    return columns | {label: [row[i] for row in rows.values()] for i, label in enumerate(MEASURES.values())}
-
-
-def _apart(published: float, ours: MeanWithError, trials: int) -> str:
-    """Standard errors between a published mean of 100 runs and ours; both from our spread."""
-    error_of_both = ours.se * math.sqrt(1.0 + trials / 100.0)
-    return f"{(published - ours.mean) / error_of_both:+.1f} standard errors" if error_of_both else "–"
-
-
-def _mean(one: MeanWithError) -> str:
-    return f"{one.mean:.4g} ± {one.se:.2g}"
 
 
 def optimal(data: Bins) -> None:
@@ -188,8 +146,7 @@ def optimal(data: Bins) -> None:
         "every mechanism that adds Gaussian noise to linear queries and estimates linearly without bias (optimal "
         "matrix mechanism, certified by duality); it holds at every ρ, as all errors fall alike. Formula and numerical "
         "bound.",
-        code=f"from treedp_core.cdf_error import cdf_lower_bound\n\ncdf_lower_bound({bins}).lower",
-        data={"pipeline": labels, "mean variance over the bound": ratios},
+        ran=call(tables.distance_table, given((labels, ratios), model.distances, bins).named("distances")),
     )
     frame.explain(
         f"The tree “{best[1]}” is within {100 * (best[0] - 1):.0f} % of what is possible in variance, "

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import re
-from typing import Any, Final
+from typing import Final
 
-import numpy as np
 import streamlit as st
 
 from pages.ui import frame, store, uploads
 from pages.ui.cdf_model import SOURCES, Bins
+from pages.ui.cdf_tables import bins_of
 from pages.ui.data_file import Candidate, finish, revision
+from pages.ui.origins import of_file
 from pages.ui.params import get
 from pages.ui.text import lit, literal_sentence, plural
 from treedp_core.checks import InputError
 from treedp_core.records import Dataset, count_bins, inspect
-from treedp_core.records.bins import bin_edges
 from treedp_core.records.sniff import Preview
+from treedp_core.snippets import Ran, given
 
 SAMPLE: Final = "ages"
 SLOT: Final = "cdf"
 BOUNDS: Final = "Must not come from the data: bounds that do reveal its extremes."
-_INTERVAL: Final = re.compile(r"\[(\S+), (\S+)[)\]]")
 _LAST: Final = "_cdf_bins_used"
 _ASKED: Final = "_cdf_count_asked"
 
@@ -48,36 +47,6 @@ def choose() -> Bins:
     return bins
 
 
-def bins_of(data: Dataset) -> Bins:
-    """Return the bins of a data set: its leaves, with the edges of a binned column, else numbered in their order.
-
-    A leaf "(other)" is the last bin, so that the bins hold all records.
-
-    Raises
-    ------
-    InputError
-        ``CDF_SHAPE`` when its leaves stand on different levels; ``TREE_SHAPE`` for a single leaf.
-    """
-    tree, other = data.tree, data.other_leaf
-    above = tree.is_leaf[: tree.level_start[-2]].sum()
-    if above > (tree.height > 1 and other is not None):
-        raise InputError(
-            "CDF_SHAPE", "The leaves of the data set in use stand on different levels, so they are no bins in a row."
-        )
-    counts = data.counts[tree.level(tree.height)]
-    if tree.height > 1 and other is not None:
-        counts = np.append(counts, data.counts[other])
-    if counts.size < 2:
-        raise InputError("TREE_SHAPE", "A CDF needs at least 2 bins; the data set in use has 1.")
-    edges = _edges(data, counts.size - (other is not None))
-    unit = data.labels.level_names[-1].split(" (")[0] if edges is not None else "leaf, in its order"
-    if edges is None:
-        return Bins(data.name, unit, counts, np.arange(counts.size + 1, dtype=float), data.fingerprint, False)
-    if other is not None:
-        edges = np.append(edges, 2 * edges[-1] - edges[-2])
-    return Bins(data.name, unit, counts, edges, data.fingerprint, has_other=other is not None)
-
-
 def _bins() -> Bins | None:
     if get("cdf_source") == "upload":
         _upload()
@@ -87,24 +56,21 @@ def _bins() -> Bins | None:
 
 
 def _of(source: str) -> Bins:
+    return bins_of(_data(source).value)
+
+
+def _data(source: str) -> Ran[Dataset]:
     counted = store.from_file(SLOT) if source == "upload" else None
     if counted is not None:
-        return bins_of(counted)
-    return bins_of(store.dataset() if source == "current" else store.sample(SAMPLE))
+        return of_file(counted)
+    return store.used() if source == "current" else store.used_sample(SAMPLE)
 
 
-def _edges(data: Dataset, n_bins: int) -> Any:
-    """Edges of equal bins from the labels of the first and last leaf, or None where they are no intervals."""
-    last = data.tree.level(data.tree.height).stop - 1
-    last -= last == data.other_leaf
-    first = _INTERVAL.fullmatch(data.labels.label(last - n_bins + 1))
-    final = _INTERVAL.fullmatch(data.labels.label(last))
-    if first is None or final is None:
-        return None
-    try:
-        return bin_edges(float(first[1]), float(final[2]), n_bins)
-    except ValueError:  # labels of a user that only look like intervals; an InputError is one too
-        return None
+def again(bins: Bins) -> Ran[Bins]:
+    """Return the call that makes the bins in use again."""
+    made = (_data(source) for source in SOURCES)
+    data = next((one for one in made if one.value.fingerprint == bins.fingerprint), _data(get("cdf_source")))
+    return given(bins, bins_of, data).named("bins")
 
 
 def _upload() -> None:

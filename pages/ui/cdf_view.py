@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from functools import partial
 from typing import Any, Final
 
@@ -10,18 +9,20 @@ import numpy as np
 import streamlit as st
 
 from pages.ui import cdf_model as model
-from pages.ui import cdf_state, frame, tuned
+from pages.ui import cdf_source, cdf_state, frame, tuned
+from pages.ui import cdf_tables as tables
 from pages.ui.branching_model import product_text
 from pages.ui.cdf_model import MANY_BINS, Bins, Draw
 from pages.ui.lab_state import keep_one
 from pages.ui.params import get
 from pages.ui.store import dataset, remember
 from pages.ui.text import lit, plural, short, whole
-from treedp_core.cdf import CdfSettings
+from treedp_core.cdf import CdfSettings, plan_cdf
 from treedp_core.checks import InputError
 from treedp_core.figures.cdf import CdfLines, cdf_errors, cdf_figure
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.privacy import NeighbouringRelation
+from treedp_core.snippets import Ran, call, given
 from treedp_core.words import setting_text
 
 HARDLY_ANY: Final = 0.05
@@ -106,10 +107,7 @@ def _figure(data: Bins, mine: Draw, start: int, stop: int) -> None:
         f"{whole(mine.band.trials)} simulated errors, tightened by what is public. Consistent: the closest whole, "
         f"non-decreasing counts that end at N, {get('cdf_fit')} error (Rameshwar et al., Sec. VI). "
         f"Shaded: the range below; drag over the figure to choose another. {release.sentence()}",
-        code=f"from treedp_core.cdf import CdfSettings, plan_cdf, simultaneous_band\n\n"
-        f"plan = plan_cdf({_call(settings)})\nrelease = plan.release(bin_counts, rng)\n"
-        f'release.consistent("{get("cdf_fit")}"), simultaneous_band(plan, release)',
-        data=partial(_columns, data, mine),
+        ran=_release_again(data, mine),
         simulated=True,
         brush=partial(_brush, data),
         label=tuned.label("cdf"),
@@ -127,27 +125,25 @@ def _errors(data: Bins, mine: Draw, start: int, stop: int) -> None:
         alt=f"Errors of the cumulative counts: the largest is {short(worst)} records.",
         caption="NOT PRIVATE: the same release minus the true counts; 0 is exact. The band covers 0 wherever it "
         "covers the true count.",
-        code="release.cumulative - true_cumulative_counts  # release: see the code of the figure above",
-        data=partial(_columns, data, mine),
+        ran=_release_again(data, mine),
         simulated=True,
         brush=partial(_brush, data),
         label=tuned.label("cdf"),
     )
 
 
+def _again(data: Bins, mine: Draw) -> tuple[Ran[Bins], Ran[Draw]]:
+    """The calls that make the bins and the release again."""
+    bins, plan = cdf_source.again(data), given(mine.plan, plan_cdf, mine.plan.settings).named("plan")
+    return bins, given(mine, model.draw, plan, bins.get("counts"), mine.fit, mine.seed).named("drawn")
+
+
+def _release_again(data: Bins, mine: Draw) -> Ran[dict[str, Any]]:
+    return call(tables.release_table, *_again(data, mine))
+
+
 def _ends(data: Bins, start: int, stop: int) -> tuple[float, float]:
     return float(data.edges[start]), float(data.edges[stop])
-
-
-def _columns(data: Bins, mine: Draw) -> dict[str, Any]:
-    columns = {
-        "up to": data.edges[1:],
-        "true (NOT PRIVATE)": data.truth,
-        "noisy": mine.release.cumulative,
-        "low": mine.band.low,
-        "high": mine.band.high,
-    }
-    return columns if mine.consistent is None else columns | {"consistent": mine.consistent}
 
 
 def _what(settings: CdfSettings) -> str:
@@ -156,13 +152,6 @@ def _what(settings: CdfSettings) -> str:
         f"{MECHANISMS[settings.mechanism].label} noise on the tree {product_text(settings.branching_factors)}, "
         f"{settings.allocation} budgets, {post}, ε = {setting_text(settings.epsilon)}"
     )
-
-
-def _call(settings: CdfSettings) -> str:
-    default = CdfSettings(settings.n_bins, settings.branching_factors)
-    names = [name for name in vars(default) if getattr(settings, name) != getattr(default, name)]
-    given = "".join(f", {name}={getattr(settings, name)!r}" for name in names)
-    return f"CdfSettings({settings.n_bins}, {settings.branching_factors}{given})"
 
 
 def _range(data: Bins, mine: Draw, start: int, stop: int) -> None:
@@ -174,17 +163,12 @@ def _range(data: Bins, mine: Draw, start: int, stop: int) -> None:
         st.toggle("Compare with other mechanisms (takes a few seconds)", key="cdf_compare",
                   help="One simulated release of each, at the same promise.")  # fmt: skip
     compare = not many or bool(st.session_state.get("cdf_compare"))
-    key = (data.fingerprint, mine.plan.settings, get("cdf_fit"), get("seed"), start, stop, compare)
-    rows = keep_one("_cdf_range", key, lambda: model.range_rows(
-        mine.plan.settings, mine, data.counts, start, stop, get("seed"), compare=compare))  # fmt: skip
-    true = float(data.counts[start:stop].sum())
-    columns: dict[str, list[Any]] = {
-        "mechanism": [name for name, _, _ in rows],
-        "released count": [count for _, count, _ in rows],
-        "± standard deviation": ["–" if math.isnan(sigma) else f"{sigma:.1f}" for _, _, sigma in rows],
-        "error of this draw (NOT PRIVATE)": [count - true for _, count, _ in rows],
-    }
-    plain = rows[0]
+    ran = call(tables.range_table, *_again(data, mine), start, stop, compare=compare)
+    key = (data.fingerprint, mine.plan.settings, mine.fit, mine.seed, start, stop, compare)
+    columns = keep_one("_cdf_range", key, lambda: ran.value)
+    rows = list(zip(columns["mechanism"], columns["released count"], strict=True))
+    true, deviation = float(data.counts[start:stop].sum()), float(np.sqrt(mine.plan.range_variance(start, stop)))
+    plain = (*rows[0], deviation)
     st.markdown(
         f"Released: **{whole(round(plain[1]))} ± {short(plain[2])}** records · true: {whole(int(true))} (NOT PRIVATE)"
     )
@@ -202,8 +186,7 @@ def _range(data: Bins, mine: Draw, start: int, stop: int) -> None:
         "(formula; Lemmas III.1 and III.2 and Theorem IV.1 of Rameshwar et al., least squares by our own derivation). "
         "About 95 % of releases are within 2 of them. Consistency is no linear estimate, so it has no closed form."
     )
-    code = f"plan.range_variance({start}, {stop})  # plan: see the code of the figure above"
-    frame.footer("cdf_range", code, columns, simulated=True)
+    frame.footer("cdf_range", None, None, ran, simulated=True)
 
 
 def _quantiles(data: Bins, mine: Draw) -> None:
@@ -211,7 +194,8 @@ def _quantiles(data: Bins, mine: Draw) -> None:
         return
     st.header("Quantiles", anchor=False)
     try:
-        table = model.quantile_table(data, mine)
+        ran = call(tables.quantile_table, *_again(data, mine))
+        table = ran.value
     except InputError as error:
         frame.refusal(error)
         return
@@ -225,8 +209,7 @@ def _quantiles(data: Bins, mine: Draw) -> None:
         "true quantiles' bins lie between “from” and “to” for all rows at once with 95 % probability. One simulated "
         "release; the last column is NOT PRIVATE."
     )
-    code = "quantiles(release.consistent(), simultaneous_band(plan, release), edges)"
-    frame.footer("cdf_quantiles", code, table, simulated=True)
+    frame.footer("cdf_quantiles", None, None, ran, simulated=True)
 
 
 def _distance(mine: Draw) -> None:

@@ -340,9 +340,9 @@ def test_listed_values_make_the_domain_public(app: App) -> None:
     labelled(at.text_area, "Values of region").set_value("North\nWest").run()
     count(at)
     assert is_sound(at)
-    assert held(at).counts.tolist() == [2, 2, 0]
-    assert held(at).report.unseen == 1
-    assert any(m.label == "Left out, not listed" and m.value == "1" for m in at.metric)
+    assert held(at).counts.tolist() == [3, 2, 0, 1]
+    assert held(at).report.other == 1
+    assert any(m.label == "Under “(other)”" and m.value == "1" for m in at.metric)
     assert not at.warning
 
 

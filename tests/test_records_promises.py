@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -20,6 +21,7 @@ from treedp_core.records import (
 )
 from treedp_core.records.domain import Domain
 
+FROM_DATA = domain_taken_from_the_data()
 RECORDS = b"sex,age\nF,young\nF,young\nM,old\n"
 LEAVES = b"sex,age\nF,young\nF,old\nM,young\nM,old\n"
 COLUMNS = ["sex", "age"]
@@ -177,3 +179,107 @@ def test_numbers_outside_are_other_or_in_the_end_bins() -> None:
     clamped = count_bins(cells, "v", lower=0, upper=4, n_bins=2, outside="clamp")
     assert clamped.counts.tolist() == [5, 2, 2, 1] and clamped.report.other == 1
     assert code_of(lambda: count_bins(cells, "v", lower=0, upper=4, n_bins=2, outside="refuse")) == "OUTSIDE_DOMAIN"
+
+
+# ---- the unit of the promise
+
+
+VISITS = b"who,place\nann,x\nbob,y\nann,y\nann,x\n,x\nbob,x\n,y\nann,y\n"
+
+
+def first_rows(rows: list[tuple[str, ...]], m: int) -> list[tuple[str, ...]]:
+    """The rows that count, one at a time."""
+    seen: dict[str, int] = {}
+    kept = []
+    for row in rows:
+        seen[row[0]] = seen.get(row[0], 0) + 1
+        if seen[row[0]] <= m:
+            kept.append(row)
+    return kept
+
+
+def places(m: int, **settings: object) -> Dataset:
+    return count_hierarchy(
+        VISITS, ["place"], domain=domain_of_values({"place": ["x", "y"]}), unit="who", contributions=m, **settings
+    )  # type: ignore[arg-type]
+
+
+def test_of_each_unit_the_first_rows_count() -> None:
+    rows = [tuple(line.split(",")) for line in VISITS.decode().splitlines()[1:]]
+    for m in range(1, 6):
+        data, kept = places(m), first_rows(rows, m)
+        expected = [len(kept), *(sum(row[1] == place for row in kept) for place in ("x", "y")), 0]
+        assert data.counts.tolist() == expected
+        assert (data.report.units, data.report.contributions) == (3, m)
+        assert data.report.clipped == len(rows) - len(kept)
+        assert data.report.counted + data.report.clipped == data.report.rows
+        assert ("CLIPPED" in {code for code, _ in data.report.notices}) == (len(kept) < len(rows))
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.int64(), pa.dictionary(pa.int8(), pa.string())], ids=str)
+def test_units_are_followed_over_batches_and_kinds(monkeypatch: pytest.MonkeyPatch, kind: pa.DataType) -> None:
+    rng = np.random.default_rng(3)
+    who, what = rng.integers(0, 40, 900), rng.integers(0, 3, 900)
+    table = pa.table({"who": pa.array([str(w) for w in who]).cast(kind), "v": what})
+    rows = first_rows([(str(w), int(v)) for w, v in zip(who, what, strict=True)], 7)
+    monkeypatch.setattr("treedp_core.records.arrow_tables.BATCH_ROWS", 50)
+    monkeypatch.setattr("treedp_core.records.units._MERGE", 5)
+    file = io.BytesIO()
+    pq.write_table(table, file)
+    csv = "who,v\n" + "".join(f"{w},{v}\n" for w, v in zip(who, what, strict=True))
+    for origin, settings in ((table, {}), (file.getvalue(), {}), (csv.encode(), {"block_bytes": 200})):
+        binned = count_bins(
+            origin, "v", lower=0, upper=3, n_bins=3, unit="who", contributions=7, outside="drop", **settings
+        )
+        assert binned.counts[1:].tolist() == [sum(v == value for _, v in rows) for value in range(3)]
+        assert (binned.report.units, binned.report.clipped) == (40, 900 - len(rows))
+
+
+def test_no_unit_moves_more_than_its_share() -> None:
+    """Removing a unit with many rows changes at most m records on every level."""
+    without = VISITS.replace(b"ann,x\n", b"").replace(b"ann,y\n", b"")
+    for m in (1, 2, 3):
+        removed = count_hierarchy(
+            without, ["place"], domain=domain_of_values({"place": ["x", "y"]}), unit="who", contributions=m
+        )
+        moved = abs(places(m).counts - removed.counts)
+        assert moved[0] == moved[1:].sum() == m
+
+
+def test_names_that_look_the_same_are_one_unit() -> None:
+    rows = "who,v\n\u00e9,1\ne\u0301,1\n  ,1\n,1\n"
+    assert count_bins(rows.encode(), "v", lower=0, upper=2, n_bins=2, unit="who").report.units == 2
+
+
+def test_a_unit_column_is_refused_where_it_cannot_hold() -> None:
+    file = b"who,place,n\nann,x,3\n"
+    refusals = {
+        "UNIT_AND_WEIGHT": lambda: count_hierarchy(file, ["place"], domain=FROM_DATA, unit="who", weight="n"),
+        "UNIT_AS_LEVEL": lambda: count_hierarchy(file, ["who"], domain=FROM_DATA, unit="who"),
+        "CONTRIBUTIONS_RANGE": lambda: count_hierarchy(file, ["place"], domain=FROM_DATA, unit="who", contributions=0),
+        "COLUMN_UNKNOWN": lambda: count_hierarchy(file, ["place"], domain=FROM_DATA, unit="whom"),
+    }
+    for code, attempt in refusals.items():
+        assert code_of(attempt) == code
+
+
+def test_too_many_units_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("treedp_core.records.units.MAX_UNITS", 2)
+    assert code_of(lambda: places(1)) == "TOO_MANY_UNITS"
+
+
+@pytest.mark.parametrize("by", ["levels", "bins"])
+def test_the_unit_of_weighted_rows_is_said(by: str) -> None:
+    def counted(largest: int) -> Dataset:
+        file = f"v,n\n1,5\n2,{largest}\n3,0\n".encode()
+        if by == "bins":
+            return count_bins(file, "v", lower=0, upper=4, n_bins=2, weight="n")
+        return count_hierarchy(file, ["v"], domain=FROM_DATA, weight="n")
+
+    data = counted(100)
+    assert data.report.largest == 100
+    sentence = dict(data.report.notices)["WEIGHTED"]
+    assert "up to 100 records" in sentence and "one record counted, not one row" in sentence
+    assert counted(5).report.largest == 5
+    plain = count_bins(b"v\n1\n", "v", lower=0, upper=4, n_bins=2)
+    assert plain.report.largest == 1 and not plain.report.notices

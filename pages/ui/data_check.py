@@ -21,6 +21,8 @@ def check(data: Dataset) -> None:
     numbers = (
         ("Rows read", report.rows, "Rows of the table, without its header."),
         ("Records counted", report.counted, "Records in the tree; a row with a weight stands for several."),
+        ("Units", report.units, "Named by the unit column."),
+        ("Left out, beyond the unit’s share", report.clipped, "Rows after the first ones of their unit."),
         ("Left out, missing", report.dropped_missing, "A chosen cell was empty, and such records were to be left out."),
         ("Left out, not listed", report.unseen, "Their category is not in the list of those that exist."),
         ("Outside the bounds", report.outside_range, "Their value is below the lower or above the upper bound."),

@@ -12,6 +12,7 @@ import streamlit as st
 from pages.ui import store, uploads
 from pages.ui.data_file import Candidate, finish, revision
 from pages.ui.frame import refusal
+from pages.ui.params import get
 from pages.ui.text import lit, plural, refusal_text
 from treedp_core import checks
 from treedp_core.checks import InputError
@@ -39,6 +40,7 @@ KEPT: Final = (
     "never changes the public total."
 )
 EACH_ROW: Final = "Each row is one record"
+NO_UNIT: Final = "None: nobody has more rows than stated above"
 PREVIEW_COLUMNS: Final = 30
 _SHOW_EVERY: Final = 0.1
 _ASKED: Final = "_count_asked"
@@ -122,12 +124,13 @@ def _columns(candidate: Candidate, preview: Preview, options: ReadOptions) -> Pl
         "Missing values", list(MISSING), key=_key("missing"), format_func=MISSING.__getitem__, horizontal=True,
         help="An empty cell below which every chosen cell is empty too ends the path: that is no missing value.",
     )  # fmt: skip
+    unit = _unit(preview)
     domain, domain_file = _domain(chosen, weight)
 
     def count(progress: Progress) -> Dataset:
         return count_hierarchy(
-            candidate.origin, chosen, domain=domain(), weight=weight, missing=missing, name=candidate.name,
-            options=options, progress=progress,
+            candidate.origin, chosen, domain=domain(), weight=weight, unit=unit, contributions=get("contributions"),
+            missing=missing, name=candidate.name, options=options, progress=progress,
         )  # fmt: skip
 
     return Plan(count, domain_file)
@@ -201,12 +204,14 @@ def _bins(candidate: Candidate, preview: Preview, options: ReadOptions) -> Plan:
     )
     st.caption(KEPT)
     weight = _weight(preview)
+    unit = _unit(preview)
 
     def count(progress: Progress) -> Dataset:
         factors = branching_factors_from_text(branching) if branching.strip() else None
         return count_bins(
             candidate.origin, column, lower=lower, upper=upper, n_bins=n_bins, branching=factors, weight=weight,
-            outside="clamp" if outside == "clamp" else "other", name=candidate.name, options=options, progress=progress,
+            unit=unit, contributions=get("contributions"), outside="clamp" if outside == "clamp" else "other",
+            name=candidate.name, options=options, progress=progress,
         )  # fmt: skip
 
     return Plan(count)
@@ -217,6 +222,16 @@ def _weight(preview: Preview) -> str | None:
         "Counts", range(len(preview.columns) + 1), key=_key("weight", preview),
         format_func=lambda i: EACH_ROW if i == 0 else preview.columns[i - 1],
         help="If a database has grouped the records already, choose the column that holds how many a row stands for.",
+    )  # fmt: skip
+    return preview.columns[position - 1] if position else None
+
+
+def _unit(preview: Preview) -> str | None:
+    position = st.selectbox(
+        "Unit column", range(len(preview.columns) + 1), key=_key("unit", preview),
+        format_func=lambda i: NO_UNIT if i == 0 else preview.columns[i - 1],
+        help="A column that says whom a row is about, such as a person's number: of each unit the first rows are "
+        "counted, as many as “Records of one unit, at most” says, and the others are left out and reported.",
     )  # fmt: skip
     return preview.columns[position - 1] if position else None
 

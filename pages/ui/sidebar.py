@@ -26,6 +26,7 @@ def sidebar() -> None:
     """Show the shared settings; every page has them, so that none is ever reset by changing pages."""
     with st.sidebar:
         st.caption("Settings of every page")
+        _keep_to_counted_units()
         _budget()
         _advanced()
         with st.container(horizontal=True):
@@ -45,6 +46,17 @@ def link_problems(refused: list[tuple[str, InputError]]) -> None:
         icon=":material/link_off:",
         duration="long",
     )
+
+
+def _keep_to_counted_units() -> None:
+    """Protect at least as many records of a unit as the data set in use was counted with, and say so."""
+    counted = store.dataset().report.contributions
+    if counted > get("contributions"):
+        st.session_state["contributions"] = counted
+        st.info(
+            f"These data were counted with up to {counted} records of a unit, so that many are protected.",
+            icon=":material/group:",
+        )
 
 
 def _budget() -> None:

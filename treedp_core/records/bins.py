@@ -19,6 +19,7 @@ from treedp_core.records.inspection import Origin
 from treedp_core.records.sources import ReadOptions
 from treedp_core.records.table_reader import Progress, open_table, refuse_no_rows
 from treedp_core.records.text import Notice
+from treedp_core.records.units import UnitQuota, UnitReader, account_of, quota_of, unit_notices
 from treedp_core.tree import Tree
 
 IntArray = NDArray[np.int64]
@@ -35,6 +36,8 @@ def count_bins(
     n_bins: int,
     branching: Sequence[int] | None = None,
     weight: str | None = None,
+    unit: str | None = None,
+    contributions: int = 1,
     outside: str = "other",
     name: str | None = None,
     options: ReadOptions | None = None,
@@ -60,6 +63,8 @@ def count_bins(
         Children per node by level; their product must be `n_bins`. By default the root holds all bins.
     weight : str, optional
         Column of whole numbers >= 0: how many records a row stands for.
+    unit, contributions : str, int, optional
+        As in `count_hierarchy`.
     outside : {"other", "clamp", "refuse", "drop"}
         What becomes of numbers outside the bounds, reported in any case: counted in a leaf "(other)" below the root
         or in the end bins; the file is refused; or they are not counted. The first two keep a total that is public
@@ -91,11 +96,15 @@ def count_bins(
     weight = None if weight is None else table.column(weight)
     if weight == column:
         raise InputError("COUNT_AS_LEVEL", f"Column {echo(column)} holds the counts, so it cannot be binned too.")
-    tally = _BinTally(edges, clamp, weight is not None)
-    with table.reading([], [column] if weight is None else [column, weight]) as batches:
+    quota = quota_of(None if unit is None else table.column(unit), contributions, weight, [column])
+    tally = _BinTally(edges, clamp, weight is not None, quota)
+    reader = UnitReader(quota, table.first_row)
+    with table.reading(reader.columns, [column] if weight is None else [column, weight]) as batches:
         for arrays, done in batches:
-            amounts = None if weight is None else amounts_of.weights(arrays[1], weight, table.first_row + tally.rows)
-            tally.add(amounts_of.numbers(arrays[0], column, table.first_row + tally.rows), amounts)
+            row = table.first_row + tally.rows
+            kept = None if quota is None else reader.kept(arrays[0], tally.rows)
+            amounts = None if weight is None else amounts_of.weights(arrays[-1], weight, row)
+            tally.add(amounts_of.numbers(arrays[len(reader.columns)], column, row), amounts, kept)
             if progress is not None:
                 progress(done, table.total)
     refuse_no_rows(tally.rows)
@@ -142,18 +151,25 @@ def bin_edges(lower: float, upper: float, n_bins: int) -> FloatArray:
 class _BinTally:
     """Counts of bins over all batches."""
 
-    def __init__(self, edges: FloatArray, clamp: bool, weighted: bool) -> None:
-        self._edges, self._clamp = edges, clamp
+    def __init__(self, edges: FloatArray, clamp: bool, weighted: bool, quota: UnitQuota | None) -> None:
+        self._edges, self._clamp, self._quota = edges, clamp, quota
+        self._largest = 1
         self._counter = counting.PathCounter([edges.size - 1], weighted)
         self.rows = self.numbers = self.missing = self.outside = self.total = 0
         self.first_missing: int | None = None
 
-    def add(self, values: FloatArray, amounts: IntArray | None) -> None:
-        """Count a batch of numbers, NaN standing for a cell without one."""
+    def add(self, values: FloatArray, amounts: IntArray | None, of_quota: NDArray[np.bool_] | None = None) -> None:
+        """Count a batch of numbers, NaN standing for a cell without one; only rows within their unit's quota."""
+        self.rows += values.size
+        if of_quota is not None:
+            values = values[of_quota]
+        if amounts is not None and amounts.size:
+            self._largest = max(self._largest, int(amounts.max()))
         inside, absent = self._sorted_out(values, amounts)
         if absent.any() and self.first_missing is None:
-            self.first_missing = self.rows + int(np.argmax(absent))
-        self.rows += values.size
+            row = int(np.argmax(absent))
+            first = self.rows - (values.size if of_quota is None else of_quota.size)
+            self.first_missing = first + (row if of_quota is None else int(np.flatnonzero(of_quota)[row]))
         self.numbers += values.size - int(np.count_nonzero(absent))
         kept = np.clip(values[~absent], self._edges[0], self._edges[-1]) if self._clamp else values[inside]
         of_kept = ~absent if self._clamp else inside
@@ -169,7 +185,7 @@ class _BinTally:
 
     def report(self, column: str, first_row: int, outside: str) -> ReadReport:
         """Return what became of every record."""
-        notices: list[Notice] = []
+        notices: list[Notice] = unit_notices(self._quota, self._largest)
         other = f"counted under {text.OTHER}" if outside in ("other", "clamp") else "not counted"
         if self.missing and self.first_missing is not None:
             notices.append(
@@ -186,13 +202,16 @@ class _BinTally:
             )
         inside, left_out = int(self.counts().sum()), self.missing + (0 if self._clamp else self.outside)
         if outside == "drop":
-            return ReadReport(self.rows, inside, self.missing, 0, 0, self.outside, notices=tuple(notices))
+            counted = {"counted": inside, "dropped_missing": self.missing}
+        else:
+            counted = {"counted": inside + left_out, "other": left_out}
         return ReadReport(
             rows=self.rows,
-            counted=inside + left_out,
             outside_range=self.outside,
-            other=left_out,
+            largest=self._largest,
             notices=tuple(notices),
+            **counted,
+            **account_of(self._quota),
         )
 
     def _sorted_out(self, values: FloatArray, amounts: IntArray | None) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:

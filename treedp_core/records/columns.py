@@ -52,7 +52,7 @@ class LabelColumn:
 
     def codes(self, array: pa.Array, row: int) -> NDArray[np.int32]:
         """Return the code of each cell of a batch whose first record is `row` (0-based)."""
-        encoded = self._as_dictionary(array, row)
+        encoded = self.encoded(array, row)
         dictionary, indices = encoded.dictionary, indices_of(encoded)
         missing = encoded.indices.null_count > 0
         if self._last is None or self._last[1] < missing or not self._last[0].equals(dictionary):
@@ -85,7 +85,7 @@ class LabelColumn:
                 labels.append(label)
         checks.nodes(len(labels) + 1, f"Column {echo(self.name)}")
 
-    def _as_dictionary(self, array: pa.Array, row: int) -> pa.DictionaryArray:
+    def encoded(self, array: pa.Array, row: int) -> pa.DictionaryArray:
         """Return a batch as a dictionary of text; entries that are too long are refused before anything is copied."""
         kind = array.type
         if not pa.types.is_dictionary(kind):

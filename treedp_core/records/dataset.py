@@ -71,7 +71,7 @@ class Labels:
 
 @dataclass(frozen=True)
 class ReadReport:
-    """What became of every record; ``counted + dropped_missing + unseen + outside_range`` is all of them.
+    """What became of every record; ``counted + dropped_missing + unseen + outside_range + clipped`` is all of them.
 
     (Where numbers outside the range were counted, in the end bins or under "(other)", they are in `counted` already.)
 
@@ -91,6 +91,11 @@ class ReadReport:
         Records whose number lies outside the bounds (counted in the end bins or under "(other)", or left out).
     other : int
         Counted records that no listed category, or no bin, has a place for: they stand under "(other)".
+    largest : int
+        Most records that one row stands for: what is protected is one record counted, not one row.
+    units, contributions, clipped : int
+        Units that a column names, how many rows of each were counted at most, and the rows beyond, which were left
+        out; 0 where no column names units.
     notices : tuple of (code, sentence)
         What a person should know.
     """
@@ -102,6 +107,10 @@ class ReadReport:
     unseen: int = 0
     outside_range: int = 0
     other: int = 0
+    largest: int = 1
+    units: int = 0
+    contributions: int = 0
+    clipped: int = 0
     notices: tuple[Notice, ...] = ()
 
 

@@ -20,6 +20,7 @@ from treedp_core.records.inspection import Origin
 from treedp_core.records.sources import ReadOptions
 from treedp_core.records.table_reader import Progress, TableReader, open_table
 from treedp_core.records.tally import Tally, example_of, read_records, strangers_notice
+from treedp_core.records.units import account_of, quota_of
 from treedp_core.tree import Tree
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ def count_hierarchy(
     *,
     domain: Domain,
     weight: str | None = None,
+    unit: str | None = None,
+    contributions: int = 1,
     missing: str = "category",
     outside: str = "other",
     name: str | None = None,
@@ -57,7 +60,11 @@ def count_hierarchy(
     domain : Domain
         Which categories exist: `domain_of_values`, `domain_of_paths`, or `domain_taken_from_the_data` (not private).
     weight : str, optional
-        Column of whole numbers >= 0: how many records a row stands for (counts added up elsewhere).
+        Column of whole numbers >= 0: how many records a row stands for (counts added up elsewhere). The promise is
+        then about one record counted, not about one row.
+    unit, contributions : str, int, optional
+        Column that names whom each row is about, and how many rows of one unit are counted: the first ones in the
+        order of the file. Rows without a name are one unit. Protect that many records of a unit.
     missing : {"category", "drop"}
         What becomes of a missing value: the category "(blank)", or the record is left out of all categories.
     outside : {"other", "refuse", "drop"}
@@ -98,11 +105,12 @@ def count_hierarchy(
     table = open_table(origin, name, options, block_bytes)
     weight = None if weight is None else table.column(weight)
     chosen = _checked_choice(table, columns, weight, domain)
+    quota = quota_of(None if unit is None else table.column(unit), contributions, weight, chosen)
     checks.one_of("missing", missing, MISSING_RULES)
     checks.one_of("outside", outside, OUTSIDE_RULES)
     digest = table.digest()
     domain.refuse_own_records(digest)
-    tally = read_records(table, chosen, weight, domain, missing, progress)
+    tally = read_records(table, chosen, weight, domain, missing, progress, quota)
     if domain.source is DomainSource.FROM_DATA:
         counted = _on_paths_of_the_data(table.preview.name, tally, missing)
     else:
@@ -192,6 +200,8 @@ def _dataset(
         blank_labels=_under_blank(tree, level_codes, vocabularies, own),
         unseen=left_out * tally.unseen,
         other=tally.other,
+        largest=tally.largest,
+        **account_of(tally.quota),
         notices=tuple(tally.notices + strangers_notice(tally)),
     )
     return Dataset(name, tree, labels, counts, source, report)

@@ -14,6 +14,7 @@ from treedp_core.records import counting, paths, text
 from treedp_core.records.dataset import DomainSource
 from treedp_core.records.domain import Domain
 from treedp_core.records.table_reader import Progress, TableReader, refuse_no_rows
+from treedp_core.records.units import UnitQuota, UnitReader, unit_notices
 
 if TYPE_CHECKING:
     from treedp_core.records.columns import LabelColumn
@@ -31,6 +32,8 @@ class Tally:
     missing: int = 0
     unseen: int = 0
     other: int = 0
+    largest: int = 1
+    quota: UnitQuota | None = None
     notices: list[text.Notice] = field(default_factory=list)
 
     def release(self) -> None:
@@ -45,6 +48,7 @@ def read_records(
     domain: Domain,
     missing: str,
     progress: Progress | None,
+    quota: UnitQuota | None = None,
 ) -> Tally:
     """Pass once over the records; memory grows with distinct labels and paths only."""
     from treedp_core.records import amounts as amounts_of
@@ -58,11 +62,17 @@ def read_records(
         if column.is_listed:
             _treat_special(column, domain, missing)
     counter = counting.PathCounter([max(1, column.size) for column in columns], weight is not None)
-    tally = Tally(columns, counter)
-    with table.reading(chosen, [] if weight is None else [weight]) as batches:
+    tally = Tally(columns, counter, quota=quota)
+    reader = UnitReader(quota, table.first_row)
+    with table.reading([*chosen, *reader.columns], [] if weight is None else [weight]) as batches:
         for arrays, done in batches:
             codes = [column.codes(array, tally.rows) for column, array in zip(columns, arrays, strict=False)]
             amounts = None if weight is None else amounts_of.weights(arrays[-1], weight, table.first_row + tally.rows)
+            if quota is not None:
+                kept = reader.kept(arrays[len(chosen)], tally.rows)
+                codes = [column_codes[kept] for column_codes in codes]
+            elif amounts is not None and amounts.size:
+                tally.largest = max(tally.largest, int(amounts.max()))
             tally.rows += len(arrays[0])
             codes, amounts = _without_strangers(tally, codes, amounts)
             counter.add(codes, [column.size for column in columns], amounts)
@@ -71,6 +81,7 @@ def read_records(
     refuse_no_rows(tally.rows)
     for column in columns:
         tally.notices += _column_notices(column)
+    tally.notices += unit_notices(quota, tally.largest)
     return tally
 
 

@@ -1,0 +1,92 @@
+"""The page Data and tree: what is asked before a file is counted, and what is said of it afterwards."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from streamlit.testing.v1 import AppTest
+
+from oracles_pages import codes, open_page, words
+from treedp_core.records import Dataset
+
+VISITS = b"who,place\nann,x\nbob,y\nann,y\nann,x\nbob,x\nann,y\n"
+
+
+def labelled(widgets: Any, label: str) -> Any:
+    return next(widget for widget in widgets if widget.label.startswith(label))
+
+
+def uploaded(content: bytes, columns: list[str], **link: Any) -> AppTest:
+    """The page with a file that waits to be counted by such columns."""
+    app = open_page("data", source="upload", **link)
+    app.file_uploader[0].upload("visits.csv", content).run()
+    labelled(app.multiselect, "Columns").set_value(columns)
+    return app.run()
+
+
+def count(app: AppTest) -> AppTest:
+    return app.button(key="count_file").click().run()
+
+
+def held(app: AppTest) -> Dataset:
+    return app.session_state["_dataset"]
+
+
+def values(app: AppTest, label: str, listed: str) -> AppTest:
+    labelled(app.radio, "Which categories").set_value("values").run()
+    labelled(app.text_area, label).set_value(listed).run()
+    return app
+
+
+def test_a_unit_column_keeps_the_first_rows_of_each_unit_and_the_promise_follows() -> None:
+    app = uploaded(VISITS, ["place"], contributions="2")
+    labelled(app.selectbox, "Unit column").set_value(1).run()
+    count(values(app, "Values of place", "x\ny"))
+    assert not app.exception and codes(app) == []
+    assert held(app).counts.tolist() == [4, 2, 2, 0]
+    shown = {metric.label: metric.value for metric in app.metric}
+    assert (shown["Units"], shown["Left out, beyond the unit’s share"]) == ("2", "2")
+    assert any("the first 2 rows count" in info.value for info in app.info)
+    labelled(app.number_input, "Records of one unit").set_value(1).run()
+    assert app.session_state["contributions"] == 2
+    assert any("counted with up to 2 records of a unit" in info.value for info in app.sidebar.info)
+    assert "at most 2" in words(app)
+
+
+def test_a_link_cannot_lower_what_the_data_were_counted_with() -> None:
+    app = uploaded(VISITS, ["place"], contributions="3")
+    labelled(app.selectbox, "Unit column").set_value(1).run()
+    count(values(app, "Values of place", "x\ny"))
+    app.query_params["contributions"] = "1"
+    app.switch_page("pages/lab.py").run()
+    assert app.session_state["contributions"] == 3
+
+
+def test_units_of_rows_that_are_counts_are_refused() -> None:
+    app = uploaded(b"who,place,n\nann,x,3\n", ["place"])
+    labelled(app.selectbox, "Counts").set_value(3)
+    labelled(app.selectbox, "Unit column").set_value(1).run()
+    assert codes(count(app)) == ["UNIT_AND_WEIGHT"]
+
+
+def test_the_unit_of_a_file_of_counts_is_said() -> None:
+    app = uploaded(b"place,n\nx,3\ny,41\n", ["place"])
+    labelled(app.selectbox, "Counts").set_value(2).run()
+    count(app)
+    assert any("up to 41 records" in i.value and "one record counted, not one row" in i.value for i in app.info)
+
+
+def test_records_that_fit_no_category_are_promised_a_public_leaf() -> None:
+    app = values(uploaded(VISITS, ["place"]), "Values of place", "x")
+    assert "never changes the public total" in words(app)
+    count(app)
+    assert held(app).counts.tolist() == [6, 3, 3]
+    assert {metric.label: metric.value for metric in app.metric}["Under “(other)”"] == "3"
+
+
+def test_the_private_file_is_refused_as_a_domain_file() -> None:
+    app = uploaded(VISITS, ["place"])
+    labelled(app.radio, "Which categories").set_value("file").run()
+    labelled(app.file_uploader, "Domain file").upload("public.csv", VISITS).run()
+    assert codes(count(app)) == ["DOMAIN_IS_DATA"]
+    assert held(app).name != "visits.csv"

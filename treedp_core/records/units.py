@@ -1,0 +1,190 @@
+"""At most m rows of each unit: the first m in the order of the file; memory grows with units, never with rows.
+
+Units are told apart by 64 bits of a hash. Should two ever share them, they share their m rows: the promise holds still.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treedp_core import checks
+from treedp_core.checks import InputError, echo
+from treedp_core.records import text
+from treedp_core.records.arrays import indices_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+MAX_UNITS: Final = 10_000_000
+MAX_CONTRIBUTIONS: Final = 1_000_000
+_MERGE: Final = 1 << 18
+
+KeyArray = NDArray[np.uint64]
+IntArray = NDArray[np.int64]
+
+
+class UnitQuota:
+    """Which rows are within the first m of their unit, over all batches.
+
+    Parameters
+    ----------
+    name : str
+        The column that names the unit of each row; rows without a name together are one unit.
+    contributions : int
+        m, at least 1.
+    """
+
+    def __init__(self, name: str, contributions: int) -> None:
+        self.name = name
+        self.contributions = checks.integer(
+            "the records of one unit", contributions, low=1, high=MAX_CONTRIBUTIONS, code="CONTRIBUTIONS_RANGE"
+        )
+        self.clipped = 0
+        self._keys, self._rows = np.empty(0, dtype=np.uint64), np.empty(0, dtype=np.int32)  # sorted by key
+        self._recent: dict[int, int] = {}  # rows of units not among them yet
+
+    @property
+    def units(self) -> int:
+        """Units met so far."""
+        return self._keys.size + len(self._recent)
+
+    def kept(self, encoded: pa.DictionaryArray) -> NDArray[np.bool_]:
+        """Return which rows of a batch of unit names, as a dictionary of text, are within their unit's first m.
+
+        Raises
+        ------
+        InputError
+            ``TOO_MANY_UNITS``.
+        """
+        names = [*encoded.dictionary.to_pylist(), None]
+        every, which = np.unique(np.array([_key(name) for name in names], dtype=np.uint64), return_inverse=True)
+        used, cells = np.unique(which[indices_of(encoded)], return_inverse=True)
+        keys = every[used]
+        before = self._so_far(keys)
+        kept = before[cells] + _rank(cells) < self.contributions
+        self._add(keys, np.minimum(before + np.bincount(cells, minlength=keys.size), self.contributions))
+        self.clipped += int(np.count_nonzero(~kept))
+        return kept
+
+    def _so_far(self, keys: KeyArray) -> IntArray:
+        """Return the rows kept of each unit."""
+        rows = np.array([self._recent.get(key, 0) for key in keys.tolist()], dtype=np.int64)
+        if self._keys.size:
+            at = np.minimum(np.searchsorted(self._keys, keys), self._keys.size - 1)
+            known = self._keys[at] == keys
+            rows[known] = self._rows[at[known]]
+        return rows
+
+    def _add(self, keys: KeyArray, rows: IntArray) -> None:
+        if self._keys.size:
+            at = np.minimum(np.searchsorted(self._keys, keys), self._keys.size - 1)
+            known = self._keys[at] == keys
+            self._rows[at[known]] = rows[known]
+            keys, rows = keys[~known], rows[~known]
+        self._recent.update(zip(keys.tolist(), rows.tolist(), strict=True))
+        if self.units > MAX_UNITS:
+            raise InputError(
+                "TOO_MANY_UNITS",
+                f"Column {echo(self.name)} names more than {MAX_UNITS:,} units; sort out their records in a database.",
+            )
+        if len(self._recent) > max(_MERGE, self._keys.size // 4):
+            self._merge()
+
+    def _merge(self) -> None:
+        new = np.fromiter(self._recent.keys(), dtype=np.uint64, count=len(self._recent))
+        rows = np.fromiter(self._recent.values(), dtype=np.int32, count=len(self._recent))
+        keys = np.concatenate([self._keys, new])
+        order = np.argsort(keys, kind="stable")
+        self._keys, self._rows = keys[order], np.concatenate([self._rows, rows])[order]
+        self._recent = {}
+
+
+class UnitReader:
+    """The column of units of a table that is read in batches; none where there is no quota."""
+
+    def __init__(self, quota: UnitQuota | None, first_row: int) -> None:
+        self._quota, self._first_row = quota, first_row
+        self.columns = [] if quota is None else [quota.name]
+
+    def kept(self, array: pa.Array, row: int) -> NDArray[np.bool_]:
+        """Return which rows of a batch whose first record is `row` (0-based) are within their unit's first m."""
+        from treedp_core.records.columns import LabelColumn
+
+        assert self._quota is not None
+        return self._quota.kept(LabelColumn(self._quota.name, None, self._first_row).encoded(array, row))
+
+
+def quota_of(unit: str | None, contributions: int, weight: str | None, taken: Sequence[str]) -> UnitQuota | None:
+    """Return the quota of a column of units that a file has, if one is named.
+
+    Raises
+    ------
+    InputError
+        ``UNIT_AND_WEIGHT`` when rows are counts already, for those belong to no single unit; ``UNIT_AS_LEVEL`` when
+        the column is `taken`; ``CONTRIBUTIONS_RANGE``.
+    """
+    if unit is None:
+        return None
+    if weight is not None:
+        raise InputError(
+            "UNIT_AND_WEIGHT",
+            f"Rows that stand for several records, by column {echo(weight)}, have no unit of their own: choose either "
+            f"that column or the unit {echo(unit)}.",
+        )
+    if unit in taken:
+        raise InputError("UNIT_AS_LEVEL", f"Column {echo(unit)} names the units, so it cannot be counted by as well.")
+    return UnitQuota(unit, contributions)
+
+
+def account_of(quota: UnitQuota | None) -> dict[str, int]:
+    """Return what a report says of units, by its names."""
+    if quota is None:
+        return {}
+    return {"units": quota.units, "contributions": quota.contributions, "clipped": quota.clipped}
+
+
+def unit_notices(quota: UnitQuota | None, largest: int) -> list[text.Notice]:
+    """Return what to know about the unit of the promise: rows left out, or rows that are several records."""
+    if quota is not None and quota.clipped:
+        return [
+            (
+                "CLIPPED",
+                f"{quota.clipped:,} rows are left out: of each unit in column {echo(quota.name)} the first "
+                f"{quota.contributions:,} rows count, in the order of the file.",
+            )
+        ]
+    if quota is None and largest > 1:
+        return [
+            (
+                "WEIGHTED",
+                f"A row stands for up to {largest:,} records: what is protected is one record counted, not one row.",
+            )
+        ]
+    return []
+
+
+def _key(name: str | None) -> int:
+    """Return the 64 bits that stand for a unit, equal for names that look the same."""
+    label = text.normalise(name or "").encode("utf-8")
+    return int.from_bytes(hashlib.blake2b(label, digest_size=8).digest(), "little")
+
+
+def _rank(cells: IntArray) -> IntArray:
+    """Return how many earlier rows of the batch belong to the same unit.
+
+    >>> _rank(np.array([7, 3, 7, 7, 3])).tolist()
+    [0, 0, 1, 2, 1]
+    """
+    order = np.argsort(cells, kind="stable")
+    ordered = cells[order]
+    new = np.ones(cells.size, dtype=np.bool_)
+    new[1:] = ordered[1:] != ordered[:-1]
+    start = np.maximum.accumulate(np.where(new, np.arange(cells.size), 0))
+    rank = np.empty(cells.size, dtype=np.int64)
+    rank[order] = np.arange(cells.size) - start
+    return rank

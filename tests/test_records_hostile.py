@@ -188,7 +188,7 @@ def test_coded_counts_are_refused_by_row(
 
 def test_coded_blanks_are_no_numbers() -> None:
     data = count_bins(coded([0, None, 1, 2], ["5", None, ""], pa.int32()), "n", lower=4, upper=8, n_bins=2)
-    assert data.report.dropped_missing == 3
+    assert data.report.other == 3
 
 
 # ---- many labels

@@ -15,7 +15,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1, help="which trees, data sets and budgets are drawn")
     seed = parser.parse_args().seed
     started, cpu = time.perf_counter(), time.process_time()
-    print(f"{'part':<14}{'pairs':>10}{'checks':>12}{'settings':>10}{'tight':>9}{'wrong':>8}{'seconds':>9}")
+    print(f"{'part':<14}{'pairs':>10}{'checks':>12}{'settings':>10}{'tight':>9}{'wrong':>8}{'CPU s':>9}")
     whole = run_all(lambda line: print(line, flush=True), seed)
     total = whole.total
     for line in total.wrong[:50]:

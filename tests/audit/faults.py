@@ -15,13 +15,15 @@ from unittest.mock import patch
 
 import numpy as np
 
-from treedp_core import calibration, contributions, integer_draws, montecarlo, noise, privacy, rounding
+from treedp_core import calibration, contributions, integer_draws, montecarlo, noise, privacy, rounding, words
 from treedp_core.budgets import ledger, per_node
+from treedp_core.budgets.origin import Origin
 from treedp_core.checks import InputError
 from treedp_core.contributions import Spread
 from treedp_core.experiment import Pipeline
 from treedp_core.mechanisms import LevelNoise, level_noise, thresholds
-from treedp_core.privacy import Budget, NeighbouringRelation, ProtectedUnit
+from treedp_core.privacy import Budget, NeighbouringRelation, ProtectedUnit, Provenance
+from treedp_core.records import elsewhere
 from treedp_core.release import Release
 from treedp_core.thresholds import estimation, sparse_vector
 from treedp_core.thresholds import truncated_laplace as bounds
@@ -250,12 +252,26 @@ def largest_delta_only() -> Iterator[None]:
         yield
 
 
+def unsaid_spread() -> AbstractContextManager[Any]:
+    """A promise is described as if records could lie anywhere."""
+    return patch.object(
+        ProtectedUnit, "describe", lambda self, _, honest=ProtectedUnit.describe: honest(self, Spread.STACKED)
+    )
+
+
+def unsaid_simulation() -> AbstractContextManager[Any]:
+    """A simulation has the sentence of a release."""
+    return patch.object(Provenance, "sentence", lambda self, guarantee: guarantee.sentence())
+
+
+OTHER = elsewhere.with_other_leaf
 CHARGE, LEVEL_NOISE, SENSITIVITIES = ProtectedUnit.exact_charge, level_noise, contributions.level_sensitivities
 SPARSE_RELEASE, GUARANTEE, FROM_SHARES = sparse.release, privacy.guarantee, privacy.budget_from_shares
 ROUND_NOISES = sparse_vector.round_noises
 LEFT, ONE_RECORD = ledger.left_after, thresholds.budget_for_one_record
 LEVELS, TOP_DOWN, BUDGETS, THRESHOLDS = "levels", "top-down", "budgets", "thresholds"
 CONVERSIONS, COMPOSED, EVENTS, SAMPLERS, BLACK_BOX = "conversions", "composed", "events", "samplers", "black box"
+FILES, PROMISES = "files", "promises"
 ALL_NOISE = (LEVELS, TOP_DOWN, BUDGETS)
 
 FAULTS = (
@@ -314,4 +330,10 @@ FAULTS = (
     Fault("draws of 32 bits", method(noise.Gaussian, "sample", lambda x, *_: x.astype(np.float32)), (SAMPLERS,)),
     Fault("one threshold for all answers", lambda: everywhere(sparse_vector.sparse, _kept_threshold), (SAMPLERS,)),
     Fault("all chunks draw the same", one_chunk_again, (SAMPLERS,)),
+    Fault("records without a category left out", lambda: everywhere(OTHER, lambda *a: OTHER(*a[:-1], 0)), (FILES,)),
+    Fault("the spread is not said", unsaid_spread, (PROMISES,)),
+    Fault("known levels are not said", lambda: patch.object(ProtectedUnit, "_known", "known"), (PROMISES,)),
+    Fault("numbers shown to the nearest", changed(words.privacy_text, lambda _, x: f"{float(x):.4g}"), (PROMISES,)),
+    Fault("a prior of another unit is taken", lambda: patch.object(Origin, "admit", lambda *_: None), (PROMISES,)),
+    Fault("a simulation does not say so", unsaid_simulation, (PROMISES,)),
 )

@@ -179,7 +179,7 @@ def _answer(result: Results, found: Inverse, targets: list[Target]) -> None:
         alt="Share of each level in the smallest budget.",
         caption=f"Judged on the prior, with {MECHANISMS[chosen.law].label} noise"
         + (", after least squares. " if chosen.least_squares else ", before least squares. ")
-        + ("" if found.exact else "Probabilities after least squares: normal law with the exact variance. ")
+        + ("" if found.exact else "Probabilities after least squares are partly simulated. ")
         + _certainty(found, chosen)
         + f" Counts below τ = {short(get('tau'))} are judged as τ.",
         code=_code(chosen, targets, result.label),

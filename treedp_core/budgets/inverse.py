@@ -2,8 +2,9 @@
 
 Before least squares every target needs a certain amount on its own level, found by bisection from the exact law; the
 amounts together are the answer. After least squares all targets share the budget: sequential quadratic programming on
-the logarithms of the amounts, from several starts, then a scaling that makes every target hold. For Gaussian noise
-the problem is convex and a bound says how much smaller the budget could be; for Laplace noise nothing is claimed.
+the logarithms of the amounts, from several starts, with errors taken as normal; then the best splits are scaled until
+every target holds under the law that the errors really have (`reliability`). For Gaussian noise the problem is convex
+and a bound says how much smaller the budget could be; for other noise nothing is claimed.
 """
 
 from __future__ import annotations
@@ -15,17 +16,17 @@ from typing import Any, Final, cast
 
 import numpy as np
 
-from treedp_core import checks
 from treedp_core.budgets.class_variance import gradient, sweeps
 from treedp_core.budgets.descent import SMALLEST, corners
 from treedp_core.budgets.optimum import simple_splits
 from treedp_core.budgets.problem import Problem
+from treedp_core.budgets.settle import MOST, Truth, admitted
 from treedp_core.budgets.targets import Bound, Target
 from treedp_core.calibration import level_law
 from treedp_core.checks import InputError
 from treedp_core.montecarlo import Watch
-from treedp_core.privacy import RHO_HIGH, Currency
 from treedp_core.tree import FloatArray
+from treedp_core.words import setting_text
 
 LOW: Final = 1e-7
 """Smallest amount tried on a level."""
@@ -33,6 +34,8 @@ TINY: Final = 1e-300
 LARGE: Final = 600.0
 MANY_NODES: Final = 50_000
 """Trees with more nodes go through the programme from their two best starts only."""
+MANY_CLASSES: Final = 200
+"""Trees with more variance classes are searched under the normal law only, and scaled under the true one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +45,9 @@ class Inverse:
     Parameters
     ----------
     total : float
-        Epsilon or rho.
+        Epsilon or rho; the exact charge of `amounts` is no more.
+    shares : tuple of float
+        Of the levels, summing to 1 as decimals: what "custom" shares of `total` give each level is `amounts`.
     amounts : (n_levels,)
         Its split; public levels 0.
     values : tuple of float
@@ -51,16 +56,22 @@ class Inverse:
         Levels whose targets decide the budget.
     lower_bound : float or None
         No smaller total meets the targets (proved); None where nothing is proved.
-    exact : bool
-        False where a probability after least squares was taken from the normal law (see `reliability`).
+    standard_error : float
+        Of a value that was simulated; 0 where none was (see `reliability`).
     """
 
     total: float
+    shares: tuple[float, ...]
     amounts: FloatArray
     values: tuple[float, ...]
     binding: tuple[int, ...]
     lower_bound: float | None
-    exact: bool
+    standard_error: float = 0.0
+
+    @property
+    def exact(self) -> bool:
+        """Whether nothing was simulated."""
+        return self.standard_error == 0
 
 
 def smallest_budget(problem: Problem, targets: Sequence[Target], watch: Watch | None = None) -> Inverse:
@@ -96,14 +107,15 @@ def smallest_budget(problem: Problem, targets: Sequence[Target], watch: Watch | 
     _ = problem.levels_to_split
     problem = problem if watch is None else problem.watched(watch)
     bounds = [Bound(problem, target) for target in targets]
-    high = checks.EPSILON_HIGH if problem.currency is Currency.EPSILON else RHO_HIGH
-    found = _after_least_squares(problem, bounds) if problem.least_squares else _raw(problem, bounds, high)
+    high = MOST[problem.currency]
+    found = _after_least_squares(problem, bounds) if problem.least_squares else _raw(problem, bounds)
     if not found.total <= high:
         names = ", ".join(str(level) for level in found.binding)
         which = "; ".join(b.target.described for b in bounds if b.target.level in found.binding)
         raise InputError(
             "TARGET_INFEASIBLE",
-            f"The targets need more than {problem.currency.value} = {high:g}; binding level: {names} ({which}).",
+            f"The targets need more than {problem.currency.value} = {setting_text(high)}; binding level: {names} "
+            f"({which}).",
         )
     return found
 
@@ -111,17 +123,28 @@ def smallest_budget(problem: Problem, targets: Sequence[Target], watch: Watch | 
 # ---- before least squares
 
 
-def _raw(problem: Problem, bounds: list[Bound], high: float) -> Inverse:
+def _raw(problem: Problem, bounds: list[Bound]) -> Inverse:
+    amounts, binding = _each_alone(problem, bounds, MOST[problem.currency])
+    if not problem.charge(np.where(np.isinf(amounts), 1e9, amounts)) <= MOST[problem.currency]:
+        return Inverse(np.inf, (), amounts, (np.inf,) * len(bounds), binding, None)
+
+    def values(found: FloatArray) -> tuple[float, ...]:
+        return tuple(_raw_value(bound, float(found[bound.target.level])) for bound in bounds)
+
+    least = float(problem.charge(amounts)) * (1.0 - 1e-11)  # each amount was found to a relative 1e-12
+    total, shares, amounts = admitted(problem, amounts, lambda found: max(values(found)) <= 1.0)
+    return Inverse(total, shares, amounts, values(amounts), binding, least)
+
+
+def _each_alone(problem: Problem, bounds: list[Bound], high: float) -> tuple[FloatArray, tuple[int, ...]]:
+    """What each level needs by itself, inf where `high` is not enough; and the levels that decide."""
     amounts = np.zeros(problem.paid.size)
     needs = [_needed(bound, high) for bound in bounds]
     for bound, amount in zip(bounds, needs, strict=True):
-        level = bound.target.level
-        amounts[level] = max(amounts[level], amount)
+        amounts[bound.target.level] = max(amounts[bound.target.level], amount)
     tight = [b.target.level for b, a in zip(bounds, needs, strict=True) if a > 0 and a == amounts[b.target.level]]
     worst = [level for level in tight if np.isinf(amounts[level])]
-    values = tuple(_raw_value(bound, float(amounts[bound.target.level])) for bound in bounds)
-    total = np.inf if worst else float(problem.charge(amounts))
-    return Inverse(total, amounts, values, tuple(sorted(set(worst or tight))), total, True)
+    return amounts, tuple(sorted(set(worst or tight)))
 
 
 def _needed(bound: Bound, high: float) -> float:
@@ -158,26 +181,31 @@ def _raw_value(bound: Bound, amount: float) -> float:
 
 def _after_least_squares(problem: Problem, bounds: list[Bound]) -> Inverse:
     if not any(problem.paid[b.target.level] for b in bounds):
-        return Inverse(0.0, np.zeros(problem.paid.size), (0.0,) * len(bounds), (), 0.0, True)
+        nothing = np.zeros(problem.paid.size)
+        return Inverse(0.0, tuple(nothing.tolist()), nothing, (0.0,) * len(bounds), (), 0.0)
     crumbs = problem.paid * SMALLEST
-    alone = _raw(problem, bounds, LARGE).amounts  # each level by itself also does, and must not be beaten
+    alone = _each_alone(problem, bounds, LARGE)[0]  # each level by itself also does, and must not be beaten
     starts = [alone] if np.isfinite(alone).all() and alone.any() else []
     starts += [split for _, split in simple_splits(problem, 1.0)]
     watch = problem.watch
     enough = [_just_enough(problem, bounds, start + crumbs) for start in watch.over(starts, 40)]
-    enough.sort(key=lambda split: float(problem.charge(split)))
+    enough.sort(key=lambda end: float(problem.charge(end)))
     tried = enough if problem.tree.n_nodes <= MANY_NODES else enough[:2]
     better = [_programme(problem, bounds, split) + crumbs * split.sum() for split in watch.over(tried, 60)]
     ends = enough + [_just_enough(problem, bounds, split) for split in better]
-    amounts = min(ends, key=lambda split: float(problem.charge(split)))
-    total = float(problem.charge(amounts))
-    found = _values(problem, bounds, amounts)
-    reached = np.array([value for value, _ in found])
-    binding = tuple(sorted({b.target.level for b, v in zip(bounds, reached, strict=True) if v > 1.0 - 1e-4}))
+    ends.sort(key=lambda end: float(problem.charge(end)))
+    truth = Truth(problem, bounds)
+    few = truth.is_normal or problem.quotient.n_classes > MANY_CLASSES
+    amounts = truth.tidied(ends[0]) if few else truth.best(ends, float(problem.charge(ends[0])))
+    amounts = truth.enough(amounts)
+    least = float(problem.charge(amounts))
+    if not least <= MOST[problem.currency]:
+        return Inverse(np.inf, (), amounts, (np.inf,) * len(bounds), truth.binding(amounts), None)
     convex = problem.law == "gaussian" and all(b.convex for b in bounds)
-    lower = _proved(problem, bounds, total, amounts) if convex else None
-    exact = problem.law == "gaussian" or not any(b.uses_reach for b in bounds)
-    return Inverse(total, amounts, tuple(reached.tolist()), binding, lower, exact)
+    lower = _proved(problem, bounds, least, np.maximum(amounts, crumbs * least)) if convex else None
+    total, shares, amounts = admitted(problem, amounts, truth.met)
+    found, error = truth.values(amounts)
+    return Inverse(total, shares, amounts, tuple(found), truth.binding(amounts), lower, error)
 
 
 def _values(

@@ -1,16 +1,34 @@
-"""How likely each released count is within x % of the truth, and the nodes for which that is likely enough."""
+"""How likely each released count is within x % of the truth, and the nodes for which that is likely enough.
+
+Before least squares, and for continuous Gaussian noise after it, the law of an error is known. Otherwise an error is a
+sum of independent noises (`error_law`), and its characteristic function bounds the probability from both sides; the
+lower bound is what is said. Where the bounds lie too far apart, or there are too many kinds of noise, releases are
+simulated: always the same draws, so that budgets are compared on common random numbers.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from scipy import special
 
-from treedp_core import checks
+from treedp_core import checks, postprocess
+from treedp_core.budgets.error_law import ErrorLaws
+from treedp_core.budgets.inversion import NoiseSum
 from treedp_core.budgets.problem import Problem
 from treedp_core.errors import level_mean
-from treedp_core.tree import AnyArray, FloatArray, Tree
+from treedp_core.montecarlo import generator
+from treedp_core.tree import AnyArray, FloatArray, IntArray, Tree
+
+WIDE: Final = 2e-3
+"""Bounds further apart than this are settled by simulation."""
+MANY_KINDS: Final = 2_000_000
+"""Classes asked times classes of the tree beyond which whole releases are simulated."""
+DRAWS: Final = 4_000_000
+MOST_TRIALS: Final = 40_000
+SEED: Final = 0x5EED_0F_3E11
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,19 +39,29 @@ class Reliability:
     ----------
     tree : Tree
     probability : (n_nodes,)
-    exact : bool
-        Exact for every law before least squares and for continuous Gaussian noise after it; otherwise the normal law
-        with the exact variance.
+    room : float
+        How far above `probability` a true one can lie: it is rounded down.
+    standard_error : float
+        Largest standard error of a probability that was simulated; 0 where none was.
     """
 
     tree: Tree
     probability: FloatArray
-    exact: bool
+    room: float = 0.0
+    standard_error: float = 0.0
+
+    @property
+    def exact(self) -> bool:
+        """Whether nothing was simulated."""
+        return self.standard_error == 0
 
     @property
     def method(self) -> str:
         """How the probabilities were found, as a phrase."""
-        return "exact" if self.exact else "normal approximation with the exact variance"
+        rounded = f"rounded down by at most {self.room:.1g}" if self.room > 1e-6 else ""
+        if self.exact:
+            return f"exact law, {rounded}" if rounded else "exact"
+        return f"exact law, partly by simulation with a standard error of at most {self.standard_error:.1g}"
 
     @property
     def level_mean(self) -> FloatArray:
@@ -78,16 +106,91 @@ def reliability(problem: Problem, amounts: FloatArray, within: float, at_least: 
     """
     reach = reach_of(problem, within, at_least)
     spent = np.where(problem.paid > 0, amounts, 0.0)
-    variance = problem.node_variance(spent)
-    exact = not problem.least_squares or problem.law == "gaussian"
     if problem.least_squares:
-        return Reliability(problem.tree, normal_within(reach, variance), exact)
-    probability = np.where(variance == 0, 1.0, 0.0)
+        return after_least_squares(problem, spent, reach, np.arange(problem.tree.n_nodes))
+    probability = np.where(problem.node_variance(spent) == 0, 1.0, 0.0)
     for level, law in enumerate(problem.laws(spent)):
         if law is not None:
             nodes = problem.tree.level(level)
             probability[nodes] = 1.0 - law.tail(reach[nodes])
-    return Reliability(problem.tree, probability, exact)
+    return Reliability(problem.tree, probability)
+
+
+def after_least_squares(problem: Problem, amounts: FloatArray, reach: FloatArray, nodes: IntArray) -> Reliability:
+    """Return the probability of some nodes' errors to be at most ``reach`` (n_nodes,); 0 for nodes not asked.
+
+    Parameters
+    ----------
+    problem : Problem
+    amounts : (n_levels,)
+        0 on public levels.
+    reach : (n_nodes,)
+        Records.
+    nodes : (n,)
+    """
+    variance = problem.node_variance(amounts)
+    probability = np.zeros(problem.tree.n_nodes)
+    probability[nodes] = normal_within(reach, variance)[nodes]
+    unsure = nodes[(variance[nodes] > 0) & np.isfinite(variance[nodes])]
+    if problem.law == "gaussian" or not unsure.size:
+        return Reliability(problem.tree, probability)
+    class_of = problem.quotient.class_of[unsure]
+    asked, place = np.unique(class_of, return_inverse=True)
+    if asked.size * problem.quotient.n_classes > MANY_KINDS:
+        return _simulated(problem, amounts, reach, unsure, probability)
+    laws, room, error = ErrorLaws(problem, amounts), 0.0, 0.0
+    for i, number in enumerate(asked.tolist()):
+        problem.watch.check()
+        here = unsure[place == i]
+        probability[here], one_room, one_error = _settled(laws.of_class(number), reach[here])
+        room, error = max(room, one_room), max(error, one_error)
+    return Reliability(problem.tree, probability, room, error)
+
+
+def _settled(error: NoiseSum, reach: FloatArray) -> tuple[FloatArray, float, float]:
+    """Lower bound of P(|error| <= reach), the distance to the upper one, and the standard error where simulated."""
+    low, high = error.within(reach)
+    room = float((high - low).max())
+    if room <= WIDE:
+        return low, room, 0.0
+    trials = int(min(MOST_TRIALS, max(500, DRAWS // error.copies.sum())))
+    drawn = np.sort(np.abs(error.draw(generator(SEED), trials)))
+    seen = np.searchsorted(drawn, reach * (1.0 + 1e-9), side="right") / trials
+    found = np.clip(seen, low, high)
+    wide = high - low > WIDE
+    deviation = np.sqrt(np.maximum(seen * (1.0 - seen), 1.0 / trials) / trials)[wide].max()
+    return np.where(wide, found, low), float((high - low)[~wide].max(initial=0.0)), float(deviation)
+
+
+def _simulated(
+    problem: Problem, amounts: FloatArray, reach: FloatArray, nodes: IntArray, probability: FloatArray
+) -> Reliability:
+    """The same from whole releases."""
+    trials = int(min(MOST_TRIALS, max(200, 10 * DRAWS // problem.tree.n_nodes)))
+    inside, batch = np.zeros(nodes.size), max(1, DRAWS // problem.tree.n_nodes)
+    for number, begin in enumerate(range(0, trials, batch)):
+        problem.watch.check()
+        errors = draw_errors(problem, amounts, generator(SEED, 1, number), min(batch, trials - begin))
+        inside += (np.abs(errors[:, nodes]) <= reach[nodes] * (1.0 + 1e-9)).sum(axis=0)
+    seen = inside / trials
+    probability[nodes] = seen
+    deviation = np.sqrt(np.maximum(seen * (1.0 - seen), 1.0 / trials) / trials).max()
+    return Reliability(problem.tree, probability, 0.0, float(deviation))
+
+
+def draw_errors(problem: Problem, amounts: FloatArray, rng: np.random.Generator, trials: int) -> FloatArray:
+    """Return simulated errors (trials, n_nodes) of a release; nan where a count is not determined."""
+    tree = problem.tree
+    noise = np.zeros((trials, tree.n_nodes))
+    variance = np.zeros(tree.n_nodes)
+    for level, law in enumerate(problem.laws(np.where(problem.paid > 0, amounts, 0.0))):
+        nodes = tree.level(level)
+        if law is not None:
+            noise[:, nodes], variance[nodes] = law.sample(rng, (trials, int(tree.level_sizes[level]))), law.variance
+        elif problem.paid[level] or not problem.judged[level]:
+            noise[:, nodes], variance[nodes] = np.nan, np.inf
+    steps = ("least_squares",) if problem.least_squares else ()
+    return np.asarray(postprocess.prepare(tree, variance, steps)[0](noise), dtype=np.float64)
 
 
 def reach_of(problem: Problem, within: float, at_least: float = 0.0) -> FloatArray:

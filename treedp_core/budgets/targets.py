@@ -12,12 +12,12 @@ from scipy import special
 
 from treedp_core import checks
 from treedp_core.budgets.problem import Problem
-from treedp_core.budgets.reliability import checked_confidence, normal_within, reach_of
+from treedp_core.budgets.reliability import after_least_squares, checked_confidence, normal_within, reach_of
 from treedp_core.checks import InputError
 from treedp_core.errors import squared_relative
 from treedp_core.law import Law
 from treedp_core.normal_tail import density
-from treedp_core.tree import FloatArray
+from treedp_core.tree import FloatArray, IntArray
 
 CLOSE: Final = 20
 SMALLEST_TARGET: Final = 1e-9
@@ -129,7 +129,7 @@ class Bound:
         loss = one if self.target.ask is Ask.RMSE else squared_relative(one, counts, self.problem.tolerance)
         return np.asarray(loss / (counts.size * self.target.value**2))
 
-    # ---- after least squares: from the variances of classes, errors taken as normal
+    # ---- after least squares, to search by: from the variances of classes, errors taken as normal
 
     @property
     def convex(self) -> bool:
@@ -176,6 +176,37 @@ class Bound:
         slope = density(u) * u / v / (self.reach.size * (1.0 - self.target.confidence))
         by_class = np.bincount(of_node - start, weights=slope, minlength=int(quotient.class_start[level + 1]) - start)
         return float(outside.sum()), np.asarray(by_class, dtype=np.float64)
+
+    # ---- after least squares, to settle by: from the law of every error
+
+    def of_errors(self, amounts: FloatArray, nodes: IntArray | None = None) -> tuple[float, float]:
+        """Return the value of a target on single counts from the laws of their errors, and its standard error.
+
+        Parameters
+        ----------
+        amounts : (n_levels,)
+        nodes : (n,), optional
+            Nodes that stand for the level; without them all that a target needs.
+        """
+        asked = self.deciding if nodes is None else nodes
+        reach = np.zeros(self.problem.tree.n_nodes)
+        reach[self.problem.tree.level(self.target.level)] = self.reach
+        found = after_least_squares(self.problem, amounts, reach, asked)
+        missed = 1.0 - found.probability[asked]
+        worst = self.target.ask is Ask.EVERY_NODE
+        allowed = 1.0 - self.target.confidence
+        return float(missed.max() if worst else missed.mean()) / allowed, found.standard_error / allowed
+
+    @cached_property
+    def deciding(self) -> IntArray:
+        """Nodes that decide a target on single counts: of each class the smallest one, or all for an average, (n,)."""
+        level, quotient = self.problem.tree.level(self.target.level), self.problem.quotient
+        nodes = np.arange(*level.indices(self.problem.tree.n_nodes))
+        if self.target.ask is not Ask.EVERY_NODE:
+            return nodes
+        order = np.lexsort((self.reach, quotient.class_of[level]))
+        first = np.append(True, np.diff(quotient.class_of[level][order]) != 0)
+        return np.asarray(nodes[order[first]], dtype=np.int64)
 
     # ---- before least squares: from the law of the level's noise, exactly
 

@@ -1,0 +1,253 @@
+"""P(|X| <= t) of a sum of independent symmetric noises, from its characteristic function, between proved bounds.
+
+X = sum of m_i copies of c_i Z_i. Its characteristic function f is a product of known ones, even and positive here.
+Taken modulo a period T, X has a Fourier series with coefficients f(2 pi n / T), and |X| <= t means that X / T lies in
+an arc. Three ways to sum the series, each with what it may be off by:
+
+- X on a lattice (whole-number noise, coefficients with a common divisor): a discrete transform gives every atom.
+- Whole-number noise otherwise: f does not die out, so the arc's indicator is bounded from both sides by Selberg's
+  trigonometric polynomials of degree N (Montgomery, 1994, chapter 1; Vaaler, 1985): proved whatever comes after N.
+- Continuous noise: f falls, and a bound on what is left out after N.
+
+Beyond that X leaves the period with a probability that Chernoff's bound keeps below `LOST`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+
+from treedp_core.noise import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace, Law
+from treedp_core.tree import AnyArray, FloatArray, IntArray
+
+LOST: Final = 1e-7
+"""Probability that may fall outside the period."""
+FAINT: Final = -28.0
+"""Logarithm of a characteristic function that is taken for 0: 7e-13."""
+TERMS: Final = 1 << 15
+MOST_TERMS: Final = 1 << 18
+MOST_ATOMS: Final = 1 << 19
+DIVISORS: Final = np.arange(1, 65)
+ROUNDING: Final = 1e-9
+BATCH: Final = 4_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class NoiseSum:
+    """A sum of independent noises, times coefficients.
+
+    Parameters
+    ----------
+    laws : tuple of Law
+        The four laws of level noise.
+    which : (n,)
+        Law of each kind of summand, by its place in `laws`.
+    coefficient : (n,)
+    copies : (n,)
+        How many independent noises of that kind there are.
+    """
+
+    laws: tuple[Law, ...]
+    which: IntArray
+    coefficient: FloatArray
+    copies: FloatArray
+
+    def within(self, reach: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return a lower and an upper bound of P(|X| <= reach), shape of `reach`.
+
+        >>> sum_of_two = NoiseSum((Laplace(1.0),), np.zeros(1, dtype=int), np.ones(1), np.array([2.0]))
+        >>> low, high = sum_of_two.within(np.array([2.0]))  # by hand: 1 - (1 + 2 / 2) e^-2
+        >>> round(float(low[0]), 6), bool(high[0] - low[0] < 1e-6)
+        (0.729329, True)
+        """
+        reach = np.asarray(reach, dtype=np.float64)
+        if not self.coefficient.any():
+            return np.ones(reach.shape), np.ones(reach.shape)
+        one = self._single
+        if one is not None:
+            exact = 1.0 - one[0].tail(reach * (1.0 + ROUNDING) / one[1])
+            return exact, exact
+        wanted, back = np.unique(reach, return_inverse=True)
+        low, high = np.full(wanted.size, 1.0 - LOST), np.ones(wanted.size)
+        inside = wanted < self.range
+        if inside.any():
+            low[inside], high[inside] = self._by_series(wanted[inside])
+        low, high = np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
+        return low[back].reshape(reach.shape), high[back].reshape(reach.shape)
+
+    @cached_property
+    def range(self) -> float:
+        """A bound that |X| exceeds with probability at most `LOST` (Chernoff), in records."""
+        theta = self._largest_tilt * np.geomspace(1e-3, 0.999, 60)
+        grown = np.full(theta.size, math.log(2.0 / LOST))
+        for law, c, m in self._by_law:
+            grown += _log_mgf(law, np.abs(c)[:, None] * theta).T @ m
+        return float((grown / theta).min())
+
+    def characteristic(self, s: AnyArray) -> FloatArray:
+        """Return the characteristic function at `s` (n,); what is below 7e-13 is 0.
+
+        Kinds in the order of their variance: where the product is already faint the others are not asked.
+        """
+        spread = self.copies * np.square(self.coefficient) * self._variance
+        log, alive = np.zeros(s.size), np.arange(s.size)
+        for i in np.argsort(-spread, kind="stable").tolist():
+            law = self.laws[int(self.which[i])]
+            log[alive] += self.copies[i] * _log_cf(law, abs(float(self.coefficient[i])) * s[alive])
+            alive = alive[log[alive] > FAINT]
+        found = np.zeros(s.size)
+        found[alive] = np.exp(log[alive])
+        return found
+
+    def draw(self, rng: np.random.Generator, trials: int) -> FloatArray:
+        """Return draws of X, (trials,)."""
+        total = np.zeros(trials)
+        for k, c, m in zip(self.which.tolist(), self.coefficient.tolist(), self.copies.tolist(), strict=True):
+            for _ in range(int(m)):
+                total += c * self.laws[k].sample(rng, trials)
+        return total
+
+    # ---- the three sums
+
+    def _by_series(self, wanted: FloatArray) -> tuple[FloatArray, FloatArray]:
+        if not self.laws[0].integer:
+            return self._falling(wanted)
+        step = self._lattice
+        if step is not None and self.range / step < MOST_ATOMS / 4:
+            return self._atoms(wanted, step)
+        return self._selberg(wanted)
+
+    def _atoms(self, wanted: FloatArray, step: float) -> tuple[FloatArray, FloatArray]:
+        n = 1 << math.ceil(math.log2(2.0 * self.range / step + 4.0))
+        mass = np.fft.irfft(self.characteristic(np.arange(n // 2 + 1) * (2.0 * math.pi / (n * step))), n)
+        mass = np.maximum(mass, 0.0)
+        both = np.cumsum(np.append(mass[0], 2.0 * mass[1 : n // 2]))
+        at = np.floor(wanted * (1.0 + ROUNDING) / step).astype(np.int64)
+        return both[at] - LOST - 1e-11, both[at] + LOST + 1e-11
+
+    def _selberg(self, wanted: FloatArray) -> tuple[FloatArray, FloatArray]:
+        period, n = self.range + float(wanted.max()), np.arange(1, TERMS + 1)
+        f = self.characteristic(n * (2.0 * math.pi / period))
+        n, f = n[f > 0], f[f > 0]
+        u = n / (TERMS + 1)
+        taper = np.pi * u * (1.0 - u) / np.tan(np.pi * u) + u
+        middle = 2.0 * wanted / period + 2.0 * _series(wanted / period, n, f * taper / (np.pi * n), np.sin)
+        room = (1.0 + 2.0 * _series(wanted / period, n, f * (1.0 - u), np.cos)) / (TERMS + 1)
+        room = np.abs(room) + 1e-11
+        return middle - room - LOST, middle + room
+
+    def _falling(self, wanted: FloatArray) -> tuple[FloatArray, FloatArray]:
+        period, terms, left = self.range + float(wanted.max()), TERMS // 16, math.inf
+        while left > 1e-8 and terms < MOST_TERMS:
+            terms *= 4
+            left = self._left_after(2.0 * np.pi * terms / period)
+        n = np.arange(1, terms + 1)
+        f = self.characteristic(n * (2.0 * math.pi / period))
+        n, f = n[f > 0], f[f > 0]
+        middle = 2.0 * wanted / period + 2.0 * _series(wanted / period, n, f / (np.pi * n), np.sin)
+        return middle - left - LOST - 1e-11, middle + left + 1e-11
+
+    def _left_after(self, s: float) -> float:
+        """What the series holds beyond s, at most: f falls at least as fast as its widest factor 1 / (1 + b^2 s^2)."""
+        scale = max(
+            (abs(c) * law.scale for k, c in zip(self.which.tolist(), self.coefficient.tolist(), strict=True)
+             if isinstance(law := self.laws[k], Laplace)), default=0.0,
+        )  # fmt: skip
+        f = max(float(self.characteristic(np.array([s]))[0]), math.exp(FAINT))
+        return float(f / math.pi * (1.0 + (scale * s) ** -2)) if scale else f
+
+    # ---- what kind of sum it is
+
+    @cached_property
+    def _single(self) -> tuple[Law, float] | None:
+        """The law and the coefficient where there is but one noise."""
+        some = np.flatnonzero(np.abs(self.coefficient) > 1e-12 * np.abs(self.coefficient).max())
+        if some.size > 1 or self.copies[some[0]] != 1:
+            return None
+        return self.laws[int(self.which[some[0]])], abs(float(self.coefficient[some[0]]))
+
+    @cached_property
+    def _lattice(self) -> float | None:
+        """The largest step that all coefficients are multiples of, if it is a 64th of the smallest one or more."""
+        c = np.abs(self.coefficient[np.abs(self.coefficient) > 1e-12 * np.abs(self.coefficient).max()])
+        ratio = c[:, None] * DIVISORS / c.min()
+        fits = (np.abs(ratio - np.rint(ratio)) <= ROUNDING * ratio).all(axis=0)
+        return float(c.min() / DIVISORS[np.argmax(fits)]) if fits.any() else None
+
+    @property
+    def _largest_tilt(self) -> float:
+        """Largest theta for which every E e^(theta c Z) is finite, or as far as is worth looking."""
+        ends = [_tilt_end(law) / np.abs(c).max() for law, c, _ in self._by_law if c.any()]
+        return float(min(*ends, 50.0 / np.sqrt(self.copies @ (np.square(self.coefficient) * self._variance)), math.inf))
+
+    @cached_property
+    def _variance(self) -> FloatArray:
+        return np.array([law.variance for law in self.laws])[self.which]
+
+    @cached_property
+    def _by_law(self) -> list[tuple[Law, FloatArray, FloatArray]]:
+        """Coefficients and copies of each law that occurs."""
+        each = ((law, self.which == k) for k, law in enumerate(self.laws))
+        return [(law, self.coefficient[here], self.copies[here]) for law, here in each if here.any()]
+
+
+def _series(at: FloatArray, n: IntArray, weight: FloatArray, wave: np.ufunc) -> FloatArray:
+    """Sum over n of weight * wave(2 pi n at), shape of `at`, in batches."""
+    total = np.empty(at.size)
+    rows = max(1, BATCH // max(1, n.size))
+    for begin in range(0, at.size, rows):
+        part = at[begin : begin + rows]
+        total[begin : begin + rows] = wave(2.0 * np.pi * part[:, None] * n) @ weight
+    return total
+
+
+def _log_cf(law: Law, s: FloatArray) -> FloatArray:
+    """Logarithm of E e^(i s Z)."""
+    match law:
+        case Laplace(scale):
+            return np.asarray(-np.log1p(np.square(scale * s)))
+        case DiscreteLaplace(rate):
+            bend = 2.0 * np.square(np.sin(s / 2.0))  # 1 - cos s
+            return np.asarray(-np.log1p(bend / (2.0 * math.sinh(min(rate, 300.0) / 2.0) ** 2)))
+        case Gaussian(sigma):
+            return np.asarray(-0.5 * np.square(sigma * s))
+        case DiscreteGaussian(sigma):
+            return _log_cf_of_discrete_gaussian(sigma, np.remainder(s + np.pi, 2.0 * np.pi) - np.pi)
+    raise TypeError(law.label)
+
+
+def _log_cf_of_discrete_gaussian(sigma: float, s: FloatArray) -> FloatArray:
+    """For s in [-pi, pi]: the sum of cos(k s) P(k), or by Poisson's formula the sum over its period of a normal one."""
+    if sigma < 1.0:
+        k = np.arange(1, 12)
+        weight = np.exp(-0.5 * np.square(k / sigma))
+        return np.asarray(np.log1p(2.0 * (np.cos(np.multiply.outer(s, k)) - 1.0) @ weight / (1.0 + 2.0 * weight.sum())))
+    shift = 2.0 * np.pi * np.arange(-2, 3)
+    whole = np.exp(-0.5 * np.square(sigma * shift)).sum()
+    gain = np.exp(-0.5 * sigma**2 * (np.square(s[:, None] + shift) - np.square(s[:, None]))).sum(axis=1)
+    return np.asarray(-0.5 * np.square(sigma * s) + np.log(gain / whole))
+
+
+def _log_mgf(law: Law, theta: FloatArray) -> FloatArray:
+    """Logarithm of E e^(theta Z), or a bound of it."""
+    match law:
+        case Laplace(scale):
+            return np.asarray(-np.log1p(-np.square(scale * theta)))
+        case DiscreteLaplace(rate):
+            return np.asarray(-np.log1p(-np.square(np.sinh(theta / 2.0) / math.sinh(min(rate, 300.0) / 2.0))))
+        case Gaussian(sigma) | DiscreteGaussian(sigma):  # the discrete one: Canonne, Kamath and Steinke, 2020
+            return np.asarray(0.5 * np.square(sigma * theta))
+    raise TypeError(law.label)
+
+
+def _tilt_end(law: Law) -> float:
+    match law:
+        case Laplace(scale):
+            return 1.0 / scale
+        case DiscreteLaplace(rate):
+            return min(rate, 300.0)
+    return math.inf

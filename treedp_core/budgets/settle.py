@@ -1,0 +1,197 @@
+"""Budgets that hold under the laws that errors really have, written as an experiment takes them.
+
+A search for the smallest budget takes errors after least squares as normal. Here its splits are scaled by the true
+laws, freed of crumbs, and turned into shares and a total that no rounding makes too small or too dear.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+
+from treedp_core import checks
+from treedp_core.allocation import split
+from treedp_core.budgets.class_variance import sweeps
+from treedp_core.budgets.problem import Problem
+from treedp_core.budgets.targets import Ask, Bound
+from treedp_core.privacy import RHO_HIGH, Currency
+from treedp_core.rounding import float_above
+from treedp_core.tree import FloatArray, IntArray
+
+CRUMB: Final = 1e-6
+"""Part of the total below which a level that no target needs is not measured at all: searches leave crumbs."""
+UNITS: Final = 10**15
+"""Shares are whole multiples of this part, so that a float says each of them exactly and they sum to 1."""
+MOVES: Final = (2.0, 1.3, 1.08)
+"""By how much a level's share is tried to be changed, from coarse to fine."""
+NEAR: Final = 0.5
+"""Nodes whose normal value is that part of the largest, or more, are asked first."""
+TINY: Final = 1e-300
+LEAST: Final = {Currency.EPSILON: checks.EPSILON_LOW, Currency.RHO: 0.0}
+"""Smallest totals that an experiment takes."""
+MOST: Final = {Currency.EPSILON: checks.EPSILON_HIGH, Currency.RHO: RHO_HIGH}
+"""Largest totals that an experiment takes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """The values of all bounds under the laws that errors after least squares really have."""
+
+    problem: Problem
+    bounds: list[Bound]
+
+    @property
+    def is_normal(self) -> bool:
+        """Whether the normal law is the true one."""
+        return self.problem.law == "gaussian" or not any(bound.uses_reach for bound in self.bounds)
+
+    def values(self, amounts: FloatArray, *, quick: bool = False, normal: bool = False) -> tuple[list[float], float]:
+        """The value of every bound, and the largest standard error.
+
+        With `quick` only nodes that may decide count; with `normal` errors are taken as normal.
+        """
+        variance = self._variance(amounts)
+        found: list[float] = []
+        error = 0.0
+        for bound in self.bounds:
+            here = np.where(self._level_of_class == bound.target.level, variance, 0.0)
+            if normal or self.is_normal or not bound.uses_reach or np.isinf(here).any():
+                found.append(np.inf if np.isinf(here).any() else max(value for value, _ in bound.of_variances(here)))
+                continue
+            value, one = bound.of_errors(amounts, self._near(bound, variance) if quick else None)
+            found.append(value)
+            error = max(error, one)
+        return found, error
+
+    def met(self, amounts: FloatArray) -> bool:
+        """Whether every target holds."""
+        return max(self.values(amounts, quick=True)[0]) <= 1.0 and self._holds_for_all(amounts)
+
+    def binding(self, amounts: FloatArray) -> tuple[int, ...]:
+        """Levels whose targets have next to no room."""
+        found = self.values(amounts)[0]
+        near = max(found) * (1.0 - 1e-3) if found else 1.0
+        return tuple(sorted({b.target.level for b, value in zip(self.bounds, found, strict=True) if value >= near}))
+
+    def tidied(self, shares: FloatArray) -> FloatArray:
+        """Shares without levels that get next to nothing; where a target needs such a level it gets a crumb."""
+        crumb = CRUMB * float(shares.sum())
+        swept = np.where(shares < crumb, 0.0, shares)
+        known = np.isfinite(self.values(swept, normal=True)[0]).all()
+        return swept if known else np.where(self.problem.paid > 0, np.maximum(shares, crumb), 0.0)
+
+    def best(self, splits: list[FloatArray], total: float) -> FloatArray:
+        """The best of splits (n_levels,) at one charge, after moves of one level's share that make it better still."""
+        tried = [self._at(self.tidied(one), total) for one in splits]
+        values = [self._worst(one) for one in tried]
+        split, value = tried[int(np.argmin(values))], min(values)
+        for factor in MOVES:
+            moved = True
+            while moved:
+                moved = False
+                for level in np.flatnonzero(self.problem.paid):
+                    for share in (max(split[level], total / 50.0) * factor, split[level] / factor, 0.0):
+                        changed = np.where(np.arange(split.size) == level, share, split)
+                        other = self._at(self.tidied(changed), total) if changed.any() else split
+                        at_other = self._worst(other)
+                        if at_other < value * (1.0 - 1e-3):
+                            split, value, moved = other, at_other, True
+        return split
+
+    def _at(self, shares: FloatArray, total: float) -> FloatArray:
+        return np.asarray(shares * (total / float(self.problem.charge(shares))))
+
+    def _worst(self, amounts: FloatArray) -> float:
+        self.problem.watch.check()
+        return max(self.values(amounts, quick=True)[0])
+
+    def enough(self, shares: FloatArray) -> FloatArray:
+        """Shares scaled until every target holds, and by hardly more: first by the nodes that may decide, then by all.
+
+        Regula falsi (Illinois) on the logarithms; the end that holds is returned.
+        """
+        quick = self._scaled(shares, quick=True)
+        return quick if self._holds_for_all(quick) else self._scaled(quick, quick=False)
+
+    def _holds_for_all(self, amounts: FloatArray) -> bool:
+        """Whether what holds for the nodes that may decide holds for all."""
+        if self.is_normal or not any(bound.target.ask is Ask.EVERY_NODE for bound in self.bounds):
+            return True
+        return max(self.values(amounts)[0]) <= 1.0
+
+    def _scaled(self, shares: FloatArray, *, quick: bool) -> FloatArray:
+        def room(factor: float) -> float:
+            self.problem.watch.check()
+            return float(np.log(max(max(self.values(factor * shares, quick=quick)[0]), TINY)))
+
+        low = high = 1.0
+        at_low = at_high = room(1.0)
+        while at_high > 0.0 and high < 1e12:
+            low, at_low = high, at_high
+            high *= 1.1 if high < 2.0 else 4.0
+            at_high = room(high)
+        while at_low <= 0.0 and low > 1e-12:
+            high, at_high = low, at_low
+            low /= 1.1 if low > 0.5 else 4.0
+            at_low = room(low)
+        for _ in range(60):
+            if high <= low * (1.0 + 1e-9) or at_high > -5e-7:
+                break
+            middle = float(np.exp(np.log(low) + np.log(high / low) * min(max(at_low / (at_low - at_high), 0.01), 0.99)))
+            at_middle = room(middle)
+            if at_middle <= 0.0:
+                high, at_high, at_low = middle, at_middle, at_low / 2.0
+            else:
+                low, at_low, at_high = middle, at_middle, at_high / 2.0
+        return np.asarray(high * shares)
+
+    def _variance(self, amounts: FloatArray) -> FloatArray:
+        """Variance of each class, also where a level that holds leaves gets nothing."""
+        quotient = self.problem.quotient
+        if (amounts[self.problem.leaf_levels & (self.problem.paid > 0)] > 0).all():
+            return sweeps(quotient, self.problem.precision(amounts)).variance
+        of_class = np.zeros(quotient.n_classes)
+        of_class[quotient.class_of] = self.problem.node_variance(amounts)
+        return of_class
+
+    @cached_property
+    def _level_of_class(self) -> IntArray:
+        start = self.problem.quotient.class_start
+        return np.repeat(np.arange(start.size - 1), np.diff(start))
+
+    def _near(self, bound: Bound, variance: FloatArray) -> IntArray:
+        if bound.target.ask is not Ask.EVERY_NODE:
+            return bound.deciding
+        nodes = bound.deciding
+        reach = bound.reach[nodes - int(self.problem.tree.level_start[bound.target.level])]
+        each = variance[self.problem.quotient.class_of[nodes]] / np.square(reach)
+        return np.asarray(nodes[each >= NEAR * each.max()])
+
+
+def admitted(
+    problem: Problem, amounts: FloatArray, met: Callable[[FloatArray], bool]
+) -> tuple[float, tuple[float, ...], FloatArray]:
+    """The total, the shares and the amounts that an experiment makes of them, so that `met` still holds.
+
+    Shares are whole numbers of `UNITS`; what rounding takes from a level is given back by a total a hair larger.
+    """
+    n, public = problem.tree.n_levels, problem.paid == 0
+    charge = problem.charge(amounts)
+    if charge == 0:
+        return 0.0, (0.0,) * n, np.zeros(n)
+    exact = [UNITS * Fraction(a) / sum(map(Fraction, amounts.tolist())) for a in amounts.tolist()]
+    units = [int(share) for share in exact]
+    units[int(np.argmax(amounts))] += UNITS - sum(units)
+    shares = tuple(unit / UNITS for unit in units)
+    total, step = max(float_above(charge), LEAST[problem.currency]), 2.0**-52
+    while True:
+        per_level = split(problem.tree, total, problem.currency, problem.unit, "custom", shares).per_level
+        found = np.where(public, 0.0, per_level)
+        if met(found) or step > 1e-3:
+            return total, shares, found
+        total, step = total * (1.0 + step), 2.0 * step

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.ui import boot, branching_state, branching_view
+from pages.ui import boot, branching_state, branching_view, settings
 from pages.ui import branching_model as model
 from pages.ui.frame import context_strip, explain, header, refusal
 from pages.ui.params import get
@@ -57,7 +57,7 @@ with heading:
         "How many children should a node have? With few, many levels share the budget; with many, long ranges add up "
         "many noisy counts.",
         "formula",
-        strip=context_strip([f"K = {whole(asked.n_bins)}"]),
+        strip=context_strip([f"K = {whole(asked.n_bins)}"], delta=settings.slack_of([get("bra_noise")])),
     )
 try:
     found, is_final = branching_state.ranked(asked)

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.ui import boot, cdf_controls, cdf_more, cdf_source, cdf_view
+from pages.ui import boot, cdf_controls, cdf_more, cdf_source, cdf_state, cdf_view
 from pages.ui.frame import context_strip, explain, header
 from pages.ui.params import get
 
@@ -23,9 +23,10 @@ match get("cdf_view"):
         cdf_more.experiment()
     case shown:
         data = cdf_source.choose()
-        strip = context_strip(cdf_view.about(data), cdf_view.relation_shown(shown))
+        delta = cdf_state.delta_of(data) if shown == "release" else None
+        strip = context_strip(cdf_view.about(data), cdf_view.relation_shown(shown), delta)
         if shown == "release":
-            cdf_controls.release()
+            cdf_controls.release(int(data.counts.sum()))
             cdf_view.release(data)
         else:
             {"error": cdf_more.error, "optimal": cdf_more.optimal}[shown](data)

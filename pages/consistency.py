@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from pages.ui import boot, consistency_pictures, consistency_state, consistency_view, lab_controls, tuned
-from pages.ui.frame import explain, header
+from pages.ui import boot, consistency_pictures, consistency_state, consistency_view, lab_controls, settings, tuned
+from pages.ui.frame import context_strip, explain, header
 from pages.ui.params import get
 from pages.ui.store import dataset
 
@@ -15,7 +15,7 @@ def controls() -> None:
     with st.container(horizontal=True, gap="small"):
         lab_controls.mechanisms("con_mechanism", "Mechanism", several=False)
         lab_controls.pipelines("con_post", "Estimator", several=False)
-    lab_controls.delta_note([get("con_mechanism")], "con_set_delta")
+    settings.note_of_slack([get("con_mechanism")], "con_set_delta")
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         with st.container(width=160):
             lab_controls.split("con")
@@ -33,6 +33,7 @@ header(
     "Noisy counts contradict each other: children do not add up to their parent. Post-processing repairs this at no "
     "privacy cost, and least squares lowers the error as well.",
     "formula, simulation, NOT PRIVATE",
+    strip=context_strip(delta=settings.slack_of([get("con_mechanism")])),
 )
 controls()
 chosen = consistency_state.settings()

@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from pages.ui import boot, lab_controls, lab_panel, lab_state, lab_text, tuned
-from pages.ui.frame import explain, header
+from pages.ui import boot, lab_controls, lab_panel, lab_state, lab_text, settings, tuned
+from pages.ui.frame import context_strip, explain, header
 from pages.ui.params import get
 from pages.ui.store import dataset
 from treedp_core.checks import InputError
@@ -16,7 +16,7 @@ def controls() -> None:
     with st.container(horizontal=True, gap="small"):
         lab_controls.mechanisms("lab_mechanisms", "Mechanisms", several=True)
         lab_controls.pipelines("lab_post", "Post-processing", several=True)
-    lab_controls.delta_note(get("lab_mechanisms"), "lab_set_delta")
+    settings.note_of_slack(get("lab_mechanisms"), "lab_set_delta")
     with st.container(horizontal=True, gap="small"):
         lab_controls.metric()
         lab_controls.view()
@@ -65,6 +65,7 @@ with heading:
         "Error lab",
         "Compare mechanisms and post-processing: lines are theory, markers are simulations, both at the same promise.",
         lab_text.badges(lines, lab_panel.settings(), get("lab_view"), tuned.label("lab")),
+        strip=context_strip(delta=settings.slack_of(get("lab_mechanisms"))),
     )
 lab_panel.figure(lines)
 lab_panel.cards(lines)

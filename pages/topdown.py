@@ -7,6 +7,7 @@ import streamlit as st
 from pages.ui import boot, topdown_compare, topdown_controls, topdown_promise, topdown_records, topdown_view
 from pages.ui.frame import context_strip, explain, header
 from pages.ui.params import get
+from pages.ui.settings import slack
 
 boot.page()
 
@@ -38,11 +39,11 @@ heading = st.container()
 topdown_controls.view()
 show, badge = VIEWS[get("td_view")]
 if get("td_view") == "sensitivity":
-    about = ["a small tree of your own"]
+    about, delta = ["a small tree of your own"], None
     show()
 else:
     subject = topdown_controls.columns()
-    about = topdown_view.about_strip(subject)
+    about, delta = topdown_view.about_strip(subject), slack(subject.total)
     show(subject)
 with heading:
     header(
@@ -50,6 +51,6 @@ with heading:
         "Count every combination of some columns, privately: noisy counts become whole, non-negative and consistent "
         "from the root down, so they are records again.",
         badge,
-        strip=context_strip(about),
+        strip=context_strip(about, delta=delta),
     )
 explain("**What you learn.** " + LEARNT[get("td_view")])

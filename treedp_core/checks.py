@@ -24,6 +24,8 @@ EPSILON_HIGH: Final = 100.0
 THRESHOLD_LOW: Final = 1e-6  # of a relative error; squares of what is divided by less overflow
 THRESHOLD_HIGH: Final = 1e6
 DELTA_LOW: Final = 1e-100  # far below any use, far above where probabilities in floats become 0
+DELTA_HIGH: Final = 1e-2  # beyond it a promise may fail for one record in a hundred
+DELTA_USUAL: Final = 1e-6
 MAX_SEED: Final = 2**31 - 1
 
 
@@ -124,14 +126,29 @@ def epsilon(value: object) -> float:
 
 
 def delta(value: object, *, required: bool = False) -> float:
-    """Check delta: 0, or in [1e-100, 1); a mechanism with Gaussian noise needs delta > 0.
+    """Check the delta of a promise: 0, or in [1e-100, 0.01]; a mechanism with Gaussian noise needs delta > 0.
 
     >>> delta(0)
     0.0
+    >>> delta(0.5)
+    Traceback (most recent call last):
+    treedp_core.checks.InputError: Expected delta >= 0 and <= 0.01, got 0.5.
     """
-    d = number("delta", value, low=0, high=1, open_high=True, code="DELTA_RANGE")
+    return _positive_or_allowed(number("delta", value, low=0, high=DELTA_HIGH, code="DELTA_RANGE"), required)
+
+
+def delta_of_conversion(value: object) -> float:
+    """Check a delta that a conversion is asked at, in [1e-100, 1): mathematics, and no promise.
+
+    >>> delta_of_conversion(0.5)
+    0.5
+    """
+    return _positive_or_allowed(number("delta", value, low=0, high=1, open_high=True, code="DELTA_RANGE"), True)
+
+
+def _positive_or_allowed(d: float, required: bool) -> float:
     if d > 0:
-        number("delta", value, low=DELTA_LOW, code="DELTA_RANGE")
+        number("delta", d, low=DELTA_LOW, code="DELTA_RANGE")
     if required and d == 0:
         raise InputError("DELTA_REQUIRED", "Gaussian noise needs delta > 0; choose delta, for example 1e-6.")
     return d

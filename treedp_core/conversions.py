@@ -58,7 +58,7 @@ def gaussian_sigma(epsilon: float, delta: float, sensitivity: float = 1.0) -> fl
     4.224678889327
     """
     loss = checks.number("epsilon", epsilon, low=0, open_low=True, code="EPS_RANGE")
-    slack = checks.delta(delta, required=True)
+    slack = checks.delta_of_conversion(delta)
     size = checks.number("sensitivity", sensitivity, low=0, open_low=True)
     sigma = quotient_above(size, _largest_shift(loss, slack))
     while gaussian_delta(loss, sigma, size) > slack:
@@ -93,7 +93,7 @@ def rho_to_epsilon(rho: float, delta: float) -> float:
     >>> round(rho_to_epsilon(0.1, 1e-6), 4)
     2.1419
     """
-    cost, slack = _check_rho(rho), checks.delta(delta, required=True)
+    cost, slack = _check_rho(rho), checks.delta_of_conversion(delta)
     log_inverse = -math.log(slack)
     # the derivative in u = a - 1 vanishes where rho u^2 = log(1/delta) - log(1 + u)
     u = _root(lambda v: cost * v * v + math.log1p(v) - log_inverse)
@@ -109,7 +109,7 @@ def rho_to_epsilon_simple(rho: float, delta: float) -> float:
     >>> round(rho_to_epsilon_simple(0.1, 1e-6), 4)
     2.4508
     """
-    cost, slack = _check_rho(rho), checks.delta(delta, required=True)
+    cost, slack = _check_rho(rho), checks.delta_of_conversion(delta)
     return _sum_above((cost, 2.0 * math.sqrt(cost * -math.log(slack))))
 
 
@@ -123,7 +123,7 @@ def rho_to_epsilon_gaussian(rho: float, delta: float) -> float:
     >>> round(rho_to_epsilon_gaussian(0.1, 1e-6), 4)
     1.9945
     """
-    cost, slack = _check_rho(rho), checks.delta(delta, required=True)
+    cost, slack = _check_rho(rho), checks.delta_of_conversion(delta)
     shift = sqrt_above(2 * cost)
     if _shift_delta(0.0, shift) <= slack:
         return 0.0
@@ -148,7 +148,7 @@ def epsilon_to_rho(epsilon: float, delta: float, continuous_gaussian: bool) -> f
     True
     """
     loss = checks.number("epsilon", epsilon, low=0, open_low=True, code="EPS_RANGE")
-    slack = checks.delta(delta, required=True)
+    slack = checks.delta_of_conversion(delta)
     forward = rho_to_epsilon_gaussian if continuous_gaussian else rho_to_epsilon
     rho = (
         float_below(Fraction(_largest_shift(loss, slack)) ** 2 / 2)

@@ -28,7 +28,7 @@ from treedp_core.conversions import (
     rho_to_epsilon_gaussian,
     rho_to_epsilon_simple,
 )
-from treedp_core.promise import Guarantee, Precision, Provenance
+from treedp_core.promise import Guarantee, Precision, Provenance, delta_warning, fitting_delta
 from treedp_core.protected_unit import NeighbouringRelation, ProtectedUnit, Spread
 from treedp_core.rounding import float_below
 
@@ -42,8 +42,10 @@ __all__ = [
     "Provenance",
     "Spread",
     "budget_from_shares",
+    "delta_warning",
     "epsilon_to_rho",
     "exact_shares",
+    "fitting_delta",
     "gaussian_delta",
     "gaussian_sigma",
     "guarantee",

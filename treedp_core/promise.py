@@ -4,9 +4,37 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, field
+from fractions import Fraction
 
+from treedp_core import checks
 from treedp_core.protected_unit import ProtectedUnit, Spread
-from treedp_core.words import privacy_text
+from treedp_core.words import budget_text, privacy_text, setting_text
+
+
+def fitting_delta(total_records: int) -> float:
+    """Return the delta to take where none was chosen: 1e-6, or the largest power of ten below 1 / records.
+
+    >>> [fitting_delta(n) for n in (0, 999_999, 1_000_000, 10**9, 10**12)]
+    [1e-06, 1e-06, 1e-07, 1e-10, 1e-13]
+    """
+    return min(checks.DELTA_USUAL, float(f"1e-{len(str(max(total_records, 0)))}"))
+
+
+def delta_warning(delta: float, total_records: int) -> str:
+    """Return one sentence about a delta that is not below 1 / records, else nothing.
+
+    >>> delta_warning(1e-3, 1000)
+    'δ = 0.001 is not below 1 / records: a record may be published as it is. Choose less than 0.001.'
+    >>> delta_warning(1e-4, 1000)
+    ''
+    """
+    if total_records <= 0 or Fraction(repr(delta)) * total_records < 1:
+        return ""
+    least = budget_text(1 / total_records)
+    return (
+        f"δ = {setting_text(delta)} is not below 1 / records: a record may be published as it is. Choose less than "
+        f"{least}."
+    )
 
 
 class Precision(enum.Enum):

@@ -31,7 +31,6 @@ NOISES: Final = {"laplace": "Laplace", "gaussian": "Gaussian"}
 WORKLOADS: Final = {workload.value: workload.label for workload in Workload}
 POSTS: Final = {"none": "None", "least_squares": "Least squares"}
 BUDGETS: Final = {"equal": "Equal", "optimal": "Optimal"}
-GAUSSIAN_DELTA: Final = 1e-6
 BETAS: Final = (2, 64)
 """Branching factors the curve shows."""
 MAX_HEIGHT: Final = 40
@@ -136,7 +135,7 @@ def spent(criterion: Criterion, epsilon: float, delta: float) -> float:
     """
     if criterion.currency is Currency.EPSILON:
         return epsilon
-    return epsilon_to_rho(epsilon, delta or GAUSSIAN_DELTA, True)
+    return epsilon_to_rho(epsilon, delta, True)
 
 
 def rmse(criterion: Criterion, one: RankedShape, total: float) -> float:

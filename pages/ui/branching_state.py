@@ -13,6 +13,7 @@ from pages.ui import frame, jobs
 from pages.ui.branching_model import HeightBest, Question
 from pages.ui.branching_tables import candidates, searched
 from pages.ui.params import get
+from pages.ui.settings import slack
 from pages.ui.store import remember
 from treedp_core.branching import RankedShape
 from treedp_core.cdf_error import Criterion
@@ -48,7 +49,7 @@ def question(bins: int) -> Question:
 
 def total(of: Criterion) -> float:
     """Return your budget in the criterion's currency."""
-    return model.spent(of, get("eps"), get("delta"))
+    return model.spent(of, get("eps"), slack())
 
 
 def ranked(asked: Question) -> tuple[list[RankedShape], bool]:

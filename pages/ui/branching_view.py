@@ -14,6 +14,7 @@ from pages.ui import branching_model as model
 from pages.ui.branching_model import HeightBest, Question, product_text
 from pages.ui.branching_tables import curve_table, height_table, ranking_table, statement_table
 from pages.ui.params import get
+from pages.ui.settings import slack
 from pages.ui.store import remember
 from pages.ui.text import plural, short, whole
 from treedp_core.branching import (
@@ -158,14 +159,14 @@ def _search_progress() -> None:
 
 
 def _budget_key(asked: Question) -> tuple[float, float]:
-    return get("eps"), get("delta") if asked.criterion.currency is Currency.RHO else 0.0
+    return get("eps"), slack() if asked.criterion.currency is Currency.RHO else 0.0
 
 
 def _budget_words(asked: Question) -> str:
     if asked.criterion.currency is Currency.EPSILON:
         return f"ε = {setting_text(get('eps'))}"
-    used = get("delta") or model.GAUSSIAN_DELTA
-    note = "" if get("delta") else " (no δ is set; this one is assumed)"
+    used = slack()
+    note = "" if get("delta") else " (the sidebar's δ is 0, which Gaussian noise cannot promise)"
     rho = branching_state.total(asked.criterion)
     return f"ε = {setting_text(get('eps'))}, δ = {setting_text(used)}{note}, hence ρ = {privacy_text(rho)}"
 

@@ -9,6 +9,7 @@ from pages.ui.budget_params import JUDGED_BY, PRIORS, VIEWS
 from pages.ui.budget_split import Settings
 from pages.ui.budget_state import Results
 from pages.ui.params import REG, get
+from pages.ui.settings import note_of_slack
 from pages.ui.text import short
 from treedp_core.budgets import STRATEGIES
 from treedp_core.errors import METRICS
@@ -25,7 +26,7 @@ def release() -> None:
             help="Judge splits by the errors after least squares (Dawson et al., Algorithm 2), or by those of the "
             "noise itself, where a level without budget has no estimate at all (∞).",
         )
-    lab_controls.delta_note([get("bud_mechanism")], "bud_set_delta")
+    note_of_slack([get("bud_mechanism")], "bud_set_delta")
 
 
 def tuning() -> None:

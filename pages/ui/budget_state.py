@@ -17,13 +17,12 @@ from pages.ui.budget_params import CUSTOM
 from pages.ui.budget_split import Row, Settings
 from pages.ui.lab_state import keep_one
 from pages.ui.params import get
-from pages.ui.settings import experiment
+from pages.ui.settings import experiment, slack
 from pages.ui.store import dataset, remember
 from treedp_core.budgets import GreedySplit, Optimum, Prior, Problem
 from treedp_core.checks import InputError
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.montecarlo import Watch
-from treedp_core.privacy import Currency
 
 FROM_FILE: Final = "_budget_prior"
 OPTIMUM: Final = "budget_optimum"
@@ -89,7 +88,7 @@ def settings() -> Settings:
         postprocess=("least_squares",) if get("bud_least_squares") else (),
         metric=get("bud_metric"),
         alpha=0.1,
-        delta=get("delta") if MECHANISMS[get("bud_mechanism")].currency is Currency.RHO else 0.0,
+        delta=slack() if MECHANISMS[get("bud_mechanism")].needs_delta else 0.0,
         seed=get("seed") if noisy else 0,
     )
     return Settings(one, get("bud_phases"), get("bud_prior"), get("bud_prior_eps") if noisy else 0.0)

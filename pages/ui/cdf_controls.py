@@ -11,6 +11,7 @@ from pages.ui import cdf_state, lab_controls, tuned
 from pages.ui.cdf_model import ALLOCATIONS, FITS, TREES, VIEWS
 from pages.ui.params import get
 from pages.ui.presets import Presets, popover
+from pages.ui.settings import note_of_slack
 
 PRESETS: Final[Presets] = {
     "Figure 1 of the paper": (
@@ -40,10 +41,10 @@ def _apply(settings: Mapping[str, Any]) -> None:
         cdf_state.start_experiment()
 
 
-def release() -> None:
+def release(total: int) -> None:
     """Show what is released, on which tree, and how it is made consistent."""
     lab_controls.mechanisms("cdf_mechanism", "Mechanism", several=False)
-    lab_controls.delta_note([get("cdf_mechanism")], "cdf_set_delta")
+    note_of_slack([get("cdf_mechanism")], "cdf_set_delta", total)
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         _choice("Tree", "cdf_tree", TREES, "Best found: least expected error of the cumulative counts for this K.")
         if get("cdf_tree") == "own":

@@ -14,7 +14,7 @@ from pages.ui.cdf_model import Bins, Draw
 from pages.ui.lab_series import shares_from_text
 from pages.ui.lab_state import keep_one
 from pages.ui.params import get
-from pages.ui.settings import experiment
+from pages.ui.settings import experiment, slack_of
 from pages.ui.store import remember
 from pages.ui.text import whole
 from treedp_core.cdf import SECTION_VI, CdfSettings, ConsistencyGain, consistency_gains, plan_cdf
@@ -31,8 +31,8 @@ N_RECORDS: Final = 900
 _RESULT: Final = "_section_vi"
 
 
-def settings(n_bins: int) -> CdfSettings:
-    """Return the release the settings describe, over K bins.
+def settings(data: Bins) -> CdfSettings:
+    """Return the release the settings describe, over the bins of the data.
 
     Raises
     ------
@@ -41,12 +41,17 @@ def settings(n_bins: int) -> CdfSettings:
     """
     unit = ProtectedUnit(NeighbouringRelation(get("nbr")), get("contributions"))
     criterion = Criterion(get("cdf_mechanism"), least_squares=get("cdf_post"), unit=unit)
-    shape = model.shape_of(get("cdf_tree"), n_bins, criterion, get("cdf_factors"))
+    shape = model.shape_of(get("cdf_tree"), data.n_bins, criterion, get("cdf_factors"))
     shares = shares_from_text(get("cdf_shares")) if get("cdf_allocation") == "custom" else ()
     return CdfSettings(
-        n_bins, shape.branching_factors, get("cdf_mechanism"), get("eps"), get("delta"), get("cdf_allocation"),
+        data.n_bins, shape.branching_factors, get("cdf_mechanism"), get("eps"), delta_of(data), get("cdf_allocation"),
         shares, get("cdf_post"), get("nbr"), get("contributions"),
     )  # fmt: skip
+
+
+def delta_of(data: Bins) -> float:
+    """Return the δ of a release of the data."""
+    return slack_of([get("cdf_mechanism")], int(data.counts.sum()))
 
 
 def draw(data: Bins) -> tuple[Draw, bool]:
@@ -55,10 +60,10 @@ def draw(data: Bins) -> tuple[Draw, bool]:
     Where there is none, it is a histogram's.
     """
     try:
-        chosen = settings(data.n_bins)
+        chosen = settings(data)
         plan = keep_one("_cdf_plan", chosen, lambda: plan_cdf(chosen))
         if tuned.in_force("cdf") is not None:
-            whole_budget = total_of(experiment(mechanism=chosen.mechanism))
+            whole_budget = total_of(experiment(mechanism=chosen.mechanism, delta=chosen.delta))
             tuned.admit("cdf", chosen.unit, plan.budget.currency, whole_budget, plan.budget.per_level)
         key = (data.fingerprint, chosen, get("cdf_fit"), get("seed"))
         made = keep_one("_cdf_draw", key, lambda: model.draw(plan, data.counts, get("cdf_fit"), get("seed")))

@@ -12,7 +12,7 @@ from pages.ui.lab_controls import shares
 from pages.ui.lab_series import Series
 from pages.ui.lab_state import keep_one
 from pages.ui.params import get
-from pages.ui.settings import experiment
+from pages.ui.settings import experiment, slack_of
 from pages.ui.store import dataset, remember
 from treedp_core.budgets import Ledger
 from treedp_core.checks import MAX_SEED
@@ -28,7 +28,8 @@ def settings() -> Experiment:
     InputError
         ``BUDGET_SPLIT`` for custom shares that are no shares.
     """
-    shared = experiment(allocation=get("con_allocation"), shares=shares("con"), metric="rmse")
+    delta = slack_of([get("con_mechanism")])
+    shared = experiment(allocation=get("con_allocation"), shares=shares("con"), metric="rmse", delta=delta)
     return Series(get("con_mechanism"), get("con_post")).of(shared)
 
 

@@ -15,15 +15,15 @@ import streamlit as st
 from pages.ui import reconnect, store
 from pages.ui.exports import Columns, csv_bytes, download
 from pages.ui.params import get
-from pages.ui.text import lit, plural, refusal_text
+from pages.ui.text import lit, plain, plural, refusal_text
 from treedp_core.budgets import NOT_PRIVATE
 from treedp_core.checks import InputError
 from treedp_core.figures import style
 from treedp_core.figures.reliability import watermark
-from treedp_core.privacy import NeighbouringRelation
+from treedp_core.privacy import NeighbouringRelation, delta_warning
 from treedp_core.records.synthetic import SIMULATED, SIMULATION
 from treedp_core.snippets import Ran
-from treedp_core.words import budget_text, setting_text
+from treedp_core.words import setting_text
 
 __all__ = ["explain", "figure", "guard", "header", "lit", "refusal", "show_badge"]
 
@@ -70,11 +70,9 @@ def _session_ended() -> None:
 
 def warn_of_delta(name: str, total: int) -> None:
     """Say so when δ would allow a record of a data set, of that name and total, to be published as it is."""
-    if total and get("delta") > 1 / total:
-        st.error(
-            f"δ is larger than 1 / records of {lit(name, 40)}: a record may be published as it is. Choose less than "
-            f"{budget_text(1 / total)}."
-        )
+    told = delta_warning(get("delta"), total)
+    if told:
+        st.error(f"{lit(name, 40)}: {plain(told)}")
 
 
 def show_badge(name: str) -> None:
@@ -83,13 +81,14 @@ def show_badge(name: str) -> None:
     st.badge(name, icon=icon, color=colour, help=about)
 
 
-def context_strip(about: Sequence[str] | None = None, relation: str | None = None) -> str:
+def context_strip(about: Sequence[str] | None = None, relation: str | None = None, delta: float | None = None) -> str:
     """Return one line (Markdown) with the data set, or what a page is `about`, and the settings it depends on.
 
-    `relation` says who is protected where that is not what the sidebar says.
+    `relation` and `delta` say who is protected and at which δ where that is not what the sidebar says.
     """
+    used = get("delta") if delta is None else delta
     data = store.dataset()
-    epsilon = f"ε = {setting_text(get('eps'))}" + (f", δ = {setting_text(get('delta'))}" if get("delta") else "")
+    epsilon = f"ε = {setting_text(get('eps'))}" + (f", δ = {setting_text(used)}" if used else "")
     in_use = [lit(data.name, 40), plural(data.tree.n_levels, "level"), plural(data.tree.n_leaves, "leaf", "leaves")]
     parts = [
         *(in_use if about is None else about),

@@ -2,36 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import streamlit as st
 
 from pages.ui import frame
-from pages.ui.lab_series import BASIC_PIPELINES, PIPELINES, VIEWS, needs_delta, shares_from_text
+from pages.ui.lab_series import BASIC_PIPELINES, PIPELINES, VIEWS, shares_from_text
 from pages.ui.lab_split import split_table
-from pages.ui.params import DELTA_GRID, REG, get
+from pages.ui.params import REG, get
 from pages.ui.presets import Presets, popover
 from pages.ui.store import dataset
 from pages.ui.text import plural, short, whole
 from treedp_core.allocation import ALLOCATIONS
-from treedp_core.checks import InputError
+from treedp_core.checks import DELTA_USUAL, InputError
 from treedp_core.errors import METRICS
 from treedp_core.experiment import Experiment
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.postprocess import POSTPROCESSORS
+from treedp_core.privacy import fitting_delta
 from treedp_core.records import Dataset
-from treedp_core.words import privacy_text, setting_text
+from treedp_core.words import privacy_text
 
-DELTA: Final = 1e-6
-"""What is offered where delta is needed; less on data of more than a million records."""
 PRESETS: Final[Presets] = {
     "Uniform vs minimax": (
         "Gaussian noise with least squares, level by level, split by minimax: every node gets the same error. "
         "Then choose the split “Uniform” and compare.",
         {
-            "delta": DELTA,  # or less: see `_apply`
+            "delta": DELTA_USUAL,  # or less: see `_apply`
             "lab_mechanisms": ["gaussian"],
             "lab_post": ["none", "least_squares"],
             "lab_metric": "rmse",
@@ -65,9 +63,9 @@ PRESETS: Final[Presets] = {
 
 
 def mechanisms(key: str, label: str, *, several: bool) -> None:
-    """Show the mechanisms as pills; those that need delta > 0 say so while there is none."""
+    """Show the mechanisms as pills."""
     about = "\n\n".join(f"**{one.label}**: {one.help}" for one in MECHANISMS.values())
-    _pills(label, list(MECHANISMS), partial(_mechanism_label, get("delta") > 0), key, about, several=several)
+    _pills(label, list(MECHANISMS), lambda name: MECHANISMS[name].label, key, about, several=several)
 
 
 def _pills(
@@ -88,30 +86,6 @@ def _pills(
             persist_state="session",
             help=about,
         )
-
-
-def _mechanism_label(has_delta: bool, name: str) -> str:
-    idle = needs_delta(name) and not has_delta
-    return MECHANISMS[name].label + (" (needs δ > 0)" if idle else "")
-
-
-def delta_note(chosen: Sequence[str], key: str) -> None:
-    """Say which chosen mechanisms are left out while delta is 0, and offer the one click that brings them in."""
-    blocked = [MECHANISMS[name].label for name in MECHANISMS if name in chosen and needs_delta(name)]
-    if not blocked or get("delta") > 0:
-        return
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption(f"{' and '.join(blocked)}: left out, needs δ > 0.", width="content")
-        st.button(
-            f"Set δ = {setting_text(fitting_delta())}", key=key, on_click=_apply, args=({"delta": DELTA},),
-            type="tertiary", help="Sets δ in the sidebar, for every page.",
-        )  # fmt: skip
-
-
-def fitting_delta() -> float:
-    """Return the delta to offer: 1e-6, or the largest choice below 1 / records on large data."""
-    total = dataset().total
-    return max((d for d in DELTA_GRID if 0 < d <= DELTA and d * total < 1), default=DELTA)
 
 
 def pipelines(key: str, label: str, *, several: bool) -> None:
@@ -229,7 +203,7 @@ def presets() -> None:
 def _apply(settings: Mapping[str, Any]) -> None:
     st.session_state.update({key: list(v) if isinstance(v, list) else v for key, v in settings.items()})
     if "delta" in settings:
-        st.session_state["delta"] = fitting_delta()
+        st.session_state["delta"] = fitting_delta(dataset().total)
 
 
 def level_picker(key: str, data: Dataset) -> int:

@@ -107,11 +107,11 @@ def needs_delta(mechanism: str) -> bool:
     return MECHANISMS[mechanism].needs_delta
 
 
-def chosen(mechanisms: Iterable[str], pipelines: Iterable[str], delta: float) -> list[Series]:
-    """Return the series to draw, in the order of the tables; mechanisms that need delta only when there is one."""
+def chosen(mechanisms: Iterable[str], pipelines: Iterable[str]) -> list[Series]:
+    """Return the series to draw, in the order of the tables."""
     wanted, steps = set(mechanisms), set(pipelines)
-    usable = [name for name in MECHANISMS if name in wanted and (delta > 0 or not needs_delta(name))]
-    return [Series(name, pipeline) for name in usable for pipeline in PIPELINES if pipeline in steps]
+    names = [name for name in MECHANISMS if name in wanted]
+    return [Series(name, pipeline) for name in names for pipeline in PIPELINES if pipeline in steps]
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from pages.ui.lab_controls import shares
 from pages.ui.lab_runs import Asked, Line, Record
 from pages.ui.lab_series import DRAW, EPSILON, LEVEL, Cell, Series, admit, chosen
 from pages.ui.params import EPSILON_GRID, REG, get
-from pages.ui.settings import experiment
+from pages.ui.settings import experiment, slack_of
 from pages.ui.store import dataset, remember, used
 from pages.ui.text import whole
 from treedp_core.checks import InputError
@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 def series() -> list[Series]:
     """Return what is compared, in the order of the tables."""
-    return chosen(get("lab_mechanisms"), get("lab_post"), get("delta"))
+    return chosen(get("lab_mechanisms"), get("lab_post"))
 
 
 def base() -> Experiment:
@@ -44,8 +44,9 @@ def base() -> Experiment:
         were tuned on does not go with them.
     """
     found = experiment(
-        allocation=get("lab_allocation"), shares=shares("lab"), metric=get("lab_metric"), trials=get("lab_trials")
-    )
+        allocation=get("lab_allocation"), shares=shares("lab"), metric=get("lab_metric"), trials=get("lab_trials"),
+        delta=slack_of(get("lab_mechanisms")),
+    )  # fmt: skip
     for one in series() if tuned.in_force("lab") else ():
         tuned.admit_experiment("lab", one.of(found), dataset().tree)
     return found

@@ -8,14 +8,14 @@ from typing import Any, Final
 import streamlit as st
 
 from pages.ui import multiplicative_state as state
-from pages.ui.lab_controls import fitting_delta
-from pages.ui.multiplicative_growth import DELTA, VIEWS
+from pages.ui.multiplicative_growth import VIEWS
 from pages.ui.multiplicative_run import PLANS
 from pages.ui.multiplicative_trees import SOURCES
 from pages.ui.params import MAX_ALPHA, REG, get
 from pages.ui.presets import Presets, popover
+from pages.ui.store import dataset
 from pages.ui.text import short, whole
-from treedp_core.words import setting_text
+from treedp_core.privacy import fitting_delta
 
 PAPER: Final = {"alpha": 0.5, "eps": 1.0, "delta": 1e-6, "mul_total": 10_000.0}
 PRESETS: Final[Presets] = {
@@ -80,19 +80,6 @@ def levels() -> None:
     )  # fmt: skip
 
 
-def delta_note(meanwhile: str = "") -> None:
-    """While δ is 0 offer another, and say what is shown meanwhile."""
-    if get("delta") > 0:
-        return
-    with st.container(horizontal=True, vertical_alignment="center"):
-        if meanwhile:
-            st.caption(f":material/info: Thresholds and Gaussian noise need δ > 0. {meanwhile}", width="content")
-        st.button(
-            f"Set δ = {setting_text(fitting_delta())}", key="mul_set_delta", on_click=_apply, args=({"delta": DELTA},),
-            type="tertiary" if meanwhile else "primary", help="Sets δ in the sidebar, for every page.",
-        )  # fmt: skip
-
-
 def run() -> None:
     """Show what is run on what."""
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
@@ -155,4 +142,4 @@ def _grid(label: str, key: str, about: str) -> None:
 
 
 def _apply(settings: Mapping[str, Any]) -> None:
-    st.session_state.update({**settings, **({"delta": fitting_delta()} if "delta" in settings else {})})
+    st.session_state.update({**settings, **({"delta": fitting_delta(dataset().total)} if "delta" in settings else {})})

@@ -22,8 +22,6 @@ VIEWS: Final = {
     "schedule": "Printed budgets",
     "meaning": "When to use",
 }
-DELTA: Final = 1e-6
-"""The delta that curves are drawn for while the reader's is 0."""
 MAX_GROWTH_LEVELS: Final = 1_000_000
 SEARCHED: Final = ("tuned", "provable")
 """Curves that are searched for, point by point: they are smooth, so fewer points do."""

@@ -9,11 +9,11 @@ import streamlit as st
 
 from pages.ui import frame
 from pages.ui import multiplicative_controls as controls
-from pages.ui import multiplicative_growth as model
 from pages.ui import multiplicative_state as state
 from pages.ui.multiplicative_meaning import WORDS, accuracy_table
 from pages.ui.multiplicative_view import ABOUT_TOTAL, strip
 from pages.ui.params import REG, get
+from pages.ui.settings import say_slack
 from pages.ui.store import remember
 from pages.ui.text import plural, short, whole
 from treedp_core.figures.multiplicative import schedule_figure
@@ -100,7 +100,7 @@ def meaning() -> str:
                 "May fail with probability η", REG["mul_eta"].choices(get("mul_eta")), key="mul_eta",
                 persist_state="session", format_func=short, help="For each node by itself.",
             )  # fmt: skip
-    controls.delta_note(f"Their lines are for δ = {setting_text(model.DELTA)}.")
+    say_slack("thresholds and Gaussian noise", "mul_set_delta", int(get("mul_total")))
     chosen, d = state.setting(), state.levels()
     if d is None:
         return strip(chosen)

@@ -18,6 +18,7 @@ from pages.ui.multiplicative_run import PLANS, Run
 from pages.ui.multiplicative_simple import ABOUT, RULES, best
 from pages.ui.multiplicative_trees import SOURCES
 from pages.ui.params import get
+from pages.ui.settings import say_slack
 from pages.ui.text import lit, plural, short, whole
 from treedp_core.figures.multiplicative import labelled_tree, true_and_released
 from treedp_core.privacy import Provenance
@@ -28,7 +29,8 @@ def show() -> str:
     """Show one run; return the strip for the title."""
     controls.run()
     made, is_present = state.run()
-    controls.delta_note()
+    if made is not None:
+        say_slack("thresholds", "mul_set_delta", made.source.paths.total)
     if made is None:
         _not_yet()
         return context_strip([SOURCES[get("mul_source")]])
@@ -38,7 +40,8 @@ def show() -> str:
     _against(made)
     _how_it_did(made)
     _rounds(made)
-    return context_strip([lit(made.source.name, 40), plural(made.source.paths.n_levels, "level"), _total(made)])
+    about = [lit(made.source.name, 40), plural(made.source.paths.n_levels, "level"), _total(made)]
+    return context_strip(about, delta=made.guarantee.delta)
 
 
 def _not_yet() -> None:

@@ -14,7 +14,6 @@ from pages.ui import multiplicative_run as running
 from pages.ui import multiplicative_trees as trees
 from pages.ui.budget_state import wait
 from pages.ui.lab_state import keep_one
-from pages.ui.multiplicative_growth import DELTA
 from pages.ui.multiplicative_run import Run
 from pages.ui.multiplicative_trees import Source
 from pages.ui.params import get
@@ -40,10 +39,10 @@ Exact = dict[tuple[str, str], int | None]
 def setting() -> Setting:
     """Return what the curves are drawn for; below a refusal what they were last drawn for.
 
-    At delta 0 they are drawn for 1e-6, and the page says so.
+    Where the sidebar's δ is 0 they are drawn for one that fits N, and the page says so.
     """
     try:
-        chosen = Setting(get("alpha"), get("eps"), get("delta") or DELTA, max_total=get("mul_total"))
+        chosen = Setting(get("alpha"), get("eps"), settings.slack(int(get("mul_total"))), max_total=get("mul_total"))
     except InputError as error:
         frame.refusal(error)
         chosen = st.session_state.get(_GOOD) or Setting(epsilon=get("eps"))
@@ -98,8 +97,10 @@ def crossings_awaited() -> None:
 def run() -> tuple[Run | None, bool]:
     """Return the run of the settings and True; the last good one of this source and False below a refusal or a wait."""
     try:
-        chosen, key = _counted(), (*_source_key(), get("mul_plan"), get("mul_clamp"), _experiment())
-        work = partial(running.run, chosen, get("mul_plan"), _experiment(), clamped=get("mul_clamp"))
+        chosen = _counted()
+        wanted = _experiment(chosen.paths.total)
+        key = (*_source_key(), get("mul_plan"), get("mul_clamp"), wanted)
+        work = partial(running.run, chosen, get("mul_plan"), wanted, clamped=get("mul_clamp"))
         is_large = chosen.paths.n_edges > LARGE
         made = _in_background(key, work) if is_large else keep_one("_mul_run", key, work)
     except InputError as error:
@@ -131,8 +132,10 @@ def _in_background(key: Hashable, work: Callable[..., Run]) -> Run | None:
     return made
 
 
-def _experiment() -> Experiment:
-    return settings.experiment(metric="rmse", postprocess=(), allocation="uniform", threshold=10.0)
+def _experiment(total: int) -> Experiment:
+    return settings.experiment(
+        delta=settings.slack(total), metric="rmse", postprocess=(), allocation="uniform", threshold=10.0
+    )
 
 
 def _source_key() -> tuple[object, ...]:

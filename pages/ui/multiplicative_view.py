@@ -13,6 +13,7 @@ from pages.ui import multiplicative_growth as model
 from pages.ui import multiplicative_state as state
 from pages.ui.multiplicative_growth import Found
 from pages.ui.params import get
+from pages.ui.settings import say_slack
 from pages.ui.store import dataset, remember
 from pages.ui.text import lit, plural, short, whole
 from treedp_core.checks import InputError
@@ -31,9 +32,7 @@ def growth() -> str:
         controls.alpha()
         controls.levels()
         controls.total(ABOUT_TOTAL)
-    controls.delta_note(
-        f"The curves are drawn for δ = {setting_text(model.DELTA)}; only Laplace and its bound spend none."
-    )
+    say_slack("all but Laplace noise and its bound", "mul_set_delta", int(get("mul_total")))
     chosen, d = state.setting(), state.levels()
     found = remember(("mul curves", chosen), lambda: model.curves(chosen))
     places = model.crossings(found)

@@ -13,11 +13,10 @@ from treedp_core.experiment import Experiment, prepare, run
 from treedp_core.figures.curves import Curve
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.noise import Law
-from treedp_core.privacy import Currency
+from treedp_core.privacy import fitting_delta
 from treedp_core.records import Dataset
 from treedp_core.tree import AnyArray, Tree
 
-GAUSSIAN_DELTA: Final = 1e-6
 MISS: Final = 1 / 20
 EXAMPLE_COUNT: Final = 200
 _POINTS: Final = EPSILON_GRID[::2]
@@ -77,7 +76,7 @@ def margin(law: Law, miss: float) -> float:
 
 
 def _curve(tree: Tree, counts: AnyArray, base: Experiment, name: str) -> Curve:
-    delta = base.delta or (GAUSSIAN_DELTA if MECHANISMS[name].currency is Currency.RHO else 0.0)
+    delta = base.delta or (fitting_delta(int(counts[0])) if MECHANISMS[name].needs_delta else 0.0)
     cells = [replace(base, mechanism=name, delta=delta, epsilon=epsilon) for epsilon in _POINTS]
     outcomes = [run(cell, tree, counts, simulated=False).formula for cell in cells]
     values = np.array([np.nan if formula is None else formula.tree for formula in outcomes])

@@ -8,10 +8,10 @@ import streamlit as st
 
 from pages.ui import boot, store
 from pages.ui.frame import figure, show_badge
+from pages.ui.settings import slack
 from pages.ui.sidebar import PRIVACY_NOTE
 from pages.ui.start_curves import (
     EXAMPLE_COUNT,
-    GAUSSIAN_DELTA,
     computed,
     curve_table,
     example_level,
@@ -68,7 +68,7 @@ def curves(data: Dataset, settings: Experiment) -> None:
     source = store.used()
     again = given(found, computed, source.get("tree"), source.get("counts"), shared_by_laws(settings))
     x_title = "privacy budget ε (more private ← → more accurate)"
-    delta = setting_text(settings.delta or GAUSSIAN_DELTA)
+    delta = setting_text(slack(data.total))
     figure(
         error_curves(found, x_title=x_title, y_title="RMSE (records)", marker_x=settings.epsilon, costs=("x",)),
         key="start_curves",

@@ -12,6 +12,7 @@ from pages.ui import topdown_draw as one_release
 from pages.ui import topdown_state as state
 from pages.ui.params import REG, get
 from pages.ui.presets import Presets, popover
+from pages.ui.settings import say_slack
 from pages.ui.store import dataset
 from pages.ui.text import lit, plural, whole
 from pages.ui.topdown_model import ALLOCATIONS, RULES, SOURCES, VIEWS
@@ -19,7 +20,6 @@ from pages.ui.topdown_subject import Subject, is_product
 from treedp_core.contributions import Spread
 from treedp_core.privacy import NeighbouringRelation
 from treedp_core.records import DomainSource
-from treedp_core.words import setting_text
 
 PRESETS: Final[Presets] = {
     "As in the paper": (
@@ -163,17 +163,7 @@ def _notes(what: Subject) -> None:
         frame.warn_of_delta(what.name, what.total)
     if get("td_rho").strip():
         st.caption(":material/info: ρ is set here, so the ε of the sidebar is not used on this page.")
-    if get("delta") == 0:
-        slack = state.delta(what.total)
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.caption(
-                f":material/info: The sidebar's δ is 0, which discrete Gaussian noise cannot promise: δ = "
-                f"{setting_text(slack)} is used on this page.", width="content",
-            )  # fmt: skip
-            st.button(
-                f"Set δ = {setting_text(slack)}", key="td_set_delta", type="tertiary", on_click=st.session_state.update,
-                args=({"delta": slack},), help="Sets δ in the sidebar, for every page.",
-            )  # fmt: skip
+    say_slack("discrete Gaussian noise", "td_set_delta", what.total)
 
 
 def rule(what: Subject) -> None:

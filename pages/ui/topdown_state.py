@@ -15,7 +15,8 @@ from pages.ui import topdown_draw as one_release
 from pages.ui import topdown_model as model
 from pages.ui.lab_series import shares_from_text
 from pages.ui.lab_state import keep_one
-from pages.ui.params import DELTA_GRID, get
+from pages.ui.params import get
+from pages.ui.settings import slack
 from pages.ui.store import dataset, sample
 from pages.ui.text import whole
 from pages.ui.topdown_draw import Drawn
@@ -105,11 +106,6 @@ def sizes_of(text: str) -> tuple[int, ...]:
 # ---- settings
 
 
-def delta(total: int) -> float:
-    """Return the δ of the sidebar; where it is 0, one that fits: 1e-6, or the largest choice below 1 / records."""
-    return get("delta") or max((d for d in DELTA_GRID if 0 < d <= 1e-6 and d * total < 1), default=1e-9)
-
-
 def wanted(what: Subject) -> Wanted:
     """Return the settings of a release.
 
@@ -118,12 +114,12 @@ def wanted(what: Subject) -> Wanted:
     InputError
         ``RHO_RANGE``, ``BUDGET_SPLIT``; ``BUDGET_EXCEEDED`` and ``PRIOR_OTHER`` for what shares were tuned on.
     """
-    slack = delta(what.total)
+    delta = slack(what.total)
     is_custom = get("td_allocation") == "custom" and bool(get("td_shares").strip())
     shares = shares_from_text(get("td_shares")) if is_custom else None
     unit = ProtectedUnit(NeighbouringRelation(get("nbr")), get("contributions"), get("known_levels"))
     spread = Spread(get("td_spread")) if unit.contributions > 1 else Spread.STACKED
-    found = Wanted(model.rho_of(get("td_rho"), get("eps"), slack), slack, unit, shares, spread, rule_of(what))
+    found = Wanted(model.rho_of(get("td_rho"), get("eps"), delta), delta, unit, shares, spread, rule_of(what))
     if shares is not None and tuned.in_force("td") is not None:
         ready = found.plan(what)
         tuned.admit("td", ready.unit, ready.budget.currency, found.rho, ready.budget.per_level)

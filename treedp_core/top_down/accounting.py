@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from treedp_core import checks
 from treedp_core.conversions import (
     epsilon_to_rho,
     rho_to_epsilon,
@@ -55,7 +56,7 @@ def accounting(rho: float, delta: float) -> Accounting:
     >>> 0.8 < result.noise_ratio < 0.9  # as good a promise with at least a tenth less noise
     True
     """
-    simple = rho_to_epsilon_simple(rho, delta)
+    simple = rho_to_epsilon_simple(rho, checks.delta(delta, required=True))
     allowed = epsilon_to_rho(simple, delta, False)
     return Accounting(
         rho,

@@ -179,11 +179,14 @@ def test_draw_again_takes_the_next_seed(page: Callable[..., AppTest]) -> None:
     assert metric_values(app) == first
 
 
-def test_gaussian_without_delta_is_refused_with_a_way_out(page: Callable[..., AppTest]) -> None:
+def test_gaussian_without_delta_takes_one_that_fits(page: Callable[..., AppTest]) -> None:
     app = pick(page(), con_mechanism="gaussian")
-    assert "DELTA_REQUIRED" in words(app)
+    assert not app.error
+    assert "δ = 1e-6 is used on this page" in words(app)
+    before = metric_values(app)
     app.button(key="con_set_delta").click().run()
     assert not app.error
+    assert metric_values(app) == before
     assert app.metric
 
 

@@ -116,7 +116,7 @@ def test_the_relation_has_two_controls_and_one_value(app: App) -> None:
 
 def test_risky_budgets_are_said_loudly(app: App) -> None:
     assert any("hardly limits" in w.value for w in app(eps="50").sidebar.warning)
-    assert any("larger than 1 / records" in e.value for e in app(delta="0.001").sidebar.error)
+    assert any("not below 1 / records" in e.value for e in app(delta="0.001").sidebar.error)
     calm = app(eps="10", delta="1e-9")
     assert not calm.sidebar.warning
     assert not calm.sidebar.error
@@ -163,6 +163,8 @@ BAD_LINKS = [
     ("lab_trials", "1000000000", "TRIALS_RANGE"),
     ("lab_trials", "1.5", "TRIALS_RANGE"),
     ("lab_trials", "nan", "TRIALS_RANGE"),
+    ("delta", "0.011", "DELTA_RANGE"),
+    ("delta", "0.999", "DELTA_RANGE"),
     ("seed", "-1", "SEED_RANGE"),
     ("seed", str(2**128), "SEED_RANGE"),
     ("seed", "abc", "SEED_RANGE"),

@@ -135,15 +135,16 @@ def test_infinity_is_written_not_drawn(lab: Callable[..., AppTest]) -> None:
 # --- what is chosen --------------------------------------------------------------------------------------------------
 
 
-def test_gaussian_waits_for_delta_and_one_click_brings_it(lab: Callable[..., AppTest]) -> None:
+def test_gaussian_takes_a_delta_that_fits_and_one_click_sets_it_everywhere(lab: Callable[..., AppTest]) -> None:
     app = pick(lab(), lab_mechanisms=["discrete_laplace", "gaussian"])
-    assert "Gaussian: left out, needs δ > 0." in words(app)
-    assert "Gaussian" not in metric_values(app)
+    assert "which Gaussian noise cannot promise: δ = 1e-6 is used on this page" in words(app)
+    before = metric_values(app)
+    assert "Gaussian" in before
     press(app, "lab_set_delta")
     assert app.session_state["delta"] == 1e-6
     assert app.pills(key="lab_mechanisms").value == ["discrete_laplace", "gaussian"]
-    assert "Gaussian" in metric_values(app)
-    assert "left out" not in words(app)
+    assert metric_values(app) == before
+    assert "cannot promise" not in words(app)
 
 
 @pytest.mark.parametrize(
@@ -151,7 +152,6 @@ def test_gaussian_waits_for_delta_and_one_click_brings_it(lab: Callable[..., App
     [
         ({"lab_mechanisms": []}, "Pick at least one mechanism."),
         ({"lab_post": []}, "Pick at least one post-processing"),
-        ({"lab_mechanisms": ["gaussian"]}, "All chosen mechanisms need δ > 0."),
     ],
 )
 def test_nothing_to_draw_leaves_the_axes(lab: Callable[..., AppTest], picked: dict[str, Any], sentence: str) -> None:
@@ -582,9 +582,11 @@ def test_labels_reach_only_what_shows_them_literally(lab: Callable[..., AppTest]
 
 
 def test_series_are_ordered_as_the_tables() -> None:
-    assert chosen(["gaussian", "laplace"], ["least_squares", "none"], 0.0) == [
+    assert chosen(["gaussian", "laplace"], ["least_squares", "none"]) == [
         Series("laplace", "none"),
         Series("laplace", "least_squares"),
+        Series("gaussian", "none"),
+        Series("gaussian", "least_squares"),
     ]
 
 

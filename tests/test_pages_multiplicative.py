@@ -382,21 +382,26 @@ def test_a_run_counts_its_rounds_and_stops_between_them() -> None:
 # --- refusals --------------------------------------------------------------------------------------------------------
 
 
-def test_without_delta_nothing_is_run_and_one_click_helps() -> None:
+def test_without_delta_one_that_fits_is_taken_and_one_click_sets_it() -> None:
     app = open_page("multiplicative", mul_view="run")
-    assert codes(app) == ["DELTA_REQUIRED"]
-    assert figure(app, "mul_bare")["data"][0]["name"] == "no value yet"
+    assert codes(app) == [] and "δ = 1e-6 is used on this page" in words(app)
+    before = figure(app, "mul_tree")["data"]
     press(app, "mul_set_delta")
-    assert codes(app) == []
-    assert figure(app, "mul_tree")["data"]
+    assert codes(app) == [] and app.session_state["delta"] == 1e-6
+    assert figure(app, "mul_tree")["data"] == before
+
+
+def test_nothing_run_yet_shows_the_bare_tree() -> None:
+    app = open_page("multiplicative", mul_view="run", alpha="0")
+    assert codes(app) == ["ALPHA_RANGE"]
+    assert figure(app, "mul_bare")["data"][0]["name"] == "no value yet"
 
 
 @pytest.mark.parametrize("view", ["growth", "meaning"])
 def test_without_delta_curves_say_which_one_they_take(view: str) -> None:
     app = open_page("multiplicative", mul_view=view)
     assert not app.main.error
-    assert "need δ > 0" in words(app)
-    assert "1e-6" in words(app)
+    assert "δ = 1e-6 is used on this page" in words(app)
 
 
 @pytest.mark.parametrize("view", list(VIEWS))
@@ -432,9 +437,9 @@ def test_data_below_the_first_threshold_are_answered(counts: list[int]) -> None:
 def test_a_refused_run_leaves_the_last_one() -> None:
     app = open_page("multiplicative", mul_view="run", **SET)
     before = figure(app, "mul_against")["data"][-1]["y"]
-    app.session_state["delta"] = 0.0
+    app.session_state["alpha"] = 0.0
     app.run()
-    assert codes(app) == ["DELTA_REQUIRED"]
+    assert codes(app) == ["ALPHA_RANGE"]
     assert "Computed for other settings: Tuned plan, α = 0.5" in words(app)
     assert figure(app, "mul_against")["data"][-1]["y"] == before
 

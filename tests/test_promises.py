@@ -16,7 +16,17 @@ from treedp_core.experiment import Experiment, draw_once, prepare
 from treedp_core.leaf_table import count_leaves
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.mechanisms.thresholds import release_with_thresholds
-from treedp_core.privacy import Guarantee, NeighbouringRelation, Precision, ProtectedUnit, Provenance, Spread
+from treedp_core.montecarlo import generator
+from treedp_core.privacy import (
+    Guarantee,
+    NeighbouringRelation,
+    Precision,
+    ProtectedUnit,
+    Provenance,
+    Spread,
+    delta_warning,
+    fitting_delta,
+)
 from treedp_core.records import synthetic
 from treedp_core.release import Release
 from treedp_core.thresholds.plans import tuned_plan
@@ -192,3 +202,37 @@ def test_no_file_name_holds_the_seed_that_takes_the_noise_away() -> None:
         for node in ast.walk(ast.parse(file.read_text("utf-8"))):
             if isinstance(node, ast.keyword) and node.arg in ("name", "file_name"):
                 assert "seed" not in ast.unparse(node.value), f"{file.name}, line {node.value.lineno}"
+
+
+# ---------------------------------------------------------------- delta
+
+
+@pytest.mark.parametrize("too_large", [0.0100001, 0.5, 0.999])
+def test_a_delta_beyond_one_in_a_hundred_promises_nothing_and_is_refused(too_large: float) -> None:
+    unit = ProtectedUnit(ADD)
+    ways = [
+        lambda d: prepare(Experiment(mechanism="gaussian", delta=d), TREE),
+        lambda d: prepare(Experiment(mechanism="laplace", delta=d), TREE),
+        lambda d: plan_cdf(CdfSettings(4, (2, 2), "gaussian", delta=d)),
+        lambda d: plan((2, 2), 1.0, delta=d),
+        lambda d: accounting(1.0, d),
+        lambda d: release_with_thresholds(TREE, COUNTS, lambda *a: tuned_plan(0.5, *a), unit, 1.0, d, generator(1)),
+    ]
+    for way in ways:
+        with pytest.raises(InputError) as refusal:
+            way(too_large)
+        assert refusal.value.code == "DELTA_RANGE"
+    for way in ways[:-1]:
+        way(0.01)
+
+
+@pytest.mark.parametrize("total", [0, 1, 9, 10, 999_999, 10**6, 10**6 + 1, 10**9, 10**9 + 1, 7 * 10**12, 10**15])
+def test_the_delta_that_fits_is_below_one_over_the_records_at_any_size(total: int) -> None:
+    fits = fitting_delta(total)
+    assert 0 < fits <= 1e-6 and Fraction(repr(fits)) * total < 1 and not delta_warning(fits, total)
+    assert fits == 1e-6 or Fraction(repr(fits)) * 10 * total >= 1  # no smaller than it must be
+
+
+def test_a_delta_of_one_over_the_records_is_warned_of() -> None:
+    assert delta_warning(1e-3, 1000) and delta_warning(2e-3, 1000) and not delta_warning(9.9e-4, 1000)
+    assert not delta_warning(0.0, 10**9) and not delta_warning(1e-2, 0)

@@ -64,8 +64,6 @@ def figure(shown: Sequence[Line]) -> None:
 def _ask_for_a_series() -> None:
     if not get("lab_post"):
         st.info("Pick at least one post-processing; “None” shows the noise as it is.", icon=":material/touch_app:")
-    elif get("lab_mechanisms"):
-        st.info("All chosen mechanisms need δ > 0.", icon=":material/touch_app:")
     else:
         st.info("Pick at least one mechanism.", icon=":material/touch_app:")
 

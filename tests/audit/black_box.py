@@ -23,8 +23,8 @@ PAIRS = {
 }
 """Neighbours that lose all that is claimed."""
 RISK = 1e-6
-DELTA = 0.05
-"""Large, so that samples could see it."""
+DELTA = 0.01
+"""The largest that may be promised, so that samples could see it."""
 
 
 def audit(report: Report, rng: np.random.Generator, n: int) -> None:

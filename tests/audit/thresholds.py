@@ -91,7 +91,7 @@ def _any_plan(rng: np.random.Generator) -> Plan:
     """Rounds nobody would choose, but within their promise; with several answers and both laws."""
     levels = []
     for _ in range(int(rng.integers(1, 4))):
-        a, b, t, delta = *rng.uniform(0.05, 1.5, 3).tolist(), float(10 ** rng.uniform(-5, -1.2))
+        a, b, t, delta = *rng.uniform(0.05, 1.5, 3).tolist(), float(10 ** rng.uniform(-5, -2.5))
         c = int(rng.integers(1, 4))
         bound = truncated_bound(t / c, delta / c)
         law: Any = "exponential" if rng.random() < 0.5 else "laplace"
@@ -367,7 +367,7 @@ def _truncated(epsilon: float, bound: float) -> Fraction:
 def _group(report: Report, rng: np.random.Generator) -> None:
     for relation in (ADD, REPLACE, UNKNOWN):
         who = Who(relation, int(rng.integers(1, 8)))
-        epsilon, delta = float(np.exp(rng.uniform(-6, 3))), float(10 ** rng.uniform(-30, -1))
+        epsilon, delta = float(np.exp(rng.uniform(-6, 3))), float(10 ** rng.uniform(-30, -2))
         one, slack = releases.budget_for_one_record(who.unit, epsilon, delta)
         steps = who.contributions * (1 if relation == ADD else 2)
         what = f"({epsilon!r}, {delta!r}) for one record of {who}"

@@ -71,11 +71,13 @@ def hydrate() -> list[tuple[str, InputError]]:
     A refused setting keeps its present value, and nothing else changes.
     """
     kept = settings_kept_by_browser()
-    link = {key: st.query_params.get_all(key) for key in st.query_params if key not in {*SILENT, *kept}}
+    link = {key: st.query_params.get_all(key) for key in st.query_params if key not in SILENT}
     refused = []
     if link and link != st.session_state.get(_SEEN):
-        st.session_state[_SEEN] = link
+        st.session_state[_SEEN] = link  # whole, or the next run would take it for a new one and undo what was kept
         for key, texts in map(_renamed, link, link.values()):
+            if key in kept:
+                continue
             try:
                 value = _known(key).parse(texts)
             except InputError as error:

@@ -86,3 +86,23 @@ def test_no_session_id_stands_in_the_log(start_server: Start, tmp_path: Path) ->
     text = log.read_text()
     assert "Reconnecting to existing session" in text
     assert tab.session_id not in text
+
+
+def test_a_setting_moved_away_from_the_link_outlives_a_restart(start_server: Start) -> None:
+    """A browser returns to a new server with the same link and the values its widgets had."""
+    strips = []
+    with start_server() as first, Tab(first.url, "lab", "eps=2&seed=3") as tab:
+        tab.keep("eps", string_array_value=["2.5"])
+        tab.run()
+        strips += [next(text for text in tab.texts[::-1] if "seed 3" in text)]
+        tab.close()
+        with start_server() as second:
+            tab.url = second.url
+            tab.connect()
+            for _ in range(3):
+                tab.forget_what_was_said()
+                tab.run()
+                strips += [next(text for text in tab.texts[::-1] if "seed" in text)]
+            tab.close()
+    assert ["ε = 2.5" in strip for strip in strips] == [True] * 4, strips
+    assert len(set(strips)) == 1

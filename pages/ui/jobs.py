@@ -1,11 +1,10 @@
-"""Simulations in the background: one at a time for each slot of a session, with progress and cancel."""
+"""Work in the background: one job at a time for each slot of a session, in fair turns, with progress and cancel."""
 
 from __future__ import annotations
 
 import threading
 import time
 from collections.abc import Callable, Hashable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -13,10 +12,13 @@ import streamlit as st
 
 from pages.ui import sessions
 from pages.ui.text import whole
+from pages.ui.turns import Turn, Turns
 from treedp_core.checks import InputError
 from treedp_core.montecarlo import Cancelled, Watch
 
 WORKERS: Final = 2
+UNDER_WAY: Final = 16
+"""Jobs that may have begun, over all sessions: what they hold in memory waits with them for their turns."""
 REFRESH_SECONDS: Final = 0.4
 
 Work = Callable[[Watch], Any]
@@ -24,7 +26,7 @@ Work = Callable[[Watch], Any]
 
 @dataclass(eq=False)
 class Job:
-    """One simulation; the worker writes plain attributes, the page reads them.
+    """One simulation or search; the worker writes plain attributes, the page reads them.
 
     Parameters
     ----------
@@ -34,6 +36,10 @@ class Job:
         Trials in all.
     of_data : bool
         Whether it may hold true counts.
+    session : str
+        Whose it is.
+    admit : function
+        Asked before it begins: whether there is room for it over all sessions, which it then has.
     done : int
         Trials so far.
     state : {"queued", "running", "done", "cancelled", "error"}
@@ -46,12 +52,17 @@ class Job:
     key: Hashable
     total: int
     of_data: bool = True
+    session: str = ""
+    admit: Callable[[], bool] = field(default=lambda: True)
     done: int = 0
     state: str = "queued"
     result: Any = None
     error: InputError | None = None
     started: float = field(default_factory=time.monotonic)
     stop: threading.Event = field(default_factory=threading.Event)
+
+    def __post_init__(self) -> None:
+        self.turn = Turn(self.session, is_wanted=lambda: not self.stop.is_set(), admit=self.admit)
 
     @property
     def is_running(self) -> bool:
@@ -70,15 +81,28 @@ class Job:
             return None
         return (time.monotonic() - self.started) * (self.total - self.done) / self.done
 
+    @property
+    def standing(self) -> str:
+        """Its place in the queue, in words; "" once it has begun."""
+        place = _TURNS.position(self.turn) if self.state == "queued" else 0
+        return f"busy: position {place} in the queue" if place else ""
+
     def run(self, work: Work) -> None:
-        """Do the work here and now, and keep what came of it."""
+        """Do the work on this thread when its turn comes, and keep what came of it."""
+        _TURNS.begin(self.turn)
+        try:
+            self._run(work)
+        finally:
+            _TURNS.end(self.turn)
+
+    def _run(self, work: Work) -> None:
         if self.stop.is_set():
             self.state = "cancelled"
             return
         self.state = "running"
         self.started = time.monotonic()
         try:
-            self.result = work(Watch(step=self._step, cancelled=self.stop.is_set))
+            self.result = work(Watch(step=self._step, cancelled=self._cancelled))
             self.state = "done"
         except Cancelled:
             self.state = "cancelled"
@@ -91,6 +115,11 @@ class Job:
 
     def _step(self, n: int) -> None:
         self.done += n
+        _TURNS.breathe(self.turn)
+
+    def _cancelled(self) -> bool:
+        _TURNS.breathe(self.turn)
+        return self.stop.is_set()
 
 
 class Jobs:
@@ -105,12 +134,20 @@ class Jobs:
             job.stop.set()
 
 
-_POOL: Final = ThreadPoolExecutor(WORKERS, thread_name_prefix="simulation")
+class Threads:
+    """An executor that gives each job a thread of its own: which of them compute is a matter of turns."""
+
+    def submit(self, work: Callable[..., None], *arguments: Any) -> None:
+        """Begin."""
+        threading.Thread(target=work, args=arguments, name="job", daemon=True).start()
 
 
-def pool() -> ThreadPoolExecutor:
-    """Return the workers all sessions share."""
-    return _POOL
+_TURNS: Final = Turns(WORKERS, UNDER_WAY)
+
+
+def pool() -> Threads:
+    """Return what jobs are given to."""
+    return Threads()
 
 
 def jobs() -> Jobs:
@@ -118,15 +155,23 @@ def jobs() -> Jobs:
     return sessions.mine(Jobs)
 
 
-def start(slot: str, key: Hashable, total: int, work: Work, *, of_data: bool = True) -> Job:
+def start(
+    slot: str,
+    key: Hashable,
+    total: int,
+    work: Work,
+    *,
+    of_data: bool = True,
+    admit: Callable[[], bool] = lambda: True,
+) -> Job:
     """Start `work(watch)` in the background in place of the slot's last job, which is asked to stop.
 
-    `total` is in the units that `watch.step` counts (trials). The work must not call Streamlit, and must not submit
-    to this pool (give `sweep` no executor). `of_data` says whether it is about the records of the data set in use, so
-    that nothing of it may stay when they go.
+    `total` is in the units that `watch.step` counts (trials). The work must not call Streamlit, must not start jobs,
+    and asks its watch often, as that is where it steps back for others. `of_data` says whether it is about the records
+    of the data set in use, so that nothing of it may stay when they go; `admit` is asked before it begins.
     """
     cancel(slot)
-    job = Job(key, total, of_data)
+    job = Job(key, total, of_data, sessions.current_id(), admit)
     jobs().slots[slot] = job
     st.session_state[_seen(slot)] = False
     pool().submit(job.run, work)
@@ -183,7 +228,7 @@ def _live(slot: str, unit: str) -> None:
         return
     if job.is_running:
         left = job.seconds_left
-        time_left = "" if left is None else f" · about {left:.0f} s left"
+        time_left = f" · {job.standing}" if job.standing else "" if left is None else f" · about {left:.0f} s left"
         st.progress(
             min(1.0, job.done / max(1, job.total)), text=f"{whole(job.done)} of {whole(job.total)} {unit}{time_left}"
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 
 import pytest
@@ -106,3 +106,20 @@ def test_a_setting_moved_away_from_the_link_outlives_a_restart(start_server: Sta
             tab.close()
     assert ["ε = 2.5" in strip for strip in strips] == [True] * 4, strips
     assert len(set(strips)) == 1
+
+
+def test_a_short_simulation_does_not_wait_for_long_ones_of_others(server: LiveServer) -> None:
+    """Three others simulate for minutes; with one queue, first come first served, the short one would wait for them."""
+    with ExitStack() as stack:
+        others = [stack.enter_context(Tab(server.url, "lab", f"{LONG}&seed={seed}")) for seed in range(3)]
+        for other in others:
+            other.press("lab_run")
+        short = TREE.format(factors="4,4", records=1_000) + "&lab_trials=100"
+        mine = stack.enter_context(Tab(server.url, "lab", short))
+        mine.press("lab_run")
+        mine.until(lambda: any("simulated releases" in text for text in mine.texts))
+        for other in others:
+            other.forget_what_was_said()
+            other.run()
+            assert other.parts, "the long simulations go on"
+            other.press("lab_cancel")

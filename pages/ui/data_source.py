@@ -92,6 +92,8 @@ def _generate() -> None:
     try:
         REG["gen_branching"].read(st.session_state["gen_branching"])
         store.generated(get("gen_shape"), get("gen_n"), st.session_state["gen_branching"], get("gen_seed"))
+    except store.Pending:
+        pass  # the head of the page says so
     except InputError as error:
         refusal(error)
         st.caption("The data set in use stays as it was.")

@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 
 import streamlit as st
 
-from pages.ui import reconnect, store
+from pages.ui import jobs, reconnect, store
 from pages.ui.exports import Columns, csv_bytes, download
 from pages.ui.params import get
 from pages.ui.text import lit, plain, plural, refusal_text
@@ -53,6 +53,10 @@ def header(title: str, lede: str, badge: str, *, chooses_source: bool = False, s
         for name in badge.split(","):
             show_badge(name.strip())
         st.caption(strip or context_strip(), width="content")
+    making = jobs.current(store.MAKING)
+    if making is not None and making.error is None:
+        st.info(f"The data set is being made; {lit(store.dataset().name, 40)} is shown meanwhile.")
+        jobs.progress(store.MAKING, "data sets")
     if reconnect.has_returned():
         _session_ended()
     elif store.is_lost() and not chooses_source:

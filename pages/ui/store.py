@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import operator
 import os
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, partial
+from itertools import accumulate
 from pathlib import Path
 from typing import Final, TypeVar
 
 import streamlit as st
 
-from pages.ui import jobs, uploads
+from pages.ui import jobs, sessions, uploads
 from pages.ui.origins import count_sample, generate, of_file
 from pages.ui.params import REG, get
+from pages.ui.room import PUBLIC_NODES, ROOM, Ask, admitted
 from sample_data.catalogue import SAMPLES
 from treedp_core.checks import InputError
 from treedp_core.cli import FILE_VARIABLE
+from treedp_core.generate import branching_factors_from_text
 from treedp_core.records import Dataset
 from treedp_core.snippets import Ran, given
 
@@ -28,7 +33,14 @@ _LAST: Final = "_dataset"
 _GENERATED: Final = "_generated"
 _MEMORY: Final = "_remembered"
 
+MAKING: Final = "make_data"
+_MADE: Final[weakref.WeakValueDictionary[Hashable, Dataset]] = weakref.WeakValueDictionary()
+
 T = TypeVar("T")
+
+
+class Pending(InputError):
+    """A data set is being made in the background, in the slot `MAKING`."""
 
 
 def dataset() -> Dataset:
@@ -61,6 +73,7 @@ def set_dataset(counted: Dataset, source: str = "upload") -> None:
     """Put a data set counted from a file in use; `source` is "upload" or "file". Nothing stays of one it replaces."""
     if from_file(source) is not None:
         remove(source)
+    ROOM.note(counted)
     st.session_state.setdefault(_FILES, {})[source] = counted
     st.session_state.setdefault(_WHEN, {})[source] = datetime.now(UTC)
 
@@ -110,19 +123,53 @@ def sample(name: str) -> Dataset:
 
 
 def generated(shape: str, n_records: int, branching: str, seed: int) -> Dataset:
-    """Return a made-up data set; the last one is kept in the session.
+    """Return a made-up data set, one for all sessions that ask for the same; the last one is kept in the session.
 
     Raises
     ------
+    Pending
+        It is large, or there is no room for it over all sessions now: it is made in the background.
     InputError
         ``TREE_SHAPE``, ``TOO_MANY_NODES``, ``RECORDS_RANGE``, ``VALUE_UNKNOWN``.
     """
     key = (shape, n_records, branching, seed)
     kept = st.session_state.get(_GENERATED)
     if kept is None or kept[0] != key:
-        kept = (key, generate(shape, n_records, branching, seed))
-        st.session_state[_GENERATED] = kept
-    return kept[1]
+        n_nodes = sum(accumulate((1, *branching_factors_from_text(branching)), operator.mul))
+        admitted(n_nodes)
+        found = _MADE.get(key) or _made(key, n_nodes, partial(generate, shape, n_records, branching, seed))
+        kept = st.session_state[_GENERATED] = (key, found)
+        _MADE[key] = found
+        jobs.forget(MAKING)
+    made: Dataset = kept[1]
+    return made
+
+
+def _made(key: Hashable, n_nodes: int, make: Callable[[], Dataset]) -> Dataset:
+    """Make a data set here if that is quick and there is room, else in the background."""
+    ask = Ask()
+
+    def work(watch: object = None) -> Dataset:
+        try:
+            data = make()
+            ROOM.note(data)
+            return data
+        finally:
+            ROOM.give_back(ask)
+
+    if n_nodes <= PUBLIC_NODES and ROOM.reserve(ask, n_nodes):
+        return work()
+    job = jobs.current(MAKING)
+    if job is None or job.key != key or (job.stop.is_set() and job.is_running) or job.state == "cancelled":
+        jobs.forget_data()  # what was computed for the data in use makes room
+        st.session_state.pop(_MEMORY, None)
+        job = jobs.start(MAKING, key, 1, work, of_data=False, admit=lambda: ROOM.reserve(ask, n_nodes))
+    if job.error is not None:
+        raise job.error
+    if job.state != "done":
+        raise Pending("BUSY", "The made-up data set is on its way.")
+    result: Dataset = job.result
+    return result
 
 
 def remember(key: Hashable, compute: Callable[[], T]) -> T:
@@ -141,12 +188,14 @@ def remember(key: Hashable, compute: Callable[[], T]) -> T:
 
 
 def _room() -> int:
-    """How many results are kept: fewer for large trees, whose results are large."""
-    return max(4, min(128, MAX_NUMBERS // dataset().tree.n_nodes))
+    """How many results are kept: fewer for large trees, whose results are large, and where many sessions share."""
+    return max(4, min(128, MAX_NUMBERS // (dataset().tree.n_nodes * max(1, len(sessions.known())))))
 
 
 def _chosen() -> Dataset | None:
     source = get("source")
+    if source != "generate":
+        jobs.forget(MAKING)
     if source == "sample":
         return sample(get("sample"))
     if source == "generate":

@@ -123,3 +123,21 @@ def test_a_short_simulation_does_not_wait_for_long_ones_of_others(server: LiveSe
             other.run()
             assert other.parts, "the long simulations go on"
             other.press("lab_cancel")
+
+
+def test_no_link_to_a_public_app_takes_much_of_its_memory(start_server: Start) -> None:
+    """The largest tree that a private app allows would take 640 MB for each of them."""
+    with start_server(env={"TREEDP_PUBLIC": "1"}) as server, ExitStack() as stack:
+        stack.enter_context(Tab(server.url, "data"))
+        before = memory(server)
+        for seed in range(4):
+            link = TREE.format(factors="3999999", records=1000) + f"&gen_seed={seed}"
+            tab = stack.enter_context(Tab(server.url, "data", link))
+            assert any("TOO_MANY_NODES" in alert for alert in tab.alerts)
+        assert memory(server) - before < 150 << 20
+
+
+def memory(server: LiveServer) -> int:
+    """Resident bytes of the server."""
+    lines = Path(f"/proc/{server.pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) << 10 for line in lines if line.startswith("VmRSS"))

@@ -233,6 +233,7 @@ def test_ready_codes_are_counted_on_every_level(sizes: list[int], n: int, seed: 
     codes = [rng.integers(0, size, n).astype(kind) for size, kind in zip(sizes, kinds, strict=False)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(table_counts, "CACHE_RECORDS", 7)
+        patch.setattr(table_counts, "NARROW_RECORDS", 20)
         counts = count_table(codes, sizes)
     expected = Counter(tuple(int(c[i]) for c in codes) for i in range(n))
     leaves = [expected[index] for index in np.ndindex(*sizes)]

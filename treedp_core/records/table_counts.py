@@ -16,6 +16,7 @@ IntArray = NDArray[np.int64]
 CodeArray = NDArray[Any]  # any integer type
 
 CACHE_RECORDS: Final = 1 << 17
+NARROW_RECORDS: Final = 1 << 30  # as many as 32-bit counts hold whatever the codes: half the memory to scatter into
 
 
 def count_table(codes: Sequence[CodeArray], sizes: Sequence[int]) -> IntArray:
@@ -47,12 +48,20 @@ def count_table(codes: Sequence[CodeArray], sizes: Sequence[int]) -> IntArray:
         for j, (column, size) in enumerate(zip(codes, sizes, strict=True))
     ]
     leaves = np.zeros(math.prod(sizes), dtype=np.int64)
-    keys = np.empty(CACHE_RECORDS, dtype=np.int64)
-    for start in range(0, n, CACHE_RECORDS):  # all columns of a stretch, and its count, while it sits in the cache
-        block = keys[: min(CACHE_RECORDS, n - start)]
-        horner(arrays, sizes, start, block)
-        np.add.at(leaves, block, 1)
+    for start in range(0, n, NARROW_RECORDS):
+        leaves += _leaves([column[start : start + NARROW_RECORDS] for column in arrays], sizes)
     return np.concatenate(level_sums(leaves, sizes))
+
+
+def _leaves(codes: Sequence[CodeArray], sizes: Sequence[int]) -> NDArray[np.int32]:
+    """Count at most `NARROW_RECORDS` records by leaf, all columns of a stretch while it sits in the cache."""
+    n, leaves = codes[0].size, np.zeros(math.prod(sizes), dtype=np.int32)
+    keys = np.empty(min(CACHE_RECORDS, n), dtype=np.int64)
+    for start in range(0, n, CACHE_RECORDS):
+        block = keys[: min(CACHE_RECORDS, n - start)]
+        horner(codes, sizes, start, block)
+        np.add.at(leaves, block, np.int32(1))
+    return leaves
 
 
 def level_sums(leaves: IntArray, sizes: Sequence[int]) -> list[IntArray]:

@@ -10,7 +10,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from treedp_core import montecarlo
 from treedp_core.checks import InputError
+from treedp_core.errors import METRICS, Tolerance
 from treedp_core.experiment import Experiment, draw_once, identity, prepare, run, smallest_epsilon, sweep
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.montecarlo import Cancelled, Watch
@@ -164,3 +166,23 @@ def test_the_smallest_trees_work(shape: tuple[int, ...]) -> None:
         for post in ((), ("least_squares",), ("least_squares", "non_negative")):
             outcome = run(Experiment(relation=relation, postprocess=post, trials=5), tree, np.zeros(tree.n_nodes))
             assert outcome.simulation is not None and np.isfinite(outcome.simulation.tree)
+
+
+def test_no_two_chunks_of_trials_share_their_noise() -> None:
+    """Six chunks of 40,000 nodes each: all their draws differ, and the first chunk is that of a shorter run."""
+    tree, metric, drawn = Tree.from_branching_factors((40_000,)), METRICS["rmse"], []
+
+    def errors_of(rng: np.random.Generator, n: int) -> np.ndarray:
+        drawn.append(rng.standard_normal((n, tree.n_nodes)))
+        return drawn[-1]
+
+    def run_of(trials: int) -> list[np.ndarray]:
+        drawn.clear()
+        counts = np.zeros(tree.n_nodes, dtype=np.int64)
+        montecarlo.simulate(tree, metric, counts, errors_of, Tolerance(), trials, (7,), montecarlo.Watch())
+        return list(drawn)
+
+    chunks = run_of(6)
+    assert [chunk.shape[0] for chunk in chunks] == [1] * 6
+    assert np.unique(np.concatenate(chunks)).size == 6 * tree.n_nodes
+    assert (run_of(1)[0] == chunks[0]).all()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import comb
+
 import numpy as np
 import pytest
 
@@ -142,3 +144,29 @@ def test_blocks_of_pairs_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
     parts = inspect(RAGGED[1], unit)
     assert parts.example == whole.example and parts.cost_rho == whole.cost_rho
     assert (parts.l2_enumerated == whole.l2_enumerated).all()
+
+
+@pytest.mark.parametrize("m", [1, 2, 3])
+@pytest.mark.parametrize("tree", [*UNIFORM[:5], RAGGED[1]])
+def test_every_pair_is_enumerated(tree: Tree, m: int) -> None:
+    """By combinatorics: multisets (or sets, on distinct leaves) of up to m leaves; before and after under replace one.
+
+    A record of which some columns are known is absent on both sides, comes, goes, or moves below its known node.
+    """
+    n = tree.n_leaves
+    stacked, distinct = ([count(n, k) for k in range(m + 1)] for count in (lambda n, k: comb(n + k - 1, k), comb))
+    add, replace = NeighbouringRelation.ADD_OR_REMOVE_ONE, NeighbouringRelation.REPLACE_ONE
+    assert inspect(tree, ProtectedUnit(add, m)).n_pairs == sum(stacked)
+    assert inspect(tree, ProtectedUnit(replace, m)).n_pairs == sum(k * k for k in stacked)
+    assert inspect(tree, ProtectedUnit(add, m), Spread.DISTINCT).n_pairs == sum(distinct)
+    assert inspect(tree, ProtectedUnit(replace, m), Spread.DISTINCT).n_pairs == sum(k * k for k in distinct)
+    for known in (1, 2):
+        groups: dict[tuple[int, ...], int] = {}
+        for leaf in tree.leaves.tolist():
+            up = [leaf]
+            while up[-1] > 0:
+                up.append(int(tree.parent[up[-1]]))
+            above = tuple(up[::-1][:known])
+            groups[above] = groups.get(above, 0) + 1
+        moves = 1 + 2 * n + sum(size * size for size in groups.values())
+        assert inspect(tree, ProtectedUnit(UNKNOWN, m, known)).n_pairs == comb(moves + m - 1, m)

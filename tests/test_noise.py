@@ -427,6 +427,69 @@ def test_rejection_by_exact_comparisons_alone_draws_the_same_law(monkeypatch):
     assert statistic > limit
 
 
+@pytest.mark.statistical
+def test_acceptance_two_per_cent_too_likely_is_noticed(monkeypatch):
+    """Probabilities above 1 / 1.02 lie within 0.2 sigma of the peak at sigma; too few draws would be left there.
+
+    4 million draws; false-alarm rate 1e-6. The planted fault raises every acceptance probability by 2 %.
+    """
+    sigma, n = 5000.0, 4_000_000
+    law = DiscreteGaussian(sigma)
+    low, high = (stats.norm.cdf(x) for x in (0.8 + 0.5 / sigma, 1.2 - 0.5 / sigma))  # |y| from 4,001 to 5,999
+
+    def z() -> float:
+        found = np.abs(law.sample(np.random.default_rng(31), n))
+        share = 2 * float(high - low)
+        return (np.count_nonzero((found > 4000) & (found < 6000)) - n * share) / math.sqrt(n * share * (1 - share))
+
+    assert abs(z()) < EXTREME
+    exp = np.exp
+    monkeypatch.setattr(integer_draws.np, "exp", lambda x: 1.02 * exp(x))
+    assert z() < -EXTREME
+
+
+@pytest.mark.statistical
+def test_single_draws_of_a_wide_law_follow_it(monkeypatch):
+    """20,000 calls for one draw each: a sampler that keeps its first proposal draws the Laplace law. Rate 1e-6."""
+    law = DiscreteGaussian(5000.0)
+    rng = np.random.default_rng(33)
+    cells = np.linspace(0.02, 0.98, 49)
+    edges = stats.norm.ppf(cells) * law.sigma
+
+    def statistic() -> float:
+        values = np.array([law.sample(rng, 1)[0] for _ in range(20_000)])
+        seen = np.bincount(np.searchsorted(edges, values), minlength=50)
+        return float(stats.chisquare(seen, 20_000 * np.diff([0.0, *cells, 1.0])).statistic)
+
+    limit = float(stats.chi2.isf(FALSE_ALARM, 49))
+    assert statistic() < limit
+
+    def keep_the_first(rng, sigma, out):
+        out[:] = integer_draws.draw_discrete_laplace(rng, 1.0 / sigma, out.size)
+
+    monkeypatch.setattr(integer_draws, "_reject", keep_the_first)
+    assert statistic() > limit
+
+
+@pytest.mark.parametrize("word", [0, 1 << 16, 0xFFFF, 2**64 - 1, 0x0123456789ABCDEF])
+def test_an_open_cell_is_refined_by_all_forty_eight_bits_that_follow(word, monkeypatch):
+    """U is the cell's 16 bits, then the first 48 of the next word: nothing lost, nothing twice."""
+    seen = []
+    sampler = TableSampler(lambda bits: (0, [1 << (bits - 1)]))
+    monkeypatch.setattr(sampler, "invert", lambda rng, u: seen.extend(u.tolist()))
+    sampler._refine(Scripted(word, word), np.array([3, 65_535], dtype=np.uint16))
+    assert seen == [(3 << 48) | (word >> 16), (65_535 << 48) | (word >> 16)]
+
+
+@pytest.mark.statistical
+def test_gaussian_draws_use_all_their_bits():
+    """A normal draw is a 32-bit float by chance once in 10^8; of draws in single precision every one is."""
+    draws = Gaussian(1.0).sample(np.random.default_rng(35), 100_000)
+    assert np.count_nonzero(draws.astype(np.float32) == draws) < 10
+    low = (draws.view(np.uint64) & np.uint64(0xFFFF)).astype(np.int64)
+    assert stats.chisquare(np.bincount(low >> 8, minlength=256)).statistic < stats.chi2.isf(FALSE_ALARM, 255)
+
+
 def test_float_acceptance_agrees_with_the_exact_one_outside_the_doubtful_zone():
     rng = np.random.default_rng(5)
     sigma = 1e6 / 3

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles_noise as oracles
+from treedp_core import conversions
 from treedp_core.checks import InputError
 from treedp_core.privacy import (
     Budget,
@@ -451,3 +452,35 @@ def test_float_above_and_below_are_the_neighbouring_floats(numerator, denominato
 def test_sqrt_above_is_the_smallest_float_that_is_enough(square):
     root = sqrt_above(square)
     assert Fraction(math.nextafter(root, 0)) ** 2 < square <= Fraction(root) ** 2
+
+
+# ---- what is handed on inside a conversion is rounded the safe way too
+
+
+@given(rho=st.floats(1e-6, 50.0), sigma=st.floats(1e-3, 1e4), sensitivity=st.floats(1e-3, 1e4))
+def test_shifts_inside_conversions_are_never_below_the_exact_ones(rho: float, sigma: float, sensitivity: float) -> None:
+    """Delta / sigma and sqrt(2 rho), seen where they are used: one rounding step down would promise too much."""
+    shifts: list[float] = []
+    exact_delta = conversions._shift_delta
+
+    def spy(loss: float, shift: float) -> float:
+        shifts.append(shift)
+        return exact_delta(loss, shift)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(conversions, "_shift_delta", spy)
+        conversions.gaussian_delta.__wrapped__(1.0, sigma, sensitivity)
+        assert all(Fraction(shift) * Fraction(sigma) >= Fraction(sensitivity) for shift in shifts)
+        shifts.clear()
+        conversions.rho_to_epsilon_gaussian.__wrapped__(rho, 1e-6)
+        assert shifts and all(Fraction(shift) ** 2 >= 2 * Fraction(rho) for shift in shifts)
+
+
+@given(shift=st.floats(1e-3, 10.0))
+def test_the_rho_of_a_shift_is_never_above_the_exact_one(shift: float) -> None:
+    """Without the check that follows it: rho is at most the half of the square, and the next float is above that."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(conversions, "_largest_shift", lambda epsilon, delta: shift)
+        patch.setattr(conversions, "rho_to_epsilon_gaussian", lambda rho, delta: 0.0)
+        rho = conversions.epsilon_to_rho.__wrapped__(1.0, 1e-6, True)
+    assert Fraction(rho) <= Fraction(shift) ** 2 / 2 < Fraction(math.nextafter(rho, math.inf))

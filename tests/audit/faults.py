@@ -23,7 +23,7 @@ from treedp_core.contributions import Spread
 from treedp_core.experiment import Pipeline
 from treedp_core.mechanisms import LevelNoise, level_noise, thresholds
 from treedp_core.privacy import Budget, NeighbouringRelation, ProtectedUnit, Provenance
-from treedp_core.records import elsewhere
+from treedp_core.records import elsewhere, units
 from treedp_core.release import Release
 from treedp_core.thresholds import estimation, sparse_vector
 from treedp_core.thresholds import truncated_laplace as bounds
@@ -259,6 +259,12 @@ def unsaid_spread() -> AbstractContextManager[Any]:
     )
 
 
+def one_row_more() -> AbstractContextManager[Any]:
+    """A unit keeps a row more than is promised."""
+    honest = units.UnitQuota
+    return everywhere(honest, lambda name, contributions: honest(name, contributions + 1))
+
+
 def unsaid_simulation() -> AbstractContextManager[Any]:
     """A simulation has the sentence of a release."""
     return patch.object(Provenance, "sentence", lambda self, guarantee: guarantee.sentence())
@@ -331,6 +337,7 @@ FAULTS = (
     Fault("one threshold for all answers", lambda: everywhere(sparse_vector.sparse, _kept_threshold), (SAMPLERS,)),
     Fault("all chunks draw the same", one_chunk_again, (SAMPLERS,)),
     Fault("records without a category left out", lambda: everywhere(OTHER, lambda *a: OTHER(*a[:-1], 0)), (FILES,)),
+    Fault("one row too many of each unit", one_row_more, (FILES,)),
     Fault("the spread is not said", unsaid_spread, (PROMISES,)),
     Fault("known levels are not said", lambda: patch.object(ProtectedUnit, "_known", "known"), (PROMISES,)),
     Fault("numbers shown to the nearest", changed(words.privacy_text, lambda _, x: f"{float(x):.4g}"), (PROMISES,)),

@@ -42,6 +42,7 @@ def readers() -> Iterator[tuple[str, str, Sequence[str], Count]]:
 
 def audit(report: Report, rng: np.random.Generator, n_rows: int) -> None:
     """Compare all files of so many rows, beside one row that every file has, with their neighbours."""
+    units(report, rng, 100 * n_rows)
     for name, header, rows, count in readers():
         found = {}
         for chosen in itertools.combinations_with_replacement(range(len(rows)), n_rows):
@@ -56,6 +57,36 @@ def audit(report: Report, rng: np.random.Generator, n_rows: int) -> None:
             for (i, one), (j, other) in itertools.combinations(files, 2):
                 what = f"{name}: {rows[i]} replaced by {rows[j]} beside {_told(rows, rest)}"
                 _compare(report, what, Who(REPLACE), one, other)
+
+
+def units(report: Report, rng: np.random.Generator, n: int) -> None:
+    """n files in which all rows of one unit are there or not, or are others, wherever in the file they stand."""
+    for _ in range(n):
+        m, block = int(rng.integers(1, 4)), int(rng.integers(30, 200))
+        count = partial(
+            count_hierarchy,
+            columns=["sex", "age"],
+            domain=DOMAIN,
+            unit="who",
+            contributions=m,
+            missing=str(rng.choice(["category", "drop"])),
+            block_bytes=block,
+        )
+        rest = [f"{rng.choice(['b', 'c', 'd', ''])},{ROWS[int(i)]}" for i in rng.integers(len(ROWS), size=6)]
+        k = int(rng.integers(1, 6))
+        mine, others = ([f"a,{ROWS[int(i)]}" for i in rng.integers(len(ROWS), size=k)] for _ in range(2))
+        places = rng.integers(0, len(rest) + 1, size=k)
+        without, one, other = (_counted("who,sex,age", _woven(rest, who, places), count) for who in ([], mine, others))
+        what = f"unit of {k} rows, {m} counted, in blocks of {block}: {mine} or {others} among {rest}"
+        _compare(report, f"{what}: added", Who(ADD, m), without, one)
+        _compare(report, f"{what}: replaced", Who(REPLACE, m), one, other)
+
+
+def _woven(rest: Sequence[str], mine: Sequence[str], places: IntArray) -> list[str]:
+    rows = list(rest)
+    for row, place in zip(mine, places.tolist(), strict=False):
+        rows.insert(place, row)
+    return rows
 
 
 def _told(rows: Sequence[str], chosen: Sequence[int]) -> str:

@@ -29,7 +29,7 @@ from treedp_core.thresholds import estimation, sparse_vector
 from treedp_core.thresholds import truncated_laplace as bounds
 from treedp_core.thresholds.plan_types import Plan, PlanLevel
 from treedp_core.thresholds.sparse_vector import NoiseLaw
-from treedp_core.top_down import sparse
+from treedp_core.top_down import known_levels, sparse
 from treedp_core.tree import Tree
 
 Planter = Callable[[], AbstractContextManager[Any]]
@@ -300,6 +300,11 @@ FAULTS = (
     Fault("whole-number noise as continuous", lambda: everywhere(GUARANTEE, _continuous), ALL_NOISE),
     Fault("stacked records as distinct ones", lambda: everywhere(SENSITIVITIES, _as_if_distinct), (TOP_DOWN,)),
     Fault("unspent shares spent", lambda: everywhere(FROM_SHARES, _all_spent), (TOP_DOWN,)),
+    Fault(
+        "known columns count wherever they stand",
+        changed(known_levels, lambda _, order, known: 1 + sum(column in known for column in order)),
+        (TOP_DOWN,),
+    ),
     Fault("size refused by the true total", lambda: everywhere(SPARSE_RELEASE, _refusing_by_the_truth), (TOP_DOWN,)),
     Fault("a prior forgotten", forgotten_prior, (BUDGETS,)),
     Fault(

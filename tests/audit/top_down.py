@@ -18,7 +18,7 @@ from treedp_core.checks import InputError
 from treedp_core.leaf_table import LeafTable
 from treedp_core.projection import RULES
 from treedp_core.top_down import sparse
-from treedp_core.top_down.plan import Plan, plan
+from treedp_core.top_down.plan import Plan, known_levels, plan
 
 from . import losses
 from .decimals import concentrated_delta
@@ -51,6 +51,8 @@ def audit(report: Report, rng: np.random.Generator, n: int) -> None:
         _plans(report, rng, product(sizes), sizes)
         _plans(report, rng, _with_levels(rng), None)
         _runs(report, rng, product(sizes), sizes)
+        for _ in range(4):
+            _ordered(report, rng, sizes)
 
 
 def product(sizes: Sequence[int]) -> Small:
@@ -106,6 +108,24 @@ def _one_plan(report: Report, rng: np.random.Generator, pairs: Pairs, domain: An
     if spent and rng.random() < 0.2:
         right = concentrated_delta(spent, ready.guarantee.epsilon) <= Fraction(delta)
         report.holds(right, f"{what}: (epsilon, delta)")
+
+
+def _ordered(report: Report, rng: np.random.Generator, sizes: Sequence[int]) -> None:
+    """Known columns anywhere in the order: a record keeps its values there, and any other may change."""
+    order = rng.permutation(len(sizes)).tolist()
+    known = {column for column in range(len(sizes)) if rng.random() < 0.5}
+    turned = [sizes[column] for column in order]
+    small, who = product(turned), Who(UNKNOWN, 1, known_levels(order, known))
+    ready = plan(turned, float(np.exp(rng.uniform(-4, 1))), unit=who.unit)
+    codes = np.stack(np.unravel_index(np.arange(prod(turned)), turned), axis=1)
+    fixed = codes[:, [level for level, column in enumerate(order) if column in known]]
+    moves = [small.below[a] - small.below[b] for a in range(len(codes)) for b in range(len(codes))
+             if (fixed[a] == fixed[b]).all()]  # fmt: skip
+    pairs = Pairs(small, who, 2 * len(moves), np.array([*moves, *small.below, *-small.below]))
+    report.pairs += pairs.n
+    spent = losses.worst(ready.laws, pairs.by_level())
+    assert ready.guarantee.rho is not None
+    report.spent(f"top-down, order {order} with known columns {known}", spent, ready.guarantee.rho, pairs.n)
 
 
 def _read(share: float) -> Fraction:

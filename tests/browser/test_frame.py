@@ -89,7 +89,8 @@ def test_a_deep_link_on_a_cold_server_comes_through_the_router(page: Any, start_
         assert page.locator('[data-testid="stSidebar"] input[type=range]').count() == 2
 
 
-def test_a_shared_link_brings_everything_back(page: Any, server: LiveServer) -> None:
+def test_a_shared_link_brings_everything_back(open_page: Callable[..., Any], server: LiveServer) -> None:
+    page = open_page()
     visit(page, f"{server.url}/data?source=generate&gen_branching=4,5")
     page.locator('[data-testid="stSidebar"] input[type=range]').first.focus()
     page.keyboard.press("ArrowLeft")
@@ -100,9 +101,7 @@ def test_a_shared_link_brings_everything_back(page: Any, server: LiveServer) -> 
     assert "20 leaves" in before
     assert "ε = 0.8" in before
     assert urlsplit(link).path == "/data"
-    other = page.context.browser.new_page()
-    assert strip(visit(other, link)) == before
-    other.close()
+    assert strip(visit(open_page(), link)) == before
 
 
 def test_a_bad_link_is_named_in_a_toast_and_stays_harmless(page: Any, server: LiveServer) -> None:

@@ -43,8 +43,15 @@ VISITS: list[tuple[str, dict[str, Any], tuple[str, ...], set[str]]] = [
     ("cdf", {"cdf_view": "optimal", "cdf_bins": "16"}, (), {"cdf_optimal"}),
     ("cdf", {"cdf_view": "experiment", "cdf_trials": "2"}, ("cdf_run",), {"cdf_gains", "cdf_experiment"}),
     ("cdf", {"cdf_view": "experiment"}, (), {"cdf_gains", "cdf_experiment"}),
+    ("multiplicative", {"mul_view": "growth", "mul_levels": "500"}, (), {"mul_growth", "mul_ranking", "mul_crossings"}),
+    *(("multiplicative", {"mul_view": "run", "delta": "1e-6", "alpha": "0.3", "eps": "4"} | more, (),
+       {"mul_tree", "mul_against", "mul_summary"})
+      for more in ({"mul_source": "small", "mul_clamp": "1"}, {"mul_source": "deep", "mul_plan": "paper"},
+                   {"mul_source": "current", "mul_plan": "provable", "nbr": "add_or_remove_one"})),
+    ("multiplicative", {"mul_view": "schedule"}, (), {"mul_schedule"}),
+    ("multiplicative", {"mul_view": "meaning", "mul_eta": "0.1"}, (), {"mul_accuracy"}),
 ]  # fmt: skip
-WITHOUT_CODE = {"con_boxes", "con_before", "con_after", "con_strips_before", "con_strips_after"}
+WITHOUT_CODE = {"con_boxes", "con_before", "con_after", "con_strips_before", "con_strips_after", "mul_bare"}
 
 
 @dataclass

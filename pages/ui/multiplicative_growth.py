@@ -12,8 +12,10 @@ import numpy as np
 from pages.ui.text import short, whole
 from treedp_core import checks
 from treedp_core.figures.multiplicative import GrowthCurve
-from treedp_core.multiplicative import CURVES, Setting, growth
+from treedp_core.montecarlo import Watch
+from treedp_core.multiplicative import CURVES, Setting, break_even, growth
 from treedp_core.multiplicative import Curve as Entry
+from treedp_core.thresholds.schedule import printed_schedule
 from treedp_core.tree import FloatArray
 
 VIEWS: Final = {
@@ -118,6 +120,46 @@ def _crossing(
         return None
     part = gap[i] / (gap[i] - gap[i + 1])
     return math.exp(x[i] + part * (x[i + 1] - x[i])), math.exp(one[i] + part * (one[i + 1] - one[i]))
+
+
+def exact_crossings(setting: Setting, watch: Watch | None = None) -> dict[tuple[str, str], int | None]:
+    """Return the exact numbers of levels where curves cross, by search.
+
+    Raises
+    ------
+    Cancelled
+        When the watch says so.
+    """
+    watch, found = watch or Watch(), {}
+    for pair in PAIRS:
+        watch.check()
+        found[pair] = break_even(setting, *pair)
+        watch.step(1)
+    return found
+
+
+def point_table(found: Found) -> dict[str, list[Any]]:
+    """Return one row for each point of the curves, which have different numbers of levels."""
+    rows = [
+        (CURVES[name].label, n, e)
+        for name, (x, y) in found.items()
+        for n, e in zip(x.tolist(), y.tolist(), strict=True)
+    ]
+    return {
+        "mechanism": [row[0] for row in rows],
+        "levels": [row[1] for row in rows],
+        "error": [row[2] for row in rows],
+    }
+
+
+def schedule_table(alpha: float, epsilon: float, most: int) -> dict[str, list[float]]:
+    """Return what the printed and the corrected budgets of up to `most` rounds sum to."""
+    every = [printed_schedule(alpha, epsilon, n) for n in range(1, most + 1)]
+    return {
+        "rounds": list(range(1, most + 1)),
+        "printed": [each.printed_total for each in every],
+        "corrected": [each.corrected_total for each in every],
+    }
 
 
 def crossing_table(

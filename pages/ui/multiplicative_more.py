@@ -17,6 +17,7 @@ from pages.ui.settings import say_slack
 from pages.ui.store import remember
 from pages.ui.text import plural, short, whole
 from treedp_core.figures.multiplicative import schedule_figure
+from treedp_core.snippets import call
 from treedp_core.thresholds.schedule import PrintedSchedule, growth_ratio, printed_schedule
 from treedp_core.words import privacy_text, setting_text
 
@@ -39,22 +40,18 @@ def schedule() -> str:
     over = next((n for n, each in enumerate(every, 1) if each.overspend > 1.0), None)
     if over is not None:
         st.markdown(f"The printed budgets break the promise from **ℓ = {over}** rounds on.")
-    numbers = np.arange(1, most + 1)
-    sums = {
-        "printed": np.array([each.printed_total for each in every]),
-        "corrected": np.array([each.corrected_total for each in every]),
-    }
+    ran = call(model.schedule_table, alpha, eps, most)
+    columns = {name: np.array(values) for name, values in ran.value.items()}
+    numbers = columns.pop("rounds")
     frame.figure(
-        schedule_figure(numbers, sums, promised=eps, chosen=rounds),
+        schedule_figure(numbers, columns, promised=eps, chosen=rounds),
         key="mul_schedule",
         alt=f"With {rounds} rounds the printed budgets sum to {short(one.overspend)} times the promise.",
         caption=f"Formula. α = {short(alpha)}, ε = {setting_text(eps)}, r = {short(growth_ratio(alpha))}. Algorithm 4 "
         "of Ghazi et al. prints εᵢ = ε i rⁱ⁻¹ / C with C = Σ i rⁱ⁻¹ = (1 − r)⁻²; as r > 1 that sum diverges, and ℓ "
         "rounds cost ε (1 + rˡ (ℓ (r − 1) − 1)). With q = 1/r in place of r everything the proof needs holds, and the "
         "budgets sum to ε. The printed schedule is an exhibit: nothing here can run it.",
-        code="from treedp_core.thresholds.plans import printed_schedule\n\n"
-        f"printed_schedule({alpha:g}, {eps:g}, {rounds}).overspend",
-        data={"rounds": numbers, "printed": sums["printed"], "corrected": sums["corrected"]},
+        ran=ran,
     )
     _budgets(one)
     return f"α = {short(alpha)} · promised ε = {setting_text(eps)} · {plural(rounds, 'round')}"
@@ -105,7 +102,8 @@ def meaning() -> str:
     if d is None:
         return strip(chosen)
     eta = get("mul_eta")
-    table = remember(("mul accuracy", chosen, d, eta), lambda: accuracy_table(chosen, d, eta))
+    ran = call(accuracy_table, chosen, d, eta)
+    table = remember(("mul accuracy", chosen, d, eta), lambda: ran.value)
     number = st.column_config.NumberColumn(format="%.4g")
     st.dataframe(
         table, hide_index=True, width="content", column_config={"τ (records)": number},
@@ -117,12 +115,5 @@ def meaning() -> str:
         f"{plural(d, 'level')}, {whole(round(chosen.max_total))} records at most. Lemma 3.2 is Markov's inequality: "
         "plans do better than it says."
     )
-    frame.footer("mul_accuracy", _code(d, eta), table)
+    frame.footer("mul_accuracy", None, None, ran)
     return strip(chosen, plural(d, "level"))
-
-
-def _code(d: int, eta: float) -> str:
-    return (
-        "from treedp_core.multiplicative import accurate_threshold, least_possible_threshold, noise_accurate_threshold"
-        f"\nfrom treedp_core.noise import Laplace\n\nnoise_accurate_threshold(Laplace({d} / epsilon), alpha, {eta:g})"
-    )

@@ -66,6 +66,8 @@ class Run:
         R of the clamp: nothing released is further than 2 R from its count. None without the clamp.
     moved : int
         Judged nodes that the clamp moved.
+    settings : Experiment
+        What it was run with.
     """
 
     source: Source
@@ -75,6 +77,7 @@ class Run:
     alpha: float
     nodes: Nodes
     story: tuple[Step, ...]
+    settings: Experiment
     error: float | None = None
     reach: float | None = None
     moved: int = 0
@@ -157,7 +160,7 @@ def run(source: Source, plan: str, settings: Experiment, *, clamped: bool = Fals
     if source.tree is not None and source.is_small:
         story = told(steps(source.tree, source.paths, found.plan, found.labels))
     promise = threshold_guarantee(unit, settings.epsilon, delta)
-    return Run(source, plan, found, promise, alpha, nodes, story, _error(found.plan, reach), reach, moved)
+    return Run(source, plan, found, promise, alpha, nodes, story, settings, _error(found.plan, reach), reach, moved)
 
 
 def _error(plan: Plan, reach: float | None) -> float | None:
@@ -224,6 +227,17 @@ def excess(truth: FloatArray, released: FloatArray, alpha: float) -> FloatArray:
     [0.0, 15.0]
     """
     return np.maximum(np.abs(released - truth) - alpha * truth, 0.0)
+
+
+def node_table(made: Run) -> dict[str, Any]:
+    """Return the judged nodes, at most 100 000 of them, true counts named as what they are."""
+    nodes, most = made.nodes, 100_000
+    return {
+        "level": nodes.level[:most],
+        "true (NOT PRIVATE)": nodes.truth[:most],
+        "thresholds": nodes.released[:most],
+        **{RULES[name]: one.released[:most] for name, one in nodes.simple.items()},
+    }
 
 
 def round_table(made: Run) -> dict[str, list[Any]]:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import partial
-from typing import Any
 
 import streamlit as st
 
@@ -22,6 +20,7 @@ from pages.ui.settings import say_slack
 from pages.ui.text import lit, plural, short, whole
 from treedp_core.figures.multiplicative import labelled_tree, true_and_released
 from treedp_core.privacy import Provenance
+from treedp_core.snippets import call
 from treedp_core.words import privacy_text
 
 
@@ -84,10 +83,9 @@ def _tree(made: Run) -> None:
         alt=f"The tree after step {step} of {made.n_steps}: {pictures.step_text(made, step)}",
         caption=f"NOT PRIVATE: the true counts and the tests of one simulated run. {what} Colour: released value. "
         f"Orange outlines: this step; thick ones were labelled. {_settings(made)}, "
-        f"{plural(made.source.paths.n_levels, 'level')}, {_total(made)}, seed {get('seed')}. Ghazi et al., Algorithms "
-        f"1 to 4, corrected. {Provenance.SIMULATION.sentence(made.guarantee)}",
-        code=_code(made),
-        data=partial(_columns, made),
+        f"{plural(made.source.paths.n_levels, 'level')}, {_total(made)}, seed {made.settings.seed}. Ghazi et al., "
+        f"Algorithms 1 to 4, corrected. {Provenance.SIMULATION.sentence(made.guarantee)}",
+        ran=call(model.node_table, state.again(made)),
         simulated=True,
     )
     if made.story:
@@ -105,29 +103,6 @@ def _asked(made: Run, step: int) -> None:
         "level answers yes when its count with fresh noise reaches the noisy threshold, near "
         f"{short(one.classification_threshold)}."
     )
-
-
-def _code(made: Run) -> str:
-    unit = made.guarantee.unit
-    return (
-        "from functools import partial\n\nfrom treedp_core.mechanisms.thresholds import release_with_thresholds\n"
-        f"from treedp_core.thresholds.plans import {model.PLANNERS[made.rule].__name__}\n\n"
-        f"planner = partial({model.PLANNERS[made.rule].__name__}, {made.alpha:g})\n"
-        f"unit = ProtectedUnit(NeighbouringRelation.{unit.relation.name}, {unit.contributions})\n"
-        f"release_with_thresholds(tree, counts, planner, unit, {made.guarantee.epsilon!r}, "
-        f"{made.guarantee.delta!r}, rng{'' if made.reach is None else ', clamp_share=0.5'})"
-    )
-
-
-def _columns(made: Run) -> dict[str, Any]:
-    """The judged nodes, at most 100 000 of them, true counts named as what they are."""
-    nodes, most = made.nodes, 100_000
-    return {
-        "level": nodes.level[:most],
-        "true (NOT PRIVATE)": nodes.truth[:most],
-        "thresholds": nodes.released[:most],
-        **{RULES[name]: one.released[:most] for name, one in nodes.simple.items()},
-    }
 
 
 def _against(made: Run) -> None:
@@ -150,9 +125,8 @@ def _against(made: Run) -> None:
         caption=f"NOT PRIVATE: one simulated run on {judged}, at most 400 drawn. Dark band: errors "
         f"that α = {short(made.alpha)} forgives{error}. Squares: {ABOUT[rival]}, at the same "
         "promise: the simple rule with the smallest worst case here. Both axes logarithmic with 0. Seed "
-        f"{get('seed')}.",
-        code=_code(made),
-        data=partial(_columns, made),
+        f"{made.settings.seed}.",
+        ran=call(model.node_table, state.again(made)),
         simulated=True,
     )  # fmt: skip
 
@@ -187,7 +161,7 @@ def _how_it_did(made: Run) -> None:
         f"NOT PRIVATE but for the first column. Worst case over all data: exact for the simple rules; that of the "
         f"thresholds {said}. The other columns: this one draw. All rules keep the same promise. {of_root}{of_clamp}"
     )
-    frame.footer("mul_summary", None, table, simulated=True)
+    frame.footer("mul_summary", None, None, call(model.summary, state.again(made)), simulated=True)
 
 
 def _rounds(made: Run) -> None:

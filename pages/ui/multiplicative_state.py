@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import streamlit as st
 
@@ -17,12 +17,12 @@ from pages.ui.lab_state import keep_one
 from pages.ui.multiplicative_run import Run
 from pages.ui.multiplicative_trees import Source
 from pages.ui.params import get
-from pages.ui.store import dataset, remember
+from pages.ui.store import dataset, remember, used
 from pages.ui.text import short
 from treedp_core.checks import MAX_SEED, InputError
 from treedp_core.experiment import Experiment
-from treedp_core.montecarlo import Cancelled, Watch
-from treedp_core.multiplicative import Setting, break_even
+from treedp_core.multiplicative import Setting
+from treedp_core.snippets import Ran, call, given
 from treedp_core.thresholds.schedule import check_levels
 from treedp_core.words import setting_text
 
@@ -69,20 +69,10 @@ def exact_crossings(chosen: Setting) -> Exact | None:
     kept: dict[Setting, Exact] = remember("mul crossings", dict)
     job = jobs.current(CROSSINGS)
     if chosen not in kept and (job is None or job.key != chosen or job.state == "cancelled"):
-        job = jobs.start(CROSSINGS, chosen, len(model.PAIRS), lambda watch: _search(chosen, watch))
+        job = jobs.start(CROSSINGS, chosen, len(model.PAIRS), partial(model.exact_crossings, chosen))
     if chosen not in kept and job is not None and job.state == "done":
         kept[chosen] = job.result
     return kept.get(chosen)
-
-
-def _search(chosen: Setting, watch: Watch) -> Exact:
-    found: Exact = {}
-    for pair in model.PAIRS:
-        if watch.cancelled():
-            raise Cancelled
-        found[pair] = break_even(chosen, *pair)
-        watch.step(1)
-    return found
 
 
 def crossings_awaited() -> None:
@@ -164,6 +154,21 @@ def _counted() -> Source:
                 return trees.tree_in_use(data.name, data.tree, data.counts)
 
     return keep_one("_mul_source", _source_key(), build)
+
+
+def again(made: Run) -> Ran[Run]:
+    """Return the call that makes a run again."""
+    key = _source_key()
+    match key[0]:
+        case "small":
+            tree = call(trees.small_tree)
+        case "deep":
+            tree = call(trees.deep_tree, *key[1:])
+        case _:
+            data = used()
+            tree = call(trees.tree_in_use, data.get("name"), data.get("tree"), data.get("counts"))
+    clamped: dict[str, Any] = {"clamped": True} if made.reach is not None else {}
+    return given(made, running.run, tree.named("source"), made.rule, made.settings, **clamped).named("made")
 
 
 def draw_again() -> None:

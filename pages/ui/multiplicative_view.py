@@ -18,8 +18,9 @@ from pages.ui.store import dataset, remember
 from pages.ui.text import lit, plural, short, whole
 from treedp_core.checks import InputError
 from treedp_core.figures.multiplicative import growth_figure
-from treedp_core.multiplicative import CURVES, Setting
+from treedp_core.multiplicative import Setting
 from treedp_core.privacy import NeighbouringRelation
+from treedp_core.snippets import Ran, call, given
 from treedp_core.words import setting_text
 
 PROTECTS: Final = "one record added or removed"
@@ -39,7 +40,7 @@ def growth() -> str:
     _headline(chosen, d)
     _figure(chosen, d, found, places)
     _ranking(chosen, d)
-    _crossings(chosen, places)
+    _crossings(chosen, found, places)
     return strip(chosen)
 
 
@@ -77,7 +78,6 @@ def _figure(
     chosen: Setting, d: int | None, found: Found, places: Mapping[tuple[str, str], tuple[float, float]]
 ) -> None:
     text = "your levels" if get("mul_levels").strip() else "levels of the data"
-    call = f"Setting({chosen.alpha:g}, {chosen.epsilon!r}, {chosen.delta!r}, max_total={chosen.max_total:g})"
     frame.figure(
         growth_figure(model.drawn(found), list(places.values()), n_levels=d, marker_text=text),
         key="mul_growth",
@@ -91,9 +91,7 @@ def _figure(
         "Grey: no mechanism does better (Theorem 5.1, Corollary 5.4, "
         "explicit constants). Among factorisation mechanisms at α = 0, tree least squares with minimax budgets is "
         "optimal: its line is also their lower bound (Theorem 5.2, exact). Rings: crossings, tabulated below.",
-        code=f"from treedp_core.multiplicative import CURVES, Setting, break_even, growth\n\nsetting = {call}\n"
-        'growth(setting).error, break_even(setting, "tuned", "shrunk_optimal")',
-        data=_columns(found),
+        ran=call(model.point_table, _curves_again(chosen, found)),
     )
 
 
@@ -106,22 +104,16 @@ def _takeaway(places: Mapping[tuple[str, str], tuple[float, float]]) -> str:
     )
 
 
-def _columns(found: Found) -> dict[str, list[Any]]:
-    """One row for each point: curves have different numbers of levels."""
-    rows = [(CURVES[name].label, n, e) for name, (x, y) in found.items()
-            for n, e in zip(x.tolist(), y.tolist(), strict=True)]  # fmt: skip
-    return {
-        "mechanism": [row[0] for row in rows],
-        "levels": [row[1] for row in rows],
-        "error": [row[2] for row in rows],
-    }
+def _curves_again(chosen: Setting, found: Found) -> Ran[Found]:
+    return given(found, model.curves, chosen).named("curves")
 
 
 def _ranking(chosen: Setting, d: int | None) -> None:
     if d is None:
         return
     st.header(f"Ranked at {plural(d, 'level')}", anchor=False)
-    table = model.ranking_table(_rows(chosen, d))
+    ran = call(model.ranking_table, given(_rows(chosen, d), model.ranking, chosen, d).named("rows"))
+    table = ran.value
     number = st.column_config.NumberColumn(format="%.4g")
     st.dataframe(
         table, hide_index=True, height="content", alt="Every mechanism at your number of levels, best first",
@@ -136,17 +128,19 @@ def _ranking(chosen: Setting, d: int | None) -> None:
         "An α-RMSE of E means a relative error of at most E ÷ τ + α at counts of τ and more "
         "(Lemma B.1 of Ghazi et al., improved)."
     )
-    frame.footer("mul_ranking", f"growth(setting, [{d}]).error  # setting: see the code of the figure above", table)
+    frame.footer("mul_ranking", None, None, ran)
 
 
-def _crossings(chosen: Setting, places: Mapping[tuple[str, str], tuple[float, float]]) -> None:
+def _crossings(chosen: Setting, found: Found, places: Mapping[tuple[str, str], tuple[float, float]]) -> None:
     st.header("Where the curves cross", anchor=False)
     try:
         exact = state.exact_crossings(chosen)
     except InputError as error:
         frame.refusal(error)
         exact = None
-    table = model.crossing_table(places, exact)
+    again: Any = None if exact is None else given(exact, model.exact_crossings, chosen).named("exact")
+    ran = call(model.crossing_table, given(places, model.crossings, _curves_again(chosen, found)).named("near"), again)
+    table = ran.value
     st.dataframe(
         table, hide_index=True, width="content", alt="Numbers of levels from which on one mechanism beats another",
         column_config={"from this many levels on": st.column_config.TextColumn(alignment="right")},
@@ -155,5 +149,5 @@ def _crossings(chosen: Setting, places: Mapping[tuple[str, str], tuple[float, fl
         "The smallest number of levels from which on the first has the smaller worst-case error, up to a million. "
         + ("Exact search." if exact is not None else "Read off the curves; the exact search is running.")
     )
-    frame.footer("mul_crossings", 'break_even(setting, "tuned", "shrunk_optimal")', table)
+    frame.footer("mul_crossings", None, None, ran)
     state.crossings_awaited()

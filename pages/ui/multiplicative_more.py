@@ -10,6 +10,7 @@ import streamlit as st
 from pages.ui import frame
 from pages.ui import multiplicative_controls as controls
 from pages.ui import multiplicative_state as state
+from pages.ui.multiplicative_growth import schedule_table
 from pages.ui.multiplicative_meaning import WORDS, accuracy_table
 from pages.ui.multiplicative_view import ABOUT_TOTAL, strip
 from pages.ui.params import REG, get
@@ -40,7 +41,7 @@ def schedule() -> str:
     over = next((n for n, each in enumerate(every, 1) if each.overspend > 1.0), None)
     if over is not None:
         st.markdown(f"The printed budgets break the promise from **ℓ = {over}** rounds on.")
-    ran = call(model.schedule_table, alpha, eps, most)
+    ran = call(schedule_table, alpha, eps, most)
     columns = {name: np.array(values) for name, values in ran.value.items()}
     numbers = columns.pop("rounds")
     frame.figure(

@@ -55,7 +55,7 @@ else:
         if get("bud_view") != "targets":
             budget_view.ledger(result)
         if result.pending:
-            budget_state.wait(budget_state.OPTIMUM, "Searching for the optimum")
+            budget_state.wait(budget_state.OPTIMUM, "Searching for the best split")
 explain(
     "**What you learn.** The best split depends on the counts and on ε: with little budget upper levels deserve some, "
     "with much budget the leaves alone often do. Greedy allocation is simple and mostly good, but short-sighted: it "

@@ -1,4 +1,4 @@
-"""Controls of the Budget split page: noise, threshold, slices, and what greedy and optimum may look at."""
+"""Controls of the Budget split page: noise, threshold, slices, and what greedy and tuned splits may look at."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from pages.ui.settings import note_of_slack
 from pages.ui.text import short
 from treedp_core.budgets import STRATEGIES
 from treedp_core.errors import METRICS
+from treedp_core.words import privacy_text
 
 
 def release() -> None:
@@ -57,8 +58,8 @@ def _metric() -> None:
         key="bud_metric",
         persist_state="session",
         format_func=lambda name: METRICS[name].label,
-        help="What greedy and optimum lower, and what strategies are compared by: metrics that follow from variances "
-        "alone. " + " ".join(f"**{METRICS[name].label}**: {METRICS[name].help}" for name in JUDGED_BY),
+        help="What greedy and tuned splits lower, and what strategies are compared by: metrics that follow from "
+        "variances alone. " + " ".join(f"**{METRICS[name].label}**: {METRICS[name].help}" for name in JUDGED_BY),
     )
 
 
@@ -78,10 +79,10 @@ def _threshold() -> None:
 
 
 def prior(settings: Settings) -> None:
-    """Show what greedy and optimum are tuned on, and what that costs."""
+    """Show what greedy and tuned splits look at, and what that costs."""
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         st.segmented_control(
-            "Optimise on",
+            "Tune on",
             list(PRIORS),
             required=True,
             key="bud_prior",
@@ -101,15 +102,15 @@ def prior(settings: Settings) -> None:
                     persist_state="session",
                     format="%g",
                     help="Charged to the total ε. 0 chooses 1, or half of the total where that is less; now "
-                    f"{short(settings.epsilon_of_prior)}.",
+                    f"{privacy_text(settings.epsilon_of_prior)}.",
                 )
     if get("bud_prior") == "public":
         budget_prior.upload()
     if get("bud_prior") == "true":
         st.error(
-            "The splits “Greedy” and “Optimum” below are a function of the private counts. Look at them to learn how "
+            "The splits “Greedy” and “Tuned” below are a function of the private counts. Look at them to learn how "
             "much tuning could gain; do not publish them, nor anything released with them.",
-            title="NOT PRIVATE: optimised on the true counts",
+            title="NOT PRIVATE: tuned on the true counts",
             icon=":material/lock_open:",
         )
 

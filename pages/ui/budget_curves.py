@@ -21,6 +21,7 @@ from treedp_core.montecarlo import Watch, generator
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.records import Dataset
 from treedp_core.tree import AnyArray, Tree
+from treedp_core.words import setting_text
 
 SAMPLE: Final = "conversions"
 LAW: Final = "discrete_laplace"
@@ -143,8 +144,9 @@ def _ledger(height: int) -> None:
     st.markdown(
         f"**Ledger.** Protects {unit.described}: the delay is unknown, everything above it is known. Each ε on the "
         "axis is the total of the later half: the larger of the sum over all levels and twice what the delay level "
-        f"gets, because a changed delay moves two counts. For the prior ε = {PRIOR_EPSILON:g} was spent on the earlier "
-        "half, that is on other records, and is not charged to the later one."
+        "gets, because a changed delay moves two counts. "
+        f"For the prior ε = {setting_text(PRIOR_EPSILON)} was spent on the earlier half, that is on other records, and "
+        "is not charged to the later one."
     )
 
 
@@ -156,7 +158,8 @@ def _takeaway(found: Curves) -> str:
     values = found.errors[:, at]
     best = int(np.argmin(values))
     even = values[found.labels.index("Uniform, least squares")]
-    told = f"At ε = {short(found.totals[at])} the smallest error is {short(values[best])} ({found.labels[best]}); "
+    told = f"At ε = {setting_text(found.totals[at])} the smallest error is {short(values[best])} "
+    told += f"({found.labels[best]}); "
     return told + f"an equal split with least squares has {short(even)}, {even / values[best]:.2f} times that."
 
 

@@ -23,6 +23,7 @@ from treedp_core.budgets import NOT_PRIVATE, Reliability, reliability
 from treedp_core.figures import clicked_node
 from treedp_core.figures.reliability import reliability_icicle, useful_shares
 from treedp_core.tree import FloatArray, Tree
+from treedp_core.words import setting_text
 
 MAX_BLOCKS: Final = 250
 
@@ -136,9 +137,9 @@ def _useful(result: Results, row: Row, found: Reliability, share: FloatArray) ->
     deepest = [level for level in range(data.tree.n_levels) if share[level] > 0.5]
     told = f"level {deepest[-1]} ({lit(data.labels.level_names[deepest[-1]], 40)})" if deepest else "no level"
     st.markdown(
-        f"Under “{row.label}” at ε = {short(get('eps'))} most counts are useful down to {told}."
+        f"Under “{row.label}” at ε = {setting_text(get('eps'))} most counts are useful down to {told}."
         if deepest
-        else f"Under “{row.label}” at ε = {short(get('eps'))} no level has a majority of useful counts."
+        else f"Under “{row.label}” at ε = {setting_text(get('eps'))} no level has a majority of useful counts."
     )
 
 

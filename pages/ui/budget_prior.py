@@ -96,8 +96,14 @@ def keep(data: Dataset, counted: Dataset) -> None:
     Raises
     ------
     InputError
-        ``PRIOR_LEAVES`` when the leaves differ; ``PRIOR_EMPTY``.
+        ``PRIOR_IS_DATA`` when it is the data once more; ``PRIOR_LEAVES`` when the leaves differ; ``PRIOR_EMPTY``.
     """
+    if data.is_same_as(counted):
+        raise InputError(
+            "PRIOR_IS_DATA",
+            "Expected public or historic counts, got the data themselves once more; tuning on them is not private, see "
+            "“True counts”.",
+        )
     prior = public_by_labels(data.tree, data.labels, counted.tree, counted.labels, counted.counts)
     st.session_state[FROM_FILE] = FilePrior(data.fingerprint, counted.name, counted.fingerprint, prior)
 

@@ -14,7 +14,7 @@ from pages.ui.budget_params import CUSTOM
 from treedp_core import budgets
 from treedp_core.allocation import split
 from treedp_core.allocation.published import published_for
-from treedp_core.budgets import STRATEGIES, GreedySplit, Ledger, Optimum, Origin, Prior, Problem
+from treedp_core.budgets import STRATEGIES, GreedySplit, Ledger, Optimum, Origin, Prior, PriorKind, Problem
 from treedp_core.checks import InputError
 from treedp_core.conversions import epsilon_to_rho
 from treedp_core.errors import METRICS, ErrorSummary
@@ -24,6 +24,7 @@ from treedp_core.montecarlo import Watch, generator
 from treedp_core.privacy import Currency
 from treedp_core.records import Dataset
 from treedp_core.tree import AnyArray, FloatArray
+from treedp_core.words import privacy_text, setting_text
 
 SIMPLE: Final = tuple(name for name, one in STRATEGIES.items() if not one.needs_prior)
 TUNED: Final = ("greedy", "optimum")
@@ -106,7 +107,7 @@ def problem(settings: Settings, data: Dataset, counts: AnyArray) -> Problem:
 
 
 def prior_of(settings: Settings, data: Dataset, from_file: Prior | None) -> Prior | None:
-    """Return the counts that greedy and optimum may look at; None where a file is still to come.
+    """Return the counts that greedy and tuned splits may look at; None where a file is still to come.
 
     Raises
     ------
@@ -121,8 +122,8 @@ def prior_of(settings: Settings, data: Dataset, from_file: Prior | None) -> Prio
     if settings.epsilon_of_prior >= one.epsilon:
         raise InputError(
             "BUDGET_EXCEEDED",
-            f"Expected a prior that costs less than the total of ε = {one.epsilon:g}, got "
-            f"{settings.epsilon_of_prior:g}; strategies that look at no prior are shown.",
+            f"Expected a prior that costs less than the total of ε = {setting_text(one.epsilon)}, got "
+            f"{privacy_text(settings.epsilon_of_prior)}; strategies that look at no prior are shown.",
         )
     rng = generator(one.seed, _PRIOR_NOISE)
     return budgets.noisy(
@@ -205,7 +206,15 @@ def optimum_row(
     """Return the best split for the prior, and as a row."""
     found = budgets.optimum(tuned, left(settings, prior), watch=watch)
     amounts = tuned.budget(found.amounts, left(settings, prior)).per_level
-    return found, judged(truth, settings, "optimum", STRATEGIES["optimum"].label, np.array(amounts), prior)
+    return found, judged(truth, settings, "optimum", tuned_label(found, prior), np.array(amounts), prior)
+
+
+def tuned_label(found: Optimum, prior: Prior) -> str:
+    """Return what the best split found is called: an optimum only where no split is better on the counts shown."""
+    if prior.spent:
+        return "Tuned, after paying for its prior"
+    best = found.certified and prior.kind is PriorKind.TRUE_COUNTS
+    return "Optimum" if best else STRATEGIES["optimum"].label
 
 
 def custom_row(truth: Problem, settings: Settings, shares: Sequence[Fraction], tuned_on: Origin | None) -> Row:

@@ -70,7 +70,7 @@ class Results:
 
     @property
     def waits_for(self) -> str:
-        """What stands in place of the optimum while there is none."""
+        """What stands in place of the tuned split while there is none."""
         return "searching" if jobs.is_wanted(OPTIMUM) else "cancelled"
 
     @property
@@ -101,7 +101,7 @@ def file_prior() -> FilePrior | None:
 
 
 def results() -> Results:
-    """Return every strategy's split and errors; only the optimum may still be on its way.
+    """Return every strategy's split and errors; only the tuned one may still be on its way.
 
     Raises
     ------

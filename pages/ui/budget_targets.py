@@ -21,13 +21,27 @@ from pages.ui.params import REG, get
 from pages.ui.store import dataset
 from pages.ui.text import lit, plain, plural, short
 from treedp_core import checks
-from treedp_core.budgets import NOT_PRIVATE, Ask, Inverse, Ledger, Prior, Problem, Target, reliability, smallest_budget
+from treedp_core.budgets import (
+    NOT_PRIVATE,
+    Ask,
+    Confirmation,
+    Inverse,
+    Ledger,
+    Prior,
+    Problem,
+    Target,
+    confirm,
+    reliability,
+    smallest_budget,
+)
 from treedp_core.checks import InputError
 from treedp_core.conversions import rho_to_epsilon, rho_to_epsilon_gaussian
 from treedp_core.figures import budget as figures
 from treedp_core.mechanisms import MECHANISMS
+from treedp_core.montecarlo import Watch
 from treedp_core.privacy import Currency
 from treedp_core.rounding import float_above
+from treedp_core.words import budget_text, privacy_text, setting_text
 
 ASKS: Final = {
     "average_node": "A count picked at random is within x %",
@@ -38,8 +52,6 @@ ASKS: Final = {
 MAX_INPUTS: Final = 8
 FIRST: Final = 10.0
 """Target of the level above the last until the reader sets one."""
-CRUMB: Final = 1e-7
-"""Part of the total below which a level is not measured at all: the search leaves crumbs."""
 SLOT: Final = "budget_targets"
 
 
@@ -53,18 +65,21 @@ def show(result: Results) -> None:
     try:
         targets = wanted()
         key = (key_of(chosen), tuple(targets))
-        found = later(SLOT, key, lambda watch: _swept(smallest_budget(tuned, targets, watch)))
+        found = later(SLOT, key, lambda watch: _searched(tuned, targets, watch))
     except InputError as error:
         frame.refusal(error)
         return
     if found is None:
         wait(SLOT, "Searching for the smallest budget")
         return
-    _answer(result, found, targets)
+    _answer(result, *found, targets)
 
 
-def _swept(found: Inverse) -> Inverse:
-    return replace(found, amounts=np.where(found.amounts < CRUMB * found.total, 0.0, found.amounts))
+def _searched(tuned: Problem, targets: list[Target], watch: Watch) -> tuple[Inverse, Confirmation | None]:
+    """The smallest budget, and simulated releases held against the first target that binds."""
+    found = smallest_budget(tuned, targets, watch)
+    binding = next((target for target in targets if target.level in found.binding), None)
+    return found, None if binding is None else confirm(tuned.watched(watch), found.amounts, binding)
 
 
 def wanted() -> list[Target]:
@@ -153,17 +168,19 @@ def _changed() -> None:
     st.session_state["bud_targets"] = text_of(values) if any(values) else "0"
 
 
-def _answer(result: Results, found: Inverse, targets: list[Target]) -> None:
+def _answer(result: Results, found: Inverse, seen: Confirmation | None, targets: list[Target]) -> None:
     chosen, prior = result.settings, result.prior
     assert prior is not None
     names = dataset().labels.level_names
-    total = found.total + prior.spent
+    total = float_above(Fraction(found.total) + Fraction(prior.spent))
     epsilon = epsilon_for(chosen, total)
+    lower = "–" if found.lower_bound is None else budget_text(found.lower_bound)
     cards = (
-        ("Smallest ε in all", short(epsilon), f"{chosen.symbol} = {short(found.total)}, levels"),
-        ("For the prior", short(prior.spent), chosen.symbol),
+        ("Smallest ε in all", privacy_text(epsilon), f"{chosen.symbol} = {privacy_text(found.total)}, levels"),
+        ("For the prior", privacy_text(prior.spent), chosen.symbol),
+        ("Seen in simulation", *_seen(seen)),
         ("Binding level", ", ".join(str(level) for level in found.binding) or "–", _names(found, names)),
-        ("Proved lower bound", "–" if found.lower_bound is None else short(found.lower_bound), _bounded(found, chosen)),
+        ("Proved lower bound", lower, _bounded(found, chosen)),
     )
     with st.container(horizontal=True):
         for label, value, below in cards:
@@ -187,6 +204,15 @@ def _answer(result: Results, found: Inverse, targets: list[Target]) -> None:
     )
     st.dataframe(_table(result, found, targets), hide_index=True, alt="Targets, budget and what is reached, by level")
     _ledger(result, found, total, epsilon)
+
+
+def _seen(seen: Confirmation | None) -> tuple[str, str]:
+    """What simulated releases reached of the target that binds, ± 95 %, and in how many of them."""
+    if seen is None:
+        return "–", ""
+    what = {Ask.EVERY_NODE: "worst count", Ask.AVERAGE_NODE: "mean count"}.get(seen.target.ask, seen.target.ask.name)
+    shown = f"{seen.seen:.4f}" if seen.target.ask in (Ask.EVERY_NODE, Ask.AVERAGE_NODE) else short(seen.seen)
+    return shown, f"± {short(1.96 * seen.standard_error)}, {what}, {plural(seen.trials, 'run')}"
 
 
 def _bounded(found: Inverse, settings: Settings) -> str:
@@ -236,7 +262,7 @@ def _table(result: Results, found: Inverse, targets: list[Target]) -> dict[str, 
         "target": [
             by_level[i].described.partition(": ")[2] if i in by_level else "–" for i in range(data.tree.n_levels)
         ],
-        symbol: [short(amount) for amount in found.amounts.tolist()],
+        symbol: [privacy_text(amount) for amount in found.amounts.tolist()],
         "on the prior": [reached(result.tuned, found, by_level.get(i), i) for i in range(data.tree.n_levels)],
         f"on the true counts ({NOT_PRIVATE})": [
             reached(result.truth, found, by_level.get(i), i) for i in range(data.tree.n_levels)
@@ -267,12 +293,12 @@ def _ledger(result: Results, found: Inverse, total: float, epsilon: float) -> No
     exact = unit.exact_charge(spent) + (Fraction(0) if prior is None else Fraction(prior.spent))
     ledger = Ledger(unit, chosen.currency, float_above(exact), prior, spent)
     st.markdown(f"**Ledger.** {plain(ledger.sentence())}")
-    raised = float(f"{epsilon * 1.0005:.4g}")
+    raised = float(privacy_text(epsilon))
     fits = checks.EPSILON_LOW <= raised <= checks.EPSILON_HIGH
     whole, cost = max(chosen.amount(raised), total) if fits else total, 0.0 if prior is None else prior.spent
     shares = handed_over(spent, found.total, whole, cost) if total else ""
     st.button(
-        f"Set ε = {raised:g} and this split",
+        f"Set ε = {setting_text(raised)} and this split",
         key="bud_targets_use",
         icon=":material/send:",
         type="primary",

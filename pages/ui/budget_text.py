@@ -13,6 +13,7 @@ from treedp_core.budgets import Optimum, Prior, PriorKind
 from treedp_core.errors import METRICS
 from treedp_core.privacy import Currency, NeighbouringRelation
 from treedp_core.tree import Tree
+from treedp_core.words import budget_text, privacy_text, setting_text
 
 TIE: Final = 1e-3
 """Errors this close, relative to each other, count as equal in a sentence."""
@@ -58,10 +59,10 @@ def percent(part: float) -> str:
 
 
 def optimum_line(best: Optimum | None, settings: Settings) -> str:
-    """Return what is known of the optimum: a proof, or an honest word that there is none."""
+    """Return what is known of the tuned split: a proof that it is best, or an honest word that there is none."""
     if best is None:
         return ""
-    start = f"The optimum was found from “{best.found_from.replace('_', ' ')}”"
+    start = f"The tuned split was found from “{best.found_from.replace('_', ' ')}”"
     if best.gap is None:
         return f"{start}: the best of many local searches, not certified (with this noise the problem is not convex)."
     if best.certified:
@@ -70,16 +71,16 @@ def optimum_line(best: Optimum | None, settings: Settings) -> str:
 
 
 def prior_line(prior: Prior | None, settings: Settings) -> str:
-    """Return what the greedy split and the optimum were tuned on, and what that cost."""
+    """Return what the greedy and the tuned split look at, and what that cost."""
     if prior is None:
         return ""
     if prior.kind is PriorKind.NOISY:
-        cost = f"ε = {short(settings.epsilon_of_prior)}"
+        cost = f"ε = {privacy_text(settings.epsilon_of_prior)}"
         if settings.currency is Currency.RHO:
-            cost += f" (ρ = {short(prior.spent)})"
+            cost += f" (ρ = {privacy_text(prior.spent)})"
         return (
-            f"Greedy and optimum are tuned on a noisy prior: one simulated release of all counts (equal split, least "
-            f"squares, seed {settings.experiment.seed}) that costs {cost}, charged to the total."
+            f"The greedy and the tuned split look at a noisy prior: one simulated release of all counts (equal split, "
+            f"least squares, seed {settings.experiment.seed}) that costs {cost}, charged to the total."
         )
     return prior.label
 
@@ -89,8 +90,8 @@ def ledger_line(row: Row, settings: Settings) -> str:
     told = row.ledger.sentence()
     if settings.currency is Currency.RHO:
         told += (
-            f" ρ = {row.ledger.total:.4g} is (ε = {short(settings.experiment.epsilon)}, "
-            f"δ = {short(settings.experiment.delta)})-differential privacy."
+            f" ρ = {budget_text(row.ledger.total)} is (ε = {setting_text(settings.experiment.epsilon)}, "
+            f"δ = {setting_text(settings.experiment.delta)})-differential privacy."
         )
     elif float(row.ledger.charged) < row.ledger.total * (1 - 1e-9):
         told += " The rest is not spent."
@@ -123,7 +124,7 @@ def caption(settings: Settings, tree: Tree, rows: Sequence[Row]) -> str:
     return (
         f"NOT PRIVATE: expected errors on the true counts (closed form: {source}; "
         f"{'after least squares, Algorithm 2' if settings.least_squares else 'before post-processing'}). All "
-        f"strategies cost the same total of ε = {short(settings.experiment.epsilon)}; "
+        f"strategies cost the same total of ε = {setting_text(settings.experiment.epsilon)}; "
         f"{plural(tree.n_leaves, 'leaf', 'leaves')}, {plural(tree.n_levels, 'level')}. ∞: a count is not "
         f"determined.{note}"
     )

@@ -20,6 +20,7 @@ from treedp_core.budgets import NOT_PRIVATE, STRATEGIES
 from treedp_core.figures import budget as figures
 from treedp_core.figures.budget import StrategyRow
 from treedp_core.figures.reliability import watermark
+from treedp_core.words import privacy_text
 
 ERRORS_LABEL: Final = f"{NOT_PRIVATE}: errors are those on the true counts."
 CARD: Final = 190
@@ -100,14 +101,16 @@ def _takeaway(result: Results) -> str:
 
 
 def cards(result: Results) -> None:
-    """Show the best simple strategy beside greedy and the optimum, and say who wins."""
+    """Show the best simple strategy beside greedy and the tuned split, and say who wins."""
     simple = budget_text.best_simple(result.rows or ())
-    shown = [("Best simple strategy", simple), ("Greedy", result.row("greedy")), ("Optimum", result.row("optimum"))]
+    tuned = result.row("optimum")
+    name = STRATEGIES["optimum"].label if tuned is None else tuned.label.partition(",")[0]
+    shown = [("Best simple strategy", simple), ("Greedy", result.row("greedy")), (name, tuned)]
     if get("bud_view") == CUSTOM:
         shown.insert(0, ("Your own split", result.row(CUSTOM)))
     with st.container(horizontal=True):
         for label, row in shown:
-            waits = label == "Optimum" and result.pending
+            waits = label == name and row is None and result.pending
             st.metric(
                 label,
                 short(row.errors.tree) if row is not None else "…" if waits else "–",
@@ -180,7 +183,7 @@ def ledger(result: Results) -> None:
         "level": list(data.labels.level_names),
         "nodes": data.tree.level_sizes.tolist(),
         "share of the total": (row.amounts / row.ledger.total).tolist(),
-        result.settings.symbol: row.amounts.tolist(),
+        result.settings.symbol: [privacy_text(amount) for amount in row.amounts.tolist()],
         "noise": [short(s) for s in sigma.tolist()],
         result.settings.metric: [short(e) for e in row.errors.level.tolist()],
     }
@@ -190,7 +193,7 @@ def ledger(result: Results) -> None:
         width="content",
         column_config={
             "share of the total": st.column_config.NumberColumn(format="percent"),
-            result.settings.symbol: st.column_config.NumberColumn(format="%.4g"),
+            result.settings.symbol: st.column_config.TextColumn(alignment="right"),
             "noise": st.column_config.TextColumn("noise st. dev. (records)", alignment="right"),
             result.settings.metric: st.column_config.TextColumn(alignment="right"),
         },

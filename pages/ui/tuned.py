@@ -83,7 +83,7 @@ def note(page: str, ledger: Ledger | None = None) -> None:
     if not origin.is_private:
         st.error(
             f"{origin.label} Do not publish these shares, nor anything released with them.",
-            title="NOT PRIVATE: optimised on the true counts",
+            title="NOT PRIVATE: tuned on the true counts",
             icon=":material/lock_open:",
         )
     told = label(page) if ledger is None else f"{label(page)} **Ledger.** {plain(ledger.sentence())}"

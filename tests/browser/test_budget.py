@@ -22,9 +22,9 @@ FIGURES = {
 
 def test_the_optimum_arrives_by_itself(page: Any, server: LiveServer) -> None:
     drawn(page, server, "budget", "bud_strategies")
-    card = page.locator('[data-testid="stMetric"]').filter(has_text="Optimum")
+    card = page.locator('[data-testid="stMetric"]').filter(has_text="Tuned")
     card.get_by_text(re.compile(r"^0\.\d+$")).wait_for()
-    page.get_by_text("Searching for the optimum").wait_for(state="detached")
+    page.get_by_text("Searching for the best split").wait_for(state="detached")
     assert page.locator("h1").count() == 1
 
 

@@ -1,5 +1,6 @@
-"""Budgets over levels (Dawson et al.): greedy, the optimum, priors, targets, and how reliable each count becomes."""
+"""Budgets over levels (Dawson et al.): greedy and tuned splits, priors, targets, and how reliable each count is."""
 
+from treedp_core.budgets.confirm import Confirmation, confirm
 from treedp_core.budgets.greedy import GreedySplit, greedy
 from treedp_core.budgets.inverse import Inverse, smallest_budget
 from treedp_core.budgets.ledger import Ledger, left_after
@@ -18,6 +19,7 @@ __all__ = [
     "NOT_PRIVATE",
     "STRATEGIES",
     "Ask",
+    "Confirmation",
     "Curves",
     "GreedySplit",
     "Inverse",
@@ -34,6 +36,7 @@ __all__ = [
     "Target",
     "branch",
     "compare",
+    "confirm",
     "curves",
     "draw_noise",
     "greedy",

@@ -62,8 +62,8 @@ STRATEGIES: Final[Mapping[str, Strategy]] = table(
     ),
     Strategy(
         "optimum",
-        "Optimum",
-        "The best split for the prior: proved for Gaussian noise, the best of many searches for Laplace noise.",
+        "Tuned",
+        "The best split found for the prior: proved the best for Gaussian noise, the best of many searches for other.",
         lambda problem, total, phases: optimum(problem, total).amounts,
         needs_prior=True,
     ),

@@ -125,6 +125,42 @@ def test_a_range_that_would_be_hardly_visible_on_other_data_is_not_kept() -> Non
     assert app.session_state["cdf_from"] == 74_000
 
 
+def test_a_range_starts_from_the_column_never_from_the_one_before() -> None:
+    app = open_page("cdf", binned([50.0] * 9, 100, upper=100.0), cdf_source="current")
+    assert [app.session_state["cdf_from"], app.session_state["cdf_to"]] == [25, 75]  # not the default for ages
+    app.session_state["cdf_from"], app.session_state["cdf_to"] = 30.0, 60.0
+    app.run()
+    assert [app.session_state["cdf_from"], app.session_state["cdf_to"]] == [30, 60]
+    app.session_state["cdf_source"] = "ages"  # bounds of much the same size
+    app.run()
+    assert [app.session_state["cdf_from"], app.session_state["cdf_to"]] == [32, 96]
+
+
+def test_nothing_cut_is_called_true() -> None:
+    text = "size\n" + "3\n" * 97 + "9\n" * 3
+    app = open_page("cdf", cdf_source="upload")
+    app.file_uploader[0].upload("sizes.csv", text.encode()).run()
+    for key, value in {"cdf_upper": 8.0, "cdf_n_bins": 8, "cdf_clamp": True}.items():
+        widget(app, key).set_value(value)
+    widget(app, "cdf_count").click().run()
+    names = [trace.get("name", "") for key in ("cdf_release", "cdf_errors") for trace in figure(app, key)["data"]]
+    assert "cut to the bounds (NOT PRIVATE)" in names and not any("true" in name for name in names)
+    assert "cut to the bounds (NOT PRIVATE)" in table(app, "quantile")
+    assert "3.0% of the records lie outside the bounds" in words(app)
+    assert not app.exception
+
+
+def test_an_upload_shows_what_its_bounds_cut_off_before_it_is_counted() -> None:
+    app = open_page("cdf", cdf_source="upload")
+    app.file_uploader[0].upload("sizes.csv", b"size,age\n1,2\n3,300\n").run()
+    assert "100.0% inside" in words(app)
+    widget(app, "cdf_upper").set_value(2.0).run()
+    assert "50.0% of the rows lie outside the bounds" in words(app)
+    labelled = next(box for box in app.selectbox if box.label == "Column")
+    labelled.set_value(1).run()
+    assert widget(app, "cdf_upper").value == 128.0  # bounds of one column are no other's
+
+
 def test_quantiles_with_intervals() -> None:
     quantiles = table(open_page("cdf"), "quantile")
     assert quantiles["quantile"].tolist() == ["5 %", "25 %", "50 %", "75 %", "95 %"]

@@ -6,7 +6,7 @@ from typing import Any
 
 from streamlit.testing.v1 import AppTest
 
-from oracles_pages import codes, open_page, words
+from oracles_pages import codes, figure, open_page, words
 from treedp_core.records import Dataset
 
 VISITS = b"who,place\nann,x\nbob,y\nann,y\nann,x\nbob,x\nann,y\n"
@@ -90,3 +90,43 @@ def test_the_private_file_is_refused_as_a_domain_file() -> None:
     labelled(app.file_uploader, "Domain file").upload("public.csv", VISITS).run()
     assert codes(count(app)) == ["DOMAIN_IS_DATA"]
     assert held(app).name != "visits.csv"
+
+
+# ---- numeric columns
+
+
+AGES = b"age,pay\n" + b"".join(b"%d,%d\n" % (age, 100 * age) for age in range(100))
+
+
+def binned(content: bytes, column: str = "age") -> AppTest:
+    app = open_page("data", source="upload")
+    app.file_uploader[0].upload("ages.csv", content).run()
+    labelled(app.segmented_control, "Levels").set_value("bins").run()
+    labelled(app.selectbox, "Numeric column").set_value(column)
+    return app.run()
+
+
+def test_a_numeric_column_is_shown_with_what_its_bounds_cut_off_before_it_is_counted() -> None:
+    app = binned(AGES + b",5\n")
+    told = next(caption.value for caption in app.caption if "below" in caption.value)
+    assert "0.0% below, 99.0% inside, 0.0% above, 1.0% blank or no number" in told
+    assert told.startswith("NOT PRIVATE") and "not private either" in told
+    assert figure(app, "file_numbers")["data"]
+    assert "lie outside" not in words(app)
+    labelled(app.number_input, "Upper").set_value(49.0).run()
+    assert "49.5% of the rows lie outside the bounds" in words(app)
+    assert not app.exception
+
+
+def test_bounds_start_afresh_with_every_column() -> None:
+    app = binned(AGES)
+    labelled(app.number_input, "Upper").set_value(7.0).run()
+    labelled(app.selectbox, "Numeric column").set_value("pay").run()
+    assert labelled(app.number_input, "Upper").value == 100.0
+    assert "98.0% of the rows lie outside the bounds" in words(app)
+
+
+def test_a_column_without_numbers_has_no_picture_and_counting_says_why() -> None:
+    app = binned(b"age,pay\nx,1\n")
+    assert not app.exception and not any("below" in caption.value for caption in app.caption)
+    assert codes(count(app)) == ["COLUMN_TYPE"]

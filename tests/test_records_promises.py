@@ -20,6 +20,7 @@ from treedp_core.records import (
     domain_taken_from_the_data,
 )
 from treedp_core.records.domain import Domain
+from treedp_core.records.numeric import look_at_numbers
 
 FROM_DATA = domain_taken_from_the_data()
 RECORDS = b"sex,age\nF,young\nF,young\nM,old\n"
@@ -283,3 +284,39 @@ def test_the_unit_of_weighted_rows_is_said(by: str) -> None:
     assert counted(5).report.largest == 5
     plain = count_bins(b"v\n1\n", "v", lower=0, upper=4, n_bins=2)
     assert plain.report.largest == 1 and not plain.report.notices
+
+
+# ---- a numeric column before it is counted
+
+
+def test_bounds_are_judged_on_every_row_however_it_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(2)
+    cells = [*rng.integers(-50, 8000, 500).tolist(), "", "ten", "inf", "-inf", 0.25]
+    monkeypatch.setattr("treedp_core.records.arrow_tables.BATCH_ROWS", 60)
+    text = [str(cell) for cell in cells]
+    for origin in (("v\n" + "".join(f"{cell},\n"[:-2] + "\n" if cell else '""\n' for cell in text)).encode(),
+                   as_parquet(v=text)):  # fmt: skip
+        look = look_at_numbers(origin, "v")
+        numbers = [float(cell) for cell in text if cell not in ("", "ten")]
+        for lower, upper in ((0, 100), (-50.0, 7999), (0.25, 0.25), (-1e9, 1e9)):
+            got = look.shares(lower, upper)
+            assert got.below == sum(x < lower for x in numbers) / len(cells)
+            assert got.above == sum(x > upper for x in numbers) / len(cells)
+            assert got.blank == 2 / len(cells)
+            assert abs(got.below + got.inside + got.above + got.blank - 1) < 1e-12
+        edges, rows = look.histogram(0, 100)
+        assert rows.sum() == len(numbers) - 2 and edges[0] <= 0 and edges[-1] >= 100
+
+
+def test_a_look_at_many_rows_stops_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("treedp_core.records.numeric.LOOK_ROWS", 100)
+    monkeypatch.setattr("treedp_core.records.arrow_tables.BATCH_ROWS", 60)
+    look = look_at_numbers(as_parquet(v=list(range(1000))), "v")
+    assert look.rows == 120 and not look.is_whole
+
+
+@pytest.mark.parametrize("cells", [["", "x"], ["inf"], ["5"], ["1e300", "-1e300"]])
+def test_a_column_with_hardly_any_numbers_still_has_a_histogram(cells: list[str]) -> None:
+    look = look_at_numbers(as_parquet(v=cells), "v")
+    edges, rows = look.histogram(0, 1)
+    assert (np.diff(edges) > 0).all() and rows.size == edges.size - 1

@@ -61,6 +61,8 @@ class Bins:
         Whether the edges are numbers of the column; else bins are numbered in the order of the leaves.
     has_other : bool
         Whether the last bin holds the records that have no place in the others, and is drawn beyond the upper bound.
+    is_cut : bool
+        Whether numbers beyond the bounds were cut to them, so that these counts are not those of the column.
     """
 
     name: str
@@ -70,11 +72,17 @@ class Bins:
     fingerprint: str
     numeric: bool = True
     has_other: bool = False
+    is_cut: bool = False
 
     @property
     def n_bins(self) -> int:
         """K."""
         return int(self.counts.size)
+
+    @property
+    def truth_name(self) -> str:
+        """What its counts are called beside a release: never true where numbers were cut."""
+        return "cut to the bounds" if self.is_cut else "true"
 
     @property
     def truth(self) -> IntArray:

@@ -9,20 +9,22 @@ import streamlit as st
 from pages.ui import frame, store, uploads
 from pages.ui.cdf_model import SOURCES, Bins
 from pages.ui.cdf_tables import bins_of
+from pages.ui.data_check import warn_of_cut
 from pages.ui.data_file import Candidate, finish, revision
+from pages.ui.data_numbers import BOUNDS, show_column
 from pages.ui.origins import of_file
 from pages.ui.params import get
 from pages.ui.text import lit, literal_sentence, plural
 from treedp_core.checks import InputError
-from treedp_core.records import Dataset, count_bins, inspect
+from treedp_core.records import Dataset, ReadOptions, count_bins, inspect
 from treedp_core.records.sniff import Preview
 from treedp_core.snippets import Ran, given
 
 SAMPLE: Final = "ages"
 SLOT: Final = "cdf"
-BOUNDS: Final = "Must not come from the data: bounds that do reveal its extremes."
 _LAST: Final = "_cdf_bins_used"
 _ASKED: Final = "_cdf_count_asked"
+_COLUMN: Final = "_cdf_column"
 
 
 def choose() -> Bins:
@@ -84,6 +86,7 @@ def _upload() -> None:
             st.markdown(f"{lit(counted.name, 40)} — {plural(counted.report.rows, 'row')}, file discarded")
             st.button("Remove", key="cdf_remove", icon=":material/delete:", on_click=store.remove, args=(SLOT,),
                       help="Forget these counts; the ages are shown instead.")  # fmt: skip
+        warn_of_cut(counted)
         for _, sentence in counted.report.notices:
             st.caption(literal_sentence(sentence))
         return
@@ -100,10 +103,16 @@ def _count(candidate: Candidate, preview: Preview) -> None:
         "Column", range(len(preview.columns)), format_func=lambda i: preview.columns[i],
         key=f"cdf_column_{revision()}_{hash(preview.columns):x}", help="A column of numbers.",
     )  # fmt: skip
+    column = preview.columns[position or 0]
+    if st.session_state.get(_COLUMN) != (revision(), preview.columns, column):  # bounds of one column are no other's
+        st.session_state[_COLUMN] = (revision(), preview.columns, column)
+        st.session_state.pop("cdf_lower", None)
+        st.session_state.pop("cdf_upper", None)
     left, middle, right = st.columns(3)
     lower = left.number_input("Lower bound (public)", value=0.0, key="cdf_lower", format="%g", help=BOUNDS)
     upper = middle.number_input("Upper bound (public)", value=128.0, key="cdf_upper", format="%g", help=BOUNDS)
     n_bins = right.number_input("Bins K", value=128, step=1, key="cdf_n_bins", help="Equal widths.")
+    show_column(candidate, column, ReadOptions(), lower, upper, key="cdf_numbers")
     clamp = st.checkbox("Count values outside the bounds in the end bins", key="cdf_clamp",
                         help="Otherwise they are counted in a last bin “(other)”, as cells that are no number always "
                         "are: so replacing a record never changes the public total.")  # fmt: skip
@@ -111,7 +120,7 @@ def _count(candidate: Candidate, preview: Preview) -> None:
               help="Read the file once and keep its counts.")  # fmt: skip
     if st.session_state.pop(_ASKED, False):
         counted = count_bins(
-            candidate.origin, preview.columns[position or 0], lower=lower, upper=upper, n_bins=n_bins,
+            candidate.origin, column, lower=lower, upper=upper, n_bins=n_bins,
             outside="clamp" if clamp else "other", name=candidate.name,
         )  # fmt: skip
         finish(candidate, counted)

@@ -50,7 +50,8 @@ def bins_of(data: Dataset) -> Bins:
         return Bins(data.name, unit, counts, np.arange(counts.size + 1, dtype=float), data.fingerprint, False)
     if other is not None:
         edges = np.append(edges, 2 * edges[-1] - edges[-2])
-    return Bins(data.name, unit, counts, edges, data.fingerprint, has_other=other is not None)
+    return Bins(data.name, unit, counts, edges, data.fingerprint, has_other=other is not None,
+                is_cut=data.report.cut > 0)  # fmt: skip
 
 
 def _edges(data: Dataset, n_bins: int) -> Any:
@@ -71,7 +72,7 @@ def release_table(data: Bins, mine: Draw) -> dict[str, Any]:
     """Return the true cumulative counts beside one release, its band and its consistent fit."""
     columns = {
         "up to": data.edges[1:],
-        "true (NOT PRIVATE)": data.truth,
+        f"{data.truth_name} (NOT PRIVATE)": data.truth,
         "noisy": mine.release.cumulative,
         "low": mine.band.low,
         "high": mine.band.high,
@@ -110,7 +111,7 @@ def quantile_table(data: Bins, mine: Draw) -> dict[str, list[Any]]:
         "released": [one.value for one in found],
         "from": [one.low for one in found],
         "to": [one.high for one in found],
-        "true (NOT PRIVATE)": [one.value for one in true],
+        f"{data.truth_name} (NOT PRIVATE)": [one.value for one in true],
     }
 
 

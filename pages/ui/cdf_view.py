@@ -13,9 +13,10 @@ from pages.ui import cdf_source, cdf_state, frame, tuned
 from pages.ui import cdf_tables as tables
 from pages.ui.branching_model import product_text
 from pages.ui.cdf_model import MANY_BINS, Bins, Draw
+from pages.ui.cdf_source import SAMPLE
 from pages.ui.lab_state import keep_one
-from pages.ui.params import get
-from pages.ui.store import dataset, remember
+from pages.ui.params import REG, get
+from pages.ui.store import dataset, remember, sample
 from pages.ui.text import lit, plural, short, whole
 from treedp_core.cdf import CdfSettings, plan_cdf
 from treedp_core.checks import InputError
@@ -25,9 +26,7 @@ from treedp_core.privacy import NeighbouringRelation
 from treedp_core.snippets import Ran, call, given
 from treedp_core.words import setting_text
 
-HARDLY_ANY: Final = 0.05
-"""Share of the bins below which a range chosen on other data says nothing about these."""
-_BOUNDS: Final = "_cdf_bounds_shown"
+_SHOWN: Final = "_cdf_data_shown"
 
 
 def release(data: Bins) -> None:
@@ -69,15 +68,15 @@ def chosen_range(data: Bins) -> tuple[int, int]:
 def _bins_wanted(data: Bins) -> tuple[int, int]:
     """Edges nearest to the range asked for; the middle half where that range was meant for other data.
 
-    It was when no bin of these is left in it, or, on data with other bounds than the last shown, hardly any.
+    It was when no bin of these is left in it, or when other data, or the ages that its default is for, came before.
     """
     wanted = get("cdf_from"), get("cdf_to")
     start, stop = (data.bin_at(end) for end in wanted)
-    bounds = float(data.edges[0]), float(data.edges[-1])
-    is_new = st.session_state.get(_BOUNDS, bounds) != bounds
-    st.session_state[_BOUNDS] = bounds
+    is_default = wanted == (REG["cdf_from"].default, REG["cdf_to"].default)
+    before = st.session_state.get(_SHOWN, sample(SAMPLE).fingerprint if is_default else data.fingerprint)
+    st.session_state[_SHOWN] = data.fingerprint
     lost = start == stop and wanted[0] != wanted[1]
-    if lost or (is_new and abs(stop - start) < HARDLY_ANY * data.n_bins):
+    if lost or before != data.fingerprint:
         return data.n_bins // 4, data.n_bins - data.n_bins // 4
     return start, stop
 
@@ -90,7 +89,8 @@ def _brush(data: Bins, start: float, stop: float) -> None:
 
 def _figure(data: Bins, mine: Draw, start: int, stop: int) -> None:
     release, settings = mine.release, mine.plan.settings
-    lines = CdfLines(data.edges, data.truth, release.cumulative, mine.consistent, (mine.band.low, mine.band.high))
+    lines = CdfLines(data.edges, data.truth, release.cumulative, mine.consistent, (mine.band.low, mine.band.high),
+                     data.truth_name)  # fmt: skip
     missed = float(np.abs(release.cumulative - data.truth).mean())
     after = "" if mine.consistent is None else f", {short(float(np.abs(mine.consistent - data.truth).mean()))} after"
     frame.figure(
@@ -101,7 +101,7 @@ def _figure(data: Bins, mine: Draw, start: int, stop: int) -> None:
         key="cdf_release",
         alt=f"True, noisy and consistent cumulative counts: the noisy ones are off by {short(missed)} records on "
         f"average{after} consistency.",
-        caption=f"NOT PRIVATE: one simulated release beside the true counts. {_what(settings)}; "
+        caption=f"NOT PRIVATE: one simulated release beside the exact counts. {_what(settings)}; "
         f"{bins_in_words(data)}, {whole(int(data.counts.sum()))} records, seed {get('seed')}. Band: 95 % for all "
         f"cumulative counts at once, ± {mine.band.multiple:.3g} exact standard deviations, from "
         f"{whole(mine.band.trials)} simulated errors, tightened by what is public. Consistent: the closest whole, "
@@ -117,7 +117,8 @@ def _figure(data: Bins, mine: Draw, start: int, stop: int) -> None:
 def _errors(data: Bins, mine: Draw, start: int, stop: int) -> None:
     """Show how far every cumulative count is off, which the CDF's height would hide."""
     release = mine.release
-    lines = CdfLines(data.edges, data.truth, release.cumulative, mine.consistent, (mine.band.low, mine.band.high))
+    lines = CdfLines(data.edges, data.truth, release.cumulative, mine.consistent, (mine.band.low, mine.band.high),
+                     data.truth_name)  # fmt: skip
     worst = float(np.abs(release.cumulative - data.truth).max())
     frame.figure(
         cdf_errors(lines, x_title=data.unit if data.numeric else "leaf, in its order", chosen=_ends(data, start, stop)),
@@ -170,7 +171,8 @@ def _range(data: Bins, mine: Draw, start: int, stop: int) -> None:
     true, deviation = float(data.counts[start:stop].sum()), float(np.sqrt(mine.plan.range_variance(start, stop)))
     plain = (*rows[0], deviation)
     st.markdown(
-        f"Released: **{whole(round(plain[1]))} ± {short(plain[2])}** records · true: {whole(int(true))} (NOT PRIVATE)"
+        f"Released: **{whole(round(plain[1]))} ± {short(plain[2])}** records · {data.truth_name}: "
+        f"{whole(int(true))} (NOT PRIVATE)"
     )
     st.dataframe(
         columns, hide_index=True, width="content",

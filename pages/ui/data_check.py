@@ -8,6 +8,7 @@ import numpy as np
 import streamlit as st
 
 from pages.ui.data_hierarchy import notice, taken_from_the_data_warning
+from pages.ui.data_numbers import warn_of_share
 from pages.ui.store import remember
 from pages.ui.text import whole
 from treedp_core.records import Dataset, DomainSource
@@ -33,10 +34,16 @@ def check(data: Dataset) -> None:
         for label, number, about in numbers:
             if number or label in ("Rows read", "Records counted"):
                 st.metric(label, whole(number), border=True, width=190, help=about)
+    warn_of_cut(data)
     for code, sentence in report.notices:
         notice(code, sentence)
     if not data.total:
         st.info("All counts are 0: relative errors have no meaning here.", icon=":material/info:")
+
+
+def warn_of_cut(data: Dataset) -> None:
+    """Say in red which share of a column's numbers its bounds do not hold, where it is more than 1 %."""
+    warn_of_share(data.report.outside_range / max(1, data.report.counted), "records")
 
 
 def level_table(data: Dataset) -> dict[str, list[Any]]:

@@ -11,6 +11,7 @@ import streamlit as st
 
 from pages.ui import store, uploads
 from pages.ui.data_file import Candidate, finish, revision
+from pages.ui.data_numbers import BOUNDS, show_column
 from pages.ui.frame import refusal
 from pages.ui.params import get
 from pages.ui.text import lit, plural, refusal_text
@@ -186,10 +187,15 @@ def _bins(candidate: Candidate, preview: Preview, options: ReadOptions) -> Plan:
         help="Every value goes into one of K bins between the bounds.",
     )  # fmt: skip
     left, middle, right = st.columns(3)
-    bound = "Choose it without looking at the records: the smallest and largest value of the data are private."
-    lower = left.number_input("Lower bound (public)", value=0.0, key=_key("lower"), format="%g", help=bound)
-    upper = middle.number_input("Upper bound (public)", value=100.0, key=_key("upper"), format="%g", help=bound)
+    of = f"_{preview.columns.index(column)}"  # bounds of one column are no other's
+    lower = left.number_input(
+        "Lower bound (public)", value=0.0, key=_key("lower", preview) + of, format="%g", help=BOUNDS
+    )
+    upper = middle.number_input(
+        "Upper bound (public)", value=100.0, key=_key("upper", preview) + of, format="%g", help=BOUNDS
+    )
     n_bins = right.number_input("Bins K", value=64, step=1, key=_key("bins"), help="Equal widths; the last is closed.")
+    show_column(candidate, column, options, lower, upper, key="file_numbers")
     branching = st.text_input(
         "Branching factors over the bins (optional)", key=_key("branching"), max_chars=100, placeholder="8,8",
         help="Their product must be the number of bins; without them all bins hang below the root.",

@@ -39,6 +39,8 @@ class CdfLines:
     consistent : (K,) or None
     band : pair of (K,) or None
         Low and high, holding everywhere at once.
+    truth_name : str
+        What the exact counts are called.
     """
 
     edges: FloatArray
@@ -46,6 +48,7 @@ class CdfLines:
     noisy: AnyArray
     consistent: AnyArray | None = None
     band: tuple[AnyArray, AnyArray] | None = None
+    truth_name: str = "true"
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +85,7 @@ def cdf_figure(lines: CdfLines, *, x_title: str, chosen: tuple[float, float] | N
     x = np.concatenate([lines.edges[:1], lines.edges[at + 1]])
     traces = _band(lines, at, x) if lines.band is not None else []
     traces += [
-        _line(x, lines.truth, at, "true (NOT PRIVATE)", GREY, "solid", 4.0),
+        _line(x, lines.truth, at, f"{lines.truth_name} (NOT PRIVATE)", GREY, "solid", 4.0),
         _line(x, lines.noisy, at, "noisy", BEFORE, "dot", 1.5),
     ]
     if lines.consistent is not None:
@@ -126,9 +129,9 @@ def cdf_errors(lines: CdfLines, *, x_title: str, chosen: tuple[float, float] | N
     )
     x = np.concatenate([off.edges[:1], off.edges[at + 1]])
     traces = _band(off, at, x) if off.band is not None else []
-    traces.append(_line(x, off.noisy, at, "noisy − true", BEFORE, "dot", 1.5))
+    traces.append(_line(x, off.noisy, at, f"noisy − {lines.truth_name}", BEFORE, "dot", 1.5))
     if off.consistent is not None:
-        traces.append(_line(x, off.consistent, at, "consistent − true", AFTER, "solid", 2.0))
+        traces.append(_line(x, off.consistent, at, f"consistent − {lines.truth_name}", AFTER, "solid", 2.0))
     bounds = limits([off.noisy, off.consistent, *(off.band or ())], log=False, default=(-1.0, 1.0))
     fig = new_figure(
         traces,

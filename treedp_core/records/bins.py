@@ -208,6 +208,7 @@ class _BinTally:
         return ReadReport(
             rows=self.rows,
             outside_range=self.outside,
+            cut=self.outside if self._clamp or outside == "drop" else 0,
             largest=self._largest,
             notices=tuple(notices),
             **counted,

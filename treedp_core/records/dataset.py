@@ -89,6 +89,9 @@ class ReadReport:
         Records left out because the public domain does not have their category.
     outside_range : int
         Records whose number lies outside the bounds (counted in the end bins or under "(other)", or left out).
+    cut : int
+        Records whose number was cut to the nearest bound, or left out for lying beyond it: the counts are then those
+        of the column cut to its bounds, not of the column.
     other : int
         Counted records that no listed category, or no bin, has a place for: they stand under "(other)".
     largest : int
@@ -106,6 +109,7 @@ class ReadReport:
     blank_labels: int = 0
     unseen: int = 0
     outside_range: int = 0
+    cut: int = 0
     other: int = 0
     largest: int = 1
     units: int = 0

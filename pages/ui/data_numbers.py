@@ -44,8 +44,8 @@ def warn_of_share(outside: float, what: str) -> None:
     """Say in red which share of a column the bounds do not hold, where it is more than 1 %."""
     if outside > MUCH:
         st.markdown(
-            f":red[:material/content_cut: {outside:.1%} of the {what} lie outside the bounds: what is counted is not the "
-            "whole column.]"
+            f":red[:material/content_cut: {outside:.1%} of the {what} lie outside the bounds: what is counted is not "
+            "the whole column.]"
         )
 
 

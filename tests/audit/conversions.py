@@ -106,7 +106,7 @@ def composed(report: Report, rng: np.random.Generator, n: int) -> None:
     for i in range(n):
         small = Small((-1, 0, 0) if i % 2 else (-1, 0, 0, 1, 1, 2, 2))
         who = (Who(ADD, 1 + i % 3), Who(REPLACE, 1 + i % 2), Who(UNKNOWN, 1))[i % 3]
-        epsilon, delta = float(np.exp(rng.uniform(-0.5, 2.5))), float(10 ** rng.uniform(-8, -1.5))
+        epsilon, delta = float(np.exp(rng.uniform(-0.5, 2.5))), float(10 ** rng.uniform(-8, -2))
         ready = prepare(Experiment("discrete_gaussian", epsilon=epsilon, delta=delta, **who.settings), small.tree)  # type: ignore[arg-type]
         data = list(data_sets(small, rng, who.contributions))[1]
         moved = (neighbours(small, data, who) - data) @ small.below

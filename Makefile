@@ -16,7 +16,7 @@ export OPENBLAS_NUM_THREADS = 1
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check lint typing doctest unit browser bench audit attack samples format wheel clean python
+.PHONY: help run test check lint typing doctest unit browser bench audit attack mutants samples format wheel clean python
 
 help:  ## show this list
 	@echo "TreeDP: differentially private counts on trees"
@@ -57,6 +57,9 @@ audit: $(BIN)/.test  ## enumerate neighbours and hold every privacy claim agains
 
 attack: $(BIN)/.test  ## attack a running app: hostile files and widgets, sessions against each other, load, leaks
 	@PYTHONPATH=tests $(BIN)/python -m attack $(ARGS)
+
+mutants: $(BIN)/.test  ## plant faults in the core one by one; fails when the tests let more than 2 % pass
+	@PYTHONPATH=tests $(BIN)/python -m mutants.run $(ARGS)
 
 samples: $(BIN)/.app  ## write sample_data/*.csv again from their seeds
 	$(BIN)/python -m sample_data

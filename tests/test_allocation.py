@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from oracles_tree import generalised_least_squares, leaf_matrix, level_starts, random_parents
 from treedp_core.allocation import ALLOCATIONS, minimax, split
+from treedp_core.allocation.published import PUBLISHED_SPLITS
 from treedp_core.checks import InputError
-from treedp_core.privacy import Currency, NeighbouringRelation, ProtectedUnit
+from treedp_core.privacy import Currency, NeighbouringRelation, ProtectedUnit, exact_shares
 from treedp_core.tree import Tree
 
 ADD = ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)
@@ -136,3 +137,19 @@ def test_custom_shares_that_do_not_fit_are_refused(custom: tuple[float, ...]) ->
 
 def test_every_allocation_is_listed_under_its_name() -> None:
     assert all(ALLOCATIONS[name].name == name for name in ALLOCATIONS)
+
+
+def test_cube_roots_are_for_laplace_noise_and_square_roots_for_gaussian() -> None:
+    """Prefixes of 2 x 8 leaves use 1, 8 and 56 nodes; a public total needs none."""
+    tree = Tree.from_branching_factors((2, 8))
+    for currency, power in ((Currency.EPSILON, 1 / 3), (Currency.RHO, 1 / 2)):
+        for unit, uses in ((ADD, [1, 8, 56]), (REPLACE, [0, 8, 56])):
+            part = np.array(uses, dtype=float) ** power
+            np.testing.assert_allclose(ALLOCATIONS["cube_root"].shares(tree, unit, currency, ()), part / part.sum())
+
+
+def test_published_shares_never_sum_to_more_than_one() -> None:
+    """As the allocation "custom" reads them; the Puerto Rico shares rounded to nearest would."""
+    for one in PUBLISHED_SPLITS.values():
+        assert sum(exact_shares(one.shares)) <= 1
+        assert one.shares == pytest.approx([float(share) for share in one.exact], abs=1e-15)

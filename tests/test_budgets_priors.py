@@ -183,6 +183,16 @@ def noisy_prior(amount: float) -> Prior:
     return noisy(TREE, COUNTS, ADD, "laplace", amount, np.random.default_rng(0))
 
 
+@pytest.mark.parametrize(("unit", "cost"), [(ADD, 1.0), (REPLACE, 0.5), (UNKNOWN, 1.0)])
+def test_the_ledger_charges_every_level_that_can_change(unit: ProtectedUnit, cost: float) -> None:
+    """By hand: the root counts unless its total is public; 2 x 0.25 for the unknown level is less than the sum."""
+    assert Ledger(unit, Currency.EPSILON, 1.0, None, (0.5, 0.25, 0.25)).charged == cost
+    if cost == 1.0:
+        with pytest.raises(InputError) as refusal:
+            Ledger(unit, Currency.EPSILON, 1.0, None, (0.5 + 2.0**-53, 0.25, 0.25))  # a sum that floats round to 1
+        assert refusal.value.code == "BUDGET_EXCEEDED"
+
+
 # ---- by node
 
 
@@ -213,6 +223,15 @@ def test_the_largest_path_sum_bounds_every_neighbour(
     assert worst <= price * (1 + 1e-12)
     if unit is ADD:
         assert worst == pytest.approx(price, rel=1e-12)
+
+
+def test_the_price_of_node_budgets_is_the_exact_largest_path_rounded_up() -> None:
+    """Three sums that floats cannot tell from 1: the largest is 1 + 2^-53, half a step above, and the price a step."""
+    tree = Tree.from_branching_factors((2,))
+    amounts = np.array([1.0, 2.0**-54, 2.0**-53])
+    assert path_charge(tree, ADD, amounts) == 1.0 + 2.0**-52
+    assert path_charge(tree, REPLACE, amounts) == 2.0**-53
+    assert path_charge(tree, ProtectedUnit(UNKNOWN.relation), np.array([0.25, 0.5, 0.75])) == 1.5
 
 
 @given(st.integers(0, 9999), st.integers(2, 14), st.sampled_from(RELATIONS))
@@ -277,6 +296,16 @@ def test_noise_by_node_has_its_variance() -> None:
     ratio = noise.var(axis=0) / node_variance(problem, amounts)
     assert (np.abs(ratio - 1) < 6 * np.sqrt(5 / 20_000)).all()
     assert (np.abs(1.3 * ratio - 1) > 6 * np.sqrt(5 / 20_000)).all()
+
+
+def test_a_node_without_budget_is_not_drawn() -> None:
+    """Nothing spent, nothing known: no value, rather than the exact count; a public total is known without noise."""
+    amounts = np.array([0.0, 0.5, 0.0, 0.5])
+    tree = Tree.from_branching_factors((3,))
+    for unit in (ADD, REPLACE):
+        noise = draw_noise(Problem(tree, np.ones(4), "laplace", unit), amounts, np.random.default_rng(3), 5)
+        assert np.isnan(noise).all(axis=0).tolist() == [unit is ADD, False, True, False]
+        assert unit is ADD or not noise[:, 0].any()
 
 
 # ---- by subtree

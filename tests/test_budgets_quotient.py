@@ -16,6 +16,7 @@ from treedp_core.budgets.quotient import quotient
 from treedp_core.calibration import level_law
 from treedp_core.errors import METRICS, Tolerance
 from treedp_core.experiment import Experiment, prepare
+from treedp_core.noise import Laplace
 from treedp_core.postprocess import least_squares
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.tree import Tree
@@ -118,6 +119,20 @@ def test_precision_is_that_of_the_law(law: str, unit: ProtectedUnit, amount: flo
     assert found[1] == pytest.approx(1 / NOISE[law](float(ratio)), rel=1e-9)
     up, down = (level_precision(law, unit, 2)(np.full(2, amount * f))[1] for f in (1 + 1e-6, 1 - 1e-6))
     assert slope[1] == pytest.approx((up - down) / (2e-6 * amount), rel=1e-4)
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: f"{unit.relation.value}-{unit.contributions}")
+def test_a_problem_draws_the_noise_it_is_charged_for(unit: ProtectedUnit) -> None:
+    """By hand on the last level, which spends 1/2: scale L1 / (1/2), and variance L2^2 of the Gaussian law."""
+    tree, m = Tree.from_branching_factors((2,)), unit.contributions
+    replaced = unit.relation is NeighbouringRelation.REPLACE_ONE
+    laplace, gaussian = (
+        Problem(tree, np.ones(3), law, unit).laws(np.array([0.0 if replaced else 0.5, 0.5]))
+        for law in ("laplace", "gaussian")
+    )
+    assert laplace[1] == Laplace(4.0 * m if replaced else 2.0 * m)
+    assert gaussian[1] is not None and gaussian[1].variance == pytest.approx(2 * m * m if replaced else m * m)
+    assert [one[0] is None for one in (laplace, gaussian)] == [replaced, replaced]
 
 
 @given(st.integers(0, 999), st.integers(2, 25), st.sampled_from(sorted(NOISE)), st.booleans(), st.booleans())

@@ -31,6 +31,7 @@ from treedp_core.cdf.two_views import counts_behind, two_view_estimates, two_vie
 from treedp_core.cdf_error import Criterion, total_squared_error
 from treedp_core.cdf_error.theorems import refined_error
 from treedp_core.checks import InputError
+from treedp_core.conversions import rho_to_epsilon, rho_to_epsilon_gaussian
 from treedp_core.isotonic import consistent_cdf
 from treedp_core.montecarlo import Cancelled, Watch
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit, Provenance
@@ -156,6 +157,25 @@ def test_the_guarantee_charges_what_was_asked_for_and_rides_along() -> None:
     assert plan.release(np.ones(20, dtype=int), np.random.default_rng(0)).guarantee is plan.guarantee
     rho = plan_cdf(CdfSettings(20, (4, 5), "gaussian", 0.8, 1e-6, "optimal")).guarantee
     assert rho.epsilon <= 0.8 and rho.epsilon == pytest.approx(0.8, rel=1e-6) and rho.delta == 1e-6
+
+
+@pytest.mark.parametrize("mechanism", LAWS)
+@pytest.mark.parametrize("relation", [ADD, "replace_one"])
+@pytest.mark.parametrize("allocation", ["equal", "optimal"])
+def test_no_law_costs_more_than_was_asked_for_by_its_own_conversion(
+    mechanism: str, relation: str, allocation: str
+) -> None:
+    settings = CdfSettings(20, (4, 5), mechanism, 0.8, LAWS[mechanism], allocation, relation=relation)
+    promise = plan_cdf(settings).guarantee
+    assert promise.epsilon <= 0.8 and promise.epsilon == pytest.approx(0.8, rel=1e-6)
+    if promise.rho is not None:
+        convert = {"gaussian": rho_to_epsilon_gaussian, "discrete_gaussian": rho_to_epsilon}[mechanism]
+        assert promise.epsilon == convert(promise.rho, 1e-6)
+
+
+def test_a_unit_of_three_records_gets_three_times_the_noise() -> None:
+    one, three = (plan_cdf(CdfSettings(9, (3, 3), "laplace", 1.0, contributions=m)) for m in (1, 3))
+    np.testing.assert_allclose(three.variance[:-1], 9 * one.variance[:-1])  # the last is the public total
 
 
 def test_without_a_public_total_the_root_is_noisy_and_consistency_is_refused() -> None:

@@ -15,7 +15,8 @@ from treedp_core.checks import InputError
 from treedp_core.errors import METRICS, Tolerance
 from treedp_core.experiment import Experiment, draw_once, identity, prepare, run, smallest_epsilon, sweep
 from treedp_core.mechanisms import MECHANISMS
-from treedp_core.montecarlo import Cancelled, Watch
+from treedp_core.montecarlo import CHUNK_CELLS, Cancelled, Watch, generator, simulate
+from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.tree import Tree
 
 TREE = Tree.from_branching_factors((3, 4, 5))
@@ -52,6 +53,36 @@ def test_more_trials_go_on_where_fewer_stopped() -> None:
     assert short is not None and long is not None
     assert short.single_runs is not None and long.single_runs is not None
     assert long.single_runs[:3].tolist() == short.single_runs.tolist()
+
+
+def test_every_chunk_of_trials_draws_noise_of_its_own() -> None:
+    """Three chunks of one node each: what each draws first is what its number in the run gives, and all differ."""
+    tree, drawn = Tree.from_branching_factors((CHUNK_CELLS // 2,)), []
+
+    def errors_of(rng: np.random.Generator, n: int) -> np.ndarray:
+        drawn.append(float(rng.random()))
+        return np.zeros((n, tree.n_nodes))
+
+    simulate(tree, METRICS["rmse"], np.zeros(tree.n_nodes), errors_of, Tolerance(), 3, (7, 5), Watch())
+    assert drawn == [float(generator(7, 5, i).random()) for i in range(3)]
+    assert len(set(drawn)) == 3
+
+
+def test_an_experiment_protects_the_unit_it_names() -> None:
+    unit = Experiment(relation="replace_unknown", contributions=3, known_levels=2).unit
+    assert unit == ProtectedUnit(NeighbouringRelation.REPLACE_UNKNOWN, 3, 2)
+
+
+@pytest.mark.statistical
+def test_a_biased_step_is_judged_on_counts_and_not_on_noise_alone() -> None:
+    """Far above 0 nothing is cut, so the error is that of the noise (6 standard errors); noise alone would be cut."""
+    tree = Tree.from_branching_factors((50,))
+    counts = tree.counts_of_leaves(np.full(50, 10_000))
+    plain = Experiment(mechanism="laplace", trials=200)
+    cut = replace(plain, postprocess=("non_negative",))
+    formula, found = run(plain, tree, counts, simulated=False).formula, run(cut, tree, counts).simulation
+    assert formula is not None and found is not None
+    assert abs(found.tree - formula.tree) < 6 * found.tree_se < 0.1 * formula.tree
 
 
 def test_cells_of_a_sweep_draw_independent_noise() -> None:

@@ -19,6 +19,7 @@ from treedp_core import integer_draws
 from treedp_core.calibration import level_law
 from treedp_core.checks import InputError
 from treedp_core.integer_draws import accept_exactly, digit_boundaries, gaussian_boundaries, laplace_boundaries
+from treedp_core.mechanisms import MECHANISMS, level_noise
 from treedp_core.noise import (
     DiscreteGaussian,
     DiscreteLaplace,
@@ -29,7 +30,9 @@ from treedp_core.noise import (
     TruncatedLaplace,
     expected_maximum,
 )
+from treedp_core.privacy import Budget, Currency, NeighbouringRelation, ProtectedUnit, guarantee
 from treedp_core.table_sampler import TableSampler
+from treedp_core.tree import Tree
 
 DRAWS = 1_000_000
 FALSE_ALARM = 1e-6
@@ -602,3 +605,105 @@ def test_level_law_refusals(args, code):
     with pytest.raises(InputError) as refusal:
         level_law(*args)
     assert refusal.value.code == code
+
+
+@pytest.mark.statistical
+def test_rejection_keeps_the_stated_share_of_every_proposal():
+    """Four million draws at sigma = 5000 in bins of |z| / sigma, and two thousand single draws, by chi-square.
+
+    False alarm 1e-6 each. Proposals kept 2 % too often near |z| = sigma give an expected excess of 125 over the 10
+    degrees of freedom; a first proposal that is always kept follows the discrete Laplace law, whose tails are heavy.
+    """
+    sigma, rng = 5000.0, np.random.default_rng(11)
+    edges = np.array([0, 0.4, 0.6, 0.8, 0.9, 1.1, 1.2, 1.4, 1.6, 2, 3, np.inf])
+    expected = 2 * np.diff(stats.norm.cdf(edges))
+    many = integer_draws.draw_discrete_gaussian(rng, sigma, 4_000_000)
+    single = [int(integer_draws.draw_discrete_gaussian(rng, sigma, 1)[0]) for _ in range(2000)]
+    for drawn in (many, np.array(single)):
+        seen = np.histogram(np.abs(drawn + rng.uniform(-0.5, 0.5, drawn.size)) / sigma, edges)[0]
+        misfit = ((seen - drawn.size * expected) ** 2 / (drawn.size * expected)).sum()
+        assert misfit < stats.chi2.isf(FALSE_ALARM, expected.size - 1)
+        assert abs(np.sign(drawn).sum()) < EXTREME * math.sqrt(drawn.size)
+
+
+def test_an_undecided_draw_gets_all_of_its_bits(monkeypatch):
+    """A generator of ones only: sixteen bits decide the cell, and the forty-eight that follow are all ones."""
+
+    class Ones:
+        def integers(self, low, high, size, dtype):
+            return np.full(size, 2**64 - 1, dtype=dtype)
+
+    table = TableSampler(lambda bits: (0, [1 << (bits - 1)]))
+    asked = []
+    monkeypatch.setattr(table, "invert", lambda rng, u: asked.extend(u.tolist()) or u)
+    table._refine(Ones(), np.array([0, 3, 65_535], dtype=np.uint16))
+    assert asked == [2**48 - 1, 2**50 - 1, 2**64 - 1]
+
+
+def test_continuous_draws_use_all_bits_of_a_float():
+    """Of ten thousand draws hardly one is a number of single precision (chance 2^-29 each)."""
+    for law in (Laplace(1.0), Gaussian(1.0), TruncatedLaplace(1.0, 9.0)):
+        draws = law.sample(np.random.default_rng(2), 10_000)
+        assert (draws.astype(np.float32) == draws).sum() <= 1
+        assert 0.45 < (draws < 0).mean() < 0.55
+
+
+# ---------------------------------------------------------------- noise by level
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "smooth"),
+    [
+        ("laplace", Laplace, False),
+        ("discrete_laplace", DiscreteLaplace, False),
+        ("gaussian", Gaussian, True),
+        ("discrete_gaussian", DiscreteGaussian, False),
+    ],
+)
+def test_every_mechanism_draws_its_own_law_and_adds_it_to_the_counts(name, kind, smooth):
+    """Only continuous Gaussian noise may be converted as such; a release is the counts plus the noise drawn."""
+    tree, unit = Tree.from_branching_factors((2,)), ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)
+    mechanism = MECHANISMS[name]
+    assert mechanism.continuous_gaussian == smooth
+    budget = Budget(mechanism.currency, (0.01, 0.01))
+    noise = mechanism.plan(tree, budget, unit)
+    assert [type(law) for law in noise.laws] == [kind, kind]
+    counts = np.array([30, 10, 20])
+    promise = guarantee(budget, unit, 1e-6, smooth, precision=noise.precision)
+    released = noise.release(counts, promise, np.random.default_rng(4)).estimate
+    np.testing.assert_array_equal(released, counts + noise.draw(np.random.default_rng(4)))
+
+
+@pytest.mark.parametrize("law", ["laplace", "discrete_laplace", "gaussian", "discrete_gaussian"])
+@pytest.mark.parametrize("relation", list(NeighbouringRelation))
+@pytest.mark.parametrize("contributions", [1, 3])
+def test_only_a_level_that_cannot_change_is_exact(law, relation, contributions):
+    """Asked for directly, past every check of a budget: the root under "replace one" may be exact, and nothing else."""
+    tree, unit = Tree.from_branching_factors((2, 2)), ProtectedUnit(relation, contributions)
+    currency = Currency.EPSILON if law.endswith("laplace") else Currency.RHO
+    for level in range(3):
+        amounts = [math.inf if i == level else 0.5 for i in range(3)]
+        if unit.total_is_public and level == 0:
+            assert level_noise(tree, Budget(currency, tuple(amounts)), unit, law).exact == (True, False, False)
+            continue
+        amounts[0] = math.inf if unit.total_is_public else amounts[0]
+        with pytest.raises(InputError) as refusal:
+            level_noise(tree, Budget(currency, tuple(amounts)), unit, law)
+        assert refusal.value.code == "EXACT_NOT_PRIVATE"
+
+
+def test_nodes_of_a_level_draw_noise_of_their_own():
+    """Ten thousand draws: no two columns are equal, none correlate beyond 6 standard errors."""
+    tree, unit = Tree.from_branching_factors((3,)), ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)
+    noise = level_noise(tree, Budget(Currency.EPSILON, (0.5, 0.5)), unit, "laplace")
+    drawn = np.corrcoef(noise.draw(np.random.default_rng(1), 10_000).T)
+    assert (np.abs(drawn[~np.eye(4, dtype=bool)]) < 6 / math.sqrt(10_000)).all()
+
+
+def test_a_level_without_budget_is_not_measured():
+    """By hand: no value at all, and an infinite variance; the exact root 0 of both."""
+    tree, unit = Tree.from_branching_factors((2, 2)), ProtectedUnit(NeighbouringRelation.REPLACE_ONE)
+    noise = level_noise(tree, Budget(Currency.EPSILON, (math.inf, 0.0, 1.0)), unit, "laplace")
+    drawn = noise.draw(np.random.default_rng(1))
+    assert drawn[0] == 0 and np.isnan(drawn[1:3]).all() and np.isfinite(drawn[3:]).all()
+    assert noise.level_variance.tolist() == [0.0, math.inf, 8.0]

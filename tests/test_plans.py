@@ -66,7 +66,7 @@ def test_no_plan_costs_more_than_it_promises(
 
 
 def test_the_root_is_paid_for_out_of_the_total() -> None:
-    for epsilon, delta in ((1.0, 1e-6), (0.3, 0.1), (7.7, 1e-100)):
+    for epsilon, delta in ((1.0, 1e-6), (0.3, 0.1), (7.7, 1e-100), (0.525, 0.525)):
         (e1, d1), (e2, d2) = split_with_root(epsilon, delta)
         assert Fraction(e1) + Fraction(e2) <= Fraction(epsilon) and Fraction(d1) + Fraction(d2) <= Fraction(delta)
         assert e1 + e2 == pytest.approx(epsilon, rel=1e-15)

@@ -141,6 +141,8 @@ def test_every_relation_says_who_is_protected():
         assert relation.description.endswith(".") and relation.label[0].isupper()
         assert "one record" in one.described and "at most 5" in many.described
     assert "total is public" in ProtectedUnit(REPLACE).described
+    added = ProtectedUnit(ADD).described
+    assert "total is protected" in added and "public" not in added
 
 
 # ---------------------------------------------------------------- budgets
@@ -330,6 +332,25 @@ def test_gaussian_delta_is_an_upper_bound_to_ten_digits(epsilon, x):
 def test_gaussian_delta_stays_positive_where_floats_underflow():
     assert 0 < gaussian_delta(100.0, 5e4) < 1e-200
     assert 0 < gaussian_delta(1.0, 1e300) < 1e-200
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "sensitivity"),
+    [(0.000760691083439667, 0.1631190067738419, 7.3), (2.3170102358977083, 2.367986054635734e-07, 0.1)],
+)
+def test_gaussian_sigma_is_enough_where_the_quotient_alone_is_not(epsilon, delta, sensitivity):
+    """Two of six thousand random settings whose first sigma has a delta a rounding above the one asked for."""
+    sigma = gaussian_sigma(epsilon, delta, sensitivity)
+    assert gaussian_delta(epsilon, sigma, sensitivity) <= delta
+    assert gaussian_delta(epsilon, sigma * (1 - 1e-12), sensitivity) > delta
+
+
+def test_epsilon_of_gaussian_noise_holds_at_the_delta_it_is_stated_for():
+    """Where sigma is exact (rho = 1/2, 2, 8): no slack at all, and a float less of epsilon is not enough."""
+    for sigma in (1.0, 0.5, 0.25):
+        for delta in (1e-12, 1e-6, 1e-3):
+            epsilon = rho_to_epsilon_gaussian(0.5 / sigma**2, delta)
+            assert gaussian_delta(epsilon, sigma) <= delta < gaussian_delta(math.nextafter(epsilon, 0.0), sigma)
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)

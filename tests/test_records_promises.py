@@ -13,6 +13,7 @@ from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment, draw_once
 from treedp_core.records import (
     Dataset,
+    DomainSource,
     count_bins,
     count_hierarchy,
     domain_of_paths,
@@ -40,6 +41,14 @@ def code_of(attempt: object) -> str:
     return caught.value.code
 
 
+def test_a_tree_read_off_the_data_says_so() -> None:
+    sources = (domain_taken_from_the_data(), domain_of_paths(LEAVES))
+    assert [count_hierarchy(RECORDS, COLUMNS, domain=one).domain_source for one in sources] == [
+        DomainSource.FROM_DATA,
+        DomainSource.PUBLIC,
+    ]
+
+
 # ---- the private file is no public list
 
 
@@ -56,6 +65,11 @@ def test_the_private_file_is_refused_as_its_own_domain(listed: bytes) -> None:
     assert code_of(lambda: count_hierarchy(RECORDS, COLUMNS, domain=domain_of_paths(listed, COLUMNS))) == (
         "DOMAIN_IS_DATA"
     )
+
+
+def test_the_same_bytes_are_refused_even_if_every_leaf_holds_one_record() -> None:
+    private = b"sex\nF\nM\n"
+    assert code_of(lambda: count_hierarchy(private, ["sex"], domain=domain_of_paths(private))) == "DOMAIN_IS_DATA"
 
 
 def test_grouped_private_counts_are_refused_as_their_own_domain() -> None:

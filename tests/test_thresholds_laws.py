@@ -192,6 +192,30 @@ def test_sparse_follows_its_law() -> None:
     assert not fits([tuple(sparse(g, queries, tau, 2.0, 1, "discrete").tolist()) for _ in range(4000)], law)
 
 
+def law_of_two_answers(queries: np.ndarray, tau: float, epsilon: float, fresh: bool) -> dict[tuple[bool, bool], float]:
+    """Law of two answers with a cut-off of 2, discrete noise; `fresh` draws the threshold's noise anew after a yes."""
+    threshold, noise = two_sided(epsilon / 4), two_sided(epsilon / 8)
+    yes = {rho: [sum(q for k, q in noise.items() if f + k >= tau + rho) for f in queries] for rho in threshold}
+    law = {(x, y): 0.0 for x in (True, False) for y in (True, False)}
+    for rho, p in threshold.items():
+        first, second = yes[rho]
+        after = sum(threshold[r] * yes[r][1] for r in threshold) if fresh else second
+        law[True, True] += p * first * after
+        law[True, False] += p * first * (1 - after)
+        law[False, True] += p * (1 - first) * second
+        law[False, False] += p * (1 - first) * (1 - second)
+    return law
+
+
+@pytest.mark.statistical
+def test_sparse_draws_the_thresholds_noise_anew_after_a_positive_answer() -> None:
+    """Chi-square of 20 000 pairs of answers, false alarm 1e-6; a threshold that keeps its noise is rejected."""
+    queries, tau, g = np.array([1.0, 3.0]), 2.0, rng(5)
+    seen = [tuple(sparse(g, queries, tau, 4.0, 2, "discrete").tolist()) for _ in range(20_000)]
+    assert fits(seen, law_of_two_answers(queries, tau, 4.0, fresh=True))
+    assert not fits(seen, law_of_two_answers(queries, tau, 4.0, fresh=False))
+
+
 @pytest.mark.parametrize("c", [0, 1.01, 1.5, -1])
 def test_sparse_takes_whole_cut_offs_only(c) -> None:
     with pytest.raises(InputError, match=r"cut_off to be a whole number") as caught:

@@ -21,7 +21,7 @@ from treedp_core.thresholds.plan_types import Plan, PlanLevel
 from treedp_core.thresholds.plans import least_threshold, paper_plan, provable_plan, tuned_plan
 from treedp_core.thresholds.reduction import label_nodes
 from treedp_core.thresholds.trace import round_of_nodes, steps
-from treedp_core.thresholds.truncated_laplace import truncated_bound
+from treedp_core.thresholds.truncated_laplace import discrete_bound, truncated_bound
 from treedp_core.tree import Tree
 
 ADD_REMOVE = ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)
@@ -135,6 +135,14 @@ def test_an_empty_node_never_passes_and_one_record_may(noise) -> None:
     draw, n = Draw(np.random.default_rng(1), noise), 100_000
     assert not draw.passes(level, np.zeros(n, dtype=int), np.zeros(n, dtype=int)).any()
     assert 0.05 < draw.passes(level, np.zeros(n, dtype=int), np.ones(n, dtype=int)).mean() <= 0.2
+
+
+def test_each_of_several_pass_rounds_has_its_part_of_the_budget() -> None:
+    """A cut-off of 2 halves both budgets of a pass round; the bound then belongs to the halves."""
+    level = plan_of([9.0], [9.0], cut=2).levels[0]
+    whole, real = (pass_noise(level, noise).law for noise in ("discrete", "continuous"))
+    assert (whole.inverse_scale, whole.bound) == (250.0, discrete_bound(250.0, 5e-4))
+    assert (real.scale, real.bound) == (1 / 250, level.pass_bound)
 
 
 # --- classification --------------------------------------------------------------------------------------------------
@@ -410,3 +418,14 @@ def test_what_a_plan_refuses() -> None:
     refused("ALPHA_RANGE", "alpha", Plan, "x", 1.1, 1e-3, (level,), 1.0, 0.0)
     refused("DELTA_RANGE", "delta", Plan, "x", 1.1, 0.0, (level,), 1.0, 0.5)
     refused("PLAN_LEVEL", "default value", Plan, "x", 1.1, 1e-3, (level,), -1.0, 0.5)
+
+
+def test_rounds_that_cost_too_much_together_are_refused() -> None:
+    """Two rounds each within the promise: both sums count, and a sum is compared exactly."""
+    bound = truncated_bound(0.5, 1e-3)
+    one = PlanLevel(90.0, 60.0, bound, 0.1, 0.1, 0.5, 1e-3, bound)
+    assert Plan("x", 1.5, 2e-3, (one, one), 1.0, 0.5).exact_delta == 2 * Fraction(1e-3)
+    refused("PLAN_BUDGET", "cost delta = 0.002", Plan, "x", 1.5, 1.5e-3, (one, one), 1.0, 0.5)
+    refused("PLAN_BUDGET", "cost epsilon = 1.4", Plan, "x", 1.3, 2e-3, (one, one), 1.0, 0.5)
+    assert float(one.exact_epsilon) == 0.7 < one.exact_epsilon  # the nearest float is below the sum
+    refused("PLAN_BUDGET", "cost epsilon = 0.7", Plan, "x", 0.7, 1e-3, (one,), 1.0, 0.5)

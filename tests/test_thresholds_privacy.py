@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import replace
+from fractions import Fraction
+from functools import partial
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,15 +17,19 @@ from scipy import stats
 import oracles_thresholds as oracle
 from audit.neighbours import Small
 from audit.thresholds import lost
+from treedp_core.checks import InputError
+from treedp_core.mechanisms.thresholds import release_with_thresholds
+from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.thresholds import estimation
-from treedp_core.thresholds.answers import Draw
+from treedp_core.thresholds.answers import Draw, Queries
 from treedp_core.thresholds.path_tree import PathTree
 from treedp_core.thresholds.plan_types import Plan, PlanLevel
-from treedp_core.thresholds.plans import printed_schedule
+from treedp_core.thresholds.plans import printed_schedule, tuned_plan
 from treedp_core.thresholds.reduction import label_nodes
 from treedp_core.thresholds.truncated_laplace import truncated_bound
 from treedp_core.tree import Tree
 
+ADD_REMOVE = ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)
 RISK = 1e-6  # of rejecting the right law, for each comparison of a sample with its law
 
 SMALL = Tree.from_branching_factors((2, 2))
@@ -74,7 +81,7 @@ def sample(paths: PathTree, plan: Plan, n: int, seed: int, skip: bool = True) ->
     return [tuple(row) for row in labels.round_of(edge, np.broadcast_to(paths.level_of, edge.shape)).tolist()]
 
 
-def fits(drawn: list[tuple[int, ...]], law: dict[tuple[int, ...], float]) -> bool:
+def fits(drawn: list[Any], law: dict[Any, float]) -> bool:
     statistic, freedom = oracle.misfit(Counter(drawn), law, len(drawn))
     return bool(statistic <= stats.chi2.isf(RISK, freedom))
 
@@ -201,3 +208,123 @@ def test_the_root_bound_is_an_upper_bound_of_bounded_error(noise) -> None:
     assert min(drawn) >= 100
     assert max(drawn) <= 100 + 2 * law.support
     assert math.isclose(np.mean(drawn), 100 + law.support, rel_tol=0.05)
+
+
+@pytest.mark.statistical
+def test_the_root_bound_has_the_noise_it_promises() -> None:
+    """Chi-square of 4000 bounds against the law by adding up; false alarm 1e-6; half the noise is rejected."""
+    law = estimation.bounded_noise(0.5, 1e-2, "discrete")
+    drawn = [estimation.root_bound(100, 0.5, 1e-2, np.random.default_rng(s)) - 100 for s in range(4000)]
+    noise = [int(x - law.support) for x in drawn]
+    assert fits(noise, oracle.truncated_pmf(0.5, int(law.support)))
+    assert not fits(noise, oracle.truncated_pmf(1.0, int(law.support)))
+
+
+@pytest.mark.statistical
+def test_every_node_is_clamped_with_noise_of_its_own() -> None:
+    """An estimate far too low ends on the lower end of its interval, so count plus noise is seen.
+
+    Chi-square of 4000 clamps for each of two nodes, false alarm 1e-6 each; no correlation within 6 standard errors.
+    """
+    g, counts = np.random.default_rng(3), np.array([7, 20])
+    law = estimation.clamp_noise(2, 1.0, 2e-2)
+    low = np.full((4000, 2), -1e6)
+    noise = estimation.clamp(low, counts, 2, 1.0, 2e-2, g) + law.support - counts
+    for of_node in noise.T.astype(int).tolist():
+        assert fits(of_node, oracle.truncated_pmf(0.5, int(law.support)))
+    assert abs(np.corrcoef(noise.T)[0, 1]) < 6 / math.sqrt(4000)
+
+
+def test_a_clamp_shows_the_noisy_count_whatever_the_true_one_is() -> None:
+    """The same noise on a neighbour: every node that moved by one record is clamped one record further."""
+    counts = np.array([9, 4, 5])
+    one_more = counts + np.array([1, 0, 1])
+    low = np.full(3, -1e6)
+    ours, theirs = (estimation.clamp(low, c, 2, 1.0, 1e-3, np.random.default_rng(8)) for c in (counts, one_more))
+    assert (theirs - ours).tolist() == [1.0, 0.0, 1.0]
+    assert len(set((ours - counts).tolist())) > 1
+
+
+@pytest.mark.parametrize("private_root", [True, False])
+@pytest.mark.parametrize(("of_epsilon", "of_delta"), [(1.5, 0.1), (0.5, 1.5)])
+def test_a_planner_that_overspends_one_of_its_two_budgets_is_refused(
+    private_root: bool, of_epsilon: float, of_delta: float
+) -> None:
+    paths = PathTree.from_tree(SMALL, SMALL.counts_of_leaves(np.array([900, 40, 0, 7])))
+
+    def greedy(epsilon: float, delta: float, n_levels: int, max_total: float) -> Plan:
+        return tuned_plan(0.5, of_epsilon * epsilon, of_delta * delta, n_levels, max_total)
+
+    with pytest.raises(InputError) as refusal:
+        total = None if private_root else 1000.0
+        estimation.estimate(paths, greedy, 1.0, 1e-6, np.random.default_rng(1), max_total=total)
+    assert refusal.value.code == "PLAN_BUDGET"
+
+
+@pytest.mark.parametrize("clamp_share", [0.0, 0.25, 0.5])
+@pytest.mark.parametrize("noise", ["discrete", "continuous"])
+def test_root_rounds_and_clamp_cost_together_what_is_claimed(
+    noise, clamp_share: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every bounded noise that is made is counted: one for the root, one for the clamp that each level spends."""
+    made: list[tuple[Fraction, Fraction]] = []
+    honest = estimation.bounded_noise
+
+    def spy(epsilon: float, delta: float, noise: str) -> object:
+        made.append((Fraction(epsilon), Fraction(delta)))
+        return honest(epsilon, delta, noise)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(estimation, "bounded_noise", spy)
+    tree = Tree.from_branching_factors((3, 2, 2))
+    counts = tree.counts_of_leaves(np.arange(12) * 300)
+    planner = partial(tuned_plan, 0.5)
+    run = release_with_thresholds(
+        tree, counts, planner, ADD_REMOVE, 1.0, 1e-6, np.random.default_rng(1), noise=noise, clamp_share=clamp_share
+    )
+    assert len(made) == 1 + (clamp_share > 0)
+    plan = run.estimation.plan
+    for spent, rounds, claimed in ((0, plan.exact_epsilon, run.epsilon), (1, plan.exact_delta, run.delta)):
+        times = [1, *(tree.n_levels for _ in made[1:])]
+        cost = rounds + sum(n * pair[spent] for n, pair in zip(times, made, strict=True))
+        assert cost <= Fraction(claimed)
+        assert cost >= Fraction(claimed) * Fraction(98, 100)
+    assert (run.epsilon, run.delta) == (1.0, 1e-6)
+
+
+def test_budgets_of_the_clamp_and_of_parts_are_rounded_down(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One fifth of 1 and three tenths of 0.3: the nearest float is above, and five of it above the whole."""
+    assert Fraction(1.0 / 5) * 5 > 1
+    made: list[Fraction] = []
+    honest = estimation.bounded_noise
+
+    def spy(epsilon: float, delta: float, noise: str) -> object:
+        made.extend((Fraction(epsilon), Fraction(delta)))
+        return honest(epsilon, delta, noise)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(estimation, "bounded_noise", spy)
+    estimation.clamp_noise(5, 1.0, 1e-3)
+    assert 5 * made[0] <= 1 and 5 * made[1] <= Fraction(1e-3)
+    assert Fraction(float(Fraction(0.3) ** 2)) > Fraction(0.3) ** 2
+    for part in estimation.shares(0.3, 0.3, 0.3, 0.3):
+        assert Fraction(part) <= Fraction(0.3) ** 2
+
+
+def test_continuous_bounded_noise_has_the_scale_of_its_epsilon() -> None:
+    law = estimation.bounded_noise(0.5, 1e-3, "continuous")
+    assert (law.scale, law.bound) == (2.0, truncated_bound(0.5, 1e-3))  # type: ignore[union-attr]
+    narrow = estimation.bounded_noise(0.1, 1e-3, "continuous")
+    assert Fraction(narrow.scale) * Fraction(0.1) >= 1  # type: ignore[union-attr]
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("noise", ["discrete", "continuous"])
+def test_trees_and_nodes_of_a_round_draw_noise_of_their_own(noise) -> None:
+    """3000 rounds with two trees of one query, and two nodes: no correlation of answers within 6 standard errors."""
+    draw, level = Draw(np.random.default_rng(4), noise), tiny_level(6.0, 0.2, 5.0, 0.5, 0.02)
+    one = np.zeros(2, dtype=np.int64)
+    queries = Queries(np.arange(2), np.full(2, 9), one, one + 1, 2)
+    fired = np.array([draw.first_above(level, queries) for _ in range(3000)])
+    passed = np.array([draw.passes(level, np.arange(2), np.full(2, 3)) for _ in range(3000)])
+    for answers in (fired, passed):
+        assert 0.05 < (answers > 0).mean() + (answers == 0).mean() * (answers.min() < 0) < 0.95
+        assert abs(np.corrcoef(answers.T)[0, 1]) < 6 / math.sqrt(3000)

@@ -15,6 +15,7 @@ from scipy.stats import chi2
 
 from oracles_top_down import noise_then_project, non_negative_least_squares, printed_loop, two_sample_statistic
 from oracles_tree import leaf_matrix, level_starts, random_parents
+from treedp_core import checks
 from treedp_core.checks import InputError
 from treedp_core.contributions import Spread
 from treedp_core.experiment import Experiment, prepare, run
@@ -236,6 +237,60 @@ def test_the_paper_gives_each_level_rho_over_d() -> None:
     assert (ready.sigmas[1:] ** 2 >= 5 - 1e-12).all() and ready.guarantee.rho is not None
     assert ready.guarantee.rho <= 0.6
     assert ready.variances[0] == 0 and ready.cells == (1, 2, 6, 24)
+
+
+@pytest.mark.parametrize("unit", [REPLACE, ADD])
+def test_a_plan_states_the_conversion_of_discrete_noise_and_spends_its_shares_only(unit: ProtectedUnit) -> None:
+    """The infimum over orders, not the smaller epsilon of continuous noise; half of the shares is half of rho."""
+    whole = plan((2, 3), 0.5, delta=1e-6, unit=unit).guarantee
+    assert whole.rho == pytest.approx(0.5) and whole.rho <= 0.5
+    assert whole.epsilon == pytest.approx(infimum_over_orders(0.5, 1e-6), rel=1e-6)
+    first = 0.0 if unit.total_is_public else 0.125
+    half = plan((2, 3), 0.5, unit=unit, shares=(first, 0.125, 0.375 - first)).guarantee
+    assert half.rho == pytest.approx(0.25) and half.rho <= 0.25
+
+
+def test_a_release_is_refused_by_its_noisy_total_and_not_by_the_true_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The noise of the root, drawn again from the same seed, decides; the true total alone would say one thing."""
+    ready = plan((1000, 3), 0.02, unit=ADD)
+    table = count_leaves([np.arange(100), np.zeros(100, dtype=int)], (1000, 3))
+    assert ready.laws[0] is not None
+    for limit in (most_cells(ready, 100), most_cells(ready, 100) - 1):
+        monkeypatch.setattr(checks, "MAX_CELL_DRAWS", limit)
+        refused = []
+        for seed in range(20):
+            noisy = max(0, 100 + int(ready.laws[0].sample(generator(seed), 1)[0]))
+            refused.append(most_cells(ready, noisy) > limit)
+            if refused[-1]:
+                with pytest.raises(InputError) as refusal:
+                    release(table, ready, generator(seed))
+                assert refusal.value.code == "TOO_MANY_CELLS"
+            else:
+                release(table, ready, generator(seed))
+        assert any(refused) and not all(refused)
+
+
+def test_a_protected_root_needs_a_share() -> None:
+    with pytest.raises(InputError, match="give level 0 a share"):
+        plan((3, 3), 1.0, unit=ADD, shares=(0, 0.5, 0.5))
+    assert plan((3, 3), 1.0, unit=REPLACE, shares=(0, 0.5, 0.5)).guarantee.rho == 1.0
+
+
+@pytest.mark.statistical
+def test_every_level_is_drawn_with_its_own_law() -> None:
+    """A hundred thousand records in two cells, sigma 100 above and 2 below; 2000 runs, 6 standard errors.
+
+    The first level's error has half of the difference of two noises as its root; the second is within a few of it.
+    """
+    ready = plan((2, 2), 1.0, shares=(0, 0.0001, 0.25))
+    first, second = ready.sigmas[1:]
+    assert (first, second) == pytest.approx((100.0, 2.0))
+    table = table_of_array(np.full((2, 2), 25_000))
+    runs = [release(table, ready, generator(seed)) for seed in range(2000)]
+    at_first = np.array([run.levels[1].count[0] for run in runs]) - 50_000
+    assert abs(at_first.var() / (first**2 / 2) - 1) < 6 * math.sqrt(2 / 2000)
+    within = np.array([run.levels[2].count[0] - run.levels[1].count[0] / 2 for run in runs])
+    assert np.abs(within).max() < 10
 
 
 def test_unknown_columns_are_charged_for_the_levels_that_move() -> None:

@@ -156,14 +156,6 @@ def test_one_target_by_hand() -> None:
     assert both.binding == (0, 1)
 
 
-@pytest.mark.parametrize(("law", "total"), [("laplace", 2.0**0.5), ("gaussian", 0.25)])
-def test_a_target_for_replaced_records_uses_the_change_of_its_law(law: str, total: float) -> None:
-    """RMSE 2 on the leaves: 2 (L1 / epsilon)^2 = 4 with L1 = 2, and L2^2 / (2 rho) = 4 with L2^2 = 2."""
-    unit = ProtectedUnit(NeighbouringRelation.REPLACE_ONE)
-    raw = Problem(Tree.from_branching_factors((2,)), np.array([20, 10, 10]), law, unit, least_squares=False)
-    assert smallest_budget(raw, [Target(1, Ask.RMSE, 2.0)]).total == pytest.approx(total, rel=1e-9)
-
-
 def test_a_known_total_costs_nothing() -> None:
     problem = Problem(TREE, COUNTS, "laplace", REPLACE)
     assert smallest_budget(problem, [Target(0, Ask.RMSE, 1.0)]).total == 0

@@ -15,7 +15,7 @@ from treedp_core.checks import InputError
 from treedp_core.errors import METRICS, Tolerance
 from treedp_core.experiment import Experiment, draw_once, identity, prepare, run, smallest_epsilon, sweep
 from treedp_core.mechanisms import MECHANISMS
-from treedp_core.montecarlo import CHUNK_CELLS, Cancelled, Watch, generator, simulate
+from treedp_core.montecarlo import Cancelled, Watch
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.tree import Tree
 
@@ -53,19 +53,6 @@ def test_more_trials_go_on_where_fewer_stopped() -> None:
     assert short is not None and long is not None
     assert short.single_runs is not None and long.single_runs is not None
     assert long.single_runs[:3].tolist() == short.single_runs.tolist()
-
-
-def test_every_chunk_of_trials_draws_noise_of_its_own() -> None:
-    """Three chunks of one node each: what each draws first is what its number in the run gives, and all differ."""
-    tree, drawn = Tree.from_branching_factors((CHUNK_CELLS // 2,)), []
-
-    def errors_of(rng: np.random.Generator, n: int) -> np.ndarray:
-        drawn.append(float(rng.random()))
-        return np.zeros((n, tree.n_nodes))
-
-    simulate(tree, METRICS["rmse"], np.zeros(tree.n_nodes), errors_of, Tolerance(), 3, (7, 5), Watch())
-    assert drawn == [float(generator(7, 5, i).random()) for i in range(3)]
-    assert len(set(drawn)) == 3
 
 
 def test_an_experiment_protects_the_unit_it_names() -> None:

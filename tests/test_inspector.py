@@ -171,3 +171,13 @@ def test_every_pair_is_enumerated(tree: Tree, m: int) -> None:
             groups[above] = groups.get(above, 0) + 1
         moves = 1 + 2 * n + sum(size * size for size in groups.values())
         assert inspect(tree, ProtectedUnit(UNKNOWN, m, known)).n_pairs == comb(moves + m - 1, m)
+
+
+def test_the_change_of_distinct_leaves_is_rounded_up() -> None:
+    """Exactly, for every number of records: the square of what is returned is at least the sum of squares."""
+    levels = capacities_of_domain((7, 6))
+    for m in range(2, 30):
+        unit = ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE, m)
+        _, l2 = level_sensitivities(unit, levels, Spread.DISTINCT)
+        for one, level in zip(l2.tolist(), levels, strict=True):
+            assert Fraction(one) ** 2 >= level.largest_squares(m)

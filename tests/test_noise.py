@@ -607,47 +607,6 @@ def test_level_law_refusals(args, code):
     assert refusal.value.code == code
 
 
-@pytest.mark.statistical
-def test_rejection_keeps_the_stated_share_of_every_proposal():
-    """Four million draws at sigma = 5000 in bins of |z| / sigma, and two thousand single draws, by chi-square.
-
-    False alarm 1e-6 each. Proposals kept 2 % too often near |z| = sigma give an expected excess of 125 over the 10
-    degrees of freedom; a first proposal that is always kept follows the discrete Laplace law, whose tails are heavy.
-    """
-    sigma, rng = 5000.0, np.random.default_rng(11)
-    edges = np.array([0, 0.4, 0.6, 0.8, 0.9, 1.1, 1.2, 1.4, 1.6, 2, 3, np.inf])
-    expected = 2 * np.diff(stats.norm.cdf(edges))
-    many = integer_draws.draw_discrete_gaussian(rng, sigma, 4_000_000)
-    single = [int(integer_draws.draw_discrete_gaussian(rng, sigma, 1)[0]) for _ in range(2000)]
-    for drawn in (many, np.array(single)):
-        seen = np.histogram(np.abs(drawn + rng.uniform(-0.5, 0.5, drawn.size)) / sigma, edges)[0]
-        misfit = ((seen - drawn.size * expected) ** 2 / (drawn.size * expected)).sum()
-        assert misfit < stats.chi2.isf(FALSE_ALARM, expected.size - 1)
-        assert abs(np.sign(drawn).sum()) < EXTREME * math.sqrt(drawn.size)
-
-
-def test_an_undecided_draw_gets_all_of_its_bits(monkeypatch):
-    """A generator of ones only: sixteen bits decide the cell, and the forty-eight that follow are all ones."""
-
-    class Ones:
-        def integers(self, low, high, size, dtype):
-            return np.full(size, 2**64 - 1, dtype=dtype)
-
-    table = TableSampler(lambda bits: (0, [1 << (bits - 1)]))
-    asked = []
-    monkeypatch.setattr(table, "invert", lambda rng, u: asked.extend(u.tolist()) or u)
-    table._refine(Ones(), np.array([0, 3, 65_535], dtype=np.uint16))
-    assert asked == [2**48 - 1, 2**50 - 1, 2**64 - 1]
-
-
-def test_continuous_draws_use_all_bits_of_a_float():
-    """Of ten thousand draws hardly one is a number of single precision (chance 2^-29 each)."""
-    for law in (Laplace(1.0), Gaussian(1.0), TruncatedLaplace(1.0, 9.0)):
-        draws = law.sample(np.random.default_rng(2), 10_000)
-        assert (draws.astype(np.float32) == draws).sum() <= 1
-        assert 0.45 < (draws < 0).mean() < 0.55
-
-
 # ---------------------------------------------------------------- noise by level
 
 

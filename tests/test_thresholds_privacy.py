@@ -227,9 +227,9 @@ def test_every_node_is_clamped_with_noise_of_its_own() -> None:
     Chi-square of 4000 clamps for each of two nodes, false alarm 1e-6 each; no correlation within 6 standard errors.
     """
     g, counts = np.random.default_rng(3), np.array([7, 20])
-    law = estimation.clamp_noise(2, 1.0, 2e-2)
+    law = estimation.clamp_noise(2, 1.0, 1e-2)
     low = np.full((4000, 2), -1e6)
-    noise = estimation.clamp(low, counts, 2, 1.0, 2e-2, g) + law.support - counts
+    noise = estimation.clamp(low, counts, 2, 1.0, 1e-2, g) + law.support - counts
     for of_node in noise.T.astype(int).tolist():
         assert fits(of_node, oracle.truncated_pmf(0.5, int(law.support)))
     assert abs(np.corrcoef(noise.T)[0, 1]) < 6 / math.sqrt(4000)

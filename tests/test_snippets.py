@@ -49,7 +49,7 @@ VALUES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("value", VALUES, ids=repr)
+@pytest.mark.parametrize("value", VALUES, ids=lambda value: type(value).__name__)
 def test_code_gives_back_every_value_that_it_can_write(value: Any) -> None:
     code = call(both, value, key=value).snippet()
     assert value_of(code) == (value, value)

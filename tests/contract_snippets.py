@@ -21,14 +21,18 @@ def last_value(code: str) -> Any:
     return eval(compile(ast.Expression(end.value), "snippet", "eval"), space)
 
 
+def as_text(found: Any) -> str:
+    """A table, or the bytes of a file, as the text of its download."""
+    from pages.ui.exports import csv_bytes
+
+    return (found if isinstance(found, bytes) else csv_bytes(found)).decode("utf-8-sig")
+
+
 def main() -> None:
     """Run them all."""
     for code in json.load(sys.stdin):
         try:
-            columns = last_value(code)
-            from pages.ui.exports import csv_bytes
-
-            print(json.dumps({"csv": csv_bytes(columns).decode("utf-8-sig")}), flush=True)
+            print(json.dumps({"csv": as_text(last_value(code))}), flush=True)
         except Exception:
             print(json.dumps({"error": traceback.format_exc()}), flush=True)
 

@@ -13,15 +13,16 @@ from typing import Any
 import pytest
 
 from browsing import ROOT
+from contract_snippets import as_text
 from oracles_pages import Inline, open_page, press
 from pages.ui import frame, jobs
-from pages.ui.exports import csv_bytes
 
 SMALL: dict[str, Any] = {"source": "generate", "gen_branching": "3,4", "gen_n": "1000"}
 
 
 BRANCHING = {"bra_live", "bra_ranking", "bra_heights", "bra_checks"}
 CDF = {"cdf_release", "cdf_errors", "cdf_range", "cdf_quantiles"}
+RELEASE = {"td_levels", "td_one_level", "td_bound", "td_wrong", "td_bias"}
 VISITS: list[tuple[str, dict[str, Any], tuple[str, ...], set[str]]] = [
     ("start", {}, (), {"start_curves"}),
     ("lab", {"lab_mechanisms": ["laplace", "discrete_laplace"]}, (), {"lab_figure"}),
@@ -50,8 +51,29 @@ VISITS: list[tuple[str, dict[str, Any], tuple[str, ...], set[str]]] = [
                    {"mul_source": "current", "mul_plan": "provable", "nbr": "add_or_remove_one"})),
     ("multiplicative", {"mul_view": "schedule"}, (), {"mul_schedule"}),
     ("multiplicative", {"mul_view": "meaning", "mul_eta": "0.1"}, (), {"mul_accuracy"}),
+    ("topdown", {"td_source": "trips"}, (), RELEASE),
+    ("topdown", {"td_source": "current", "td_rule": "ls_water_filling", "nbr": "replace_unknown", "known_levels": "2",
+                 "td_columns": ["2", "1"], "contributions": "2"}, (), RELEASE),
+    ("topdown", {"td_source": "sparse", "td_sizes": "10^7", "td_records": "1000"}, (), RELEASE),
+    ("topdown", {"td_source": "current", "td_view": "rules", "td_trials": "2"}, ("td_rules_run",),
+     {"td_rules_dots", "td_rules_bias"}),
+    ("topdown", {"td_source": "current", "td_view": "orders", "td_trials": "2"}, ("td_orders_run",),
+     {"td_orders_dots"}),
+    ("topdown", {"td_source": "current", "td_view": "accounting", "contributions": "2"}, (),
+     {"td_epsilon", "td_extra", "td_relations"}),
+    ("topdown", {"td_view": "sensitivity", "contributions": "2", "td_spread": "distinct"}, (), {"td_sensitivity"}),
+    ("topdown", {"td_source": "trips", "td_view": "records"}, (), {"td_contingency", "td_records"}),
 ]  # fmt: skip
-WITHOUT_CODE = {"con_boxes", "con_before", "con_after", "con_strips_before", "con_strips_after", "mul_bare"}
+WITHOUT_CODE = {
+    "con_boxes",
+    "con_before",
+    "con_after",
+    "con_strips_before",
+    "con_strips_after",
+    "mul_bare",
+    "td_before",
+    "td_after",
+}
 
 
 @dataclass
@@ -67,22 +89,24 @@ class Seen:
 
 def visit(page: str, link: dict[str, Any], buttons: tuple[str, ...]) -> Seen:
     """Open a page, press buttons, and note every footer."""
-    found, footer = Seen([]), frame.footer
+    found, footer, code = Seen([]), frame.footer, frame.code_popover
 
-    def watched(key: str, code: Any, data: Any, ran: Any = None, **more: Any) -> None:
-        if ran is None:
-            found.without_code.add(key)
-            assert code is None, key
-        else:
-            found.codes[key] = ran.snippet()
-            found.tables[key] = csv_bytes(ran.value).decode("utf-8-sig")
+    def watched(key: str, ran: Any, label: str = "") -> None:
+        found.codes[key] = ran.snippet()
+        found.tables[key] = as_text(ran.value)
+        code(key, ran, label)
+
+    def footed(key: str, code: Any, data: Any, ran: Any = None, **more: Any) -> None:
+        assert code is None, key
+        found.without_code |= {key} if ran is None else set()
         footer(key, code, data, ran, **more)
 
     mine = jobs.Jobs()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(jobs, "jobs", lambda: mine)
         patch.setattr(jobs, "pool", Inline)
-        patch.setattr(frame, "footer", watched)
+        patch.setattr(frame, "footer", footed)
+        patch.setattr(frame, "code_popover", watched)
         app = open_page(page, **{**SMALL, **link})
         for button in buttons:
             press(app, button)

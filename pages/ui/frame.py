@@ -206,14 +206,10 @@ def footer(
     """Show what stands below every figure but in a presentation: its code, and its numbers as CSV."""
     if get("present"):
         return
-    if ran is not None:
-        head = f"# {label}\n" if label else ""
-        code = head + ran.snippet()
-        data = partial(_ran, ran, label)
     with st.container(horizontal=True, vertical_alignment="center"):
-        if code is not None:
-            with st.popover("Code", icon=":material/code:", type="tertiary", help="The call that gives these numbers"):
-                st.code(code, language="python")
+        if ran is not None:
+            code_popover(key, ran, label)
+            data = partial(_ran, ran, label)
         if data is not None:
             download(
                 "Data",
@@ -224,6 +220,12 @@ def footer(
                 type="tertiary",
                 help="The numbers behind the figure, as CSV",
             )
+
+
+def code_popover(key: str, ran: Ran[Any], label: str = "") -> None:
+    """Show the code that repeats a call; `label` says what must stand in every copy of it."""
+    with st.popover("Code", icon=":material/code:", type="tertiary", help="The call that gives these numbers"):
+        st.code((f"# {label}\n" if label else "") + ran.snippet(), language="python")
 
 
 def _ran(ran: Ran[Columns], label: str) -> Columns:

@@ -14,6 +14,7 @@ from pages.ui import topdown_controls as controls
 from pages.ui import topdown_draw as one_release
 from pages.ui import topdown_runs as simulations
 from pages.ui import topdown_state as state
+from pages.ui import topdown_tables as tables
 from pages.ui.params import get
 from pages.ui.text import lit, short, whole
 from pages.ui.topdown_model import RULES
@@ -23,6 +24,7 @@ from pages.ui.topdown_subject import Subject
 from pages.ui.topdown_view import what_tree
 from treedp_core.checks import InputError
 from treedp_core.figures.topdown import BiasLine, Dot, bias_by_count, dots
+from treedp_core.snippets import call, given
 from treedp_core.top_down import OrderResult
 from treedp_core.words import privacy_text
 
@@ -52,7 +54,7 @@ def rules(what: Subject) -> None:
     if result is None:
         st.info("Press **Run** to compare the projections on these records.", icon=":material/play_arrow:")
         return
-    _rules_shown(result)
+    _rules_shown(what, result)
 
 
 def _settings(what: Subject) -> Any:
@@ -89,8 +91,9 @@ def _earlier(slot: str, what: Subject) -> Result | None:
     return found if found is not None and found.key[0] == what.fingerprint else None
 
 
-def _rules_shown(result: Result) -> None:
+def _rules_shown(what: Subject, result: Result) -> None:
     found: list[RuleResult] = result.result
+    again = given(found, simulations.compare_rules, state.again(what), *result.key[1:]).named("found")
     _sentence(found)
     st.selectbox(
         "Measure", list(MEASURES), key="td_measure", persist_state="session", width=330,
@@ -106,8 +109,7 @@ def _rules_shown(result: Result) -> None:
         caption="NOT PRIVATE (depends on the true counts). Mean over the runs, bars: 1.96 standard errors; filled: "
         f"the chosen projection. {result.about}. All see the same noise where the tree is laid out, so differences "
         "are surer than the bars. Simulation.",
-        code=_code(result),
-        data=_table(found),
+        ran=call(tables.rule_table, again),
     )  # fmt: skip
     st.dataframe(
         {"projection": [RULES[one.rule].label for one in found]}
@@ -124,9 +126,7 @@ def _rules_shown(result: Result) -> None:
         alt="Bias of leaves by size of their true count, for every projection.",
         caption="NOT PRIVATE: bias of a leaf by its true count, mean over leaves and runs; bars: 1.96 standard errors "
         f"over the runs. {result.about}. Simulation.",
-        code=_code(result),
-        data={"true count": sizes}
-        | {line.label: line.mean for line in lines} | {f"{line.label}, se": line.se for line in lines},
+        ran=call(tables.rule_bias_table, again),
     )  # fmt: skip
 
 
@@ -164,27 +164,6 @@ def _signed(x: float) -> str:
 
 def _rounded(one: RuleResult, measure: str) -> str:
     return whole(round(one.mean[measure]))
-
-
-def _code(result: Result) -> str:
-    _, asked, trials, seed = result.key
-    return (
-        "from treedp_core.postprocess import prepare\n"
-        "from treedp_core.top_down import compare_on_tree, noise_on_tree, plan\n\n"
-        f"ready = plan(tree, {asked.rho!r}, delta={asked.delta!r})\n"
-        "noise = noise_on_tree(ready, tree)\n"
-        'function, _ = prepare(tree, noise.variance, ["least_squares", "top_down_water_filling"])\n'
-        f"for trial in range({trials}):  # seed {seed}\n"
-        "    leaves = compare_on_tree(tree, counts, function(counts + noise.draw(rng)))[-1]\n"
-        "    leaves.rmse, leaves.max_error, leaves.spurious, leaves.lost"
-    )
-
-
-def _table(found: list[RuleResult]) -> dict[str, Any]:
-    columns: dict[str, Any] = {"projection": [RULES[one.rule].label for one in found]}
-    for name, label in MEASURES.items():
-        columns |= {label: [one.mean[name] for one in found], f"{label}, se": [one.se[name] for one in found]}
-    return columns
 
 
 # ---- which column first?
@@ -229,6 +208,7 @@ def _equal(settings: Any) -> Any:
 def _orders_shown(what: Subject, result: Result) -> None:
     found: list[OrderResult] = result.result
     _, asked, trials, seed = result.key
+    again = given(found, simulations.run_orders, state.again(what), asked, trials, seed).named("found")
     st.selectbox("Measure", list(ORDER_MEASURES), key="td_order_measure", persist_state="session", width=400,
                  format_func=ORDER_MEASURES.__getitem__, help="Averaged over the runs.")  # fmt: skip
     measure = get("td_order_measure")
@@ -249,9 +229,7 @@ def _orders_shown(what: Subject, result: Result) -> None:
         caption=f"NOT PRIVATE (depends on the true counts). Mean over the runs, bars: 1.96 standard errors; filled: "
         f"the present order. {RULES[asked.rule].label}. {result.about}. To choose the order by the true counts "
         "would itself reveal something: choose it on public or made-up data. Simulation.",
-        code="from treedp_core.top_down import compare_orders, some_orders\n\n"
-        f"compare_orders(table, some_orders({len(what.columns)}), {asked.rho!r}, {trials}, {seed})",
-        data={"order": names, "mean": mean, "standard error": se},
+        ran=call(tables.order_table, again, what.columns, measure),
     )  # fmt: skip
     _marginals(what, found, names)
 

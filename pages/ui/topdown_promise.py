@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -12,19 +11,20 @@ import streamlit as st
 from pages.ui import frame
 from pages.ui import topdown_controls as controls
 from pages.ui import topdown_state as state
+from pages.ui import topdown_tables as tables
 from pages.ui.lab_state import keep_one
 from pages.ui.params import get
 from pages.ui.text import plural, powers, whole
 from pages.ui.topdown_subject import Subject
 from treedp_core.checks import InputError
 from treedp_core.contributions import Spread
-from treedp_core.conversions import epsilon_to_rho, rho_to_epsilon, rho_to_epsilon_gaussian, rho_to_epsilon_simple
 from treedp_core.figures import Curve, error_curves
 from treedp_core.generate import branching_factors_from_text
 from treedp_core.inspector import MAX_PAIRS, Inspection, inspect
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
+from treedp_core.snippets import call, given
 from treedp_core.top_down import accounting as account
-from treedp_core.tree import FloatArray, Tree
+from treedp_core.tree import Tree
 from treedp_core.words import budget_text, privacy_text, setting_text
 
 RHO_GRID: Final = tuple(float(x) for x in np.geomspace(1e-3, 10.0, 41))
@@ -69,7 +69,7 @@ def accounting(what: Subject) -> None:
 def _epsilon_curves(rho: float, delta: float) -> None:
     """Show epsilon against rho, and what reading it off the standard bound costs in noise."""
     grid = np.array(sorted({*RHO_GRID, min(max(rho, RHO_GRID[0]), RHO_GRID[-1])}))
-    values = keep_one("_td_epsilons", (tuple(grid), delta), lambda: conversions(grid, delta))
+    values = keep_one("_td_epsilons", (tuple(grid), delta), lambda: tables.conversions(grid, delta))
     names = ("bound", "discrete_gaussian", "gaussian")
     curves = [
         Curve(way, name, (), grid, formula=y) for (way, y), name in zip(values.epsilon.items(), names, strict=True)
@@ -86,8 +86,7 @@ def _epsilon_curves(rho: float, delta: float) -> None:
             caption=f"ε for which ρ implies (ε, δ)-differential privacy at δ = {setting_text(delta)}, rounded up. "
             "Formula: Bun and Steinke (2016); Canonne, Kamath and Steinke (2020), which covers discrete noise; Balle "
             "and Wang (2018), exact for continuous Gaussian noise only.",
-            code=f"from treedp_core.top_down import accounting\n\naccounting({rho!r}, {delta!r})",
-            data={"rho": grid} | values.epsilon,
+            ran=call(tables.epsilon_table, grid.tolist(), delta),
         )
     with right:
         high = math.ceil(max(float(y.max()) for y in values.extra.values()) / 10) * 10
@@ -99,57 +98,15 @@ def _epsilon_curves(rho: float, delta: float) -> None:
             caption="By how much σ is larger than it must be when the ε of the standard bound is what is promised, and "
             f"the tight conversion, or the exact one of continuous noise, would do. δ = {setting_text(delta)}. "
             "Formula.",
-            code=f"from treedp_core.top_down import accounting\n\n1 / accounting({rho!r}, {delta!r}).noise_ratio - 1",
-            data={"rho": grid} | values.extra,
+            ran=call(tables.extra_table, grid.tolist(), delta),
         )  # fmt: skip
-
-
-@dataclass(frozen=True, eq=False)
-class Conversions:
-    """By way of conversion: epsilon, and the percentage of noise that the standard one wastes."""
-
-    epsilon: dict[str, FloatArray]
-    extra: dict[str, FloatArray]
-
-
-def conversions(grid: FloatArray, delta: float) -> Conversions:
-    """Return every conversion at budgets rho (n,).
-
-    >>> found = conversions(np.array([0.1]), 1e-6)
-    >>> [round(float(y[0]), 4) for y in found.epsilon.values()], round(float(found.extra["Tight"][0]), 1)
-    ([2.4508, 2.1419, 1.9945], 13.1)
-    """
-    simple = np.array([rho_to_epsilon_simple(float(rho), delta) for rho in grid])
-    epsilon = {
-        "Standard": simple,
-        "Tight, discrete Gaussian": np.array([rho_to_epsilon(float(rho), delta) for rho in grid]),
-        "Exact, continuous Gaussian": np.array([rho_to_epsilon_gaussian(float(rho), delta) for rho in grid]),
-    }
-    allowed = {way: np.array([epsilon_to_rho(float(e), delta, way != "Tight") for e in simple])
-               for way in ("Tight", "Exact, continuous")}  # fmt: skip
-    return Conversions(epsilon, {way: 100.0 * (np.sqrt(rho / grid) - 1.0) for way, rho in allowed.items()})
 
 
 def _relations(what: Subject, chosen: Any, ready: Any) -> None:
     """Show what each relation costs in noise on the present tree."""
     st.header("Who is protected, and what it costs", anchor=False)
-    rows = []
-    for relation in (NeighbouringRelation.REPLACE_ONE, NeighbouringRelation.ADD_OR_REMOVE_ONE):
-        for spread in Spread:
-            if spread is Spread.DISTINCT and chosen.unit.contributions == 1:
-                continue
-            unit = ProtectedUnit(relation, chosen.unit.contributions, chosen.unit.known_levels)
-            one = type(chosen)(chosen.rho, chosen.delta, unit, None, spread, chosen.rule)
-            rows.append((relation, spread, one.plan(what).sigmas))
-    names = [f"σ, {_cut(name)} {i}" for i, name in enumerate(what.level_names)]
-    table: dict[str, Any] = {
-        "two neighbouring data sets": [relation.label for relation, _, _ in rows],
-        "records of one unit": [
-            f"{chosen.unit.contributions} {spread.label.lower()}" if chosen.unit.contributions > 1 else "1"
-            for _, spread, _ in rows
-        ],
-        "measured levels": [int(np.count_nonzero(sigmas)) for _, _, sigmas in rows],
-    } | {name: [float(sigmas[i]) for _, _, sigmas in rows] for i, name in enumerate(names)}
+    ran, names = call(tables.relation_table, state.again(what), chosen), tables.noise_columns(what)
+    table = ran.value
     number = st.column_config.NumberColumn(format="%.4g")
     st.dataframe(table, hide_index=True, width="content", column_config=dict.fromkeys(names, number),
                  alt="Noise of every level by neighbouring relation")  # fmt: skip
@@ -158,13 +115,7 @@ def _relations(what: Subject, chosen: Any, ready: Any) -> None:
         "record moves two counts, √2 per level. Add or remove: n is measured too, one level more, a record moves one "
         f"count. The present promise: {ready.guarantee.sentence()}"
     )
-    frame.footer(
-        "td_relations", "plan(sizes, rho, unit=ProtectedUnit(relation, contributions), spread=spread).sigmas", table
-    )
-
-
-def _cut(name: str) -> str:
-    return name if len(name) <= 24 else name[:23] + "…"
+    frame.footer("td_relations", None, None, ran)
 
 
 # ---- sensitivities by enumeration
@@ -196,9 +147,11 @@ def sensitivity() -> None:
         if not kept:
             return
         st.caption("The last tree and unit that could be enumerated are shown meanwhile.")
-    tree, found = kept[0]
+    tree, found, unit, spread = kept[0]
     _verdict(found)
-    table = _table(tree, found)
+    small = given(tree, Tree.from_branching_factors, tree.branching_factors).named("tree")
+    ran = call(tables.sensitivity_table, small, given(found, inspect, small, unit, spread))
+    table = ran.value
     number = st.column_config.NumberColumn(format="%.4g")
     st.dataframe(
         table, hide_index=True, width="content", alt="Largest change of every level, enumerated and by the formula",
@@ -210,10 +163,10 @@ def sensitivity() -> None:
         "nothing of the data set in use is looked at. Noise is calibrated to the formula; the last column is a change "
         "that reaches the enumerated L2 value."
     )
-    frame.footer("td_sensitivity", _inspect_code(tree), table)
+    frame.footer("td_sensitivity", None, None, ran)
 
 
-def _inspected() -> tuple[Tree, Inspection]:
+def _inspected() -> tuple[Tree, Inspection, ProtectedUnit, Spread]:
     factors = branching_factors_from_text(get("td_small"))
     tree = Tree.from_branching_factors(factors)
     if tree.n_nodes > SMALL_NODES:
@@ -224,7 +177,7 @@ def _inspected() -> tuple[Tree, Inspection]:
     unit = ProtectedUnit(NeighbouringRelation(get("nbr")), get("contributions"), get("known_levels"))
     spread = Spread(get("td_spread"))
     key = (factors, unit, spread)
-    return tree, keep_one("_td_inspected", key, lambda: inspect(tree, unit, spread))
+    return tree, keep_one("_td_inspected", key, lambda: inspect(tree, unit, spread)), unit, spread
 
 
 def _verdict(found: Inspection) -> None:
@@ -238,29 +191,3 @@ def _verdict(found: Inspection) -> None:
         )  # fmt: skip
     else:
         st.error("A neighbour changes more than the formula says: please report this tree.", icon=":material/error:")
-
-
-def _table(tree: Tree, found: Inspection) -> dict[str, Any]:
-    first = int(tree.level_start[tree.height]) if tree.height else 0
-
-    def told(leaves: tuple[int, ...]) -> str:
-        return ", ".join(str(leaf - first + 1) for leaf in leaves) or "none"
-
-    return {
-        "level": list(range(tree.n_levels)),
-        "nodes": tree.level_sizes.tolist(),
-        "L1 enumerated": found.l1_enumerated.tolist(),
-        "L1 formula": found.l1_formula.tolist(),
-        "L2 enumerated": found.l2_enumerated.tolist(),
-        "L2 formula": found.l2_formula.tolist(),
-        "leaves of the unit, before → after": [f"{told(a)} → {told(b)}" for a, b in found.example],
-    }
-
-
-def _inspect_code(tree: Tree) -> str:
-    return (
-        "from treedp_core.inspector import inspect\nfrom treedp_core.contributions import Spread\n\n"
-        f"inspect(Tree.from_branching_factors({tree.branching_factors}),\n"
-        f'        ProtectedUnit(NeighbouringRelation("{get("nbr")}"), {get("contributions")}),\n'
-        f'        Spread("{get("td_spread")}"))'
-    )

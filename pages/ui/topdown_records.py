@@ -17,12 +17,14 @@ from pages.ui.text import plural, whole
 from pages.ui.topdown_draw import Drawn
 from pages.ui.topdown_model import RULES
 from pages.ui.topdown_subject import Subject
+from pages.ui.topdown_tables import columns_of
 from pages.ui.topdown_view import about, what_tree
 from treedp_core.checks import InputError
 from treedp_core.leaf_table import LeafTable
 from treedp_core.privacy import Provenance
 from treedp_core.records import synthetic
 from treedp_core.records.synthetic import Columns
+from treedp_core.snippets import call
 
 PREVIEW: Final = 100
 
@@ -40,7 +42,7 @@ def records(what: Subject) -> None:
             "projection.", icon=":material/table_rows:",
         )  # fmt: skip
         return
-    table, columns = mine.table, Columns(mine.subject.columns, tuple(w.tolist() for w in mine.subject.words))
+    table, columns = mine.table, columns_of(mine.subject)
     st.markdown(
         f"{plural(table.total, 'synthetic record')} on {plural(table.n_leaves, 'leaf', 'leaves')}. Every count of "
         "every level is a count of these records, so all hierarchical queries agree by construction."
@@ -136,6 +138,7 @@ def _files(
                 help="Simulated release, simulation-grade noise. In CSV, text that a spreadsheet would run as a "
                 "formula gets a leading apostrophe.",
             )  # fmt: skip
-        with st.popover("Code", icon=":material/code:", type="tertiary", help="The call that writes the file"):
-            call = f"synthetic.{as_csv.__name__}(run.table, columns, run.provenance)"
-            st.code(f"from treedp_core.records import synthetic\n\n{call}", language="python")
+        subject = state.again(mine.subject)
+        columns_again = call(columns_of, subject).named("columns")
+        again = state.drawn_again(mine).get("table")
+        frame.code_popover(f"td_{kind}", call(as_csv, again, columns_again, Provenance.SIMULATION))

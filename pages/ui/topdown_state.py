@@ -17,7 +17,7 @@ from pages.ui.lab_series import shares_from_text
 from pages.ui.lab_state import keep_one
 from pages.ui.params import get
 from pages.ui.settings import slack
-from pages.ui.store import dataset, sample
+from pages.ui.store import dataset, sample, used, used_sample
 from pages.ui.text import whole
 from pages.ui.topdown_draw import Drawn
 from pages.ui.topdown_model import Wanted
@@ -27,6 +27,7 @@ from treedp_core.contributions import Spread
 from treedp_core.montecarlo import Watch
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.records import Dataset
+from treedp_core.snippets import Ran, given
 from treedp_core.top_down import most_cells
 
 SAMPLE: Final = "mobility"
@@ -101,6 +102,22 @@ def sizes_of(text: str) -> tuple[int, ...]:
         if len(sizes) > MAX_LEVEL_COLUMNS:
             raise InputError("TOO_MANY_LEVELS", f"Expected 1 to {MAX_LEVEL_COLUMNS} columns, got {len(sizes)} or more.")
     return tuple(sizes)
+
+
+def again(what: Subject) -> Ran[Subject]:
+    """Return the call that makes the released columns again."""
+    if what.seed is not None:
+        return given(what, made_up, what.table.sizes, what.total, what.seed).named("subject")
+    trips = used_sample(SAMPLE)
+    data = trips if trips.value.name == what.name else used()
+    if what.is_product:
+        return given(what, product_of_columns, data, what.order).named("subject")
+    return given(what, tree_as_it_is, data).named("subject")
+
+
+def drawn_again(mine: Drawn) -> Ran[Drawn]:
+    """Return the call that draws a release again."""
+    return given(mine, one_release.draw, again(mine.subject), mine.wanted, mine.seed).named("drawn")
 
 
 # ---- settings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
@@ -45,6 +45,8 @@ class Subject:
         Whether every combination of categories is a leaf, so that the columns may change their order.
     order : tuple of int
         Where each column stands in the data set.
+    seed : int or None
+        Of made-up people.
     """
 
     name: str
@@ -57,6 +59,7 @@ class Subject:
     labels: Labels | None
     is_product: bool
     order: tuple[int, ...]
+    seed: int | None = None
 
     @property
     def level_names(self) -> tuple[str, ...]:
@@ -172,9 +175,10 @@ def made_up(sizes: Sequence[int], n_records: int, seed: int) -> Subject:
     codes = [np.minimum(rng.geometric(0.6, n) - 1, max(k, 1) - 1) for k in sizes]
     table = count_leaves(codes, sizes, names)
     words = tuple(text_array([str(i + 1) for i in range(k)]) for k in sizes)
-    return _of_table(
+    made = _of_table(
         "Made-up people", names, words, table, f"made up {tuple(sizes)} {n} {seed}", tuple(range(len(names)))
     )
+    return replace(made, seed=seed)
 
 
 def _of_table(

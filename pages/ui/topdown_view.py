@@ -13,6 +13,7 @@ from pages.ui import topdown_controls as controls
 from pages.ui import topdown_draw as one_release
 from pages.ui import topdown_model as model
 from pages.ui import topdown_state as state
+from pages.ui import topdown_tables as tables
 from pages.ui.params import get
 from pages.ui.text import lit, plural, powers, short, whole
 from pages.ui.topdown_draw import Drawn
@@ -22,6 +23,7 @@ from pages.ui.topdown_subject import Subject
 from treedp_core.checks import InputError
 from treedp_core.figures import one_draw
 from treedp_core.figures.topdown import BiasLine, bias_by_count, error_under_bound, spurious_and_lost
+from treedp_core.snippets import call
 from treedp_core.top_down import Plan, bias_by_size, bound, bound_by_exact_tails, needs_factor_two
 from treedp_core.words import privacy_text, setting_text
 
@@ -41,7 +43,7 @@ def release(what: Subject) -> None:
         frame.refusal(error)
         _kept(what)
         return
-    level_table(what, ready)
+    level_table(what, chosen, ready)
     try:
         _release(what, chosen)
     except InputError as error:
@@ -57,10 +59,12 @@ def _kept(what: Subject) -> None:
         shown(kept[0])
 
 
-def level_table(what: Subject, ready: Plan) -> None:
+def level_table(what: Subject, chosen: Wanted, ready: Plan) -> None:
     """Show what every level spends and may miss; formula."""
     st.header("Levels", anchor=False)
-    table = model.level_table(what, ready, get("td_confidence"))
+    subject, ready_again = state.again(what), call(Wanted.plan, chosen, state.again(what)).named("plan")
+    ran = call(model.level_table, subject, ready_again, get("td_confidence"))
+    table = ran.value
     number = partial(st.column_config.NumberColumn)
     st.dataframe(
         table | {"cells": [whole(n) for n in ready.cells], "ρ": [privacy_text(spent) for spent in table["ρ"]]},
@@ -90,19 +94,7 @@ def level_table(what: Subject, ready: Plan) -> None:
         f"{root}. Bound: Theorem 1 (Boninsegna), for each level by itself with probability "
         f"{100 * get('td_confidence'):g} %.{note} {ready.guarantee.sentence()}"
     )
-    frame.footer("td_levels", _call(what, ready), table)
-
-
-def _call(what: Subject, ready: Plan) -> str:
-    rho = sum(a for a in ready.budget.per_level if a != float("inf"))
-    return (
-        f"from treedp_core.top_down import bound, plan\n\nready = plan({_domain(what)}, {rho!r})\n"
-        f"ready.sigmas, bound(ready, {1 - get('td_confidence'):.6g})"
-    )
-
-
-def _domain(what: Subject) -> str:
-    return str(what.table.sizes) if what.is_product else "tree"
+    frame.footer("td_levels", None, None, ran)
 
 
 def _release(what: Subject, chosen: Wanted) -> None:
@@ -203,8 +195,7 @@ def _one_level(mine: Drawn) -> None:
         caption=f"NOT PRIVATE: one simulated release beside the true counts. {what_tree(mine.subject)}; {about(mine)}. "
         f"Band: ± 1.96 σ of the level's noise before the projection. At most 400 nodes, evenly spaced in the ranking."
         f"{extra} Simulation.",
-        code=_release_code(mine),
-        data=partial(_level_columns, mine, level), simulated=True,
+        ran=call(tables.released_table, state.drawn_again(mine), level), simulated=True,
     )  # fmt: skip
 
 
@@ -214,28 +205,6 @@ def _namer(mine: Drawn, level: int) -> Any:
         return None
     first = int(tree.level_start[level])
     return lambda i: " › ".join(labels.path(first + i)) or "all"
-
-
-def _level_columns(mine: Drawn, level: int) -> dict[str, Any]:
-    here = mine.levels[level]
-    return {"true (NOT PRIVATE)": here.truth, "released": here.released}
-
-
-def _release_code(mine: Drawn) -> str:
-    rule = RULES[mine.wanted.rule]
-    if mine.subject.is_product and rule.sparse is not None:
-        return (
-            "from treedp_core.top_down import compare, plan, release\n\n"
-            f"ready = plan({mine.plan.sizes}, {mine.wanted.rho!r}, delta={mine.wanted.delta!r})\n"
-            f'run = release(table, ready, rng, "{rule.sparse}")  # table: treedp_core.leaf_table.count_leaves\n'
-            "run.table, compare(run)"
-        )
-    return (
-        "from treedp_core.postprocess import prepare\nfrom treedp_core.top_down import noise_on_tree, plan\n\n"
-        f"ready = plan({_domain(mine.subject)}, {mine.wanted.rho!r}, delta={mine.wanted.delta!r})\n"
-        "noise = noise_on_tree(ready, tree)\n"
-        f"function, _ = prepare(tree, noise.variance, {rule.steps})\nfunction(counts + noise.draw(rng))"
-    )
 
 
 def _under_bound(mine: Drawn) -> None:
@@ -256,9 +225,8 @@ def _under_bound(mine: Drawn) -> None:
         caption=f"NOT PRIVATE: largest error of each level of this release (simulation, seed {mine.seed}). Bounds "
         f"(formula): Theorem 1, with the factor 2 where σ < 0.9743, and by exact tails (own derivation); each holds "
         f"for its level with probability {100 * (1 - beta):g} %. {note}",
-        code=f"from treedp_core.top_down import bound, bound_by_exact_tails\n\nbound(ready, {beta:.6g})",
-        data={"level": list(mine.subject.level_names), "largest error (NOT PRIVATE)": seen, "Theorem 1": allowed,
-              "by exact tails": exact}, simulated=True,
+        ran=call(tables.bound_table, state.drawn_again(mine), beta),
+        simulated=True,
     )  # fmt: skip
 
 
@@ -271,9 +239,7 @@ def _wrong_nodes(mine: Drawn) -> None:
         alt=f"Nodes by level: on the last level {whole(int(spurious[-1]))} spurious and {whole(int(lost[-1]))} lost.",
         caption=f"NOT PRIVATE: nodes that this release fills although they are empty, and nodes that it empties "
         f"although they have records. {RULES[mine.wanted.rule].label}, seed {mine.seed}. Simulation.",
-        code="[(level.spurious, level.lost) for level in compare(run)]",
-        data={"level": list(mine.subject.level_names), "cells": [float(n) for n in mine.plan.cells],
-              "spurious": spurious, "lost": lost, "true nodes": [level.n_true for level in mine.levels]},
+        ran=call(tables.wrong_table, state.drawn_again(mine)),
         simulated=True,
     )  # fmt: skip
 
@@ -290,8 +256,8 @@ def _bias(mine: Drawn) -> None:
         f"standard errors over those leaves. With a public total all errors add up to 0: what "
         "empty leaves gain, others lose. "
         f"{RULES[mine.wanted.rule].label}, seed {mine.seed}. Simulation.",
-        code="from treedp_core.top_down import bias_by_size, compare\n\nbias_by_size(compare(run)[-1:])",
-        data={"true count": sizes, "leaves": found.n_nodes, "mean error": mean, "standard error": se}, simulated=True,
+        ran=call(tables.bias_table, state.drawn_again(mine)),
+        simulated=True,
     )  # fmt: skip
 
 

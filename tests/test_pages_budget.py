@@ -33,7 +33,7 @@ from oracles_pages import (
 from pages.ui import budget_curves, budget_numbers, budget_prior, budget_split, budget_text, jobs, store
 from pages.ui.budget_params import PARAMS, VIEWS
 from pages.ui.budget_split import Settings
-from pages.ui.frame import labelled
+from pages.ui.exports import labelled
 from pages.ui.text import short
 from treedp_core.budgets import Problem, greedy
 from treedp_core.checks import InputError
@@ -95,7 +95,7 @@ def test_splits_can_be_judged_by_records_instead(budget: Callable[..., AppTest])
     assert tree_errors(app)["Uniform"] == short(3 * math.sqrt(2))
     assert figure(app, "bud_strategies")["layout"]["xaxis2"]["title"]["text"] == "RMSE of the tree (records)"
     assert errors_of(app, "Tuned") < errors_of(app, "Uniform")
-    assert "'rmse'" in app.code[0].value
+    assert "'RMSE'" in app.code[0].value
     assert press(app, "bud_use").session_state["lab_metric"] == "rmse"
     rmsre_target = {"bud_view": "targets", "bud_ask": "rmsre", "bud_targets": "0,20,0", "bud_prior": "true", "nbr": ADD}
     tables = [budget(**rmsre_target, bud_metric=m).dataframe[0].value for m in ("rmse", "rmsre")]

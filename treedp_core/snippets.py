@@ -63,6 +63,12 @@ class Ran(Generic[T_co]):
         same.__dict__.update({key: value for key, value in self.__dict__.items() if key == "value"})
         return same
 
+    def saying(self, about: str) -> Ran[T_co]:
+        """Return the same call with a comment that its code begins with."""
+        same = self.named(self.name)
+        object.__setattr__(same, "about", about)
+        return same
+
     def get(self, path: str) -> Part:
         """Return a part of the value, such as "labels.level_names"."""
         return Part(self, path)
@@ -129,7 +135,8 @@ class _Writer:
         modules = [f"from {module} import {', '.join(sorted(names))}" for module, names in sorted(self.imports.items())]
         if "np." in "\n".join([*self.lines, last]):
             modules.insert(0, "import numpy as np")
-        head = (_APP_PATH if self.from_app else "") + "\n".join(modules)
+        about = f"# {' '.join(ran.about.split())}\n" if ran.about else ""
+        head = about + (_APP_PATH if self.from_app else "") + "\n".join(modules)
         return "\n".join([*([head, ""] if head else []), *self.lines, last])
 
     def variable(self, ran: Ran[Any]) -> str:

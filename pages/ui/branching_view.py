@@ -47,7 +47,7 @@ def live(asked: Question, heights: Sequence[HeightBest]) -> None:
         f"exact error of the best whole tree of each height for K = {whole(asked.n_bins)}. Shaded: within 5 % of the "
         f"least. {_noise_words(asked)}. Formula; {SOURCE} derivation. Drag the slider below the figure."
     )
-    frame.footer("bra_live", None, None, call(curve_table, asked.criterion))
+    frame.footer("bra_live", call(curve_table, asked.criterion))
 
 
 def _live_spec(
@@ -141,7 +141,7 @@ def ranking(asked: Question, found: list[RankedShape], is_final: bool) -> None:
         "(Theorem IV.1 of Rameshwar et al. with digit sums for padded trees; least squares in O(height)); the list is "
         "the best that a search found, beside well-known trees with equal budgets."
     )
-    frame.footer("bra_ranking", None, None, ran)
+    frame.footer("bra_ranking", ran)
 
 
 def _search_progress() -> None:
@@ -240,4 +240,4 @@ def checks(n_bins: int) -> None:
         "g = height² × Σ (nᵢ − 1), and N² E₂ = 4 K g / ε². Each is compared with the least g over all factorisations "
         "(exact search). Statements that say nothing of this K are left out."
     )
-    frame.footer("bra_checks", None, None, ran)
+    frame.footer("bra_checks", ran)

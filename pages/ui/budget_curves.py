@@ -11,6 +11,7 @@ import streamlit as st
 from pages.ui import frame, store
 from pages.ui.budget_params import HEIGHTS
 from pages.ui.budget_state import last, later, wait
+from pages.ui.budget_tables import ERRORS_LABEL
 from pages.ui.params import get
 from pages.ui.text import plural, short, whole
 from treedp_core.budgets import NOT_PRIVATE, Curves, Problem, curves, noisy
@@ -20,6 +21,7 @@ from treedp_core.figures import budget as figures
 from treedp_core.montecarlo import Watch, generator
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.records import Dataset
+from treedp_core.snippets import Ran, call, given
 from treedp_core.tree import AnyArray, Tree
 from treedp_core.words import setting_text
 
@@ -97,16 +99,19 @@ def show() -> None:
     arguments = (int(get("bud_height")), get("tau"), get("bud_phases"), get("seed"), get("bud_partners"))
     sample = store.sample(SAMPLE)  # here, as a thread has no session to look in
     try:
-        found = later(SLOT, arguments, lambda watch: errors(sample, *arguments, watch))
+        found = later(SLOT, arguments, lambda watch: (arguments, errors(sample, *arguments, watch)))
     except InputError as error:
         frame.refusal(error)
         return
-    _figure(found if found is not None else last(SLOT), stale=found is None)
+    kept = found if found is not None else last(SLOT)
+    again = None if kept is None else given(kept[1], errors, store.used_sample(SAMPLE), *kept[0]).named("curves")
+    _figure(again, stale=found is None)
     if found is None:
         wait(SLOT, "Working out the curves")
 
 
-def _figure(found: Curves | None, *, stale: bool) -> None:
+def _figure(again: Ran[Curves] | None, *, stale: bool) -> None:
+    found = None if again is None else again.value
     tau, height = short(get("tau")), int(get("bud_height"))
     none = Curves(np.array(TOTALS), (), np.zeros((0, len(TOTALS))))
     shown = found or none
@@ -120,8 +125,7 @@ def _figure(found: Curves | None, *, stale: bool) -> None:
         key="bud_curves",
         alt=_takeaway(shown) or "Empty axes: the curves are being worked out.",
         caption=_caption(tau, height),
-        code=_code(height),
-        data=_table(shown),
+        ran=call(curve_table, again).saying(ERRORS_LABEL) if again is not None else None,
     )
     if found is not None and not stale:
         st.markdown(_takeaway(found))
@@ -163,22 +167,7 @@ def _takeaway(found: Curves) -> str:
     return told + f"an equal split with least squares has {short(even)}, {even / values[best]:.2f} times that."
 
 
-def _table(found: Curves) -> dict[str, Any]:
+def curve_table(found: Curves) -> dict[str, Any]:
+    """Return the errors of every strategy by total budget."""
     named = dict(zip(found.labels, found.errors, strict=True))
-    label = f"{NOT_PRIVATE}: errors are those on the true counts."
-    return {label: [NOT_PRIVATE] * found.totals.size, "epsilon": found.totals, **named}
-
-
-def _code(height: int) -> str:
-    where = 1 if get("bud_partners") else None
-    return (
-        f"# {NOT_PRIVATE}: errors are those on the true counts.\n"
-        "from treedp_core.budgets import Problem, curves, noisy\n"
-        "from treedp_core.errors import Tolerance\n"
-        "from treedp_core.privacy import NeighbouringRelation, ProtectedUnit\n\n"
-        f"unit = ProtectedUnit(NeighbouringRelation.REPLACE_UNKNOWN, 1, known_levels={height})\n"
-        f"prior = noisy(tree, earlier, unit, {LAW!r}, {PRIOR_EPSILON!r}, rng)\n"
-        f"rest = {LAW!r}, unit, 'rmsre', Tolerance(threshold={get('tau')!r})\n"
-        "tuned, judged = Problem(tree, prior.counts, *rest), Problem(tree, later, *rest)\n"
-        f"curves(tuned, judged, {TOTALS!r}, {get('bud_phases')}, subtrees_at={where}).errors"
-    )
+    return {ERRORS_LABEL: [NOT_PRIVATE] * found.totals.size, "epsilon": found.totals, **named}

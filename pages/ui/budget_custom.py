@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Final
 
 import streamlit as st
 
-from pages.ui import budget_state, budget_text, budget_view, frame, tuned
+from pages.ui import budget_state, budget_view, frame, tuned
 from pages.ui.budget_numbers import UNITS, fitted, in_units, rebalanced, text_of, values_of_text
 from pages.ui.budget_params import CUSTOM
 from pages.ui.budget_split import Row
 from pages.ui.budget_state import Results
+from pages.ui.budget_tables import strategy_table
 from pages.ui.params import get
 from pages.ui.settings import experiment
 from pages.ui.store import dataset
 from pages.ui.text import lit, plural
 from treedp_core.checks import InputError
+from treedp_core.snippets import call
 
 MAX_SLIDERS: Final = 8
 _GOOD: Final = "_budget_units"
@@ -50,14 +51,13 @@ def show(result: Results) -> None:
         if row is None
         else f"Your own split: {result.settings.metric} of the tree {row.errors.tree:.3g}.",
         caption="NOT PRIVATE: expected errors on the true counts (closed form), beside the other strategies.",
-        code=None if row is None else budget_text.code(result.settings, row, result.label),
-        data=partial(
-            budget_view.table,
-            list(result.rows or ()),
+        ran=call(
+            strategy_table,
+            budget_state.rows_again(result),
             dataset().labels.level_names,
             result.label,
             result.settings.metric,
-        ),
+        ).saying(result.label),
     )
 
 

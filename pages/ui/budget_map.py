@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any, Final
+from typing import Final
 
-import numpy as np
 import streamlit as st
 
-from pages.ui import budget_text, frame
+from pages.ui import frame
 from pages.ui.budget_params import WITHIN_GRID
 from pages.ui.budget_split import Row
-from pages.ui.budget_state import Results
+from pages.ui.budget_state import Results, data_again
+from pages.ui.budget_tables import level_shares, map_table, useful_table
 from pages.ui.budget_targets import confidence
 from pages.ui.budget_view import marked
 from pages.ui.consistency_ledger import family
-from pages.ui.exports import Columns
 from pages.ui.params import REG, get
-from pages.ui.store import dataset, remember
+from pages.ui.store import dataset, remember, used
 from pages.ui.text import lit, plural, short, whole
 from treedp_core.budgets import NOT_PRIVATE, Reliability, reliability
 from treedp_core.figures import clicked_node
 from treedp_core.figures.reliability import reliability_icicle, useful_shares
-from treedp_core.tree import FloatArray, Tree
+from treedp_core.snippets import Ran, call, given
+from treedp_core.tree import FloatArray
 from treedp_core.words import setting_text
 
 MAX_BLOCKS: Final = 250
@@ -49,25 +48,17 @@ def show(result: Results) -> None:
         ("budget_map", dataset().fingerprint, *settings),
         lambda: reliability(result.truth, row.amounts, get("bud_within") / 100.0, get("tau")),
     )
+    truth, _, _ = data_again(result)
+    again = given(found, reliability, truth, row.amounts, get("bud_within") / 100.0, get("tau")).named("found")
     share = level_shares(dataset().tree, found.useful(get("bud_confidence")))
     left, right = st.columns([3, 2])
     with left:
-        _map(result, row, found)
+        _map(result, row, found, again)
     with right:
-        _useful(result, row, found, share)
+        _useful(result, row, found, share, again)
 
 
-def level_shares(tree: Tree, useful: Any) -> FloatArray:
-    """Return the share of each level's nodes that are useful, (n_levels,).
-
-    >>> level_shares(Tree.from_branching_factors((2,)), np.array([True, True, False])).tolist()
-    [1.0, 0.5]
-    """
-    met = np.add.reduceat(np.asarray(useful, dtype=np.int64), tree.level_start[:-1])
-    return np.asarray(met / tree.level_sizes)
-
-
-def _map(result: Results, row: Row, found: Reliability) -> None:
+def _map(result: Results, row: Row, found: Reliability, again: Ran[Reliability]) -> None:
     data = dataset()
     root = family(data.tree, get("bud_node"))
     _place(root)
@@ -83,7 +74,7 @@ def _map(result: Results, row: Row, found: Reliability) -> None:
         caption=f"{NOT_PRIVATE}: area is the true count. Colour: probability that the released count is within "
         f"{short(get('bud_within'))} % of it under “{row.label}” ({found.method}; τ = {short(get('tau'))}). "
         "Click a block to go down, the top one to go up.",
-        code=_code(result, row),
+        ran=call(map_table, used().get("tree"), again).saying(f"{NOT_PRIVATE}: judged by the true counts."),
         select=True,
     )  # fmt: skip
     target = clicked_node(data.tree, clicked)
@@ -93,13 +84,6 @@ def _map(result: Results, row: Row, found: Reliability) -> None:
     if goal != root:
         _go(goal)
         st.rerun()
-
-
-def _code(result: Results, row: Row) -> str:
-    return (
-        budget_text.code(result.settings, row, f"{NOT_PRIVATE}: judged by the true counts.").rpartition("\n")[0]
-        + f"\nreliability(truth, amounts, {get('bud_within') / 100!r}, at_least={get('tau')!r}).probability"
-    ).replace("greedy, optimum\n", "greedy, optimum, reliability\n", 1)
 
 
 def _place(root: int) -> None:
@@ -122,7 +106,7 @@ def _go(node: int) -> None:
     st.session_state["bud_node"] = node
 
 
-def _useful(result: Results, row: Row, found: Reliability, share: FloatArray) -> None:
+def _useful(result: Results, row: Row, found: Reliability, share: FloatArray, again: Ran[Reliability]) -> None:
     data = dataset()
     n_useful = int(found.useful(get("bud_confidence")).sum())
     st.markdown("**The useful tree**")
@@ -132,7 +116,14 @@ def _useful(result: Results, row: Row, found: Reliability, share: FloatArray) ->
         alt=f"{n_useful} of {data.tree.n_nodes} counts are useful.",
         caption=f"{NOT_PRIVATE}: counts within {short(get('bud_within'))} % with probability at least "
         f"{short(get('bud_confidence'))}: {whole(n_useful)} of {plural(data.tree.n_nodes, 'count')}.",
-        data=partial(_table, list(data.labels.level_names), share, found, result.label or NOT_PRIVATE),
+        ran=call(
+            useful_table,
+            used().get("tree"),
+            data.labels.level_names,
+            again,
+            get("bud_confidence"),
+            result.label or NOT_PRIVATE,
+        ),
     )
     deepest = [level for level in range(data.tree.n_levels) if share[level] > 0.5]
     told = f"level {deepest[-1]} ({lit(data.labels.level_names[deepest[-1]], 40)})" if deepest else "no level"
@@ -141,8 +132,3 @@ def _useful(result: Results, row: Row, found: Reliability, share: FloatArray) ->
         if deepest
         else f"Under “{row.label}” at ε = {setting_text(get('eps'))} no level has a majority of useful counts."
     )
-
-
-def _table(names: list[str], share: FloatArray, found: Reliability, label: str) -> dict[str, Any]:
-    columns: Columns = {"level": names, "share of useful nodes": share, "mean probability": found.level_mean}
-    return frame.labelled(columns, label)

@@ -15,14 +15,19 @@ from pages.ui import frame, jobs, tuned
 from pages.ui.budget_numbers import shares_of_text
 from pages.ui.budget_params import CUSTOM
 from pages.ui.budget_split import Row, Settings
+from pages.ui.budget_tables import all_rows
 from pages.ui.lab_state import keep_one
+from pages.ui.origins import earlier_file
 from pages.ui.params import get
 from pages.ui.settings import experiment, slack
-from pages.ui.store import dataset, remember
+from pages.ui.store import dataset, remember, used
+from treedp_core import budgets
 from treedp_core.budgets import GreedySplit, Optimum, Prior, Problem
 from treedp_core.checks import InputError
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.montecarlo import Watch
+from treedp_core.records import Dataset
+from treedp_core.snippets import Ran, given
 
 FROM_FILE: Final = "_budget_prior"
 OPTIMUM: Final = "budget_optimum"
@@ -168,6 +173,36 @@ def _add_custom(result: Results, rows: list[Row]) -> None:
         rows.append(splits.custom_row(result.truth, result.settings, custom_shares(), tuned.of("bud")))
     except InputError as error:
         result.refusals += (error,)
+
+
+def data_again(result: Results) -> tuple[Ran[Problem], Ran[Problem] | None, Ran[Prior] | None]:
+    """Return the calls that give the problem on the true counts, that on the prior, and the prior."""
+    data, chosen = used(), result.settings
+    truth = given(result.truth, splits.problem, chosen, data, data.get("counts")).named("truth")
+    if result.tuned is None or result.prior is None:
+        return truth, None, None
+    prior = _prior_again(result.prior, chosen, data)
+    return truth, given(result.tuned, splits.problem, chosen, data, prior.get("counts")).named("tuned"), prior
+
+
+def _prior_again(prior: Prior, chosen: Settings, data: Ran[Dataset]) -> Ran[Prior]:
+    from_file = file_prior()
+    if chosen.prior != "public" or from_file is None:
+        again: Any = splits.prior_of
+        return given(prior, again, chosen, data, None).named("prior")
+    earlier = earlier_file(from_file.name, data.value)
+    parts = [of.get(part) for of, part in ((data, "tree"), (data, "labels"), (earlier, "tree"), (earlier, "labels"))]
+    return given(prior, budgets.public_by_labels, *parts, earlier.get("counts")).named("prior")
+
+
+def rows_again(result: Results) -> Ran[list[Row]]:
+    """Return the call that gives every strategy."""
+    truth, tuned_on, prior = data_again(result)
+    more: dict[str, Any] = {"optimum": True} if result.row("optimum") is not None else {}
+    if result.row(CUSTOM) is not None:
+        more |= {"custom": custom_shares(), "custom_origin": tuned.of("bud")}
+    again: Any = all_rows
+    return given(list(result.rows or ()), again, truth, result.settings, tuned_on, prior, **more).named("rows")
 
 
 def custom_shares() -> tuple[Any, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Final
 
@@ -14,15 +13,14 @@ from pages.ui import frame, tuned
 from pages.ui.budget_numbers import fitted, handed_over, text_of, values_of_text
 from pages.ui.budget_params import CONFIDENCE_GRID, CUSTOM
 from pages.ui.budget_split import Settings
-from pages.ui.budget_state import Results, key_of, later, wait
-from pages.ui.budget_text import setup
+from pages.ui.budget_state import Results, data_again, key_of, later, wait
+from pages.ui.budget_tables import target_table
 from pages.ui.budget_view import CARD, marked
 from pages.ui.params import REG, get
 from pages.ui.store import dataset
 from pages.ui.text import lit, plain, plural, short
 from treedp_core import checks
 from treedp_core.budgets import (
-    NOT_PRIVATE,
     Ask,
     Confirmation,
     Inverse,
@@ -31,7 +29,6 @@ from treedp_core.budgets import (
     Problem,
     Target,
     confirm,
-    reliability,
     smallest_budget,
 )
 from treedp_core.checks import InputError
@@ -41,6 +38,7 @@ from treedp_core.mechanisms import MECHANISMS
 from treedp_core.montecarlo import Watch
 from treedp_core.privacy import Currency
 from treedp_core.rounding import float_above
+from treedp_core.snippets import call, given
 from treedp_core.words import budget_text, privacy_text, setting_text
 
 ASKS: Final = {
@@ -172,6 +170,9 @@ def _answer(result: Results, found: Inverse, seen: Confirmation | None, targets:
     chosen, prior = result.settings, result.prior
     assert prior is not None
     names = dataset().labels.level_names
+    truth, tuned, _ = data_again(result)
+    again = given(found, smallest_budget, tuned, targets).named("found")
+    ran = call(target_table, tuned, truth, again, targets, names, chosen.symbol).saying(result.label)
     total = float_above(Fraction(found.total) + Fraction(prior.spent))
     epsilon = epsilon_for(chosen, total)
     lower = "–" if found.lower_bound is None else budget_text(found.lower_bound)
@@ -199,10 +200,9 @@ def _answer(result: Results, found: Inverse, seen: Confirmation | None, targets:
         + ("" if found.exact else "Probabilities after least squares are partly simulated. ")
         + _certainty(found, chosen)
         + f" Counts below τ = {short(get('tau'))} are judged as τ.",
-        code=_code(chosen, targets, result.label),
-        data=_table(result, found, targets),
+        ran=ran,
     )
-    st.dataframe(_table(result, found, targets), hide_index=True, alt="Targets, budget and what is reached, by level")
+    st.dataframe(ran.value, hide_index=True, alt="Targets, budget and what is reached, by level")
     _ledger(result, found, total, epsilon)
 
 
@@ -227,16 +227,6 @@ def _certainty(found: Inverse, settings: Settings) -> str:
     return f"The best of several searches, not certified: {why} the problem is not convex, so no lower bound is proved."
 
 
-def _code(settings: Settings, targets: list[Target], label: str) -> str:
-    head = f"# {label}\n" if label else ""
-    asked = ", ".join(
-        f"Target({t.level}, Ask.{t.ask.name}, {t.value!r}, {t.confidence!r}, {t.at_least!r})" for t in targets
-    )
-    return f"{head}{setup(settings)}smallest_budget(prior, [{asked}])".replace(
-        "STRATEGIES, Problem, greedy, optimum", "Ask, Problem, Target, smallest_budget"
-    )
-
-
 def _is_proved(found: Inverse) -> bool:
     return found.lower_bound is not None and found.total <= found.lower_bound * (1 + 1e-3)
 
@@ -251,39 +241,6 @@ def epsilon_for(settings: Settings, amount: float) -> float:
         return amount
     convert = rho_to_epsilon_gaussian if MECHANISMS[settings.law].continuous_gaussian else rho_to_epsilon
     return convert(amount, settings.experiment.delta)
-
-
-def _table(result: Results, found: Inverse, targets: list[Target]) -> dict[str, Any]:
-    """The targets, what meets them on the prior, and what the true counts would say: the last is not private."""
-    data, symbol = dataset(), result.settings.symbol
-    by_level = {target.level: target for target in targets}
-    columns: dict[str, list[Any]] = {
-        "level": list(data.labels.level_names),
-        "target": [
-            by_level[i].described.partition(": ")[2] if i in by_level else "–" for i in range(data.tree.n_levels)
-        ],
-        symbol: [privacy_text(amount) for amount in found.amounts.tolist()],
-        "on the prior": [reached(result.tuned, found, by_level.get(i), i) for i in range(data.tree.n_levels)],
-        f"on the true counts ({NOT_PRIVATE})": [
-            reached(result.truth, found, by_level.get(i), i) for i in range(data.tree.n_levels)
-        ],
-    }
-    return columns
-
-
-def reached(problem: Problem | None, found: Inverse, target: Target | None, level: int) -> str:
-    """Return what a level reaches: a probability, or an error."""
-    if problem is None or target is None:
-        return "–"
-    if target.ask in (Ask.EVERY_NODE, Ask.AVERAGE_NODE):
-        p = reliability(problem, found.amounts, target.value, target.at_least).probability[problem.tree.level(level)]
-        worst = target.ask is Ask.EVERY_NODE
-        return f"{'worst ' if worst else 'mean '}probability {float(p.min() if worst else p.mean()):.3f}"
-    variance = problem.node_variance(found.amounts)[problem.tree.level(level)]
-    if target.ask is Ask.RMSE:
-        return f"RMSE {short(float(np.sqrt(variance.mean())))}"
-    weight = replace(problem, metric="rmsre").node_weight[problem.tree.level(level)]
-    return f"RMSRE {short(float(np.sqrt((variance * weight).mean())))}"
 
 
 def _ledger(result: Results, found: Inverse, total: float, epsilon: float) -> None:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from pages.ui.budget_split import SIMPLE, Row, Settings, left
+from pages.ui.budget_split import SIMPLE, Row, Settings
 from pages.ui.text import plain, plural, short
 from treedp_core.allocation.published import PUBLISHED_SPLITS
 from treedp_core.budgets import Optimum, Prior, PriorKind
@@ -127,40 +127,4 @@ def caption(settings: Settings, tree: Tree, rows: Sequence[Row]) -> str:
         f"strategies cost the same total of ε = {setting_text(settings.experiment.epsilon)}; "
         f"{plural(tree.n_leaves, 'leaf', 'leaves')}, {plural(tree.n_levels, 'level')}. ∞: a count is not "
         f"determined.{note}"
-    )
-
-
-def code(settings: Settings, row: Row, label: str) -> str:
-    """Return the call of the core that gives a split and its errors; `label` says what must not be forgotten."""
-    prior = row.ledger.prior
-    total = row.ledger.total if prior is None else left(settings, prior)
-    head = f"# {label}\n" if label else ""
-    return f"{head}{setup(settings)}amounts = {_made(settings, row, total)}\ntruth.summary(amounts)"
-
-
-def _made(settings: Settings, row: Row, total: float) -> str:
-    """The expression that gives a split."""
-    made = {
-        "greedy": f"greedy(prior, {total!r}, {settings.phases}).amounts",
-        "optimum": f"optimum(prior, {total!r}).amounts",
-    }.get(row.name)
-    if made is None and row.name in SIMPLE:
-        made = f"STRATEGIES[{row.name!r}].amounts(truth, {total!r}, {settings.phases})"
-    if made is None:
-        made = f"np.array({[float(a) for a in row.ledger.amounts]!r})"
-    return made
-
-
-def setup(settings: Settings) -> str:
-    """Return the lines of code that all calls of this page begin with."""
-    one = settings.experiment
-    return (
-        "import numpy as np\n"
-        "from treedp_core.budgets import STRATEGIES, Problem, greedy, optimum\n"
-        "from treedp_core.errors import Tolerance\n"
-        "from treedp_core.privacy import NeighbouringRelation, ProtectedUnit\n\n"
-        f"unit = ProtectedUnit(NeighbouringRelation({one.relation!r}), {one.contributions}, {one.known_levels})\n"
-        f"rest = {settings.law!r}, unit, {one.metric!r}, Tolerance(threshold={one.threshold!r}), "
-        f"{settings.least_squares}\n"
-        "prior, truth = Problem(tree, prior_counts, *rest), Problem(tree, counts, *rest)\n"
     )

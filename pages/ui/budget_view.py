@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any, Final
 
 import numpy as np
 import streamlit as st
 
 from pages.ui import boot, budget_text, frame
+from pages.ui import budget_split as splits
 from pages.ui.budget_params import CUSTOM
 from pages.ui.budget_split import Row, topped_up_error
-from pages.ui.budget_state import HANDED, Results, use
+from pages.ui.budget_state import HANDED, Results, data_again, rows_again, use
+from pages.ui.budget_tables import step_table, strategy_table
 from pages.ui.params import get
 from pages.ui.store import dataset, remember
 from pages.ui.text import lit, plural, short
@@ -20,9 +21,9 @@ from treedp_core.budgets import NOT_PRIVATE, STRATEGIES
 from treedp_core.figures import budget as figures
 from treedp_core.figures.budget import StrategyRow
 from treedp_core.figures.reliability import watermark
+from treedp_core.snippets import call, given
 from treedp_core.words import privacy_text
 
-ERRORS_LABEL: Final = f"{NOT_PRIVATE}: errors are those on the true counts."
 CARD: Final = 190
 """Width of a card in px: four fit a page, two a narrow one, and none cuts its text."""
 
@@ -32,14 +33,12 @@ def strategies(result: Results) -> None:
     names = dataset().labels.level_names
     rows = _drawn(result)
     cards(result)
-    chosen = result.chosen
     frame.figure(
         figure_of(result),
         key="bud_strategies",
         alt=_takeaway(result),
         caption=budget_text.caption(result.settings, dataset().tree, result.rows or ()),
-        code=None if chosen is None else budget_text.code(result.settings, chosen, result.label),
-        data=partial(table, list(result.rows or ()), names, result.label, result.settings.metric),
+        ran=call(strategy_table, rows_again(result), names, result.label, result.settings.metric).saying(result.label),
     )
     _steps(result, names)
     st.markdown("**Error by level**")
@@ -50,8 +49,7 @@ def strategies(result: Results) -> None:
         alt=f"{result.settings.metric} of each level under each strategy.",
         caption="NOT PRIVATE: expected errors on the true counts (closed form), strategies in the "
         "order and colours of the first figure. ∞: the level is not determined; 0: it is public.",
-        code=None if chosen is None else budget_text.code(result.settings, chosen, result.label),
-        data=partial(table, list(result.rows or ()), names, result.label, result.settings.metric),
+        ran=call(strategy_table, rows_again(result), names, result.label, result.settings.metric).saying(result.label),
     )
 
 
@@ -64,17 +62,6 @@ def figure_of(result: Results) -> Any:
 def marked(fig: Any, result: Results) -> Any:
     """Return the figure with a watermark where a split in it was tuned on the true counts."""
     return watermark(fig, NOT_PRIVATE) if result.label else fig
-
-
-def table(rows: Sequence[Row], names: Sequence[str], label: str, metric: str) -> dict[str, Any]:
-    """Return the table behind the comparison: shares and errors of every strategy, level by level and of the tree."""
-    columns: dict[str, list[Any]] = {"strategy": [row.label for row in rows]}
-    for level, name in enumerate(names):
-        columns[f"share of level {level} ({name})"] = [float(row.amounts[level] / row.ledger.total) for row in rows]
-    for level, name in enumerate(names):
-        columns[f"{metric} of level {level} ({name})"] = [float(row.errors.level[level]) for row in rows]
-    columns[f"{metric} of the tree"] = [row.errors.tree for row in rows]
-    return frame.labelled(columns, label or ERRORS_LABEL)
 
 
 def _drawn(result: Results) -> list[StrategyRow]:
@@ -149,11 +136,8 @@ def _steps(result: Results, names: Sequence[str]) -> None:
     row = result.row("greedy")
     order = np.bincount(steps.steps, minlength=len(names)).tolist()
     told = ", ".join(f"{lit(name, 24)} {n}" for name, n in zip(names, order, strict=True) if n)
-    columns = {
-        "slice": list(range(1, steps.steps.size + 1)),
-        "to level": steps.steps.tolist(),
-        "error on the prior": np.sqrt(steps.losses.min(axis=1)).tolist(),
-    }
+    truth, tuned, prior = data_again(result)
+    again: Any = given((steps, row), splits.greedy_row, truth, tuned, result.settings, prior).named("greedy")
     frame.figure(
         marked(
             figures.greedy_steps(
@@ -165,8 +149,7 @@ def _steps(result: Results, names: Sequence[str]) -> None:
         alt="What each level has after each greedy slice; move the slider below to go through the slices.",
         caption=f"Slices: {told}. Each goes where it lowers the tree's {result.settings.metric} on the prior most; "
         "ties to the level nearest the root (Dawson et al., Algorithm 3). Drag the slider to go through them.",
-        code=budget_text.code(result.settings, row, result.label) if row is not None else None,
-        data=frame.labelled(columns, result.label) if result.label else columns,
+        ran=call(step_table, again, result.label).saying(result.label),
     )  # fmt: skip
 
 

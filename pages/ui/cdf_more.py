@@ -103,7 +103,7 @@ def experiment() -> None:
         "errors, of a mean of 100 runs and of ours together, lie between the two. Distances are of cumulative counts "
         "divided by N = 900; consistency minimises the distance it is judged by. Simulation on synthetic records."
     )
-    frame.footer("cdf_experiment", None, None, ran)
+    frame.footer("cdf_experiment", ran)
 
 
 def _headline(gains: list[ConsistencyGain]) -> None:

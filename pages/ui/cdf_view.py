@@ -188,7 +188,7 @@ def _range(data: Bins, mine: Draw, start: int, stop: int) -> None:
         "(formula; Lemmas III.1 and III.2 and Theorem IV.1 of Rameshwar et al., least squares by our own derivation). "
         "About 95 % of releases are within 2 of them. Consistency is no linear estimate, so it has no closed form."
     )
-    frame.footer("cdf_range", None, None, ran, simulated=True)
+    frame.footer("cdf_range", ran, simulated=True)
 
 
 def _quantiles(data: Bins, mine: Draw) -> None:
@@ -211,7 +211,7 @@ def _quantiles(data: Bins, mine: Draw) -> None:
         "true quantiles' bins lie between “from” and “to” for all rows at once with 95 % probability. One simulated "
         "release; the last column is NOT PRIVATE."
     )
-    frame.footer("cdf_quantiles", None, None, ran, simulated=True)
+    frame.footer("cdf_quantiles", ran, simulated=True)
 
 
 def _distance(mine: Draw) -> None:

@@ -115,3 +115,13 @@ def csv_bytes(columns: Columns) -> bytes:
     lists = [values.tolist() if isinstance(values, np.ndarray) else list(values) for values in columns.values()]
     writer.writerows([safe_cell(value) for value in row] for row in zip(*lists, strict=True))
     return out.getvalue().encode("utf-8-sig")
+
+
+def labelled(columns: Columns, label: str) -> dict[str, Any]:
+    """Return a table for export whose header says what must not be forgotten.
+
+    >>> list(labelled({"level": ["all"]}, "NOT PRIVATE: …"))
+    ['NOT PRIVATE: …', 'level']
+    """
+    rows = len(next(iter(columns.values()), ()))
+    return {label: [label.partition(":")[0]] * rows, **columns}

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 import streamlit as st
 
 from pages.ui import jobs, reconnect, store
-from pages.ui.exports import Columns, csv_bytes, download
+from pages.ui.exports import Columns, csv_bytes, download, labelled
 from pages.ui.params import get
 from pages.ui.text import lit, plain, plural, refusal_text
 from treedp_core.budgets import NOT_PRIVATE
@@ -115,7 +115,6 @@ def figure(
     key: str,
     alt: str,
     caption: str,
-    code: str | None = None,
     data: Columns | Callable[[], Columns] | None = None,
     ran: Ran[Columns] | None = None,
     select: bool = False,
@@ -149,7 +148,6 @@ def figure(
         if label.startswith(NOT_PRIVATE):
             watermark(fig, NOT_PRIVATE)
         caption = caption if caption.startswith(label) else f"{label} {caption}"
-        code = code and f"# {label}\n{code}"
         data = data and partial(_labelled, data, label)
     if get("present"):
         style.present(fig)
@@ -164,7 +162,7 @@ def figure(
         selection_mode="points" if brush is None else "box",
     )
     st.caption(caption)
-    footer(key, code, data, ran, label=label, simulated=simulated)
+    footer(key, ran, data, label=label, simulated=simulated)
     return _clicked(event) if select else None
 
 
@@ -196,9 +194,8 @@ def guard() -> Iterator[None]:
 
 def footer(
     key: str,
-    code: str | None,
-    data: Columns | Callable[[], Columns] | None,
-    ran: Ran[Columns] | None = None,
+    ran: Ran[Columns] | None,
+    data: Columns | Callable[[], Columns] | None = None,
     *,
     label: str = "",
     simulated: bool = False,
@@ -240,16 +237,6 @@ def _brushed(key: str, then: Callable[[float, float], None]) -> None:
     boxes = st.session_state[key].selection["box"]
     if boxes:  # none when the selection was taken away
         then(min(boxes[0]["x"]), max(boxes[0]["x"]))
-
-
-def labelled(columns: Columns, label: str) -> dict[str, Any]:
-    """Return a table for export whose header says what must not be forgotten.
-
-    >>> list(labelled({"level": ["all"]}, "NOT PRIVATE: …"))
-    ['NOT PRIVATE: …', 'level']
-    """
-    rows = len(next(iter(columns.values()), ()))
-    return {label: [label.partition(":")[0]] * rows, **columns}
 
 
 def _simulated(data: Columns | Callable[[], Columns]) -> Columns:

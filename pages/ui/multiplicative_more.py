@@ -116,5 +116,5 @@ def meaning() -> str:
         f"{plural(d, 'level')}, {whole(round(chosen.max_total))} records at most. Lemma 3.2 is Markov's inequality: "
         "plans do better than it says."
     )
-    frame.footer("mul_accuracy", None, None, ran)
+    frame.footer("mul_accuracy", ran)
     return strip(chosen, plural(d, "level"))

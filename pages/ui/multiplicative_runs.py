@@ -161,7 +161,7 @@ def _how_it_did(made: Run) -> None:
         f"NOT PRIVATE but for the first column. Worst case over all data: exact for the simple rules; that of the "
         f"thresholds {said}. The other columns: this one draw. All rules keep the same promise. {of_root}{of_clamp}"
     )
-    frame.footer("mul_summary", None, None, call(model.summary, state.again(made)), simulated=True)
+    frame.footer("mul_summary", call(model.summary, state.again(made)), simulated=True)
 
 
 def _rounds(made: Run) -> None:

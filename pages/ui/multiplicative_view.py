@@ -128,7 +128,7 @@ def _ranking(chosen: Setting, d: int | None) -> None:
         "An α-RMSE of E means a relative error of at most E ÷ τ + α at counts of τ and more "
         "(Lemma B.1 of Ghazi et al., improved)."
     )
-    frame.footer("mul_ranking", None, None, ran)
+    frame.footer("mul_ranking", ran)
 
 
 def _crossings(chosen: Setting, found: Found, places: Mapping[tuple[str, str], tuple[float, float]]) -> None:
@@ -149,5 +149,5 @@ def _crossings(chosen: Setting, found: Found, places: Mapping[tuple[str, str], t
         "The smallest number of levels from which on the first has the smaller worst-case error, up to a million. "
         + ("Exact search." if exact is not None else "Read off the curves; the exact search is running.")
     )
-    frame.footer("mul_crossings", None, None, ran)
+    frame.footer("mul_crossings", ran)
     state.crossings_awaited()

@@ -115,7 +115,7 @@ def _relations(what: Subject, chosen: Any, ready: Any) -> None:
         "record moves two counts, √2 per level. Add or remove: n is measured too, one level more, a record moves one "
         f"count. The present promise: {ready.guarantee.sentence()}"
     )
-    frame.footer("td_relations", None, None, ran)
+    frame.footer("td_relations", ran)
 
 
 # ---- sensitivities by enumeration
@@ -163,7 +163,7 @@ def sensitivity() -> None:
         "nothing of the data set in use is looked at. Noise is calibrated to the formula; the last column is a change "
         "that reaches the enumerated L2 value."
     )
-    frame.footer("td_sensitivity", None, None, ran)
+    frame.footer("td_sensitivity", ran)
 
 
 def _inspected() -> tuple[Tree, Inspection, ProtectedUnit, Spread]:

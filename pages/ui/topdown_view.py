@@ -94,7 +94,7 @@ def level_table(what: Subject, chosen: Wanted, ready: Plan) -> None:
         f"{root}. Bound: Theorem 1 (Boninsegna), for each level by itself with probability "
         f"{100 * get('td_confidence'):g} %.{note} {ready.guarantee.sentence()}"
     )
-    frame.footer("td_levels", None, None, ran)
+    frame.footer("td_levels", ran)
 
 
 def _release(what: Subject, chosen: Wanted) -> None:

@@ -11,6 +11,6 @@ if __name__ == "__main__":  # Streamlit runs it: read the link, configure the pa
 else:  # the server imports it
     from streamlit.starlette import App
 
-    from pages.ui.serving import MIDDLEWARE, lifespan
+    from pages.ui.serving import MIDDLEWARE, lifespan, uncaught
 
-    app = App(__file__, middleware=MIDDLEWARE, lifespan=lifespan)
+    app = App(__file__, middleware=MIDDLEWARE, lifespan=lifespan, on_script_error=uncaught)

@@ -182,14 +182,24 @@ def guard() -> Iterator[None]:
     except InputError as error:
         refusal(error)
     except Exception as error:
-        ticket = uuid.uuid4().hex[:8]
-        where = [f"{frame.filename}:{frame.lineno}" for frame in traceback.extract_tb(error.__traceback__)]
-        _log.error("%s %s at %s", ticket, type(error).__name__, " < ".join(reversed(where)))
-        st.error(
-            f"Something went wrong (id `{ticket}`). Your data and settings are still here: change the last setting "
-            "or reload the page; the log of the app has the place under this id.",
-            icon=":material/error:",
-        )
+        trouble(error)
+
+
+def trouble(error: Exception) -> bool:
+    """Show an unexpected exception as one sentence; True, as no more needs to be said of it.
+
+    The next run is free of what may have caused it: a value that no control takes would be met again there.
+    """
+    reconnect.forget_unreadable_values()
+    ticket = uuid.uuid4().hex[:8]
+    where = [f"{frame.filename}:{frame.lineno}" for frame in traceback.extract_tb(error.__traceback__)]
+    _log.error("%s %s at %s", ticket, type(error).__name__, " < ".join(reversed(where)))
+    st.error(
+        f"Something went wrong (id `{ticket}`). Your data and settings are still here: change the last setting "
+        "or reload the page; the log of the app has the place under this id.",
+        icon=":material/error:",
+    )
+    return True
 
 
 def footer(

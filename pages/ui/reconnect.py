@@ -1,4 +1,4 @@
-"""A browser that outlived its session: after a sleep or a restart of the server it returns with its widgets' values."""
+"""Values that browsers send: those of a session that has ended, after a sleep or a restart, and unreadable ones."""
 
 from __future__ import annotations
 
@@ -28,6 +28,26 @@ def run_again() -> None:
     """Rerun a page that has just met the values the browser kept: what stands above their widgets used defaults."""
     if st.session_state.pop(_RERUN, False):
         st.rerun()
+
+
+def forget_unreadable_values() -> None:
+    """Let go of widget values of a type that the widget does not take.
+
+    No page sends them, but where one is sent Streamlit would raise over it in every later run of the session.
+    """
+    try:  # no documented interface lets go of a value that cannot be read
+        from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+        widgets = get_script_run_ctx().session_state._state._new_widget_state  # type: ignore[union-attr]
+    except AttributeError:
+        return
+    for name in list(widgets.states):
+        try:
+            widgets[name]
+        except KeyError:  # of a widget not met yet
+            continue
+        except Exception:
+            del widgets.states[name]
 
 
 def has_returned() -> bool:

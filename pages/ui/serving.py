@@ -186,6 +186,13 @@ async def lifespan(app: Any) -> AsyncIterator[None]:
             yield
 
 
+def uncaught(error: Exception) -> bool:
+    """Show what a run of the script did not catch itself; True, as Streamlit need not."""
+    from pages.ui.frame import trouble  # not above: the server is to start before the pages are imported
+
+    return trouble(error)
+
+
 def address() -> str:
     """Where the app is, the key of this start included."""
     name = config.get_option("browser.serverAddress") if config.is_manually_set("browser.serverAddress") else None

@@ -141,3 +141,26 @@ def memory(server: LiveServer) -> int:
     """Resident bytes of the server."""
     lines = Path(f"/proc/{server.pid}/status").read_text().splitlines()
     return next(int(line.split()[1]) << 10 for line in lines if line.startswith("VmRSS"))
+
+
+BAD = [
+    ("eps", {"int_value": 7}),  # a slider, to which no single number belongs
+    ("nbr", {"bool_value": True}),
+    ("lab_run", {"string_value": "x"}),
+    ("level", {"bool_value": True}),
+    ("seed", {"string_value": "x"}),
+]
+
+
+def test_the_run_after_a_value_of_the_wrong_type_is_clean(server: LiveServer) -> None:
+    found = {}
+    for key, value in BAD:
+        with Tab(server.url, "lab", "level=Advanced") as tab:
+            tab.forget_what_was_said()
+            tab.run(tab.state(key, **value))
+            uncaught = list(tab.exceptions)
+            tab.forget_what_was_said()
+            tab.run()
+            found[key] = uncaught, tab.exceptions, [alert for alert in tab.alerts if "went wrong" in alert]
+            assert any("seed 7" in text for text in tab.texts), key
+    assert found == {key: ([], [], []) for key, _ in BAD}

@@ -52,13 +52,16 @@ def test_counts_are_gone_by_the_clock_when_nobody_is_connected(start_server: Sta
         with Tab(server.url, "data", "source=upload") as tab:
             tab.count("table.csv", TABLE, ["region"], "count")
             tab.fetch(tab.download_address("tree_0_csv"))
-            with Tab(server.url, "lab", "source=upload"):
-                pass
-            assert told.read_text() == "1 of 1"
-        deadline = time.monotonic() + 60
-        while told.read_text() != "0 of 1":  # nobody asks the server for anything meanwhile
-            assert time.monotonic() < deadline, told.read_text()
-            time.sleep(0.1)
+            becomes(told, "1 of 1")
+        becomes(told, "0 of 1")  # nobody asks the server for anything meanwhile
+
+
+def becomes(file: Path, text: str) -> None:
+    """Wait until a file holds a text."""
+    deadline = time.monotonic() + 60
+    while file.read_text() != text:
+        assert time.monotonic() < deadline, file.read_text()
+        time.sleep(0.1)
 
 
 def test_a_tab_that_returns_in_time_finds_its_counts(start_server: Start, tmp_path: Path) -> None:

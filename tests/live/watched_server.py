@@ -25,7 +25,8 @@ def noting(data: Any, *source: str) -> None:
 def tell() -> None:
     """Write `alive of all` again and again."""
     while True:
-        Path(told).write_text(f"{sum(one() is not None for one in counted)} of {len(counted)}")
+        Path(told + ".new").write_text(f"{sum(one() is not None for one in counted)} of {len(counted)}")
+        Path(told + ".new").replace(told)  # never half a line for the reader
         time.sleep(0.1)
 
 

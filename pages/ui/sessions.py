@@ -18,7 +18,9 @@ from typing import Any, Final, Protocol, TypeVar
 
 import streamlit as st
 from streamlit import runtime
+from streamlit.runtime.fragment import MemoryFragmentStorage
 from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.runtime.state import SessionState
 
 TICK_SECONDS: Final = 5.0
 TICKS_TO_LIVE: Final = 8
@@ -125,10 +127,18 @@ async def _watch(server: runtime.Runtime, chore: Callable[[], None]) -> None:
 
 
 def _close(server: runtime.Runtime, name: str) -> None:
-    """Have Streamlit let go of a session, also of one it no longer finds after the machine slept."""
+    """Have Streamlit let go of a session, also of one it no longer finds after the machine slept, and empty it.
+
+    The loop that sends messages holds the session it served last until it serves another.
+    """
+    manager = server._session_mgr
+    info = manager.get_session_info(name)
     server.close_session(name)
     with suppress(KeyError):
-        server._session_mgr._session_storage.delete(name)  # type: ignore[attr-defined]
+        manager._session_storage.delete(name)  # type: ignore[attr-defined]
+    if info is not None:
+        info.session._session_state = SessionState()
+        info.session._fragment_storage = MemoryFragmentStorage()
 
 
 @contextmanager

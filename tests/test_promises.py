@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import itertools
+import math
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -12,7 +14,7 @@ import pytest
 
 from treedp_core.cdf import CdfSettings, plan_cdf
 from treedp_core.checks import InputError
-from treedp_core.experiment import Experiment, draw_once, prepare
+from treedp_core.experiment import Experiment, draw_once, prepare, run
 from treedp_core.leaf_table import count_leaves
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.mechanisms.thresholds import release_with_thresholds
@@ -236,3 +238,41 @@ def test_the_delta_that_fits_is_below_one_over_the_records_at_any_size(total: in
 def test_a_delta_of_one_over_the_records_is_warned_of() -> None:
     assert delta_warning(1e-3, 1000) and delta_warning(2e-3, 1000) and not delta_warning(9.9e-4, 1000)
     assert not delta_warning(0.0, 10**9) and not delta_warning(1e-2, 0)
+
+
+# ---------------------------------------------------------------- streams of noise
+
+
+def test_different_entropies_are_different_streams() -> None:
+    """Also where numpy's own seeding takes two for one: zeros at the end, and numbers of more than one word."""
+    numbers = (0, 1, 5, 7, 2**31 - 1, 2**32, 2**32 + 5, 2**64 - 1)
+    every = [items for n in range(4) for items in itertools.product((*numbers, "noise"), repeat=n)]
+    every += [(7 + 5 * 2**32,), ("noise", "5"), ("5",), ("(5,)",)]
+    firsts = {int(generator(*entropy).integers(2**62)) for entropy in every}
+    assert len(firsts) == len(set(every)) == len(every)
+    twins = ((7, 5), (7, 5, 0), (7 + 5 * 2**32,))
+    assert len({int(np.random.SeedSequence(one).generate_state(1)[0]) for one in twins}) == 1  # what it was built on
+
+
+def named_draws(source: str) -> list[str | None]:
+    """The name that each call of `generator` begins with, None where it has none."""
+    calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
+    calls = [call for call in calls if isinstance(call.func, ast.Name) and call.func.id == "generator"]
+    firsts = [call.args[0] if call.args else None for call in calls]
+    return [one.value if isinstance(one, ast.Constant) and isinstance(one.value, str) else None for one in firsts]
+
+
+def test_no_two_draws_of_core_and_pages_share_a_stream() -> None:
+    """Every draw has a name of its own, the first of its entropy; so different names never meet."""
+    files = [*(ROOT / "pages").rglob("*.py"), *(ROOT / "treedp_core").rglob("*.py")]
+    names = [name for file in files for name in named_draws(file.read_text("utf-8"))]
+    assert None not in names and len(set(names)) == len(names) > 15
+    assert named_draws("generator(seed, 4), generator('a', seed), generator()") == [None, "a", None]
+
+
+def test_one_draw_and_the_first_trials_of_a_simulation_differ() -> None:
+    experiment = Experiment(mechanism="laplace", trials=1)
+    drawn = draw_once(experiment, TREE, COUNTS)[0].estimate - COUNTS
+    simulated_error = run(experiment, TREE, COUNTS).simulation
+    assert simulated_error is not None
+    assert simulated_error.tree != pytest.approx(math.sqrt(np.square(drawn).mean()))

@@ -445,10 +445,10 @@ def test_projections_are_compared_on_the_same_noise() -> None:
         assert weights.sum() == 30 * 216
         assert weights @ result.bias_by_size.bias == pytest.approx(30 * result.bias[tree.level(3)].sum(), abs=1e-6)
     estimate, _ = prepare_steps(tree, None, chains[0])
-    first = estimate(counts + noise_on_tree(ready, tree).draw(generator(2, 0)))
+    first = estimate(counts + noise_on_tree(ready, tree).draw(generator("projections", 2, 0)))
     one = compare_projections(ready, tree, counts, chains[:1], 1, 2)[0]
     assert (one.bias == first - counts).all()
-    assert noisy_tree(ready, tree, counts, generator(2, 0)).guarantee is ready.guarantee
+    assert noisy_tree(ready, tree, counts, generator("projections", 2, 0)).guarantee is ready.guarantee
 
 
 def test_levels_that_were_not_measured_are_sums_and_leaves_must_be() -> None:

@@ -211,7 +211,7 @@ def _plain(value: Any, kind: object) -> Any:
 
 def draw_once(experiment: Experiment, tree: Tree, counts: AnyArray) -> tuple[Release, Release]:
     """Return one simulated release of true counts (n_nodes,), before and after post-processing."""
-    rng = generator(checks.seed(experiment.seed), identity(experiment))
+    rng = generator("one draw", checks.seed(experiment.seed), identity(experiment))
     return prepare(experiment, tree).release(counts, rng)
 
 

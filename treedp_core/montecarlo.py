@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
@@ -70,7 +71,7 @@ def simulate(
         ``errors_of(rng, n)`` returns the errors (n, n_nodes) of n trials; nan where nothing was measured.
     trials : int
     entropy : tuple of int
-        Seed of this run; chunk i draws from `numpy.random.SeedSequence([*entropy, i])`, so the numbers depend neither
+        Seed of this run; chunk i draws from ``generator("trials", *entropy, i)``, so the numbers depend neither
         on the number of workers nor on the order in which they finish.
     watch : Watch
 
@@ -102,16 +103,25 @@ def simulate(
     return _largest_node(tree, metric, *moments, erred, trials, summary.single_runs)
 
 
-def generator(*entropy: int) -> np.random.Generator:
-    """Return the seeded generator that all simulation noise comes from (SFC64, the fastest of numpy's)."""
-    return np.random.Generator(np.random.SFC64(np.random.SeedSequence(entropy)))
+def generator(*entropy: int | str) -> np.random.Generator:
+    """Return the seeded generator that all simulation noise comes from (SFC64, the fastest of numpy's).
+
+    Different entropies are different streams: `SeedSequence` by itself fills up with zeros and cuts large numbers into
+    words, so that (7, 5), (7, 5, 0) and (7 + 5 * 2**32,) would be one. The first is the name of what is drawn.
+
+    >>> generator("noise", 7).random() == generator("noise", 7, 0).random()
+    False
+    """
+    told = repr(tuple(one if isinstance(one, str) else int(one) for one in entropy))
+    seed = int.from_bytes(hashlib.sha256(told.encode()).digest(), "big")
+    return np.random.Generator(np.random.SFC64(np.random.SeedSequence(seed)))
 
 
 def _chunks(trials: int, n_nodes: int, entropy: tuple[int, ...]) -> Iterator[tuple[np.random.Generator, int]]:
     size = max(1, CHUNK_CELLS // n_nodes)
     _keep_freed_memory()
     for i, start in enumerate(range(0, trials, size)):
-        yield generator(*entropy, i), min(size, trials - start)
+        yield generator("trials", *entropy, i), min(size, trials - start)
 
 
 def _keep_freed_memory() -> None:

@@ -62,7 +62,7 @@ def periods(data: Dataset, height: int, seed: int) -> Periods:
             leaves = np.add.reduceat(leaves, tree.first_child[tree.level(level)] - tree.level_start[level + 1], axis=0)
     above = [tree.n_children[tree.level(level)] for level in range(height - 1)]
     shorter = Tree.from_child_counts([*above, np.full(leaves.shape[0], leaves.shape[1])])
-    earlier = generator(seed, 4).binomial(leaves.ravel(), 0.5)
+    earlier = generator("earlier half", seed).binomial(leaves.ravel(), 0.5)
     return Periods(shorter, shorter.counts_of_leaves(earlier), shorter.counts_of_leaves(leaves.ravel() - earlier))
 
 
@@ -72,7 +72,7 @@ def errors(
     """Return the five curves; greedy splits are tuned on a noisy release of the earlier half."""
     halves = periods(data, height, seed)
     unit = ProtectedUnit(NeighbouringRelation.REPLACE_UNKNOWN, 1, known_levels=height)
-    prior = noisy(halves.tree, halves.earlier, unit, LAW, PRIOR_EPSILON, generator(seed, 5))
+    prior = noisy(halves.tree, halves.earlier, unit, LAW, PRIOR_EPSILON, generator("prior on the earlier half", seed))
     tuned = Problem(halves.tree, prior.counts, LAW, unit, "rmsre", Tolerance(threshold=threshold))
     judged = Problem(halves.tree, halves.later, LAW, unit, "rmsre", Tolerance(threshold=threshold))
     return curves(tuned, judged, TOTALS, phases, 1 if by_partner else None, watch)

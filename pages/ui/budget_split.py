@@ -29,7 +29,6 @@ from treedp_core.words import privacy_text, setting_text
 SIMPLE: Final = tuple(name for name, one in STRATEGIES.items() if not one.needs_prior)
 TUNED: Final = ("greedy", "optimum")
 SYMBOL: Final = {Currency.EPSILON: "ε", Currency.RHO: "ρ"}
-_PRIOR_NOISE: Final = 0x5EED_0F_9A10
 
 
 @dataclass(frozen=True)
@@ -125,7 +124,7 @@ def prior_of(settings: Settings, data: Dataset, from_file: Prior | None) -> Prio
             f"Expected a prior that costs less than the total of ε = {setting_text(one.epsilon)}, got "
             f"{privacy_text(settings.epsilon_of_prior)}; strategies that look at no prior are shown.",
         )
-    rng = generator(one.seed, _PRIOR_NOISE)
+    rng = generator("noisy prior", one.seed)
     return budgets.noisy(
         data.tree, data.counts, one.unit, settings.law, settings.amount(settings.epsilon_of_prior), rng
     )

@@ -43,7 +43,7 @@ BOUND_BINS: Final = 256
 """Bins up to which the lower bound is computed while one waits; beyond, in the background, up to `MAX_BOUND_BINS`."""
 BOUND_ROUNDS: Final = 20
 """About as many rounds as the bound takes for many bins."""
-_NOISE, _BAND = 0xCDF1, 7
+_BAND = 7
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +147,7 @@ def draw(plan: CdfPlan, counts: IntArray, fit: str, seed: int) -> Draw:
     InputError
         ``BUDGET_SPLIT`` when the measured levels do not determine every bin; what `CdfPlan.release` refuses.
     """
-    release = plan.release(counts, generator(seed, _NOISE))
+    release = plan.release(counts, generator("release of a CDF", seed))
     trials = max(19, min(999, BAND_CELLS // plan.tree.n_nodes))
     band = simultaneous_band(plan, release, CONFIDENCE, trials, _BAND)
     try:
@@ -183,7 +183,7 @@ def range_rows(
         return rows
     for i, (name, one) in enumerate(pipelines(settings)[1:], start=1):
         plan = plan_cdf(one)
-        released = plan.release(counts, generator(seed, _NOISE, i))
+        released = plan.release(counts, generator("compared CDF", seed, i))
         count = float(range_count(released.cumulative, start, stop))
         rows.append((name, count, float(np.sqrt(plan.range_variance(start, stop)))))
     if MECHANISMS[settings.mechanism].currency is Currency.EPSILON and settings.unit.total_is_public:
@@ -196,7 +196,9 @@ def _by_range_queries(
 ) -> tuple[str, float, float]:
     """Laplace noise on every cumulative count but the last, which is N (Lemma III.1)."""
     noise = Laplace(settings.contributions * (settings.n_bins - 1) / settings.epsilon)
-    drawn = noise.sample(generator(seed, _NOISE, 99), 2) * np.array([start > 0, stop < settings.n_bins])
+    drawn = noise.sample(generator("noise on every cumulative count", seed), 2) * np.array(
+        [start > 0, stop < settings.n_bins]
+    )
     count = float(counts[start:stop].sum() + drawn[1] - drawn[0])
     ends = (start > 0) + (stop < settings.n_bins)
     return "Noise on every cumulative count", count, float(np.sqrt(ends * noise.variance))

@@ -30,7 +30,6 @@ PLANNERS: Final[Mapping[str, Callable[..., Any]]] = {
     "paper": paper_plan,
 }
 EMPTY_SHOWN: Final = 200
-_NOISE, _SIMPLE, _CLAMP = 0x0A1F, 1, 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,14 +145,14 @@ def run(source: Source, plan: str, settings: Experiment, *, clamped: bool = Fals
     planner: Planner = partial(PLANNERS[plan], alpha)
     half = shares(*one, 0.5, 0.5) if clamped else None
     found = estimate(
-        source.paths, planner, *(half or one), generator(settings.seed, _NOISE), max_total=known, watch=watch
+        source.paths, planner, *(half or one), generator("thresholds", settings.seed), max_total=known, watch=watch
     )
     nodes, reach, moved = _judged(source, found, settings), None, 0
     if known is not None:
         nodes.released[nodes.level == 0] = known
     if half is not None:
         reach = clamp_noise(source.paths.n_levels, *half).support
-        rng, before = generator(settings.seed, _NOISE, _CLAMP), nodes.released
+        rng, before = generator("clamp", settings.seed), nodes.released
         after = clamp(before, nodes.truth.astype(np.int64), source.paths.n_levels, *half, rng)
         nodes, moved = replace(nodes, released=after), int((after != before).sum())
     story: tuple[Step, ...] = ()
@@ -176,7 +175,7 @@ def _error(plan: Plan, reach: float | None) -> float | None:
 
 def _judged(source: Source, found: Estimation, settings: Experiment) -> Nodes:
     """Every node of a tree; of a deep one both ends of every stored edge, and some of its empty nodes."""
-    paths, rng = source.paths, generator(settings.seed, _NOISE, _SIMPLE)
+    paths, rng = source.paths, generator("simple rules", settings.seed)
     if source.tree is not None and paths.node_edge is not None and source.counts is not None:
         edge, level = paths.node_edge, source.tree.level_of
         truth = np.asarray(source.counts, dtype=float)

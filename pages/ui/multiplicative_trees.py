@@ -22,7 +22,6 @@ SMALL_NODES: Final = 64
 """Trees of at most this many nodes are stepped test by test, larger ones round by round."""
 MEAN_RECORDS: Final = 50
 MAX_COLUMNS: Final = 60
-_SEED: Final = 0xDEE9
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +92,7 @@ def deep_tree(n_levels: int, n_leaves: int, seed: int) -> Source:
     >>> deep_tree(50, 20, 1).paths.n_levels
     50
     """
-    rng = generator(seed, _SEED)
+    rng = generator("deep tree", seed)
     codes = rng.integers(0, 2, (1, n_levels - 1), dtype=np.uint8)
     at = np.arange(n_levels - 1)
     while codes.shape[0] < n_leaves:

@@ -30,7 +30,6 @@ from treedp_core.tree import AnyArray, Tree
 
 MAX_UNION: Final = 2_000_000
 """Nodes of the union of truth and release up to which a sparse release is drawn as a tree."""
-_NOISE: Final = 0x7D02
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +98,7 @@ def draw(subject: Subject, wanted: Wanted, seed: int, watch: Watch | None = None
         When the watch says so.
     """
     ready, watch = wanted.plan(subject), watch or Watch()
-    rng = generator(seed, _NOISE)
+    rng = generator("release of TopDown", seed)
     if subject.tree is None:
         return _sparse(subject, ready, wanted, seed, rng, watch)
     assert subject.counts is not None

@@ -21,7 +21,6 @@ from treedp_core.tree import IntArray, Tree
 
 DENSE_NODES: Final = 1_000_000
 """Nodes up to which a product of columns is laid out as a tree; larger ones are released without their zeros."""
-_MADE_UP: Final = 0x7D01
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,7 +170,7 @@ def made_up(sizes: Sequence[int], n_records: int, seed: int) -> Subject:
     """
     n = checks.integer("records", n_records, low=0, high=1_000_000, code="RECORDS_RANGE")
     names = tuple(f"column {i}" for i in range(1, len(sizes) + 1))
-    rng = generator(seed, _MADE_UP)
+    rng = generator("made-up records", seed)
     codes = [np.minimum(rng.geometric(0.6, n) - 1, max(k, 1) - 1) for k in sizes]
     table = count_leaves(codes, sizes, names)
     words = tuple(text_array([str(i + 1) for i in range(k)]) for k in sizes)

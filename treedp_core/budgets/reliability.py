@@ -154,7 +154,7 @@ def _settled(error: NoiseSum, reach: FloatArray) -> tuple[FloatArray, float, flo
     if room <= WIDE:
         return low, room, 0.0
     trials = int(min(MOST_TRIALS, max(500, DRAWS // error.copies.sum())))
-    drawn = np.sort(np.abs(error.draw(generator(SEED), trials)))
+    drawn = np.sort(np.abs(error.draw(generator("reliability of a level", SEED), trials)))
     seen = np.searchsorted(drawn, reach * (1.0 + 1e-9), side="right") / trials
     found = np.clip(seen, low, high)
     wide = high - low > WIDE
@@ -170,7 +170,9 @@ def _simulated(
     inside, batch = np.zeros(nodes.size), max(1, DRAWS // problem.tree.n_nodes)
     for number, begin in enumerate(range(0, trials, batch)):
         problem.watch.check()
-        errors = draw_errors(problem, amounts, generator(SEED, 1, number), min(batch, trials - begin))
+        errors = draw_errors(
+            problem, amounts, generator("reliability of nodes", SEED, number), min(batch, trials - begin)
+        )
         inside += (np.abs(errors[:, nodes]) <= reach[nodes] * (1.0 + 1e-9)).sum(axis=0)
     seen = inside / trials
     probability[nodes] = seen

@@ -22,8 +22,6 @@ from treedp_core.isotonic import IntArray
 from treedp_core.montecarlo import CHUNK_CELLS, generator
 from treedp_core.tree import AnyArray, FloatArray
 
-_STREAM = 0xCDF
-
 
 @dataclass(frozen=True, eq=False)
 class Band:
@@ -78,9 +76,9 @@ def band_multiple(plan: CdfPlan, confidence: float = 0.95, trials: int = 999, se
     deviation = np.sqrt(plan.variance[noisy])
     largest = np.empty(n)
     size = max(1, CHUNK_CELLS // plan.tree.n_nodes)
-    entropy = (checks.seed(seed), _STREAM)
+    checks.seed(seed)
     for i, start in enumerate(range(0, n, size)):
-        errors = plan.errors(generator(*entropy, i), min(size, n - start))[:, noisy]
+        errors = plan.errors(generator("band", seed, i), min(size, n - start))[:, noisy]
         largest[start : start + size] = (np.abs(errors) / deviation).max(axis=1)
     return float(np.partition(largest, rank - 1)[rank - 1])
 

@@ -15,8 +15,6 @@ from treedp_core.montecarlo import Cancelled, Watch, generator
 from treedp_core.tree import FloatArray
 from treedp_core.workloads import n_records_checked
 
-_STREAM: Final = 0x6
-
 
 @dataclass(frozen=True)
 class MeanWithError:
@@ -90,7 +88,7 @@ def consistency_gains(
         for trial in range(n):
             if watch.cancelled():
                 raise Cancelled
-            distances[trial] = _one_trial(plan, records, (checks.seed(seed), _STREAM, trial), i)
+            distances[trial] = _one_trial(plan, records, (checks.seed(seed), trial), i)
             watch.step(1)
         gains.append(ConsistencyGain(settings, *(_mean(column) for column in distances.T)))
     return gains
@@ -98,8 +96,8 @@ def consistency_gains(
 
 def _one_trial(plan: CdfPlan, n_records: int, entropy: tuple[int, ...], pipeline: int) -> tuple[float, ...]:
     bins = plan.tree.n_leaves
-    counts = generator(*entropy).multinomial(n_records, np.full(bins, 1.0 / bins))
-    release = plan.release(counts, generator(*entropy, pipeline + 1))
+    counts = generator("records of Section VI", *entropy).multinomial(n_records, np.full(bins, 1.0 / bins))
+    release = plan.release(counts, generator("noise of Section VI", *entropy, pipeline))
     truth, total = np.cumsum(counts), release.public_total()
     raw = (release.cumulative - truth) / n_records
     absolute = (consistent_cdf(release.cumulative, total, "absolute") - truth) / n_records

@@ -138,7 +138,7 @@ def _one_order(
     truth = _marginals(turned, order)
     leaves, marginals = [], []
     for trial in range(trials):
-        run = release(turned, ready, generator(*entropy, trial), rule, stop_only)
+        run = release(turned, ready, generator("orders", *entropy, trial), rule, stop_only)
         last = compare(run)[-1]
         leaves.append((last.max_error, last.total_variation, last.spurious, last.lost))
         pairs = zip(_marginals(run.table, order), truth, strict=True)

@@ -121,7 +121,7 @@ def compare_projections(
     for trial in range(trials):
         if watch.cancelled():
             raise Cancelled
-        noisy = counts + noise.draw(generator(checks.seed(seed), trial))
+        noisy = counts + noise.draw(generator("projections", checks.seed(seed), trial))
         for i, step in enumerate(steps):
             estimate = step(noisy)
             errors[i] += estimate - counts

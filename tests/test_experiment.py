@@ -123,7 +123,7 @@ def test_the_guarantee_never_exceeds_what_was_asked(mechanism: str, relation: st
 
 def test_the_smallest_epsilon_meets_its_target_and_less_does_not() -> None:
     wanted = Experiment(mechanism="laplace", metric="rmse", postprocess=("least_squares",))
-    found = smallest_epsilon(wanted, TREE, COUNTS, target=5.0)
+    found = smallest_epsilon(wanted, TREE, COUNTS, target=5.0).epsilon
     assert found is not None
     at, below = (run(replace(wanted, epsilon=e), TREE, COUNTS, simulated=False).formula for e in (found, 0.99 * found))
     assert at is not None and below is not None
@@ -131,7 +131,7 @@ def test_the_smallest_epsilon_meets_its_target_and_less_does_not() -> None:
 
 
 def test_targets_out_of_reach_and_without_formula() -> None:
-    assert smallest_epsilon(Experiment(mechanism="laplace"), TREE, COUNTS, target=1e-9) is None
+    assert smallest_epsilon(Experiment(mechanism="laplace"), TREE, COUNTS, target=1e-9).epsilon is None
     with pytest.raises(InputError) as refusal:
         smallest_epsilon(Experiment(postprocess=("non_negative",)), TREE, COUNTS, target=1.0)
     assert refusal.value.code == "NO_FORMULA"

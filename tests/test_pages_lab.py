@@ -492,7 +492,7 @@ def test_the_page_tells_the_optimum(lab: Callable[..., AppTest]) -> None:
 def test_target_error_gives_the_smallest_epsilon(lab: Callable[..., AppTest]) -> None:
     app = pick(lab(), lab_mechanisms=["laplace"], lab_target=3.0, lab_post=["none", "non_negative"])
     answers = app.dataframe[0].value
-    found = smallest_epsilon(LAPLACE, SMALL.tree, SMALL.counts, 3.0)
+    found = smallest_epsilon(LAPLACE, SMALL.tree, SMALL.counts, 3.0).epsilon
     assert found is not None
     # By hand: sqrt(2) * 2 / (epsilon / 2) * sqrt(15 / 16) = 3.
     assert found == pytest.approx(4 * math.sqrt(2) * math.sqrt(15 / 16) / 3, rel=2e-3)

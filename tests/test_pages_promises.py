@@ -44,3 +44,24 @@ def test_a_link_with_a_delta_that_promises_nothing_keeps_the_present_one() -> No
     """That it is named in one sentence is tested with the other links."""
     assert open_page("lab", delta="0.5").session_state["delta"] == 0.0
     assert open_page("lab", delta="0.01").session_state["delta"] == 0.01
+
+
+def test_known_levels_beyond_the_data_are_clamped_and_the_sidebar_says_so() -> None:
+    for page in ("start", "lab", "data", "topdown"):
+        app = open_page(page, nbr="replace_unknown", known_levels="64")
+        assert not app.exception and not app.error
+        if page == "data":  # its control holds what there can be
+            n_levels = int(app.number_input(key="known_levels").max or 0)
+            assert app.session_state["known_levels"] == n_levels < 64
+        else:
+            assert any("64 known levels are set" in one.value for one in app.sidebar.warning)
+    app = open_page("lab", nbr="replace_unknown", known_levels="64", lab_view="n_levels")
+    assert not app.exception and not app.error
+
+
+@pytest.mark.parametrize(("metric", "is_data"), [("rmse", False), ("rmsre", True)])
+def test_a_smallest_epsilon_that_is_data_says_so(metric: str, is_data: bool) -> None:
+    app = open_page("lab", lab_metric=metric, lab_target="0.9", lab_mechanisms="laplace")
+    notes = next(frame.value for frame in app.dataframe if "smallest ε" in frame.value)["note"].tolist()
+    assert all(("NOT PRIVATE" in note) is is_data for note in notes if note != "not within reach of any ε up to 100")
+    assert notes

@@ -94,7 +94,7 @@ def test_one_trial_says_nothing_of_its_own_error(metric: str) -> None:
 def test_custom_shares_that_leave_budget_work_down_to_the_smallest_epsilon() -> None:
     some = replace(BASE, mechanism="laplace", allocation="custom", shares=(0.2, 0.2, 0.2))
     assert prepare(replace(some, epsilon=1e-4), BINARY).guarantee.epsilon == pytest.approx(6e-5, rel=1e-12)
-    found = smallest_epsilon(some, BINARY, COUNTS, target=5.0)
+    found = smallest_epsilon(some, BINARY, COUNTS, target=5.0).epsilon
     assert found == pytest.approx(math.sqrt(2) / (0.2 * 5.0), rel=1e-3)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import itertools
 import math
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -14,7 +15,8 @@ import pytest
 
 from treedp_core.cdf import CdfSettings, plan_cdf
 from treedp_core.checks import InputError
-from treedp_core.experiment import Experiment, draw_once, prepare, run
+from treedp_core.errors import METRICS
+from treedp_core.experiment import Experiment, draw_once, prepare, run, smallest_epsilon
 from treedp_core.leaf_table import count_leaves
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.mechanisms.thresholds import release_with_thresholds
@@ -276,3 +278,31 @@ def test_one_draw_and_the_first_trials_of_a_simulation_differ() -> None:
     simulated_error = run(experiment, TREE, COUNTS).simulation
     assert simulated_error is not None
     assert simulated_error.tree != pytest.approx(math.sqrt(np.square(drawn).mean()))
+
+
+# ---------------------------------------------------------------- known levels, and numbers that are data
+
+
+def test_no_more_levels_are_known_than_there_are() -> None:
+    """All columns known would protect only whether a record is there, whatever the sentence says."""
+    ways = [
+        lambda known: prepare(Experiment(relation="replace_unknown", known_levels=known), TREE),
+        lambda known: plan(TREE, 1.0, unit=ProtectedUnit(UNKNOWN, 1, known)),
+        lambda known: plan((2, 2), 1.0, unit=ProtectedUnit(UNKNOWN, 1, known)),
+    ]
+    for way in ways:
+        way(TREE.n_levels)
+        with pytest.raises(InputError) as refusal:
+            way(TREE.n_levels + 1)
+        assert refusal.value.code == "KNOWN_LEVELS"
+    prepare(Experiment(known_levels=64), TREE)  # the other relations know no columns
+
+
+@pytest.mark.parametrize("metric", sorted(METRICS))
+def test_the_smallest_epsilon_is_labelled_where_it_depends_on_the_counts(metric: str) -> None:
+    experiment = Experiment(mechanism="laplace", metric=metric, relation="add_or_remove_one")
+    error = run(replace(experiment, epsilon=1.0), TREE, COUNTS, simulated=False).formula
+    assert error is not None
+    one, other = (smallest_epsilon(experiment, TREE, n * COUNTS, error.tree) for n in (1, 10))
+    assert (one.epsilon != other.epsilon) is bool(one.label) is bool(other.label)
+    assert one.label in ("", "NOT PRIVATE: found from the true counts.")

@@ -90,6 +90,11 @@ class Metric:
     sentence: str
     uses: tuple[str, ...] = ()
 
+    @property
+    def reads_counts(self) -> bool:
+        """Whether the loss depends on the true counts, so that even its formula is data."""
+        return bool(self.uses)
+
     def value(self, expected_loss: FloatArray) -> FloatArray:
         """Return the metric from an expected loss."""
         return np.sqrt(expected_loss) if self.root else np.asarray(expected_loss)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
 from dataclasses import astuple, dataclass, fields, replace
 from functools import partial
@@ -14,6 +14,7 @@ import numpy as np
 
 from treedp_core import checks, postprocess
 from treedp_core.allocation import split
+from treedp_core.budgets import NOT_PRIVATE
 from treedp_core.checks import InputError
 from treedp_core.conversions import epsilon_to_rho
 from treedp_core.errors import METRICS, ErrorSummary, Metric, Tolerance
@@ -266,8 +267,24 @@ def _result(future: Future[Outcome], cell: Experiment, watch: Watch | None) -> O
     return outcome
 
 
-def smallest_epsilon(experiment: Experiment, tree: Tree, counts: AnyArray, target: float) -> float | None:
-    """Return the smallest epsilon, to 0.1 %, whose formula for the whole tree is at most `target`; None if none is.
+@dataclass(frozen=True)
+class SmallestEpsilon:
+    """The smallest epsilon that meets a target.
+
+    Parameters
+    ----------
+    epsilon : float or None
+        None where none up to 100 meets it.
+    label : str
+        What every copy must say: NOT PRIVATE where the formula reads the true counts, so that the number is data.
+    """
+
+    epsilon: float | None
+    label: str
+
+
+def smallest_epsilon(experiment: Experiment, tree: Tree, counts: AnyArray, target: float) -> SmallestEpsilon:
+    """Return the smallest epsilon, to 0.1 %, whose formula for the whole tree is at most `target`.
 
     Parameters
     ----------
@@ -287,6 +304,11 @@ def smallest_epsilon(experiment: Experiment, tree: Tree, counts: AnyArray, targe
             raise InputError("NO_FORMULA", "This combination has no closed form; choose RMSE, or no post-processing.")
         return formula.tree
 
+    reads = lookup(METRICS, experiment.metric, "metric").reads_counts
+    return SmallestEpsilon(_least(error, target), f"{NOT_PRIVATE}: found from the true counts." if reads else "")
+
+
+def _least(error: Callable[[float], float], target: float) -> float | None:
     low, high = checks.EPSILON_LOW, checks.EPSILON_HIGH
     if error(high) > target:
         return None

@@ -205,12 +205,17 @@ def guarantee(
     Raises
     ------
     InputError
-        DELTA_RANGE, DELTA_REQUIRED or EXACT_NOT_PRIVATE.
+        DELTA_RANGE, DELTA_REQUIRED or EXACT_NOT_PRIVATE; KNOWN_LEVELS when more levels are known than there are.
 
     >>> unit = ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)
     >>> guarantee(Budget(Currency.EPSILON, (0.5, 0.5)), unit, 1e-6, False, precision=Precision.EXACT).epsilon
     1.0
     """
+    if unit.relation is NeighbouringRelation.REPLACE_UNKNOWN and unit.known_levels > budget.n_levels:
+        raise InputError(
+            "KNOWN_LEVELS",
+            f"Expected at most as many known levels as the tree has, {budget.n_levels}, got {unit.known_levels}.",
+        )
     cost = unit.charge(budget.per_level)
     if budget.currency is Currency.EPSILON:
         checks.delta(delta)

@@ -33,8 +33,11 @@ def who() -> None:
             help="All noise grows by this factor. A unit with more records than this is not protected as promised.",
         )  # fmt: skip
         if get("nbr") == NeighbouringRelation.REPLACE_UNKNOWN.value:
+            most = store.dataset().tree.n_levels
+            if get("known_levels") > most:
+                st.session_state["known_levels"] = most
             st.number_input(
-                "Known levels", 1, 64, step=1, key="known_levels", persist_state="session",
+                "Known levels", 1, most, step=1, key="known_levels", persist_state="session",
                 help="Levels built from columns that are public about every unit, the root included.",
             )  # fmt: skip
     promise = prepare(experiment(), store.dataset().tree).guarantee.sentence()

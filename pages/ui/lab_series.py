@@ -130,7 +130,7 @@ def cells(view: str, series: Sequence[Series], base: Experiment, tree: Tree, eps
         along = [(epsilon, tree.n_levels, replace(base, epsilon=epsilon)) for epsilon in epsilons]
     elif view == N_LEVELS:
         numbers = range(min(2, tree.n_levels), tree.n_levels + 1)
-        along = [(float(n), n, base) for n in numbers]
+        along = [(float(n), n, replace(base, known_levels=min(base.known_levels, n))) for n in numbers]
     else:
         along = [(base.epsilon, tree.n_levels, base)]
     return [Cell(one, x, n, one.of(experiment)) for one in series for x, n, experiment in along]

@@ -74,5 +74,6 @@ def target_table(
                 raise
             answers.append((one, None, "no closed form to search on"))
         else:
-            answers.append((one, found, "" if found is not None else "not within reach of any ε up to 100"))
+            why = found.label if found.epsilon is not None else "not within reach of any ε up to 100"
+            answers.append((one, found.epsilon, why))
     return answers

@@ -43,7 +43,7 @@ def settings_used(base: Experiment) -> str:
 
 def depends_on_counts(lines: Sequence[Line], base: Experiment, view: str) -> bool:
     """Whether anything shown is a function of the true counts, hence not private."""
-    return view == DRAW or bool(METRICS[base.metric].uses) or bool(_biased(lines))
+    return view == DRAW or METRICS[base.metric].reads_counts or bool(_biased(lines))
 
 
 def _biased(lines: Sequence[Line]) -> list[str]:

@@ -23,12 +23,17 @@ def experiment(**overrides: Any) -> Experiment:
         delta=get("delta"),
         relation=get("nbr"),
         contributions=get("contributions"),
-        known_levels=get("known_levels"),
+        known_levels=known_levels(),
         alpha=get("alpha"),
         threshold=get("tau"),
         seed=get("seed"),
     )
     return replace(shared, **overrides)
+
+
+def known_levels() -> int:
+    """Return the known levels, at most as many as the data set in use has; the sidebar says where that is fewer."""
+    return min(int(get("known_levels")), dataset().tree.n_levels)
 
 
 def slack(total: int | None = None) -> float:

@@ -6,7 +6,7 @@ from typing import Final
 
 import streamlit as st
 
-from pages.ui import frame, params, store
+from pages.ui import frame, params, settings, store
 from pages.ui.params import REG, get
 from pages.ui.text import lit, short
 from treedp_core import checks
@@ -90,6 +90,13 @@ def _budget() -> None:
         format_func=lambda value: NeighbouringRelation(value).label,
         help="Which two data sets must be hard to tell apart. " + NeighbouringRelation(get("nbr")).description,
     )
+    used = settings.known_levels()
+    if get("nbr") == NeighbouringRelation.REPLACE_UNKNOWN.value and used < get("known_levels"):
+        st.warning(
+            f"{get('known_levels')} known levels are set, but {lit(store.dataset().name, 40)} has {used}: all are "
+            "taken as known, so only whether a record is there is protected.",
+            icon=":material/warning:",
+        )
 
 
 def _advanced() -> None:

@@ -174,7 +174,9 @@ def _inspected() -> tuple[Tree, Inspection, ProtectedUnit, Spread]:
             "INSPECTOR_SIZE",
             f"Expected a tree of at most {SMALL_NODES} nodes, got {tree.n_nodes:,}: all neighbours are tried.",
         )
-    unit = ProtectedUnit(NeighbouringRelation(get("nbr")), get("contributions"), get("known_levels"))
+    unit = ProtectedUnit(
+        NeighbouringRelation(get("nbr")), get("contributions"), min(get("known_levels"), tree.n_levels)
+    )
     spread = Spread(get("td_spread"))
     key = (factors, unit, spread)
     return tree, keep_one("_td_inspected", key, lambda: inspect(tree, unit, spread)), unit, spread

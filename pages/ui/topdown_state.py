@@ -134,7 +134,9 @@ def wanted(what: Subject) -> Wanted:
     delta = slack(what.total)
     is_custom = get("td_allocation") == "custom" and bool(get("td_shares").strip())
     shares = shares_from_text(get("td_shares")) if is_custom else None
-    unit = ProtectedUnit(NeighbouringRelation(get("nbr")), get("contributions"), get("known_levels"))
+    unit = ProtectedUnit(
+        NeighbouringRelation(get("nbr")), get("contributions"), min(get("known_levels"), data_in_use().tree.n_levels)
+    )
     spread = Spread(get("td_spread")) if unit.contributions > 1 else Spread.STACKED
     found = Wanted(model.rho_of(get("td_rho"), get("eps"), delta), delta, unit, shares, spread, rule_of(what))
     if shares is not None and tuned.in_force("td") is not None:

@@ -66,7 +66,7 @@ def confirm(problem: Problem, amounts: FloatArray, target: Target) -> Confirmati
     for number, begin in enumerate(range(0, trials, batch)):
         problem.watch.check()
         size = min(batch, trials - begin)
-        errors = draw_errors(problem, amounts, generator(SEED, 1 + number), size)[:, nodes]
+        errors = draw_errors(problem, amounts, generator("confirmation of targets", SEED, number), size)[:, nodes]
         value = np.abs(errors) <= reach if on_counts else np.square(errors) * weight
         each[begin : begin + size] = value.mean(axis=1)
     mean, error = float(each.mean()), float(each.std()) / trials**0.5

@@ -16,7 +16,7 @@ export OPENBLAS_NUM_THREADS = 1
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check lint typing doctest unit browser bench audit attack mutants samples format wheel clean python
+.PHONY: help run test check lint typing doctest unit browser contract bench audit attack mutants samples format wheel clean python
 
 help:  ## show this list
 	@echo "TreeDP: differentially private counts on trees"
@@ -44,10 +44,13 @@ doctest: $(BIN)/.test  ## the examples in docstrings and in the README files
 	$(BIN)/pytest -q --doctest-modules treedp_core sample_data pages/ui README.md
 
 unit: $(BIN)/.test  ## unit, property, statistical, architecture and page tests
-	$(BIN)/pytest -q -n $(WORKERS) -m "not browser"
+	$(BIN)/pytest -q -n $(WORKERS) -m "not browser and not contract"
 
 browser: $(BIN)/.test  ## the app in a real Chromium
 	$(BIN)/pytest -q -m browser
+
+contract: $(BIN)/.test  ## every page, view, relation and kind of data together
+	$(BIN)/pytest -q -n $(WORKERS) -m contract
 
 bench: $(BIN)/.bench  ## compare speed and memory with the peers; fails when a ratio falls short
 	$(BIN)/python tests/benchmarks/run.py $(ARGS)

@@ -1,0 +1,109 @@
+"""Every page in every view opens under every relation on every kind of data: no exception, and the badges are right.
+
+Here each view meets each relation and each kind of odd data once; `make contract` tries all of them together.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from oracles_pages import dataset, open_page
+from pages.ui.budget_params import VIEWS as BUDGET_VIEWS
+from pages.ui.cdf_model import VIEWS as CDF_VIEWS
+from pages.ui.lab_series import VIEWS as LAB_VIEWS
+from pages.ui.multiplicative_growth import VIEWS as MULTIPLICATIVE_VIEWS
+from pages.ui.topdown_model import VIEWS as TOPDOWN_VIEWS
+from sample_data.catalogue import SAMPLES
+from treedp_core.privacy import NeighbouringRelation
+from treedp_core.records import Dataset
+from treedp_core.tree import Tree
+
+pytestmark = pytest.mark.usefixtures("own_jobs")
+
+ALL = {"formula", "simulation", "NOT PRIVATE"}
+VIEWS: dict[tuple[str, str, str], set[str]] = {
+    ("start", "", ""): {"formula"},
+    ("data", "", ""): {"NOT PRIVATE"},
+    ("branching", "", ""): {"formula"},
+    ("consistency", "", ""): ALL,
+    **{("lab", "lab_view", view): ALL if view == "draw" else {"formula"} for view in LAB_VIEWS},
+    **{("cdf", "cdf_view", view): {"release": ALL, "experiment": {"simulation"}}.get(view, {"formula"})
+       for view in CDF_VIEWS},
+    **{("multiplicative", "mul_view", view): {"run": ALL, "schedule": {"formula"}}.get(view, {"formula", "simulation"})
+       for view in MULTIPLICATIVE_VIEWS},
+    **{("budget", "bud_view", view): ALL for view in BUDGET_VIEWS},
+    **{("topdown", "td_view", view): {"release": ALL, "rules": {"simulation", "NOT PRIVATE"},
+                                      "orders": {"simulation", "NOT PRIVATE"}, "records": {"simulation"}
+                                      }.get(view, {"formula"}) for view in TOPDOWN_VIEWS},
+}  # fmt: skip
+"""Page, the setting of its view, the view -> badges."""
+RELATIONS = [relation.value for relation in NeighbouringRelation]
+LEVELS = ("Basic", "Advanced")
+HUGE = {"source": "generate", "gen_branching": "10,10,10,10,10"}
+RAGGED = dataset(Tree.from_child_counts([np.array([3]), np.array([0, 2, 4])]), [7, 0, 1, 2, 3, 4, 5])
+ONE_LEVEL = dataset(Tree.from_child_counts([]), [12])
+ALL_ZERO = dataset(Tree.from_branching_factors((2, 3)), [0] * 6)
+OPENED: dict[str, Callable[[], AppTest]] = {
+    "ragged": lambda: opened(RAGGED),
+    "one level": lambda: opened(ONE_LEVEL),
+    "all zero": lambda: opened(ALL_ZERO),
+    "10^5 leaves": lambda: opened(None, **HUGE),
+    **{name: lambda name=name: opened(None, sample=name) for name in SAMPLES},  # type: ignore[misc]
+}
+
+
+def opened(data: Dataset | None, **link: Any) -> AppTest:
+    """The app on one data set, its trips replaced by it where a page has a choice."""
+    return open_page("data", data, td_source="current", cdf_source="current", mul_source="current", **link)
+
+
+def visited(app: AppTest, page: str, setting: str, view: str, relation: str, level: str) -> None:
+    """Open a view and hold it to the contract."""
+    app.session_state["nbr"], app.session_state["level"] = relation, level
+    if setting:
+        app.session_state[setting] = view
+    app.switch_page(f"pages/{page}.py").run()
+    place = f"{page} {view} {relation} {level}"
+    assert not app.exception, (place, [one.message for one in app.exception])
+    broken = [one.value for one in app.error if "Something went wrong" in one.value or "SIMULATION_FAILED" in one.value]
+    assert not broken, place
+    badges = [re.search(r"-badge\[:\S+ (.*)\]$", str(part.value)) for part in app.main.markdown]
+    assert VIEWS[page, setting, view] <= {found[1] for found in badges if found}, place
+    if page not in ("data", "start"):  # which have more badges further down
+        assert {found[1] for found in badges if found} == VIEWS[page, setting, view], place
+
+
+def covering(kind: str) -> Iterator[tuple[tuple[str, str, str], str, str]]:
+    """One visit of each view on this kind of data, relations and levels in turn."""
+    shift = list(OPENED).index(kind)
+    for i, view in enumerate(VIEWS):
+        yield view, RELATIONS[(i + shift) % 3], LEVELS[(i + i // 3 + shift // 3) % 2]
+
+
+def test_the_views_met_on_odd_data_cover_every_relation() -> None:
+    met = {(view, relation) for kind in list(OPENED)[:3] for view, relation, _ in covering(kind)}
+    assert met == set(product(VIEWS, RELATIONS))
+
+
+@pytest.mark.parametrize("kind", list(OPENED)[:3])
+def test_every_view_opens_on_odd_data(kind: str) -> None:
+    app = OPENED[kind]()
+    for view, relation, level in covering(kind):
+        visited(app, *view, relation, level)
+
+
+@pytest.mark.contract
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("kind", OPENED)
+def test_every_view_opens_on_everything(kind: str, relation: str, level: str) -> None:
+    app = OPENED[kind]()
+    for view in VIEWS:
+        visited(app, *view, relation, level)

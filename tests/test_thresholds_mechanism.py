@@ -293,10 +293,12 @@ def test_a_release_reports_its_rounds_and_stops_between_them() -> None:
 
 def test_other_units_run_with_a_smaller_budget() -> None:
     # k steps of (epsilon', delta') by hand: delta' (1 + e^eps' + e^(2 eps') + ...)
-    for unit, k in zip(UNITS, (1, 2, 2, 3), strict=True):
-        eps, delta = budget_for_one_record(unit, 1.5, 1e-4)
-        assert k * Fraction(eps) <= Fraction(1.5)
-        assert eps == pytest.approx(1.5 / k)
+    cases = [(unit, k, total) for unit, k in zip(UNITS, (1, 2, 2, 3), strict=True) for total in (1.5, 0.01)]
+    assert Fraction(0.01 / 3) * 3 > Fraction(0.01)  # the nearest float would be too much
+    for unit, k, total in cases:
+        eps, delta = budget_for_one_record(unit, total, 1e-4)
+        assert k * Fraction(eps) <= Fraction(total)
+        assert eps == pytest.approx(total / k)
         grown = sum(delta * np.exp(i * eps) for i in range(k))
         assert grown <= 1e-4
         assert grown == pytest.approx(1e-4, rel=1e-9)

@@ -69,6 +69,8 @@ def test_a_noisy_prior_is_charged_and_what_is_left_is_split() -> None:
     assert prior.kind is PriorKind.NOISY and prior.is_private and (prior.counts >= 0).all()
     left = left_after(1.0, prior, Currency.EPSILON)
     assert Fraction(left) + Fraction(0.3) <= 1 and left == pytest.approx(0.7, rel=1e-12)
+    a_tenth = left_after(1.0, noisy_prior(0.1), Currency.EPSILON)
+    assert Fraction(a_tenth) + Fraction(0.1) <= 1  # the float nearest to the rest would be too much
     problem = Problem(TREE, prior.counts, "discrete_laplace", ADD)
     budget = problem.budget(greedy(problem, left).amounts, left)
     ledger = Ledger(ADD, Currency.EPSILON, 1.0, prior, budget.per_level)

@@ -30,7 +30,7 @@ from oracles_pages import (
     tree_rmsre,
     words,
 )
-from pages.ui import budget_curves, budget_numbers, budget_prior, budget_split, budget_text, jobs, store, uploads
+from pages.ui import budget_curves, budget_numbers, budget_prior, budget_split, budget_text, jobs, store
 from pages.ui.budget_params import PARAMS, VIEWS
 from pages.ui.budget_split import Settings
 from pages.ui.exports import labelled
@@ -337,7 +337,7 @@ def test_the_data_once_more_are_no_public_prior(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_public_app_takes_no_prior_files(budget: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(uploads.PUBLIC_VARIABLE, "1")
+    monkeypatch.setenv(store.PUBLIC_VARIABLE, "1")
     app = open_page("budget", bud_prior="public")
     assert "takes no files" in words(app)
     assert not app.main.get("file_uploader")

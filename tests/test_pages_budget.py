@@ -30,7 +30,7 @@ from oracles_pages import (
     tree_rmsre,
     words,
 )
-from pages.ui import budget_curves, budget_numbers, budget_prior, budget_split, budget_text, jobs, store
+from pages.ui import budget_curves, budget_numbers, budget_prior, budget_split, budget_text, jobs, store, uploads
 from pages.ui.budget_params import PARAMS, VIEWS
 from pages.ui.budget_split import Settings
 from pages.ui.exports import labelled
@@ -94,7 +94,7 @@ def test_splits_can_be_judged_by_records_instead(budget: Callable[..., AppTest])
     app = budget(bud_mechanism="laplace", bud_least_squares="0", nbr=ADD, bud_prior="true", bud_metric="rmse")
     assert tree_errors(app)["Uniform"] == short(3 * math.sqrt(2))
     assert figure(app, "bud_strategies")["layout"]["xaxis2"]["title"]["text"] == "RMSE of the tree (records)"
-    assert errors_of(app, "Tuned") < errors_of(app, "Uniform")
+    assert errors_of(app, "Optimum") < errors_of(app, "Uniform")
     assert "'RMSE'" in app.code[0].value
     assert press(app, "bud_use").session_state["lab_metric"] == "rmse"
     rmsre_target = {"bud_view": "targets", "bud_ask": "rmsre", "bud_targets": "0,20,0", "bud_prior": "true", "nbr": ADD}
@@ -337,7 +337,7 @@ def test_the_data_once_more_are_no_public_prior(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_public_app_takes_no_prior_files(budget: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(store.PUBLIC_VARIABLE, "1")
+    monkeypatch.setenv(uploads.PUBLIC_VARIABLE, "1")
     app = open_page("budget", bud_prior="public")
     assert "takes no files" in words(app)
     assert not app.main.get("file_uploader")

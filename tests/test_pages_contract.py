@@ -61,7 +61,9 @@ OPENED: dict[str, Callable[[], AppTest]] = {
 
 def opened(data: Dataset | None, **link: Any) -> AppTest:
     """The app on one data set, its trips replaced by it where a page has a choice."""
-    return open_page("data", data, td_source="current", cdf_source="current", mul_source="current", **link)
+    app = open_page("data", data, td_source="current", cdf_source="current", mul_source="current", **link)
+    app.default_timeout = 900  # work of minutes in the background is done at once here
+    return app
 
 
 def visited(app: AppTest, page: str, setting: str, view: str, relation: str, level: str) -> None:

@@ -307,6 +307,17 @@ def test_known_good_shapes_are_found() -> None:
     assert values == sorted(values) and len(values) == 20
 
 
+@pytest.mark.parametrize(("workload", "factors"), [(Workload.CDF, (3, 10, 10)), (Workload.RANGES, (14, 19))])
+def test_best_budgets_after_least_squares_find_the_best_family_for_256_bins(
+    workload: Workload, factors: tuple[int, ...]
+) -> None:
+    """A search over the whole family found (3, 10, 10) and (14, 19), both without a noisy root."""
+    criterion = Criterion("laplace", workload, True, ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE))
+    best = best_shapes(256, criterion, optimal_budgets=True, n_best=3)[0]
+    assert best.value <= optimal_shares(Shape(factors, 256), criterion).value * (1 + 1e-6)
+    assert (best.shares[1:] > 1e-6).all()  # levels without a share are merged into the next
+
+
 # ---- Section V
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from treedp_core.branching.primes import divisors, prime_factors
 from treedp_core.branching.recursion import best_ways, is_feasible
 from treedp_core.branching.search import Cost, cheapest
+from treedp_core.cdf_error.budgets import improved_shares
 from treedp_core.cdf_error.criterion import Criterion
 from treedp_core.privacy import Currency
 from treedp_core.tree import FloatArray
@@ -100,6 +101,17 @@ class Hunt:
             if self.value(best) >= self.value(start) * (1.0 - 1e-12):
                 return
             start = best
+
+
+@dataclass
+class FittedHunt(Hunt):
+    """The same for least squares with nearly the best budgets of every shape."""
+
+    def value(self, factors: Factors) -> float:
+        """Mean variance at total budget 1, by one local search for the budgets."""
+        if factors not in self.values:
+            self.values[factors] = improved_shares(Shape(factors, self.bins), self.criterion).value
+        return self.values[factors]
 
 
 def equal_budgets(shape: Shape, criterion: Criterion) -> tuple[FloatArray, float]:

@@ -8,20 +8,24 @@ all; with padding, or with the best budgets after least squares, the list is the
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from treedp_core import checks
-from treedp_core.branching.hunt import SMALL, Factors, Hunt, equal_budgets, finest, trimmed
+from treedp_core.branching.hunt import SMALL, Factors, FittedHunt, Hunt, equal_budgets, finest, trimmed
 from treedp_core.branching.primes import is_prime, prime_factors
 from treedp_core.branching.search import Cost, cheapest
-from treedp_core.cdf_error.budgets import optimal_shares
+from treedp_core.cdf_error.budgets import LevelShares, improved_shares, optimal_shares
 from treedp_core.cdf_error.criterion import Criterion
 from treedp_core.privacy import Currency
 from treedp_core.tree import FloatArray
 from treedp_core.workloads import Shape, n_bins_checked
 
+Shares = Callable[[Shape, Criterion], LevelShares]
+SEARCHED = 3
+"""Shapes of the list whose budgets are searched from many starts."""
 NOTHING = 1e-6
 """A level with no larger share is left out of the shape where that does not raise the mean variance."""
 
@@ -67,9 +71,13 @@ def best_shapes(
     if not optimal_budgets:
         found = [_equal(Shape(factors, bins), criterion) for factors in finalists]
     else:
+        best_of: Shares = optimal_shares
         if criterion.least_squares:
-            finalists = list(dict.fromkeys([*finalists, *finest(bins, padded)]))
-        shapes = [_optimal(Shape(factors, bins), criterion) for factors in finalists]
+            finalists, best_of = _fitted(hunt, finalists, many)
+        shapes = [
+            _optimal(Shape(factors, bins), criterion, optimal_shares if place < SEARCHED else best_of)
+            for place, factors in enumerate(finalists)
+        ]
         found = list({tuple(sorted(one.shape.branching_factors)): one for one in _by_value(shapes)[::-1]}.values())
     return _by_value(found)[:many]
 
@@ -92,6 +100,23 @@ def _searched(bins: int, criterion: Criterion, padded: bool, optimal: bool, many
     return hunt
 
 
+def _fitted(hunt: Hunt, finalists: list[Factors], many: int) -> tuple[list[Factors], Shares]:
+    """Shapes worth their best budgets after least squares: those best with equal ones, and the finest trees.
+
+    In epsilon, where the best trees have few levels, also what a local search with nearly the best budgets finds; these
+    come in the order of their errors, so that behind the first ones such budgets are good enough.
+    """
+    every = list(dict.fromkeys([*finalists, *finest(hunt.bins, hunt.padded)]))
+    if hunt.criterion.currency is Currency.RHO or hunt.bins > SMALL:
+        return every, optimal_shares
+    fitted = FittedHunt(hunt.bins, hunt.criterion, hunt.padded, False)
+    for factors in every:
+        fitted.value(factors)
+    for start in fitted.ranked(2):
+        fitted.climb(start)
+    return fitted.ranked(many), improved_shares
+
+
 def _by_value(shapes: list[RankedShape]) -> list[RankedShape]:
     return sorted(shapes, key=lambda ranked: ranked.value)
 
@@ -100,9 +125,9 @@ def _equal(shape: Shape, criterion: Criterion) -> RankedShape:
     return RankedShape(shape, *equal_budgets(shape, criterion))
 
 
-def _optimal(shape: Shape, criterion: Criterion) -> RankedShape:
+def _optimal(shape: Shape, criterion: Criterion, best_of: Shares) -> RankedShape:
     """The shape with its best budgets; levels that get nothing are merged into the next."""
-    best = optimal_shares(shape, criterion)
+    best = best_of(shape, criterion)
     idle = np.flatnonzero(best.shares[1:-1] <= NOTHING) + 1
     if criterion.least_squares and idle.size:
         factors = shape.branching_factors
@@ -113,7 +138,7 @@ def _optimal(shape: Shape, criterion: Criterion) -> RankedShape:
             else:
                 merged.append(n)
         smaller = Shape(trimmed(tuple(merged), shape.n_bins), shape.n_bins)
-        again = optimal_shares(smaller, criterion)
+        again = best_of(smaller, criterion)
         if again.value <= best.value * (1.0 + NOTHING):
             return RankedShape(smaller, again.shares, again.value)
     return RankedShape(shape, best.shares, best.value)

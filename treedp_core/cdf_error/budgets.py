@@ -99,6 +99,18 @@ def _certified(shape: Shape, criterion: Criterion) -> LevelShares:
     return LevelShares(shares, value, bound, f"Optimal to {(value - bound) / value:.1g}, by duality gap.")
 
 
+def improved_shares(shape: Shape, criterion: Criterion) -> LevelShares:
+    """Return good shares after least squares, from equal ones for the levels below the root: quick, for comparisons."""
+    if criterion.currency is Currency.RHO:
+        return _certified(shape, criterion)
+    from scipy.optimize import minimize
+
+    problem = _Problem(shape, criterion, 2)
+    found = minimize(problem.of_logarithms, np.zeros(shape.height), jac=True, method="L-BFGS-B")
+    shares = problem.shares_of(found.x)
+    return LevelShares(shares, problem.value(shares), None, "One local search; not certified.")
+
+
 def _many_starts(shape: Shape, criterion: Criterion) -> LevelShares:
     """Best local optimum from several starts, and the leaves alone."""
     from scipy.optimize import minimize

@@ -307,11 +307,11 @@ def test_known_good_shapes_are_found() -> None:
     assert values == sorted(values) and len(values) == 20
 
 
-@pytest.mark.parametrize(("workload", "factors"), [(Workload.CDF, (3, 10, 10)), (Workload.RANGES, (14, 19))])
-def test_best_budgets_after_least_squares_find_the_best_family_for_256_bins(
+@pytest.mark.parametrize(("workload", "factors"), [(Workload.CDF, (3, 9, 12)), (Workload.RANGES, (14, 19))])
+def test_best_budgets_after_least_squares_find_shapes_that_equal_budgets_miss(
     workload: Workload, factors: tuple[int, ...]
 ) -> None:
-    """A search over the whole family found (3, 10, 10) and (14, 19), both without a noisy root."""
+    """With equal budgets (3, 10, 10) and (13, 21) come first; with the best ones they lose by 0.14 % and 0.45 %."""
     criterion = Criterion("laplace", workload, True, ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE))
     best = best_shapes(256, criterion, optimal_budgets=True, n_best=3)[0]
     assert best.value <= optimal_shares(Shape(factors, 256), criterion).value * (1 + 1e-6)

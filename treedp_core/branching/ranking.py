@@ -55,7 +55,7 @@ def best_shapes(
         leaves only the histogram.
     optimal_budgets : bool
         Whether every shape gets its best level budgets; after least squares they are optimised for the shapes that are
-        best with equal budgets.
+        best with equal budgets and, in epsilon, for what a local search from there finds.
     n_best : int
         Length of the list, at most 100.
 

@@ -66,7 +66,7 @@ def test_draw_again_changes_only_the_noise() -> None:
 def test_the_range_is_read_by_every_mechanism() -> None:
     """Laplace histogram without a total: 47 bins of variance 8 each; noise on every count: twice 2 (127)^2."""
     app = open_page("cdf", cdf_mechanism="laplace")
-    rows = table(app, "mechanism").set_index("mechanism")["± standard deviation"]
+    rows = table(app, "mechanism").set_index("mechanism")["standard deviation"]
     assert float(rows["Noise on every cumulative count"]) == pytest.approx(math.sqrt(4) * 127, abs=0.1)
     assert rows["Your release, consistent"] == "–"
     flat = plan_cdf(CdfSettings(128, (128,), "laplace", least_squares=False))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import itertools
 import math
+import re
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
@@ -306,3 +307,18 @@ def test_the_smallest_epsilon_is_labelled_where_it_depends_on_the_counts(metric:
     one, other = (smallest_epsilon(experiment, TREE, n * COUNTS, error.tree) for n in (1, 10))
     assert (one.epsilon != other.epsilon) is bool(one.label) is bool(other.label)
     assert one.label in ("", "NOT PRIVATE: found from the true counts.")
+
+
+def test_plus_minus_is_always_a_95_percent_interval() -> None:
+    """Only `plus_minus` writes it, but for the first page's "nineteen times in twenty" and the paper's factor 1 ± α."""
+    root = Path(__file__).parent.parent
+    files = [*(root / "pages").rglob("*.py"), *(root / "treedp_core").rglob("*.py")]
+    written = {
+        f"{file.name}: {line.strip()}"
+        for file in files
+        for line in file.read_text(encoding="utf-8").splitlines()
+        if re.search(r"±\s*\{", line)
+    }
+    allowed = ("words.py", 'start_parts.py: f"will be shown within **± ', 'multiplicative_more.py: f"Every count of τ')
+    assert [line for line in sorted(written) if not line.startswith(allowed)] == []
+    assert len(written) == len(allowed)

@@ -6,6 +6,7 @@ float next to it is larger by 5.6e-18. Beyond that nothing is forgiven: 0.1 + 0.
 
 from __future__ import annotations
 
+import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from typing import Final
@@ -44,6 +45,15 @@ def budget_text(x: float | Fraction) -> str:
     return _written(_rounded(float_below(x) if isinstance(x, Fraction) else x, _DOWN))
 
 
+def plus_minus(standard_error: float) -> str:
+    """Return the half width of a 95 % interval behind a simulated value; trials can be too few to tell it.
+
+    >>> plus_minus(0.5), plus_minus(math.inf)
+    (' ± 0.98', ' (too rare to tell)')
+    """
+    return f" ± {1.96 * standard_error:.2g}" if math.isfinite(standard_error) else " (too rare to tell)"
+
+
 def _rounded(x: float, context: Context) -> Decimal:
     return context.create_decimal(repr(float(x)))
 
@@ -58,4 +68,4 @@ def _written(number: Decimal) -> str:
     return f"{mantissa}e{int(exponent)}"
 
 
-__all__ = ["DIGITS", "budget_text", "privacy_text", "setting_text"]
+__all__ = ["DIGITS", "budget_text", "plus_minus", "privacy_text", "setting_text"]

@@ -39,7 +39,7 @@ from treedp_core.montecarlo import Watch
 from treedp_core.privacy import Currency
 from treedp_core.rounding import float_above
 from treedp_core.snippets import call, given
-from treedp_core.words import budget_text, privacy_text, setting_text
+from treedp_core.words import budget_text, plus_minus, privacy_text, setting_text
 
 ASKS: Final = {
     "average_node": "A count picked at random is within x %",
@@ -212,7 +212,7 @@ def _seen(seen: Confirmation | None) -> tuple[str, str]:
         return "–", ""
     what = {Ask.EVERY_NODE: "worst count", Ask.AVERAGE_NODE: "mean count"}.get(seen.target.ask, seen.target.ask.name)
     shown = f"{seen.seen:.4f}" if seen.target.ask in (Ask.EVERY_NODE, Ask.AVERAGE_NODE) else short(seen.seen)
-    return shown, f"± {short(1.96 * seen.standard_error)}, {what}, {plural(seen.trials, 'run')}"
+    return shown, f"{plus_minus(seen.standard_error).strip()}, {what}, {plural(seen.trials, 'run')}"
 
 
 def _bounded(found: Inverse, settings: Settings) -> str:

@@ -98,7 +98,7 @@ def experiment() -> None:
     columns = ran.value
     st.dataframe(columns, hide_index=True, alt="The paper's numbers beside ours")
     st.caption(
-        "Paper: Rameshwar et al., Sec. VI, one set of 100 runs. Ours: mean ± standard error, Laplace noise, records "
+        "Paper: Rameshwar et al., Sec. VI, one set of 100 runs. Ours: mean ± 95 % interval, Laplace noise, records "
         "drawn anew in every run; the first row repeats the paper's pipeline, and “apart” says how many standard "
         "errors, of a mean of 100 runs and of ours together, lie between the two. Distances are of cumulative counts "
         "divided by N = 900; consistency minimises the distance it is judged by. Simulation on synthetic records."
@@ -117,7 +117,7 @@ def _headline(gains: list[ConsistencyGain]) -> None:
     ):  # fmt: skip
         with column, st.container(border=True, height="stretch"):
             st.metric(
-                label, value, note, delta_arrow="off", delta_color="off", help="Mean ℓ₂ distance ± standard error."
+                label, value, note, delta_arrow="off", delta_color="off", help="Mean ℓ₂ distance ± its 95 % interval."
             )
 
 

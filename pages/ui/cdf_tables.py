@@ -18,6 +18,7 @@ from treedp_core.checks import InputError
 from treedp_core.figures.cdf import Gain
 from treedp_core.records import Dataset
 from treedp_core.records.bins import bin_edges
+from treedp_core.words import plus_minus
 
 MEASURES: Final = {"l1": "ℓ₁", "l1_consistent": "ℓ₁ consistent", "l2": "ℓ₂", "l2_consistent": "ℓ₂ consistent"}
 _INTERVAL: Final = re.compile(r"\[(\S+), (\S+)[)\]]")
@@ -87,7 +88,7 @@ def range_table(data: Bins, mine: Draw, start: int, stop: int, *, compare: bool)
     return {
         "mechanism": [name for name, _, _ in rows],
         "released count": [count for _, count, _ in rows],
-        "± standard deviation": ["–" if math.isnan(sigma) else f"{sigma:.1f}" for _, _, sigma in rows],
+        "standard deviation": ["–" if math.isnan(sigma) else f"{sigma:.1f}" for _, _, sigma in rows],
         "error of this draw (NOT PRIVATE)": [count - true for _, count, _ in rows],
     }
 
@@ -172,5 +173,5 @@ def _apart(published: float, ours: MeanWithError, trials: int) -> str:
 
 
 def mean_text(one: MeanWithError) -> str:
-    """Return a mean with its standard error."""
-    return f"{one.mean:.4g} ± {one.se:.2g}"
+    """Return a mean with its 95 % interval."""
+    return f"{one.mean:.4g}{plus_minus(one.se)}"

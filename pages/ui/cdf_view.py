@@ -103,7 +103,7 @@ def _figure(data: Bins, mine: Draw, start: int, stop: int) -> None:
         f"average{after} consistency.",
         caption=f"NOT PRIVATE: one simulated release beside the exact counts. {_what(settings)}; "
         f"{bins_in_words(data)}, {whole(int(data.counts.sum()))} records, seed {get('seed')}. Band: 95 % for all "
-        f"cumulative counts at once, ± {mine.band.multiple:.3g} exact standard deviations, from "
+        f"cumulative counts at once, {mine.band.multiple:.3g} exact standard deviations to either side, from "
         f"{whole(mine.band.trials)} simulated errors, tightened by what is public. Consistent: the closest whole, "
         f"non-decreasing counts that end at N, {get('cdf_fit')} error (Rameshwar et al., Sec. VI). "
         f"Shaded: the range below; drag over the figure to choose another. {release.sentence()}",
@@ -171,14 +171,14 @@ def _range(data: Bins, mine: Draw, start: int, stop: int) -> None:
     true, deviation = float(data.counts[start:stop].sum()), float(np.sqrt(mine.plan.range_variance(start, stop)))
     plain = (*rows[0], deviation)
     st.markdown(
-        f"Released: **{whole(round(plain[1]))} ± {short(plain[2])}** records · {data.truth_name}: "
+        f"Released: **{whole(round(plain[1]))}** records, standard deviation {short(plain[2])} · {data.truth_name}: "
         f"{whole(int(true))} (NOT PRIVATE)"
     )
     st.dataframe(
         columns, hide_index=True, width="content",
         column_config={
             "released count": st.column_config.NumberColumn(format="%.1f"),
-            "± standard deviation": st.column_config.TextColumn(alignment="right"),
+            "standard deviation": st.column_config.TextColumn(alignment="right"),
             "error of this draw (NOT PRIVATE)": st.column_config.NumberColumn(format="%+.1f"),
         },
         alt="The count of the range by each mechanism",

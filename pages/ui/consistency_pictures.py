@@ -44,7 +44,7 @@ def pictures(the: Draw) -> None:
                 key=key,
                 alt=f"{title}: signed errors of the counts below one node, as an icicle.",
                 caption="NOT PRIVATE: area is the true count. Colour: signed error of this draw, orange too low, blue "
-                f"too high, clipped at ±{short(clip)} records (4 noise scales). Click a block to go down.",
+                f"too high, clipped {short(clip)} records to either side (4 noise scales). Click a block to go down.",
                 select=True,
                 label=tuned.label("con"),
             )
@@ -105,6 +105,6 @@ def _strips(the: Draw, clip: float) -> None:
                 key=f"con_strips_{title}",
                 alt=f"Largest signed errors {title}, level by level, leaves from left to right.",
                 caption=f"NOT PRIVATE: signed errors of this draw {title}; each column shows the error furthest from 0 "
-                f"among its nodes, clipped at ±{short(clip)} records.",
+                f"among its nodes, clipped {short(clip)} records to either side.",
                 label=tuned.label("con"),
             )

@@ -22,7 +22,7 @@ from treedp_core.figures.draw import MAX_POINTS
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.records import Dataset
 from treedp_core.snippets import call, given
-from treedp_core.words import privacy_text, setting_text
+from treedp_core.words import plus_minus, privacy_text, setting_text
 
 CARDS_A_ROW = 4
 
@@ -141,7 +141,7 @@ def cards(shown: Sequence[Line]) -> None:
 def _card(line: Line, best: float) -> None:
     value = line.whole.value
     known = not math.isnan(value)
-    error = lab_text.plus_minus(line.whole.standard_error) if line.whole.source == "simulation" else ""
+    error = plus_minus(line.whole.standard_error) if line.whole.source == "simulation" else ""
     with st.container(border=True, height="stretch", gap="xsmall"):
         st.caption(line.series.label, help=f"Whole tree, {line.whole.source or 'simulation only'}.")
         st.metric(

@@ -148,12 +148,3 @@ def optimum(label: str, apart: float | None) -> str:
         f"{label}: the largest node standard deviation is {apart:.3g}× the least that any unbiased Gaussian mechanism "
         "can have on this tree (formula, factorisation norm γ₂)."
     )
-
-
-def plus_minus(standard_error: float) -> str:
-    """Return the half width of the 95 % interval behind a simulated value; trials can be too few to tell it.
-
-    >>> plus_minus(0.5), plus_minus(math.inf)
-    (' ± 0.98', ' (too rare to tell)')
-    """
-    return f" ± {1.96 * standard_error:.2g}" if math.isfinite(standard_error) else " (too rare to tell)"

@@ -26,7 +26,7 @@ from treedp_core.checks import InputError
 from treedp_core.figures.topdown import BiasLine, Dot, bias_by_count, dots
 from treedp_core.snippets import call, given
 from treedp_core.top_down import OrderResult
-from treedp_core.words import privacy_text
+from treedp_core.words import plus_minus, privacy_text
 
 RULES_SLOT: Final = "td_rules"
 ORDERS_SLOT: Final = "td_orders"
@@ -113,11 +113,11 @@ def _rules_shown(what: Subject, result: Result) -> None:
     )  # fmt: skip
     st.dataframe(
         {"projection": [RULES[one.rule].label for one in found]}
-        | {label: [f"{short(one.mean[name])} ± {short(one.se[name])}" for one in found]
+        | {label: [f"{short(one.mean[name])}{plus_minus(one.se[name])}" for one in found]
            for name, label in MEASURES.items()},
-        hide_index=True, alt="Every measure of every projection, with standard errors",
+        hide_index=True, alt="Every measure of every projection, with 95 % intervals",
     )  # fmt: skip
-    st.caption("Mean ± standard error over the runs. NOT PRIVATE. Simulation.")
+    st.caption("Mean over the runs ± its 95 % interval. NOT PRIVATE. Simulation.")
     sizes = one_release.size_names(found[0].bias)
     lines = [BiasLine(RULES[one.rule].label, one.bias.bias, one.bias.standard_error) for one in found]
     frame.figure(
@@ -219,8 +219,8 @@ def _orders_shown(what: Subject, result: Result) -> None:
     apart = (mean[worst] - mean[best]) / max(1e-300, float(np.hypot(se[worst], se[best])))
     told = "" if apart > UNBIASED_ENOUGH else " The runs cannot tell them apart."
     st.markdown(
-        f"Smallest: {_told(what, found[best])} with {short(mean[best])} ± {short(se[best])}; largest: "
-        f"{_told(what, found[worst])} with {short(mean[worst])} ± {short(se[worst])}.{told}"
+        f"Smallest: {_told(what, found[best])} with {short(mean[best])}{plus_minus(se[best])}; largest: "
+        f"{_told(what, found[worst])} with {short(mean[worst])}{plus_minus(se[worst])}.{told}"
     )
     frame.figure(
         dots([Dot(names[i], float(mean[i]), float(se[i]), i == 0) for i in ranked], x_title=ORDER_MEASURES[measure]),
@@ -239,12 +239,13 @@ def _told(what: Subject, one: OrderResult) -> str:
 
 
 def _marginals(what: Subject, found: list[OrderResult], names: list[str]) -> None:
-    columns = {f"{_short(name)} {i + 1}": [f"{short(one.marginals[i])} ± {short(one.marginals_se[i])}" for one in found]
+    columns = {f"{_short(name)} {i + 1}":
+               [short(one.marginals[i]) + plus_minus(one.marginals_se[i]) for one in found]
                for i, name in enumerate(what.columns)}  # fmt: skip
     st.dataframe({"order": names} | columns, hide_index=True,
                  alt="Mean absolute error of every column's own counts, by order")  # fmt: skip
     st.caption(
-        "Mean absolute error of the counts of each column's categories alone (records), ± standard error over the "
+        "Mean absolute error of the counts of each column's categories alone (records), ± its 95 % interval over the "
         "runs; the number behind a name is the column's place in the present order. NOT PRIVATE. Simulation."
     )
 

@@ -55,7 +55,8 @@ def _icicle(
         key=key,
         alt=f"{title}: signed errors of the counts below one node, as an icicle.",
         caption=f"NOT PRIVATE: area is the true count, number the {'noisy' if key == 'td_before' else 'released'} one. "
-        f"Colour: signed error of this draw, orange too low, blue too high, clipped at ±{short(clip)} records (4 σ). "
+        f"Colour: signed error of this draw, orange too low, blue too high, clipped {short(clip)} "
+        f"records to either side (4 σ). "
         f"{RULES[mine.wanted.rule].label}, seed {mine.seed}.{only} Simulation. Click a block to go down.",
         select=True,
     )  # fmt: skip

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
+from collections.abc import Callable
 
 import numpy as np
 import pyarrow as pa
@@ -259,6 +261,45 @@ def test_no_unit_moves_more_than_its_share() -> None:
         )
         moved = abs(places(m).counts - removed.counts)
         assert moved[0] == moved[1:].sum() == m
+
+
+def hashed_as(monkeypatch: pytest.MonkeyPatch, digest: Callable[[bytes, int], bytes]) -> list[bytes]:
+    """Put `digest` in place of the hash of units; return the list of keys that it will be given."""
+    keys: list[bytes] = []
+
+    class Planted:
+        MAX_KEY_SIZE = 64
+
+        def __init__(self, label: bytes, *, digest_size: int, key: bytes = b"") -> None:
+            keys.append(key)
+            self.digest = lambda: digest(label, digest_size)
+
+    monkeypatch.setattr("treedp_core.records.units.hashlib.blake2b", Planted)
+    return keys
+
+
+def test_units_whose_hashes_agree_in_64_bits_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = places(2)
+    hashed_as(monkeypatch, lambda label, size: (bytes(8) + hashlib.sha256(label).digest())[:size])
+    assert places(2).fingerprint == honest.fingerprint and places(2).report == honest.report
+
+
+def test_two_units_of_one_hash_would_break_the_promise(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With m = 1 and one hash for all, taking Ann away gives her row to Bob: two counts change where one may."""
+    hashed_as(monkeypatch, lambda _, size: bytes(size))
+    places_of = domain_of_values({"place": ["x", "y"]})
+    both, without = (
+        count_hierarchy(file, ["place"], domain=places_of, unit="who").counts
+        for file in (b"who,place\nann,x\nbob,y\n", b"who,place\nbob,y\n")
+    )
+    assert abs(both - without)[1:].sum() == 2
+
+
+def test_the_key_of_the_hash_is_drawn_for_each_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    keys = hashed_as(monkeypatch, lambda label, size: hashlib.sha256(label).digest()[:size])
+    for _ in range(3):
+        places(1)
+    assert len(set(keys)) == 3 and {len(key) for key in keys} == {64}
 
 
 def test_names_that_look_the_same_are_one_unit() -> None:

@@ -61,10 +61,11 @@ def generalised_least_squares(
         particular = np.linalg.lstsq(everything[known], noisy[known], rcond=None)[0]
         _, singular, right = np.linalg.svd(everything[known])
         basis = right[int((singular > 1e-10).sum()) :].T
-    white = everything[used] @ basis / np.sqrt(variance[used])[:, None]
+    reach = everything @ basis
+    reach[np.abs(reach) < 1e-10] = 0.0  # rounding only, which a pseudo-inverse of nothing else would blow up
+    white = reach[used] / np.sqrt(variance[used])[:, None]
     target = (noisy[used] - everything[used] @ particular) / np.sqrt(variance[used])
     inverse = np.linalg.pinv(white)
-    reach = everything @ basis
     estimate = everything @ particular + reach @ (inverse @ target)
     spread = ((reach @ inverse) ** 2).sum(axis=1)
     lost = np.abs(reach - reach @ inverse @ white).max(axis=1, initial=0) > 1e-8

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from oracles_budgets import NOISE, node_variances
@@ -167,6 +167,7 @@ def test_problems_price_a_split_like_an_experiment(
 
 
 @given(st.integers(0, 999), st.integers(2, 25), st.sampled_from(UNITS))
+@example(10, 6, UNITS[2])  # a public root with one child: both are known exactly
 def test_variances_with_levels_not_measured_are_those_of_dense_algebra(
     seed: int, n_nodes: int, unit: ProtectedUnit
 ) -> None:

@@ -712,7 +712,7 @@ def test_the_curves_on_the_first_page_are_the_formulas(app: App) -> None:
 
     at = app()
     data = held(at)
-    curve = start_curves._curve(data, Experiment(), "laplace")
+    curve = start_curves._curve(data.tree, data.counts, Experiment(), "laplace")
     b = 8.0 / curve.x
     assert curve.formula == pytest.approx(math.sqrt(2) * b * math.sqrt(1 - 1 / data.tree.n_nodes))
     assert np.all(np.diff(curve.x) > 0)

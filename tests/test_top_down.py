@@ -546,6 +546,26 @@ def test_a_release_is_asked_before_every_block_and_tells_its_noises(monkeypatch:
         release(table, ready, generator(1), watch=Watch(cancelled=lambda: next(answers)))
 
 
+@pytest.mark.parametrize("spread", Spread)
+def test_a_level_that_nobody_can_change_is_public_like_the_root(spread: Spread) -> None:
+    """All records lie below the one node of level 1: it costs nothing where their number is public, else its share."""
+    tree = Tree.from_branching_factors((1, 3, 1))
+    ready = plan(tree, 0.5, unit=ProtectedUnit(NeighbouringRelation.REPLACE_ONE, 2), spread=spread)
+    assert ready.budget.per_level == (math.inf, 0.0, 0.25, 0.25) and ready.guarantee.rho == 0.5
+    assert [law is None for law in ready.laws] == [True, True, False, False]
+    assert plan(tree, 0.5, unit=ADD, spread=spread).budget.per_level == (0.125,) * 4
+    counts = tree.counts_of_leaves(np.array([5, 0, 2]))
+    noisy = noise_on_tree(ready, tree).release(counts, ready.guarantee, generator(1), 50).estimate
+    assert (noisy[:, :2] == 7).all() and noisy[:, 2:].std(axis=0).min() > 0
+    chains = [("top_down_water_filling",), ("least_squares", "top_down_intopt"), ("non_negative_least_squares",)]
+    for result in compare_projections(ready, tree, counts, chains, 3, 7):
+        assert not result.bias[:2].any()
+    assert np.isfinite(bound(ready, 0.1)).all() and not bound(ready, 0.1)[:2].any()
+    with pytest.raises(InputError) as refusal:
+        plan(Tree.from_branching_factors((1, 1)), 0.5)
+    assert refusal.value.code == "BUDGET_SPLIT"
+
+
 def test_a_tree_is_planned_as_the_product_it_is_and_a_ragged_one_by_its_leaves() -> None:
     """A plan knows its tree: another one with as many nodes on each level, but other leaves below them, is refused."""
     sizes, unit = (2, 3), ProtectedUnit(NeighbouringRelation.REPLACE_ONE, 3)

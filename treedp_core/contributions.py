@@ -56,6 +56,11 @@ class Capacities:
         """Leaves below them."""
         return sum(c * n for c, n in self.classes)
 
+    @property
+    def holds_all_in_one(self) -> bool:
+        """Whether one node holds all records, so that where their number is public nobody can change the level."""
+        return self.is_whole and self.n_nodes == 1
+
     def largest_squares(self, m: int) -> int:
         """Return Q(m), the largest sum of squares when at most m distinct leaves are chosen.
 

@@ -299,6 +299,11 @@ FAULTS = (
     Fault("post-processing sees the total", method(Pipeline, "release", _clipped_at_the_total), (LEVELS,)),
     Fault("whole-number noise as continuous", lambda: everywhere(GUARANTEE, _continuous), ALL_NOISE),
     Fault("stacked records as distinct ones", lambda: everywhere(SENSITIVITIES, _as_if_distinct), (TOP_DOWN,)),
+    Fault(
+        "one node is public beside leaves above it",
+        lambda: patch.object(contributions.Capacities, "holds_all_in_one", property(lambda self: self.n_nodes == 1)),
+        (TOP_DOWN,),
+    ),
     Fault("unspent shares spent", lambda: everywhere(FROM_SHARES, _all_spent), (TOP_DOWN,)),
     Fault(
         "known columns count wherever they stand",

@@ -89,9 +89,9 @@ def _one_plan(report: Report, rng: np.random.Generator, pairs: Pairs, domain: An
     what = f"top-down plan on {pairs.small.parent} for {who}"
     try:
         ready = plan(domain, rho, delta=delta, unit=who.unit, shares=shares, spread=who.spread)
-    except InputError as refusal:  # a level that no neighbour can change needs no noise, and has none to plan
-        still = any(not pairs.by_level()[0][:, level].any() for level in range(1, n_levels))
-        report.holds(still and refusal.code == "EXACT_LEVEL", f"{what}: refused with {refusal.code}")
+    except InputError as refusal:  # where no neighbour can change any level there is nothing to plan
+        still = not any(pairs.by_level()[0][:, level].any() for level in range(n_levels))
+        report.holds(still and refusal.code == "BUDGET_SPLIT", f"{what}: refused with {refusal.code}")
         return
     promised = Fraction(rho) * min(Fraction(1), sum(map(_read, shares or (1.0,)), Fraction(0)))
     moved = pairs.by_level()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -43,9 +42,9 @@ class Plan:
     spread : Spread
         Whether the records of one unit may share a leaf.
     budget : Budget
-        In rho, for levels 0, 1, ...; inf for a public total.
+        In rho, for levels 0, 1, ...; inf for a public total, 0 for a level of one node that then is public with it.
     laws : tuple
-        Noise of each level; None for a public total.
+        Noise of each level; None for a level that is public and published exactly.
     guarantee : Guarantee
     """
 
@@ -102,7 +101,8 @@ def plan(
         By default one record, replaced by another, as in the paper: the number of records is public. Where it is not,
         level 0 is measured too, one level more than in the paper.
     shares : (n_levels,) sequence of float, optional
-        Parts of rho, summing to at most 1; by default equal ones. What stands for a public total is not used.
+        Parts of rho, summing to at most 1; by default equal ones. What stands for a public level is not used: the root
+        where the number of records is public, and a level of one node below it that holds them all.
     spread : Spread
         Whether the records of one unit may share a leaf.
     names : sequence of str, optional
@@ -122,11 +122,12 @@ def plan(
     """
     sizes, levels = _levels(domain, names)
     protected = unit or ProtectedUnit(NeighbouringRelation.REPLACE_ONE)
-    budget = _budget(len(levels), rho, protected, shares)
+    public = [protected.total_is_public and level.holds_all_in_one for level in levels]
+    budget = _budget(public, rho, protected, shares)
     l1, l2 = level_sensitivities(protected, levels, spread)
     laws = tuple(
-        None if math.isinf(amount) else level_law("discrete_gaussian", amount, float(a), float(b))
-        for amount, a, b in zip(budget.per_level, l1, l2, strict=True)
+        None if exact else level_law("discrete_gaussian", amount, float(a), float(b))
+        for exact, amount, a, b in zip(public, budget.per_level, l1, l2, strict=True)
     )
     promise = guarantee(budget, protected, delta, False, precision=Precision.EXACT, spread=spread)
     return Plan(sizes, levels, protected, spread, budget, laws, promise)
@@ -154,13 +155,13 @@ def _levels(
     return domain.branching_factors or (), capacities_of_tree(domain)
 
 
-def _budget(n_levels: int, rho: float, unit: ProtectedUnit, shares: Sequence[float] | None) -> Budget:
-    given = exact_shares(shares) if shares is not None else [Fraction(1)] * n_levels
-    if len(given) != n_levels:
-        raise InputError("BUDGET_SPLIT", f"Expected one share for each of the {n_levels} levels, got {len(given)}.")
-    first = 1 if unit.total_is_public else 0
-    without = [level for level in range(first, n_levels) if given[level] == 0]
+def _budget(public: Sequence[bool], rho: float, unit: ProtectedUnit, shares: Sequence[float] | None) -> Budget:
+    given = exact_shares(shares) if shares is not None else [Fraction(1)] * len(public)
+    if len(given) != len(public):
+        raise InputError("BUDGET_SPLIT", f"Expected one share for each of the {len(public)} levels, got {len(given)}.")
+    without = [level for level, share in enumerate(given) if share == 0 and not public[level]]
     if without:
         raise InputError("BUDGET_SPLIT", f"Top-down measures every level; give level {without[0]} a share above 0.")
     spent = sum(given, Fraction(0)) if shares is not None else Fraction(1)
-    return budget_from_shares(given, rho, Currency.RHO, unit, spent)
+    used = [Fraction(0) if exact else share for share, exact in zip(given, public, strict=True)]
+    return budget_from_shares(used, rho, Currency.RHO, unit, spent)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -61,7 +60,7 @@ def noise_on_tree(plan: Plan, tree: Tree) -> LevelNoise:
     if capacities_of_tree(tree) != plan.levels:
         about = f"columns with {plan.sizes} categories" if plan.sizes else f"levels with {plan.cells} nodes"
         raise InputError("PLAN_MISMATCH", f"Expected the tree that was planned for, of {about}.")
-    return LevelNoise(tree, plan.laws, tuple(math.isinf(amount) for amount in plan.budget.per_level))
+    return LevelNoise(tree, plan.laws, tuple(law is None for law in plan.laws))
 
 
 def noisy_tree(

@@ -232,7 +232,6 @@ def _blocks(
     watch: Watch,
 ) -> Iterator[tuple[IntArray, IntArray, IntArray, IntArray]]:
     size, law = plan.sizes[level - 1], plan.laws[level]
-    assert law is not None
     n_above = int(truth.parent[-1]) + 1 if truth.parent.size else 0
     first = np.searchsorted(truth.parent, np.arange(n_above + 1))
     step = max(1, BLOCK_CELLS // size)
@@ -244,7 +243,8 @@ def _blocks(
         begin, n_children = first[origin[real]], np.diff(first)[origin[real]]
         child = np.repeat(begin - np.cumsum(n_children) + n_children, n_children) + np.arange(int(n_children.sum()))
         cell = np.repeat(real, n_children) * size + truth.code[child]  # ascending, as both are in order
-        noisy = law.sample(rng, (part.stop - start, size))
+        shape = (part.stop - start, size)
+        noisy = np.zeros(shape, dtype=np.int64) if law is None else law.sample(rng, shape)
         noisy.reshape(-1)[cell] += truth.count[child]
         counts = project(noisy, above.count[part]).reshape(-1)
         kept = np.flatnonzero(counts)

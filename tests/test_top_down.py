@@ -560,6 +560,8 @@ def test_a_level_that_nobody_can_change_is_public_like_the_root(spread: Spread) 
     chains = [("top_down_water_filling",), ("least_squares", "top_down_intopt"), ("non_negative_least_squares",)]
     for result in compare_projections(ready, tree, counts, chains, 3, 7):
         assert not result.bias[:2].any()
+    sparse = release(table_of_tree(tree, counts, np.array([0, 0, 0, 1, 2, 0, 0, 0]), (1, 3, 1)), ready, generator(1))
+    assert [level.count.sum() for level in sparse.levels] == [7] * 4
     assert np.isfinite(bound(ready, 0.1)).all() and not bound(ready, 0.1)[:2].any()
     with pytest.raises(InputError) as refusal:
         plan(Tree.from_branching_factors((1, 1)), 0.5)

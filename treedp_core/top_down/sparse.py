@@ -244,7 +244,7 @@ def _blocks(
         child = np.repeat(begin - np.cumsum(n_children) + n_children, n_children) + np.arange(int(n_children.sum()))
         cell = np.repeat(real, n_children) * size + truth.code[child]  # ascending, as both are in order
         shape = (part.stop - start, size)
-        noisy = np.zeros(shape, dtype=np.int64) if law is None else law.sample(rng, shape)
+        noisy = law.sample(rng, shape) if law else np.zeros(shape, dtype=np.int64)
         noisy.reshape(-1)[cell] += truth.count[child]
         counts = project(noisy, above.count[part]).reshape(-1)
         kept = np.flatnonzero(counts)

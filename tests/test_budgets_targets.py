@@ -396,3 +396,12 @@ def test_sums_of_noises_lie_between_their_bounds(law: str) -> None:
         error = 5 * np.sqrt(seen * (1 - seen) / 400_000) + 1e-5
         assert (low - error <= seen).all() and (seen <= high + error).all()
         assert (high - low < 0.15).all() and (high - low)[[0, 2, 3, 4]].max() < 2e-3 and high[-1] - low[-1] < 1e-6
+
+
+@pytest.mark.parametrize("law", ["laplace", "gaussian"])
+def test_targets_on_counts_that_a_public_total_gives_away_need_next_to_nothing(law: str) -> None:
+    """On a path every count is the total: no amount makes a difference, so no search for one may stumble."""
+    path = Tree.from_branching_factors((1, 1))
+    problem = Problem(path, np.array([5, 5, 5]), law, REPLACE)
+    found = smallest_budget(problem, [Target(1, Ask.RMSE, 1.0), Target(2, Ask.RMSE, 2.0)])
+    assert found.total <= 1e-3 and max(found.values) <= 1.0

@@ -4,26 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
+from itertools import product
 from typing import Any
 from unittest.mock import patch
 
 import numpy as np
 
+from treedp_core import checks
+from treedp_core.allocation import split
 from treedp_core.budgets import ledger as ledgers
 from treedp_core.budgets import prior as priors
 from treedp_core.budgets import strategies
 from treedp_core.budgets.greedy import greedy
+from treedp_core.budgets.inverse import smallest_budget
 from treedp_core.budgets.per_node import path_charge, topped_up
 from treedp_core.budgets.problem import Problem
 from treedp_core.budgets.subtrees import split_by_subtree
+from treedp_core.budgets.targets import Ask, Target
 from treedp_core.cdf.release import CdfSettings, plan_cdf
 from treedp_core.checks import InputError
+from treedp_core.experiment import Experiment, prepare
 from treedp_core.mechanisms import MECHANISMS, LevelNoise
-from treedp_core.privacy import Currency
+from treedp_core.privacy import Currency, rho_to_epsilon
 
 from . import losses
 from .decimals import concentrated_delta, gaussian_delta_of_rho
-from .neighbours import ADD, REPLACE, Pairs, Small, Who, data_sets, everyone, list_pairs, random_tree
+from .neighbours import ADD, REPLACE, UNKNOWN, Pairs, Small, Who, data_sets, everyone, list_pairs, random_tree
 from .report import Report
 
 CDF_SHAPES = ((3, (3,)), (4, (2, 2)), (5, (3, 2)), (6, (2, 3)))
@@ -42,6 +48,11 @@ def audit(report: Report, rng: np.random.Generator, n: int) -> None:
             problem = Problem(small.tree, data[-1] @ small.below + 1, law, who.unit, least_squares=bool(i % 2))
             _by_node(report, rng, pairs, problem)
             _by_level(report, rng, pairs, problem)
+        by_search = bool(i % 2)  # least squares needs a search, so one law a tree
+        laws = [list(MECHANISMS)[i // 2 % len(MECHANISMS)]] if by_search else list(MECHANISMS)
+        for relation, law in product((ADD, REPLACE, UNKNOWN), laws):
+            who = Who(relation, int(rng.integers(1, most + 1)), int(rng.integers(1, small.n_levels + 1)))
+            _inverse(report, rng, list_pairs(small, who, data), law, by_search)
         _cdf(report, rng, *CDF_SHAPES[i % len(CDF_SHAPES)])
 
 
@@ -134,6 +145,41 @@ def _prior(rng: np.random.Generator, problem: Problem, amount: float) -> tuple[p
                 if refusal.code != "PRIOR_EMPTY":
                     raise
     raise AssertionError("a hundred priors came out empty")
+
+
+# ---------------------------------------------------------------- the smallest budget for a target
+
+
+def _inverse(report: Report, rng: np.random.Generator, pairs: Pairs, law: str, least_squares: bool) -> None:
+    """Its total pays for its amounts, and an experiment with its shares and total spends these and no more."""
+    small, unit = pairs.small, pairs.who.unit
+    problem = Problem(small.tree, np.ones(len(small.parent), dtype=np.int64), law, unit, least_squares=least_squares)
+    what = f"smallest budget, {law} on {small.parent} for {pairs.who}"
+    levels = range(1, small.n_levels)
+    found = smallest_budget(problem, [Target(level, Ask.RMSE, float(np.exp(rng.uniform(0.5, 4)))) for level in levels])
+    charged, total = problem.charge(found.amounts), Fraction(found.total)
+    report.holds(charged <= total, f"{what}: above its total")
+    in_epsilon = MECHANISMS[law].currency is Currency.EPSILON
+    epsilon = found.total if in_epsilon else rho_to_epsilon(found.total, 1e-6)
+    if epsilon < checks.EPSILON_LOW:  # of a total in rho that is next to nothing
+        return
+    experiment = Experiment(
+        law, allocation="custom", epsilon=epsilon, delta=0.0 if in_epsilon else 1e-6, shares=found.shares,
+        relation=pairs.who.relation, contributions=unit.contributions, known_levels=unit.known_levels,
+    )  # fmt: skip
+    try:
+        ready = prepare(experiment, small.tree)
+        budget = split(small.tree, found.total, problem.currency, unit, "custom", found.shares)
+    except InputError as refusal:
+        report.holds(False, f"{what}: an experiment refuses it ({refusal.code})")
+        return
+    given = [0.0 if amount == np.inf else amount for amount in budget.per_level]
+    report.holds(given == found.amounts.tolist(), f"{what}: its shares give other amounts")
+    laws = problem.laws(found.amounts)
+    report.spent(what, losses.worst(laws, pairs.by_level()), total, pairs.n)
+    if in_epsilon:
+        losses.refuse_exact(ready.noise.exact, pairs.by_level()[0])
+        report.spent(f"experiment of the {what}", losses.worst(ready.noise.laws, pairs.by_level()), total, pairs.n)
 
 
 # ---------------------------------------------------------------- cumulative counts

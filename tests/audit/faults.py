@@ -16,7 +16,7 @@ from unittest.mock import patch
 import numpy as np
 
 from treedp_core import calibration, contributions, integer_draws, montecarlo, noise, privacy, rounding, words
-from treedp_core.budgets import ledger, per_node
+from treedp_core.budgets import ledger, per_node, settle
 from treedp_core.budgets.origin import Origin
 from treedp_core.checks import InputError
 from treedp_core.contributions import Spread
@@ -312,6 +312,11 @@ FAULTS = (
     ),
     Fault("size refused by the true total", lambda: everywhere(SPARSE_RELEASE, _refusing_by_the_truth), (TOP_DOWN,)),
     Fault("a prior forgotten", forgotten_prior, (BUDGETS,)),
+    Fault(
+        "smallest budget a trillionth too small",
+        changed(settle.admitted, lambda found, *_: (found[0] * (1 - 1e-12), *found[1:])),
+        (BUDGETS,),
+    ),
     Fault(
         "unknown columns of nodes charged once",
         changed(per_node._first_levels, lambda found, tree, *_: (found[0], tree.n_levels)),

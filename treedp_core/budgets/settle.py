@@ -139,6 +139,8 @@ class Truth:
             high, at_high = low, at_low
             low /= 1.1 if low > 0.5 else 4.0
             at_low = room(low)
+        if at_low <= 0.0:  # targets on what least squares knows from a public total hold at any budget
+            return np.asarray(low * shares)
         for _ in range(60):
             if high <= low * (1.0 + 1e-9) or at_high > -5e-7:
                 break

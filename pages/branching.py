@@ -2,11 +2,10 @@
 
 import streamlit as st
 
-from pages.ui import boot, branching_state, branching_view, settings
+from pages.ui import boot, branching_state, branching_view
 from pages.ui import branching_model as model
-from pages.ui.frame import context_strip, explain, header, refusal
+from pages.ui.frame import explain, header, refusal
 from pages.ui.params import get
-from pages.ui.text import whole
 from treedp_core.checks import InputError
 
 boot.page()
@@ -57,7 +56,7 @@ with heading:
         "How many children should a node have? With few, many levels share the budget; with many, long ranges add up "
         "many noisy counts.",
         "formula",
-        strip=context_strip([f"K = {whole(asked.n_bins)}"], delta=settings.slack_of([get("bra_noise")])),
+        branching_view.about(asked),
     )
 try:
     found, is_final = branching_state.ranked(asked)

@@ -10,9 +10,8 @@ from pages.ui import (
     budget_targets,
     budget_text,
     budget_view,
-    settings,
 )
-from pages.ui.frame import context_strip, explain, header, refusal
+from pages.ui.frame import explain, header, refusal
 from pages.ui.params import get
 from pages.ui.store import dataset
 from treedp_core.checks import InputError
@@ -24,7 +23,7 @@ header(
     "Every level of the tree gets a share of the privacy budget. Compare who gets what, look at the greedy rule slice "
     "by slice, and find the smallest budget for the accuracy you need.",
     budget_text.badges(budget_state.settings()),
-    strip=context_strip(delta=settings.slack_of([get("bud_mechanism")])),
+    budget_curves.about() if get("bud_view") == "curves" else budget_state.about(budget_state.settings()),
 )
 budget_controls.view()
 if get("bud_view") == "curves":

@@ -3,9 +3,10 @@
 import streamlit as st
 
 from pages.ui import boot, consistency_pictures, consistency_state, consistency_view, lab_controls, settings, tuned
-from pages.ui.frame import context_strip, explain, header
+from pages.ui.frame import explain, header
 from pages.ui.params import get
 from pages.ui.store import dataset
+from pages.ui.strip import of_data, of_experiment
 
 boot.page()
 
@@ -33,7 +34,7 @@ header(
     "Noisy counts contradict each other: children do not add up to their parent. Post-processing repairs this at no "
     "privacy cost, and least squares lowers the error as well.",
     "formula, simulation, NOT PRIVATE",
-    strip=context_strip(delta=settings.slack_of([get("con_mechanism")])),
+    of_experiment(consistency_state.release(), *of_data(dataset()), seeded=True),
 )
 controls()
 chosen = consistency_state.settings()

@@ -9,13 +9,18 @@ from pages.ui.data_source import choose
 from pages.ui.data_tree import show_tree
 from pages.ui.data_who import who
 from pages.ui.frame import explain, header
+from pages.ui.params import get
+from pages.ui.strip import of_data, strip
 from pages.ui.text import lit
+from treedp_core.privacy import NeighbouringRelation
 
 boot.page()
 
 LEDE = "Choose the records, and look at the tree that their counts stand on."
 
-header("Data and tree", LEDE, "NOT PRIVATE", chooses_source=True)
+relation = NeighbouringRelation(get("nbr"))
+promise = strip(*of_data(store.dataset()), relation=relation, epsilon=get("eps"))
+header("Data and tree", LEDE, "NOT PRIVATE", promise, chooses_source=True)
 explain(
     "The mechanism sees a tree of counts: every node holds how many records lie below it. The tree's shape and the "
     "list of categories must be public; only the counts get noise. Everything on this page is exact: none of it is a "

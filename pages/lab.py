@@ -3,7 +3,7 @@
 import streamlit as st
 
 from pages.ui import boot, lab_controls, lab_panel, lab_state, lab_text, settings, tuned
-from pages.ui.frame import context_strip, explain, header
+from pages.ui.frame import explain, header
 from pages.ui.params import get
 from pages.ui.store import dataset
 from treedp_core.checks import InputError
@@ -65,7 +65,7 @@ with heading:
         "Error lab",
         "Compare mechanisms and post-processing: lines are theory, markers are simulations, both at the same promise.",
         lab_text.badges(lines, lab_panel.settings(), get("lab_view"), tuned.label("lab")),
-        strip=context_strip(delta=settings.slack_of(get("lab_mechanisms"))),
+        lab_panel.about(lines),
     )
 lab_panel.figure(lines)
 lab_panel.cards(lines)

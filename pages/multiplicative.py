@@ -28,7 +28,7 @@ with heading:
         "Multiplicative error",
         "Errors up to α times the count are forgiven. Then the rest need hardly grow with the number of levels.",
         BADGES[get("mul_view")],
-        strip=strip,
+        strip,
     )
 explain(
     "**What you learn.** Noise on every level costs an error that grows with the number of levels; finding large "

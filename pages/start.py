@@ -6,14 +6,14 @@ from pages.ui import boot, store
 from pages.ui.frame import explain, header
 from pages.ui.params import get
 from pages.ui.settings import experiment
-from pages.ui.start_parts import cards, curves, sentence, session
+from pages.ui.start_parts import about, cards, curves, sentence, session
 
 boot.page()
 
 LEDE = "See what noise does to hierarchical counts before you release any."
 
 data, settings = store.dataset(), experiment()
-header("Publish counts on a tree, privately", LEDE, "formula")
+header("Publish counts on a tree, privately", LEDE, "formula", about(data, settings))
 explain(
     "Counts by region, state and county protect nobody by being sums. **Differential privacy** adds noise to every "
     "count; how much depends on the privacy budget ε, on how it is shared by the levels, and on what is done "

@@ -4,10 +4,17 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from pages.ui import boot, topdown_compare, topdown_controls, topdown_promise, topdown_records, topdown_view
-from pages.ui.frame import context_strip, explain, header
+from pages.ui import (
+    boot,
+    topdown_compare,
+    topdown_controls,
+    topdown_promise,
+    topdown_records,
+    topdown_state,
+    topdown_view,
+)
+from pages.ui.frame import explain, header
 from pages.ui.params import get
-from pages.ui.settings import slack
 
 boot.page()
 
@@ -39,18 +46,18 @@ heading = st.container()
 topdown_controls.view()
 show, badge = VIEWS[get("td_view")]
 if get("td_view") == "sensitivity":
-    about, delta = ["a small tree of your own"], None
     show()
+    strip = topdown_promise.about_small()
 else:
     subject = topdown_controls.columns()
-    about, delta = topdown_view.about_strip(subject), slack(subject.total)
     show(subject)
+    strip = topdown_view.about_strip(subject, *topdown_state.made_with(get("td_view"), subject))
 with heading:
     header(
         "TopDown and synthetic data",
         "Count every combination of some columns, privately: noisy counts become whole, non-negative and consistent "
         "from the root down, so they are records again.",
         badge,
-        strip=context_strip(about, delta=delta),
+        strip,
     )
 explain("**What you learn.** " + LEARNT[get("td_view")])

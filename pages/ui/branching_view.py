@@ -16,6 +16,7 @@ from pages.ui.branching_tables import curve_table, height_table, ranking_table, 
 from pages.ui.params import get
 from pages.ui.settings import slack
 from pages.ui.store import remember
+from pages.ui.strip import strip
 from pages.ui.text import plural, short, whole
 from treedp_core.branching import (
     BestBranching,
@@ -160,6 +161,13 @@ def _search_progress() -> None:
 
 def _budget_key(asked: Question) -> tuple[float, float]:
     return get("eps"), slack() if asked.criterion.currency is Currency.RHO else 0.0
+
+
+def about(asked: Question) -> str:
+    """Return the strip: trees for K bins are ranked by formulas, of no data."""
+    epsilon, delta = _budget_key(asked)
+    relation = asked.criterion.unit.relation
+    return strip(f"K = {whole(asked.n_bins)}", relation=relation, epsilon=epsilon, delta=delta)
 
 
 def _budget_words(asked: Question) -> str:

@@ -13,7 +13,8 @@ from pages.ui.budget_params import HEIGHTS
 from pages.ui.budget_state import last, later, wait
 from pages.ui.budget_tables import ERRORS_LABEL
 from pages.ui.params import get
-from pages.ui.text import plural, short, whole
+from pages.ui.strip import strip
+from pages.ui.text import lit, plural, short, whole
 from treedp_core.budgets import NOT_PRIVATE, Curves, Problem, curves, noisy
 from treedp_core.checks import InputError
 from treedp_core.errors import Tolerance
@@ -108,6 +109,18 @@ def show() -> None:
     _figure(again, stale=found is None)
     if found is None:
         wait(SLOT, "Working out the curves")
+
+
+def about() -> str:
+    """Return the strip: the sample, and what the curves are for whatever the sidebar says."""
+    return strip(
+        lit(store.sample(SAMPLE).name, 40),
+        f"height {get('bud_height')}",
+        relation=NeighbouringRelation.REPLACE_UNKNOWN,
+        fixed=True,
+        epsilon=get("eps"),
+        seed=get("seed"),
+    )
 
 
 def _figure(again: Ran[Curves] | None, *, stale: bool) -> None:

@@ -21,6 +21,7 @@ from pages.ui.origins import earlier_file
 from pages.ui.params import get
 from pages.ui.settings import experiment, slack
 from pages.ui.store import dataset, remember, used
+from pages.ui.strip import of_data, of_experiment
 from treedp_core import budgets
 from treedp_core.budgets import GreedySplit, Optimum, Prior, Problem
 from treedp_core.checks import InputError
@@ -97,6 +98,11 @@ def settings() -> Settings:
         seed=get("seed") if noisy else 0,
     )
     return Settings(one, get("bud_phases"), get("bud_prior"), get("bud_prior_eps") if noisy else 0.0)
+
+
+def about(chosen: Settings) -> str:
+    """Return the strip: noise is drawn for a noisy prior alone, as errors are formulas."""
+    return of_experiment(chosen.experiment, *of_data(dataset()), seeded=chosen.prior == "noisy")
 
 
 def file_prior() -> FilePrior | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Final
 
 import streamlit as st
 
@@ -14,12 +14,17 @@ from pages.ui.cdf_model import Bins
 from pages.ui.cdf_tables import MEASURES, experiment_table, label_of, mean_text
 from pages.ui.params import EPSILON_GRID, REG, get
 from pages.ui.store import remember
-from pages.ui.text import whole
+from pages.ui.strip import strip
+from pages.ui.text import plural, whole
 from treedp_core.cdf import PUBLISHED, SECTION_VI, ConsistencyGain, consistency_gains
 from treedp_core.cdf_error.bound import MAX_BOUND_BINS
 from treedp_core.figures.cdf import gain_figure, pipeline_curves, ratio_bars
+from treedp_core.privacy import NeighbouringRelation
 from treedp_core.snippets import call, given
 from treedp_core.words import setting_text
+
+PROTECTS: Final = NeighbouringRelation.REPLACE_ONE
+"""Whom the paper and the bound protect."""
 
 
 def _bins_control(about: str) -> None:
@@ -29,8 +34,8 @@ def _bins_control(about: str) -> None:
     )  # fmt: skip
 
 
-def error(data: Bins) -> None:
-    """Show the error of whole pipelines against epsilon."""
+def error(data: Bins) -> str:
+    """Show the error of whole pipelines against epsilon; return the strip for the title."""
     _bins_control("The errors depend on K, not on the records.")
     bins = cdf_state.figure_bins(data)
     grid = tuple(sorted({*EPSILON_GRID[::2], get("eps")}))
@@ -57,10 +62,11 @@ def error(data: Bins) -> None:
     whole_numbers, number = (st.column_config.NumberColumn(format=form) for form in ("localized", "%.5g"))
     formats = {"N² E₂": whole_numbers, **dict.fromkeys(list(table)[2:], number)}
     st.dataframe(table, hide_index=True, column_config=formats, alt="Values at your ε")
+    return strip(plural(bins, "bin"), relation=PROTECTS, fixed=True, epsilon=get("eps"))
 
 
-def experiment() -> None:
-    """Show the paper's experiment: what it reports, what we find, and what better pipelines reach."""
+def experiment() -> str:
+    """Show the paper's experiment: what it reports, what we find, what better pipelines reach; return the strip."""
     st.markdown(
         "900 records fall uniformly into 997 bins, ε = 0.1. How far is the released CDF from the true one, before and "
         "after consistency? The paper puts noise on a histogram, as 997 is prime. Padding, least squares and the same "
@@ -104,6 +110,9 @@ def experiment() -> None:
         "divided by N = 900; consistency minimises the distance it is judged by. Simulation on synthetic records."
     )
     frame.footer("cdf_experiment", ran)
+    budget, seed = SECTION_VI[0].epsilon, key[1] if gains else None
+    records = plural(cdf_state.N_RECORDS, "record")
+    return strip("997 bins", records, relation=PROTECTS, fixed=True, epsilon=budget, seed=seed)
 
 
 def _headline(gains: list[ConsistencyGain]) -> None:
@@ -133,8 +142,8 @@ def _dumbbells(gains: list[ConsistencyGain], norm: str, key: tuple[int, int], ag
     )
 
 
-def optimal(data: Bins) -> None:
-    """Show how far trees are from the smallest error any linear Gaussian mechanism can have."""
+def optimal(data: Bins) -> str:
+    """Show how far trees are from the least error of any linear Gaussian mechanism; return the strip for the title."""
     _bins_control(f"The bound takes cubic work: for up to {whole(MAX_BOUND_BINS)} bins.")
     bins, (labels, ratios) = cdf_state.distances(cdf_state.figure_bins(data))
     best = min(zip(ratios[:-1], labels[:-1], strict=True))
@@ -153,3 +162,4 @@ def optimal(data: Bins) -> None:
         f"{100 * (math.sqrt(best[0]) - 1):.0f} % in typical error, and takes linear instead of cubic work. For Laplace "
         "noise (pure ε) no such bound is computed here."
     )
+    return strip(plural(bins, "bin"), relation=PROTECTS, fixed=True)

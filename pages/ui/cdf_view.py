@@ -17,6 +17,7 @@ from pages.ui.cdf_source import SAMPLE
 from pages.ui.lab_state import keep_one
 from pages.ui.params import REG, get
 from pages.ui.store import dataset, remember, sample
+from pages.ui.strip import strip
 from pages.ui.text import lit, plural, short, whole
 from treedp_core.cdf import CdfSettings, plan_cdf
 from treedp_core.checks import InputError
@@ -29,8 +30,8 @@ from treedp_core.words import setting_text
 _SHOWN: Final = "_cdf_data_shown"
 
 
-def release(data: Bins) -> None:
-    """Show one release and what can be read from it."""
+def release(data: Bins) -> str:
+    """Show one release and what can be read from it; return the strip for the title."""
     mine, is_present = cdf_state.draw(data)
     if not is_present:
         st.caption(f"The release below has other settings: {_what(mine.plan.settings)}.")
@@ -44,6 +45,7 @@ def release(data: Bins) -> None:
     _errors(data, mine, start, stop)
     _quantiles(data, mine)
     _distance(mine)
+    return about(data, mine)
 
 
 def chosen_range(data: Bins) -> tuple[int, int]:
@@ -226,18 +228,19 @@ def _distance(mine: Draw) -> None:
     )
 
 
-def relation_shown(view: str) -> str | None:
-    """Return who is protected in a view, where that is not the sidebar's to say: the paper and the bound fix it."""
-    fixed = NeighbouringRelation.REPLACE_ONE
-    if view == "release" or get("nbr") == fixed.value:
-        return None
-    return f"{fixed.label.lower()}, whatever the sidebar says"
-
-
-def about(data: Bins) -> list[str]:
-    """Return what the bins are, for the line below the title."""
+def about(data: Bins, mine: Draw) -> str:
+    """Return the strip of a release."""
     kind = [] if data.numeric else ["leaves in their order, as bins"]
-    return [lit(data.name, 40), bins_in_words(data), *kind]
+    used = mine.plan.settings
+    return strip(
+        lit(data.name, 40),
+        bins_in_words(data),
+        *kind,
+        relation=NeighbouringRelation(used.relation),
+        epsilon=used.epsilon,
+        delta=used.delta if MECHANISMS[used.mechanism].needs_delta else 0.0,
+        seed=mine.seed,
+    )
 
 
 def bins_in_words(data: Bins) -> str:

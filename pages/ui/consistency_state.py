@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import streamlit as st
 
 from pages.ui import consistency_draw as draws
@@ -28,9 +30,14 @@ def settings() -> Experiment:
     InputError
         ``BUDGET_SPLIT`` for custom shares that are no shares.
     """
-    delta = slack_of([get("con_mechanism")])
-    shared = experiment(allocation=get("con_allocation"), shares=shares("con"), metric="rmse", delta=delta)
+    shared = replace(release(), allocation=get("con_allocation"), shares=shares("con"), metric="rmse")
     return Series(get("con_mechanism"), get("con_post")).of(shared)
+
+
+def release() -> Experiment:
+    """Return what is promised, whatever the split of the budget and the estimator."""
+    mechanism = get("con_mechanism")
+    return experiment(mechanism=mechanism, delta=slack_of([mechanism]))
 
 
 def ledger(chosen: Experiment) -> Ledger | None:

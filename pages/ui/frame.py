@@ -1,11 +1,11 @@
-"""The frame around every page: sidebar, title and context strip, figures with their footers, refusals, the guard."""
+"""The frame around every page: sidebar, title and strip, figures with their footers, refusals, the guard."""
 
 from __future__ import annotations
 
 import logging
 import traceback
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, Final, Literal
@@ -15,15 +15,14 @@ import streamlit as st
 from pages.ui import jobs, reconnect, store
 from pages.ui.exports import Columns, csv_bytes, download, labelled
 from pages.ui.params import get
-from pages.ui.text import lit, plain, plural, refusal_text
+from pages.ui.text import lit, plain, refusal_text
 from treedp_core.budgets import NOT_PRIVATE
 from treedp_core.checks import InputError
 from treedp_core.figures import style
 from treedp_core.figures.reliability import watermark
-from treedp_core.privacy import NeighbouringRelation, delta_warning
+from treedp_core.privacy import delta_warning
 from treedp_core.records.synthetic import SIMULATED, SIMULATION
 from treedp_core.snippets import Ran
-from treedp_core.words import setting_text
 
 __all__ = ["explain", "figure", "guard", "header", "lit", "refusal", "show_badge"]
 
@@ -39,12 +38,11 @@ LOST: Final = (
 _log: Final = logging.getLogger("treedp")
 
 
-def header(title: str, lede: str, badge: str, *, chooses_source: bool = False, strip: str | None = None) -> None:
-    """Show a page's title, its one-sentence purpose, and the strip that says what everything below is about.
+def header(title: str, lede: str, badge: str, strip: str, *, chooses_source: bool = False) -> None:
+    """Show a page's title, its one-sentence purpose, and the strip (Markdown): what the figures were made from.
 
     `badge` says what kind of numbers follow: "formula", "simulation" or "NOT PRIVATE"; several are joined by commas.
-    A page that `chooses_source` says itself when an uploaded data set is gone; `strip` (Markdown) replaces the strip
-    where a page is about something else than the data set in use.
+    A page that `chooses_source` says itself when an uploaded data set is gone.
     """
     st.title(title, anchor=False)
     if not get("present"):
@@ -52,7 +50,7 @@ def header(title: str, lede: str, badge: str, *, chooses_source: bool = False, s
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         for name in badge.split(","):
             show_badge(name.strip())
-        st.caption(strip or context_strip(), width="content")
+        st.caption(strip, width="content")
     making = jobs.current(store.MAKING)
     if making is not None and making.error is None:
         st.info(f"The data set is being made; {lit(store.dataset().name, 40)} is shown meanwhile.")
@@ -83,24 +81,6 @@ def show_badge(name: str) -> None:
     """Show what kind of numbers follow: "formula", "simulation" or "NOT PRIVATE"."""
     colour, icon, about = BADGES[name]
     st.badge(name, icon=icon, color=colour, help=about)
-
-
-def context_strip(about: Sequence[str] | None = None, relation: str | None = None, delta: float | None = None) -> str:
-    """Return one line (Markdown) with the data set, or what a page is `about`, and the settings it depends on.
-
-    `relation` and `delta` say who is protected and at which δ where that is not what the sidebar says.
-    """
-    used = get("delta") if delta is None else delta
-    data = store.dataset()
-    epsilon = f"ε = {setting_text(get('eps'))}" + (f", δ = {setting_text(used)}" if used else "")
-    in_use = [lit(data.name, 40), plural(data.tree.n_levels, "level"), plural(data.tree.n_leaves, "leaf", "leaves")]
-    parts = [
-        *(in_use if about is None else about),
-        relation or NeighbouringRelation(get("nbr")).label.lower(),
-        epsilon,
-        f"seed {get('seed')}",
-    ]
-    return " · ".join(parts)
 
 
 def explain(text: str) -> None:

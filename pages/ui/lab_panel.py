@@ -15,11 +15,13 @@ from pages.ui.lab_runs import Line
 from pages.ui.lab_series import DRAW
 from pages.ui.params import get
 from pages.ui.store import dataset, remember, used
+from pages.ui.strip import of_data, strip
 from pages.ui.text import plural, short
 from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment, draw_once
 from treedp_core.figures.draw import MAX_POINTS
 from treedp_core.mechanisms import MECHANISMS
+from treedp_core.privacy import NeighbouringRelation
 from treedp_core.records import Dataset
 from treedp_core.snippets import call, given
 from treedp_core.words import plus_minus, privacy_text, setting_text
@@ -59,6 +61,22 @@ def figure(shown: Sequence[Line]) -> None:
         if values.open:
             table = lab_figures.table(view, shown, data.labels.level_names)
             st.dataframe(table, hide_index=True, alt="The values behind the figure")
+
+
+def about(shown: Sequence[Line]) -> str:
+    """Return the strip of what is shown; nothing but the data set where nothing is."""
+    if not shown:
+        return strip(*of_data(dataset()))
+    base = settings()
+    drawn = get("lab_view") == DRAW or any(line.has_simulation and not line.is_stale for line in shown)
+    slack = any(MECHANISMS[line.series.mechanism].needs_delta for line in shown)
+    return strip(
+        *of_data(dataset()),
+        relation=NeighbouringRelation(base.relation),
+        epsilon=base.epsilon,
+        delta=base.delta if slack else 0.0,
+        seed=base.seed if drawn else None,
+    )
 
 
 def _ask_for_a_series() -> None:

@@ -12,10 +12,11 @@ from pages.ui import multiplicative_controls as controls
 from pages.ui import multiplicative_state as state
 from pages.ui.multiplicative_growth import schedule_table
 from pages.ui.multiplicative_meaning import WORDS, accuracy_table
-from pages.ui.multiplicative_view import ABOUT_TOTAL, strip
+from pages.ui.multiplicative_view import ABOUT_TOTAL, about
 from pages.ui.params import REG, get
 from pages.ui.settings import say_slack
 from pages.ui.store import remember
+from pages.ui.strip import strip
 from pages.ui.text import plural, short, whole
 from treedp_core.figures.multiplicative import schedule_figure
 from treedp_core.snippets import call
@@ -55,7 +56,7 @@ def schedule() -> str:
         ran=ran,
     )
     _budgets(one)
-    return f"α = {short(alpha)} · promised ε = {setting_text(eps)} · {plural(rounds, 'round')}"
+    return strip(f"α = {short(alpha)}", plural(rounds, "round"), epsilon=eps)
 
 
 def _verdict(one: PrintedSchedule, rounds: int) -> None:
@@ -101,7 +102,7 @@ def meaning() -> str:
     say_slack("thresholds and Gaussian noise", "mul_set_delta", int(get("mul_total")))
     chosen, d = state.setting(), state.levels()
     if d is None:
-        return strip(chosen)
+        return about(chosen, d)
     eta = get("mul_eta")
     ran = call(accuracy_table, chosen, d, eta)
     table = remember(("mul accuracy", chosen, d, eta), lambda: ran.value)
@@ -117,4 +118,4 @@ def meaning() -> str:
         "plans do better than it says."
     )
     frame.footer("mul_accuracy", ran)
-    return strip(chosen, plural(d, "level"))
+    return about(chosen, d)

@@ -11,12 +11,12 @@ from pages.ui import multiplicative_blocks as pictures
 from pages.ui import multiplicative_controls as controls
 from pages.ui import multiplicative_run as model
 from pages.ui import multiplicative_state as state
-from pages.ui.frame import context_strip
 from pages.ui.multiplicative_run import PLANS, Run
 from pages.ui.multiplicative_simple import ABOUT, RULES, best
 from pages.ui.multiplicative_trees import SOURCES
 from pages.ui.params import get
 from pages.ui.settings import say_slack
+from pages.ui.strip import strip
 from pages.ui.text import lit, plural, short, whole
 from treedp_core.figures.multiplicative import labelled_tree, true_and_released
 from treedp_core.privacy import Provenance
@@ -32,15 +32,23 @@ def show() -> str:
         say_slack("thresholds", "mul_set_delta", made.source.paths.total)
     if made is None:
         _not_yet()
-        return context_strip([SOURCES[get("mul_source")]])
+        return strip(SOURCES[get("mul_source")])
     if not is_present:
         st.caption(f"Computed for other settings: {_settings(made)}.")
     _tree(made)
     _against(made)
     _how_it_did(made)
     _rounds(made)
-    about = [lit(made.source.name, 40), plural(made.source.paths.n_levels, "level"), _total(made)]
-    return context_strip(about, delta=made.guarantee.delta)
+    return strip(
+        lit(made.source.name, 40),
+        plural(made.source.paths.n_levels, "level"),
+        _total(made),
+        f"α = {short(made.alpha)}",
+        relation=made.guarantee.unit.relation,
+        epsilon=made.settings.epsilon,
+        delta=made.settings.delta,
+        seed=made.settings.seed,
+    )
 
 
 def _not_yet() -> None:

@@ -15,6 +15,7 @@ from pages.ui.multiplicative_growth import Found
 from pages.ui.params import get
 from pages.ui.settings import say_slack
 from pages.ui.store import dataset, remember
+from pages.ui.strip import strip
 from pages.ui.text import lit, plural, short, whole
 from treedp_core.checks import InputError
 from treedp_core.figures.multiplicative import growth_figure
@@ -41,19 +42,20 @@ def growth() -> str:
     _figure(chosen, d, found, places)
     _ranking(chosen, d)
     _crossings(chosen, found, places)
-    return strip(chosen)
+    return about(chosen, d)
 
 
-def strip(chosen: Setting, *parts: str) -> str:
-    """Return what the page is about, for the line below the title."""
-    of_relation = "" if get("nbr") == NeighbouringRelation.ADD_OR_REMOVE_ONE.value else ", whatever the sidebar says"
-    told = [
+def about(chosen: Setting, d: int | None) -> str:
+    """Return the strip of formulas for at most N records on d levels; the relation is the paper's."""
+    return strip(
         f"α = {short(chosen.alpha)}",
-        f"ε = {setting_text(chosen.epsilon)}",
-        f"δ = {setting_text(chosen.delta)}",
-        *parts,
-    ]
-    return " · ".join([*told, f"N ≤ {whole(round(chosen.max_total))}", PROTECTS + of_relation])
+        "" if d is None else plural(d, "level"),
+        f"N ≤ {whole(round(chosen.max_total))}",
+        relation=NeighbouringRelation.ADD_OR_REMOVE_ONE,
+        fixed=True,
+        epsilon=chosen.epsilon,
+        delta=chosen.delta,
+    )
 
 
 def _headline(chosen: Setting, d: int | None) -> None:

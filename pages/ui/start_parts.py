@@ -19,9 +19,11 @@ from pages.ui.start_curves import (
     law_curves,
     shared_by_laws,
 )
+from pages.ui.strip import of_data, strip
 from pages.ui.text import lit, plural, short
 from treedp_core.experiment import Experiment, prepare
 from treedp_core.figures.curves import error_curves
+from treedp_core.privacy import NeighbouringRelation
 from treedp_core.records import Dataset
 from treedp_core.snippets import call, given
 from treedp_core.words import setting_text
@@ -50,6 +52,12 @@ def cards() -> None:
             st.markdown(f":material/{icon}: **{title}**")
             st.markdown(about)
             boot.link(name)
+
+
+def about(data: Dataset, settings: Experiment) -> str:
+    """Return the strip: the curves are formulas of the data set, and those of the Gaussian laws need a δ."""
+    relation = NeighbouringRelation(settings.relation)
+    return strip(*of_data(data), relation=relation, epsilon=settings.epsilon, delta=slack(data.total))
 
 
 def sentence(data: Dataset, settings: Experiment) -> None:

@@ -14,6 +14,7 @@ from pages.ui import topdown_state as state
 from pages.ui import topdown_tables as tables
 from pages.ui.lab_state import keep_one
 from pages.ui.params import get
+from pages.ui.strip import strip
 from pages.ui.text import plural, powers, whole
 from pages.ui.topdown_subject import Subject
 from treedp_core.checks import InputError
@@ -164,6 +165,15 @@ def sensitivity() -> None:
         "that reaches the enumerated L2 value."
     )
     frame.footer("td_sensitivity", ran)
+
+
+def about_small() -> str:
+    """Return the strip of the small tree: nothing but its neighbours is looked at."""
+    kept = state.last("_td_inspection")
+    if not kept:
+        return "a small tree of your own"
+    tree, _, unit, _ = kept[0]
+    return strip("a small tree of your own", powers(tree.branching_factors or ()), relation=unit.relation)
 
 
 def _inspected() -> tuple[Tree, Inspection, ProtectedUnit, Spread]:

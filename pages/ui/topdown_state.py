@@ -156,6 +156,31 @@ def draw_again() -> None:
     st.session_state["seed"] = (get("seed") + 1) % (MAX_SEED + 1)
 
 
+def made_with(view: str, what: Subject) -> tuple[Wanted | None, int | None]:
+    """Return what a view's figures were made with, and the seed where noise was drawn; None if there are none."""
+    is_repeated = view in ("rules", "orders")
+    kept: list[tuple[str, Wanted, int]] = []
+    if is_repeated:
+        kept = [(one.key[0], one.key[1], one.key[3]) for one in last(f"td_{view}")]
+    elif view != "accounting":
+        kept = [(one.subject.fingerprint, one.wanted, one.seed) for one in last("_td_drawn")]
+    if kept and kept[0][0] == what.fingerprint:
+        return kept[0][1:]
+    if is_repeated:
+        return None, None
+    try:
+        return wanted(what), None
+    except InputError:
+        return None, None
+
+
+def epsilon_of(chosen: Wanted) -> float:
+    """Return the ε that gave a budget; 0 for one that was set as ρ, or by another ε than the sidebar's now."""
+    if get("td_rho").strip() or chosen.rho != model.rho_of("", get("eps"), chosen.delta):
+        return 0.0
+    return float(get("eps"))
+
+
 # ---- one release, at once or in the background
 
 

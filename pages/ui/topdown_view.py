@@ -15,6 +15,7 @@ from pages.ui import topdown_model as model
 from pages.ui import topdown_state as state
 from pages.ui import topdown_tables as tables
 from pages.ui.params import get
+from pages.ui.strip import strip
 from pages.ui.text import lit, plural, powers, short, whole
 from pages.ui.topdown_draw import Drawn
 from pages.ui.topdown_model import RULES, Wanted
@@ -261,8 +262,13 @@ def _bias(mine: Drawn) -> None:
     )  # fmt: skip
 
 
-def about_strip(what: Subject) -> list[str]:
-    """Return what the context strip says about the records (Markdown)."""
+def about_strip(what: Subject, chosen: Wanted | None, seed: int | None) -> str:
+    """Return the strip: the records, and what the figures were made with; None where nothing was."""
     few = len(what.columns) <= MAX_NAMED
     order = " › ".join(lit(name, 24) for name in what.columns) if few else plural(len(what.columns), "column")
-    return [lit(what.name, 40), order, f"{whole(what.n_leaves)} leaves"]
+    records = (lit(what.name, 40), order, f"{whole(what.n_leaves)} leaves")
+    if chosen is None:
+        return strip(*records)
+    epsilon = state.epsilon_of(chosen)
+    relation, rho = chosen.unit.relation, 0.0 if epsilon else chosen.rho
+    return strip(*records, relation=relation, epsilon=epsilon, rho=rho, delta=chosen.delta, seed=seed)

@@ -36,7 +36,11 @@ def visit(page: Any, url: str) -> Any:
 
 
 def strip(page: Any) -> str:
-    return str(page.locator('[data-testid="stCaptionContainer"]').filter(has_text=" · seed ").inner_text())
+    return str(
+        page.locator('[data-testid="stCaptionContainer"]')
+        .filter(has_text=re.compile(" leaf| leaves"))
+        .first.inner_text()
+    )
 
 
 def bytes_held(server: LiveServer) -> int:
@@ -112,7 +116,8 @@ def test_a_bad_link_is_named_in_a_toast_and_stays_harmless(page: Any, server: Li
     assert "![x](http://127.0.0.2:9/b.png) (LINK_UNKNOWN)" in toast.inner_text()
     assert toast.locator("a, img").count() == 0
     settle(page)
-    assert "ε = 1 · seed 9" in strip(page)
+    assert "· ε = 1, δ = " in strip(page)
+    assert page.get_by_label("Seed").input_value() == "9"
 
 
 def test_an_upload_end_to_end_frees_the_file(page: Any, start_server: Callable[..., Any], tmp_path: Path) -> None:

@@ -10,9 +10,8 @@ from pages.ui import frame, store, uploads
 from pages.ui.cdf_model import SOURCES, Bins
 from pages.ui.cdf_tables import bins_of
 from pages.ui.data_check import warn_of_cut
-from pages.ui.data_file import Candidate, finish, revision
+from pages.ui.data_file import Candidate, counted, finish, revision
 from pages.ui.data_numbers import BOUNDS, show_column
-from pages.ui.origins import of_file
 from pages.ui.params import get
 from pages.ui.text import lit, literal_sentence, plural
 from treedp_core.checks import InputError
@@ -62,9 +61,9 @@ def _of(source: str) -> Bins:
 
 
 def _data(source: str) -> Ran[Dataset]:
-    counted = store.from_file(SLOT) if source == "upload" else None
-    if counted is not None:
-        return of_file(counted)
+    kept = store.from_file(SLOT) if source == "upload" else None
+    if kept is not None:
+        return store.counted_again(SLOT, kept)
     return store.used() if source == "current" else store.used_sample(SAMPLE)
 
 
@@ -80,14 +79,14 @@ def _upload() -> None:
     if uploads.is_public():
         st.info("This is a public app: it takes no files. Use the samples, or run TreeDP yourself.")
         return
-    counted = store.from_file(SLOT)
-    if counted is not None:
+    kept = store.from_file(SLOT)
+    if kept is not None:
         with st.container(border=True, horizontal=True, vertical_alignment="center"):
-            st.markdown(f"{lit(counted.name, 40)} — {plural(counted.report.rows, 'row')}, file discarded")
+            st.markdown(f"{lit(kept.name, 40)} — {plural(kept.report.rows, 'row')}, file discarded")
             st.button("Remove", key="cdf_remove", icon=":material/delete:", on_click=store.remove, args=(SLOT,),
                       help="Forget these counts; the ages are shown instead.")  # fmt: skip
-        warn_of_cut(counted)
-        for _, sentence in counted.report.notices:
+        warn_of_cut(kept)
+        for _, sentence in kept.report.notices:
             st.caption(literal_sentence(sentence))
         return
     file = uploads.uploader(
@@ -119,11 +118,11 @@ def _count(candidate: Candidate, preview: Preview) -> None:
     st.button("Count", type="primary", key="cdf_count", icon=":material/functions:", on_click=_ask,
               help="Read the file once and keep its counts.")  # fmt: skip
     if st.session_state.pop(_ASKED, False):
-        counted = count_bins(
-            candidate.origin, column, lower=lower, upper=upper, n_bins=n_bins,
-            outside="clamp" if clamp else "other", name=candidate.name,
+        ran = counted(
+            candidate, count_bins, column, lower=lower, upper=upper, n_bins=n_bins,
+            outside="clamp" if clamp else "other",
         )  # fmt: skip
-        finish(candidate, counted)
+        finish(candidate, ran)
 
 
 def _ask() -> None:

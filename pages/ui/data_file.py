@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -10,6 +11,7 @@ import streamlit as st
 from pages.ui import store, uploads
 from pages.ui.text import lit, plural
 from treedp_core.records import Dataset
+from treedp_core.snippets import Ran, given
 
 _REVISION: Final = "_upload_revision"
 _REPLACING: Final = "_replacing"
@@ -32,14 +34,24 @@ class Candidate:
     source: str
 
 
+def counted(
+    candidate: Candidate, count: Callable[..., Dataset], column: Any, *, progress: Any = None, **how: Any
+) -> Ran[Dataset]:
+    """Return the counts of a file, with the call that gives them where the file lies under its name."""
+    now = {key: one.value if isinstance(one, Ran) else one for key, one in how.items()}
+    found = count(candidate.origin, column, name=candidate.name, progress=progress, **now)
+    about = "the file, under its name"
+    return given(found, count, candidate.name, column, about=about, **how).named("data")
+
+
 def upload() -> Candidate | None:
     """Show the uploader, or the card of what was counted."""
     if uploads.is_public():
         st.info("This is a public app: it takes no files. Use the samples, the generator, or run TreeDP yourself.")
         return None
-    counted = store.from_file("upload")
-    if counted is not None and not st.session_state.get(_REPLACING):
-        _card(counted, "upload", f"{_size(counted)}, file discarded")
+    kept = store.from_file("upload")
+    if kept is not None and not st.session_state.get(_REPLACING):
+        _card(kept, "upload", f"{_size(kept)}, file discarded")
         return None
     file = uploads.uploader(
         "CSV or Parquet file",
@@ -59,19 +71,19 @@ def upload() -> Candidate | None:
 def local_file() -> Candidate | None:
     """Show the file that the app was started with, or the card of what was counted."""
     path = store.file_on_this_computer()
-    counted = store.from_file("file")
+    kept = store.from_file("file")
     if path is None:
         return None
-    if counted is not None and not st.session_state.get(_REPLACING):
-        _card(counted, "file", _size(counted))
+    if kept is not None and not st.session_state.get(_REPLACING):
+        _card(kept, "file", _size(kept))
         return None
     st.markdown(f"{lit(path.name)} is read where it is; nothing is uploaded.")
     return Candidate(path, path.name, "file")
 
 
-def finish(candidate: Candidate, counted: Dataset, *others: Any) -> None:
+def finish(candidate: Candidate, ran: Ran[Dataset], *others: Any) -> None:
     """Put the counts in use, free the uploaded files, and show the page anew with an empty uploader."""
-    store.set_dataset(counted, candidate.source)
+    store.set_dataset(ran.value, candidate.source, ran)
     for file in (candidate.origin, *others):
         if hasattr(file, "file_id"):
             uploads.forget(file)

@@ -10,7 +10,7 @@ from typing import Any, Final
 import streamlit as st
 
 from pages.ui import store, uploads
-from pages.ui.data_file import Candidate, finish, revision
+from pages.ui.data_file import Candidate, counted, finish, revision
 from pages.ui.data_numbers import BOUNDS, show_column
 from pages.ui.frame import refusal
 from pages.ui.params import get
@@ -30,6 +30,7 @@ from treedp_core.records import (
 )
 from treedp_core.records.domain import Domain
 from treedp_core.records.sniff import Preview
+from treedp_core.snippets import Ran, call, given
 
 KINDS: Final = {"columns": "Columns, one for each level", "bins": "One numeric column, in bins"}
 DOMAINS: Final = {"data": "Taken from the data", "values": "Listed values", "file": "A domain file"}
@@ -53,7 +54,7 @@ Progress = Callable[[int, int], None]
 class Plan:
     """How a file will be counted: `count(progress)` does it; `domain_file` is an upload to free afterwards."""
 
-    count: Callable[[Progress], Dataset]
+    count: Callable[[Progress], Ran[Dataset]]
     domain_file: Any = None
 
 
@@ -103,13 +104,13 @@ def _count(candidate: Candidate, plan: Plan) -> None:
             bar.progress(share, text=f"Reading … {share:.0%}")
 
     try:
-        counted = plan.count(progress)
+        ran = plan.count(progress)
     except InputError as error:
         bar.empty()
         refusal(error)
         _unchanged()
         return
-    finish(candidate, counted, plan.domain_file)
+    finish(candidate, ran, plan.domain_file)
 
 
 def _columns(candidate: Candidate, preview: Preview, options: ReadOptions) -> Plan:
@@ -128,16 +129,16 @@ def _columns(candidate: Candidate, preview: Preview, options: ReadOptions) -> Pl
     unit = _unit(preview)
     domain, domain_file = _domain(chosen, weight)
 
-    def count(progress: Progress) -> Dataset:
-        return count_hierarchy(
-            candidate.origin, chosen, domain=domain(), weight=weight, unit=unit, contributions=get("contributions"),
-            missing=missing, name=candidate.name, options=options, progress=progress,
+    def count(progress: Progress) -> Ran[Dataset]:
+        return counted(
+            candidate, count_hierarchy, chosen, domain=domain(), weight=weight, unit=unit,
+            contributions=get("contributions"), missing=missing, options=options, progress=progress,
         )  # fmt: skip
 
     return Plan(count, domain_file)
 
 
-def _domain(columns: list[str], weight: str | None) -> tuple[Callable[[], Domain], Any]:
+def _domain(columns: list[str], weight: str | None) -> tuple[Callable[[], Ran[Domain]], Any]:
     how = st.radio(
         "Which categories exist", list(DOMAINS), key=_key("domain"), format_func=DOMAINS.__getitem__, horizontal=True,
         help="A private release needs a list of categories that was public before anyone looked at the records.",
@@ -146,7 +147,9 @@ def _domain(columns: list[str], weight: str | None) -> tuple[Callable[[], Domain
         st.caption(KEPT)
     if how == "values":
         texts = {name: _listed(name, level) for level, name in enumerate(columns, start=1)}
-        return lambda: domain_of_values({name: text.splitlines() for name, text in texts.items()}), None
+        return lambda: call(domain_of_values, {name: text.splitlines() for name, text in texts.items()}).named(
+            "domain"
+        ), None
     if how == "file":
         file = uploads.uploader(
             "Domain file: the leaves that exist, one a row",
@@ -154,7 +157,7 @@ def _domain(columns: list[str], weight: str | None) -> tuple[Callable[[], Domain
         )  # fmt: skip
         return lambda: _domain_of_file(file, columns, weight), file
     taken_from_the_data_warning()
-    return domain_taken_from_the_data, None
+    return lambda: call(domain_taken_from_the_data).named("domain"), None
 
 
 def taken_from_the_data_warning() -> None:
@@ -175,10 +178,11 @@ def _listed(column: str, level: int) -> str:
     )  # fmt: skip
 
 
-def _domain_of_file(file: Any, columns: list[str], weight: str | None) -> Domain:
+def _domain_of_file(file: Any, columns: list[str], weight: str | None) -> Ran[Domain]:
     if file is None:
         raise InputError("DOMAIN_MISSING", "Choose a domain file, or another way to say which categories exist.")
-    return domain_of_paths(file, columns or None, name=file.name, weight=weight)
+    found = domain_of_paths(file, columns or None, name=file.name, weight=weight)
+    return given(found, domain_of_paths, file.name, columns or None, weight=weight).named("domain")
 
 
 def _bins(candidate: Candidate, preview: Preview, options: ReadOptions) -> Plan:
@@ -212,12 +216,12 @@ def _bins(candidate: Candidate, preview: Preview, options: ReadOptions) -> Plan:
     weight = _weight(preview)
     unit = _unit(preview)
 
-    def count(progress: Progress) -> Dataset:
+    def count(progress: Progress) -> Ran[Dataset]:
         factors = branching_factors_from_text(branching) if branching.strip() else None
-        return count_bins(
-            candidate.origin, column, lower=lower, upper=upper, n_bins=n_bins, branching=factors, weight=weight,
+        return counted(
+            candidate, count_bins, column, lower=lower, upper=upper, n_bins=n_bins, branching=factors, weight=weight,
             unit=unit, contributions=get("contributions"), outside="clamp" if outside == "clamp" else "other",
-            name=candidate.name, options=options, progress=progress,
+            options=options, progress=progress,
         )  # fmt: skip
 
     return Plan(count)

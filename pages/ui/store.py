@@ -28,6 +28,7 @@ from treedp_core.snippets import Ran, given
 
 MAX_NUMBERS: Final = 16_000_000
 _FILES: Final = "_from_file"
+_CALLS: Final = "_counted_by"
 _WHEN: Final = "_when"
 _LAST: Final = "_dataset"
 _GENERATED: Final = "_generated"
@@ -58,7 +59,7 @@ def used() -> Ran[Dataset]:
     """Return the data set in use as the call that makes it: what a figure's code begins with."""
     data, source = dataset(), get("source")
     if from_file(source) is data:
-        return of_file(data)
+        return counted_again(source, data)
     if data is st.session_state.get(_GENERATED, (None, None))[1]:
         return given(data, generate, *st.session_state[_GENERATED][0]).named("data")
     return used_sample(next((name for name in SAMPLES if sample(name) is data), get("sample")))
@@ -69,12 +70,23 @@ def used_sample(name: str) -> Ran[Dataset]:
     return given(sample(name), count_sample, name).named("data")
 
 
-def set_dataset(counted: Dataset, source: str = "upload") -> None:
-    """Put a data set counted from a file in use; `source` is "upload" or "file". Nothing stays of one it replaces."""
+def counted_again(source: str, counted: Dataset) -> Ran[Dataset]:
+    """Return the call that counted a file of this session."""
+    kept: Ran[Dataset] | None = st.session_state.get(_CALLS, {}).get(source)
+    return kept if kept is not None and kept.value is counted else of_file(counted)
+
+
+def set_dataset(counted: Dataset, source: str = "upload", ran: Ran[Dataset] | None = None) -> None:
+    """Put a data set counted from a file in use; `source` is "upload" or "file".
+
+    Nothing stays of one it replaces. `ran` is the call that counted it.
+    """
     if from_file(source) is not None:
         remove(source)
     ROOM.note(counted)
     st.session_state.setdefault(_FILES, {})[source] = counted
+    if ran is not None:
+        st.session_state.setdefault(_CALLS, {})[source] = ran
     st.session_state.setdefault(_WHEN, {})[source] = datetime.now(UTC)
 
 
@@ -88,6 +100,7 @@ def remove(source: str) -> None:
     """Forget a data set counted from a file, and all that came of it; the sample is used instead."""
     jobs.forget_data()
     st.session_state.get(_FILES, {}).pop(source, None)
+    st.session_state.get(_CALLS, {}).pop(source, None)
     st.session_state.pop(_LAST, None)
     st.session_state.pop(_MEMORY, None)
 

@@ -135,6 +135,8 @@ def test_targets_out_of_reach_and_without_formula() -> None:
     with pytest.raises(InputError) as refusal:
         smallest_epsilon(Experiment(postprocess=("non_negative",)), TREE, COUNTS, target=1.0)
     assert refusal.value.code == "NO_FORMULA"
+    largest = Experiment(mechanism="laplace", metric="max_absolute_error", postprocess=("least_squares",))
+    assert run(largest, TREE, COUNTS, simulated=False).formula is None  # errors are not independent any more
     with pytest.raises(InputError) as refusal:
         smallest_epsilon(Experiment(), TREE, COUNTS, target=0.0)
     assert refusal.value.code == "TARGET_RANGE"

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import oracles_noise as oracles
-from treedp_core import integer_draws
+from treedp_core import integer_draws, normal_tail
 from treedp_core.calibration import level_law
 from treedp_core.checks import InputError
 from treedp_core.integer_draws import accept_exactly, digit_boundaries, gaussian_boundaries, laplace_boundaries
@@ -147,6 +147,14 @@ def test_gaussian_excess_far_out(u):
     assert float(law.tail(3 * u)) == pytest.approx(2 * float(beyond), rel=1e-13, abs=0)
     assert float(law.excess(3 * u)) == pytest.approx(6 * float(first), rel=1e-12, abs=0)
     assert float(law.excess_square(3 * u)) == pytest.approx(18 * float(second), rel=2e-11, abs=0)
+
+
+def test_tails_keep_their_digits_where_a_difference_would_lose_them():
+    """I_1 / phi and I_2 / phi lie between the partial sums of their alternating series."""
+    u = 200.0
+    first, second = float(normal_tail.first_tail(u)), float(normal_tail.second_tail(u))
+    assert 1 - 3 / u**2 + 15 / u**4 - 105 / u**6 - 1e-15 < first * u**2 < 1 - 3 / u**2 + 15 / u**4 + 1e-15
+    assert 1 - 6 / u**2 + 45 / u**4 - 420 / u**6 - 1e-15 < second * u**3 / 2 < 1 - 6 / u**2 + 45 / u**4 + 1e-15
 
 
 def test_known_variances():
@@ -416,6 +424,19 @@ def test_rejection_is_settled_by_the_exact_acceptance_probability(u, y, word, cl
         exact = Decimal((u << 64) | word) / 2**117
         if abs(exact - p) > Decimal(2) ** -114:
             assert accept_exactly(Scripted(word), u, y, sigma, a) == (exact < p)
+
+
+@pytest.mark.parametrize("y", [0, 3, -700, 1234, 2500, -6000])
+def test_a_tie_in_two_words_is_settled_by_the_third(y):
+    """U is p to 117 bits: followed by zeros it lies below p, followed by ones above."""
+    sigma, a = 1234.5, 1 / 1234.5
+    with localcontext() as context:
+        context.prec = 120
+        p = (-((abs(y) - Decimal(a) * Decimal(sigma) ** 2) ** 2) / (2 * Decimal(sigma) ** 2)).exp()
+        whole = int(p * 2**117)
+    u, word = whole >> 64, whole % 2**64
+    assert accept_exactly(Scripted(word, 0), u, y, sigma, a)
+    assert not accept_exactly(Scripted(word, 2**64 - 1), u, y, sigma, a)
 
 
 @pytest.mark.statistical

@@ -151,6 +151,14 @@ def test_more_cells_than_an_integer_can_number_are_counted() -> None:
     assert as_dictionary(data) == node_counts(leaf_counts(rows))
 
 
+def test_paths_that_differ_beyond_64_bits_stay_apart() -> None:
+    """Five columns of 5000 values take 13 bits each: 4096 apart in the first, two paths are one in 64 bits."""
+    values = [f"v{i}" for i in range(5000)]
+    rows = [(v,) * 5 for v in values] + [(v, *values[:1] * 4) for v in values]
+    data = count_hierarchy(as_csv(names(rows), rows), names(rows), domain=FROM_DATA)
+    assert as_dictionary(data) == node_counts(leaf_counts(rows))
+
+
 # ---- public domains
 
 

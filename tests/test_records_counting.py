@@ -151,10 +151,12 @@ def test_more_cells_than_an_integer_can_number_are_counted() -> None:
     assert as_dictionary(data) == node_counts(leaf_counts(rows))
 
 
-def test_paths_that_differ_beyond_64_bits_stay_apart() -> None:
-    """Five columns of 5000 values take 13 bits each: 4096 apart in the first, two paths are one in 64 bits."""
-    values = [f"v{i}" for i in range(5000)]
-    rows = [(v,) * 5 for v in values] + [(v, *values[:1] * 4) for v in values]
+def test_paths_that_64_bits_cannot_number_stay_apart() -> None:
+    """Numbered in base 7500, the path of all first values is 0, and that of the digits of 2^64 would be 0 too."""
+    assert 2**64 < 7500**5
+    values = [f"v{i}" for i in range(7500)]
+    digits = [values[2**64 // 7500**place % 7500] for place in reversed(range(5))]
+    rows = [*((v,) * 5 for v in values), tuple(digits)]
     data = count_hierarchy(as_csv(names(rows), rows), names(rows), domain=FROM_DATA)
     assert as_dictionary(data) == node_counts(leaf_counts(rows))
 

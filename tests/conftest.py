@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -43,6 +44,14 @@ def server() -> Iterator[LiveServer]:
     """The app, started once for all browser tests."""
     with live_server() as running:
         yield running
+
+
+@pytest.fixture(autouse=True)
+def same_main() -> Iterator[None]:
+    """Streamlit puts the script it runs in memory in place of `__main__`, which new processes would then run again."""
+    main = sys.modules["__main__"]
+    yield
+    sys.modules["__main__"] = main
 
 
 @pytest.fixture

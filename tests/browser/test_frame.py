@@ -117,7 +117,7 @@ def test_a_bad_link_is_named_in_a_toast_and_stays_harmless(page: Any, server: Li
     assert toast.locator("a, img").count() == 0
     settle(page)
     assert "· ε = 1, δ = " in strip(page)
-    assert page.get_by_label("Seed").input_value() == "9"
+    assert page.get_by_role("spinbutton", name="Seed").input_value() == "9"
 
 
 def test_an_upload_end_to_end_frees_the_file(page: Any, start_server: Callable[..., Any], tmp_path: Path) -> None:

@@ -11,14 +11,6 @@ from browsing import LiveServer, drawn, settle
 
 pytestmark = pytest.mark.browser
 
-FIGURES = {
-    "strategies": "bud_strategies",
-    "custom": "bud_custom",
-    "curves": "bud_curves",
-    "targets": "bud_targets_split",
-    "map": "bud_map",
-}
-
 
 def test_the_optimum_arrives_by_itself(page: Any, server: LiveServer) -> None:
     drawn(page, server, "budget", "bud_strategies")

@@ -12,7 +12,6 @@ from browsing import LiveServer, drawn, settle
 pytestmark = pytest.mark.browser
 
 SET = "delta=1e-08&alpha=0.5"
-FIGURES = {"growth": "mul_growth", "run": "mul_tree", "schedule": "mul_schedule"}
 
 
 def test_next_walks_through_the_small_tree(page: Any, server: LiveServer) -> None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 
 import pytest
 import requests
 
-from browsing import LiveServer
+from browsing import LiveServer, eventually
 from tabs import PATIENCE, Tab
 
 pytestmark = pytest.mark.browser
@@ -53,7 +52,4 @@ def test_a_file_is_freed_once_no_page_shows_it(start_server: Start) -> None:
         assert kept(server) == (1, len(TABLE))
         tab.page, tab.states = "lab", {}
         tab.run()
-        deadline = time.monotonic() + 60
-        while kept(server) != (0, 0):  # the metrics themselves are some seconds old
-            assert time.monotonic() < deadline
-            time.sleep(0.2)
+        eventually(lambda: kept(server) == (0, 0), 60)  # the metrics themselves are some seconds old

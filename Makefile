@@ -41,7 +41,7 @@ typing: $(BIN)/.test  ## mypy --strict on treedp_core, the pages and app.py
 	$(BIN)/mypy --strict
 
 doctest: $(BIN)/.test  ## the examples in docstrings and in the README files
-	$(BIN)/pytest -q --doctest-modules treedp_core sample_data pages/ui README.md
+	$(BIN)/pytest -q --doctest-modules treedp_core sample_data pages/ui pages/views README.md
 
 unit: $(BIN)/.test  ## unit, property, statistical, architecture and page tests
 	$(BIN)/pytest -q -n $(WORKERS) -m "not browser and not contract"

@@ -2,11 +2,13 @@
 
 import streamlit as st
 
-from pages.ui import boot, branching_state, branching_view
-from pages.ui import branching_model as model
+from pages.ui import boot
 from pages.ui.frame import explain, header, refusal
 from pages.ui.params import get
+from pages.views.branching import state as branching_state
+from pages.views.branching import view as branching_view
 from treedp_core.checks import InputError
+from treedp_core.studies.branching import question as model
 
 boot.page()
 

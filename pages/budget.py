@@ -1,19 +1,17 @@
 """Budget split: which level gets how much of the privacy budget, and what that buys."""
 
-from pages.ui import (
-    boot,
-    budget_controls,
-    budget_curves,
-    budget_custom,
-    budget_map,
-    budget_state,
-    budget_targets,
-    budget_text,
-    budget_view,
-)
+from pages.ui import boot
 from pages.ui.frame import explain, header, refusal
 from pages.ui.params import get
 from pages.ui.store import dataset
+from pages.views.budget import controls as budget_controls
+from pages.views.budget import curves as budget_curves
+from pages.views.budget import custom as budget_custom
+from pages.views.budget import map as budget_map
+from pages.views.budget import state as budget_state
+from pages.views.budget import targets as budget_targets
+from pages.views.budget import text as budget_text
+from pages.views.budget import view as budget_view
 from treedp_core.checks import InputError
 
 boot.page()

@@ -2,9 +2,13 @@
 
 import streamlit as st
 
-from pages.ui import boot, cdf_controls, cdf_more, cdf_source, cdf_view
+from pages.ui import boot
 from pages.ui.frame import explain, header
 from pages.ui.params import get
+from pages.views.cdf import controls as cdf_controls
+from pages.views.cdf import more as cdf_more
+from pages.views.cdf import source as cdf_source
+from pages.views.cdf import view as cdf_view
 
 boot.page()
 

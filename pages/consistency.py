@@ -2,11 +2,15 @@
 
 import streamlit as st
 
-from pages.ui import boot, consistency_pictures, consistency_state, consistency_view, lab_controls, settings, tuned
+from pages.ui import boot, settings, tuned
+from pages.ui import controls as lab_controls
 from pages.ui.frame import explain, header
 from pages.ui.params import get
 from pages.ui.store import dataset
 from pages.ui.strip import of_data, of_experiment
+from pages.views.consistency import pictures as consistency_pictures
+from pages.views.consistency import state as consistency_state
+from pages.views.consistency import view as consistency_view
 
 boot.page()
 

@@ -3,15 +3,15 @@
 import streamlit as st
 
 from pages.ui import boot, store
-from pages.ui.data_check import check, show_levels
-from pages.ui.data_hierarchy import levels_in_use, pick
-from pages.ui.data_source import choose
-from pages.ui.data_tree import show_tree
-from pages.ui.data_who import who
 from pages.ui.frame import explain, header
 from pages.ui.params import get
 from pages.ui.strip import of_data, strip
 from pages.ui.text import lit
+from pages.views.data.check import check, show_levels
+from pages.views.data.hierarchy import levels_in_use, pick
+from pages.views.data.source import choose
+from pages.views.data.tree import show_tree
+from pages.views.data.who import who
 from treedp_core.privacy import NeighbouringRelation
 
 boot.page()

@@ -2,10 +2,14 @@
 
 import streamlit as st
 
-from pages.ui import boot, lab_controls, lab_panel, lab_state, lab_text, settings, tuned
+from pages.ui import boot, settings, tuned
+from pages.ui import controls as lab_controls
 from pages.ui.frame import explain, header
 from pages.ui.params import get
 from pages.ui.store import dataset
+from pages.views.lab import panel as lab_panel
+from pages.views.lab import state as lab_state
+from pages.views.lab import text as lab_text
 from treedp_core.checks import InputError
 
 boot.page()

@@ -2,9 +2,13 @@
 
 import streamlit as st
 
-from pages.ui import boot, multiplicative_controls, multiplicative_more, multiplicative_runs, multiplicative_view
+from pages.ui import boot
 from pages.ui.frame import explain, header
 from pages.ui.params import get
+from pages.views.multiplicative import controls as multiplicative_controls
+from pages.views.multiplicative import more as multiplicative_more
+from pages.views.multiplicative import runs as multiplicative_runs
+from pages.views.multiplicative import view as multiplicative_view
 
 boot.page()
 

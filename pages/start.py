@@ -6,7 +6,7 @@ from pages.ui import boot, store
 from pages.ui.frame import explain, header
 from pages.ui.params import get
 from pages.ui.settings import experiment
-from pages.ui.start_parts import about, cards, curves, sentence, session
+from pages.views.start.parts import about, cards, curves, sentence, session
 
 boot.page()
 

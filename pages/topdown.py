@@ -4,17 +4,15 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from pages.ui import (
-    boot,
-    topdown_compare,
-    topdown_controls,
-    topdown_promise,
-    topdown_records,
-    topdown_state,
-    topdown_view,
-)
+from pages.ui import boot
 from pages.ui.frame import explain, header
 from pages.ui.params import get
+from pages.views.topdown import compare as topdown_compare
+from pages.views.topdown import controls as topdown_controls
+from pages.views.topdown import promise as topdown_promise
+from pages.views.topdown import records as topdown_records
+from pages.views.topdown import state as topdown_state
+from pages.views.topdown import view as topdown_view
 
 boot.page()
 

@@ -16,9 +16,9 @@ import numpy as np
 
 from oracles_pages import Inline, open_page, press, words
 from treedp_core.allocation import ALLOCATIONS, Allocation
-from treedp_core.calibration import LAWS, LevelLaw
 from treedp_core.errors import METRICS, Metric, Summary, absolute, expected_absolute
 from treedp_core.mechanisms import MECHANISMS, of_levels
+from treedp_core.mechanisms.calibration import LAWS, LevelLaw
 from treedp_core.noise import Laplace
 from treedp_core.postprocess import POSTPROCESSORS, Postprocessor
 from treedp_core.privacy import Currency

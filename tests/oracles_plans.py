@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from treedp_core.thresholds.plan_types import Plan
+from treedp_core.mechanisms.thresholds.plan_types import Plan
 
 
 def lemma_rounds_hold(

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from oracles_cdf import distinct_orders, factor_sets, ordered_trees, plain_means
-from treedp_core.branching import (
+from treedp_core.checks import InputError
+from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
+from treedp_core.studies.branching import (
     Cost,
     advice,
     best_branching,
@@ -18,12 +20,10 @@ from treedp_core.branching import (
     loss_factor,
     opendp_branching_factor,
 )
-from treedp_core.branching import theorems as v
-from treedp_core.branching.primes import divisors, is_prime, prime_factors
-from treedp_core.cdf_error import Criterion, optimal_shares
-from treedp_core.checks import InputError
-from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
-from treedp_core.workloads import Shape, Workload
+from treedp_core.studies.branching import theorems as v
+from treedp_core.studies.branching.primes import divisors, is_prime, prime_factors
+from treedp_core.studies.cdf.error import Criterion, optimal_shares
+from treedp_core.tree.workloads import Shape, Workload
 
 COSTS = {
     "Laplace, equal": Cost(2.0, 1.0),

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from oracles_budgets import METRIC, NOISE, exact_node_variances, naive_greedy, node_variances
 from oracles_tree import level_starts, random_parents
-from treedp_core.budgets import Problem, greedy
 from treedp_core.checks import InputError
 from treedp_core.errors import Tolerance
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
+from treedp_core.studies.budget import Problem, greedy
 from treedp_core.tree import Tree
 
 ADD = ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)

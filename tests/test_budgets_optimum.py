@@ -10,11 +10,11 @@ from oracles_tree import level_starts, random_parents
 from treedp_core.allocation import ALLOCATIONS, split
 from treedp_core.allocation.cube_root import uses_in_prefixes
 from treedp_core.allocation.published import PUBLISHED_SPLITS, published_for
-from treedp_core.budgets import STRATEGIES, Problem, compare, curves, greedy, optimum, verdict
-from treedp_core.budgets.descent import tangent_bound
 from treedp_core.checks import InputError
 from treedp_core.errors import Tolerance
 from treedp_core.privacy import Currency, NeighbouringRelation, ProtectedUnit
+from treedp_core.studies.budget import STRATEGIES, Problem, compare, curves, greedy, optimum, verdict
+from treedp_core.studies.budget.descent import tangent_bound
 from treedp_core.tree import Tree
 
 ADD = ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)

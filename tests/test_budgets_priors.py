@@ -11,7 +11,11 @@ from hypothesis import strategies as st
 
 from oracles_budgets import neighbour_changes
 from oracles_tree import generalised_least_squares, level_starts, random_parents
-from treedp_core.budgets import (
+from treedp_core.checks import InputError
+from treedp_core.privacy import Currency, NeighbouringRelation, ProtectedUnit
+from treedp_core.records import count_hierarchy, domain_of_paths
+from treedp_core.records.dataset import Dataset
+from treedp_core.studies.budget import (
     Ledger,
     Origin,
     Prior,
@@ -33,10 +37,6 @@ from treedp_core.budgets import (
     topped_up,
     true_counts,
 )
-from treedp_core.checks import InputError
-from treedp_core.privacy import Currency, NeighbouringRelation, ProtectedUnit
-from treedp_core.records import count_hierarchy, domain_of_paths
-from treedp_core.records.dataset import Dataset
 from treedp_core.tree import Tree
 
 ADD = ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)

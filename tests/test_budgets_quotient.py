@@ -9,16 +9,16 @@ from hypothesis import strategies as st
 
 from oracles_budgets import NOISE, node_variances
 from oracles_tree import generalised_least_squares, level_starts, random_parents
-from treedp_core.budgets import Problem
-from treedp_core.budgets.class_variance import gradient, sweeps
-from treedp_core.budgets.precision import level_precision
-from treedp_core.budgets.quotient import quotient
-from treedp_core.calibration import level_law
 from treedp_core.errors import METRICS, Tolerance
 from treedp_core.experiment import Experiment, prepare
+from treedp_core.mechanisms.calibration import level_law
 from treedp_core.noise import Laplace
 from treedp_core.postprocess import least_squares
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
+from treedp_core.studies.budget import Problem
+from treedp_core.studies.budget.class_variance import gradient, sweeps
+from treedp_core.studies.budget.precision import level_precision
+from treedp_core.studies.budget.quotient import quotient
 from treedp_core.tree import Tree
 
 ADD = ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)

@@ -14,16 +14,16 @@ from oracles_budgets import NOISE, node_variances, simplex_grid
 from oracles_tree import generalised_least_squares, level_starts, random_parents
 from treedp_core import postprocess
 from treedp_core.allocation import split
-from treedp_core.budgets import Ask, Problem, Target, reliability, smallest_budget
-from treedp_core.budgets.inversion import NoiseSum
-from treedp_core.budgets.reliability import normal_within
 from treedp_core.checks import EPSILON_LOW, InputError
 from treedp_core.errors import Tolerance
+from treedp_core.errors.simulated import generator
 from treedp_core.experiment import Experiment, prepare, run
 from treedp_core.mechanisms import MECHANISMS
-from treedp_core.montecarlo import generator
 from treedp_core.noise import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace
 from treedp_core.privacy import Budget, Currency, NeighbouringRelation, ProtectedUnit
+from treedp_core.studies.budget import Ask, Problem, Target, reliability, smallest_budget
+from treedp_core.studies.budget.inversion import NoiseSum
+from treedp_core.studies.budget.reliability import normal_within
 from treedp_core.tree import Tree
 
 ADD = ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)
@@ -360,7 +360,7 @@ def test_whole_releases_are_simulated_where_inversion_is_too_large(monkeypatch: 
     problem = Problem(TREE, COUNTS, "discrete_laplace", ADD)
     amounts = np.array([0.2, 0.5, 0.6])
     exact = reliability(problem, amounts, 0.15, at_least=5.0)
-    monkeypatch.setattr(sys.modules["treedp_core.budgets.reliability"], "MANY_KINDS", 0)
+    monkeypatch.setattr(sys.modules["treedp_core.studies.budget.reliability"], "MANY_KINDS", 0)
     drawn = reliability(problem, amounts, 0.15, at_least=5.0)
     assert not drawn.exact and "simulation with a standard error" in drawn.method and 0 < drawn.standard_error < 0.01
     assert (np.abs(drawn.probability - exact.probability) < 5 * drawn.standard_error).all()

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from treedp_core.budgets import Ask, Problem, Target, curves, optimum, smallest_budget
-from treedp_core.montecarlo import Cancelled, Watch
+from treedp_core.errors.simulated import Cancelled, Watch
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
+from treedp_core.studies.budget import Ask, Problem, Target, curves, optimum, smallest_budget
 from treedp_core.tree import Tree
 
 TREE = Tree.from_branching_factors((3, 2, 2))

@@ -15,7 +15,12 @@ import pytest
 from scipy.stats import binom
 
 from oracles_cdf import cover
-from treedp_core.cdf import (
+from treedp_core.checks import InputError
+from treedp_core.errors.simulated import Cancelled, Watch
+from treedp_core.postprocess.isotonic import consistent_cdf
+from treedp_core.privacy import NeighbouringRelation, ProtectedUnit, Provenance
+from treedp_core.privacy.conversions import rho_to_epsilon, rho_to_epsilon_gaussian
+from treedp_core.studies.cdf import (
     PUBLISHED,
     SECTION_VI,
     CdfRelease,
@@ -26,17 +31,12 @@ from treedp_core.cdf import (
     quantiles,
     simultaneous_band,
 )
-from treedp_core.cdf.bands import Band
-from treedp_core.cdf.two_views import counts_behind, two_view_estimates, two_view_variances
-from treedp_core.cdf_error import Criterion, total_squared_error
-from treedp_core.cdf_error.theorems import refined_error
-from treedp_core.checks import InputError
-from treedp_core.conversions import rho_to_epsilon, rho_to_epsilon_gaussian
-from treedp_core.isotonic import consistent_cdf
-from treedp_core.montecarlo import Cancelled, Watch
-from treedp_core.privacy import NeighbouringRelation, ProtectedUnit, Provenance
+from treedp_core.studies.cdf.bands import Band
+from treedp_core.studies.cdf.error import Criterion, total_squared_error
+from treedp_core.studies.cdf.error.theorems import refined_error
+from treedp_core.studies.cdf.two_views import counts_behind, two_view_estimates, two_view_variances
 from treedp_core.tree import Tree
-from treedp_core.workloads import Shape, Workload, range_count
+from treedp_core.tree.workloads import Shape, Workload, range_count
 
 ADD = NeighbouringRelation.ADD_OR_REMOVE_ONE.value
 

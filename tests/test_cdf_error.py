@@ -12,16 +12,19 @@ from scipy.optimize import minimize
 
 from oracles_cdf import cover, least_squares_means, theorem_iv1
 from oracles_tree import generalised_least_squares
-from treedp_core.cdf_error import Criterion, cdf_lower_bound, optimal_shares, total_squared_error
-from treedp_core.cdf_error.least_squares import gradient, mean_variance
-from treedp_core.cdf_error.prefixes import (
+from treedp_core.checks import InputError
+from treedp_core.noise import DiscreteLaplace
+from treedp_core.privacy import Currency, NeighbouringRelation, ProtectedUnit
+from treedp_core.studies.cdf.error import Criterion, cdf_lower_bound, optimal_shares, total_squared_error
+from treedp_core.studies.cdf.error.least_squares import gradient, mean_variance
+from treedp_core.studies.cdf.error.prefixes import (
     least_squares_functional_variance,
     least_squares_prefix_variances,
     prefix_variances,
     range_variance,
 )
-from treedp_core.cdf_error.simple import histogram_error, range_queries_error, unequal_histogram
-from treedp_core.cdf_error.theorems import (
+from treedp_core.studies.cdf.error.simple import histogram_error, range_queries_error, unequal_histogram
+from treedp_core.studies.cdf.error.theorems import (
     best_epsilons,
     best_factors,
     least_upper_bound,
@@ -30,11 +33,8 @@ from treedp_core.cdf_error.theorems import (
     refined_node_variance,
     upper_bound_error,
 )
-from treedp_core.checks import InputError
-from treedp_core.noise import DiscreteLaplace
-from treedp_core.privacy import Currency, NeighbouringRelation, ProtectedUnit
 from treedp_core.tree import Tree
-from treedp_core.workloads import Shape, Workload
+from treedp_core.tree.workloads import Shape, Workload
 
 REPLACE = NeighbouringRelation.REPLACE_ONE
 ADD = ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)

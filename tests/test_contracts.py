@@ -9,9 +9,9 @@ import pytest
 
 from treedp_core.allocation import ALLOCATIONS
 from treedp_core.errors import METRICS
+from treedp_core.errors.simulated import generator
 from treedp_core.experiment import Experiment, draw_once, prepare, run
 from treedp_core.mechanisms import MECHANISMS
-from treedp_core.montecarlo import generator
 from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.registry import Promise, table
 from treedp_core.tree import Tree

@@ -10,12 +10,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from treedp_core import montecarlo
 from treedp_core.checks import InputError
 from treedp_core.errors import METRICS, Tolerance
+from treedp_core.errors import simulated as montecarlo
+from treedp_core.errors.simulated import Cancelled, Watch
 from treedp_core.experiment import Experiment, draw_once, identity, prepare, run, smallest_epsilon, sweep
 from treedp_core.mechanisms import MECHANISMS
-from treedp_core.montecarlo import Cancelled, Watch
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.tree import Tree
 

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from treedp_core.checks import InputError
-from treedp_core.generate import MAX_RECORDS, SHAPES, branching_factors_from_text, leaf_counts
+from treedp_core.records.made_up import MAX_RECORDS, SHAPES, branching_factors_from_text, leaf_counts
 from treedp_core.tree import Tree
 
 TREE = Tree.from_branching_factors((10, 10))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from oracles_cdf import consistent_cost, total_cost
 from treedp_core.checks import InputError
-from treedp_core.isotonic import ERRORS, consistent_cdf
+from treedp_core.postprocess.isotonic import ERRORS, consistent_cdf
 
 COST: dict[str, Callable[[float, float], float]] = {
     "squared": lambda v, y: (v - y) ** 2,

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from oracles_tree import exact_least_squares_variances, generalised_least_squares, level_starts, random_parents
-from treedp_core.budgets import class_variance
-from treedp_core.budgets.quotient import quotient
 from treedp_core.checks import InputError
 from treedp_core.postprocess import least_squares
+from treedp_core.studies.budget import class_variance
+from treedp_core.studies.budget.quotient import quotient
 from treedp_core.tree import Tree
 
 

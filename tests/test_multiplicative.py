@@ -15,11 +15,12 @@ import oracles_multiplicative as oracle
 from treedp_core import postprocess
 from treedp_core.allocation import minimax
 from treedp_core.checks import InputError
-from treedp_core.conversions import gaussian_sigma
 from treedp_core.errors import METRICS, Tolerance
+from treedp_core.errors.simulated import generator
 from treedp_core.experiment import Experiment, draw_once, run
-from treedp_core.montecarlo import generator
-from treedp_core.multiplicative import (
+from treedp_core.noise import DiscreteLaplace, Gaussian, Laplace
+from treedp_core.privacy.conversions import gaussian_sigma
+from treedp_core.studies.multiplicative import (
     CURVES,
     Setting,
     accurate_threshold,
@@ -36,7 +37,6 @@ from treedp_core.multiplicative import (
     theorem_error,
     worst_shrunk_alpha_rmse,
 )
-from treedp_core.noise import DiscreteLaplace, Gaussian, Laplace
 from treedp_core.tree import Tree
 
 LAWS = [(Gaussian(3.0), oracle.normal(3.0)), (Laplace(2.0), oracle.laplace(2.0))]

@@ -15,11 +15,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import oracles_noise as oracles
-from treedp_core import integer_draws, normal_tail
-from treedp_core.calibration import level_law
 from treedp_core.checks import InputError
-from treedp_core.integer_draws import accept_exactly, digit_boundaries, gaussian_boundaries, laplace_boundaries
 from treedp_core.mechanisms import MECHANISMS, level_noise
+from treedp_core.mechanisms.calibration import level_law
 from treedp_core.noise import (
     DiscreteGaussian,
     DiscreteLaplace,
@@ -27,11 +25,14 @@ from treedp_core.noise import (
     IntegerLaw,
     Laplace,
     Law,
-    TruncatedLaplace,
     expected_maximum,
+    normal_tail,
 )
+from treedp_core.noise import exact_draws as integer_draws
+from treedp_core.noise.exact_draws import accept_exactly, digit_boundaries, gaussian_boundaries, laplace_boundaries
+from treedp_core.noise.laws import TruncatedLaplace
+from treedp_core.noise.table_sampler import TableSampler
 from treedp_core.privacy import Budget, Currency, NeighbouringRelation, ProtectedUnit, guarantee
-from treedp_core.table_sampler import TableSampler
 from treedp_core.tree import Tree
 
 DRAWS = 1_000_000

@@ -12,15 +12,17 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from oracles_pages import Later, figure, metric_values, open_page, table, words
-from pages.ui import branching_checks, branching_live, jobs
-from pages.ui import branching_model as model
-from pages.ui.branching_model import Question, bins_from_text, equal_tree, product_text
-from treedp_core.branching import best_branching, loss_factor
-from treedp_core.branching.theorems import Check
-from treedp_core.cdf_error import Criterion
+from pages.ui import jobs
+from pages.views.branching import live as branching_live
 from treedp_core.checks import InputError
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
-from treedp_core.workloads import Shape, Workload
+from treedp_core.studies.branching import best_branching, loss_factor
+from treedp_core.studies.branching import question as model
+from treedp_core.studies.branching import statements as branching_checks
+from treedp_core.studies.branching.question import Question, bins_from_text, equal_tree, product_text
+from treedp_core.studies.branching.theorems import Check
+from treedp_core.studies.cdf.error import Criterion
+from treedp_core.tree.workloads import Shape, Workload
 
 
 def button(app: AppTest, key: str) -> Any:

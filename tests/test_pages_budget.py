@@ -30,16 +30,21 @@ from oracles_pages import (
     tree_rmsre,
     words,
 )
-from pages.ui import budget_curves, budget_numbers, budget_prior, budget_split, budget_text, jobs, store, uploads
-from pages.ui.budget_params import PARAMS, VIEWS
-from pages.ui.budget_split import Settings
+from pages.ui import jobs, store, uploads
 from pages.ui.exports import labelled
 from pages.ui.text import short
-from treedp_core.budgets import Problem, greedy
+from pages.views.budget import curves as budget_curves
+from pages.views.budget import numbers as budget_numbers
+from pages.views.budget import prior as budget_prior
+from pages.views.budget import split as budget_split
+from pages.views.budget import text as budget_text
+from pages.views.budget.settings import PARAMS, VIEWS
+from pages.views.budget.split import Settings
 from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment, run
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.records import count_hierarchy, domain_taken_from_the_data
+from treedp_core.studies.budget import Problem, greedy
 from treedp_core.tree import Tree
 
 pytestmark = pytest.mark.usefixtures("own_jobs")

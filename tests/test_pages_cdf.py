@@ -13,14 +13,16 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from oracles_pages import Inline, Later, codes, dataset, figure, metric_values, open_page, table, widget, words
-from pages.ui import cdf_model as model
-from pages.ui import cdf_state, cdf_tables, jobs
-from pages.ui.cdf_model import Bins
-from pages.ui.cdf_tables import experiment_table, label_of
-from treedp_core.cdf import PUBLISHED, CdfSettings, consistency_gains, plan_cdf
+from pages.ui import jobs
+from pages.views.cdf import model
+from pages.views.cdf import state as cdf_state
+from pages.views.cdf import tables as cdf_tables
+from pages.views.cdf.model import Bins
+from pages.views.cdf.tables import experiment_table, label_of
 from treedp_core.checks import InputError
-from treedp_core.montecarlo import Cancelled, Watch
+from treedp_core.errors.simulated import Cancelled, Watch
 from treedp_core.records import count_bins
+from treedp_core.studies.cdf import PUBLISHED, CdfSettings, consistency_gains, plan_cdf
 from treedp_core.tree import Tree
 
 NUMBERS = [0.5, 1.5, 1.5, 3.0, 7.99, 8.0, 2.2]

@@ -13,16 +13,16 @@ from streamlit.testing.v1 import AppTest
 
 from oracles_pages import dataset, figure, mean_gap, metric_values, open_page, pick, tree_of, tree_rmsre, words
 from oracles_tree import random_parents
-from pages.ui import consistency_draw as draws
-from pages.ui.consistency_ledger import amount, equation, family, find, found_table, rows
-from pages.ui.consistency_text import bias_line, change, expected_line, gain_line
-from pages.ui.lab_series import PIPELINES
 from pages.ui.text import lit, short
+from pages.views.consistency import draw as draws
+from pages.views.consistency.ledger import amount, equation, family, find, found_table, rows
+from pages.views.consistency.text import bias_line, change, expected_line, gain_line
 from treedp_core.errors import ErrorSummary
 from treedp_core.experiment import Experiment, draw_once, run
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.registry import Promise
+from treedp_core.studies.sweep.series import PIPELINES
 from treedp_core.tree import Tree
 
 SMALL = dataset(Tree.from_branching_factors((3, 4)), [0, 1, 2, 3, 5, 8, 13, 21, 0, 0, 40, 100])

@@ -15,14 +15,14 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from oracles_pages import dataset, open_page
-from pages.ui.budget_params import VIEWS as BUDGET_VIEWS
-from pages.ui.cdf_model import VIEWS as CDF_VIEWS
-from pages.ui.lab_series import VIEWS as LAB_VIEWS
-from pages.ui.multiplicative_growth import VIEWS as MULTIPLICATIVE_VIEWS
-from pages.ui.topdown_model import VIEWS as TOPDOWN_VIEWS
+from pages.views.budget.settings import VIEWS as BUDGET_VIEWS
+from pages.views.cdf.model import VIEWS as CDF_VIEWS
+from pages.views.multiplicative.growth import VIEWS as MULTIPLICATIVE_VIEWS
 from sample_data.catalogue import SAMPLES
 from treedp_core.privacy import NeighbouringRelation
 from treedp_core.records import Dataset
+from treedp_core.studies.sweep.series import VIEWS as LAB_VIEWS
+from treedp_core.studies.topdown.model import VIEWS as TOPDOWN_VIEWS
 from treedp_core.tree import Tree
 
 pytestmark = pytest.mark.usefixtures("own_jobs")

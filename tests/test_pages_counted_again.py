@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from pages.ui.data_file import Candidate, counted
+from pages.ui.snippets import Ran, call
+from pages.ui.upload import Candidate, counted
 from treedp_core.records import ReadOptions, count_bins, count_hierarchy, domain_of_values
-from treedp_core.snippets import Ran, call
 
 TEXT = "who;region;city;age;n\na;North;Kiel;3;2\na;North;Ulm;12;5\nb;South;Rome;99;1\nc;South;;7;4\nc;South;;7;4\n"
 OPTIONS = ReadOptions("latin-1", ";")

@@ -21,10 +21,12 @@ from pyarrow import parquet
 from streamlit.testing.v1 import AppTest
 
 from browsing import ROOT
-from pages.ui import data_check, exports, jobs, start_curves, text
+from pages.ui import exports, jobs, text
 from pages.ui.params import REG
+from pages.views.data import check as data_check
+from pages.views.start import curves as start_curves
 from treedp_core.checks import InputError
-from treedp_core.montecarlo import Cancelled, Watch
+from treedp_core.errors.simulated import Cancelled, Watch
 from treedp_core.noise import DiscreteLaplace, Gaussian, Laplace
 from treedp_core.records import Dataset, count_hierarchy, domain_taken_from_the_data
 

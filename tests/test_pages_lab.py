@@ -13,17 +13,21 @@ from streamlit.testing.v1 import AppTest
 
 from oracles_pages import Later, dataset, figure, metric_values, open_page, pick, press, tree_of, words
 from oracles_tree import random_parents
-from pages.ui import jobs, lab_figures, lab_runs, lab_split, lab_text
-from pages.ui.lab_controls import PRESETS
-from pages.ui.lab_params import PARAMS
-from pages.ui.lab_series import PIPELINES, VIEWS, Series, cells, chosen, settings_apart, shares_from_text
+from pages.ui import jobs
+from pages.ui.controls import PRESETS
 from pages.ui.params import EPSILON_GRID
 from pages.ui.text import lit, short
+from pages.views.lab import figures as lab_figures
+from pages.views.lab import text as lab_text
+from pages.views.lab.settings import PARAMS
 from treedp_core.checks import InputError
 from treedp_core.errors import METRICS
+from treedp_core.errors.simulated import Cancelled, Watch
 from treedp_core.experiment import Experiment, draw_once, run, smallest_epsilon
 from treedp_core.mechanisms import MECHANISMS
-from treedp_core.montecarlo import Cancelled, Watch
+from treedp_core.studies.sweep import lines as lab_runs
+from treedp_core.studies.sweep import split as lab_split
+from treedp_core.studies.sweep.series import PIPELINES, VIEWS, Series, cells, chosen, settings_apart, shares_from_text
 from treedp_core.tree import Tree
 
 pytestmark = pytest.mark.usefixtures("own_jobs")

@@ -12,19 +12,17 @@ import pytest
 
 from oracles_pages import Inline, Later, codes, dataset, figure, metric_values, open_page, press, table, widget, words
 from pages.ui import jobs
-from pages.ui import multiplicative_blocks as pictures
-from pages.ui import multiplicative_growth as growing
-from pages.ui import multiplicative_run as running
-from pages.ui import multiplicative_simple as simple
-from pages.ui import multiplicative_trees as trees
-from pages.ui.multiplicative_controls import PRESETS
-from pages.ui.multiplicative_growth import VIEWS
-from pages.ui.multiplicative_meaning import accuracy_table
+from pages.views.multiplicative import blocks as pictures
+from pages.views.multiplicative import growth as growing
+from pages.views.multiplicative.controls import PRESETS
+from pages.views.multiplicative.growth import VIEWS
+from pages.views.multiplicative.meaning import accuracy_table
 from test_pages_help import after_figures, without_help, without_text
 from treedp_core.checks import InputError
+from treedp_core.errors.simulated import Cancelled, Watch
 from treedp_core.experiment import Experiment
-from treedp_core.montecarlo import Cancelled, Watch
-from treedp_core.multiplicative import CURVES, Setting
+from treedp_core.studies.multiplicative import CURVES, Setting, simple, trees
+from treedp_core.studies.multiplicative import run as running
 from treedp_core.tree import Tree
 
 SET = {"delta": "1e-08", "alpha": "0.5"}
@@ -308,7 +306,7 @@ def test_names_of_a_user_are_shown_as_they_are() -> None:
 
 
 def test_a_large_tree_is_run_in_the_background(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pages.ui.multiplicative_state.LARGE", 5)
+    monkeypatch.setattr("pages.views.multiplicative.state.LARGE", 5)
     app = open_page("multiplicative", mul_view="run", **SET)
     assert "Running on a large tree" in words(app)
     assert figure(app, "mul_bare")["data"][0]["name"] == "no value yet"

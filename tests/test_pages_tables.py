@@ -12,8 +12,8 @@ import pytest
 
 from browsing import ROOT
 from oracles_pages import codes, dataset, open_page, pick, press, words
-from pages.ui.lab_series import PIPELINES
 from treedp_core.postprocess import POSTPROCESSORS
+from treedp_core.studies.sweep.series import PIPELINES
 from treedp_core.tree import Tree
 
 SMALL = dataset(Tree.from_branching_factors((3, 4)), [0, 1, 2, 3, 5, 8, 13, 21, 0, 0, 40, 100])

@@ -15,24 +15,23 @@ import pytest
 
 from oracles_pages import Inline, Later, codes, dataset, figure, metric_values, open_page, table, widget, words
 from pages.ui import jobs
-from pages.ui import topdown_draw as one_release
-from pages.ui import topdown_model as model
-from pages.ui import topdown_runs as simulations
-from pages.ui import topdown_subject as subjects
-from pages.ui.topdown_model import RULES, Wanted
-from pages.ui.topdown_state import sizes_of
+from pages.views.topdown import draw as one_release
+from pages.views.topdown import runs as simulations
+from pages.views.topdown.state import sizes_of
 from test_pages_help import after_figures, without_help, without_text
 from treedp_core.checks import InputError
-from treedp_core.contributions import Spread
+from treedp_core.errors.simulated import Cancelled, Watch
 from treedp_core.figures import topdown
-from treedp_core.leaf_table import count_leaves
-from treedp_core.montecarlo import Cancelled, Watch
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit, Provenance
+from treedp_core.privacy.spread import Spread
 from treedp_core.records import Dataset, DomainSource, ReadReport
 from treedp_core.records.dataset import labels_of
-from treedp_core.records.synthetic import Columns, contingency_csv, records_csv
-from treedp_core.top_down import bias_by_size
+from treedp_core.records.export.synthetic import Columns, contingency_csv, records_csv
+from treedp_core.studies.topdown import bias_by_size, model
+from treedp_core.studies.topdown import subject as subjects
+from treedp_core.studies.topdown.model import RULES, Wanted
 from treedp_core.tree import Tree
+from treedp_core.tree.leaf_table import count_leaves
 
 RECORDS = [(0, 0, 1), (0, 0, 1), (1, 2, 0), (1, 1, 1), (1, 1, 1), (1, 1, 1), (0, 2, 0)]
 SIZES = (2, 3, 2)
@@ -297,7 +296,7 @@ def test_a_noisy_total_is_measured_too() -> None:
 
 
 def test_a_large_release_waits_for_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pages.ui.topdown_state.LIGHT_CELLS", 100)
+    monkeypatch.setattr("pages.views.topdown.state.LIGHT_CELLS", 100)
     monkeypatch.setattr(jobs, "pool", Later)
     app = open_page("topdown")
     assert "Press **Run** to draw it" in words(app)
@@ -589,7 +588,7 @@ def test_names_of_users_are_shown_literally() -> None:
 
 def test_nothing_of_removed_data_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not the counts, not what was drawn from them: also of a release that ran in the background."""
-    monkeypatch.setattr("pages.ui.topdown_state.LIGHT_CELLS", 10)
+    monkeypatch.setattr("pages.views.topdown.state.LIGHT_CELLS", 10)
     monkeypatch.setattr(jobs, "pool", Inline)
     app = open_page("topdown", replace(product_data(), name="to be removed"), td_source="current")
     widget(app, "td_run").click()

@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 
 import oracles_plans as oracle
 from treedp_core.checks import InputError
-from treedp_core.thresholds.answers import Draw
-from treedp_core.thresholds.path_tree import PathTree
-from treedp_core.thresholds.plan_types import Plan
-from treedp_core.thresholds.plans import (
+from treedp_core.mechanisms.thresholds.answers import Draw
+from treedp_core.mechanisms.thresholds.plan_types import Plan
+from treedp_core.mechanisms.thresholds.plans import (
     least_threshold,
     paper_plan,
     printed_schedule,
@@ -27,7 +26,8 @@ from treedp_core.thresholds.plans import (
     tuned_plan,
     tuned_plan_error,
 )
-from treedp_core.thresholds.reduction import label_nodes
+from treedp_core.mechanisms.thresholds.reduction import label_nodes
+from treedp_core.tree.path_tree import PathTree
 
 RULES = {"paper": paper_plan, "tuned": tuned_plan, "provable": provable_plan}
 

@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles_noise as oracles
-from treedp_core import conversions
 from treedp_core.checks import InputError
 from treedp_core.privacy import (
     Budget,
@@ -25,6 +24,7 @@ from treedp_core.privacy import (
     ProtectedUnit,
     Spread,
     budget_from_shares,
+    conversions,
     epsilon_to_rho,
     exact_shares,
     gaussian_delta,

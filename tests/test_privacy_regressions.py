@@ -19,13 +19,13 @@ from scipy import stats
 from audit.level_noise import replay
 from audit.neighbours import Small, Who, neighbours
 from audit.report import Leak
-from treedp_core import conversions, postprocess
+from treedp_core import postprocess
 from treedp_core.checks import InputError
 from treedp_core.errors import METRICS
+from treedp_core.errors.simulated import generator
 from treedp_core.experiment import Experiment, draw_once, identity, prepare, run, smallest_epsilon, sweep
 from treedp_core.mechanisms import MECHANISMS
-from treedp_core.montecarlo import generator
-from treedp_core.privacy import NeighbouringRelation
+from treedp_core.privacy import NeighbouringRelation, conversions
 from treedp_core.tree import Tree
 
 ADD, REPLACE, UNKNOWN = (relation.value for relation in NeighbouringRelation)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from oracles_top_down import divisions, printed_loop, smallest_cost, smallest_radius
 from treedp_core.checks import InputError
-from treedp_core.projection import (
+from treedp_core.postprocess.families import (
     BLOCK_CELLS,
     RULES,
     controlled_rounding,

@@ -14,14 +14,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from treedp_core.cdf import CdfSettings, plan_cdf
 from treedp_core.checks import InputError
 from treedp_core.errors import METRICS
+from treedp_core.errors.simulated import generator
 from treedp_core.experiment import Experiment, draw_once, prepare, run, smallest_epsilon
-from treedp_core.leaf_table import count_leaves
 from treedp_core.mechanisms import MECHANISMS
-from treedp_core.mechanisms.thresholds import release_with_thresholds
-from treedp_core.montecarlo import generator
+from treedp_core.mechanisms.thresholds.plans import tuned_plan
+from treedp_core.mechanisms.thresholds.release import release_with_thresholds
 from treedp_core.privacy import (
     Guarantee,
     NeighbouringRelation,
@@ -32,11 +31,12 @@ from treedp_core.privacy import (
     delta_warning,
     fitting_delta,
 )
-from treedp_core.records import synthetic
+from treedp_core.records.export import synthetic
 from treedp_core.release import Release
-from treedp_core.thresholds.plans import tuned_plan
-from treedp_core.top_down import accounting, noisy_tree, plan, release
+from treedp_core.studies.cdf import CdfSettings, plan_cdf
+from treedp_core.studies.topdown import accounting, noisy_tree, plan, release
 from treedp_core.tree import Tree
+from treedp_core.tree.leaf_table import count_leaves
 from treedp_core.words import budget_text, privacy_text, setting_text
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -88,7 +88,7 @@ def test_the_tight_epsilon_is_shown_at_least_as_large_as_it_is() -> None:
 
 
 WRITERS = {"setting_text", "privacy_text", "budget_text"}
-WAITING = ("pages/ui/budget_", "treedp_core/budgets/")
+WAITING = ("pages/views/budget/", "treedp_core/studies/budget/")
 
 
 def shown_otherwise(source: str) -> list[str]:

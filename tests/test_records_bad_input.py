@@ -22,7 +22,6 @@ from treedp_core import checks
 from treedp_core.checks import InputError
 from treedp_core.records import (
     ReadOptions,
-    arrow_tables,
     count_bins,
     count_hierarchy,
     count_table,
@@ -30,8 +29,8 @@ from treedp_core.records import (
     domain_of_values,
     domain_taken_from_the_data,
     inspect,
-    sources,
 )
+from treedp_core.records.read import arrow_tables, sources
 
 FROM_DATA = domain_taken_from_the_data()
 Build = Callable[[], Any]

@@ -17,13 +17,12 @@ from treedp_core.records import (
     count_bins,
     count_hierarchy,
     count_table,
-    counting,
     domain_of_paths,
     domain_of_values,
     domain_taken_from_the_data,
-    table_counts,
 )
-from treedp_core.records.bins import bin_edges, bin_of
+from treedp_core.records.count import counting, table_counts
+from treedp_core.records.count.bins import bin_edges, bin_of
 from treedp_core.tree import Tree
 
 FROM_DATA = domain_taken_from_the_data()

@@ -26,7 +26,7 @@ from treedp_core.records import (
     domain_taken_from_the_data,
     inspect,
 )
-from treedp_core.records.sources import FileSource
+from treedp_core.records.read.sources import FileSource
 
 FROM_DATA = domain_taken_from_the_data()
 ROWS = [("North", "Kiel", 3), ("North", "Ulm", 1), ("Süd", "Ulm", 0), ("", "", 2), ("Süd", "Grüße 😀", 5)]
@@ -309,7 +309,7 @@ def test_files_are_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 MEASURE = """
 import re, resource, sys
 from treedp_core.records import count_hierarchy, domain_taken_from_the_data
-import treedp_core.records.arrow_csv, treedp_core.records.arrow_tables
+import treedp_core.records.read.arrow_csv, treedp_core.records.read.arrow_tables
 def peak():
     try:  # the peak that getrusage gives is also that of the process this one was forked from
         return int(re.search(r"VmHWM:\\s+(\\d+) kB", open("/proc/self/status").read()).group(1))

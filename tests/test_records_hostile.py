@@ -16,8 +16,8 @@ from hostile_files import attempt, hostile_files, parquet
 from treedp_core import checks
 from treedp_core.checks import InputError
 from treedp_core.records import count_bins, count_hierarchy, domain_taken_from_the_data, inspect
-from treedp_core.records.sources import MAX_LINE_BYTES
-from treedp_core.records.table_reader import TableReader
+from treedp_core.records.read.sources import MAX_LINE_BYTES
+from treedp_core.records.read.table_reader import TableReader
 
 ROOT = Path(__file__).resolve().parent.parent
 FROM_DATA = domain_taken_from_the_data()
@@ -133,7 +133,7 @@ def test_want_of_memory_is_a_refusal(monkeypatch: pytest.MonkeyPatch, error: Exc
             lambda origin=origin: count_bins(origin, "a", lower=0, upper=1, n_bins=2),
         ):
             with monkeypatch.context() as patch, pytest.raises(InputError) as caught:
-                patch.setattr("treedp_core.records.counting.PathCounter.add", fail)
+                patch.setattr("treedp_core.records.count.counting.PathCounter.add", fail)
                 count()
             assert caught.value.code == "FILE_TOO_LARGE" and caught.value.__context__ is None
 
@@ -142,7 +142,7 @@ def test_other_errors_of_the_reader_quote_no_cell(monkeypatch: pytest.MonkeyPatc
     def fail(*_: object) -> None:
         raise pa.ArrowInvalid("cell 4711")
 
-    monkeypatch.setattr("treedp_core.records.counting.PathCounter.add", fail)
+    monkeypatch.setattr("treedp_core.records.count.counting.PathCounter.add", fail)
     with pytest.raises(InputError) as caught:
         count_hierarchy(pa.table({"a": ["x"]}), ["a"], domain=FROM_DATA)
     assert caught.value.code == "FILE_UNREADABLE" and "4711" not in str(caught.value)
@@ -208,7 +208,7 @@ def test_too_many_labels_are_refused_by_the_length_of_the_dictionary(monkeypatch
         assert raw == "a", "a label was looked at"  # the column's own name may be
 
     monkeypatch.setattr(checks, "MAX_NODES", 50)
-    monkeypatch.setattr("treedp_core.records.text.problem", look)
+    monkeypatch.setattr("treedp_core.records.read.text.problem", look)
     with pytest.raises(InputError) as caught:
         count_hierarchy(pa.table({"a": [f"{i}\u00e9" for i in range(60)]}), ["a"], domain=FROM_DATA)
     assert caught.value.code == "TOO_MANY_NODES"

@@ -11,8 +11,8 @@ from scipy import stats
 
 import oracles_thresholds as oracle
 from treedp_core.checks import InputError
-from treedp_core.thresholds.sparse_vector import NoiseLaw, maximum_of_many, sparse, waiting_times
-from treedp_core.thresholds.truncated_laplace import (
+from treedp_core.mechanisms.thresholds.sparse_vector import NoiseLaw, maximum_of_many, sparse, waiting_times
+from treedp_core.noise.truncated_laplace import (
     DiscreteTruncatedLaplace,
     discrete_bound,
     discrete_delta,

@@ -10,19 +10,19 @@ import pytest
 
 import oracles_thresholds as oracle
 from treedp_core.checks import InputError
-from treedp_core.mechanisms.thresholds import budget_for_one_record, release_with_thresholds
-from treedp_core.montecarlo import Cancelled, Watch
+from treedp_core.errors.simulated import Cancelled, Watch
+from treedp_core.mechanisms.thresholds.answers import Draw, Queries, Replay, pass_noise
+from treedp_core.mechanisms.thresholds.classification import classification_level, classify, cut_off
+from treedp_core.mechanisms.thresholds.estimation import clamp, estimate
+from treedp_core.mechanisms.thresholds.plan_types import Plan, PlanLevel
+from treedp_core.mechanisms.thresholds.plans import least_threshold, paper_plan, provable_plan, tuned_plan
+from treedp_core.mechanisms.thresholds.reduction import label_nodes
+from treedp_core.mechanisms.thresholds.release import budget_for_one_record, release_with_thresholds
+from treedp_core.mechanisms.thresholds.trace import round_of_nodes, steps
+from treedp_core.noise.truncated_laplace import discrete_bound, truncated_bound
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
-from treedp_core.thresholds.answers import Draw, Queries, Replay, pass_noise
-from treedp_core.thresholds.classification import classification_level, classify, cut_off
-from treedp_core.thresholds.estimation import clamp, estimate
-from treedp_core.thresholds.path_tree import PathTree
-from treedp_core.thresholds.plan_types import Plan, PlanLevel
-from treedp_core.thresholds.plans import least_threshold, paper_plan, provable_plan, tuned_plan
-from treedp_core.thresholds.reduction import label_nodes
-from treedp_core.thresholds.trace import round_of_nodes, steps
-from treedp_core.thresholds.truncated_laplace import discrete_bound, truncated_bound
 from treedp_core.tree import Tree
+from treedp_core.tree.path_tree import PathTree
 
 ADD_REMOVE = ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)
 REPLACE = ProtectedUnit(NeighbouringRelation.REPLACE_ONE)

@@ -18,16 +18,16 @@ import oracles_thresholds as oracle
 from audit.neighbours import Small
 from audit.thresholds import lost
 from treedp_core.checks import InputError
-from treedp_core.mechanisms.thresholds import release_with_thresholds
+from treedp_core.mechanisms.thresholds import estimation
+from treedp_core.mechanisms.thresholds.answers import Draw, Queries
+from treedp_core.mechanisms.thresholds.plan_types import Plan, PlanLevel
+from treedp_core.mechanisms.thresholds.plans import printed_schedule, tuned_plan
+from treedp_core.mechanisms.thresholds.reduction import label_nodes
+from treedp_core.mechanisms.thresholds.release import release_with_thresholds
+from treedp_core.noise.truncated_laplace import truncated_bound
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
-from treedp_core.thresholds import estimation
-from treedp_core.thresholds.answers import Draw, Queries
-from treedp_core.thresholds.path_tree import PathTree
-from treedp_core.thresholds.plan_types import Plan, PlanLevel
-from treedp_core.thresholds.plans import printed_schedule, tuned_plan
-from treedp_core.thresholds.reduction import label_nodes
-from treedp_core.thresholds.truncated_laplace import truncated_bound
 from treedp_core.tree import Tree
+from treedp_core.tree.path_tree import PathTree
 
 ADD_REMOVE = ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)
 RISK = 1e-6  # of rejecting the right law, for each comparison of a sample with its law

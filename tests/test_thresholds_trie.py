@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import oracles_thresholds as oracle
 from treedp_core.checks import InputError
-from treedp_core.thresholds.path_tree import PathTree
 from treedp_core.tree import Tree
+from treedp_core.tree.path_tree import PathTree
 
 WIDTHS = st.sampled_from([1, 2, 3, 8, 9, 17])
 

@@ -17,17 +17,17 @@ from oracles_top_down import noise_then_project, non_negative_least_squares, pri
 from oracles_tree import leaf_matrix, level_starts, random_parents
 from treedp_core import checks
 from treedp_core.checks import InputError
-from treedp_core.contributions import Spread
+from treedp_core.errors.simulated import Cancelled, Watch, generator
 from treedp_core.experiment import Experiment, prepare, run
-from treedp_core.leaf_table import LeafTable, count_leaves, reordered, table_of_tree
-from treedp_core.montecarlo import Cancelled, Watch, generator
 from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.postprocess import prepare as prepare_steps
+from treedp_core.postprocess.families import water_filling
 from treedp_core.privacy import Currency, NeighbouringRelation, ProtectedUnit, Provenance
-from treedp_core.projection import water_filling
-from treedp_core.records import domain_of_values, synthetic
+from treedp_core.privacy.spread import Spread
+from treedp_core.records import domain_of_values
 from treedp_core.records.dataset import labels_of
-from treedp_core.top_down import (
+from treedp_core.records.export import synthetic
+from treedp_core.studies.topdown import (
     accounting,
     bias_by_size,
     bound,
@@ -46,9 +46,10 @@ from treedp_core.top_down import (
     release,
     some_orders,
 )
-from treedp_core.top_down import sparse as sparse_run
-from treedp_core.top_down.sparse import prefixes
+from treedp_core.studies.topdown import sparse as sparse_run
+from treedp_core.studies.topdown.sparse import prefixes
 from treedp_core.tree import Tree
+from treedp_core.tree.leaf_table import LeafTable, count_leaves, reordered, table_of_tree
 
 ADD = ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)
 REPLACE = ProtectedUnit(NeighbouringRelation.REPLACE_ONE)

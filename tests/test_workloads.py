@@ -11,7 +11,7 @@ import pytest
 from oracles_cdf import cover, cover_matrix, plain_means
 from treedp_core.checks import InputError
 from treedp_core.tree import Tree
-from treedp_core.workloads import (
+from treedp_core.tree.workloads import (
     Shape,
     Workload,
     digit_sums,

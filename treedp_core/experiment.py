@@ -14,14 +14,14 @@ import numpy as np
 
 from treedp_core import checks, postprocess
 from treedp_core.allocation import split
-from treedp_core.budgets import NOT_PRIVATE
 from treedp_core.checks import InputError
-from treedp_core.conversions import epsilon_to_rho
 from treedp_core.errors import METRICS, ErrorSummary, Metric, Tolerance
-from treedp_core.formulas import NodeErrors, expected_errors
+from treedp_core.errors.expected import NodeErrors, expected_errors
+from treedp_core.errors.simulated import Cancelled, Watch, generator, simulate
 from treedp_core.mechanisms import MECHANISMS, LevelNoise
-from treedp_core.montecarlo import Cancelled, Watch, generator, simulate
 from treedp_core.privacy import Budget, Currency, Guarantee, NeighbouringRelation, ProtectedUnit, Provenance, guarantee
+from treedp_core.privacy.conversions import epsilon_to_rho
+from treedp_core.privacy.origin import NOT_PRIVATE
 from treedp_core.registry import lookup
 from treedp_core.release import Release
 from treedp_core.tree import AnyArray, FloatArray, Tree

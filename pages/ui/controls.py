@@ -8,8 +8,6 @@ from typing import Any, Final
 import streamlit as st
 
 from pages.ui import frame
-from pages.ui.lab_series import BASIC_PIPELINES, PIPELINES, VIEWS, shares_from_text
-from pages.ui.lab_split import split_table
 from pages.ui.params import REG, get
 from pages.ui.presets import Presets, popover
 from pages.ui.store import dataset
@@ -22,6 +20,8 @@ from treedp_core.mechanisms import MECHANISMS
 from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.privacy import fitting_delta
 from treedp_core.records import Dataset
+from treedp_core.studies.sweep.series import BASIC_PIPELINES, PIPELINES, VIEWS, shares_from_text
+from treedp_core.studies.sweep.split import split_table
 from treedp_core.words import privacy_text
 
 PRESETS: Final[Presets] = {

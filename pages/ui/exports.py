@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from streamlit import runtime
 from streamlit.runtime.media_file_storage import MediaFileKind, MediaFileStorage
 
-from treedp_core.records.spreadsheet import safe_cell
+from treedp_core.records.export.spreadsheet import safe_cell
 
 Columns = Mapping[str, Sequence[Any] | NDArray[Any]]
 """A table: column name -> values."""

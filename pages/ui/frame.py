@@ -15,14 +15,14 @@ import streamlit as st
 from pages.ui import jobs, reconnect, store
 from pages.ui.exports import Columns, csv_bytes, download, labelled
 from pages.ui.params import get
+from pages.ui.snippets import Ran
 from pages.ui.text import lit, plain, refusal_text
-from treedp_core.budgets import NOT_PRIVATE
 from treedp_core.checks import InputError
 from treedp_core.figures import style
 from treedp_core.figures.reliability import watermark
 from treedp_core.privacy import delta_warning
-from treedp_core.records.synthetic import SIMULATED, SIMULATION
-from treedp_core.snippets import Ran
+from treedp_core.records.export.synthetic import SIMULATED, SIMULATION
+from treedp_core.studies.budget import NOT_PRIVATE
 
 __all__ = ["explain", "figure", "guard", "header", "lit", "refusal", "show_badge"]
 

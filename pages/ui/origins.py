@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from pages.ui.snippets import Ran, call, given
 from pages.ui.text import powers
 from sample_data.catalogue import SAMPLES
-from treedp_core.generate import SHAPES, branching_factors_from_text, leaf_counts
 from treedp_core.records import (
     Dataset,
     DomainSource,
@@ -19,8 +19,8 @@ from treedp_core.records import (
     domain_taken_from_the_data,
 )
 from treedp_core.records.dataset import labels_of
+from treedp_core.records.made_up import SHAPES, branching_factors_from_text, leaf_counts
 from treedp_core.registry import lookup
-from treedp_core.snippets import Ran, call, given
 from treedp_core.tree import Tree
 
 

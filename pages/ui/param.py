@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from treedp_core import checks
-from treedp_core.budgets import origin_of_text
 from treedp_core.checks import InputError, echo
+from treedp_core.studies.budget import origin_of_text
 
 MAX_DIGITS: Final = 12
 MAX_TEXT: Final = 200

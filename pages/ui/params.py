@@ -8,17 +8,15 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from pages.ui import (
-    branching_params,
-    budget_params,
-    cdf_params,
-    data_params,
-    lab_params,
-    multiplicative_params,
-    topdown_params,
-)
 from pages.ui.param import Param, choice, flag, number, whole, words
 from pages.ui.reconnect import settings_kept_by_browser
+from pages.views.branching import settings as branching_params
+from pages.views.budget import settings as budget_params
+from pages.views.cdf import settings as cdf_params
+from pages.views.data import settings as data_params
+from pages.views.lab import settings as lab_params
+from pages.views.multiplicative import settings as multiplicative_params
+from pages.views.topdown import settings as topdown_params
 from treedp_core import checks
 from treedp_core.checks import InputError
 from treedp_core.privacy import NeighbouringRelation

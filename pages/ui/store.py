@@ -19,12 +19,12 @@ from pages.ui import jobs, sessions, uploads
 from pages.ui.origins import count_sample, generate, of_file
 from pages.ui.params import REG, get
 from pages.ui.room import PUBLIC_NODES, ROOM, Ask, admitted
+from pages.ui.snippets import Ran, given
 from sample_data.catalogue import SAMPLES
 from treedp_core.checks import InputError
 from treedp_core.cli import FILE_VARIABLE
-from treedp_core.generate import branching_factors_from_text
 from treedp_core.records import Dataset
-from treedp_core.snippets import Ran, given
+from treedp_core.records.made_up import branching_factors_from_text
 
 MAX_NUMBERS: Final = 16_000_000
 _FILES: Final = "_from_file"

@@ -9,10 +9,10 @@ import streamlit as st
 
 from pages.ui.params import get
 from pages.ui.text import plain
-from treedp_core.budgets import Ledger, Origin, origin_of_text
 from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment, prepare, total_of
 from treedp_core.privacy import Currency, ProtectedUnit, exact_shares
+from treedp_core.studies.budget import Ledger, Origin, origin_of_text
 from treedp_core.tree import Tree
 
 PAGES: Final = ("bud", "lab", "con", "cdf", "td")

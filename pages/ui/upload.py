@@ -9,9 +9,9 @@ from typing import Any, Final
 import streamlit as st
 
 from pages.ui import store, uploads
+from pages.ui.snippets import Ran, given
 from pages.ui.text import lit, plural
 from treedp_core.records import Dataset
-from treedp_core.snippets import Ran, given
 
 _REVISION: Final = "_upload_revision"
 _REPLACING: Final = "_replacing"

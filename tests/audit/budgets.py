@@ -12,20 +12,20 @@ import numpy as np
 
 from treedp_core import checks
 from treedp_core.allocation import split
-from treedp_core.budgets import ledger as ledgers
-from treedp_core.budgets import prior as priors
-from treedp_core.budgets import strategies
-from treedp_core.budgets.greedy import greedy
-from treedp_core.budgets.inverse import smallest_budget
-from treedp_core.budgets.per_node import path_charge, topped_up
-from treedp_core.budgets.problem import Problem
-from treedp_core.budgets.subtrees import split_by_subtree
-from treedp_core.budgets.targets import Ask, Target
-from treedp_core.cdf.release import CdfSettings, plan_cdf
 from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment, prepare
 from treedp_core.mechanisms import MECHANISMS, LevelNoise
 from treedp_core.privacy import Currency, rho_to_epsilon
+from treedp_core.privacy import ledger as ledgers
+from treedp_core.studies.budget import prior as priors
+from treedp_core.studies.budget import strategies
+from treedp_core.studies.budget.greedy import greedy
+from treedp_core.studies.budget.inverse import smallest_budget
+from treedp_core.studies.budget.per_node import path_charge, topped_up
+from treedp_core.studies.budget.problem import Problem
+from treedp_core.studies.budget.subtrees import split_by_subtree
+from treedp_core.studies.budget.targets import Ask, Target
+from treedp_core.studies.cdf.release import CdfSettings, plan_cdf
 
 from . import losses
 from .decimals import concentrated_delta, gaussian_delta_of_rho

@@ -15,21 +15,28 @@ from unittest.mock import patch
 
 import numpy as np
 
-from treedp_core import calibration, contributions, integer_draws, montecarlo, noise, privacy, rounding, words
-from treedp_core.budgets import ledger, per_node, settle
-from treedp_core.budgets.origin import Origin
+from treedp_core import rounding, words
 from treedp_core.checks import InputError
-from treedp_core.contributions import Spread
+from treedp_core.errors import simulated as montecarlo
 from treedp_core.experiment import Pipeline
-from treedp_core.mechanisms import LevelNoise, level_noise, thresholds
-from treedp_core.privacy import Budget, NeighbouringRelation, ProtectedUnit, Provenance
-from treedp_core.records import elsewhere, units
+from treedp_core.mechanisms import LevelNoise, calibration, level_noise
+from treedp_core.mechanisms.thresholds import estimation, sparse_vector
+from treedp_core.mechanisms.thresholds import release as thresholds
+from treedp_core.mechanisms.thresholds.plan_types import Plan, PlanLevel
+from treedp_core.mechanisms.thresholds.sparse_vector import NoiseLaw
+from treedp_core.noise import exact_draws as integer_draws
+from treedp_core.noise import laws as noise
+from treedp_core.noise import truncated_laplace as bounds
+from treedp_core.privacy import Budget, NeighbouringRelation, ProtectedUnit, Provenance, ledger
+from treedp_core.privacy import budget as privacy
+from treedp_core.privacy import spread as contributions
+from treedp_core.privacy.origin import Origin
+from treedp_core.privacy.spread import Spread
+from treedp_core.records.count import elsewhere
+from treedp_core.records.read import units
 from treedp_core.release import Release
-from treedp_core.thresholds import estimation, sparse_vector
-from treedp_core.thresholds import truncated_laplace as bounds
-from treedp_core.thresholds.plan_types import Plan, PlanLevel
-from treedp_core.thresholds.sparse_vector import NoiseLaw
-from treedp_core.top_down import known_levels, sparse
+from treedp_core.studies.budget import per_node, settle
+from treedp_core.studies.topdown import known_levels, sparse
 from treedp_core.tree import Tree
 
 Planter = Callable[[], AbstractContextManager[Any]]

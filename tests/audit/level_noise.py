@@ -11,9 +11,9 @@ from types import SimpleNamespace
 import numpy as np
 
 from treedp_core.checks import InputError
+from treedp_core.errors.simulated import generator
 from treedp_core.experiment import Experiment, Pipeline, prepare
 from treedp_core.mechanisms import MECHANISMS, level_noise
-from treedp_core.montecarlo import generator
 from treedp_core.privacy import Budget, Currency
 
 from . import losses

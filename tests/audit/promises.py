@@ -8,13 +8,13 @@ from fractions import Fraction
 
 import numpy as np
 
-from treedp_core.budgets import ledger, origin, prior
 from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment, draw_once, prepare
 from treedp_core.mechanisms import MECHANISMS
-from treedp_core.mechanisms.thresholds import threshold_guarantee
-from treedp_core.privacy import Currency, Guarantee, Provenance
-from treedp_core.top_down.plan import plan
+from treedp_core.mechanisms.thresholds.release import threshold_guarantee
+from treedp_core.privacy import Currency, Guarantee, Provenance, ledger, origin
+from treedp_core.studies.budget import prior
+from treedp_core.studies.topdown.plan import plan
 
 from . import losses
 from .neighbours import Pairs, Small, Who, both_spreads, data_sets, everyone, list_pairs

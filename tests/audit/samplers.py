@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 from scipy import special, stats
 
-from treedp_core import montecarlo, noise
-from treedp_core.thresholds import sparse_vector
-from treedp_core.thresholds.sparse_vector import NoiseLaw
-from treedp_core.thresholds.truncated_laplace import DiscreteTruncatedLaplace
+from treedp_core.errors import simulated as montecarlo
+from treedp_core.mechanisms.thresholds import sparse_vector
+from treedp_core.mechanisms.thresholds.sparse_vector import NoiseLaw
+from treedp_core.noise import laws as noise
+from treedp_core.noise.truncated_laplace import DiscreteTruncatedLaplace
 
 from .report import Report
 from .thresholds import answer_law

@@ -20,23 +20,23 @@ import numpy as np
 
 import oracles_thresholds as oracle
 from treedp_core.checks import InputError
-from treedp_core.mechanisms import thresholds as releases
-from treedp_core.noise import TruncatedLaplace
-from treedp_core.thresholds import answers as answering
-from treedp_core.thresholds import estimation, sparse_vector
-from treedp_core.thresholds.answers import Draw, Record, Replay
-from treedp_core.thresholds.classification import classification_level
-from treedp_core.thresholds.path_tree import PathTree
-from treedp_core.thresholds.plan_types import Plan, PlanLevel
-from treedp_core.thresholds.plans import paper_plan, provable_plan, tuned_plan
-from treedp_core.thresholds.reduction import label_nodes
-from treedp_core.thresholds.trace import round_of_nodes
-from treedp_core.thresholds.truncated_laplace import (
+from treedp_core.mechanisms.thresholds import answers as answering
+from treedp_core.mechanisms.thresholds import estimation, sparse_vector
+from treedp_core.mechanisms.thresholds import release as releases
+from treedp_core.mechanisms.thresholds.answers import Draw, Record, Replay
+from treedp_core.mechanisms.thresholds.classification import classification_level
+from treedp_core.mechanisms.thresholds.plan_types import Plan, PlanLevel
+from treedp_core.mechanisms.thresholds.plans import paper_plan, provable_plan, tuned_plan
+from treedp_core.mechanisms.thresholds.reduction import label_nodes
+from treedp_core.mechanisms.thresholds.trace import round_of_nodes
+from treedp_core.noise.laws import TruncatedLaplace
+from treedp_core.noise.truncated_laplace import (
     discrete_bound,
     discrete_delta,
     truncated_bound,
     truncated_delta,
 )
+from treedp_core.tree.path_tree import PathTree
 
 from .decimals import decimal, delta_of_group, digits
 from .neighbours import ADD, REPLACE, UNKNOWN, IntArray, Small, Who, neighbours, random_tree

@@ -15,10 +15,10 @@ import numpy as np
 
 from treedp_core import checks
 from treedp_core.checks import InputError
-from treedp_core.leaf_table import LeafTable
-from treedp_core.projection import RULES
-from treedp_core.top_down import sparse
-from treedp_core.top_down.plan import Plan, known_levels, plan
+from treedp_core.postprocess.families import RULES
+from treedp_core.studies.topdown import sparse
+from treedp_core.studies.topdown.plan import Plan, known_levels, plan
+from treedp_core.tree.leaf_table import LeafTable
 
 from . import losses
 from .decimals import concentrated_delta

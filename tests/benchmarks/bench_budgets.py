@@ -8,10 +8,10 @@ import numpy as np
 
 from bench_core import irregular
 from timing import paired_ratio, seconds
-from treedp_core.budgets import Problem, greedy, optimum
 from treedp_core.errors import Tolerance
 from treedp_core.postprocess import least_squares
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
+from treedp_core.studies.budget import Problem, greedy, optimum
 from treedp_core.tree import Tree
 
 IDS = ("5",)

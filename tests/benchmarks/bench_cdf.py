@@ -8,11 +8,11 @@ from functools import cache
 import numpy as np
 
 from timing import paired_ratio, seconds
-from treedp_core.branching import Cost, cheapest
-from treedp_core.branching.primes import divisors
-from treedp_core.cdf import CdfSettings, plan_cdf
-from treedp_core.isotonic import consistent_cdf
-from treedp_core.workloads import Shape, prefix_estimates
+from treedp_core.postprocess.isotonic import consistent_cdf
+from treedp_core.studies.branching import Cost, cheapest
+from treedp_core.studies.branching.primes import divisors
+from treedp_core.studies.cdf import CdfSettings, plan_cdf
+from treedp_core.tree.workloads import Shape, prefix_estimates
 
 IDS = ("3a", "7", "9")
 Line = tuple[str, str, float | None, float | None, str]

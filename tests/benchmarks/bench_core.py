@@ -11,8 +11,8 @@ from scipy.sparse import csr_matrix, diags_array
 from scipy.sparse.linalg import lsmr
 
 from timing import paired_ratio
+from treedp_core.errors.simulated import generator
 from treedp_core.experiment import Experiment, Outcome, run, sweep
-from treedp_core.montecarlo import generator
 from treedp_core.postprocess import least_squares
 from treedp_core.tree import Tree
 

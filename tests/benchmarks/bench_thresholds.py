@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from timing import paired_ratio, seconds
-from treedp_core.thresholds.answers import Draw
-from treedp_core.thresholds.path_tree import PathTree
-from treedp_core.thresholds.plan_types import Plan
-from treedp_core.thresholds.plans import tuned_plan
-from treedp_core.thresholds.reduction import label_nodes
+from treedp_core.mechanisms.thresholds.answers import Draw
+from treedp_core.mechanisms.thresholds.plan_types import Plan
+from treedp_core.mechanisms.thresholds.plans import tuned_plan
+from treedp_core.mechanisms.thresholds.reduction import label_nodes
+from treedp_core.tree.path_tree import PathTree
 
 IDS = ("8",)
 N_LEVELS = 1024

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from treedp_core.errors import ErrorSummary, Metric, Summary, Tolerance, exact_summary, summarise
-from treedp_core.law import Law, expected_maximum
-from treedp_core.noise import Gaussian
+from treedp_core.errors.metrics import ErrorSummary, Metric, Summary, Tolerance, exact_summary, summarise
+from treedp_core.noise import Gaussian, Law, expected_maximum
 from treedp_core.tree import AnyArray, FloatArray, Tree
 
 

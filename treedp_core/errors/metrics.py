@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 
 from treedp_core import checks
-from treedp_core.law import Moments
+from treedp_core.noise import Moments
 from treedp_core.registry import table
 from treedp_core.tree import AnyArray, FloatArray, Tree
 

@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from treedp_core.errors import ErrorSummary, Metric, Summary, Tolerance, level_mean, tree_loss
+from treedp_core.errors.metrics import ErrorSummary, Metric, Summary, Tolerance, level_mean, tree_loss
 from treedp_core.tree import AnyArray, FloatArray, Tree
 
 BoolArray = NDArray[np.bool_]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from treedp_core.calibration import LAWS
+from treedp_core.mechanisms.calibration import LAWS
 from treedp_core.mechanisms.level_noise import LevelNoise, level_noise
 from treedp_core.privacy import Budget, Currency, ProtectedUnit
 from treedp_core.registry import Promise, table

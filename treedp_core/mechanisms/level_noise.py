@@ -8,9 +8,9 @@ from functools import cached_property
 
 import numpy as np
 
-from treedp_core.calibration import level_law
 from treedp_core.checks import InputError
-from treedp_core.law import Law
+from treedp_core.mechanisms.calibration import level_law
+from treedp_core.noise import Law
 from treedp_core.privacy import Budget, Guarantee, Precision, ProtectedUnit, Provenance
 from treedp_core.release import Release
 from treedp_core.tree import AnyArray, FloatArray, Tree

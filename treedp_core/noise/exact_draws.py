@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from treedp_core.table_sampler import BLOCK, TableSampler, random_words
+from treedp_core.noise.table_sampler import BLOCK, TableSampler, random_words
 
 IntArray = NDArray[np.int64]
 

@@ -17,10 +17,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from treedp_core import checks
-from treedp_core.integer_draws import draw_discrete_gaussian, draw_discrete_laplace
-from treedp_core.law import FloatArray, IntegerLaw, Law, Moments, Size, expected_maximum
-from treedp_core.normal_tail import density, first_tail, mills, second_tail
-from treedp_core.table_sampler import BLOCK, random_words
+from treedp_core.noise.exact_draws import draw_discrete_gaussian, draw_discrete_laplace
+from treedp_core.noise.law import FloatArray, IntegerLaw, Law, Moments, Size, expected_maximum
+from treedp_core.noise.normal_tail import density, first_tail, mills, second_tail
+from treedp_core.noise.table_sampler import BLOCK, random_words
 
 __all__ = [
     "DiscreteGaussian",

@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from treedp_core import checks
 from treedp_core.checks import InputError
-from treedp_core.integer_draws import draw_discrete_laplace
-from treedp_core.law import FloatArray, IntegerLaw, Size
+from treedp_core.noise.exact_draws import draw_discrete_laplace
+from treedp_core.noise.law import FloatArray, IntegerLaw, Size
 
 __all__ = [
     "DiscreteTruncatedLaplace",

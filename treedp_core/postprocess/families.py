@@ -14,14 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treedp_core.checks import InputError
-from treedp_core.families import AnyArray, IntArray
-from treedp_core.projection.rows import (
+from treedp_core.postprocess.rows import (
     controlled_rounding_rows,
     int_opt_rows,
     simplex_rows,
     water_filling_real,
     water_filling_whole,
 )
+from treedp_core.tree.families import AnyArray, IntArray
 
 BLOCK_CELLS: Final = 1 << 16
 LARGEST: Final = 1e18  # of a real value: its whole part fits into 64 bits, with room to be shifted

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from treedp_core.families import AnyArray
+from treedp_core.tree.families import AnyArray
 
 
 def water_filling_whole(x: AnyArray, total: AnyArray) -> AnyArray:

@@ -13,8 +13,16 @@ from functools import partial
 import numpy as np
 
 from treedp_core.checks import InputError
-from treedp_core.projection import Group, Projection, controlled_rounding, groups, int_opt, project_families, simplex
-from treedp_core.projection import water_filling as fill
+from treedp_core.postprocess.families import (
+    Group,
+    Projection,
+    controlled_rounding,
+    groups,
+    int_opt,
+    project_families,
+    simplex,
+)
+from treedp_core.postprocess.families import water_filling as fill
 from treedp_core.tree import AnyArray, FloatArray, Tree
 
 Prepared = tuple[Callable[[AnyArray], AnyArray], None]

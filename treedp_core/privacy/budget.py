@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from treedp_core import checks
 from treedp_core.checks import InputError, echo
-from treedp_core.conversions import (
+from treedp_core.privacy.conversions import (
     epsilon_to_rho,
     gaussian_delta,
     gaussian_sigma,
@@ -28,8 +28,8 @@ from treedp_core.conversions import (
     rho_to_epsilon_gaussian,
     rho_to_epsilon_simple,
 )
-from treedp_core.promise import Guarantee, Precision, Provenance, delta_warning, fitting_delta
-from treedp_core.protected_unit import NeighbouringRelation, ProtectedUnit, Spread
+from treedp_core.privacy.promise import Guarantee, Precision, Provenance, delta_warning, fitting_delta
+from treedp_core.privacy.unit import NeighbouringRelation, ProtectedUnit, Spread
 from treedp_core.rounding import float_below
 
 __all__ = [

@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 
 from treedp_core import checks
-from treedp_core.normal_tail import density, first_tail, mills
+from treedp_core.noise.normal_tail import density, first_tail, mills
 from treedp_core.rounding import float_below, quotient_above, sqrt_above
 
 _ULP: Final = 2.0**-52

@@ -16,8 +16,8 @@ from typing import Final
 import numpy as np
 
 from treedp_core.checks import InputError
-from treedp_core.contributions import Spread, capacities_of_tree, level_sensitivities
-from treedp_core.protected_unit import NeighbouringRelation, ProtectedUnit
+from treedp_core.privacy.spread import Spread, capacities_of_tree, level_sensitivities
+from treedp_core.privacy.unit import NeighbouringRelation, ProtectedUnit
 from treedp_core.tree import FloatArray, IntArray, Tree
 
 MAX_PAIRS: Final = 200_000

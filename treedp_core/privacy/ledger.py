@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from treedp_core.budgets.origin import SYMBOL, Origin
 from treedp_core.checks import InputError
-from treedp_core.privacy import Currency, ProtectedUnit
+from treedp_core.privacy.budget import Currency
+from treedp_core.privacy.origin import SYMBOL, Origin
+from treedp_core.privacy.unit import ProtectedUnit
 from treedp_core.rounding import float_below
 from treedp_core.words import budget_text, privacy_text, setting_text
 
@@ -59,7 +60,7 @@ class Ledger:
     def sentence(self) -> str:
         """One plain sentence: relation, amount of each level, prior, total; NOT PRIVATE first where that holds.
 
-        >>> from treedp_core.privacy import NeighbouringRelation
+        >>> from treedp_core.privacy.unit import NeighbouringRelation
         >>> unit = ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)
         >>> print(Ledger(unit, Currency.EPSILON, 1.0, None, (0.25, 0.75)).sentence())
         Protects one record, added or removed (the total is protected too): ε by level 0.25 + 0.75, charged 1 of 1.

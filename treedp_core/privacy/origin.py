@@ -8,7 +8,8 @@ from typing import Final
 
 from treedp_core import checks
 from treedp_core.checks import InputError, echo
-from treedp_core.privacy import RHO_HIGH, Currency, NeighbouringRelation, ProtectedUnit
+from treedp_core.privacy.budget import RHO_HIGH, Currency
+from treedp_core.privacy.unit import NeighbouringRelation, ProtectedUnit
 from treedp_core.words import privacy_text
 
 NOT_PRIVATE: Final = "NOT PRIVATE"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from treedp_core import checks
-from treedp_core.protected_unit import ProtectedUnit, Spread
+from treedp_core.privacy.unit import ProtectedUnit, Spread
 from treedp_core.words import budget_text, privacy_text, setting_text
 
 
@@ -89,7 +89,7 @@ class Guarantee:
     def sentence(self) -> str:
         """One plain sentence for the screen; numbers are rounded up to four digits.
 
-        >>> from treedp_core.protected_unit import NeighbouringRelation
+        >>> from treedp_core.privacy.unit import NeighbouringRelation
         >>> unit = ProtectedUnit(NeighbouringRelation.REPLACE_ONE)
         >>> Guarantee(unit, 1.0, 0.0, precision=Precision.IDEAL, spread=Spread.STACKED).sentence().partition("; ")[0]
         '(ε = 1)-differential privacy in exact arithmetic'

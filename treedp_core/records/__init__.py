@@ -1,13 +1,13 @@
 """The boundary: a table or file, and a public domain, become a tree, labels and exact counts."""
 
-from treedp_core.records.bins import count_bins
+from treedp_core.records.count.bins import count_bins
+from treedp_core.records.count.hierarchy import count_hierarchy
+from treedp_core.records.count.listed_paths import domain_of_paths
+from treedp_core.records.count.table_counts import count_table
 from treedp_core.records.dataset import Dataset, DomainSource, Labels, ReadReport
 from treedp_core.records.domain import domain_of_values, domain_taken_from_the_data
-from treedp_core.records.hierarchy import count_hierarchy
-from treedp_core.records.inspection import inspect
-from treedp_core.records.listed_paths import domain_of_paths
-from treedp_core.records.sources import ReadOptions
-from treedp_core.records.table_counts import count_table
+from treedp_core.records.read.inspection import inspect
+from treedp_core.records.read.sources import ReadOptions
 
 __all__ = [
     "Dataset",

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treedp_core.records.text import OTHER, Notice
+from treedp_core.records.read.text import OTHER, Notice
 from treedp_core.tree import Tree
 
 IntArray = NDArray[np.int64]

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from treedp_core import checks
 from treedp_core.checks import InputError, echo
-from treedp_core.records import paths, text
+from treedp_core.records.count import paths
 from treedp_core.records.dataset import DomainSource
+from treedp_core.records.read import text
 from treedp_core.tree import Tree
 
 IntArray = NDArray[np.int64]

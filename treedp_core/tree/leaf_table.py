@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from treedp_core import checks
 from treedp_core.checks import InputError
-from treedp_core.tree import AnyArray, IntArray, Tree
+from treedp_core.tree.families import AnyArray, IntArray
+from treedp_core.tree.tree import Tree
 
 CodeArray = NDArray[np.int32]
 

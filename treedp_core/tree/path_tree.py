@@ -14,8 +14,9 @@ import numpy as np
 
 from treedp_core import checks
 from treedp_core.checks import InputError
-from treedp_core.thresholds import trie
-from treedp_core.tree import AnyArray, IntArray, Tree
+from treedp_core.tree import trie
+from treedp_core.tree.families import AnyArray, IntArray
+from treedp_core.tree.tree import Tree
 
 __all__ = ["PathTree"]
 

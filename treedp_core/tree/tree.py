@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from treedp_core import checks
 from treedp_core.checks import InputError
-from treedp_core.families import AnyArray, Equal, Families, IntArray, families
+from treedp_core.tree.families import AnyArray, Equal, Families, IntArray, families
 
 __all__ = ["AnyArray", "FloatArray", "IntArray", "Path", "Tree", "branching_factors_checked"]
 

@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 
 from treedp_core.checks import InputError
-from treedp_core.tree import AnyArray, IntArray
+from treedp_core.tree.families import AnyArray, IntArray
 
 __all__ = ["MAX_LEVELS", "checked_codes", "edges", "shared_levels", "sorted_leaves"]
 

@@ -18,7 +18,8 @@ import numpy as np
 
 from treedp_core import checks
 from treedp_core.checks import InputError
-from treedp_core.tree import AnyArray, FloatArray, IntArray, Tree
+from treedp_core.tree.families import AnyArray, IntArray
+from treedp_core.tree.tree import FloatArray, Tree
 
 MAX_BINS: Final = 10**18
 """Bins up to which formulas are computed; a tree that is built is limited by its nodes."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from pages.ui.branching_model import BUDGETS, NOISES, POSTS, WORKLOADS, bins_from_text
 from pages.ui.param import Param, choice, flag, words
+from treedp_core.studies.branching.question import BUDGETS, NOISES, POSTS, WORKLOADS, bins_from_text
 
 PARAMS: Final[tuple[Param, ...]] = (
     words("bra_bins", "2^20", bins_from_text),

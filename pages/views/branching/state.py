@@ -8,19 +8,19 @@ from typing import Final
 
 import streamlit as st
 
-from pages.ui import branching_model as model
 from pages.ui import frame, jobs
-from pages.ui.branching_model import HeightBest, Question
-from pages.ui.branching_tables import candidates, searched
 from pages.ui.params import get
 from pages.ui.settings import slack
+from pages.ui.snippets import Ran, given
 from pages.ui.store import remember
-from treedp_core.branching import RankedShape
-from treedp_core.cdf_error import Criterion
+from pages.views.branching.tables import candidates, searched
 from treedp_core.checks import InputError
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
-from treedp_core.snippets import Ran, given
-from treedp_core.workloads import Workload
+from treedp_core.studies.branching import RankedShape
+from treedp_core.studies.branching import question as model
+from treedp_core.studies.branching.question import HeightBest, Question
+from treedp_core.studies.cdf.error import Criterion
+from treedp_core.tree.workloads import Workload
 
 SLOT: Final = "branching"
 _LAST_BINS: Final = "_bra_bins_used"

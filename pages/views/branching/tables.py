@@ -6,14 +6,14 @@ import math
 from collections.abc import Sequence
 from typing import Any, Final
 
-from pages.ui import branching_checks
-from pages.ui import branching_model as model
-from pages.ui.branching_model import HeightBest, Question, product_text
-from treedp_core.branching import RankedShape
-from treedp_core.cdf_error import Criterion, optimal_shares
-from treedp_core.montecarlo import Cancelled, Watch
+from treedp_core.errors.simulated import Cancelled, Watch
 from treedp_core.privacy import Currency
-from treedp_core.workloads import Shape
+from treedp_core.studies.branching import RankedShape
+from treedp_core.studies.branching import question as model
+from treedp_core.studies.branching import statements as branching_checks
+from treedp_core.studies.branching.question import HeightBest, Question, product_text
+from treedp_core.studies.cdf.error import Criterion, optimal_shares
+from treedp_core.tree.workloads import Shape
 
 SHOWN: Final = 6
 SEARCHED: Final = 6

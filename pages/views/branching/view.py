@@ -9,16 +9,19 @@ from typing import Any, Final
 
 import streamlit as st
 
-from pages.ui import branching_live, branching_state, frame, jobs
-from pages.ui import branching_model as model
-from pages.ui.branching_model import HeightBest, Question, product_text
-from pages.ui.branching_tables import curve_table, height_table, ranking_table, statement_table
+from pages.ui import frame, jobs
 from pages.ui.params import get
 from pages.ui.settings import slack
+from pages.ui.snippets import call
 from pages.ui.store import remember
 from pages.ui.strip import strip
 from pages.ui.text import plural, short, whole
-from treedp_core.branching import (
+from pages.views.branching import live as branching_live
+from pages.views.branching import state as branching_state
+from pages.views.branching.tables import curve_table, height_table, ranking_table, statement_table
+from treedp_core.figures.branching import error_by_height
+from treedp_core.privacy import Currency
+from treedp_core.studies.branching import (
     BestBranching,
     RankedShape,
     advice,
@@ -26,11 +29,10 @@ from treedp_core.branching import (
     loss_factor,
     opendp_branching_factor,
 )
-from treedp_core.figures.branching import error_by_height
-from treedp_core.privacy import Currency
-from treedp_core.snippets import call
+from treedp_core.studies.branching import question as model
+from treedp_core.studies.branching.question import HeightBest, Question, product_text
+from treedp_core.tree.workloads import Workload
 from treedp_core.words import privacy_text, setting_text
-from treedp_core.workloads import Workload
 
 GRID: Final = [(noise, post) for noise in model.NOISES for post in model.POSTS]
 SOURCE: Final = "Lemma IV.3 of Rameshwar et al. for Laplace noise and CDFs without least squares; the rest by our own"

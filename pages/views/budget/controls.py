@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.ui import budget_prior, lab_controls
-from pages.ui.budget_params import JUDGED_BY, PRIORS, VIEWS
-from pages.ui.budget_split import Settings
-from pages.ui.budget_state import Results
+from pages.ui import controls as lab_controls
 from pages.ui.params import REG, get
 from pages.ui.settings import note_of_slack
 from pages.ui.text import short
-from treedp_core.budgets import STRATEGIES
+from pages.views.budget import prior as budget_prior
+from pages.views.budget.settings import JUDGED_BY, PRIORS, VIEWS
+from pages.views.budget.split import Settings
+from pages.views.budget.state import Results
 from treedp_core.errors import METRICS
+from treedp_core.studies.budget import STRATEGIES
 from treedp_core.words import privacy_text
 
 

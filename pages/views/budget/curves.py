@@ -9,20 +9,20 @@ import numpy as np
 import streamlit as st
 
 from pages.ui import frame, store
-from pages.ui.budget_params import HEIGHTS
-from pages.ui.budget_state import last, later, wait
-from pages.ui.budget_tables import ERRORS_LABEL
 from pages.ui.params import get
+from pages.ui.snippets import Ran, call, given
 from pages.ui.strip import strip
 from pages.ui.text import lit, plural, short, whole
-from treedp_core.budgets import NOT_PRIVATE, Curves, Problem, curves, noisy
+from pages.views.budget.settings import HEIGHTS
+from pages.views.budget.state import last, later, wait
+from pages.views.budget.tables import ERRORS_LABEL
 from treedp_core.checks import InputError
 from treedp_core.errors import Tolerance
+from treedp_core.errors.simulated import Watch, generator
 from treedp_core.figures import budget as figures
-from treedp_core.montecarlo import Watch, generator
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.records import Dataset
-from treedp_core.snippets import Ran, call, given
+from treedp_core.studies.budget import NOT_PRIVATE, Curves, Problem, curves, noisy
 from treedp_core.tree import AnyArray, Tree
 from treedp_core.words import setting_text
 

@@ -6,18 +6,20 @@ from typing import Final
 
 import streamlit as st
 
-from pages.ui import budget_state, budget_view, frame, tuned
-from pages.ui.budget_numbers import UNITS, fitted, in_units, rebalanced, text_of, values_of_text
-from pages.ui.budget_params import CUSTOM
-from pages.ui.budget_split import Row
-from pages.ui.budget_state import Results
-from pages.ui.budget_tables import strategy_table
+from pages.ui import frame, tuned
 from pages.ui.params import get
 from pages.ui.settings import experiment
+from pages.ui.snippets import call
 from pages.ui.store import dataset
 from pages.ui.text import lit, plural
+from pages.views.budget import state as budget_state
+from pages.views.budget import view as budget_view
+from pages.views.budget.numbers import UNITS, fitted, in_units, rebalanced, text_of, values_of_text
+from pages.views.budget.settings import CUSTOM
+from pages.views.budget.split import Row
+from pages.views.budget.state import Results
+from pages.views.budget.tables import strategy_table
 from treedp_core.checks import InputError
-from treedp_core.snippets import call
 
 MAX_SLIDERS: Final = 8
 _GOOD: Final = "_budget_units"

@@ -7,20 +7,20 @@ from typing import Final
 import streamlit as st
 
 from pages.ui import frame
-from pages.ui.budget_params import WITHIN_GRID
-from pages.ui.budget_split import Row
-from pages.ui.budget_state import Results, data_again
-from pages.ui.budget_tables import level_shares, map_table, useful_table
-from pages.ui.budget_targets import confidence
-from pages.ui.budget_view import marked
-from pages.ui.consistency_ledger import family
 from pages.ui.params import REG, get
+from pages.ui.snippets import Ran, call, given
 from pages.ui.store import dataset, remember, used
 from pages.ui.text import lit, plural, short, whole
-from treedp_core.budgets import NOT_PRIVATE, Reliability, reliability
+from pages.views.budget.settings import WITHIN_GRID
+from pages.views.budget.split import Row
+from pages.views.budget.state import Results, data_again
+from pages.views.budget.tables import level_shares, map_table, useful_table
+from pages.views.budget.targets import confidence
+from pages.views.budget.view import marked
+from pages.views.consistency.ledger import family
 from treedp_core.figures import clicked_node
 from treedp_core.figures.reliability import reliability_icicle, useful_shares
-from treedp_core.snippets import Ran, call, given
+from treedp_core.studies.budget import NOT_PRIVATE, Reliability, reliability
 from treedp_core.tree import FloatArray
 from treedp_core.words import setting_text
 

@@ -8,12 +8,12 @@ from typing import Any, Final
 import streamlit as st
 
 from pages.ui import store, uploads
-from pages.ui.budget_state import FROM_FILE, FilePrior, file_prior
 from pages.ui.frame import refusal
 from pages.ui.text import lit, plural
-from treedp_core.budgets import public_by_labels
+from pages.views.budget.state import FROM_FILE, FilePrior, file_prior
 from treedp_core.checks import InputError
 from treedp_core.records import Dataset, count_hierarchy, domain_of_paths, inspect
+from treedp_core.studies.budget import public_by_labels
 
 EACH_ROW: Final = "Each row is one record"
 _REVISION: Final = "_budget_prior_revision"

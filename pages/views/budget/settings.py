@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from pages.ui.budget_numbers import shares_of_text, values_of_text
 from pages.ui.param import Param, choice, flag, number, tuned_on, whole, words
+from pages.views.budget.numbers import shares_of_text, values_of_text
 from treedp_core import checks
 from treedp_core.allocation.published import PUBLISHED_SPLITS
-from treedp_core.budgets import STRATEGIES, Ask
-from treedp_core.budgets.greedy import MAX_PHASES, PHASES
 from treedp_core.errors import METRICS
 from treedp_core.mechanisms import MECHANISMS
+from treedp_core.studies.budget import STRATEGIES, Ask
+from treedp_core.studies.budget.greedy import MAX_PHASES, PHASES
 
 VIEWS: Final = {
     "strategies": "Strategies",

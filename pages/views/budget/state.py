@@ -10,25 +10,25 @@ from typing import Any, Final, TypeVar
 
 import streamlit as st
 
-from pages.ui import budget_split as splits
 from pages.ui import frame, jobs, tuned
-from pages.ui.budget_numbers import shares_of_text
-from pages.ui.budget_params import CUSTOM
-from pages.ui.budget_split import Row, Settings
-from pages.ui.budget_tables import all_rows
-from pages.ui.lab_state import keep_one
 from pages.ui.origins import earlier_file
 from pages.ui.params import get
 from pages.ui.settings import experiment, slack
+from pages.ui.snippets import Ran, given
 from pages.ui.store import dataset, remember, used
 from pages.ui.strip import of_data, of_experiment
-from treedp_core import budgets
-from treedp_core.budgets import GreedySplit, Optimum, Prior, Problem
+from pages.views.budget import split as splits
+from pages.views.budget.numbers import shares_of_text
+from pages.views.budget.settings import CUSTOM
+from pages.views.budget.split import Row, Settings
+from pages.views.budget.tables import all_rows
+from pages.views.lab.state import keep_one
 from treedp_core.checks import InputError
+from treedp_core.errors.simulated import Watch
 from treedp_core.mechanisms import MECHANISMS
-from treedp_core.montecarlo import Watch
 from treedp_core.records import Dataset
-from treedp_core.snippets import Ran, given
+from treedp_core.studies import budget as budgets
+from treedp_core.studies.budget import GreedySplit, Optimum, Prior, Problem
 
 FROM_FILE: Final = "_budget_prior"
 OPTIMUM: Final = "budget_optimum"

@@ -9,12 +9,22 @@ from typing import Any, Final
 
 import numpy as np
 
-from pages.ui import budget_split as splits
-from pages.ui.budget_split import Row, Settings
 from pages.ui.exports import Columns, labelled
 from pages.ui.text import short
-from treedp_core.budgets import NOT_PRIVATE, Ask, GreedySplit, Inverse, Prior, Problem, Reliability, Target, reliability
-from treedp_core.budgets.origin import Origin
+from pages.views.budget import split as splits
+from pages.views.budget.split import Row, Settings
+from treedp_core.privacy.origin import Origin
+from treedp_core.studies.budget import (
+    NOT_PRIVATE,
+    Ask,
+    GreedySplit,
+    Inverse,
+    Prior,
+    Problem,
+    Reliability,
+    Target,
+    reliability,
+)
 from treedp_core.tree import FloatArray, Tree
 from treedp_core.words import privacy_text
 

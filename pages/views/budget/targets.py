@@ -10,17 +10,25 @@ import numpy as np
 import streamlit as st
 
 from pages.ui import frame, tuned
-from pages.ui.budget_numbers import fitted, handed_over, text_of, values_of_text
-from pages.ui.budget_params import CONFIDENCE_GRID, CUSTOM
-from pages.ui.budget_split import Settings
-from pages.ui.budget_state import Results, data_again, key_of, later, wait
-from pages.ui.budget_tables import target_table
-from pages.ui.budget_view import CARD, marked
 from pages.ui.params import REG, get
+from pages.ui.snippets import call, given
 from pages.ui.store import dataset
 from pages.ui.text import lit, plain, plural, short
+from pages.views.budget.numbers import fitted, handed_over, text_of, values_of_text
+from pages.views.budget.settings import CONFIDENCE_GRID, CUSTOM
+from pages.views.budget.split import Settings
+from pages.views.budget.state import Results, data_again, key_of, later, wait
+from pages.views.budget.tables import target_table
+from pages.views.budget.view import CARD, marked
 from treedp_core import checks
-from treedp_core.budgets import (
+from treedp_core.checks import InputError
+from treedp_core.errors.simulated import Watch
+from treedp_core.figures import budget as figures
+from treedp_core.mechanisms import MECHANISMS
+from treedp_core.privacy import Currency
+from treedp_core.privacy.conversions import rho_to_epsilon, rho_to_epsilon_gaussian
+from treedp_core.rounding import float_above
+from treedp_core.studies.budget import (
     Ask,
     Confirmation,
     Inverse,
@@ -31,14 +39,6 @@ from treedp_core.budgets import (
     confirm,
     smallest_budget,
 )
-from treedp_core.checks import InputError
-from treedp_core.conversions import rho_to_epsilon, rho_to_epsilon_gaussian
-from treedp_core.figures import budget as figures
-from treedp_core.mechanisms import MECHANISMS
-from treedp_core.montecarlo import Watch
-from treedp_core.privacy import Currency
-from treedp_core.rounding import float_above
-from treedp_core.snippets import call, given
 from treedp_core.words import budget_text, plus_minus, privacy_text, setting_text
 
 ASKS: Final = {

@@ -6,12 +6,12 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from pages.ui.budget_split import SIMPLE, Row, Settings
 from pages.ui.text import plain, plural, short
+from pages.views.budget.split import SIMPLE, Row, Settings
 from treedp_core.allocation.published import PUBLISHED_SPLITS
-from treedp_core.budgets import Optimum, Prior, PriorKind
 from treedp_core.errors import METRICS
 from treedp_core.privacy import Currency, NeighbouringRelation
+from treedp_core.studies.budget import Optimum, Prior, PriorKind
 from treedp_core.tree import Tree
 from treedp_core.words import budget_text, privacy_text, setting_text
 

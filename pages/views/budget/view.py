@@ -8,20 +8,21 @@ from typing import Any, Final
 import numpy as np
 import streamlit as st
 
-from pages.ui import boot, budget_text, frame
-from pages.ui import budget_split as splits
-from pages.ui.budget_params import CUSTOM
-from pages.ui.budget_split import Row, topped_up_error
-from pages.ui.budget_state import HANDED, Results, data_again, rows_again, use
-from pages.ui.budget_tables import step_table, strategy_table
+from pages.ui import boot, frame
 from pages.ui.params import get
+from pages.ui.snippets import call, given
 from pages.ui.store import dataset, remember
 from pages.ui.text import lit, plural, short
-from treedp_core.budgets import NOT_PRIVATE, STRATEGIES
+from pages.views.budget import split as splits
+from pages.views.budget import text as budget_text
+from pages.views.budget.settings import CUSTOM
+from pages.views.budget.split import Row, topped_up_error
+from pages.views.budget.state import HANDED, Results, data_again, rows_again, use
+from pages.views.budget.tables import step_table, strategy_table
 from treedp_core.figures import budget as figures
 from treedp_core.figures.budget import StrategyRow
 from treedp_core.figures.reliability import watermark
-from treedp_core.snippets import call, given
+from treedp_core.studies.budget import NOT_PRIVATE, STRATEGIES
 from treedp_core.words import privacy_text
 
 CARD: Final = 190

@@ -7,11 +7,13 @@ from typing import Any, Final
 
 import streamlit as st
 
-from pages.ui import cdf_state, lab_controls, tuned
-from pages.ui.cdf_model import ALLOCATIONS, FITS, TREES, VIEWS
+from pages.ui import controls as lab_controls
+from pages.ui import tuned
 from pages.ui.params import get
 from pages.ui.presets import Presets, popover
 from pages.ui.settings import note_of_slack
+from pages.views.cdf import state as cdf_state
+from pages.views.cdf.model import ALLOCATIONS, FITS, TREES, VIEWS
 
 PRESETS: Final[Presets] = {
     "Figure 1 of the paper": (

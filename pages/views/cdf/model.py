@@ -9,20 +9,20 @@ from typing import Final
 
 import numpy as np
 
-from pages.ui.branching_model import equal_tree, product_text
-from treedp_core.branching import best_shapes
-from treedp_core.cdf import Band, CdfPlan, CdfRelease, CdfSettings, plan_cdf, simultaneous_band
-from treedp_core.cdf_error import Criterion, cdf_lower_bound, optimal_shares, total_squared_error
-from treedp_core.cdf_error.simple import histogram_error, range_queries_error
 from treedp_core.checks import InputError
+from treedp_core.errors.simulated import generator
 from treedp_core.figures.cdf import PipelineCurve
-from treedp_core.generate import branching_factors_from_text
 from treedp_core.mechanisms import MECHANISMS
-from treedp_core.montecarlo import generator
 from treedp_core.noise import Laplace
 from treedp_core.privacy import Currency, NeighbouringRelation, ProtectedUnit
+from treedp_core.records.made_up import branching_factors_from_text
+from treedp_core.studies.branching import best_shapes
+from treedp_core.studies.branching.question import equal_tree, product_text
+from treedp_core.studies.cdf import Band, CdfPlan, CdfRelease, CdfSettings, plan_cdf, simultaneous_band
+from treedp_core.studies.cdf.error import Criterion, cdf_lower_bound, optimal_shares, total_squared_error
+from treedp_core.studies.cdf.error.simple import histogram_error, range_queries_error
 from treedp_core.tree import FloatArray, IntArray
-from treedp_core.workloads import Shape, Workload, range_count
+from treedp_core.tree.workloads import Shape, Workload, range_count
 
 SOURCES: Final = {"ages": "Ages (sample)", "current": "Data set in use", "upload": "Upload a column"}
 VIEWS: Final = {

@@ -7,20 +7,20 @@ from typing import Any, Final
 
 import streamlit as st
 
-from pages.ui import cdf_model as model
-from pages.ui import cdf_state, frame, jobs
-from pages.ui import cdf_tables as tables
-from pages.ui.cdf_model import Bins
-from pages.ui.cdf_tables import MEASURES, experiment_table, label_of, mean_text
+from pages.ui import frame, jobs
 from pages.ui.params import EPSILON_GRID, REG, get
+from pages.ui.snippets import call, given
 from pages.ui.store import remember
 from pages.ui.strip import strip
 from pages.ui.text import plural, whole
-from treedp_core.cdf import PUBLISHED, SECTION_VI, ConsistencyGain, consistency_gains
-from treedp_core.cdf_error.bound import MAX_BOUND_BINS
+from pages.views.cdf import model, tables
+from pages.views.cdf import state as cdf_state
+from pages.views.cdf.model import Bins
+from pages.views.cdf.tables import MEASURES, experiment_table, label_of, mean_text
 from treedp_core.figures.cdf import gain_figure, pipeline_curves, ratio_bars
 from treedp_core.privacy import NeighbouringRelation
-from treedp_core.snippets import call, given
+from treedp_core.studies.cdf import PUBLISHED, SECTION_VI, ConsistencyGain, consistency_gains
+from treedp_core.studies.cdf.error.bound import MAX_BOUND_BINS
 from treedp_core.words import setting_text
 
 PROTECTS: Final = NeighbouringRelation.REPLACE_ONE

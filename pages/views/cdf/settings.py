@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from pages.ui.branching_model import bins_from_text
-from pages.ui.cdf_model import ALLOCATIONS, FITS, SOURCES, TREES, VIEWS
-from pages.ui.lab_series import shares_from_text
 from pages.ui.param import Param, choice, flag, number, tuned_on, whole, words
+from pages.views.cdf.model import ALLOCATIONS, FITS, SOURCES, TREES, VIEWS
 from treedp_core import checks
-from treedp_core.generate import branching_factors_from_text
 from treedp_core.mechanisms import MECHANISMS
+from treedp_core.records.made_up import branching_factors_from_text
+from treedp_core.studies.branching.question import bins_from_text
+from treedp_core.studies.sweep.series import shares_from_text
 
 TRIALS_GRID: Final = (100, 400, 1600)
 

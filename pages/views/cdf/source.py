@@ -7,17 +7,17 @@ from typing import Final
 import streamlit as st
 
 from pages.ui import frame, store, uploads
-from pages.ui.cdf_model import SOURCES, Bins
-from pages.ui.cdf_tables import bins_of
-from pages.ui.data_check import warn_of_cut
-from pages.ui.data_file import Candidate, counted, finish, revision
-from pages.ui.data_numbers import BOUNDS, show_column
 from pages.ui.params import get
+from pages.ui.snippets import Ran, given
 from pages.ui.text import lit, literal_sentence, plural
+from pages.ui.upload import Candidate, counted, finish, revision
+from pages.views.cdf.model import SOURCES, Bins
+from pages.views.cdf.tables import bins_of
+from pages.views.data.check import warn_of_cut
+from pages.views.data.numbers import BOUNDS, show_column
 from treedp_core.checks import InputError
 from treedp_core.records import Dataset, ReadOptions, count_bins, inspect
-from treedp_core.records.sniff import Preview
-from treedp_core.snippets import Ran, given
+from treedp_core.records.read.sniff import Preview
 
 SAMPLE: Final = "ages"
 SLOT: Final = "cdf"

@@ -7,23 +7,23 @@ from typing import Final
 
 import streamlit as st
 
-from pages.ui import cdf_model as model
 from pages.ui import frame, jobs, tuned
-from pages.ui.branching_model import bins_from_text
-from pages.ui.cdf_model import Bins, Draw
-from pages.ui.lab_series import shares_from_text
-from pages.ui.lab_state import keep_one
 from pages.ui.params import get
 from pages.ui.settings import experiment, slack_of
 from pages.ui.store import remember
 from pages.ui.text import whole
-from treedp_core.cdf import SECTION_VI, CdfSettings, ConsistencyGain, consistency_gains, plan_cdf
-from treedp_core.cdf_error import Criterion
-from treedp_core.cdf_error.bound import MAX_BOUND_BINS
+from pages.views.cdf import model
+from pages.views.cdf.model import Bins, Draw
+from pages.views.lab.state import keep_one
 from treedp_core.checks import MAX_SEED, InputError
+from treedp_core.errors.simulated import Cancelled, Watch
 from treedp_core.experiment import total_of
-from treedp_core.montecarlo import Cancelled, Watch
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
+from treedp_core.studies.branching.question import bins_from_text
+from treedp_core.studies.cdf import SECTION_VI, CdfSettings, ConsistencyGain, consistency_gains, plan_cdf
+from treedp_core.studies.cdf.error import Criterion
+from treedp_core.studies.cdf.error.bound import MAX_BOUND_BINS
+from treedp_core.studies.sweep.series import shares_from_text
 
 SLOT: Final = "section_vi"
 BOUND_SLOT: Final = "cdf_bound"

@@ -9,15 +9,15 @@ from typing import Any, Final
 
 import numpy as np
 
-from pages.ui import cdf_model as model
-from pages.ui.branching_model import product_text
-from pages.ui.cdf_model import CONFIDENCE, PROBABILITIES, Bins, Draw
-from treedp_core.cdf import PUBLISHED, Band, ConsistencyGain, quantiles
-from treedp_core.cdf.experiment import MeanWithError
+from pages.views.cdf import model
+from pages.views.cdf.model import CONFIDENCE, PROBABILITIES, Bins, Draw
 from treedp_core.checks import InputError
 from treedp_core.figures.cdf import Gain
 from treedp_core.records import Dataset
-from treedp_core.records.bins import bin_edges
+from treedp_core.records.count.bins import bin_edges
+from treedp_core.studies.branching.question import product_text
+from treedp_core.studies.cdf import PUBLISHED, Band, ConsistencyGain, quantiles
+from treedp_core.studies.cdf.experiment import MeanWithError
 from treedp_core.words import plus_minus
 
 MEASURES: Final = {"l1": "ℓ₁", "l1_consistent": "ℓ₁ consistent", "l2": "ℓ₂", "l2_consistent": "ℓ₂ consistent"}
@@ -145,7 +145,7 @@ def gain_table(gains: Sequence[ConsistencyGain], norm: str) -> dict[str, list[An
 def label_of(gain: ConsistencyGain) -> str:
     """Return a pipeline's name.
 
-    >>> from treedp_core.cdf import SECTION_VI
+    >>> from treedp_core.studies.cdf import SECTION_VI
     >>> one = MeanWithError(1.0, 0.0)
     >>> label_of(ConsistencyGain(SECTION_VI[-1], one, one, one, one))
     'padded 10³, least squares'

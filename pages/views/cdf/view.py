@@ -8,23 +8,24 @@ from typing import Any, Final
 import numpy as np
 import streamlit as st
 
-from pages.ui import cdf_model as model
-from pages.ui import cdf_source, cdf_state, frame, tuned
-from pages.ui import cdf_tables as tables
-from pages.ui.branching_model import product_text
-from pages.ui.cdf_model import MANY_BINS, Bins, Draw
-from pages.ui.cdf_source import SAMPLE
-from pages.ui.lab_state import keep_one
+from pages.ui import frame, tuned
 from pages.ui.params import REG, get
+from pages.ui.snippets import Ran, call, given
 from pages.ui.store import dataset, remember, sample
 from pages.ui.strip import strip
 from pages.ui.text import lit, plural, short, whole
-from treedp_core.cdf import CdfSettings, plan_cdf
+from pages.views.cdf import model, tables
+from pages.views.cdf import source as cdf_source
+from pages.views.cdf import state as cdf_state
+from pages.views.cdf.model import MANY_BINS, Bins, Draw
+from pages.views.cdf.source import SAMPLE
+from pages.views.lab.state import keep_one
 from treedp_core.checks import InputError
 from treedp_core.figures.cdf import CdfLines, cdf_errors, cdf_figure
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.privacy import NeighbouringRelation
-from treedp_core.snippets import Ran, call, given
+from treedp_core.studies.branching.question import product_text
+from treedp_core.studies.cdf import CdfSettings, plan_cdf
 from treedp_core.words import setting_text
 
 _SHOWN: Final = "_cdf_data_shown"

@@ -9,11 +9,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from pages.ui.lab_series import PIPELINES, Series
 from treedp_core.errors import METRICS, ErrorSummary, Tolerance, level_mean, tree_loss
 from treedp_core.experiment import Experiment, draw_once, run
 from treedp_core.figures import LevelBoxes, LevelErrors
 from treedp_core.postprocess import apply
+from treedp_core.studies.sweep.series import PIPELINES, Series
 from treedp_core.tree import AnyArray, FloatArray, Tree
 
 COUNT_BINS: Final = (0, 1, 10, 100, 1000)

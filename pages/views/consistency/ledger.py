@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from pages.ui.consistency_draw import SAME, Draw
 from pages.ui.text import plural
+from pages.views.consistency.draw import SAME, Draw
 from treedp_core.records import Labels
 from treedp_core.tree import AnyArray, Tree
 

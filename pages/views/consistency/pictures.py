@@ -7,11 +7,11 @@ from typing import Final
 import streamlit as st
 
 from pages.ui import frame, tuned
-from pages.ui.consistency_draw import Draw
-from pages.ui.consistency_ledger import family
-from pages.ui.consistency_state import go, node
 from pages.ui.store import dataset
 from pages.ui.text import lit, short
+from pages.views.consistency.draw import Draw
+from pages.views.consistency.ledger import family
+from pages.views.consistency.state import go, node
 from treedp_core.figures import clicked_node, icicle, level_strips
 
 MAX_BLOCKS: Final = 200

@@ -6,20 +6,20 @@ from dataclasses import replace
 
 import streamlit as st
 
-from pages.ui import consistency_draw as draws
 from pages.ui import tuned
-from pages.ui.consistency_draw import Draw
-from pages.ui.consistency_ledger import family
-from pages.ui.lab_controls import shares
-from pages.ui.lab_series import Series
-from pages.ui.lab_state import keep_one
+from pages.ui.controls import shares
 from pages.ui.params import get
 from pages.ui.settings import experiment, slack_of
 from pages.ui.store import dataset, remember
-from treedp_core.budgets import Ledger
+from pages.views.consistency import draw as draws
+from pages.views.consistency.draw import Draw
+from pages.views.consistency.ledger import family
+from pages.views.lab.state import keep_one
 from treedp_core.checks import MAX_SEED
 from treedp_core.errors import ErrorSummary
 from treedp_core.experiment import Experiment
+from treedp_core.studies.budget import Ledger
+from treedp_core.studies.sweep.series import Series
 
 
 def settings() -> Experiment:

@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any, Final
 
-from pages.ui.consistency_draw import Draw, largest_gain
 from pages.ui.text import lit, short
+from pages.views.consistency.draw import Draw, largest_gain
 from treedp_core.errors import ErrorSummary
 from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.records import Labels

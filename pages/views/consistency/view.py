@@ -8,19 +8,19 @@ from typing import Any, Final
 
 import streamlit as st
 
-from pages.ui import consistency_draw as draws
 from pages.ui import frame, tuned
-from pages.ui.consistency_draw import Draw
-from pages.ui.consistency_ledger import MAX_ROWS, equation, family, find, found_table, rows
-from pages.ui.consistency_state import formulas, go, node
-from pages.ui.consistency_text import bias_line, change, expected_line, gain_line
-from pages.ui.lab_series import PIPELINES
 from pages.ui.params import get
+from pages.ui.snippets import call
 from pages.ui.store import dataset, used
 from pages.ui.text import plural, short, whole
+from pages.views.consistency import draw as draws
+from pages.views.consistency.draw import Draw
+from pages.views.consistency.ledger import MAX_ROWS, equation, family, find, found_table, rows
+from pages.views.consistency.state import formulas, go, node
+from pages.views.consistency.text import bias_line, change, expected_line, gain_line
 from treedp_core.experiment import Experiment
 from treedp_core.figures import LevelErrors, error_boxes, error_by_level, plot_text, style
-from treedp_core.snippets import call
+from treedp_core.studies.sweep.series import PIPELINES
 
 _FOUND: Final = "_con_found_nodes"
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from pages.ui.data_hierarchy import notice, taken_from_the_data_warning
-from pages.ui.data_numbers import warn_of_share
 from pages.ui.store import remember
 from pages.ui.text import whole
+from pages.views.data.hierarchy import notice, taken_from_the_data_warning
+from pages.views.data.numbers import warn_of_share
 from treedp_core.records import Dataset, DomainSource
 
 

@@ -10,14 +10,14 @@ from typing import Any, Final
 import streamlit as st
 
 from pages.ui import store, uploads
-from pages.ui.data_file import Candidate, counted, finish, revision
-from pages.ui.data_numbers import BOUNDS, show_column
 from pages.ui.frame import refusal
 from pages.ui.params import get
+from pages.ui.snippets import Ran, call, given
 from pages.ui.text import lit, plural, refusal_text
+from pages.ui.upload import Candidate, counted, finish, revision
+from pages.views.data.numbers import BOUNDS, show_column
 from treedp_core import checks
 from treedp_core.checks import InputError
-from treedp_core.generate import branching_factors_from_text
 from treedp_core.records import (
     Dataset,
     ReadOptions,
@@ -29,8 +29,8 @@ from treedp_core.records import (
     inspect,
 )
 from treedp_core.records.domain import Domain
-from treedp_core.records.sniff import Preview
-from treedp_core.snippets import Ran, call, given
+from treedp_core.records.made_up import branching_factors_from_text
+from treedp_core.records.read.sniff import Preview
 
 KINDS: Final = {"columns": "Columns, one for each level", "bins": "One numeric column, in bins"}
 DOMAINS: Final = {"data": "Taken from the data", "values": "Listed values", "file": "A domain file"}

@@ -7,14 +7,14 @@ from typing import Any, Final
 
 import streamlit as st
 
-from pages.ui.data_file import Candidate
 from pages.ui.frame import figure, refusal
 from pages.ui.store import remember
 from pages.ui.text import lit, whole
+from pages.ui.upload import Candidate
 from treedp_core.checks import InputError
 from treedp_core.figures.columns import number_strip
 from treedp_core.records import ReadOptions
-from treedp_core.records.numeric import LOOK_ROWS, MUCH, NumberLook, look_at_numbers
+from treedp_core.records.read.numeric import LOOK_ROWS, MUCH, NumberLook, look_at_numbers
 
 BOUNDS: Final = "Choose it without looking at the records: bounds taken from the data reveal its extremes."
 

@@ -9,7 +9,7 @@ from pages.ui.param import Param, choice, whole, words
 from sample_data.catalogue import SAMPLES
 from treedp_core import checks
 from treedp_core.cli import FILE_VARIABLE
-from treedp_core.generate import MAX_RECORDS, MIN_RECORDS, SHAPES, branching_factors_from_text
+from treedp_core.records.made_up import MAX_RECORDS, MIN_RECORDS, SHAPES, branching_factors_from_text
 
 SOURCES: Final = {"sample": "Sample", "generate": "Generate", "upload": "Upload", "file": "File on this computer"}
 RECORDS_GRID: Final = (

@@ -7,15 +7,15 @@ from typing import Final
 import streamlit as st
 
 from pages.ui import store
-from pages.ui.data_file import Candidate, local_file, upload
-from pages.ui.data_params import RECORDS_GRID, SOURCES
 from pages.ui.frame import refusal
 from pages.ui.params import REG, get
 from pages.ui.text import whole
+from pages.ui.upload import Candidate, local_file, upload
+from pages.views.data.settings import RECORDS_GRID, SOURCES
 from sample_data.catalogue import SAMPLES
 from treedp_core import checks
 from treedp_core.checks import InputError
-from treedp_core.generate import SHAPES
+from treedp_core.records.made_up import SHAPES
 
 HELP: Final = (
     "Sample: small synthetic data that come with the app. Generate: made-up records on a tree of your choice. "

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from pages.ui.lab_runs import Line
-from pages.ui.lab_series import EPSILON, LEVEL, N_LEVELS, PIPELINES, Series
-from pages.ui.lab_text import X_TITLES, y_title
+from pages.views.lab.text import X_TITLES, y_title
 from treedp_core.experiment import Experiment
 from treedp_core.figures import Curve, LevelErrors, error_by_level, error_curves, one_draw, plot_text, style
 from treedp_core.records import Labels
 from treedp_core.release import Release
+from treedp_core.studies.sweep.lines import Line
+from treedp_core.studies.sweep.series import EPSILON, LEVEL, N_LEVELS, PIPELINES, Series
 from treedp_core.tree import AnyArray, Tree
 
 EPSILON_RANGE = (0.045, 18.0)

@@ -9,21 +9,25 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
-from pages.ui import frame, lab_figures, lab_split, lab_state, lab_text, tuned
-from pages.ui.lab_controls import level_picker
-from pages.ui.lab_runs import Line
-from pages.ui.lab_series import DRAW
+from pages.ui import frame, tuned
+from pages.ui.controls import level_picker
 from pages.ui.params import get
+from pages.ui.snippets import call, given
 from pages.ui.store import dataset, remember, used
 from pages.ui.strip import of_data, strip
 from pages.ui.text import plural, short
+from pages.views.lab import figures as lab_figures
+from pages.views.lab import state as lab_state
+from pages.views.lab import text as lab_text
 from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment, draw_once
 from treedp_core.figures.draw import MAX_POINTS
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.privacy import NeighbouringRelation
 from treedp_core.records import Dataset
-from treedp_core.snippets import call, given
+from treedp_core.studies.sweep import split as lab_split
+from treedp_core.studies.sweep.lines import Line
+from treedp_core.studies.sweep.series import DRAW
 from treedp_core.words import plus_minus, privacy_text, setting_text
 
 CARDS_A_ROW = 4

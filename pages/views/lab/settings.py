@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from pages.ui.lab_series import PIPELINES, VIEWS, shares_from_text
 from pages.ui.param import Param, choice, number, several, tuned_on, whole, words
 from treedp_core import checks
 from treedp_core.allocation import ALLOCATIONS
 from treedp_core.errors import METRICS
 from treedp_core.mechanisms import MECHANISMS
+from treedp_core.studies.sweep.series import PIPELINES, VIEWS, shares_from_text
 
 TRIALS_GRID: Final = (100, 400, 1600, 6400)
 

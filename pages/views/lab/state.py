@@ -8,18 +8,19 @@ from typing import Any, Final, TypeVar
 
 import streamlit as st
 
-from pages.ui import frame, jobs, lab_runs, tuned
-from pages.ui.lab_controls import shares
-from pages.ui.lab_runs import Asked, Line, Record
-from pages.ui.lab_series import DRAW, EPSILON, LEVEL, Cell, Series, admit, chosen
+from pages.ui import frame, jobs, tuned
+from pages.ui.controls import shares
 from pages.ui.params import EPSILON_GRID, REG, get
 from pages.ui.settings import experiment, slack_of
+from pages.ui.snippets import Ran, call
 from pages.ui.store import dataset, remember, used
 from pages.ui.text import whole
 from treedp_core.checks import InputError
+from treedp_core.errors.simulated import Watch
 from treedp_core.experiment import Experiment
-from treedp_core.montecarlo import Watch
-from treedp_core.snippets import Ran, call
+from treedp_core.studies.sweep import lines as lab_runs
+from treedp_core.studies.sweep.lines import Asked, Line, Record
+from treedp_core.studies.sweep.series import DRAW, EPSILON, LEVEL, Cell, Series, admit, chosen
 from treedp_core.tree import AnyArray, Tree
 
 SLOT: Final = "lab"

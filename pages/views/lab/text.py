@@ -6,12 +6,12 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from pages.ui.lab_runs import Line
-from pages.ui.lab_series import DRAW, EPSILON, LEVEL, N_LEVELS, PIPELINES
 from pages.ui.text import plural, short, whole
 from treedp_core.errors import METRICS
 from treedp_core.experiment import Experiment
 from treedp_core.postprocess import POSTPROCESSORS
+from treedp_core.studies.sweep.lines import Line
+from treedp_core.studies.sweep.series import DRAW, EPSILON, LEVEL, N_LEVELS, PIPELINES
 from treedp_core.tree import Tree
 from treedp_core.words import setting_text
 

@@ -6,13 +6,13 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from pages.ui.multiplicative_run import Run
-from pages.ui.multiplicative_trees import Source
 from pages.ui.text import plural, short, whole
 from treedp_core.figures.multiplicative import Blocks
-from treedp_core.thresholds.path_tree import PathTree
-from treedp_core.thresholds.trace import Step
+from treedp_core.mechanisms.thresholds.trace import Step
+from treedp_core.studies.multiplicative.run import Run
+from treedp_core.studies.multiplicative.trees import Source
 from treedp_core.tree import FloatArray, IntArray
+from treedp_core.tree.path_tree import PathTree
 
 FAINT, TESTED, FRESH = 0, 1, 2
 

@@ -7,15 +7,15 @@ from typing import Any, Final
 
 import streamlit as st
 
-from pages.ui import multiplicative_state as state
-from pages.ui.multiplicative_growth import VIEWS
-from pages.ui.multiplicative_run import PLANS
-from pages.ui.multiplicative_trees import SOURCES
 from pages.ui.params import MAX_ALPHA, REG, get
 from pages.ui.presets import Presets, popover
 from pages.ui.store import dataset
 from pages.ui.text import short, whole
+from pages.views.multiplicative import state
+from pages.views.multiplicative.growth import VIEWS
 from treedp_core.privacy import fitting_delta
+from treedp_core.studies.multiplicative.run import PLANS
+from treedp_core.studies.multiplicative.trees import SOURCES
 
 PAPER: Final = {"alpha": 0.5, "eps": 1.0, "delta": 1e-6, "mul_total": 10_000.0}
 PRESETS: Final[Presets] = {

@@ -11,11 +11,11 @@ import numpy as np
 
 from pages.ui.text import short, whole
 from treedp_core import checks
+from treedp_core.errors.simulated import Watch
 from treedp_core.figures.multiplicative import GrowthCurve
-from treedp_core.montecarlo import Watch
-from treedp_core.multiplicative import CURVES, Setting, break_even, growth
-from treedp_core.multiplicative import Curve as Entry
-from treedp_core.thresholds.schedule import printed_schedule
+from treedp_core.mechanisms.thresholds.schedule import printed_schedule
+from treedp_core.studies.multiplicative import CURVES, Setting, break_even, growth
+from treedp_core.studies.multiplicative import Curve as Entry
 from treedp_core.tree import FloatArray
 
 VIEWS: Final = {

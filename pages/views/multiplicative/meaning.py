@@ -5,15 +5,20 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
-from treedp_core.multiplicative import (
+from treedp_core.mechanisms.thresholds.plans import (
+    least_threshold,
+    provable_plan_error,
+    split_with_root,
+    tuned_plan_error,
+)
+from treedp_core.noise import Gaussian, Laplace
+from treedp_core.studies.multiplicative import (
     Setting,
     accurate_threshold,
     growth,
     least_possible_threshold,
     noise_accurate_threshold,
 )
-from treedp_core.noise import Gaussian, Laplace
-from treedp_core.thresholds.plans import least_threshold, provable_plan_error, split_with_root, tuned_plan_error
 
 WORDS: Final = (
     "**Multiplicative error forgives what is small beside the count.** With α = 0.1 a count of 10 000 may be off by "

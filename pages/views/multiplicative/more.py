@@ -8,19 +8,18 @@ import numpy as np
 import streamlit as st
 
 from pages.ui import frame
-from pages.ui import multiplicative_controls as controls
-from pages.ui import multiplicative_state as state
-from pages.ui.multiplicative_growth import schedule_table
-from pages.ui.multiplicative_meaning import WORDS, accuracy_table
-from pages.ui.multiplicative_view import ABOUT_TOTAL, about
 from pages.ui.params import REG, get
 from pages.ui.settings import say_slack
+from pages.ui.snippets import call
 from pages.ui.store import remember
 from pages.ui.strip import strip
 from pages.ui.text import plural, short, whole
+from pages.views.multiplicative import controls, state
+from pages.views.multiplicative.growth import schedule_table
+from pages.views.multiplicative.meaning import WORDS, accuracy_table
+from pages.views.multiplicative.view import ABOUT_TOTAL, about
 from treedp_core.figures.multiplicative import schedule_figure
-from treedp_core.snippets import call
-from treedp_core.thresholds.schedule import PrintedSchedule, growth_ratio, printed_schedule
+from treedp_core.mechanisms.thresholds.schedule import PrintedSchedule, growth_ratio, printed_schedule
 from treedp_core.words import privacy_text, setting_text
 
 

@@ -7,20 +7,19 @@ import math
 import streamlit as st
 
 from pages.ui import frame
-from pages.ui import multiplicative_blocks as pictures
-from pages.ui import multiplicative_controls as controls
-from pages.ui import multiplicative_run as model
-from pages.ui import multiplicative_state as state
-from pages.ui.multiplicative_run import PLANS, Run
-from pages.ui.multiplicative_simple import ABOUT, RULES, best
-from pages.ui.multiplicative_trees import SOURCES
 from pages.ui.params import get
 from pages.ui.settings import say_slack
+from pages.ui.snippets import call
 from pages.ui.strip import strip
 from pages.ui.text import lit, plural, short, whole
+from pages.views.multiplicative import blocks as pictures
+from pages.views.multiplicative import controls, state
 from treedp_core.figures.multiplicative import labelled_tree, true_and_released
 from treedp_core.privacy import Provenance
-from treedp_core.snippets import call
+from treedp_core.studies.multiplicative import run as model
+from treedp_core.studies.multiplicative.run import PLANS, Run
+from treedp_core.studies.multiplicative.simple import ABOUT, RULES, best
+from treedp_core.studies.multiplicative.trees import SOURCES
 from treedp_core.words import privacy_text
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from pages.ui.multiplicative_growth import VIEWS, levels_from_text
-from pages.ui.multiplicative_run import PLANS
-from pages.ui.multiplicative_trees import DEEP_LEAVES, DEEP_LEVELS, SOURCES
 from pages.ui.param import Param, choice, flag, number, whole, words
+from pages.views.multiplicative.growth import VIEWS, levels_from_text
 from treedp_core import checks
+from treedp_core.studies.multiplicative.run import PLANS
+from treedp_core.studies.multiplicative.trees import DEEP_LEAVES, DEEP_LEVELS, SOURCES
 
 TOTAL_GRID: Final = tuple(10.0**k for k in range(2, 10))
 ETA_GRID: Final = (1e-6, 1e-4, 0.001, 0.01, 0.05, 0.1)

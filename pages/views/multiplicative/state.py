@@ -9,21 +9,20 @@ from typing import Any, Final
 import streamlit as st
 
 from pages.ui import frame, jobs, settings
-from pages.ui import multiplicative_growth as model
-from pages.ui import multiplicative_run as running
-from pages.ui import multiplicative_trees as trees
-from pages.ui.budget_state import wait
-from pages.ui.lab_state import keep_one
-from pages.ui.multiplicative_run import Run
-from pages.ui.multiplicative_trees import Source
 from pages.ui.params import get
+from pages.ui.snippets import Ran, call, given
 from pages.ui.store import dataset, remember, used
 from pages.ui.text import short
+from pages.views.budget.state import wait
+from pages.views.lab.state import keep_one
+from pages.views.multiplicative import growth as model
 from treedp_core.checks import MAX_SEED, InputError
 from treedp_core.experiment import Experiment
-from treedp_core.multiplicative import Setting
-from treedp_core.snippets import Ran, call, given
-from treedp_core.thresholds.schedule import check_levels
+from treedp_core.mechanisms.thresholds.schedule import check_levels
+from treedp_core.studies.multiplicative import Setting, trees
+from treedp_core.studies.multiplicative import run as running
+from treedp_core.studies.multiplicative.run import Run
+from treedp_core.studies.multiplicative.trees import Source
 from treedp_core.words import setting_text
 
 CROSSINGS: Final = "multiplicative_crossings"

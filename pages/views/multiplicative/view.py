@@ -8,20 +8,19 @@ from typing import Any, Final
 import streamlit as st
 
 from pages.ui import frame
-from pages.ui import multiplicative_controls as controls
-from pages.ui import multiplicative_growth as model
-from pages.ui import multiplicative_state as state
-from pages.ui.multiplicative_growth import Found
 from pages.ui.params import get
 from pages.ui.settings import say_slack
+from pages.ui.snippets import Ran, call, given
 from pages.ui.store import dataset, remember
 from pages.ui.strip import strip
 from pages.ui.text import lit, plural, short, whole
+from pages.views.multiplicative import controls, state
+from pages.views.multiplicative import growth as model
+from pages.views.multiplicative.growth import Found
 from treedp_core.checks import InputError
 from treedp_core.figures.multiplicative import growth_figure
-from treedp_core.multiplicative import Setting
 from treedp_core.privacy import NeighbouringRelation
-from treedp_core.snippets import Ran, call, given
+from treedp_core.studies.multiplicative import Setting
 from treedp_core.words import setting_text
 
 PROTECTS: Final = "one record added or removed"

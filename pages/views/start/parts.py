@@ -10,7 +10,10 @@ from pages.ui import boot, store
 from pages.ui.frame import figure, show_badge
 from pages.ui.settings import slack
 from pages.ui.sidebar import PRIVACY_NOTE
-from pages.ui.start_curves import (
+from pages.ui.snippets import call, given
+from pages.ui.strip import of_data, strip
+from pages.ui.text import lit, plural, short
+from pages.views.start.curves import (
     EXAMPLE_COUNT,
     computed,
     curve_table,
@@ -19,13 +22,10 @@ from pages.ui.start_curves import (
     law_curves,
     shared_by_laws,
 )
-from pages.ui.strip import of_data, strip
-from pages.ui.text import lit, plural, short
 from treedp_core.experiment import Experiment, prepare
 from treedp_core.figures.curves import error_curves
 from treedp_core.privacy import NeighbouringRelation
 from treedp_core.records import Dataset
-from treedp_core.snippets import call, given
 from treedp_core.words import setting_text
 
 CARDS: Final = (

@@ -10,22 +10,20 @@ import numpy as np
 import streamlit as st
 
 from pages.ui import frame
-from pages.ui import topdown_controls as controls
-from pages.ui import topdown_draw as one_release
-from pages.ui import topdown_runs as simulations
-from pages.ui import topdown_state as state
-from pages.ui import topdown_tables as tables
 from pages.ui.params import get
+from pages.ui.snippets import call, given
 from pages.ui.text import lit, short, whole
-from pages.ui.topdown_model import RULES
-from pages.ui.topdown_runs import MEASURES, ORDER_MEASURES, RuleResult
-from pages.ui.topdown_state import Result
-from pages.ui.topdown_subject import Subject
-from pages.ui.topdown_view import what_tree
+from pages.views.topdown import controls, state, tables
+from pages.views.topdown import draw as one_release
+from pages.views.topdown import runs as simulations
+from pages.views.topdown.runs import MEASURES, ORDER_MEASURES, RuleResult
+from pages.views.topdown.state import Result
+from pages.views.topdown.view import what_tree
 from treedp_core.checks import InputError
 from treedp_core.figures.topdown import BiasLine, Dot, bias_by_count, dots
-from treedp_core.snippets import call, given
-from treedp_core.top_down import OrderResult
+from treedp_core.studies.topdown import OrderResult
+from treedp_core.studies.topdown.model import RULES
+from treedp_core.studies.topdown.subject import Subject
 from treedp_core.words import plus_minus, privacy_text
 
 RULES_SLOT: Final = "td_rules"

@@ -8,18 +8,18 @@ from typing import Any, Final
 import streamlit as st
 
 from pages.ui import frame, jobs, tuned
-from pages.ui import topdown_draw as one_release
-from pages.ui import topdown_state as state
 from pages.ui.params import REG, get
 from pages.ui.presets import Presets, popover
 from pages.ui.settings import say_slack
 from pages.ui.store import dataset
 from pages.ui.text import lit, plural, whole
-from pages.ui.topdown_model import ALLOCATIONS, RULES, SOURCES, VIEWS
-from pages.ui.topdown_subject import Subject, is_product
-from treedp_core.contributions import Spread
+from pages.views.topdown import draw as one_release
+from pages.views.topdown import state
 from treedp_core.privacy import NeighbouringRelation
+from treedp_core.privacy.spread import Spread
 from treedp_core.records import DomainSource
+from treedp_core.studies.topdown.model import ALLOCATIONS, RULES, SOURCES, VIEWS
+from treedp_core.studies.topdown.subject import Subject, is_product
 
 PRESETS: Final[Presets] = {
     "As in the paper": (

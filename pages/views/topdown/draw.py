@@ -9,14 +9,11 @@ from typing import Final
 import numpy as np
 
 from pages.ui.text import whole
-from pages.ui.topdown_model import RULES, Wanted
-from pages.ui.topdown_subject import Subject, union_tree
 from treedp_core import postprocess
 from treedp_core.checks import InputError
-from treedp_core.leaf_table import LeafTable, table_of_tree
-from treedp_core.montecarlo import Watch, generator
+from treedp_core.errors.simulated import Watch, generator
 from treedp_core.records import Labels
-from treedp_core.top_down import (
+from treedp_core.studies.topdown import (
     BiasBySize,
     Compared,
     Plan,
@@ -26,7 +23,10 @@ from treedp_core.top_down import (
     noise_on_tree,
     release,
 )
+from treedp_core.studies.topdown.model import RULES, Wanted
+from treedp_core.studies.topdown.subject import Subject, union_tree
 from treedp_core.tree import AnyArray, Tree
+from treedp_core.tree.leaf_table import LeafTable, table_of_tree
 
 MAX_UNION: Final = 2_000_000
 """Nodes of the union of truth and release up to which a sparse release is drawn as a tree."""
@@ -145,7 +145,7 @@ def tidied(released: AnyArray) -> AnyArray:
 def size_names(sizes: BiasBySize) -> list[str]:
     """Return the names of bins of true counts.
 
-    >>> from treedp_core.top_down import bias_by_size
+    >>> from treedp_core.studies.topdown import bias_by_size
     >>> size_names(bias_by_size([Compared(9, np.array([5]), np.array([5]))]))
     ['0', '4–7']
     """

@@ -9,10 +9,10 @@ import streamlit as st
 
 from pages.ui import frame
 from pages.ui.text import lit, plural, short
-from pages.ui.topdown_draw import Drawn
-from pages.ui.topdown_model import RULES
+from pages.views.topdown.draw import Drawn
 from treedp_core.figures import clicked_node, icicle
 from treedp_core.records import Labels
+from treedp_core.studies.topdown.model import RULES
 from treedp_core.tree import AnyArray, Tree
 
 MAX_BLOCKS: Final = 200

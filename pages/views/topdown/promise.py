@@ -9,22 +9,20 @@ import numpy as np
 import streamlit as st
 
 from pages.ui import frame
-from pages.ui import topdown_controls as controls
-from pages.ui import topdown_state as state
-from pages.ui import topdown_tables as tables
-from pages.ui.lab_state import keep_one
 from pages.ui.params import get
+from pages.ui.snippets import call, given
 from pages.ui.strip import strip
 from pages.ui.text import plural, powers, whole
-from pages.ui.topdown_subject import Subject
+from pages.views.lab.state import keep_one
+from pages.views.topdown import controls, state, tables
 from treedp_core.checks import InputError
-from treedp_core.contributions import Spread
 from treedp_core.figures import Curve, error_curves
-from treedp_core.generate import branching_factors_from_text
-from treedp_core.inspector import MAX_PAIRS, Inspection, inspect
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
-from treedp_core.snippets import call, given
-from treedp_core.top_down import accounting as account
+from treedp_core.privacy.inspector import MAX_PAIRS, Inspection, inspect
+from treedp_core.privacy.spread import Spread
+from treedp_core.records.made_up import branching_factors_from_text
+from treedp_core.studies.topdown import accounting as account
+from treedp_core.studies.topdown.subject import Subject
 from treedp_core.tree import Tree
 from treedp_core.words import budget_text, privacy_text, setting_text
 

@@ -10,21 +10,20 @@ from typing import Any, Final
 import streamlit as st
 
 from pages.ui import frame
-from pages.ui import topdown_controls as controls
-from pages.ui import topdown_state as state
 from pages.ui.exports import download
+from pages.ui.snippets import call
 from pages.ui.text import plural, whole
-from pages.ui.topdown_draw import Drawn
-from pages.ui.topdown_model import RULES
-from pages.ui.topdown_subject import Subject
-from pages.ui.topdown_tables import columns_of
-from pages.ui.topdown_view import about, what_tree
+from pages.views.topdown import controls, state
+from pages.views.topdown.draw import Drawn
+from pages.views.topdown.tables import columns_of
+from pages.views.topdown.view import about, what_tree
 from treedp_core.checks import InputError
-from treedp_core.leaf_table import LeafTable
 from treedp_core.privacy import Provenance
-from treedp_core.records import synthetic
-from treedp_core.records.synthetic import Columns
-from treedp_core.snippets import call
+from treedp_core.records.export import synthetic
+from treedp_core.records.export.synthetic import Columns
+from treedp_core.studies.topdown.model import RULES
+from treedp_core.studies.topdown.subject import Subject
+from treedp_core.tree.leaf_table import LeafTable
 
 PREVIEW: Final = 100
 

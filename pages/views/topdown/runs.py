@@ -8,13 +8,11 @@ from typing import Final
 
 import numpy as np
 
-from pages.ui import topdown_draw as one_release
-from pages.ui.topdown_model import RULES, Wanted
-from pages.ui.topdown_subject import Subject
+from pages.views.topdown import draw as one_release
 from treedp_core import checks, postprocess
 from treedp_core.checks import InputError
-from treedp_core.montecarlo import Cancelled, Watch, generator
-from treedp_core.top_down import (
+from treedp_core.errors.simulated import Cancelled, Watch, generator
+from treedp_core.studies.topdown import (
     BiasBySize,
     Compared,
     OrderResult,
@@ -25,6 +23,8 @@ from treedp_core.top_down import (
     release,
     some_orders,
 )
+from treedp_core.studies.topdown.model import RULES, Wanted
+from treedp_core.studies.topdown.subject import Subject
 from treedp_core.tree import FloatArray
 
 MEASURES: Final = {

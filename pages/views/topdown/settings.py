@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from pages.ui.lab_series import shares_from_text
 from pages.ui.param import Param, choice, flag, number, several, tuned_on, whole, words
-from pages.ui.topdown_model import ALLOCATIONS, RULES, SOURCES, VIEWS, rho_of
-from pages.ui.topdown_runs import MEASURES, ORDER_MEASURES
+from pages.views.topdown.runs import MEASURES, ORDER_MEASURES
 from treedp_core import checks
-from treedp_core.contributions import Spread
-from treedp_core.generate import branching_factors_from_text
+from treedp_core.privacy.spread import Spread
+from treedp_core.records.made_up import branching_factors_from_text
+from treedp_core.studies.sweep.series import shares_from_text
+from treedp_core.studies.topdown.model import ALLOCATIONS, RULES, SOURCES, VIEWS, rho_of
 
 TRIALS_GRID: Final = (20, 100, 400)
 CONFIDENCE_GRID: Final = (0.5, 0.8, 0.9, 0.95, 0.99, 0.999)

@@ -11,24 +11,23 @@ from typing import Any, Final
 import streamlit as st
 
 from pages.ui import frame, jobs, tuned
-from pages.ui import topdown_draw as one_release
-from pages.ui import topdown_model as model
-from pages.ui.lab_series import shares_from_text
-from pages.ui.lab_state import keep_one
 from pages.ui.params import get
 from pages.ui.settings import slack
+from pages.ui.snippets import Ran, given
 from pages.ui.store import dataset, sample, used, used_sample
 from pages.ui.text import whole
-from pages.ui.topdown_draw import Drawn
-from pages.ui.topdown_model import Wanted
-from pages.ui.topdown_subject import Subject, is_product, made_up, product_of_columns, tree_as_it_is
+from pages.views.lab.state import keep_one
+from pages.views.topdown import draw as one_release
+from pages.views.topdown.draw import Drawn
 from treedp_core.checks import MAX_CELL_DRAWS, MAX_LEVEL_COLUMNS, MAX_SEED, InputError
-from treedp_core.contributions import Spread
-from treedp_core.montecarlo import Watch
+from treedp_core.errors.simulated import Watch
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
+from treedp_core.privacy.spread import Spread
 from treedp_core.records import Dataset
-from treedp_core.snippets import Ran, given
-from treedp_core.top_down import most_cells
+from treedp_core.studies.sweep.series import shares_from_text
+from treedp_core.studies.topdown import model, most_cells
+from treedp_core.studies.topdown.model import Wanted
+from treedp_core.studies.topdown.subject import Subject, is_product, made_up, product_of_columns, tree_as_it_is
 
 SAMPLE: Final = "mobility"
 DRAW: Final = "td_release"

@@ -8,17 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from pages.ui import topdown_runs as simulations
-from pages.ui.topdown_draw import Drawn, size_names
-from pages.ui.topdown_model import RULES, Wanted
-from pages.ui.topdown_runs import MEASURES, RuleResult
-from pages.ui.topdown_subject import Subject
-from treedp_core.contributions import Spread
-from treedp_core.conversions import epsilon_to_rho, rho_to_epsilon, rho_to_epsilon_gaussian, rho_to_epsilon_simple
-from treedp_core.inspector import Inspection
+from pages.views.topdown import runs as simulations
+from pages.views.topdown.draw import Drawn, size_names
+from pages.views.topdown.runs import MEASURES, RuleResult
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
-from treedp_core.records.synthetic import Columns
-from treedp_core.top_down import OrderResult, bias_by_size, bound, bound_by_exact_tails
+from treedp_core.privacy.conversions import (
+    epsilon_to_rho,
+    rho_to_epsilon,
+    rho_to_epsilon_gaussian,
+    rho_to_epsilon_simple,
+)
+from treedp_core.privacy.inspector import Inspection
+from treedp_core.privacy.spread import Spread
+from treedp_core.records.export.synthetic import Columns
+from treedp_core.studies.topdown import OrderResult, bias_by_size, bound, bound_by_exact_tails
+from treedp_core.studies.topdown.model import RULES, Wanted
+from treedp_core.studies.topdown.subject import Subject
 from treedp_core.tree import FloatArray, Tree
 
 

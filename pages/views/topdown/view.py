@@ -9,23 +9,20 @@ import numpy as np
 import streamlit as st
 
 from pages.ui import frame, jobs, tuned
-from pages.ui import topdown_controls as controls
-from pages.ui import topdown_draw as one_release
-from pages.ui import topdown_model as model
-from pages.ui import topdown_state as state
-from pages.ui import topdown_tables as tables
 from pages.ui.params import get
+from pages.ui.snippets import call
 from pages.ui.strip import strip
 from pages.ui.text import lit, plural, powers, short, whole
-from pages.ui.topdown_draw import Drawn
-from pages.ui.topdown_model import RULES, Wanted
-from pages.ui.topdown_pictures import pictures
-from pages.ui.topdown_subject import Subject
+from pages.views.topdown import controls, state, tables
+from pages.views.topdown import draw as one_release
+from pages.views.topdown.draw import Drawn
+from pages.views.topdown.pictures import pictures
 from treedp_core.checks import InputError
 from treedp_core.figures import one_draw
 from treedp_core.figures.topdown import BiasLine, bias_by_count, error_under_bound, spurious_and_lost
-from treedp_core.snippets import call
-from treedp_core.top_down import Plan, bias_by_size, bound, bound_by_exact_tails, needs_factor_two
+from treedp_core.studies.topdown import Plan, bias_by_size, bound, bound_by_exact_tails, model, needs_factor_two
+from treedp_core.studies.topdown.model import RULES, Wanted
+from treedp_core.studies.topdown.subject import Subject
 from treedp_core.words import privacy_text, setting_text
 
 MAX_NAMED: Final = 4

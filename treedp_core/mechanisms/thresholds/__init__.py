@@ -1,6 +1,6 @@
 """Estimates with multiplicative error: the threshold mechanism of Ghazi et al., corrected, on dense and sparse trees.
 
-`treedp_core.mechanisms.thresholds` releases a whole `Tree` with it. Here are its parts: a plan says what is tested with
+`release` releases a whole `Tree` with it. Here are its other parts: a plan says what is tested with
 what noise; `PathTree` holds the counts; `label_nodes` runs the rounds. Below, the nodes with records are judged: which
 those are is private, so that a release names the labelled pieces alone, or gives every node of a public tree a value.
 
@@ -14,14 +14,14 @@ those are is private, so that a release names the labelled pieces alone, or give
 True
 """
 
-from treedp_core.thresholds.answers import Draw, Record, Replay
-from treedp_core.thresholds.classification import classification_level, classify
-from treedp_core.thresholds.estimation import Estimation, Planner, clamp, estimate
-from treedp_core.thresholds.path_tree import PathTree
-from treedp_core.thresholds.plan_types import Plan, PlanLevel
-from treedp_core.thresholds.plans import paper_plan, printed_schedule, provable_plan, tuned_plan
-from treedp_core.thresholds.reduction import Labels, label_nodes
-from treedp_core.thresholds.trace import Step, round_of_nodes, steps
+from treedp_core.mechanisms.thresholds.answers import Draw, Record, Replay
+from treedp_core.mechanisms.thresholds.classification import classification_level, classify
+from treedp_core.mechanisms.thresholds.estimation import Estimation, Planner, clamp, estimate
+from treedp_core.mechanisms.thresholds.plan_types import Plan, PlanLevel
+from treedp_core.mechanisms.thresholds.plans import paper_plan, printed_schedule, provable_plan, tuned_plan
+from treedp_core.mechanisms.thresholds.reduction import Labels, label_nodes
+from treedp_core.mechanisms.thresholds.trace import Step, round_of_nodes, steps
+from treedp_core.tree.path_tree import PathTree
 
 __all__ = [
     "Draw",

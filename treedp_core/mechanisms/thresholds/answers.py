@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from treedp_core import checks
 from treedp_core.checks import InputError
-from treedp_core.noise import TruncatedLaplace
+from treedp_core.mechanisms.thresholds.plan_types import PlanLevel
+from treedp_core.mechanisms.thresholds.sparse_vector import NOISES, Noise, round_noises, waiting_times
+from treedp_core.noise.laws import TruncatedLaplace
+from treedp_core.noise.truncated_laplace import DiscreteTruncatedLaplace, discrete_bound
 from treedp_core.rounding import quotient_above, quotient_below
-from treedp_core.thresholds.plan_types import PlanLevel
-from treedp_core.thresholds.sparse_vector import NOISES, Noise, round_noises, waiting_times
-from treedp_core.thresholds.truncated_laplace import DiscreteTruncatedLaplace, discrete_bound
 from treedp_core.tree import AnyArray, IntArray
 
 __all__ = ["Answers", "Call", "Draw", "PassNoise", "Queries", "Record", "Replay", "pass_noise"]

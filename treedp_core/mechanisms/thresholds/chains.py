@@ -25,8 +25,8 @@ from typing import Final
 
 import numpy as np
 
-from treedp_core.law import FloatArray
-from treedp_core.thresholds.plan_search import Round
+from treedp_core.mechanisms.thresholds.plan_search import Round
+from treedp_core.noise.law import FloatArray
 from treedp_core.tree import IntArray
 
 __all__ = ["chain_error"]

@@ -8,14 +8,14 @@ import numpy as np
 
 from treedp_core import checks
 from treedp_core.checks import InputError
+from treedp_core.mechanisms.thresholds.answers import Answers, BoolArray
+from treedp_core.mechanisms.thresholds.plan_types import Plan, PlanLevel
+from treedp_core.mechanisms.thresholds.reduction import label_nodes
+from treedp_core.mechanisms.thresholds.schedule import check_alpha, check_delta
+from treedp_core.noise.truncated_laplace import truncated_bound
 from treedp_core.rounding import quotient_below
-from treedp_core.thresholds.answers import Answers, BoolArray
-from treedp_core.thresholds.path_tree import PathTree
-from treedp_core.thresholds.plan_types import Plan, PlanLevel
-from treedp_core.thresholds.reduction import label_nodes
-from treedp_core.thresholds.schedule import check_alpha, check_delta
-from treedp_core.thresholds.truncated_laplace import truncated_bound
 from treedp_core.tree import IntArray
+from treedp_core.tree.path_tree import PathTree
 
 __all__ = ["classification_level", "classify", "cut_off"]
 

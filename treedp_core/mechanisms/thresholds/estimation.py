@@ -14,18 +14,18 @@ import numpy as np
 
 from treedp_core import checks
 from treedp_core.checks import InputError
-from treedp_core.montecarlo import Watch
-from treedp_core.noise import TruncatedLaplace
+from treedp_core.errors.simulated import Watch
+from treedp_core.mechanisms.thresholds.answers import Draw
+from treedp_core.mechanisms.thresholds.plan_types import Plan
+from treedp_core.mechanisms.thresholds.plans import split_with_root
+from treedp_core.mechanisms.thresholds.reduction import Labels, label_nodes
+from treedp_core.mechanisms.thresholds.schedule import check_delta
+from treedp_core.mechanisms.thresholds.sparse_vector import NOISES, Noise
+from treedp_core.noise.laws import TruncatedLaplace
+from treedp_core.noise.truncated_laplace import DiscreteTruncatedLaplace, discrete_bound, truncated_bound
 from treedp_core.rounding import float_below, quotient_above, quotient_below
-from treedp_core.thresholds.answers import Draw
-from treedp_core.thresholds.path_tree import PathTree
-from treedp_core.thresholds.plan_types import Plan
-from treedp_core.thresholds.plans import split_with_root
-from treedp_core.thresholds.reduction import Labels, label_nodes
-from treedp_core.thresholds.schedule import check_delta
-from treedp_core.thresholds.sparse_vector import NOISES, Noise
-from treedp_core.thresholds.truncated_laplace import DiscreteTruncatedLaplace, discrete_bound, truncated_bound
 from treedp_core.tree import AnyArray, FloatArray, IntArray
+from treedp_core.tree.path_tree import PathTree
 
 __all__ = ["Estimation", "Planner", "bounded_noise", "clamp", "clamp_noise", "estimate", "root_bound", "shares"]
 

@@ -22,7 +22,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treedp_core.law import FloatArray
+from treedp_core.noise.law import FloatArray
 
 # How far a tuned plan reaches into the tails. Each reserve is such that the squared loss of a failure, weighted with
 # its probability, stays below E^2. The constants are empirical: adversarial trees break plans with smaller ones.

@@ -13,7 +13,7 @@ from typing import Final, Literal
 
 from treedp_core import checks
 from treedp_core.checks import InputError
-from treedp_core.thresholds.truncated_laplace import truncated_bound
+from treedp_core.noise.truncated_laplace import truncated_bound
 
 __all__ = ["MAX_PLAN_LEVELS", "Plan", "PlanLevel", "TestLaw"]
 

@@ -23,12 +23,17 @@ from numpy.typing import ArrayLike
 
 from treedp_core import checks
 from treedp_core.checks import InputError
-from treedp_core.law import FloatArray
-from treedp_core.rounding import float_below
-from treedp_core.thresholds.chains import chain_error
-from treedp_core.thresholds.plan_search import Round, Rounds, least_error, proven_error, proven_rounds, tuned_rounds
-from treedp_core.thresholds.plan_types import Plan, PlanLevel
-from treedp_core.thresholds.schedule import (
+from treedp_core.mechanisms.thresholds.chains import chain_error
+from treedp_core.mechanisms.thresholds.plan_search import (
+    Round,
+    Rounds,
+    least_error,
+    proven_error,
+    proven_rounds,
+    tuned_rounds,
+)
+from treedp_core.mechanisms.thresholds.plan_types import Plan, PlanLevel
+from treedp_core.mechanisms.thresholds.schedule import (
     PrintedSchedule,
     check_alpha,
     check_delta,
@@ -38,7 +43,9 @@ from treedp_core.thresholds.schedule import (
     paper_plan,
     printed_schedule,
 )
-from treedp_core.thresholds.truncated_laplace import truncated_bound
+from treedp_core.noise.law import FloatArray
+from treedp_core.noise.truncated_laplace import truncated_bound
+from treedp_core.rounding import float_below
 
 __all__ = [
     "PrintedSchedule",

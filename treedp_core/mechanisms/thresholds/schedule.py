@@ -16,8 +16,8 @@ from typing import Final
 
 from treedp_core import checks
 from treedp_core.checks import InputError
-from treedp_core.thresholds.plan_types import MAX_PLAN_LEVELS, Plan, PlanLevel
-from treedp_core.thresholds.truncated_laplace import truncated_bound
+from treedp_core.mechanisms.thresholds.plan_types import MAX_PLAN_LEVELS, Plan, PlanLevel
+from treedp_core.noise.truncated_laplace import truncated_bound
 
 MAX_LEVELS: Final = 10**15  # of a tree; only logarithms of it are used
 USUAL_ETA: Final = 1e-4

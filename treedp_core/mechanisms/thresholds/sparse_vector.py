@@ -28,10 +28,10 @@ from typing import Final, Literal
 import numpy as np
 
 from treedp_core import checks
-from treedp_core.integer_draws import draw_discrete_laplace
-from treedp_core.law import FloatArray
+from treedp_core.mechanisms.thresholds.plan_types import PlanLevel, TestLaw
+from treedp_core.noise.exact_draws import draw_discrete_laplace
+from treedp_core.noise.law import FloatArray
 from treedp_core.rounding import quotient_below
-from treedp_core.thresholds.plan_types import PlanLevel, TestLaw
 from treedp_core.tree import AnyArray
 
 __all__ = ["NOISES", "Noise", "NoiseLaw", "maximum_of_many", "round_noises", "sparse", "waiting_times"]

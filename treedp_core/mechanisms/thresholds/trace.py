@@ -13,10 +13,10 @@ import numpy as np
 
 from treedp_core import checks
 from treedp_core.checks import InputError
-from treedp_core.thresholds.path_tree import PathTree
-from treedp_core.thresholds.plan_types import Plan
-from treedp_core.thresholds.reduction import Labels, Search
+from treedp_core.mechanisms.thresholds.plan_types import Plan
+from treedp_core.mechanisms.thresholds.reduction import Labels, Search
 from treedp_core.tree import IntArray, Tree
+from treedp_core.tree.path_tree import PathTree
 
 __all__ = ["MAX_STEPS", "Step", "round_of_nodes", "steps"]
 

@@ -11,15 +11,16 @@ from numpy.typing import NDArray
 
 from treedp_core import checks
 from treedp_core.checks import InputError, echo
-from treedp_core.records import counting, text
+from treedp_core.records.count import counting
+from treedp_core.records.count.elsewhere import OUTSIDE_RULES, Words, refuse_outside, with_other_leaf
 from treedp_core.records.dataset import Dataset, DomainSource, ReadReport, labels_of
-from treedp_core.records.elsewhere import OUTSIDE_RULES, Words, refuse_outside, with_other_leaf
-from treedp_core.records.file_checks import in_words
-from treedp_core.records.inspection import Origin
-from treedp_core.records.sources import ReadOptions
-from treedp_core.records.table_reader import Progress, open_table, refuse_no_rows
-from treedp_core.records.text import Notice
-from treedp_core.records.units import UnitQuota, UnitReader, account_of, quota_of, unit_notices
+from treedp_core.records.read import text
+from treedp_core.records.read.file_checks import in_words
+from treedp_core.records.read.inspection import Origin
+from treedp_core.records.read.sources import ReadOptions
+from treedp_core.records.read.table_reader import Progress, open_table, refuse_no_rows
+from treedp_core.records.read.text import Notice
+from treedp_core.records.read.units import UnitQuota, UnitReader, account_of, quota_of, unit_notices
 from treedp_core.tree import Tree
 
 IntArray = NDArray[np.int64]
@@ -86,7 +87,7 @@ def count_bins(
     >>> data.report.counted, data.report.other
     (5, 2)
     """
-    from treedp_core.records import amounts as amounts_of
+    from treedp_core.records.read import amounts as amounts_of
 
     edges = bin_edges(lower, upper, n_bins)
     factors = _factors(branching, edges.size - 1)

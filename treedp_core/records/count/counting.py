@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from treedp_core import checks
 from treedp_core.checks import InputError
-from treedp_core.records.table_counts import CACHE_RECORDS, CodeArray, IntArray, horner
+from treedp_core.records.count.table_counts import CACHE_RECORDS, CodeArray, IntArray, horner
 
 MAX_DENSE_CELLS: Final = 1 << 23
 BLOCK_RECORDS: Final = 1 << 21

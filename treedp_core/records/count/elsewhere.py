@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treedp_core.checks import InputError
-from treedp_core.records import text
+from treedp_core.records.read import text
 from treedp_core.tree import Tree
 
 IntArray = NDArray[np.int64]

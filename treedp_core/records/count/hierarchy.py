@@ -11,20 +11,21 @@ from numpy.typing import NDArray
 
 from treedp_core import checks
 from treedp_core.checks import InputError, echo
-from treedp_core.records import counting, paths, text
+from treedp_core.records.count import counting, paths
+from treedp_core.records.count.elsewhere import OUTSIDE_RULES, Words, refuse_outside, with_other_leaf
+from treedp_core.records.count.tally import Tally, example_of, read_records, strangers_notice
 from treedp_core.records.dataset import Dataset, DomainSource, ReadReport, labels_of
 from treedp_core.records.domain import Domain, levels_checked
-from treedp_core.records.elsewhere import OUTSIDE_RULES, Words, refuse_outside, with_other_leaf
-from treedp_core.records.file_checks import in_words
-from treedp_core.records.inspection import Origin
-from treedp_core.records.sources import ReadOptions
-from treedp_core.records.table_reader import Progress, TableReader, open_table
-from treedp_core.records.tally import Tally, example_of, read_records, strangers_notice
-from treedp_core.records.units import account_of, quota_of
+from treedp_core.records.read import text
+from treedp_core.records.read.file_checks import in_words
+from treedp_core.records.read.inspection import Origin
+from treedp_core.records.read.sources import ReadOptions
+from treedp_core.records.read.table_reader import Progress, TableReader, open_table
+from treedp_core.records.read.units import account_of, quota_of
 from treedp_core.tree import Tree
 
 if TYPE_CHECKING:
-    from treedp_core.records.columns import LabelColumn
+    from treedp_core.records.read.columns import LabelColumn
 
 IntArray = NDArray[np.int64]
 MISSING_RULES = ("category", "drop")

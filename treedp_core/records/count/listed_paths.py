@@ -7,13 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from treedp_core.checks import InputError, echo
-from treedp_core.records import counting, paths, text
+from treedp_core.records.count import counting, paths
 from treedp_core.records.dataset import DomainSource
 from treedp_core.records.domain import Domain, levels_checked
-from treedp_core.records.file_checks import in_words
-from treedp_core.records.inspection import Origin
-from treedp_core.records.sources import ReadOptions
-from treedp_core.records.table_reader import open_table, refuse_no_rows
+from treedp_core.records.read import text
+from treedp_core.records.read.file_checks import in_words
+from treedp_core.records.read.inspection import Origin
+from treedp_core.records.read.sources import ReadOptions
+from treedp_core.records.read.table_reader import open_table, refuse_no_rows
 
 
 @in_words
@@ -53,8 +54,8 @@ def domain_of_paths(
     >>> domain_of_paths(b"region,city\nNorth,Kiel\nNorth,Ulm\nAbroad,\n").tree.n_children.tolist()
     [2, 2, 0, 0, 0]
     """
-    from treedp_core.records import amounts as amounts_of
-    from treedp_core.records import columns as cells
+    from treedp_core.records.read import amounts as amounts_of
+    from treedp_core.records.read import columns as cells
 
     table = open_table(origin, name, options)
     chosen = [table.column(column) for column in columns or table.preview.columns]

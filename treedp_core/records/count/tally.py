@@ -10,14 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treedp_core.checks import echo
-from treedp_core.records import counting, paths, text
+from treedp_core.records.count import counting, paths
 from treedp_core.records.dataset import DomainSource
 from treedp_core.records.domain import Domain
-from treedp_core.records.table_reader import Progress, TableReader, refuse_no_rows
-from treedp_core.records.units import UnitQuota, UnitReader, unit_notices
+from treedp_core.records.read import text
+from treedp_core.records.read.table_reader import Progress, TableReader, refuse_no_rows
+from treedp_core.records.read.units import UnitQuota, UnitReader, unit_notices
 
 if TYPE_CHECKING:
-    from treedp_core.records.columns import LabelColumn
+    from treedp_core.records.read.columns import LabelColumn
 
 IntArray = NDArray[np.int64]
 
@@ -51,8 +52,8 @@ def read_records(
     quota: UnitQuota | None = None,
 ) -> Tally:
     """Pass once over the records; memory grows with distinct labels and paths only."""
-    from treedp_core.records import amounts as amounts_of
-    from treedp_core.records import columns as cells
+    from treedp_core.records.read import amounts as amounts_of
+    from treedp_core.records.read import columns as cells
 
     listed = domain.vocabularies if domain.source is DomainSource.PUBLIC else (None,) * len(chosen)
     columns = [

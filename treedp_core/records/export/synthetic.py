@@ -17,10 +17,10 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from treedp_core.checks import InputError
-from treedp_core.leaf_table import CodeArray, LeafTable
 from treedp_core.privacy import Provenance
 from treedp_core.records.dataset import Labels
-from treedp_core.records.spreadsheet import safe_cell
+from treedp_core.records.export.spreadsheet import safe_cell
+from treedp_core.tree.leaf_table import CodeArray, LeafTable
 
 MAX_ROWS: Final = 10_000_000
 COUNT: Final = "count"

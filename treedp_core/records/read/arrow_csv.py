@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 from treedp_core.checks import InputError
-from treedp_core.records import sources
-from treedp_core.records.file_checks import encoding_error, row_refusal
-from treedp_core.records.sniff import Preview
-from treedp_core.records.sources import ByteStream, FileSource
+from treedp_core.records.read import sources
+from treedp_core.records.read.file_checks import encoding_error, row_refusal
+from treedp_core.records.read.sniff import Preview
+from treedp_core.records.read.sources import ByteStream, FileSource
 
 FIRST_ROW = 2  # the header is row 1
 

@@ -11,11 +11,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from treedp_core.checks import InputError, echo
-from treedp_core.records import columns as cells
 from treedp_core.records.arrays import is_text
-from treedp_core.records.file_checks import checked_columns, columns_within_limit, too_large
-from treedp_core.records.sniff import PREVIEW_ROWS, FileKind, Preview
-from treedp_core.records.sources import FileSource
+from treedp_core.records.read import columns as cells
+from treedp_core.records.read.file_checks import checked_columns, columns_within_limit, too_large
+from treedp_core.records.read.sniff import PREVIEW_ROWS, FileKind, Preview
+from treedp_core.records.read.sources import FileSource
 
 FIRST_ROW = 1
 MAX_ROWS: Final = 100_000_000

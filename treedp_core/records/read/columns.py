@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from treedp_core import checks
 from treedp_core.checks import InputError, echo
-from treedp_core.records import text
 from treedp_core.records.arrays import indices_of, is_text, text_lengths
+from treedp_core.records.read import text
 
 
 class LabelColumn:

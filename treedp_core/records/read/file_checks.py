@@ -9,7 +9,7 @@ from typing import Final, ParamSpec, TypeVar
 
 from treedp_core import checks
 from treedp_core.checks import InputError, echo
-from treedp_core.records import text
+from treedp_core.records.read import text
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from typing import Any, BinaryIO
 
-from treedp_core.records.file_checks import in_words
-from treedp_core.records.sniff import FileKind, Preview, kind_of, preview_csv
-from treedp_core.records.sources import ReadOptions, file_source
+from treedp_core.records.read.file_checks import in_words
+from treedp_core.records.read.sniff import FileKind, Preview, kind_of, preview_csv
+from treedp_core.records.read.sources import ReadOptions, file_source
 
 Origin = str | os.PathLike[str] | bytes | BinaryIO | Any
 
@@ -39,12 +39,12 @@ def inspect(origin: Origin, *, name: str | None = None, options: ReadOptions | N
     (('region', 'city'), (('North', 'Kiel'),), ';')
     """
     if is_table(origin):
-        from treedp_core.records import arrow_tables
+        from treedp_core.records.read import arrow_tables
 
         return arrow_tables.preview_table(origin, name or "table")
     source = file_source(origin, name)
     if kind_of(source) is FileKind.PARQUET:
-        from treedp_core.records import arrow_tables
+        from treedp_core.records.read import arrow_tables
 
         return arrow_tables.preview_parquet(source)
     return preview_csv(source, options or ReadOptions())

@@ -8,10 +8,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from treedp_core.records.file_checks import in_words
-from treedp_core.records.inspection import Origin
-from treedp_core.records.sources import ReadOptions
-from treedp_core.records.table_reader import open_table, refuse_no_rows
+from treedp_core.records.read.file_checks import in_words
+from treedp_core.records.read.inspection import Origin
+from treedp_core.records.read.sources import ReadOptions
+from treedp_core.records.read.table_reader import open_table, refuse_no_rows
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
@@ -110,7 +110,7 @@ def look_at_numbers(
     InputError
         ``COLUMN_TYPE``, ``COLUMN_UNKNOWN``, ``NUMBER_TOO_LONG`` and the codes of `inspect`.
     """
-    from treedp_core.records import amounts
+    from treedp_core.records.read import amounts
 
     table = open_table(origin, name, options)
     column = table.column(column)

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from treedp_core.checks import InputError, echo
-from treedp_core.records import text
-from treedp_core.records.file_checks import (
+from treedp_core.records.read import text
+from treedp_core.records.read.file_checks import (
     checked_columns,
     encoding_error,
     header_notices,
@@ -20,7 +20,7 @@ from treedp_core.records.file_checks import (
     refuse_foreign,
     row_refusal,
 )
-from treedp_core.records.sources import (
+from treedp_core.records.read.sources import (
     SNIFF_BYTES,
     ByteStream,
     FileSource,

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from treedp_core.checks import InputError, echo
-from treedp_core.records import sources, text
-from treedp_core.records.inspection import Origin, inspect
-from treedp_core.records.sniff import FileKind, Preview
-from treedp_core.records.sources import ReadOptions, file_source
+from treedp_core.records.read import sources, text
+from treedp_core.records.read.inspection import Origin, inspect
+from treedp_core.records.read.sniff import FileKind, Preview
+from treedp_core.records.read.sources import ReadOptions, file_source
 
 Progress = Callable[[int, int], None]
 Batch = tuple[list[Any], int]
@@ -68,13 +68,13 @@ class TableReader:
                 yield batches
         except InputError:
             if self.preview.kind is FileKind.CSV:
-                from treedp_core.records import arrow_csv
+                from treedp_core.records.read import arrow_csv
 
                 arrow_csv.refuse_torn_quotes(file_source(self.origin, self.preview.name), self.preview, None)
             raise
 
     def _batches(self, labels: Sequence[str], numeric: Sequence[str]) -> Generator[Batch, None, None]:
-        from treedp_core.records import arrow_csv, arrow_tables
+        from treedp_core.records.read import arrow_csv, arrow_tables
 
         preview = self.preview
         if preview.kind is FileKind.TABLE:

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from treedp_core import checks
 from treedp_core.checks import InputError, echo
-from treedp_core.records import text
 from treedp_core.records.arrays import indices_of
+from treedp_core.records.read import text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -125,7 +125,7 @@ class UnitReader:
 
     def kept(self, array: pa.Array, row: int) -> NDArray[np.bool_]:
         """Return which rows of a batch whose first record is `row` (0-based) are within their unit's first m."""
-        from treedp_core.records.columns import LabelColumn
+        from treedp_core.records.read.columns import LabelColumn
 
         assert self._quota is not None
         return self._quota.kept(LabelColumn(self._quota.name, None, self._first_row).encoded(array, row))

@@ -1,9 +1,9 @@
 """Which tree: the branching factor in the limit, the best whole shapes for K bins, the paper's statements on both."""
 
-from treedp_core.branching.hunt import equal_budgets
-from treedp_core.branching.limits import BestBranching, best_branching, loss_factor, opendp_branching_factor
-from treedp_core.branching.ranking import RankedShape, advice, best_by_height, best_shapes
-from treedp_core.branching.search import Cost, cheapest
+from treedp_core.studies.branching.hunt import equal_budgets
+from treedp_core.studies.branching.limits import BestBranching, best_branching, loss_factor, opendp_branching_factor
+from treedp_core.studies.branching.ranking import RankedShape, advice, best_by_height, best_shapes
+from treedp_core.studies.branching.search import Cost, cheapest
 
 __all__ = [
     "BestBranching",

@@ -10,14 +10,14 @@ from typing import Final
 
 import numpy as np
 
-from treedp_core.branching.primes import divisors, prime_factors
-from treedp_core.branching.recursion import best_ways, is_feasible
-from treedp_core.branching.search import Cost, cheapest
-from treedp_core.cdf_error.budgets import improved_shares
-from treedp_core.cdf_error.criterion import Criterion
 from treedp_core.privacy import Currency
+from treedp_core.studies.branching.primes import divisors, prime_factors
+from treedp_core.studies.branching.recursion import best_ways, is_feasible
+from treedp_core.studies.branching.search import Cost, cheapest
+from treedp_core.studies.cdf.error.budgets import improved_shares
+from treedp_core.studies.cdf.error.criterion import Criterion
 from treedp_core.tree import FloatArray
-from treedp_core.workloads import Shape, Workload, level_weights
+from treedp_core.tree.workloads import Shape, Workload, level_weights
 
 Factors = tuple[int, ...]
 

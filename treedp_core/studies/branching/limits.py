@@ -24,10 +24,10 @@ import numpy as np
 from scipy.optimize import brentq
 
 from treedp_core import checks
-from treedp_core.cdf_error.criterion import Criterion
 from treedp_core.privacy import Currency
+from treedp_core.studies.cdf.error.criterion import Criterion
 from treedp_core.tree import FloatArray
-from treedp_core.workloads import Workload, n_bins_checked
+from treedp_core.tree.workloads import Workload, n_bins_checked
 
 _FAR = 1e12
 

@@ -9,7 +9,10 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Final
 
-from treedp_core.branching import (
+from treedp_core.checks import InputError, echo
+from treedp_core.privacy import Currency
+from treedp_core.privacy.conversions import epsilon_to_rho
+from treedp_core.studies.branching import (
     BestBranching,
     RankedShape,
     best_branching,
@@ -19,12 +22,9 @@ from treedp_core.branching import (
     loss_factor,
     opendp_branching_factor,
 )
-from treedp_core.branching.search import Cost, cheapest
-from treedp_core.cdf_error import Criterion, optimal_shares
-from treedp_core.checks import InputError, echo
-from treedp_core.conversions import epsilon_to_rho
-from treedp_core.privacy import Currency
-from treedp_core.workloads import Shape, Workload
+from treedp_core.studies.branching.search import Cost, cheapest
+from treedp_core.studies.cdf.error import Criterion, optimal_shares
+from treedp_core.tree.workloads import Shape, Workload
 
 MAX_BINS: Final = 10**15
 NOISES: Final = {"laplace": "Laplace", "gaussian": "Gaussian"}

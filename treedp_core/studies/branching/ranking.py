@@ -14,14 +14,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from treedp_core import checks
-from treedp_core.branching.hunt import SMALL, Factors, FittedHunt, Hunt, equal_budgets, finest, trimmed
-from treedp_core.branching.primes import is_prime, prime_factors
-from treedp_core.branching.search import Cost, cheapest
-from treedp_core.cdf_error.budgets import LevelShares, improved_shares, optimal_shares
-from treedp_core.cdf_error.criterion import Criterion
 from treedp_core.privacy import Currency
+from treedp_core.studies.branching.hunt import SMALL, Factors, FittedHunt, Hunt, equal_budgets, finest, trimmed
+from treedp_core.studies.branching.primes import is_prime, prime_factors
+from treedp_core.studies.branching.search import Cost, cheapest
+from treedp_core.studies.cdf.error.budgets import LevelShares, improved_shares, optimal_shares
+from treedp_core.studies.cdf.error.criterion import Criterion
 from treedp_core.tree import FloatArray
-from treedp_core.workloads import Shape, n_bins_checked
+from treedp_core.tree.workloads import Shape, n_bins_checked
 
 Shares = Callable[[Shape, Criterion], LevelShares]
 SEARCHED = 3

@@ -20,9 +20,9 @@ from typing import Final
 
 import numpy as np
 
-from treedp_core.branching.primes import divisors, prime_factors
+from treedp_core.studies.branching.primes import divisors, prime_factors
 from treedp_core.tree import FloatArray, IntArray
-from treedp_core.workloads import Workload
+from treedp_core.tree.workloads import Workload
 
 Weight = Callable[[FloatArray, float], FloatArray]
 """w(n, s) for many n."""

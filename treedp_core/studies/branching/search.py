@@ -19,8 +19,8 @@ from typing import Final
 
 from scipy.optimize import brentq
 
-from treedp_core.branching.primes import divisors
-from treedp_core.workloads import n_bins_checked
+from treedp_core.studies.branching.primes import divisors
+from treedp_core.tree.workloads import n_bins_checked
 
 _TINY: Final = 1e-12
 _LN2: Final = math.log(2.0)

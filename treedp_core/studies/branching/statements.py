@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pages.ui.branching_model import product_text
-from treedp_core.branching.primes import is_prime, prime_factors
-from treedp_core.branching.theorems import (
+from treedp_core.studies.branching.primes import is_prime, prime_factors
+from treedp_core.studies.branching.question import product_text
+from treedp_core.studies.branching.theorems import (
     Check,
     best_exact,
     corollary_v1,

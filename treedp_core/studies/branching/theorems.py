@@ -10,10 +10,10 @@ import math
 from dataclasses import dataclass
 
 from treedp_core import checks
-from treedp_core.branching.primes import is_prime
-from treedp_core.branching.search import Cost, cheapest
 from treedp_core.checks import InputError
-from treedp_core.workloads import MAX_BINS, n_bins_checked
+from treedp_core.studies.branching.primes import is_prime
+from treedp_core.studies.branching.search import Cost, cheapest
+from treedp_core.tree.workloads import MAX_BINS, n_bins_checked
 
 EQUAL_BUDGETS = Cost(2.0, 1.0)
 """g as a cost: height^2 times the sum of n - 1."""

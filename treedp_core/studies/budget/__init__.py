@@ -1,18 +1,18 @@
 """Budgets over levels (Dawson et al.): greedy and tuned splits, priors, targets, and how reliable each count is."""
 
-from treedp_core.budgets.confirm import Confirmation, confirm
-from treedp_core.budgets.greedy import GreedySplit, greedy
-from treedp_core.budgets.inverse import Inverse, smallest_budget
-from treedp_core.budgets.ledger import Ledger, left_after
-from treedp_core.budgets.optimum import Optimum, optimum
-from treedp_core.budgets.origin import NOT_PRIVATE, Origin, PriorKind, origin_of_text
-from treedp_core.budgets.per_node import draw_noise, node_error, node_variance, path_charge, topped_up
-from treedp_core.budgets.prior import Prior, noisy, public, public_by_labels, true_counts
-from treedp_core.budgets.problem import Problem
-from treedp_core.budgets.reliability import Reliability, reliability
-from treedp_core.budgets.strategies import CURVES, STRATEGIES, Curves, Result, Strategy, compare, curves, verdict
-from treedp_core.budgets.subtrees import SubtreeSplits, branch, split_by_subtree
-from treedp_core.budgets.targets import Ask, Target
+from treedp_core.privacy.ledger import Ledger, left_after
+from treedp_core.privacy.origin import NOT_PRIVATE, Origin, PriorKind, origin_of_text
+from treedp_core.studies.budget.confirm import Confirmation, confirm
+from treedp_core.studies.budget.greedy import GreedySplit, greedy
+from treedp_core.studies.budget.inverse import Inverse, smallest_budget
+from treedp_core.studies.budget.optimum import Optimum, optimum
+from treedp_core.studies.budget.per_node import draw_noise, node_error, node_variance, path_charge, topped_up
+from treedp_core.studies.budget.prior import Prior, noisy, public, public_by_labels, true_counts
+from treedp_core.studies.budget.problem import Problem
+from treedp_core.studies.budget.reliability import Reliability, reliability
+from treedp_core.studies.budget.strategies import CURVES, STRATEGIES, Curves, Result, Strategy, compare, curves, verdict
+from treedp_core.studies.budget.subtrees import SubtreeSplits, branch, split_by_subtree
+from treedp_core.studies.budget.targets import Ask, Target
 
 __all__ = [
     "CURVES",

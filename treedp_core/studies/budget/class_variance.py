@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from treedp_core.budgets.quotient import Quotient, QuotientLevel
+from treedp_core.studies.budget.quotient import Quotient, QuotientLevel
 from treedp_core.tree import FloatArray, IntArray
 
 
@@ -47,7 +47,7 @@ def sweeps(quotient: Quotient, precision: FloatArray) -> Sweeps:
     precision : (..., n_levels)
         1 / noise variance of each level: 0 not measured (not on a level that holds leaves), inf known exactly.
 
-    >>> from treedp_core.budgets.quotient import quotient as of_tree
+    >>> from treedp_core.studies.budget.quotient import quotient as of_tree
     >>> from treedp_core.tree import Tree
     >>> two_leaves = of_tree(Tree.from_branching_factors((2,)))
     >>> sweeps(two_leaves, np.array([np.inf, 1.0])).variance.tolist()  # a known total: 0, and half of 1

@@ -7,11 +7,11 @@ from typing import Final
 
 import numpy as np
 
-from treedp_core.budgets.problem import Problem
-from treedp_core.budgets.reliability import draw_errors, reach_of, reliability
-from treedp_core.budgets.targets import Ask, Target
 from treedp_core.errors import squared_relative
-from treedp_core.montecarlo import generator
+from treedp_core.errors.simulated import generator
+from treedp_core.studies.budget.problem import Problem
+from treedp_core.studies.budget.reliability import draw_errors, reach_of, reliability
+from treedp_core.studies.budget.targets import Ask, Target
 from treedp_core.tree import FloatArray
 
 MOST_TRIALS: Final = 20_000

@@ -7,7 +7,7 @@ from typing import Any, Final, cast
 
 import numpy as np
 
-from treedp_core.budgets.problem import Problem
+from treedp_core.studies.budget.problem import Problem
 from treedp_core.tree import AnyArray, FloatArray
 
 Blocks = Sequence[tuple[AnyArray, float]]

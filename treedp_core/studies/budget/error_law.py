@@ -18,10 +18,10 @@ from functools import cached_property
 
 import numpy as np
 
-from treedp_core.budgets.inversion import NoiseSum
-from treedp_core.budgets.problem import Problem
-from treedp_core.budgets.quotient import Quotient
-from treedp_core.law import Law
+from treedp_core.noise import Law
+from treedp_core.studies.budget.inversion import NoiseSum
+from treedp_core.studies.budget.problem import Problem
+from treedp_core.studies.budget.quotient import Quotient
 from treedp_core.tree import FloatArray
 
 Kinds = tuple[FloatArray, FloatArray, FloatArray]

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from treedp_core import checks
-from treedp_core.budgets.problem import Problem
+from treedp_core.studies.budget.problem import Problem
 from treedp_core.tree import FloatArray, IntArray
 
 PHASES: Final = 20

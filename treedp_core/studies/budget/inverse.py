@@ -16,15 +16,15 @@ from typing import Any, Final, cast
 
 import numpy as np
 
-from treedp_core.budgets.class_variance import gradient, sweeps
-from treedp_core.budgets.descent import SMALLEST, corners
-from treedp_core.budgets.optimum import simple_splits
-from treedp_core.budgets.problem import Problem
-from treedp_core.budgets.settle import MOST, Truth, admitted
-from treedp_core.budgets.targets import Bound, Target
-from treedp_core.calibration import level_law
 from treedp_core.checks import InputError
-from treedp_core.montecarlo import Watch
+from treedp_core.errors.simulated import Watch
+from treedp_core.mechanisms.calibration import level_law
+from treedp_core.studies.budget.class_variance import gradient, sweeps
+from treedp_core.studies.budget.descent import SMALLEST, corners
+from treedp_core.studies.budget.optimum import simple_splits
+from treedp_core.studies.budget.problem import Problem
+from treedp_core.studies.budget.settle import MOST, Truth, admitted
+from treedp_core.studies.budget.targets import Bound, Target
 from treedp_core.tree import FloatArray
 from treedp_core.words import setting_text
 
@@ -94,7 +94,7 @@ def smallest_budget(problem: Problem, targets: Sequence[Target], watch: Watch | 
         ``TARGET_RANGE`` for a level the tree does not have or no targets; ``TARGET_INFEASIBLE``, naming the levels
         that bind, when the largest budget of this app is not enough; ``ONE_LEVEL``.
 
-    >>> from treedp_core.budgets.targets import Ask
+    >>> from treedp_core.studies.budget.targets import Ask
     >>> from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
     >>> from treedp_core.tree import Tree
     >>> unit = ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)

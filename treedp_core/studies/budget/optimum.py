@@ -20,10 +20,10 @@ from typing import Final
 import numpy as np
 
 from treedp_core.allocation import ALLOCATIONS
-from treedp_core.budgets.descent import SMALLEST, descend, multiply, tangent_bound, transfer
-from treedp_core.budgets.greedy import greedy
-from treedp_core.budgets.problem import Problem
-from treedp_core.montecarlo import Watch
+from treedp_core.errors.simulated import Watch
+from treedp_core.studies.budget.descent import SMALLEST, descend, multiply, tangent_bound, transfer
+from treedp_core.studies.budget.greedy import greedy
+from treedp_core.studies.budget.problem import Problem
 from treedp_core.tree import FloatArray
 
 Named = tuple[str, FloatArray]

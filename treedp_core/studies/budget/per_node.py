@@ -13,12 +13,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from treedp_core.budgets.problem import Problem
 from treedp_core.checks import InputError
 from treedp_core.errors import ErrorSummary
 from treedp_core.postprocess import least_squares
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.rounding import float_above
+from treedp_core.studies.budget.problem import Problem
 from treedp_core.tree import AnyArray, FloatArray, Tree
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from treedp_core.calibration import LAWS
+from treedp_core.mechanisms.calibration import LAWS
 from treedp_core.privacy import Currency, ProtectedUnit
 from treedp_core.tree import FloatArray
 

@@ -13,11 +13,11 @@ import numpy as np
 
 from treedp_core import postprocess
 from treedp_core.allocation import split
-from treedp_core.budgets.origin import Origin, PriorKind
-from treedp_core.calibration import LAWS
 from treedp_core.checks import InputError, echo
 from treedp_core.mechanisms import MECHANISMS
+from treedp_core.mechanisms.calibration import LAWS
 from treedp_core.privacy import ProtectedUnit
+from treedp_core.privacy.origin import Origin, PriorKind
 from treedp_core.records.dataset import Labels
 from treedp_core.registry import lookup
 from treedp_core.tree import AnyArray, FloatArray, Tree

@@ -10,18 +10,18 @@ from functools import cached_property
 import numpy as np
 
 from treedp_core import checks
-from treedp_core.budgets.class_variance import gradient, sweeps
-from treedp_core.budgets.precision import LevelPrecision, level_precision
-from treedp_core.budgets.quotient import Quotient, quotient
-from treedp_core.calibration import LAWS, level_law
 from treedp_core.checks import InputError
 from treedp_core.errors import METRICS, ErrorSummary, Metric, Summary, Tolerance, exact_summary, level_mean
-from treedp_core.formulas import NodeErrors, expected_errors
-from treedp_core.law import Law
-from treedp_core.montecarlo import Watch
+from treedp_core.errors.expected import NodeErrors, expected_errors
+from treedp_core.errors.simulated import Watch
+from treedp_core.mechanisms.calibration import LAWS, level_law
+from treedp_core.noise import Law
 from treedp_core.postprocess import least_squares
 from treedp_core.privacy import RHO_HIGH, Budget, Currency, ProtectedUnit, budget_from_shares
 from treedp_core.registry import lookup
+from treedp_core.studies.budget.class_variance import gradient, sweeps
+from treedp_core.studies.budget.precision import LevelPrecision, level_precision
+from treedp_core.studies.budget.quotient import Quotient, quotient
 from treedp_core.tree import AnyArray, FloatArray, Tree
 
 

@@ -15,11 +15,11 @@ import numpy as np
 from scipy import special
 
 from treedp_core import checks, postprocess
-from treedp_core.budgets.error_law import ErrorLaws
-from treedp_core.budgets.inversion import NoiseSum
-from treedp_core.budgets.problem import Problem
 from treedp_core.errors import level_mean
-from treedp_core.montecarlo import generator
+from treedp_core.errors.simulated import generator
+from treedp_core.studies.budget.error_law import ErrorLaws
+from treedp_core.studies.budget.inversion import NoiseSum
+from treedp_core.studies.budget.problem import Problem
 from treedp_core.tree import AnyArray, FloatArray, IntArray, Tree
 
 WIDE: Final = 2e-3

@@ -16,11 +16,11 @@ import numpy as np
 
 from treedp_core import checks
 from treedp_core.allocation import split
-from treedp_core.budgets.class_variance import sweeps
-from treedp_core.budgets.problem import Problem
-from treedp_core.budgets.targets import Ask, Bound
 from treedp_core.privacy import RHO_HIGH, Currency
 from treedp_core.rounding import float_above
+from treedp_core.studies.budget.class_variance import sweeps
+from treedp_core.studies.budget.problem import Problem
+from treedp_core.studies.budget.targets import Ask, Bound
 from treedp_core.tree import FloatArray, IntArray
 
 CRUMB: Final = 1e-6

@@ -10,14 +10,14 @@ from typing import Final, Protocol
 import numpy as np
 
 from treedp_core.allocation import ALLOCATIONS
-from treedp_core.budgets.greedy import PHASES, greedy
-from treedp_core.budgets.optimum import optimum
-from treedp_core.budgets.per_node import node_error
-from treedp_core.budgets.problem import Problem
-from treedp_core.budgets.subtrees import split_by_subtree
-from treedp_core.montecarlo import Watch
+from treedp_core.errors.simulated import Watch
 from treedp_core.privacy import Budget
 from treedp_core.registry import lookup, table
+from treedp_core.studies.budget.greedy import PHASES, greedy
+from treedp_core.studies.budget.optimum import optimum
+from treedp_core.studies.budget.per_node import node_error
+from treedp_core.studies.budget.problem import Problem
+from treedp_core.studies.budget.subtrees import split_by_subtree
 from treedp_core.tree import FloatArray
 
 

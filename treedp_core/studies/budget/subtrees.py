@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from treedp_core import checks
-from treedp_core.budgets.problem import Problem
+from treedp_core.studies.budget.problem import Problem
 from treedp_core.tree import AnyArray, FloatArray, IntArray, Tree
 
 Solve = Callable[[Problem, float], FloatArray]

@@ -11,12 +11,12 @@ import numpy as np
 from scipy import special
 
 from treedp_core import checks
-from treedp_core.budgets.problem import Problem
-from treedp_core.budgets.reliability import after_least_squares, checked_confidence, normal_within, reach_of
 from treedp_core.checks import InputError
 from treedp_core.errors import squared_relative
-from treedp_core.law import Law
-from treedp_core.normal_tail import density
+from treedp_core.noise import Law
+from treedp_core.noise.normal_tail import density
+from treedp_core.studies.budget.problem import Problem
+from treedp_core.studies.budget.reliability import after_least_squares, checked_confidence, normal_within, reach_of
 from treedp_core.tree import FloatArray, IntArray
 
 CLOSE: Final = 20

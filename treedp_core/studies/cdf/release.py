@@ -10,19 +10,10 @@ import numpy as np
 
 from treedp_core import checks
 from treedp_core.allocation import split
-from treedp_core.cdf_error.budgets import optimal_shares
-from treedp_core.cdf_error.criterion import Criterion
-from treedp_core.cdf_error.prefixes import (
-    least_squares_functional_variance,
-    least_squares_prefix_variances,
-    prefix_variances,
-    range_variance,
-)
 from treedp_core.checks import InputError
-from treedp_core.conversions import epsilon_to_rho
-from treedp_core.isotonic import ErrorOf, IntArray, consistent_cdf
 from treedp_core.mechanisms import MECHANISMS, LevelNoise
 from treedp_core.postprocess import least_squares
+from treedp_core.postprocess.isotonic import ErrorOf, IntArray, consistent_cdf
 from treedp_core.privacy import (
     Budget,
     Currency,
@@ -33,10 +24,19 @@ from treedp_core.privacy import (
     budget_from_shares,
     guarantee,
 )
+from treedp_core.privacy.conversions import epsilon_to_rho
 from treedp_core.registry import lookup
 from treedp_core.release import Release
+from treedp_core.studies.cdf.error.budgets import optimal_shares
+from treedp_core.studies.cdf.error.criterion import Criterion
+from treedp_core.studies.cdf.error.prefixes import (
+    least_squares_functional_variance,
+    least_squares_prefix_variances,
+    prefix_variances,
+    range_variance,
+)
 from treedp_core.tree import AnyArray, FloatArray, Tree
-from treedp_core.workloads import Shape, Workload, digit_sums, prefix_estimates
+from treedp_core.tree.workloads import Shape, Workload, digit_sums, prefix_estimates
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from treedp_core.cdf_error.prefixes import own_subtree_variances, prefix_variances
+from treedp_core.studies.cdf.error.prefixes import own_subtree_variances, prefix_variances
 from treedp_core.tree import AnyArray, FloatArray, Tree
-from treedp_core.workloads import prefix_estimates
+from treedp_core.tree.workloads import prefix_estimates
 
 
 def two_view_estimates(tree: Tree, noisy: AnyArray, variance: FloatArray, *, weighted: bool = True) -> FloatArray:

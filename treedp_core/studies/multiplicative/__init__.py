@@ -6,18 +6,18 @@ node of the worst data, when one record is added or removed.
 
 from __future__ import annotations
 
-from treedp_core.multiplicative.accuracy import (
+from treedp_core.studies.multiplicative.accuracy import (
     accurate_threshold,
     clamped_alpha_rmse,
     miss_probability,
     noise_accurate_threshold,
     relative_error_bound,
 )
-from treedp_core.multiplicative.curves import CURVES, Curve, Setting
-from treedp_core.multiplicative.growth import Growth, break_even, growth
-from treedp_core.multiplicative.lower_bounds import least_possible_threshold, packing_bound
-from treedp_core.multiplicative.shrinkage import alpha_rmse, shrunk_alpha_rmse, worst_shrunk_alpha_rmse
-from treedp_core.multiplicative.theorem import theorem_error
+from treedp_core.studies.multiplicative.curves import CURVES, Curve, Setting
+from treedp_core.studies.multiplicative.growth import Growth, break_even, growth
+from treedp_core.studies.multiplicative.lower_bounds import least_possible_threshold, packing_bound
+from treedp_core.studies.multiplicative.shrinkage import alpha_rmse, shrunk_alpha_rmse, worst_shrunk_alpha_rmse
+from treedp_core.studies.multiplicative.theorem import theorem_error
 
 __all__ = [
     "CURVES",

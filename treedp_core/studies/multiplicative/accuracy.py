@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from treedp_core import checks
-from treedp_core.law import FloatArray, Law
-from treedp_core.thresholds.schedule import check_alpha, check_delta
+from treedp_core.mechanisms.thresholds.schedule import check_alpha, check_delta
+from treedp_core.noise import Law
+from treedp_core.noise.law import FloatArray
 
 
 def accurate_threshold(alpha_rmse: float, alpha: float, wider_alpha: float, eta: float) -> float:

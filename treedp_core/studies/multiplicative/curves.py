@@ -9,15 +9,15 @@ from typing import Final
 import numpy as np
 
 from treedp_core import checks
-from treedp_core.conversions import gaussian_sigma
-from treedp_core.law import FloatArray
-from treedp_core.multiplicative.lower_bounds import packing_bound
-from treedp_core.multiplicative.shrinkage import worst_shrunk_alpha_rmse
-from treedp_core.multiplicative.theorem import theorem_error
+from treedp_core.mechanisms.thresholds.plans import provable_plan_error, split_with_root, tuned_plan_error
+from treedp_core.mechanisms.thresholds.schedule import check_alpha, check_delta, check_total
 from treedp_core.noise import Gaussian, Laplace
+from treedp_core.noise.law import FloatArray
+from treedp_core.privacy.conversions import gaussian_sigma
 from treedp_core.registry import table
-from treedp_core.thresholds.plans import provable_plan_error, split_with_root, tuned_plan_error
-from treedp_core.thresholds.schedule import check_alpha, check_delta, check_total
+from treedp_core.studies.multiplicative.lower_bounds import packing_bound
+from treedp_core.studies.multiplicative.shrinkage import worst_shrunk_alpha_rmse
+from treedp_core.studies.multiplicative.theorem import theorem_error
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from treedp_core import checks
 from treedp_core.checks import InputError
-from treedp_core.law import FloatArray
-from treedp_core.multiplicative.curves import CURVES, Setting
+from treedp_core.mechanisms.thresholds.schedule import MAX_LEVELS
+from treedp_core.noise.law import FloatArray
 from treedp_core.registry import lookup
-from treedp_core.thresholds.schedule import MAX_LEVELS
+from treedp_core.studies.multiplicative.curves import CURVES, Setting
 
 _GRID: Final = 48
 _PASSES: Final = 20  # each narrows an interval some 40 times; 15 digits need 10

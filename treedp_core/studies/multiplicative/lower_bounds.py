@@ -36,8 +36,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from treedp_core import checks
-from treedp_core.law import FloatArray
-from treedp_core.thresholds.schedule import MAX_LEVELS
+from treedp_core.mechanisms.thresholds.schedule import MAX_LEVELS
+from treedp_core.noise.law import FloatArray
 
 LN_2: Final = math.log(2.0)
 _COPIES: Final = 200  # numbers k that are tried

@@ -10,17 +10,17 @@ from typing import Any, Final
 
 import numpy as np
 
-from pages.ui.multiplicative_simple import RULES, Simple, draw
-from pages.ui.multiplicative_trees import Source
+from treedp_core.errors.simulated import Watch, generator
 from treedp_core.experiment import Experiment
-from treedp_core.mechanisms.thresholds import budget_for_one_record, threshold_guarantee
-from treedp_core.montecarlo import Watch, generator
+from treedp_core.mechanisms.thresholds.estimation import Estimation, Planner, clamp, clamp_noise, estimate, shares
+from treedp_core.mechanisms.thresholds.plan_types import Plan
+from treedp_core.mechanisms.thresholds.plans import paper_plan, provable_plan, tuned_plan
+from treedp_core.mechanisms.thresholds.release import budget_for_one_record, threshold_guarantee
+from treedp_core.mechanisms.thresholds.schedule import USUAL_ETA, check_alpha, check_delta, check_levels
+from treedp_core.mechanisms.thresholds.trace import Step, steps
 from treedp_core.privacy import Guarantee
-from treedp_core.thresholds.estimation import Estimation, Planner, clamp, clamp_noise, estimate, shares
-from treedp_core.thresholds.plan_types import Plan
-from treedp_core.thresholds.plans import paper_plan, provable_plan, tuned_plan
-from treedp_core.thresholds.schedule import USUAL_ETA, check_alpha, check_delta, check_levels
-from treedp_core.thresholds.trace import Step, steps
+from treedp_core.studies.multiplicative.simple import RULES, Simple, draw
+from treedp_core.studies.multiplicative.trees import Source
 from treedp_core.tree import FloatArray, IntArray
 
 PLANS: Final = {"tuned": "Tuned", "provable": "Provable", "paper": "Paper's constants"}

@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from treedp_core import checks
-from treedp_core.law import FloatArray, Law
+from treedp_core.noise import Law
+from treedp_core.noise.law import FloatArray
 
 _REACH: Final = 40.0  # standard deviations; beyond, E[min(|Z|, w)^2] is the variance and nothing is left upwards
 _GRID: Final = 401

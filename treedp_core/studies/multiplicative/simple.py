@@ -9,11 +9,11 @@ from typing import Final
 
 import numpy as np
 
-from pages.ui.multiplicative_trees import Source
 from treedp_core.experiment import Experiment, prepare
-from treedp_core.multiplicative import worst_shrunk_alpha_rmse
 from treedp_core.noise import Gaussian, Laplace
 from treedp_core.postprocess.shrink import shrunk
+from treedp_core.studies.multiplicative import worst_shrunk_alpha_rmse
+from treedp_core.studies.multiplicative.trees import Source
 from treedp_core.tree import FloatArray, IntArray, Tree
 
 RULES: Final = {

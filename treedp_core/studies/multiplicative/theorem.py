@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from treedp_core import checks
-from treedp_core.law import FloatArray
-from treedp_core.multiplicative.accuracy import clamp_bound
-from treedp_core.thresholds.schedule import check_alpha, check_delta
+from treedp_core.mechanisms.thresholds.schedule import check_alpha, check_delta
+from treedp_core.noise.law import FloatArray
+from treedp_core.studies.multiplicative.accuracy import clamp_bound
 
 _LOG_ETAS: Final = np.linspace(-250.0, np.log(0.49), 2001)
 

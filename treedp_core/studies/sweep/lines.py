@@ -8,11 +8,11 @@ from typing import Final
 
 import numpy as np
 
-from pages.ui.lab_series import EPSILON, LEVEL, N_LEVELS, Cell, Series, cells, settings_apart
 from treedp_core import checks
 from treedp_core.errors import METRICS, ErrorSummary
+from treedp_core.errors.simulated import Watch
 from treedp_core.experiment import Experiment, Outcome, run
-from treedp_core.montecarlo import Watch
+from treedp_core.studies.sweep.series import EPSILON, LEVEL, N_LEVELS, Cell, Series, cells, settings_apart
 from treedp_core.tree import AnyArray, FloatArray, Tree
 
 NODE_BUDGET: Final = 50_000_000

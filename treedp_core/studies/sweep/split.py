@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from pages.ui.lab_series import Series
 from treedp_core.allocation.minimax import squared_norm
 from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment, prepare, smallest_epsilon
 from treedp_core.privacy import Currency, NeighbouringRelation, epsilon_to_rho
+from treedp_core.studies.sweep.series import Series
 from treedp_core.tree import AnyArray, Tree
 
 

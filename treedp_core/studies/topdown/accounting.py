@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from treedp_core import checks
-from treedp_core.conversions import (
+from treedp_core.privacy.conversions import (
     epsilon_to_rho,
     rho_to_epsilon,
     rho_to_epsilon_gaussian,

@@ -23,8 +23,8 @@ from typing import Final
 import numpy as np
 
 from treedp_core import checks
-from treedp_core.law import Law
-from treedp_core.top_down.plan import Plan
+from treedp_core.noise import Law
+from treedp_core.studies.topdown.plan import Plan
 from treedp_core.tree import FloatArray
 
 SMALLEST_SIGMA: Final = 0.9743  # rounded up from 0.97429598...: two sides then cost no factor
@@ -51,7 +51,7 @@ def bound(plan: Plan, beta: float, *, simultaneous: bool = False) -> FloatArray:
     InputError
         ``BETA_RANGE``.
 
-    >>> from treedp_core.top_down.plan import plan
+    >>> from treedp_core.studies.topdown.plan import plan
     >>> bound(plan((2, 2), 1.0), 0.1).round(6).tolist()  # sqrt(16 ln 20), then sqrt(16 ln 40) + sqrt(16 ln 80)
     [0.0, 6.923274, 16.055899]
     """
@@ -61,7 +61,7 @@ def bound(plan: Plan, beta: float, *, simultaneous: bool = False) -> FloatArray:
 def bound_by_exact_tails(plan: Plan, beta: float, *, simultaneous: bool = False) -> FloatArray:
     """Return the bound of `bound` with the exact tails of the noise instead of an inequality, (n_levels,): tighter.
 
-    >>> from treedp_core.top_down.plan import plan
+    >>> from treedp_core.studies.topdown.plan import plan
     >>> ready = plan((10, 10, 10), 0.5)
     >>> bool((bound_by_exact_tails(ready, 0.1) <= bound(ready, 0.1)).all())
     True
@@ -74,7 +74,7 @@ def needs_factor_two(plan: Plan) -> tuple[bool, ...]:
 
     With rho / d for each level and one record replaced that is so when rho > 1.0534 d.
 
-    >>> from treedp_core.top_down.plan import plan
+    >>> from treedp_core.studies.topdown.plan import plan
     >>> needs_factor_two(plan((2, 2), 2.1)), needs_factor_two(plan((2, 2), 2.2))
     ((False, False, False), (False, True, True))
     """

@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from treedp_core.top_down.sparse import SparseRun
+from treedp_core.studies.topdown.sparse import SparseRun
 from treedp_core.tree import AnyArray, FloatArray, IntArray, Tree
 
 _BIN_STARTS: Final = np.array([0, *(1 << k for k in (*range(6), *range(6, 63, 2)))], dtype=np.int64)
@@ -99,9 +99,9 @@ class BiasBySize:
 def compare(run: SparseRun) -> tuple[Compared, ...]:
     """Return every level of a sparse release beside the truth.
 
-    >>> from treedp_core.leaf_table import count_leaves
-    >>> from treedp_core.top_down.plan import plan
-    >>> from treedp_core.top_down.sparse import release
+    >>> from treedp_core.tree.leaf_table import count_leaves
+    >>> from treedp_core.studies.topdown.plan import plan
+    >>> from treedp_core.studies.topdown.sparse import release
     >>> table = count_leaves([np.array([0, 0, 1])], (1000,))
     >>> leaves = compare(release(table, plan((1000,), 1000.0), np.random.default_rng(1)))[1]
     >>> leaves.n_true, leaves.spurious, leaves.lost, leaves.max_error

@@ -6,13 +6,13 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from pages.ui.topdown_subject import Subject
 from treedp_core import checks
-from treedp_core.contributions import Spread
-from treedp_core.conversions import epsilon_to_rho
 from treedp_core.privacy import RHO_HIGH, ProtectedUnit
+from treedp_core.privacy.conversions import epsilon_to_rho
+from treedp_core.privacy.spread import Spread
 from treedp_core.registry import table
-from treedp_core.top_down import Plan, bound, bound_by_exact_tails, needs_factor_two, plan
+from treedp_core.studies.topdown import Plan, bound, bound_by_exact_tails, needs_factor_two, plan
+from treedp_core.studies.topdown.subject import Subject
 
 VIEWS: Final = {
     "release": "One release",
@@ -79,7 +79,7 @@ class Wanted:
         Raises
         ------
         InputError
-            As `treedp_core.top_down.plan`.
+            As `treedp_core.studies.topdown.plan`.
         """
         unit = replace(self.unit, known_levels=subject.known_levels(self.unit.known_levels))
         return plan(subject.domain, self.rho, delta=self.delta, unit=unit, shares=self.shares, spread=self.spread,

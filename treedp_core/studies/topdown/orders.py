@@ -15,14 +15,14 @@ import numpy as np
 
 from treedp_core import checks
 from treedp_core.checks import InputError
-from treedp_core.contributions import Spread
-from treedp_core.leaf_table import LeafTable, reordered
-from treedp_core.montecarlo import Watch, generator
+from treedp_core.errors.simulated import Watch, generator
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
-from treedp_core.top_down.compare import compare
-from treedp_core.top_down.plan import Plan, known_levels, plan
-from treedp_core.top_down.sparse import release
+from treedp_core.privacy.spread import Spread
+from treedp_core.studies.topdown.compare import compare
+from treedp_core.studies.topdown.plan import Plan, known_levels, plan
+from treedp_core.studies.topdown.sparse import release
 from treedp_core.tree import FloatArray
+from treedp_core.tree.leaf_table import LeafTable, reordered
 
 MAX_ORDERS: Final = 120
 
@@ -97,7 +97,7 @@ def compare_orders(
         ``ORDER`` for a list that is no permutation, ``VALUE_RANGE`` for a known column that is not there,
         ``TRIALS_RANGE``, and those of `plan` and `release`.
 
-    >>> from treedp_core.leaf_table import count_leaves
+    >>> from treedp_core.tree.leaf_table import count_leaves
     >>> table = count_leaves([np.arange(60) % 2, np.arange(60) % 30], (2, 30))
     >>> results = compare_orders(table, some_orders(2), 1.0, 3, 7)
     >>> [result.order for result in results]

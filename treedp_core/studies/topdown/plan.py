@@ -9,11 +9,9 @@ from itertools import takewhile
 
 import numpy as np
 
-from treedp_core.calibration import level_law
 from treedp_core.checks import InputError
-from treedp_core.contributions import Capacities, Spread, capacities_of_domain, capacities_of_tree, level_sensitivities
-from treedp_core.law import Law
-from treedp_core.leaf_table import sizes_checked
+from treedp_core.mechanisms.calibration import level_law
+from treedp_core.noise import Law
 from treedp_core.privacy import (
     Budget,
     Currency,
@@ -25,7 +23,9 @@ from treedp_core.privacy import (
     exact_shares,
     guarantee,
 )
+from treedp_core.privacy.spread import Capacities, Spread, capacities_of_domain, capacities_of_tree, level_sensitivities
 from treedp_core.tree import FloatArray, Tree
+from treedp_core.tree.leaf_table import sizes_checked
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,13 @@ import numpy as np
 
 from treedp_core import checks, postprocess
 from treedp_core.checks import InputError
-from treedp_core.contributions import capacities_of_tree
+from treedp_core.errors.simulated import Cancelled, Watch, generator
 from treedp_core.mechanisms import LevelNoise
-from treedp_core.montecarlo import Cancelled, Watch, generator
 from treedp_core.privacy import Provenance
+from treedp_core.privacy.spread import capacities_of_tree
 from treedp_core.release import Release
-from treedp_core.top_down.compare import BiasBySize, Compared, bias_by_size, compare_on_tree
-from treedp_core.top_down.plan import Plan
+from treedp_core.studies.topdown.compare import BiasBySize, Compared, bias_by_size, compare_on_tree
+from treedp_core.studies.topdown.plan import Plan
 from treedp_core.tree import AnyArray, FloatArray, Tree
 
 MEASURES = ("rmse", "mean_absolute_error", "max_error", "total_variation", "spurious", "lost")
@@ -53,7 +53,7 @@ def noise_on_tree(plan: Plan, tree: Tree) -> LevelNoise:
     InputError
         ``PLAN_MISMATCH`` when the plan is for another tree: one whose levels have other nodes or leaves below them.
 
-    >>> from treedp_core.top_down.plan import plan
+    >>> from treedp_core.studies.topdown.plan import plan
     >>> noise_on_tree(plan((2, 3), 1.0), Tree.from_branching_factors((2, 3))).level_variance.round(6).tolist()
     [0.0, 2.0, 2.0]
     """
@@ -104,7 +104,7 @@ def compare_projections(
     InputError
         ``PLAN_MISMATCH``, ``TRIALS_RANGE``, ``VALUE_UNKNOWN`` for a name.
 
-    >>> from treedp_core.top_down.plan import plan
+    >>> from treedp_core.studies.topdown.plan import plan
     >>> tree = Tree.from_branching_factors((2, 2))
     >>> counts = tree.counts_of_leaves(np.array([9, 0, 4, 1]))
     >>> chains = [("top_down_intopt",), ("least_squares", "top_down_water_filling")]

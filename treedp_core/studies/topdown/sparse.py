@@ -16,12 +16,12 @@ import numpy as np
 
 from treedp_core import checks
 from treedp_core.checks import InputError
-from treedp_core.leaf_table import CodeArray, LeafTable
-from treedp_core.montecarlo import Watch
+from treedp_core.errors.simulated import Watch
+from treedp_core.postprocess.families import RULES, Projection
 from treedp_core.privacy import Provenance
-from treedp_core.projection import RULES, Projection
-from treedp_core.top_down.plan import Plan
+from treedp_core.studies.topdown.plan import Plan
 from treedp_core.tree import IntArray
+from treedp_core.tree.leaf_table import CodeArray, LeafTable
 
 BLOCK_CELLS: Final = 1 << 16
 
@@ -126,7 +126,7 @@ def prefixes(table: LeafTable) -> tuple[Prefixes, ...]:
 def most_cells(plan: Plan, total: int) -> int:
     """Return the most noise draws that a release of so many records can take: a level has at most as many survivors.
 
-    >>> from treedp_core.top_down.plan import plan
+    >>> from treedp_core.studies.topdown.plan import plan
     >>> most_cells(plan((1000,) * 3, 1.0), 10**4)
     11001000
     """
@@ -164,8 +164,8 @@ def release(
 
     Examples
     --------
-    >>> from treedp_core.leaf_table import count_leaves
-    >>> from treedp_core.top_down.plan import plan
+    >>> from treedp_core.tree.leaf_table import count_leaves
+    >>> from treedp_core.studies.topdown.plan import plan
     >>> table = count_leaves([np.array([0, 0, 1]), np.array([5, 5, 999])], (2, 1000))
     >>> run = release(table, plan((2, 1000), 1000.0), np.random.default_rng(1))
     >>> run.table.total, run.table.codes.tolist()

@@ -14,12 +14,12 @@ from typing import Final
 
 import numpy as np
 
-from treedp_core.cdf_error import least_squares
-from treedp_core.cdf_error.criterion import Criterion
 from treedp_core.checks import InputError
 from treedp_core.privacy import Currency, NeighbouringRelation
+from treedp_core.studies.cdf.error import least_squares
+from treedp_core.studies.cdf.error.criterion import Criterion
 from treedp_core.tree import FloatArray
-from treedp_core.workloads import Shape, level_weights
+from treedp_core.tree.workloads import Shape, level_weights
 
 _GAP: Final = 1e-8
 _ITERATIONS: Final = 2000

@@ -9,12 +9,12 @@ from functools import lru_cache
 import numpy as np
 
 from treedp_core import checks
-from treedp_core.calibration import LAWS, level_law
-from treedp_core.cdf_error import least_squares
-from treedp_core.cdf_error.simple import REPLACE_ONE
+from treedp_core.mechanisms.calibration import LAWS, level_law
 from treedp_core.privacy import Budget, Currency, ProtectedUnit, budget_from_shares
+from treedp_core.studies.cdf.error import least_squares
+from treedp_core.studies.cdf.error.simple import REPLACE_ONE
 from treedp_core.tree import FloatArray
-from treedp_core.workloads import Shape, Workload, level_weights
+from treedp_core.tree.workloads import Shape, Workload, level_weights
 
 
 @dataclass(frozen=True)

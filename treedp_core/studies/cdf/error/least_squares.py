@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from treedp_core.tree import FloatArray
-from treedp_core.workloads import Shape, Workload
+from treedp_core.tree.workloads import Shape, Workload
 
 Number = Any  # a float, or an array of complex floats when differentiating
 

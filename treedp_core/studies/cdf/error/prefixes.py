@@ -6,7 +6,7 @@ import numpy as np
 
 from treedp_core.checks import InputError
 from treedp_core.tree import AnyArray, FloatArray, Tree
-from treedp_core.workloads import prefix_estimates, range_cover
+from treedp_core.tree.workloads import prefix_estimates, range_cover
 
 
 def prefix_variances(tree: Tree, variance: FloatArray) -> FloatArray:

@@ -14,7 +14,7 @@ from treedp_core import checks
 from treedp_core.checks import InputError
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.tree import FloatArray
-from treedp_core.workloads import n_bins_checked, n_records_checked
+from treedp_core.tree.workloads import n_bins_checked, n_records_checked
 
 REPLACE_ONE: Final = ProtectedUnit(NeighbouringRelation.REPLACE_ONE)
 

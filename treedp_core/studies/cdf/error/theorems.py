@@ -15,11 +15,11 @@ from typing import Final
 import numpy as np
 
 from treedp_core import checks
-from treedp_core.cdf_error.simple import REPLACE_ONE, known_total
 from treedp_core.checks import InputError
 from treedp_core.privacy import ProtectedUnit
+from treedp_core.studies.cdf.error.simple import REPLACE_ONE, known_total
 from treedp_core.tree import FloatArray
-from treedp_core.workloads import Shape, digit_sums, n_bins_checked, n_records_checked
+from treedp_core.tree.workloads import Shape, digit_sums, n_bins_checked, n_records_checked
 
 _CHANGE: Final = float(REPLACE_ONE.l1_sensitivity(2)[1])
 """How far replacing one record moves the counts of a level, 2: noise of a level has variance 2 (2 / epsilon)^2."""

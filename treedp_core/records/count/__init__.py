@@ -1,0 +1,1 @@
+"""Batches counted on a public domain."""

@@ -1,0 +1,1 @@
+"""Records written out: synthetic ones, and cells safe for spreadsheets."""

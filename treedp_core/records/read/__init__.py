@@ -1,0 +1,1 @@
+"""Files and tables read in batches, column by column, with every bad input named."""

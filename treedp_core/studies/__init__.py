@@ -1,0 +1,1 @@
+"""The numbers behind each page; no page knows more."""

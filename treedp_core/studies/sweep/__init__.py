@@ -1,0 +1,1 @@
+"""Error curves: what is swept, its cells, and the lines drawn from them."""

@@ -1,7 +1,8 @@
 """TreeDP in the browser: the application a server imports, and the script that Streamlit runs for every view."""
 
 if __name__ == "__main__":  # Streamlit runs it: read the link, configure the page, and hand over to the router
-    from pages.ui import boot, params
+    from pages.ui import router as boot
+    from pages.ui import settings as params
     from pages.ui.sidebar import link_problems, sidebar
 
     refused = params.hydrate()

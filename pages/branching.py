@@ -2,9 +2,9 @@
 
 import streamlit as st
 
-from pages.ui import boot
+from pages.ui import router as boot
 from pages.ui.frame import explain, header, refusal
-from pages.ui.params import get
+from pages.ui.settings import get
 from pages.views.branching import state as branching_state
 from pages.views.branching import view as branching_view
 from treedp_core.checks import InputError

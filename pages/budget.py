@@ -1,8 +1,8 @@
 """Budget split: which level gets how much of the privacy budget, and what that buys."""
 
-from pages.ui import boot
+from pages.ui import router as boot
 from pages.ui.frame import explain, header, refusal
-from pages.ui.params import get
+from pages.ui.settings import get
 from pages.ui.store import dataset
 from pages.views.budget import controls as budget_controls
 from pages.views.budget import curves as budget_curves

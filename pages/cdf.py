@@ -2,9 +2,9 @@
 
 import streamlit as st
 
-from pages.ui import boot
+from pages.ui import router as boot
 from pages.ui.frame import explain, header
-from pages.ui.params import get
+from pages.ui.settings import get
 from pages.views.cdf import controls as cdf_controls
 from pages.views.cdf import more as cdf_more
 from pages.views.cdf import source as cdf_source

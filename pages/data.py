@@ -2,9 +2,10 @@
 
 import streamlit as st
 
-from pages.ui import boot, store
+from pages.ui import router as boot
+from pages.ui import store
 from pages.ui.frame import explain, header
-from pages.ui.params import get
+from pages.ui.settings import get
 from pages.ui.strip import of_data, strip
 from pages.ui.text import lit
 from pages.views.data.check import check, show_levels

@@ -2,10 +2,12 @@
 
 import streamlit as st
 
-from pages.ui import boot, settings, tuned
 from pages.ui import controls as lab_controls
+from pages.ui import router as boot
+from pages.ui import shared as settings
+from pages.ui import tuned
 from pages.ui.frame import explain, header
-from pages.ui.params import get
+from pages.ui.settings import get
 from pages.ui.store import dataset
 from pages.views.lab import panel as lab_panel
 from pages.views.lab import state as lab_state

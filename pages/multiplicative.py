@@ -2,9 +2,9 @@
 
 import streamlit as st
 
-from pages.ui import boot
+from pages.ui import router as boot
 from pages.ui.frame import explain, header
-from pages.ui.params import get
+from pages.ui.settings import get
 from pages.views.multiplicative import controls as multiplicative_controls
 from pages.views.multiplicative import more as multiplicative_more
 from pages.views.multiplicative import runs as multiplicative_runs

@@ -2,10 +2,11 @@
 
 import streamlit as st
 
-from pages.ui import boot, store
+from pages.ui import router as boot
+from pages.ui import store
 from pages.ui.frame import explain, header
-from pages.ui.params import get
-from pages.ui.settings import experiment
+from pages.ui.settings import get
+from pages.ui.shared import experiment
 from pages.views.start.parts import about, cards, curves, sentence, session
 
 boot.page()

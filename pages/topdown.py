@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from pages.ui import boot
+from pages.ui import router as boot
 from pages.ui.frame import explain, header
-from pages.ui.params import get
+from pages.ui.settings import get
 from pages.views.topdown import compare as topdown_compare
 from pages.views.topdown import controls as topdown_controls
 from pages.views.topdown import promise as topdown_promise

@@ -50,11 +50,11 @@ KEPT_TO = {"download_button": "pages/ui/exports.py", "file_uploader": "pages/ui/
 
 # What still breaks this rule; it may only shrink, and an entry that nothing needs is refused below.
 OWED: dict[str, tuple[str, ...]] = {
-    "pages/ui/params.py": (
+    "pages/ui/settings.py": (
         "pages.views.branching.settings",
         "pages.views.budget.settings",
         "pages.views.cdf.settings",
-        "pages.views.data.settings",
+        "pages.ui.source_settings",
         "pages.views.lab.settings",
         "pages.views.multiplicative.settings",
         "pages.views.topdown.settings",

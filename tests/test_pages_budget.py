@@ -861,5 +861,5 @@ def test_settings_cost_what_they_say() -> None:
 
 def test_no_page_is_drawn_while_pandas_is_half_imported() -> None:
     """Two first visitors of a cold server: plotly looks at pandas as soon as another thread has begun to import it."""
-    code = "import sys, pages.ui.boot; sys.exit('pandas' not in sys.modules)"
+    code = "import sys, pages.ui.router; sys.exit('pandas' not in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0

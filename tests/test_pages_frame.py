@@ -22,7 +22,7 @@ from streamlit.testing.v1 import AppTest
 
 from browsing import ROOT
 from pages.ui import exports, jobs, text
-from pages.ui.params import REG
+from pages.ui.settings import REG
 from pages.views.data import check as data_check
 from pages.views.start import curves as start_curves
 from treedp_core.checks import InputError

@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from browsing import ROOT
-from pages.ui.boot import HOME, PAGES
+from pages.ui.router import HOME, PAGES
 
 NAMES = [line[0] for lines in PAGES.values() for line in lines]
 CONTROLS = (

@@ -15,7 +15,7 @@ from oracles_pages import Later, dataset, figure, metric_values, open_page, pick
 from oracles_tree import random_parents
 from pages.ui import jobs
 from pages.ui.controls import PRESETS
-from pages.ui.params import EPSILON_GRID
+from pages.ui.settings import EPSILON_GRID
 from pages.ui.text import lit, short
 from pages.views.lab import figures as lab_figures
 from pages.views.lab import text as lab_text

@@ -8,8 +8,8 @@ from typing import Any, Final
 import streamlit as st
 
 from pages.ui import frame
-from pages.ui.params import REG, get
 from pages.ui.presets import Presets, popover
+from pages.ui.settings import REG, get
 from pages.ui.store import dataset
 from pages.ui.text import plural, short, whole
 from treedp_core.allocation import ALLOCATIONS

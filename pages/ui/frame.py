@@ -14,7 +14,7 @@ import streamlit as st
 
 from pages.ui import jobs, reconnect, store
 from pages.ui.exports import Columns, csv_bytes, download, labelled
-from pages.ui.params import get
+from pages.ui.settings import get
 from pages.ui.snippets import Ran
 from pages.ui.text import lit, plain, refusal_text
 from treedp_core.checks import InputError

@@ -6,8 +6,10 @@ from typing import Final
 
 import streamlit as st
 
-from pages.ui import frame, params, settings, store
-from pages.ui.params import REG, get
+from pages.ui import frame, store
+from pages.ui import settings as params
+from pages.ui import shared as settings
+from pages.ui.settings import REG, get
 from pages.ui.text import lit, short
 from treedp_core import checks
 from treedp_core.checks import InputError

@@ -17,8 +17,8 @@ import streamlit as st
 
 from pages.ui import jobs, sessions, uploads
 from pages.ui.origins import count_sample, generate, of_file
-from pages.ui.params import REG, get
 from pages.ui.room import PUBLIC_NODES, ROOM, Ask, admitted
+from pages.ui.settings import REG, get
 from pages.ui.snippets import Ran, given
 from sample_data.catalogue import SAMPLES
 from treedp_core.checks import InputError

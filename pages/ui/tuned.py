@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import streamlit as st
 
-from pages.ui.params import get
+from pages.ui.settings import get
 from pages.ui.text import plain
 from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment, prepare, total_of

@@ -13,7 +13,7 @@ import pytest
 
 import browsing
 from browsing import LiveServer, eventually, live_server, settle
-from pages.ui.boot import HOME, PAGES
+from pages.ui.router import HOME, PAGES
 
 pytestmark = pytest.mark.browser
 

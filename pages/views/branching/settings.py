@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pages.ui.param import Param, choice, flag, words
+from pages.ui.setting import Param, choice, flag, words
 from treedp_core.studies.branching.question import BUDGETS, NOISES, POSTS, WORKLOADS, bins_from_text
 
 PARAMS: Final[tuple[Param, ...]] = (

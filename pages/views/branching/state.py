@@ -9,8 +9,8 @@ from typing import Final
 import streamlit as st
 
 from pages.ui import frame, jobs
-from pages.ui.params import get
-from pages.ui.settings import slack
+from pages.ui.settings import get
+from pages.ui.shared import slack
 from pages.ui.snippets import Ran, given
 from pages.ui.store import remember
 from pages.views.branching.tables import candidates, searched

@@ -10,8 +10,8 @@ from typing import Any, Final
 import streamlit as st
 
 from pages.ui import frame, jobs
-from pages.ui.params import get
-from pages.ui.settings import slack
+from pages.ui.settings import get
+from pages.ui.shared import slack
 from pages.ui.snippets import call
 from pages.ui.store import remember
 from pages.ui.strip import strip

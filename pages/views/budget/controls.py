@@ -5,8 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.ui import controls as lab_controls
-from pages.ui.params import REG, get
-from pages.ui.settings import note_of_slack
+from pages.ui.settings import REG, get
+from pages.ui.shared import note_of_slack
 from pages.ui.text import short
 from pages.views.budget import prior as budget_prior
 from pages.views.budget.settings import JUDGED_BY, PRIORS, VIEWS

@@ -9,7 +9,7 @@ import numpy as np
 import streamlit as st
 
 from pages.ui import frame, store
-from pages.ui.params import get
+from pages.ui.settings import get
 from pages.ui.snippets import Ran, call, given
 from pages.ui.strip import strip
 from pages.ui.text import lit, plural, short, whole

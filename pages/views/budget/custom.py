@@ -7,8 +7,8 @@ from typing import Final
 import streamlit as st
 
 from pages.ui import frame, tuned
-from pages.ui.params import get
-from pages.ui.settings import experiment
+from pages.ui.settings import get
+from pages.ui.shared import experiment
 from pages.ui.snippets import call
 from pages.ui.store import dataset
 from pages.ui.text import lit, plural

@@ -7,7 +7,7 @@ from typing import Final
 import streamlit as st
 
 from pages.ui import frame
-from pages.ui.params import REG, get
+from pages.ui.settings import REG, get
 from pages.ui.snippets import Ran, call, given
 from pages.ui.store import dataset, remember, used
 from pages.ui.text import lit, plural, short, whole

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pages.ui.param import Param, choice, flag, number, tuned_on, whole, words
+from pages.ui.setting import Param, choice, flag, number, tuned_on, whole, words
 from pages.views.budget.numbers import shares_of_text, values_of_text
 from treedp_core import checks
 from treedp_core.allocation.published import PUBLISHED_SPLITS

@@ -12,8 +12,8 @@ import streamlit as st
 
 from pages.ui import frame, jobs, tuned
 from pages.ui.origins import earlier_file
-from pages.ui.params import get
-from pages.ui.settings import experiment, slack
+from pages.ui.settings import get
+from pages.ui.shared import experiment, slack
 from pages.ui.snippets import Ran, given
 from pages.ui.store import dataset, remember, used
 from pages.ui.strip import of_data, of_experiment

@@ -10,7 +10,7 @@ import numpy as np
 import streamlit as st
 
 from pages.ui import frame, tuned
-from pages.ui.params import REG, get
+from pages.ui.settings import REG, get
 from pages.ui.snippets import call, given
 from pages.ui.store import dataset
 from pages.ui.text import lit, plain, plural, short

@@ -8,8 +8,9 @@ from typing import Any, Final
 import numpy as np
 import streamlit as st
 
-from pages.ui import boot, frame
-from pages.ui.params import get
+from pages.ui import frame
+from pages.ui import router as boot
+from pages.ui.settings import get
 from pages.ui.snippets import call, given
 from pages.ui.store import dataset, remember
 from pages.ui.text import lit, plural, short

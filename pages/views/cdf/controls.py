@@ -9,9 +9,9 @@ import streamlit as st
 
 from pages.ui import controls as lab_controls
 from pages.ui import tuned
-from pages.ui.params import get
 from pages.ui.presets import Presets, popover
-from pages.ui.settings import note_of_slack
+from pages.ui.settings import get
+from pages.ui.shared import note_of_slack
 from pages.views.cdf import state as cdf_state
 from pages.views.cdf.model import ALLOCATIONS, FITS, TREES, VIEWS
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 import streamlit as st
 
 from pages.ui import frame, jobs
-from pages.ui.params import EPSILON_GRID, REG, get
+from pages.ui.settings import EPSILON_GRID, REG, get
 from pages.ui.snippets import call, given
 from pages.ui.store import remember
 from pages.ui.strip import strip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pages.ui.param import Param, choice, flag, number, tuned_on, whole, words
+from pages.ui.setting import Param, choice, flag, number, tuned_on, whole, words
 from pages.views.cdf.model import ALLOCATIONS, FITS, SOURCES, TREES, VIEWS
 from treedp_core import checks
 from treedp_core.mechanisms import MECHANISMS

@@ -7,7 +7,7 @@ from typing import Final
 import streamlit as st
 
 from pages.ui import frame, store, uploads
-from pages.ui.params import get
+from pages.ui.settings import get
 from pages.ui.snippets import Ran, given
 from pages.ui.text import lit, literal_sentence, plural
 from pages.ui.upload import Candidate, counted, finish, revision

@@ -8,8 +8,8 @@ from typing import Final
 import streamlit as st
 
 from pages.ui import frame, jobs, tuned
-from pages.ui.params import get
-from pages.ui.settings import experiment, slack_of
+from pages.ui.settings import get
+from pages.ui.shared import experiment, slack_of
 from pages.ui.store import remember
 from pages.ui.text import whole
 from pages.views.cdf import model

@@ -9,7 +9,7 @@ import numpy as np
 import streamlit as st
 
 from pages.ui import frame, tuned
-from pages.ui.params import REG, get
+from pages.ui.settings import REG, get
 from pages.ui.snippets import Ran, call, given
 from pages.ui.store import dataset, remember, sample
 from pages.ui.strip import strip

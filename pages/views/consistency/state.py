@@ -8,8 +8,8 @@ import streamlit as st
 
 from pages.ui import tuned
 from pages.ui.controls import shares
-from pages.ui.params import get
-from pages.ui.settings import experiment, slack_of
+from pages.ui.settings import get
+from pages.ui.shared import experiment, slack_of
 from pages.ui.store import dataset, remember
 from pages.views.consistency import draw as draws
 from pages.views.consistency.draw import Draw

@@ -9,7 +9,7 @@ from typing import Any, Final
 import streamlit as st
 
 from pages.ui import frame, tuned
-from pages.ui.params import get
+from pages.ui.settings import get
 from pages.ui.snippets import call
 from pages.ui.store import dataset, used
 from pages.ui.text import plural, short, whole

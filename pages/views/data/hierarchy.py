@@ -11,7 +11,7 @@ import streamlit as st
 
 from pages.ui import store, uploads
 from pages.ui.frame import refusal
-from pages.ui.params import get
+from pages.ui.settings import get
 from pages.ui.snippets import Ran, call, given
 from pages.ui.text import lit, plural, refusal_text
 from pages.ui.upload import Candidate, counted, finish, revision

@@ -8,10 +8,10 @@ import streamlit as st
 
 from pages.ui import store
 from pages.ui.frame import refusal
-from pages.ui.params import REG, get
+from pages.ui.settings import REG, get
+from pages.ui.source_settings import RECORDS_GRID, SOURCES
 from pages.ui.text import whole
 from pages.ui.upload import Candidate, local_file, upload
-from pages.views.data.settings import RECORDS_GRID, SOURCES
 from sample_data.catalogue import SAMPLES
 from treedp_core import checks
 from treedp_core.checks import InputError

@@ -7,8 +7,8 @@ from typing import Final
 import streamlit as st
 
 from pages.ui import store
-from pages.ui.params import get
-from pages.ui.settings import experiment
+from pages.ui.settings import get
+from pages.ui.shared import experiment
 from pages.ui.text import lit
 from sample_data.catalogue import SAMPLES
 from treedp_core.experiment import prepare

@@ -11,7 +11,7 @@ import streamlit as st
 
 from pages.ui import frame, tuned
 from pages.ui.controls import level_picker
-from pages.ui.params import get
+from pages.ui.settings import get
 from pages.ui.snippets import call, given
 from pages.ui.store import dataset, remember, used
 from pages.ui.strip import of_data, strip

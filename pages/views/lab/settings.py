@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pages.ui.param import Param, choice, number, several, tuned_on, whole, words
+from pages.ui.setting import Param, choice, number, several, tuned_on, whole, words
 from treedp_core import checks
 from treedp_core.allocation import ALLOCATIONS
 from treedp_core.errors import METRICS

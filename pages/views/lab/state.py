@@ -10,8 +10,8 @@ import streamlit as st
 
 from pages.ui import frame, jobs, tuned
 from pages.ui.controls import shares
-from pages.ui.params import EPSILON_GRID, REG, get
-from pages.ui.settings import experiment, slack_of
+from pages.ui.settings import EPSILON_GRID, REG, get
+from pages.ui.shared import experiment, slack_of
 from pages.ui.snippets import Ran, call
 from pages.ui.store import dataset, remember, used
 from pages.ui.text import whole

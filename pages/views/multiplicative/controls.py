@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import streamlit as st
 
-from pages.ui.params import MAX_ALPHA, REG, get
 from pages.ui.presets import Presets, popover
+from pages.ui.settings import MAX_ALPHA, REG, get
 from pages.ui.store import dataset
 from pages.ui.text import short, whole
 from pages.views.multiplicative import state

@@ -8,8 +8,8 @@ import numpy as np
 import streamlit as st
 
 from pages.ui import frame
-from pages.ui.params import REG, get
-from pages.ui.settings import say_slack
+from pages.ui.settings import REG, get
+from pages.ui.shared import say_slack
 from pages.ui.snippets import call
 from pages.ui.store import remember
 from pages.ui.strip import strip

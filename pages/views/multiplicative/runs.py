@@ -7,8 +7,8 @@ import math
 import streamlit as st
 
 from pages.ui import frame
-from pages.ui.params import get
-from pages.ui.settings import say_slack
+from pages.ui.settings import get
+from pages.ui.shared import say_slack
 from pages.ui.snippets import call
 from pages.ui.strip import strip
 from pages.ui.text import lit, plural, short, whole

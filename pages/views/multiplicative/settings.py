@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pages.ui.param import Param, choice, flag, number, whole, words
+from pages.ui.setting import Param, choice, flag, number, whole, words
 from pages.views.multiplicative.growth import VIEWS, levels_from_text
 from treedp_core import checks
 from treedp_core.studies.multiplicative.run import PLANS

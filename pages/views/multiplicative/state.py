@@ -8,8 +8,9 @@ from typing import Any, Final
 
 import streamlit as st
 
-from pages.ui import frame, jobs, settings
-from pages.ui.params import get
+from pages.ui import frame, jobs
+from pages.ui import shared as settings
+from pages.ui.settings import get
 from pages.ui.snippets import Ran, call, given
 from pages.ui.store import dataset, remember, used
 from pages.ui.text import short

@@ -8,8 +8,8 @@ from typing import Any, Final
 import streamlit as st
 
 from pages.ui import frame
-from pages.ui.params import get
-from pages.ui.settings import say_slack
+from pages.ui.settings import get
+from pages.ui.shared import say_slack
 from pages.ui.snippets import Ran, call, given
 from pages.ui.store import dataset, remember
 from pages.ui.strip import strip

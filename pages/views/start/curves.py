@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from pages.ui.params import EPSILON_GRID
+from pages.ui.settings import EPSILON_GRID
 from pages.ui.store import remember
 from treedp_core.experiment import Experiment, prepare, run
 from treedp_core.figures.curves import Curve

@@ -6,9 +6,10 @@ from typing import Final
 
 import streamlit as st
 
-from pages.ui import boot, store
+from pages.ui import router as boot
+from pages.ui import store
 from pages.ui.frame import figure, show_badge
-from pages.ui.settings import slack
+from pages.ui.shared import slack
 from pages.ui.sidebar import PRIVACY_NOTE
 from pages.ui.snippets import call, given
 from pages.ui.strip import of_data, strip

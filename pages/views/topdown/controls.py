@@ -8,9 +8,9 @@ from typing import Any, Final
 import streamlit as st
 
 from pages.ui import frame, jobs, tuned
-from pages.ui.params import REG, get
 from pages.ui.presets import Presets, popover
-from pages.ui.settings import say_slack
+from pages.ui.settings import REG, get
+from pages.ui.shared import say_slack
 from pages.ui.store import dataset
 from pages.ui.text import lit, plural, whole
 from pages.views.topdown import draw as one_release

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pages.ui.param import Param, choice, flag, number, several, tuned_on, whole, words
+from pages.ui.setting import Param, choice, flag, number, several, tuned_on, whole, words
 from pages.views.topdown.runs import MEASURES, ORDER_MEASURES
 from treedp_core import checks
 from treedp_core.privacy.spread import Spread

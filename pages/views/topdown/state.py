@@ -11,8 +11,8 @@ from typing import Any, Final
 import streamlit as st
 
 from pages.ui import frame, jobs, tuned
-from pages.ui.params import get
-from pages.ui.settings import slack
+from pages.ui.settings import get
+from pages.ui.shared import slack
 from pages.ui.snippets import Ran, given
 from pages.ui.store import dataset, sample, used, used_sample
 from pages.ui.text import whole

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Final
 
-from pages.ui.param import Param, choice, whole, words
+from pages.ui.setting import Param, choice, whole, words
 from sample_data.catalogue import SAMPLES
 from treedp_core import checks
 from treedp_core.cli import FILE_VARIABLE

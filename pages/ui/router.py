@@ -12,7 +12,7 @@ import streamlit as st
 
 from pages.ui import reconnect, sessions, uploads
 from pages.ui.frame import guard
-from pages.ui.params import get
+from pages.ui.settings import get
 
 # One line for each page: file in pages/ (also its address), title, Material icon, help. The first is the home page.
 PAGES: Final = {

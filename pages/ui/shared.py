@@ -1,0 +1,77 @@
+"""The experiment that the shared settings describe, and the δ of mechanisms that need one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import streamlit as st
+
+from pages.ui.settings import get
+from pages.ui.store import dataset
+from treedp_core.experiment import Experiment
+from treedp_core.mechanisms import MECHANISMS
+from treedp_core.privacy import fitting_delta
+from treedp_core.words import setting_text
+
+
+def experiment(**overrides: Any) -> Experiment:
+    """Return the experiment of the shared settings, with some fields of `Experiment` replaced."""
+    shared = Experiment(
+        epsilon=get("eps"),
+        delta=get("delta"),
+        relation=get("nbr"),
+        contributions=get("contributions"),
+        known_levels=known_levels(),
+        alpha=get("alpha"),
+        threshold=get("tau"),
+        seed=get("seed"),
+    )
+    return replace(shared, **overrides)
+
+
+def known_levels() -> int:
+    """Return the known levels, at most as many as the data set in use has; the sidebar says where that is fewer."""
+    return min(int(get("known_levels")), dataset().tree.n_levels)
+
+
+def slack(total: int | None = None) -> float:
+    """Return the δ of what needs one: the sidebar's; where that is 0, the one that fits so many records.
+
+    Without a total the records of the data set in use count.
+    """
+    return get("delta") or fitting_delta(dataset().total if total is None else total)
+
+
+def slack_of(mechanisms: Iterable[str], total: int | None = None) -> float:
+    """Return the δ that mechanisms are run with: the sidebar's, which may be 0 where none of them needs one."""
+    return slack(total) if any(MECHANISMS[name].needs_delta for name in mechanisms) else get("delta")
+
+
+def note_of_slack(mechanisms: Iterable[str], key: str, total: int | None = None) -> None:
+    """Say which δ is used where the sidebar's is 0 and a mechanism needs one."""
+    needy = [one.label for name, one in MECHANISMS.items() if name in set(mechanisms) and one.needs_delta]
+    if needy:
+        say_slack(f"{' and '.join(needy)} noise", key, total)
+
+
+def say_slack(who: str, key: str, total: int | None = None) -> None:
+    """Say which δ is used where the sidebar's is 0, which `who` cannot promise, and offer it for every page."""
+    if get("delta") > 0:
+        return
+    used = slack(total)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(
+            f":material/info: The sidebar's δ is 0, which {who} cannot promise: δ = {setting_text(used)} is used on "
+            "this page.",
+            width="content",
+        )
+        st.button(
+            f"Set δ = {setting_text(used)}",
+            key=key,
+            type="tertiary",
+            on_click=st.session_state.update,
+            args=({"delta": used},),
+            help="Sets δ in the sidebar, for every page.",
+        )

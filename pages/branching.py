@@ -2,15 +2,14 @@
 
 import streamlit as st
 
-from pages.ui import router as boot
-from pages.ui.frame import explain, header, refusal
+from pages.ui.page import Page, Told, View
+from pages.ui.refusals import refusal
 from pages.ui.settings import get
+from pages.views.branching import settings as page_settings
 from pages.views.branching import state as branching_state
 from pages.views.branching import view as branching_view
 from treedp_core.checks import InputError
 from treedp_core.studies.branching import question as model
-
-boot.page()
 
 PRESETS = {"K = 2²⁰": "2^20", "K = 3⁶": "3^6", "K = 2¹¹": "2^11", "K = 997": "997"}
 
@@ -50,32 +49,45 @@ def controls() -> int:
     return bins
 
 
-heading = st.container()
-asked = branching_state.question(controls())
-with heading:
-    header(
-        "Branching factor",
-        "How many children should a node have? With few, many levels share the budget; with many, long ranges add up "
-        "many noisy counts.",
-        "formula",
-        branching_view.about(asked),
-    )
-try:
-    found, is_final = branching_state.ranked(asked)
-except InputError as error:
-    refusal(error)
-    asked = asked.with_equal_budgets
-    found, is_final = branching_state.ranked(asked)
-best = branching_state.by_height(asked, found)
-branching_view.live(asked, best)
-branching_view.cards(asked, found)
-branching_view.ranking(asked, found, is_final)
-branching_view.heights(asked, best, found)
-branching_view.grid()
-branching_view.checks(asked.n_bins)
-explain(
-    "**What you learn.** The optimum is flat: anything within the shaded band costs at most 5 %, so whole numbers and "
-    "the padding of K matter more than 16 against 17. Least squares and Gaussian noise both favour fewer children: "
-    "binary trees are best where the two meet, and far from it with plain Laplace noise."
-    + ("" if get("bra_padded") else " Without padding a prime K leaves nothing but the histogram.")
+def show() -> Told:
+    """Show the page."""
+    asked = branching_state.question(controls())
+    try:
+        found, is_final = branching_state.ranked(asked)
+    except InputError as error:
+        refusal(error)
+        asked = asked.with_equal_budgets
+        found, is_final = branching_state.ranked(asked)
+    best = branching_state.by_height(asked, found)
+    branching_view.live(asked, best)
+    branching_view.cards(asked, found)
+    branching_view.ranking(asked, found, is_final)
+    branching_view.heights(asked, best, found)
+    branching_view.grid()
+    branching_view.checks(asked.n_bins)
+    without = "" if get("bra_padded") else "Without padding a prime K leaves nothing but the histogram."
+    return Told(branching_view.about(asked), "formula", without)
+
+
+PAGE = Page(
+    name="branching",
+    title="Branching factor",
+    icon="device_hub",
+    section="Explore",
+    about="How many children a node should have.",
+    settings=page_settings.SETTINGS,
+    heading="Branching factor",
+    lede=(
+        "How many children should a node have? With few, many levels share the budget; with many, long ranges add "
+        "up many noisy counts."
+    ),
+    learnt=(
+        "The optimum is flat: anything within the shaded band costs at most 5 %, so whole numbers and the padding "
+        "of K matter more than 16 against 17. Least squares and Gaussian noise both favour fewer children: binary "
+        "trees are best where the two meet, and far from it with plain Laplace noise."
+    ),
+    views=(View("", "", show),),
 )
+
+if __name__ == "__main__":
+    PAGE.run()

@@ -2,9 +2,8 @@
 
 import streamlit as st
 
-from pages.ui import router as boot
 from pages.ui import store
-from pages.ui.frame import explain, header
+from pages.ui.page import Page, Told, View, explain
 from pages.ui.settings import get
 from pages.ui.strip import of_data, strip
 from pages.ui.text import lit
@@ -15,31 +14,47 @@ from pages.views.data.tree import show_tree
 from pages.views.data.who import who
 from treedp_core.privacy import NeighbouringRelation
 
-boot.page()
-
 LEDE = "Choose the records, and look at the tree that their counts stand on."
 
-relation = NeighbouringRelation(get("nbr"))
-promise = strip(*of_data(store.dataset()), relation=relation, epsilon=get("eps"))
-header("Data and tree", LEDE, "NOT PRIVATE", promise, chooses_source=True)
-explain(
-    "The mechanism sees a tree of counts: every node holds how many records lie below it. The tree's shape and the "
-    "list of categories must be public; only the counts get noise. Everything on this page is exact: none of it is a "
-    "release."
+
+def show() -> Told:
+    """Show the page."""
+    relation = NeighbouringRelation(get("nbr"))
+    promise = strip(*of_data(store.dataset()), relation=relation, epsilon=get("eps"))
+    explain(
+        "The mechanism sees a tree of counts: every node holds how many records lie below it. The tree's shape and "
+        "the list of categories must be public; only the counts get noise. Everything on this page is exact: none "
+        "of it is a release."
+    )
+    st.header("Source", anchor=False)
+    candidate = choose()
+    st.header("Who is protected", anchor=False)
+    who()
+    st.header("Hierarchy", anchor=False)
+    if candidate is None:
+        levels_in_use()
+    else:
+        pick(candidate)
+    data = store.dataset()
+    st.header("Check", anchor=False)
+    st.markdown(f"{lit(data.name)}: what became of every record.")
+    check(data)
+    st.header("Preview", anchor=False)
+    show_levels(data)
+    show_tree(data)
+    return Told(promise, "NOT PRIVATE")
+
+
+PAGE = Page(
+    name="data",
+    title="Data and tree",
+    icon="account_tree",
+    section="Explore",
+    about="Choose, generate or upload the records, and look at their tree.",
+    heading="Data and tree",
+    lede=LEDE,
+    views=(View("", "", show),),
 )
-st.header("Source", anchor=False)
-candidate = choose()
-st.header("Who is protected", anchor=False)
-who()
-st.header("Hierarchy", anchor=False)
-if candidate is None:
-    levels_in_use()
-else:
-    pick(candidate)
-data = store.dataset()
-st.header("Check", anchor=False)
-st.markdown(f"{lit(data.name)}: what became of every record.")
-check(data)
-st.header("Preview", anchor=False)
-show_levels(data)
-show_tree(data)
+
+if __name__ == "__main__":
+    PAGE.run()

@@ -3,18 +3,16 @@
 import streamlit as st
 
 from pages.ui import controls as lab_controls
-from pages.ui import router as boot
 from pages.ui import shared as settings
 from pages.ui import tuned
-from pages.ui.frame import explain, header
+from pages.ui.page import Page, Told, View
 from pages.ui.settings import get
 from pages.ui.store import dataset
 from pages.views.lab import panel as lab_panel
+from pages.views.lab import settings as page_settings
 from pages.views.lab import state as lab_state
 from pages.views.lab import text as lab_text
 from treedp_core.checks import InputError
-
-boot.page()
 
 
 def controls() -> None:
@@ -62,24 +60,39 @@ def split() -> None:
             lab_controls.split_by_level(experiment, dataset(), tuned.label("lab"))
 
 
-heading = st.container()
-controls()
-lab_state.progress()
-lines = lab_panel.lines()
-with heading:
-    header(
-        "Error lab",
-        "Compare mechanisms and post-processing: lines are theory, markers are simulations, both at the same promise.",
-        lab_text.badges(lines, lab_panel.settings(), get("lab_view"), tuned.label("lab")),
-        lab_panel.about(lines),
+def show() -> Told:
+    """Show the page."""
+    controls()
+    lab_state.progress()
+    lines = lab_panel.lines()
+    lab_panel.figure(lines)
+    lab_panel.cards(lines)
+    split()
+    lab_panel.target(lines)
+    return Told(
+        lab_panel.about(lines), lab_text.badges(lines, lab_panel.settings(), get("lab_view"), tuned.label("lab"))
     )
-lab_panel.figure(lines)
-lab_panel.cards(lines)
-split()
-lab_panel.target(lines)
-explain(
-    "**What you learn.** An unbiased release's error falls about as 1/ε, so the curves keep their distance: the choice "
-    "of mechanism, split and post-processing matters at every ε. Least squares is free and never hurts an unbiased "
-    "release. Gaussian noise needs a δ, and pays off when one record touches many levels. Setting negative counts to 0 "
-    "looks harmless, but lifts small counts, so that sums of them come out too large."
+
+
+PAGE = Page(
+    name="lab",
+    title="Error lab",
+    icon="monitoring",
+    section="Explore",
+    about="Error curves: theory and simulation.",
+    settings=page_settings.SETTINGS,
+    heading="Error lab",
+    lede=(
+        "Compare mechanisms and post-processing: lines are theory, markers are simulations, both at the same promise."
+    ),
+    learnt=(
+        "An unbiased release's error falls about as 1/ε, so the curves keep their distance: the choice of "
+        "mechanism, split and post-processing matters at every ε. Least squares is free and never hurts an "
+        "unbiased release. Gaussian noise needs a δ, and pays off when one record touches many levels. Setting "
+        "negative counts to 0 looks harmless, but lifts small counts, so that sums of them come out too large."
+    ),
+    views=(View("", "", show),),
 )
+
+if __name__ == "__main__":
+    PAGE.run()

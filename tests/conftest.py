@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+import app  # noqa: F401  # the pages and their settings are known from here on
 from browsing import (
     CHROMIUM_ARGUMENTS,
     NO_CHROMIUM,

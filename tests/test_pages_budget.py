@@ -38,7 +38,7 @@ from pages.views.budget import numbers as budget_numbers
 from pages.views.budget import prior as budget_prior
 from pages.views.budget import split as budget_split
 from pages.views.budget import text as budget_text
-from pages.views.budget.settings import PARAMS, VIEWS
+from pages.views.budget.settings import SETTINGS, VIEWS
 from pages.views.budget.split import Settings
 from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment, run
@@ -581,7 +581,7 @@ def test_every_setting_survives_a_link_and_a_page_switch(budget: Callable[..., A
     }  # fmt: skip
     app = budget(**link)
     for key, text in link.items():
-        param = next(param for param in PARAMS if param.key == key)
+        param = next(param for param in SETTINGS if param.key == key)
         assert app.session_state[key] == param.parse([text])
     app = app.switch_page("pages/lab.py").run().switch_page("pages/budget.py").run()
     assert app.session_state["bud_phases"] == 33
@@ -814,7 +814,7 @@ def test_bad_links_are_named_and_ignored(key: str, value: str, code: str) -> Non
     app.query_params["seed"] = "11"
     app.run()
     assert any(code in toast for toast in told(app)), told(app)
-    default = next((param.fresh() for param in PARAMS if param.key == key), 10.0)
+    default = next((param.fresh() for param in SETTINGS if param.key == key), 10.0)
     assert app.session_state[key] == default
     assert app.session_state["seed"] == 11
 

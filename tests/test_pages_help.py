@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from app import PAGES
 from browsing import ROOT
-from pages.ui.router import HOME, PAGES
 
-NAMES = [line[0] for lines in PAGES.values() for line in lines]
+HOME = PAGES[0].name
+NAMES = [page.name for page in PAGES]
 CONTROLS = (
     "button", "checkbox", "download_button", "file_uploader", "multiselect", "number_input", "pills", "radio",
     "segmented_control", "select_slider", "selectbox", "slider", "text_area", "text_input", "toggle", "metric",

@@ -15,15 +15,14 @@ from oracles_pages import Later, dataset, figure, metric_values, open_page, pick
 from oracles_tree import random_parents
 from pages.ui import jobs
 from pages.ui.controls import PRESETS
-from pages.ui.settings import EPSILON_GRID
 from pages.ui.text import lit, short
 from pages.views.lab import figures as lab_figures
 from pages.views.lab import text as lab_text
-from pages.views.lab.settings import PARAMS
+from pages.views.lab.settings import SETTINGS
 from treedp_core.checks import InputError
 from treedp_core.errors import METRICS
 from treedp_core.errors.simulated import Cancelled, Watch
-from treedp_core.experiment import Experiment, draw_once, run, smallest_epsilon
+from treedp_core.experiment import EPSILON_GRID, Experiment, draw_once, run, smallest_epsilon
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.studies.sweep import lines as lab_runs
 from treedp_core.studies.sweep import split as lab_split
@@ -221,7 +220,7 @@ def test_a_link_sets_the_lab(lab: Callable[..., AppTest]) -> None:
 def test_a_bad_link_value_is_named_and_ignored(lab: Callable[..., AppTest], key: str, text: str) -> None:
     app = lab(**{key: text, "eps": "2"})
     assert not app.exception
-    param = next(param for param in PARAMS if param.key == key)
+    param = next(param for param in SETTINGS if param.key == key)
     assert app.session_state[key] == param.fresh()
     assert app.session_state["eps"] == 2.0
 

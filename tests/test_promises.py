@@ -314,11 +314,14 @@ def test_plus_minus_is_always_a_95_percent_interval() -> None:
     root = Path(__file__).parent.parent
     files = [*(root / "pages").rglob("*.py"), *(root / "treedp_core").rglob("*.py")]
     written = {
-        f"{file.name}: {line.strip()}"
+        f"{file.relative_to(root).as_posix()}: {line.strip()}"
         for file in files
         for line in file.read_text(encoding="utf-8").splitlines()
         if re.search(r"±\s*\{", line)
     }
-    allowed = ("words.py", 'start_parts.py: f"will be shown within **± ', 'multiplicative_more.py: f"Every count of τ')
+    allowed = (
+        "treedp_core/words.py", 'pages/views/start/parts.py: f"will be shown within **± ',
+        'pages/views/multiplicative/more.py: f"Every count of τ',
+    )  # fmt: skip
     assert [line for line in sorted(written) if not line.startswith(allowed)] == []
     assert len(written) == len(allowed)

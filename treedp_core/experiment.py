@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
 from dataclasses import astuple, dataclass, fields, replace
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -25,6 +25,12 @@ from treedp_core.privacy.origin import NOT_PRIVATE
 from treedp_core.registry import lookup
 from treedp_core.release import Release
 from treedp_core.tree import AnyArray, FloatArray, Tree
+
+EPSILON_GRID: Final = (
+    0.05, 0.07, 0.1, 0.14, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 1.0,
+    1.2, 1.4, 1.7, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 12.0, 16.0,
+)  # fmt: skip
+"""Values of epsilon over which errors are drawn."""
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import streamlit as st
 
-from pages.ui import frame
 from pages.ui.presets import Presets, popover
+from pages.ui.refusals import refusal
 from pages.ui.settings import REG, get
 from pages.ui.store import dataset
 from pages.ui.text import plural, short, whole
@@ -174,7 +174,7 @@ def split_by_level(experiment: Experiment, data: Dataset, label: str = "") -> No
     try:
         table = split_table(experiment, data.tree, data.labels.level_names)
     except InputError as error:
-        frame.refusal(error)
+        refusal(error)
         return
     table["noise"] = [short(sigma) for sigma in table["noise"]]
     table |= {name: [privacy_text(spent) for spent in table[name]] for name in ("ε", "ρ") if name in table}

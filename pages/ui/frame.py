@@ -1,92 +1,20 @@
-"""The frame around every page: sidebar, title and strip, figures with their footers, refusals, the guard."""
+"""The frame of a figure or table: its caption, its footer with the code that gives it, and its numbers as a file."""
 
 from __future__ import annotations
 
-import logging
-import traceback
-import uuid
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
-from typing import Any, Final, Literal
+from typing import Any
 
 import streamlit as st
 
-from pages.ui import jobs, reconnect, store
 from pages.ui.exports import Columns, csv_bytes, download, labelled
 from pages.ui.settings import get
 from pages.ui.snippets import Ran
-from pages.ui.text import lit, plain, refusal_text
-from treedp_core.checks import InputError
 from treedp_core.figures import style
 from treedp_core.figures.reliability import watermark
-from treedp_core.privacy import delta_warning
 from treedp_core.records.export.synthetic import SIMULATED, SIMULATION
 from treedp_core.studies.budget import NOT_PRIVATE
-
-__all__ = ["explain", "figure", "guard", "header", "lit", "refusal", "show_badge"]
-
-BADGES: Final[Mapping[str, tuple[Literal["blue", "violet", "red"], str, str]]] = {
-    "formula": ("blue", ":material/function:", "Computed exactly from theory; nothing was drawn at random."),
-    "simulation": ("violet", ":material/casino:", "Estimated from simulated releases; bars are 95 % intervals."),
-    "NOT PRIVATE": ("red", ":material/lock_open:", "Shows or depends on the exact counts: not for publication."),
-}
-LOST: Final = (
-    "There is no uploaded file in this session: counts from a file are removed about two minutes after the tab is "
-    "closed, and a link never carries them."
-)
-_log: Final = logging.getLogger("treedp")
-
-
-def header(title: str, lede: str, badge: str, strip: str, *, chooses_source: bool = False) -> None:
-    """Show a page's title, its one-sentence purpose, and the strip (Markdown): what the figures were made from.
-
-    `badge` says what kind of numbers follow: "formula", "simulation" or "NOT PRIVATE"; several are joined by commas.
-    A page that `chooses_source` says itself when an uploaded data set is gone.
-    """
-    st.title(title, anchor=False)
-    if not get("present"):
-        st.markdown(lede)
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        for name in badge.split(","):
-            show_badge(name.strip())
-        st.caption(strip, width="content")
-    making = jobs.current(store.MAKING)
-    if making is not None and making.error is None:
-        st.info(f"The data set is being made; {lit(store.dataset().name, 40)} is shown meanwhile.")
-        jobs.progress(store.MAKING, "data sets")
-    if reconnect.has_returned():
-        _session_ended()
-    elif store.is_lost() and not chooses_source:
-        st.info(f"{LOST} Until you upload it, {lit(store.dataset().name, 40)} is shown.", icon=":material/history:")
-
-
-def _session_ended() -> None:
-    st.info(
-        "The session had ended, and with it anything that was counted from a file. The settings on this page were "
-        f"kept; {lit(store.dataset().name, 40)} is shown.",
-        icon=":material/history:",
-    )
-    st.button("Understood", key="session_ended", on_click=reconnect.dismiss, help="Hide this message.")
-
-
-def warn_of_delta(name: str, total: int) -> None:
-    """Say so when δ would allow a record of a data set, of that name and total, to be published as it is."""
-    told = delta_warning(get("delta"), total)
-    if told:
-        st.error(f"{lit(name, 40)}: {plain(told)}")
-
-
-def show_badge(name: str) -> None:
-    """Show what kind of numbers follow: "formula", "simulation" or "NOT PRIVATE"."""
-    colour, icon, about = BADGES[name]
-    st.badge(name, icon=icon, color=colour, help=about)
-
-
-def explain(text: str) -> None:
-    """Show a paragraph of explanation (Markdown of our own), unless the reader has switched explanations off."""
-    if get("explain") and not get("present"):
-        st.markdown(text)
 
 
 def figure(
@@ -144,42 +72,6 @@ def figure(
     st.caption(caption)
     footer(key, ran, data, label=label, simulated=simulated)
     return _clicked(event) if select else None
-
-
-def refusal(error: InputError) -> None:
-    """Show a refused input: its sentence, and its stable code."""
-    st.error(refusal_text(error), icon=":material/error:")
-
-
-@contextmanager
-def guard() -> Iterator[None]:
-    """Show what goes wrong inside as one sentence: a refusal with its code, anything else with an id to quote.
-
-    The log gets the kind of an unexpected exception and where it arose, never its text, which could quote user data.
-    """
-    try:
-        yield
-    except InputError as error:
-        refusal(error)
-    except Exception as error:
-        trouble(error)
-
-
-def trouble(error: Exception) -> bool:
-    """Show an unexpected exception as one sentence; True, as no more needs to be said of it.
-
-    The next run is free of what may have caused it: a value that no control takes would be met again there.
-    """
-    reconnect.forget_unreadable_values()
-    ticket = uuid.uuid4().hex[:8]
-    where = [f"{frame.filename}:{frame.lineno}" for frame in traceback.extract_tb(error.__traceback__)]
-    _log.error("%s %s at %s", ticket, type(error).__name__, " < ".join(reversed(where)))
-    st.error(
-        f"Something went wrong (id `{ticket}`). Your data and settings are still here: change the last setting "
-        "or reload the page; the log of the app has the place under this id.",
-        icon=":material/error:",
-    )
-    return True
 
 
 def footer(

@@ -1,11 +1,13 @@
-"""One setting: its default, and how the text of a link becomes its value or is refused."""
+"""One setting: its default, its words, how the text of a link becomes its value or is refused, and its control."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Generic, Literal, TypeVar
+
+import streamlit as st
 
 from treedp_core import checks
 from treedp_core.checks import InputError, echo
@@ -19,9 +21,44 @@ _NOT_FINITE: Final = re.compile(r"[+-]?(nan|inf|infinity)", re.ASCII | re.IGNORE
 Check = Callable[[Any], Any]
 
 
+T = TypeVar("T")
+
+Look = Literal["", "segments", "pills", "select", "slider", "number", "text", "toggle"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drawn:
+    """How a setting looks: what its line says of its control.
+
+    Parameters
+    ----------
+    label, help : str
+        The control's words; without help, what the options say of themselves.
+    look : str
+        The kind of control, where it is not the usual one for the kind of value.
+    format : function, optional
+        A choice or a number in words; by default an option's label.
+    width : int or {"stretch", "content"}
+    placeholder : str
+        What an empty text field shows.
+    low, high, step : number, optional
+        Ends and step of a field or slider of numbers.
+    """
+
+    label: str = ""
+    help: str = ""
+    look: Look = ""
+    format: Callable[[Any], str] | None = None
+    width: int | Literal["stretch", "content"] | None = None
+    placeholder: str = ""
+    low: float | None = None
+    high: float | None = None
+    step: float | None = None
+
+
 @dataclass(frozen=True)
-class Param:
-    """A linkable setting.
+class Setting(Generic[T]):
+    """A linkable setting, declared once: what it may be, what it says, and its control.
 
     Parameters
     ----------
@@ -32,16 +69,22 @@ class Param:
     read : function
         Text of a link -> value; raises `InputError`.
     grid : tuple
-        Choices of a select slider; another valid value from a link joins them (see `choices`).
+        Choices of a slider; another valid value from a link joins them (see `choices`).
     accepts : function
         Whether a widget's value is one the setting may have: what a browser sends is never trusted.
+    options : mapping or collection, optional
+        Name -> label, or -> an entry with a `label` and perhaps a `help`; read anew whenever the control is drawn.
+    drawn : Drawn
+        Its control.
     """
 
     key: str
-    default: Any
+    default: T
     read: Callable[[str], Any]
     grid: tuple[Any, ...] = ()
     accepts: Callable[[Any], bool] = lambda value: True
+    options: Mapping[str, Any] | Collection[str] | None = None
+    drawn: Drawn = Drawn()
 
     @property
     def name(self) -> str:
@@ -80,21 +123,118 @@ class Param:
 
     def fresh(self) -> Any:
         """Return the default, as its widget holds it."""
-        return list(self.default) if self.is_many else self.default
+        return list(self.default) if isinstance(self.default, tuple) else self.default
 
     def choices(self, value: Any) -> list[Any]:
         """Return the choices of its slider: the grid, and the present value where a link brought another one."""
         return sorted({*self.grid, value})
 
+    @property
+    def value(self) -> T:
+        """Its value in this session, valid on every page; a list-valued one as a tuple."""
+        held: Any = st.session_state.get(self.key, self.fresh())
+        if held is None or not self.accepts(held):
+            return self.default
+        return tuple(held) if self.is_many else held  # type: ignore[return-value]  # a tuple is what T is then
 
-def number(key: str, default: float, check: Check, *, grid: tuple[float, ...] = (), code: str = "VALUE") -> Param:
+    def set(self, value: T) -> None:
+        """Give it a value, before its control is drawn or in a callback."""
+        st.session_state[self.key] = list(value) if isinstance(value, tuple) else value
+
+    def label_of(self, option: Any) -> str:
+        """Return what a choice is called on screen."""
+        if self.drawn.format is not None:
+            return self.drawn.format(option)
+        entry = self.options[option] if isinstance(self.options, Mapping) else option
+        return str(getattr(entry, "label", entry))
+
+    @property
+    def help(self) -> str | None:
+        """What the control explains: its own words, else those of its options."""
+        entries = self.options.values() if isinstance(self.options, Mapping) else ()
+        told = [f"**{one.label}**: {one.help}" for one in entries if getattr(one, "help", "")]
+        return "\n\n".join([self.drawn.help, *told]).strip() or None
+
+    def draw(self, *, disabled: bool = False, offered: Collection[Any] | None = None) -> T:
+        """Show its control and return its value; `offered` are the choices that can be had now, by default all."""
+        common: dict[str, Any] = {
+            "label": self.drawn.label, "key": self.key, "persist_state": "session", "disabled": disabled,
+            "help": self.help, **({"width": self.drawn.width} if self.drawn.width is not None else {}),
+        }  # fmt: skip
+        _CONTROLS[self.drawn.look or self._usual_look()](self, common, offered)
+        return self.value
+
+    def _usual_look(self) -> Look:
+        if self.options is not None:
+            return "pills" if self.is_many else "segments"
+        if isinstance(self.default, bool):
+            return "toggle"
+        return "text" if isinstance(self.default, str) else "slider" if self.grid else "number"
+
+    def _offered(self, offered: Collection[Any] | None) -> list[Any]:
+        if offered is not None:
+            return list(offered)
+        return list(self.options) if self.options is not None else self.choices(self.value)
+
+    def _ends(self) -> dict[str, Any]:
+        """The ends and the step of a control of numbers, of the value's own type."""
+        kind: Any = type(self.default)
+        ends = {"min_value": self.drawn.low, "max_value": self.drawn.high, "step": self.drawn.step}
+        return {name: kind(end) for name, end in ends.items() if end is not None}
+
+
+def _segments(one: Setting[Any], common: dict[str, Any], offered: Collection[Any] | None) -> None:
+    st.segmented_control(options=one._offered(offered), required=True, format_func=one.label_of, **common)
+
+
+def _pills(one: Setting[Any], common: dict[str, Any], offered: Collection[Any] | None) -> None:
+    how: dict[str, Any] = {"selection_mode": "multi"} if one.is_many else {"required": True}
+    st.pills(options=one._offered(offered), format_func=one.label_of, **how, **common)
+
+
+def _select(one: Setting[Any], common: dict[str, Any], offered: Collection[Any] | None) -> None:
+    show: Any = st.multiselect if one.is_many else st.selectbox
+    show(options=one._offered(offered), format_func=one.label_of, **common)
+
+
+def _slider(one: Setting[Any], common: dict[str, Any], offered: Collection[Any] | None) -> None:
+    if one.grid or offered is not None:
+        st.select_slider(options=one._offered(offered), format_func=one.label_of, **common)
+    else:
+        st.slider(**one._ends(), **common)
+
+
+def _field(one: Setting[Any], common: dict[str, Any], offered: Collection[Any] | None) -> None:
+    shape: dict[str, Any] = {"format": "%g"} if isinstance(one.default, float) else {}
+    st.number_input(**one._ends(), **shape, **common)
+
+
+def _text(one: Setting[Any], common: dict[str, Any], offered: Collection[Any] | None) -> None:
+    st.text_input(max_chars=MAX_TEXT, placeholder=one.drawn.placeholder or None, **common)
+
+
+def _toggle(one: Setting[Any], common: dict[str, Any], offered: Collection[Any] | None) -> None:
+    st.toggle(**common)
+
+
+_CONTROLS: Final[Mapping[str, Callable[[Setting[Any], dict[str, Any], Collection[Any] | None], None]]] = {
+    "segments": _segments, "pills": _pills, "select": _select, "slider": _slider, "number": _field, "text": _text,
+    "toggle": _toggle,
+}  # fmt: skip
+
+
+def number(
+    key: str, default: float, check: Check, *, grid: tuple[float, ...] = (), code: str = "VALUE", **drawn: Any
+) -> Setting[float]:
     """Return a setting that is a decimal number; `check` returns it or raises `InputError`."""
-    return Param(key, default, lambda text: check(_decimal(key, text, code)), grid, _passes(check))
+    return Setting(
+        key, default, lambda text: check(_decimal(key, text, code)), grid, _passes(check), drawn=Drawn(**drawn)
+    )
 
 
 def whole(
-    key: str, default: int, low: int, high: int, *, code: str = "VALUE_RANGE", grid: tuple[int, ...] = ()
-) -> Param:
+    key: str, default: int, low: int, high: int, *, code: str = "VALUE_RANGE", grid: tuple[int, ...] = (), **drawn: Any
+) -> Setting[int]:
     """Return a setting that is a whole number in [low, high]."""
 
     def check(value: Any) -> int:
@@ -104,33 +244,38 @@ def whole(
         plain = re.fullmatch(r"-?[0-9]{1,20}", text, re.ASCII)
         return check(int(text) if plain else text)
 
-    return Param(key, default, read, grid, _passes(check))
+    ends = {"low": low, "high": high, "step": 1, **drawn}
+    return Setting(key, default, read, grid, _passes(check), drawn=Drawn(**ends))
 
 
-def choice(key: str, default: str, options: Collection[str]) -> Param:
+def choice(key: str, default: str, options: Mapping[str, Any] | Collection[str], **drawn: Any) -> Setting[str]:
     """Return a setting that is one of the names in `options`."""
 
     def check(value: Any) -> str:
         return checks.one_of(key, value, options)
 
-    return Param(key, default, check, (), _passes(check))
+    return Setting(key, default, check, (), _passes(check), options, Drawn(**drawn))
 
 
-def several(key: str, default: tuple[str, ...], options: Collection[str]) -> Param:
+def several(
+    key: str, default: tuple[str, ...], options: Mapping[str, Any] | Collection[str], **drawn: Any
+) -> Setting[tuple[str, ...]]:
     """Return a setting that is any number of the names in `options`."""
 
     def check(value: Any) -> str:
         return checks.one_of(key, value, options)
 
-    return Param(key, default, check, (), lambda values: all(map(_passes(check), values)))
+    return Setting(key, default, check, (), lambda values: all(map(_passes(check), values)), options, Drawn(**drawn))
 
 
-def flag(key: str, default: bool) -> Param:
+def flag(key: str, default: bool, **drawn: Any) -> Setting[bool]:
     """Return a setting that is on (1) or off (0)."""
-    return Param(key, default, lambda text: checks.one_of(key, text, ("0", "1")) == "1", (), _is_bool)
+    return Setting(
+        key, default, lambda text: checks.one_of(key, text, ("0", "1")) == "1", (), _is_bool, drawn=Drawn(**drawn)
+    )
 
 
-def words(key: str, default: str, check: Callable[[str], object] = lambda text: None) -> Param:
+def words(key: str, default: str, check: Callable[[str], object] = lambda text: None, **drawn: Any) -> Setting[str]:
     """Return a setting that is a short text; `check` raises `InputError` for a text it refuses."""
 
     def read(text: str) -> str:
@@ -139,10 +284,12 @@ def words(key: str, default: str, check: Callable[[str], object] = lambda text: 
         check(text)
         return text
 
-    return Param(key, default, read, (), lambda value: isinstance(value, str) and len(value) <= MAX_TEXT)
+    return Setting(
+        key, default, read, (), lambda value: isinstance(value, str) and len(value) <= MAX_TEXT, drawn=Drawn(**drawn)
+    )
 
 
-def tuned_on(key: str) -> Param:
+def tuned_on(key: str) -> Setting[str]:
     """Return a setting that says what shares were tuned on; nothing for shares that look at nothing."""
     return words(key, "", lambda text: origin_of_text(text) if text else None)
 

@@ -1,35 +1,37 @@
-"""The one registry of settings: a link brings them in, the session keeps them, a link carries them out."""
+"""The one registry of settings: a link brings them in, the session keeps them, a link carries them out.
+
+Here are the settings every page shares, the data set's among them; a page declares its own in its `Page`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterable
 from typing import Any, Final
 from urllib.parse import urlencode
 
 import streamlit as st
 
-from pages.ui import source_settings as data_params
 from pages.ui.reconnect import settings_kept_by_browser
-from pages.ui.setting import Param, choice, flag, number, whole, words
-from pages.views.branching import settings as branching_params
-from pages.views.budget import settings as budget_params
-from pages.views.cdf import settings as cdf_params
-from pages.views.lab import settings as lab_params
-from pages.views.multiplicative import settings as multiplicative_params
-from pages.views.topdown import settings as topdown_params
+from pages.ui.setting import Setting, choice, flag, number, whole, words
+from pages.ui.text import short
+from sample_data.catalogue import SAMPLES
 from treedp_core import checks
 from treedp_core.checks import InputError
+from treedp_core.cli import FILE_VARIABLE
+from treedp_core.experiment import EPSILON_GRID
 from treedp_core.privacy import NeighbouringRelation
-from treedp_core.registry import table
+from treedp_core.records.made_up import MAX_RECORDS, MIN_RECORDS, SHAPES, branching_factors_from_text
+from treedp_core.words import setting_text
 
-EPSILON_GRID: Final = (
-    0.05, 0.07, 0.1, 0.14, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 1.0,
-    1.2, 1.4, 1.7, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 12.0, 16.0,
-)  # fmt: skip
 DELTA_GRID: Final = (0.0, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3)
 THRESHOLD_GRID: Final = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0)
+RECORDS_GRID: Final = (
+    100, 300, 1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000, 10_000_000,
+)  # fmt: skip
 MAX_ALPHA: Final = 0.95
 """Slack beyond which nearly every error would be forgiven."""
+SOURCES: Final = {"sample": "Sample", "generate": "Generate", "upload": "Upload", "file": "File on this computer"}
 
 
 def _alpha(value: object) -> float:
@@ -40,27 +42,74 @@ def _threshold(value: object) -> float:
     return checks.number("tau", value, low=checks.THRESHOLD_LOW, high=checks.THRESHOLD_HIGH, code="THRESHOLD_RANGE")
 
 
-SHARED: Final = (
-    number("eps", 1.0, checks.epsilon, grid=EPSILON_GRID, code="EPS"),
-    number("delta", 0.0, checks.delta, grid=DELTA_GRID, code="DELTA"),
-    choice("nbr", NeighbouringRelation.REPLACE_ONE.value, [relation.value for relation in NeighbouringRelation]),
-    words("unit", "one person"),
-    whole("contributions", 1, 1, 50, code="CONTRIBUTIONS_RANGE"),
-    whole("known_levels", 1, 1, 64),
-    number("alpha", 0.1, _alpha, code="ALPHA"),
-    number("tau", 10.0, _threshold, grid=THRESHOLD_GRID, code="THRESHOLD"),
-    whole("seed", 7, 0, checks.MAX_SEED, code="SEED_RANGE"),
-    choice("level", "Basic", ("Basic", "Advanced")),
-    flag("explain", True),
-    flag("present", False),
-)
-_PAGES: Final = (
-    data_params, lab_params, branching_params, cdf_params, budget_params, multiplicative_params, topdown_params,
+def _delta(value: float) -> str:
+    return "0 (pure)" if value == 0 else setting_text(value)
+
+
+EPSILON: Final = number(
+    "eps", 1.0, checks.epsilon, grid=EPSILON_GRID, code="EPS", label="Privacy budget ε", format=setting_text,
+    help="Left: more private, more noise. Right: more accurate, less private.",
 )  # fmt: skip
-REG: Final[Mapping[str, Param]] = table(*SHARED, *(param for page in _PAGES for param in page.PARAMS))
+DELTA: Final = number(
+    "delta", 0.0, checks.delta, grid=DELTA_GRID, code="DELTA", label="Failure probability δ", format=_delta,
+    help="0 is pure differential privacy (Laplace noise). Gaussian noise needs δ > 0, far below 1 / records.",
+)  # fmt: skip
+RELATION: Final = choice(
+    "nbr", NeighbouringRelation.REPLACE_ONE.value, {relation.value: relation for relation in NeighbouringRelation},
+    label="Neighbouring relation", look="select", help="Which two data sets must be hard to tell apart.",
+)  # fmt: skip
+UNIT: Final = words("unit", "one person")
+CONTRIBUTIONS: Final = whole("contributions", 1, 1, 50, code="CONTRIBUTIONS_RANGE")
+KNOWN_LEVELS: Final = whole("known_levels", 1, 1, 64)
+ALPHA: Final = number(
+    "alpha", 0.1, _alpha, code="ALPHA", label="Slack α", look="slider", low=0.0, high=MAX_ALPHA, step=0.05,
+    help="α-RMSE forgives errors below α times the true count (Ghazi et al.).",
+)  # fmt: skip
+THRESHOLD: Final = number(
+    "tau", 10.0, _threshold, grid=THRESHOLD_GRID, code="THRESHOLD", label="Threshold τ", format=short,
+    help="Relative errors divide by the count or by τ, whichever is larger (Dawson et al.).",
+)  # fmt: skip
+SEED: Final = whole(
+    "seed", 7, 0, checks.MAX_SEED, code="SEED_RANGE", label="Seed",
+    help="The same seed gives the same noise: quote it with a picture.",
+)  # fmt: skip
+LEVEL: Final = choice(
+    "level", "Basic", ("Basic", "Advanced"), label="Controls",
+    help="Advanced adds the settings of the error metrics: α and τ.",
+)  # fmt: skip
+EXPLAIN: Final = flag("explain", True, label="Explanations", help="Paragraphs that explain each page.")
+PRESENT: Final = flag("present", False, label="Presentation", help="No prose, larger figures.")
+SOURCE: Final = choice("source", "file" if os.environ.get(FILE_VARIABLE) else "sample", SOURCES)
+SAMPLE: Final = choice("sample", "geography", SAMPLES)
+MADE_SHAPE: Final = choice("gen_shape", "zipf", SHAPES)
+MADE_RECORDS: Final = whole(
+    "gen_n", 100_000, MIN_RECORDS, MAX_RECORDS, code="RECORDS_RANGE", grid=RECORDS_GRID
+)  # fmt: skip
+MADE_BRANCHING: Final = words("gen_branching", "16,16,16", branching_factors_from_text)
+MADE_SEED: Final = whole("gen_seed", 7, 0, checks.MAX_SEED, code="SEED_RANGE")
+
+SHARED: Final[tuple[Setting[Any], ...]] = (
+    EPSILON, DELTA, RELATION, UNIT, CONTRIBUTIONS, KNOWN_LEVELS, ALPHA, THRESHOLD, SEED, LEVEL, EXPLAIN, PRESENT,
+    SOURCE, SAMPLE, MADE_SHAPE, MADE_RECORDS, MADE_BRANCHING, MADE_SEED,
+)  # fmt: skip
+REG: Final[dict[str, Setting[Any]]] = {one.key: one for one in SHARED}
+"""Every setting, by key."""
 SILENT: Final = ("embed", "embed_options")
 _SEEN: Final = "_link_read"
 _TUNED_ON_TRUE_COUNTS: Final = {"bud_leaks": "bud_tuned", "lab_leaks": "lab_tuned", "con_leaks": "con_tuned"}
+
+
+def declare(settings: Iterable[Setting[Any]]) -> None:
+    """Add settings to the registry; the same one may be declared again.
+
+    Raises
+    ------
+    ValueError
+        When two settings have one key.
+    """
+    for one in settings:
+        if REG.setdefault(one.key, one) is not one:
+            raise ValueError(f"Two settings have the key {one.key!r}.")
 
 
 def hydrate() -> list[tuple[str, InputError]]:
@@ -77,29 +126,24 @@ def hydrate() -> list[tuple[str, InputError]]:
             if key in kept:
                 continue
             try:
-                value = _known(key).parse(texts)
+                one = _known(key)
+                one.set(one.parse(texts))
             except InputError as error:
                 refused.append((key, error))
-            else:
-                st.session_state[key] = list(value) if isinstance(value, tuple) else value
-    for key, param in REG.items():
+    for key, one in REG.items():
         if key not in kept:
-            st.session_state.setdefault(key, param.fresh())
+            st.session_state.setdefault(key, one.fresh())
     return refused
 
 
 def get(key: str) -> Any:
     """Return the value of a setting, valid on every page; a list-valued one as a tuple."""
-    param = REG[key]
-    value = st.session_state.get(key, param.fresh())
-    if value is None or not param.accepts(value):
-        return param.default
-    return tuple(value) if param.is_many else value
+    return REG[key].value
 
 
 def share_url() -> str:
     """Return a link to this page that restores every setting which differs from its default."""
-    changed = {key: param.write(get(key)) for key, param in REG.items() if get(key) != param.default}
+    changed = {key: one.write(one.value) for key, one in REG.items() if one.value != one.default}
     base = (st.context.url or "").split("?")[0]
     return base + ("?" + urlencode(changed, doseq=True) if changed else "")
 
@@ -111,7 +155,7 @@ def _renamed(key: str, texts: list[str]) -> tuple[str, list[str]]:
     return _TUNED_ON_TRUE_COUNTS[key], ["" if texts in ([""], ["0"]) else "true_counts"]
 
 
-def _known(key: str) -> Param:
+def _known(key: str) -> Setting[Any]:
     if key not in REG:
         raise InputError("LINK_UNKNOWN", "There is no such setting.")
     return REG[key]

@@ -6,9 +6,10 @@ from typing import Final
 
 import streamlit as st
 
-from pages.ui import frame, store
 from pages.ui import settings as params
 from pages.ui import shared as settings
+from pages.ui import store
+from pages.ui.page import warn_of_delta
 from pages.ui.settings import REG, get
 from pages.ui.text import lit, short
 from treedp_core import checks
@@ -83,7 +84,7 @@ def _budget() -> None:
         format_func=_delta,
         help="0 is pure differential privacy (Laplace noise). Gaussian noise needs δ > 0, far below 1 / records.",
     )
-    frame.warn_of_delta(store.dataset().name, store.dataset().total)
+    warn_of_delta(store.dataset().name, store.dataset().total)
     st.selectbox(
         "Neighbouring relation",
         [relation.value for relation in NeighbouringRelation],

@@ -12,12 +12,12 @@ from urllib.parse import urlsplit
 import pytest
 
 import browsing
+from app import PAGES
 from browsing import LiveServer, eventually, live_server, settle
-from pages.ui.router import HOME, PAGES
 
 pytestmark = pytest.mark.browser
 
-NAMES = ["" if line[0] == HOME else line[0] for lines in PAGES.values() for line in lines]
+NAMES = ["" if page is PAGES[0] else page.name for page in PAGES]
 HOSTILE = (
     "![x](http://127.0.0.2:9/b.png)",
     "<img src=http://127.0.0.2:9/a.png onerror=window.hit=1>",

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
-from pages.ui.setting import Param, choice, flag, words
+from pages.ui.setting import Setting, choice, flag, words
 from treedp_core.studies.branching.question import BUDGETS, NOISES, POSTS, WORKLOADS, bins_from_text
 
-PARAMS: Final[tuple[Param, ...]] = (
+SETTINGS: Final[tuple[Setting[Any], ...]] = (
     words("bra_bins", "2^20", bins_from_text),
     choice("bra_noise", "laplace", NOISES),
     choice("bra_workload", "cdf", WORKLOADS),

@@ -8,7 +8,8 @@ from typing import Final
 
 import streamlit as st
 
-from pages.ui import frame, jobs
+from pages.ui import jobs
+from pages.ui.refusals import refusal
 from pages.ui.settings import get
 from pages.ui.shared import slack
 from pages.ui.snippets import Ran, given
@@ -31,7 +32,7 @@ def n_bins() -> int:
     try:
         st.session_state[_LAST_BINS] = model.bins_from_text(get("bra_bins"))
     except InputError as error:
-        frame.refusal(error)
+        refusal(error)
         st.caption("The last number of bins is still shown.")
     return int(st.session_state.get(_LAST_BINS, 2**20))
 

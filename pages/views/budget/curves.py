@@ -9,6 +9,7 @@ import numpy as np
 import streamlit as st
 
 from pages.ui import frame, store
+from pages.ui.refusals import refusal
 from pages.ui.settings import get
 from pages.ui.snippets import Ran, call, given
 from pages.ui.strip import strip
@@ -102,7 +103,7 @@ def show() -> None:
     try:
         found = later(SLOT, arguments, lambda watch: (arguments, errors(sample, *arguments, watch)))
     except InputError as error:
-        frame.refusal(error)
+        refusal(error)
         return
     kept = found if found is not None else last(SLOT)
     again = None if kept is None else given(kept[1], errors, store.used_sample(SAMPLE), *kept[0]).named("curves")

@@ -8,7 +8,7 @@ from typing import Any, Final
 import streamlit as st
 
 from pages.ui import store, uploads
-from pages.ui.frame import refusal
+from pages.ui.refusals import refusal
 from pages.ui.text import lit, plural
 from pages.views.budget.state import FROM_FILE, FilePrior, file_prior
 from treedp_core.checks import InputError

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
-from pages.ui.setting import Param, choice, flag, number, tuned_on, whole, words
+from pages.ui.setting import Setting, choice, flag, number, tuned_on, whole, words
 from pages.views.budget.numbers import shares_of_text, values_of_text
 from treedp_core import checks
 from treedp_core.allocation.published import PUBLISHED_SPLITS
@@ -43,7 +43,7 @@ def _confidence(value: object) -> float:
     return checks.number("confidence", value, low=0, high=1, open_low=True, open_high=True, code="TARGET_RANGE")
 
 
-PARAMS: Final[tuple[Param, ...]] = (
+SETTINGS: Final[tuple[Setting[Any], ...]] = (
     choice("bud_view", "strategies", VIEWS),
     choice("bud_mechanism", "discrete_laplace", MECHANISMS),
     flag("bud_least_squares", True),

@@ -10,8 +10,9 @@ from typing import Any, Final, TypeVar
 
 import streamlit as st
 
-from pages.ui import frame, jobs, tuned
+from pages.ui import jobs, tuned
 from pages.ui.origins import earlier_file
+from pages.ui.refusals import refusal
 from pages.ui.settings import get
 from pages.ui.shared import experiment, slack
 from pages.ui.snippets import Ran, given
@@ -297,4 +298,4 @@ def wait(slot: str, what: str) -> None:
 def refuse(result: Results) -> None:
     """Show what was refused; the rest of the page stays."""
     for error in result.refusals:
-        frame.refusal(error)
+        refusal(error)

@@ -10,6 +10,7 @@ import numpy as np
 import streamlit as st
 
 from pages.ui import frame, tuned
+from pages.ui.refusals import refusal
 from pages.ui.settings import REG, get
 from pages.ui.snippets import call, given
 from pages.ui.store import dataset
@@ -65,7 +66,7 @@ def show(result: Results) -> None:
         key = (key_of(chosen), tuple(targets))
         found = later(SLOT, key, lambda watch: _searched(tuned, targets, watch))
     except InputError as error:
-        frame.refusal(error)
+        refusal(error)
         return
     if found is None:
         wait(SLOT, "Searching for the smallest budget")

@@ -8,8 +8,7 @@ from typing import Any, Final
 import numpy as np
 import streamlit as st
 
-from pages.ui import frame
-from pages.ui import router as boot
+from pages.ui import frame, router
 from pages.ui.settings import get
 from pages.ui.snippets import call, given
 from pages.ui.store import dataset, remember
@@ -222,8 +221,8 @@ def _hand_over(row: Row) -> None:
         handed = st.session_state.get(HANDED)
         if handed is not None and handed[0] == row.name:
             st.markdown(f"Handed over: {lit(handed[1], 190)}", width="content")
-            boot.link("lab")
-            boot.link("consistency")
+            router.link("lab")
+            router.link("consistency")
     if row.ledger.prior is not None and not row.ledger.prior.is_private:
         st.caption(f":red[{NOT_PRIVATE}]: wherever this split is used, it tells about the true counts.")
 

@@ -8,7 +8,8 @@ from typing import Any, Final
 import streamlit as st
 
 from pages.ui import frame, jobs
-from pages.ui.settings import EPSILON_GRID, REG, get
+from pages.ui.page import explain
+from pages.ui.settings import REG, get
 from pages.ui.snippets import call, given
 from pages.ui.store import remember
 from pages.ui.strip import strip
@@ -17,6 +18,7 @@ from pages.views.cdf import model, tables
 from pages.views.cdf import state as cdf_state
 from pages.views.cdf.model import Bins
 from pages.views.cdf.tables import MEASURES, experiment_table, label_of, mean_text
+from treedp_core.experiment import EPSILON_GRID
 from treedp_core.figures.cdf import gain_figure, pipeline_curves, ratio_bars
 from treedp_core.privacy import NeighbouringRelation
 from treedp_core.studies.cdf import PUBLISHED, SECTION_VI, ConsistencyGain, consistency_gains
@@ -157,7 +159,7 @@ def optimal(data: Bins) -> str:
         "bound.",
         ran=call(tables.distance_table, given((labels, ratios), model.distances, bins).named("distances")),
     )
-    frame.explain(
+    explain(
         f"The tree “{best[1]}” is within {100 * (best[0] - 1):.0f} % of what is possible in variance, "
         f"{100 * (math.sqrt(best[0]) - 1):.0f} % in typical error, and takes linear instead of cubic work. For Laplace "
         "noise (pure ε) no such bound is computed here."

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
-from pages.ui.setting import Param, choice, flag, number, tuned_on, whole, words
+from pages.ui.setting import Setting, choice, flag, number, tuned_on, whole, words
 from pages.views.cdf.model import ALLOCATIONS, FITS, SOURCES, TREES, VIEWS
 from treedp_core import checks
 from treedp_core.mechanisms import MECHANISMS
@@ -27,7 +27,7 @@ def _factors_or_nothing(text: str) -> object:
     return branching_factors_from_text(text) if text.strip() else None
 
 
-PARAMS: Final[tuple[Param, ...]] = (
+SETTINGS: Final[tuple[Setting[Any], ...]] = (
     choice("cdf_source", "ages", SOURCES),
     choice("cdf_view", "release", VIEWS),
     choice("cdf_mechanism", "discrete_laplace", MECHANISMS),

@@ -6,7 +6,8 @@ from typing import Final
 
 import streamlit as st
 
-from pages.ui import frame, store, uploads
+from pages.ui import store, uploads
+from pages.ui.refusals import refusal
 from pages.ui.settings import get
 from pages.ui.snippets import Ran, given
 from pages.ui.text import lit, literal_sentence, plural
@@ -37,7 +38,7 @@ def choose() -> Bins:
     try:
         bins = _bins()
     except InputError as error:
-        frame.refusal(error)
+        refusal(error)
         bins = None
     if bins is None:
         kept = st.session_state.get(_LAST, "ages")

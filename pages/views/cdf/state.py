@@ -7,7 +7,8 @@ from typing import Final
 
 import streamlit as st
 
-from pages.ui import frame, jobs, tuned
+from pages.ui import jobs, tuned
+from pages.ui.refusals import refusal
 from pages.ui.settings import get
 from pages.ui.shared import experiment, slack_of
 from pages.ui.store import remember
@@ -68,7 +69,7 @@ def draw(data: Bins) -> tuple[Draw, bool]:
         key = (data.fingerprint, chosen, get("cdf_fit"), get("seed"))
         made = keep_one("_cdf_draw", key, lambda: model.draw(plan, data.counts, get("cdf_fit"), get("seed")))
     except InputError as error:
-        frame.refusal(error)
+        refusal(error)
         kept = _good(data)
         if not kept:
             plan = plan_cdf(CdfSettings(data.n_bins, (data.n_bins,), epsilon=get("eps")))
@@ -96,7 +97,7 @@ def figure_bins(data: Bins) -> int:
     try:
         return bins_from_text(text)
     except InputError as error:
-        frame.refusal(error)
+        refusal(error)
         st.caption("The bins of the data are used meanwhile.")
         return data.n_bins
 
@@ -135,7 +136,7 @@ def _seek_bound(bins: int, kept: dict[int, Distances]) -> None:
         kept[bins] = job.result
         return
     if job.error is not None:
-        frame.refusal(job.error)
+        refusal(job.error)
     with st.container(horizontal=True, vertical_alignment="center"):
         if job.is_running:
             st.caption(f"Seeking the bound for K = {whole(bins)}; K = {model.BOUND_BINS} is shown meanwhile.",
@@ -188,7 +189,7 @@ def experiment_progress() -> None:
     elif job.state == "cancelled":
         st.caption(f"Cancelled after {whole(job.done)} of {whole(job.total)} runs; earlier results are still here.")
     elif job.error is not None:
-        frame.refusal(job.error)
+        refusal(job.error)
 
 
 def experiment_result() -> tuple[tuple[int, int], list[ConsistencyGain]] | None:

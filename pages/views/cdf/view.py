@@ -9,6 +9,8 @@ import numpy as np
 import streamlit as st
 
 from pages.ui import frame, tuned
+from pages.ui.page import warn_of_delta
+from pages.ui.refusals import refusal
 from pages.ui.settings import REG, get
 from pages.ui.snippets import Ran, call, given
 from pages.ui.store import dataset, remember, sample
@@ -37,11 +39,11 @@ def release(data: Bins) -> str:
     if not is_present:
         st.caption(f"The release below has other settings: {_what(mine.plan.settings)}.")
     if data.name != dataset().name:  # of that one the sidebar speaks
-        frame.warn_of_delta(data.name, int(data.counts.sum()))
+        warn_of_delta(data.name, int(data.counts.sum()))
     start, stop = chosen_range(data)
     _figure(data, mine, start, stop)
     if mine.refused is not None:
-        frame.refusal(mine.refused)
+        refusal(mine.refused)
     _range(data, mine, start, stop)
     _errors(data, mine, start, stop)
     _quantiles(data, mine)
@@ -64,7 +66,7 @@ def chosen_range(data: Bins) -> tuple[int, int]:
     if start > stop:
         st.caption("“From” lies above “to”; the range between them is shown.")
         return stop, start
-    frame.refusal(InputError("RANGE_BOUNDS", "Expected a range with at least one bin; move the sliders apart."))
+    refusal(InputError("RANGE_BOUNDS", "Expected a range with at least one bin; move the sliders apart."))
     return (start, start + 1) if start < data.n_bins else (start - 1, start)
 
 
@@ -202,7 +204,7 @@ def _quantiles(data: Bins, mine: Draw) -> None:
         ran = call(tables.quantile_table, *_again(data, mine))
         table = ran.value
     except InputError as error:
-        frame.refusal(error)
+        refusal(error)
         return
     number = st.column_config.NumberColumn(format="%.4g")
     st.dataframe(

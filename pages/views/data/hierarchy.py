@@ -10,7 +10,7 @@ from typing import Any, Final
 import streamlit as st
 
 from pages.ui import store, uploads
-from pages.ui.frame import refusal
+from pages.ui.refusals import refusal
 from pages.ui.settings import get
 from pages.ui.snippets import Ran, call, given
 from pages.ui.text import lit, plural, refusal_text

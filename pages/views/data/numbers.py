@@ -7,7 +7,8 @@ from typing import Any, Final
 
 import streamlit as st
 
-from pages.ui.frame import figure, refusal
+from pages.ui.frame import figure
+from pages.ui.refusals import refusal
 from pages.ui.store import remember
 from pages.ui.text import lit, whole
 from pages.ui.upload import Candidate

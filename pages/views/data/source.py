@@ -7,9 +7,8 @@ from typing import Final
 import streamlit as st
 
 from pages.ui import store
-from pages.ui.frame import refusal
-from pages.ui.settings import REG, get
-from pages.ui.source_settings import RECORDS_GRID, SOURCES
+from pages.ui.refusals import refusal
+from pages.ui.settings import RECORDS_GRID, REG, SOURCES, get
 from pages.ui.text import whole
 from pages.ui.upload import Candidate, local_file, upload
 from sample_data.catalogue import SAMPLES

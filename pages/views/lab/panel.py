@@ -11,6 +11,7 @@ import streamlit as st
 
 from pages.ui import frame, tuned
 from pages.ui.controls import level_picker
+from pages.ui.refusals import refusal
 from pages.ui.settings import get
 from pages.ui.snippets import call, given
 from pages.ui.store import dataset, remember, used
@@ -38,7 +39,7 @@ def lines() -> list[Line]:
     try:
         return lab_state.lines(get("lab_view"))
     except InputError as error:
-        frame.refusal(error)
+        refusal(error)
         return []
 
 
@@ -211,7 +212,7 @@ def target(shown: Sequence[Line]) -> None:
         with st.spinner("Searching …"):
             answers = remember(key, lambda: lab_split.target_table(compared, base, data.tree, data.counts, wanted))
     except InputError as error:
-        frame.refusal(error)
+        refusal(error)
         return
     st.dataframe(
         {

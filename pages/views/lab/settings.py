@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
-from pages.ui.setting import Param, choice, number, several, tuned_on, whole, words
+from pages.ui.setting import Setting, choice, number, several, tuned_on, whole, words
 from treedp_core import checks
 from treedp_core.allocation import ALLOCATIONS
 from treedp_core.errors import METRICS
@@ -18,7 +18,7 @@ def _target(value: object) -> float:
     return checks.number("lab_target", value, low=0, high=1e12, code="TARGET_RANGE")
 
 
-PARAMS: Final[tuple[Param, ...]] = (
+SETTINGS: Final[tuple[Setting[Any], ...]] = (
     several("lab_mechanisms", ("discrete_laplace",), MECHANISMS),
     several("lab_post", ("none", "least_squares"), PIPELINES),
     choice("lab_metric", "rmse", METRICS),

@@ -8,16 +8,17 @@ from typing import Any, Final, TypeVar
 
 import streamlit as st
 
-from pages.ui import frame, jobs, tuned
+from pages.ui import jobs, tuned
 from pages.ui.controls import shares
-from pages.ui.settings import EPSILON_GRID, REG, get
+from pages.ui.refusals import refusal
+from pages.ui.settings import REG, get
 from pages.ui.shared import experiment, slack_of
 from pages.ui.snippets import Ran, call
 from pages.ui.store import dataset, remember, used
 from pages.ui.text import whole
 from treedp_core.checks import InputError
 from treedp_core.errors.simulated import Watch
-from treedp_core.experiment import Experiment
+from treedp_core.experiment import EPSILON_GRID, Experiment
 from treedp_core.studies.sweep import lines as lab_runs
 from treedp_core.studies.sweep.lines import Asked, Line, Record
 from treedp_core.studies.sweep.series import DRAW, EPSILON, LEVEL, Cell, Series, admit, chosen
@@ -134,9 +135,9 @@ def progress() -> None:
         st.caption(f"Cancelled after {whole(job.done)} of {whole(job.total)} runs; earlier results are still here.")
     settings, error = st.session_state.get(_REFUSED) or (None, None)
     if error is not None and settings == _settings():
-        frame.refusal(error)
+        refusal(error)
     elif job is not None and job.error is not None:
-        frame.refusal(job.error)
+        refusal(job.error)
 
 
 def _settings() -> tuple[Any, ...]:

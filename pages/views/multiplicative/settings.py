@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
-from pages.ui.setting import Param, choice, flag, number, whole, words
+from pages.ui.setting import Setting, choice, flag, number, whole, words
 from pages.views.multiplicative.growth import VIEWS, levels_from_text
 from treedp_core import checks
 from treedp_core.studies.multiplicative.run import PLANS
@@ -29,7 +29,7 @@ def _levels_or_nothing(text: str) -> object:
     return levels_from_text(text) if text.strip() else None
 
 
-PARAMS: Final[tuple[Param, ...]] = (
+SETTINGS: Final[tuple[Setting[Any], ...]] = (
     choice("mul_view", "growth", VIEWS),
     words("mul_levels", "", _levels_or_nothing),
     number("mul_total", 10_000.0, _total, grid=TOTAL_GRID, code="TOTAL_RANGE"),

@@ -8,8 +8,9 @@ from typing import Any, Final
 
 import streamlit as st
 
-from pages.ui import frame, jobs
+from pages.ui import jobs
 from pages.ui import shared as settings
+from pages.ui.refusals import refusal
 from pages.ui.settings import get
 from pages.ui.snippets import Ran, call, given
 from pages.ui.store import dataset, remember, used
@@ -44,7 +45,7 @@ def setting() -> Setting:
     try:
         chosen = Setting(get("alpha"), get("eps"), settings.slack(int(get("mul_total"))), max_total=get("mul_total"))
     except InputError as error:
-        frame.refusal(error)
+        refusal(error)
         chosen = st.session_state.get(_GOOD) or Setting(epsilon=get("eps"))
         st.caption(f"Shown meanwhile: α = {short(chosen.alpha)}, ε = {setting_text(chosen.epsilon)}.")
     st.session_state[_GOOD] = chosen
@@ -57,7 +58,7 @@ def levels() -> int | None:
         text = get("mul_levels").strip()
         return model.levels_from_text(text) if text else check_levels(dataset().tree.n_levels)
     except InputError as error:
-        frame.refusal(error)
+        refusal(error)
         return None
 
 
@@ -94,7 +95,7 @@ def run() -> tuple[Run | None, bool]:
         is_large = chosen.paths.n_edges > LARGE
         made = _in_background(key, work) if is_large else keep_one("_mul_run", key, work)
     except InputError as error:
-        frame.refusal(error)
+        refusal(error)
         made = None
     good: list[Run] = keep_one("_mul_good", _source_key(), list)
     if made is not None:

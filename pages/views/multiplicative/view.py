@@ -8,6 +8,7 @@ from typing import Any, Final
 import streamlit as st
 
 from pages.ui import frame
+from pages.ui.refusals import refusal
 from pages.ui.settings import get
 from pages.ui.shared import say_slack
 from pages.ui.snippets import Ran, call, given
@@ -137,7 +138,7 @@ def _crossings(chosen: Setting, found: Found, places: Mapping[tuple[str, str], t
     try:
         exact = state.exact_crossings(chosen)
     except InputError as error:
-        frame.refusal(error)
+        refusal(error)
         exact = None
     again: Any = None if exact is None else given(exact, model.exact_crossings, chosen).named("exact")
     ran = call(model.crossing_table, given(places, model.crossings, _curves_again(chosen, found)).named("near"), again)

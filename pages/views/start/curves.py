@@ -7,9 +7,8 @@ from typing import Final
 
 import numpy as np
 
-from pages.ui.settings import EPSILON_GRID
 from pages.ui.store import remember
-from treedp_core.experiment import Experiment, prepare, run
+from treedp_core.experiment import EPSILON_GRID, Experiment, prepare, run
 from treedp_core.figures.curves import Curve
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.noise import Law

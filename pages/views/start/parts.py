@@ -6,9 +6,9 @@ from typing import Final
 
 import streamlit as st
 
-from pages.ui import router as boot
-from pages.ui import store
-from pages.ui.frame import figure, show_badge
+from pages.ui import router, store
+from pages.ui.frame import figure
+from pages.ui.page import show_badge
 from pages.ui.shared import slack
 from pages.ui.sidebar import PRIVACY_NOTE
 from pages.ui.snippets import call, given
@@ -47,12 +47,12 @@ def cards() -> None:
     if waiting is not None and store.from_file("file") is None:
         with st.container(border=True):
             st.markdown(f"{lit(waiting.name)} is open; choose its columns to count its records.")
-            boot.link("data")
+            router.link("data")
     for column, (name, icon, title, about) in zip(st.columns(3), CARDS, strict=True):
         with column.container(border=True, height="stretch"):
             st.markdown(f":material/{icon}: **{title}**")
             st.markdown(about)
-            boot.link(name)
+            router.link(name)
 
 
 def about(data: Dataset, settings: Experiment) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 import streamlit as st
 
 from pages.ui import frame
+from pages.ui.refusals import refusal
 from pages.ui.settings import get
 from pages.ui.snippets import call, given
 from pages.ui.text import lit, short, whole
@@ -61,7 +62,7 @@ def _settings(what: Subject) -> Any:
         chosen = state.wanted(what)
         chosen.plan(what)
     except InputError as error:
-        frame.refusal(error)
+        refusal(error)
         return None
     return chosen
 

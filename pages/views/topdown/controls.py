@@ -7,8 +7,10 @@ from typing import Any, Final
 
 import streamlit as st
 
-from pages.ui import frame, jobs, tuned
+from pages.ui import jobs, tuned
+from pages.ui.page import warn_of_delta
 from pages.ui.presets import Presets, popover
+from pages.ui.refusals import refusal
 from pages.ui.settings import REG, get
 from pages.ui.shared import say_slack
 from pages.ui.store import dataset
@@ -69,7 +71,7 @@ def columns() -> Subject:
         _columns_of_data()
     made, refused = state.subject()
     if refused is not None:
-        frame.refusal(refused)
+        refusal(refused)
         st.caption(f"{lit(made.name, 40)} is shown meanwhile.")
     return made
 
@@ -160,7 +162,7 @@ def _notes(what: Subject) -> None:
             f"columns, the root included; in the order of the data it is {get('known_levels')} (Data and tree page)."
         )
     if what.name != dataset().name:  # of that one the sidebar speaks
-        frame.warn_of_delta(what.name, what.total)
+        warn_of_delta(what.name, what.total)
     if get("td_rho").strip():
         st.caption(":material/info: ρ is set here, so the ε of the sidebar is not used on this page.")
     say_slack("discrete Gaussian noise", "td_set_delta", what.total)

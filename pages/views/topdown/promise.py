@@ -9,6 +9,7 @@ import numpy as np
 import streamlit as st
 
 from pages.ui import frame
+from pages.ui.refusals import refusal
 from pages.ui.settings import get
 from pages.ui.snippets import call, given
 from pages.ui.strip import strip
@@ -38,7 +39,7 @@ def accounting(what: Subject) -> None:
         ready = chosen.plan(what)
         found = account(chosen.rho, chosen.delta)
     except InputError as error:
-        frame.refusal(error)
+        refusal(error)
         return
     saved = 100 * (1 - found.noise_ratio)
     rows = (
@@ -142,7 +143,7 @@ def sensitivity() -> None:
     try:
         kept[:] = [_inspected()]
     except InputError as error:
-        frame.refusal(error)
+        refusal(error)
         if not kept:
             return
         st.caption("The last tree and unit that could be enumerated are shown meanwhile.")

@@ -11,6 +11,7 @@ import streamlit as st
 
 from pages.ui import frame
 from pages.ui.exports import download
+from pages.ui.refusals import refusal
 from pages.ui.snippets import call
 from pages.ui.text import plural, whole
 from pages.views.topdown import controls, state
@@ -77,7 +78,7 @@ def _release(what: Subject) -> Drawn | None:
         chosen = state.wanted(what)
         mine = state.drawn(what, chosen)
     except InputError as error:
-        frame.refusal(error)
+        refusal(error)
         kept = state.last("_td_drawn")
         mine = kept[0] if kept and kept[0].subject.fingerprint == what.fingerprint else None
         if mine is not None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
-from pages.ui.setting import Param, choice, flag, number, several, tuned_on, whole, words
+from pages.ui.setting import Setting, choice, flag, number, several, tuned_on, whole, words
 from pages.views.topdown.runs import MEASURES, ORDER_MEASURES
 from treedp_core import checks
 from treedp_core.privacy.spread import Spread
@@ -29,7 +29,7 @@ def _shares_or_nothing(text: str) -> object:
     return shares_from_text(text) if text.strip() else None
 
 
-PARAMS: Final[tuple[Param, ...]] = (
+SETTINGS: Final[tuple[Setting[Any], ...]] = (
     choice("td_source", "trips", SOURCES),
     choice("td_view", "release", VIEWS),
     several("td_columns", (), POSITIONS),

@@ -10,7 +10,8 @@ from typing import Any, Final
 
 import streamlit as st
 
-from pages.ui import frame, jobs, tuned
+from pages.ui import jobs, tuned
+from pages.ui.refusals import refusal
 from pages.ui.settings import get
 from pages.ui.shared import slack
 from pages.ui.snippets import Ran, given
@@ -268,5 +269,5 @@ def finished(slot: str, unit: str = "runs") -> jobs.Job | None:
     if job.state == "cancelled":
         st.caption(f"Cancelled after {whole(job.done)} of {whole(job.total)} {unit}; earlier results are still here.")
     elif job.error is not None:
-        frame.refusal(job.error)
+        refusal(job.error)
     return job if job.state == "done" else None

@@ -9,6 +9,7 @@ import numpy as np
 import streamlit as st
 
 from pages.ui import frame, jobs, tuned
+from pages.ui.refusals import refusal
 from pages.ui.settings import get
 from pages.ui.snippets import call
 from pages.ui.strip import strip
@@ -38,14 +39,14 @@ def release(what: Subject) -> None:
         chosen = state.wanted(what)
         ready = chosen.plan(what)
     except InputError as error:
-        frame.refusal(error)
+        refusal(error)
         _kept(what)
         return
     level_table(what, chosen, ready)
     try:
         _release(what, chosen)
     except InputError as error:
-        frame.refusal(error)
+        refusal(error)
         _kept(what)
 
 

@@ -1,0 +1,226 @@
+"""A page and its views, declared once; what stands at the top of every page, and what you learn at its end."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple
+
+import streamlit as st
+
+from pages.ui import jobs, reconnect, store
+from pages.ui.setting import Setting
+from pages.ui.settings import PRESENT, get
+from pages.ui.text import lit, plain
+from treedp_core.privacy import delta_warning
+
+LOST: Final = (
+    "There is no uploaded file in this session: counts from a file are removed about two minutes after the tab is "
+    "closed, and a link never carries them."
+)
+BADGES: Final[Mapping[str, tuple[Literal["blue", "violet", "red"], str, str]]] = {
+    "formula": ("blue", ":material/function:", "Computed exactly from theory; nothing was drawn at random."),
+    "simulation": ("violet", ":material/casino:", "Estimated from simulated releases; bars are 95 % intervals."),
+    "NOT PRIVATE": ("red", ":material/lock_open:", "Shows or depends on the exact counts: not for publication."),
+}
+
+
+ROOT: Final = Path(__file__).parent.parent.parent
+ROUTED: Final = threading.local()
+"""Whether the router runs a page, by thread: a run of the script stays on one."""
+
+
+class Told(NamedTuple):
+    """What a view says of itself once it has been shown.
+
+    Parameters
+    ----------
+    strip : str
+        What the figures were made from (Markdown): see `pages.ui.strip`.
+    badges : str
+        Kinds of numbers shown: "formula", "simulation", "NOT PRIVATE", joined by commas.
+    learnt : str
+        What one learns from what is shown just now (Markdown).
+    """
+
+    strip: str
+    badges: str
+    learnt: str = ""
+
+
+@dataclass(frozen=True)
+class View:
+    """One view of a page.
+
+    Parameters
+    ----------
+    name, label : str
+        Its name in links, and on the switch.
+    show : function
+        Draws it.
+    learnt : str
+        What one learns from it (Markdown), after the page's own.
+    """
+
+    name: str
+    label: str
+    show: Callable[[], Told]
+    learnt: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    """A page: where it stands, what it asks, its settings and its views.
+
+    Parameters
+    ----------
+    name : str
+        Its file in pages/, and its address.
+    title, icon, section, about : str
+        Its line in the navigation: words, Material icon, heading above it, tooltip.
+    heading : str
+        What stands above the page, where it is not the title.
+    lede : str
+        The question it answers, in a sentence.
+    settings : tuple of Setting
+        What a link carries of it, besides the settings every page shares.
+    views : tuple of View
+        The first is shown at first; with several a switch is drawn.
+    switch : Setting, optional
+        Which view is shown; its options are the views' labels.
+    beside : function, optional
+        Draws what stands beside the switch.
+    learnt : str
+        What one learns (Markdown), whatever the view.
+    chooses_source : bool
+        Whether the page itself says when an uploaded data set is gone.
+    file : str
+        The file, where it is not in pages/.
+    """
+
+    name: str
+    title: str
+    icon: str
+    section: str
+    about: str
+    heading: str = ""
+    lede: str = ""
+    settings: tuple[Setting[Any], ...] = ()
+    views: tuple[View, ...]
+    switch: Setting[str] | None = None
+    beside: Callable[[], None] | None = None
+    learnt: str = ""
+    chooses_source: bool = False
+    file: str = ""
+
+    @property
+    def path(self) -> str:
+        """The file that Streamlit runs for it."""
+        return self.file or f"pages/{self.name}.py"
+
+    def streamlit(self, default: bool = False) -> st.Page:
+        """Return it as the navigation takes it."""
+        return st.Page(
+            self.path, title=self.title, icon=f":material/{self.icon}:", url_path=self.name, help=self.about,
+            default=default,
+        )  # fmt: skip
+
+    def run(self) -> None:
+        """Show it: its header, its switch, the chosen view, and what one learns."""
+        _come_through_app(self)
+        heading = st.container()
+        view = self._chosen()
+        told = view.show()
+        with heading:
+            title = self.heading or self.title
+            header(title, self.lede, told.strip, told.badges, chooses_source=self.chooses_source)
+        if learnt := " ".join(part for part in (self.learnt, view.learnt, told.learnt) if part):
+            explain(f"**What you learn.** {learnt}")
+
+    def _chosen(self) -> View:
+        """Draw the switch, if there is a choice; return the view it stands at."""
+        if self.switch is None:
+            return self.views[0]
+        with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+            name = self.switch.draw()
+            if self.beside is not None:
+                self.beside()
+        return next(view for view in self.views if view.name == name)
+
+
+def configure() -> None:
+    """Set the title, the layout and the icon of the browser tab.
+
+    The icon must be set before the navigation: else the browser takes the page's, and fetches it from the internet.
+    """
+    st.set_page_config(
+        page_title="TreeDP",
+        page_icon=str(ROOT / "static" / "favicon.svg"),  # absolute: a bare name would be looked up elsewhere
+        layout="wide",
+        initial_sidebar_state="collapsed" if PRESENT.value else "auto",
+    )
+
+
+def _come_through_app(page: Page) -> None:
+    """Go on when the router runs a page; else have the browser come again, through `app.py`.
+
+    Beside a `pages` folder Streamlit starts in its old mode, where the first visit to a page's address runs that file
+    without `app.py`. Declaring a page leaves that mode for the whole process; the rerun comes through `app.py`.
+    """
+    if not getattr(ROUTED, "now", False):
+        configure()
+        st.navigation([page.streamlit()])
+        st.rerun()
+
+
+def header(title: str, lede: str, strip: str, badge: str, *, chooses_source: bool = False) -> None:
+    """Show a page's title, its one-sentence purpose, and the strip (Markdown): what the figures were made from.
+
+    `badge` says what kind of numbers follow: "formula", "simulation" or "NOT PRIVATE"; several are joined by commas.
+    A page that `chooses_source` says itself when an uploaded data set is gone.
+    """
+    st.title(title, anchor=False)
+    if not get("present"):
+        st.markdown(lede)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        for name in badge.split(","):
+            show_badge(name.strip())
+        st.caption(strip, width="content")
+    making = jobs.current(store.MAKING)
+    if making is not None and making.error is None:
+        st.info(f"The data set is being made; {lit(store.dataset().name, 40)} is shown meanwhile.")
+        jobs.progress(store.MAKING, "data sets")
+    if reconnect.has_returned():
+        _session_ended()
+    elif store.is_lost() and not chooses_source:
+        st.info(f"{LOST} Until you upload it, {lit(store.dataset().name, 40)} is shown.", icon=":material/history:")
+
+
+def _session_ended() -> None:
+    st.info(
+        "The session had ended, and with it anything that was counted from a file. The settings on this page were "
+        f"kept; {lit(store.dataset().name, 40)} is shown.",
+        icon=":material/history:",
+    )
+    st.button("Understood", key="session_ended", on_click=reconnect.dismiss, help="Hide this message.")
+
+
+def warn_of_delta(name: str, total: int) -> None:
+    """Say so when δ would allow a record of a data set, of that name and total, to be published as it is."""
+    told = delta_warning(get("delta"), total)
+    if told:
+        st.error(f"{lit(name, 40)}: {plain(told)}")
+
+
+def show_badge(name: str) -> None:
+    """Show what kind of numbers follow: "formula", "simulation" or "NOT PRIVATE"."""
+    colour, icon, about = BADGES[name]
+    st.badge(name, icon=icon, color=colour, help=about)
+
+
+def explain(text: str) -> None:
+    """Show a paragraph of explanation (Markdown of our own), unless the reader has switched explanations off."""
+    if get("explain") and not get("present"):
+        st.markdown(text)

@@ -1,0 +1,54 @@
+"""What goes wrong, as one sentence on the page: a refused input with its code, anything else with an id to quote."""
+
+from __future__ import annotations
+
+import logging
+import traceback
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+import streamlit as st
+
+from pages.ui import reconnect
+from pages.ui.text import refusal_text
+from treedp_core.checks import InputError
+
+_log: Final = logging.getLogger("treedp")
+
+
+def refusal(error: InputError) -> None:
+    """Show a refused input: its sentence, and its stable code."""
+    st.error(refusal_text(error), icon=":material/error:")
+
+
+@contextmanager
+def guard() -> Iterator[None]:
+    """Show what goes wrong inside as one sentence: a refusal with its code, anything else with an id to quote.
+
+    The log gets the kind of an unexpected exception and where it arose, never its text, which could quote user data.
+    """
+    try:
+        yield
+    except InputError as error:
+        refusal(error)
+    except Exception as error:
+        trouble(error)
+
+
+def trouble(error: Exception) -> bool:
+    """Show an unexpected exception as one sentence; True, as no more needs to be said of it.
+
+    The next run is free of what may have caused it: a value that no control takes would be met again there.
+    """
+    reconnect.forget_unreadable_values()
+    ticket = uuid.uuid4().hex[:8]
+    where = [f"{frame.filename}:{frame.lineno}" for frame in traceback.extract_tb(error.__traceback__)]
+    _log.error("%s %s at %s", ticket, type(error).__name__, " < ".join(reversed(where)))
+    st.error(
+        f"Something went wrong (id `{ticket}`). Your data and settings are still here: change the last setting "
+        "or reload the page; the log of the app has the place under this id.",
+        icon=":material/error:",
+    )
+    return True

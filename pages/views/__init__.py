@@ -1,0 +1,1 @@
+"""What the pages show: a folder a page, a file a view."""

@@ -1,0 +1,1 @@
+"""How many children a node should have."""

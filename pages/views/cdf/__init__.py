@@ -1,0 +1,1 @@
+"""CDFs, ranges and quantiles."""

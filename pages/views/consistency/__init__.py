@@ -1,0 +1,1 @@
+"""Noisy counts made to add up."""

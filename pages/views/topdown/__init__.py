@@ -1,0 +1,1 @@
+"""Columns released top-down."""

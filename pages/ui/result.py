@@ -1,0 +1,268 @@
+"""What a view shows of a computation: its value, or the last good one, and how it stands with the one asked for.
+
+A view asks with a slot (one for each thing it shows), what the value depends on, and how to compute it. Below a
+refusal, while a job runs or after it was cancelled, the last good value of the same data stands, and says what it was
+made for.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from typing import Any, Final, Generic, Literal, TypeVar
+
+import streamlit as st
+
+from pages.ui import jobs
+from pages.ui.refusals import refusal
+from pages.ui.store import dataset, remember
+from pages.ui.text import whole
+from treedp_core.checks import InputError
+from treedp_core.errors.simulated import Watch
+
+T = TypeVar("T")
+
+KEPT: Final = 12
+"""Results of a slot that are kept on a small tree, so that a setting moved back and forth is not sought again."""
+SMALL_TREE: Final = 100_000
+
+
+class State(enum.Enum):
+    """How a result stands with what was asked for."""
+
+    READY = "ready"
+    STALE = "of other settings"
+    PENDING = "on its way"
+    CANCELLED = "cancelled"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True)
+class Result(Generic[T]):
+    """A value, and how it stands with what was asked for.
+
+    Parameters
+    ----------
+    value : object or None
+        What was asked for; unless `state` is READY, the last good one of the same data, if there is one.
+    about : str
+        What the value was computed for, in words (Markdown).
+    state : State
+    slot : str
+        Where it is kept.
+    error : InputError or None
+        Why what was asked for is refused.
+    begin : function or None
+        Starts what was asked for in the background.
+    """
+
+    value: T | None
+    about: str
+    state: State
+    slot: str = ""
+    error: InputError | None = None
+    begin: Callable[[], None] | None = field(default=None, compare=False)
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the value is the one asked for."""
+        return self.state is State.READY
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether what was asked for is being computed."""
+        return self.state is State.PENDING
+
+    def here(self) -> T:
+        """Return the value, or raise why there is none.
+
+        Raises
+        ------
+        InputError
+            What was refused.
+        """
+        if self.value is None:
+            raise self.error or InputError("BUSY", "The result is on its way.")
+        return self.value
+
+
+@dataclass
+class _Kept:
+    """What a slot holds: values by what they depend on, the newest last, and of which data it was."""
+
+    of: Hashable
+    values: dict[Hashable, tuple[Any, str]] = field(default_factory=dict)
+    last: tuple[Any, str] | None = None
+
+    def put(self, key: Hashable, value: Any, about: str, room: int) -> None:
+        self.values.pop(key, None)
+        while len(self.values) >= room:
+            self.values.pop(next(iter(self.values)))
+        self.last = self.values[key] = (value, about)
+
+
+def at_once(
+    slot: str, key: Hashable, compute: Callable[[], T], *, about: str = "", of: Hashable = None, room: int = 1
+) -> Result[T]:
+    """Return what is computed on this run of the page; below a refusal the last good one of the same data, STALE.
+
+    Parameters
+    ----------
+    key : hashable
+        Everything the value depends on.
+    of : hashable, optional
+        The data whose results stand in for each other; by default the data set in use.
+    room : int
+        How many values are kept.
+    """
+    kept = _kept(slot, of)
+    try:
+        if key not in kept.values:
+            kept.put(key, compute(), about, room)
+    except InputError as error:
+        return _not_ready(kept, slot, State.STALE if kept.last else State.REFUSED, error=error)
+    kept.last = kept.values[key]
+    return Result(*kept.last, State.READY, slot)
+
+
+def in_background(
+    slot: str,
+    key: Hashable,
+    total: int | Callable[[], int],
+    work: Callable[[Watch], T],
+    *,
+    start: Literal["auto", "button"] = "auto",
+    about: str = "",
+    of: Hashable = None,
+    of_data: bool = True,
+    admit: Callable[[], bool] = lambda: True,
+) -> Result[T]:
+    """Return what a job computes; while it runs, or was not started, the last good one of the same data.
+
+    Parameters
+    ----------
+    total : int or function
+        What the job's watch counts up to; a function may refuse the job.
+    start : {"auto", "button"}
+        Whether it begins by itself, or when `begin` is called.
+    of_data : bool
+        Whether the value may hold true counts.
+    """
+    kept = _kept(slot, of)
+
+    def begin() -> None:
+        try:
+            jobs.start(slot, key, total() if callable(total) else total, work, of_data=of_data, admit=admit)
+        except InputError as error:
+            jobs.forget(slot)
+            st.session_state[_refused(slot)] = (key, error)
+
+    job = jobs.current(slot)
+    if job is not None and job.state == "done":
+        kept.put(job.key, job.result, st.session_state.get(_about(slot), ""), _room())
+        jobs.forget(slot)
+        job = None
+    if key in kept.values:
+        kept.last = kept.values[key]
+        return Result(*kept.last, State.READY, slot, begin=begin)
+    refused_key, refused = st.session_state.get(_refused(slot), (None, None))
+    if start == "auto" and (job is None or job.key != key) and refused_key != key:
+        begin()
+        job = jobs.current(slot)
+        refused_key, refused = st.session_state.get(_refused(slot), (None, None))
+    if job is not None and job.key == key:
+        st.session_state[_about(slot)] = about
+    error = refused if refused_key == key else job.error if job is not None and job.key == key else None
+    return _not_ready(kept, slot, _state(job, key, error), error=error, begin=begin)
+
+
+def _state(job: jobs.Job | None, key: Hashable, error: InputError | None) -> State:
+    if error is not None:
+        return State.REFUSED
+    if job is None:
+        return State.STALE
+    if job.is_wanted:
+        return State.PENDING
+    return State.CANCELLED if job.key == key else State.STALE
+
+
+def _not_ready(
+    kept: _Kept,
+    slot: str,
+    state: State,
+    *,
+    error: InputError | None = None,
+    begin: Callable[[], None] | None = None,
+) -> Result[Any]:
+    value, about = kept.last or (None, "")
+    return Result(value, about, state, slot, error, begin)
+
+
+def show_state(result: Result[Any], what: str, unit: str = "%") -> None:
+    """Say how a result stands: why it was refused, how far it is and how to stop it, or that it is of other settings.
+
+    `what` names the work, such as "Searching for the best split"; `unit` is what its total counts.
+    """
+    if result.error is not None:
+        refusal(result.error)
+    if result.state is State.PENDING:
+        _progress(result.slot, what, unit)
+    elif result.state is State.CANCELLED:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.caption(f"{what}: cancelled.", width="content")
+            st.button("Start again", key=f"{result.slot}_again", on_click=result.begin, type="tertiary",
+                      help="Begin anew what was cancelled.")  # fmt: skip
+    if not result.is_ready and result.value is not None and result.about:
+        st.caption(f":material/history: Shown meanwhile: {result.about}.")
+
+
+def _progress(slot: str, what: str, unit: str) -> None:
+    """The progress of a job, drawn anew while it runs; the page runs once more when it ends."""
+
+    def live() -> None:
+        job = jobs.current(slot)
+        if job is None or not job.is_wanted:
+            st.rerun()
+        left = job.seconds_left
+        time_left = f" · {job.standing}" if job.standing else "" if left is None else f" · about {left:.0f} s left"
+        done = (
+            f"{min(100, 100 * job.done // max(1, job.total))} %"
+            if unit == "%"
+            else (f"{whole(job.done)} of {whole(job.total)} {unit}")
+        )
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.progress(min(1.0, job.done / max(1, job.total)), text=f"{what}: {done}{time_left}")
+            st.button("Cancel", key=f"{slot}_cancel", on_click=jobs.cancel, args=(slot,),
+                      help="Stop this; what is shown stays.")  # fmt: skip
+
+    st.fragment(live, run_every=jobs.REFRESH_SECONDS)()
+
+
+def run_button(result: Result[Any], key: str, *, help: str, disabled: bool = False) -> None:
+    """Show the button that begins a job of `start="button"`."""
+    st.button(
+        "Run", key=key, type="primary", icon=":material/play_arrow:", shortcut="Ctrl+Enter", on_click=result.begin,
+        disabled=disabled or result.is_pending, help=help,
+    )  # fmt: skip
+
+
+def _kept(slot: str, of: Hashable) -> _Kept:
+    of = dataset().fingerprint if of is None else of
+    kept: _Kept = remember(("result", slot), lambda: _Kept(of))
+    if kept.of != of:
+        kept.of, kept.last = of, None
+        kept.values.clear()
+    return kept
+
+
+def _room() -> int:
+    return KEPT if dataset().tree.n_nodes <= SMALL_TREE else 2
+
+
+def _refused(slot: str) -> str:
+    return f"_refused_{slot}"
+
+
+def _about(slot: str) -> str:
+    return f"_about_{slot}"

@@ -1,0 +1,154 @@
+"""Results of a slot: ready, stale, pending, cancelled or refused, each shown by one mechanism."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from browsing import eventually
+from pages.ui.result import State
+from treedp_core.checks import InputError
+from treedp_core.errors.simulated import Cancelled, Watch
+
+ASKED: dict[str, Any] = {}
+SEEN: list[Any] = []
+GO = threading.Event()
+BEGUN: list[Any] = []
+
+
+def compute() -> str:
+    """What a view computes on the page: refused when asked for nothing."""
+    if not ASKED["key"]:
+        raise InputError("TREE_SHAPE", "Expected something.")
+    return f"for {ASKED['key']}"
+
+
+def work(key: str) -> Callable[[Watch], str]:
+    """A job that waits until the test lets it go, looking at its watch."""
+
+    def job(watch: Watch) -> str:
+        BEGUN.append(key)
+        while not GO.wait(0.01):
+            if watch.cancelled():
+                raise Cancelled
+        if key == "bad":
+            raise InputError("SIMULATION_FAILED", "It failed.")
+        watch.step(10)
+        return f"for {key}"
+
+    return job
+
+
+def script() -> None:
+    from pages.ui import result, settings
+    from test_result import ASKED, SEEN, compute, work
+
+    settings.hydrate()
+    key = ASKED["key"]
+    if ASKED["how"] == "at once":
+        found = result.at_once(ASKED["slot"], key, compute, about=f"{key}", of=ASKED.get("of", "data"))
+    else:
+        found = result.in_background(
+            ASKED["slot"], key, 10, work(key), start=ASKED["how"], about=f"{key}", of=ASKED.get("of", "data")
+        )
+        result.run_button(found, "run", help="Begin.")
+    SEEN[:] = [found]
+    result.show_state(found, "Searching")
+
+
+@pytest.fixture
+def page(request: pytest.FixtureRequest) -> Iterator[Callable[..., AppTest]]:
+    app = AppTest.from_function(script, default_timeout=30)
+
+    def ask(**asked: Any) -> AppTest:
+        ASKED.update(asked)
+        return app.run()
+
+    ASKED.clear()
+    ASKED["slot"] = request.node.name  # every session of an AppTest has the same jobs
+    BEGUN.clear()
+    GO.clear()
+    yield ask
+    GO.set()
+
+
+def shown() -> tuple[State, Any]:
+    return SEEN[0].state, SEEN[0].value
+
+
+def test_below_a_refusal_the_last_good_value_of_the_same_data_stands(page: Callable[..., AppTest]) -> None:
+    page(how="at once", key="a")
+    assert shown() == (State.READY, "for a")
+    app = page(key="")
+    assert shown() == (State.STALE, "for a") and "Expected something." in app.error[0].value
+    assert "Shown meanwhile: a." in app.caption[0].value
+    page(of="other data")
+    assert shown() == (State.REFUSED, None)
+    page(key="b")
+    assert shown() == (State.READY, "for b")
+
+
+def test_a_value_is_computed_once(page: Callable[..., AppTest]) -> None:
+    page(how="at once", key="a")
+    first = SEEN[0].value
+    page()
+    assert SEEN[0].value is first
+
+
+def finished(app: Callable[..., AppTest]) -> bool:
+    app()
+    return SEEN[0].state is not State.PENDING
+
+
+def test_a_job_begins_by_itself_and_its_values_are_kept(page: Callable[..., AppTest]) -> None:
+    page(how="auto", key="a")
+    assert shown() == (State.PENDING, None)
+    GO.set()
+    eventually(lambda: finished(page))
+    assert shown() == (State.READY, "for a")
+    GO.clear()
+    page(key="b")
+    assert shown() == (State.PENDING, "for a")
+    page(key="a")  # known already: what was begun for b matters no more
+    assert shown() == (State.READY, "for a") and BEGUN == ["a", "b"]
+
+
+def test_a_cancelled_job_stays_cancelled_until_it_is_asked_for_again(page: Callable[..., AppTest]) -> None:
+
+    app = page(how="auto", key="a")
+    next(one for one in app.button if one.key == f"{ASKED['slot']}_cancel").click()
+    app.run()
+    eventually(lambda: finished(page))
+    assert shown() == (State.CANCELLED, None) and BEGUN == ["a"]
+    GO.set()
+    next(one for one in app.button if one.key == f"{ASKED['slot']}_again").click()
+    app.run()
+    eventually(lambda: finished(page))
+    assert shown() == (State.READY, "for a")
+
+
+def test_a_job_of_a_button_waits_for_it(page: Callable[..., AppTest]) -> None:
+    app = page(how="button", key="a")
+    assert shown() == (State.STALE, None) and BEGUN == []
+    GO.set()
+    next(one for one in app.button if one.key == "run").click()
+    app.run()
+    eventually(lambda: finished(page))
+    assert shown() == (State.READY, "for a")
+    page(key="b")
+    assert shown() == (State.STALE, "for a") and BEGUN == ["a"]
+
+
+def test_a_failed_job_is_refused_once_and_not_begun_again(page: Callable[..., AppTest]) -> None:
+    GO.set()
+    page(how="auto", key="bad")
+    eventually(lambda: finished(page))
+    app = page()
+    assert shown() == (State.REFUSED, None) and "It failed." in app.error[0].value and BEGUN == ["bad"]
+    page(key="good")
+    eventually(lambda: finished(page))
+    assert shown() == (State.READY, "for good")

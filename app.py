@@ -1,25 +1,34 @@
 """TreeDP in the browser: the application a server imports, and the script that Streamlit runs for every view."""
 
-from pages import branching, budget, cdf, consistency, data, lab, multiplicative, start, topdown
-from pages.ui import router
+from __future__ import annotations
 
-PAGES = router.declare(
-    (
-        start.PAGE, data.PAGE, lab.PAGE, branching.PAGE, cdf.PAGE, multiplicative.PAGE,
-        budget.PAGE, consistency.PAGE, topdown.PAGE,
-    )
-)  # fmt: skip
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pages.ui.page import Page
+
+
+def all_pages() -> tuple[Page, ...]:
+    """Return the pages in the order of the navigation, the home page first; a new page is one more name here."""
+    from pages import branching, budget, cdf, consistency, data, lab, multiplicative, start, topdown
+    from pages.ui.router import declare
+
+    modules = (start, data, lab, branching, cdf, multiplicative, budget, consistency, topdown)
+    return declare(tuple(module.PAGE for module in modules))
+
 
 if __name__ == "__main__":  # Streamlit runs it: read the link, configure the page, and hand over to the router
-    from pages.ui import settings
+    known = all_pages()
+
+    from pages.ui import router, settings
     from pages.ui.page import configure
     from pages.ui.sidebar import link_problems, sidebar
 
     refused = settings.hydrate()
     configure()
     link_problems(refused)
-    router.run(PAGES, sidebar)
-else:  # the server imports it
+    router.run(known, sidebar)
+else:  # the server imports it, and is to start before the pages are imported
     from streamlit.starlette import App
 
     from pages.ui.serving import MIDDLEWARE, lifespan, uncaught

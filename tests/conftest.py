@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-import app  # noqa: F401  # the pages and their settings are known from here on
+from app import all_pages
 from browsing import (
     CHROMIUM_ARGUMENTS,
     NO_CHROMIUM,
@@ -24,6 +24,8 @@ from browsing import (
     chromium_path,
     live_server,
 )
+
+all_pages()  # they and their settings are known from here on
 
 IN_CI = os.environ.get("CI", "").lower() == "true"
 

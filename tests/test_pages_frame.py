@@ -22,7 +22,6 @@ from streamlit.testing.v1 import AppTest
 
 from browsing import ROOT
 from pages.ui import exports, jobs, text
-from pages.ui.refusals import guard
 from pages.ui.settings import REG
 from pages.views.data import check as data_check
 from pages.views.start import curves as start_curves
@@ -580,6 +579,7 @@ def test_the_level_table_on_a_small_tree(monkeypatch: pytest.MonkeyPatch) -> Non
 def guarded() -> None:
     import streamlit as st
 
+    from pages.ui.refusals import guard
     from treedp_core.checks import InputError
 
     with guard():

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app import PAGES
+from app import all_pages
 from browsing import ROOT
 
+PAGES = all_pages()
 HOME = PAGES[0].name
 NAMES = [page.name for page in PAGES]
 CONTROLS = (

@@ -18,7 +18,7 @@ import_module("pandas")
 _known: Final[dict[str, Page]] = {}
 
 
-def declare(pages: Sequence[Page]) -> Sequence[Page]:
+def declare(pages: tuple[Page, ...]) -> tuple[Page, ...]:
     """Make pages known, with their settings, so that links to them and to what they show can be read and written."""
     for page in pages:
         _known[page.name] = page

@@ -28,7 +28,6 @@ from streamlit import config, file_util
 from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 
 from pages.ui import exports, sessions
-from pages.ui.refusals import trouble  # not above: the server is to start before the pages are imported
 from pages.ui.uploads import UploadLimit
 from treedp_core.cli import KEY_VARIABLE
 
@@ -189,6 +188,8 @@ async def lifespan(app: Any) -> AsyncIterator[None]:
 
 def uncaught(error: Exception) -> bool:
     """Show what a run of the script did not catch itself; True, as Streamlit need not."""
+    from pages.ui.refusals import trouble  # not above: the server is to start before the pages are imported
+
     return trouble(error)
 
 

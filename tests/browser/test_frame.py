@@ -12,11 +12,12 @@ from urllib.parse import urlsplit
 import pytest
 
 import browsing
-from app import PAGES
+from app import all_pages
 from browsing import LiveServer, eventually, live_server, settle
 
 pytestmark = pytest.mark.browser
 
+PAGES = all_pages()
 NAMES = ["" if page is PAGES[0] else page.name for page in PAGES]
 HOSTILE = (
     "![x](http://127.0.0.2:9/b.png)",

@@ -1,4 +1,6 @@
-"""How privacy numbers are written: what was set as it was set, a cost never too small, a budget never too large.
+"""How numbers are written: three significant digits, counts in full; of privacy numbers every digit that matters.
+
+Privacy numbers: what was set as it was set, a cost never too small, a budget never too large.
 
 A float stands for its shortest decimal, as Python writes it: 0.1 is one tenth, the number somebody typed, although the
 float next to it is larger by 5.6e-18. Beyond that nothing is forgiven: 0.1 + 0.2, a float above 0.3, costs "0.3001".
@@ -7,13 +9,17 @@ float next to it is larger by 5.6e-18. Beyond that nothing is forgiven: 0.1 + 0.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
+from itertools import groupby
 from typing import Final
 
 from treedp_core.rounding import float_above, float_below
 
 DIGITS: Final = 4
+THIN: Final = "\u202f"
+"""Between thousands: a thin space that does not break."""
 _UP: Final = Context(prec=DIGITS, rounding=ROUND_CEILING)
 _DOWN: Final = Context(prec=DIGITS, rounding=ROUND_FLOOR)
 
@@ -68,4 +74,66 @@ def _written(number: Decimal) -> str:
     return f"{mantissa}e{int(exponent)}"
 
 
-__all__ = ["DIGITS", "budget_text", "plus_minus", "privacy_text", "setting_text"]
+def whole(n: int) -> str:
+    """Return a whole number with thin separators.
+
+    >>> whole(1234567).replace(THIN, " ")
+    '1 234 567'
+    """
+    return f"{n:,}".replace(",", THIN)
+
+
+def short(x: float) -> str:
+    """Return a number in three significant digits; infinity as its sign.
+
+    >>> [short(x).replace(THIN, " ") for x in (0.0, 1, 45.28, 0.03126, 12345.6, math.inf, 1e-7)]
+    ['0', '1', '45.3', '0.0313', '12 300', '∞', '1e-7']
+    """
+    if math.isnan(x):
+        return "–"
+    if math.isinf(x):
+        return "∞" if x > 0 else "−∞"
+    rounded = float(f"{x:.3g}")
+    size = abs(rounded)
+    if size and not 1e-4 <= size < 1e9:
+        mantissa, exponent = f"{rounded:.3g}".split("e") if "e" in f"{rounded:.3g}" else (f"{rounded:.3g}", "0")
+        return f"{mantissa}e{int(exponent)}"
+    if size >= 100:
+        return whole(int(rounded))
+    return f"{rounded:.10f}".rstrip("0").rstrip(".") or "0"
+
+
+def plural(n: int, one: str, many: str = "") -> str:
+    """Return a number with its noun.
+
+    >>> plural(1, "level"), plural(3, "leaf", "leaves")
+    ('1 level', '3 leaves')
+    """
+    return f"{whole(n)} {one if n == 1 else many or one + 's'}"
+
+
+def powers(factors: Sequence[int]) -> str:
+    """Return branching factors with runs of equal ones as powers, for a title.
+
+    >>> powers((2, 2, 2, 16)), powers(())
+    ('2³ by 16', 'one node')
+    """
+    runs = [(k, len(list(run))) for k, run in groupby(factors)]
+    return " by ".join(f"{k}{str(n).translate(_RAISED) if n > 1 else ''}" for k, n in runs) or "one node"
+
+
+_RAISED: Final = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+__all__ = [
+    "DIGITS",
+    "THIN",
+    "budget_text",
+    "plural",
+    "plus_minus",
+    "powers",
+    "privacy_text",
+    "setting_text",
+    "short",
+    "whole",
+]

@@ -1,16 +1,15 @@
-"""Words and numbers on the screen: user text shown literally, numbers in three significant digits."""
+"""Words on the screen: user text shown literally, and prose of our own; numbers are those of `treedp_core.words`."""
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Sequence
-from itertools import groupby
 from typing import Final
 
 from treedp_core.checks import InputError
+from treedp_core.words import THIN, plural, powers, short, whole
 
-THIN: Final = "\u202f"
+__all__ = ["THIN", "lit", "literal_sentence", "plain", "plural", "powers", "refusal_text", "short", "whole"]
+
 MAX_SHOWN: Final = 80
 _WORD: Final = r"[^\W_]+"
 _WORDS: Final = re.compile(rf"{_WORD}(?:[ -]{_WORD})*(?: \({_WORD}(?:[ -]{_WORD})*\))?")
@@ -63,54 +62,3 @@ def plain(prose: str) -> str:
 def refusal_text(error: InputError) -> str:
     """Return Markdown of a refusal: the sentence, then its stable code."""
     return f"{literal_sentence(str(error))}  \n:small[`{error.code}`]"
-
-
-def whole(n: int) -> str:
-    """Return a whole number with thin separators.
-
-    >>> whole(1234567).replace(THIN, " ")
-    '1 234 567'
-    """
-    return f"{n:,}".replace(",", THIN)
-
-
-def short(x: float) -> str:
-    """Return a number in three significant digits; infinity as its sign.
-
-    >>> [short(x).replace(THIN, " ") for x in (0.0, 1, 45.28, 0.03126, 12345.6, math.inf, 1e-7)]
-    ['0', '1', '45.3', '0.0313', '12 300', '∞', '1e-7']
-    """
-    if math.isnan(x):
-        return "–"
-    if math.isinf(x):
-        return "∞" if x > 0 else "−∞"
-    rounded = float(f"{x:.3g}")
-    size = abs(rounded)
-    if size and not 1e-4 <= size < 1e9:
-        mantissa, exponent = f"{rounded:.3g}".split("e") if "e" in f"{rounded:.3g}" else (f"{rounded:.3g}", "0")
-        return f"{mantissa}e{int(exponent)}"
-    if size >= 100:
-        return whole(int(rounded))
-    return f"{rounded:.10f}".rstrip("0").rstrip(".") or "0"
-
-
-def plural(n: int, one: str, many: str = "") -> str:
-    """Return a number with its noun.
-
-    >>> plural(1, "level"), plural(3, "leaf", "leaves")
-    ('1 level', '3 leaves')
-    """
-    return f"{whole(n)} {one if n == 1 else many or one + 's'}"
-
-
-def powers(factors: Sequence[int]) -> str:
-    """Return branching factors with runs of equal ones as powers, for a title.
-
-    >>> powers((2, 2, 2, 16)), powers(())
-    ('2³ by 16', 'one node')
-    """
-    runs = [(k, len(list(run))) for k, run in groupby(factors)]
-    return " by ".join(f"{k}{str(n).translate(_RAISED) if n > 1 else ''}" for k, n in runs) or "one node"
-
-
-_RAISED: Final = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")

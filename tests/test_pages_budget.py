@@ -31,7 +31,6 @@ from oracles_pages import (
     words,
 )
 from pages.ui import jobs, store, uploads
-from pages.ui.exports import labelled
 from pages.ui.text import short
 from pages.views.budget import curves as budget_curves
 from pages.views.budget import numbers as budget_numbers
@@ -44,6 +43,7 @@ from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment, run
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.records import count_hierarchy, domain_taken_from_the_data
+from treedp_core.records.export.columns import labelled
 from treedp_core.studies.budget import Problem, greedy
 from treedp_core.tree import Tree
 

@@ -7,20 +7,16 @@ import io
 import secrets
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, Literal
+from collections.abc import Callable
+from typing import Final, Literal
 
 import numpy as np
 import streamlit as st
-from numpy.typing import NDArray
 from streamlit import runtime
 from streamlit.runtime.media_file_storage import MediaFileKind, MediaFileStorage
 
+from treedp_core.records.export.columns import Columns
 from treedp_core.records.export.spreadsheet import safe_cell
-
-Columns = Mapping[str, Sequence[Any] | NDArray[Any]]
-"""A table: column name -> values."""
-
 
 LINGER_SECONDS: Final = 60.0
 
@@ -115,13 +111,3 @@ def csv_bytes(columns: Columns) -> bytes:
     lists = [values.tolist() if isinstance(values, np.ndarray) else list(values) for values in columns.values()]
     writer.writerows([safe_cell(value) for value in row] for row in zip(*lists, strict=True))
     return out.getvalue().encode("utf-8-sig")
-
-
-def labelled(columns: Columns, label: str) -> dict[str, Any]:
-    """Return a table for export whose header says what must not be forgotten.
-
-    >>> list(labelled({"level": ["all"]}, "NOT PRIVATE: …"))
-    ['NOT PRIVATE: …', 'level']
-    """
-    rows = len(next(iter(columns.values()), ()))
-    return {label: [label.partition(":")[0]] * rows, **columns}

@@ -8,11 +8,12 @@ from typing import Any
 
 import streamlit as st
 
-from pages.ui.exports import Columns, csv_bytes, download, labelled
+from pages.ui.exports import csv_bytes, download
 from pages.ui.settings import get
 from pages.ui.snippets import Ran
 from treedp_core.figures import style
 from treedp_core.figures.reliability import watermark
+from treedp_core.records.export.columns import Columns, labelled
 from treedp_core.records.export.synthetic import SIMULATED, SIMULATION
 from treedp_core.studies.budget import NOT_PRIVATE
 

@@ -9,11 +9,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from pages.ui.exports import Columns, labelled
 from pages.ui.text import short
 from pages.views.budget import split as splits
 from pages.views.budget.split import Row, Settings
 from treedp_core.privacy.origin import Origin
+from treedp_core.records.export.columns import Columns, labelled
 from treedp_core.studies.budget import (
     NOT_PRIVATE,
     Ask,

@@ -10,6 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from browsing import eventually
+from oracles_pages import press
 from pages.ui.result import State
 from treedp_core.checks import InputError
 from treedp_core.errors.simulated import Cancelled, Watch
@@ -46,11 +47,14 @@ def work(key: str) -> Callable[[Watch], str]:
 def script() -> None:
     from pages.ui import result, settings
     from test_result import ASKED, SEEN, compute, work
+    from treedp_core.checks import InputError
 
     settings.hydrate()
     key = ASKED["key"]
     if ASKED["how"] == "at once":
         found = result.at_once(ASKED["slot"], key, compute, about=f"{key}", of=ASKED.get("of", "data"))
+    elif ASKED["how"] == "refused":
+        found = result.refused(ASKED["slot"], InputError("TREE_SHAPE", "Not so."), of=ASKED.get("of", "data"))
     else:
         found = result.in_background(
             ASKED["slot"], key, 10, work(key), start=ASKED["how"], about=f"{key}", of=ASKED.get("of", "data")
@@ -152,3 +156,33 @@ def test_a_failed_job_is_refused_once_and_not_begun_again(page: Callable[..., Ap
     page(key="good")
     eventually(lambda: finished(page))
     assert shown() == (State.READY, "for good")
+
+
+def test_what_a_job_found_of_other_data_is_not_shown(page: Callable[..., AppTest]) -> None:
+    app = page(how="button", key="a")
+    press(app, "run")
+    page(of="other data")
+    GO.set()
+    eventually(lambda: finished(page))
+    assert shown() == (State.STALE, None)
+
+
+def test_a_value_says_what_it_was_made_for(page: Callable[..., AppTest]) -> None:
+    page(how="at once", key="a")
+    page(key="")
+    assert (SEEN[0].made_for, SEEN[0].about) == ("a", "a")
+    GO.set()
+    app = page(how="button", key="c")
+    press(app, "run")
+    eventually(lambda: finished(page))
+    app = page(key="d")
+    assert (SEEN[0].made_for, SEEN[0].about, SEEN[0].state) == ("c", "c", State.STALE)
+    assert "Shown meanwhile: c. Press **Run** for the present settings." in app.caption[0].value
+
+
+def test_a_setting_that_is_refused_before_anything_is_asked_keeps_the_last_value(page: Callable[..., AppTest]) -> None:
+    page(how="refused", key="a")
+    assert shown() == (State.REFUSED, None)
+    page(how="at once")
+    app = page(how="refused")
+    assert shown() == (State.STALE, "for a") and "Not so." in app.error[0].value

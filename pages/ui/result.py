@@ -55,6 +55,8 @@ class Result(Generic[T]):
         Why what was asked for is refused.
     begin : function or None
         Starts what was asked for in the background.
+    made_for : hashable
+        What the value depends on: the key it was asked for with.
     """
 
     value: T | None
@@ -63,6 +65,7 @@ class Result(Generic[T]):
     slot: str = ""
     error: InputError | None = None
     begin: Callable[[], None] | None = field(default=None, compare=False)
+    made_for: Any = None
 
     @property
     def is_ready(self) -> bool:
@@ -93,13 +96,20 @@ class _Kept:
 
     of: Hashable
     values: dict[Hashable, tuple[Any, str]] = field(default_factory=dict)
-    last: tuple[Any, str] | None = None
+    last: Hashable | None = None
 
     def put(self, key: Hashable, value: Any, about: str, room: int) -> None:
         self.values.pop(key, None)
         while len(self.values) >= room:
             self.values.pop(next(iter(self.values)))
-        self.last = self.values[key] = (value, about)
+        self.values[key] = (value, about)
+        self.last = key
+
+    def result(
+        self, state: State, slot: str, error: InputError | None = None, begin: Callable[[], None] | None = None
+    ) -> Result[Any]:
+        value, about = (None, "") if self.last is None else self.values[self.last]
+        return Result(value, about, state, slot, error, begin, self.last)
 
 
 def at_once(
@@ -121,9 +131,15 @@ def at_once(
         if key not in kept.values:
             kept.put(key, compute(), about, room)
     except InputError as error:
-        return _not_ready(kept, slot, State.STALE if kept.last else State.REFUSED, error=error)
-    kept.last = kept.values[key]
-    return Result(*kept.last, State.READY, slot)
+        return refused(slot, error, of=of)
+    kept.last = key
+    return kept.result(State.READY, slot)
+
+
+def refused(slot: str, error: InputError, *, of: Hashable = None) -> Result[Any]:
+    """Return the last good value of the same data below a refusal of what it would depend on."""
+    kept = _kept(slot, of)
+    return kept.result(State.REFUSED if kept.last is None else State.STALE, slot, error)
 
 
 def in_background(
@@ -137,6 +153,7 @@ def in_background(
     of: Hashable = None,
     of_data: bool = True,
     admit: Callable[[], bool] = lambda: True,
+    room: int = 0,
 ) -> Result[T]:
     """Return what a job computes; while it runs, or was not started, the last good one of the same data.
 
@@ -148,55 +165,51 @@ def in_background(
         Whether it begins by itself, or when `begin` is called.
     of_data : bool
         Whether the value may hold true counts.
+    room : int
+        How many values are kept; by default more on a small tree.
     """
     kept = _kept(slot, of)
+    asked = (kept.of, key)
 
     def begin() -> None:
+        st.session_state[_about(slot)] = about
         try:
-            jobs.start(slot, key, total() if callable(total) else total, work, of_data=of_data, admit=admit)
+            jobs.start(slot, asked, total() if callable(total) else total, work, of_data=of_data, admit=admit)
         except InputError as error:
             jobs.forget(slot)
-            st.session_state[_refused(slot)] = (key, error)
+            st.session_state[_refused(slot)] = (asked, error)
 
     job = jobs.current(slot)
     if job is not None and job.state == "done":
-        kept.put(job.key, job.result, st.session_state.get(_about(slot), ""), _room())
+        done: Any = job.key
+        if done[0] == kept.of:
+            kept.put(done[1], job.result, st.session_state.get(_about(slot), ""), room or _room())
         jobs.forget(slot)
         job = None
     if key in kept.values:
-        kept.last = kept.values[key]
-        return Result(*kept.last, State.READY, slot, begin=begin)
-    refused_key, refused = st.session_state.get(_refused(slot), (None, None))
-    if start == "auto" and (job is None or job.key != key) and refused_key != key:
+        kept.last = key
+        return kept.result(State.READY, slot, begin=begin)
+    if start == "auto" and (job is None or job.key != asked) and _refusal_of(slot, asked) is None:
         begin()
         job = jobs.current(slot)
-        refused_key, refused = st.session_state.get(_refused(slot), (None, None))
-    if job is not None and job.key == key:
-        st.session_state[_about(slot)] = about
-    error = refused if refused_key == key else job.error if job is not None and job.key == key else None
-    return _not_ready(kept, slot, _state(job, key, error), error=error, begin=begin)
+    error = _refusal_of(slot, asked) or (job.error if job is not None and job.key == asked else None)
+    return kept.result(_state(job, asked, error), slot, error, begin)
 
 
-def _state(job: jobs.Job | None, key: Hashable, error: InputError | None) -> State:
+def _refusal_of(slot: str, asked: Hashable) -> InputError | None:
+    """Why a job could not begin, where it is the one asked for."""
+    key, error = st.session_state.get(_refused(slot), (None, None))
+    return error if key == asked else None
+
+
+def _state(job: jobs.Job | None, asked: Hashable, error: InputError | None) -> State:
     if error is not None:
         return State.REFUSED
     if job is None:
         return State.STALE
     if job.is_wanted:
         return State.PENDING
-    return State.CANCELLED if job.key == key else State.STALE
-
-
-def _not_ready(
-    kept: _Kept,
-    slot: str,
-    state: State,
-    *,
-    error: InputError | None = None,
-    begin: Callable[[], None] | None = None,
-) -> Result[Any]:
-    value, about = kept.last or (None, "")
-    return Result(value, about, state, slot, error, begin)
+    return State.CANCELLED if job.key == asked else State.STALE
 
 
 def show_state(result: Result[Any], what: str, unit: str = "%") -> None:
@@ -214,7 +227,8 @@ def show_state(result: Result[Any], what: str, unit: str = "%") -> None:
             st.button("Start again", key=f"{result.slot}_again", on_click=result.begin, type="tertiary",
                       help="Begin anew what was cancelled.")  # fmt: skip
     if not result.is_ready and result.value is not None and result.about:
-        st.caption(f":material/history: Shown meanwhile: {result.about}.")
+        told = " Press **Run** for the present settings." if result.state is State.STALE and result.begin else ""
+        st.caption(f":material/history: Shown meanwhile: {result.about}.{told}")
 
 
 def _progress(slot: str, what: str, unit: str) -> None:

@@ -7,8 +7,9 @@ import pytest
 from scipy import stats
 
 from treedp_core.checks import InputError
-from treedp_core.records.made_up import MAX_RECORDS, SHAPES, branching_factors_from_text, leaf_counts
+from treedp_core.records.made_up import MAX_RECORDS, SHAPES, leaf_counts
 from treedp_core.tree import Tree
+from treedp_core.tree.text import branching_factors_from_text
 
 TREE = Tree.from_branching_factors((10, 10))
 FALSE_ALARM = 1e-6

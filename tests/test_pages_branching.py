@@ -19,10 +19,11 @@ from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.studies.branching import best_branching, loss_factor
 from treedp_core.studies.branching import question as model
 from treedp_core.studies.branching import statements as branching_checks
-from treedp_core.studies.branching.question import Question, bins_from_text, equal_tree, product_text
+from treedp_core.studies.branching.question import Question, bins_from_text
 from treedp_core.studies.branching.theorems import Check
 from treedp_core.studies.cdf.error import Criterion
-from treedp_core.tree.workloads import Shape, Workload
+from treedp_core.tree.text import product_text
+from treedp_core.tree.workloads import Shape, Workload, equal_tree
 
 
 def button(app: AppTest, key: str) -> Any:

@@ -20,12 +20,7 @@ import pytest
 from browsing import ROOT
 from oracles_records import as_csv
 from treedp_core.checks import InputError
-from treedp_core.records import (
-    ReadOptions,
-    count_hierarchy,
-    domain_taken_from_the_data,
-    inspect,
-)
+from treedp_core.records import ReadOptions, count_hierarchy, domain_taken_from_the_data, inspect
 from treedp_core.records.read.sources import FileSource
 
 FROM_DATA = domain_taken_from_the_data()

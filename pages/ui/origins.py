@@ -19,9 +19,10 @@ from treedp_core.records import (
     domain_taken_from_the_data,
 )
 from treedp_core.records.dataset import labels_of
-from treedp_core.records.made_up import SHAPES, branching_factors_from_text, leaf_counts
+from treedp_core.records.made_up import SHAPES, leaf_counts
 from treedp_core.registry import lookup
 from treedp_core.tree import Tree
+from treedp_core.tree.text import branching_factors_from_text
 
 
 def count_sample(name: str) -> Dataset:

@@ -21,7 +21,8 @@ from treedp_core.checks import InputError
 from treedp_core.cli import FILE_VARIABLE
 from treedp_core.experiment import EPSILON_GRID
 from treedp_core.privacy import NeighbouringRelation
-from treedp_core.records.made_up import MAX_RECORDS, MIN_RECORDS, SHAPES, branching_factors_from_text
+from treedp_core.records.made_up import MAX_RECORDS, MIN_RECORDS, SHAPES
+from treedp_core.tree.text import branching_factors_from_text
 from treedp_core.words import setting_text
 
 DELTA_GRID: Final = (0.0, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3)

@@ -24,7 +24,7 @@ from sample_data.catalogue import SAMPLES
 from treedp_core.checks import InputError
 from treedp_core.cli import FILE_VARIABLE
 from treedp_core.records import Dataset
-from treedp_core.records.made_up import branching_factors_from_text
+from treedp_core.tree.text import branching_factors_from_text
 
 MAX_NUMBERS: Final = 16_000_000
 _FILES: Final = "_from_file"

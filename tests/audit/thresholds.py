@@ -30,12 +30,7 @@ from treedp_core.mechanisms.thresholds.plans import paper_plan, provable_plan, t
 from treedp_core.mechanisms.thresholds.reduction import label_nodes
 from treedp_core.mechanisms.thresholds.trace import round_of_nodes
 from treedp_core.noise.laws import TruncatedLaplace
-from treedp_core.noise.truncated_laplace import (
-    discrete_bound,
-    discrete_delta,
-    truncated_bound,
-    truncated_delta,
-)
+from treedp_core.noise.truncated_laplace import discrete_bound, discrete_delta, truncated_bound, truncated_delta
 from treedp_core.tree.path_tree import PathTree
 
 from .decimals import decimal, delta_of_group, digits

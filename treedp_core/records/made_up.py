@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -10,14 +9,12 @@ from typing import Final
 import numpy as np
 
 from treedp_core import checks
-from treedp_core.checks import InputError, echo
 from treedp_core.registry import lookup, table
-from treedp_core.tree import FloatArray, IntArray, Tree, branching_factors_checked
+from treedp_core.tree import FloatArray, IntArray, Tree
 
 MIN_RECORDS: Final = 100
 MAX_RECORDS: Final = 10_000_000
 ACTIVE_SHARE: Final = 0.03
-MAX_TEXT: Final = 200
 
 Weights = Callable[[int, np.random.Generator], FloatArray]
 
@@ -88,28 +85,3 @@ def leaf_counts(tree: Tree, shape: str, n_records: int, rng: np.random.Generator
     weights = lookup(SHAPES, shape, "shape").weights(tree.n_leaves, rng)
     n = checks.integer("records", n_records, low=MIN_RECORDS, high=MAX_RECORDS, code="RECORDS_RANGE")
     return rng.multinomial(n, weights / weights.sum())
-
-
-def branching_factors_from_text(text: str) -> tuple[int, ...]:
-    """Return branching factors written as whole numbers with commas; their tree is admitted by size.
-
-    Raises
-    ------
-    InputError
-        ``TREE_SHAPE`` for anything but whole numbers of at least 2, ``TOO_MANY_NODES`` for a tree too large.
-
-    Examples
-    --------
-    >>> branching_factors_from_text("16, 16,16")
-    (16, 16, 16)
-    >>> branching_factors_from_text("16,x")
-    Traceback (most recent call last):
-    treedp_core.checks.InputError: Expected whole numbers >= 2 with commas, such as 16,16,16, got '16,x'.
-    """
-    parts = [part.strip(" ") for part in text.split(",")] if len(text) <= MAX_TEXT else []
-    if not parts or not all(re.fullmatch("[0-9]{1,18}", part) and int(part) >= 2 for part in parts):
-        raise InputError(
-            "TREE_SHAPE",
-            f"Expected whole numbers >= 2 with commas, such as 16,16,16, got {echo(text)}.",
-        )
-    return branching_factors_checked([int(part) for part in parts])

@@ -273,3 +273,16 @@ def _range_checked(start: object, stop: object, n_bins: int) -> tuple[int, int]:
 def _leaves_on_last_level(tree: Tree) -> None:
     if tree.is_leaf[: tree.level_start[-2]].any():
         raise InputError("TREE_SHAPE", "Expected a tree over bins, whose leaves are all on its last level.")
+
+
+def equal_tree(n_bins: int, beta: int) -> Shape:
+    """Return the tree with the same branching factor on every level, the first lowered to what the bins need.
+
+    >>> equal_tree(997, 10).branching_factors, equal_tree(10_000, 22).branching_factors
+    ((10, 10, 10), (21, 22, 22))
+    """
+    factors: tuple[int, ...] = (min(beta, n_bins),)
+    while math.prod(factors) < n_bins:
+        factors = (beta, *factors)
+    first = -(-n_bins // math.prod(factors[1:]))
+    return Shape((first, *factors[1:]) if first >= 2 else factors[1:], n_bins)

@@ -10,7 +10,8 @@ import altair as alt
 
 from treedp_core.figures.style import AFTER, BEFORE, GREY, PRESENTER_HEIGHT
 from treedp_core.studies.branching import BestBranching
-from treedp_core.studies.branching.question import BETAS, HeightBest, product_text
+from treedp_core.studies.branching.question import BETAS, HeightBest
+from treedp_core.tree.text import product_text
 
 HEIGHT: Final = 380
 TICKS: Final = (2, 4, 8, 16, 32, 64)

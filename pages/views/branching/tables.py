@@ -11,9 +11,10 @@ from treedp_core.privacy import Currency
 from treedp_core.studies.branching import RankedShape
 from treedp_core.studies.branching import question as model
 from treedp_core.studies.branching import statements as branching_checks
-from treedp_core.studies.branching.question import HeightBest, Question, product_text
+from treedp_core.studies.branching.question import HeightBest, Question
 from treedp_core.studies.cdf.error import Criterion, optimal_shares
-from treedp_core.tree.workloads import Shape
+from treedp_core.tree.text import product_text
+from treedp_core.tree.workloads import Shape, equal_tree
 
 SHOWN: Final = 6
 SEARCHED: Final = 6
@@ -78,7 +79,7 @@ def candidates(asked: Question, equal: Sequence[RankedShape]) -> list[Shape]:
     """The best with equal budgets; for Gaussian noise the finest trees too, which win once levels have best shares."""
     shapes = [one.shape for one in equal[:SEARCHED]]
     if asked.padded and asked.criterion.currency is Currency.RHO:
-        shapes += [model.equal_tree(asked.n_bins, n) for n in (4, 2)]
+        shapes += [equal_tree(asked.n_bins, n) for n in (4, 2)]
     return list(dict.fromkeys(shapes))
 
 

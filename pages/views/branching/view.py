@@ -30,8 +30,9 @@ from treedp_core.studies.branching import (
     opendp_branching_factor,
 )
 from treedp_core.studies.branching import question as model
-from treedp_core.studies.branching.question import HeightBest, Question, product_text
-from treedp_core.tree.workloads import Workload
+from treedp_core.studies.branching.question import HeightBest, Question
+from treedp_core.tree.text import product_text
+from treedp_core.tree.workloads import Workload, equal_tree
 from treedp_core.words import privacy_text, setting_text
 
 GRID: Final = [(noise, post) for noise in model.NOISES for post in model.POSTS]
@@ -85,7 +86,7 @@ def cards(asked: Question, found: Sequence[RankedShape]) -> None:
     """Show the optimum in the limit, the best whole tree for K, and OpenDP's recommendation beside it."""
     best, least = best_branching(asked.criterion), found[0]
     opendp = opendp_branching_factor(asked.n_bins)
-    theirs = model.value_of(asked.with_equal_budgets, model.equal_tree(asked.n_bins, opendp))
+    theirs = model.value_of(asked.with_equal_budgets, equal_tree(asked.n_bins, opendp))
     ratio = math.sqrt(theirs / least.value)
     known = math.isfinite(best.beta)
     columns = st.columns(4)
@@ -103,7 +104,7 @@ def cards(asked: Question, found: Sequence[RankedShape]) -> None:
     st.caption(
         "OpenDP: what `choose_branching_factor` recommends, from its published formula (3) in Qardaji, Yang and Li, "
         "“Understanding Hierarchical Methods for Differentially Private Histograms” (2013), computed by our own code: "
-        f"the tree {product_text(model.equal_tree(asked.n_bins, opendp).branching_factors)} with equal budgets, judged "
+        f"the tree {product_text(equal_tree(asked.n_bins, opendp).branching_factors)} with equal budgets, judged "
         "by the measure chosen above. Its rule minimises the average error of ranges before least squares. Formula."
     )
 

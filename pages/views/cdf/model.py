@@ -15,14 +15,13 @@ from treedp_core.figures.cdf import PipelineCurve
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.noise import Laplace
 from treedp_core.privacy import Currency, NeighbouringRelation, ProtectedUnit
-from treedp_core.records.made_up import branching_factors_from_text
 from treedp_core.studies.branching import best_shapes
-from treedp_core.studies.branching.question import equal_tree, product_text
 from treedp_core.studies.cdf import Band, CdfPlan, CdfRelease, CdfSettings, plan_cdf, simultaneous_band
 from treedp_core.studies.cdf.error import Criterion, cdf_lower_bound, optimal_shares, total_squared_error
 from treedp_core.studies.cdf.error.simple import histogram_error, range_queries_error
 from treedp_core.tree import FloatArray, IntArray
-from treedp_core.tree.workloads import Shape, Workload, range_count
+from treedp_core.tree.text import branching_factors_from_text, product_text
+from treedp_core.tree.workloads import Shape, Workload, equal_tree, range_count
 
 SOURCES: Final = {"ages": "Ages (sample)", "current": "Data set in use", "upload": "Upload a column"}
 VIEWS: Final = {

@@ -15,9 +15,9 @@ from treedp_core.checks import InputError
 from treedp_core.figures.cdf import Gain
 from treedp_core.records import Dataset
 from treedp_core.records.count.bins import bin_edges
-from treedp_core.studies.branching.question import product_text
 from treedp_core.studies.cdf import PUBLISHED, Band, ConsistencyGain, quantiles
 from treedp_core.studies.cdf.experiment import MeanWithError
+from treedp_core.tree.text import product_text
 from treedp_core.words import plus_minus
 
 MEASURES: Final = {"l1": "ℓ₁", "l1_consistent": "ℓ₁ consistent", "l2": "ℓ₂", "l2_consistent": "ℓ₂ consistent"}

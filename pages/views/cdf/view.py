@@ -26,8 +26,8 @@ from treedp_core.checks import InputError
 from treedp_core.figures.cdf import CdfLines, cdf_errors, cdf_figure
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.privacy import NeighbouringRelation
-from treedp_core.studies.branching.question import product_text
 from treedp_core.studies.cdf import CdfSettings, plan_cdf
+from treedp_core.tree.text import product_text
 from treedp_core.words import setting_text
 
 _SHOWN: Final = "_cdf_data_shown"

@@ -29,8 +29,8 @@ from treedp_core.records import (
     inspect,
 )
 from treedp_core.records.domain import Domain
-from treedp_core.records.made_up import branching_factors_from_text
 from treedp_core.records.read.sniff import Preview
+from treedp_core.tree.text import branching_factors_from_text
 
 KINDS: Final = {"columns": "Columns, one for each level", "bins": "One numeric column, in bins"}
 DOMAINS: Final = {"data": "Taken from the data", "values": "Listed values", "file": "A domain file"}

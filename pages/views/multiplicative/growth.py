@@ -10,13 +10,13 @@ from typing import Any, Final
 import numpy as np
 
 from pages.ui.text import short, whole
-from treedp_core import checks
 from treedp_core.errors.simulated import Watch
 from treedp_core.figures.multiplicative import GrowthCurve
 from treedp_core.mechanisms.thresholds.schedule import printed_schedule
 from treedp_core.studies.multiplicative import CURVES, Setting, break_even, growth
 from treedp_core.studies.multiplicative import Curve as Entry
 from treedp_core.tree import FloatArray
+from treedp_core.tree.text import whole_from_text
 
 VIEWS: Final = {
     "growth": "Growth",
@@ -68,12 +68,7 @@ def levels_from_text(text: str) -> int:
     >>> levels_from_text("1000"), levels_from_text("10^3")
     (1000, 1000)
     """
-    base, hat, power = text.replace(" ", "").partition("^")
-    plain = base.isascii() and base.isdigit() and len(base) <= 8
-    if hat:
-        plain = plain and power.isascii() and power.isdigit() and len(power) <= 2
-    value: object = (int(base) ** int(power) if hat else int(base)) if plain else text
-    return checks.integer("the number of levels", value, low=2, high=MAX_GROWTH_LEVELS, code="LEVELS_RANGE")
+    return whole_from_text(text, "levels", 2, MAX_GROWTH_LEVELS, "LEVELS_RANGE")
 
 
 def curves(setting: Setting) -> Found:

@@ -21,10 +21,10 @@ from treedp_core.figures import Curve, error_curves
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.privacy.inspector import MAX_PAIRS, Inspection, inspect
 from treedp_core.privacy.spread import Spread
-from treedp_core.records.made_up import branching_factors_from_text
 from treedp_core.studies.topdown import accounting as account
 from treedp_core.studies.topdown.subject import Subject
 from treedp_core.tree import Tree
+from treedp_core.tree.text import branching_factors_from_text
 from treedp_core.words import budget_text, privacy_text, setting_text
 
 RHO_GRID: Final = tuple(float(x) for x in np.geomspace(1e-3, 10.0, 41))

@@ -8,9 +8,9 @@ from pages.ui.setting import Setting, choice, flag, number, several, tuned_on, w
 from pages.views.topdown.runs import MEASURES, ORDER_MEASURES
 from treedp_core import checks
 from treedp_core.privacy.spread import Spread
-from treedp_core.records.made_up import branching_factors_from_text
 from treedp_core.studies.sweep.series import shares_from_text
 from treedp_core.studies.topdown.model import ALLOCATIONS, RULES, SOURCES, VIEWS, rho_of
+from treedp_core.tree.text import branching_factors_from_text
 
 TRIALS_GRID: Final = (20, 100, 400)
 CONFIDENCE_GRID: Final = (0.5, 0.8, 0.9, 0.95, 0.99, 0.999)

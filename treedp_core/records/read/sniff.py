@@ -20,14 +20,7 @@ from treedp_core.records.read.file_checks import (
     refuse_foreign,
     row_refusal,
 )
-from treedp_core.records.read.sources import (
-    SNIFF_BYTES,
-    ByteStream,
-    FileSource,
-    ReadOptions,
-    encoding_of,
-    is_gzip,
-)
+from treedp_core.records.read.sources import SNIFF_BYTES, ByteStream, FileSource, ReadOptions, encoding_of, is_gzip
 
 PREVIEW_ROWS: Final = 20
 DELIMITERS: Final = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}

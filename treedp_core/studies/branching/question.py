@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
 from typing import Final
 
-from treedp_core.checks import InputError, echo
 from treedp_core.privacy import Currency
 from treedp_core.privacy.conversions import epsilon_to_rho
 from treedp_core.studies.branching import (
@@ -24,7 +21,8 @@ from treedp_core.studies.branching import (
 )
 from treedp_core.studies.branching.search import Cost, cheapest
 from treedp_core.studies.cdf.error import Criterion, optimal_shares
-from treedp_core.tree.workloads import Shape, Workload
+from treedp_core.tree.text import whole_from_text
+from treedp_core.tree.workloads import Shape, Workload, equal_tree
 
 MAX_BINS: Final = 10**15
 NOISES: Final = {"laplace": "Laplace", "gaussian": "Gaussian"}
@@ -37,10 +35,6 @@ MAX_HEIGHT: Final = 40
 TALL: Final = 1000
 """A height at which every further level is an unknown one."""
 N_BEST: Final = 10
-
-_POWER: Final = re.compile(r"([0-9]{1,16})(?:\^|\*\*)([0-9]{1,2})", re.ASCII)
-_WHOLE: Final = re.compile(r"[0-9]{1,16}", re.ASCII)
-_SUPERSCRIPTS: Final = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 @dataclass(frozen=True)
@@ -103,28 +97,7 @@ def bins_from_text(text: str) -> int:
     >>> bins_from_text("2^20"), bins_from_text("1 000 000"), bins_from_text(" 997 ")
     (1048576, 1000000, 997)
     """
-    plain = re.sub(r"[\s,_\u202f]", "", text)
-    power = _POWER.fullmatch(plain)
-    if power is not None:
-        base, exponent = int(power[1]), int(power[2])
-        bins = base**exponent if exponent * math.log2(max(base, 1)) < 64 else MAX_BINS + 1
-    elif _WHOLE.fullmatch(plain):
-        bins = int(plain)
-    else:
-        raise InputError("TREE_SHAPE", f"Expected a number of bins such as 997 or 2^20, got {echo(text)}.")
-    if not 2 <= bins <= MAX_BINS:
-        raise InputError("TREE_SHAPE", f"Expected from 2 to {MAX_BINS:,} bins, got {echo(text)}.")
-    return bins
-
-
-def product_text(factors: Sequence[int]) -> str:
-    """Return branching factors from the root down, runs of equal ones as powers.
-
-    >>> product_text((8, 16, 16)), product_text((997,))
-    ('8 · 16²', '997')
-    """
-    runs = [(n, len(list(run))) for n, run in groupby(factors)]
-    return " · ".join(f"{n}{str(k).translate(_SUPERSCRIPTS) if k > 1 else ''}" for n, k in runs)
+    return whole_from_text(text, "bins", 2, MAX_BINS, "TREE_SHAPE")
 
 
 def spent(criterion: Criterion, epsilon: float, delta: float) -> float:
@@ -201,19 +174,6 @@ def curve(criterion: Criterion) -> tuple[list[float], list[float]]:
     betas = [math.exp(low + (high - low) * i / 160) for i in range(161)]
     betas[0], betas[-1] = float(BETAS[0]), float(BETAS[1])
     return betas, [loss_factor(b, criterion) for b in betas]
-
-
-def equal_tree(n_bins: int, beta: int) -> Shape:
-    """Return the tree with the same branching factor on every level, the first lowered to what the bins need.
-
-    >>> equal_tree(997, 10).branching_factors, equal_tree(10_000, 22).branching_factors
-    ((10, 10, 10), (21, 22, 22))
-    """
-    factors: tuple[int, ...] = (min(beta, n_bins),)
-    while math.prod(factors) < n_bins:
-        factors = (beta, *factors)
-    first = -(-n_bins // math.prod(factors[1:]))
-    return Shape((first, *factors[1:]) if first >= 2 else factors[1:], n_bins)
 
 
 def references(asked: Question, found: Sequence[RankedShape]) -> list[tuple[str, RankedShape]]:

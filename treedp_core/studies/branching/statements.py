@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from treedp_core.studies.branching.primes import is_prime, prime_factors
-from treedp_core.studies.branching.question import product_text
 from treedp_core.studies.branching.theorems import (
     Check,
     best_exact,
@@ -16,6 +15,7 @@ from treedp_core.studies.branching.theorems import (
     theorem_v1,
     theorem_v2,
 )
+from treedp_core.tree.text import product_text
 
 
 def statements(n_bins: int) -> list[tuple[str, Check]]:

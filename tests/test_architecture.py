@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # above its own, which also rules out cycles. Where a floor of the design needs steps of its own, it takes two lines.
 FLOORS = (
     ("checks",),
-    ("registry", "rounding"),
+    ("registry", "rounding", "watch"),
     ("words",),
     ("tree",),
     ("noise",),

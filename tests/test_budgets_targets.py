@@ -16,7 +16,6 @@ from treedp_core import postprocess
 from treedp_core.allocation import split
 from treedp_core.checks import EPSILON_LOW, InputError
 from treedp_core.errors import Tolerance
-from treedp_core.errors.simulated import generator
 from treedp_core.experiment import Experiment, prepare, run
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.noise import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace
@@ -25,6 +24,7 @@ from treedp_core.studies.budget import Ask, Problem, Target, reliability, smalle
 from treedp_core.studies.budget.inversion import NoiseSum
 from treedp_core.studies.budget.reliability import normal_within
 from treedp_core.tree import Tree
+from treedp_core.watch import generator
 
 ADD = ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)
 REPLACE = ProtectedUnit(NeighbouringRelation.REPLACE_ONE)

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from treedp_core.errors.simulated import Cancelled, Watch
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.studies.budget import Ask, Problem, Target, curves, optimum, smallest_budget
 from treedp_core.tree import Tree
+from treedp_core.watch import Cancelled, Watch
 
 TREE = Tree.from_branching_factors((3, 2, 2))
 COUNTS = TREE.counts_of_leaves(np.arange(12) ** 2)

@@ -16,7 +16,6 @@ from scipy.stats import binom
 
 from oracles_cdf import cover
 from treedp_core.checks import InputError
-from treedp_core.errors.simulated import Cancelled, Watch
 from treedp_core.postprocess.isotonic import consistent_cdf
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit, Provenance
 from treedp_core.privacy.conversions import rho_to_epsilon, rho_to_epsilon_gaussian
@@ -37,6 +36,7 @@ from treedp_core.studies.cdf.error.theorems import refined_error
 from treedp_core.studies.cdf.two_views import counts_behind, two_view_estimates, two_view_variances
 from treedp_core.tree import Tree
 from treedp_core.tree.workloads import Shape, Workload, range_count
+from treedp_core.watch import Cancelled, Watch
 
 ADD = NeighbouringRelation.ADD_OR_REMOVE_ONE.value
 

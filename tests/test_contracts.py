@@ -9,12 +9,12 @@ import pytest
 
 from treedp_core.allocation import ALLOCATIONS
 from treedp_core.errors import METRICS
-from treedp_core.errors.simulated import generator
 from treedp_core.experiment import Experiment, draw_once, prepare, run
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.registry import Promise, table
 from treedp_core.tree import Tree
+from treedp_core.watch import generator
 
 TREE = Tree.from_child_counts([np.array([3]), np.array([2, 0, 4]), np.array([0, 3, 0, 0, 2, 1])])
 COUNTS = TREE.counts_of_leaves(np.arange(TREE.n_leaves) * 3)

@@ -13,11 +13,11 @@ import pytest
 from treedp_core.checks import InputError
 from treedp_core.errors import METRICS, Tolerance
 from treedp_core.errors import simulated as montecarlo
-from treedp_core.errors.simulated import Cancelled, Watch
 from treedp_core.experiment import Experiment, draw_once, identity, prepare, run, smallest_epsilon, sweep
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.tree import Tree
+from treedp_core.watch import Cancelled, Watch
 
 TREE = Tree.from_branching_factors((3, 4, 5))
 COUNTS = TREE.counts_of_leaves(np.arange(60) % 7)

@@ -16,7 +16,6 @@ from treedp_core import postprocess
 from treedp_core.allocation import minimax
 from treedp_core.checks import InputError
 from treedp_core.errors import METRICS, Tolerance
-from treedp_core.errors.simulated import generator
 from treedp_core.experiment import Experiment, draw_once, run
 from treedp_core.noise import DiscreteLaplace, Gaussian, Laplace
 from treedp_core.privacy.conversions import gaussian_sigma
@@ -38,6 +37,7 @@ from treedp_core.studies.multiplicative import (
     worst_shrunk_alpha_rmse,
 )
 from treedp_core.tree import Tree
+from treedp_core.watch import generator
 
 LAWS = [(Gaussian(3.0), oracle.normal(3.0)), (Laplace(2.0), oracle.laplace(2.0))]
 

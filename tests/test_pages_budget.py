@@ -33,12 +33,12 @@ from oracles_pages import (
 from pages.ui import jobs, store, uploads
 from pages.ui.text import short
 from pages.views.budget import curves as budget_curves
-from pages.views.budget import numbers as budget_numbers
 from pages.views.budget import prior as budget_prior
 from pages.views.budget import split as budget_split
 from pages.views.budget import text as budget_text
 from pages.views.budget.settings import SETTINGS, VIEWS
 from pages.views.budget.split import Settings
+from treedp_core.allocation import shares as budget_numbers
 from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment, run
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit

@@ -20,10 +20,10 @@ from pages.views.cdf import tables as cdf_tables
 from pages.views.cdf.model import Bins
 from pages.views.cdf.tables import experiment_table, label_of
 from treedp_core.checks import InputError
-from treedp_core.errors.simulated import Cancelled, Watch
 from treedp_core.records import count_bins
 from treedp_core.studies.cdf import PUBLISHED, CdfSettings, consistency_gains, plan_cdf
 from treedp_core.tree import Tree
+from treedp_core.watch import Cancelled, Watch
 
 NUMBERS = [0.5, 1.5, 1.5, 3.0, 7.99, 8.0, 2.2]
 

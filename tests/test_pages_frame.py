@@ -26,9 +26,9 @@ from pages.ui.settings import REG
 from pages.views.data import check as data_check
 from pages.views.start import curves as start_curves
 from treedp_core.checks import InputError
-from treedp_core.errors.simulated import Cancelled, Watch
 from treedp_core.noise import DiscreteLaplace, Gaussian, Laplace
 from treedp_core.records import Dataset, count_hierarchy, domain_taken_from_the_data
+from treedp_core.watch import Cancelled, Watch
 
 App = Callable[..., AppTest]
 CSV = b"region,city,people\nNorth,Kiel,3\nNorth,Ulm,4\nSouth,Rome,5\n"

@@ -19,15 +19,16 @@ from pages.ui.text import lit, short
 from pages.views.lab import figures as lab_figures
 from pages.views.lab import text as lab_text
 from pages.views.lab.settings import SETTINGS
+from treedp_core.allocation.shares import shares_from_text
 from treedp_core.checks import InputError
 from treedp_core.errors import METRICS
-from treedp_core.errors.simulated import Cancelled, Watch
 from treedp_core.experiment import EPSILON_GRID, Experiment, draw_once, run, smallest_epsilon
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.studies.sweep import lines as lab_runs
 from treedp_core.studies.sweep import split as lab_split
-from treedp_core.studies.sweep.series import PIPELINES, VIEWS, Series, cells, chosen, settings_apart, shares_from_text
+from treedp_core.studies.sweep.series import PIPELINES, VIEWS, Series, cells, chosen, settings_apart
 from treedp_core.tree import Tree
+from treedp_core.watch import Cancelled, Watch
 
 pytestmark = pytest.mark.usefixtures("own_jobs")
 

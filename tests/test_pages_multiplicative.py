@@ -19,11 +19,11 @@ from pages.views.multiplicative.growth import VIEWS
 from pages.views.multiplicative.meaning import accuracy_table
 from test_pages_help import after_figures, without_help, without_text
 from treedp_core.checks import InputError
-from treedp_core.errors.simulated import Cancelled, Watch
 from treedp_core.experiment import Experiment
 from treedp_core.studies.multiplicative import CURVES, Setting, simple, trees
 from treedp_core.studies.multiplicative import run as running
 from treedp_core.tree import Tree
+from treedp_core.watch import Cancelled, Watch
 
 SET = {"delta": "1e-08", "alpha": "0.5"}
 SIGMA = 4.2246788893268353

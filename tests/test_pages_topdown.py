@@ -20,7 +20,6 @@ from pages.views.topdown import runs as simulations
 from pages.views.topdown.state import sizes_of
 from test_pages_help import after_figures, without_help, without_text
 from treedp_core.checks import InputError
-from treedp_core.errors.simulated import Cancelled, Watch
 from treedp_core.figures import topdown
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit, Provenance
 from treedp_core.privacy.spread import Spread
@@ -32,6 +31,7 @@ from treedp_core.studies.topdown import subject as subjects
 from treedp_core.studies.topdown.model import RULES, Wanted
 from treedp_core.tree import Tree
 from treedp_core.tree.leaf_table import count_leaves
+from treedp_core.watch import Cancelled, Watch
 
 RECORDS = [(0, 0, 1), (0, 0, 1), (1, 2, 0), (1, 1, 1), (1, 1, 1), (1, 1, 1), (0, 2, 0)]
 SIZES = (2, 3, 2)

@@ -22,11 +22,11 @@ from audit.report import Leak
 from treedp_core import postprocess
 from treedp_core.checks import InputError
 from treedp_core.errors import METRICS
-from treedp_core.errors.simulated import generator
 from treedp_core.experiment import Experiment, draw_once, identity, prepare, run, smallest_epsilon, sweep
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.privacy import NeighbouringRelation, conversions
 from treedp_core.tree import Tree
+from treedp_core.watch import generator
 
 ADD, REPLACE, UNKNOWN = (relation.value for relation in NeighbouringRelation)
 BASE = Experiment(mechanism="discrete_laplace", epsilon=1.0, delta=1e-6, relation=ADD)

@@ -16,7 +16,6 @@ import pytest
 
 from treedp_core.checks import InputError
 from treedp_core.errors import METRICS
-from treedp_core.errors.simulated import generator
 from treedp_core.experiment import Experiment, draw_once, prepare, run, smallest_epsilon
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.mechanisms.thresholds.plans import tuned_plan
@@ -37,6 +36,7 @@ from treedp_core.studies.cdf import CdfSettings, plan_cdf
 from treedp_core.studies.topdown import accounting, noisy_tree, plan, release
 from treedp_core.tree import Tree
 from treedp_core.tree.leaf_table import count_leaves
+from treedp_core.watch import generator
 from treedp_core.words import budget_text, privacy_text, setting_text
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -13,7 +13,7 @@ from browsing import eventually
 from oracles_pages import press
 from pages.ui.result import State
 from treedp_core.checks import InputError
-from treedp_core.errors.simulated import Cancelled, Watch
+from treedp_core.watch import Cancelled, Watch
 
 ASKED: dict[str, Any] = {}
 SEEN: list[Any] = []

@@ -10,7 +10,6 @@ import pytest
 
 import oracles_thresholds as oracle
 from treedp_core.checks import InputError
-from treedp_core.errors.simulated import Cancelled, Watch
 from treedp_core.mechanisms.thresholds.answers import Draw, Queries, Replay, pass_noise
 from treedp_core.mechanisms.thresholds.classification import classification_level, classify, cut_off
 from treedp_core.mechanisms.thresholds.estimation import clamp, estimate
@@ -23,6 +22,7 @@ from treedp_core.noise.truncated_laplace import discrete_bound, truncated_bound
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.tree import Tree
 from treedp_core.tree.path_tree import PathTree
+from treedp_core.watch import Cancelled, Watch
 
 ADD_REMOVE = ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)
 REPLACE = ProtectedUnit(NeighbouringRelation.REPLACE_ONE)

@@ -17,7 +17,6 @@ from oracles_top_down import noise_then_project, non_negative_least_squares, pri
 from oracles_tree import leaf_matrix, level_starts, random_parents
 from treedp_core import checks
 from treedp_core.checks import InputError
-from treedp_core.errors.simulated import Cancelled, Watch, generator
 from treedp_core.experiment import Experiment, prepare, run
 from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.postprocess import prepare as prepare_steps
@@ -50,6 +49,7 @@ from treedp_core.studies.topdown import sparse as sparse_run
 from treedp_core.studies.topdown.sparse import prefixes
 from treedp_core.tree import Tree
 from treedp_core.tree.leaf_table import LeafTable, count_leaves, reordered, table_of_tree
+from treedp_core.watch import Cancelled, Watch, generator
 
 ADD = ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)
 REPLACE = ProtectedUnit(NeighbouringRelation.REPLACE_ONE)

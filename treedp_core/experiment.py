@@ -17,7 +17,7 @@ from treedp_core.allocation import split
 from treedp_core.checks import InputError
 from treedp_core.errors import METRICS, ErrorSummary, Metric, Tolerance
 from treedp_core.errors.expected import NodeErrors, expected_errors
-from treedp_core.errors.simulated import Cancelled, Watch, generator, simulate
+from treedp_core.errors.simulated import simulate
 from treedp_core.mechanisms import MECHANISMS, LevelNoise
 from treedp_core.privacy import Budget, Currency, Guarantee, NeighbouringRelation, ProtectedUnit, Provenance, guarantee
 from treedp_core.privacy.conversions import epsilon_to_rho
@@ -25,6 +25,7 @@ from treedp_core.privacy.origin import NOT_PRIVATE
 from treedp_core.registry import lookup
 from treedp_core.release import Release
 from treedp_core.tree import AnyArray, FloatArray, Tree
+from treedp_core.watch import Cancelled, Watch, generator
 
 EPSILON_GRID: Final = (
     0.05, 0.07, 0.1, 0.14, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 1.0,

@@ -13,6 +13,7 @@ from pages.ui.settings import REG, get
 from pages.ui.store import dataset
 from pages.ui.text import plural, short, whole
 from treedp_core.allocation import ALLOCATIONS
+from treedp_core.allocation.shares import shares_from_text
 from treedp_core.checks import DELTA_USUAL, InputError
 from treedp_core.errors import METRICS
 from treedp_core.experiment import Experiment
@@ -20,7 +21,7 @@ from treedp_core.mechanisms import MECHANISMS
 from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.privacy import fitting_delta
 from treedp_core.records import Dataset
-from treedp_core.studies.sweep.series import BASIC_PIPELINES, PIPELINES, VIEWS, shares_from_text
+from treedp_core.studies.sweep.series import BASIC_PIPELINES, PIPELINES, VIEWS
 from treedp_core.studies.sweep.split import split_table
 from treedp_core.words import privacy_text
 

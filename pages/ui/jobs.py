@@ -14,7 +14,7 @@ from pages.ui import sessions
 from pages.ui.text import whole
 from pages.ui.turns import Turn, Turns
 from treedp_core.checks import InputError
-from treedp_core.errors.simulated import Cancelled, Watch
+from treedp_core.watch import Cancelled, Watch
 
 WORKERS: Final = 2
 UNDER_WAY: Final = 16

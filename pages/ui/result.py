@@ -19,7 +19,7 @@ from pages.ui.refusals import refusal
 from pages.ui.store import dataset, remember
 from pages.ui.text import whole
 from treedp_core.checks import InputError
-from treedp_core.errors.simulated import Watch
+from treedp_core.watch import Watch
 
 T = TypeVar("T")
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import numpy as np
 from scipy import stats
 
-from treedp_core.errors.simulated import generator
 from treedp_core.experiment import Experiment, prepare
 from treedp_core.mechanisms import MECHANISMS
+from treedp_core.watch import generator
 
 from .neighbours import ADD, REPLACE, UNKNOWN, Small, Who
 from .report import Report

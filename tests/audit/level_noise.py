@@ -11,10 +11,10 @@ from types import SimpleNamespace
 import numpy as np
 
 from treedp_core.checks import InputError
-from treedp_core.errors.simulated import generator
 from treedp_core.experiment import Experiment, Pipeline, prepare
 from treedp_core.mechanisms import MECHANISMS, level_noise
 from treedp_core.privacy import Budget, Currency
+from treedp_core.watch import generator
 
 from . import losses
 from .decimals import concentrated_delta, gaussian_delta_of_rho

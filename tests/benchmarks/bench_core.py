@@ -11,10 +11,10 @@ from scipy.sparse import csr_matrix, diags_array
 from scipy.sparse.linalg import lsmr
 
 from timing import paired_ratio
-from treedp_core.errors.simulated import generator
 from treedp_core.experiment import Experiment, Outcome, run, sweep
 from treedp_core.postprocess import least_squares
 from treedp_core.tree import Tree
+from treedp_core.watch import generator
 
 IDS = ("3b", "4a", "11", "11d")
 

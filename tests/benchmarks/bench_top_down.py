@@ -16,12 +16,12 @@ from fractions import Fraction
 import numpy as np
 
 from timing import paired_ratio, seconds
-from treedp_core.errors.simulated import generator
 from treedp_core.experiment import Experiment, Pipeline, prepare
 from treedp_core.noise import DiscreteGaussian
 from treedp_core.studies.topdown import plan, release
 from treedp_core.tree import Tree
 from treedp_core.tree.leaf_table import count_leaves
+from treedp_core.watch import generator
 
 IDS = ("6",)
 

@@ -2,53 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Final, TypeVar
+from collections.abc import Callable, Iterator
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treedp_core.errors.metrics import ErrorSummary, Metric, Summary, Tolerance, level_mean, tree_loss
 from treedp_core.tree import AnyArray, FloatArray, Tree
+from treedp_core.watch import Watch, generator
 
 BoolArray = NDArray[np.bool_]
-T = TypeVar("T")
 
 CHUNK_CELLS: Final = 1 << 16
 """Noise draws held at once: about what stays in a core's cache, and few enough to stop at once."""
-
-
-class Cancelled(Exception):
-    """The run was stopped by its caller; nothing of it is kept."""
-
-
-@dataclass(frozen=True, eq=False)
-class Watch:
-    """How a long run reports (`step(n)` after n more trials) and stops (`cancelled()`, asked before each chunk).
-
-    Searches count hundredths of their work instead of trials, and ask before each evaluation.
-    """
-
-    step: Callable[[int], None] = field(default=lambda n: None)
-    cancelled: Callable[[], bool] = field(default=lambda: False)
-
-    def check(self) -> None:
-        """Raise `Cancelled` when the run is to stop."""
-        if self.cancelled():
-            raise Cancelled
-
-    def over(self, items: Sequence[T], steps: int) -> Iterator[T]:
-        """Go through items and report `steps` in all while they get done.
-
-        >>> done = []
-        >>> [letter for letter in Watch(done.append).over("abc", 10)], done
-        (['a', 'b', 'c'], [3, 3, 4])
-        """
-        for i, item in enumerate(items):
-            yield item
-            self.step(steps * (i + 1) // len(items) - steps * i // len(items))
 
 
 def simulate(
@@ -101,20 +68,6 @@ def simulate(
         return summary
     moments = _unmeasured_as_infinite(total) / trials, total_square / trials
     return _largest_node(tree, metric, *moments, erred, trials, summary.single_runs)
-
-
-def generator(*entropy: int | str) -> np.random.Generator:
-    """Return the seeded generator that all simulation noise comes from (SFC64, the fastest of numpy's).
-
-    Different entropies are different streams: `SeedSequence` by itself fills up with zeros and cuts large numbers into
-    words, so that (7, 5), (7, 5, 0) and (7 + 5 * 2**32,) would be one. The first is the name of what is drawn.
-
-    >>> generator("noise", 7).random() == generator("noise", 7, 0).random()
-    False
-    """
-    told = repr(tuple(one if isinstance(one, str) else int(one) for one in entropy))
-    seed = int.from_bytes(hashlib.sha256(told.encode()).digest(), "big")
-    return np.random.Generator(np.random.SFC64(np.random.SeedSequence(seed)))
 
 
 def _chunks(trials: int, n_nodes: int, entropy: tuple[int, ...]) -> Iterator[tuple[np.random.Generator, int]]:

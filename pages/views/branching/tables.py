@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from typing import Any, Final
 
-from treedp_core.errors.simulated import Cancelled, Watch
 from treedp_core.privacy import Currency
 from treedp_core.studies.branching import RankedShape
 from treedp_core.studies.branching import question as model
@@ -15,6 +14,7 @@ from treedp_core.studies.branching.question import HeightBest, Question
 from treedp_core.studies.cdf.error import Criterion, optimal_shares
 from treedp_core.tree.text import product_text
 from treedp_core.tree.workloads import Shape, equal_tree
+from treedp_core.watch import Cancelled, Watch
 
 SHOWN: Final = 6
 SEARCHED: Final = 6

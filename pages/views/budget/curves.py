@@ -19,12 +19,12 @@ from pages.views.budget.state import last, later, wait
 from pages.views.budget.tables import ERRORS_LABEL
 from treedp_core.checks import InputError
 from treedp_core.errors import Tolerance
-from treedp_core.errors.simulated import Watch, generator
 from treedp_core.figures import budget as figures
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.records import Dataset
 from treedp_core.studies.budget import NOT_PRIVATE, Curves, Problem, curves, noisy
 from treedp_core.tree import AnyArray, Tree
+from treedp_core.watch import Watch, generator
 from treedp_core.words import setting_text
 
 SAMPLE: Final = "conversions"

@@ -14,11 +14,11 @@ from pages.ui.store import dataset
 from pages.ui.text import lit, plural
 from pages.views.budget import state as budget_state
 from pages.views.budget import view as budget_view
-from pages.views.budget.numbers import UNITS, fitted, in_units, rebalanced, text_of, values_of_text
 from pages.views.budget.settings import CUSTOM
 from pages.views.budget.split import Row
 from pages.views.budget.state import Results
 from pages.views.budget.tables import strategy_table
+from treedp_core.allocation.shares import UNITS, fitted, in_units, rebalanced, text_of, values_of_text
 from treedp_core.checks import InputError
 
 MAX_SLIDERS: Final = 8

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, Final
 
 from pages.ui.setting import Setting, choice, flag, number, tuned_on, whole, words
-from pages.views.budget.numbers import shares_of_text, values_of_text
 from treedp_core import checks
 from treedp_core.allocation.published import PUBLISHED_SPLITS
+from treedp_core.allocation.shares import shares_of_text, values_of_text
 from treedp_core.errors import METRICS
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.studies.budget import STRATEGIES, Ask

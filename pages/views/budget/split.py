@@ -9,13 +9,12 @@ from typing import Final
 
 import numpy as np
 
-from pages.views.budget.numbers import handed_over
 from pages.views.budget.settings import CUSTOM
 from treedp_core.allocation import split
 from treedp_core.allocation.published import published_for
+from treedp_core.allocation.shares import handed_over
 from treedp_core.checks import InputError
 from treedp_core.errors import METRICS, ErrorSummary
-from treedp_core.errors.simulated import Watch, generator
 from treedp_core.experiment import Experiment
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.privacy import Currency
@@ -24,6 +23,7 @@ from treedp_core.records import Dataset
 from treedp_core.studies import budget as budgets
 from treedp_core.studies.budget import STRATEGIES, GreedySplit, Ledger, Optimum, Origin, Prior, PriorKind, Problem
 from treedp_core.tree import AnyArray, FloatArray
+from treedp_core.watch import Watch, generator
 from treedp_core.words import privacy_text, setting_text
 
 SIMPLE: Final = tuple(name for name, one in STRATEGIES.items() if not one.needs_prior)

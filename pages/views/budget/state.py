@@ -19,17 +19,17 @@ from pages.ui.snippets import Ran, given
 from pages.ui.store import dataset, remember, used
 from pages.ui.strip import of_data, of_experiment
 from pages.views.budget import split as splits
-from pages.views.budget.numbers import shares_of_text
 from pages.views.budget.settings import CUSTOM
 from pages.views.budget.split import Row, Settings
 from pages.views.budget.tables import all_rows
 from pages.views.lab.state import keep_one
+from treedp_core.allocation.shares import shares_of_text
 from treedp_core.checks import InputError
-from treedp_core.errors.simulated import Watch
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.records import Dataset
 from treedp_core.studies import budget as budgets
 from treedp_core.studies.budget import GreedySplit, Optimum, Prior, Problem
+from treedp_core.watch import Watch
 
 FROM_FILE: Final = "_budget_prior"
 OPTIMUM: Final = "budget_optimum"

@@ -15,15 +15,14 @@ from pages.ui.settings import REG, get
 from pages.ui.snippets import call, given
 from pages.ui.store import dataset
 from pages.ui.text import lit, plain, plural, short
-from pages.views.budget.numbers import fitted, handed_over, text_of, values_of_text
 from pages.views.budget.settings import CONFIDENCE_GRID, CUSTOM
 from pages.views.budget.split import Settings
 from pages.views.budget.state import Results, data_again, key_of, later, wait
 from pages.views.budget.tables import target_table
 from pages.views.budget.view import CARD, marked
 from treedp_core import checks
+from treedp_core.allocation.shares import fitted, handed_over, text_of, values_of_text
 from treedp_core.checks import InputError
-from treedp_core.errors.simulated import Watch
 from treedp_core.figures import budget as figures
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.privacy import Currency
@@ -40,6 +39,7 @@ from treedp_core.studies.budget import (
     confirm,
     smallest_budget,
 )
+from treedp_core.watch import Watch
 from treedp_core.words import budget_text, plus_minus, privacy_text, setting_text
 
 ASKS: Final = {

@@ -10,7 +10,6 @@ from typing import Final
 import numpy as np
 
 from treedp_core.checks import InputError
-from treedp_core.errors.simulated import generator
 from treedp_core.figures.cdf import PipelineCurve
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.noise import Laplace
@@ -22,6 +21,7 @@ from treedp_core.studies.cdf.error.simple import histogram_error, range_queries_
 from treedp_core.tree import FloatArray, IntArray
 from treedp_core.tree.text import branching_factors_from_text, product_text
 from treedp_core.tree.workloads import Shape, Workload, equal_tree, range_count
+from treedp_core.watch import generator
 
 SOURCES: Final = {"ages": "Ages (sample)", "current": "Data set in use", "upload": "Upload a column"}
 VIEWS: Final = {

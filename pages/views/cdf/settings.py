@@ -7,9 +7,9 @@ from typing import Any, Final
 from pages.ui.setting import Setting, choice, flag, number, tuned_on, whole, words
 from pages.views.cdf.model import ALLOCATIONS, FITS, SOURCES, TREES, VIEWS
 from treedp_core import checks
+from treedp_core.allocation.shares import shares_from_text
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.studies.branching.question import bins_from_text
-from treedp_core.studies.sweep.series import shares_from_text
 from treedp_core.tree.text import branching_factors_from_text
 
 TRIALS_GRID: Final = (100, 400, 1600)

@@ -16,15 +16,15 @@ from pages.ui.text import whole
 from pages.views.cdf import model
 from pages.views.cdf.model import Bins, Draw
 from pages.views.lab.state import keep_one
+from treedp_core.allocation.shares import shares_from_text
 from treedp_core.checks import MAX_SEED, InputError
-from treedp_core.errors.simulated import Cancelled, Watch
 from treedp_core.experiment import total_of
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.studies.branching.question import bins_from_text
 from treedp_core.studies.cdf import SECTION_VI, CdfSettings, ConsistencyGain, consistency_gains, plan_cdf
 from treedp_core.studies.cdf.error import Criterion
 from treedp_core.studies.cdf.error.bound import MAX_BOUND_BINS
-from treedp_core.studies.sweep.series import shares_from_text
+from treedp_core.watch import Cancelled, Watch
 
 SLOT: Final = "section_vi"
 BOUND_SLOT: Final = "cdf_bound"

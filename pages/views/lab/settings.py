@@ -7,9 +7,10 @@ from typing import Any, Final
 from pages.ui.setting import Setting, choice, number, several, tuned_on, whole, words
 from treedp_core import checks
 from treedp_core.allocation import ALLOCATIONS
+from treedp_core.allocation.shares import shares_from_text
 from treedp_core.errors import METRICS
 from treedp_core.mechanisms import MECHANISMS
-from treedp_core.studies.sweep.series import PIPELINES, VIEWS, shares_from_text
+from treedp_core.studies.sweep.series import PIPELINES, VIEWS
 
 TRIALS_GRID: Final = (100, 400, 1600, 6400)
 

@@ -17,12 +17,12 @@ from pages.ui.snippets import Ran, call
 from pages.ui.store import dataset, remember, used
 from pages.ui.text import whole
 from treedp_core.checks import InputError
-from treedp_core.errors.simulated import Watch
 from treedp_core.experiment import EPSILON_GRID, Experiment
 from treedp_core.studies.sweep import lines as lab_runs
 from treedp_core.studies.sweep.lines import Asked, Line, Record
 from treedp_core.studies.sweep.series import DRAW, EPSILON, LEVEL, Cell, Series, admit, chosen
 from treedp_core.tree import AnyArray, Tree
+from treedp_core.watch import Watch
 
 SLOT: Final = "lab"
 _RECORDS: Final = "_lab_records"

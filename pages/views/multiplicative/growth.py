@@ -10,13 +10,13 @@ from typing import Any, Final
 import numpy as np
 
 from pages.ui.text import short, whole
-from treedp_core.errors.simulated import Watch
 from treedp_core.figures.multiplicative import GrowthCurve
 from treedp_core.mechanisms.thresholds.schedule import printed_schedule
 from treedp_core.studies.multiplicative import CURVES, Setting, break_even, growth
 from treedp_core.studies.multiplicative import Curve as Entry
 from treedp_core.tree import FloatArray
 from treedp_core.tree.text import whole_from_text
+from treedp_core.watch import Watch
 
 VIEWS: Final = {
     "growth": "Growth",

@@ -11,7 +11,6 @@ import numpy as np
 from pages.ui.text import whole
 from treedp_core import postprocess
 from treedp_core.checks import InputError
-from treedp_core.errors.simulated import Watch, generator
 from treedp_core.records import Labels
 from treedp_core.studies.topdown import (
     BiasBySize,
@@ -27,6 +26,7 @@ from treedp_core.studies.topdown.model import RULES, Wanted
 from treedp_core.studies.topdown.subject import Subject, union_tree
 from treedp_core.tree import AnyArray, Tree
 from treedp_core.tree.leaf_table import LeafTable, table_of_tree
+from treedp_core.watch import Watch, generator
 
 MAX_UNION: Final = 2_000_000
 """Nodes of the union of truth and release up to which a sparse release is drawn as a tree."""

@@ -11,7 +11,6 @@ import numpy as np
 from pages.views.topdown import draw as one_release
 from treedp_core import checks, postprocess
 from treedp_core.checks import InputError
-from treedp_core.errors.simulated import Cancelled, Watch, generator
 from treedp_core.studies.topdown import (
     BiasBySize,
     Compared,
@@ -26,6 +25,7 @@ from treedp_core.studies.topdown import (
 from treedp_core.studies.topdown.model import RULES, Wanted
 from treedp_core.studies.topdown.subject import Subject
 from treedp_core.tree import FloatArray
+from treedp_core.watch import Cancelled, Watch, generator
 
 MEASURES: Final = {
     "rmse": "RMSE of a leaf (records)",

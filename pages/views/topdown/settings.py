@@ -7,8 +7,8 @@ from typing import Any, Final
 from pages.ui.setting import Setting, choice, flag, number, several, tuned_on, whole, words
 from pages.views.topdown.runs import MEASURES, ORDER_MEASURES
 from treedp_core import checks
+from treedp_core.allocation.shares import shares_from_text
 from treedp_core.privacy.spread import Spread
-from treedp_core.studies.sweep.series import shares_from_text
 from treedp_core.studies.topdown.model import ALLOCATIONS, RULES, SOURCES, VIEWS, rho_of
 from treedp_core.tree.text import branching_factors_from_text
 

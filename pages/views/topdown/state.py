@@ -20,15 +20,15 @@ from pages.ui.text import whole
 from pages.views.lab.state import keep_one
 from pages.views.topdown import draw as one_release
 from pages.views.topdown.draw import Drawn
+from treedp_core.allocation.shares import shares_from_text
 from treedp_core.checks import MAX_CELL_DRAWS, MAX_LEVEL_COLUMNS, MAX_SEED, InputError
-from treedp_core.errors.simulated import Watch
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.privacy.spread import Spread
 from treedp_core.records import Dataset
-from treedp_core.studies.sweep.series import shares_from_text
 from treedp_core.studies.topdown import model, most_cells
 from treedp_core.studies.topdown.model import Wanted
 from treedp_core.studies.topdown.subject import Subject, is_product, made_up, product_of_columns, tree_as_it_is
+from treedp_core.watch import Watch
 
 SAMPLE: Final = "mobility"
 DRAW: Final = "td_release"

@@ -14,7 +14,6 @@ import numpy as np
 
 from treedp_core import checks
 from treedp_core.checks import InputError
-from treedp_core.errors.simulated import Watch
 from treedp_core.mechanisms.thresholds.answers import Draw
 from treedp_core.mechanisms.thresholds.plan_types import Plan
 from treedp_core.mechanisms.thresholds.plans import split_with_root
@@ -26,6 +25,7 @@ from treedp_core.noise.truncated_laplace import DiscreteTruncatedLaplace, discre
 from treedp_core.rounding import float_below, quotient_above, quotient_below
 from treedp_core.tree import AnyArray, FloatArray, IntArray
 from treedp_core.tree.path_tree import PathTree
+from treedp_core.watch import Watch
 
 __all__ = ["Estimation", "Planner", "bounded_noise", "clamp", "clamp_noise", "estimate", "root_bound", "shares"]
 

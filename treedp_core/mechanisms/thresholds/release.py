@@ -15,7 +15,6 @@ import numpy as np
 
 from treedp_core import checks
 from treedp_core.checks import InputError
-from treedp_core.errors.simulated import Watch
 from treedp_core.mechanisms.thresholds.estimation import Estimation, Planner, checked_budget, clamp, estimate, shares
 from treedp_core.mechanisms.thresholds.sparse_vector import Noise
 from treedp_core.privacy import Guarantee, NeighbouringRelation, Precision, ProtectedUnit, Provenance, Spread
@@ -23,6 +22,7 @@ from treedp_core.release import Release
 from treedp_core.rounding import float_below
 from treedp_core.tree import AnyArray, Tree
 from treedp_core.tree.path_tree import PathTree
+from treedp_core.watch import Watch
 
 __all__ = ["ThresholdRelease", "budget_for_one_record", "release_with_thresholds", "threshold_guarantee"]
 

@@ -8,11 +8,11 @@ from typing import Final
 import numpy as np
 
 from treedp_core.errors import squared_relative
-from treedp_core.errors.simulated import generator
 from treedp_core.studies.budget.problem import Problem
 from treedp_core.studies.budget.reliability import draw_errors, reach_of, reliability
 from treedp_core.studies.budget.targets import Ask, Target
 from treedp_core.tree import FloatArray
+from treedp_core.watch import generator
 
 MOST_TRIALS: Final = 20_000
 DRAWS: Final = 20_000_000

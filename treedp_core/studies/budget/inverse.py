@@ -17,7 +17,6 @@ from typing import Any, Final, cast
 import numpy as np
 
 from treedp_core.checks import InputError
-from treedp_core.errors.simulated import Watch
 from treedp_core.mechanisms.calibration import level_law
 from treedp_core.studies.budget.class_variance import gradient, sweeps
 from treedp_core.studies.budget.descent import SMALLEST, corners
@@ -26,6 +25,7 @@ from treedp_core.studies.budget.problem import Problem
 from treedp_core.studies.budget.settle import MOST, Truth, admitted
 from treedp_core.studies.budget.targets import Bound, Target
 from treedp_core.tree import FloatArray
+from treedp_core.watch import Watch
 from treedp_core.words import setting_text
 
 LOW: Final = 1e-7

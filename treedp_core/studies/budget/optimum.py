@@ -20,11 +20,11 @@ from typing import Final
 import numpy as np
 
 from treedp_core.allocation import ALLOCATIONS
-from treedp_core.errors.simulated import Watch
 from treedp_core.studies.budget.descent import SMALLEST, descend, multiply, tangent_bound, transfer
 from treedp_core.studies.budget.greedy import greedy
 from treedp_core.studies.budget.problem import Problem
 from treedp_core.tree import FloatArray
+from treedp_core.watch import Watch
 
 Named = tuple[str, FloatArray]
 

@@ -13,7 +13,6 @@ from treedp_core import checks
 from treedp_core.checks import InputError
 from treedp_core.errors import METRICS, ErrorSummary, Metric, Summary, Tolerance, exact_summary, level_mean
 from treedp_core.errors.expected import NodeErrors, expected_errors
-from treedp_core.errors.simulated import Watch
 from treedp_core.mechanisms.calibration import LAWS, level_law
 from treedp_core.noise import Law
 from treedp_core.postprocess import least_squares
@@ -23,6 +22,7 @@ from treedp_core.studies.budget.class_variance import gradient, sweeps
 from treedp_core.studies.budget.precision import LevelPrecision, level_precision
 from treedp_core.studies.budget.quotient import Quotient, quotient
 from treedp_core.tree import AnyArray, FloatArray, Tree
+from treedp_core.watch import Watch
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,11 +16,11 @@ from scipy import special
 
 from treedp_core import checks, postprocess
 from treedp_core.errors import level_mean
-from treedp_core.errors.simulated import generator
 from treedp_core.studies.budget.error_law import ErrorLaws
 from treedp_core.studies.budget.inversion import NoiseSum
 from treedp_core.studies.budget.problem import Problem
 from treedp_core.tree import AnyArray, FloatArray, IntArray, Tree
+from treedp_core.watch import generator
 
 WIDE: Final = 2e-3
 """Bounds further apart than this are settled by simulation."""

@@ -10,7 +10,6 @@ from typing import Final, Protocol
 import numpy as np
 
 from treedp_core.allocation import ALLOCATIONS
-from treedp_core.errors.simulated import Watch
 from treedp_core.privacy import Budget
 from treedp_core.registry import lookup, table
 from treedp_core.studies.budget.greedy import PHASES, greedy
@@ -19,6 +18,7 @@ from treedp_core.studies.budget.per_node import node_error
 from treedp_core.studies.budget.problem import Problem
 from treedp_core.studies.budget.subtrees import split_by_subtree
 from treedp_core.tree import FloatArray
+from treedp_core.watch import Watch
 
 
 class Amounts(Protocol):

@@ -17,10 +17,11 @@ import numpy as np
 
 from treedp_core import checks
 from treedp_core.checks import InputError
-from treedp_core.errors.simulated import CHUNK_CELLS, generator
+from treedp_core.errors.simulated import CHUNK_CELLS
 from treedp_core.postprocess.isotonic import IntArray
 from treedp_core.studies.cdf.release import CdfPlan, CdfRelease
 from treedp_core.tree import AnyArray, FloatArray
+from treedp_core.watch import generator
 
 
 @dataclass(frozen=True, eq=False)

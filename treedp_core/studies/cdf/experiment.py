@@ -9,11 +9,11 @@ from typing import Final
 import numpy as np
 
 from treedp_core import checks
-from treedp_core.errors.simulated import Cancelled, Watch, generator
 from treedp_core.postprocess.isotonic import consistent_cdf
 from treedp_core.studies.cdf.release import CdfPlan, CdfSettings, plan_cdf
 from treedp_core.tree import FloatArray
 from treedp_core.tree.workloads import n_records_checked
+from treedp_core.watch import Cancelled, Watch, generator
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from treedp_core.errors.simulated import Watch, generator
 from treedp_core.experiment import Experiment
 from treedp_core.mechanisms.thresholds.estimation import Estimation, Planner, clamp, clamp_noise, estimate, shares
 from treedp_core.mechanisms.thresholds.plan_types import Plan
@@ -22,6 +21,7 @@ from treedp_core.privacy import Guarantee
 from treedp_core.studies.multiplicative.simple import RULES, Simple, draw
 from treedp_core.studies.multiplicative.trees import Source
 from treedp_core.tree import FloatArray, IntArray
+from treedp_core.watch import Watch, generator
 
 PLANS: Final = {"tuned": "Tuned", "provable": "Provable", "paper": "Paper's constants"}
 PLANNERS: Final[Mapping[str, Callable[..., Any]]] = {

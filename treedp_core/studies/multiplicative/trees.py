@@ -8,10 +8,10 @@ from typing import Final
 
 import numpy as np
 
-from treedp_core.errors.simulated import generator
 from treedp_core.mechanisms.thresholds.schedule import check_levels
 from treedp_core.tree import AnyArray, IntArray, Tree
 from treedp_core.tree.path_tree import PathTree
+from treedp_core.watch import generator
 
 SOURCES: Final = {"small": "Small tree, step by step", "deep": "Deep tree, generated", "current": "Data set in use"}
 DEEP_LEVELS: Final = (10, 30, 100, 300, 1000, 3000)

@@ -10,10 +10,10 @@ import numpy as np
 
 from treedp_core import checks
 from treedp_core.errors import METRICS, ErrorSummary
-from treedp_core.errors.simulated import Watch
 from treedp_core.experiment import Experiment, Outcome, run
 from treedp_core.studies.sweep.series import EPSILON, LEVEL, N_LEVELS, Cell, Series, cells, settings_apart
 from treedp_core.tree import AnyArray, FloatArray, Tree
+from treedp_core.watch import Watch
 
 NODE_BUDGET: Final = 50_000_000
 """Nodes a figure's formulas may touch, about a second of work; larger trees get fewer points along epsilon."""

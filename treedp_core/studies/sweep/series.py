@@ -14,7 +14,7 @@ from treedp_core.errors import METRICS
 from treedp_core.experiment import Experiment
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.postprocess import POSTPROCESSORS
-from treedp_core.privacy import NeighbouringRelation, exact_shares
+from treedp_core.privacy import NeighbouringRelation
 from treedp_core.registry import table
 from treedp_core.tree import Tree
 from treedp_core.words import setting_text
@@ -149,21 +149,6 @@ def admit(view: str, base: Experiment) -> None:
             "BUDGET_SPLIT",
             "Custom shares belong to one number of levels; choose another budget split to vary the number of levels.",
         )
-
-
-def shares_from_text(text: str) -> tuple[float, ...]:
-    """Return custom shares from text such as "0.2, 0.3, 0.5".
-
-    Raises
-    ------
-    InputError
-        ``BUDGET_SPLIT`` when an entry is no decimal number >= 0 or they sum to more than 1.
-
-    >>> shares_from_text("0.2, 0.3 0.5")
-    (0.2, 0.3, 0.5)
-    """
-    pieces = text.replace(",", " ").replace(";", " ").split()
-    return tuple(float(share) for share in exact_shares(pieces))
 
 
 def settings_apart(old: Experiment, new: Experiment, *, ignore: Iterable[str] = ()) -> list[str]:

@@ -15,7 +15,6 @@ import numpy as np
 
 from treedp_core import checks
 from treedp_core.checks import InputError
-from treedp_core.errors.simulated import Watch, generator
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.privacy.spread import Spread
 from treedp_core.studies.topdown.compare import compare
@@ -23,6 +22,7 @@ from treedp_core.studies.topdown.plan import Plan, known_levels, plan
 from treedp_core.studies.topdown.sparse import release
 from treedp_core.tree import FloatArray
 from treedp_core.tree.leaf_table import LeafTable, reordered
+from treedp_core.watch import Watch, generator
 
 MAX_ORDERS: Final = 120
 

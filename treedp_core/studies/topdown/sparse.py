@@ -16,12 +16,12 @@ import numpy as np
 
 from treedp_core import checks
 from treedp_core.checks import InputError
-from treedp_core.errors.simulated import Watch
 from treedp_core.postprocess.families import RULES, Projection
 from treedp_core.privacy import Provenance
 from treedp_core.studies.topdown.plan import Plan
 from treedp_core.tree import IntArray
 from treedp_core.tree.leaf_table import CodeArray, LeafTable
+from treedp_core.watch import Watch
 
 BLOCK_CELLS: Final = 1 << 16
 

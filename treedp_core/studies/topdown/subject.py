@@ -12,12 +12,12 @@ import numpy as np
 
 from treedp_core import checks
 from treedp_core.checks import InputError
-from treedp_core.errors.simulated import generator
 from treedp_core.records import Dataset, Labels
 from treedp_core.records.dataset import TextArray, labels_of, text_array
 from treedp_core.studies.topdown import known_levels, sparse
 from treedp_core.tree import IntArray, Tree
 from treedp_core.tree.leaf_table import LeafTable, count_leaves, table_of_tree
+from treedp_core.watch import generator
 
 DENSE_NODES: Final = 1_000_000
 """Nodes up to which a product of columns is laid out as a tree; larger ones are released without their zeros."""

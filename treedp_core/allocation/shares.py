@@ -1,4 +1,4 @@
-"""One number for each level in one short text, so that a link can carry it: shares, locks and targets. Pure logic."""
+"""One number for each level in one short text, so that a link can carry it: shares, locks and targets."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Final
 from treedp_core import checks
 from treedp_core.checks import InputError, echo
 from treedp_core.privacy import exact_shares
+from treedp_core.tree.text import pieces
 
 UNITS: Final = 1000
 """Shares are moved in steps of a tenth of a percent, so that they sum to exactly 1."""
@@ -27,7 +28,7 @@ def values_of_text(text: str) -> tuple[float, ...]:
     (0.0, 10.0, 2.5)
     """
     values = []
-    for piece in _pieces(text):
+    for piece in pieces(text):
         try:
             value = float(piece)
         except ValueError:
@@ -47,7 +48,21 @@ def shares_of_text(text: str) -> tuple[Fraction, ...]:
     >>> [str(share) for share in shares_of_text("0.2 0.8")]
     ['1/5', '4/5']
     """
-    return tuple(exact_shares(_pieces(text)))
+    return tuple(exact_shares(pieces(text)))
+
+
+def shares_from_text(text: str) -> tuple[float, ...]:
+    """Return custom shares from text such as "0.2, 0.3, 0.5".
+
+    Raises
+    ------
+    InputError
+        ``BUDGET_SPLIT`` when an entry is no decimal number >= 0 or they sum to more than 1.
+
+    >>> shares_from_text("0.2, 0.3 0.5")
+    (0.2, 0.3, 0.5)
+    """
+    return tuple(float(share) for share in exact_shares(pieces(text)))
 
 
 def text_of(values: Sequence[float]) -> str:
@@ -147,7 +162,3 @@ def handed_over(amounts: Sequence[float], charged: float, total: float, prior: f
     whole = int(Fraction(charged) / Fraction(total) * scale + Fraction(1, 1000))
     shares = _divided(min(whole, int((1 - Fraction(prior) / Fraction(total)) * scale)), amounts)
     return ", ".join(f"{share / scale:.{digits}f}".rstrip("0").rstrip(".") or "0" for share in shares)
-
-
-def _pieces(text: str) -> list[str]:
-    return text.replace(",", " ").replace(";", " ").split()

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import streamlit as st
 
@@ -73,6 +73,26 @@ def figure(
     st.caption(caption)
     footer(key, ran, data, label=label, simulated=simulated)
     return _clicked(event) if select else None
+
+
+def table(
+    ran: Ran[Columns],
+    *,
+    key: str,
+    alt: str,
+    caption: str,
+    formats: Mapping[str, Any] | None = None,
+    width: Literal["stretch", "content"] = "stretch",
+    label: str = "",
+    simulated: bool = False,
+) -> None:
+    """Show the table that a call returns, with its caption and footer; `formats` are column configurations by name.
+
+    The other parameters are those of `figure`.
+    """
+    st.dataframe(ran.value, hide_index=True, column_config=formats, alt=alt, width=width)
+    st.caption(f"{label} {caption}" if label else caption)
+    footer(key, ran, label=label, simulated=simulated)
 
 
 def footer(

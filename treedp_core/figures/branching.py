@@ -1,14 +1,164 @@
-"""Trees of every height: their error beside the best one's."""
+"""Branching factors: f(beta) with a slider that the browser itself follows, and the error of trees of every height."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, cast
 
+import altair as alt
 import numpy as np
 import plotly.graph_objects as go
 
-from treedp_core.figures.style import AFTER, BEFORE, axis, limits, new_figure
+from treedp_core.figures.style import AFTER, BEFORE, GREY, PRESENTER_HEIGHT, axis, limits, new_figure
 from treedp_core.figures.text import plot_text
+from treedp_core.studies.branching import BestBranching
+from treedp_core.studies.branching.curve import BETAS
+from treedp_core.studies.branching.question import HeightBest
+from treedp_core.tree.text import product_text
+
+HEIGHT: Final = 380
+TICKS: Final = (2, 4, 8, 16, 32, 64)
+STEEP_BELOW: Final = 6
+"""Branching factors below which every curve that starts high falls steeply."""
+
+
+def live_chart(
+    curve: Mapping[str, Sequence[float]],
+    best: BestBranching,
+    trees: Sequence[tuple[HeightBest, float]],
+    whole: Sequence[float],
+    *,
+    presented: bool = False,
+) -> dict[str, Any]:
+    """Return the chart as the browser reads it: f(beta) with a slider that no server takes part in.
+
+    Parameters
+    ----------
+    curve : mapping
+        "f" along branching factors "beta", (n,) each.
+    best : BestBranching
+    trees : sequence of (HeightBest, float)
+        Whole trees and what f would be in their exact error.
+    whole : (BETAS[1] - BETAS[0] + 1,)
+        f at the whole branching factors.
+    presented : bool
+        Whether it is for a projector.
+    """
+    top = 1.1 * max(curve["f"])
+    x = alt.X(
+        "b:Q", scale=alt.Scale(type="log", base=2, domain=list(BETAS)), title="children per node β",
+        axis=alt.Axis(values=list(TICKS), grid=False, format="d"),
+    )  # fmt: skip
+    y = alt.Y("f:Q", scale=alt.Scale(domain=[0, top]), title="error factor f(β)", axis=alt.Axis(tickCount=6))
+    line = alt.Chart(_rows(b=curve["beta"], f=curve["f"])).mark_line(color=AFTER, strokeWidth=2.5).encode(x=x, y=y)
+    layers = [*_optimum(best, x), line, *_trees(trees, top, x, y), *_drag(best, whole, x, y)]
+    chart = cast(alt.LayerChart, alt.layer(*layers).properties(height=HEIGHT))  # no facets were asked for
+    if presented:  # text as large as in the other presented figures
+        for layer in chart.layer:
+            if layer.mark.type == "text":
+                layer.mark.fontSize = 18
+        chart = chart.properties(height=PRESENTER_HEIGHT).configure_axis(labelFontSize=18, titleFontSize=18)
+    spec: dict[str, Any] = chart.to_dict()
+    return spec
+
+
+def start_of(best: BestBranching) -> int:
+    """Return where the slider stands at first: the whole optimum, if the chart shows it.
+
+    >>> start_of(BestBranching(16.8, 17, 9.9, 30.4)), start_of(BestBranching(math.inf, None, math.inf, math.inf))
+    (17, 16)
+    """
+    return best.whole if best.whole is not None and BETAS[0] <= best.whole <= BETAS[1] else 16
+
+
+def above_least(value: float, least: float) -> str:
+    """Return in words how far a value is above the least one.
+
+    >>> above_least(0.703777, 0.703529), above_least(3.0, 0.7035), above_least(0.5, 0.5)
+    ('0.035 % above the least', '4.3 times the least', 'the least')
+    """
+    if value <= least * (1 + 1e-9):
+        return "the least"
+    return (
+        f"{value / least:.1f} times the least"
+        if value > 2 * least
+        else f"{100 * (value / least - 1):.2g} % above the least"
+    )
+
+
+def _rows(**columns: Sequence[Any]) -> Any:
+    names = list(columns)
+    untyped: Any = alt.Data
+    return untyped(values=[dict(zip(names, row, strict=True)) for row in zip(*columns.values(), strict=True)])
+
+
+def _optimum(best: BestBranching, x: Any) -> list[Any]:
+    """The band of what is within 5 % of the least, and a line at the optimum."""
+    if not math.isfinite(best.beta):
+        return []
+    low, high = max(best.low, BETAS[0]), min(best.high, BETAS[1])
+    band = alt.Chart(_rows(b=[low], end=[high])).mark_rect(color="#009E73", opacity=0.14).encode(x=x, x2="end:Q")
+    at = alt.Chart(_rows(b=[best.beta], label=[f"β* = {best.beta:.4g}"]))
+    rule = at.mark_rule(color=GREY, strokeDash=[2, 3], strokeWidth=1.5).encode(x=x)
+    side: dict[str, Any] = {"align": "right", "dx": -6} if best.beta > 4 else {"align": "left", "dx": 6}
+    label = at.mark_text(**side, color=GREY, fontSize=13).encode(x=x, y=alt.value(8), text="label:N")
+    return [band, rule, label]
+
+
+def _trees(trees: Sequence[tuple[HeightBest, float]], top: float, x: Any, y: Any) -> list[Any]:
+    """Whole trees as labelled squares at the geometric mean of their branching factors."""
+    shown = [(t, f) for t, f in trees if BETAS[0] <= t.mean_factor <= BETAS[1] and f <= top]
+    if not shown:
+        return []
+    rows = _rows(
+        b=[t.mean_factor for t, _ in shown], f=[f for _, f in shown],
+        label=[product_text(t.shape.branching_factors) for t, _ in shown],
+    )  # fmt: skip
+    squares = alt.Chart(rows).mark_point(shape="square", filled=True, size=80, color=BEFORE, opacity=1)
+    tip = [alt.Tooltip("label:N", title="tree"), alt.Tooltip("f:Q", title="exact factor", format=".4f")]
+    return [squares.encode(x=x, y=y, tooltip=tip), *_labels(_spaced(shown), x, y)]
+
+
+def _labels(trees: Sequence[tuple[HeightBest, float]], x: Any, y: Any) -> list[Any]:
+    """Names above the squares; to their right where the curve falls so steeply that it would run through them."""
+    places: dict[bool, dict[str, Any]] = {True: {"align": "left", "dx": 8, "dy": -7}, False: {"dy": -13}}
+    layers = []
+    for steep, place in places.items():
+        named = [(tree, f) for tree, f in trees if (tree.mean_factor < STEEP_BELOW) is steep]
+        rows = _rows(
+            b=[tree.mean_factor for tree, _ in named], f=[f for _, f in named],
+            label=[product_text(tree.shape.branching_factors) for tree, _ in named],
+        )  # fmt: skip
+        layers.append(alt.Chart(rows).mark_text(fontSize=12, color=BEFORE, **place).encode(x=x, y=y, text="label:N"))
+    return layers
+
+
+def _spaced(shown: Sequence[tuple[HeightBest, float]]) -> list[tuple[HeightBest, float]]:
+    """Those whose labels do not run into each other: short ones, far enough apart."""
+    kept: list[tuple[HeightBest, float]] = []
+    for tree, f in shown:
+        short = len(product_text(tree.shape.branching_factors)) <= 12
+        if short and all(abs(math.log2(tree.mean_factor / other.mean_factor)) > 0.38 for other, _ in kept):
+            kept.append((tree, f))
+    return kept
+
+
+def _drag(best: BestBranching, whole: Sequence[float], x: Any, y: Any) -> list[Any]:
+    """The dot that follows the slider, and what it means."""
+    numbers = list(range(BETAS[0], BETAS[1] + 1))
+    least = min(whole)
+    words = [f"β = {b}: f = {f:.4f}, {above_least(f, least)}" for b, f in zip(numbers, whole, strict=True)]
+    beta = alt.param(
+        name="beta", value=start_of(best), bind=alt.binding_range(min=BETAS[0], max=BETAS[1], step=1, name="Drag β  ")
+    )
+    at = alt.Chart(_rows(b=numbers, f=list(whole), words=words)).transform_filter("datum.b == beta")
+    dot = at.mark_point(filled=True, size=190, color="#CC79A7", opacity=1).encode(x=x, y=y).add_params(beta)
+    rule = at.mark_rule(color="#CC79A7", strokeWidth=1.5).encode(x=x)
+    text = at.mark_text(align="right", fontSize=14, fontWeight="bold", color="#CC79A7").encode(
+        x=alt.value("width"), y=alt.value(26), text="words:N"
+    )
+    return [rule, dot, text]
 
 
 def error_by_height(heights: Sequence[int], ratios: Sequence[float], shapes: Sequence[str]) -> go.Figure:

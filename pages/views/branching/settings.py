@@ -1,4 +1,4 @@
-"""Settings of the Branching factor page that a link can carry."""
+"""Settings of the Branching factor page: its controls, and what a link can carry."""
 
 from __future__ import annotations
 
@@ -7,11 +7,27 @@ from typing import Any, Final
 from pages.ui.setting import Setting, choice, flag, words
 from treedp_core.studies.branching.question import BUDGETS, NOISES, POSTS, WORKLOADS, bins_from_text
 
-SETTINGS: Final[tuple[Setting[Any], ...]] = (
-    words("bra_bins", "2^20", bins_from_text),
-    choice("bra_noise", "laplace", NOISES),
-    choice("bra_workload", "cdf", WORKLOADS),
-    choice("bra_post", "none", POSTS),
-    choice("bra_budgets", "equal", BUDGETS),
-    flag("bra_padded", True),
+BINS: Final = words(
+    "bra_bins", "2^20", bins_from_text, label="Bins K", width=200,
+    help="Digits or a power: 997, 1 000 000, 2^20. From 2 to 10^15.",
+)  # fmt: skip
+NOISE: Final = choice(
+    "bra_noise", "laplace", NOISES, label="Noise",
+    help="Laplace adds up in ε, Gaussian in ρ (zCDP), which favours levels.",
+)  # fmt: skip
+WORKLOAD: Final = choice(
+    "bra_workload", "cdf", WORKLOADS, label="Queries", help="The mean over all prefixes, all ranges, or all nodes."
 )
+POST: Final = choice(
+    "bra_post", "none", POSTS, label="Post-processing",
+    help="Least squares with the known total costs no budget.",
+)  # fmt: skip
+BUDGET: Final = choice(
+    "bra_budgets", "equal", BUDGETS, label="Level budgets", help="Equal for all levels, or the best for each tree."
+)
+PADDED: Final = flag(
+    "bra_padded", True, label="Padding",
+    help="Allow trees with more leaves than bins. Without it branching factors multiply to K exactly.",
+)  # fmt: skip
+
+SETTINGS: Final[tuple[Setting[Any], ...]] = (BINS, NOISE, WORKLOAD, POST, BUDGET, PADDED)

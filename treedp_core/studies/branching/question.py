@@ -1,4 +1,4 @@
-"""The questions of the Branching factor page and their answers. Pure logic: no Streamlit here."""
+"""Which tree is best for K bins, by which measure; its answers: ranked trees, the best of each height, and f(beta)."""
 
 from __future__ import annotations
 
@@ -10,31 +10,27 @@ from typing import Final
 from treedp_core.privacy import Currency
 from treedp_core.privacy.conversions import epsilon_to_rho
 from treedp_core.studies.branching import (
-    BestBranching,
     RankedShape,
-    best_branching,
     best_by_height,
     best_shapes,
     equal_budgets,
-    loss_factor,
     opendp_branching_factor,
 )
 from treedp_core.studies.branching.search import Cost, cheapest
 from treedp_core.studies.cdf.error import Criterion, optimal_shares
 from treedp_core.tree.text import whole_from_text
 from treedp_core.tree.workloads import Shape, Workload, equal_tree
+from treedp_core.watch import Cancelled, Watch
 
 MAX_BINS: Final = 10**15
 NOISES: Final = {"laplace": "Laplace", "gaussian": "Gaussian"}
 WORKLOADS: Final = {workload.value: workload.label for workload in Workload}
 POSTS: Final = {"none": "None", "least_squares": "Least squares"}
 BUDGETS: Final = {"equal": "Equal", "optimal": "Optimal"}
-BETAS: Final = (2, 64)
-"""Branching factors the curve shows."""
 MAX_HEIGHT: Final = 40
-TALL: Final = 1000
-"""A height at which every further level is an unknown one."""
 N_BEST: Final = 10
+SEARCHED: Final = 6
+"""Trees, best with equal budgets, whose best budgets are searched."""
 
 
 @dataclass(frozen=True)
@@ -121,15 +117,45 @@ def rmse(criterion: Criterion, one: RankedShape, total: float) -> float:
     return math.sqrt(criterion.mean_variance(one.shape, criterion.budget(one.shape, one.shares, total)))
 
 
-def ranked(question: Question) -> list[RankedShape]:
-    """Return the best shapes found, best first."""
-    return best_shapes(
-        question.n_bins,
-        question.criterion,
-        padded=question.padded,
-        optimal_budgets=question.optimal_budgets,
-        n_best=N_BEST,
-    )
+def candidates(question: Question) -> list[Shape]:
+    """Return the trees whose best budgets a search looks for: the best with equal ones.
+
+    For Gaussian noise the finest trees too, which win once levels have the best shares.
+    """
+    shapes = [one.shape for one in ranked(question.with_equal_budgets)[:SEARCHED]]
+    if question.padded and question.criterion.currency is Currency.RHO:
+        shapes += [equal_tree(question.n_bins, n) for n in (4, 2)]
+    return list(dict.fromkeys(shapes))
+
+
+def ranked(question: Question, watch: Watch | None = None) -> list[RankedShape]:
+    """Return the best shapes found, best first; where that is slow, the best budgets of the `candidates`.
+
+    The watch is told of each of these, and may end the search between them.
+
+    Raises
+    ------
+    InputError
+        ``RELATION`` where there are no optimal budgets.
+    Cancelled
+        When the watch says so.
+    """
+    if not question.is_slow:
+        return best_shapes(
+            question.n_bins,
+            question.criterion,
+            padded=question.padded,
+            optimal_budgets=question.optimal_budgets,
+            n_best=N_BEST,
+        )
+    watch, found = watch or Watch(), []
+    for shape in candidates(question):
+        if watch.cancelled():
+            raise Cancelled
+        best = optimal_shares(shape, question.criterion)
+        found.append(RankedShape(shape, best.shares, best.value))
+        watch.step(1)
+    return sorted(found, key=lambda one: one.value)
 
 
 def by_height(question: Question, found: Sequence[RankedShape]) -> list[HeightBest]:
@@ -158,24 +184,6 @@ def value_of(question: Question, shape: Shape) -> float:
     return equal_budgets(shape, criterion)[1]
 
 
-def factor_scale(question: Question) -> float:
-    """Return what f(beta) is multiplied with in the mean variance at total budget 1, to leading order in ln K."""
-    criterion = question.criterion
-    per_level = 2 if criterion.currency is Currency.EPSILON else 1
-    power = per_level if criterion.workload is Workload.NODES else per_level + 1
-    half = 0.5 if criterion.workload is Workload.CDF else 1.0
-    of_level = criterion.equal_parts(TALL + 1) - criterion.equal_parts(TALL)
-    return half * criterion.variance_of_one() * of_level**per_level * math.log(question.n_bins) ** power
-
-
-def curve(criterion: Criterion) -> tuple[list[float], list[float]]:
-    """Return beta and f(beta) on a grid that is even in ln beta."""
-    low, high = (math.log(b) for b in BETAS)
-    betas = [math.exp(low + (high - low) * i / 160) for i in range(161)]
-    betas[0], betas[-1] = float(BETAS[0]), float(BETAS[1])
-    return betas, [loss_factor(b, criterion) for b in betas]
-
-
 def references(asked: Question, found: Sequence[RankedShape]) -> list[tuple[str, RankedShape]]:
     """Return well-known trees that are not among those found, with equal budgets, and why each is there."""
     bins, criterion = asked.n_bins, asked.criterion
@@ -196,6 +204,23 @@ def references(asked: Question, found: Sequence[RankedShape]) -> list[tuple[str,
     return rows
 
 
-def limits(least_squares: bool, law: str, workload: Workload) -> BestBranching:
-    """Return the best branching factor for very many bins."""
-    return best_branching(Criterion(law, workload, least_squares))
+@dataclass(frozen=True)
+class Recommended:
+    """What OpenDP recommends for K bins: its factor, the tree of it, and that tree's RMSE over the best one's."""
+
+    factor: int
+    shape: Shape
+    times_best: float
+
+
+def recommended(question: Question, best: RankedShape) -> Recommended:
+    """Return OpenDP's tree, with equal budgets, beside the best one.
+
+    >>> question = Question(997, Criterion())
+    >>> recommended(question, ranked(question)[0]).shape.branching_factors
+    (2, 26, 26)
+    """
+    factor = opendp_branching_factor(question.n_bins)
+    shape = equal_tree(question.n_bins, factor)
+    theirs = value_of(question.with_equal_budgets, shape)
+    return Recommended(factor, shape, math.sqrt(theirs / best.value))

@@ -1,0 +1,104 @@
+"""The question that the Branching factor page asks, and the ranked trees that answer it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+import streamlit as st
+
+from pages.ui.result import KEPT, Result, at_once, in_background, show_state
+from pages.ui.settings import CONTRIBUTIONS, EPSILON, KNOWN_LEVELS, RELATION
+from pages.ui.shared import slack
+from pages.ui.snippets import Ran, call, given
+from pages.ui.store import remember
+from pages.ui.text import lit, whole
+from pages.views.branching import settings as s
+from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
+from treedp_core.studies.branching import RankedShape
+from treedp_core.studies.branching.question import (
+    NOISES,
+    HeightBest,
+    Question,
+    bins_from_text,
+    by_height,
+    candidates,
+    ranked,
+    spent,
+)
+from treedp_core.studies.cdf.error import Criterion
+from treedp_core.tree.workloads import Workload
+
+PRESETS: Final = {"K = 2²⁰": "2^20", "K = 3⁶": "3^6", "K = 2¹¹": "2^11", "K = 997": "997"}
+NO_DATA: Final = "no data"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The trees that are shown: ranked by a question, which may have equal budgets while others are sought."""
+
+    asked: Question
+    ranked: Ran[list[RankedShape]]
+    heights: Ran[list[HeightBest]]
+
+    @property
+    def best(self) -> RankedShape:
+        """The first of the ranking."""
+        return self.ranked.value[0]
+
+    @property
+    def total(self) -> float:
+        """Your budget in the criterion's currency."""
+        return spent(self.asked.criterion, EPSILON.value, slack())
+
+    @property
+    def bins(self) -> str:
+        """K, in words."""
+        return whole(self.asked.n_bins)
+
+    @property
+    def words(self) -> str:
+        """What is released and asked for, in words."""
+        criterion = self.asked.criterion
+        post = "after least squares" if criterion.least_squares else "no post-processing"
+        return f"{NOISES[criterion.law]} noise, {criterion.workload.label}, {post}"
+
+
+def question() -> Question:
+    """Show what is asked and return it; below a refusal with the last good number of bins."""
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        s.BINS.draw()
+        for label, text in PRESETS.items():
+            st.button(label, key=f"bra_preset_{text}", on_click=s.BINS.set, args=(text,), help="Take this many bins.")
+    text = s.BINS.value
+    bins = at_once("bra_bins", text, lambda: bins_from_text(text), about=f"K = {lit(text, 40)}", of=NO_DATA)
+    show_state(bins, "Reading the number of bins")
+    with st.container(horizontal=True, gap="small"):
+        for one in (s.NOISE, s.WORKLOAD, s.POST, s.BUDGET, s.PADDED):
+            one.draw()
+    unit = ProtectedUnit(NeighbouringRelation(RELATION.value), CONTRIBUTIONS.value, KNOWN_LEVELS.value)
+    criterion = Criterion(s.NOISE.value, Workload(s.WORKLOAD.value), s.POST.value == "least_squares", unit)
+    n_bins = bins.value or bins_from_text(s.BINS.default)
+    return Question(n_bins, criterion, s.PADDED.value, s.BUDGET.value == "optimal")
+
+
+def answer(asked: Question) -> Answer:
+    """Return the ranked trees: with equal budgets while the best are sought, or where there are none."""
+    plain = asked.with_equal_budgets
+    if asked.is_slow:
+        work = partial(ranked, asked)
+        found = in_background("bra", asked, lambda: len(candidates(asked)), work, of=NO_DATA, of_data=False)
+    else:
+        found = _at_once(asked)
+    show_state(found, "Searching the best budgets of each tree (equal ones are shown)", "trees")
+    used = asked if found.is_ready else plain
+    compared = plain if asked.is_slow else used
+    known = {one: given((found if one == asked else _at_once(one)).here(), ranked, one).named("ranked")
+             for one in (used, compared)}  # fmt: skip
+    heights = remember(("heights", compared), lambda: call(by_height, compared, known[compared]).named("heights"))
+    return Answer(used, known[used], heights)
+
+
+def _at_once(asked: Question) -> Result[list[RankedShape]]:
+    return at_once("bra_ranked", asked, lambda: ranked(asked), of=NO_DATA, room=KEPT)

@@ -39,7 +39,7 @@ CLI_MAY_IMPORT = {"checks", "__init__"}
 PLACES = {
     "streamlit": ("app.py", "pages/"),
     "plotly": ("treedp_core/figures/", "pages/ui/", "pages/views/"),
-    "altair": ("treedp_core/figures/", "pages/ui/", "pages/views/"),
+    "altair": ("treedp_core/figures/",),
     "pandas": ("treedp_core/records/",),
     "pyarrow": ("treedp_core/records/",),
     "pages": ("app.py", "pages/"),

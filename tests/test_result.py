@@ -10,7 +10,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from browsing import eventually
-from oracles_pages import press
+from oracles_pages import Inline, press
+from pages.ui import jobs, result
 from pages.ui.result import State
 from treedp_core.checks import InputError
 from treedp_core.watch import Cancelled, Watch
@@ -156,6 +157,32 @@ def test_a_failed_job_is_refused_once_and_not_begun_again(page: Callable[..., Ap
     page(key="good")
     eventually(lambda: finished(page))
     assert shown() == (State.READY, "for good")
+
+
+def test_a_job_that_is_done_at_once_is_ready_at_once(
+    page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jobs, "pool", Inline)
+    GO.set()
+    page(how="auto", key="a")
+    assert shown() == (State.READY, "for a")
+
+
+def test_a_job_that_ends_while_its_state_is_read_is_no_cancelled_one(
+    page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It ends after its result was looked for, and before the page says how it stands."""
+    forget, told = result._refusal_of, []
+
+    def late(slot: str, asked: Any) -> Any:
+        if jobs.current(slot) is not None and not told:
+            told.append(GO.set())
+            eventually(lambda: jobs.current(slot).state == "done")
+        return forget(slot, asked)
+
+    monkeypatch.setattr(result, "_refusal_of", late)
+    page(how="auto", key="a")  # and the progress has the page run again
+    assert shown() == (State.READY, "for a")
 
 
 def test_what_a_job_found_of_other_data_is_not_shown(page: Callable[..., AppTest]) -> None:

@@ -179,21 +179,32 @@ def in_background(
             jobs.forget(slot)
             st.session_state[_refused(slot)] = (asked, error)
 
+    _collect(kept, slot, room)
+    job = jobs.current(slot)
+    if (
+        key not in kept.values
+        and start == "auto"
+        and (job is None or job.key != asked)
+        and not _refusal_of(slot, asked)
+    ):
+        begin()
+        _collect(kept, slot, room)  # a quick one
+        job = jobs.current(slot)
+    if key in kept.values:
+        kept.last = key
+        return kept.result(State.READY, slot, begin=begin)
+    error = _refusal_of(slot, asked) or (job.error if job is not None and job.key == asked else None)
+    return kept.result(_state(job, asked, error), slot, error, begin)
+
+
+def _collect(kept: _Kept, slot: str, room: int) -> None:
+    """Keep what the slot's job found, if it is done."""
     job = jobs.current(slot)
     if job is not None and job.state == "done":
         done: Any = job.key
         if done[0] == kept.of:
             kept.put(done[1], job.result, st.session_state.get(_about(slot), ""), room or _room())
         jobs.forget(slot)
-        job = None
-    if key in kept.values:
-        kept.last = key
-        return kept.result(State.READY, slot, begin=begin)
-    if start == "auto" and (job is None or job.key != asked) and _refusal_of(slot, asked) is None:
-        begin()
-        job = jobs.current(slot)
-    error = _refusal_of(slot, asked) or (job.error if job is not None and job.key == asked else None)
-    return kept.result(_state(job, asked, error), slot, error, begin)
 
 
 def _refusal_of(slot: str, asked: Hashable) -> InputError | None:
@@ -207,7 +218,7 @@ def _state(job: jobs.Job | None, asked: Hashable, error: InputError | None) -> S
         return State.REFUSED
     if job is None:
         return State.STALE
-    if job.is_wanted:
+    if job.is_wanted or job.state == "done":  # this very moment: the progress shown for it collects it
         return State.PENDING
     return State.CANCELLED if job.key == asked else State.STALE
 

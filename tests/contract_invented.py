@@ -6,7 +6,6 @@ Prints one JSON object for each page that was opened.
 
 from __future__ import annotations
 
-import gc
 import json
 import logging
 import sys
@@ -18,42 +17,42 @@ from oracles_pages import Inline, open_page, press, words
 from treedp_core.allocation import ALLOCATIONS, Allocation
 from treedp_core.errors import METRICS, Metric, Summary, absolute, expected_absolute
 from treedp_core.mechanisms import MECHANISMS, of_levels
-from treedp_core.mechanisms.calibration import LAWS, LevelLaw
+from treedp_core.mechanisms.calibration import LevelLaw
 from treedp_core.noise import Laplace
 from treedp_core.postprocess import POSTPROCESSORS, Postprocessor
 from treedp_core.privacy import Currency
 from treedp_core.registry import Promise
 
 
-def add(table: Any, *entries: Any) -> None:
-    """Add entries to a read-only table: to the dictionary behind it."""
-    (behind,) = (one for one in gc.get_referents(table) if isinstance(one, dict))
-    behind.update({entry.name: entry for entry in entries})
-
-
 def invent() -> None:
-    """Add one law and mechanism, a biased and a linear post-processor, two metrics and an allocation."""
+    """Register one law and mechanism, a biased and a linear post-processor, two metrics and an allocation."""
     # Laplace noise of twice the scale: a law of its own, whose variance is 8 / amount^2 at a sensitivity of 1.
-    add(LAWS, LevelLaw("wide", Currency.EPSILON, lambda spent, l1, l2: Laplace(2 * l1 / spent), _wide))
-    add(MECHANISMS, of_levels("wide", "Wide Laplace", "Twice the noise.", "violet"))
-    add(
-        POSTPROCESSORS,
+    wide = LevelLaw("wide", Currency.EPSILON, lambda spent, l1, l2: Laplace(2 * l1 / spent), _wide)
+    MECHANISMS.register(of_levels(wide, "Wide Laplace", "Twice the noise.", "violet"))
+    POSTPROCESSORS.register(
         Postprocessor(
-            "one_more", "One more", "Every estimate plus 1.", lambda tree, variance, tolerance: (_plus_one, None),
-            why_biased="One more is biased: every count comes out one too large.", mark="y-up",
-        ),
+            "one_more",
+            "One more",
+            "Every estimate plus 1.",
+            lambda tree, variance, tolerance: (_plus_one, None),
+            why_biased="One more is biased: every count comes out one too large.",
+            mark="y-up",
+        )
+    )
+    POSTPROCESSORS.register(
         Postprocessor(
             "as_it_is", "As it is", "Nothing is changed.", lambda tree, variance, tolerance: (_same, variance),
             Promise.UNBIASED, linear=True, mark="open",
-        ),
+        )
     )  # fmt: skip
     line = (Summary.MEAN_OVER_NODES, "records", "own derivation", "a count is off by {value} records on average")
-    add(
-        METRICS,
-        Metric("mean_error", "Mean error", "Mean absolute error.", absolute, expected_absolute, False, *line),
-        Metric("cubed", "Cubed error", "No closed form.", _cubed, _cubed_expected, False, *line, ("threshold",)),
+    METRICS.register(
+        Metric("mean_error", "Mean error", "Mean absolute error.", absolute, expected_absolute, False, *line)
     )
-    add(ALLOCATIONS, Allocation("doubling", "Doubling", "Each level gets twice the last one's share.", _doubling))
+    METRICS.register(
+        Metric("cubed", "Cubed error", "No closed form.", _cubed, _cubed_expected, False, *line, ("threshold",))
+    )
+    ALLOCATIONS.register(Allocation("doubling", "Doubling", "Each level gets twice the last one's share.", _doubling))
 
 
 def _wide(x: Any) -> Any:

@@ -24,7 +24,7 @@ from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.tree import Tree
 
 LS, NN = "least_squares", "non_negative"
-PIPELINES = [(), (LS,), (NN,), (LS, NN)]
+CHAINS = [(), (LS,), (NN,), (LS, NN)]
 X = np.array([0.1, 1.0, 10.0])
 HOSTILE = [
     "<img src=x onerror=window.__pwn=1>",
@@ -65,12 +65,12 @@ def random_tree(seed: int, n_nodes: int) -> tuple[Tree, list[int]]:
 
 
 def test_every_mechanism_and_pipeline_has_a_look_of_its_own() -> None:
-    looks = [style.look(name, pipeline) for name in MECHANISMS for pipeline in PIPELINES]
+    looks = [style.look(name, pipeline) for name in MECHANISMS for pipeline in CHAINS]
     assert len(set(looks)) == len(looks) == 16
     assert len({look.colour for look in looks}) == len(MECHANISMS)
     for name in MECHANISMS:
-        own = [style.look(name, pipeline) for pipeline in PIPELINES]
-        assert len({look.dash for look in own}) == len({look.symbol for look in own}) == len(PIPELINES)
+        own = [style.look(name, pipeline) for pipeline in CHAINS]
+        assert len({look.dash for look in own}) == len({look.symbol for look in own}) == len(CHAINS)
     raw = [style.look(name) for name in MECHANISMS]
     assert len({look.dash for look in raw}) == len({look.symbol for look in raw}) == len(MECHANISMS)
     assert style.look("some bound", (LS,)) == style.REFERENCE
@@ -84,7 +84,7 @@ def test_pipelines_of_every_post_processor_can_be_told_apart() -> None:
 
 def test_plotly_knows_every_dash_and_marker() -> None:
     for name in [*MECHANISMS, "bound"]:
-        for pipeline in [*PIPELINES, ("something new",)]:
+        for pipeline in [*CHAINS, ("something new",)]:
             look = style.look(name, pipeline)
             go.Scatter(marker_symbol=look.symbol, line_dash=look.dash, line_color=look.colour)
 

@@ -21,8 +21,8 @@ from treedp_core.errors import ErrorSummary
 from treedp_core.experiment import Experiment, draw_once, run
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.postprocess import POSTPROCESSORS
+from treedp_core.postprocess.chains import CHAINS
 from treedp_core.registry import Promise
-from treedp_core.studies.sweep.series import PIPELINES
 from treedp_core.tree import Tree
 
 SMALL = dataset(Tree.from_branching_factors((3, 4)), [0, 1, 2, 3, 5, 8, 13, 21, 0, 0, 40, 100])
@@ -85,7 +85,7 @@ def test_gap_leaves_out_families_that_are_not_measured() -> None:
     assert draws.gap(Tree.from_branching_factors(()), np.array([3.0])) == (0.0, 0)
 
 
-@pytest.mark.parametrize("steps", [pipeline.steps for pipeline in PIPELINES.values()])
+@pytest.mark.parametrize("steps", [pipeline.steps for pipeline in CHAINS.values()])
 def test_estimators_see_the_same_draw(steps: tuple[str, ...]) -> None:
     the = draws.draw(replace(Experiment(), postprocess=steps), SMALL.tree, SMALL.counts, 10.0)
     raw, _ = draw_once(Experiment(), SMALL.tree, SMALL.counts)
@@ -145,18 +145,18 @@ def test_largest_gain(before: list[float], after: list[float], expected: tuple[i
 # --- the page --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("post", PIPELINES)
+@pytest.mark.parametrize("post", CHAINS)
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_every_estimator_with_every_mechanism(page: Callable[..., AppTest], mechanism: str, post: str) -> None:
     app = pick(page(delta="1e-6", level="Advanced"), con_mechanism=mechanism, con_post=post)
     assert not app.exception
     assert not app.error
     assert len(app.get("plotly_chart")) == 4
-    if "non_negative" in PIPELINES[post].steps:
+    if "non_negative" in CHAINS[post].steps:
         assert "after a biased step no formula is known" in words(app)
         assert "Setting negatives to 0 is biased" in words(app)
     for promise, name in ((Promise.CONSISTENT, "Mean parent–children gap"), (Promise.NON_NEGATIVE, "Negative counts")):
-        if PIPELINES[post].steps and promise in POSTPROCESSORS[PIPELINES[post].steps[-1]].promises:
+        if CHAINS[post].steps and promise in POSTPROCESSORS[CHAINS[post].steps[-1]].promises:
             assert metric_values(app)[name] == "0"
     if post == "least_squares":
         assert metric_values(app)["Mean parent–children gap"] == "0"
@@ -281,7 +281,7 @@ DEGENERATE = {
 @pytest.mark.parametrize("name", DEGENERATE)
 def test_small_and_odd_trees(page: Callable[..., AppTest], name: str, relation: str) -> None:
     app = page(DEGENERATE[name], nbr=relation)
-    for post in PIPELINES:
+    for post in CHAINS:
         pick(app, con_post=post)
         assert not app.exception
         assert not app.error

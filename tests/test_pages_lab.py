@@ -24,9 +24,10 @@ from treedp_core.checks import InputError
 from treedp_core.errors import METRICS
 from treedp_core.experiment import EPSILON_GRID, Experiment, draw_once, run, smallest_epsilon
 from treedp_core.mechanisms import MECHANISMS
+from treedp_core.postprocess.chains import CHAINS
 from treedp_core.studies.sweep import lines as lab_runs
 from treedp_core.studies.sweep import split as lab_split
-from treedp_core.studies.sweep.series import PIPELINES, VIEWS, Series, cells, chosen, settings_apart
+from treedp_core.studies.sweep.series import VIEWS, Series, cells, chosen, settings_apart
 from treedp_core.tree import Tree
 from treedp_core.watch import Cancelled, Watch
 
@@ -97,7 +98,7 @@ def test_number_of_levels_cuts_the_tree(lab: Callable[..., AppTest]) -> None:
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("view", VIEWS)
 def test_every_metric_in_every_view(lab: Callable[..., AppTest], metric: str, view: str) -> None:
-    everything = {"lab_mechanisms": list(MECHANISMS), "lab_post": list(PIPELINES)}
+    everything = {"lab_mechanisms": list(MECHANISMS), "lab_post": list(CHAINS)}
     app = pick(lab(delta="1e-6"), lab_metric=metric, lab_view=view, **everything)
     assert not app.exception
     assert not app.error
@@ -678,7 +679,7 @@ def test_a_random_ragged_tree_runs_everywhere(lab: Callable[..., AppTest]) -> No
     data = dataset(tree, list(range(tree.n_leaves)))
     app = lab(data)
     for view in VIEWS:
-        pick(app, lab_view=view, lab_post=list(PIPELINES))
+        pick(app, lab_view=view, lab_post=list(CHAINS))
         assert not app.exception
         assert not app.error
 
@@ -686,7 +687,7 @@ def test_a_random_ragged_tree_runs_everywhere(lab: Callable[..., AppTest]) -> No
 def test_shrinking_depends_on_alpha_and_nothing_else_does() -> None:
     """So a changed slack makes only those simulations stale."""
     slack = [replace(Experiment(), alpha=alpha) for alpha in (0.1, 0.3)]
-    for pipeline in PIPELINES.values():
+    for pipeline in CHAINS.values():
         first, second = (Series("laplace", pipeline.name).of(base) for base in slack)
         assert (first == second) is ("shrink" not in pipeline.steps)
 
@@ -697,5 +698,5 @@ def test_basic_controls_show_the_first_pipelines_and_a_link_may_bring_another(la
 
     basic, linked, every = offered(lab()), offered(lab(lab_post="real_then_round")), offered(lab(level="Advanced"))
     assert len(basic) == 4
-    assert set(linked) - set(basic) == {PIPELINES["real_then_round"].label}
-    assert every == [one.label for one in PIPELINES.values()]
+    assert set(linked) - set(basic) == {CHAINS["real_then_round"].label}
+    assert every == [one.label for one in CHAINS.values()]

@@ -13,7 +13,7 @@ import pytest
 from browsing import ROOT
 from oracles_pages import codes, dataset, open_page, pick, press, words
 from treedp_core.postprocess import POSTPROCESSORS
-from treedp_core.studies.sweep.series import PIPELINES
+from treedp_core.postprocess.chains import CHAINS
 from treedp_core.tree import Tree
 
 SMALL = dataset(Tree.from_branching_factors((3, 4)), [0, 1, 2, 3, 5, 8, 13, 21, 0, 0, 40, 100])
@@ -59,14 +59,14 @@ def test_new_entries_are_marked_as_they_must_be(visits: list[dict[str, Any]]) ->
         assert any("NOT PRIVATE" in badge for badge in visit["badges"]) is not private, link
 
 
-@pytest.mark.parametrize("pipeline", list(PIPELINES))
+@pytest.mark.parametrize("pipeline", list(CHAINS))
 @pytest.mark.usefixtures("own_jobs")
 def test_a_simulation_of_a_biased_pipeline_is_not_private_and_of_a_linear_one_is(pipeline: str) -> None:
     app = press(open_page("lab", SMALL, lab_post=pipeline, lab_view="level", lab_trials="100"), "lab_run")
     assert not app.exception
     assert not codes(app)
     badges = [str(part.value) for part in app.main.markdown if "-badge[" in str(part.value)]
-    biased = not all(POSTPROCESSORS[step].linear for step in PIPELINES[pipeline].steps)
+    biased = not all(POSTPROCESSORS[step].linear for step in CHAINS[pipeline].steps)
     assert any("NOT PRIVATE" in badge for badge in badges) is biased
     assert ("depend on the true counts: NOT PRIVATE" in words(app)) is biased
 
@@ -80,7 +80,7 @@ def test_a_post_processor_says_why_it_is_biased_exactly_if_it_is() -> None:
 
 def test_every_bias_has_its_own_sentence_on_the_consistency_page() -> None:
     app = open_page("consistency", SMALL, level="Advanced")
-    for name, pipeline in PIPELINES.items():
+    for name, pipeline in CHAINS.items():
         pick(app, con_post=name)
         biased = [POSTPROCESSORS[step].why_biased for step in pipeline.steps if not POSTPROCESSORS[step].linear]
         for sentence in {one.why_biased for one in POSTPROCESSORS.values() if one.why_biased}:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
-from dataclasses import dataclass
-from types import MappingProxyType
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Protocol, TypeVar
 
 from treedp_core.checks import InputError, echo
@@ -22,18 +20,6 @@ class Promise(enum.Flag):
     MONOTONE = enum.auto()
 
 
-@dataclass(frozen=True)
-class Option:
-    """A number that an entry takes, with what a control needs to draw it."""
-
-    name: str
-    label: str
-    default: float
-    low: float
-    high: float
-    unit: str = ""
-
-
 class Named(Protocol):
     """Anything a table can hold."""
 
@@ -45,24 +31,78 @@ class Named(Protocol):
 E = TypeVar("E", bound=Named)
 
 
-def table(*entries: E) -> Mapping[str, E]:
-    """Return a read-only table of entries by name.
+class Table(Mapping[str, E]):
+    """Named entries in their order, open for more: what reads the table offers a new entry from then on.
+
+    Parameters
+    ----------
+    *entries
+        Each with a `name` of its own.
+    derived : function, optional
+        Entries that follow from other tables; they come first, and are read anew each time.
+    """
+
+    def __init__(self, *entries: E, derived: Callable[[], Iterable[E]] = tuple) -> None:
+        self._own: dict[str, E] = {}
+        self._derived = derived
+        for entry in entries:
+            self.register(entry)
+
+    def register(self, entry: E) -> E:
+        """Add an entry, and return it.
+
+        Raises
+        ------
+        ValueError
+            When the table has an entry of that name.
+
+        >>> from types import SimpleNamespace as Entry
+        >>> some = Table(Entry(name="a"))
+        >>> some.register(Entry(name="b")).name, list(some)
+        ('b', ['a', 'b'])
+        """
+        if entry.name in self:
+            raise ValueError(f"Names in a table must differ, and it has {entry.name!r} already.")
+        self._own[entry.name] = entry
+        return entry
+
+    def setdefault(self, entry: E) -> E:
+        """Add an entry unless it is there already, and return it."""
+        return entry if self.get(entry.name) is entry else self.register(entry)
+
+    def withdraw(self, name: str) -> None:
+        """Take away an entry that was added."""
+        del self._own[name]
+
+    def _all(self) -> dict[str, E]:
+        return {**{entry.name: entry for entry in self._derived()}, **self._own}
+
+    def __getitem__(self, name: str) -> E:
+        return self._own[name] if name in self._own else self._all()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all())
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+
+def table(*entries: E) -> Table[E]:
+    """Return a table of entries by name.
 
     Raises
     ------
     ValueError
         When two entries share a name.
     """
-    by_name = {entry.name: entry for entry in entries}
-    if len(by_name) != len(entries):
-        raise ValueError(f"Names in a table must differ, got {[entry.name for entry in entries]}.")
-    return MappingProxyType(by_name)
+    return Table(*entries)
 
 
 def lookup(entries: Mapping[str, E], name: str, what: str = "entry") -> E:
     """Return the entry of that name; the error lists the valid names.
 
-    >>> lookup(table(Option("a", "A", 1, 0, 2)), "b", "option")
+    >>> from types import SimpleNamespace as Entry
+    >>> lookup(table(Entry(name="a")), "b", "option")
     Traceback (most recent call last):
     treedp_core.checks.InputError: Unknown option 'b'; choose one of: a.
     """

@@ -19,9 +19,10 @@ from treedp_core.errors import METRICS
 from treedp_core.experiment import Experiment
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.postprocess import POSTPROCESSORS
+from treedp_core.postprocess.chains import CHAINS
 from treedp_core.privacy import fitting_delta
 from treedp_core.records import Dataset
-from treedp_core.studies.sweep.series import BASIC_PIPELINES, PIPELINES, VIEWS
+from treedp_core.studies.sweep.series import VIEWS
 from treedp_core.studies.sweep.split import split_table
 from treedp_core.words import privacy_text
 
@@ -92,11 +93,11 @@ def _pills(
 def pipelines(key: str, label: str, *, several: bool) -> None:
     """Show the post-processing pipelines as pills: the first ones, in advanced mode all."""
     chosen = get(key) if several else (get(key),)
-    offered = [name for name in PIPELINES if get("level") == "Advanced" or name in BASIC_PIPELINES or name in chosen]
+    offered = [name for name in CHAINS if get("level") == "Advanced" or CHAINS[name].basic or name in chosen]
     about = "Costs no privacy budget. “Advanced” in the sidebar shows all.\n\n" + "\n\n".join(
         f"**{one.label}**: {one.help}" for one in POSTPROCESSORS.values()
     )
-    _pills(label, offered, lambda name: PIPELINES[name].label, key, about, several=several)
+    _pills(label, offered, lambda name: CHAINS[name].label, key, about, several=several)
 
 
 def metric() -> None:

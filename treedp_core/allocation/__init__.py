@@ -12,7 +12,7 @@ import numpy as np
 from treedp_core.allocation import cube_root, minimax
 from treedp_core.checks import InputError
 from treedp_core.privacy import Budget, Currency, ProtectedUnit, budget_from_shares, exact_shares
-from treedp_core.registry import lookup, table
+from treedp_core.registry import Table, lookup, table
 from treedp_core.tree import FloatArray, Tree
 
 Shares = Callable[[Tree, ProtectedUnit, Currency, Sequence[float]], FloatArray]
@@ -45,7 +45,7 @@ def _custom(tree: Tree, unit: ProtectedUnit, currency: Currency, custom: Sequenc
     return np.array([float(share) for share in exact_shares(custom)])
 
 
-ALLOCATIONS: Final[Mapping[str, Allocation]] = table(
+ALLOCATIONS: Final[Table[Allocation]] = table(
     Allocation("uniform", "Uniform", "Every level gets the same share.", _uniform),
     Allocation("leaves_only", "Leaves only", "All on the leaves; upper levels are sums of leaf counts.", _leaves_only),
     Allocation(

@@ -7,13 +7,12 @@ discrete Gaussian noise; the shares of rho are the final production settings (Ab
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
 from treedp_core.privacy import Currency
-from treedp_core.registry import table
+from treedp_core.registry import Table, table
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ def _census(name: str, label: str, levels: tuple[str, ...], parts: tuple[int, ..
 _NATION: Final = ("nation", "state", "county", "tract", "block group", "block")
 _PUERTO_RICO: Final = ("Puerto Rico", *_NATION[2:])
 
-PUBLISHED_SPLITS: Final[Mapping[str, PublishedSplit]] = table(
+PUBLISHED_SPLITS: Final[Table[PublishedSplit]] = table(
     _census("census_2020_persons", "Census 2020, persons", _NATION, (104, 1440, 447, 687, 1256, 165)),
     _census("census_2020_units", "Census 2020, housing units", _NATION, (20, 20, 350, 1456, 1759, 495)),
     _census("census_2020_persons_pr", "Census 2020, persons in Puerto Rico", _PUERTO_RICO, (689, 695, 772, 1778, 165)),

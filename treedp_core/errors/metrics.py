@@ -7,7 +7,7 @@ Errors stay per node until someone asks for a summary.
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from treedp_core import checks
 from treedp_core.noise import Moments
-from treedp_core.registry import table
+from treedp_core.registry import Table, table
 from treedp_core.tree import AnyArray, FloatArray, Tree
 
 
@@ -140,7 +140,7 @@ def expected_relative(law: Moments, counts: AnyArray, tolerance: Tolerance) -> A
     return law.mean_absolute / np.maximum(counts, tolerance.threshold)
 
 
-METRICS: Final[Mapping[str, Metric]] = table(
+METRICS: Final[Table[Metric]] = table(
     Metric(
         "rmse", "RMSE", "Root mean square error: how many records a count is off, typically.",
         squared, None, True, Summary.MEAN_OVER_NODES, "records",

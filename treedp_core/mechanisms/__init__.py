@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from treedp_core.mechanisms.calibration import LAWS
+from treedp_core.mechanisms.calibration import LAWS, LevelLaw
 from treedp_core.mechanisms.level_noise import LevelNoise, level_noise
 from treedp_core.privacy import Budget, Currency, ProtectedUnit
-from treedp_core.registry import Promise, table
+from treedp_core.registry import Promise, Table, table
 from treedp_core.tree import Tree
 
 
@@ -39,31 +39,34 @@ class Mechanism:
         return self.currency is Currency.RHO
 
 
-def of_levels(law: str, label: str, about: str, colour: str, *, whole: bool = False, smooth: bool = False) -> Mechanism:
-    """Return the mechanism that puts noise of one law (a name in `LAWS`) on every level.
+def of_levels(
+    law: LevelLaw, label: str, about: str, colour: str, *, whole: bool = False, smooth: bool = False
+) -> Mechanism:
+    """Return the mechanism that puts noise of one law on every level.
 
     `whole` says that the noise is whole numbers, `smooth` that it is exactly Gaussian.
     """
 
     def plan(tree: Tree, budget: Budget, unit: ProtectedUnit) -> LevelNoise:
-        return level_noise(tree, budget, unit, law)
+        return level_noise(tree, budget, unit, law.name)
 
     promises = Promise.UNBIASED | (Promise.INTEGER if whole else Promise.NOTHING)
-    return Mechanism(law, label, about, LAWS[law].currency, plan, colour, smooth, promises)
+    LAWS.setdefault(law)
+    return Mechanism(law.name, label, about, law.currency, plan, colour, smooth, promises)
 
 
-MECHANISMS: Final[Mapping[str, Mechanism]] = table(
-    of_levels("laplace", "Laplace", "Laplace noise on every level; pure differential privacy.", "green"),
+MECHANISMS: Final[Table[Mechanism]] = table(
+    of_levels(LAWS["laplace"], "Laplace", "Laplace noise on every level; pure differential privacy.", "green"),
     of_levels(
-        "discrete_laplace",
+        LAWS["discrete_laplace"],
         "Discrete Laplace",
         "Whole-number Laplace (two-sided geometric) noise; what Dawson et al. use. Pure differential privacy.",
         "blue",
         whole=True,
     ),
-    of_levels("gaussian", "Gaussian", "Gaussian noise on every level; needs delta > 0.", "pink", smooth=True),
+    of_levels(LAWS["gaussian"], "Gaussian", "Gaussian noise on every level; needs delta > 0.", "pink", smooth=True),
     of_levels(
-        "discrete_gaussian",
+        LAWS["discrete_gaussian"],
         "Discrete Gaussian",
         "Whole-number Gaussian noise, as in the 2020 US Census and InfTDA; needs delta > 0.",
         "orange",

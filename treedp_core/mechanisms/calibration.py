@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
@@ -14,7 +14,7 @@ from treedp_core import checks
 from treedp_core.checks import InputError, echo
 from treedp_core.noise import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace, Law
 from treedp_core.privacy import Currency
-from treedp_core.registry import table
+from treedp_core.registry import Table, table
 from treedp_core.rounding import quotient_above, quotient_below, sqrt_above
 from treedp_core.tree import FloatArray
 
@@ -78,7 +78,7 @@ def _sigma(rho: float, sensitivity: float) -> float:
     return sqrt_above(Fraction(sensitivity) ** 2 / (2 * Fraction(rho)))
 
 
-LAWS: Final[Mapping[str, LevelLaw]] = table(
+LAWS: Final[Table[LevelLaw]] = table(
     LevelLaw("laplace", Currency.EPSILON, lambda spent, l1, l2: Laplace(quotient_above(l1, spent)), _laplace),
     LevelLaw(
         "discrete_laplace",

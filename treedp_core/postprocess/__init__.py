@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
 from treedp_core.checks import InputError, echo
 from treedp_core.errors import Tolerance
 from treedp_core.postprocess import least_squares, non_negative, shrink, top_down, tree_nnls
-from treedp_core.registry import Promise, lookup, table
+from treedp_core.registry import Promise, Table, lookup, table
 from treedp_core.release import Release
 from treedp_core.tree import AnyArray, FloatArray, Tree
 
@@ -35,6 +35,8 @@ class Postprocessor:
         Whether it weighs measurements by their variances, so that nothing may come before it.
     uses : tuple of str
         Fields of `Tolerance` its results depend on.
+    family_rule : str
+        The rule of `families.RULES` that it applies to every family from the root down, if it does nothing else.
     """
 
     name: str
@@ -47,6 +49,7 @@ class Postprocessor:
     mark: str = "bowtie"
     weighted: bool = False
     uses: tuple[str, ...] = ()
+    family_rule: str = ""
 
     def __post_init__(self) -> None:
         if self.linear == bool(self.why_biased):
@@ -63,7 +66,7 @@ _OF_FAMILIES: Final = (
 )
 _WHOLE: Final = Promise.CONSISTENT | Promise.NON_NEGATIVE | Promise.INTEGER
 
-POSTPROCESSORS: Final[Mapping[str, Postprocessor]] = table(
+POSTPROCESSORS: Final[Table[Postprocessor]] = table(
     Postprocessor(
         "least_squares",
         "Least squares",
@@ -103,6 +106,7 @@ POSTPROCESSORS: Final[Mapping[str, Postprocessor]] = table(
         _WHOLE,
         why_biased=_OF_FAMILIES,
         mark="triangle-up",
+        family_rule="intopt",
     ),
     Postprocessor(
         "top_down_water_filling",
@@ -113,6 +117,7 @@ POSTPROCESSORS: Final[Mapping[str, Postprocessor]] = table(
         _WHOLE,
         why_biased=_OF_FAMILIES,
         mark="star",
+        family_rule="water_filling",
     ),
     Postprocessor(
         "non_negative_least_squares",

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from treedp_core import checks
-from treedp_core.registry import lookup, table
+from treedp_core.registry import Table, lookup, table
 from treedp_core.tree import FloatArray, IntArray, Tree
 
 MIN_RECORDS: Final = 100
@@ -48,7 +48,7 @@ def _sparse(n_leaves: int, rng: np.random.Generator) -> FloatArray:
     return weights
 
 
-SHAPES: Final[Mapping[str, Shape]] = table(
+SHAPES: Final[Table[Shape]] = table(
     Shape("uniform", "Uniform", "Every leaf is equally likely.", _uniform),
     Shape("zipf", "Zipf", "The k-th most likely leaf has weight 1/k; the order of the leaves is random.", _zipf),
     Shape("lognormal", "Lognormal", "Weights are e to 1.5 times a standard normal: places of many sizes.", _lognormal),

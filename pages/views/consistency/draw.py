@@ -13,7 +13,8 @@ from treedp_core.errors import METRICS, ErrorSummary, Tolerance, level_mean, tre
 from treedp_core.experiment import Experiment, draw_once, run
 from treedp_core.figures import LevelBoxes, LevelErrors
 from treedp_core.postprocess import apply
-from treedp_core.studies.sweep.series import PIPELINES, Series
+from treedp_core.postprocess.chains import CHAINS
+from treedp_core.studies.sweep.series import Series
 from treedp_core.tree import AnyArray, FloatArray, Tree
 
 COUNT_BINS: Final = (0, 1, 10, 100, 1000)
@@ -139,7 +140,7 @@ def expected_series(
     """Return the expected errors by level without post-processing and with it, where theory knows them."""
     both = (("none", before), (pipeline, after))[: 1 if pipeline == "none" else 2]
     return [
-        LevelErrors(Series(chosen.mechanism, name).label, chosen.mechanism, PIPELINES[name].steps, summary.level)
+        LevelErrors(Series(chosen.mechanism, name).label, chosen.mechanism, CHAINS[name].steps, summary.level)
         for name, summary in both
         if summary is not None
     ]

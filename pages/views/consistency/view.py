@@ -20,7 +20,7 @@ from pages.views.consistency.state import formulas, go, node
 from pages.views.consistency.text import bias_line, change, expected_line, gain_line
 from treedp_core.experiment import Experiment
 from treedp_core.figures import LevelErrors, error_boxes, error_by_level, plot_text, style
-from treedp_core.studies.sweep.series import PIPELINES
+from treedp_core.postprocess.chains import CHAINS
 
 _FOUND: Final = "_con_found_nodes"
 
@@ -166,7 +166,7 @@ def learned(the: Draw, chosen: Experiment) -> None:
     st.header("What you learn", anchor=False)
     table = draws.bias_by_count(the)
     gain = gain_line(*formulas(chosen), dataset().labels)
-    st.markdown("  \n".join(line for line in (gain, bias_line(the, table, PIPELINES[get("con_post")].steps)) if line))
+    st.markdown("  \n".join(line for line in (gain, bias_line(the, table, CHAINS[get("con_post")].steps)) if line))
     st.dataframe(
         table,
         hide_index=True,

@@ -11,10 +11,11 @@ import numpy as np
 from pages.views.lab.text import X_TITLES, y_title
 from treedp_core.experiment import Experiment
 from treedp_core.figures import Curve, LevelErrors, error_by_level, error_curves, one_draw, plot_text, style
+from treedp_core.postprocess.chains import CHAINS
 from treedp_core.records import Labels
 from treedp_core.release import Release
 from treedp_core.studies.sweep.lines import Line
-from treedp_core.studies.sweep.series import EPSILON, LEVEL, N_LEVELS, PIPELINES, Series
+from treedp_core.studies.sweep.series import EPSILON, LEVEL, N_LEVELS, Series
 from treedp_core.tree import AnyArray, Tree
 
 EPSILON_RANGE = (0.045, 18.0)
@@ -58,7 +59,7 @@ def _curve(line: Line) -> Curve:
     return Curve(
         label=line.series.label,
         mechanism=line.series.mechanism,
-        variant=PIPELINES[line.series.pipeline].steps,
+        variant=CHAINS[line.series.pipeline].steps,
         x=line.x,
         formula=line.formula if line.has_formula else None,
         simulated=line.simulated[simulated] if there else None,
@@ -72,7 +73,7 @@ def _by_level(lines: Sequence[Line], base: Experiment, level_names: Sequence[str
         LevelErrors(
             label=line.series.label,
             mechanism=line.series.mechanism,
-            variant=PIPELINES[line.series.pipeline].steps,
+            variant=CHAINS[line.series.pipeline].steps,
             formula=line.formula if line.has_formula else None,
             simulated=line.simulated if line.has_simulation else None,
             standard_error=line.standard_error if line.has_simulation else None,
@@ -107,7 +108,7 @@ def draw_figure(
         sigma=sigma,
         label=one.label,
         mechanism=one.mechanism,
-        variant=PIPELINES[one.pipeline].steps,
+        variant=CHAINS[one.pipeline].steps,
         name=partial(_name, labels, nodes.start),
     )
 

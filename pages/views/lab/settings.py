@@ -10,7 +10,8 @@ from treedp_core.allocation import ALLOCATIONS
 from treedp_core.allocation.shares import shares_from_text
 from treedp_core.errors import METRICS
 from treedp_core.mechanisms import MECHANISMS
-from treedp_core.studies.sweep.series import PIPELINES, VIEWS
+from treedp_core.postprocess.chains import CHAINS
+from treedp_core.studies.sweep.series import VIEWS
 
 TRIALS_GRID: Final = (100, 400, 1600, 6400)
 
@@ -21,7 +22,7 @@ def _target(value: object) -> float:
 
 SETTINGS: Final[tuple[Setting[Any], ...]] = (
     several("lab_mechanisms", ("discrete_laplace",), MECHANISMS),
-    several("lab_post", ("none", "least_squares"), PIPELINES),
+    several("lab_post", ("none", "least_squares"), CHAINS),
     choice("lab_metric", "rmse", METRICS),
     choice("lab_view", "epsilon", VIEWS),
     whole("lab_trials", 400, 1, checks.MAX_TRIALS, code="TRIALS_RANGE", grid=TRIALS_GRID),
@@ -31,7 +32,7 @@ SETTINGS: Final[tuple[Setting[Any], ...]] = (
     whole("lab_level", checks.MAX_LEVEL_COLUMNS, 0, 64),
     number("lab_target", 0.0, _target, code="TARGET"),
     choice("con_mechanism", "discrete_laplace", MECHANISMS),
-    choice("con_post", "least_squares", PIPELINES),
+    choice("con_post", "least_squares", CHAINS),
     choice("con_allocation", "uniform", ALLOCATIONS),
     words("con_shares", "", shares_from_text),
     tuned_on("con_tuned"),

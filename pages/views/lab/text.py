@@ -10,8 +10,9 @@ from pages.ui.text import plural, short, whole
 from treedp_core.errors import METRICS
 from treedp_core.experiment import Experiment
 from treedp_core.postprocess import POSTPROCESSORS
+from treedp_core.postprocess.chains import CHAINS
 from treedp_core.studies.sweep.lines import Line
-from treedp_core.studies.sweep.series import DRAW, EPSILON, LEVEL, N_LEVELS, PIPELINES
+from treedp_core.studies.sweep.series import DRAW, EPSILON, LEVEL, N_LEVELS
 from treedp_core.tree import Tree
 from treedp_core.words import setting_text
 
@@ -49,7 +50,7 @@ def depends_on_counts(lines: Sequence[Line], base: Experiment, view: str) -> boo
 def _biased(lines: Sequence[Line]) -> list[str]:
     """Names of the pipelines whose simulated error depends on the true counts."""
     shown = dict.fromkeys(line.series.pipeline for line in lines if line.has_simulation)
-    return [name for name in shown if not all(POSTPROCESSORS[step].linear for step in PIPELINES[name].steps)]
+    return [name for name in shown if not all(POSTPROCESSORS[step].linear for step in CHAINS[name].steps)]
 
 
 def badges(lines: Sequence[Line], base: Experiment, view: str, label: str = "") -> str:
@@ -78,7 +79,7 @@ def caption(lines: Sequence[Line], base: Experiment, view: str, tree: Tree) -> s
     if used:
         words.append(f"{used}; depends on the true counts: NOT PRIVATE.")
     elif depends_on_counts(lines, base, view):
-        names = "; ".join(PIPELINES[name].label for name in _biased(lines))
+        names = "; ".join(CHAINS[name].label for name in _biased(lines))
         words.append(f"Errors after a biased step ({names}) depend on the true counts: NOT PRIVATE.")
     return " ".join(words)
 

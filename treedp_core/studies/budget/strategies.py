@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, Protocol
@@ -11,7 +11,7 @@ import numpy as np
 
 from treedp_core.allocation import ALLOCATIONS
 from treedp_core.privacy import Budget
-from treedp_core.registry import lookup, table
+from treedp_core.registry import Table, lookup, table
 from treedp_core.studies.budget.greedy import PHASES, greedy
 from treedp_core.studies.budget.optimum import optimum
 from treedp_core.studies.budget.per_node import node_error
@@ -51,7 +51,7 @@ def _data_free(name: str) -> Strategy:
     return Strategy(name, one.label, one.help, amounts, needs_prior=False)
 
 
-STRATEGIES: Final[Mapping[str, Strategy]] = table(
+STRATEGIES: Final[Table[Strategy]] = table(
     *(_data_free(name) for name in ALLOCATIONS if name != "custom"),
     Strategy(
         "greedy",

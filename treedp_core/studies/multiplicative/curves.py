@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -14,7 +14,7 @@ from treedp_core.mechanisms.thresholds.schedule import check_alpha, check_delta,
 from treedp_core.noise import Gaussian, Laplace
 from treedp_core.noise.law import FloatArray
 from treedp_core.privacy.conversions import gaussian_sigma
-from treedp_core.registry import table
+from treedp_core.registry import Table, table
 from treedp_core.studies.multiplicative.lower_bounds import packing_bound
 from treedp_core.studies.multiplicative.shrinkage import worst_shrunk_alpha_rmse
 from treedp_core.studies.multiplicative.theorem import theorem_error
@@ -134,7 +134,7 @@ def _approximate_bound(setting: Setting, n_levels: FloatArray) -> FloatArray:
     return packing_bound(setting.alpha, setting.epsilon, n_levels, setting.delta)
 
 
-CURVES: Final[Mapping[str, Curve]] = table(
+CURVES: Final[Table[Curve]] = table(
     Curve(
         "laplace", "Laplace", "Laplace noise, equal budgets; exact (Ghazi et al., Corollary 2.7).",
         _laplace, is_pure=True,

@@ -5,7 +5,7 @@ Pure logic: no Streamlit here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Final
 
@@ -14,8 +14,8 @@ from treedp_core.errors import METRICS
 from treedp_core.experiment import Experiment
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.postprocess import POSTPROCESSORS
+from treedp_core.postprocess.chains import CHAINS
 from treedp_core.privacy import NeighbouringRelation
-from treedp_core.registry import table
 from treedp_core.tree import Tree
 from treedp_core.words import setting_text
 
@@ -32,30 +32,6 @@ VIEWS: Final = {
 
 
 @dataclass(frozen=True)
-class Pipeline:
-    """A table entry: post-processors in the order they are applied."""
-
-    name: str
-    label: str
-    steps: tuple[str, ...]
-
-
-def _pipelines() -> Iterator[Pipeline]:
-    """Every post-processor by itself, and after least squares where that does not repeat it or change its weights."""
-    yield Pipeline("none", "None", ())
-    for one in POSTPROCESSORS.values():
-        yield Pipeline(one.name, one.label, (one.name,))
-    for one in POSTPROCESSORS.values():
-        if not one.weighted:
-            then = one.label[0].lower() + one.label[1:]
-            yield Pipeline(f"least_squares_{one.name}", f"Least squares → {then}", ("least_squares", one.name))
-
-
-PIPELINES: Final = table(*_pipelines())
-BASIC_PIPELINES: Final = ("none", "least_squares", "non_negative", "least_squares_non_negative")
-
-
-@dataclass(frozen=True)
 class Series:
     """One mechanism with one pipeline."""
 
@@ -69,15 +45,15 @@ class Series:
         >>> Series("laplace", "none").label, Series("laplace", "least_squares").label
         ('Laplace', 'Laplace, least squares')
         """
-        first, then = MECHANISMS[self.mechanism].label, PIPELINES[self.pipeline].label
-        return first if not PIPELINES[self.pipeline].steps else f"{first}, {then[0].lower()}{then[1:]}"
+        first, then = MECHANISMS[self.mechanism].label, CHAINS[self.pipeline].label
+        return first if not CHAINS[self.pipeline].steps else f"{first}, {then[0].lower()}{then[1:]}"
 
     def of(self, base: Experiment) -> Experiment:
         """Return this series' experiment: settings that cannot matter for it stand at their defaults.
 
         So a change of such a setting neither makes a simulation stale nor repeats a calculation.
         """
-        cell = replace(base, mechanism=self.mechanism, postprocess=PIPELINES[self.pipeline].steps)
+        cell = replace(base, mechanism=self.mechanism, postprocess=CHAINS[self.pipeline].steps)
         return replace(cell, **{name: _DEFAULT[name] for name in _idle(cell)})
 
 
@@ -111,7 +87,7 @@ def chosen(mechanisms: Iterable[str], pipelines: Iterable[str]) -> list[Series]:
     """Return the series to draw, in the order of the tables."""
     wanted, steps = set(mechanisms), set(pipelines)
     names = [name for name in MECHANISMS if name in wanted]
-    return [Series(name, pipeline) for name in names for pipeline in PIPELINES if pipeline in steps]
+    return [Series(name, pipeline) for name in names for pipeline in CHAINS if pipeline in steps]
 
 
 @dataclass(frozen=True)

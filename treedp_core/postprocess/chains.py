@@ -1,0 +1,67 @@
+"""Chains of post-processors in the order they are applied: what the pages offer to compare."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from treedp_core.postprocess import POSTPROCESSORS
+from treedp_core.registry import Promise, Table
+
+WHOLE_FROM_THE_ROOT: Final = Promise.CONSISTENT | Promise.NON_NEGATIVE
+
+
+@dataclass(frozen=True)
+class Chain:
+    """A table entry: names in `POSTPROCESSORS`, in order.
+
+    Parameters
+    ----------
+    basic : bool
+        Whether it is offered at first sight.
+    """
+
+    name: str
+    label: str
+    steps: tuple[str, ...]
+    basic: bool = False
+
+    @property
+    def promises(self) -> Promise:
+        """What the last step promises."""
+        return POSTPROCESSORS[self.steps[-1]].promises if self.steps else Promise.UNBIASED
+
+    @property
+    def is_top_down(self) -> bool:
+        """Whether its counts are at least 0 and add up, so that they can be read from the root down."""
+        return WHOLE_FROM_THE_ROOT in self.promises
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether its counts are whole, so that they are records."""
+        return Promise.INTEGER in self.promises
+
+    @property
+    def sparse(self) -> str:
+        """The rule for one family that does the same without a tree, if the chain is nothing else; else ""."""
+        return POSTPROCESSORS[self.steps[0]].family_rule if len(self.steps) == 1 else ""
+
+
+BASIC: Final = ("none", "least_squares", "non_negative", "least_squares_non_negative")
+
+
+def _of_postprocessors() -> Iterator[Chain]:
+    """Every post-processor by itself, and after least squares where that does not repeat it or change its weights."""
+    yield Chain("none", "None", (), True)
+    for one in POSTPROCESSORS.values():
+        yield Chain(one.name, one.label, (one.name,), one.name in BASIC)
+    for one in POSTPROCESSORS.values():
+        if not one.weighted:
+            name = f"least_squares_{one.name}"
+            then = one.label[0].lower() + one.label[1:]
+            yield Chain(name, f"Least squares → {then}", ("least_squares", one.name), name in BASIC)
+
+
+CHAINS: Final[Table[Chain]] = Table(derived=_of_postprocessors)
+"""Chains by name: those that follow from the post-processors, and any that are registered."""

@@ -5,7 +5,7 @@ The mechanism of `mechanisms.thresholds` has no noise of a level to plan, so it 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 

@@ -263,7 +263,7 @@ def test_removed_data_leave_no_draw_behind(page: Callable[..., AppTest]) -> None
     app.session_state["_from_file"] = {}
     app.session_state["source"] = "sample"
     app.run()
-    kept = app.session_state["_remembered"][("one", "_con_draw")]
+    kept = app.session_state["_remembered"][""][("one", "_con_draw")]
     assert all(the.counts is not SMALL.counts for the in kept.values())
     assert len(kept) == 1
 

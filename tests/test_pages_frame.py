@@ -680,7 +680,7 @@ def removing() -> None:
             (
                 jobs.current("counts"),
                 jobs.current("formulas") is public,
-                "drawn" in st.session_state.get("_remembered", {}),
+                "drawn" in st.session_state.get("_remembered", {}).get("", {}),
                 done.stop.is_set(),
             )
         )

@@ -46,11 +46,13 @@ def work(key: str) -> Callable[[Watch], str]:
 
 
 def script() -> None:
-    from pages.ui import result, settings
+    from pages.ui import result, settings, store
     from test_result import ASKED, SEEN, compute, work
     from treedp_core.checks import InputError
 
     settings.hydrate()
+    for other in range(ASKED.get("others", 0)):
+        store.remember(("other", other), lambda: 0)
     key = ASKED["key"]
     if ASKED["how"] == "at once":
         found = result.at_once(ASKED["slot"], key, compute, about=f"{key}", of=ASKED.get("of", "data"))
@@ -183,6 +185,15 @@ def test_a_job_that_ends_while_its_state_is_read_is_no_cancelled_one(
     monkeypatch.setattr(result, "_refusal_of", late)
     page(how="auto", key="a")  # and the progress has the page run again
     assert shown() == (State.READY, "for a")
+
+
+def test_a_job_is_not_begun_anew_because_a_page_remembers_much_else(page: Callable[..., AppTest]) -> None:
+    """Of a large tree few results are kept."""
+    GO.set()
+    page(how="auto", key="a", others=200)
+    eventually(lambda: finished(page))
+    page()
+    assert shown() == (State.READY, "for a") and BEGUN == ["a"]
 
 
 def test_what_a_job_found_of_other_data_is_not_shown(page: Callable[..., AppTest]) -> None:

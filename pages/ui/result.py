@@ -25,6 +25,8 @@ T = TypeVar("T")
 
 KEPT: Final = 12
 """Results of a slot that are kept on a small tree, so that a setting moved back and forth is not sought again."""
+SLOTS: Final = 16
+"""Slots whose results are kept: more than one view has, or a job would begin anew on every run."""
 SMALL_TREE: Final = 100_000
 
 
@@ -274,7 +276,7 @@ def run_button(result: Result[Any], key: str, *, help: str, disabled: bool = Fal
 
 def _kept(slot: str, of: Hashable) -> _Kept:
     of = dataset().fingerprint if of is None else of
-    kept: _Kept = remember(("result", slot), lambda: _Kept(of))
+    kept: _Kept = remember(slot, lambda: _Kept(of), shelf="results", room=SLOTS)
     if kept.of != of:
         kept.of, kept.last = of, None
         kept.values.clear()

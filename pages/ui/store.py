@@ -185,17 +185,19 @@ def _made(key: Hashable, n_nodes: int, make: Callable[[], Dataset]) -> Dataset:
     return result
 
 
-def remember(key: Hashable, compute: Callable[[], T]) -> T:
+def remember(key: Hashable, compute: Callable[[], T], *, shelf: str = "", room: int = 0) -> T:
     """Return `compute()`, kept for this session under `key`; the least recently used results are let go.
 
-    `key` must say everything the result depends on, for example (dataset().fingerprint, experiment).
+    `key` must say everything the result depends on, for example (dataset().fingerprint, experiment). What stands on
+    one shelf, with its own `room`, does not push out what stands on another.
     """
-    kept: OrderedDict[Hashable, T] = st.session_state.setdefault(_MEMORY, OrderedDict())
+    shelves: dict[str, OrderedDict[Hashable, T]] = st.session_state.setdefault(_MEMORY, {})
+    kept = shelves.setdefault(shelf, OrderedDict())
     if key in kept:
         kept.move_to_end(key)
         return kept[key]
     result = kept[key] = compute()
-    while len(kept) > _room():
+    while len(kept) > (room or _room()):
         kept.popitem(last=False)
     return result
 

@@ -2,13 +2,13 @@
 
 import streamlit as st
 
-from pages.ui import store
+from pages.ui import store, upload
 from pages.ui.page import Page, Told, View, explain
 from pages.ui.settings import get
 from pages.ui.strip import of_data, strip
 from pages.ui.text import lit
 from pages.views.data.check import check, show_levels
-from pages.views.data.hierarchy import levels_in_use, pick
+from pages.views.data.hierarchy import form, levels_in_use
 from pages.views.data.source import choose
 from pages.views.data.tree import show_tree
 from pages.views.data.who import who
@@ -34,7 +34,7 @@ def show() -> Told:
     if candidate is None:
         levels_in_use()
     else:
-        pick(candidate)
+        upload.choose_columns(candidate, form)
     data = store.dataset()
     st.header("Check", anchor=False)
     st.markdown(f"{lit(data.name)}: what became of every record.")

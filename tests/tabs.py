@@ -157,12 +157,12 @@ class Tab:
         """On the data page: upload a file, the `nth` of this session, choose its columns, and press Count."""
         self.upload(f"upload_{nth}", name, data)
         self.run()
-        self.keep(self.key("file_columns"), string_array_value=list(columns))
+        self.keep(self.key("upload_columns"), string_array_value=list(columns))
         self.run()
-        self.keep(self.key("file_weight"), string_value=weight)
+        self.keep(self.key("upload_weight"), string_value=weight)
         self.run()
         self.forget_what_was_said()
-        self.press("count_file")
+        self.press("upload_count")
 
     def download_address(self, key: str) -> str:
         """Press a download button whose file is made on demand; the address of the file."""

@@ -32,7 +32,7 @@ from treedp_core.studies.budget import (
     origin_of_text,
     path_charge,
     public,
-    public_by_labels,
+    public_of_file,
     split_by_subtree,
     topped_up,
     true_counts,
@@ -152,14 +152,22 @@ def counted(records: str, leaves: str) -> Dataset:
 
 def test_a_public_prior_is_matched_leaf_by_leaf() -> None:
     ours, theirs = counted("a,x", "a,x a,y b,x"), counted("b,x b,x a,y", "b,x a,y a,x")
-    prior = public_by_labels(ours.tree, ours.labels, theirs.tree, theirs.labels, theirs.counts)
+    prior = public_of_file(ours, theirs)
     by_path = {ours.labels.path(int(leaf)): prior.counts[leaf] for leaf in ours.tree.leaves}
     assert by_path == {("a", "x"): 0, ("a", "y"): 1, ("b", "x"): 2}
     other = counted("b,z", "a,x a,y b,z")
     with pytest.raises(InputError) as refusal:
-        public_by_labels(ours.tree, ours.labels, other.tree, other.labels, other.counts)
+        public_of_file(ours, other)
     assert refusal.value.code == "PRIOR_LEAVES"
     assert "1 are missing and 1 are not in the data" in str(refusal.value)
+
+
+def test_the_data_once_more_are_no_public_prior() -> None:
+    """Whatever the order of the rows."""
+    ours, again = counted("a,x b,x a,x", "a,x a,y b,x"), counted("a,x a,x b,x", "b,x a,y a,x")
+    with pytest.raises(InputError) as refusal:
+        public_of_file(ours, again)
+    assert refusal.value.code == "PRIOR_IS_DATA"
 
 
 @pytest.mark.parametrize(

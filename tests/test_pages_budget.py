@@ -33,7 +33,6 @@ from oracles_pages import (
 from pages.ui import jobs, store, uploads
 from pages.ui.text import short
 from pages.views.budget import curves as budget_curves
-from pages.views.budget import prior as budget_prior
 from pages.views.budget import split as budget_split
 from pages.views.budget import text as budget_text
 from pages.views.budget.settings import SETTINGS, VIEWS
@@ -42,7 +41,6 @@ from treedp_core.allocation import shares as budget_numbers
 from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment, run
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
-from treedp_core.records import count_hierarchy, domain_taken_from_the_data
 from treedp_core.records.export.columns import labelled
 from treedp_core.studies.budget import Problem, greedy
 from treedp_core.tree import Tree
@@ -283,9 +281,11 @@ def test_the_label_stays_with_a_split_copied_from_true_counts(budget: Callable[.
 
 
 def prior_file(app: AppTest, text: bytes, weight: bool = True) -> AppTest:
+    if not app.main.get("file_uploader"):
+        press(app, "bud_prior_replace")
     app.main.get("file_uploader")[0].upload("prior.csv", text, "text/csv")
     app.run()
-    return press(app, "bud_prior_use")
+    return press(app, "bud_prior_count")
 
 
 def table(counts: list[int], names: Callable[[int], str] = lambda i: f"n2.{i}") -> bytes:
@@ -313,32 +313,15 @@ def test_a_public_prior_costs_nothing_and_a_bad_one_changes_nothing(budget: Call
     assert ledger(app) == before
 
 
-def test_a_prior_belongs_to_its_data(monkeypatch: pytest.MonkeyPatch) -> None:
-    state: dict[str, Any] = {}
-    monkeypatch.setattr(budget_prior.st, "session_state", state)
-    counted = count_hierarchy(
-        table([c + 1 for c in COUNTS]), ["nlevel1", "nlevel2"], domain=domain_taken_from_the_data(), weight="count",
-        name="p",
-    )  # fmt: skip
-    budget_prior.keep(SMALL, counted)
-    kept = next(iter(state.values()))
-    assert kept.data == SMALL.fingerprint
-    np.testing.assert_array_equal(kept.prior.counts, SMALL.tree.counts_of_leaves(np.array(COUNTS) + 1))
-
-
-def test_the_data_once_more_are_no_public_prior(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever the order of the rows and the name of the file."""
-    state: dict[str, Any] = {}
-    monkeypatch.setattr(budget_prior.st, "session_state", state)
-    head, *rows = table(COUNTS).splitlines()
-    again = count_hierarchy(
-        b"\n".join([head, *reversed(rows)]), ["nlevel1", "nlevel2"], domain=domain_taken_from_the_data(),
-        weight="count", name="other name",
-    )  # fmt: skip
-    with pytest.raises(InputError) as refused:
-        budget_prior.keep(SMALL, again)
-    assert refused.value.code == "PRIOR_IS_DATA"
-    assert not state
+def test_a_prior_belongs_to_its_data_and_is_not_the_data_once_more(budget: Callable[..., AppTest]) -> None:
+    app = prior_file(budget(bud_prior="public"), table(COUNTS))
+    assert codes(app) == {"PRIOR_IS_DATA"}
+    app = prior_file(app, table([c + 1 for c in COUNTS]))
+    assert metric_values(app)["Greedy"] != "–" and not app.error
+    app.session_state["source"] = "sample"
+    app.run()
+    assert "Until there is a prior" in words(app)
+    assert metric_values(app)["Greedy"] == "–" and not app.exception
 
 
 def test_a_public_app_takes_no_prior_files(budget: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -142,8 +142,8 @@ def test_nothing_cut_is_called_true() -> None:
     text = "size\n" + "3\n" * 97 + "9\n" * 3
     app = open_page("cdf", cdf_source="upload")
     app.file_uploader[0].upload("sizes.csv", text.encode()).run()
-    for key, value in {"cdf_upper": 8.0, "cdf_n_bins": 8, "cdf_clamp": True}.items():
-        widget(app, key).set_value(value)
+    for label, value in {"Upper": 8.0, "Bins K": 8, "Values outside": "clamp"}.items():
+        asked(app, label).set_value(value)
     widget(app, "cdf_count").click().run()
     names = [trace.get("name", "") for key in ("cdf_release", "cdf_errors") for trace in figure(app, key)["data"]]
     assert "cut to the bounds (NOT PRIVATE)" in names and not any("true" in name for name in names)
@@ -156,11 +156,10 @@ def test_an_upload_shows_what_its_bounds_cut_off_before_it_is_counted() -> None:
     app = open_page("cdf", cdf_source="upload")
     app.file_uploader[0].upload("sizes.csv", b"size,age\n1,2\n3,300\n").run()
     assert "100.0% inside" in words(app)
-    widget(app, "cdf_upper").set_value(2.0).run()
+    asked(app, "Upper").set_value(2.0).run()
     assert "50.0% of the rows lie outside the bounds" in words(app)
-    labelled = next(box for box in app.selectbox if box.label == "Column")
-    labelled.set_value(1).run()
-    assert widget(app, "cdf_upper").value == 128.0  # bounds of one column are no other's
+    asked(app, "Numeric column").set_value(1).run()
+    assert asked(app, "Upper").value == 128.0  # bounds of one column are no other's
 
 
 def test_quantiles_with_intervals() -> None:
@@ -287,11 +286,16 @@ def test_hostile_names_are_shown_as_they_are() -> None:
     assert not app.exception
 
 
-def upload(app: AppTest, text: str, **values: Any) -> AppTest:
+def asked(app: AppTest, label: str) -> Any:
+    """A question about the column of a file."""
+    return next(one for one in [*app.number_input, *app.radio, *app.selectbox] if one.label.startswith(label))
+
+
+def upload(app: AppTest, text: str, values: dict[str, Any]) -> AppTest:
     app.file_uploader[0].upload("sizes.csv", text.encode(), "text/csv")
     app.run()
-    for key, value in values.items():
-        next(one for one in app.number_input if one.key == key).set_value(value)
+    for label, value in values.items():
+        asked(app, label).set_value(value)
     widget(app, "cdf_count").click()
     return app.run()
 
@@ -299,7 +303,7 @@ def upload(app: AppTest, text: str, **values: Any) -> AppTest:
 def test_an_uploaded_column_is_counted_beside_the_data_in_use() -> None:
     app = open_page("cdf", cdf_source="upload")
     assert "Ages (synthetic) is shown meanwhile" in words(app)
-    upload(app, "size\n1\n3\n3\n9\n", cdf_upper=8.0, cdf_n_bins=8)
+    upload(app, "size\n1\n3\n3\n9\n", {"Upper": 8.0, "Bins K": 8})
     assert not app.exception
     assert codes(app) == []
     assert "8 bins" in words(app)
@@ -312,13 +316,13 @@ def test_an_uploaded_column_is_counted_beside_the_data_in_use() -> None:
 @pytest.mark.parametrize(
     ("text", "values", "code"),
     [
-        ("size\n1\n", {"cdf_lower": 5.0, "cdf_upper": 5.0}, "BOUNDS"),
-        ("size\n1\n", {"cdf_n_bins": 1}, "TREE_SHAPE"),
+        ("size\n1\n", {"Lower": 5.0, "Upper": 5.0}, "BOUNDS"),
+        ("size\n1\n", {"Bins K": 1}, "TREE_SHAPE"),
         ("size\nx\n", {}, "COLUMN_TYPE"),
     ],
 )
 def test_a_column_that_cannot_be_counted(text: str, values: dict[str, Any], code: str) -> None:
-    app = upload(open_page("cdf", cdf_source="upload"), text, **values)
+    app = upload(open_page("cdf", cdf_source="upload"), text, values)
     assert codes(app) == [code]
     assert "Ages (synthetic) is shown meanwhile" in words(app)
     assert not app.exception

@@ -25,7 +25,7 @@ def uploaded(content: bytes, columns: list[str], **link: Any) -> AppTest:
 
 
 def count(app: AppTest) -> AppTest:
-    return app.button(key="count_file").click().run()
+    return app.button(key="upload_count").click().run()
 
 
 def held(app: AppTest) -> Dataset:
@@ -98,7 +98,7 @@ def test_the_private_file_is_refused_as_a_domain_file() -> None:
 AGES = b"age,pay\n" + b"".join(b"%d,%d\n" % (age, 100 * age) for age in range(100))
 
 
-def binned(content: bytes, column: str = "age") -> AppTest:
+def binned(content: bytes, column: int = 0) -> AppTest:
     app = open_page("data", source="upload")
     app.file_uploader[0].upload("ages.csv", content).run()
     labelled(app.segmented_control, "Levels").set_value("bins").run()
@@ -111,7 +111,7 @@ def test_a_numeric_column_is_shown_with_what_its_bounds_cut_off_before_it_is_cou
     told = next(caption.value for caption in app.caption if "below" in caption.value)
     assert "0.0% below, 99.0% inside, 0.0% above, 1.0% blank or no number" in told
     assert told.startswith("NOT PRIVATE") and "not private either" in told
-    assert figure(app, "file_numbers")["data"]
+    assert figure(app, "upload_numbers")["data"]
     assert "lie outside" not in words(app)
     labelled(app.number_input, "Upper").set_value(49.0).run()
     assert "49.5% of the rows lie outside the bounds" in words(app)
@@ -121,7 +121,7 @@ def test_a_numeric_column_is_shown_with_what_its_bounds_cut_off_before_it_is_cou
 def test_bounds_start_afresh_with_every_column() -> None:
     app = binned(AGES)
     labelled(app.number_input, "Upper").set_value(7.0).run()
-    labelled(app.selectbox, "Numeric column").set_value("pay").run()
+    labelled(app.selectbox, "Numeric column").set_value(1).run()
     assert labelled(app.number_input, "Upper").value == 100.0
     assert "98.0% of the rows lie outside the bounds" in words(app)
 

@@ -293,8 +293,8 @@ def choose(at: AppTest, columns: list[str], weight: int = 0) -> AppTest:
     return at.run()
 
 
-def count(at: AppTest) -> AppTest:
-    return at.button(key="count_file").click().run()
+def count(at: AppTest, slot: str = "upload") -> AppTest:
+    return at.button(key=f"{slot}_count").click().run()
 
 
 def held(at: AppTest) -> Dataset:
@@ -320,12 +320,12 @@ def test_an_upload_becomes_counts_and_the_file_is_gone(app: App) -> None:
 
 def test_replace_and_remove(app: App) -> None:
     at = count(choose(upload(app("data"), CSV), ["region"]))
-    at.button(key="replace_upload").click().run()
+    at.button(key="upload_replace").click().run()
     assert "`survey.csv`" in strip(at)  # until another file is counted
     at.file_uploader[0].upload("other.csv", CSV).run()
     count(choose(at, ["city"]))
     assert "`other.csv` · 2 levels · 3 leaves" in strip(at)
-    at.button(key="remove_upload").click().run()
+    at.button(key="upload_remove").click().run()
     assert DEFAULT_NAME in strip(at)
     assert is_sound(at)
 
@@ -431,7 +431,7 @@ def test_bad_rows_are_refused_and_the_data_stay(
     app: App, content: bytes, columns: list[str], weight: int, code: str
 ) -> None:
     at = count(choose(upload(app("data"), CSV), ["region"]))
-    at.button(key="replace_upload").click().run()
+    at.button(key="upload_replace").click().run()
     at.file_uploader[0].upload("bad.csv", content).run()
     count(choose(at, columns, weight))
     assert codes(at) == [code]
@@ -475,7 +475,7 @@ def test_a_file_of_this_computer_is_read_where_it_is(app: App, monkeypatch: pyte
     at.segmented_control(key="source").set_value("file").run()
     assert is_sound(at)
     assert not at.file_uploader
-    count(choose(at, ["region", "city"], weight=3))
+    count(choose(at, ["region", "city"], weight=3), "file")
     assert "`local.csv` · 3 levels · 3 leaves" in strip(at)
     assert path.read_bytes() == CSV
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from pages.ui.snippets import Ran, call, given
@@ -74,12 +72,3 @@ def of_file(counted: Dataset) -> Ran[Dataset]:
     about = "the file that was uploaded, under its name; where it was read with other options, add them here"
     again = given(counted, count_hierarchy, counted.name, columns, about=about, domain=domain.named("domain"))
     return again.named("data")
-
-
-def earlier_file(name: str, like: Dataset) -> Ran[Dataset]:
-    """Return how a public file with the columns of a data set is counted; it is read when its value is asked for."""
-    columns = list(like.labels.level_names[1:])
-    domain = call(domain_of_paths, name, columns, records_are_public=True).named("leaves")
-    outside = "refuse" if like.other_leaf is None else "other"
-    again = call(count_hierarchy, name, columns, domain=domain, outside=outside)
-    return replace(again, about="the public file, under its name").named("earlier")

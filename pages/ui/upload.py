@@ -1,20 +1,69 @@
-"""Files: upload one or open one of this computer; only counts stay in the session, never the file."""
+"""A file on its way to counts, in the same steps on every page: inspect, choose, count, replace.
+
+A page asks with a slot. `upload` shows the uploader, or the card of what was counted; `choose_columns` shows a file's
+first rows and the page's questions about its columns, and counts when asked to. Only counts stay in the session, never
+the file; a refusal leaves what was counted before as it was.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple
 
 import streamlit as st
 
 from pages.ui import store, uploads
+from pages.ui.refusals import refusal
 from pages.ui.snippets import Ran, given
-from pages.ui.text import lit, plural
-from treedp_core.records import Dataset
+from pages.ui.text import lit, plural, refusal_text
+from treedp_core.checks import InputError
+from treedp_core.records import Dataset, ReadOptions, inspect
+from treedp_core.records.read.sniff import Preview
 
-_REVISION: Final = "_upload_revision"
-_REPLACING: Final = "_replacing"
+PREVIEW_COLUMNS: Final = 30
+DELIMITERS: Final = {"": "Find out", ",": "Comma", ";": "Semicolon", "\t": "Tab", "|": "Bar"}
+EACH_ROW: Final = "Each row is one record"
+_SHOW_EVERY: Final = 0.1
+
+Asks = Literal["tree", "bins", "prior"]
+Counted = Ran[Dataset]
+"""Counts, with the call that gives them."""
+Progress = Callable[[int, int], None]
+
+
+class _Words(NamedTuple):
+    """What an uploader says, by what it asks for."""
+
+    label: str
+    help: str
+    use: str = "Count"
+    note: str = ""
+    instead: str = "the sample is used"
+
+
+_ASKS: Final[Mapping[Asks, _Words]] = {
+    "tree": _Words(
+        "CSV or Parquet file",
+        "Also .csv.gz. The file is read once, on the computer that runs this app, and then discarded. Larger ones: "
+        "treedp FILE on the command line, or upload counts that a database has grouped.",
+    ),
+    "bins": _Words(
+        "CSV or Parquet file",
+        "Read once, on the computer that runs this app, and then discarded.",
+        instead="the ages are shown",
+    ),
+    "prior": _Words(
+        "Prior file: public or historic counts on the same leaves",
+        "One row a record, or one row a leaf with a column of counts. Every leaf of the data must occur, also where "
+        "the count is 0. The file is read once and discarded. That it is public is your claim.",
+        use="Use as prior",
+        note="; it costs no budget",
+        instead="strategies that look at no counts are shown",
+    ),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,93 +75,216 @@ class Candidate:
     origin : path or uploaded file
     name : str
         Name to show, as text only.
-    source : {"upload", "file"}
+    slot : str
+        Where its counts will be kept.
+    asks : {"tree", "bins", "prior"}
+        What it is wanted for.
     """
 
     origin: Any
     name: str
-    source: str
+    slot: str
+    asks: Asks = "tree"
+
+    def key(self, name: str, *of: object) -> str:
+        """Key of a control that starts afresh with every file counted, and with anything else it is `of`."""
+        return f"{self.slot}_{name}_{_revision(self.slot)}" + (f"_{hash(of):x}" if of else "")
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A file that was looked at, for the questions about its columns."""
+
+    file: Candidate
+    preview: Preview
+    options: ReadOptions
+
+    def key(self, name: str, *of: object) -> str:
+        """Key of a control that starts afresh with every other header, too."""
+        return self.file.key(name, self.preview.columns, *of)
+
+    def column(
+        self, label: str, name: str, *, help: str, none: str = "", among: Sequence[str] | None = None
+    ) -> str | None:
+        """Ask for a column; `none` says what no column means, where that is a choice."""
+        columns = list(self.preview.columns if among is None else among)
+        offered = [none, *columns] if none else columns
+        only = none and among is not None and len(among) == 1
+        position = st.selectbox(
+            label, range(len(offered)), index=1 if only else 0, key=self.key(name), help=help,
+            format_func=offered.__getitem__,
+        )  # fmt: skip
+        return offered[position] if position or not none else None
+
+    def counted(self, count: Callable[..., Dataset], columns: Any, progress: Progress, **how: Any) -> Counted:
+        """Return the counts of the file, with the call that gives them where the file lies under its name."""
+        return counted(self.file, count, columns, progress=progress, options=self.options, **how)
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """How a file will be counted: `count(progress)` does it; `beside` is another upload to free afterwards."""
+
+    count: Callable[[Progress], Counted]
+    beside: Any = None
 
 
 def counted(
-    candidate: Candidate, count: Callable[..., Dataset], column: Any, *, progress: Any = None, **how: Any
-) -> Ran[Dataset]:
+    file: Candidate, count: Callable[..., Dataset], columns: Any, *, progress: Progress | None = None, **how: Any
+) -> Counted:
     """Return the counts of a file, with the call that gives them where the file lies under its name."""
     now = {key: one.value if isinstance(one, Ran) else one for key, one in how.items()}
-    found = count(candidate.origin, column, name=candidate.name, progress=progress, **now)
-    about = "the file, under its name"
-    return given(found, count, candidate.name, column, about=about, **how).named("data")
+    found = count(file.origin, columns, name=file.name, progress=progress, **now)
+    return given(found, count, file.name, columns, about="the file, under its name", **how).named("data")
 
 
-def upload() -> Candidate | None:
-    """Show the uploader, or the card of what was counted."""
+def upload(slot: str, *, asks: Asks, path: Path | None = None) -> Candidate | Counted | None:
+    """Show the uploader, the card of what was counted, or both while it is to be replaced.
+
+    Parameters
+    ----------
+    slot : str
+        Where the counts are kept: what `store.from_file` is asked with.
+    asks : {"tree", "bins", "prior"}
+        What the file is wanted for.
+    path : Path, optional
+        A file of this computer, which is read where it is.
+
+    Returns
+    -------
+    A file that waits for `choose_columns`; else what was counted, if anything was.
+    """
     if uploads.is_public():
-        st.info("This is a public app: it takes no files. Use the samples, the generator, or run TreeDP yourself.")
+        st.info("This is a public app: it takes no files. Use what comes with it, or run TreeDP yourself.")
         return None
-    kept = store.from_file("upload")
-    if kept is not None and not st.session_state.get(_REPLACING):
-        _card(kept, "upload", f"{_size(kept)}, file discarded")
-        return None
-    file = uploads.uploader(
-        "CSV or Parquet file",
-        key=f"upload_{st.session_state.get(_REVISION, 0)}",
-        help="Also .csv.gz. The file is read once, on the computer that runs this app, and then discarded. "
-        "Larger ones: treedp FILE on the command line, or upload counts that a database has grouped.",
-    )
+    words, kept = _ASKS[asks], store.from_file(slot)
+    if kept is not None:
+        _card(kept, slot, words, "" if path else ", file discarded")
+        if not st.session_state.get(_replacing(slot)):
+            return store.counted_again(slot, kept)
+    if path is not None:
+        st.markdown(f"{lit(path.name)} is read where it is; nothing is uploaded.")
+        return Candidate(path, path.name, slot, asks)
+    file = uploads.uploader(words.label, key=f"{slot}_{_revision(slot)}", help=words.help)
     if file is not None:
-        return Candidate(file, file.name, "upload")
-    st.caption(
-        f"Counts from a file are removed about two minutes after you close the tab, and a link never carries them. "
-        f"Until you count a file, {lit(store.dataset().name, 40)} stays in use."
-    )
-    return None
+        return Candidate(file, file.name, slot, asks)
+    st.caption("Counts from a file are removed about two minutes after you close the tab, and a link never carries "
+               "them.")  # fmt: skip
+    return None if kept is None else store.counted_again(slot, kept)
 
 
-def local_file() -> Candidate | None:
-    """Show the file that the app was started with, or the card of what was counted."""
-    path = store.file_on_this_computer()
-    kept = store.from_file("file")
-    if path is None:
-        return None
-    if kept is not None and not st.session_state.get(_REPLACING):
-        _card(kept, "file", _size(kept))
-        return None
-    st.markdown(f"{lit(path.name)} is read where it is; nothing is uploaded.")
-    return Candidate(path, path.name, "file")
+def choose_columns(file: Candidate, form: Callable[[Table], Plan]) -> None:
+    """Show a file's first rows and the questions about it; count, and put the counts in its slot, when asked to."""
+    options = _reading_options(file)
+    try:
+        preview = inspect(file.origin, name=file.name, options=options)
+    except InputError as error:
+        _refuse(error)
+        return
+    _first_rows(preview)
+    plan = form(Table(file, preview, options))
+    st.button(
+        _ASKS[file.asks].use, type="primary", key=f"{file.slot}_count", icon=":material/functions:", on_click=_put,
+        args=(_asked(file.slot), True), help="Read the file once, keep its counts, and discard the file.",
+    )  # fmt: skip
+    if st.session_state.pop(_asked(file.slot), False):
+        _count(file, plan)
 
 
-def finish(candidate: Candidate, ran: Ran[Dataset], *others: Any) -> None:
-    """Put the counts in use, free the uploaded files, and show the page anew with an empty uploader."""
-    store.set_dataset(ran.value, candidate.source, ran)
-    for file in (candidate.origin, *others):
-        if hasattr(file, "file_id"):
-            uploads.forget(file)
-    st.session_state[_REVISION] = st.session_state.get(_REVISION, 0) + 1
-    st.session_state[_REPLACING] = False
+def notice(code: str, sentence: str) -> None:
+    """Show something about a file that a person should know."""
+    st.info(refusal_text(InputError(code, sentence)), icon=":material/info:")
+
+
+def _count(file: Candidate, plan: Plan) -> None:
+    """Count; put the counts in use, free the uploaded files, and show the page anew with an empty uploader."""
+    bar = st.progress(0.0, text="Reading …")
+    shown = time.monotonic()
+
+    def progress(done: int, total: int) -> None:
+        nonlocal shown
+        if time.monotonic() - shown > _SHOW_EVERY:
+            shown = time.monotonic()
+            share = min(1.0, done / max(1, total))
+            bar.progress(share, text=f"Reading … {share:.0%}")
+
+    try:
+        ran = plan.count(progress)
+    except InputError as error:
+        bar.empty()
+        _refuse(error)
+        return
+    store.set_dataset(ran.value, file.slot, ran)
+    for sent in (file.origin, plan.beside):
+        if hasattr(sent, "file_id"):
+            uploads.forget(sent)
+    _put(f"_{file.slot}_revision", _revision(file.slot) + 1)
+    _put(_replacing(file.slot), False)
     st.rerun()
 
 
-def revision() -> int:
-    """Return a number that changes with every file counted, for the keys of widgets that start afresh then."""
-    return int(st.session_state.get(_REVISION, 0))
+def _refuse(error: InputError) -> None:
+    refusal(error)
+    st.caption("Nothing was changed.")
 
 
-def _card(counted: Dataset, source: str, what: str) -> None:
+def _card(kept: Dataset, slot: str, words: _Words, gone: str) -> None:
+    size = f"{plural(kept.report.rows, 'row')} → {plural(kept.tree.n_nodes, 'count')}"
     with st.container(border=True, horizontal=True, vertical_alignment="center"):
-        st.markdown(f"{lit(counted.name, 40)} — {what}")
+        st.markdown(f"{lit(kept.name, 40)} — {size}{gone}{words.note}")
         st.button(
-            "Replace", key=f"replace_{source}", icon=":material/swap_horiz:", on_click=_replace,
+            "Replace", key=f"{slot}_replace", icon=":material/swap_horiz:", on_click=_put,
+            args=(_replacing(slot), True),
             help="Count another file, or this one by other columns; these counts stay until then.",
         )  # fmt: skip
         st.button(
-            "Remove", key=f"remove_{source}", icon=":material/delete:", on_click=store.remove, args=(source,),
-            help="Forget these counts now and go back to the sample.",
+            "Remove", key=f"{slot}_remove", icon=":material/delete:", on_click=store.remove, args=(slot,),
+            help=f"Forget these counts now; {words.instead} instead.",
         )  # fmt: skip
 
 
-def _replace() -> None:
-    st.session_state[_REPLACING] = True
+def _reading_options(file: Candidate) -> ReadOptions:
+    with st.expander("Reading options", icon=":material/tune:"):
+        left, right = st.columns(2)
+        encoding = left.text_input(
+            "Encoding", key=file.key("encoding"), max_chars=40, placeholder="utf-8",
+            help="For example latin-1 or cp1252.",
+        )  # fmt: skip
+        delimiter = right.selectbox(
+            "Delimiter", list(DELIMITERS), key=file.key("delimiter"), format_func=DELIMITERS.__getitem__,
+            help="What stands between the cells of a CSV file; choose it if the table below looks wrong.",
+        )  # fmt: skip
+    return ReadOptions(encoding.strip() or None, delimiter or None)
 
 
-def _size(counted: Dataset) -> str:
-    return f"{plural(counted.report.rows, 'row')} → {plural(counted.tree.n_nodes, 'count')}"
+def _first_rows(preview: Preview) -> None:
+    shown = preview.columns[:PREVIEW_COLUMNS]
+    cells = {name: [row[j] if j < len(row) else "" for row in preview.rows[:8]] for j, name in enumerate(shown)}
+    st.dataframe(
+        cells, hide_index=True, height="content", alt=f"First rows of a table of {len(preview.columns)} columns"
+    )
+    more = f", the first {PREVIEW_COLUMNS} of them shown" if len(preview.columns) > PREVIEW_COLUMNS else ""
+    read = f", {preview.encoding}" if preview.encoding else ""
+    size = "" if preview.n_rows is None else f", {plural(preview.n_rows, 'row')}"
+    st.caption(
+        f"{preview.kind.value}{read}{size}, {plural(len(preview.columns), 'column')}{more}. First rows: NOT PRIVATE."
+    )
+    for code, sentence in preview.notices:
+        notice(code, sentence)
+
+
+def _put(key: str, value: Any) -> None:
+    st.session_state[key] = value
+
+
+def _asked(slot: str) -> str:
+    return f"_{slot}_count_asked"
+
+
+def _replacing(slot: str) -> str:
+    return f"_{slot}_replacing"
+
+
+def _revision(slot: str) -> int:
+    """A number that changes with every file counted, for the keys of controls that start afresh then."""
+    return int(st.session_state.get(f"_{slot}_revision", 0))

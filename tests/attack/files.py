@@ -53,12 +53,12 @@ def _seconds(url: str, file: Hostile) -> tuple[float, list[str]]:
         if file.use == "bins":
             tab.upload("upload_0", f"file.{ending}", data)
             tab.run()
-            tab.keep(tab.key("file_kind"), string_array_value=["One numeric column, in bins"])
+            tab.keep(tab.key("upload_kind"), string_array_value=["One numeric column, in bins"])
             tab.run()
-            tab.keep(tab.key("file_numeric"), string_value=COLUMN[file.use])
+            tab.keep(tab.key("upload_numeric"), string_value=COLUMN[file.use])
             tab.run()
             tab.forget_what_was_said()
-            tab.press("count_file")
+            tab.press("upload_count")
         else:
             tab.count(f"file.{ending}", data, [COLUMN[file.use]], "n" if file.use == "weight" else EACH_ROW)
         return time.perf_counter() - began, tab.alerts + tab.exceptions

@@ -36,7 +36,7 @@ def test_two_sessions_with_files_that_differ_in_one_cell_each_get_their_own_coun
         assert len(exports[0]) > 1 << 20
         assert addresses[0] != addresses[1]
         assert [of_the_changed_leaf(export).rpartition(",")[2] for export in exports] == ["7", "9"]
-        one.press("replace_upload")
+        one.press("upload_replace")
         one.count("same.csv", counts_with(8), ["region"], "count", nth=1)
         corrected = one.fetch(one.download_address("tree_0_csv")).content
         assert of_the_changed_leaf(corrected).endswith(",8")

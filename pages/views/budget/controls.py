@@ -8,7 +8,7 @@ from pages.ui import controls as lab_controls
 from pages.ui.settings import REG, get
 from pages.ui.shared import note_of_slack
 from pages.ui.text import short
-from pages.views.budget import prior as budget_prior
+from pages.views.budget.prior import show_upload
 from pages.views.budget.settings import JUDGED_BY, PRIORS, VIEWS
 from pages.views.budget.split import Settings
 from pages.views.budget.state import Results
@@ -106,7 +106,7 @@ def prior(settings: Settings) -> None:
                     f"{privacy_text(settings.epsilon_of_prior)}.",
                 )
     if get("bud_prior") == "public":
-        budget_prior.upload()
+        show_upload()
     if get("bud_prior") == "true":
         st.error(
             "The splits “Greedy” and “Tuned” below are a function of the private counts. Look at them to learn how "

@@ -11,14 +11,15 @@ from typing import Any, Final, TypeVar
 import streamlit as st
 
 from pages.ui import jobs, tuned
-from pages.ui.origins import earlier_file
 from pages.ui.refusals import refusal
 from pages.ui.settings import get
 from pages.ui.shared import experiment, slack
 from pages.ui.snippets import Ran, given
-from pages.ui.store import dataset, remember, used
+from pages.ui.store import dataset, from_file, remember, used
 from pages.ui.strip import of_data, of_experiment
 from pages.views.budget import split as splits
+from pages.views.budget.prior import SLOT as PRIOR_FILE
+from pages.views.budget.prior import file_prior
 from pages.views.budget.settings import CUSTOM
 from pages.views.budget.split import Row, Settings
 from pages.views.budget.tables import all_rows
@@ -27,27 +28,15 @@ from treedp_core.allocation.shares import shares_of_text
 from treedp_core.checks import InputError
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.records import Dataset
-from treedp_core.studies import budget as budgets
 from treedp_core.studies.budget import GreedySplit, Optimum, Prior, Problem
 from treedp_core.watch import Watch
 
-FROM_FILE: Final = "_budget_prior"
 OPTIMUM: Final = "budget_optimum"
 HANDED: Final = "_budget_handed"
 KEPT: Final = 12
 SMALL_TREE: Final = 100_000
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class FilePrior:
-    """A public prior counted from a file: for which data set, its name, its fingerprint and the counts."""
-
-    data: str
-    name: str
-    fingerprint: str
-    prior: Prior
 
 
 @dataclass(eq=False)
@@ -106,12 +95,6 @@ def about(chosen: Settings) -> str:
     return of_experiment(chosen.experiment, *of_data(dataset()), seeded=chosen.prior == "noisy")
 
 
-def file_prior() -> FilePrior | None:
-    """Return the prior from a file, if there is one for the data set in use."""
-    kept = st.session_state.get(FROM_FILE)
-    return kept if kept is not None and kept.data == dataset().fingerprint else None
-
-
 def results() -> Results:
     """Return every strategy's split and errors; only the tuned one may still be on its way.
 
@@ -142,8 +125,8 @@ def results() -> Results:
 
 def key_of(chosen: Settings) -> Hashable:
     """Return what every result of these settings depends on."""
-    from_file = file_prior() if chosen.prior == "public" else None
-    return ("budget", dataset().fingerprint, chosen, from_file and from_file.fingerprint)
+    counted = from_file(PRIOR_FILE) if chosen.prior == "public" else None
+    return ("budget", dataset().fingerprint, chosen, counted and counted.fingerprint)
 
 
 def _kept(key: Hashable, compute: Callable[[], T]) -> T:
@@ -156,11 +139,11 @@ def _is_small() -> bool:
 
 
 def _found(chosen: Settings) -> Results:
-    data, from_file = dataset(), file_prior()
+    data, public = dataset(), file_prior()
     truth = splits.problem(chosen, data, data.counts)
     result = Results(chosen, truth, rows=splits.simple_rows(truth, chosen))
     try:
-        result.prior = splits.prior_of(chosen, data, None if from_file is None else from_file.prior)
+        result.prior = splits.prior_of(chosen, data, None if public is None else public.value)
         if result.prior is not None:
             result.tuned = splits.problem(chosen, data, result.prior.counts)
             result.steps, row = splits.greedy_row(truth, result.tuned, chosen, result.prior)
@@ -193,13 +176,11 @@ def data_again(result: Results) -> tuple[Ran[Problem], Ran[Problem] | None, Ran[
 
 
 def _prior_again(prior: Prior, chosen: Settings, data: Ran[Dataset]) -> Ran[Prior]:
-    from_file = file_prior()
-    if chosen.prior != "public" or from_file is None:
-        again: Any = splits.prior_of
-        return given(prior, again, chosen, data, None).named("prior")
-    earlier = earlier_file(from_file.name, data.value)
-    parts = [of.get(part) for of, part in ((data, "tree"), (data, "labels"), (earlier, "tree"), (earlier, "labels"))]
-    return given(prior, budgets.public_by_labels, *parts, earlier.get("counts")).named("prior")
+    public = file_prior()
+    if chosen.prior == "public" and public is not None:
+        return public
+    again: Any = splits.prior_of
+    return given(prior, again, chosen, data, None).named("prior")
 
 
 def rows_again(result: Results) -> Ran[list[Row]]:

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
+from pages.ui.bins import warn_of_cut
 from pages.ui.store import remember
 from pages.ui.text import whole
-from pages.views.data.hierarchy import notice, taken_from_the_data_warning
-from pages.views.data.numbers import warn_of_share
+from pages.ui.upload import notice
+from pages.views.data.hierarchy import taken_from_the_data_warning
 from treedp_core.records import Dataset, DomainSource
 
 
@@ -39,11 +40,6 @@ def check(data: Dataset) -> None:
         notice(code, sentence)
     if not data.total:
         st.info("All counts are 0: relative errors have no meaning here.", icon=":material/info:")
-
-
-def warn_of_cut(data: Dataset) -> None:
-    """Say in red which share of a column's numbers its bounds do not hold, where it is more than 1 %."""
-    warn_of_share(data.report.outside_range / max(1, data.report.counted), "records")
 
 
 def level_table(data: Dataset) -> dict[str, list[Any]]:

@@ -6,11 +6,11 @@ from typing import Final
 
 import streamlit as st
 
-from pages.ui import store
+from pages.ui import store, uploads
 from pages.ui.refusals import refusal
 from pages.ui.settings import RECORDS_GRID, REG, SOURCES, get
-from pages.ui.text import whole
-from pages.ui.upload import Candidate, local_file, upload
+from pages.ui.text import lit, whole
+from pages.ui.upload import Candidate, upload
 from sample_data.catalogue import SAMPLES
 from treedp_core import checks
 from treedp_core.checks import InputError
@@ -36,7 +36,19 @@ def choose() -> Candidate | None:
         format_func=SOURCES.__getitem__,
         help=HELP,
     )
-    return {"sample": _sample, "generate": _generate, "upload": upload, "file": local_file}[get("source")]()
+    return {"sample": _sample, "generate": _generate, "upload": _upload, "file": _local_file}[get("source")]()
+
+
+def _upload() -> Candidate | None:
+    found = upload("upload", asks="tree")
+    if found is None and not uploads.is_public():
+        st.caption(f"Until you count a file, {lit(store.dataset().name, 40)} stays in use.")
+    return found if isinstance(found, Candidate) else None
+
+
+def _local_file() -> Candidate | None:
+    found = upload("file", asks="tree", path=store.file_on_this_computer())
+    return found if isinstance(found, Candidate) else None
 
 
 def _sample() -> None:

@@ -7,7 +7,7 @@ from treedp_core.studies.budget.greedy import GreedySplit, greedy
 from treedp_core.studies.budget.inverse import Inverse, smallest_budget
 from treedp_core.studies.budget.optimum import Optimum, optimum
 from treedp_core.studies.budget.per_node import draw_noise, node_error, node_variance, path_charge, topped_up
-from treedp_core.studies.budget.prior import Prior, noisy, public, public_by_labels, true_counts
+from treedp_core.studies.budget.prior import Prior, noisy, public, public_of_file, true_counts
 from treedp_core.studies.budget.problem import Problem
 from treedp_core.studies.budget.reliability import Reliability, reliability
 from treedp_core.studies.budget.strategies import CURVES, STRATEGIES, Curves, Result, Strategy, compare, curves, verdict
@@ -48,7 +48,7 @@ __all__ = [
     "origin_of_text",
     "path_charge",
     "public",
-    "public_by_labels",
+    "public_of_file",
     "reliability",
     "smallest_budget",
     "split_by_subtree",

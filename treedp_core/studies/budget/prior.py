@@ -18,7 +18,7 @@ from treedp_core.mechanisms import MECHANISMS
 from treedp_core.mechanisms.calibration import LAWS
 from treedp_core.privacy import ProtectedUnit
 from treedp_core.privacy.origin import Origin, PriorKind
-from treedp_core.records.dataset import Labels
+from treedp_core.records.dataset import Dataset
 from treedp_core.registry import lookup
 from treedp_core.tree import AnyArray, FloatArray, Tree
 
@@ -65,20 +65,28 @@ def public(tree: Tree, counts: AnyArray) -> Prior:
     return _prior(tree, counts, Origin(PriorKind.PUBLIC))
 
 
-def public_by_labels(tree: Tree, labels: Labels, prior_tree: Tree, prior_labels: Labels, counts: AnyArray) -> Prior:
-    """Return public counts (nodes of `prior_tree`,) of another file as a prior, leaf by leaf by their names.
+def public_of_file(data: Dataset, file: Dataset) -> Prior:
+    """Return the public counts of another file as a prior for a data set, leaf by leaf by their names.
 
     Raises
     ------
     InputError
-        ``PRIOR_LEAVES`` when the two trees do not have the same leaves; ``PRIOR_EMPTY``.
+        ``PRIOR_IS_DATA`` when the file holds the data once more; ``PRIOR_LEAVES`` when the two trees do not have the
+        same leaves; ``PRIOR_EMPTY``.
     """
-    if np.array_equal(tree.parent, prior_tree.parent) and all(
-        np.array_equal(labels.of_level(level), prior_labels.of_level(level)) for level in range(1, tree.n_levels)
+    if data.is_same_as(file):
+        raise InputError(
+            "PRIOR_IS_DATA",
+            "Expected public or historic counts, got the data themselves once more; tuning on them is not private, see "
+            "“True counts”.",
+        )
+    tree = data.tree
+    if np.array_equal(tree.parent, file.tree.parent) and all(
+        np.array_equal(data.labels.of_level(level), file.labels.of_level(level)) for level in range(1, tree.n_levels)
     ):
-        return public(tree, counts)
-    ours = {labels.path(int(leaf)): i for i, leaf in enumerate(tree.leaves)}
-    theirs = {prior_labels.path(int(leaf)): int(leaf) for leaf in prior_tree.leaves}
+        return public(tree, file.counts)
+    ours = {data.labels.path(int(leaf)): i for i, leaf in enumerate(tree.leaves)}
+    theirs = {file.labels.path(int(leaf)): int(leaf) for leaf in file.tree.leaves}
     if ours.keys() != theirs.keys():
         missing, extra = len(ours.keys() - theirs.keys()), len(theirs.keys() - ours.keys())
         example = min(ours.keys() ^ theirs.keys())
@@ -87,7 +95,7 @@ def public_by_labels(tree: Tree, labels: Labels, prior_tree: Tree, prior_labels:
             f"Expected a prior with the same leaves as the data: {missing:,} are missing and {extra:,} are not in the "
             f"data, for example {echo(' / '.join(example))}.",
         )
-    by_leaf = np.array([counts[theirs[path]] for path in ours])
+    by_leaf = np.array([file.counts[theirs[path]] for path in ours])
     return public(tree, tree.counts_of_leaves(by_leaf))
 
 

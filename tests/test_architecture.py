@@ -52,10 +52,6 @@ KEPT_TO = {"download_button": "pages/ui/exports.py", "file_uploader": "pages/ui/
 OWED: dict[str, tuple[str, ...]] = {
     "pages/views/budget/map.py": ("pages.views.consistency.ledger",),
     "pages/views/budget/state.py": ("pages.views.lab.state",),
-    "pages/views/cdf/source.py": (
-        "pages.views.data.check",
-        "pages.views.data.numbers",
-    ),
     "pages/views/cdf/state.py": ("pages.views.lab.state",),
     "pages/views/cdf/view.py": ("pages.views.lab.state",),
     "pages/views/consistency/state.py": ("pages.views.lab.state",),

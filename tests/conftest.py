@@ -77,11 +77,13 @@ def executor() -> Any:
 @pytest.fixture
 def own_jobs(monkeypatch: pytest.MonkeyPatch, executor: Any) -> Any:
     """Jobs of the test's own, done by its `executor`: in memory, a session's jobs are one for all tests."""
+    from oracles_pages import WorkersHere
     from pages.ui import jobs
 
     mine = jobs.Jobs()
     monkeypatch.setattr(jobs, "jobs", lambda: mine)
     monkeypatch.setattr(jobs, "pool", lambda: executor)
+    monkeypatch.setattr(jobs, "WORKERS", WorkersHere())
     return mine
 
 

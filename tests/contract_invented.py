@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from oracles_pages import Inline, open_page, press, words
+from oracles_pages import Inline, WorkersHere, open_page, press, words
 from treedp_core.allocation import ALLOCATIONS, Allocation
 from treedp_core.errors import METRICS, Metric, Summary, absolute, expected_absolute
 from treedp_core.mechanisms import MECHANISMS, of_levels
@@ -108,7 +108,7 @@ def visit(page: str, link: dict[str, Any], run: str) -> dict[str, Any]:
     from pages.ui import jobs
 
     mine = jobs.Jobs()
-    jobs.jobs, jobs.pool = (lambda: mine), Inline  # type: ignore[assignment]
+    jobs.jobs, jobs.pool, jobs.WORKERS = (lambda: mine), Inline, WorkersHere()  # type: ignore[assignment, misc]
     app = open_page(page, source="generate", gen_branching="3,4", level="Advanced", lab_trials="100", **link)
     if run:
         press(app, run)

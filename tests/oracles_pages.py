@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import pickle
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
@@ -13,6 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from browsing import ROOT
 from oracles_tree import level_starts
+from treedp_core.errors.simulated import Watch
 from treedp_core.records import Dataset, DomainSource, ReadReport
 from treedp_core.records.dataset import labels_of
 from treedp_core.tree import Tree
@@ -23,6 +25,18 @@ class Inline:
 
     def submit(self, work: Any, *arguments: Any) -> None:
         work(*arguments)
+
+
+class WorkersHere:
+    """Workers without processes: what goes to one and comes back is pickled, the work is done on the spot."""
+
+    def run(self, work: Any, watch: Watch, is_wanted: Any = None) -> Any:
+        return again(again(work)(watch=watch))
+
+
+def again(content: Any) -> Any:
+    """A copy such as another process would get."""
+    return pickle.loads(pickle.dumps(content, protocol=5))
 
 
 class Later:

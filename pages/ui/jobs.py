@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 import streamlit as st
@@ -13,10 +14,11 @@ import streamlit as st
 from pages.ui import sessions
 from pages.ui.text import whole
 from pages.ui.turns import Turn, Turns
+from pages.ui.workers import WORKERS, takes
 from treedp_core.checks import InputError
 from treedp_core.watch import Cancelled, Watch
 
-WORKERS: Final = 2
+AT_ONCE: Final = 2
 UNDER_WAY: Final = 16
 """Jobs that may have begun, over all sessions: what they hold in memory waits with them for their turns."""
 REFRESH_SECONDS: Final = 0.4
@@ -102,7 +104,7 @@ class Job:
         self.state = "running"
         self.started = time.monotonic()
         try:
-            self.result = work(Watch(step=self._step, cancelled=self._cancelled))
+            self.result = self._result(work, Watch(step=self._step, cancelled=self._cancelled))
             self.state = "done"
         except Cancelled:
             self.state = "cancelled"
@@ -112,6 +114,11 @@ class Job:
         except Exception:  # a worker has no page to show it on; the text might quote data
             self.error = InputError("SIMULATION_FAILED", "The simulation failed; change a setting and run it again.")
             self.state = "error"
+
+    def _result(self, work: Work, watch: Watch) -> Any:
+        if isinstance(work, partial) and takes(work):
+            return WORKERS.run(work, watch, is_wanted=lambda: not self.stop.is_set())
+        return work(watch)
 
     def _step(self, n: int) -> None:
         self.done += n
@@ -135,14 +142,14 @@ class Jobs:
 
 
 class Threads:
-    """An executor that gives each job a thread of its own: which of them compute is a matter of turns."""
+    """An executor that gives each job a thread of its own: which of them go on is a matter of turns."""
 
     def submit(self, work: Callable[..., None], *arguments: Any) -> None:
         """Begin."""
         threading.Thread(target=work, args=arguments, name="job", daemon=True).start()
 
 
-_TURNS: Final = Turns(WORKERS, UNDER_WAY)
+_TURNS: Final = Turns(AT_ONCE, UNDER_WAY)
 
 
 def pool() -> Threads:
@@ -167,8 +174,10 @@ def start(
     """Start `work(watch)` in the background in place of the slot's last job, which is asked to stop.
 
     `total` is in the units that `watch.step` counts (trials). The work must not call Streamlit, must not start jobs,
-    and asks its watch often, as that is where it steps back for others. `of_data` says whether it is about the records
-    of the data set in use, so that nothing of it may stay when they go; `admit` is asked before it begins.
+    and asks its watch often, as that is where it steps back for others. A partial of a public function of the core that
+    takes `watch` is done in a process of its own: it and its result are pickled; any other work on a thread of this
+    process. `of_data` says whether it is about the records of the data set in use, so that nothing of it may stay when
+    they go; `admit` is asked before it begins.
     """
     cancel(slot)
     job = Job(key, total, of_data, sessions.current_id(), admit)

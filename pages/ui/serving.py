@@ -29,6 +29,7 @@ from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 
 from pages.ui import exports, sessions
 from pages.ui.uploads import UploadLimit
+from pages.ui.workers import WORKERS
 from treedp_core.cli import KEY_VARIABLE
 
 FRAME_VARIABLE: Final = "TREEDP_FRAME_ANCESTORS"
@@ -177,6 +178,7 @@ async def lifespan(app: Any) -> AsyncIterator[None]:
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)  # its start is told in a sentence of ours
     # Streamlit reads an upload into memory whole; without this it would pass through a temporary file first.
     MultiPartParser.spool_max_size = sys.maxsize
+    WORKERS.start()
     url = address()
     _say(f"TreeDP is at {url} (Ctrl+C ends it)")
     if not config.get_option("server.headless"):
@@ -184,6 +186,7 @@ async def lifespan(app: Any) -> AsyncIterator[None]:
     with sessions.hidden_in_logs():
         async with sessions.clock(exports.linger()):
             yield
+    WORKERS.close()
 
 
 def uncaught(error: Exception) -> bool:

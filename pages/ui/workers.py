@@ -1,0 +1,157 @@
+"""Processes for work that takes long: each piece has one of its own, which ends with it.
+
+The page's process stays free for what others click, work that is not wanted any more ends at once whatever it does,
+and what it held in memory goes with it. Workers are forked from a process that has the core in memory and waits.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+import struct
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Any, Final
+
+from pages.ui.channel import parts_of, receive, send
+from treedp_core.checks import InputError
+from treedp_core.errors.simulated import Cancelled, Watch
+
+ORDER: Final = struct.Struct("!q")
+FORK: Final = 0
+"""What the forker is told: to fork a worker, else the id of the worker to end."""
+LOOK_SECONDS: Final = 0.1
+STUDIES: Final = ("branching", "budget", "cdf", "multiplicative", "sweep", "topdown")
+PRELOADED: Final = ("treedp_core.experiment", *(f"treedp_core.studies.{study}" for study in STUDIES))
+ONE_THREAD: Final = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+
+
+def takes(work: object) -> bool:
+    """Whether work is done in a process: a partial of a function of the core, where processes can be forked safely.
+
+    >>> from treedp_core import experiment
+    >>> takes(partial(experiment.run, 1)), takes(lambda watch: 1)
+    (True, False)
+    """
+    if not isinstance(work, partial) or sys.platform != "linux":
+        return False
+    module, name = (getattr(work.func, part, "") for part in ("__module__", "__qualname__"))
+    return module.startswith("treedp_core.") and "<" not in name
+
+
+class Workers:
+    """Starts a worker for each piece of work; the process they are forked from starts on first use."""
+
+    def __init__(self, preloaded: Sequence[str] = PRELOADED) -> None:
+        self._preloaded = preloaded
+        self._lock = threading.Lock()
+        self._forker: subprocess.Popen[bytes] | None = None
+        self._control: socket.socket | None = None
+
+    def start(self) -> None:
+        """Start what workers are forked from, if it does not run; it loads the core meanwhile."""
+        if sys.platform == "linux":
+            with self._lock:
+                self._started()
+
+    def close(self) -> None:
+        """End every worker, and what they are forked from."""
+        with self._lock:
+            self._stopped()
+
+    def run(self, work: partial[Any], watch: Watch, is_wanted: Callable[[], bool] = lambda: True) -> Any:
+        """Return what `work(watch)` returns in a process of its own.
+
+        Parameters
+        ----------
+        work : functools.partial
+            Of a public function of the core, with arguments that can be pickled. Arrays are not copied into the
+            message, and arrays and dataclass objects of the arguments are themselves in the result again.
+        watch : Watch
+            Told and asked about ten times a second; while it makes the caller wait, the work waits too.
+        is_wanted : function
+            Asked as often, also while the work does not look at its watch.
+
+        Raises
+        ------
+        InputError
+            What the work raised; ``SIMULATION_FAILED`` if it failed or its process ended.
+        Cancelled
+            It is not wanted any more, and its process ended.
+        """
+        pid, channel = self._fork()
+        try:
+            given = parts_of((work.args, work.keywords))
+            send(channel, work)
+            kind = "step"
+            while kind == "step":
+                while not select.select([channel], [], [], LOOK_SECONDS)[0]:
+                    if not is_wanted():
+                        raise Cancelled
+                kind, found, steps = receive(channel, given)
+                watch.step(steps)
+                if kind == "step":
+                    watch.check()
+                    channel.sendall(b".")
+        except (OSError, EOFError):
+            kind = "failed"
+        finally:
+            self._end(pid, channel)
+        if kind == "cancelled":
+            raise Cancelled
+        if kind == "refused":
+            raise InputError(*found)
+        if kind == "failed":
+            raise InputError("SIMULATION_FAILED", "The simulation failed; change a setting and run it again.")
+        return found
+
+    def _fork(self) -> tuple[int, socket.socket]:
+        """A new worker's process id and the channel to it; if the forker ended meanwhile, of a new one."""
+        ours, theirs = socket.socketpair()
+        with theirs, self._lock:
+            for _ in range(2):
+                control = self._started()
+                with suppress(OSError):
+                    socket.send_fds(control, [ORDER.pack(FORK)], [theirs.fileno()])
+                    if answer := control.recv(ORDER.size):
+                        return ORDER.unpack(answer)[0], ours
+                self._stopped()
+        ours.close()
+        raise OSError("No process can be started.")
+
+    def _end(self, pid: int, channel: socket.socket) -> None:
+        channel.close()
+        with self._lock, suppress(OSError):
+            if self._control is not None:
+                self._control.send(ORDER.pack(pid))
+
+    def _started(self) -> socket.socket:
+        """The forker's socket; it is started if it does not run."""
+        if self._control is None:
+            self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            more = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **ONE_THREAD}
+            command = [sys.executable, "-P", "-W", "ignore", "-m", "pages.ui.forker", *self._preloaded]
+            with theirs:
+                self._forker = subprocess.Popen(
+                    command,
+                    stdin=theirs.fileno(),
+                    stdout=subprocess.DEVNULL,
+                    env={**os.environ, **more},
+                    start_new_session=True,
+                )
+        return self._control
+
+    def _stopped(self) -> None:
+        """Have the forker end, which ends its workers."""
+        if self._control is not None and self._forker is not None:
+            self._control.close()
+            self._forker.wait()
+        self._control = self._forker = None
+
+
+WORKERS: Final = Workers()

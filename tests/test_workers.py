@@ -1,0 +1,248 @@
+"""Worker processes: what goes there comes back as if computed here, and none outlives its work or the server."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import errands
+from browsing import ROOT, eventually
+from pages.ui import jobs
+from pages.ui.workers import Workers, takes
+from treedp_core import experiment
+from treedp_core.checks import InputError
+from treedp_core.errors.simulated import Cancelled, Watch
+from treedp_core.experiment import Experiment
+from treedp_core.tree import Tree
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="work stays on threads where forking is not safe")
+
+
+@pytest.fixture(scope="module")
+def workers() -> Iterator[Workers]:
+    mine = Workers(["treedp_core.experiment", "errands"])
+    yield mine
+    mine.close()
+
+
+def stat(pid: int) -> list[str]:
+    """What Linux tells of a process: its state, its parent, … and from place 11 on the time it has computed."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return ["X", "0"]
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process computes or waits: not when it has ended, also if nobody has asked yet how."""
+    return stat(pid)[0] not in "ZX"
+
+
+def told(path: Path) -> int:
+    """The id that a worker wrote, once it is there."""
+    eventually(path.exists)
+    return int(path.read_text())
+
+
+def ended(run: Callable[[], Any]) -> tuple[threading.Thread, list[BaseException]]:
+    """A thread that runs something, and what it raised."""
+    raised: list[BaseException] = []
+
+    def noting() -> None:
+        try:
+            run()
+        except BaseException as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=noting)
+    thread.start()
+    return thread, raised
+
+
+TREE = Tree.from_branching_factors((3, 4))
+COUNTS = TREE.counts_of_leaves(np.arange(12))
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        Experiment(trials=40),
+        Experiment("gaussian", ("least_squares",), delta=1e-6, trials=40, seed=3),
+        Experiment("laplace", ("non_negative",), metric="rmsre", trials=40),
+    ],
+    ids=lambda chosen: chosen.mechanism,
+)
+def test_the_numbers_are_those_computed_here(workers: Workers, chosen: Experiment) -> None:
+    work = partial(experiment.run, chosen, TREE, COUNTS)
+    here, there = work(), workers.run(work, Watch())
+    assert there.simulation is not None and here.simulation is not None
+    for name in ("level", "level_se", "single_runs"):
+        assert np.array_equal(getattr(there.simulation, name), getattr(here.simulation, name))
+    assert there.simulation.tree == here.simulation.tree and there.budget == here.budget
+
+
+def test_arrays_and_objects_come_back_as_themselves_and_others_equal(workers: Workers) -> None:
+    fixed = np.arange(5.0)
+    fixed.setflags(write=False)
+    strided = np.arange(10)[::3]
+    found = workers.run(partial(errands.echo, TREE, COUNTS, (fixed, strided), {"é": "名"}), Watch())
+    assert found[0] is TREE and found[1] is COUNTS and found[2][0] is fixed and found[2][1] is strided
+    assert found[3] == {"é": "名"}
+    large = partial(experiment.draw_once, Experiment(), Tree.from_branching_factors((50, 40)))
+    assert takes(large)
+
+
+def test_a_worker_has_its_own_process_that_steps_back_and_has_no_streamlit(workers: Workers) -> None:
+    work = partial(errands.process)
+    (first, niceness, modules), (second, *_) = (workers.run(work, Watch()) for _ in range(2))
+    assert len({first, second, os.getpid()}) == 3
+    assert niceness > os.nice(0)
+    assert "treedp_core.experiment" in modules and not {"streamlit", "plotly"} & set(modules)
+    eventually(lambda: not is_alive(first) and not is_alive(second))
+
+
+def test_all_steps_are_reported(workers: Workers) -> None:
+    done: list[int] = []
+    assert workers.run(partial(errands.steps, 10_000), Watch(done.append)) == "all"
+    assert sum(done) == 10_000
+
+
+def test_what_was_refused_is_refused_here(workers: Workers) -> None:
+    with pytest.raises(InputError, match=r"^Too many\.$") as refused:
+        workers.run(partial(errands.refused), Watch())
+    assert refused.value.code == "TRIALS_RANGE"
+    with pytest.raises(Cancelled):
+        workers.run(partial(errands.stopped), Watch())
+
+
+@pytest.mark.parametrize("fault", [errands.broken, errands.not_sent, errands.crash])
+def test_a_fault_tells_a_sentence_and_nothing_else_and_the_next_work_is_done(
+    workers: Workers, fault: Callable[..., Any], capfd: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(InputError, match="The simulation failed") as failed:
+        workers.run(partial(fault), Watch())
+    assert "SECRET" not in str(failed.value)
+    assert "SECRET" not in "".join(capfd.readouterr())
+    assert workers.run(partial(errands.echo, 1), Watch()) == (1,)
+
+
+@pytest.mark.parametrize("work", [errands.runaway, errands.until_cancelled])
+def test_work_that_is_not_wanted_ends_with_its_process(
+    workers: Workers, work: Callable[..., Any], tmp_path: Path
+) -> None:
+    stop = threading.Event()
+    watch = Watch(cancelled=stop.is_set)
+    running, raised = ended(
+        lambda: workers.run(partial(work, str(tmp_path / "id")), watch, is_wanted=lambda: not stop.is_set())
+    )
+    pid = told(tmp_path / "id")
+    assert is_alive(pid)
+    stop.set()
+    running.join(60)
+    assert [type(error) for error in raised] == [Cancelled]
+    eventually(lambda: not is_alive(pid))
+
+
+def test_work_waits_while_its_watch_does(workers: Workers, tmp_path: Path) -> None:
+    reported, go_on, stop = threading.Event(), threading.Event(), threading.Event()
+
+    def step(n: int) -> None:
+        reported.set()
+        go_on.wait()
+
+    running, _ = ended(
+        lambda: workers.run(partial(errands.until_cancelled, str(tmp_path / "id")), Watch(step, stop.is_set))
+    )
+    pid = told(tmp_path / "id")
+    reported.wait(60)
+    eventually(lambda: stat(pid)[0] == "S")
+    before = stat(pid)[11:13]
+    assert [workers.run(partial(errands.steps, 100), Watch()) for _ in range(3)] == ["all"] * 3  # time passes
+    assert stat(pid)[11:13] == before
+    stop.set()
+    go_on.set()
+    running.join(60)
+
+
+def test_workers_go_on_when_what_they_are_forked_from_was_killed(tmp_path: Path) -> None:
+    mine = Workers(["errands"])
+    try:
+        running, raised = ended(lambda: mine.run(partial(errands.runaway, str(tmp_path / "id")), Watch()))
+        pid = told(tmp_path / "id")
+        os.kill(int(stat(pid)[1]), signal.SIGKILL)
+        running.join(60)
+        assert [getattr(error, "code", "") for error in raised] == ["SIMULATION_FAILED"]
+        eventually(lambda: not is_alive(pid))
+        assert mine.run(partial(errands.echo, 1), Watch()) == (1,)
+    finally:
+        mine.close()
+
+
+SERVER = """
+import sys
+from functools import partial
+import errands
+from pages.ui.workers import Workers
+from treedp_core.errors.simulated import Watch
+Workers(["errands"]).run(partial(errands.runaway, sys.argv[1]), Watch())
+"""
+
+
+def test_no_worker_outlives_a_server_that_is_killed(tmp_path: Path) -> None:
+    path = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
+    server = subprocess.Popen(
+        [sys.executable, "-c", SERVER, str(tmp_path / "id")], env={**os.environ, "PYTHONPATH": path}
+    )
+    try:
+        pid = told(tmp_path / "id")
+        forker = int(stat(pid)[1])
+        assert is_alive(pid) and is_alive(forker)
+    finally:
+        server.kill()
+        server.wait()
+    eventually(lambda: not is_alive(pid) and not is_alive(forker))
+
+
+def test_a_job_of_the_core_is_done_by_a_worker_and_any_other_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[Any] = []
+
+    class Noting:
+        def run(self, work: Any, watch: Watch, is_wanted: Callable[[], bool]) -> Any:
+            sent.append(work)
+            return work(watch=watch)
+
+    monkeypatch.setattr(jobs, "WORKERS", Noting())
+    of_core = partial(experiment.run, Experiment(trials=5), TREE, COUNTS)
+    for work in (of_core, partial(errands.steps, 3), lambda watch: 1):
+        job = jobs.Job(key="k", total=5)
+        with suppress(TypeError):
+            job.run(work)
+    assert sent == [of_core]
+
+
+def test_what_is_cancelled_while_a_worker_does_it_is_cancelled(
+    workers: Workers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jobs, "WORKERS", workers)
+    job = jobs.Job(key="k", total=10**9)
+    large = Tree.from_branching_factors((100, 100))
+    work = partial(
+        experiment.run, Experiment(trials=5_000), large, large.counts_of_leaves(np.ones(10_000, dtype=np.int64))
+    )
+    thread = threading.Thread(target=job.run, args=(work,))
+    thread.start()
+    eventually(lambda: job.done > 0)
+    job.stop.set()
+    thread.join(60)
+    assert (job.state, job.result) == ("cancelled", None)

@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 from treedp_core.checks import InputError
-from treedp_core.errors.simulated import Cancelled, Watch
+from treedp_core.watch import Cancelled, Watch
 
 
 def echo(*content: Any, watch: Watch) -> Any:

@@ -14,10 +14,10 @@ from streamlit.testing.v1 import AppTest
 
 from browsing import ROOT
 from oracles_tree import level_starts
-from treedp_core.errors.simulated import Watch
 from treedp_core.records import Dataset, DomainSource, ReadReport
 from treedp_core.records.dataset import labels_of
 from treedp_core.tree import Tree
+from treedp_core.watch import Watch
 
 
 class Inline:

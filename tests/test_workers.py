@@ -22,9 +22,9 @@ from pages.ui import jobs
 from pages.ui.workers import Workers, takes
 from treedp_core import experiment
 from treedp_core.checks import InputError
-from treedp_core.errors.simulated import Cancelled, Watch
 from treedp_core.experiment import Experiment
 from treedp_core.tree import Tree
+from treedp_core.watch import Cancelled, Watch
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="work stays on threads where forking is not safe")
 
@@ -194,7 +194,7 @@ import sys
 from functools import partial
 import errands
 from pages.ui.workers import Workers
-from treedp_core.errors.simulated import Watch
+from treedp_core.watch import Watch
 Workers(["errands"]).run(partial(errands.runaway, sys.argv[1]), Watch())
 """
 

@@ -21,7 +21,7 @@ from typing import Any, Final, NoReturn
 from pages.ui.channel import parts_of, receive, send
 from pages.ui.workers import FORK, ORDER
 from treedp_core.checks import InputError
-from treedp_core.errors.simulated import Cancelled, Watch
+from treedp_core.watch import Cancelled, Watch
 
 REPORT_SECONDS: Final = 0.1
 NICENESS: Final = 10
@@ -69,7 +69,7 @@ def _serve(channel: socket.socket) -> NoReturn:
         try:
             send(channel, answer, given)
         except OSError:  # nobody waits for it any more
-            os.kill(pid, signal.SIGKILL)
+            pass
         except Exception:  # it cannot be pickled
             send(channel, ("failed", None, 0))
     finally:

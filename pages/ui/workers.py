@@ -20,7 +20,7 @@ from typing import Any, Final
 
 from pages.ui.channel import parts_of, receive, send
 from treedp_core.checks import InputError
-from treedp_core.errors.simulated import Cancelled, Watch
+from treedp_core.watch import Cancelled, Watch
 
 ORDER: Final = struct.Struct("!q")
 FORK: Final = 0

@@ -17,7 +17,7 @@ from timing import paired_ratio
 from treedp_core.experiment import Experiment, Outcome, run, sweep
 from treedp_core.postprocess import least_squares
 from treedp_core.tree import Tree
-from treedp_core.watch import generator
+from treedp_core.watch import Watch, generator
 
 IDS = ("3b", "4a", "11", "11d")
 

@@ -5,7 +5,7 @@ import streamlit as st
 from pages.ui import store
 from pages.ui.page import Page, Told, View, explain
 from pages.ui.settings import get
-from pages.ui.shared import experiment
+from pages.ui.shared import experiment, warn_of_delta
 from pages.views.start.parts import about, cards, curves, sentence, session
 
 LEDE = "See what noise does to hierarchical counts before you release any."
@@ -24,6 +24,7 @@ def show() -> Told:
         cards()
     st.header("Error against ε", anchor=False)
     sentence(data, settings)
+    warn_of_delta(data.total)  # two of the curves are of laws that spend it
     curves(data, settings)
     st.header("What is in this session", anchor=False)
     session(data, settings)

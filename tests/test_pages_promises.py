@@ -8,26 +8,28 @@ import pytest
 
 from tests.oracles_pages import open_page, words
 
-# The sample in use holds 33 million records; the other pages start with samples, or trees, of less than a million.
-MANY, FEW = "1e-8", "1e-6"
+# The sample in use holds 33 million records; the other pages start with samples, or trees, of less than a million. What
+# is offered for every page fits both.
+MANY, MORE = "1e-8", "1e-10"
 VIEWS = [
     ("start", {}, MANY),
     ("lab", {"lab_mechanisms": "gaussian"}, MANY),
     ("consistency", {"con_mechanism": "discrete_gaussian"}, MANY),
     ("budget", {"bud_mechanism": "gaussian"}, MANY),
     ("branching", {"bra_noise": "gaussian"}, MANY),
-    ("cdf", {"cdf_mechanism": "gaussian"}, FEW),
-    ("multiplicative", {"mul_view": "growth"}, FEW),
-    ("multiplicative", {"mul_view": "run"}, FEW),
-    ("multiplicative", {"mul_view": "meaning"}, FEW),
-    ("topdown", {"td_view": "release"}, FEW),
-    ("topdown", {"td_view": "accounting"}, FEW),
+    ("cdf", {"cdf_mechanism": "gaussian"}, MANY),
+    ("multiplicative", {"mul_view": "growth"}, MANY),
+    ("multiplicative", {"mul_view": "growth", "mul_total": "1e9"}, MORE),
+    ("multiplicative", {"mul_view": "run"}, MANY),
+    ("multiplicative", {"mul_view": "meaning"}, MANY),
+    ("topdown", {"td_view": "release"}, MANY),
+    ("topdown", {"td_view": "accounting"}, MANY),
 ]
 
 
 @pytest.mark.parametrize(("page", "link", "fits"), VIEWS)
 def test_without_a_delta_every_view_works_with_one_that_fits(page: str, link: dict[str, str], fits: str) -> None:
-    """The largest power of ten below 1 / records, at most 1e-6: what each page says, offers and uses."""
+    """The largest power of ten below 1 / records, there and of the data set in use: what a page says, offers, uses."""
     app = open_page(page, **link)
     assert not app.exception and not app.error
     told = words(app)
@@ -38,6 +40,45 @@ def test_without_a_delta_every_view_works_with_one_that_fits(page: str, link: di
     if page != "start":
         strip = next(c.value for c in app.main.caption if "· ε = " in c.value)
         assert f"δ = {fits}" in strip
+
+
+SPENT = [
+    ("start", {}, 33_144_926),
+    ("lab", {"lab_mechanisms": "gaussian"}, 33_144_926),
+    ("lab", {}, 0),
+    ("consistency", {"con_mechanism": "discrete_gaussian"}, 33_144_926),
+    ("consistency", {"con_mechanism": "laplace"}, 0),
+    ("budget", {"bud_mechanism": "gaussian"}, 33_144_926),
+    ("budget", {"bud_mechanism": "laplace"}, 0),
+    ("branching", {"bra_noise": "gaussian"}, 0),
+    ("data", {}, 0),
+    ("cdf", {"cdf_mechanism": "gaussian"}, 12_000),
+    ("cdf", {"cdf_mechanism": "laplace"}, 0),
+    ("topdown", {"td_view": "release"}, 250_000),
+    ("multiplicative", {"mul_view": "growth", "mul_total": "1e9"}, 10**9),
+]
+
+
+@pytest.mark.parametrize(("page", "link", "records"), SPENT)
+def test_a_delta_too_large_is_said_once_where_it_is_spent(page: str, link: dict[str, str], records: int) -> None:
+    """By the records that the page is about, and nowhere else; 0 stands for none."""
+    app = open_page(page, delta="0.01", **link)
+    told = [one.value for one in (*app.sidebar.error, *app.main.error) if "not below 1 / records" in one.value]
+    assert len(told) == (1 if records else 0)
+    if records:
+        least = float(re.findall(r"less than (\d[\d.e-]*\d)", told[0])[0])
+        assert 0.999 / records < least <= 1 / records
+
+
+def test_the_delta_that_a_page_offers_earns_no_warning() -> None:
+    """The trips are few, the data set in use holds 33 million records."""
+    app = open_page("topdown")
+    app.button(key="td_set_delta").click().run()
+    app.switch_page("pages/lab.py").run()
+    app.session_state["lab_mechanisms"] = ["gaussian"]
+    app.run()
+    assert app.session_state["delta"] == 1e-8
+    assert not app.error and "is used on this page" not in words(app)
 
 
 def test_a_link_with_a_delta_that_promises_nothing_keeps_the_present_one() -> None:

@@ -10,7 +10,7 @@ import streamlit as st
 from pages.ui.presets import Presets, popover
 from pages.ui.refusals import refusal
 from pages.ui.settings import REG, get
-from pages.ui.store import dataset
+from pages.ui.shared import fits
 from pages.ui.text import plural, short, whole
 from treedp_core.allocation import ALLOCATIONS
 from treedp_core.allocation.shares import shares_from_text
@@ -20,7 +20,6 @@ from treedp_core.experiment import Experiment
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.postprocess.chains import CHAINS
-from treedp_core.privacy import fitting_delta
 from treedp_core.records import Dataset
 from treedp_core.studies.sweep.series import VIEWS
 from treedp_core.studies.sweep.split import split_table
@@ -205,7 +204,7 @@ def presets() -> None:
 def _apply(settings: Mapping[str, Any]) -> None:
     st.session_state.update({key: list(v) if isinstance(v, list) else v for key, v in settings.items()})
     if "delta" in settings:
-        st.session_state["delta"] = fitting_delta(dataset().total)
+        st.session_state["delta"] = fits()
 
 
 def level_picker(key: str, data: Dataset) -> int:

@@ -13,8 +13,7 @@ import streamlit as st
 from pages.ui import jobs, reconnect, store
 from pages.ui.setting import Setting
 from pages.ui.settings import PRESENT, get
-from pages.ui.text import lit, plain
-from treedp_core.privacy import delta_warning
+from pages.ui.text import lit
 
 LOST: Final = (
     "There is no uploaded file in this session: counts from a file are removed about two minutes after the tab is "
@@ -205,13 +204,6 @@ def _session_ended() -> None:
         icon=":material/history:",
     )
     st.button("Understood", key="session_ended", on_click=reconnect.dismiss, help="Hide this message.")
-
-
-def warn_of_delta(name: str, total: int) -> None:
-    """Say so when δ would allow a record of a data set, of that name and total, to be published as it is."""
-    told = delta_warning(get("delta"), total)
-    if told:
-        st.error(f"{lit(name, 40)}: {plain(told)}")
 
 
 def show_badge(name: str) -> None:

@@ -10,9 +10,10 @@ import streamlit as st
 
 from pages.ui.settings import get
 from pages.ui.store import dataset
+from pages.ui.text import plain
 from treedp_core.experiment import Experiment
 from treedp_core.mechanisms import MECHANISMS
-from treedp_core.privacy import fitting_delta
+from treedp_core.privacy import delta_warning, fitting_delta
 from treedp_core.words import setting_text
 
 
@@ -37,11 +38,13 @@ def known_levels() -> int:
 
 
 def slack(total: int | None = None) -> float:
-    """Return the δ of what needs one: the sidebar's; where that is 0, the one that fits so many records.
+    """Return the δ of what needs one: the sidebar's; where that is 0, the one that fits so many records."""
+    return get("delta") or fits(total)
 
-    Without a total the records of the data set in use count.
-    """
-    return get("delta") or fitting_delta(dataset().total if total is None else total)
+
+def fits(total: int | None = None) -> float:
+    """Return a δ for every page: it fits so many records, and those of the data set in use as well."""
+    return fitting_delta(max(dataset().total, total or 0))
 
 
 def slack_of(mechanisms: Iterable[str], total: int | None = None) -> float:
@@ -50,28 +53,39 @@ def slack_of(mechanisms: Iterable[str], total: int | None = None) -> float:
 
 
 def note_of_slack(mechanisms: Iterable[str], key: str, total: int | None = None) -> None:
-    """Say which δ is used where the sidebar's is 0 and a mechanism needs one."""
+    """Say what is to be said of δ where a mechanism needs one: see `say_slack`."""
     needy = [one.label for name, one in MECHANISMS.items() if name in set(mechanisms) and one.needs_delta]
     if needy:
         say_slack(f"{' and '.join(needy)} noise", key, total)
 
 
 def say_slack(who: str, key: str, total: int | None = None) -> None:
-    """Say which δ is used where the sidebar's is 0, which `who` cannot promise, and offer it for every page."""
+    """Say of the δ spent here what it lacks: it is not below 1 / records, or the sidebar's is 0.
+
+    `who` cannot promise 0: the δ used instead is offered for every page. Without a total the records of the data set
+    in use count.
+    """
     if get("delta") > 0:
+        warn_of_delta(dataset().total if total is None else total)
         return
-    used = slack(total)
+    used = setting_text(slack(total))
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(
-            f":material/info: The sidebar's δ is 0, which {who} cannot promise: δ = {setting_text(used)} is used on "
-            "this page.",
+            f":material/info: The sidebar's δ is 0, which {who} cannot promise: δ = {used} is used on this page.",
             width="content",
         )
         st.button(
-            f"Set δ = {setting_text(used)}",
+            f"Set δ = {used}",
             key=key,
             type="tertiary",
             on_click=st.session_state.update,
-            args=({"delta": used},),
+            args=({"delta": slack(total)},),
             help="Sets δ in the sidebar, for every page.",
         )
+
+
+def warn_of_delta(total: int) -> None:
+    """Say so where the sidebar's δ would allow one of so many records to be published as it is."""
+    told = delta_warning(get("delta"), total)
+    if told:
+        st.error(plain(told))

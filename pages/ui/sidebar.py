@@ -9,7 +9,6 @@ import streamlit as st
 from pages.ui import settings as params
 from pages.ui import shared as settings
 from pages.ui import store
-from pages.ui.page import warn_of_delta
 from pages.ui.settings import REG, get
 from pages.ui.text import lit, short
 from treedp_core import checks
@@ -84,7 +83,6 @@ def _budget() -> None:
         format_func=_delta,
         help="0 is pure differential privacy (Laplace noise). Gaussian noise needs δ > 0, far below 1 / records.",
     )
-    warn_of_delta(store.dataset().name, store.dataset().total)
     st.selectbox(
         "Neighbouring relation",
         [relation.value for relation in NeighbouringRelation],

@@ -9,11 +9,10 @@ import numpy as np
 import streamlit as st
 
 from pages.ui import frame, tuned
-from pages.ui.page import warn_of_delta
 from pages.ui.refusals import refusal
 from pages.ui.settings import REG, get
 from pages.ui.snippets import Ran, call, given
-from pages.ui.store import dataset, remember, sample
+from pages.ui.store import remember, sample
 from pages.ui.strip import strip
 from pages.ui.text import lit, plural, short, whole
 from pages.views.cdf import model, tables
@@ -38,8 +37,6 @@ def release(data: Bins) -> str:
     mine, is_present = cdf_state.draw(data)
     if not is_present:
         st.caption(f"The release below has other settings: {_what(mine.plan.settings)}.")
-    if data.name != dataset().name:  # of that one the sidebar speaks
-        warn_of_delta(data.name, int(data.counts.sum()))
     start, stop = chosen_range(data)
     _figure(data, mine, start, stop)
     if mine.refused is not None:

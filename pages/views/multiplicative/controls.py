@@ -9,11 +9,10 @@ import streamlit as st
 
 from pages.ui.presets import Presets, popover
 from pages.ui.settings import MAX_ALPHA, REG, get
-from pages.ui.store import dataset
+from pages.ui.shared import fits
 from pages.ui.text import short, whole
 from pages.views.multiplicative import state
 from pages.views.multiplicative.growth import VIEWS
-from treedp_core.privacy import fitting_delta
 from treedp_core.studies.multiplicative.run import PLANS
 from treedp_core.studies.multiplicative.trees import SOURCES
 
@@ -142,4 +141,6 @@ def _grid(label: str, key: str, about: str) -> None:
 
 
 def _apply(settings: Mapping[str, Any]) -> None:
-    st.session_state.update({**settings, **({"delta": fitting_delta(dataset().total)} if "delta" in settings else {})})
+    st.session_state.update(settings)
+    if "delta" in settings:
+        st.session_state["delta"] = fits(get("mul_total"))

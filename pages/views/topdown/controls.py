@@ -8,12 +8,10 @@ from typing import Any, Final
 import streamlit as st
 
 from pages.ui import jobs, tuned
-from pages.ui.page import warn_of_delta
 from pages.ui.presets import Presets, popover
 from pages.ui.refusals import refusal
 from pages.ui.settings import REG, get
 from pages.ui.shared import say_slack
-from pages.ui.store import dataset
 from pages.ui.text import lit, plural, whole
 from pages.views.topdown import draw as one_release
 from pages.views.topdown import state
@@ -161,8 +159,6 @@ def _notes(what: Subject) -> None:
             f":material/info: {plural(known, 'level')} of this order {'is' if known == 1 else 'are'} built from known "
             f"columns, the root included; in the order of the data it is {get('known_levels')} (Data and tree page)."
         )
-    if what.name != dataset().name:  # of that one the sidebar speaks
-        warn_of_delta(what.name, what.total)
     if get("td_rho").strip():
         st.caption(":material/info: ρ is set here, so the ε of the sidebar is not used on this page.")
     say_slack("discrete Gaussian noise", "td_set_delta", what.total)

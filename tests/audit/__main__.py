@@ -14,7 +14,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="make audit", description=__doc__)
     parser.add_argument("--seed", type=int, default=1, help="which trees, data sets and budgets are drawn")
     seed = parser.parse_args().seed
-    started, cpu = time.perf_counter(), time.process_time()
+    started = time.perf_counter()
     print(f"{'part':<14}{'pairs':>10}{'checks':>12}{'settings':>10}{'tight':>9}{'wrong':>8}{'CPU s':>9}")
     whole = run_all(lambda line: print(line, flush=True), seed)
     total = whole.total
@@ -27,7 +27,7 @@ def main() -> int:
         f"\n{total.pairs:,} pairs of neighbours, {total.checks:,} checks of {total.settings:,} settings, "
         f"{total.tight / max(1, total.settings):.1%} of them tight: {len(total.wrong):,} violations.\n"
         f"{len(whole.found):,} of {n_faults:,} planted faults flagged. "
-        f"{time.perf_counter() - started:.0f} s, {time.process_time() - cpu:.0f} s of one core."
+        f"{time.perf_counter() - started:.0f} s, {whole.seconds:.0f} s of one core."
     )
     return 1 if total.wrong or whole.missed else 0
 

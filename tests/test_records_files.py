@@ -199,7 +199,7 @@ def test_a_preview_shows_the_table_as_text() -> None:
     assert (preview.columns, preview.delimiter, preview.encoding) == (HEADER, ",", "utf-8")
     assert preview.rows[0] == ("North", "Kiel", "3") and preview.n_rows is None
     stored = inspect(parquet(arrow()))
-    assert stored.rows[:2] == preview.rows[:2] and stored.n_rows == len(ROWS) and stored.kind.value == "Parquet"
+    assert stored.rows[:2] == preview.rows[:2] and stored.n_rows == len(ROWS) and stored.kind == "Parquet"
     assert inspect(frame()).rows[:2] == preview.rows[:2]
 
 

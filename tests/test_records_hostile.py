@@ -17,7 +17,7 @@ from treedp_core import checks
 from treedp_core.checks import InputError
 from treedp_core.records import count_bins, count_hierarchy, domain_taken_from_the_data, inspect
 from treedp_core.records.read.sources import MAX_LINE_BYTES
-from treedp_core.records.read.table_reader import TableReader
+from treedp_core.records.read.table_reader import open_table
 
 ROOT = Path(__file__).resolve().parent.parent
 FROM_DATA = domain_taken_from_the_data()
@@ -91,10 +91,8 @@ class EndlessLine(io.RawIOBase):
 
 def test_a_line_that_does_not_end_is_given_up_early() -> None:
     file = EndlessLine()
-    with pytest.raises(InputError) as caught:
-        TableReader(file, inspect(file), file.SIZE)  # what is read before anything is counted
-        with TableReader(file, inspect(file), file.SIZE).reading(["a"]) as batches:
-            list(batches)
+    with pytest.raises(InputError) as caught, open_table(file, None, None).reading(["a"]) as batches:
+        list(batches)
     assert caught.value.code == "ROW_TOO_LONG"
     assert file.given < 8 * MAX_LINE_BYTES
 

@@ -21,6 +21,7 @@ from pages.ui.snippets import Ran, given
 from pages.ui.text import lit, plural, refusal_text
 from treedp_core.checks import InputError
 from treedp_core.records import Dataset, ReadOptions, inspect
+from treedp_core.records.read.readers import formats
 from treedp_core.records.read.sniff import Preview
 
 PREVIEW_COLUMNS: Final = 30
@@ -46,12 +47,12 @@ class _Words(NamedTuple):
 
 _ASKS: Final[Mapping[Asks, _Words]] = {
     "tree": _Words(
-        "CSV or Parquet file",
+        "{formats} file",
         "Also .csv.gz. The file is read once, on the computer that runs this app, and then discarded. Larger ones: "
         "treedp FILE on the command line, or upload counts that a database has grouped.",
     ),
     "bins": _Words(
-        "CSV or Parquet file",
+        "{formats} file",
         "Read once, on the computer that runs this app, and then discarded.",
         instead="the ages are shown",
     ),
@@ -165,7 +166,7 @@ def upload(slot: str, *, asks: Asks, path: Path | None = None) -> Candidate | Co
     if path is not None:
         st.markdown(f"{lit(path.name)} is read where it is; nothing is uploaded.")
         return Candidate(path, path.name, slot, asks)
-    file = uploads.uploader(words.label, key=f"{slot}_{_revision(slot)}", help=words.help)
+    file = uploads.uploader(words.label.format(formats=formats()), key=f"{slot}_{_revision(slot)}", help=words.help)
     if file is not None:
         return Candidate(file, file.name, slot, asks)
     st.caption("Counts from a file are removed about two minutes after you close the tab, and a link never carries "
@@ -266,9 +267,7 @@ def _first_rows(preview: Preview) -> None:
     more = f", the first {PREVIEW_COLUMNS} of them shown" if len(preview.columns) > PREVIEW_COLUMNS else ""
     read = f", {preview.encoding}" if preview.encoding else ""
     size = "" if preview.n_rows is None else f", {plural(preview.n_rows, 'row')}"
-    st.caption(
-        f"{preview.kind.value}{read}{size}, {plural(len(preview.columns), 'column')}{more}. First rows: NOT PRIVATE."
-    )
+    st.caption(f"{preview.kind}{read}{size}, {plural(len(preview.columns), 'column')}{more}. First rows: NOT PRIVATE.")
     for code, sentence in preview.notices:
         notice(code, sentence)
 

@@ -18,9 +18,9 @@ from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileMan
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from pages.ui import sessions
+from treedp_core.records.read import READERS
 
 PUBLIC_VARIABLE: Final = "TREEDP_PUBLIC"
-TYPES: Final = ["csv", "gz", "parquet", "txt", "tsv"]
 MAX_MEGABYTES: Final = 200
 FRAMING_BYTES: Final = 1 << 16
 """What a request holds around its file at most."""
@@ -88,7 +88,8 @@ class _Shown:
 
 def uploader(label: str, *, key: str, help: str) -> Any:
     """Show an uploader; return its file, or None."""
-    file = st.file_uploader(label, type=TYPES, key=key, max_upload_size=MAX_MEGABYTES, help=help)
+    types = [suffix for reader in READERS.values() for suffix in reader.suffixes]
+    file = st.file_uploader(label, type=types, key=key, max_upload_size=MAX_MEGABYTES, help=help)
     if file is not None:
         sessions.mine(_Shown).now.add(file.file_id)
     return file

@@ -16,7 +16,7 @@ from treedp_core.records.count.elsewhere import OUTSIDE_RULES, Words, refuse_out
 from treedp_core.records.dataset import Dataset, DomainSource, ReadReport, labels_of
 from treedp_core.records.read import text
 from treedp_core.records.read.file_checks import in_words
-from treedp_core.records.read.inspection import Origin
+from treedp_core.records.read.readers import Origin
 from treedp_core.records.read.sources import ReadOptions
 from treedp_core.records.read.table_reader import Progress, open_table, refuse_no_rows
 from treedp_core.records.read.text import Notice

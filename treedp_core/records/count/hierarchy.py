@@ -18,7 +18,7 @@ from treedp_core.records.dataset import Dataset, DomainSource, ReadReport, label
 from treedp_core.records.domain import Domain, levels_checked
 from treedp_core.records.read import text
 from treedp_core.records.read.file_checks import in_words
-from treedp_core.records.read.inspection import Origin
+from treedp_core.records.read.readers import Origin
 from treedp_core.records.read.sources import ReadOptions
 from treedp_core.records.read.table_reader import Progress, TableReader, open_table
 from treedp_core.records.read.units import account_of, quota_of

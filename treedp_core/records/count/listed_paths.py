@@ -12,7 +12,7 @@ from treedp_core.records.dataset import DomainSource
 from treedp_core.records.domain import Domain, levels_checked
 from treedp_core.records.read import text
 from treedp_core.records.read.file_checks import in_words
-from treedp_core.records.read.inspection import Origin
+from treedp_core.records.read.readers import Origin
 from treedp_core.records.read.sources import ReadOptions
 from treedp_core.records.read.table_reader import open_table, refuse_no_rows
 

@@ -14,7 +14,7 @@ from treedp_core.checks import InputError, echo
 from treedp_core.records.arrays import is_text
 from treedp_core.records.read import columns as cells
 from treedp_core.records.read.file_checks import checked_columns, columns_within_limit, too_large
-from treedp_core.records.read.sniff import PREVIEW_ROWS, FileKind, Preview
+from treedp_core.records.read.sniff import PREVIEW_ROWS, Preview
 from treedp_core.records.read.sources import FileSource
 
 FIRST_ROW = 1
@@ -26,11 +26,13 @@ SHOWN_CHARACTERS: Final = 80
 
 def preview_parquet(source: FileSource) -> Preview:
     """Return the preview of a Parquet file from its footer and its first rows."""
+    if source.head(4) == b"PARE":
+        raise _unreadable("encrypted")
     with _opened(source) as file:
         columns = _checked_footer(file)
         flat = [field.name for field in file.schema_arrow if not pa.types.is_nested(field.type)]
     with _opened(source, read_dictionary=flat) as file:
-        return Preview(source.name, FileKind.PARQUET, columns, _first_rows(file), file.metadata.num_rows)
+        return Preview(source.name, "Parquet", columns, _first_rows(file), file.metadata.num_rows)
 
 
 def parquet_batches(
@@ -65,7 +67,7 @@ def preview_table(table: Any, name: str) -> Preview:
         raise InputError("NO_ROWS", "The table has columns but no rows; expected at least one record.")
     head = as_table(table[:PREVIEW_ROWS], columns, columns)
     _refuse_invalid(head)
-    return Preview(name, FileKind.TABLE, columns, _as_text(head), len(table))
+    return Preview(name, "table in memory", columns, _as_text(head), len(table))
 
 
 def table_batches(

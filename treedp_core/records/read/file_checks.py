@@ -61,7 +61,7 @@ def refuse_binary(head: bytes) -> None:
 
 
 def _not_tabular(what: str) -> InputError:
-    return InputError("NOT_TABULAR", f"The file is {what}; accepted are CSV (also .csv.gz) and Parquet.")
+    return InputError("NOT_TABULAR", f"The file is {what}; save its table as CSV (also .csv.gz) or Parquet.")
 
 
 def columns_within_limit(n_columns: int) -> int:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treedp_core.records.read.file_checks import in_words
-from treedp_core.records.read.inspection import Origin
+from treedp_core.records.read.readers import Origin
 from treedp_core.records.read.sources import ReadOptions
 from treedp_core.records.read.table_reader import open_table, refuse_no_rows
 

@@ -1,15 +1,156 @@
-"""A cheap first look at any source: what it is, its columns and its first rows."""
+"""The kinds of files that records come in, one line each, and a cheap first look at any of them."""
 
 from __future__ import annotations
 
 import os
-from typing import Any, BinaryIO
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, Generic, TypeVar
 
+from treedp_core.checks import InputError
 from treedp_core.records.read.file_checks import in_words
-from treedp_core.records.read.sniff import FileKind, Preview, kind_of, preview_csv
-from treedp_core.records.read.sources import ReadOptions, file_source
+from treedp_core.records.read.sniff import Preview, preview_csv
+from treedp_core.records.read.sources import FileSource, ReadOptions, TableSource, file_source
+from treedp_core.registry import Table, table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Origin = str | os.PathLike[str] | bytes | BinaryIO | Any
+Batch = tuple[list["pa.Array"], int]
+S = TypeVar("S", FileSource, TableSource)
+
+HEAD_BYTES: Final = 64
+
+
+@dataclass(frozen=True)
+class Reader(Generic[S]):
+    """A kind of file.
+
+    Parameters
+    ----------
+    name : str
+        What it is called.
+    suffixes : tuple of str
+        Endings of its files' names, without the dot.
+    starts : function
+        Whether a file that begins with these bytes (at most 64) is of this kind.
+    preview : function
+        ``preview(source, options)``: columns and first rows, from a few bytes; what is no such file is refused.
+        Names of columns pass `checked_columns`.
+    batches : function
+        ``batches(source, preview, labels, numeric, block_bytes)`` yields (arrow arrays of the chosen columns, labels
+        first; how much of the source's size is read so far). Memory must not follow the size of the file, and errors
+        must not quote cells.
+    first_row : int
+        The number shown for the first record.
+    damage : function
+        ``damage(source, preview)`` refuses what other refusals would only follow from.
+
+    Notes
+    -----
+    A new kind is registered in `READERS`; uploads take its files from then on.
+    """
+
+    name: str
+    suffixes: tuple[str, ...]
+    starts: Callable[[bytes], bool]
+    preview: Callable[[S, ReadOptions], Preview]
+    batches: Callable[[S, Preview, Sequence[str], Sequence[str], int], Iterator[Batch]]
+    first_row: int = 1
+    damage: Callable[[S, Preview], None] = lambda source, preview: None
+
+    def is_named(self, name: str) -> bool:
+        """Whether a file's name says that it is of this kind."""
+        return name.lower().endswith(tuple(f".{suffix}" for suffix in self.suffixes))
+
+
+# pyarrow is slow to import: only what reads with it does so, when it reads.
+
+
+def _csv_batches(
+    source: FileSource, preview: Preview, labels: Sequence[str], numeric: Sequence[str], block_bytes: int
+) -> Iterator[Batch]:
+    from treedp_core.records.read import arrow_csv
+
+    return arrow_csv.batches(source, preview, labels, numeric, block_bytes)
+
+
+def _csv_damage(source: FileSource, preview: Preview) -> None:
+    from treedp_core.records.read import arrow_csv
+
+    arrow_csv.refuse_torn_quotes(source, preview, None)
+
+
+def _preview_parquet(source: FileSource, options: ReadOptions) -> Preview:
+    from treedp_core.records.read import arrow_tables
+
+    return arrow_tables.preview_parquet(source)
+
+
+def _parquet_batches(
+    source: FileSource, preview: Preview, labels: Sequence[str], numeric: Sequence[str], block_bytes: int
+) -> Iterator[Batch]:
+    from treedp_core.records.read import arrow_tables
+
+    return arrow_tables.parquet_batches(source, labels, numeric)
+
+
+def _preview_table(source: TableSource, options: ReadOptions) -> Preview:
+    from treedp_core.records.read import arrow_tables
+
+    return arrow_tables.preview_table(source.table, source.name)
+
+
+def _table_batches(
+    source: TableSource, preview: Preview, labels: Sequence[str], numeric: Sequence[str], block_bytes: int
+) -> Iterator[Batch]:
+    from treedp_core.records.read import arrow_tables
+
+    return arrow_tables.table_batches(source.table, preview.columns, labels, numeric)
+
+
+CSV: Final = Reader(
+    "CSV", ("csv", "gz", "txt", "tsv"), lambda head: True, preview_csv, _csv_batches, first_row=2, damage=_csv_damage
+)
+PARQUET: Final = Reader(
+    "Parquet", ("parquet", "pq"), lambda head: head.startswith((b"PAR1", b"PARE")), _preview_parquet, _parquet_batches
+)
+IN_MEMORY: Final = Reader("table in memory", (), lambda head: False, _preview_table, _table_batches)
+READERS: Final[Table[Reader[FileSource]]] = table(CSV, PARQUET)
+"""Kinds of files by name: the latest that claims a file's first bytes reads it; CSV takes what none claims."""
+
+
+def formats() -> str:
+    """Return what is read, in words.
+
+    >>> formats()
+    'CSV or Parquet'
+    """
+    *others, last = READERS
+    return " or ".join([", ".join(others), last] if others else [last])
+
+
+def reader_of(source: FileSource | TableSource) -> Reader[Any]:
+    """Return what reads a source, by what it starts with, never by its name alone.
+
+    Raises
+    ------
+    InputError
+        ``FILE_EMPTY``; ``TYPE_MISMATCH`` where the name claims what the content is not.
+    """
+    if isinstance(source, TableSource):
+        return IN_MEMORY
+    head = source.head(HEAD_BYTES)
+    if not head:
+        raise InputError("FILE_EMPTY", f"The file is empty; expected a {formats()} file with a header and rows.")
+    found = next(reader for reader in reversed(list(READERS.values())) if reader.starts(head))
+    named = next((reader.name for reader in READERS.values() if reader.is_named(source.name)), "CSV")
+    if found is CSV and named != CSV.name:
+        raise InputError(
+            "TYPE_MISMATCH", f"The name says {named} but the content is not; rename it to .csv if it is text."
+        )
+    return found
 
 
 @in_words
@@ -38,19 +179,13 @@ def inspect(origin: Origin, *, name: str | None = None, options: ReadOptions | N
     >>> preview.columns, preview.rows, preview.delimiter
     (('region', 'city'), (('North', 'Kiel'),), ';')
     """
-    if is_table(origin):
-        from treedp_core.records.read import arrow_tables
-
-        return arrow_tables.preview_table(origin, name or "table")
-    source = file_source(origin, name)
-    if kind_of(source) is FileKind.PARQUET:
-        from treedp_core.records.read import arrow_tables
-
-        return arrow_tables.preview_parquet(source)
-    return preview_csv(source, options or ReadOptions())
+    source = source_of(origin, name)
+    return reader_of(source).preview(source, options or ReadOptions())
 
 
-def is_table(origin: object) -> bool:
-    """Whether records come as a table in memory (a pyarrow Table or a pandas DataFrame), judged without imports."""
+def source_of(origin: Origin, name: str | None) -> FileSource | TableSource:
+    """Return where records come from: a table in memory, which is judged without imports, or bytes."""
     module = type(origin).__module__.partition(".")[0]
-    return module in ("pandas", "pyarrow") and hasattr(origin, "columns")
+    if module in ("pandas", "pyarrow") and hasattr(origin, "columns"):
+        return TableSource(name or "table", origin)
+    return file_source(origin, name)

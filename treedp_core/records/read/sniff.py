@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 import csv
-import enum
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,14 +25,6 @@ PREVIEW_ROWS: Final = 20
 DELIMITERS: Final = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 
 
-class FileKind(enum.Enum):
-    """What kind of table a source is."""
-
-    CSV = "CSV"
-    PARQUET = "Parquet"
-    TABLE = "table in memory"
-
-
 @dataclass(frozen=True)
 class Preview:
     """What a source looks like before anything is counted.
@@ -42,8 +33,8 @@ class Preview:
     ----------
     name : str
         Name to show (as text only).
-    kind : FileKind
-        CSV, Parquet or a table in memory.
+    kind : str
+        What reads it: a name in `READERS`, or "table in memory".
     columns : tuple of str
         Column names in file order.
     rows : tuple of tuples of str
@@ -57,29 +48,13 @@ class Preview:
     """
 
     name: str
-    kind: FileKind
+    kind: str
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     n_rows: int | None = None
     encoding: str = ""
     delimiter: str = ""
     notices: tuple[text.Notice, ...] = ()
-
-
-def kind_of(source: FileSource) -> FileKind:
-    """Return CSV or Parquet by what the file starts with, never by its name alone; refuse everything else."""
-    head = source.head(64)
-    if not head:
-        raise InputError("FILE_EMPTY", "The file is empty; expected a CSV or Parquet file with a header and rows.")
-    if head.startswith(b"PARE"):
-        raise InputError("PARQUET_ENCRYPTED", "The Parquet file is encrypted; save it without encryption.")
-    if head.startswith(b"PAR1"):
-        return FileKind.PARQUET
-    if source.name.lower().endswith((".parquet", ".pq")):
-        raise InputError(
-            "TYPE_MISMATCH", "The name says Parquet but the content is not; rename it to .csv if it is text."
-        )
-    return FileKind.CSV
 
 
 def preview_csv(source: FileSource, options: ReadOptions) -> Preview:
@@ -100,7 +75,7 @@ def preview_csv(source: FileSource, options: ReadOptions) -> Preview:
         raise InputError("NO_ROWS", "The file has a header but no rows; expected at least one record.")
     _refuse_uneven(rows)
     body = tuple(tuple(row) for row in rows[1 : PREVIEW_ROWS + 1])
-    return Preview(source.name, FileKind.CSV, columns, body, None, encoding, delimiter, tuple(header_notices(columns)))
+    return Preview(source.name, "CSV", columns, body, None, encoding, delimiter, tuple(header_notices(columns)))
 
 
 def _decoded_head(source: FileSource, encoding: str) -> tuple[str, bool]:

@@ -98,6 +98,23 @@ class FileSource:
             stream.close()
 
 
+@dataclass(frozen=True, eq=False)
+class TableSource:
+    """A table in memory, a pyarrow Table or a pandas DataFrame; its size is its rows."""
+
+    name: str
+    table: Any
+
+    @property
+    def size(self) -> int:
+        """Rows."""
+        return len(self.table)
+
+    def digest(self) -> str:
+        """Return nothing: it is no file."""
+        return ""
+
+
 def file_source(origin: str | os.PathLike[str] | bytes | BinaryIO, name: str | None = None) -> FileSource:
     """Return a source for a path, bytes or a seekable binary file.
 

@@ -9,12 +9,11 @@ from typing import Any
 
 from treedp_core.checks import InputError, echo
 from treedp_core.records.read import sources, text
-from treedp_core.records.read.inspection import Origin, inspect
-from treedp_core.records.read.sniff import FileKind, Preview
-from treedp_core.records.read.sources import ReadOptions, file_source
+from treedp_core.records.read.readers import Batch, Origin, Reader, reader_of, source_of
+from treedp_core.records.read.sniff import Preview
+from treedp_core.records.read.sources import FileSource, ReadOptions, TableSource
 
 Progress = Callable[[int, int], None]
-Batch = tuple[list[Any], int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,30 +22,34 @@ class TableReader:
 
     Parameters
     ----------
-    origin : Origin
-        The records.
+    source : FileSource or TableSource
+        Asked for once: to ask an open file for its size in the midst of reading would move the reader to its end.
+    reader : Reader
+        What reads it.
     preview : Preview
-        What `inspect` said of them.
-    total : int
-        Bytes (rows for a table in memory) to read in all, for progress. Known beforehand: to ask an open file for its
-        size in the midst of reading would move the reader to its end.
+        What the reader said of it.
     block_bytes : int
         Bytes of CSV read at a time.
     """
 
-    origin: Origin
+    source: FileSource | TableSource
+    reader: Reader[Any]
     preview: Preview
-    total: int
     block_bytes: int = sources.BLOCK_BYTES
 
     @property
+    def total(self) -> int:
+        """Bytes (rows for a table in memory) to read in all, for progress."""
+        return self.source.size
+
+    @property
     def first_row(self) -> int:
-        """The number shown for the first record: 2 in a CSV file, whose header is row 1; else 1."""
-        return 2 if self.preview.kind is FileKind.CSV else 1
+        """The number shown for the first record: 2 in a CSV file, whose header is row 1."""
+        return self.reader.first_row
 
     def digest(self) -> str:
         """Return the SHA-256 (hex) of the file's bytes; empty for a table in memory."""
-        return "" if self.preview.kind is FileKind.TABLE else file_source(self.origin, self.preview.name).digest()
+        return self.source.digest()
 
     def column(self, name: str) -> str:
         """Return the name of a column that exists, in the form in which the table has it."""
@@ -67,34 +70,21 @@ class TableReader:
             with closing(self._batches(labels, numeric)) as batches:
                 yield batches
         except InputError:
-            if self.preview.kind is FileKind.CSV:
-                from treedp_core.records.read import arrow_csv
-
-                arrow_csv.refuse_torn_quotes(file_source(self.origin, self.preview.name), self.preview, None)
+            self.reader.damage(self.source, self.preview)
             raise
 
     def _batches(self, labels: Sequence[str], numeric: Sequence[str]) -> Generator[Batch, None, None]:
-        from treedp_core.records.read import arrow_csv, arrow_tables
-
-        preview = self.preview
-        if preview.kind is FileKind.TABLE:
-            yield from arrow_tables.table_batches(self.origin, preview.columns, labels, numeric)
-            return
-        source = file_source(self.origin, preview.name)
-        if preview.kind is FileKind.PARQUET:
-            yield from arrow_tables.parquet_batches(source, labels, numeric)
-        else:
-            yield from arrow_csv.batches(source, preview, labels, numeric, self.block_bytes)
+        yield from self.reader.batches(self.source, self.preview, labels, numeric, self.block_bytes)
 
 
 def open_table(
     origin: Origin, name: str | None, options: ReadOptions | None, block_bytes: int | None = None
 ) -> TableReader:
     """Look at a source and return its reader."""
-    preview = inspect(origin, name=name, options=options)
-    in_memory = preview.kind is FileKind.TABLE
-    total = preview.n_rows or 0 if in_memory else file_source(origin, preview.name).size
-    return TableReader(origin, preview, total, block_bytes or sources.BLOCK_BYTES)
+    source = source_of(origin, name)
+    reader = reader_of(source)
+    preview = reader.preview(source, options or ReadOptions())
+    return TableReader(source, reader, preview, block_bytes or sources.BLOCK_BYTES)
 
 
 def refuse_no_rows(n_rows: int) -> None:

@@ -1,219 +1,155 @@
-"""How errors grow with the levels on the page Multiplicative error: curves, crossings, ranking. Pure logic."""
+"""Growth on the page Multiplicative error: curves by number of levels, crossings, and the ranking at yours."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
-import numpy as np
+import streamlit as st
 
-from pages.ui.text import short, whole
-from treedp_core.figures.multiplicative import GrowthCurve
-from treedp_core.mechanisms.thresholds.schedule import printed_schedule
-from treedp_core.studies.multiplicative import CURVES, Setting, break_even, growth
-from treedp_core.studies.multiplicative import Curve as Entry
-from treedp_core.tree import FloatArray
-from treedp_core.tree.text import whole_from_text
-from treedp_core.watch import Watch
+from pages.ui import frame
+from pages.ui.refusals import refusal
+from pages.ui.settings import get
+from pages.ui.shared import say_slack
+from pages.ui.snippets import Ran, call, given
+from pages.ui.store import dataset, remember
+from pages.ui.strip import strip
+from pages.ui.text import lit, plural, short, whole
+from pages.views.multiplicative import controls, state
+from pages.views.multiplicative import growth as model
+from pages.views.multiplicative.growth import Found
+from treedp_core.checks import InputError
+from treedp_core.figures.multiplicative import growth_figure
+from treedp_core.privacy import NeighbouringRelation
+from treedp_core.studies.multiplicative import Setting
+from treedp_core.words import setting_text
 
-VIEWS: Final = {
-    "growth": "Growth",
-    "run": "One run",
-    "schedule": "Printed budgets",
-    "meaning": "When to use",
-}
-MAX_GROWTH_LEVELS: Final = 1_000_000
-SEARCHED: Final = ("tuned", "provable")
-"""Curves that are searched for, point by point: they are smooth, so fewer points do."""
-PAIRS: Final = (
-    ("tuned", "gaussian"),
-    ("tuned", "optimal"),
-    ("tuned", "shrunk_gaussian"),
-    ("tuned", "shrunk_optimal"),
-    ("provable", "shrunk_optimal"),
-    ("paper", "laplace"),
-    ("paper", "shrunk_optimal"),
-    ("gaussian", "laplace"),
-    ("shrunk_optimal", "shrunk_laplace"),
-)
-_MANY: Final = np.unique(np.round(np.geomspace(2, MAX_GROWTH_LEVELS, 61)).astype(np.int64))
-_FEW: Final = _MANY[np.unique(np.linspace(0, _MANY.size - 1, 17).round().astype(int))]
-
-Found = Mapping[str, tuple[FloatArray, FloatArray]]
-"""Curve name -> numbers of levels and errors there."""
+PROTECTS: Final = "one record added or removed"
+ABOUT_TOTAL: Final = "Tuned and provable plans are made for a root of at most N records; the error grows with log N."
 
 
-@dataclass(frozen=True)
-class Rank:
-    """One line of the ranking at a number of levels."""
-
-    label: str
-    error: float
-    known: str
-    privacy: str
-    about: str
-    is_bound: bool
-
-
-def levels_from_text(text: str) -> int:
-    """Return a number of levels written in digits or as a power.
-
-    Raises
-    ------
-    InputError
-        ``LEVELS_RANGE`` below 2 (one level is a single count) and above a million.
-
-    >>> levels_from_text("1000"), levels_from_text("10^3")
-    (1000, 1000)
-    """
-    return whole_from_text(text, "levels", 2, MAX_GROWTH_LEVELS, "LEVELS_RANGE")
+def growth() -> str:
+    """Show the growth of every error; return the strip for the title."""
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        controls.alpha()
+        controls.levels()
+        controls.total(ABOUT_TOTAL)
+    say_slack("all but Laplace noise and its bound", "mul_set_delta", int(get("mul_total")))
+    chosen, d = state.setting(), state.levels()
+    found = remember(("mul curves", chosen), lambda: model.curves(chosen))
+    places = model.crossings(found)
+    _headline(chosen, d)
+    _figure(chosen, d, found, places)
+    _ranking(chosen, d)
+    _crossings(chosen, found, places)
+    return about(chosen, d)
 
 
-def curves(setting: Setting) -> Found:
-    """Return every curve from 2 to 10^6 levels."""
-    cheap = tuple(name for name in CURVES if name not in SEARCHED)
-    found = (growth(setting, _MANY, cheap), growth(setting, _FEW, SEARCHED))
-    return {name: (one.n_levels.astype(float), one.error[name]) for one in found for name in one.error}
+def about(chosen: Setting, d: int | None) -> str:
+    """Return the strip of formulas for at most N records on d levels; the relation is the paper's."""
+    return strip(
+        f"α = {short(chosen.alpha)}",
+        "" if d is None else plural(d, "level"),
+        f"N ≤ {whole(round(chosen.max_total))}",
+        relation=NeighbouringRelation.ADD_OR_REMOVE_ONE,
+        fixed=True,
+        epsilon=chosen.epsilon,
+        delta=chosen.delta,
+    )
 
 
-def drawn(found: Found) -> list[GrowthCurve]:
-    """Return the curves as the figure takes them."""
-    return [GrowthCurve(CURVES[name].label, name, x, y) for name, (x, y) in found.items()]
-
-
-def crossings(found: Found) -> dict[tuple[str, str], tuple[float, float]]:
-    """Return where each better curve falls below the worse one for good: levels and error, read off the curves.
-
-    >>> x = np.array([2.0, 200.0])
-    >>> found = {"tuned": (x, np.array([10.0, 10.0])), "gaussian": (x, np.array([1.0, 100.0]))}
-    >>> levels, error = crossings(found)["tuned", "gaussian"]
-    >>> round(levels, 6), round(error, 6)
-    (20.0, 10.0)
-    """
-    places = {}
-    for better, worse in PAIRS:
-        if better in found and worse in found:
-            place = _crossing(found[better], found[worse])
-            if place is not None:
-                places[better, worse] = place
-    return places
-
-
-def _crossing(
-    better: tuple[FloatArray, FloatArray], worse: tuple[FloatArray, FloatArray]
-) -> tuple[float, float] | None:
-    """Last change of sign of the difference of the logarithms, by interpolation; None where there is none."""
-    x = np.log(better[0] if better[0].size <= worse[0].size else worse[0])
-    one, two = (np.interp(x, np.log(levels), np.log(error)) for levels, error in (better, worse))
-    gap = one - two
-    if not gap[-1] < 0 or (gap < 0).all():
-        return None
-    i = int(np.flatnonzero(~(gap < 0))[-1])
-    if math.isnan(gap[i]):
-        return None
-    part = gap[i] / (gap[i] - gap[i + 1])
-    return math.exp(x[i] + part * (x[i + 1] - x[i])), math.exp(one[i] + part * (one[i + 1] - one[i]))
-
-
-def exact_crossings(setting: Setting, watch: Watch | None = None) -> dict[tuple[str, str], int | None]:
-    """Return the exact numbers of levels where curves cross, by search.
-
-    Raises
-    ------
-    Cancelled
-        When the watch says so.
-    """
-    watch, found = watch or Watch(), {}
-    for pair in PAIRS:
-        watch.check()
-        found[pair] = break_even(setting, *pair)
-        watch.step(1)
-    return found
-
-
-def point_table(found: Found) -> dict[str, list[Any]]:
-    """Return one row for each point of the curves, which have different numbers of levels."""
-    rows = [
-        (CURVES[name].label, n, e)
-        for name, (x, y) in found.items()
-        for n, e in zip(x.tolist(), y.tolist(), strict=True)
-    ]
-    return {
-        "mechanism": [row[0] for row in rows],
-        "levels": [row[1] for row in rows],
-        "error": [row[2] for row in rows],
-    }
-
-
-def schedule_table(alpha: float, epsilon: float, most: int) -> dict[str, list[float]]:
-    """Return what the printed and the corrected budgets of up to `most` rounds sum to."""
-    every = [printed_schedule(alpha, epsilon, n) for n in range(1, most + 1)]
-    return {
-        "rounds": list(range(1, most + 1)),
-        "printed": [each.printed_total for each in every],
-        "corrected": [each.corrected_total for each in every],
-    }
-
-
-def crossing_table(
-    places: Mapping[tuple[str, str], tuple[float, float]], exact: Mapping[tuple[str, str], int | None] | None
-) -> dict[str, list[Any]]:
-    """Return the crossings as a table, approximate ("≈") until the exact ones are known."""
-    rows = list(PAIRS)
-    if exact is None:
-        told = [f"≈ {whole(round_two(places[pair][0]))}" if pair in places else "–" for pair in rows]
+def _headline(chosen: Setting, d: int | None) -> None:
+    """Name the winner at the reader's number of levels."""
+    if d is None:
+        return
+    best, simple = model.winner(_rows(chosen, d))
+    whose = "" if get("mul_levels").strip() else f" of {lit(dataset().name, 40)}"
+    said = f"At the **{plural(d, 'level')}**{whose} the smallest worst-case error is **{short(best.error)} records**: "
+    if best.label == simple.label:
+        st.markdown(f"{said}{best.label}. Thresholds do not pay here.")
     else:
-        told = [whole(n) if (n := exact[pair]) else "not up to 10⁶" for pair in rows]
-    return {
-        "from this many levels on": told,
-        "better": [CURVES[better].label for better, _ in rows],
-        "than": [CURVES[worse].label for _, worse in rows],
-    }
+        st.markdown(f"{said}{best.label} ({best.known}); the best simple rule, {simple.label}, has "
+                    f"{short(simple.error)}.")  # fmt: skip
 
 
-def round_two(value: float) -> int:
-    """Return a number of levels, rounded up to a whole one and then to two digits.
-
-    >>> round_two(3127.0), round_two(8.9), round_two(4.3)
-    (3100, 9, 5)
-    """
-    return round(float(f"{math.ceil(value):.2g}"))
+def _rows(chosen: Setting, d: int) -> list[model.Rank]:
+    return remember(("mul ranking", chosen, d), lambda: model.ranking(chosen, d))
 
 
-def ranking(setting: Setting, n_levels: int) -> list[Rank]:
-    """Return every mechanism at one number of levels, best first, then the lower bounds.
-
-    Raises
-    ------
-    InputError
-        ``LEVELS_RANGE`` for one level.
-    """
-    at = growth(setting, [n_levels]).error
-    rows = [_rank(entry, float(at[name][0])) for name, entry in CURVES.items()]
-    return sorted(rows, key=lambda row: (row.is_bound, math.isnan(row.error), row.error))
-
-
-def _rank(entry: Entry, error: float) -> Rank:
-    known = "lower bound" if entry.is_bound else "proven" if entry.is_proven else "simulated"
-    return Rank(entry.label, error, known, "ε" if entry.is_pure else "ε, δ", entry.help, entry.is_bound)
-
-
-def ranking_table(rows: list[Rank]) -> dict[str, list[Any]]:
-    """Return the ranking as columns."""
-    best = next((row.error for row in rows if not row.is_bound), math.nan)
-    return {
-        "mechanism": [row.label for row in rows],
-        "worst-case α-RMSE (records)": [row.error for row in rows],
-        "÷ best": ["–" if row.is_bound else short(row.error / best) for row in rows],
-        "its error is": [row.known for row in rows],
-        "spends": [row.privacy for row in rows],
-        "what it is": [row.about for row in rows],
-    }
+def _figure(
+    chosen: Setting, d: int | None, found: Found, places: Mapping[tuple[str, str], tuple[float, float]]
+) -> None:
+    text = "your levels" if get("mul_levels").strip() else "levels of the data"
+    frame.figure(
+        growth_figure(model.drawn(found), list(places.values()), n_levels=d, marker_text=text),
+        key="mul_growth",
+        alt=_takeaway(places),
+        caption=f"Worst α-RMSE of a node over all data, {PROTECTS}; binary trees, α = {short(chosen.alpha)}, "
+        f"ε = {setting_text(chosen.epsilon)}, δ = {setting_text(chosen.delta)}, N ≤ {whole(round(chosen.max_total))}. "
+        "Solid orange, pink, green: noise on every count, exact (Ghazi et al., Corollary 2.7); dashed: the same shrunk "
+        "to max(0, (1 − α) y), exact (own derivation). Blue: thresholds; dotted what Theorem 4.1 proves with corrected "
+        "constants, dashed a plan whose error is proven, thick the tuned plan, whose privacy is proven while its error "
+        "is certified for records on one leaf and only simulated on other, adversarial trees. "
+        "Grey: no mechanism does better (Theorem 5.1, Corollary 5.4, "
+        "explicit constants). Among factorisation mechanisms at α = 0, tree least squares with minimax budgets is "
+        "optimal: its line is also their lower bound (Theorem 5.2, exact). Rings: crossings, tabulated below.",
+        ran=call(model.point_table, _curves_again(chosen, found)),
+    )
 
 
-def winner(rows: list[Rank]) -> tuple[Rank, Rank]:
-    """Return the best mechanism, and the best of those that are no thresholds."""
-    simple = next(row for row in rows if not row.is_bound and not row.label.startswith("Thresholds"))
-    return rows[0], simple
+def _takeaway(places: Mapping[tuple[str, str], tuple[float, float]]) -> str:
+    pair = ("tuned", "shrunk_optimal")
+    if pair not in places:
+        return "The tuned plan does not fall below the best simple rule up to a million levels."
+    return (
+        f"Thresholds with a tuned plan beat every simple rule from about {model.round_two(places[pair][0])} levels on."
+    )
+
+
+def _curves_again(chosen: Setting, found: Found) -> Ran[Found]:
+    return given(found, model.curves, chosen).named("curves")
+
+
+def _ranking(chosen: Setting, d: int | None) -> None:
+    if d is None:
+        return
+    st.header(f"Ranked at {plural(d, 'level')}", anchor=False)
+    ran = call(model.ranking_table, given(_rows(chosen, d), model.ranking, chosen, d).named("rows"))
+    table = ran.value
+    number = st.column_config.NumberColumn(format="%.4g")
+    st.dataframe(
+        table, hide_index=True, height="content", alt="Every mechanism at your number of levels, best first",
+        column_config={
+            "worst-case α-RMSE (records)": number, "÷ best": st.column_config.TextColumn(alignment="right"),
+            "what it is": st.column_config.TextColumn(width="large"),
+        },
+    )  # fmt: skip
+    st.caption(
+        "Proven: exact, or a theorem. Simulated: certified for records on one leaf, and not exceeded in simulations "
+        "of other, adversarial trees; the plan's privacy is proven all the same. "
+        "An α-RMSE of E means a relative error of at most E ÷ τ + α at counts of τ and more "
+        "(Lemma B.1 of Ghazi et al., improved)."
+    )
+    frame.footer("mul_ranking", ran)
+
+
+def _crossings(chosen: Setting, found: Found, places: Mapping[tuple[str, str], tuple[float, float]]) -> None:
+    st.header("Where the curves cross", anchor=False)
+    try:
+        exact = state.exact_crossings(chosen)
+    except InputError as error:
+        refusal(error)
+        exact = None
+    again: Any = None if exact is None else given(exact, model.exact_crossings, chosen).named("exact")
+    ran = call(model.crossing_table, given(places, model.crossings, _curves_again(chosen, found)).named("near"), again)
+    table = ran.value
+    st.dataframe(
+        table, hide_index=True, width="content", alt="Numbers of levels from which on one mechanism beats another",
+        column_config={"from this many levels on": st.column_config.TextColumn(alignment="right")},
+    )  # fmt: skip
+    st.caption(
+        "The smallest number of levels from which on the first has the smaller worst-case error, up to a million. "
+        + ("Exact search." if exact is not None else "Read off the curves; the exact search is running.")
+    )
+    frame.footer("mul_crossings", ran)
+    state.crossings_awaited()

@@ -55,10 +55,6 @@ OWED: dict[str, tuple[str, ...]] = {
     "pages/views/cdf/state.py": ("pages.views.lab.state",),
     "pages/views/cdf/view.py": ("pages.views.lab.state",),
     "pages/views/consistency/state.py": ("pages.views.lab.state",),
-    "pages/views/multiplicative/state.py": (
-        "pages.views.budget.state",
-        "pages.views.lab.state",
-    ),
     "pages/views/topdown/promise.py": ("pages.views.lab.state",),
     "pages/views/topdown/state.py": ("pages.views.lab.state",),
 }

@@ -22,6 +22,7 @@ from treedp_core.privacy.conversions import gaussian_sigma
 from treedp_core.studies.multiplicative import (
     CURVES,
     Setting,
+    accuracy_table,
     accurate_threshold,
     alpha_rmse,
     break_even,
@@ -31,14 +32,18 @@ from treedp_core.studies.multiplicative import (
     miss_probability,
     noise_accurate_threshold,
     packing_bound,
+    ranking,
     relative_error_bound,
     shrunk_alpha_rmse,
     theorem_error,
     worst_shrunk_alpha_rmse,
 )
+from treedp_core.studies.multiplicative.theorem import clamp_bound
 from treedp_core.tree import Tree
 from treedp_core.watch import generator
 
+SIGMA = 4.2246788893268353
+"""Of one count at epsilon 1, delta 1e-6, solved elsewhere from the exact Gaussian trade-off."""
 LAWS = [(Gaussian(3.0), oracle.normal(3.0)), (Laplace(2.0), oracle.laplace(2.0))]
 
 
@@ -172,8 +177,26 @@ def test_relative_errors_are_bounded_without_a_square_root_of_two(law: Laplace) 
 
 def test_the_clamp_keeps_the_error_of_an_accurate_mechanism() -> None:
     """By hand at one level: eps/2 = 1, delta/2 = 1e-6, R = ln(1 + (e - 1)/2e-6) = 13.6637; eta = 1/100."""
+    reach = float(clamp_bound(2.0, 2e-6, 1))
     expected = math.sqrt(50.0**2 + 4 * 0.01 * math.log(1 + (math.e - 1) / 2e-6) ** 2)
-    assert clamped_alpha_rmse(0.5, 100.0, 0.01, 2.0, 2e-6, 1) == pytest.approx(expected, rel=1e-9)
+    assert clamped_alpha_rmse(0.5, 100.0, 0.01, reach) == pytest.approx(expected, rel=1e-9)
+
+
+def test_accuracy_by_hand() -> None:
+    """Laplace of scale 10: alpha tau = 10 ln 100; the lower bounds are below everything."""
+    table = accuracy_table(Setting(0.5, 1.0, 1e-6), 10, 0.01)
+    tau = dict(zip(table["mechanism"], table["τ (records)"], strict=True))
+    assert tau["Laplace"] == pytest.approx(20 * math.log(100))
+    assert table["τ (records)"][:-2] == sorted(table["τ (records)"][:-2])
+    assert max(table["τ (records)"][-2:]) <= min(table["τ (records)"][:-2])
+
+
+def test_more_levels_never_lower_a_lower_bound() -> None:
+    tables = [accuracy_table(Setting(0.5, 1.0, 1e-8), n, 0.01) for n in (5, 50, 1000, 10**6)]
+    for row in (-2, -1):
+        bounds = [table["τ (records)"][row] for table in tables]
+        assert bounds == sorted(bounds)
+        assert bounds[0] > 0
 
 
 # --- lower bounds ----------------------------------------------------------------------------------------------------
@@ -207,7 +230,8 @@ def test_approximate_packing_bounds_against_a_search(epsilon: float, delta: floa
 @pytest.mark.parametrize("alpha", [0.05, 0.5, 0.95])
 @pytest.mark.parametrize("epsilon", [0.01, 1.0, 20.0])
 def test_no_mechanism_is_below_a_lower_bound(alpha: float, epsilon: float) -> None:
-    found = growth(Setting(alpha, epsilon, 1e-6)).error
+    levels = np.unique(np.round(np.geomspace(2.0, 1e6, 41)))
+    found = growth(Setting(alpha, epsilon, 1e-6), levels).error
     pure = [name for name, curve in CURVES.items() if curve.is_pure and not curve.is_bound]
     for name in pure:
         assert (found[name] >= found["pure_bound"]).all()
@@ -262,13 +286,15 @@ def test_curves_at_four_levels_by_hand() -> None:
     assert found["paper"] == pytest.approx(float(theorem_error(0.5, 2.0, 1e-5, 4)))
 
 
-def test_growth_covers_two_to_a_million_levels() -> None:
-    found = growth(Setting())
-    assert found.n_levels[0] == 2 and found.n_levels[-1] == 10**6 and set(found.error) == set(CURVES)
-    assert all(values.shape == found.n_levels.shape for values in found.error.values())
+def test_curves_cover_two_to_a_million_levels() -> None:
+    found = ranking.curves(Setting())
+    assert set(found) == set(CURVES)
+    for levels, error in found.values():
+        assert (levels[0], levels[-1], levels.shape) == (2, 10**6, error.shape)
     for name in ("tuned", "provable"):
-        assert (np.diff(found.error[name]) > -1e-6 * found.error[name][1:]).all()
-    assert found.error["tuned"][-1] < 2 * found.error["tuned"][0]
+        error = found[name][1]
+        assert (np.diff(error) > -1e-6 * error[1:]).all()
+    assert found["tuned"][1][-1] < 2 * found["tuned"][1][0]
 
 
 def test_no_plan_where_a_constant_is_as_good() -> None:
@@ -285,6 +311,31 @@ def test_break_even_is_the_first_level_that_wins(better: str, worse: str) -> Non
     assert n is not None
     found = growth(Setting(), [n - 1, n, n + 1], (better, worse)).error
     assert (found[better] < found[worse]).tolist() == [False, True, True]
+
+
+def test_crossings_are_read_off_well() -> None:
+    """Gaussian below Laplace: sigma sqrt(d) < sqrt(2) d, d > sigma^2 / 2 = 8.92; shrunk, both times a constant:
+    minimax sigma sqrt((d + 2) / 3) / sqrt(2) / 2 < d / 2, 2 d^2 > sigma^2 (d + 2) / 3, d > 4.3."""
+    setting = Setting(0.5, 1.0, 1e-6)
+    places = ranking.crossings(ranking.curves(setting))
+    assert places["gaussian", "laplace"][0] == pytest.approx(SIGMA**2 / 2, rel=2e-3)
+    b = SIGMA**2 / 6
+    assert places["shrunk_optimal", "shrunk_laplace"][0] == pytest.approx((b + math.sqrt(b * b + 8 * b)) / 2, rel=0.03)
+    assert ("paper", "shrunk_optimal") not in places
+    told = ranking.crossing_table(places, None)
+    assert told["from this many levels on"][ranking.PAIRS.index(("gaussian", "laplace"))] == "≈ 9"
+
+
+@pytest.mark.parametrize(("text", "levels"), [("2", 2), ("1000000", 10**6), ("10^4", 10_000), (" 2 ^ 3 ", 8)])
+def test_levels_are_read(text: str, levels: int) -> None:
+    assert ranking.levels_from_text(text) == levels
+
+
+def test_curves_that_are_searched_have_few_points() -> None:
+    """Each of their points takes milliseconds, so that all curves are there within the time of one look."""
+    found = ranking.curves(Setting(0.25, 1.0, 1e-6))
+    assert {name for name, (levels, _) in found.items() if levels.size < 20} == {"tuned", "provable"}
+    assert all(levels[0] == 2 and levels[-1] == 10**6 for levels, _ in found.values())
 
 
 @pytest.mark.parametrize(
@@ -321,7 +372,7 @@ def test_where_the_papers_constants_pay(alpha: float, expected: tuple[float, flo
         (lambda: accurate_threshold(-1.0, 0.25, 0.5, 0.1), "ERROR_RANGE"),
         (lambda: accurate_threshold(1.0, 0.25, 0.5, 0.0), "ETA_RANGE"),
         (lambda: relative_error_bound(1.0, 0.5, 0.0), "THRESHOLD_RANGE"),
-        (lambda: clamped_alpha_rmse(0.5, -1.0, 0.1, 1.0, 1e-6, 3), "THRESHOLD_RANGE"),
+        (lambda: clamped_alpha_rmse(0.5, -1.0, 0.1, 5.0), "THRESHOLD_RANGE"),
         (lambda: miss_probability(Laplace(1.0), 0.5, 0.0, -1.0), "THRESHOLD_RANGE"),
         (lambda: alpha_rmse(Laplace(1.0), 0.5, -1.0), "COUNT_RANGE"),
         (lambda: shrunk_alpha_rmse(Laplace(1.0), 1.0, 1.0), "ALPHA_RANGE"),

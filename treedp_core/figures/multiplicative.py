@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -13,7 +12,11 @@ import plotly.graph_objects as go
 from treedp_core.figures.colour import SEQUENTIAL, colour_scale, rgba
 from treedp_core.figures.style import AFTER, BEFORE, GREY, Look, axis, limits, new_figure, your_value_marker
 from treedp_core.figures.text import count_text, number_text, plot_text
-from treedp_core.tree import FloatArray, IntArray
+from treedp_core.studies.multiplicative.blocks import Blocks
+from treedp_core.studies.multiplicative.curves import CURVES
+from treedp_core.studies.multiplicative.ranking import Found
+from treedp_core.studies.multiplicative.run import drawn
+from treedp_core.tree import AnyArray, FloatArray
 from treedp_core.words import privacy_text
 
 LOOKS: Final = {
@@ -32,63 +35,36 @@ LOOKS: Final = {
 """The identity of every curve: one colour a mechanism, dashes for its variants, grey for lower bounds."""
 GROWTH_HEIGHT: Final = 640
 CLOSE: Final = 0.3
-MAX_POINTS: Final = 400
 TEXT_BLOCKS: Final = 64
 _UNLABELLED: Final = "rgba(127,127,127,0.18)"
 _EDGE: Final = "rgba(127,127,127,0.6)"
 
 
-@dataclass(frozen=True, eq=False)
-class GrowthCurve:
-    """Errors by number of levels, (n,); `kind` is a key of `LOOKS`. Not-a-number where there is none."""
-
-    label: str
-    kind: str
-    x: FloatArray
-    y: FloatArray
-
-
-@dataclass(frozen=True, eq=False)
-class Blocks:
-    """A tree as blocks, level 0 on top; arrays are (n,).
-
-    Parameters
-    ----------
-    left, width : columns
-    top, height : first level, and number of levels
-    count, least : true count at the top and at the bottom of the block, in records
-    value : value given so far, in records; nan where there is none
-    mark : 0 nothing, 1 tested alone in this step, 2 labelled in this step
-    """
-
-    left: FloatArray
-    width: FloatArray
-    top: FloatArray
-    height: FloatArray
-    count: FloatArray
-    least: FloatArray
-    value: FloatArray
-    mark: IntArray
-
-
 def growth_figure(
-    curves: Sequence[GrowthCurve],
-    crossings: Sequence[tuple[float, float]] = (),
+    found: Found,
+    crossings: Iterable[tuple[float, float]] = (),
     *,
     n_levels: float | None = None,
     marker_text: str = "your levels",
 ) -> go.Figure:
     """Return the worst-case alpha-RMSE by number of levels, both axes logarithmic, with rings where curves cross.
 
-    >>> one = GrowthCurve("Laplace", "laplace", np.array([2.0, 1e6]), np.array([3.0, 3e6]))
-    >>> [trace.name for trace in growth_figure([one], [(9.0, 12.0)]).data]
+    Parameters
+    ----------
+    found : mapping of str to pair of (n,)
+        By curve name: numbers of levels, and errors in records.
+    crossings : iterable of pair of float
+        Number of levels and error, in records.
+
+    >>> one = {"laplace": (np.array([2.0, 1e6]), np.array([3.0, 3e6]))}
+    >>> [trace.name for trace in growth_figure(one, [(9.0, 12.0)]).data]
     ['Laplace', 'crossing']
     """
-    x = np.concatenate([np.array([2.0, 1e6]), *(curve.x for curve in curves)])
-    y = limits([np.maximum(curve.y, 0.1) for curve in curves], log=True, default=(1.0, 1e6))
-    traces = [_growth(curve) for curve in curves if np.isfinite(curve.y).any()]
-    if crossings:
-        places = np.array(sorted(crossings), dtype=float)
+    x = np.concatenate([np.array([2.0, 1e6]), *(levels for levels, _ in found.values())])
+    y = limits([np.maximum(error, 0.1) for _, error in found.values()], log=True, default=(1.0, 1e6))
+    traces = [_growth(name, *points) for name, points in found.items() if np.isfinite(points[1]).any()]
+    places = np.array(sorted(crossings), dtype=float)
+    if places.size:
         sides = ["bottom center"]  # numbers of neighbours stand on both sides of the curve
         for gap in np.diff(np.log10(places[:, 0])).tolist():
             sides.append("top center" if gap < CLOSE and sides[-1] == "bottom center" else "bottom center")
@@ -111,11 +87,11 @@ def growth_figure(
     return fig if n_levels is None else your_value_marker(fig, n_levels, marker_text)
 
 
-def _growth(curve: GrowthCurve) -> Any:
-    look = LOOKS.get(curve.kind, Look(GREY, "dot", "x"))
+def _growth(name: str, levels: FloatArray, error: FloatArray) -> Any:
+    look = LOOKS[name]
     return go.Scatter(
-        x=curve.x, y=np.where(curve.y > 0, curve.y, np.nan), mode="lines", name=plot_text(curve.label),
-        line={"color": look.colour, "dash": look.dash, "width": 3.5 if curve.kind == "tuned" else 2},
+        x=levels, y=np.where(error > 0, error, np.nan), mode="lines", name=plot_text(CURVES[name].label),
+        line={"color": look.colour, "dash": look.dash, "width": 3.5 if name == "tuned" else 2},
         hovertemplate="%{fullData.name}<br>%{x:,.3~r} levels: %{y:,.3~r}<extra></extra>",
     )  # fmt: skip
 
@@ -194,7 +170,7 @@ def true_and_released(
     Parameters
     ----------
     truth, released, simple : (n,)
-        In records; beyond 400 nodes, 400 evenly spaced in the ranking by true count are drawn.
+        In records; of more than 400 nodes, 400 are drawn, the smallest and the largest among them.
     alpha : float
         The band is (1 - alpha) w to (1 + alpha) w.
     error : float or None
@@ -205,8 +181,7 @@ def true_and_released(
     >>> [trace.name for trace in fig.data if trace.showlegend is not False]
     ['α-band and error', 'α-band', 'Shrunk Gaussian', 'Thresholds']
     """
-    order = np.argsort(truth, kind="stable")
-    at = order[np.unique(np.linspace(0, order.size - 1, min(MAX_POINTS, order.size)).round().astype(np.int64))]
+    at = drawn(truth)
     top = float(max(truth.max(initial=1.0), released.max(initial=1.0), simple.max(initial=1.0)))
     grid = np.concatenate([[0.0], np.geomspace(0.5, max(top, 1.0) * 1.3, 80)])
     traces = [] if error is None else _forgiven(grid, alpha, error, "α-band and error", 0.10)
@@ -254,30 +229,32 @@ def _bent_axis(title: str, high: float) -> dict[str, Any]:
     return axis(title, log=False, bounds=ends) | ticks
 
 
-def schedule_figure(rounds: IntArray, sums: Mapping[str, FloatArray], *, promised: float, chosen: int) -> go.Figure:
+def schedule_figure(table: Mapping[str, AnyArray], *, promised: float, chosen: int) -> go.Figure:
     """Return what a schedule's budgets sum to by number of rounds, beside what was promised, on a logarithmic axis.
 
     Parameters
     ----------
-    rounds : (n,)
-    sums : mapping of str to (n,)
-        "printed" and "corrected".
+    table : mapping of str to (n,)
+        "rounds", and what is "printed" and "corrected" for so many, in epsilon.
 
-    >>> fig = schedule_figure(np.array([1, 2]), {"printed": np.array([0.1, 3.0])}, promised=1.0, chosen=2)
-    >>> fig.data[0].name
+    >>> columns = {"rounds": np.array([1, 2]), "printed": np.array([0.1, 3.0]), "corrected": np.array([0.1, 0.2])}
+    >>> schedule_figure(columns, promised=1.0, chosen=2).data[0].name
     'as printed'
     """
-    names = {"printed": ("as printed", BEFORE, "solid"), "corrected": ("corrected", AFTER, "dash")}
+    rounds, looks = (
+        table["rounds"],
+        (("printed", "as printed", BEFORE, "solid"), ("corrected", "corrected", AFTER, "dash")),
+    )
     traces = [
         go.Scatter(
-            x=rounds, y=values, mode="lines+markers", name=names[kind][0], marker={"size": 6},
-            customdata=[privacy_text(total) for total in values.tolist()],
-            line={"color": names[kind][1], "dash": names[kind][2], "width": 2.5},
+            x=rounds, y=table[kind], mode="lines+markers", name=name, marker={"size": 6},
+            customdata=[privacy_text(total) for total in table[kind].tolist()],
+            line={"color": colour, "dash": dash, "width": 2.5},
             hovertemplate="%{fullData.name}<br>%{x} rounds: ε = %{customdata}<extra></extra>",
         )
-        for kind, values in sums.items()
+        for kind, name, colour, dash in looks
     ]  # fmt: skip
-    bounds = limits([*sums.values(), np.array([promised])], log=True, default=(0.1, 10.0))
+    bounds = limits([*(table[kind] for kind, *_ in looks), np.array([promised])], log=True, default=(0.1, 10.0))
     fig = new_figure(
         traces,
         xaxis=axis("number of rounds ℓ", log=False, bounds=(0.0, float(rounds.max()) + 1.0)),

@@ -2,47 +2,86 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from dataclasses import replace
+from functools import partial
+from typing import Final
 
 import streamlit as st
 
-from pages.ui import frame
+from pages.ui import frame, setting
+from pages.ui.page import Told
 from pages.ui.refusals import refusal
-from pages.ui.settings import get
-from pages.ui.shared import say_slack
+from pages.ui.result import at_once, in_background, show_state
+from pages.ui.settings import ALPHA, EPSILON
+from pages.ui.shared import say_slack, slack
 from pages.ui.snippets import Ran, call, given
 from pages.ui.store import dataset, remember
 from pages.ui.strip import strip
 from pages.ui.text import lit, plural, short, whole
-from pages.views.multiplicative import controls, state
-from pages.views.multiplicative import growth as model
-from pages.views.multiplicative.growth import Found
+from pages.views.multiplicative.settings import LEVELS, TOTAL, draw_alpha
 from treedp_core.checks import InputError
 from treedp_core.figures.multiplicative import growth_figure
+from treedp_core.mechanisms.thresholds.schedule import check_levels
 from treedp_core.privacy import NeighbouringRelation
-from treedp_core.studies.multiplicative import Setting
+from treedp_core.studies.multiplicative import Setting, ranking
+from treedp_core.studies.multiplicative.ranking import Found, Places, Rank
 from treedp_core.words import setting_text
 
-PROTECTS: Final = "one record added or removed"
-ABOUT_TOTAL: Final = "Tuned and provable plans are made for a root of at most N records; the error grows with log N."
+ANY_DATA: Final = "any"
+"""Curves are of no data set: the last good ones stay when another is chosen."""
 
 
-def growth() -> str:
-    """Show the growth of every error; return the strip for the title."""
+def show() -> Told:
+    """Show the growth of every error."""
+    chosen, d = asked("all but Laplace noise and its bound")
+    curves = remember(("mul curves", chosen), lambda: call(ranking.curves, chosen).named("curves"))
+    near = call(ranking.crossings, curves).named("near")
+    if d is not None:
+        rows = remember(("mul ranking", chosen, d), lambda: call(ranking.ranking, chosen, d).named("rows"))
+        _headline(rows.value, d)
+    _figure(chosen, d, curves, near.value)
+    if d is not None:
+        _ranking(rows, d)
+    _crossings(chosen, near)
+    return Told(about(chosen, d), "formula, simulation")
+
+
+def asked(who: str, *more: setting.Setting[float]) -> tuple[Setting, int | None]:
+    """Show the controls of worst cases; return what these are asked for, and at how many levels: None when refused.
+
+    `who` needs a δ > 0, of which the page says which one is used where the sidebar's is 0.
+    """
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
-        controls.alpha()
-        controls.levels()
-        controls.total(ABOUT_TOTAL)
-    say_slack("all but Laplace noise and its bound", "mul_set_delta", int(get("mul_total")))
-    chosen, d = state.setting(), state.levels()
-    found = remember(("mul curves", chosen), lambda: model.curves(chosen))
-    places = model.crossings(found)
-    _headline(chosen, d)
-    _figure(chosen, d, found, places)
-    _ranking(chosen, d)
-    _crossings(chosen, found, places)
-    return about(chosen, d)
+        draw_alpha()
+        LEVELS.draw()
+        for one in (TOTAL, *more):
+            one.draw()
+    say_slack(who, "mul_set_delta", int(TOTAL.value))
+    return worst_case(), _levels()
+
+
+def worst_case() -> Setting:
+    """Return what worst cases are of; below a refusal of what they last were."""
+    key = (ALPHA.value, EPSILON.value, slack(int(TOTAL.value)), 2, TOTAL.value)
+    found = at_once("mul_setting", key, partial(Setting, *key), about=_in_words(*key[:2]), of=ANY_DATA)
+    if found.value is None:
+        usual = Setting(epsilon=EPSILON.value)
+        found = replace(found, value=usual, about=_in_words(usual.alpha, usual.epsilon))
+    show_state(found, "")
+    return found.here()
+
+
+def _in_words(alpha: float, epsilon: float) -> str:
+    return f"α = {short(alpha)}, ε = {setting_text(epsilon)}"
+
+
+def _levels() -> int | None:
+    try:
+        text = LEVELS.value.strip()
+        return ranking.levels_from_text(text) if text else check_levels(dataset().tree.n_levels)
+    except InputError as error:
+        refusal(error)
+        return None
 
 
 def about(chosen: Setting, d: int | None) -> str:
@@ -58,34 +97,29 @@ def about(chosen: Setting, d: int | None) -> str:
     )
 
 
-def _headline(chosen: Setting, d: int | None) -> None:
+def _headline(rows: list[Rank], d: int) -> None:
     """Name the winner at the reader's number of levels."""
-    if d is None:
-        return
-    best, simple = model.winner(_rows(chosen, d))
-    whose = "" if get("mul_levels").strip() else f" of {lit(dataset().name, 40)}"
+    best, simple = ranking.winner(rows)
+    whose = "" if LEVELS.value.strip() else f" of {lit(dataset().name, 40)}"
     said = f"At the **{plural(d, 'level')}**{whose} the smallest worst-case error is **{short(best.error)} records**: "
-    if best.label == simple.label:
-        st.markdown(f"{said}{best.label}. Thresholds do not pay here.")
+    if best is simple:
+        st.markdown(f"{said}{best.curve.label}. Thresholds do not pay here.")
     else:
-        st.markdown(f"{said}{best.label} ({best.known}); the best simple rule, {simple.label}, has "
+        st.markdown(f"{said}{best.curve.label} ({best.curve.known}); the best simple rule, {simple.curve.label}, has "
                     f"{short(simple.error)}.")  # fmt: skip
 
 
-def _rows(chosen: Setting, d: int) -> list[model.Rank]:
-    return remember(("mul ranking", chosen, d), lambda: model.ranking(chosen, d))
-
-
-def _figure(
-    chosen: Setting, d: int | None, found: Found, places: Mapping[tuple[str, str], tuple[float, float]]
-) -> None:
-    text = "your levels" if get("mul_levels").strip() else "levels of the data"
+def _figure(chosen: Setting, d: int | None, curves: Ran[Found], places: Places) -> None:
     frame.figure(
-        growth_figure(model.drawn(found), list(places.values()), n_levels=d, marker_text=text),
+        growth_figure(
+            curves.value, places.values(), n_levels=d,
+            marker_text="your levels" if LEVELS.value.strip() else "levels of the data",
+        ),
         key="mul_growth",
         alt=_takeaway(places),
-        caption=f"Worst α-RMSE of a node over all data, {PROTECTS}; binary trees, α = {short(chosen.alpha)}, "
-        f"ε = {setting_text(chosen.epsilon)}, δ = {setting_text(chosen.delta)}, N ≤ {whole(round(chosen.max_total))}. "
+        caption="Worst α-RMSE of a node over all data, one record added or removed; binary trees, "
+        f"{_in_words(chosen.alpha, chosen.epsilon)}, δ = {setting_text(chosen.delta)}, "
+        f"N ≤ {whole(round(chosen.max_total))}. "
         "Solid orange, pink, green: noise on every count, exact (Ghazi et al., Corollary 2.7); dashed: the same shrunk "
         "to max(0, (1 − α) y), exact (own derivation). Blue: thresholds; dotted what Theorem 4.1 proves with corrected "
         "constants, dashed a plan whose error is proven, thick the tuned plan, whose privacy is proven while its error "
@@ -93,34 +127,26 @@ def _figure(
         "Grey: no mechanism does better (Theorem 5.1, Corollary 5.4, "
         "explicit constants). Among factorisation mechanisms at α = 0, tree least squares with minimax budgets is "
         "optimal: its line is also their lower bound (Theorem 5.2, exact). Rings: crossings, tabulated below.",
-        ran=call(model.point_table, _curves_again(chosen, found)),
-    )
+        ran=call(ranking.point_table, curves),
+    )  # fmt: skip
 
 
-def _takeaway(places: Mapping[tuple[str, str], tuple[float, float]]) -> str:
+def _takeaway(places: Places) -> str:
     pair = ("tuned", "shrunk_optimal")
     if pair not in places:
         return "The tuned plan does not fall below the best simple rule up to a million levels."
-    return (
-        f"Thresholds with a tuned plan beat every simple rule from about {model.round_two(places[pair][0])} levels on."
-    )
+    levels = ranking.round_two(places[pair][0])
+    return f"Thresholds with a tuned plan beat every simple rule from about {levels} levels on."
 
 
-def _curves_again(chosen: Setting, found: Found) -> Ran[Found]:
-    return given(found, model.curves, chosen).named("curves")
-
-
-def _ranking(chosen: Setting, d: int | None) -> None:
-    if d is None:
-        return
+def _ranking(rows: Ran[list[Rank]], d: int) -> None:
     st.header(f"Ranked at {plural(d, 'level')}", anchor=False)
-    ran = call(model.ranking_table, given(_rows(chosen, d), model.ranking, chosen, d).named("rows"))
-    table = ran.value
-    number = st.column_config.NumberColumn(format="%.4g")
+    ran = call(ranking.ranking_table, rows)
     st.dataframe(
-        table, hide_index=True, height="content", alt="Every mechanism at your number of levels, best first",
+        ran.value, hide_index=True, height="content", alt="Every mechanism at your number of levels, best first",
         column_config={
-            "worst-case α-RMSE (records)": number, "÷ best": st.column_config.TextColumn(alignment="right"),
+            "worst-case α-RMSE (records)": st.column_config.NumberColumn(format="%.4g"),
+            "÷ best": st.column_config.TextColumn(alignment="right"),
             "what it is": st.column_config.TextColumn(width="large"),
         },
     )  # fmt: skip
@@ -133,23 +159,22 @@ def _ranking(chosen: Setting, d: int | None) -> None:
     frame.footer("mul_ranking", ran)
 
 
-def _crossings(chosen: Setting, found: Found, places: Mapping[tuple[str, str], tuple[float, float]]) -> None:
+def _crossings(chosen: Setting, near: Ran[Places]) -> None:
     st.header("Where the curves cross", anchor=False)
-    try:
-        exact = state.exact_crossings(chosen)
-    except InputError as error:
-        refusal(error)
-        exact = None
-    again: Any = None if exact is None else given(exact, model.exact_crossings, chosen).named("exact")
-    ran = call(model.crossing_table, given(places, model.crossings, _curves_again(chosen, found)).named("near"), again)
-    table = ran.value
+    found = in_background(
+        "multiplicative_crossings", chosen, len(ranking.PAIRS), partial(ranking.exact_crossings, chosen), of=ANY_DATA,
+        of_data=False,
+    )  # fmt: skip
+    exact = given(found.here(), ranking.exact_crossings, chosen).named("exact") if found.is_ready else None
+    ran = call(ranking.crossing_table, near, exact)
     st.dataframe(
-        table, hide_index=True, width="content", alt="Numbers of levels from which on one mechanism beats another",
+        ran.value, hide_index=True, width="content", alt="Numbers of levels from which on one mechanism beats another",
         column_config={"from this many levels on": st.column_config.TextColumn(alignment="right")},
     )  # fmt: skip
+    how = "Exact search." if found.is_ready else "Read off the curves."
     st.caption(
         "The smallest number of levels from which on the first has the smaller worst-case error, up to a million. "
-        + ("Exact search." if exact is not None else "Read off the curves; the exact search is running.")
+        + (f"{how[:-1]}; the exact search is running." if found.is_pending else how)
     )
     frame.footer("mul_crossings", ran)
-    state.crossings_awaited()
+    show_state(found, "Searching for the exact numbers of levels")

@@ -1,24 +1,19 @@
-"""Words and thresholds on the page Multiplicative error: from how many records on a relative promise holds."""
+"""When to use it, on the page Multiplicative error: what the question means, and from which count on it is answered."""
 
 from __future__ import annotations
 
-import math
-from typing import Any, Final
+from typing import Final
 
-from treedp_core.mechanisms.thresholds.plans import (
-    least_threshold,
-    provable_plan_error,
-    split_with_root,
-    tuned_plan_error,
-)
-from treedp_core.noise import Gaussian, Laplace
-from treedp_core.studies.multiplicative import (
-    Setting,
-    accurate_threshold,
-    growth,
-    least_possible_threshold,
-    noise_accurate_threshold,
-)
+import streamlit as st
+
+from pages.ui import frame
+from pages.ui.page import Told
+from pages.ui.snippets import call
+from pages.ui.store import remember
+from pages.ui.text import plural, short, whole
+from pages.views.multiplicative.growth import about, asked
+from pages.views.multiplicative.settings import ETA
+from treedp_core.studies.multiplicative import accuracy_table
 
 WORDS: Final = (
     "**Multiplicative error forgives what is small beside the count.** With α = 0.1 a count of 10 000 may be off by "
@@ -35,46 +30,25 @@ WORDS: Final = (
 )
 
 
-def accuracy_table(setting: Setting, n_levels: int, eta: float) -> dict[str, list[Any]]:
-    """Return from how many records on counts are within a factor 1 ± alpha with probability 1 - eta, by mechanism.
-
-    Below that threshold tau the error is at most alpha tau with the same probability.
-    """
-    alpha, epsilon, delta = setting.alpha, setting.epsilon, setting.delta
-    sigma = float(growth(setting, [n_levels], ("gaussian",)).error["gaussian"][0])
-    factor = float(growth(setting, [n_levels], ("optimal",)).error["optimal"][0])
-    exact, theorem = "exact, from the noise's tail", "proven (Ghazi et al., Corollary 4.7, corrected constant)"
-    rows = [
-        ("Laplace", noise_accurate_threshold(Laplace(n_levels / epsilon), alpha, eta), "ε", exact),
-        ("Gaussian", noise_accurate_threshold(Gaussian(sigma), alpha, eta), "ε, δ", exact),
-        ("Optimal factorisation", noise_accurate_threshold(Gaussian(factor), alpha, eta), "ε, δ", exact),
-        *_from_plans(setting, n_levels, eta),
-        (
-            "Thresholds, paper's constants",
-            least_threshold(alpha, epsilon, delta, eta, n_levels, private_root=True), "ε, δ", theorem,
-        ),
-    ]  # fmt: skip
-    rows.sort(key=lambda row: math.inf if math.isnan(row[1]) else row[1])
-    for label, pure in (("Lower bound, δ = 0", 0.0), ("Lower bound, δ > 0", delta)):
-        least = least_possible_threshold(alpha, eta, epsilon, n_levels, pure)
-        rows.append((label, least, "ε, δ" if pure else "ε", "no mechanism does better (Corollary 5.4, own constants)"))
-    return {
-        "mechanism": [row[0] for row in rows],
-        "τ (records)": [row[1] for row in rows],
-        "spends": [row[2] for row in rows],
-        "how it is known": [row[3] for row in rows],
-    }
-
-
-def _from_plans(setting: Setting, n_levels: int, eta: float) -> list[tuple[str, float, str, str]]:
-    """Plans made for half of alpha; Lemma 3.2 turns their error into a threshold at alpha."""
-    (epsilon, delta), _ = split_with_root(setting.epsilon, setting.delta)
-    half, rows = setting.alpha / 2.0, []
-    for label, error_of, known in (
-        ("Thresholds, provable plan", provable_plan_error, "proven: its error at α/2, by Lemma 3.2"),
-        ("Thresholds, tuned plan", tuned_plan_error, "its simulated error at α/2, by Lemma 3.2"),
-    ):
-        error = float(error_of(half, epsilon, delta, n_levels, setting.max_total))
-        tau = math.nan if math.isnan(error) else accurate_threshold(error, half, setting.alpha, eta)
-        rows.append((label, tau, "ε, δ", known))
-    return rows
+def show() -> Told:
+    """Say what multiplicative error is good for, and from which count on it promises something."""
+    st.markdown(WORDS)
+    st.header("From which count on is the promise kept?", anchor=False)
+    chosen, d = asked("thresholds and Gaussian noise", ETA)
+    told = Told(about(chosen, d), "formula, simulation")
+    if d is None:
+        return told
+    eta = ETA.value
+    ran = remember(("mul accuracy", chosen, d, eta), lambda: call(accuracy_table, chosen, d, eta))
+    st.dataframe(
+        ran.value, hide_index=True, width="content", alt="Thresholds from which on counts are accurate, by mechanism",
+        column_config={"τ (records)": st.column_config.NumberColumn(format="%.4g")},
+    )  # fmt: skip
+    st.caption(
+        f"Every count of τ or more is within a factor 1 ± {short(chosen.alpha)} with probability {short(1 - eta)}, "
+        f"smaller ones within α τ records ((α, η)-accurate with threshold τ in Ghazi et al.), on "
+        f"{plural(d, 'level')}, {whole(round(chosen.max_total))} records at most. Lemma 3.2 is Markov's inequality: "
+        "plans do better than it says."
+    )
+    frame.footer("mul_accuracy", ran)
+    return told

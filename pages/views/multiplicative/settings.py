@@ -1,18 +1,30 @@
-"""Settings of the page Multiplicative error that a link can carry."""
+"""Settings of the page Multiplicative error, each with its control, and its presets."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
+import streamlit as st
+
+from pages.ui.presets import Presets, popover
 from pages.ui.setting import Setting, choice, flag, number, whole, words
-from pages.views.multiplicative.growth import VIEWS, levels_from_text
+from pages.ui.settings import ALPHA, DELTA, LEVEL
+from pages.ui.store import dataset
+from pages.ui.text import short
+from pages.ui.text import whole as in_full
 from treedp_core import checks
+from treedp_core.privacy import fitting_delta
+from treedp_core.studies.multiplicative.ranking import levels_from_text
 from treedp_core.studies.multiplicative.run import PLANS
 from treedp_core.studies.multiplicative.trees import DEEP_LEAVES, DEEP_LEVELS, SOURCES
 
-TOTAL_GRID: Final = tuple(10.0**k for k in range(2, 10))
-ETA_GRID: Final = (1e-6, 1e-4, 0.001, 0.01, 0.05, 0.1)
-MAX_ROUNDS: Final = 60
+VIEWS: Final = {
+    "growth": "Growth",
+    "run": "One run",
+    "schedule": "Printed budgets",
+    "meaning": "When to use",
+}
 MAX_STEPS: Final = 10_000
 """The step that stands for the end of a run, however many steps it has."""
 
@@ -25,20 +37,92 @@ def _eta(value: object) -> float:
     return checks.number("eta", value, low=1e-9, high=0.4, code="ETA_RANGE")
 
 
-def _levels_or_nothing(text: str) -> object:
-    return levels_from_text(text) if text.strip() else None
-
-
+VIEW: Final = choice(
+    "mul_view", "growth", VIEWS, label="View",
+    help="Worst cases by number of levels; one run, threshold by threshold; what the budgets printed in the paper "
+    "would cost; what the question means.",
+)  # fmt: skip
+LEVELS: Final = words(
+    "mul_levels", "", lambda text: levels_from_text(text) if text.strip() else None, label="Levels d",
+    placeholder="as in the data", width=160,
+    help="Where mechanisms are compared. Empty: the levels of the tree in use. Digits or a power, such as 10^4.",
+)  # fmt: skip
+TOTAL: Final = number(
+    "mul_total", 10_000.0, _total, grid=tuple(10.0**k for k in range(2, 10)), code="TOTAL_RANGE", format=short,
+    label="Records at most, N", width=220,
+    help="Tuned and provable plans are made for a root of at most N records; the error grows with log N.",
+)  # fmt: skip
+SOURCE: Final = choice(
+    "mul_source", "small", SOURCES, label="Tree", look="select", width=195,
+    help="The small and the deep tree are made up; the data set in use is that of the page Data and tree.",
+)  # fmt: skip
+PLAN: Final = choice(
+    "mul_plan", "tuned", PLANS, label="Plan", look="select", width=165,
+    help="**Tuned**: privacy proven, error simulated. **Provable**: error proven too. **Paper's constants**: those of "
+    "Ghazi et al., corrected; made for enormous counts.",
+)  # fmt: skip
+CLAMP: Final = flag(
+    "mul_clamp", False, label="Clamp",
+    help="Lemma 3.3 of Ghazi et al., the last part of Theorem 4.1: every count is measured once more, with noise of at "
+    "most R, and what is released moves into that interval, for half of ε and δ. It bounds the error that a failed "
+    "round leaves; tuned and provable plans do without.",
+)  # fmt: skip
+DEEP_TREE_LEVELS: Final = whole(
+    "mul_deep_levels", 100, 2, DEEP_LEVELS[-1], code="LEVELS_RANGE", grid=DEEP_LEVELS, format=in_full, label="Levels",
+    width=180, help="Of a binary tree; only paths with records are stored.",
+)  # fmt: skip
+DEEP_TREE_LEAVES: Final = whole(
+    "mul_deep_leaves", 1000, 2, DEEP_LEAVES[-1], grid=DEEP_LEAVES, format=in_full, label="Leaves with records",
+    width=180, help="On average 50 records each, the r-th largest about 1/r.",
+)  # fmt: skip
+STEP: Final = whole("mul_step", MAX_STEPS, 0, MAX_STEPS, look="slider", width=340, help="Drag, or press Next.")
+ROUNDS: Final = whole(
+    "mul_rounds", 20, 1, 60, code="ROUNDS_RANGE", look="slider", label="Rounds ℓ", width=260,
+    help="Thresholds grow by 1 + 2α/3 a round, so ℓ rounds reach from α τ up to α τ (1 + 2α/3) to the ℓ.",
+)  # fmt: skip
+ETA: Final = number(
+    "mul_eta", 0.01, _eta, grid=(1e-6, 1e-4, 0.001, 0.01, 0.05, 0.1), code="ETA", format=short,
+    label="May fail with probability η", width=220, help="For each node by itself.",
+)  # fmt: skip
 SETTINGS: Final[tuple[Setting[Any], ...]] = (
-    choice("mul_view", "growth", VIEWS),
-    words("mul_levels", "", _levels_or_nothing),
-    number("mul_total", 10_000.0, _total, grid=TOTAL_GRID, code="TOTAL_RANGE"),
-    choice("mul_source", "small", SOURCES),
-    choice("mul_plan", "tuned", PLANS),
-    flag("mul_clamp", False),
-    whole("mul_deep_levels", 100, 2, DEEP_LEVELS[-1], code="LEVELS_RANGE", grid=DEEP_LEVELS),
-    whole("mul_deep_leaves", 1000, 2, DEEP_LEAVES[-1], grid=DEEP_LEAVES),
-    whole("mul_step", MAX_STEPS, 0, MAX_STEPS),
-    whole("mul_rounds", 20, 1, MAX_ROUNDS, code="ROUNDS_RANGE"),
-    number("mul_eta", 0.01, _eta, grid=ETA_GRID, code="ETA"),
-)
+    VIEW, LEVELS, TOTAL, SOURCE, PLAN, CLAMP, DEEP_TREE_LEVELS, DEEP_TREE_LEAVES, STEP, ROUNDS, ETA,
+)  # fmt: skip
+
+PAPER: Final = {"alpha": 0.5, "eps": 1.0, "delta": 1e-6, "mul_total": 10_000.0}
+PRESETS: Final[Presets] = {
+    "Paper's example": (
+        "1 000 levels with α = 1/2, ε = 1: what the paper's constants prove, and what they leave on the table. "
+        "Sets α, ε and δ everywhere.",
+        {**PAPER, "mul_view": "growth", "mul_levels": "1000"},
+    ),
+    "Break-even": (
+        "About as many levels as thresholds need to beat every simple rule. Sets α, ε and δ everywhere.",
+        {**PAPER, "mul_view": "growth", "mul_levels": "3200"},
+    ),
+    "Deep chain": (
+        "One run on a sparse tree of 3 000 levels. Sets α, ε and δ everywhere.",
+        {**PAPER, "mul_view": "run", "mul_source": "deep", "mul_deep_levels": 3000, "mul_plan": "tuned"},
+    ),
+    "Step by step": (
+        "A tree of 31 nodes, one test at a time. Sets α, ε and δ everywhere.",
+        {**PAPER, "mul_view": "run", "mul_source": "small", "mul_plan": "tuned", "mul_step": 0},
+    ),
+}
+
+
+def presets() -> None:
+    """Show the presets; δ is set to one that fits the data set in use."""
+    popover("mul", PRESETS, _apply)
+
+
+def _apply(settings: Mapping[str, Any]) -> None:
+    st.session_state.update({**settings, DELTA.key: fitting_delta(dataset().total)})
+
+
+def draw_alpha() -> None:
+    """Show α here, unless the sidebar already does."""
+    if LEVEL.value == "Advanced":
+        st.caption(f"α = {short(ALPHA.value)} (set in the sidebar)", width="content")
+        return
+    with st.container(width=150):
+        ALPHA.draw()

@@ -10,23 +10,38 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Final
 
 import numpy as np
 
 from treedp_core import checks
 from treedp_core.checks import InputError
-from treedp_core.mechanisms.thresholds.estimation import Estimation, Planner, checked_budget, clamp, estimate, shares
-from treedp_core.mechanisms.thresholds.sparse_vector import Noise
+from treedp_core.mechanisms.thresholds.estimation import (
+    Estimation,
+    Planner,
+    checked_budget,
+    clamp,
+    clamp_noise,
+    estimate,
+    shares,
+)
+from treedp_core.mechanisms.thresholds.sparse_vector import NOISES, Noise
 from treedp_core.privacy import Guarantee, NeighbouringRelation, Precision, ProtectedUnit, Provenance, Spread
 from treedp_core.release import Release
 from treedp_core.rounding import float_below
-from treedp_core.tree import AnyArray, Tree
+from treedp_core.tree import AnyArray, FloatArray, IntArray, Tree
 from treedp_core.tree.path_tree import PathTree
 from treedp_core.watch import Watch
 
-__all__ = ["ThresholdRelease", "budget_for_one_record", "release_with_thresholds", "threshold_guarantee"]
+__all__ = [
+    "ThresholdRelease",
+    "budget_for_one_record",
+    "release_at_nodes",
+    "release_with_thresholds",
+    "threshold_guarantee",
+]
 
-_SLACK = 1e-12  # relative; far above the rounding of the few float operations of a share of delta
+_SLACK: Final = 1e-12  # relative; far above the rounding of the few float operations of a share of delta
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +58,10 @@ class ThresholdRelease:
         Private data.
     epsilon, delta : float
         What the run spent at most, for one record added or removed.
+    unclamped : (n_nodes,)
+        What the clamp changed into the estimate, in records.
+    reach : float or None
+        R of the clamp, in records: no estimate is further than 2 R from its count. None without a clamp.
     """
 
     release: Release
@@ -50,6 +69,8 @@ class ThresholdRelease:
     paths: PathTree
     epsilon: float
     delta: float
+    unclamped: FloatArray
+    reach: float | None = None
 
 
 def release_with_thresholds(
@@ -96,24 +117,65 @@ def release_with_thresholds(
     """
     if tree.n_levels < 2:
         raise InputError("LEVELS_RANGE", "A tree of one level is a single count: thresholds need at least two levels.")
-    part = checks.number("clamp_share", clamp_share, low=0, high=1, open_high=True)
     paths = PathTree.from_tree(tree, counts)
-    eps, d = budget_for_one_record(unit, epsilon, delta)
+    assert paths.node_edge is not None
+    promise = threshold_guarantee(unit, float(epsilon), float(delta), noise)
+    return release_at_nodes(
+        paths, paths.node_edge, tree.level_of, planner, promise, rng, clamp_share=clamp_share, watch=watch,
+        provenance=provenance,
+    )  # fmt: skip
+
+
+def release_at_nodes(
+    paths: PathTree,
+    edge: IntArray,
+    level: IntArray,
+    planner: Planner,
+    promise: Guarantee,
+    rng: np.random.Generator,
+    *,
+    clamp_share: float = 0.0,
+    watch: Watch | None = None,
+    provenance: Provenance = Provenance.SIMULATION,
+) -> ThresholdRelease:
+    """Release of chosen nodes of a tree, of which only the paths with records need exist; see the function above.
+
+    Parameters
+    ----------
+    paths : PathTree
+        A single tree.
+    edge, level : (n_nodes,)
+        Each node at most once, as a second clamp of a node spends again; edge -1 for one without records.
+    promise : Guarantee
+        Of `threshold_guarantee`; its precision says which noise keeps it.
+
+    Raises
+    ------
+    Cancelled
+    InputError
+        As `release_with_thresholds`.
+    """
+    part = checks.number("clamp_share", clamp_share, low=0, high=1, open_high=True)
+    unit = promise.unit
+    noise: Noise = "discrete" if promise.precision is Precision.EXACT else "continuous"
+    eps, d = budget_for_one_record(unit, promise.epsilon, promise.delta)
     rest = shares(eps, d, 1 - Fraction(part), 1 - Fraction(part))
     known = float(paths.total) if unit.total_is_public else None
     run = estimate(paths, planner, *rest, rng, noise=noise, max_total=known, watch=watch)
-    values = run.labels.estimate_tree(run.plan, paths)[0]
+    values, reach = run.values(edge, level), None
     if unit.total_is_public:
-        values[0] = paths.total
+        values[level == 0] = paths.total
+    unclamped = values
     if part:
-        values = clamp(values, counts, tree.n_levels, *shares(eps, d, part, part), rng, noise)
-    release = Release(values, None, threshold_guarantee(unit, float(epsilon), float(delta), noise), provenance)
-    return ThresholdRelease(release, run, paths, eps, d)
+        of_clamp, truth = shares(eps, d, part, part), np.where(edge < 0, 0, paths.weight[edge])
+        values = clamp(values, truth, paths.n_levels, *of_clamp, rng, noise)
+        reach = clamp_noise(paths.n_levels, *of_clamp, noise).support
+    return ThresholdRelease(Release(values, None, promise, provenance), run, paths, eps, d, unclamped, reach)
 
 
 def threshold_guarantee(unit: ProtectedUnit, epsilon: float, delta: float, noise: Noise = "discrete") -> Guarantee:
     """Return the promise of thresholds, wherever the records of one unit lie."""
-    precision = Precision.EXACT if noise == "discrete" else Precision.IDEAL
+    precision = Precision.EXACT if checks.one_of("noise", noise, NOISES) == "discrete" else Precision.IDEAL
     return Guarantee(unit, epsilon, delta, precision=precision, spread=Spread.STACKED)
 
 

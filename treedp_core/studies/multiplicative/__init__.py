@@ -7,6 +7,7 @@ node of the worst data, when one record is added or removed.
 from __future__ import annotations
 
 from treedp_core.studies.multiplicative.accuracy import (
+    accuracy_table,
     accurate_threshold,
     clamped_alpha_rmse,
     miss_probability,
@@ -24,6 +25,7 @@ __all__ = [
     "Curve",
     "Growth",
     "Setting",
+    "accuracy_table",
     "accurate_threshold",
     "alpha_rmse",
     "break_even",

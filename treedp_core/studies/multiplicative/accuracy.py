@@ -5,13 +5,25 @@ An estimate is (alpha, eta)-accurate with threshold tau when |error| <= alpha ma
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from treedp_core import checks
-from treedp_core.mechanisms.thresholds.schedule import check_alpha, check_delta
-from treedp_core.noise import Law
+from treedp_core.mechanisms.thresholds.plans import (
+    least_threshold,
+    provable_plan_error,
+    split_with_root,
+    tuned_plan_error,
+)
+from treedp_core.mechanisms.thresholds.schedule import check_alpha
+from treedp_core.noise import Gaussian, Laplace, Law
 from treedp_core.noise.law import FloatArray
+from treedp_core.studies.multiplicative.curves import Setting
+from treedp_core.studies.multiplicative.growth import growth
+from treedp_core.studies.multiplicative.lower_bounds import least_possible_threshold
 
 
 def accurate_threshold(alpha_rmse: float, alpha: float, wider_alpha: float, eta: float) -> float:
@@ -67,32 +79,16 @@ def noise_accurate_threshold(law: Law, alpha: float, eta: float) -> float:
     return high / a
 
 
-def clamp_bound(epsilon: float, delta: float, n_levels: ArrayLike) -> FloatArray:
-    """Range R of the clamp of Lemma 3.3, in records: TruncLap on every node for (epsilon/2, delta/2) in total.
-
-    R = (2 d / eps) ln(1 + d (e^(eps/(2d)) - 1) / delta) with d levels.
-
-    >>> round(float(clamp_bound(2.0, 2e-6, 1)), 5)  # one level: Lemma 2.8 at (1, 1e-6)
-    13.66369
-    """
-    levels = np.asarray(n_levels, dtype=float)
-    share = checks.epsilon(epsilon) / (2.0 * levels)
-    return np.asarray(np.log1p(np.expm1(share) * levels / check_delta(delta)) / share)
-
-
-def clamped_alpha_rmse(
-    alpha: float, threshold: float, eta: float, epsilon: float, delta: float, n_levels: int
-) -> float:
+def clamped_alpha_rmse(alpha: float, threshold: float, eta: float, reach: float) -> float:
     """Proven alpha-RMSE of an (alpha, eta)-accurate mechanism after the clamp of Lemma 3.3, in records.
 
-    sqrt((alpha tau)^2 + 4 eta R^2) with the range R of `clamp_bound`; epsilon and delta are the total, of which the
-    accurate mechanism spends one half.
+    sqrt((alpha tau)^2 + 4 eta R^2) with the clamp's range R, `reach`, in records.
 
-    >>> round(clamped_alpha_rmse(0.5, 100.0, 1e-12, 1.0, 1e-6, 10), 3)
+    >>> clamped_alpha_rmse(0.5, 60.0, 0.01, 200.0)
     50.0
     """
     tau = checks.number("threshold", threshold, low=0, code="THRESHOLD_RANGE")
-    bound = float(clamp_bound(epsilon, delta, n_levels))
+    bound = checks.number("the clamp's range", reach, low=0, code="RANGE")
     return float(np.hypot(check_alpha(alpha) * tau, 2.0 * np.sqrt(_eta(eta)) * bound))
 
 
@@ -108,6 +104,57 @@ def relative_error_bound(alpha_rmse: float, alpha: float, threshold: float) -> f
     error = checks.number("the alpha-RMSE", alpha_rmse, low=0, code="ERROR_RANGE")
     slack = checks.number("alpha", alpha, low=0, high=1, open_high=True, code="ALPHA_RANGE")
     return error / checks.number("threshold", threshold, low=checks.THRESHOLD_LOW, code="THRESHOLD_RANGE") + slack
+
+
+def accuracy_table(setting: Setting, n_levels: int, eta: float) -> dict[str, list[Any]]:
+    """Return from how many records tau on counts are within a factor 1 ± alpha with probability 1 - eta, by mechanism.
+
+    Below tau the error is at most alpha tau with the same probability. Best first, lower bounds last; columns of equal
+    length.
+
+    Raises
+    ------
+    InputError
+        ``LEVELS_RANGE``, ``ETA_RANGE``.
+    """
+    alpha, epsilon, delta = setting.alpha, setting.epsilon, setting.delta
+    noise = growth(setting, [n_levels], ("gaussian", "optimal")).error
+    sigma, factor = float(noise["gaussian"][0]), float(noise["optimal"][0])
+    exact, theorem = "exact, from the noise's tail", "proven (Ghazi et al., Corollary 4.7, corrected constant)"
+    rows = [
+        ("Laplace", noise_accurate_threshold(Laplace(n_levels / epsilon), alpha, eta), "ε", exact),
+        ("Gaussian", noise_accurate_threshold(Gaussian(sigma), alpha, eta), "ε, δ", exact),
+        ("Optimal factorisation", noise_accurate_threshold(Gaussian(factor), alpha, eta), "ε, δ", exact),
+        *_from_plans(setting, n_levels, eta),
+        (
+            "Thresholds, paper's constants",
+            least_threshold(alpha, epsilon, delta, eta, n_levels, private_root=True), "ε, δ", theorem,
+        ),
+    ]  # fmt: skip
+    rows.sort(key=lambda row: math.inf if math.isnan(row[1]) else row[1])
+    for label, pure in (("Lower bound, δ = 0", 0.0), ("Lower bound, δ > 0", delta)):
+        least = least_possible_threshold(alpha, eta, epsilon, n_levels, pure)
+        rows.append((label, least, "ε, δ" if pure else "ε", "no mechanism does better (Corollary 5.4, own constants)"))
+    return {
+        "mechanism": [row[0] for row in rows],
+        "τ (records)": [row[1] for row in rows],
+        "spends": [row[2] for row in rows],
+        "how it is known": [row[3] for row in rows],
+    }
+
+
+def _from_plans(setting: Setting, n_levels: int, eta: float) -> list[tuple[str, float, str, str]]:
+    """Plans made for half of alpha; Lemma 3.2 turns their error into a threshold at alpha."""
+    (epsilon, delta), _ = split_with_root(setting.epsilon, setting.delta)
+    half, rows = setting.alpha / 2.0, []
+    for label, error_of, known in (
+        ("Thresholds, provable plan", provable_plan_error, "proven: its error at α/2, by Lemma 3.2"),
+        ("Thresholds, tuned plan", tuned_plan_error, "its simulated error at α/2, by Lemma 3.2"),
+    ):
+        error = float(error_of(half, epsilon, delta, n_levels, setting.max_total))
+        tau = math.nan if math.isnan(error) else accurate_threshold(error, half, setting.alpha, eta)
+        rows.append((label, tau, "ε, δ", known))
+    return rows
 
 
 def _eta(eta: float) -> float:

@@ -1,4 +1,4 @@
-"""A run as blocks of a picture on the page Multiplicative error: which nodes are shown, when each got its value."""
+"""A run as blocks of a picture: which nodes are shown, and when each got its value."""
 
 from __future__ import annotations
 
@@ -6,15 +6,35 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from pages.ui.text import plural, short, whole
-from treedp_core.figures.multiplicative import Blocks
-from treedp_core.mechanisms.thresholds.trace import Step
 from treedp_core.studies.multiplicative.run import Run
 from treedp_core.studies.multiplicative.trees import Source
 from treedp_core.tree import FloatArray, IntArray
 from treedp_core.tree.path_tree import PathTree
 
 FAINT, TESTED, FRESH = 0, 1, 2
+
+
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """A tree as blocks, level 0 on top; arrays are (n,).
+
+    Parameters
+    ----------
+    left, width : columns
+    top, height : first level, and number of levels
+    count, least : true count at the top and at the bottom of the block, in records
+    value : value given so far, in records; nan where there is none
+    mark : FAINT, TESTED alone in this step, or FRESH: labelled in this step
+    """
+
+    left: FloatArray
+    width: FloatArray
+    top: FloatArray
+    height: FloatArray
+    count: FloatArray
+    least: FloatArray
+    value: FloatArray
+    mark: IntArray
 
 
 def blocks(made: Run, step: int) -> Blocks:
@@ -44,9 +64,9 @@ def _with_root(shown: Blocks, total: int) -> Blocks:
 
 def bare(source: Source) -> Blocks:
     """Return a tree before any run: no node has a value."""
-    paths = source.paths
-    if source.is_small:
-        return _of_nodes(source, np.full(_size(source), np.nan), np.full(_size(source), FAINT))
+    paths, counts = source.paths, source.counts
+    if source.is_small and counts is not None:
+        return _of_nodes(source, np.full(counts.size, np.nan), np.full(counts.size, FAINT))
     left, width, edge = source.columns
     parts = Parts(edge, paths.top[edge], paths.bottom[edge], np.zeros(edge.size, dtype=np.int64))
     return _of_parts(paths, left, width, parts, np.full(1, np.nan))
@@ -54,7 +74,7 @@ def bare(source: Source) -> Blocks:
 
 def _of_story(made: Run, step: int) -> Blocks:
     """A small tree: one block a node."""
-    n = _size(made.source)
+    n = made.nodes.truth.size
     value, mark = np.full(n, np.nan), np.full(n, FAINT)
     for i, one in enumerate(made.story[:step]):
         value[list(one.labelled)] = one.value
@@ -62,9 +82,7 @@ def _of_story(made: Run, step: int) -> Blocks:
             mark[list(one.tested)] = TESTED
             mark[list(one.labelled)] = FRESH
     if step >= made.n_searches:
-        value = np.where(np.isnan(value), made.estimation.plan.default_value, value)
-        if made.public_total is not None:
-            value[0] = made.public_total
+        value = made.found.unclamped
     if step > made.n_searches:
         mark[value != made.nodes.released] = FRESH
         value = made.nodes.released
@@ -82,7 +100,7 @@ def _of_nodes(source: Source, value: FloatArray, mark: IntArray) -> Blocks:
 
 def _of_rounds(made: Run, step: int) -> Blocks:
     """A large tree: one block for each part of a column that got its value in one round."""
-    paths, labels, plan = made.source.paths, made.estimation.labels, made.estimation.plan
+    paths, labels, plan = made.source.paths, made.labels, made.plan
     left, width, shown = made.source.columns
     kept, last_round = width[labels.edge] > 0, len(plan.levels)
     open_from = paths.top.copy()
@@ -130,52 +148,3 @@ def _of_parts(
         value=values[number],
         mark=np.where((number == fresh) & (fresh < values.size - 1), FRESH, FAINT),
     )
-
-
-def _size(source: Source) -> int:
-    return 0 if source.tree is None else source.tree.n_nodes
-
-
-def step_text(made: Run, step: int) -> str:
-    """Return what happened in the last of a number of steps, in one or two sentences of ours."""
-    plan = made.estimation.plan
-    if step == 0:
-        return (
-            f"Start: no node has a value; {plural(len(plan.levels), 'round')} follow, the largest threshold first. "
-            f"Nodes that none of them labels get {short(plan.default_value)}."
-        )
-    if step > made.n_searches:
-        return _clamped(made)
-    ending = f" Every other node gets the default {short(plan.default_value)}." if step == made.n_searches else ""
-    if step == made.n_searches and made.public_total is not None:
-        ending += " The root gets the public total."
-    if made.story:
-        return _told(made.story[step - 1]) + ending
-    level, found = plan.levels[step - 1], [s for s in made.estimation.labels.searches if s.round == step - 1]
-    trees, yes = sum(s.root_edge.size for s in found), sum(int((s.fired >= 0).sum()) for s in found)
-    tested, passed = sum(s.edge.size for s in found), sum(int(s.passed.sum()) for s in found)
-    return (
-        f"Round {step}, threshold {short(level.classification_threshold)}: of {plural(trees, 'tree')} tested, "
-        f"{whole(yes)} answered yes; {whole(passed)} of {plural(tested, 'node')} tested alone passed, and got "
-        f"{short(level.value)} with all unlabelled nodes above.{ending}"
-    )
-
-
-def _clamped(made: Run) -> str:
-    moved = f"{whole(made.moved)} of {plural(made.nodes.truth.size, 'node')} moved into their interval."
-    return (
-        f"Clamp: every count is measured once more, with noise of at most R = {short(made.reach or 0.0)}, and what is "
-        f"further than R from its measurement moves there, so no error exceeds 2 R. {moved}"
-        + ("" if made.source.is_small else " They are not drawn one by one: the picture keeps the rounds' values.")
-    )
-
-
-def _told(one: Step) -> str:
-    start = f"Round {one.round + 1}, threshold {short(one.classification_threshold)}: "
-    if one.fired is None:
-        return f"{start}no level of any remaining tree answered yes."
-    told = f"{start}in the tree below node {one.root}, level {one.fired} was the deepest to answer yes; "
-    told += f"{whole(len(one.passed))} of {plural(len(one.tested), 'node')} tested alone passed"
-    if not one.labelled:
-        return f"{told}, so nothing is labelled."
-    return f"{told}. {plural(len(one.labelled), 'node')} got {short(one.value)}: what passed and the unlabelled above."

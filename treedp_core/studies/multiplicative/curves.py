@@ -76,6 +76,10 @@ class Curve:
         stayed below it in simulations.
     is_pure : bool
         Epsilon alone; delta is not spent.
+    is_thresholds : bool
+        Whether it finds large counts first, threshold by threshold.
+    is_searched : bool
+        Whether each of its points is a search; it is smooth, so that few points do.
     """
 
     name: str
@@ -85,6 +89,18 @@ class Curve:
     is_bound: bool = False
     is_proven: bool = True
     is_pure: bool = False
+    is_thresholds: bool = False
+    is_searched: bool = False
+
+    @property
+    def known(self) -> str:
+        """How its value is known, in a word or two."""
+        return "lower bound" if self.is_bound else "proven" if self.is_proven else "simulated"
+
+    @property
+    def spends(self) -> str:
+        """What privacy it takes, in symbols."""
+        return "ε" if self.is_pure else "ε, δ"
 
 
 def _laplace(setting: Setting, n_levels: FloatArray) -> FloatArray:
@@ -162,18 +178,18 @@ CURVES: Final[Table[Curve]] = table(
     Curve(
         "paper", "Thresholds, paper's constants", "What Theorem 4.1 of Ghazi et al. proves, with corrected constants "
         "and the best η.",
-        _paper,
+        _paper, is_thresholds=True,
     ),
     Curve(
         "provable", "Thresholds, provable plan", "Thresholds chosen so that the error is a theorem; a fiftieth of ε is "
         "kept for a bound on the total.",
-        _provable,
+        _provable, is_thresholds=True, is_searched=True,
     ),
     Curve(
         "tuned", "Thresholds, tuned plan", "Thresholds tuned by simulation: privacy is proven, the error is "
         "certified for records on one leaf and held in simulations of other trees; a fiftieth of ε is kept for a bound "
         "on the total.",
-        _tuned, is_proven=False,
+        _tuned, is_proven=False, is_thresholds=True, is_searched=True,
     ),
     Curve(
         "pure_bound", "Lower bound, δ = 0", "No mechanism without δ does better on a binary tree (packing; Ghazi et "

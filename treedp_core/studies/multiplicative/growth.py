@@ -38,8 +38,12 @@ class Growth:
     error: Mapping[str, FloatArray]
 
 
-def growth(setting: Setting, n_levels: ArrayLike | None = None, names: tuple[str, ...] | None = None) -> Growth:
-    """Worst-case alpha-RMSE of every curve (or the named ones) by number of levels, 2 to 10^6 unless given.
+def growth(setting: Setting, n_levels: ArrayLike, names: tuple[str, ...] | None = None) -> Growth:
+    """Worst-case alpha-RMSE of every curve (or the named ones) at numbers of levels.
+
+    Parameters
+    ----------
+    n_levels : (n,) whole numbers
 
     Raises
     ------
@@ -50,10 +54,7 @@ def growth(setting: Setting, n_levels: ArrayLike | None = None, names: tuple[str
     >>> {name: error.round(1).tolist() for name, error in found.error.items()}
     {'laplace': [141.4, 1414.2], 'gaussian': [42.2, 133.6]}
     """
-    if n_levels is None:
-        levels = np.unique(np.round(np.geomspace(2.0, 1e6, 41)).astype(np.int64))
-    else:
-        levels = np.array([_levels(n) for n in np.ravel(np.asarray(n_levels))], dtype=np.int64)
+    levels = np.array([_levels(n) for n in np.ravel(np.asarray(n_levels))], dtype=np.int64)
     chosen = [lookup(CURVES, name, "curve") for name in (CURVES if names is None else names)]
     return Growth(setting, levels, {curve.name: curve.error(setting, levels.astype(float)) for curve in chosen})
 

@@ -1,4 +1,4 @@
-"""How errors grow with the levels on the page Multiplicative error: curves, crossings, ranking. Pure logic."""
+"""Which mechanism has the smallest worst-case error at which number of levels: curves, crossings, a ranking."""
 
 from __future__ import annotations
 
@@ -9,24 +9,14 @@ from typing import Any, Final
 
 import numpy as np
 
-from pages.ui.text import short, whole
-from treedp_core import checks
-from treedp_core.errors.simulated import Watch
-from treedp_core.figures.multiplicative import GrowthCurve
-from treedp_core.mechanisms.thresholds.schedule import printed_schedule
-from treedp_core.studies.multiplicative import CURVES, Setting, break_even, growth
-from treedp_core.studies.multiplicative import Curve as Entry
+from treedp_core.studies.multiplicative.curves import CURVES, Curve, Setting
+from treedp_core.studies.multiplicative.growth import break_even, growth
 from treedp_core.tree import FloatArray
+from treedp_core.tree.text import whole_from_text
+from treedp_core.watch import Watch
+from treedp_core.words import short, whole
 
-VIEWS: Final = {
-    "growth": "Growth",
-    "run": "One run",
-    "schedule": "Printed budgets",
-    "meaning": "When to use",
-}
 MAX_GROWTH_LEVELS: Final = 1_000_000
-SEARCHED: Final = ("tuned", "provable")
-"""Curves that are searched for, point by point: they are smooth, so fewer points do."""
 PAIRS: Final = (
     ("tuned", "gaussian"),
     ("tuned", "optimal"),
@@ -38,23 +28,22 @@ PAIRS: Final = (
     ("gaussian", "laplace"),
     ("shrunk_optimal", "shrunk_laplace"),
 )
+"""Curves that may cross: the one that is better on many levels, and the one that is better on few."""
 _MANY: Final = np.unique(np.round(np.geomspace(2, MAX_GROWTH_LEVELS, 61)).astype(np.int64))
 _FEW: Final = _MANY[np.unique(np.linspace(0, _MANY.size - 1, 17).round().astype(int))]
 
 Found = Mapping[str, tuple[FloatArray, FloatArray]]
-"""Curve name -> numbers of levels and errors there."""
+"""Curve name -> numbers of levels (n,) and alpha-RMSE there (n,), in records; nan where there is no such mechanism."""
+Places = Mapping[tuple[str, str], tuple[float, float]]
+"""Better and worse curve -> number of levels where they cross, and the error there, in records."""
 
 
 @dataclass(frozen=True)
 class Rank:
-    """One line of the ranking at a number of levels."""
+    """One line of the ranking at a number of levels: a curve and its error there, in records."""
 
-    label: str
+    curve: Curve
     error: float
-    known: str
-    privacy: str
-    about: str
-    is_bound: bool
 
 
 def levels_from_text(text: str) -> int:
@@ -68,27 +57,18 @@ def levels_from_text(text: str) -> int:
     >>> levels_from_text("1000"), levels_from_text("10^3")
     (1000, 1000)
     """
-    base, hat, power = text.replace(" ", "").partition("^")
-    plain = base.isascii() and base.isdigit() and len(base) <= 8
-    if hat:
-        plain = plain and power.isascii() and power.isdigit() and len(power) <= 2
-    value: object = (int(base) ** int(power) if hat else int(base)) if plain else text
-    return checks.integer("the number of levels", value, low=2, high=MAX_GROWTH_LEVELS, code="LEVELS_RANGE")
+    return whole_from_text(text, "levels", 2, MAX_GROWTH_LEVELS, "LEVELS_RANGE")
 
 
 def curves(setting: Setting) -> Found:
     """Return every curve from 2 to 10^6 levels."""
-    cheap = tuple(name for name in CURVES if name not in SEARCHED)
-    found = (growth(setting, _MANY, cheap), growth(setting, _FEW, SEARCHED))
+    searched = tuple(name for name, curve in CURVES.items() if curve.is_searched)
+    others = tuple(name for name in CURVES if name not in searched)
+    found = (growth(setting, _MANY, others), growth(setting, _FEW, searched))
     return {name: (one.n_levels.astype(float), one.error[name]) for one in found for name in one.error}
 
 
-def drawn(found: Found) -> list[GrowthCurve]:
-    """Return the curves as the figure takes them."""
-    return [GrowthCurve(CURVES[name].label, name, x, y) for name, (x, y) in found.items()]
-
-
-def crossings(found: Found) -> dict[tuple[str, str], tuple[float, float]]:
+def crossings(found: Found) -> Places:
     """Return where each better curve falls below the worse one for good: levels and error, read off the curves.
 
     >>> x = np.array([2.0, 200.0])
@@ -152,19 +132,7 @@ def point_table(found: Found) -> dict[str, list[Any]]:
     }
 
 
-def schedule_table(alpha: float, epsilon: float, most: int) -> dict[str, list[float]]:
-    """Return what the printed and the corrected budgets of up to `most` rounds sum to."""
-    every = [printed_schedule(alpha, epsilon, n) for n in range(1, most + 1)]
-    return {
-        "rounds": list(range(1, most + 1)),
-        "printed": [each.printed_total for each in every],
-        "corrected": [each.corrected_total for each in every],
-    }
-
-
-def crossing_table(
-    places: Mapping[tuple[str, str], tuple[float, float]], exact: Mapping[tuple[str, str], int | None] | None
-) -> dict[str, list[Any]]:
+def crossing_table(places: Places, exact: Mapping[tuple[str, str], int | None] | None) -> dict[str, list[Any]]:
     """Return the crossings as a table, approximate ("≈") until the exact ones are known."""
     rows = list(PAIRS)
     if exact is None:
@@ -196,29 +164,23 @@ def ranking(setting: Setting, n_levels: int) -> list[Rank]:
         ``LEVELS_RANGE`` for one level.
     """
     at = growth(setting, [n_levels]).error
-    rows = [_rank(entry, float(at[name][0])) for name, entry in CURVES.items()]
-    return sorted(rows, key=lambda row: (row.is_bound, math.isnan(row.error), row.error))
-
-
-def _rank(entry: Entry, error: float) -> Rank:
-    known = "lower bound" if entry.is_bound else "proven" if entry.is_proven else "simulated"
-    return Rank(entry.label, error, known, "ε" if entry.is_pure else "ε, δ", entry.help, entry.is_bound)
+    rows = [Rank(curve, float(at[name][0])) for name, curve in CURVES.items()]
+    return sorted(rows, key=lambda row: (row.curve.is_bound, math.isnan(row.error), row.error))
 
 
 def ranking_table(rows: list[Rank]) -> dict[str, list[Any]]:
     """Return the ranking as columns."""
-    best = next((row.error for row in rows if not row.is_bound), math.nan)
+    best = next((row.error for row in rows if not row.curve.is_bound), math.nan)
     return {
-        "mechanism": [row.label for row in rows],
+        "mechanism": [row.curve.label for row in rows],
         "worst-case α-RMSE (records)": [row.error for row in rows],
-        "÷ best": ["–" if row.is_bound else short(row.error / best) for row in rows],
-        "its error is": [row.known for row in rows],
-        "spends": [row.privacy for row in rows],
-        "what it is": [row.about for row in rows],
+        "÷ best": ["–" if row.curve.is_bound else short(row.error / best) for row in rows],
+        "its error is": [row.curve.known for row in rows],
+        "spends": [row.curve.spends for row in rows],
+        "what it is": [row.curve.help for row in rows],
     }
 
 
 def winner(rows: list[Rank]) -> tuple[Rank, Rank]:
     """Return the best mechanism, and the best of those that are no thresholds."""
-    simple = next(row for row in rows if not row.is_bound and not row.label.startswith("Thresholds"))
-    return rows[0], simple
+    return rows[0], next(row for row in rows if not row.curve.is_bound and not row.curve.is_thresholds)

@@ -1,23 +1,24 @@
-"""One run of the threshold mechanism on the page Multiplicative error, beside simple rules. Pure logic."""
+"""One run of the threshold mechanism beside simple rules that keep the same promise."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, Final
 
 import numpy as np
 
 from treedp_core.experiment import Experiment
-from treedp_core.mechanisms.thresholds.estimation import Estimation, Planner, clamp, clamp_noise, estimate, shares
 from treedp_core.mechanisms.thresholds.plan_types import Plan
 from treedp_core.mechanisms.thresholds.plans import paper_plan, provable_plan, tuned_plan
-from treedp_core.mechanisms.thresholds.release import budget_for_one_record, threshold_guarantee
+from treedp_core.mechanisms.thresholds.reduction import Labels
+from treedp_core.mechanisms.thresholds.release import ThresholdRelease, release_at_nodes, threshold_guarantee
 from treedp_core.mechanisms.thresholds.schedule import USUAL_ETA, check_alpha, check_delta, check_levels
 from treedp_core.mechanisms.thresholds.trace import Step, steps
 from treedp_core.privacy import Guarantee
+from treedp_core.studies.multiplicative.accuracy import clamped_alpha_rmse
 from treedp_core.studies.multiplicative.simple import RULES, Simple, draw
 from treedp_core.studies.multiplicative.trees import Source
 from treedp_core.tree import FloatArray, IntArray
@@ -39,8 +40,8 @@ class Nodes:
     Parameters
     ----------
     edge, level : where each node is; edge -1 has no records
-    truth : true counts, private
-    released : by the thresholds
+    truth : true counts, in records; private
+    released : by the thresholds, in records
     simple : what each simple rule released, by its name in `simple.RULES`
     """
 
@@ -59,32 +60,55 @@ class Run:
     ----------
     rule : str
         The key of its plan in `PLANS`.
-    error : float or None
-        Worst-case alpha-RMSE of what is released, in records, where it is known.
-    reach : float or None
-        R of the clamp: nothing released is further than 2 R from its count. None without the clamp.
-    moved : int
-        Judged nodes that the clamp moved.
     settings : Experiment
         What it was run with.
+    found : ThresholdRelease
+        The release at the judged nodes.
+    story : tuple of Step
+        What happened, test by test, on a small tree.
     """
 
     source: Source
     rule: str
-    estimation: Estimation
-    guarantee: Guarantee
-    alpha: float
-    nodes: Nodes
-    story: tuple[Step, ...]
     settings: Experiment
-    error: float | None = None
-    reach: float | None = None
-    moved: int = 0
+    nodes: Nodes
+    found: ThresholdRelease
+    story: tuple[Step, ...]
+
+    @property
+    def alpha(self) -> float:
+        """The multiplicative slack."""
+        return self.settings.alpha
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What was promised."""
+        return self.found.release.guarantee
+
+    @property
+    def plan(self) -> Plan:
+        """The plan that was made for it."""
+        return self.found.estimation.plan
+
+    @property
+    def labels(self) -> Labels:
+        """Who was labelled when; its searches are private data."""
+        return self.found.estimation.labels
+
+    @property
+    def reach(self) -> float | None:
+        """R of the clamp, in records; None without one."""
+        return self.found.reach
+
+    @property
+    def moved(self) -> int:
+        """How many judged nodes the clamp moved."""
+        return int((self.found.unclamped != self.nodes.released).sum())
 
     @property
     def n_searches(self) -> int:
         """How many steps label nodes: told ones on a small tree, else rounds."""
-        return len(self.story) or len(self.estimation.plan.levels)
+        return len(self.story) or len(self.plan.levels)
 
     @property
     def n_steps(self) -> int:
@@ -96,21 +120,23 @@ class Run:
         """What the root is released as where the total is public."""
         return self.source.paths.total if self.guarantee.unit.total_is_public else None
 
-    @cached_property
-    def summary(self) -> dict[str, list[Any]]:
-        """How each rule did, see `summary`."""
-        return summary(self)
+    @property
+    def values(self) -> list[float]:
+        """Every value that a node can be given before the clamp, in records."""
+        public = [] if self.public_total is None else [float(self.public_total)]
+        return [*(level.value for level in self.plan.levels), self.plan.default_value, *public]
 
-    @cached_property
-    def drawn(self) -> IntArray:
-        """Nodes to draw, at most 400, by rising true count: most evenly by rank, some ever denser towards the largest.
+    @property
+    def error(self) -> float | None:
+        """Worst-case alpha-RMSE, in records; that of the paper's constants is bounded by the clamp only.
 
-        The largest counts are few, so ranks alone would leave out what multiplicative error is about.
+        A clamp moves no estimate away from its count, so Lemma 3.3 holds of every plan. Noise on the integers adds at
+        most 1 - alpha to the alpha tau that a plan is accurate to.
         """
-        n = self.nodes.truth.size
-        even = np.linspace(0, n - 1, min(n, 250))
-        ranks = np.concatenate([even, n - np.geomspace(1, n, 150)])
-        return np.argsort(self.nodes.truth, kind="stable")[np.unique(ranks.round().astype(np.int64))]
+        if self.plan.error is not None or self.reach is None:
+            return self.plan.error
+        tau = (self.plan.default_value + 1.0 - self.plan.alpha) / self.plan.alpha
+        return clamped_alpha_rmse(self.plan.alpha, tau, USUAL_ETA, self.reach)
 
     @cached_property
     def inside(self) -> float:
@@ -119,8 +145,22 @@ class Run:
 
     @cached_property
     def rounds(self) -> dict[str, list[Any]]:
-        """What happened in each round, see `round_table`."""
-        return round_table(self)
+        """What happened in each round: public thresholds, and how many trees and nodes answered; a row a round."""
+        plan, labels = self.plan, self.labels
+        sums = np.zeros((len(plan.levels), 4), dtype=np.int64)
+        for search in labels.searches:
+            sums[search.round] += (
+                search.root_edge.size, int((search.fired >= 0).sum()), search.edge.size, int(search.passed.sum())
+            )  # fmt: skip
+        named = np.bincount(labels.round, labels.last - labels.first + 1, minlength=len(sums))
+        return {
+            "round": list(range(1, len(sums) + 1)),
+            "threshold": [level.classification_threshold for level in plan.levels],
+            "node passes above": [level.pass_threshold for level in plan.levels],
+            "value given": [level.value for level in plan.levels],
+            **dict(zip(("trees tested", "answered yes", "nodes tested", "passed"), sums.T.tolist(), strict=True)),
+            "nodes labelled": named.astype(np.int64).tolist(),
+        }
 
 
 # ---- one run
@@ -138,57 +178,33 @@ def run(source: Source, plan: str, settings: Experiment, *, clamped: bool = Fals
     InputError
         ``ALPHA_RANGE`` at alpha 0, ``DELTA_REQUIRED`` at delta 0, ``PLAN_TOTAL`` for data too small for thresholds.
     """
-    alpha, delta, unit = check_alpha(settings.alpha), check_delta(settings.delta), settings.unit
-    check_levels(source.paths.n_levels)
-    one = budget_for_one_record(unit, settings.epsilon, delta)
-    known = float(source.paths.total) if unit.total_is_public else None
-    planner: Planner = partial(PLANNERS[plan], alpha)
-    half = shares(*one, 0.5, 0.5) if clamped else None
-    found = estimate(
-        source.paths, planner, *(half or one), generator("thresholds", settings.seed), max_total=known, watch=watch
-    )
-    nodes, reach, moved = _judged(source, found, settings), None, 0
-    if known is not None:
-        nodes.released[nodes.level == 0] = known
-    if half is not None:
-        reach = clamp_noise(source.paths.n_levels, *half).support
-        rng, before = generator("clamp", settings.seed), nodes.released
-        after = clamp(before, nodes.truth.astype(np.int64), source.paths.n_levels, *half, rng)
-        nodes, moved = replace(nodes, released=after), int((after != before).sum())
+    alpha, delta = check_alpha(settings.alpha), check_delta(settings.delta)
+    paths, rng = source.paths, generator("thresholds", settings.seed)
+    check_levels(paths.n_levels)
+    promise = threshold_guarantee(settings.unit, settings.epsilon, delta)
+    among = generator("simple rules", settings.seed)
+    edge, level, truth = _judged(source, among)
+    found = release_at_nodes(
+        paths, edge, level, partial(PLANNERS[plan], alpha), promise, rng, clamp_share=0.5 if clamped else 0.0,
+        watch=watch,
+    )  # fmt: skip
+    nodes = Nodes(edge, level, truth, found.release.estimate, draw(source, level, truth, settings, among))
     story: tuple[Step, ...] = ()
     if source.tree is not None and source.is_small:
-        story = told(steps(source.tree, source.paths, found.plan, found.labels))
-    promise = threshold_guarantee(unit, settings.epsilon, delta)
-    return Run(source, plan, found, promise, alpha, nodes, story, settings, _error(found.plan, reach), reach, moved)
+        story = told(steps(source.tree, paths, found.estimation.plan, found.estimation.labels))
+    return Run(source, plan, settings, nodes, found, story)
 
 
-def _error(plan: Plan, reach: float | None) -> float | None:
-    """Worst-case alpha-RMSE of a plan, in records; that of the paper's constants is bounded by the clamp only.
-
-    A clamp moves no estimate away from its count. With (alpha, eta)-accuracy, Lemma 3.3 gives
-    sqrt((alpha tau)^2 + 4 eta R^2); noise on the integers adds at most 1 - alpha to the first part.
-    """
-    if plan.error is not None or reach is None:
-        return plan.error
-    return math.hypot(plan.default_value + 1.0 - plan.alpha, 2.0 * math.sqrt(USUAL_ETA) * reach)
-
-
-def _judged(source: Source, found: Estimation, settings: Experiment) -> Nodes:
-    """Every node of a tree; of a deep one both ends of every stored edge, and some of its empty nodes."""
-    paths, rng = source.paths, generator("simple rules", settings.seed)
+def _judged(source: Source, rng: np.random.Generator) -> tuple[IntArray, IntArray, FloatArray]:
+    """Edge, level and true count of every node of a tree; of a deep one of both ends of edges, and of empty nodes."""
+    paths = source.paths
     if source.tree is not None and paths.node_edge is not None and source.counts is not None:
-        edge, level = paths.node_edge, source.tree.level_of
-        truth = np.asarray(source.counts, dtype=float)
-    else:
-        stored = np.arange(paths.n_edges)
-        empty = np.full(EMPTY_SHOWN, -1)
-        edge = np.concatenate([stored, stored[paths.bottom > paths.top], empty])
-        level = np.concatenate(
-            [paths.top, paths.bottom[paths.bottom > paths.top], rng.integers(1, paths.n_levels, EMPTY_SHOWN)]
-        )
-        truth = np.where(edge >= 0, paths.weight[edge], 0).astype(float)
-    simple = draw(source, level, truth, settings, rng)
-    return Nodes(edge, level, truth, found.values(edge, level), simple)
+        return paths.node_edge, source.tree.level_of, np.asarray(source.counts, dtype=float)
+    stored = np.arange(paths.n_edges)
+    long = paths.bottom > paths.top
+    edge = np.concatenate([stored, stored[long], np.full(EMPTY_SHOWN, -1)])
+    level = np.concatenate([paths.top, paths.bottom[long], rng.integers(1, paths.n_levels, EMPTY_SHOWN)])
+    return edge, level, np.where(edge >= 0, paths.weight[edge], 0).astype(float)
 
 
 def told(every: tuple[Step, ...]) -> tuple[Step, ...]:
@@ -220,7 +236,7 @@ def summary(made: Run) -> dict[str, list[Any]]:
 
 
 def excess(truth: FloatArray, released: FloatArray, alpha: float) -> FloatArray:
-    """Return how far each error is beyond alpha times the count, at least 0.
+    """Return how far each error is beyond alpha times the count, at least 0, shape of `truth`, all in records.
 
     >>> excess(np.array([10.0, 10.0]), np.array([14.0, 30.0]), 0.5).tolist()
     [0.0, 15.0]
@@ -228,35 +244,24 @@ def excess(truth: FloatArray, released: FloatArray, alpha: float) -> FloatArray:
     return np.maximum(np.abs(released - truth) - alpha * truth, 0.0)
 
 
+def drawn(truth: FloatArray) -> IntArray:
+    """Return which nodes to draw, at most 400, by rising true count (n,): most evenly by rank, ever denser on top.
+
+    The largest counts are few, so ranks alone would leave out what multiplicative error is about.
+    """
+    n = truth.size
+    ranks = np.arange(n)
+    if n > 400:
+        ranks = np.concatenate([np.linspace(0, n - 1, 250), n - np.geomspace(1, n, 150)])
+    return np.argsort(truth, kind="stable")[np.unique(ranks.round().astype(np.int64))]
+
+
 def node_table(made: Run) -> dict[str, Any]:
-    """Return the judged nodes, at most 100 000 of them, true counts named as what they are."""
+    """Return the judged nodes, at most 100 000 of them, true counts named as what they are; columns (n,)."""
     nodes, most = made.nodes, 100_000
     return {
         "level": nodes.level[:most],
         "true (NOT PRIVATE)": nodes.truth[:most],
         "thresholds": nodes.released[:most],
         **{RULES[name]: one.released[:most] for name, one in nodes.simple.items()},
-    }
-
-
-def round_table(made: Run) -> dict[str, list[Any]]:
-    """Return what happened in each round: public thresholds, and how many trees and nodes answered."""
-    plan, labels = made.estimation.plan, made.estimation.labels
-    rows = range(len(plan.levels))
-    sums = np.zeros((len(rows), 4), dtype=np.int64)
-    for search in labels.searches:
-        sums[search.round] += (
-            search.root_edge.size, int((search.fired >= 0).sum()), search.edge.size, int(search.passed.sum())
-        )  # fmt: skip
-    named = np.bincount(labels.round, labels.last - labels.first + 1, minlength=len(rows))
-    return {
-        "round": [row + 1 for row in rows],
-        "threshold": [level.classification_threshold for level in plan.levels],
-        "node passes above": [level.pass_threshold for level in plan.levels],
-        "value given": [level.value for level in plan.levels],
-        "trees tested": sums[:, 0].tolist(),
-        "answered yes": sums[:, 1].tolist(),
-        "nodes tested": sums[:, 2].tolist(),
-        "passed": sums[:, 3].tolist(),
-        "nodes labelled": named.astype(np.int64).tolist(),
     }

@@ -1,4 +1,4 @@
-"""What thresholds are compared with on the page Multiplicative error: noise, then shrinkage. Pure logic."""
+"""What thresholds are compared with: noise on every count, then shrinkage."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from treedp_core.experiment import Experiment, prepare
 from treedp_core.noise import Gaussian, Laplace
 from treedp_core.postprocess.shrink import shrunk
-from treedp_core.studies.multiplicative import worst_shrunk_alpha_rmse
+from treedp_core.studies.multiplicative.shrinkage import worst_shrunk_alpha_rmse
 from treedp_core.studies.multiplicative.trees import Source
 from treedp_core.tree import FloatArray, IntArray, Tree
 
@@ -43,7 +43,13 @@ class Simple:
 def draw(
     source: Source, level: IntArray, truth: FloatArray, settings: Experiment, rng: np.random.Generator
 ) -> dict[str, Simple]:
-    """Return one draw of every simple rule that this tree allows, by its name in `RULES`; settings have alpha."""
+    """Return one draw of every simple rule that this tree allows, by its name in `RULES`.
+
+    Parameters
+    ----------
+    level, truth : (n,)
+        Level and true count, in records, of the judged nodes; all nodes in order where the source has a tree.
+    """
     alpha = settings.alpha
     sigma, b = (
         deviations(source.paths.n_levels, replace(settings, mechanism="gaussian")),

@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 from treedp_core import checks
 from treedp_core.mechanisms.thresholds.schedule import check_alpha, check_delta
 from treedp_core.noise.law import FloatArray
-from treedp_core.studies.multiplicative.accuracy import clamp_bound
 
 _LOG_ETAS: Final = np.linspace(-250.0, np.log(0.49), 2001)
 
@@ -32,3 +31,16 @@ def theorem_error(alpha: float, epsilon: float, delta: float, n_levels: ArrayLik
     tau = constant * np.maximum(8.0 * (np.log(4.0 * levels) - _LOG_ETAS), rest)
     squares = np.square(a * tau) + 4.0 * np.exp(_LOG_ETAS) * np.square(clamp_bound(eps, d, levels))
     return np.asarray(np.sqrt(squares.min(axis=-1)))
+
+
+def clamp_bound(epsilon: float, delta: float, n_levels: ArrayLike) -> FloatArray:
+    """Range R of the clamp of Lemma 3.3, in records: TruncLap on every node for (epsilon/2, delta/2) in total.
+
+    R = (2 d / eps) ln(1 + d (e^(eps/(2d)) - 1) / delta) with d levels.
+
+    >>> round(float(clamp_bound(2.0, 2e-6, 1)), 5)  # one level: Lemma 2.8 at (1, 1e-6)
+    13.66369
+    """
+    levels = np.asarray(n_levels, dtype=float)
+    share = checks.epsilon(epsilon) / (2.0 * levels)
+    return np.asarray(np.log1p(np.expm1(share) * levels / check_delta(delta)) / share)

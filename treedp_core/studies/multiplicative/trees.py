@@ -1,4 +1,4 @@
-"""Trees to run on, on the page Multiplicative error: a small one, deep ones made up, the data in use. Pure logic."""
+"""Trees to run thresholds on: a small one, deep ones made up, a data set's."""
 
 from __future__ import annotations
 

@@ -83,6 +83,7 @@ def table(
     caption: str,
     formats: Mapping[str, Any] | None = None,
     width: Literal["stretch", "content"] = "stretch",
+    height: Literal["auto", "content"] = "auto",
     label: str = "",
     simulated: bool = False,
 ) -> None:
@@ -90,7 +91,7 @@ def table(
 
     The other parameters are those of `figure`.
     """
-    st.dataframe(ran.value, hide_index=True, column_config=formats, alt=alt, width=width)
+    st.dataframe(ran.value, hide_index=True, column_config=formats, alt=alt, width=width, height=height)
     st.caption(f"{label} {caption}" if label else caption)
     footer(key, ran, label=label, simulated=simulated)
 

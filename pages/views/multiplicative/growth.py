@@ -141,22 +141,20 @@ def _takeaway(places: Places) -> str:
 
 def _ranking(rows: Ran[list[Rank]], d: int) -> None:
     st.header(f"Ranked at {plural(d, 'level')}", anchor=False)
-    ran = call(ranking.ranking_table, rows)
-    st.dataframe(
-        ran.value, hide_index=True, height="content", alt="Every mechanism at your number of levels, best first",
-        column_config={
+    frame.table(
+        call(ranking.ranking_table, rows),
+        key="mul_ranking",
+        alt="Every mechanism at your number of levels, best first",
+        caption="Proven: exact, or a theorem. Simulated: certified for records on one leaf, and not exceeded in "
+        "simulations of other, adversarial trees; the plan's privacy is proven all the same. An α-RMSE of E means a "
+        "relative error of at most E ÷ τ + α at counts of τ and more (Lemma B.1 of Ghazi et al., improved).",
+        formats={
             "worst-case α-RMSE (records)": st.column_config.NumberColumn(format="%.4g"),
             "÷ best": st.column_config.TextColumn(alignment="right"),
             "what it is": st.column_config.TextColumn(width="large"),
         },
-    )  # fmt: skip
-    st.caption(
-        "Proven: exact, or a theorem. Simulated: certified for records on one leaf, and not exceeded in simulations "
-        "of other, adversarial trees; the plan's privacy is proven all the same. "
-        "An α-RMSE of E means a relative error of at most E ÷ τ + α at counts of τ and more "
-        "(Lemma B.1 of Ghazi et al., improved)."
+        height="content",
     )
-    frame.footer("mul_ranking", ran)
 
 
 def _crossings(chosen: Setting, near: Ran[Places]) -> None:
@@ -166,15 +164,14 @@ def _crossings(chosen: Setting, near: Ran[Places]) -> None:
         of_data=False,
     )  # fmt: skip
     exact = given(found.here(), ranking.exact_crossings, chosen).named("exact") if found.is_ready else None
-    ran = call(ranking.crossing_table, near, exact)
-    st.dataframe(
-        ran.value, hide_index=True, width="content", alt="Numbers of levels from which on one mechanism beats another",
-        column_config={"from this many levels on": st.column_config.TextColumn(alignment="right")},
-    )  # fmt: skip
     how = "Exact search." if found.is_ready else "Read off the curves."
-    st.caption(
-        "The smallest number of levels from which on the first has the smaller worst-case error, up to a million. "
-        + (f"{how[:-1]}; the exact search is running." if found.is_pending else how)
+    frame.table(
+        call(ranking.crossing_table, near, exact),
+        key="mul_crossings",
+        alt="Numbers of levels from which on one mechanism beats another",
+        caption="The smallest number of levels from which on the first has the smaller worst-case error, up to a "
+        f"million. {f'{how[:-1]}; the exact search is running.' if found.is_pending else how}",
+        formats={"from this many levels on": st.column_config.TextColumn(alignment="right")},
+        width="content",
     )
-    frame.footer("mul_crossings", ran)
     show_state(found, "Searching for the exact numbers of levels")

@@ -40,15 +40,15 @@ def show() -> Told:
         return told
     eta = ETA.value
     ran = remember(("mul accuracy", chosen, d, eta), lambda: call(accuracy_table, chosen, d, eta))
-    st.dataframe(
-        ran.value, hide_index=True, width="content", alt="Thresholds from which on counts are accurate, by mechanism",
-        column_config={"τ (records)": st.column_config.NumberColumn(format="%.4g")},
-    )  # fmt: skip
-    st.caption(
-        f"Every count of τ or more is within a factor 1 ± {short(chosen.alpha)} with probability {short(1 - eta)}, "
-        f"smaller ones within α τ records ((α, η)-accurate with threshold τ in Ghazi et al.), on "
+    frame.table(
+        ran,
+        key="mul_accuracy",
+        alt="Thresholds from which on counts are accurate, by mechanism",
+        caption=f"Every count of τ or more is within a factor 1 ± {short(chosen.alpha)} with probability "
+        f"{short(1 - eta)}, smaller ones within α τ records ((α, η)-accurate with threshold τ in Ghazi et al.), on "
         f"{plural(d, 'level')}, {whole(round(chosen.max_total))} records at most. Lemma 3.2 is Markov's inequality: "
-        "plans do better than it says."
+        "plans do better than it says.",
+        formats={"τ (records)": st.column_config.NumberColumn(format="%.4g")},
+        width="content",
     )
-    frame.footer("mul_accuracy", ran)
     return told

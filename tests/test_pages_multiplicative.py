@@ -195,10 +195,10 @@ def test_the_clamp_is_shown_on_the_page() -> None:
 
 def test_without_delta_one_that_fits_is_taken_and_one_click_sets_it() -> None:
     app = open_page("multiplicative", mul_view="run")
-    assert codes(app) == [] and "δ = 1e-6 is used on this page" in words(app)
+    assert codes(app) == [] and "δ = 1e-8 is used on this page" in words(app)
     before = figure(app, "mul_tree")["data"]
     press(app, "mul_set_delta")
-    assert codes(app) == [] and app.session_state["delta"] == 1e-6
+    assert codes(app) == [] and app.session_state["delta"] == 1e-8  # 33 million records
     assert figure(app, "mul_tree")["data"] == before
 
 
@@ -212,7 +212,7 @@ def test_nothing_run_yet_shows_the_bare_tree() -> None:
 def test_without_delta_curves_say_which_one_they_take(view: str) -> None:
     app = open_page("multiplicative", mul_view=view)
     assert not app.main.error
-    assert "δ = 1e-6 is used on this page" in words(app)
+    assert "δ = 1e-8 is used on this page" in words(app)
 
 
 @pytest.mark.parametrize("view", list(VIEWS))

@@ -114,7 +114,7 @@ def _run(source: Result[Source]) -> Result[Run]:
     work = partial(study.run, source.value, PLAN.value, wanted, clamped=CLAMP.value)
     about = in_words(PLAN.value, CLAMP.value, wanted)
     if paths.n_edges > LARGE:
-        return in_background(slot, key, 100, lambda watch: work(watch=watch), about=about, of=of)
+        return in_background(slot, key, 100, work, about=about, of=of)
     return at_once(slot, key, work, about=about, of=of)
 
 

@@ -10,11 +10,10 @@ import streamlit as st
 from pages.ui.presets import Presets, popover
 from pages.ui.setting import Setting, choice, flag, number, whole, words
 from pages.ui.settings import ALPHA, DELTA, LEVEL
-from pages.ui.store import dataset
+from pages.ui.shared import fits
 from pages.ui.text import short
 from pages.ui.text import whole as in_full
 from treedp_core import checks
-from treedp_core.privacy import fitting_delta
 from treedp_core.studies.multiplicative.ranking import levels_from_text
 from treedp_core.studies.multiplicative.run import PLANS
 from treedp_core.studies.multiplicative.trees import DEEP_LEAVES, DEEP_LEVELS, SOURCES
@@ -111,12 +110,13 @@ PRESETS: Final[Presets] = {
 
 
 def presets() -> None:
-    """Show the presets; δ is set to one that fits the data set in use."""
+    """Show the presets; δ is set to one that fits N and the data set in use."""
     popover("mul", PRESETS, _apply)
 
 
 def _apply(settings: Mapping[str, Any]) -> None:
-    st.session_state.update({**settings, DELTA.key: fitting_delta(dataset().total)})
+    st.session_state.update(settings)
+    DELTA.set(fits(int(TOTAL.value)))
 
 
 def draw_alpha() -> None:

@@ -166,7 +166,7 @@ class Run:
 # ---- one run
 
 
-def run(source: Source, plan: str, settings: Experiment, *, clamped: bool = False, watch: Watch | None = None) -> Run:
+def run(source: Source, plan: str, settings: Experiment, watch: Watch | None = None, *, clamped: bool = False) -> Run:
     """Run the thresholds and the simple rules once at the same promise; `watch` is asked before every round.
 
     Half of the budget is for the clamp of Lemma 3.3 if there is one.

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from oracles_figures import children_lists, contrast, data_range, decoded, strips
 from oracles_tree import level_starts, random_parents
 from treedp_core import figures
+from treedp_core.errors.compare import LevelBoxes, level_quantiles
 from treedp_core.figures import colour, curves, draw, levels, style
 from treedp_core.figures.icicle import clicked_node, icicle, visible_nodes
 from treedp_core.figures.strips import level_strips, strip_values
@@ -296,7 +297,7 @@ def test_stale_levels_are_grey() -> None:
 def test_level_quantiles_of_a_tree() -> None:
     tree = Tree.from_branching_factors((41,))
     errors = np.concatenate([[7.0], np.random.default_rng(0).permutation(np.arange(-20.0, 21.0))])
-    found = levels.level_quantiles(tree, errors, "before")
+    found = level_quantiles(tree, errors, "before")
     # 41 evenly spaced errors: the quantile q is the value at place 40 q.
     expected = {"low": -19, "lower_quartile": -10, "median": 0, "upper_quartile": 10, "high": 19, "mean": 0}
     for name, value in expected.items():
@@ -305,7 +306,7 @@ def test_level_quantiles_of_a_tree() -> None:
 
 def test_boxes_are_given_by_their_quantiles_not_by_points() -> None:
     zero = np.zeros(2)
-    group = levels.LevelBoxes("before", zero - 3, zero - 1, zero, zero + 1, zero + 4, zero)
+    group = LevelBoxes("before", zero - 3, zero - 1, zero, zero + 1, zero + 4, zero)
     shown = decoded(levels.error_boxes([group, group], ["all", "state"]))
     assert [box["line"]["color"] for box in shown["data"]] == [style.BEFORE, style.AFTER]
     assert shown["data"][0]["q1"] == [-1, -1]
@@ -533,7 +534,7 @@ def hostile_figures() -> dict[str, go.Figure]:
     counts = tree.counts_of_leaves(np.arange(1, 9))
     several = [curves.Curve(text, "laplace", (), X, formula=X, simulated=X) for text in HOSTILE]
     on_levels = [levels.LevelErrors(text, "laplace", (), np.array([1.0, np.inf])) for text in HOSTILE]
-    boxes = [levels.level_quantiles(tree, counts * 1.0, text) for text in HOSTILE]
+    boxes = [level_quantiles(tree, counts * 1.0, text) for text in HOSTILE]
     return {
         "curves": curves.error_curves(
             several, x_title=HOSTILE[0], y_title=HOSTILE[1], marker_x=1, marker_text=HOSTILE[0]
@@ -589,7 +590,7 @@ LAST = BIG.level(BIG.height)
         lambda: icicle(BIG, Names(), BIG_COUNTS, BIG_ERRORS, colour_range=(-9, 9), released=BIG_COUNTS),
         lambda: level_strips(BIG, BIG_ERRORS, ["x"] * BIG.n_levels, reduce="extreme", colour_range=(-9, 9)),
         lambda: draw.one_draw(BIG_COUNTS[LAST], BIG_COUNTS[LAST] + BIG_ERRORS[LAST], sigma=7.0, name=str),
-        lambda: levels.error_boxes([levels.level_quantiles(BIG, BIG_ERRORS, "x")], ["x"] * BIG.n_levels),
+        lambda: levels.error_boxes([level_quantiles(BIG, BIG_ERRORS, "x")], ["x"] * BIG.n_levels),
     ],
     ids=["icicle", "strips", "draw", "boxes"],
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -11,18 +10,17 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from oracles_pages import dataset, figure, mean_gap, metric_values, open_page, pick, tree_of, tree_rmsre, words
-from oracles_tree import random_parents
+from oracles_pages import dataset, figure, mean_gap, metric_values, open_page, pick, tree_rmsre, words
 from pages.ui.text import lit, short
-from pages.views.consistency import draw as draws
-from pages.views.consistency.ledger import amount, equation, family, find, found_table, rows
-from pages.views.consistency.text import bias_line, change, expected_line, gain_line
+from pages.views.consistency.words import amount, bias_line, change, equation, expected_line, gain_line
 from treedp_core.errors import ErrorSummary
 from treedp_core.experiment import Experiment, draw_once, run
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.postprocess.chains import CHAINS
 from treedp_core.registry import Promise
+from treedp_core.studies.sweep.before_after import Draw, Expected
+from treedp_core.studies.sweep.series import Series
 from treedp_core.tree import Tree
 
 SMALL = dataset(Tree.from_branching_factors((3, 4)), [0, 1, 2, 3, 5, 8, 13, 21, 0, 0, 40, 100])
@@ -34,8 +32,8 @@ def page() -> Callable[..., AppTest]:
     return lambda data=SMALL, **link: open_page("consistency", data, **link)
 
 
-def summary(levels: list[float], whole: float = 1.0) -> ErrorSummary:
-    return ErrorSummary(np.array(levels), np.zeros(len(levels)), whole, 0.0)
+def summary(levels: list[float]) -> Expected:
+    return Expected(Series("laplace", "none"), ErrorSummary(np.array(levels), np.zeros(len(levels)), 1.0, 0.0))
 
 
 # --- numbers ---------------------------------------------------------------------------------------------------------
@@ -69,77 +67,6 @@ def test_expected_errors_are_the_cores_formulas(page: Callable[..., AppTest]) ->
         assert {round(y, 9) for y in bar["y"] if not math.isnan(y)} == {
             round(y, 9) for y in expected.level[1:].tolist()
         }
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_gap_of_random_trees(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    parent = random_parents(rng, 50)
-    values = rng.normal(0, 10, 50)
-    assert draws.gap(tree_of(parent), values)[0] == pytest.approx(mean_gap(parent, values.tolist()))
-
-
-def test_gap_leaves_out_families_that_are_not_measured() -> None:
-    tree = Tree.from_branching_factors((2, 2))
-    assert draws.gap(tree, np.array([9.0, np.nan, 3.0, 1.0, 1.0, 1.0, 4.0])) == (2.0, 1)
-    assert draws.gap(Tree.from_branching_factors(()), np.array([3.0])) == (0.0, 0)
-
-
-@pytest.mark.parametrize("steps", [pipeline.steps for pipeline in CHAINS.values()])
-def test_estimators_see_the_same_draw(steps: tuple[str, ...]) -> None:
-    the = draws.draw(replace(Experiment(), postprocess=steps), SMALL.tree, SMALL.counts, 10.0)
-    raw, _ = draw_once(Experiment(), SMALL.tree, SMALL.counts)
-    np.testing.assert_array_equal(the.before, raw.estimate)
-    if steps == ("non_negative",):
-        np.testing.assert_array_equal(the.after, [max(0, v) for v in raw.estimate.tolist()])
-
-
-def test_colours_end_at_four_noise_scales() -> None:
-    """Laplace on two levels at epsilon 1/2 and sensitivity 2: standard deviation 4 sqrt 2 on both."""
-    the = draws.draw(Experiment(mechanism="laplace"), SMALL.tree, SMALL.counts, 10.0)
-    assert the.clip == pytest.approx(16 * math.sqrt(2))
-
-
-def test_bias_by_count_by_hand() -> None:
-    tree = Tree.from_branching_factors((4,))
-    counts = np.array([25, 0, 0, 5, 20])
-    before, after = np.array([25, -2, 4, 6, 21]), np.array([25, 0, 4, 6, 21])
-    the = draws.Draw(tree, counts, before, after, np.array([0.0, 2.0]), Experiment().tolerance)
-    assert draws.bias_by_count(the) == {
-        "true count": ["0", "1 to 9", "10 to 99"],
-        "nodes": [2, 1, 1],
-        "mean error before": [1.0, 1.0, 1.0],
-        "mean error after": [2.0, 1.0, 1.0],
-    }
-
-
-@pytest.mark.statistical
-def test_clipping_lifts_small_counts_and_least_squares_does_not() -> None:
-    """Mean of 10 100 errors of standard deviation 5.7: 0.3 is 5.3 standard errors, false alarm 1e-7.
-
-    The mutant is clipping itself: E max(Z, 0) is about 2.
-    """
-    tree = Tree.from_branching_factors((100, 100))
-    counts = np.zeros(tree.n_nodes, dtype=np.int64)
-    biased = draws.bias_by_count(draws.draw(Experiment(postprocess=("non_negative",)), tree, counts, 10.0))
-    unbiased = draws.bias_by_count(draws.draw(LEAST_SQUARES, tree, counts, 10.0))
-    assert biased["mean error after"][0] > 0.5
-    assert abs(biased["mean error before"][0]) < 0.3
-    assert abs(unbiased["mean error after"][0]) < 0.3
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "expected"),
-    [
-        ([0.0, 4.0, 4.0], [0.0, 2.0, 3.0], (1, 0.5)),
-        ([math.inf, 4.0], [3.0, 1.0], (0, 0.0)),
-        ([1.0, 1.0], [1.0, 1.0], None),
-        ([math.inf], [math.inf], None),
-        ([0.0], [0.0], None),
-    ],
-)
-def test_largest_gain(before: list[float], after: list[float], expected: tuple[int, float] | None) -> None:
-    assert draws.largest_gain(np.array(before), np.array(after)) == expected
 
 
 # --- the page --------------------------------------------------------------------------------------------------------
@@ -222,18 +149,18 @@ def test_the_ledger_of_a_node(page: Callable[..., AppTest]) -> None:
 
 def test_up_and_home(page: Callable[..., AppTest]) -> None:
     app = page(con_node="5")  # a leaf: its family is its parent's
-    assert lit("n1.0") in words(app)
-    app.button(key="con_arrow_upward").click().run()
+    assert app.button(key="con_node_to_1").label == lit("n1.0")
+    app.button(key="con_node_up").click().run()
     assert app.session_state["con_node"] == 0
-    assert app.button(key="con_home").disabled
-    assert "The whole tree" in words(app)
+    assert app.button(key="con_node_up").disabled
+    assert app.button(key="con_node_to_0").disabled
 
 
 def test_a_node_beyond_the_tree_means_the_whole_tree(page: Callable[..., AppTest]) -> None:
     app = page(con_node="4000000")
     assert not app.exception
     assert not app.error
-    assert "The whole tree" in words(app)
+    assert app.button(key="con_node_to_0").disabled
 
 
 def test_the_finder_lists_labels(page: Callable[..., AppTest]) -> None:
@@ -263,8 +190,8 @@ def test_removed_data_leave_no_draw_behind(page: Callable[..., AppTest]) -> None
     app.session_state["_from_file"] = {}
     app.session_state["source"] = "sample"
     app.run()
-    kept = app.session_state["_remembered"][""][("one", "_con_draw")]
-    assert all(the.counts is not SMALL.counts for the in kept.values())
+    kept = app.session_state["_remembered"][""][("result", "con_draw")].values
+    assert all(shown.draw.counts is not SMALL.counts for shown, _ in kept.values())
     assert len(kept) == 1
 
 
@@ -303,19 +230,6 @@ def test_labels_reach_only_what_shows_them_literally(page: Callable[..., AppTest
     assert app.dataframe[-2].value["label"].tolist()[0] == f"{label}1.0"
 
 
-def test_a_million_leaves_in_a_moment() -> None:
-    """The logic of the page on 1 111 111 nodes: about 0.3 s where it was written; the page is promised within 2 s."""
-    tree = Tree.from_branching_factors((10,) * 6)
-    counts = tree.counts_of_leaves(np.arange(10**6) % 7)
-    started = time.perf_counter()
-    the = draws.draw(LEAST_SQUARES, tree, counts, 10.0)
-    assert draws.gap(tree, the.after)[0] == 0.0
-    draws.metric_of("rmsre", the, the.errors[1])
-    draws.boxes(tree, the.errors[1], "after")
-    draws.bias_by_count(the)
-    assert time.perf_counter() - started < 2.0
-
-
 # --- words -----------------------------------------------------------------------------------------------------------
 
 
@@ -348,35 +262,25 @@ def test_amounts() -> None:
     assert [amount(x) for x in (1234.0, -0.04, math.inf)] == ["1\u202f234", "−0.0", "(not measured)"]
 
 
-def test_family_and_rows() -> None:
-    assert [family(SMALL.tree, node) for node in (0, 2, 15, 16, -1)] == [0, 2, 3, 0, 0]
-    wide = dataset(Tree.from_branching_factors((700,)), [1] * 700)
-    the = draws.draw(LEAST_SQUARES, wide.tree, wide.counts, 10.0)
-    assert len(rows(the, 0, wide.labels)["label"]) == 501
-
-
-def test_found_nodes_are_few_and_from_the_top() -> None:
-    wide = dataset(Tree.from_branching_factors((700,)), [1] * 700)
-    found = find(wide.labels, "N1.")
-    assert found == list(range(1, 51))
-    assert found_table(wide.labels, [0, 1]) == {"level": ["all", "nlevel1"], "path": ["all", "n1.0"]}
-
-
 def test_words_for_changes() -> None:
     assert change(4.0, 5.0) == "+25 %, was 4"
     assert change(2.0, math.inf) == "was 2"
     labels = SMALL.labels
-    assert gain_line(summary([1.0, 4.0, 4.0]), summary([1.0, 2.0, 3.0]), labels).startswith(
+    assert gain_line([summary([1.0, 4.0, 4.0]), summary([1.0, 2.0, 3.0])], labels).startswith(
         f"The gain is largest on level 1 ({lit('nlevel1')}): its RMSE falls to 50 %"
     )
-    assert gain_line(summary([1.0]), None, labels) == ""
-    assert expected_line(None, None) == ""
+    assert gain_line([summary([1.0])], labels) == ""
+    assert expected_line([], Experiment()) == ""
 
 
 def test_the_bias_line_quotes_this_draw() -> None:
-    table = {"true count": ["0"], "nodes": [20], "mean error before": [0.1], "mean error after": [1.5]}
-    the = draws.draw(LEAST_SQUARES, SMALL.tree, SMALL.counts, 10.0)
-    assert "the 20 counts of true size 0 come out 1.5 records too large" in bias_line(the, table, ("non_negative",))
-    assert "unbiased" in bias_line(the, table, ("least_squares",))
-    few = table | {"nodes": [2]}
-    assert bias_line(the, few, ("non_negative",)).endswith("noise above 0 stays.")
+    """All nodes of the level but the root, which is published exactly, are 0 and come out 1.5 too large."""
+    tree = Tree.from_branching_factors((20,))
+    zero, after = np.zeros(21, dtype=np.int64), np.array([0.0] + [1.5] * 20)
+    clipped = Draw(Experiment(postprocess=("non_negative",)), tree, zero, after, after, np.array([0.0, 2.0]))
+    assert "the 20 counts of true size 0 come out 1.5 records too large" in bias_line(clipped)
+    assert "unbiased" in bias_line(replace(clipped, experiment=LEAST_SQUARES))
+    few = Tree.from_branching_factors((2,))
+    assert bias_line(replace(clipped, tree=few, counts=zero[:3], before=after[:3], after=after[:3])).endswith(
+        "noise above 0 stays."
+    )

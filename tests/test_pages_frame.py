@@ -24,9 +24,7 @@ from browsing import ROOT
 from pages.ui import exports, jobs, text
 from pages.ui.settings import REG
 from pages.views.data import check as data_check
-from pages.views.start import curves as start_curves
 from treedp_core.checks import InputError
-from treedp_core.noise import DiscreteLaplace, Gaussian, Laplace
 from treedp_core.records import Dataset, count_hierarchy, domain_taken_from_the_data
 from treedp_core.watch import Cancelled, Watch
 
@@ -506,7 +504,7 @@ def test_hostile_names_are_only_shown_as_code(app: App) -> None:
 # --- small parts -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("module", [text, exports, start_curves], ids=lambda m: m.__name__)
+@pytest.mark.parametrize("module", [text, exports], ids=lambda m: m.__name__)
 def test_examples_in_docstrings(module: Any) -> None:
     found = doctest.testmod(module)
     assert found.attempted > 0
@@ -542,16 +540,6 @@ def test_no_text_cell_is_a_formula(cell: str) -> None:
     assert table.count("'") == cell.count("'") * 2 + 2
     assert exports.safe_cell(cell) == "'" + cell
     assert ",-3" in table
-
-
-def test_margins_hold_nineteen_times_in_twenty() -> None:
-    """Laplace: P(|Z| > t) = e^(-t/b). Discrete: 2 p^(t+1) / (1 + p) with p = e^(-1/b). Normal: 1.959964 sigma."""
-    assert start_curves.margin(Laplace(8.0), 1 / 20) == pytest.approx(8.0 * math.log(20))
-    p = math.exp(-1 / 8)
-    t = start_curves.margin(DiscreteLaplace(1 / 8), 1 / 20)
-    assert t == int(t)
-    assert 2 * p ** (t + 1) / (1 + p) <= 1 / 20 < 2 * p**t / (1 + p)
-    assert start_curves.margin(Gaussian(2.0), 1 / 20) == pytest.approx(2 * 1.959964, rel=1e-6)
 
 
 def test_the_first_page_says_the_margin_of_its_level(app: App) -> None:
@@ -655,7 +643,6 @@ def watching() -> None:
 
 
 def removing() -> None:
-    import numpy as np
     import streamlit as st
 
     from pages.ui import jobs, store
@@ -705,15 +692,3 @@ def test_time_left_is_in_proportion() -> None:
     assert job.seconds_left is None
     job.done = 50
     assert job.seconds_left == pytest.approx(10.0, rel=0.01)
-
-
-def test_the_curves_on_the_first_page_are_the_formulas(app: App) -> None:
-    """Laplace on 4 noisy levels, replace one, epsilon e: b = 2 / (e / 4); RMSE = sqrt(2) b sqrt(9205 / 9206)."""
-    from treedp_core.experiment import Experiment
-
-    at = app()
-    data = held(at)
-    curve = start_curves._curve(data.tree, data.counts, Experiment(), "laplace")
-    b = 8.0 / curve.x
-    assert curve.formula == pytest.approx(math.sqrt(2) * b * math.sqrt(1 - 1 / data.tree.n_nodes))
-    assert np.all(np.diff(curve.x) > 0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -14,22 +14,18 @@ from streamlit.testing.v1 import AppTest
 from oracles_pages import Later, dataset, figure, metric_values, open_page, pick, press, tree_of, words
 from oracles_tree import random_parents
 from pages.ui import jobs
-from pages.ui.controls import PRESETS
-from pages.ui.text import lit, short
-from pages.views.lab import figures as lab_figures
-from pages.views.lab import text as lab_text
-from pages.views.lab.settings import SETTINGS
-from treedp_core.allocation.shares import shares_from_text
-from treedp_core.checks import InputError
+from pages.ui.settings import REG
+from pages.ui.text import lit
+from pages.views.lab import words as lab_words
+from pages.views.lab.settings import PRESETS
 from treedp_core.errors import METRICS
-from treedp_core.experiment import EPSILON_GRID, Experiment, draw_once, run, smallest_epsilon
+from treedp_core.experiment import EPSILON_GRID, Experiment, run, smallest_epsilon
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.postprocess.chains import CHAINS
-from treedp_core.studies.sweep import lines as lab_runs
-from treedp_core.studies.sweep import split as lab_split
-from treedp_core.studies.sweep.series import VIEWS, Series, cells, chosen, settings_apart
+from treedp_core.studies.sweep.lines import Line, Value
+from treedp_core.studies.sweep.series import VIEWS, Series
 from treedp_core.tree import Tree
-from treedp_core.watch import Cancelled, Watch
+from treedp_core.words import short
 
 pytestmark = pytest.mark.usefixtures("own_jobs")
 
@@ -222,8 +218,7 @@ def test_a_link_sets_the_lab(lab: Callable[..., AppTest]) -> None:
 def test_a_bad_link_value_is_named_and_ignored(lab: Callable[..., AppTest], key: str, text: str) -> None:
     app = lab(**{key: text, "eps": "2"})
     assert not app.exception
-    param = next(param for param in SETTINGS if param.key == key)
-    assert app.session_state[key] == param.fresh()
+    assert app.session_state[key] == REG[key].fresh()
     assert app.session_state["eps"] == 2.0
 
 
@@ -260,25 +255,7 @@ def test_custom_shares_are_used(lab: Callable[..., AppTest]) -> None:
 def test_custom_shares_have_one_number_of_levels(lab: Callable[..., AppTest]) -> None:
     app = pick(pick(lab(), lab_allocation="custom"), lab_shares="0 0.5 0.5", lab_view="n_levels")
     assert "belong to one number of levels" in words(app)
-    press(app, "lab_run")
-    assert "belong to one number of levels" in words(app)
-
-
-def test_split_table_by_hand() -> None:
-    """Sensitivity 2 under replacement: Laplace scale 2 / epsilon, standard deviation sqrt 2 times that."""
-    table = lab_split.split_table(replace(LAPLACE, epsilon=2.0), SMALL.tree, SMALL.labels.level_names)
-    assert table["nodes"] == [1, 3, 12]
-    assert table["share"] == [0.0, 0.5, 0.5]
-    assert table["ε"] == [0.0, 1.0, 1.0]
-    np.testing.assert_allclose(table["noise"], [0.0, math.sqrt(8), math.sqrt(8)])
-
-
-def test_split_table_of_a_gaussian_is_in_rho() -> None:
-    gaussian = Experiment(mechanism="gaussian", delta=1e-6, allocation="leaves_only")
-    table = lab_split.split_table(gaussian, SMALL.tree, SMALL.labels.level_names)
-    assert table["share"] == [0.0, 0.0, 1.0]
-    assert math.isinf(table["noise"][1])
-    assert "ρ" in table
+    assert app.button(key="lab_run").disabled
 
 
 def test_split_table_on_the_page(lab: Callable[..., AppTest]) -> None:
@@ -376,7 +353,7 @@ def test_another_metric_or_other_data_are_said_not_drawn(lab: Callable[..., AppT
     assert len(markers(figure(app, "lab_figure"))) == 2
     app.session_state["_from_file"] = {"upload": RAGGED}
     app.run()
-    assert "The last simulation was of other data." in words(app)
+    assert "The last result was of other data." in words(app)
     assert markers(figure(app, "lab_figure")) == []
 
 
@@ -396,95 +373,33 @@ class TestWhileItRuns:
 
     def test_run_is_off_and_cancel_is_on(self, lab: Callable[..., AppTest], own_jobs: jobs.Jobs) -> None:
         app = lab()
-        assert app.button(key="lab_cancel").disabled
+        assert "lab_epsilon_cancel" not in [button.key for button in app.button]
         press(app, "lab_run")
         assert app.button(key="lab_run").disabled
-        assert not app.button(key="lab_cancel").disabled
-        press(app, "lab_cancel")
-        assert own_jobs.slots["lab"].stop.is_set()
+        press(app, "lab_epsilon_cancel")
+        assert own_jobs.slots["lab_epsilon"].stop.is_set()
+        assert not app.button(key="lab_run").disabled
 
     def test_a_page_switch_leaves_it_running(self, lab: Callable[..., AppTest], own_jobs: jobs.Jobs) -> None:
         app = press(lab(), "lab_run")
         app.switch_page("pages/consistency.py").run()
         app.switch_page("pages/lab.py").run()
-        assert own_jobs.slots["lab"].is_running
+        assert own_jobs.slots["lab_epsilon"].is_running
         assert app.button(key="lab_run").disabled
 
 
-def test_cancelling_stops_within_a_chunk_and_keeps_nothing() -> None:
-    done: list[int] = []
-    watch = Watch(step=done.append, cancelled=lambda: len(done) >= 3)
-    tree = Tree.from_branching_factors((40, 40))
-    wanted = cells("level", [Series("laplace", "none")], replace(LAPLACE, trials=10_000), tree, [])
-    with pytest.raises(Cancelled):
-        lab_runs.simulate(wanted, tree, np.zeros(tree.n_nodes, dtype=np.int64), watch)
-    assert len(done) == 3
-    assert sum(done) < 10_000
-
-
-def test_a_cancelled_job_says_so(lab: Callable[..., AppTest], own_jobs: jobs.Jobs) -> None:
+def test_a_cancelled_job_says_so(
+    lab: Callable[..., AppTest], own_jobs: jobs.Jobs, monkeypatch: pytest.MonkeyPatch
+) -> None:
     app = press(lab(), "lab_run")
-    own_jobs.slots["lab"] = jobs.Job("key", 1000, done=300, state="cancelled")
-    app.run()
-    assert "Cancelled after 300 of 1\u202f000 runs" in words(app)
+    monkeypatch.setattr(jobs, "pool", Later)
+    press(pick(app, lab_trials=1600), "lab_run")
+    press(app, "lab_epsilon_cancel")
+    assert "Simulating: cancelled." in words(app)
     assert len(markers(figure(app, "lab_figure"))) == 2  # the earlier run's
 
 
-def test_a_simulation_does_not_depend_on_its_companions() -> None:
-    tree, counts = SMALL.tree, SMALL.counts
-    both = cells("epsilon", [Series("laplace", "none"), Series("laplace", "least_squares")], LAPLACE, tree, [1.0, 2.0])
-    together = lab_runs.simulate(both, tree, counts, Watch())
-    alone = lab_runs.simulate(both[3:], tree, counts, Watch())
-    assert together[both[3]].tree == alone[both[3]].tree
-
-
 # --- optimum and target ----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("relation", ["replace_one", "add_or_remove_one"])
-@pytest.mark.parametrize("contributions", [1, 3])
-def test_minimax_attains_the_optimum_and_uniform_does_not(relation: str, contributions: int) -> None:
-    gaussian = Experiment(
-        mechanism="gaussian",
-        delta=1e-6,
-        postprocess=("least_squares",),
-        relation=relation,
-        contributions=contributions,
-    )
-    best = lab_split.distance_from_optimum(replace(gaussian, allocation="minimax"), SMALL.tree)
-    even = lab_split.distance_from_optimum(gaussian, SMALL.tree)
-    assert best == pytest.approx(1.0, abs=1e-9)
-    assert even is not None
-    assert even > 1.01
-
-
-def test_distance_from_the_optimum_by_hand() -> None:
-    """One binary split, noisy root, uniform rho: variances 1 before, 2/3 for the root and for a child after.
-
-    Least squares: root 1 / (1 + 1/2) = 2/3; child 1 - (1/2)^2 (2 + 1) ... = 2/3; gamma_2^2 = 1 + 1/3 = 4/3 for a total
-    rho of 1 against noise variance 1 / (2 rho / 2) = 1 / rho per node: 2/3 / (4/3 / 2) = 1, so uniform is optimal here.
-    """
-    tree = Tree.from_branching_factors((2,))
-    even = Experiment(mechanism="gaussian", delta=1e-6, postprocess=("least_squares",), relation="add_or_remove_one")
-    assert lab_split.distance_from_optimum(even, tree) == pytest.approx(1.0, abs=1e-9)
-    raw = replace(even, postprocess=())
-    assert lab_split.distance_from_optimum(raw, tree) == pytest.approx(math.sqrt(1.5), abs=1e-9)
-
-
-@pytest.mark.parametrize(
-    "experiment",
-    [
-        Experiment(mechanism="discrete_gaussian", delta=1e-6),
-        Experiment(mechanism="laplace"),
-        Experiment(mechanism="gaussian", delta=1e-6, postprocess=("non_negative",)),
-        Experiment(mechanism="gaussian", delta=1e-6, relation="replace_unknown"),
-    ],
-)
-def test_no_claim_where_there_is_no_theorem(experiment: Experiment) -> None:
-    assert lab_split.distance_from_optimum(experiment, SMALL.tree) is None
-    gaussian = Experiment(mechanism="gaussian", delta=1e-6)
-    assert lab_split.distance_from_optimum(gaussian, RAGGED.tree) is None
-    assert lab_split.distance_from_optimum(gaussian, Tree.from_branching_factors(())) is None
 
 
 def test_the_page_tells_the_optimum(lab: Callable[..., AppTest]) -> None:
@@ -522,16 +437,6 @@ def test_one_draw_shows_truth_and_release(lab: Callable[..., AppTest]) -> None:
     pick(app, lab_level=1)
     truth = next(trace for trace in figure(app, "lab_draw")["data"] if trace.get("name") == "true count")
     assert sorted(truth["y"]) == sorted(SMALL.counts[1:4].tolist())
-
-
-def test_the_table_of_one_draw_has_the_figures_numbers() -> None:
-    releases = draw_once(LAPLACE, SMALL.tree, SMALL.counts)
-    final = releases[1]
-    table = lab_figures.draw_table(releases, SMALL.counts, SMALL.tree, 1, SMALL.labels)
-    assert table["node"] == [1, 2, 3]
-    assert table["label"] == ["n1.0", "n1.1", "n1.2"]
-    assert table["count NOT PRIVATE"] == [0 + 1 + 2 + 3, 5 + 8 + 13 + 21, 0 + 0 + 40 + 100]
-    assert table["released"] == final.estimate[1:4].tolist()
 
 
 def test_one_draw_of_many_nodes_says_which_are_shown(lab: Callable[..., AppTest]) -> None:
@@ -586,75 +491,6 @@ def test_labels_reach_only_what_shows_them_literally(lab: Callable[..., AppTest]
 # --- logic -----------------------------------------------------------------------------------------------------------
 
 
-def test_series_are_ordered_as_the_tables() -> None:
-    assert chosen(["gaussian", "laplace"], ["least_squares", "none"]) == [
-        Series("laplace", "none"),
-        Series("laplace", "least_squares"),
-        Series("gaussian", "none"),
-        Series("gaussian", "least_squares"),
-    ]
-
-
-def test_settings_that_cannot_matter_stand_at_their_defaults() -> None:
-    given = Experiment(delta=1e-5, alpha=0.3, threshold=4.0, known_levels=3, shares=(1.0,))
-    assert Series("laplace", "none").of(given) == replace(Experiment(), mechanism="laplace")
-    full = Experiment(
-        mechanism="gaussian",
-        metric="alpha_rmse",
-        delta=1e-5,
-        alpha=0.3,
-        relation="replace_unknown",
-        known_levels=2,
-        allocation="custom",
-        shares=(0.5, 0.5),
-    )
-    assert Series("gaussian", "none").of(full) == full
-
-
-def test_every_setting_has_words() -> None:
-    other = Experiment(
-        "laplace", ("least_squares",), "custom", "rmsre", 2.0, 1e-6, "replace_unknown", 2, 2, (0.5,), 0.2, 5.0, 100, 9
-    )
-    assert len(settings_apart(other, Experiment())) == 14
-
-
-def test_shares_from_text_refuses_other_text() -> None:
-    with pytest.raises(InputError, match="decimal number") as caught:
-        shares_from_text("1/3")
-    assert caught.value.code == "BUDGET_SPLIT"
-
-
-@pytest.fixture(scope="module")
-def many() -> Iterator[Tree]:
-    yield Tree.from_branching_factors((100, 100, 100))
-
-
-def test_large_trees_get_fewer_points(many: Tree) -> None:
-    assert lab_runs.formula_grid(EPSILON_GRID, 16, "rmse", SMALL.tree) == EPSILON_GRID
-    few = lab_runs.formula_grid(EPSILON_GRID, 16, "alpha_rmse", many)
-    assert 2 <= len(few) <= 4
-    assert {few[0], few[-1]} == {EPSILON_GRID[0], EPSILON_GRID[-1]}
-    assert set(lab_runs.simulation_grid(few, 0.33)) == {*few, 0.33}
-
-
-def test_the_table_has_the_figures_numbers() -> None:
-    tree, counts = SMALL.tree, SMALL.counts
-    series = [Series("laplace", "none"), Series("laplace", "non_negative")]
-    grid = (0.5, 1.0, 2.0)
-
-    def solve(wanted: Any) -> lab_runs.Formulas:
-        return lab_runs.formulas_of(wanted, tree, counts)
-
-    lines = lab_runs.lines("epsilon", series, LAPLACE, tree, grid, None, solve)
-    table = lab_figures.table("epsilon", lines, SMALL.labels.level_names)
-    assert table["epsilon"] == [0.5, 1.0, 2.0] * 2
-    expected = [run(replace(LAPLACE, epsilon=e), tree, counts, simulated=False).formula.tree for e in grid]
-    assert table["formula"] == [*expected, None, None, None]
-    assert table["simulation"] == [None] * 6
-    by_level = lab_runs.lines("level", series, LAPLACE, tree, grid, None, solve)
-    assert lab_figures.table("level", by_level, SMALL.labels.level_names)["level"] == [*SMALL.labels.level_names] * 2
-
-
 def test_the_values_are_a_table_on_the_page_too(lab: Callable[..., AppTest]) -> None:
     app = lab()
     app.session_state["lab_values"] = True
@@ -668,8 +504,8 @@ def test_the_values_are_a_table_on_the_page_too(lab: Callable[..., AppTest]) -> 
 def test_plain_words_for_every_metric(metric: str) -> None:
     base = replace(LAPLACE, metric=metric)
     one = Series("laplace", "none")
-    line = lab_runs.Line(one, *(np.array([1.0]) for _ in range(4)), cells=(), whole=lab_runs.Value(0.5, 0.0, "formula"))
-    sentence = lab_text.plain_line([line], base, SMALL.tree)
+    line = Line(one, *(np.array([1.0]) for _ in range(4)), cells=(), whole=Value(0.5, 0.0, "formula"))
+    sentence = lab_words.plain_line([line], base, SMALL.tree)
     assert sentence.startswith("At ε = 1, with Laplace, ")
     assert ("50 %" in sentence) == (METRICS[metric].unit == "")
 
@@ -682,14 +518,6 @@ def test_a_random_ragged_tree_runs_everywhere(lab: Callable[..., AppTest]) -> No
         pick(app, lab_view=view, lab_post=list(CHAINS))
         assert not app.exception
         assert not app.error
-
-
-def test_shrinking_depends_on_alpha_and_nothing_else_does() -> None:
-    """So a changed slack makes only those simulations stale."""
-    slack = [replace(Experiment(), alpha=alpha) for alpha in (0.1, 0.3)]
-    for pipeline in CHAINS.values():
-        first, second = (Series("laplace", pipeline.name).of(base) for base in slack)
-        assert (first == second) is ("shrink" not in pipeline.steps)
 
 
 def test_basic_controls_show_the_first_pipelines_and_a_link_may_bring_another(lab: Callable[..., AppTest]) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from oracles_pages import Later, open_page
 from pages.ui import jobs
-from pages.ui.controls import PRESETS as LAB
+from pages.views.lab.settings import PRESETS as LAB
 
 BUTTONS = {
     ("lab", "lab"): [f"lab_preset_{name}" for name in LAB],

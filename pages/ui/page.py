@@ -109,7 +109,7 @@ class Page:
     settings: tuple[Setting[Any], ...] = ()
     views: tuple[View, ...]
     switch: Setting[str] | None = None
-    beside: Callable[[], None] | None = None
+    beside: Callable[[], object] | None = None
     learnt: str = ""
     chooses_source: bool = False
     file: str = ""

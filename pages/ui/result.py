@@ -59,6 +59,8 @@ class Result(Generic[T]):
         Starts what was asked for in the background.
     made_for : hashable
         What the value depends on: the key it was asked for with.
+    is_elsewhere : bool
+        Whether all that was computed is of other data.
     """
 
     value: T | None
@@ -68,6 +70,7 @@ class Result(Generic[T]):
     error: InputError | None = None
     begin: Callable[[], None] | None = field(default=None, compare=False)
     made_for: Any = None
+    is_elsewhere: bool = False
 
     @property
     def is_ready(self) -> bool:
@@ -99,6 +102,7 @@ class _Kept:
     of: Hashable
     values: dict[Hashable, tuple[Any, str]] = field(default_factory=dict)
     last: Hashable | None = None
+    is_elsewhere: bool = False
 
     def put(self, key: Hashable, value: Any, about: str, room: int) -> None:
         self.values.pop(key, None)
@@ -106,12 +110,13 @@ class _Kept:
             self.values.pop(next(iter(self.values)))
         self.values[key] = (value, about)
         self.last = key
+        self.is_elsewhere = False
 
     def result(
         self, state: State, slot: str, error: InputError | None = None, begin: Callable[[], None] | None = None
     ) -> Result[Any]:
         value, about = (None, "") if self.last is None else self.values[self.last]
-        return Result(value, about, state, slot, error, begin, self.last)
+        return Result(value, about, state, slot, error, begin, self.last, self.is_elsewhere)
 
 
 def at_once(
@@ -242,6 +247,8 @@ def show_state(result: Result[Any], what: str, unit: str = "%") -> None:
     if not result.is_ready and result.value is not None and result.about:
         told = " Press **Run** for the present settings." if result.state is State.STALE and result.begin else ""
         st.caption(f":material/history: Shown meanwhile: {result.about}.{told}")
+    if result.state is State.STALE and result.is_elsewhere:
+        st.caption(":material/info: The last result was of other data. Press **Run** for these.")
 
 
 def _progress(slot: str, what: str, unit: str) -> None:
@@ -270,7 +277,7 @@ def run_button(result: Result[Any], key: str, *, help: str, disabled: bool = Fal
     """Show the button that begins a job of `start="button"`."""
     st.button(
         "Run", key=key, type="primary", icon=":material/play_arrow:", shortcut="Ctrl+Enter", on_click=result.begin,
-        disabled=disabled or result.is_pending, help=help,
+        disabled=disabled or result.is_pending or result.begin is None, help=help,
     )  # fmt: skip
 
 
@@ -278,6 +285,7 @@ def _kept(slot: str, of: Hashable) -> _Kept:
     of = dataset().fingerprint if of is None else of
     kept: _Kept = remember(slot, lambda: _Kept(of), shelf="results", room=SLOTS)
     if kept.of != of:
+        kept.is_elsewhere |= kept.last is not None
         kept.of, kept.last = of, None
         kept.values.clear()
     return kept

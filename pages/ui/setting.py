@@ -155,10 +155,10 @@ class Setting(Generic[T]):
         told = [f"**{one.label}**: {one.help}" for one in entries if getattr(one, "help", "")]
         return "\n\n".join([self.drawn.help, *told]).strip() or None
 
-    def draw(self, *, disabled: bool = False, offered: Collection[Any] | None = None) -> T:
+    def draw(self, *, disabled: bool = False, offered: Collection[Any] | None = None, label: str = "") -> T:
         """Show its control and return its value; `offered` are the choices that can be had now, by default all."""
         common: dict[str, Any] = {
-            "label": self.drawn.label, "key": self.key, "persist_state": "session", "disabled": disabled,
+            "label": label or self.drawn.label, "key": self.key, "persist_state": "session", "disabled": disabled,
             "help": self.help, **({"width": self.drawn.width} if self.drawn.width is not None else {}),
         }  # fmt: skip
         _CONTROLS[self.drawn.look or self._usual_look()](self, common, offered)

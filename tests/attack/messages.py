@@ -32,7 +32,7 @@ def clear_cache(short: bool) -> Verdict:
         victim.until(lambda: _runs(victim) > before or not victim.parts)
         verdict.hold(bool(victim.parts), "a stranger's message ended a running simulation")
         verdict.tell(f"went on from {before:,} to {_runs(victim):,} runs")
-        victim.press("lab_cancel")
+        victim.press("lab_epsilon_cancel")
     return verdict
 
 
@@ -46,7 +46,7 @@ def starve(short: bool) -> Verdict:
             _start(tab)
         behind = _time_of(tabs.enter_context(Tab(server.url, "lab", SHORT + "&seed=2")))
         for tab in greedy:
-            tab.press("lab_cancel")
+            tab.press("lab_epsilon_cancel")
         verdict.tell(f"a simulation behind three long ones takes ×{behind / alone:.1f} its time alone")
         verdict.hold(behind <= FAIR * alone + SECONDS, f"{behind:.1f} s behind others, {alone:.1f} s alone")
     return verdict

@@ -41,7 +41,7 @@ def test_no_message_of_another_session_stops_a_simulation(server: LiveServer) ->
         mine.forget_what_was_said()
         mine.run()  # the page says anew whether it has a running simulation
         mine.until(lambda: done(mine) > before)
-        mine.press("lab_cancel")
+        mine.press("lab_epsilon_cancel")
 
 
 def test_counts_are_gone_by_the_clock_when_nobody_is_connected(start_server: Start, tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def test_a_short_simulation_does_not_wait_for_long_ones_of_others(server: LiveSe
             other.forget_what_was_said()
             other.run()
             assert other.parts, "the long simulations go on"
-            other.press("lab_cancel")
+            other.press("lab_epsilon_cancel")
 
 
 def test_no_link_to_a_public_app_takes_much_of_its_memory(start_server: Start) -> None:

@@ -95,6 +95,15 @@ class Metric:
         """Whether the loss depends on the true counts, so that even its formula is data."""
         return bool(self.uses)
 
+    @property
+    def title(self) -> str:
+        """Its label and unit, for an axis.
+
+        >>> METRICS["rmse"].title, METRICS["rmsre"].title
+        ('RMSE (records)', 'RMSRE')
+        """
+        return f"{self.label} ({self.unit})" if self.unit else self.label
+
     def value(self, expected_loss: FloatArray) -> FloatArray:
         """Return the metric from an expected loss."""
         return np.sqrt(expected_loss) if self.root else np.asarray(expected_loss)

@@ -3,7 +3,7 @@
 from treedp_core.figures.curves import Curve, error_curves
 from treedp_core.figures.draw import one_draw
 from treedp_core.figures.icicle import clicked_node, icicle
-from treedp_core.figures.levels import LevelBoxes, LevelErrors, error_boxes, error_by_level, level_quantiles
+from treedp_core.figures.levels import LevelErrors, error_boxes, error_by_level
 from treedp_core.figures.strips import level_strips
 from treedp_core.figures.style import CONFIG, present, your_value_marker
 from treedp_core.figures.text import count_text, number_text, plot_text
@@ -11,7 +11,6 @@ from treedp_core.figures.text import count_text, number_text, plot_text
 __all__ = [
     "CONFIG",
     "Curve",
-    "LevelBoxes",
     "LevelErrors",
     "clicked_node",
     "count_text",
@@ -19,7 +18,6 @@ __all__ = [
     "error_by_level",
     "error_curves",
     "icicle",
-    "level_quantiles",
     "level_strips",
     "number_text",
     "one_draw",

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from treedp_core.errors.compare import LevelBoxes
 from treedp_core.figures.colour import rgba
 from treedp_core.figures.curves import error_bars, shown, upper_end
 from treedp_core.figures.style import AFTER, BEFORE, GREY, axis, limits, look, new_figure
 from treedp_core.figures.text import plot_text
-from treedp_core.tree import AnyArray, FloatArray, Tree
+from treedp_core.tree import FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,19 +28,6 @@ class LevelErrors:
     simulated: FloatArray | None = None
     standard_error: FloatArray | None = None
     stale: bool = False
-
-
-@dataclass(frozen=True, eq=False)
-class LevelBoxes:
-    """Signed errors of each level as quantiles, each (n_levels,): 2.5 %, 25 %, 50 %, 75 %, 97.5 %, and the mean."""
-
-    label: str
-    low: FloatArray
-    lower_quartile: FloatArray
-    median: FloatArray
-    upper_quartile: FloatArray
-    high: FloatArray
-    mean: FloatArray
 
 
 def error_by_level(
@@ -78,18 +66,6 @@ def error_by_level(
         xaxis=_level_axis(level_names),
         yaxis=axis(y_title, log=log_y, bounds=bounds, grid=True),
     )
-
-
-def level_quantiles(tree: Tree, errors: AnyArray, label: str) -> LevelBoxes:
-    """Return the quantiles of signed node errors (n_nodes,), level by level.
-
-    >>> tree = Tree.from_branching_factors((3,))
-    >>> level_quantiles(tree, np.array([5.0, -1.0, 0.0, 4.0]), "before").median.tolist()
-    [5.0, 0.0]
-    """
-    parts = [errors[tree.level(level)] for level in range(tree.n_levels)]
-    low, lower, median, upper, high = np.array([np.quantile(part, (0.025, 0.25, 0.5, 0.75, 0.975)) for part in parts]).T
-    return LevelBoxes(label, low, lower, median, upper, high, np.array([part.mean() for part in parts]))
 
 
 def error_boxes(

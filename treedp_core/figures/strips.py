@@ -62,6 +62,18 @@ def level_strips(
     )
 
 
+def count_strips(tree: Tree, counts: AnyArray, level_names: Sequence[str]) -> go.Figure:
+    """Return counts (n_nodes,) as strips, coloured by their share of the level's largest.
+
+    >>> tree = Tree.from_branching_factors((2,))
+    >>> count_strips(tree, np.array([4, 3, 1]), ["all", "state"]).data[0].customdata.round(2).tolist()
+    [[1.0, 1.0], [1.0, 0.33]]
+    """
+    largest = np.maximum.reduceat(counts, tree.level_start[:-1])
+    shares = counts / np.repeat(np.maximum(largest, 1), tree.level_sizes)
+    return level_strips(tree, shares, level_names, colour_range=(0.0, 1.0), colour_title="share")
+
+
 def strip_values(
     tree: Tree, values: AnyArray, *, reduce: Literal["mean", "extreme"] = "mean", n_columns: int = MAX_COLUMNS
 ) -> FloatArray:

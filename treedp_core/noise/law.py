@@ -70,6 +70,21 @@ class Law(abc.ABC):
         """Largest possible |Z|, in records."""
         return math.inf
 
+    def margin(self, confidence: float) -> float:
+        """Return the smallest t, in records, with P(|Z| > t) <= 1 - confidence; whole for a law on the integers.
+
+        >>> from treedp_core.noise import Laplace
+        >>> round(Laplace(1.0).margin(0.95), 6)  # ln 20
+        2.995732
+        """
+        low, high, miss = 0.0, 1.0, 1.0 - confidence
+        while float(self.tail(high)) > miss:
+            high *= 2.0
+        for _ in range(60):
+            middle = (low + high) / 2
+            low, high = (middle, high) if float(self.tail(middle)) > miss else (low, middle)
+        return float(np.round(high)) if self.integer else high
+
     def cdf(self, x: ArrayLike) -> FloatArray:
         """P(Z <= x), shape of `x`."""
         at = np.asarray(x, dtype=float)

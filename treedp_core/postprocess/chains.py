@@ -28,6 +28,11 @@ class Chain:
     basic: bool = False
 
     @property
+    def help(self) -> str:
+        """What its step does, where it has but one."""
+        return POSTPROCESSORS[self.steps[0]].help if len(self.steps) == 1 else ""
+
+    @property
     def promises(self) -> Promise:
         """What the last step promises."""
         return POSTPROCESSORS[self.steps[-1]].promises if self.steps else Promise.UNBIASED

@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,9 @@ from treedp_core.tree import Tree
 
 IntArray = NDArray[np.int64]
 TextArray = NDArray[np.object_]
+
+MAX_ROWS: Final = 100_000
+"""Of a table of nodes."""
 
 
 class DomainSource(enum.Enum):
@@ -211,3 +214,13 @@ def text_array(labels: Sequence[str]) -> TextArray:
     out[:] = labels
     out.flags.writeable = False
     return out
+
+
+def children_table(data: Dataset, node: int) -> dict[str, list[Any]]:
+    """Return a node's children with their exact counts (at most 100 000 of them)."""
+    nodes = range(data.tree.n_nodes)[data.tree.children(node)][:MAX_ROWS]
+    return {
+        "node": list(nodes),
+        "label": [data.labels.label(one) for one in nodes],
+        "count NOT PRIVATE": [int(data.counts[one]) for one in nodes],
+    }

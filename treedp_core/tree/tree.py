@@ -230,6 +230,17 @@ class Tree:
             path.append(int(self.parent[path[-1]]))
         return path[::-1]
 
+    def family(self, node: int) -> int:
+        """Return the node whose family is looked at: the node, or the parent of a leaf; the root if there is no such.
+
+        >>> tree = Tree.from_branching_factors((2,))
+        >>> tree.family(0), tree.family(2), tree.family(99)
+        (0, 0, 0)
+        """
+        if not 0 <= node < self.n_nodes:
+            return 0
+        return int(self.parent[node]) if self.n_children[node] == 0 and node > 0 else node
+
     def children(self, node: int) -> slice:
         """Return a node's children as a slice of the node axis."""
         first = int(self.first_child[node])

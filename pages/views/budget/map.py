@@ -17,7 +17,6 @@ from pages.views.budget.state import Results, data_again
 from pages.views.budget.tables import level_shares, map_table, useful_table
 from pages.views.budget.targets import confidence
 from pages.views.budget.view import marked
-from pages.views.consistency.ledger import family
 from treedp_core.figures import clicked_node
 from treedp_core.figures.reliability import reliability_icicle, useful_shares
 from treedp_core.studies.budget import NOT_PRIVATE, Reliability, reliability
@@ -60,7 +59,7 @@ def show(result: Results) -> None:
 
 def _map(result: Results, row: Row, found: Reliability, again: Ran[Reliability]) -> None:
     data = dataset()
-    root = family(data.tree, get("bud_node"))
+    root = data.tree.family(get("bud_node"))
     _place(root)
     clicked = frame.figure(
         marked(
@@ -80,7 +79,7 @@ def _map(result: Results, row: Row, found: Reliability, again: Ran[Reliability])
     target = clicked_node(data.tree, clicked)
     if target is None:
         return
-    goal = max(int(data.tree.parent[root]), 0) if target == root else family(data.tree, target)
+    goal = max(int(data.tree.parent[root]), 0) if target == root else data.tree.family(target)
     if goal != root:
         _go(goal)
         st.rerun()

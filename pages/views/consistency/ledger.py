@@ -1,99 +1,64 @@
-"""The parent-children ledger: do the children of one node add up to it? Pure logic."""
+"""The parent-children ledger: do the children of one node add up to it? With a finder of nodes."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from typing import Any, Final
 
-import numpy as np
+import streamlit as st
 
-from pages.ui.text import plural
-from pages.views.consistency.draw import SAME, Draw
-from treedp_core.records import Labels
-from treedp_core.tree import AnyArray, Tree
+from pages.ui.store import dataset
+from pages.ui.walk import go, place
+from pages.views.consistency.settings import NODE
+from pages.views.consistency.words import equation
+from treedp_core.studies.sweep.before_after import MAX_ROWS, Draw, family_table, find, found_table
+from treedp_core.words import plural, whole
 
-MAX_TERMS: Final = 8
-MAX_ROWS: Final = 500
-
-
-def family(tree: Tree, node: int) -> int:
-    """Return the node whose family is shown: the node itself, or the parent of a leaf; 0 if there is no such node.
-
-    >>> tree = Tree.from_branching_factors((2,))
-    >>> family(tree, 0), family(tree, 2), family(tree, 99)
-    (0, 0, 0)
-    """
-    if not 0 <= node < tree.n_nodes:
-        return 0
-    return int(tree.parent[node]) if tree.n_children[node] == 0 and node > 0 else node
+_FOUND: Final = "_con_found_nodes"
 
 
-def equation(tree: Tree, node: int, values: AnyArray) -> str:
-    """Return the children's sum against their parent, as text.
-
-    >>> equation(Tree.from_branching_factors((3,)), 0, np.array([27, 12, 7, 5]))
-    '12 + 7 + 5 = 24 ≠ 27'
-    """
-    children = values[tree.children(node)]
-    if not children.size:
-        return f"{amount(float(values[node]))} (no children)"
-    total, parent = float(children.sum()), float(values[node])
-    terms = amount(float(children[0])) + "".join(_term(float(value)) for value in children[1:MAX_TERMS])
-    if children.size > MAX_TERMS:
-        terms += f" + … ({plural(children.size - MAX_TERMS, 'more child', 'more children')})"
-    same = abs(total - parent) <= SAME + 1e-14 * abs(parent) * children.size
-    return f"{terms} = {amount(total)} {'=' if same else '≠'} {amount(parent)}"
-
-
-def amount(value: float) -> str:
-    """Return a count as text: whole numbers as such, others to one decimal place.
-
-    >>> amount(12.0), amount(-3.04), amount(float("nan"))
-    ('12', '−3.0', '(not measured)')
-    """
-    if not math.isfinite(value):
-        return "(not measured)"
-    text = f"{abs(value):,.0f}" if value == int(value) else f"{abs(value):,.1f}"
-    return ("−" if value < 0 else "") + text.replace(",", "\u202f")
-
-
-def _term(value: float) -> str:
-    return f" − {amount(-value)}" if value < 0 else f" + {amount(value)}"
-
-
-def rows(the: Draw, node: int, labels: Labels) -> dict[str, list[Any]]:
-    """Return the ledger's table: the node first, then at most 500 of its children."""
-    children = the.tree.children(node)
-    nodes = [node, *range(children.start, min(children.stop, children.start + MAX_ROWS))]
+def ledger(the: Draw) -> None:
+    """Show whether the children of the node looked at add up to it, before and after."""
+    data, here = dataset(), place(the.tree, NODE.key)
+    st.header("Do the children add up?", anchor=False)
+    _finder()
+    n_children = int(data.tree.n_children[here])
+    st.text(f"before   {equation(data.tree, here, the.before)}\nafter    {equation(data.tree, here, the.after)}")
     columns = {"true count": the.counts, "before": the.before, "after": the.after}
-    table: dict[str, list[Any]] = {
-        "role": ["parent"] + ["child"] * (len(nodes) - 1),
-        "label": [labels.label(one) for one in nodes],
-    }
-    return table | {name: [float(values[one]) for one in nodes] for name, values in columns.items()}
+    st.dataframe(
+        family_table(the, here, data.labels),
+        hide_index=True,
+        column_config={
+            name: st.column_config.NumberColumn(format="%d" if values.dtype.kind == "i" else "%.1f")
+            for name, values in columns.items()
+        },
+        alt="The chosen node and its children: true count, and released counts before and after",
+    )
+    more = f" The first {whole(MAX_ROWS)} of {plural(n_children, 'child', 'children')}." * (n_children > MAX_ROWS)
+    st.caption(f"NOT PRIVATE: true counts, and one simulated release of them.{more}")
 
 
-def find(labels: Labels, text: str, limit: int = 50) -> list[int]:
-    """Return at most `limit` nodes whose label contains the text, from the top, upper and lower case alike.
+def _finder() -> None:
+    """Find a node by its label; labels are shown in a table, which shows them literally."""
+    data = dataset()
+    text = st.text_input(
+        "Find a node", key="con_find", max_chars=80, placeholder="part of a label", width=320,
+        help="Lists the nodes whose label contains this, from the top of the tree; at most 50.",
+    )  # fmt: skip
+    if not text:
+        return
+    nodes = st.session_state[_FOUND] = find(data.labels, text)
+    if not nodes:
+        st.caption("No label contains that.")
+        return
+    st.dataframe(
+        found_table(data.labels, nodes), hide_index=True, key="con_found", on_select=_pick,
+        selection_mode="single-row", height=min(240, 36 * (len(nodes) + 1)),
+        alt="Nodes found; select one to go there",
+    )  # fmt: skip
 
-    Only the vocabularies are searched word by word; nodes are matched by their codes.
-    """
-    needle, found = text.casefold(), list[int]()
-    for level, words in enumerate(labels.vocabularies):
-        hits = np.fromiter((needle in word.casefold() for word in words), dtype=bool, count=len(words))
-        start, stop = labels.level_start[level], labels.level_start[level + 1]
-        if hits.any():
-            found += (start + np.flatnonzero(hits[labels.codes[start:stop]])[: limit - len(found)]).tolist()
-        if len(found) >= limit:
-            break
-    return found
 
-
-def found_table(labels: Labels, nodes: Sequence[int]) -> dict[str, list[str]]:
-    """Return the table of found nodes: the name of their level, and their path."""
-    levels = np.searchsorted(labels.level_start, nodes, side="right") - 1
-    return {
-        "level": [labels.level_names[level] for level in levels.tolist()],
-        "path": [" › ".join(labels.path(node)) or labels.label(node) for node in nodes],
-    }
+def _pick() -> None:
+    chosen: Any = st.session_state["con_found"].selection.rows
+    nodes = st.session_state.get(_FOUND, [])
+    if chosen and chosen[0] < len(nodes):
+        go(NODE.key, dataset().tree.family(nodes[chosen[0]]))

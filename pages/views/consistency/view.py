@@ -1,179 +1,151 @@
-"""The Consistency page below its controls: cards, errors by level, the ledger of one family, what one learns."""
+"""The Consistency page: what is released, cards, errors by level, and what one learns."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
-from typing import Any, Final
+from typing import NamedTuple
 
 import streamlit as st
 
-from pages.ui import frame, tuned
-from pages.ui.settings import get
-from pages.ui.snippets import call
+from pages.ui import controls, frame, tuned
+from pages.ui.page import Told
+from pages.ui.result import at_once, show_state
+from pages.ui.shared import experiment, note_of_slack, slack_of
+from pages.ui.snippets import Ran, call
 from pages.ui.store import dataset, used
-from pages.ui.text import plural, short, whole
-from pages.views.consistency import draw as draws
-from pages.views.consistency.draw import Draw
-from pages.views.consistency.ledger import MAX_ROWS, equation, family, find, found_table, rows
-from pages.views.consistency.state import formulas, go, node
-from pages.views.consistency.text import bias_line, change, expected_line, gain_line
+from pages.ui.strip import of_data, of_experiment
+from pages.views.consistency import settings as s
+from pages.views.consistency import words
+from pages.views.consistency.ledger import ledger
+from pages.views.consistency.pictures import pictures
 from treedp_core.experiment import Experiment
-from treedp_core.figures import LevelErrors, error_boxes, error_by_level, plot_text, style
+from treedp_core.figures import error_boxes
+from treedp_core.figures.sweep import expected_by_level
 from treedp_core.postprocess.chains import CHAINS
+from treedp_core.studies.budget import Ledger
+from treedp_core.studies.sweep.before_after import Draw, Expected, bias_table, box_table, draw, expected, expected_table
+from treedp_core.studies.sweep.series import Series
+from treedp_core.words import plural, short, whole
 
-_FOUND: Final = "_con_found_nodes"
+
+class Shown(NamedTuple):
+    """One draw, the closed forms, and of the split: what it and its tuning cost together, and what must be said."""
+
+    draw: Draw
+    expected: Ran[list[Expected]]
+    ledger: Ledger | None
+    label: str
 
 
-def cards(the: Draw, chosen: Experiment) -> None:
-    """Show what the estimator changed in this draw, and what it changes on average."""
-    errors = the.errors
-    gaps = [draws.gap(the.tree, values)[0] for values in (the.before, the.after)]
-    rmse = [draws.metric_of("rmse", the, e) for e in errors]
-    rmsre = [draws.metric_of("rmsre", the, e) for e in errors]
-    below = [draws.negatives(values) for values in (the.before, the.after)]
-    shown: tuple[tuple[str, Sequence[float], str, str], ...] = (
-        ("Mean parent–children gap", gaps, short(gaps[0]), "Mean of |parent − sum of its children|, in records."),
-        ("RMSE, all nodes", rmse, "", "Root mean square error of this draw, in records."),
-        ("RMSRE", rmsre, "", f"Relative to the count, or to τ = {short(the.tolerance.threshold)} if that is larger."),
-        ("Negative counts", below, whole(below[0]), f"Of {plural(the.tree.n_nodes, 'count')}."),
-    )
-    for column, (label, (before, after), was, about) in zip(st.columns(4), shown, strict=True):
+def show() -> Told:
+    """Show the page."""
+    with st.container(horizontal=True, gap="small"):
+        s.MECHANISM.draw()
+        controls.pipelines(s.POST)
+    note_of_slack([s.MECHANISM.value], "con_set_delta")
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        controls.split(s.ALLOCATION, s.SHARES)
+        controls.draw_again("con_draw")
+    promised = experiment(mechanism=s.MECHANISM.value, delta=slack_of([s.MECHANISM.value]))
+    asked = (promised, s.POST.value, s.ALLOCATION.value, s.SHARES.value, tuned.in_force("con"))
+    about = of_experiment(promised, Series(s.MECHANISM.value, s.POST.value).label, seeded=True)
+    found = at_once("con_draw", asked, lambda: _computed(promised), about=about)
+    tuned.note("con", found.here().ledger if found.is_ready else None)
+    show_state(found, "Drawing")
+    if found.value is not None:
+        promised = found.value.draw.experiment
+        _cards(found.value)
+        pictures(found.value.draw, found.value.label)
+        _by_level(found.value)
+        ledger(found.value.draw)
+        controls.split_by_level(promised, dataset(), key="con_split_table", label=found.value.label)
+        _learned(found.value)
+    told = of_experiment(promised, *of_data(dataset()), seeded=found.value is not None)
+    return Told(told, "formula, simulation, NOT PRIVATE")
+
+
+def _computed(promised: Experiment) -> Shown:
+    """One draw with the settings of this page.
+
+    Raises
+    ------
+    InputError
+        ``BUDGET_SPLIT`` for custom shares that are no shares; ``BUDGET_EXCEEDED`` and ``PRIOR_OTHER`` when what they
+        were tuned on does not go with them; what `experiment.prepare` refuses.
+    """
+    data, source = dataset(), used()
+    chosen = replace(
+        promised, postprocess=CHAINS[s.POST.value].steps, allocation=s.ALLOCATION.value,
+        shares=controls.shares(s.ALLOCATION, s.SHARES), metric="rmse",
+    )  # fmt: skip
+    paid = tuned.admit_experiment("con", chosen, data.tree)
+    forms = call(expected, chosen, s.POST.value, source.get("tree"), source.get("counts")).named("forms")
+    return Shown(draw(chosen, data.tree, data.counts), forms, paid, tuned.label("con"))
+
+
+def _cards(shown: Shown) -> None:
+    """What the estimator changed in this draw, and what it changes on average."""
+    the = shown.draw
+    gaps, below = the.gaps, the.negatives
+    tau = f"Relative to the count, or to τ = {short(the.experiment.threshold)} if that is larger."
+    rmse, rmsre = the.metric("rmse"), the.metric("rmsre")
+    cards = (
+        ("Mean parent–children gap", short(gaps[1]), f"was {short(gaps[0])}",
+         "Mean of |parent − sum of its children|, in records."),
+        ("RMSE, all nodes", short(rmse[1]), words.change(*rmse), "Root mean square error of this draw, in records."),
+        ("RMSRE", short(rmsre[1]), words.change(*rmsre), tau),
+        ("Negative counts", whole(below[1]), f"was {whole(below[0])}", f"Of {plural(the.tree.n_nodes, 'count')}."),
+    )  # fmt: skip
+    for column, (label, after, was, about) in zip(st.columns(4), cards, strict=True):
         column.metric(
-            label,
-            whole(after) if isinstance(after, int) else short(after),
-            f"was {was}" if was else change(before, after),
-            delta_arrow="off",
-            delta_color="off",
-            border=True,
-            height="stretch",
+            label, after, was, delta_arrow="off", delta_color="off", border=True, height="stretch",
             help=f"{about} This draw only: simulation on the true counts, NOT PRIVATE.",
-        )
-    st.markdown(expected_line(*formulas(chosen)))
+        )  # fmt: skip
+    st.markdown(words.expected_line(shown.expected.value, the.experiment))
 
 
-def by_level(the: Draw, chosen: Experiment) -> None:
-    """Show errors level by level: this draw as boxes, and the expected RMSE from the formula."""
-    names = dataset().labels.level_names
+def _by_level(shown: Shown) -> None:
+    """Errors level by level: this draw as boxes, and the expected RMSE from the formula."""
+    names, boxes = dataset().labels.level_names, shown.draw.quantiles
     st.header("Error by level", anchor=False)
     left, right = st.columns(2)
-    groups = [draws.boxes(the.tree, e, label) for e, label in zip(the.errors, ("before", "after"), strict=True)]
     with left:
         frame.figure(
-            error_boxes(groups, names),
+            error_boxes(boxes, names),
             key="con_boxes",
             alt="Boxes of signed errors before and after, for each level.",
-            caption=f"NOT PRIVATE: signed errors of this draw (simulation on the true counts, seed {chosen.seed}). "
-            "Boxes: quartiles and median; dashed: mean; whiskers: 95 % of the nodes.",
-            data=partial(draws.box_table, groups, names),
+            caption="NOT PRIVATE: signed errors of this draw (simulation on the true counts, seed "
+            f"{shown.draw.experiment.seed}). Boxes: quartiles and median; dashed: mean; whiskers: 95 % of the nodes.",
+            data=partial(box_table, boxes, names),
             simulated=True,
-            label=tuned.label("con"),
+            label=shown.label,
         )
-    before, after = formulas(chosen)
-    series = draws.expected_series(chosen, get("con_post"), before, after)
-    source = used()
+    silent = words.is_biased(shown.draw.experiment)
     with right:
         frame.figure(
-            _expected_figure(series, names),
+            expected_by_level(shown.expected.value, names),
             key="con_levels",
             alt="Expected root mean square error of each level, before and after.",
             caption="Expected RMSE by level: formula, from noise variances (after least squares Dawson et al., "
             "Algorithm 2); it does not depend on the counts."
-            + ("" if after is not None else " After a biased step no formula is known."),
-            ran=call(
-                draws.expected_table,
-                chosen,
-                get("con_post"),
-                source.get("tree"),
-                source.get("counts"),
-                source.get("labels.level_names"),
-            ),
-            label=tuned.label("con"),
+            + (" After a biased step no formula is known." if silent else ""),
+            ran=call(expected_table, shown.expected, used().get("labels.level_names")),
+            label=shown.label,
         )
 
 
-def _expected_figure(series: Sequence[LevelErrors], names: Sequence[str]) -> Any:
-    """Expected errors in the colours of this page: orange before, blue after."""
-    fig = error_by_level(series, names, y_title="RMSE (records)")
-    for one, colour in zip(series, (style.BEFORE, style.AFTER), strict=False):
-        group = {"legendgroup": plot_text(one.label)}
-        fig.update_traces(line_color=colour, selector=group | {"mode": "lines"})
-        fig.update_traces(textfont_color=colour, selector=group | {"mode": "text"})
-    return fig
-
-
-def ledger(the: Draw) -> None:
-    """Show whether the children of the chosen node add up to it, before and after."""
-    data = dataset()
-    here = node()
-    st.header("Do the children add up?", anchor=False)
-    _finder()
-    n_children = int(data.tree.n_children[here])
-    st.text(f"before   {equation(data.tree, here, the.before)}\nafter    {equation(data.tree, here, the.after)}")
-    st.dataframe(
-        rows(the, here, data.labels),
-        hide_index=True,
-        column_config={
-            name: st.column_config.NumberColumn(format="%d" if values.dtype.kind == "i" else "%.1f")
-            for name, values in (("true count", the.counts), ("before", the.before), ("after", the.after))
-        },
-        alt="The chosen node and its children: true count, and released counts before and after",
-    )
-    more = (
-        f" The first {whole(MAX_ROWS)} of {plural(n_children, 'child', 'children')}." if n_children > MAX_ROWS else ""
-    )
-    st.caption(f"NOT PRIVATE: true counts, and one simulated release of them.{more}")
-
-
-def _finder() -> None:
-    """Find a node by its label; labels are shown in a table, which shows them literally."""
-    data = dataset()
-    text = st.text_input(
-        "Find a node",
-        key="con_find",
-        max_chars=80,
-        placeholder="part of a label",
-        width=320,
-        help="Lists the nodes whose label contains this, from the top of the tree; at most 50.",
-    )
-    if not text:
-        return
-    nodes = find(data.labels, text)
-    st.session_state[_FOUND] = nodes
-    if not nodes:
-        st.caption("No label contains that.")
-        return
-    st.dataframe(
-        found_table(data.labels, nodes),
-        hide_index=True,
-        key="con_found",
-        on_select=_pick,
-        selection_mode="single-row",
-        height=min(240, 36 * (len(nodes) + 1)),
-        alt="Nodes found; select one to go there",
-    )
-
-
-def _pick() -> None:
-    chosen: Any = st.session_state["con_found"].selection.rows
-    nodes = st.session_state.get(_FOUND, [])
-    if chosen and chosen[0] < len(nodes):
-        go(family(dataset().tree, nodes[chosen[0]]))
-
-
-def learned(the: Draw, chosen: Experiment) -> None:
-    """Say where the gain is largest, and show what clipping does to counts of each size."""
+def _learned(shown: Shown) -> None:
+    """Where the gain is largest, and what clipping does to counts of each size."""
     st.header("What you learn", anchor=False)
-    table = draws.bias_by_count(the)
-    gain = gain_line(*formulas(chosen), dataset().labels)
-    st.markdown("  \n".join(line for line in (gain, bias_line(the, table, CHAINS[get("con_post")].steps)) if line))
+    told = (words.gain_line(shown.expected.value, dataset().labels), words.bias_line(shown.draw))
+    st.markdown("  \n".join(filter(None, told)))
+    three = st.column_config.NumberColumn(format="%.3g")
     st.dataframe(
-        table,
+        bias_table(shown.draw),
         hide_index=True,
         width="content",
-        column_config={
-            name: st.column_config.NumberColumn(format="%.3g") for name in ("mean error before", "mean error after")
-        },
+        column_config={"mean error before": three, "mean error after": three},
         alt="Mean signed error of this draw by size of the true count",
     )
     st.caption("NOT PRIVATE: mean signed error of this draw by true count; levels published exactly are left out.")

@@ -1,17 +1,21 @@
-"""What the Consistency page says about its numbers. Pure logic; labels of the data only as code spans."""
+"""What the Consistency page says about its numbers; labels of the data only as code spans."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
-from pages.ui.text import lit, short
-from pages.views.consistency.draw import Draw, largest_gain
-from treedp_core.errors import ErrorSummary
+from pages.ui.text import lit
+from treedp_core.errors.compare import adds_up, largest_gain
+from treedp_core.experiment import Experiment
 from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.records import Labels
+from treedp_core.studies.sweep.before_after import Draw, Expected
+from treedp_core.tree import AnyArray, Tree
+from treedp_core.words import THIN, plural, short, whole
 
+MAX_TERMS: Final = 8
 LEAST_GROUP: Final = 10
 
 
@@ -29,19 +33,24 @@ def change(before: float, after: float) -> str:
     return f"{sign}{short(abs(percent))} %, {was}"
 
 
-def expected_line(before: ErrorSummary | None, after: ErrorSummary | None) -> str:
+def expected_line(found: Sequence[Expected], experiment: Experiment) -> str:
     """Return the sentence on expected errors, from the formula."""
-    if before is None:
+    if not found:
         return ""
-    start = f"**Expected over all draws (formula):** RMSE {short(before.tree)} before"
-    if after is None:
+    start = f"**Expected over all draws (formula):** RMSE {short(found[0].summary.tree)} before"
+    if is_biased(experiment):
         return f"{start}; after a biased step no formula is known."
-    return f"{start}, {short(after.tree)} after."
+    return f"{start}, {short(found[-1].summary.tree)} after."
 
 
-def gain_line(before: ErrorSummary | None, after: ErrorSummary | None, labels: Labels) -> str:
+def is_biased(experiment: Experiment) -> bool:
+    """Return whether a step of its post-processing is."""
+    return not all(POSTPROCESSORS[step].linear for step in experiment.postprocess)
+
+
+def gain_line(found: Sequence[Expected], labels: Labels) -> str:
     """Return the sentence on the level that gains most, from the formula; nothing where there is none."""
-    best = None if before is None or after is None else largest_gain(before.level, after.level)
+    best = largest_gain(found[0].summary.level, found[-1].summary.level) if found else None
     if best is None:
         return ""
     level, left = best
@@ -51,17 +60,48 @@ def gain_line(before: ErrorSummary | None, after: ErrorSummary | None, labels: L
     return f"The gain is largest on level {level} ({name}): its RMSE falls to {short(100 * left)} % (formula)."
 
 
-def bias_line(the: Draw, table: dict[str, list[Any]], steps: Sequence[str]) -> str:
+def bias_line(the: Draw) -> str:
     """Return the sentence on bias: why a biased step lifts or lowers counts, with this draw's numbers."""
-    biased = [step for step in steps if not POSTPROCESSORS[step].linear]
+    biased = [step for step in the.experiment.postprocess if not POSTPROCESSORS[step].linear]
     if not biased:
         return "Noise and least squares are unbiased: mean errors are near 0 at every size of count."
-    rows = zip(table["true count"], table["nodes"], table["mean error after"], strict=True)
-    worst = max((row for row in rows if row[1] >= LEAST_GROUP), key=lambda row: abs(row[2]), default=None)
-    why = POSTPROCESSORS[biased[-1]].why_biased
-    if worst is None or worst[2] == 0:
+    why, worst = POSTPROCESSORS[biased[-1]].why_biased, the.bias[1].worst(LEAST_GROUP)
+    if worst is None:
         return why
+    size, nodes, error = worst
     return (
-        f"{why} In this draw, the {short(worst[1])} counts of true size {worst[0]} come out {short(abs(worst[2]))} "
-        f"records too {'large' if worst[2] > 0 else 'small'} on average."
+        f"{why} In this draw, the {whole(nodes)} counts of true size {size} come out {short(abs(error))} "
+        f"records too {'large' if error > 0 else 'small'} on average."
     )
+
+
+def equation(tree: Tree, node: int, values: AnyArray) -> str:
+    """Return the children's sum against their parent, as text.
+
+    >>> equation(Tree.from_branching_factors((3,)), 0, np.array([27, 12, 7, 5]))
+    '12 + 7 + 5 = 24 ≠ 27'
+    """
+    children = values[tree.children(node)]
+    if not children.size:
+        return f"{amount(float(values[node]))} (no children)"
+    total, parent = float(children.sum()), float(values[node])
+    terms = amount(float(children[0])) + "".join(_term(float(value)) for value in children[1:MAX_TERMS])
+    if children.size > MAX_TERMS:
+        terms += f" + … ({plural(children.size - MAX_TERMS, 'more child', 'more children')})"
+    return f"{terms} = {amount(total)} {'=' if adds_up(children, parent) else '≠'} {amount(parent)}"
+
+
+def amount(value: float) -> str:
+    """Return a count as text: whole numbers as such, others to one decimal place.
+
+    >>> amount(12.0), amount(-3.04), amount(float("nan"))
+    ('12', '−3.0', '(not measured)')
+    """
+    if not math.isfinite(value):
+        return "(not measured)"
+    text = f"{abs(value):,.0f}" if value == int(value) else f"{abs(value):,.1f}"
+    return ("−" if value < 0 else "") + text.replace(",", THIN)
+
+
+def _term(value: float) -> str:
+    return f" − {amount(-value)}" if value < 0 else f" + {amount(value)}"

@@ -1,123 +1,198 @@
-"""The error lab below its controls: figure, cards, plain words, optimum, wanted error."""
+"""The Error lab: controls, the figure of a view, cards, how far from optimal, and ε for a wanted error."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
-import numpy as np
 import streamlit as st
 
-from pages.ui import frame, tuned
-from pages.ui.controls import level_picker
-from pages.ui.refusals import refusal
+from pages.ui import controls, frame, presets, tuned
+from pages.ui.page import Told
+from pages.ui.result import Result, at_once, in_background, refused, run_button, show_state
 from pages.ui.settings import get
+from pages.ui.shared import experiment, fits, note_of_slack, slack_of
 from pages.ui.snippets import call, given
 from pages.ui.store import dataset, remember, used
 from pages.ui.strip import of_data, strip
-from pages.ui.text import plural, short
-from pages.views.lab import figures as lab_figures
-from pages.views.lab import state as lab_state
-from pages.views.lab import text as lab_text
+from pages.views.lab import settings as s
+from pages.views.lab import words
 from treedp_core.checks import InputError
-from treedp_core.experiment import Experiment, draw_once
+from treedp_core.errors import METRICS
+from treedp_core.experiment import EPSILON_GRID, Experiment, draw_once
 from treedp_core.figures.draw import MAX_POINTS
+from treedp_core.figures.sweep import draw_figure, line_figure
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.privacy import NeighbouringRelation
-from treedp_core.records import Dataset
-from treedp_core.studies.sweep import split as lab_split
-from treedp_core.studies.sweep.lines import Line
-from treedp_core.studies.sweep.series import DRAW
-from treedp_core.words import plus_minus, privacy_text, setting_text
+from treedp_core.studies.sweep.lines import (
+    Formulas,
+    Line,
+    Question,
+    Simulation,
+    computed,
+    formula_grid,
+    formulas_of,
+    lines,
+    simulate,
+)
+from treedp_core.studies.sweep.series import DRAW, LEVEL, Cell, Series, chosen
+from treedp_core.studies.sweep.split import distance_from_optimum, target_table
+from treedp_core.studies.sweep.tables import draw_table, line_table
+from treedp_core.words import plural, plus_minus, privacy_text, setting_text, short
 
 CARDS_A_ROW = 4
 
 
-def lines() -> list[Line]:
-    """Return the lines of the present view; a refusal is shown and gives none, so that the axes stay."""
-    try:
-        return lab_state.lines(get("lab_view"))
-    except InputError as error:
-        refusal(error)
-        return []
+@dataclass(frozen=True)
+class Shown:
+    """What a view shows: the question, how its simulation stands, and its lines (none where it is refused)."""
+
+    view: str
+    question: Question
+    simulation: Result[Simulation]
+    lines: Sequence[Line] = ()
+
+    @property
+    def base(self) -> Experiment:
+        """The settings that all series share."""
+        return self.question.base
 
 
-def figure(shown: Sequence[Line]) -> None:
-    """Show the figure of the present view."""
-    if not lab_state.series():
-        _ask_for_a_series()
-    if get("lab_view") == DRAW:
+def show(view: str) -> Told:
+    """Show a view of the lab."""
+    with st.container(horizontal=True, gap="small"):
+        s.COMPARED.draw()
+        controls.pipelines(s.POST)
+    note_of_slack(s.COMPARED.value, "lab_set_delta")
+    shown = _shown(view)
+    _draw_controls(shown)
+    show_state(shown.simulation, "Simulating", "runs")
+    if not shown.question.series:
+        post = "Pick at least one post-processing; “None” shows the noise as it is."
+        st.info("Pick at least one mechanism." if s.POST.value else post, icon=":material/touch_app:")
+    if view != DRAW:
+        _figure(shown)
+    elif shown.lines:
         _one_draw(shown)
-        return
-    data, base, view = dataset(), settings(), get("lab_view")
-    for text in (lab_text.stale_note(shown), lab_text.without_formula(shown), lab_state.note()):
-        if text:
-            st.caption(f":material/info: {text}")
+    _cards(shown)
+    first = shown.lines[0].series.of(shown.base) if shown.lines else None
+    controls.split_by_level(first, dataset(), key="lab_split_table", label=tuned.label("lab"))
+    _target(shown)
+    return Told(_strip(shown), words.badges(shown.lines, shown.base, view, tuned.label("lab")))
+
+
+def _shown(view: str) -> Shown:
+    """What is asked, and what theory and the last simulation answer; below a refusal the axes stand alone."""
+    data, series = dataset(), tuple(chosen(s.COMPARED.value, s.POST.value))
+    grid = formula_grid(EPSILON_GRID, len(series), s.METRIC.value, data.tree)
+    kind = LEVEL if view == DRAW else view
+    question = Question(kind, series, Experiment(metric=s.METRIC.value, epsilon=get("eps")), grid)
+
+    def solve(wanted: Sequence[Cell]) -> Formulas:
+        return remember(("lab", data.fingerprint, tuple(wanted)), lambda: formulas_of(wanted, data.tree, data.counts))
+
+    try:
+        question = Question(kind, series, _base(series), grid)
+        simulation = _simulation(question)
+        return Shown(view, question, simulation, lines(question, data.tree, simulation.value, solve))
+    except InputError as error:
+        return Shown(view, question, refused(f"lab_{kind}", error))
+
+
+def _base(series: Sequence[Series]) -> Experiment:
+    """The settings all series share.
+
+    Raises
+    ------
+    InputError
+        ``BUDGET_SPLIT`` for custom shares that are no shares; ``BUDGET_EXCEEDED`` and ``PRIOR_OTHER`` when what they
+        were tuned on does not go with them.
+    """
+    found = experiment(
+        allocation=s.ALLOCATION.value, shares=controls.shares(s.ALLOCATION, s.SHARES), metric=s.METRIC.value,
+        trials=s.TRIALS.value, delta=slack_of(s.COMPARED.value),
+    )  # fmt: skip
+    for one in series if tuned.in_force("lab") else ():
+        tuned.admit_experiment("lab", one.of(found), dataset().tree)
+    return found
+
+
+def _simulation(question: Question) -> Result[Simulation]:
+    tree, counts = dataset().tree, dataset().counts
+    return in_background(
+        f"lab_{question.view}", question, partial(question.trials, tree),
+        partial(simulate, question, tree, counts), start="button",
+    )  # fmt: skip
+
+
+def _draw_controls(shown: Shown) -> None:
+    with st.container(horizontal=True, gap="xsmall", vertical_alignment="bottom"):
+        controls.split(s.ALLOCATION, s.SHARES)
+        s.TRIALS.draw()
+        run_button(
+            shown.simulation, "lab_run", disabled=not shown.question.series or shown.view == DRAW,
+            help="Simulate releases in the background and add them as markers. One draw needs no simulation.",
+        )  # fmt: skip
+        presets.popover("lab", s.PRESETS, _take, list(s.PRESETS))
+    tuned.note("lab")
+
+
+def _take(preset: Mapping[str, Any]) -> None:
+    st.session_state.update({**preset, **({"delta": fits()} if "delta" in preset else {})})
+
+
+def _figure(shown: Shown) -> None:
+    data, base, drawn = dataset(), shown.base, shown.lines
+    notes = (words.stale_note(drawn), words.without_formula(drawn), words.other_metric(shown.simulation.value, base))
+    for text in filter(None, notes):
+        st.caption(f":material/info: {text}")
+    source, found = used(), shown.simulation.value
+    again = call(
+        computed, shown.question, source.get("tree"), source.get("counts"),
+        **({} if found is None else {"asked": found.question}),
+    ).named("lines")  # fmt: skip
+    names = data.labels.level_names
     frame.figure(
-        lab_figures.figure(view, shown, base, data.labels.level_names),
+        line_figure(shown.question, drawn, names),
         key="lab_figure",
-        alt=lab_text.plain_line(shown, base, data.tree) or "Empty axes: nothing to draw.",
-        caption=lab_text.caption(shown, base, view, data.tree),
-        ran=call(lab_figures.table, view, lab_state.again(view), used().get("labels.level_names")) if shown else None,
+        alt=words.plain_line(drawn, base, data.tree) or "Empty axes: nothing to draw.",
+        caption=words.caption(drawn, base, shown.view, data.tree),
+        ran=call(line_table, shown.view, again, source.get("labels.level_names")) if drawn else None,
         label=tuned.label("lab"),
     )
     with st.expander("Values", key="lab_values", on_change="rerun") as values:
         if values.open:
-            table = lab_figures.table(view, shown, data.labels.level_names)
-            st.dataframe(table, hide_index=True, alt="The values behind the figure")
+            st.dataframe(line_table(shown.view, drawn, names), hide_index=True, alt="The values behind the figure")
 
 
-def about(shown: Sequence[Line]) -> str:
-    """Return the strip of what is shown; nothing but the data set where nothing is."""
-    if not shown:
+def _strip(shown: Shown) -> str:
+    """What was used; nothing but the data set where nothing is shown."""
+    if not shown.lines:
         return strip(*of_data(dataset()))
-    base = settings()
-    drawn = get("lab_view") == DRAW or any(line.has_simulation and not line.is_stale for line in shown)
-    slack = any(MECHANISMS[line.series.mechanism].needs_delta for line in shown)
+    base = shown.base
+    drawn = shown.view == DRAW or any(line.has_simulation and not line.is_stale for line in shown.lines)
+    slack = any(MECHANISMS[line.series.mechanism].needs_delta for line in shown.lines)
     return strip(
-        *of_data(dataset()),
-        relation=NeighbouringRelation(base.relation),
-        epsilon=base.epsilon,
-        delta=base.delta if slack else 0.0,
-        seed=base.seed if drawn else None,
-    )
+        *of_data(dataset()), relation=NeighbouringRelation(base.relation), epsilon=base.epsilon,
+        delta=base.delta if slack else 0.0, seed=base.seed if drawn else None,
+    )  # fmt: skip
 
 
-def _ask_for_a_series() -> None:
-    if not get("lab_post"):
-        st.info("Pick at least one post-processing; “None” shows the noise as it is.", icon=":material/touch_app:")
-    else:
-        st.info("Pick at least one mechanism.", icon=":material/touch_app:")
-
-
-def settings() -> Experiment:
-    """The settings all series share; unreadable custom shares, refused above, count as none here."""
-    try:
-        return lab_state.base()
-    except InputError:
-        return Experiment(metric=get("lab_metric"), epsilon=get("eps"))
-
-
-def _one_draw(shown: Sequence[Line]) -> None:
-    if not shown:
-        return
-    data, base = dataset(), settings()
+def _one_draw(shown: Shown) -> None:
+    data = dataset()
     with st.container(horizontal=True):
         number = st.selectbox(
-            "Series",
-            range(len(shown)),
-            format_func=lambda i: shown[i].series.label,
-            key="lab_draw_series",
-            help="One draw shows one series at a time.",
-        )
-        level = level_picker("lab_level", data)
-    one = shown[min(number or 0, len(shown) - 1)].series
-    experiment = one.of(base)
-    raw, final = lab_state.keep_one(
-        "_lab_draw", (data.fingerprint, experiment), lambda: draw_once(experiment, data.tree, data.counts)
-    )
-    if np.isnan(final.estimate[data.tree.level_start[level]]):
+            "Series", range(len(shown.lines)), format_func=lambda i: shown.lines[i].series.label,
+            key="lab_draw_series", help="One draw shows one series at a time.",
+        )  # fmt: skip
+        level = controls.level_picker(s.LEVEL, data)
+    one = shown.lines[min(number or 0, len(shown.lines) - 1)].series
+    settings = one.of(shown.base)
+    releases = at_once("lab_draw", settings, lambda: draw_once(settings, data.tree, data.counts)).here()
+    if math.isnan(releases[1].estimate[data.tree.level_start[level]]):
         st.info("This level is not measured, and this post-processing does not derive it.", icon=":material/block:")
         return
     source = used()
@@ -126,102 +201,79 @@ def _one_draw(shown: Sequence[Line]) -> None:
     thinned = (
         f"; {MAX_POINTS} of {plural(n_nodes, 'node')}, evenly spaced in the ranking" if n_nodes > MAX_POINTS else ""
     )
+    again = given(releases, draw_once, settings, tree, counts).named("releases")
     frame.figure(
-        lab_figures.draw_figure(one, raw, final, data.counts, data.tree, level, data.labels),
+        draw_figure(one, releases, data.counts, data.tree, level, data.labels),
         key="lab_draw",
         alt=f"True and released counts of one simulated release with {one.label} on level {level}.",
         caption="NOT PRIVATE: one simulated release beside the true counts. Grey line: true counts; markers: released; "
-        f"band: true count ± 1.96 standard deviations of the noise before post-processing{thinned}. Seed {base.seed}.",
-        ran=call(
-            lab_figures.draw_table,
-            given((raw, final), draw_once, experiment, tree, counts).named("releases"),
-            counts,
-            tree,
-            level,
-            source.get("labels"),
-        ),
+        f"band: true count ± 1.96 standard deviations of the noise before post-processing{thinned}. Seed "
+        f"{settings.seed}.",
+        ran=call(draw_table, again, counts, tree, level, source.get("labels")),
         simulated=True,
         label=tuned.label("lab"),
     )
 
 
-def cards(shown: Sequence[Line]) -> None:
-    """Show each series' value for the whole tree at your epsilon, and how it compares with the best."""
-    if not shown:
+def _cards(shown: Shown) -> None:
+    """Each series' value for the whole tree at your epsilon, and how it compares with the best."""
+    if not shown.lines:
         return
-    data, base = dataset(), settings()
-    best = min((line.whole.value for line in shown if math.isfinite(line.whole.value)), default=math.nan)
-    st.header(f"{lab_text.y_title(base.metric)} at your ε = {setting_text(base.epsilon)}", anchor=False)
-    for start in range(0, len(shown), CARDS_A_ROW):
-        row = shown[start : start + CARDS_A_ROW]
+    data, base = dataset(), shown.base
+    best = min((line.whole.value for line in shown.lines if math.isfinite(line.whole.value)), default=math.nan)
+    st.header(f"{METRICS[base.metric].title} at your ε = {setting_text(base.epsilon)}", anchor=False)
+    for start in range(0, len(shown.lines), CARDS_A_ROW):
+        row = shown.lines[start : start + CARDS_A_ROW]
         for column, line in zip(st.columns(CARDS_A_ROW), row, strict=False):
-            with column:
+            with column.container(border=True, height="stretch", gap="xsmall"):
                 _card(line, best)
-    st.markdown(lab_text.plain_line(shown, base, data.tree))
-    _optimum(shown, base, data)
+    st.markdown(words.plain_line(shown.lines, base, data.tree))
+    told = at_once("lab_optimum", shown.question, lambda: _optimum(shown)).here()
+    for sentence in told:
+        st.markdown(sentence)
 
 
 def _card(line: Line, best: float) -> None:
     value = line.whole.value
     known = not math.isnan(value)
     error = plus_minus(line.whole.standard_error) if line.whole.source == "simulation" else ""
-    with st.container(border=True, height="stretch", gap="xsmall"):
-        st.caption(line.series.label, help=f"Whole tree, {line.whole.source or 'simulation only'}.")
-        st.metric(
-            line.series.label,
-            f"{short(value)}{error}" if known else "press Run",
-            lab_text.ratio(value, best) if known else "no closed form",
-            delta_arrow="off",
-            delta_color="off",
-            label_visibility="collapsed",
-        )
+    st.caption(line.series.label, help=f"Whole tree, {line.whole.source or 'simulation only'}.")
+    st.metric(
+        line.series.label,
+        f"{short(value)}{error}" if known else "press Run",
+        words.ratio(value, best) if known else "no closed form",
+        delta_arrow="off", delta_color="off", label_visibility="collapsed",
+    )  # fmt: skip
 
 
-def _optimum(shown: Sequence[Line], base: Experiment, data: Dataset) -> None:
-    """Say how far Gaussian series are from the least error any unbiased Gaussian mechanism can have."""
-    for line in shown:
-        experiment = line.series.of(base)
-        if not MECHANISMS[line.series.mechanism].continuous_gaussian:
-            continue
-        key = ("optimum", data.fingerprint, experiment)
-        apart = remember(key, partial(lab_split.distance_from_optimum, experiment, data.tree))
-        sentence = lab_text.optimum(line.series.label, apart)
-        if sentence:
-            st.markdown(sentence)
+def _optimum(shown: Shown) -> list[str]:
+    """How far Gaussian series are from the least error any unbiased Gaussian mechanism can have, in words."""
+    gaussian = [one for one in shown.question.series if MECHANISMS[one.mechanism].continuous_gaussian]
+    apart = [distance_from_optimum(one.of(shown.base), dataset().tree) for one in gaussian]
+    return [words.optimum(one.label, by) for one, by in zip(gaussian, apart, strict=True) if by is not None]
 
 
-def target(shown: Sequence[Line]) -> None:
+def _target(shown: Shown) -> None:
     """Ask for a wanted error, and answer with the smallest epsilon that reaches it."""
     st.header("From a wanted error to ε", anchor=False)
-    data, base = dataset(), settings()
-    st.number_input(
-        f"Target {lab_text.y_title(base.metric)}",
-        min_value=0.0,
-        key="lab_target",
-        persist_state="session",
-        format="%g",
-        width=280,
-        help="The smallest ε whose formula for the whole tree is at most this; 0 asks for nothing.",
-    )
-    wanted = get("lab_target")
-    if not wanted or not shown:
+    data, base = dataset(), shown.base
+    wanted = s.TARGET.draw(label=f"Target {METRICS[base.metric].title}")
+    if not wanted or not shown.lines:
         return
-    compared = [line.series for line in shown]
-    key = ("target", data.fingerprint, wanted, tuple(one.of(base) for one in compared))
-    try:
-        with st.spinner("Searching …"):
-            answers = remember(key, lambda: lab_split.target_table(compared, base, data.tree, data.counts, wanted))
-    except InputError as error:
-        refusal(error)
+    with st.spinner("Searching …"):
+        found = at_once(
+            "lab_target", (wanted, shown.question),
+            lambda: target_table(shown.question.series, base, data.tree, data.counts, wanted),
+        )  # fmt: skip
+    show_state(found, "Searching")
+    if found.value is None:
         return
     st.dataframe(
         {
-            "series": [one.label for one, _, _ in answers],
-            "smallest ε": [privacy_text(found) if found is not None else "–" for _, found, _ in answers],
-            "note": [why for _, _, why in answers],
+            "series": [one.label for one, _, _ in found.value],
+            "smallest ε": [privacy_text(least) if least is not None else "–" for _, least, _ in found.value],
+            "note": [why for _, _, why in found.value],
         },
-        hide_index=True,
-        width="content",
-        alt="Smallest epsilon for the target error, for each series",
-    )
+        hide_index=True, width="content", alt="Smallest epsilon for the target error, for each series",
+    )  # fmt: skip
     st.caption("Found by bisection on the formula, to 0.1 %.")

@@ -1,35 +1,18 @@
-"""What the error lab says about its numbers, in plain words. Pure logic; labels of the data never appear here."""
+"""What the error lab says about its numbers, in plain words; labels of the data never appear here."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Final
 
-from pages.ui.text import plural, short, whole
 from treedp_core.errors import METRICS
 from treedp_core.experiment import Experiment
 from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.postprocess.chains import CHAINS
-from treedp_core.studies.sweep.lines import Line
-from treedp_core.studies.sweep.series import DRAW, EPSILON, LEVEL, N_LEVELS
+from treedp_core.studies.sweep.lines import Line, Simulation
+from treedp_core.studies.sweep.series import DRAW, LEVEL
 from treedp_core.tree import Tree
-from treedp_core.words import setting_text
-
-X_TITLES: Final = {
-    EPSILON: "privacy budget ε (more private ← → more accurate)",
-    N_LEVELS: "levels of the tree that are released, the root included",
-}
-
-
-def y_title(metric: str) -> str:
-    """Return the axis title of a metric.
-
-    >>> y_title("rmse"), y_title("rmsre")
-    ('RMSE (records)', 'RMSRE')
-    """
-    entry = METRICS[metric]
-    return f"{entry.label} ({entry.unit})" if entry.unit else entry.label
+from treedp_core.words import plural, setting_text, short, whole
 
 
 def settings_used(base: Experiment) -> str:
@@ -98,6 +81,13 @@ def stale_note(lines: Sequence[Line]) -> str:
     """Return a sentence saying what the greyed markers were computed for, or nothing."""
     old = sorted({", ".join(line.computed_for) for line in lines if line.is_stale and line.has_simulation})
     return f"Grey markers: computed for {'; '.join(old)}. Press **Run** for the present settings." if old else ""
+
+
+def other_metric(simulation: Simulation | None, base: Experiment) -> str:
+    """Return a sentence on a simulation whose metric is not the one shown, or nothing."""
+    if simulation is None or simulation.question.base.metric == base.metric:
+        return ""
+    return "The last simulation was of another metric. Press **Run** for this one."
 
 
 def plain_line(lines: Sequence[Line], base: Experiment, tree: Tree) -> str:

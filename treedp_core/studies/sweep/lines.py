@@ -1,4 +1,4 @@
-"""The numbers behind the error lab: formulas now, simulations as far as they have been run. Pure logic."""
+"""The lines of error curves: formulas now, simulations as far as they have been run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from treedp_core import checks
 from treedp_core.errors import METRICS, ErrorSummary
 from treedp_core.experiment import Experiment, Outcome, run
-from treedp_core.studies.sweep.series import EPSILON, LEVEL, N_LEVELS, Cell, Series, cells, settings_apart
+from treedp_core.studies.sweep.series import EPSILON, LEVEL, N_LEVELS, Cell, Series, admit, cells, settings_apart
 from treedp_core.tree import AnyArray, FloatArray, Tree
 from treedp_core.watch import Watch
 
@@ -24,35 +24,53 @@ Found = Mapping[Cell, ErrorSummary]
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What a simulation was asked for: the series, the settings they share, and the epsilons."""
-
-    series: tuple[Series, ...]
-    base: Experiment
-    epsilons: tuple[float, ...]
-
-    def cells(self, view: str, tree: Tree) -> tuple[Cell, ...]:
-        """Return its cells in a view."""
-        return tuple(cells(view, self.series, self.base, tree, self.epsilons))
-
-
-@dataclass(frozen=True, eq=False)
-class Record:
-    """What a simulation found, and for what.
+class Question:
+    """What a figure shows: some series in a view, the settings they share, and the epsilons of its lines.
 
     Parameters
     ----------
-    fingerprint : str
-        Of the data set.
     view : str
-    found : dict of Cell to ErrorSummary
-    asked : Asked
+        EPSILON, LEVEL or N_LEVELS.
+    series : tuple of Series
+    base : Experiment
+        Its epsilon is yours.
+    grid : tuple of float
+        Epsilons of the lines; yours joins them.
     """
 
-    fingerprint: str
     view: str
+    series: tuple[Series, ...]
+    base: Experiment
+    grid: tuple[float, ...] = ()
+
+    def cells(self, tree: Tree, epsilons: Iterable[float], *series: Series) -> list[Cell]:
+        """Return its cells at some epsilons, of all its series unless some are named."""
+        return cells(self.view, series or self.series, self.base, tree, epsilons)
+
+    def simulated(self, tree: Tree) -> list[Cell]:
+        """Return the cells that a simulation of it runs."""
+        return self.cells(tree, simulation_grid(self.grid, self.base.epsilon))
+
+    def trials(self, tree: Tree) -> int:
+        """Return the trials of a simulation of it, admitted by the noise draws they need.
+
+        Raises
+        ------
+        InputError
+            ``TRIALS_RANGE``, with the largest number of trials that is allowed; what `admit` raises.
+        """
+        admit(self.view, self.base)
+        wanted = self.simulated(tree)
+        draws = sum(int(tree.level_start[cell.n_levels]) for cell in wanted)
+        return sum(checks.trials(cell.experiment.trials, draws) for cell in wanted)
+
+
+@dataclass(frozen=True, eq=False)
+class Simulation:
+    """What a simulation found, and what it was asked."""
+
+    question: Question
     found: Found
-    asked: Asked
 
 
 @dataclass(frozen=True)
@@ -115,31 +133,19 @@ def formulas_of(wanted: Iterable[Cell], tree: Tree, counts: AnyArray) -> Formula
     return {cell: _run(cell, tree, counts, simulated=False).formula for cell in wanted}
 
 
-def simulate(wanted: Sequence[Cell], tree: Tree, counts: AnyArray, watch: Watch) -> Found:
-    """Return the simulation of each cell; same numbers as `experiment.run` gives for it alone."""
+def simulate(question: Question, tree: Tree, counts: AnyArray, watch: Watch) -> Simulation:
+    """Return the simulation of each of a question's cells; the same numbers as `experiment.run` gives for it alone."""
     found = {}
-    for cell in wanted:
+    for cell in question.simulated(tree):
         outcome = _run(cell, tree, counts, simulated=True, watch=watch).simulation
         if outcome is not None:
             found[cell] = replace(outcome, single_runs=None)
-    return found
+    return Simulation(question, found)
 
 
 def _run(cell: Cell, tree: Tree, counts: AnyArray, *, simulated: bool, watch: Watch | None = None) -> Outcome:
     part = tree if cell.n_levels == tree.n_levels else tree.top(cell.n_levels)
     return run(cell.experiment, part, counts[: part.n_nodes], simulated=simulated, watch=watch)
-
-
-def admit(wanted: Sequence[Cell], tree: Tree) -> int:
-    """Return the trials of a simulation in all, after admitting it by the noise draws it needs.
-
-    Raises
-    ------
-    InputError
-        ``TRIALS_RANGE``, with the largest number of trials that is allowed.
-    """
-    draws = sum(int(tree.level_start[cell.n_levels]) for cell in wanted)
-    return sum(checks.trials(cell.experiment.trials, draws) for cell in wanted)
 
 
 def formula_grid(grid: Sequence[float], n_series: int, metric: str, tree: Tree) -> tuple[float, ...]:
@@ -151,83 +157,64 @@ def formula_grid(grid: Sequence[float], n_series: int, metric: str, tree: Tree) 
 
 
 def simulation_grid(grid: Sequence[float], epsilon: float) -> tuple[float, ...]:
-    """Return the epsilons to simulate: at most seven of a figure's, and yours."""
+    """Return the epsilons to simulate: at most seven of a figure's, and yours.
+
+    >>> simulation_grid((0.1, 1.0, 10.0), 2.0)
+    (0.1, 1.0, 2.0, 10.0)
+    """
     step = max(1, (len(grid) - 1) // 6)
     return tuple(sorted({*grid[::step], epsilon}))
 
 
-def lines(
-    view: str,
-    series: Sequence[Series],
-    base: Experiment,
-    tree: Tree,
-    grid: Sequence[float],
-    record: Record | None,
-    solve: Solve,
-) -> list[Line]:
-    """Return the lines of a view.
+def lines(question: Question, tree: Tree, simulation: Simulation | None, solve: Solve) -> list[Line]:
+    """Return the lines of a question.
 
     Parameters
     ----------
-    view : str
-        EPSILON, LEVEL or N_LEVELS.
-    base : Experiment
-        The settings all series share; its epsilon is yours.
-    grid : sequence of float
-        Epsilons of the lines; yours joins them.
-    record : Record or None
-        The last simulation on this data set in this view.
+    simulation : Simulation or None
+        The last one on this data set in this view.
     solve : function
         Cells -> their closed forms; called at most twice, so that it can remember what moves seldom apart.
+
+    Raises
+    ------
+    InputError
+        What `admit` and `experiment.prepare` raise.
     """
-    kept = {one: _kept(record, one, view, base) for one in series}
-    yours = cells(view, series, base, tree, [base.epsilon])
-    common = cells(view, series, base, tree, grid) if view == EPSILON else []
-    extra = [cell for one in series for cell in _at(kept[one], one, base, view, tree, grid)]
+    view, base = question.view, question.base
+    admit(view, base)
+    kept = {one: _kept(simulation, one, question) for one in question.series}
+    yours = question.cells(tree, [base.epsilon])
+    common = question.cells(tree, question.grid) if view == EPSILON else []
+    extra = [cell for one in question.series for cell in _at(kept[one], one, question, tree)]
     known = {**solve(common), **solve(_without(common, [*yours, *extra]))}
     x = float(tree.n_levels) if view == N_LEVELS else base.epsilon
-    return [_line(view, one, known, *kept[one], x) for one in series]
+    return [_line(view, one, known, *kept[one], x) for one in question.series]
 
 
-def computed(
-    view: str,
-    series: Sequence[Series],
-    base: Experiment,
-    tree: Tree,
-    counts: AnyArray,
-    grid: Sequence[float],
-    asked: Asked | None = None,
-) -> list[Line]:
-    """Return the lines of a view, with the simulation that was asked for: everything is computed here and now."""
-    found = {} if asked is None else simulate(asked.cells(view, tree), tree, counts, Watch())
-    record = None if asked is None else Record("", view, found, asked)
-    return lines(view, series, base, tree, grid, record, lambda wanted: formulas_of(wanted, tree, counts))
+def computed(question: Question, tree: Tree, counts: AnyArray, asked: Question | None = None) -> list[Line]:
+    """Return the lines of a question, with the simulation that was asked for: everything is computed here and now."""
+    found = None if asked is None else simulate(asked, tree, counts, Watch())
+    return lines(question, tree, found, lambda wanted: formulas_of(wanted, tree, counts))
 
 
-def _kept(record: Record | None, one: Series, view: str, base: Experiment) -> tuple[Found, tuple[str, ...]]:
+def _kept(simulation: Simulation | None, one: Series, question: Question) -> tuple[Found, tuple[str, ...]]:
     """The simulated cells to show for a series, and the settings that have changed since."""
-    if record is None or record.view != view:
+    if simulation is None or simulation.question.view != question.view:
         return {}, ()
-    mine = {c: s for c, s in record.found.items() if c.series == one and c.experiment.metric == base.metric}
+    base = question.base
+    mine = {c: s for c, s in simulation.found.items() if c.series == one and c.experiment.metric == base.metric}
     if not mine:
         return {}, ()
-    now = one.of(base)
-    apart = settings_apart(next(iter(mine)).experiment, now, ignore=("epsilon",) if view == EPSILON else ())
-    return mine, tuple(apart)
+    ignore = ("epsilon",) if question.view == EPSILON else ()
+    return mine, tuple(settings_apart(next(iter(mine)).experiment, one.of(base), ignore=ignore))
 
 
-def _at(
-    kept: tuple[Found, tuple[str, ...]],
-    one: Series,
-    base: Experiment,
-    view: str,
-    tree: Tree,
-    grid: Sequence[float],
-) -> list[Cell]:
+def _at(kept: tuple[Found, tuple[str, ...]], one: Series, question: Question, tree: Tree) -> list[Cell]:
     """The cells of the present settings at the places where a simulation stands."""
-    if view != EPSILON:
+    if question.view != EPSILON:
         return []
-    return cells(view, [one], base, tree, sorted({cell.x for cell in kept[0]} - set(grid)))
+    return question.cells(tree, sorted({cell.x for cell in kept[0]} - set(question.grid)), one)
 
 
 def _without(common: Sequence[Cell], extra: Sequence[Cell]) -> list[Cell]:

@@ -1,7 +1,4 @@
-"""What the error lab compares: mechanisms with post-processing pipelines, each pair a series of cells.
-
-Pure logic: no Streamlit here.
-"""
+"""What is compared: mechanisms with chains of post-processors, each pair a series of cells."""
 
 from __future__ import annotations
 

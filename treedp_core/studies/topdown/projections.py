@@ -9,11 +9,11 @@ import numpy as np
 
 from treedp_core import checks, postprocess
 from treedp_core.checks import InputError
+from treedp_core.errors.compare import BiasBySize, Compared, bias_by_size, compare_on_tree
 from treedp_core.mechanisms import LevelNoise
 from treedp_core.privacy import Provenance
 from treedp_core.privacy.spread import capacities_of_tree
 from treedp_core.release import Release
-from treedp_core.studies.topdown.compare import BiasBySize, Compared, bias_by_size, compare_on_tree
 from treedp_core.studies.topdown.plan import Plan
 from treedp_core.tree import AnyArray, FloatArray, Tree
 from treedp_core.watch import Cancelled, Watch, generator

@@ -190,7 +190,7 @@ def test_removed_data_leave_no_draw_behind(page: Callable[..., AppTest]) -> None
     app.session_state["_from_file"] = {}
     app.session_state["source"] = "sample"
     app.run()
-    kept = app.session_state["_remembered"][""][("result", "con_draw")].values
+    kept = app.session_state["_remembered"]["results"]["con_draw"].values
     assert all(shown.draw.counts is not SMALL.counts for shown, _ in kept.values())
     assert len(kept) == 1
 

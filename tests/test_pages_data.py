@@ -84,6 +84,12 @@ def test_records_that_fit_no_category_are_promised_a_public_leaf() -> None:
     assert {metric.label: metric.value for metric in app.metric}["Under “(other)”"] == "3"
 
 
+def test_what_is_in_use_without_an_upload_is_said_once() -> None:
+    app = open_page("data", source="upload")
+    assert words(app).count("no uploaded file") == 0 and words(app).count("stays in use") == 1
+    assert words(open_page("lab", source="upload")).count("no uploaded file") == 1
+
+
 def test_the_private_file_is_refused_as_a_domain_file() -> None:
     app = uploaded(VISITS, ["place"])
     labelled(app.radio, "Which categories").set_value("file").run()

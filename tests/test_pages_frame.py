@@ -23,9 +23,8 @@ from streamlit.testing.v1 import AppTest
 from browsing import ROOT
 from pages.ui import exports, jobs, text
 from pages.ui.settings import REG
-from pages.views.data import check as data_check
 from treedp_core.checks import InputError
-from treedp_core.records import Dataset, count_hierarchy, domain_taken_from_the_data
+from treedp_core.records import Dataset
 from treedp_core.watch import Cancelled, Watch
 
 App = Callable[..., AppTest]
@@ -550,17 +549,6 @@ def test_the_first_page_says_the_margin_of_its_level(app: App) -> None:
         "a count of 200 records on the level county will be shown within **± 12**" in m.value
         for m in app(eps="2").markdown
     )
-
-
-def test_the_level_table_on_a_small_tree(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(data_check, "remember", lambda key, compute: compute())
-    data = count_hierarchy(CSV, ["region", "city"], domain=domain_taken_from_the_data(), weight="people")
-    table = data_check.level_table(data)
-    assert table["Nodes"] == [1, 2, 3]
-    assert table["Median"] == [12.0, 6.0, 4.0]
-    assert table["Largest"] == [12, 7, 5]
-    assert table["Empty"] == [0.0, 0.0, 0.0]
-    assert table["Children"] == ["2 · 2 · 2", "1 · 1.5 · 2", "–"]
 
 
 def guarded() -> None:

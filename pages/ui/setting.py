@@ -206,7 +206,11 @@ def _slider(one: Setting[Any], common: dict[str, Any], offered: Collection[Any] 
 
 def _field(one: Setting[Any], common: dict[str, Any], offered: Collection[Any] | None) -> None:
     shape: dict[str, Any] = {"format": "%g"} if isinstance(one.default, float) else {}
-    st.number_input(**one._ends(), **shape, **common)
+    ends = one._ends()
+    if offered is not None:
+        ends |= {"min_value": min(offered), "max_value": max(offered)}
+        one.set(min(max(one.value, ends["min_value"]), ends["max_value"]))
+    st.number_input(**ends, **shape, **common)
 
 
 def _text(one: Setting[Any], common: dict[str, Any], offered: Collection[Any] | None) -> None:

@@ -12,6 +12,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
+from pages.ui import text
 from pages.ui.reconnect import settings_kept_by_browser
 from pages.ui.setting import Setting, choice, flag, number, whole, words
 from pages.ui.text import short
@@ -59,9 +60,18 @@ RELATION: Final = choice(
     "nbr", NeighbouringRelation.REPLACE_ONE.value, {relation.value: relation for relation in NeighbouringRelation},
     label="Neighbouring relation", look="select", help="Which two data sets must be hard to tell apart.",
 )  # fmt: skip
-UNIT: Final = words("unit", "one person")
-CONTRIBUTIONS: Final = whole("contributions", 1, 1, 50, code="CONTRIBUTIONS_RANGE")
-KNOWN_LEVELS: Final = whole("known_levels", 1, 1, 64)
+UNIT: Final = words(
+    "unit", "one person", label="What is one unit?",
+    help="Whom the promise is about: a person, a household, a device. It changes no number.",
+)  # fmt: skip
+CONTRIBUTIONS: Final = whole(
+    "contributions", 1, 1, 50, code="CONTRIBUTIONS_RANGE", label="Records of one unit, at most",
+    help="All noise grows by this factor. A unit with more records than this is not protected as promised.",
+)  # fmt: skip
+KNOWN_LEVELS: Final = whole(
+    "known_levels", 1, 1, 64, label="Known levels",
+    help="Levels built from columns that are public about every unit, the root included.",
+)  # fmt: skip
 ALPHA: Final = number(
     "alpha", 0.1, _alpha, code="ALPHA", label="Slack α", look="slider", low=0.0, high=MAX_ALPHA, step=0.05,
     help="α-RMSE forgives errors below α times the true count (Ghazi et al.).",
@@ -80,14 +90,28 @@ LEVEL: Final = choice(
 )  # fmt: skip
 EXPLAIN: Final = flag("explain", True, label="Explanations", help="Paragraphs that explain each page.")
 PRESENT: Final = flag("present", False, label="Presentation", help="No prose, larger figures.")
-SOURCE: Final = choice("source", "file" if os.environ.get(FILE_VARIABLE) else "sample", SOURCES)
-SAMPLE: Final = choice("sample", "geography", SAMPLES)
-MADE_SHAPE: Final = choice("gen_shape", "zipf", SHAPES)
-MADE_RECORDS: Final = whole(
-    "gen_n", 100_000, MIN_RECORDS, MAX_RECORDS, code="RECORDS_RANGE", grid=RECORDS_GRID
+SOURCE: Final = choice(
+    "source", "file" if os.environ.get(FILE_VARIABLE) else "sample", SOURCES, label="Source",
+    help="Sample: small synthetic data that come with the app. Generate: made-up records on a tree of your choice. "
+    "Upload: a CSV or Parquet file, of which only the counts are kept.",
 )  # fmt: skip
-MADE_BRANCHING: Final = words("gen_branching", "16,16,16", branching_factors_from_text)
-MADE_SEED: Final = whole("gen_seed", 7, 0, checks.MAX_SEED, code="SEED_RANGE")
+SAMPLE: Final = choice(
+    "sample", "geography", SAMPLES, label="Sample data set", look="select", format=lambda name: SAMPLES[name].title,
+    help="All samples are synthetic; their generators and seeds are part of the project.",
+)  # fmt: skip
+MADE_SHAPE: Final = choice("gen_shape", "zipf", SHAPES, label="Shape", look="select")
+MADE_RECORDS: Final = whole(
+    "gen_n", 100_000, MIN_RECORDS, MAX_RECORDS, code="RECORDS_RANGE", grid=RECORDS_GRID, label="Records",
+    format=text.whole, help=f"From {text.whole(RECORDS_GRID[0])} to {text.whole(RECORDS_GRID[-1])}.",
+)  # fmt: skip
+MADE_BRANCHING: Final = words(
+    "gen_branching", "16,16,16", branching_factors_from_text, label="Branching factors",
+    help="Children of each node, level by level from the root, with commas: 16,16,16 has 4 096 leaves.",
+)  # fmt: skip
+MADE_SEED: Final = whole(
+    "gen_seed", 7, 0, checks.MAX_SEED, code="SEED_RANGE", label="Seed of the data",
+    help="The same seed gives the same records. The seed in the sidebar is that of the noise.",
+)  # fmt: skip
 
 SHARED: Final[tuple[Setting[Any], ...]] = (
     EPSILON, DELTA, RELATION, UNIT, CONTRIBUTIONS, KNOWN_LEVELS, ALPHA, THRESHOLD, SEED, LEVEL, EXPLAIN, PRESENT,

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
 import streamlit as st
 
 from pages.ui.bins import warn_of_cut
@@ -13,6 +10,7 @@ from pages.ui.text import whole
 from pages.ui.upload import notice
 from pages.views.data.hierarchy import taken_from_the_data_warning
 from treedp_core.records import Dataset, DomainSource
+from treedp_core.studies.data import level_table
 
 
 def check(data: Dataset) -> None:
@@ -42,15 +40,10 @@ def check(data: Dataset) -> None:
         st.info("All counts are 0: relative errors have no meaning here.", icon=":material/info:")
 
 
-def level_table(data: Dataset) -> dict[str, list[Any]]:
-    """Return one row for each level: categories, nodes, and how the exact counts and the fan-out are spread."""
-    return remember(("level table", data.fingerprint), lambda: _level_table(data))
-
-
 def show_levels(data: Dataset) -> None:
-    """Show the level table."""
+    """Show what the levels of the tree look like."""
     st.dataframe(
-        level_table(data),
+        remember(("level table", data.fingerprint), lambda: level_table(data)),
         hide_index=True,
         height="content",
         column_config={
@@ -63,23 +56,3 @@ def show_levels(data: Dataset) -> None:
         "NOT PRIVATE: exact counts. Empty: share of nodes with count 0. Median, largest: records of a node. Children: "
         "fewest, median and most children of a node."
     )
-
-
-def _level_table(data: Dataset) -> dict[str, list[Any]]:
-    rows = [_level(data, level) for level in range(data.tree.n_levels)]
-    return {name: [row[name] for row in rows] for name in rows[0]}
-
-
-def _level(data: Dataset, level: int) -> dict[str, Any]:
-    nodes = data.tree.level(level)
-    counts, children = data.counts[nodes], data.tree.n_children[nodes]
-    return {
-        "Level": level,
-        "Name": data.labels.level_names[level],
-        "Categories": len(data.labels.vocabularies[level]),
-        "Nodes": counts.size,
-        "Empty": float(np.mean(counts == 0)),
-        "Median": float(np.median(counts)),
-        "Largest": int(counts.max()),
-        "Children": f"{children.min()} · {np.median(children):g} · {children.max()}" if children.any() else "–",
-    }

@@ -7,7 +7,7 @@ from typing import Final
 import streamlit as st
 
 from pages.ui import store
-from pages.ui.settings import get
+from pages.ui.settings import CONTRIBUTIONS, KNOWN_LEVELS, RELATION, SAMPLE, SOURCE, UNIT
 from pages.ui.shared import experiment
 from pages.ui.text import lit
 from sample_data.catalogue import SAMPLES
@@ -19,51 +19,29 @@ _MIRROR: Final = "nbr_here"
 
 def who() -> None:
     """Show and set who is protected; the relation is the one of the sidebar."""
-    _note_of_sample()
+    tree = store.dataset().tree
+    if SOURCE.value == "sample":
+        sample = SAMPLES[SAMPLE.value]
+        known = f" Known levels: {sample.known_levels}." if sample.known_levels > 1 else ""
+        st.caption(f"In this sample: {sample.protected}{known}")
     left, right = st.columns(2)
     with left:
         _relation()
     with right:
-        st.text_input(
-            "What is one unit?", key="unit", persist_state="session", max_chars=60,
-            help="Whom the promise is about: a person, a household, a device. It changes no number.",
-        )  # fmt: skip
-        st.number_input(
-            "Records of one unit, at most", 1, 50, step=1, key="contributions", persist_state="session",
-            help="All noise grows by this factor. A unit with more records than this is not protected as promised.",
-        )  # fmt: skip
-        if get("nbr") == NeighbouringRelation.REPLACE_UNKNOWN.value:
-            most = store.dataset().tree.n_levels
-            if get("known_levels") > most:
-                st.session_state["known_levels"] = most
-            st.number_input(
-                "Known levels", 1, most, step=1, key="known_levels", persist_state="session",
-                help="Levels built from columns that are public about every unit, the root included.",
-            )  # fmt: skip
-    promise = prepare(experiment(), store.dataset().tree).guarantee.sentence()
-    st.caption(f"For each unit ({lit(get('unit') or 'one person', 60)}): {promise}")
+        unit = UNIT.draw()
+        CONTRIBUTIONS.draw()
+        if RELATION.value == NeighbouringRelation.REPLACE_UNKNOWN.value:
+            KNOWN_LEVELS.draw(offered=range(1, tree.n_levels + 1))
+    st.caption(f"For each unit ({lit(unit or UNIT.default, 60)}): {prepare(experiment(), tree).guarantee.sentence()}")
 
 
 def _relation() -> None:
-    relations = list(NeighbouringRelation)
-    st.session_state[_MIRROR] = get("nbr")
+    """Show the relation a second time, with what each of them says."""
+    relations = {relation.value: relation for relation in NeighbouringRelation}
+    st.session_state[_MIRROR] = RELATION.value
     st.radio(
-        "Two data sets that must be hard to tell apart",
-        [relation.value for relation in relations],
-        captions=[relation.description for relation in relations],
-        key=_MIRROR,
-        format_func=lambda value: NeighbouringRelation(value).label,
-        on_change=_take_over,
+        "Two data sets that must be hard to tell apart", list(relations), key=_MIRROR,
+        captions=[relation.description for relation in relations.values()], format_func=RELATION.label_of,
+        on_change=lambda: RELATION.set(st.session_state[_MIRROR]),
         help="Whatever the data set, a release looks nearly the same for both. Also in the sidebar.",
-    )
-
-
-def _take_over() -> None:
-    st.session_state["nbr"] = st.session_state[_MIRROR]
-
-
-def _note_of_sample() -> None:
-    if get("source") == "sample":
-        sample = SAMPLES[get("sample")]
-        known = f" Known levels: {sample.known_levels}." if sample.known_levels > 1 else ""
-        st.caption(f"In this sample: {sample.protected}{known}")
+    )  # fmt: skip

@@ -3,62 +3,32 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
 
 from pages.ui import controls, frame, presets, tuned
 from pages.ui.page import Told
-from pages.ui.result import Result, at_once, in_background, refused, run_button, show_state
-from pages.ui.settings import get
-from pages.ui.shared import experiment, fits, note_of_slack, slack_of
+from pages.ui.result import at_once, run_button, show_state
+from pages.ui.shared import fits, note_of_slack
 from pages.ui.snippets import call, given
-from pages.ui.store import dataset, remember, used
-from pages.ui.strip import of_data, strip
+from pages.ui.store import dataset, used
 from pages.views.lab import settings as s
 from pages.views.lab import words
-from treedp_core.checks import InputError
+from pages.views.lab.shown import Shown, asked, used_for
 from treedp_core.errors import METRICS
-from treedp_core.experiment import EPSILON_GRID, Experiment, draw_once
+from treedp_core.experiment import draw_once
 from treedp_core.figures.draw import MAX_POINTS
 from treedp_core.figures.sweep import draw_figure, line_figure
 from treedp_core.mechanisms import MECHANISMS
-from treedp_core.privacy import NeighbouringRelation
-from treedp_core.studies.sweep.lines import (
-    Formulas,
-    Line,
-    Question,
-    Simulation,
-    computed,
-    formula_grid,
-    formulas_of,
-    lines,
-    simulate,
-)
-from treedp_core.studies.sweep.series import DRAW, LEVEL, Cell, Series, chosen
+from treedp_core.studies.sweep.lines import Line, computed
+from treedp_core.studies.sweep.series import DRAW
 from treedp_core.studies.sweep.split import distance_from_optimum, target_table
 from treedp_core.studies.sweep.tables import draw_table, line_table
 from treedp_core.words import plural, plus_minus, privacy_text, setting_text, short
 
 CARDS_A_ROW = 4
-
-
-@dataclass(frozen=True)
-class Shown:
-    """What a view shows: the question, how its simulation stands, and its lines (none where it is refused)."""
-
-    view: str
-    question: Question
-    simulation: Result[Simulation]
-    lines: Sequence[Line] = ()
-
-    @property
-    def base(self) -> Experiment:
-        """The settings that all series share."""
-        return self.question.base
 
 
 def show(view: str) -> Told:
@@ -67,7 +37,7 @@ def show(view: str) -> Told:
         s.COMPARED.draw()
         controls.pipelines(s.POST)
     note_of_slack(s.COMPARED.value, "lab_set_delta")
-    shown = _shown(view)
+    shown = asked(view)
     _draw_controls(shown)
     show_state(shown.simulation, "Simulating", "runs")
     if not shown.question.series:
@@ -81,51 +51,7 @@ def show(view: str) -> Told:
     first = shown.lines[0].series.of(shown.base) if shown.lines else None
     controls.split_by_level(first, dataset(), key="lab_split_table", label=tuned.label("lab"))
     _target(shown)
-    return Told(_strip(shown), words.badges(shown.lines, shown.base, view, tuned.label("lab")))
-
-
-def _shown(view: str) -> Shown:
-    """What is asked, and what theory and the last simulation answer; below a refusal the axes stand alone."""
-    data, series = dataset(), tuple(chosen(s.COMPARED.value, s.POST.value))
-    grid = formula_grid(EPSILON_GRID, len(series), s.METRIC.value, data.tree)
-    kind = LEVEL if view == DRAW else view
-    question = Question(kind, series, Experiment(metric=s.METRIC.value, epsilon=get("eps")), grid)
-
-    def solve(wanted: Sequence[Cell]) -> Formulas:
-        return remember(("lab", data.fingerprint, tuple(wanted)), lambda: formulas_of(wanted, data.tree, data.counts))
-
-    try:
-        question = Question(kind, series, _base(series), grid)
-        simulation = _simulation(question)
-        return Shown(view, question, simulation, lines(question, data.tree, simulation.value, solve))
-    except InputError as error:
-        return Shown(view, question, refused(f"lab_{kind}", error))
-
-
-def _base(series: Sequence[Series]) -> Experiment:
-    """The settings all series share.
-
-    Raises
-    ------
-    InputError
-        ``BUDGET_SPLIT`` for custom shares that are no shares; ``BUDGET_EXCEEDED`` and ``PRIOR_OTHER`` when what they
-        were tuned on does not go with them.
-    """
-    found = experiment(
-        allocation=s.ALLOCATION.value, shares=controls.shares(s.ALLOCATION, s.SHARES), metric=s.METRIC.value,
-        trials=s.TRIALS.value, delta=slack_of(s.COMPARED.value),
-    )  # fmt: skip
-    for one in series if tuned.in_force("lab") else ():
-        tuned.admit_experiment("lab", one.of(found), dataset().tree)
-    return found
-
-
-def _simulation(question: Question) -> Result[Simulation]:
-    tree, counts = dataset().tree, dataset().counts
-    return in_background(
-        f"lab_{question.view}", question, partial(question.trials, tree),
-        partial(simulate, question, tree, counts), start="button",
-    )  # fmt: skip
+    return Told(used_for(shown), words.badges(shown.lines, shown.base, view, tuned.label("lab")))
 
 
 def _draw_controls(shown: Shown) -> None:
@@ -166,19 +92,6 @@ def _figure(shown: Shown) -> None:
     with st.expander("Values", key="lab_values", on_change="rerun") as values:
         if values.open:
             st.dataframe(line_table(shown.view, drawn, names), hide_index=True, alt="The values behind the figure")
-
-
-def _strip(shown: Shown) -> str:
-    """What was used; nothing but the data set where nothing is shown."""
-    if not shown.lines:
-        return strip(*of_data(dataset()))
-    base = shown.base
-    drawn = shown.view == DRAW or any(line.has_simulation and not line.is_stale for line in shown.lines)
-    slack = any(MECHANISMS[line.series.mechanism].needs_delta for line in shown.lines)
-    return strip(
-        *of_data(dataset()), relation=NeighbouringRelation(base.relation), epsilon=base.epsilon,
-        delta=base.delta if slack else 0.0, seed=base.seed if drawn else None,
-    )  # fmt: skip
 
 
 def _one_draw(shown: Shown) -> None:

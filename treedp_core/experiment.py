@@ -102,7 +102,7 @@ class Pipeline:
         trials: int | None = None,
         provenance: Provenance = Provenance.SIMULATION,
     ) -> tuple[Release, Release]:
-        """Return noisy counts before and after post-processing; simulations unless the caller says otherwise."""
+        """Return noisy counts of true ones (n_nodes,), before and after post-processing; by default simulations."""
         raw = self.noise.release(counts, self.guarantee, rng, trials, provenance)
         function, variance = self.postprocessing
         return raw, replace(raw, estimate=function(raw.estimate), variance=variance)
@@ -236,6 +236,8 @@ def sweep(
 
     Parameters
     ----------
+    counts : (n_nodes,)
+        True counts, in records.
     executor : concurrent.futures.Executor, optional
         Threads, processes or a cluster's; without one the cells run here, one after the other. Progress is reported
         trial by trial here and in threads, cell by cell elsewhere.
@@ -295,6 +297,8 @@ def smallest_epsilon(experiment: Experiment, tree: Tree, counts: AnyArray, targe
 
     Parameters
     ----------
+    counts : (n_nodes,)
+        True counts, in records.
     target : float
         In the metric's unit, > 0.
 

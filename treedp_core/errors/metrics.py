@@ -105,47 +105,47 @@ class Metric:
         return f"{self.label} ({self.unit})" if self.unit else self.label
 
     def value(self, expected_loss: FloatArray) -> FloatArray:
-        """Return the metric from an expected loss."""
+        """Return the metric from an expected loss (..., n_nodes): its root where errors are squared."""
         return np.sqrt(expected_loss) if self.root else np.asarray(expected_loss)
 
 
 def squared(errors: AnyArray, counts: AnyArray, tolerance: Tolerance) -> AnyArray:
-    """Return the squared errors."""
+    """Return the squared errors, (..., n_nodes), in records squared."""
     return np.square(errors)
 
 
 def squared_relative(errors: AnyArray, counts: AnyArray, tolerance: Tolerance) -> AnyArray:
-    """Return (error / max(count, threshold))^2 (Dawson et al., Definition 7)."""
+    """Return (error / max(count, threshold))^2 (Dawson et al., Definition 7), (..., n_nodes), without unit."""
     return np.square(errors / np.maximum(counts, tolerance.threshold))
 
 
 def squared_beyond_slack(errors: AnyArray, counts: AnyArray, tolerance: Tolerance) -> AnyArray:
-    """Return max(|error| - alpha count, 0)^2 (Ghazi et al., Definition 1.4)."""
+    """Return max(|error| - alpha count, 0)^2 (Ghazi et al., Definition 1.4), (..., n_nodes), in records squared."""
     return np.square(np.maximum(np.abs(errors) - tolerance.alpha * counts, 0.0))
 
 
 def absolute(errors: AnyArray, counts: AnyArray, tolerance: Tolerance) -> AnyArray:
-    """Return the absolute errors."""
+    """Return the absolute errors, (..., n_nodes), in records."""
     return np.abs(errors)
 
 
 def relative(errors: AnyArray, counts: AnyArray, tolerance: Tolerance) -> AnyArray:
-    """Return |error| / max(count, threshold) (Ghazi et al., Appendix B)."""
+    """Return |error| / max(count, threshold) (Ghazi et al., Appendix B), (..., n_nodes), without unit."""
     return np.abs(errors) / np.maximum(counts, tolerance.threshold)
 
 
 def expected_squared_beyond_slack(law: Moments, counts: AnyArray, tolerance: Tolerance) -> AnyArray:
-    """Return E max(|Z| - alpha count, 0)^2 for errors Z of the law."""
+    """Return E max(|Z| - alpha count, 0)^2 for errors Z of the law, shape of `counts`, in records squared."""
     return law.excess_square(tolerance.alpha * counts)
 
 
 def expected_absolute(law: Moments, counts: AnyArray, tolerance: Tolerance) -> AnyArray:
-    """Return E |Z| for errors Z of the law."""
+    """Return E |Z| for errors Z of the law, shape of `counts`, in records."""
     return law.mean_absolute * np.ones(counts.shape)
 
 
 def expected_relative(law: Moments, counts: AnyArray, tolerance: Tolerance) -> AnyArray:
-    """Return E |Z| / max(count, threshold) for errors Z of the law."""
+    """Return E |Z| / max(count, threshold) for errors Z of the law, shape of `counts`, without unit."""
     return law.mean_absolute / np.maximum(counts, tolerance.threshold)
 
 

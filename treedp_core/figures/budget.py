@@ -274,7 +274,8 @@ def strategy_curves(
 ) -> go.Figure:
     """Return the error of the tree against ε for the strategies of Dawson et al., Figure 4, in their order.
 
-    Least squares has solid lines, errors before it are dashed. No labels: the axes stand alone.
+    Totals are (n,), in epsilon, errors (n_strategies, n). Least squares has solid lines, errors before it are dashed.
+    No labels: the axes stand alone.
 
     >>> fig = strategy_curves(np.array([1.0, 2.0]), ["Uniform"], np.array([[0.5, 0.2]]), y_title="e", marker_x=1.0)
     >>> fig.data[0].line.dash, fig.data[0].name

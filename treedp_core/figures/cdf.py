@@ -143,7 +143,7 @@ def cdf_errors(lines: CdfLines, *, x_title: str, chosen: tuple[float, float] | N
 
 
 def thinned(values: AnyArray) -> IntArray:
-    """Return the positions to draw: all, or of each slice its last, smallest and largest value.
+    """Return the positions of values (n,) to draw: all, or of each slice its last, smallest and largest value.
 
     >>> thinned(np.array([1.0, 5.0, 3.0])).tolist(), len(thinned(np.zeros(10**6))) <= 3 * 700
     ([0, 1, 2], True)

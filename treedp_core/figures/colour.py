@@ -47,7 +47,7 @@ class Colouring:
 
 
 def colouring(values: FloatArray, bounds: tuple[float, float] | None, title: str) -> Colouring:
-    """Return the colours of values: signed errors if `bounds` start below 0, else counts on a logarithmic scale.
+    """Return the colours of values (n,): signed errors if `bounds` start below 0, else counts on a logarithmic scale.
 
     Errors run from orange (too low) through near white to blue (too high) and are cut at the bounds; counts are shaded
     by log(1 + count), since one root holds as much as all the leaves together.

@@ -137,13 +137,13 @@ def _x_limits(series: Sequence[Curve], log: bool) -> tuple[float, float]:
 
 
 def shown(values: FloatArray, log: bool) -> FloatArray:
-    """Return values with gaps (nan) where the axis cannot show them."""
+    """Return values (n,) with gaps (nan) where the axis cannot show them."""
     values = np.asarray(values, dtype=float)
     return np.where(np.isfinite(values) & ((values > 0) | (not log)), values, np.nan)
 
 
 def legend_name(label: str, values: FloatArray, log: bool) -> str:
-    """Return the legend entry of a line; it says where values are left out: infinite, or 0 on a log axis.
+    """Return the legend entry of a line (n,); it says where values are left out: infinite, or 0 on a log axis.
 
     >>> legend_name("A", np.array([np.inf, 1.0]), True), legend_name("A", np.array([np.inf]), True)
     ('A (∞ in part)', 'A (∞)')
@@ -191,12 +191,12 @@ def _markers(curve: Curve, log_y: bool, stale: bool) -> Any:
 
 
 def upper_end(simulated: FloatArray | None, standard_error: FloatArray | None) -> FloatArray | None:
-    """Return where the 95 % bars of a simulation end, so that axes make room for them."""
+    """Return where the 95 % bars of a simulation (n,) end, so that axes make room for them."""
     return None if simulated is None or standard_error is None else simulated + Z95 * standard_error
 
 
 def error_bars(values: FloatArray, standard_error: FloatArray | None, colour: str, log: bool) -> dict[str, Any] | None:
-    """Return 95 % bars (1.96 standard errors); on a log axis they stop short of zero."""
+    """Return 95 % bars (1.96 standard errors) of values (n,); on a log axis they stop short of zero."""
     if standard_error is None:
         return None
     up = np.nan_to_num(Z95 * np.asarray(standard_error, dtype=float), nan=0.0, posinf=0.0)

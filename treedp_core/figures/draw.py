@@ -84,7 +84,7 @@ def one_draw(
 
 
 def thinned(truth: AnyArray, max_points: int = MAX_POINTS) -> tuple[IntArray, IntArray]:
-    """Return ranks and nodes to draw, by falling true count: all, or evenly spaced ranks from the first to the last.
+    """Return ranks and nodes (n,) to draw, by falling true count: all, or evenly spaced from the first to the last.
 
     The choice does not look at the released counts: extremes would outline them better, but nearly all of the markers
     would then lie outside a band that holds 95 % of the nodes.

@@ -104,7 +104,7 @@ def _steps(x: FloatArray, y: FloatArray, name: str, colour: str, dash: str, name
 
 
 def spurious_and_lost(level_names: Sequence[str], spurious: AnyArray, lost: AnyArray) -> go.Figure:
-    """Return bars: nodes without records that a release fills, and nodes with records that it empties, by level.
+    """Return bars by level (n_levels,): nodes without records that a release fills, nodes with records that it empties.
 
     >>> fig = spurious_and_lost(["all", "a"], np.array([0, 2]), np.array([0, 1]))
     >>> [(trace.name, trace.y.tolist()) for trace in fig.data]

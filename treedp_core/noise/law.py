@@ -24,10 +24,10 @@ class Moments(Protocol):
 
     @property
     def mean_absolute(self) -> float | FloatArray:
-        """E|Z|, in records."""
+        """E|Z|, in records; (n_nodes,) where each node has a law of its own."""
 
     def excess_square(self, t: Any) -> FloatArray:
-        """E[max(|Z| - t, 0)^2] for t >= 0."""
+        """E[max(|Z| - t, 0)^2] for t >= 0, shape of `t`, in records squared."""
 
 
 class Law(abc.ABC):
@@ -41,7 +41,7 @@ class Law(abc.ABC):
 
     @abc.abstractmethod
     def sample(self, rng: np.random.Generator, size: Size) -> NDArray[Any]:
-        """Independent draws of that shape: int64 for a law on the integers, float64 otherwise."""
+        """Independent draws, in records, of shape `size`: int64 for a law on the integers, float64 otherwise."""
 
     @abc.abstractmethod
     def tail(self, t: ArrayLike) -> FloatArray:
@@ -62,7 +62,7 @@ class Law(abc.ABC):
 
     @property
     def mean_absolute(self) -> float:
-        """E|Z|, in records."""
+        """E|Z|, in records; (n_nodes,) where each node has a law of its own."""
         return float(self.excess(0.0))
 
     @property
@@ -103,7 +103,7 @@ class IntegerLaw(Law):
 
     @abc.abstractmethod
     def upper(self, k: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Sums of (j - k)^n P(Z = j) over j >= k, for n = 0, 1, 2 and whole numbers k >= 0."""
+        """Sums of (j - k)^n P(Z = j) over j >= k, for n = 0, 1, 2 and whole numbers k >= 0; each the shape of `k`."""
 
     def cdf(self, x: ArrayLike) -> FloatArray:
         """P(Z <= x), shape of `x`."""

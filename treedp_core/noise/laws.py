@@ -55,7 +55,7 @@ class Laplace(Law):
         _check("scale", self.scale)
 
     def sample(self, rng: np.random.Generator, size: Size) -> FloatArray:
-        """Independent draws of that shape: an exponential draw with a fair sign."""
+        """Independent draws, in records, of shape `size`: an exponential draw with a fair sign."""
         out = np.empty(size)
         flat = out.reshape(-1)
         for start in range(0, flat.size, BLOCK):
@@ -99,7 +99,7 @@ class Gaussian(Law):
         return self.sigma**2
 
     def sample(self, rng: np.random.Generator, size: Size) -> FloatArray:
-        """Independent draws of that shape."""
+        """Independent draws, in records, of shape `size`."""
         out: FloatArray = rng.standard_normal(size)
         out *= self.sigma
         return out
@@ -143,7 +143,7 @@ class TruncatedLaplace(Law):
         return self.bound
 
     def sample(self, rng: np.random.Generator, size: Size) -> FloatArray:
-        """Independent draws of that shape, by inversion of the magnitude and a fair sign."""
+        """Independent draws, in records, of shape `size`, by inversion of the magnitude and a fair sign."""
         out: FloatArray = rng.random(size)
         flat = out.reshape(-1)
         np.log1p(np.multiply(flat, np.expm1(-self.bound / self.scale), out=flat), out=flat)
@@ -194,7 +194,7 @@ class DiscreteLaplace(IntegerLaw):
         return 2.0 * half * half
 
     def sample(self, rng: np.random.Generator, size: Size) -> NDArray[np.int64]:
-        """Independent exact draws of that shape, int64."""
+        """Independent exact draws, in records, of shape `size`, int64."""
         return draw_discrete_laplace(rng, self.inverse_scale, math.prod(_shape(size))).reshape(size)
 
     def pmf(self, k: ArrayLike) -> FloatArray:
@@ -202,7 +202,7 @@ class DiscreteLaplace(IntegerLaw):
         return np.asarray(math.tanh(self.inverse_scale / 2.0) * np.exp(-self.inverse_scale * np.abs(k)))
 
     def upper(self, k: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Sums of (j - k)^n P(Z = j) over j >= k, for n = 0, 1, 2 and whole numbers k >= 0."""
+        """Sums of (j - k)^n P(Z = j) over j >= k, for n = 0, 1, 2 and whole numbers k >= 0; each the shape of `k`."""
         q, gap = math.exp(-self.inverse_scale), -math.expm1(-self.inverse_scale)
         power = np.exp(-self.inverse_scale * k)
         return power / (1.0 + q), power * q / ((1.0 + q) * gap), power * q / gap**2
@@ -229,7 +229,7 @@ class DiscreteGaussian(IntegerLaw):
         return self.sigma**2 if self.sigma >= 2.0 else super().variance
 
     def sample(self, rng: np.random.Generator, size: Size) -> NDArray[np.int64]:
-        """Independent exact draws of that shape, int64."""
+        """Independent exact draws, in records, of shape `size`, int64."""
         return draw_discrete_gaussian(rng, self.sigma, math.prod(_shape(size))).reshape(size)
 
     def pmf(self, k: ArrayLike) -> FloatArray:
@@ -240,7 +240,7 @@ class DiscreteGaussian(IntegerLaw):
         return density(at / self.sigma) / self.sigma
 
     def upper(self, k: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Sums of (j - k)^n P(Z = j) over j >= k, for n = 0, 1, 2 and whole numbers k >= 0."""
+        """Sums of (j - k)^n P(Z = j) over j >= k, for n = 0, 1, 2 and whole numbers k >= 0; each the shape of `k`."""
         if self.sigma > _LATTICE:
             return _smooth_upper(self.sigma, k)
         sums = _lattice_upper(self.sigma)

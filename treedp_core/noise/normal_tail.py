@@ -23,7 +23,7 @@ _TERMS: Final = 20
 
 
 def density(u: ArrayLike) -> FloatArray:
-    """Density of the standard normal law.
+    """Density of the standard normal law, shape of `u`.
 
     >>> round(float(density(0)), 6)
     0.398942
@@ -33,7 +33,7 @@ def density(u: ArrayLike) -> FloatArray:
 
 
 def mills(u: ArrayLike) -> FloatArray:
-    """Mills ratio P(Z > u) / phi(u) of the standard normal law.
+    """Mills ratio P(Z > u) / phi(u) of the standard normal law, shape of `u`.
 
     >>> round(float(mills(0)), 6)
     1.253314
@@ -42,7 +42,7 @@ def mills(u: ArrayLike) -> FloatArray:
 
 
 def first_tail(u: ArrayLike) -> FloatArray:
-    """I_1(u) / phi(u) = 1 - u mills(u), for u above -25.
+    """I_1(u) / phi(u) = 1 - u mills(u), for u above -25; shape of `u`.
 
     >>> float(first_tail(0))
     1.0
@@ -53,7 +53,7 @@ def first_tail(u: ArrayLike) -> FloatArray:
 
 
 def second_tail(u: ArrayLike) -> FloatArray:
-    """I_2(u) / phi(u) = (1 + u^2) mills(u) - u, for u above -25.
+    """I_2(u) / phi(u) = (1 + u^2) mills(u) - u, for u above -25; shape of `u`.
 
     >>> round(float(second_tail(0)), 6)
     1.253314

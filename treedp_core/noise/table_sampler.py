@@ -85,7 +85,7 @@ class TableSampler:
 
 
 def random_words(rng: np.random.Generator, n: int) -> NDArray[np.uint64]:
-    """Return `n` words of 64 random bits.
+    """Return words of 64 random bits, (n,).
 
     >>> random_words(np.random.default_rng(1), 3).dtype
     dtype('uint64')

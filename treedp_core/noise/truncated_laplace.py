@@ -127,7 +127,7 @@ class DiscreteTruncatedLaplace(IntegerLaw):
         return np.where(at <= self.bound, np.exp(-self.inverse_scale * at) / self._mass, 0.0)
 
     def upper(self, k: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Sums of (j - k)^n P(Z = j) over j >= k, for n = 0, 1, 2 and whole numbers k >= 0."""
+        """Sums of (j - k)^n P(Z = j) over j >= k, for n = 0, 1, 2 and whole numbers k >= 0; each the shape of `k`."""
         # sums of j^n q^j over j = 0..m, times q^k / mass, m = R - k; m < 0 leaves nothing
         q, gap = math.exp(-self.inverse_scale), -math.expm1(-self.inverse_scale)
         m = self.bound - np.asarray(k, dtype=float)
@@ -141,7 +141,7 @@ class DiscreteTruncatedLaplace(IntegerLaw):
         return weight * zeroth, weight * first, weight * second
 
     def sample(self, rng: np.random.Generator, size: Size) -> NDArray[np.int64]:
-        """Independent draws of that shape, int64: a discrete Laplace law, drawn again where beyond the bound; so exact.
+        """Independent draws of shape `size`, int64: a discrete Laplace law, drawn again beyond the bound; so exact.
 
         Where less than a twentieth of that law is within the bound, by inversion, to the rounding of floats.
         """

@@ -145,6 +145,8 @@ POSTPROCESSORS: Final[Table[Postprocessor]] = table(
 def prepare(tree: Tree, variance: FloatArray | None, names: Iterable[str], tolerance: Tolerance | None = None) -> Step:
     """Return several post-processors, applied in order, as one step; `tolerance` says what an error is forgiven.
 
+    The variance is that of the estimate, (n_nodes,), in records squared; None where it is not known.
+
     Raises
     ------
     InputError

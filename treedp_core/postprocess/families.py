@@ -48,7 +48,7 @@ class Group:
 
 
 def groups(n_children: IntArray) -> tuple[Group, ...]:
-    """Return the families of a level by size, given the number of children of each of its nodes; leaves are left out.
+    """Return the families of a level by size, given the numbers of its nodes' children (n_nodes,); leaves are left out.
 
     >>> [(group.size, group.children.tolist()) for group in groups(np.array([2, 0, 1, 2]))]
     [(1, [[2]]), (2, [[0, 1], [3, 4]])]

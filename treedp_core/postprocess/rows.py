@@ -17,7 +17,7 @@ from treedp_core.tree.families import AnyArray
 
 
 def water_filling_whole(x: AnyArray, total: AnyArray) -> AnyArray:
-    """Water filling of whole numbers: smallest values give the surplus back."""
+    """Water filling of whole numbers, rows (n_rows, k) to totals (n_rows,): smallest values give the surplus back."""
     ordered = np.sort(x, axis=-1)
     lam = _water_level(ordered, total)
     y: AnyArray = x + lam[:, None]
@@ -74,7 +74,7 @@ def _members(marked: NDArray[np.bool_]) -> tuple[AnyArray, AnyArray, AnyArray]:
 
 
 def water_filling_real(x: AnyArray, total: AnyArray) -> AnyArray:
-    """Water filling of real numbers: those next to their lower whole number give the surplus back."""
+    """Water filling of real rows (n_rows, k) to totals (n_rows,): those next to their floor give the surplus back."""
     # whole numbers n = ceil(x): a record m costs m - x = (m - n) + (n - x), so among the last ones given out those
     # with the largest n - x go back first
     above = np.ceil(x)
@@ -100,7 +100,7 @@ def _chosen(among: NDArray[np.bool_], quota: AnyArray, *keys: AnyArray) -> NDArr
 
 
 def int_opt_rows(x: AnyArray, total: AnyArray) -> AnyArray:
-    """IntOpt: its first pass, and where that does not end it, its last. In terms of y = x + z, not of the changes z."""
+    """IntOpt of rows (n_rows, k) to totals (n_rows,): its first pass, else its last; of y = x + z, not of z."""
     ordered = np.sort(x, axis=-1)
     shift = -((_sums(x) - total) // x.shape[1])
     radius = np.maximum(np.abs(shift), -ordered[:, 0])
@@ -153,7 +153,7 @@ def _last_pass(x: AnyArray, ordered: AnyArray, total: AnyArray, radius: AnyArray
 
 
 def simplex_rows(x: AnyArray, total: AnyArray) -> AnyArray:
-    """Real numbers >= 0 with the given sum, closest in squared distance."""
+    """Real numbers >= 0, (n_rows, k), with the given sums (n_rows,), closest in squared distance."""
     descending = np.sort(x, axis=-1)[:, ::-1]
     level = (np.subtract(descending.cumsum(axis=-1), total[:, None])) / np.arange(1, x.shape[1] + 1)
     out: AnyArray = np.maximum(x - level.max(axis=-1)[:, None], 0.0)
@@ -161,7 +161,7 @@ def simplex_rows(x: AnyArray, total: AnyArray) -> AnyArray:
 
 
 def controlled_rounding_rows(real: AnyArray, total: AnyArray) -> AnyArray:
-    """Floors and ceilings with the given sum."""
+    """Floors and ceilings, (n_rows, k), with the given sums (n_rows,)."""
     down = np.floor(real)
     missing = (total - down.sum(axis=-1)).astype(np.int64)
     up = _chosen(np.ones(real.shape, dtype=bool), np.clip(missing, 0, real.shape[1]), down - real)

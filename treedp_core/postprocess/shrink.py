@@ -18,7 +18,8 @@ def prepare(
 
     (1 - alpha) w is the smallest estimate of a count w that costs nothing, so that errors shrink by 1 - alpha and those
     upwards are forgiven up to 2 alpha w more. Children no longer add up. Nodes that were not measured (nan) stay so,
-    and so do exact ones (variance 0, a public total): they have no error to lower.
+    and so do exact ones (variance 0, a public total): they have no error to lower. The function
+    takes and returns (..., n_nodes), in records.
     """
     variances = np.ones(tree.n_nodes) if variance is None else variance
     return partial(shrunk, tolerance.alpha, variances), None

@@ -58,17 +58,17 @@ def prepare(tree: Tree, variance: FloatArray | None, rule: Projection) -> Prepar
 
 
 def intopt(tree: Tree, variance: FloatArray | None) -> Prepared:
-    """Return the top-down projection by the printed rule (Boninsegna, IntOpt)."""
+    """Return the top-down projection (..., n_nodes) by the printed rule (Boninsegna, IntOpt)."""
     return prepare(tree, variance, int_opt)
 
 
 def water_filling(tree: Tree, variance: FloatArray | None) -> Prepared:
-    """Return the top-down projection by water filling, closest in every convex distance."""
+    """Return the top-down projection (..., n_nodes) by water filling, closest in every convex distance."""
     return prepare(tree, variance, fill)
 
 
 def real_then_round(tree: Tree, variance: FloatArray | None) -> Prepared:
-    """Return the two steps of the Census TopDown in their simplest form.
+    """Return the two steps of the Census TopDown in their simplest form, for estimates (..., n_nodes).
 
     First every family, from the root down, is projected in real numbers (least squares, non-negative, adding up to its
     parent's real number); then the finished real tree is rounded from the root down so that families add up, every
@@ -103,7 +103,7 @@ def descend(tree: Tree, levels: list[tuple[Group, ...]], rule: Projection, estim
 
 
 def with_sums_where_not_measured(tree: Tree, noisy: AnyArray) -> AnyArray:
-    """Return noisy values in which nodes that were not measured (nan) have the sum of their children's."""
+    """Return noisy values (..., n_nodes) in which nodes that were not measured (nan) have their children's sum."""
     if noisy.dtype.kind != "f" or not np.isnan(noisy).any():
         return noisy
     filled = noisy.copy()
@@ -118,7 +118,7 @@ def with_sums_where_not_measured(tree: Tree, noisy: AnyArray) -> AnyArray:
 
 
 def refuse_without_leaves(tree: Tree, variance: FloatArray | None) -> None:
-    """Refuse a release in which leaves were not measured: how their parent's count divides would be a guess."""
+    """Refuse variances (n_nodes,) of leaves not measured: how their parent's count divides would be a guess."""
     if variance is not None and np.isinf(variance[tree.is_leaf]).any():
         raise _leaves_needed()
 

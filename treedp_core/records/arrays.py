@@ -16,7 +16,7 @@ def is_text(kind: pa.DataType) -> bool:
 
 
 def plain_numpy(array: Any) -> NDArray[Any]:
-    """Return a plain Arrow array without nulls as numpy, without going through pandas where that is easy."""
+    """Return a plain Arrow array without nulls as numpy, (n,), without going through pandas where that is easy."""
     if isinstance(array, pa.ChunkedArray):
         array = array.combine_chunks()
     if len(array) == 0:
@@ -31,7 +31,7 @@ def plain_numpy(array: Any) -> NDArray[Any]:
 
 
 def text_lengths(array: Any) -> NDArray[Any]:
-    """Return the length of each text of a plain text array in bytes, 0 for a missing one."""
+    """Return the length in bytes of each text of a plain text array, (n,); 0 for a missing one."""
     if array.type == pa.string() and not array.null_count:  # Arrow's first function loads tens of megabytes
         offsets = np.frombuffer(array.buffers()[1], dtype=np.int32) if len(array) else np.zeros(1, dtype=np.int32)
         return np.diff(offsets[array.offset : array.offset + len(array) + 1])
@@ -41,7 +41,7 @@ def text_lengths(array: Any) -> NDArray[Any]:
 
 
 def indices_of(array: pa.DictionaryArray) -> NDArray[np.int32]:
-    """Return which entry of its dictionary each cell holds; a missing cell gets the index after the last entry."""
+    """Return which entry of its dictionary each cell holds, (n,); a missing one gets the index after the last entry."""
     indices = array.indices if array.indices.type == pa.int32() else array.indices.cast(pa.int32())
     if indices.null_count:
         indices = indices.fill_null(pa.scalar(len(array.dictionary), indices.type))

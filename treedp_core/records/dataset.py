@@ -200,7 +200,7 @@ class Dataset:
 def labels_of(
     tree: Tree, codes: Sequence[NDArray[Any]], vocabularies: Sequence[Sequence[str]], names: Sequence[str]
 ) -> Labels:
-    """Return labels from the codes of levels 1, 2, ... and their vocabularies."""
+    """Return labels from the codes (n_nodes,) of the nodes of levels 1, 2, ... and their vocabularies."""
     n = tree.n_levels
     joined = np.concatenate([np.zeros(1, dtype=np.int32), *codes]).astype(np.int32, copy=False)
     joined.flags.writeable = False

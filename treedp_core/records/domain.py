@@ -86,7 +86,7 @@ class Domain:
         return self.path_tree.tree if self.path_tree else Tree.from_branching_factors(self.sizes)
 
     def level_codes(self) -> tuple[IntArray, ...]:
-        """Return the label code of every node, for levels 1, 2, ..."""
+        """Return the label codes (n_nodes,) of the nodes of levels 1, 2, ..."""
         if self.path_tree is not None:
             return self.path_tree.codes
         parents = np.cumprod([1, *self.sizes])[:-1]

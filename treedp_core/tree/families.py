@@ -57,7 +57,7 @@ class Equal:
     size: int
 
     def sum(self, below: AnyArray) -> AnyArray:
-        """Return each family's sum."""
+        """Return each family's sum (..., nodes) of its children's values (..., children)."""
         if self.size == 1:
             return below.copy()
         if self.size > 8:
@@ -69,7 +69,7 @@ class Equal:
         return total
 
     def spread(self, values: AnyArray) -> AnyArray:
-        """Return each node's value handed to its children."""
+        """Return each node's value (..., nodes) handed to its children (..., children)."""
         return np.repeat(values, self.size, axis=-1)
 
 
@@ -83,13 +83,13 @@ class Long:
     begin: IntArray
 
     def sum(self, below: AnyArray) -> AnyArray:
-        """Return each family's sum."""
+        """Return each family's sum (..., nodes) of its children's values (..., children)."""
         total = np.zeros((*below.shape[:-1], self.n_nodes), dtype=below.dtype)
         total[..., self.inner] = np.add.reduceat(below, self.begin, axis=-1)
         return total
 
     def spread(self, values: AnyArray) -> AnyArray:
-        """Return each node's value handed to its children."""
+        """Return each node's value (..., nodes) handed to its children (..., children)."""
         return values.take(self.parent, axis=-1)
 
 
@@ -105,7 +105,7 @@ class Short:
     slots: tuple[IntArray, ...]
 
     def sum(self, below: AnyArray) -> AnyArray:
-        """Return each family's sum."""
+        """Return each family's sum (..., nodes) of its children's values (..., children)."""
         ordered = np.zeros((*below.shape[:-1], self.order.size), dtype=below.dtype)
         for children in self.slots:
             ordered[..., : children.size] += below.take(children, axis=-1)
@@ -114,5 +114,5 @@ class Short:
         return total
 
     def spread(self, values: AnyArray) -> AnyArray:
-        """Return each node's value handed to its children."""
+        """Return each node's value (..., nodes) handed to its children (..., children)."""
         return values.take(self.parent, axis=-1)

@@ -152,7 +152,7 @@ class PathTree:
 
     @cached_property
     def distinct_weights(self) -> IntArray:
-        """The different weights in ascending order."""
+        """The different weights in ascending order, (n,), in records."""
         return self._ranked[0]
 
     @cached_property

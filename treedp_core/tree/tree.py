@@ -77,7 +77,7 @@ class Tree:
 
     @classmethod
     def from_child_counts(cls, child_counts: Sequence[AnyArray]) -> Tree:
-        """Return the tree in which node i of level l has ``child_counts[l][i]`` children (0 makes it a leaf).
+        """Return the tree in which node i of level l has ``child_counts[l][i]`` children, (nodes,); 0 makes a leaf.
 
         >>> Tree.from_child_counts([np.array([2]), np.array([0, 3])]).parent.tolist()
         [-1, 0, 0, 2, 2, 2]

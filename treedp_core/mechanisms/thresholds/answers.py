@@ -102,7 +102,7 @@ class Draw:
         checks.one_of("noise", self.noise, NOISES)
 
     def first_above(self, level: PlanLevel, queries: Queries) -> IntArray:
-        """Draw a threshold for each tree, then how many queries of each run fail before one succeeds."""
+        """Draw a threshold for each tree, then how many queries of each run (n_runs,) fail before one succeeds."""
         threshold, query = round_noises(level, self.noise)
         rho = threshold.sample(self.rng, queries.n_trees)
         gap = level.classification_threshold + rho[queries.tree] - queries.query
@@ -116,7 +116,7 @@ class Draw:
         return first
 
     def passes(self, level: PlanLevel, tree: IntArray, counts: IntArray) -> BoolArray:
-        """Add bounded noise to each count and compare."""
+        """Add bounded noise to each count and compare, shape of `counts`, in records."""
         noise = pass_noise(level, self.noise)
         return np.asarray(counts + noise.law.sample(self.rng, counts.size) > noise.exceed)
 
@@ -138,13 +138,13 @@ class Record:
     calls: list[Call] = field(default_factory=list)
 
     def first_above(self, level: PlanLevel, queries: Queries) -> IntArray:
-        """Ask the source and keep what it saw."""
+        """Ask the source, (n_runs,), and keep what it saw."""
         answer = self.source.first_above(level, queries)
         self.calls.append(Call(level, queries, answer))
         return answer
 
     def passes(self, level: PlanLevel, tree: IntArray, counts: IntArray) -> BoolArray:
-        """Ask the source and keep what it saw."""
+        """Ask the source, shape of `counts`, and keep what it saw."""
         answer = self.source.passes(level, tree, counts)
         self.calls.append(Call(level, (tree, counts), answer))
         return answer
@@ -158,11 +158,11 @@ class Replay:
     calls: list[Call] = field(default_factory=list)
 
     def first_above(self, level: PlanLevel, queries: Queries) -> IntArray:
-        """Return the recorded answer."""
+        """Return the recorded answer, (n_runs,)."""
         return self._next(level, queries)
 
     def passes(self, level: PlanLevel, tree: IntArray, counts: IntArray) -> BoolArray:
-        """Return the recorded answer."""
+        """Return the recorded answer, shape of `counts`."""
         return self._next(level, (tree, counts))
 
     def _next(self, level: PlanLevel, asked: Queries | tuple[IntArray, IntArray]) -> AnyArray:

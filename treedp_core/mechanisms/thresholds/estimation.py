@@ -54,7 +54,7 @@ class Estimation:
     spent_delta: Fraction
 
     def values(self, edge: IntArray, level: IntArray) -> FloatArray:
-        """Released value of each node given by edge and level (edge -1: without records), in records."""
+        """Released value, in records, of each node given by edge and level (edge -1: no records), shape of `edge`."""
         return self.labels.estimate(self.plan, edge, level)
 
 

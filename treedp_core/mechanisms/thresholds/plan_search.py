@@ -75,7 +75,7 @@ class Round:
 
     @property
     def cost(self) -> FloatArray:
-        """Epsilon spent, a + b + t; 0 where the case needs no more rounds."""
+        """Epsilon spent, a + b + t, (n,); 0 where the case needs no more rounds."""
         return np.where(self.used > 0, self.a + self.b + self.t, 0.0)
 
 
@@ -87,7 +87,9 @@ def tuned_rounds(
 ) -> tuple[list[Round], FloatArray]:
     """Rounds of the tuned plan for errors E, lowest first, and their cost in epsilon (inf where no plan exists).
 
-    All arguments have one shape. The reserve of a noise of scale s is a constant plus 2 ln max(1, s/E): a failure of
+    All arguments have one shape (n,), errors and totals are in records.
+
+    The reserve of a noise of scale s is a constant plus 2 ln max(1, s/E): a failure of
     probability e^-A then costs about e^-A s^2 <= E^2 in squared error. For the pass noise the loss of a whole tree,
     (1 - alpha) w - v_(i-1), takes the place of s where it is larger.
     """
@@ -119,6 +121,8 @@ def proven_rounds(
     error: FloatArray, alpha: FloatArray, delta: FloatArray, n_levels: FloatArray, max_total: FloatArray
 ) -> tuple[list[Round], FloatArray]:
     """Rounds of the proven plan for errors E, lowest first, and their cost in epsilon (inf where no plan exists).
+
+    All arguments have one shape (n,); errors are in records.
 
     Reserves are full: threshold noise ln(1/eta_i), the largest of all d query noises ln(d/eta_i), pass noise
     ln(1/eta_i) / t downwards and its bound R_i upwards, and one record for noise on the whole numbers, with eta_i so
@@ -154,7 +158,7 @@ def proven_rounds(
 
 
 def proven_error(error: FloatArray, rounds: list[Round]) -> FloatArray:
-    """Proven worst-case alpha-RMSE sqrt(E^2 + sum of 3 eta_i ((1 - alpha) U_i)^2) of proven rounds, rounded up."""
+    """Proven worst-case alpha-RMSE sqrt(E^2 + sum of 3 eta_i ((1 - alpha) U_i)^2) of proven rounds, (n,), rounded up."""
     squares = np.square(error) + sum(3.0 * one.used * one.failure * np.square(one.worst) for one in rounds)
     return np.asarray(np.sqrt(squares) * (1.0 + 1e-9))
 
@@ -167,7 +171,7 @@ def least_error(
     n_levels: ArrayLike,
     max_total: ArrayLike,
 ) -> FloatArray:
-    """Smallest E whose rounds cost at most epsilon, for every case (arguments broadcast); nan where none exists.
+    """Smallest E, in records, whose rounds cost at most epsilon, (n,) cases (arguments broadcast); nan if none exists.
 
     None exists when the constant estimate (1 - alpha) M / 2 of every node, which costs nothing, is as good. The cost
     jumps where the number of rounds changes, so the end of a bracket that holds is returned, not a root.

@@ -160,7 +160,7 @@ def tuned_plan_error(
 def provable_plan_error(
     alpha: ArrayLike, epsilon: ArrayLike, delta: ArrayLike, n_levels: ArrayLike, max_total: ArrayLike
 ) -> FloatArray:
-    """Proven error of `provable_plan` for many cases at once (arguments broadcast), in records; nan where none exists.
+    """Proven error of `provable_plan` for (n,) cases at once (arguments broadcast), in records; nan where none exists.
 
     >>> bool(provable_plan_error(0.5, 1.0, 1e-6, 1000, 10_000) < 200)
     True

@@ -76,7 +76,7 @@ class NoiseLaw:
         return _log_one_minus_exp(self.log_tail(x))
 
     def inverse_tail(self, log_tail: FloatArray) -> AnyArray:
-        """Largest x (any x on the reals) with ln P(noise >= x) >= log_tail."""
+        """Largest x (any x on the reals) with ln P(noise >= x) >= log_tail, shape of `log_tail`, in records."""
         if self.kind == "exponential":
             x = -log_tail / self.rate
         else:

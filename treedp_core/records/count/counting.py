@@ -48,7 +48,7 @@ class PathCounter:
         self._lay_out(sizes)
 
     def add(self, codes: Sequence[CodeArray], sizes: Sequence[int], weights: IntArray | None = None) -> None:
-        """Count a batch of records: one code array per column, each below its size.
+        """Count a batch of records: for each column codes (n,) below its size; weights (n,) in records.
 
         Raises
         ------
@@ -73,7 +73,7 @@ class PathCounter:
         return codes, sums
 
     def dense(self) -> IntArray | None:
-        """Return the records of every cell, (product of the sizes,), where that array exists."""
+        """Return the records of every cell, (n_cells,), the product of the sizes, where that array exists."""
         return self._cells.counts if isinstance(self._cells, _AllCells) else None
 
     def _lay_out(self, capacities: Sequence[int]) -> None:
@@ -179,7 +179,7 @@ def total_checked(total: int, n_records: int, weights: IntArray | None = None) -
 
 
 def records_where(mask: NDArray[np.bool_], weights: IntArray | None) -> int:
-    """Return how many records a mask selects: rows, or the sum of their weights.
+    """Return how many records a mask (n,) selects: rows, or the sum of their weights (n,).
 
     >>> records_where(np.array([True, False]), np.array([5, 7]))
     5

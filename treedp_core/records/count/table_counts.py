@@ -77,7 +77,7 @@ def level_sums(leaves: IntArray, sizes: Sequence[int]) -> list[IntArray]:
 
 
 def horner(codes: Sequence[CodeArray], sizes: Sequence[int], start: int, out: IntArray) -> None:
-    """Write the cell numbers of out.size records from `start`: k = (...(c_0 s_1 + c_1) s_2 + ...) + c_last.
+    """Write the cell numbers of records from `start` to `out` (n,): k = (...(c_0 s_1 + c_1) s_2 + ...) + c_last.
 
     Each step uses the narrowest integers that hold its largest cell number, for the work is bound by memory.
     """

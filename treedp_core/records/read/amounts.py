@@ -25,7 +25,7 @@ _NUMBER: Final = r"^\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,4})?\s*$
 
 
 def weights(array: pa.Array, name: str, row: int) -> IntArray:
-    """Return the counts of a batch as int64; text must match ``[0-9]{1,16}``; `row` is the first row's shown number.
+    """Return the counts of a batch, (n,) int64; text must match ``[0-9]{1,16}``; `row` is the first row's shown number.
 
     Raises
     ------
@@ -38,7 +38,7 @@ def weights(array: pa.Array, name: str, row: int) -> IntArray:
 
 
 def numbers(array: pa.Array, name: str, row: int) -> FloatArray:
-    """Return a batch as float64; NaN where a cell is blank or no number; text is read as a decimal number.
+    """Return a batch, (n,) float64; NaN where a cell is blank or no number; text is read as a decimal number.
 
     `row` is the first row's shown number.
 

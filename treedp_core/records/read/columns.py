@@ -51,7 +51,7 @@ class LabelColumn:
         return max(len(self.labels), self.blank + 1, self.unknown + 1)
 
     def codes(self, array: pa.Array, row: int) -> NDArray[np.int32]:
-        """Return the code of each cell of a batch whose first record is `row` (0-based)."""
+        """Return the codes (n,) of the cells of a batch whose first record is `row` (0-based)."""
         encoded = self.encoded(array, row)
         dictionary, indices = encoded.dictionary, indices_of(encoded)
         missing = encoded.indices.null_count > 0

@@ -61,7 +61,7 @@ class UnitQuota:
         return self._keys.size + len(self._recent)
 
     def kept(self, encoded: pa.DictionaryArray) -> NDArray[np.bool_]:
-        """Return which rows of a batch of unit names, as a dictionary of text, are within their unit's first m.
+        """Return which rows (n,) of a batch of unit names, as a dictionary of text, are within their unit's first m.
 
         Raises
         ------
@@ -124,7 +124,7 @@ class UnitReader:
         self.columns = [] if quota is None else [quota.name]
 
     def kept(self, array: pa.Array, row: int) -> NDArray[np.bool_]:
-        """Return which rows of a batch whose first record is `row` (0-based) are within their unit's first m."""
+        """Return which rows (n,) of a batch whose first record is `row` (0-based) are within their unit's first m."""
         from treedp_core.records.read.columns import LabelColumn
 
         assert self._quota is not None

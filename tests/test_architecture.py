@@ -63,6 +63,13 @@ OWED: dict[str, tuple[str, ...]] = {
     "pages/views/topdown/state.py": ("pages.views.lab.state",),
 }
 
+# What still owes the shapes of its arrays; it may only shrink as well.
+SHAPES_OWED: tuple[str, ...] = ("studies/budget/", "studies/cdf/", "studies/sweep/", "studies/topdown/")
+ARRAYS = {"FloatArray", "IntArray", "AnyArray", "BoolArray", "NDArray"}
+_AXIS = r"(?:\.\.\.|\d+|[nmkdK]\b|n_\w+|nodes(?: of level)?|children|trials|size)(?: [+*-] (?:\d+|\w+))*"
+SHAPE = re.compile(rf"\({_AXIS}(?:, {_AXIS})*,\)|\({_AXIS}(?:, {_AXIS})+\)|[Ss]hapes? (?:of )?`")
+"""A shape, such as "(n_nodes,)" or "(..., n_nodes)", or that of an argument, such as "shape of `counts`"."""
+
 RANDOM_TYPES = {"Generator", "default_rng", "SeedSequence", "BitGenerator", "PCG64", "PCG64DXSM", "Philox", "SFC64"}
 UNSAFE_MODULES = {"pickle", "cPickle", "dill", "marshal", "shelve", "joblib", "cloudpickle"}
 PICKLED = ("pages/ui/channel.py", "pickle")  # between the server and the processes that it forks, never a file
@@ -270,6 +277,35 @@ def kept_to(source: Source) -> list[str]:
     return wrong + [f"imports {name}" for name, part in last if KEPT_TO.get(part, source.path) != source.path]
 
 
+def shapes(source: Source) -> list[str]:
+    """A public function of the core that takes or returns arrays says of which shape."""
+    if not source.path.startswith("treedp_core/") or source.path.startswith(
+        tuple(f"treedp_core/{owed}" for owed in SHAPES_OWED)
+    ):
+        return []
+    return [
+        f"line {one.lineno}: {one.name} gives no shape"
+        for one in public_functions(source.tree)
+        if takes_arrays(one) and not SHAPE.search(ast.get_docstring(one) or "")
+    ]
+
+
+def public_functions(tree: ast.Module) -> Iterator[ast.FunctionDef]:
+    """Those of a module and of its public classes."""
+    classes = [node for node in tree.body if isinstance(node, ast.ClassDef) and not node.name.startswith("_")]
+    for node in (inner for place in (tree, *classes) for inner in place.body):
+        if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+            yield node
+
+
+def takes_arrays(function: ast.FunctionDef) -> bool:
+    """Whether the signature names an array type."""
+    given = function.args
+    hints = [one.annotation for one in (*given.posonlyargs, *given.args, *given.kwonlyargs)] + [function.returns]
+    inner = (node for hint in hints if hint is not None for node in ast.walk(hint))
+    return any(isinstance(node, ast.Name) and node.id in ARRAYS for node in inner)
+
+
 def length(source: Source) -> list[str]:
     limit = 60 if source.path == "app.py" else 100 if source.is_page else None
     lines = source.text.count("\n")
@@ -298,6 +334,7 @@ SHIPPED_RULES: tuple[Rule, ...] = (
     caches,
     kept_to,
     length,
+    shapes,
 )
 EVERYWHERE_RULES: tuple[Rule, ...] = (banned_name, unfinished)
 
@@ -353,6 +390,9 @@ def test_lists_name_what_exists() -> None:
     }
     used = {(s.path, module_of(n)) for s in SHIPPED for n in imported(s)}
     assert {(path, name) for path, names in OWED.items() for name in names} <= used
+    assert all(
+        any(shapes(Source("treedp_core/x.py", s.text)) for s in SHIPPED if f"/{o}" in s.path) for o in SHAPES_OWED
+    )
     core = {source.unit for source in SHIPPED} - {None}
     assert set(FLOOR) - core == set()
 
@@ -407,6 +447,18 @@ BAD = [
     (kept_to, "pages/ui/frame.py", "from streamlit import download_button"),
     (length, "app.py", "x = 1\n" * 61),
     (length, "pages/lab.py", "x = 1\n" * 101),
+    (shapes, "treedp_core/tree/tree.py", 'def f(x: FloatArray) -> float:\n    """Sum."""'),
+    (
+        shapes,
+        "treedp_core/tree/tree.py",
+        'def f(*, x: IntArray | None) -> int:\n    """Sum (Ghazi et al., Lemma 3.3)."""',
+    ),
+    (
+        shapes,
+        "treedp_core/tree/tree.py",
+        'def f(x: int) -> dict[str, AnyArray]:\n    """Sums (private, in records)."""',
+    ),
+    (shapes, "treedp_core/tree/tree.py", "class A:\n    def f(self, x: BoolArray): ..."),
     (unfinished, "treedp_core/tree/tree.py", f"x = 1  # {LATER} later"),
     (unfinished, "treedp_core/tree/tree.py", "def f():\n    raise NotImplementedError"),
     (unfinished, "treedp_core/tree/tree.py", "raise NotImplementedError('later')"),
@@ -428,6 +480,10 @@ GOOD = [
     (unsafe_reading, "pages/ui/channel.py", "import pickle"),
     (unfinished, "treedp_core/records/files.py", "try:\n    f()\nexcept NotImplementedError:\n    pass"),
     (kept_to, "pages/ui/exports.py", "import streamlit as st\nst.download_button('x', b'')"),
+    (shapes, "treedp_core/tree/tree.py", 'def f(x: FloatArray) -> float:\n    """Sum of (..., n_nodes)."""'),
+    (shapes, "treedp_core/tree/tree.py", 'def f(x: FloatArray) -> FloatArray:\n    """Squares, shape of `x`."""'),
+    (shapes, "treedp_core/tree/tree.py", 'def f(x: FloatArray) -> FloatArray:\n    """Gaps (n - 1,)."""'),
+    (shapes, "treedp_core/tree/tree.py", "def _f(x: FloatArray): ..."),
     (length, "app.py", "x = 1\n" * 60),
     (length, "pages/ui/state.py", "x = 1\n" * 200),
 ]

@@ -89,9 +89,9 @@ def tuned_rounds(
 
     All arguments have one shape (n,), errors and totals are in records.
 
-    The reserve of a noise of scale s is a constant plus 2 ln max(1, s/E): a failure of
-    probability e^-A then costs about e^-A s^2 <= E^2 in squared error. For the pass noise the loss of a whole tree,
-    (1 - alpha) w - v_(i-1), takes the place of s where it is larger.
+    The reserve of a noise of scale s is a constant plus 2 ln max(1, s/E): a failure of probability e^-A then costs
+    about e^-A s^2 <= E^2 in squared error. For the pass noise the loss of a whole tree, (1 - alpha) w - v_(i-1), takes
+    the place of s where it is larger.
     """
     upper = 2.0 * error / (1.0 - alpha)
     passing, below = FIRST_PASS * upper, error
@@ -158,7 +158,7 @@ def proven_rounds(
 
 
 def proven_error(error: FloatArray, rounds: list[Round]) -> FloatArray:
-    """Proven worst-case alpha-RMSE sqrt(E^2 + sum of 3 eta_i ((1 - alpha) U_i)^2) of proven rounds, (n,), rounded up."""
+    """Proven worst-case alpha-RMSE sqrt(E^2 + sum of 3 eta_i ((1 - alpha) U_i)^2) of rounds (n,), rounded up."""
     squares = np.square(error) + sum(3.0 * one.used * one.failure * np.square(one.worst) for one in rounds)
     return np.asarray(np.sqrt(squares) * (1.0 + 1e-9))
 

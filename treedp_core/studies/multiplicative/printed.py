@@ -10,23 +10,23 @@ from treedp_core.mechanisms.thresholds.schedule import PrintedSchedule, printed_
 from treedp_core.tree import AnyArray
 
 
-def schedule_table(alpha: float, epsilon: float, most: int) -> dict[str, AnyArray]:
-    """Return what the printed and the corrected budgets of 1 to `most` rounds sum to: columns (most,), in epsilon.
+def schedule_table(alpha: float, epsilon: float, n: int) -> dict[str, AnyArray]:
+    """Return what the printed and the corrected budgets of 1 to n rounds sum to: columns (n,), in epsilon.
 
     >>> table = schedule_table(0.5, 1.0, 20)
     >>> table["rounds"][-1], round(table["printed"][-1]), bool(table["corrected"][-1] <= 1.0)
     (np.int64(20), 1788, True)
     """
-    every = [printed_schedule(alpha, epsilon, n) for n in range(1, most + 1)]
+    every = [printed_schedule(alpha, epsilon, rounds) for rounds in range(1, n + 1)]
     return {
-        "rounds": np.arange(1, most + 1),
+        "rounds": np.arange(1, n + 1),
         "printed": np.array([each.printed_total for each in every]),
         "corrected": np.array([each.corrected_total for each in every]),
     }
 
 
 def breaks_at(table: dict[str, AnyArray], epsilon: float) -> int | None:
-    """Return the smallest number of rounds whose printed budgets cost more than epsilon; None if there is none.
+    """Return the first of the numbers of rounds (n,) whose printed budgets cost more than epsilon; None if none does.
 
     >>> breaks_at(schedule_table(0.5, 1.0, 20), 1.0)
     4

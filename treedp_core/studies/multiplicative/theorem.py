@@ -34,7 +34,7 @@ def theorem_error(alpha: float, epsilon: float, delta: float, n_levels: ArrayLik
 
 
 def clamp_bound(epsilon: float, delta: float, n_levels: ArrayLike) -> FloatArray:
-    """Range R of the clamp of Lemma 3.3, in records: TruncLap on every node for (epsilon/2, delta/2) in total.
+    """Range R of the clamp of Lemma 3.3, in records, shape of `n_levels`: TruncLap for (epsilon/2, delta/2) in total.
 
     R = (2 d / eps) ln(1 + d (e^(eps/(2d)) - 1) / delta) with d levels.
 

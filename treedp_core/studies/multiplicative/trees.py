@@ -49,7 +49,7 @@ class Source:
 
     @cached_property
     def columns(self) -> tuple[IntArray, IntArray, IntArray]:
-        """Left end and width of every edge's block in columns, and the edges shown.
+        """Left end and width (n_edges,) of every edge's block in columns, and the edges shown (n,).
 
         The 60 heaviest branches are a column each, followed down to the end of their heaviest path; an edge above
         spans the columns below it. (The heaviest leaves would not do: where all are alike they are neighbours.)
@@ -107,7 +107,7 @@ def deep_tree(n_levels: int, n_leaves: int, seed: int) -> Source:
 
 
 def tree_in_use(name: str, tree: Tree, counts: AnyArray) -> Source:
-    """Return a data set's tree.
+    """Return a data set's tree; counts (n_nodes,) in records.
 
     Raises
     ------

@@ -7,15 +7,12 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
-from fractions import Fraction
 from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
 from browsing import ROOT
@@ -30,15 +27,11 @@ from oracles_pages import (
     tree_rmsre,
     words,
 )
-from pages.ui import jobs, store, uploads
+from pages.ui import jobs, uploads
 from pages.ui.text import short
-from pages.views.budget import curves as budget_curves
-from pages.views.budget import split as budget_split
-from pages.views.budget import text as budget_text
+from pages.views.budget import words as budget_words
 from pages.views.budget.settings import SETTINGS, VIEWS
-from pages.views.budget.split import Settings
 from treedp_core.allocation import shares as budget_numbers
-from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment, run
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.records.export.columns import labelled
@@ -214,15 +207,15 @@ def row(name: str, error: float, prior: Any = None) -> Any:
 
 def test_the_verdict_names_the_winner() -> None:
     simple = [row("uniform", 3.0), row("leaves_only", 2.0)]
-    loses = budget_text.verdict([*simple, row("greedy", 2.5)])
+    loses = budget_words.verdict([*simple, row("greedy", 2.5)])
     assert loses.startswith("**Greedy loses here:**")
     assert "leaves_only" in loses
     assert "25 % more" in loses
-    assert budget_text.verdict([*simple, row("greedy", 1.5)]).startswith("Greedy wins here")
-    assert "25 % less" in budget_text.verdict([*simple, row("greedy", 1.5)])
-    assert budget_text.verdict([*simple, row("greedy", 2.0001)]).startswith("Greedy is no better")
-    assert "unbounded" in budget_text.verdict([*simple, row("greedy", math.inf)])
-    assert budget_text.verdict(simple) == ""
+    assert budget_words.verdict([*simple, row("greedy", 1.5)]).startswith("Greedy wins here")
+    assert "25 % less" in budget_words.verdict([*simple, row("greedy", 1.5)])
+    assert budget_words.verdict([*simple, row("greedy", 2.0001)]).startswith("Greedy is no better")
+    assert "unbounded" in budget_words.verdict([*simple, row("greedy", math.inf)])
+    assert budget_words.verdict(simple) == ""
 
 
 def test_greedy_loses_on_the_page_when_its_prior_takes_half(budget: Callable[..., AppTest]) -> None:
@@ -332,39 +325,6 @@ def test_a_public_app_takes_no_prior_files(budget: Callable[..., AppTest], monke
 
 
 # --- a split of one's own --------------------------------------------------------------------------------------------
-
-
-@given(
-    st.lists(st.integers(0, 1000), min_size=1, max_size=8).filter(any),
-    st.data(),
-)
-def test_rebalancing_keeps_the_sum_and_the_locks(weights: list[int], data: Any) -> None:
-    before = budget_numbers.in_units([Fraction(w, sum(weights)) for w in weights])
-    assert sum(before) == 1000
-    level = data.draw(st.integers(0, len(before) - 1))
-    locked = data.draw(st.sets(st.integers(0, len(before) - 1)))
-    wanted = data.draw(st.integers(-50, 1100))
-    after = budget_numbers.rebalanced(before, level, wanted, locked)
-    assert sum(after) == sum(before)
-    assert min(after) >= 0
-    assert all(after[i] == before[i] for i in locked - {level})
-    free = [i for i in range(len(before)) if i not in locked and i != level]
-    room = 1000 - sum(before[i] for i in locked - {level})
-    assert after[level] == (min(max(wanted, 0), room) if free else room)
-    rest = sum(before[i] for i in free)
-    for i in free:  # the others keep their proportions, to a thousandth
-        share = Fraction(before[i], rest) if rest else Fraction(1, len(free))
-        assert abs(after[i] - share * (room - after[level])) < 1
-
-
-@given(st.lists(st.floats(0, 10), min_size=1, max_size=12).filter(lambda a: sum(a) > 1e-3), st.floats(0.01, 1))
-def test_shares_handed_over_never_exceed_what_was_charged(amounts: list[float], part: float) -> None:
-    text = budget_numbers.handed_over(amounts, part, 1.0)
-    shares = budget_numbers.shares_of_text(text)
-    assert len(text) <= 200
-    assert sum(shares) <= Fraction(part) + Fraction(1, 10**9)
-    for share, amount in zip(shares, amounts, strict=True):
-        assert float(share) == pytest.approx(amount / sum(amounts) * part, abs=2e-6)
 
 
 def shares(app: AppTest) -> list[float]:
@@ -693,47 +653,6 @@ def test_reliability_by_hand(budget: Callable[..., AppTest]) -> None:
 # --- error against ε -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("height", [3, 4, 5])
-def test_the_halves_are_the_whole(height: int) -> None:
-    data = store.sample("conversions")
-    halves = budget_curves.periods(data, height, 7)
-    assert halves.tree.n_levels == height + 1
-    total = halves.earlier + halves.later
-    assert total[0] == data.total
-    assert halves.earlier.min() >= 0 and halves.later.min() >= 0
-    partners = data.counts[data.tree.level(1)]
-    np.testing.assert_array_equal(total[halves.tree.level(1)], partners)
-    assert abs(halves.earlier[0] - data.total / 2) < 6 * math.sqrt(
-        data.total / 4
-    )  # false alarm 2e-9; the seed is fixed
-
-
-def test_leaving_out_product_age_adds_up_over_it() -> None:
-    data = store.sample("conversions")
-    four = budget_curves.periods(data, 4, 7)
-    total = four.earlier + four.later
-    by_hand: dict[tuple[str, ...], int] = {}
-    for leaf in data.tree.leaves.tolist():
-        partner, country, device, _, delay = data.labels.path(leaf)
-        key = (partner, country, device, str(int(delay[5:7]) // 6))
-        by_hand[key] = by_hand.get(key, 0) + int(data.counts[leaf])
-    assert total[four.tree.level(4)].tolist() == list(by_hand.values())
-
-
-def test_the_raw_uniform_curve_by_hand() -> None:
-    """Every level from the partner down gets ε / height; a known level is charged once, the last twice at most."""
-    found = budget_curves.errors(store.sample("conversions"), 3, 5.0, 20, 7, True)
-    halves = budget_curves.periods(store.sample("conversions"), 3, 7)
-    for total, error in zip(found.totals, found.errors[0], strict=True):
-        variance = 1 / (math.cosh(total / 3) - 1)
-        levels = [
-            sum(variance / max(c, 5.0) ** 2 for c in halves.later[halves.tree.level(i)].tolist())
-            / int(halves.tree.level_sizes[i])
-            for i in (1, 2, 3)
-        ]
-        assert error == pytest.approx(math.sqrt(sum(levels) / 3))
-
-
 def test_the_curves_are_drawn_and_priced(budget: Callable[..., AppTest]) -> None:
     app = budget(bud_view="curves", bud_height="3")
     drawn = figure(app, "bud_curves")
@@ -829,17 +748,6 @@ def test_deep_trees_take_text_instead_of_sliders() -> None:
     app = pick(app, bud_view="targets")
     assert app.text_input(key="bud_targets") is not None
     assert not app.exception
-
-
-def test_settings_cost_what_they_say() -> None:
-    one = Settings(Experiment("gaussian", epsilon=2.0, delta=1e-6), 20, "noisy", 0.5)
-    prior = budget_split.prior_of(one, SMALL, None)
-    assert prior is not None
-    assert prior.spent == one.amount(0.5)
-    assert prior.spent + budget_split.left(one, prior) <= one.total
-    with pytest.raises(InputError) as refused:
-        budget_split.prior_of(Settings(Experiment(epsilon=1.0), 20, "noisy", 2.0), SMALL, None)
-    assert refused.value.code == "BUDGET_EXCEEDED"
 
 
 def test_no_page_is_drawn_while_pandas_is_half_imported() -> None:

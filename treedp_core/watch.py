@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
@@ -16,6 +16,14 @@ class Cancelled(Exception):
     """The run was stopped by its caller; nothing of it is kept."""
 
 
+def _nobody(n: int) -> None:
+    """Tell nobody."""
+
+
+def _never() -> bool:
+    return False
+
+
 @dataclass(frozen=True, eq=False)
 class Watch:
     """How a long run reports (`step(n)` after n more trials) and stops (`cancelled()`, asked before each chunk).
@@ -23,8 +31,8 @@ class Watch:
     Searches count hundredths of their work instead of trials, and ask before each evaluation.
     """
 
-    step: Callable[[int], None] = field(default=lambda n: None)
-    cancelled: Callable[[], bool] = field(default=lambda: False)
+    step: Callable[[int], None] = _nobody
+    cancelled: Callable[[], bool] = _never
 
     def check(self) -> None:
         """Raise `Cancelled` when the run is to stop."""

@@ -131,12 +131,12 @@ def at_once(
     of : hashable, optional
         The data whose results stand in for each other; by default the data set in use.
     room : int
-        How many values are kept.
+        How many values are kept; with 0 more on a small tree.
     """
     kept = _kept(slot, of)
     try:
         if key not in kept.values:
-            kept.put(key, compute(), about, room)
+            kept.put(key, compute(), about, room or _room())
     except InputError as error:
         return refused(slot, error, of=of)
     kept.last = key

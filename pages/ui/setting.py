@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Generic, Literal, TypeVar
 
 import streamlit as st
@@ -155,11 +155,23 @@ class Setting(Generic[T]):
         told = [f"**{one.label}**: {one.help}" for one in entries if getattr(one, "help", "")]
         return "\n\n".join([self.drawn.help, *told]).strip() or None
 
-    def draw(self, *, disabled: bool = False, offered: Collection[Any] | None = None, label: str = "") -> T:
+    def said(self, **drawn: Any) -> Setting[T]:
+        """Return the same setting with other words on its control, as `Drawn` takes them."""
+        return replace(self, drawn=replace(self.drawn, **drawn))
+
+    def draw(
+        self,
+        *,
+        disabled: bool = False,
+        offered: Collection[Any] | None = None,
+        label: str = "",
+        on_change: Callable[[], None] | None = None,
+    ) -> T:
         """Show its control and return its value; `offered` are the choices that can be had now, by default all."""
         common: dict[str, Any] = {
             "label": label or self.drawn.label, "key": self.key, "persist_state": "session", "disabled": disabled,
-            "help": self.help, **({"width": self.drawn.width} if self.drawn.width is not None else {}),
+            "help": self.help, "on_change": on_change,
+            **({"width": self.drawn.width} if self.drawn.width is not None else {}),
         }  # fmt: skip
         _CONTROLS[self.drawn.look or self._usual_look()](self, common, offered)
         return self.value

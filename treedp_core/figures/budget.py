@@ -12,6 +12,7 @@ import plotly.graph_objects as go
 from treedp_core.figures.curves import legend_name, shown
 from treedp_core.figures.style import GREY, HEIGHT, axis, limits, new_figure, your_value_marker
 from treedp_core.figures.text import number_text, plot_text
+from treedp_core.studies.budget import Result
 from treedp_core.tree import FloatArray, IntArray
 from treedp_core.words import privacy_text
 
@@ -50,6 +51,17 @@ class StrategyRow:
     level: FloatArray
     tree: float
     prior: float = 0.0
+
+
+def row_of(result: Result) -> StrategyRow:
+    """Return a strategy of the budget study as it is drawn."""
+    errors, prior = result.errors, result.spent / result.ledger.total
+    return StrategyRow(result.name, result.label, result.shares, errors.level, errors.tree, prior)
+
+
+def row_to_come(name: str, label: str, n_levels: int) -> StrategyRow:
+    """Return a strategy that is still sought: no share, no error."""
+    return StrategyRow(name, label, np.zeros(n_levels), np.full(n_levels, np.nan), np.nan)
 
 
 _STRATEGIES: Final = {
@@ -200,6 +212,20 @@ def strategies(rows: Sequence[StrategyRow], level_names: Sequence[str], *, error
     )
     second = axis(error_title, log=False, bounds=(0.0, 1.12 * high)) | {"domain": [0.54, 1.0], "anchor": "y"}
     fig.update_layout(barmode="stack", bargap=0.3, height=150 + 34 * len(rows), xaxis2=second)
+    return fig
+
+
+def one_split(amounts: FloatArray, prior: float, total: float, level_names: Sequence[str]) -> go.Figure:
+    """Return who gets what of one split: amounts (n_levels,) and what the prior cost, as parts of a total.
+
+    >>> one_split(np.array([1.0, 2.0]), 1.0, 4.0, ["all", "state"]).data[1].x.tolist()
+    [0.5]
+    """
+    whole = total or 1.0
+    row = StrategyRow("custom", "Split", amounts / whole, amounts, np.nan, prior / whole)
+    fig = strategies([row], level_names, error_title="")
+    fig.update_layout(height=210, xaxis_domain=[0.0, 0.97], xaxis2_visible=False)
+    fig.data = fig.data[:-1]
     return fig
 
 

@@ -2,169 +2,98 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Final
+from functools import partial
+from typing import Final
 
 import numpy as np
 import streamlit as st
 
-from pages.ui import frame, store
-from pages.ui.refusals import refusal
-from pages.ui.settings import get
-from pages.ui.snippets import Ran, call, given
+from pages.ui import frame, result, store
+from pages.ui.page import Told
+from pages.ui.settings import EPSILON, SEED, THRESHOLD
+from pages.ui.snippets import call, given
 from pages.ui.strip import strip
 from pages.ui.text import lit, plural, short, whole
-from pages.views.budget.settings import HEIGHTS
-from pages.views.budget.state import last, later, wait
-from pages.views.budget.tables import ERRORS_LABEL
-from treedp_core.checks import InputError
-from treedp_core.errors import Tolerance
+from pages.views.budget import ask, words
+from pages.views.budget import settings as s
 from treedp_core.figures import budget as figures
-from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
-from treedp_core.records import Dataset
-from treedp_core.studies.budget import NOT_PRIVATE, Curves, Problem, curves, noisy
-from treedp_core.tree import AnyArray, Tree
-from treedp_core.watch import Watch, generator
+from treedp_core.privacy import NeighbouringRelation
+from treedp_core.studies.budget import NOT_PRIVATE, Curves, curve_table, figure4
+from treedp_core.studies.budget.figure4 import PRIOR_EPSILON, TOTALS, unit_of
+from treedp_core.studies.budget.tables import ERRORS_LABEL
 from treedp_core.words import setting_text
 
 SAMPLE: Final = "conversions"
-LAW: Final = "discrete_laplace"
-PRIOR_EPSILON: Final = 1.0
-TOTALS: Final = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
-MERGED_DELAYS: Final = 3
-SLOT: Final = "budget_curves"
-ATTRIBUTES: Final = {
-    "5": "5: partner, country, device, product age, delay in 2-day buckets",
-    "4": "4: partner, country, device, delay in 6-day buckets",
-    "3": "3: partner, country, delay in 6-day buckets",
-}
+EVEN: Final = "Uniform, least squares"
+Asked = tuple[int, float, int, int, bool]
+"""Height, τ, slices, seed, and whether each partner has a split of its own."""
 
 
-@dataclass(frozen=True, eq=False)
-class Periods:
-    """The sample on a tree of the wanted height, its records put at random into an earlier and a later half."""
-
-    tree: Tree
-    earlier: AnyArray
-    later: AnyArray
-
-
-def periods(data: Dataset, height: int, seed: int) -> Periods:
-    """Return the two halves of the attribution-like sample.
-
-    Below height 5 the delay is merged to 6-day buckets and known attributes are left out from the last, as in the
-    paper; an attribute is left out by adding up over it.
-    """
-    tree = data.tree
-    n_delays = int(tree.n_children[tree.level(tree.height - 1)][0])
-    leaves = np.asarray(data.counts[tree.level(tree.height)]).reshape(-1, n_delays)
-    if height < tree.height:
-        leaves = leaves.reshape(leaves.shape[0], n_delays // MERGED_DELAYS, MERGED_DELAYS).sum(axis=2)
-        for level in range(tree.height - 2, height - 2, -1):
-            leaves = np.add.reduceat(leaves, tree.first_child[tree.level(level)] - tree.level_start[level + 1], axis=0)
-    above = [tree.n_children[tree.level(level)] for level in range(height - 1)]
-    shorter = Tree.from_child_counts([*above, np.full(leaves.shape[0], leaves.shape[1])])
-    earlier = generator("earlier half", seed).binomial(leaves.ravel(), 0.5)
-    return Periods(shorter, shorter.counts_of_leaves(earlier), shorter.counts_of_leaves(leaves.ravel() - earlier))
-
-
-def errors(
-    data: Dataset, height: int, threshold: float, phases: int, seed: int, by_partner: bool, watch: Watch | None = None
-) -> Curves:
-    """Return the five curves; greedy splits are tuned on a noisy release of the earlier half."""
-    halves = periods(data, height, seed)
-    unit = ProtectedUnit(NeighbouringRelation.REPLACE_UNKNOWN, 1, known_levels=height)
-    prior = noisy(halves.tree, halves.earlier, unit, LAW, PRIOR_EPSILON, generator("prior on the earlier half", seed))
-    tuned = Problem(halves.tree, prior.counts, LAW, unit, "rmsre", Tolerance(threshold=threshold))
-    judged = Problem(halves.tree, halves.later, LAW, unit, "rmsre", Tolerance(threshold=threshold))
-    return curves(tuned, judged, TOTALS, phases, 1 if by_partner else None, watch)
-
-
-def show() -> None:
+def show() -> Told:
     """Show the controls and the figure; while new curves are worked out the old ones stay, greyed."""
+    ask.tuning()
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
-        st.segmented_control(
-            "Height of the tree",
-            list(HEIGHTS),
-            required=True,
-            key="bud_height",
-            persist_state="session",
-            help="\n\n".join(ATTRIBUTES.values()),
-        )
-        st.toggle(
-            "A split for each partner",
-            key="bud_partners",
-            persist_state="session",
-            help="As in the paper: greedy is tuned for each partner on its own prior, on the pooled one where it has "
-            "none; the root is then neither measured nor judged. Off: one split for all.",
-        )
-    arguments = (int(get("bud_height")), get("tau"), get("bud_phases"), get("seed"), get("bud_partners"))
-    sample = store.sample(SAMPLE)  # here, as a thread has no session to look in
-    try:
-        found = later(SLOT, arguments, lambda watch: (arguments, errors(sample, *arguments, watch)))
-    except InputError as error:
-        refusal(error)
-        return
-    kept = found if found is not None else last(SLOT)
-    again = None if kept is None else given(kept[1], errors, store.used_sample(SAMPLE), *kept[0]).named("curves")
-    _figure(again, stale=found is None)
-    if found is None:
-        wait(SLOT, "Working out the curves")
-
-
-def about() -> str:
-    """Return the strip: the sample, and what the curves are for whatever the sidebar says."""
-    return strip(
-        lit(store.sample(SAMPLE).name, 40),
-        f"height {get('bud_height')}",
-        relation=NeighbouringRelation.REPLACE_UNKNOWN,
-        fixed=True,
-        epsilon=get("eps"),
-        seed=get("seed"),
-    )
-
-
-def _figure(again: Ran[Curves] | None, *, stale: bool) -> None:
-    found = None if again is None else again.value
-    tau, height = short(get("tau")), int(get("bud_height"))
-    none = Curves(np.array(TOTALS), (), np.zeros((0, len(TOTALS))))
-    shown = found or none
-    fig = figures.strategy_curves(
-        shown.totals, shown.labels, shown.errors, y_title=f"RMSRE of the tree (τ = {tau})", marker_x=get("eps"),
-        stale=stale,
+        s.HEIGHT.draw()
+        s.PARTNERS.draw()
+    asked = (int(s.HEIGHT.value), THRESHOLD.value, s.PHASES_P.value, SEED.value, s.PARTNERS.value)
+    sample = store.sample(SAMPLE)
+    kept = result.in_background(
+        "budget_curves", asked, 100, partial(figure4, sample, *asked), about=_about(asked), of=SAMPLE,
+        of_data=False,
     )  # fmt: skip
-    st.markdown(f"**{ATTRIBUTES[str(height)]}**")
+    shown: Asked = kept.made_for or asked
+    _figure(kept, shown)
+    result.show_state(kept, "Working out the curves")
+    height, *_, seed, _ = shown
+    return Told(
+        strip(
+            lit(sample.name, 40), f"height {height}", relation=NeighbouringRelation.REPLACE_UNKNOWN, fixed=True,
+            epsilon=EPSILON.value, seed=seed,
+        ),
+        words.badges(ask.question()),
+    )  # fmt: skip
+
+
+def _about(asked: Asked) -> str:
+    height, tau, phases, seed, by_partner = asked
+    where = "for each partner" if by_partner else "for all partners together"
+    return f"height {height}, τ = {short(tau)}, {plural(phases, 'slice')}, tuned {where}, seed {seed}"
+
+
+def _figure(kept: result.Result[Curves], asked: Asked) -> None:
+    shown = kept.value or Curves(np.array(TOTALS), (), np.zeros((0, len(TOTALS))))
+    title = f"RMSRE of the tree (τ = {short(asked[1])})"
+    fig = figures.strategy_curves(
+        shown.totals, shown.labels, shown.errors, y_title=title, marker_x=EPSILON.value, stale=not kept.is_ready
+    )
+    again = given(kept.value, figure4, store.used_sample(SAMPLE), *asked).named("curves")
+    told = _takeaway(shown)
+    st.markdown(f"**{s.HEIGHTS[str(asked[0])]}**")
     frame.figure(
         fig,
         key="bud_curves",
-        alt=_takeaway(shown) or "Empty axes: the curves are being worked out.",
-        caption=_caption(tau, height),
-        ran=call(curve_table, again).saying(ERRORS_LABEL) if again is not None else None,
+        alt=told or "Empty axes: the curves are being worked out.",
+        caption=_caption(asked),
+        ran=call(curve_table, again).saying(ERRORS_LABEL) if kept.value is not None else None,
     )
-    if found is not None and not stale:
-        st.markdown(_takeaway(found))
-    _ledger(height)
+    if told and kept.is_ready:
+        st.markdown(told)
+    st.markdown(
+        f"**Ledger.** Protects {unit_of(asked[0]).described}: the delay is unknown, everything above it is known. Each "
+        "ε on the axis is the total of the later half: the larger of the sum over all levels and twice what the delay "
+        f"level gets, because a changed delay moves two counts. For the prior ε = {setting_text(PRIOR_EPSILON)} was "
+        "spent on the earlier half, that is on other records, and is not charged to the later one."
+    )
 
 
-def _caption(tau: str, height: int) -> str:
-    data = store.sample(SAMPLE)
-    where = "for each partner" if get("bud_partners") else "for all partners together"
+def _caption(asked: Asked) -> str:
+    height, tau, phases, seed, by_partner = asked
+    where = "for each partner" if by_partner else "for all partners together"
     return (
         f"{NOT_PRIVATE}: closed form on the counts of the later half (discrete Laplace; Dawson et al., Figure 4: same "
-        f"design, other data: synthetic conversions, {whole(data.total)} in all, each put into the earlier or the "
-        f"later half at random, seed {get('seed')}). Greedy: {plural(get('bud_phases'), 'slice')}, tuned {where} on "
-        f"one noisy release of the earlier half. Dashed: before least squares. Height {height}, τ = {tau}."
-    )
-
-
-def _ledger(height: int) -> None:
-    unit = ProtectedUnit(NeighbouringRelation.REPLACE_UNKNOWN, 1, known_levels=height)
-    st.markdown(
-        f"**Ledger.** Protects {unit.described}: the delay is unknown, everything above it is known. Each ε on the "
-        "axis is the total of the later half: the larger of the sum over all levels and twice what the delay level "
-        "gets, because a changed delay moves two counts. "
-        f"For the prior ε = {setting_text(PRIOR_EPSILON)} was spent on the earlier half, that is on other records, and "
-        "is not charged to the later one."
+        f"design, other data: synthetic conversions, {whole(store.sample(SAMPLE).total)} in all, each put into the "
+        f"earlier or the later half at random, seed {seed}). Greedy: {plural(phases, 'slice')}, tuned {where} on one "
+        f"noisy release of the earlier half. Dashed: before least squares. Height {height}, τ = {short(tau)}."
     )
 
 
@@ -172,16 +101,10 @@ def _takeaway(found: Curves) -> str:
     """Return who is best at the ε next to the reader's; nothing without curves."""
     if not found.labels:
         return ""
-    at = int(np.argmin(np.abs(np.log(found.totals / get("eps")))))
-    values = found.errors[:, at]
-    best = int(np.argmin(values))
-    even = values[found.labels.index("Uniform, least squares")]
-    told = f"At ε = {setting_text(found.totals[at])} the smallest error is {short(values[best])} "
-    told += f"({found.labels[best]}); "
-    return told + f"an equal split with least squares has {short(even)}, {even / values[best]:.2f} times that."
-
-
-def curve_table(found: Curves) -> dict[str, Any]:
-    """Return the errors of every strategy by total budget."""
-    named = dict(zip(found.labels, found.errors, strict=True))
-    return {ERRORS_LABEL: [NOT_PRIVATE] * found.totals.size, "epsilon": found.totals, **named}
+    total, errors = found.near(EPSILON.value)
+    best = min(errors, key=errors.__getitem__)
+    even = errors[EVEN]
+    return (
+        f"At ε = {setting_text(total)} the smallest error is {short(errors[best])} ({best}); an equal split with least "
+        f"squares has {short(even)}, {even / errors[best]:.2f} times that."
+    )

@@ -1,17 +1,21 @@
-"""Settings of the Budget split page that a link can carry."""
+"""Settings of the Budget split page that a link can carry, and their controls."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
 from pages.ui.setting import Setting, choice, flag, number, tuned_on, whole, words
+from pages.ui.text import short
 from treedp_core import checks
-from treedp_core.allocation.published import PUBLISHED_SPLITS
+from treedp_core.allocation import ALLOCATIONS, Allocation
+from treedp_core.allocation.published import PUBLISHED_SPLITS, PublishedSplit
 from treedp_core.allocation.shares import shares_of_text, values_of_text
-from treedp_core.errors import METRICS
+from treedp_core.errors import METRICS, Metric
 from treedp_core.mechanisms import MECHANISMS
-from treedp_core.studies.budget import STRATEGIES, Ask
+from treedp_core.registry import Table
+from treedp_core.studies.budget import STRATEGIES, Ask, Strategy
 from treedp_core.studies.budget.greedy import MAX_PHASES, PHASES
+from treedp_core.studies.budget.strategies import CUSTOM as CUSTOM
 
 VIEWS: Final = {
     "strategies": "Strategies",
@@ -20,15 +24,26 @@ VIEWS: Final = {
     "targets": "From targets to ε",
     "map": "Reliability map",
 }
-PRIORS: Final = {"noisy": "Noisy prior", "public": "Public or historic file", "true": "True counts (NOT PRIVATE)"}
-JUDGED_BY: Final = tuple(name for name, one in METRICS.items() if one.expected is None and one.root)
+HEIGHTS: Final = {
+    "5": "5: partner, country, device, product age, delay in 2-day buckets",
+    "4": "4: partner, country, device, delay in 6-day buckets",
+    "3": "3: partner, country, delay in 6-day buckets",
+}
+ASKS: Final = {
+    Ask.AVERAGE_NODE: "A count picked at random is within x %",
+    Ask.EVERY_NODE: "Every count is within x %",
+    Ask.RMSRE: "RMSRE at most x %",
+    Ask.RMSE: "RMSE at most x records",
+}
+JUDGED_BY: Final[Table[Metric]] = Table(
+    derived=lambda: [one for one in METRICS.values() if one.expected is None and one.root]
+)
 """Metrics that come from variances alone, before and after least squares."""
-CUSTOM: Final = "custom"
-CHOICES: Final = (*STRATEGIES, *PUBLISHED_SPLITS, CUSTOM)
-PHASES_GRID: Final = (10, 20, 40, 80)
-HEIGHTS: Final = ("5", "4", "3")
-WITHIN_GRID: Final = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0)
-CONFIDENCE_GRID: Final = (0.5, 0.8, 0.9, 0.95, 0.99)
+CHOICES: Final[Table[Strategy | PublishedSplit | Allocation]] = Table(
+    derived=lambda: [*STRATEGIES.values(), *PUBLISHED_SPLITS.values(), ALLOCATIONS[CUSTOM]]
+)
+MAX_INPUTS: Final = 8
+"""Levels up to which each has a slider, or a field, of its own."""
 
 
 def _prior_epsilon(value: object) -> float:
@@ -43,23 +58,78 @@ def _confidence(value: object) -> float:
     return checks.number("confidence", value, low=0, high=1, open_low=True, open_high=True, code="TARGET_RANGE")
 
 
+VIEW: Final = choice(
+    "bud_view", "strategies", VIEWS, label="View",
+    help="Strategies side by side; a split of your own; errors against ε as in Dawson et al., Figure 4; the smallest "
+    "ε for wanted accuracies; which counts one can rely on.",
+)  # fmt: skip
+MECHANISM: Final = choice("bud_mechanism", "discrete_laplace", MECHANISMS, label="Mechanism", look="pills")
+LEAST_SQUARES: Final = flag(
+    "bud_least_squares", True, label="Least squares",
+    help="Judge splits by the errors after least squares (Dawson et al., Algorithm 2), or by those of the noise "
+    "itself, where a level without budget has no estimate at all (∞).",
+)  # fmt: skip
+METRIC: Final = choice(
+    "bud_metric", "rmsre", JUDGED_BY,
+    label="Metric",
+    help="What greedy and tuned splits lower, and what strategies are compared by: metrics that follow from "
+    "variances alone.",
+)  # fmt: skip
+PHASES_P: Final = whole(
+    "bud_phases", PHASES, 1, MAX_PHASES, code="PHASES_RANGE", grid=(10, 20, 40, 80), label="Greedy slices P",
+    width=220, help="Greedy hands the budget out in P equal slices (Dawson et al., Algorithm 3).",
+)  # fmt: skip
+PRIOR: Final = choice(
+    "bud_prior", "noisy",
+    {"noisy": "Noisy prior", "public": "Public or historic file", "true": "True counts (NOT PRIVATE)"},
+    label="Tune on",
+    help="**Noisy prior**: a release of its own, charged to the total. **Public or historic file**: free, if it "
+    "really is public. **True counts**: how much tuning could gain at most; the split then tells about the records "
+    "and must not be published.",
+)  # fmt: skip
+PRIOR_EPSILON: Final = number(
+    "bud_prior_eps", 0.0, _prior_epsilon, code="EPS", label="ε for the prior (0: automatic)", low=0.0, step=0.1,
+    width=230, help="Charged to the total ε. 0 chooses 1, or half of the total where that is less.",
+)  # fmt: skip
+STRATEGY: Final = choice(
+    "bud_strategy", "greedy", CHOICES, label="Chosen split", look="select",
+    help="Its ledger is below; the reliability map and “Use this split” take it.",
+)  # fmt: skip
+SHARES: Final = words(
+    "bud_shares", "", shares_of_text, label="Shares, from the root down", placeholder="0.2, 0.3, 0.5",
+    help="One share for each level, summing to at most 1; what they leave is not spent.",
+)  # fmt: skip
+TUNED: Final = tuned_on("bud_tuned")
+LOCKS: Final = words("bud_locks", "", values_of_text)
+HEIGHT: Final = choice(
+    "bud_height", "5", HEIGHTS, label="Height of the tree", format=str, help="\n\n".join(HEIGHTS.values())
+)  # fmt: skip
+PARTNERS: Final = flag(
+    "bud_partners", True, label="A split for each partner",
+    help="As in the paper: greedy is tuned for each partner on its own prior, on the pooled one where it has none; "
+    "the root is then neither measured nor judged. Off: one split for all.",
+)  # fmt: skip
+ASK: Final = choice(
+    "bud_ask", Ask.AVERAGE_NODE.name.lower(), {ask.name.lower(): told for ask, told in ASKS.items()},
+    label="Wanted", look="select", width=340,
+    help="Counts below τ are judged as if they were τ. “Every count” holds for each count by itself, not for all of "
+    "them at once.",
+)  # fmt: skip
+TARGETS: Final = words(
+    "bud_targets", "", values_of_text, label="Targets", placeholder="0, 10, 0",
+    help="One number for each level; 0: no target.",
+)  # fmt: skip
+WITHIN: Final = number(
+    "bud_within", 10.0, _within, grid=(1.0, 2.0, 5.0, 10.0, 20.0, 50.0), code="TARGET", width=210, format=short,
+    label="A count is good if within x %", help="Of the true count; counts below τ are judged as if they were τ.",
+)  # fmt: skip
+CONFIDENCE: Final = number(
+    "bud_confidence", 0.95, _confidence, grid=(0.5, 0.8, 0.9, 0.95, 0.99), code="TARGET", width=210, format=short,
+    label="with probability", help="0.95 is nineteen times in twenty.",
+)  # fmt: skip
+NODE: Final = whole("bud_node", 0, 0, checks.MAX_NODES)
+
 SETTINGS: Final[tuple[Setting[Any], ...]] = (
-    choice("bud_view", "strategies", VIEWS),
-    choice("bud_mechanism", "discrete_laplace", MECHANISMS),
-    flag("bud_least_squares", True),
-    choice("bud_metric", "rmsre", JUDGED_BY),
-    whole("bud_phases", PHASES, 1, MAX_PHASES, code="PHASES_RANGE", grid=PHASES_GRID),
-    choice("bud_prior", "noisy", PRIORS),
-    number("bud_prior_eps", 0.0, _prior_epsilon, code="EPS"),
-    choice("bud_strategy", "greedy", CHOICES),
-    words("bud_shares", "", shares_of_text),
-    tuned_on("bud_tuned"),
-    words("bud_locks", "", values_of_text),
-    choice("bud_height", "5", HEIGHTS),
-    flag("bud_partners", True),
-    choice("bud_ask", Ask.AVERAGE_NODE.name.lower(), [ask.name.lower() for ask in Ask]),
-    words("bud_targets", "", values_of_text),
-    number("bud_within", 10.0, _within, grid=WITHIN_GRID, code="TARGET"),
-    number("bud_confidence", 0.95, _confidence, grid=CONFIDENCE_GRID, code="TARGET"),
-    whole("bud_node", 0, 0, checks.MAX_NODES),
-)
+    VIEW, MECHANISM, LEAST_SQUARES, METRIC, PHASES_P, PRIOR, PRIOR_EPSILON, STRATEGY, SHARES, TUNED, LOCKS, HEIGHT,
+    PARTNERS, ASK, TARGETS, WITHIN, CONFIDENCE, NODE,
+)  # fmt: skip

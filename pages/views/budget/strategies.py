@@ -3,218 +3,197 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Final
 
-import numpy as np
 import streamlit as st
 
-from pages.ui import frame, router
-from pages.ui.settings import get
+from pages.ui import frame, router, tuned
+from pages.ui.page import Told
 from pages.ui.snippets import call, given
 from pages.ui.store import dataset, remember
-from pages.ui.text import lit, plural, short
-from pages.views.budget import split as splits
-from pages.views.budget import text as budget_text
-from pages.views.budget.settings import CUSTOM
-from pages.views.budget.split import Row, topped_up_error
-from pages.views.budget.state import HANDED, Results, data_again, rows_again, use
-from pages.views.budget.tables import step_table, strategy_table
+from pages.ui.text import lit, short
+from pages.views.budget import ask, compared, words
+from pages.views.budget import settings as s
+from pages.views.budget.compared import GREEDY, OPTIMUM, Compared, rows_again
 from treedp_core.figures import budget as figures
-from treedp_core.figures.budget import StrategyRow
 from treedp_core.figures.reliability import watermark
-from treedp_core.studies.budget import NOT_PRIVATE, STRATEGIES
-from treedp_core.words import privacy_text
+from treedp_core.privacy.ledger import left_after
+from treedp_core.studies.budget import (
+    NOT_PRIVATE,
+    STRATEGIES,
+    GreedySplit,
+    Optimum,
+    Result,
+    best_simple,
+    greedy,
+    level_table,
+    step_table,
+    strategy_table,
+    topped_up_error,
+)
 
 CARD: Final = 190
 """Width of a card in px: four fit a page, two a narrow one, and none cuts its text."""
+HANDED: Final = "_budget_handed"
 
 
-def strategies(result: Results) -> None:
+def show() -> Told:
     """Show every strategy's split and error, who got each greedy slice, and which strategy wins."""
+    return compared.show(ask.draw(), _strategies)
+
+
+def _strategies(one: Compared) -> None:
     names = dataset().labels.level_names
-    rows = _drawn(result)
-    cards(result)
-    frame.figure(
-        figure_of(result),
-        key="bud_strategies",
-        alt=_takeaway(result),
-        caption=budget_text.caption(result.settings, dataset().tree, result.rows or ()),
-        ran=call(strategy_table, rows_again(result), names, result.label, result.settings.metric).saying(result.label),
-    )
-    _steps(result, names)
+    cards(one)
+    comparison(one, "bud_strategies", _takeaway(one), words.caption(one.question, dataset().tree, one.rows))
+    _steps(one, names)
     st.markdown("**Error by level**")
-    title = budget_text.titled(result.settings, "the level")
+    title = words.titled(one.question, "the level")
     frame.figure(
-        marked(figures.strategy_levels(rows, names, y_title=title), result),
+        marked(figures.strategy_levels(_drawn(one), names, y_title=title), one),
         key="bud_levels",
-        alt=f"{result.settings.metric} of each level under each strategy.",
+        alt=f"{one.question.metric} of each level under each strategy.",
         caption="NOT PRIVATE: expected errors on the true counts (closed form), strategies in the "
         "order and colours of the first figure. ∞: the level is not determined; 0: it is public.",
-        ran=call(strategy_table, rows_again(result), names, result.label, result.settings.metric).saying(result.label),
+        ran=_table_again(one),
     )
+    pick(one)
+    ledger(one)
 
 
-def figure_of(result: Results) -> Any:
-    """Return the comparison of all strategies as a figure."""
-    title = budget_text.titled(result.settings, "the tree")
-    return marked(figures.strategies(_drawn(result), dataset().labels.level_names, error_title=title), result)
+def comparison(one: Compared, key: str, alt: str, caption: str) -> None:
+    """Show who gets what under every strategy, and the error of the tree."""
+    title = words.titled(one.question, "the tree")
+    fig = marked(figures.strategies(_drawn(one), dataset().labels.level_names, error_title=title), one)
+    frame.figure(fig, key=key, alt=alt, caption=caption, ran=_table_again(one))
 
 
-def marked(fig: Any, result: Results) -> Any:
+def _table_again(one: Compared) -> Any:
+    names = dataset().labels.level_names
+    return call(strategy_table, rows_again(one), names, one.label, one.question.metric).saying(one.label)
+
+
+def marked(fig: Any, one: Compared) -> Any:
     """Return the figure with a watermark where a split in it was tuned on the true counts."""
-    return watermark(fig, NOT_PRIVATE) if result.label else fig
+    return watermark(fig, NOT_PRIVATE) if one.label else fig
 
 
-def _drawn(result: Results) -> list[StrategyRow]:
-    rows = [
-        StrategyRow(
-            row.name,
-            row.label,
-            row.amounts / row.ledger.total,
-            row.errors.level,
-            row.errors.tree,
-            row.spent / row.ledger.total,
-        )
-        for row in result.rows or ()
-    ]
-    if result.pending:
-        nothing = np.full(dataset().tree.n_levels, np.nan)
-        rows.append(StrategyRow("optimum", STRATEGIES["optimum"].label, 0.0 * np.nan_to_num(nothing), nothing, np.nan))
+def _drawn(one: Compared) -> list[figures.StrategyRow]:
+    rows = [figures.row_of(row) for row in one.rows]
+    if one.is_pending:
+        rows.append(figures.row_to_come(OPTIMUM, STRATEGIES[OPTIMUM].label, dataset().tree.n_levels))
     return rows
 
 
-def _takeaway(result: Results) -> str:
-    told = ", ".join(f"{row.label} {short(row.errors.tree)}" for row in result.rows or ())
-    return f"{result.settings.metric} of the tree by strategy: {told}."
+def _takeaway(one: Compared) -> str:
+    told = ", ".join(f"{row.label} {short(row.errors.tree)}" for row in one.rows)
+    return f"{one.question.metric} of the tree by strategy: {told}."
 
 
-def cards(result: Results) -> None:
+def cards(one: Compared) -> None:
     """Show the best simple strategy beside greedy and the tuned split, and say who wins."""
-    simple = budget_text.best_simple(result.rows or ())
-    tuned = result.row("optimum")
-    name = STRATEGIES["optimum"].label if tuned is None else tuned.label.partition(",")[0]
-    shown = [("Best simple strategy", simple), ("Greedy", result.row("greedy")), (name, tuned)]
-    if get("bud_view") == CUSTOM:
-        shown.insert(0, ("Your own split", result.row(CUSTOM)))
+    simple, best = best_simple(one.rows), one.row(OPTIMUM)
+    name = STRATEGIES[OPTIMUM].label if best is None else best.label.partition(",")[0]
+    waits = "searching" if one.search is not None and one.search.is_pending else "cancelled"
+    coming = ("…", waits) if one.is_pending else ("–", "needs a prior")
+    shown = [("Best simple strategy", simple, ("–", "")), ("Greedy", one.row(GREEDY), ("–", "needs a prior")),
+             (name, best, coming)]  # fmt: skip
+    if s.VIEW.value == s.CUSTOM:
+        shown.insert(0, ("Your own split", one.row(s.CUSTOM), ("–", "needs shares that fit")))
     with st.container(horizontal=True):
-        for label, row in shown:
-            waits = label == name and row is None and result.pending
+        for label, row, missing in shown:
+            value, below = missing if row is None else (short(row.errors.tree), words.compared(row, simple))
             st.metric(
-                label,
-                short(row.errors.tree) if row is not None else "…" if waits else "–",
-                _compared(row, simple) if row is not None else result.waits_for if waits else _missing(label),
-                delta_arrow="off",
-                delta_color="off",
-                border=True,
-                width=CARD,
-                help=f"{result.settings.metric} of the tree, closed form on the true counts: NOT PRIVATE.",
-            )
+                label, value, below, delta_arrow="off", delta_color="off", border=True, width=CARD,
+                help=f"{one.question.metric} of the tree, closed form on the true counts: NOT PRIVATE.",
+            )  # fmt: skip
+    found = None if best is None else best.found
     for line in (
-        budget_text.verdict(result.rows or ()),
-        budget_text.optimum_line(result.best, result.settings),
-        budget_text.prior_line(result.prior, result.settings),
+        words.verdict(one.rows),
+        words.optimum_line(found) if isinstance(found, Optimum) else "",
+        words.prior_line(None if one.prior is None else one.prior.value, one.question),
     ):
         if line:
             st.markdown(line)
 
 
-def _missing(label: str) -> str:
-    return "needs shares that fit" if label == "Your own split" else "needs a prior"
-
-
-def _compared(row: Row, simple: Row | None) -> str:
-    if simple is None or row is simple:
-        return row.label
-    return f"{short(row.errors.tree / simple.errors.tree)}× best simple"
-
-
-def _steps(result: Results, names: Sequence[str]) -> None:
+def _steps(one: Compared, names: Sequence[str]) -> None:
     st.markdown("**Who gets each slice**")
-    steps = result.steps
-    if steps is None:
+    row = one.row(GREEDY)
+    if row is None or not isinstance(row.found, GreedySplit):
         st.info("The greedy split needs a prior to look at.", icon=":material/history:")
         return
-    row = result.row("greedy")
-    order = np.bincount(steps.steps, minlength=len(names)).tolist()
-    told = ", ".join(f"{lit(name, 24)} {n}" for name, n in zip(names, order, strict=True) if n)
-    truth, tuned, prior = data_again(result)
-    again: Any = given((steps, row), splits.greedy_row, truth, tuned, result.settings, prior).named("greedy")
+    steps = row.found
+    told = ", ".join(f"{lit(names[level], 24)} {n}" for level, n in steps.slices_by_level if n)
+    left = left_after(row.ledger.total, row.origin, row.ledger.currency)
+    again = given(steps, greedy, one.tuned, left, one.question.phases).named("found")
     frame.figure(
-        marked(
-            figures.greedy_steps(
-                steps.start, steps.slice, steps.steps, steps.losses, names, result.settings.symbol
-            ),
-            result,
-        ),
+        marked(figures.greedy_steps(
+            steps.start, steps.slice, steps.steps, steps.losses, names, one.question.symbol
+        ), one),
         key="bud_steps",
         alt="What each level has after each greedy slice; move the slider below to go through the slices.",
-        caption=f"Slices: {told}. Each goes where it lowers the tree's {result.settings.metric} on the prior most; "
+        caption=f"Slices: {told}. Each goes where it lowers the tree's {one.question.metric} on the prior most; "
         "ties to the level nearest the root (Dawson et al., Algorithm 3). Drag the slider to go through them.",
-        ran=call(step_table, again, result.label).saying(result.label),
+        ran=call(step_table, again, one.label).saying(one.label),
     )  # fmt: skip
 
 
-def ledger(result: Results) -> None:
+def pick(one: Compared) -> None:
+    """Show which strategy the ledger, the reliability map and the other pages take."""
+    labels = {row.name: row.label for row in one.rows}
+    if one.is_pending:
+        labels[OPTIMUM] = STRATEGIES[OPTIMUM].label
+    if s.STRATEGY.value in labels:
+        s.STRATEGY.said(format=labels.__getitem__).draw(offered=list(labels))
+    else:
+        st.caption(f"The strategy “{s.STRATEGY.value.replace('_', ' ')}” cannot be had with these settings.")
+
+
+def ledger(one: Compared) -> None:
     """Show what the chosen split charges to whom, level by level, and hand it over when asked to."""
-    row = result.chosen
+    row = one.chosen
     if row is None:
         return
-    data = dataset()
+    symbol, metric = one.question.symbol, one.question.metric
     st.header(f"Ledger: {row.label}", anchor=False)
-    st.markdown(budget_text.ledger_line(row, result.settings))
-    sigma = np.sqrt(1.0 / np.where(result.truth.paid > 0, _precision(result, row), np.inf))
-    columns = {
-        "level": list(data.labels.level_names),
-        "nodes": data.tree.level_sizes.tolist(),
-        "share of the total": (row.amounts / row.ledger.total).tolist(),
-        result.settings.symbol: [privacy_text(amount) for amount in row.amounts.tolist()],
-        "noise": [short(s) for s in sigma.tolist()],
-        result.settings.metric: [short(e) for e in row.errors.level.tolist()],
-    }
+    st.markdown(words.ledger_line(row, one.question))
+    columns = level_table(one.truth.value, row, dataset().labels.level_names, symbol, metric)
+    right = st.column_config.TextColumn(alignment="right")
     st.dataframe(
-        columns,
+        columns | {name: [short(x) for x in columns[name]] for name in ("noise", metric)},
         hide_index=True,
         width="content",
         column_config={
             "share of the total": st.column_config.NumberColumn(format="percent"),
-            result.settings.symbol: st.column_config.TextColumn(alignment="right"),
+            symbol: right,
             "noise": st.column_config.TextColumn("noise st. dev. (records)", alignment="right"),
-            result.settings.metric: st.column_config.TextColumn(alignment="right"),
+            metric: right,
         },
         alt="Budget, noise and error of each level under the chosen split",
     )
-    _per_node(result, row)
-    _hand_over(row)
+    _per_node(one, row)
+    _hand_over(one, row)
 
 
-def _precision(result: Results, row: Row) -> Any:
-    with np.errstate(divide="ignore"):
-        return np.maximum(result.truth.precision(row.amounts), np.finfo(float).tiny)
-
-
-def _per_node(result: Results, row: Row) -> None:
+def _per_node(one: Compared, row: Result) -> None:
     """Say what per-node budgets would gain, on trees where they can."""
-    key = ("budget_nodes", dataset().fingerprint, result.settings, row.name, row.ledger.amounts)
-    error = remember(key, lambda: topped_up_error(result.truth, row))
-    if error is None:
-        return
-    change = f"from {short(row.errors.tree)} to {short(error)}" if error < row.errors.tree else "not at all"
-    st.caption(
-        "Per-node budgets: the price is the largest sum along a path from the root to a leaf, so leaves that end early "
-        f"may also spend what deeper levels do. That lowers the tree's {result.settings.metric} {change}, at the same "
-        "price (formula)."
-    )
+    key = ("budget_nodes", dataset().fingerprint, one.question, row.name, row.ledger.amounts)
+    error = remember(key, partial(topped_up_error, one.truth.value, row))
+    if error is not None:
+        st.caption(words.per_node_line(row, error, one.question))
 
 
-def _hand_over(row: Row) -> None:
+def _hand_over(one: Compared, row: Result) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(
             "Use this split",
             key="bud_use",
             type="primary",
             icon=":material/send:",
-            on_click=use,
-            args=(row,),
+            on_click=_use,
+            args=(one, row),
             help="Sets it as the custom split of the Error lab and the Consistency page, with this noise. What a "
             "prior took of the total stays unspent there.",
         )
@@ -223,10 +202,17 @@ def _hand_over(row: Row) -> None:
             st.markdown(f"Handed over: {lit(handed[1], 190)}", width="content")
             router.link("lab")
             router.link("consistency")
-    if row.ledger.prior is not None and not row.ledger.prior.is_private:
+    if row.origin is not None and not row.origin.is_private:
         st.caption(f":red[{NOT_PRIVATE}]: wherever this split is used, it tells about the true counts.")
 
 
-def empty(n_levels: int) -> None:
-    """Say what the page would show, when nothing can be split."""
-    st.caption(f"{plural(n_levels, 'level')}: choose other data on the Data page, or other settings; nothing is lost.")
+def _use(one: Compared, row: Result) -> None:
+    """Hand a split over to the Error lab and the Consistency page as their custom shares."""
+    asked = one.question.experiment
+    post = "least_squares" if one.question.least_squares else "none"
+    update: dict[str, Any] = {"lab_mechanisms": [asked.mechanism], "lab_post": [post], "lab_metric": asked.metric}
+    update |= {"con_mechanism": asked.mechanism, "con_post": post}
+    for page in ("lab", "con"):
+        update |= {f"{page}_allocation": s.CUSTOM, f"{page}_shares": row.handed_over, **tuned.keep(page, row.origin)}
+    st.session_state.update(update)
+    st.session_state[HANDED] = (row.name, row.handed_over)

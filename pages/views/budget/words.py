@@ -7,33 +7,38 @@ from collections.abc import Sequence
 from typing import Final
 
 from pages.ui.text import plain, plural, short
-from pages.views.budget.split import SIMPLE, Row, Settings
 from treedp_core.allocation.published import PUBLISHED_SPLITS
 from treedp_core.errors import METRICS
+from treedp_core.mechanisms import MECHANISMS
 from treedp_core.privacy import Currency, NeighbouringRelation
-from treedp_core.studies.budget import Optimum, Prior, PriorKind
+from treedp_core.privacy.origin import PriorKind
+from treedp_core.studies.budget import (
+    Ask,
+    Confirmation,
+    Inverse,
+    Optimum,
+    Prior,
+    Question,
+    Result,
+    Target,
+    best_simple,
+)
 from treedp_core.tree import Tree
-from treedp_core.words import budget_text, privacy_text, setting_text
+from treedp_core.words import budget_text, plus_minus, privacy_text, setting_text
 
 TIE: Final = 1e-3
 """Errors this close, relative to each other, count as equal in a sentence."""
 
 
-def badges(settings: Settings) -> str:
+def badges(question: Question) -> str:
     """Return the badges of the page: errors are formulas on the true counts; a noisy prior is one simulated release."""
-    return "formula, simulation, NOT PRIVATE" if settings.prior == "noisy" else "formula, NOT PRIVATE"
+    return "formula, simulation, NOT PRIVATE" if question.prior == "noisy" else "formula, NOT PRIVATE"
 
 
-def best_simple(rows: Sequence[Row]) -> Row | None:
-    """Return the simple strategy (it looks at no counts) with the smallest error."""
-    simple = [row for row in rows if row.name in SIMPLE or row.name in PUBLISHED_SPLITS]
-    return min(simple, key=lambda row: row.errors.tree, default=None)
-
-
-def verdict(rows: Sequence[Row]) -> str:
+def verdict(results: Sequence[Result]) -> str:
     """Return the sentence that sets greedy beside the best of the simple strategies, whichever is better."""
-    greedy = next((row for row in rows if row.name == "greedy"), None)
-    simple = best_simple(rows)
+    greedy = next((row for row in results if row.name == "greedy"), None)
+    simple = best_simple(results)
     if greedy is None or simple is None:
         return ""
     mine, other = greedy.errors.tree, simple.errors.tree
@@ -49,6 +54,23 @@ def verdict(rows: Sequence[Row]) -> str:
     return f"**Greedy loses here:** {pair}, {much}, although that one looks at no counts.{why}"
 
 
+def compared(row: Result, simple: Result | None) -> str:
+    """Return how a strategy stands to the best simple one, for its card."""
+    if simple is None or row is simple:
+        return row.label
+    return f"{short(row.errors.tree / simple.errors.tree)}× best simple"
+
+
+def per_node_line(row: Result, error: float, question: Question) -> str:
+    """Return what per-node budgets would gain."""
+    change = f"from {short(row.errors.tree)} to {short(error)}" if error < row.errors.tree else "not at all"
+    return (
+        "Per-node budgets: the price is the largest sum along a path from the root to a leaf, so leaves that end early "
+        f"may also spend what deeper levels do. That lowers the tree's {question.metric} {change}, at the same "
+        "price (formula)."
+    )
+
+
 def percent(part: float) -> str:
     """Return a part as percent.
 
@@ -58,10 +80,8 @@ def percent(part: float) -> str:
     return f"{short(100 * part)} %"
 
 
-def optimum_line(best: Optimum | None, settings: Settings) -> str:
+def optimum_line(best: Optimum) -> str:
     """Return what is known of the tuned split: a proof that it is best, or an honest word that there is none."""
-    if best is None:
-        return ""
     start = f"The tuned split was found from “{best.found_from.replace('_', ' ')}”"
     if best.gap is None:
         return f"{start}: the best of many local searches, not certified (with this noise the problem is not convex)."
@@ -70,48 +90,48 @@ def optimum_line(best: Optimum | None, settings: Settings) -> str:
     return f"{start}. By convexity no split has an error on the prior smaller by more than {percent(best.gap)}."
 
 
-def prior_line(prior: Prior | None, settings: Settings) -> str:
+def prior_line(prior: Prior | None, question: Question) -> str:
     """Return what the greedy and the tuned split look at, and what that cost."""
     if prior is None:
         return ""
     if prior.kind is PriorKind.NOISY:
-        cost = f"ε = {privacy_text(settings.epsilon_of_prior)}"
-        if settings.currency is Currency.RHO:
+        cost = f"ε = {privacy_text(question.epsilon_of_prior)}"
+        if question.currency is Currency.RHO:
             cost += f" (ρ = {privacy_text(prior.spent)})"
         return (
             f"The greedy and the tuned split look at a noisy prior: one simulated release of all counts (equal split, "
-            f"least squares, seed {settings.experiment.seed}) that costs {cost}, charged to the total."
+            f"least squares, seed {question.experiment.seed}) that costs {cost}, charged to the total."
         )
     return prior.label
 
 
-def ledger_line(row: Row, settings: Settings) -> str:
+def ledger_line(row: Result, question: Question) -> str:
     """Return the ledger sentence of a split, and for ρ the promise it stands for."""
     told = row.ledger.sentence()
-    if settings.currency is Currency.RHO:
+    if question.currency is Currency.RHO:
         told += (
-            f" ρ = {budget_text(row.ledger.total)} is (ε = {setting_text(settings.experiment.epsilon)}, "
-            f"δ = {setting_text(settings.experiment.delta)})-differential privacy."
+            f" ρ = {budget_text(row.ledger.total)} is (ε = {setting_text(question.experiment.epsilon)}, "
+            f"δ = {setting_text(question.experiment.delta)})-differential privacy."
         )
     elif float(row.ledger.charged) < row.ledger.total * (1 - 1e-9):
         told += " The rest is not spent."
     return plain(told)
 
 
-def titled(settings: Settings, of: str) -> str:
+def titled(question: Question, of: str) -> str:
     """Return the metric with its unit and τ, as on an axis."""
-    entry = METRICS[settings.experiment.metric]
-    tau = f" (τ = {short(settings.experiment.threshold)})" if "threshold" in entry.uses else ""
+    entry = METRICS[question.experiment.metric]
+    tau = f" (τ = {short(question.experiment.threshold)})" if "threshold" in entry.uses else ""
     return f"{entry.label} of {of}{tau}" + (f" ({entry.unit})" if entry.unit else "")
 
 
-def caption(settings: Settings, tree: Tree, rows: Sequence[Row]) -> str:
+def caption(question: Question, tree: Tree, results: Sequence[Result]) -> str:
     """Return the caption of the comparison."""
-    source = f"{settings.metric} from noise variances"
-    if settings.experiment.metric == "rmsre":
-        source = f"Dawson et al., Definition 7, τ = {short(settings.experiment.threshold)}"
-    published = [row.label for row in rows if row.name in PUBLISHED_SPLITS]
-    rho = settings.currency is Currency.EPSILON
+    source = f"{question.metric} from noise variances"
+    if question.experiment.metric == "rmsre":
+        source = f"Dawson et al., Definition 7, τ = {short(question.experiment.threshold)}"
+    published = [row.label for row in results if row.name in PUBLISHED_SPLITS]
+    rho = question.currency is Currency.EPSILON
     note = (
         f" {', '.join(published)}: published shares of ρ"
         + (", used here as shares of ε" if rho else "")
@@ -119,12 +139,52 @@ def caption(settings: Settings, tree: Tree, rows: Sequence[Row]) -> str:
         if published
         else ""
     )
-    if settings.experiment.relation == NeighbouringRelation.REPLACE_UNKNOWN.value:
+    if question.experiment.relation == NeighbouringRelation.REPLACE_UNKNOWN.value:
         note += " Unknown levels are charged twice, so that shares need not fill 100 %."
     return (
         f"NOT PRIVATE: expected errors on the true counts (closed form: {source}; "
-        f"{'after least squares, Algorithm 2' if settings.least_squares else 'before post-processing'}). All "
-        f"strategies cost the same total of ε = {setting_text(settings.experiment.epsilon)}; "
+        f"{'after least squares, Algorithm 2' if question.least_squares else 'before post-processing'}). All "
+        f"strategies cost the same total of ε = {setting_text(question.experiment.epsilon)}; "
         f"{plural(tree.n_leaves, 'leaf', 'leaves')}, {plural(tree.n_levels, 'level')}. ∞: a count is not "
         f"determined.{note}"
     )
+
+
+def seen(found: Confirmation | None) -> tuple[str, str]:
+    """Return what simulated releases reached of the target that binds, ± 95 %, and in how many of them."""
+    if found is None:
+        return "–", ""
+    asked = found.target.ask
+    what = {Ask.EVERY_NODE: "worst count", Ask.AVERAGE_NODE: "mean count"}.get(asked, asked.name)
+    shown = f"{found.seen:.4f}" if asked in (Ask.EVERY_NODE, Ask.AVERAGE_NODE) else short(found.seen)
+    return shown, f"{plus_minus(found.standard_error).strip()}, {what}, {plural(found.trials, 'run')}"
+
+
+def binding(found: Inverse, names: Sequence[str]) -> tuple[str, str]:
+    """Return which levels decide, and what they are called."""
+    return ", ".join(map(str, found.binding)) or "–", ", ".join(names[level][:24] for level in found.binding)
+
+
+def lower_bound(found: Inverse, question: Question) -> tuple[str, str]:
+    """Return below what no budget meets the targets, and in what it is, or why nothing is proved."""
+    if found.lower_bound is None:
+        return "–", "none: not convex"
+    return budget_text(found.lower_bound), f"{question.symbol}, levels"
+
+
+def answered(found: Inverse, question: Question, targets: Sequence[Target]) -> str:
+    """Return the caption of the smallest budget: by what it is judged, and what is proved of it."""
+    return (
+        f"Judged on the prior, with {MECHANISMS[question.law].label} noise"
+        + (", after least squares. " if question.least_squares else ", before least squares. ")
+        + ("" if found.exact else "Probabilities after least squares are partly simulated. ")
+        + _certainty(found, question)
+        + f" Counts below τ = {short(targets[0].at_least)} are judged as τ."
+    )
+
+
+def _certainty(found: Inverse, question: Question) -> str:
+    if found.lower_bound is not None:
+        return "Proved optimal but for rounding." if found.is_proved else "The best of several searches."
+    why = "with this noise" if question.law != "gaussian" else "for a probability averaged over counts"
+    return f"The best of several searches, not certified: {why} the problem is not convex, so no lower bound is proved."

@@ -48,6 +48,11 @@ class GreedySplit:
         given = np.cumsum(self.steps[:, None] == np.arange(self.start.size), axis=0)
         return np.asarray(self.start + self.slice * given)
 
+    @property
+    def slices_by_level(self) -> list[tuple[int, int]]:
+        """How many slices each level got: pairs of level and number, root first."""
+        return list(enumerate(np.bincount(self.steps, minlength=self.start.size).tolist()))
+
 
 def greedy(problem: Problem, total: float, phases: int = PHASES, start: float = START) -> GreedySplit:
     """Return the greedy split of `total` over the levels that cost budget.

@@ -73,6 +73,11 @@ class Inverse:
         """Whether nothing was simulated."""
         return self.standard_error == 0
 
+    @property
+    def is_proved(self) -> bool:
+        """Whether no total smaller by more than 0.1 % meets the targets."""
+        return self.lower_bound is not None and self.total <= self.lower_bound * (1 + 1e-3)
+
 
 def smallest_budget(problem: Problem, targets: Sequence[Target], watch: Watch | None = None) -> Inverse:
     """Return the smallest budget whose split meets every target.

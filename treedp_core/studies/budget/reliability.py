@@ -78,6 +78,19 @@ class Reliability:
         """
         return self.probability >= checked_confidence(confidence)
 
+    def useful_share(self, confidence: float) -> FloatArray:
+        """Return the part of each level's nodes that meet the target with that probability, (n_levels,).
+
+        >>> tree = Tree.from_branching_factors((2,))
+        >>> Reliability(tree, np.array([1.0, 0.9, 0.2])).useful_share(0.9).tolist()
+        [1.0, 0.5]
+        """
+        return level_mean(self.tree, self.useful(confidence).astype(np.float64))
+
+    def deepest_useful(self, confidence: float) -> int | None:
+        """Return the last level on which most nodes meet the target with that probability; None without any."""
+        return max(np.flatnonzero(self.useful_share(confidence) > 0.5).tolist(), default=None)
+
 
 def reliability(problem: Problem, amounts: FloatArray, within: float, at_least: float = 0.0) -> Reliability:
     """Return the probability that each released count is within a part `within` of the problem's count.

@@ -1,36 +1,48 @@
-"""Every way to split the budget, side by side, and their errors against the total (Dawson et al., Figure 4)."""
+"""Every way to split the budget over levels, side by side: what each spends, what it was tuned on, and its errors."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
+from fractions import Fraction
 from typing import Final, Protocol
 
 import numpy as np
 
-from treedp_core.allocation import ALLOCATIONS
-from treedp_core.privacy import Budget
-from treedp_core.registry import Table, lookup, table
-from treedp_core.studies.budget.greedy import PHASES, greedy
-from treedp_core.studies.budget.optimum import optimum
-from treedp_core.studies.budget.per_node import node_error
+from treedp_core.allocation import ALLOCATIONS, split
+from treedp_core.allocation.published import published_for
+from treedp_core.allocation.shares import handed_over
+from treedp_core.errors import ErrorSummary
+from treedp_core.privacy.ledger import Ledger, left_after
+from treedp_core.privacy.origin import Origin
+from treedp_core.registry import Table, lookup
+from treedp_core.studies.budget.greedy import PHASES, GreedySplit, greedy
+from treedp_core.studies.budget.optimum import Optimum, optimum
+from treedp_core.studies.budget.per_node import node_error, topped_up
 from treedp_core.studies.budget.problem import Problem
-from treedp_core.studies.budget.subtrees import split_by_subtree
 from treedp_core.tree import FloatArray
 from treedp_core.watch import Watch
 
+CUSTOM: Final = "custom"
 
-class Amounts(Protocol):
+
+@dataclass(frozen=True, eq=False)
+class Plain:
+    """A split that nothing more is known of: what each level spends, (n_levels,)."""
+
+    amounts: FloatArray
+
+
+class Find(Protocol):
     """How a strategy splits."""
 
-    def __call__(self, problem: Problem, total: float, phases: int) -> FloatArray:
-        """Return what each level spends, (n_levels,)."""
+    def __call__(self, problem: Problem, total: float, phases: int) -> Plain | GreedySplit | Optimum:
+        """Return what each level spends, and how it was found."""
 
 
 @dataclass(frozen=True)
 class Strategy:
-    """A table entry: ``amounts(problem, total, phases)`` returns what each level spends, (n_levels,).
+    """A table entry: ``find(problem, total, phases)`` returns what each level spends, and how it was found.
 
     `needs_prior` says that it looks at the problem's counts, so that they must be public or paid for.
     """
@@ -38,61 +50,103 @@ class Strategy:
     name: str
     label: str
     help: str
-    amounts: Amounts
+    find: Find
     needs_prior: bool
+
+    def amounts(self, problem: Problem, total: float, phases: int) -> FloatArray:
+        """Return what each level spends, (n_levels,)."""
+        return self.find(problem, total, phases).amounts
 
 
 def _data_free(name: str) -> Strategy:
     one = ALLOCATIONS[name]
 
-    def amounts(problem: Problem, total: float, phases: int) -> FloatArray:
-        return problem.scaled(one.shares(problem.tree, problem.unit, problem.currency, ()), total)
+    def find(problem: Problem, total: float, phases: int) -> Plain:
+        return Plain(problem.scaled(one.shares(problem.tree, problem.unit, problem.currency, ()), total))
 
-    return Strategy(name, one.label, one.help, amounts, needs_prior=False)
+    return Strategy(name, one.label, one.help, find, needs_prior=False)
 
 
-STRATEGIES: Final[Table[Strategy]] = table(
-    *(_data_free(name) for name in ALLOCATIONS if name != "custom"),
+STRATEGIES: Final[Table[Strategy]] = Table(
     Strategy(
         "greedy",
         "Greedy",
         "Slice by slice to the level where it lowers the error most, judged on the prior (Dawson et al., Algorithm 3).",
-        lambda problem, total, phases: greedy(problem, total, phases).amounts,
+        lambda problem, total, phases: greedy(problem, total, phases),
         needs_prior=True,
     ),
     Strategy(
         "optimum",
         "Tuned",
         "The best split found for the prior: proved the best for Gaussian noise, the best of many searches for other.",
-        lambda problem, total, phases: optimum(problem, total).amounts,
+        lambda problem, total, phases: optimum(problem, total),
         needs_prior=True,
     ),
+    derived=lambda: [_data_free(name) for name in ALLOCATIONS if name != CUSTOM],
 )
+"""Every allocation but a custom one, then those that look at a prior."""
 
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """One strategy's split and the errors it has on the true counts.
+    """One strategy: its split with its ledger, and its errors on the true counts.
 
     Parameters
     ----------
-    strategy : str
-    budget : Budget
-        Its exact charge is at most the total.
-    level : (n_levels,)
-        The metric's value for each level; inf where a count is not determined.
-    tree : float
-        The metric's value for the tree.
+    name, label : str
+    ledger : Ledger
+        Its exact charge, the prior's cost included, is at most the total.
+    errors : ErrorSummary
+        The metric's value for each level and for the tree; inf where a count is not determined.
+    found : Plain, GreedySplit or Optimum
+        How the split was found.
     """
 
-    strategy: str
-    budget: Budget
-    level: FloatArray
-    tree: float
+    name: str
+    label: str
+    ledger: Ledger
+    errors: ErrorSummary
+    found: Plain | GreedySplit | Optimum
+
+    @property
+    def amounts(self) -> FloatArray:
+        """What each level spends, (n_levels,); public levels 0."""
+        return np.array(self.ledger.amounts)
+
+    @property
+    def shares(self) -> FloatArray:
+        """The same as parts of the total, (n_levels,)."""
+        return self.amounts / self.ledger.total
+
+    @property
+    def origin(self) -> Origin | None:
+        """What the split was tuned on; None where it looks at nothing."""
+        return self.ledger.prior
+
+    @property
+    def spent(self) -> float:
+        """What the prior cost."""
+        return 0.0 if self.origin is None else self.origin.spent
+
+    @property
+    def charged(self) -> float:
+        """What the levels cost, without the prior."""
+        return float(self.ledger.charged - Fraction(self.spent))
+
+    @property
+    def handed_over(self) -> str:
+        """The split as shares of the total, in one text; what the prior cost stays unspent."""
+        return handed_over(self.ledger.amounts, self.charged, self.ledger.total, self.spent)
 
 
 def compare(
-    prior: Problem, truth: Problem, total: float, names: Sequence[str] = tuple(STRATEGIES), phases: int = PHASES
+    prior: Problem,
+    truth: Problem,
+    total: float,
+    names: Sequence[str] | None = None,
+    phases: int = PHASES,
+    origin: Origin | None = None,
+    watch: Watch | None = None,
 ) -> list[Result]:
     """Return the named strategies tuned on one problem and judged on another, in the order given.
 
@@ -103,114 +157,122 @@ def compare(
     truth : Problem
         The same with the true counts.
     total : float
-        Epsilon or rho left for the levels.
-    names : sequence of str
-        Names in `STRATEGIES`.
+        Epsilon or rho, the prior's cost included.
+    names : sequence of str, optional
+        Names in `STRATEGIES`; by default all.
     phases : int
         Of the greedy allocation.
+    origin : Origin, optional
+        Where the prior's counts come from, and what they cost those who look at them.
+    watch : Watch, optional
+        Told of the progress of a search in hundredths.
 
     Raises
     ------
     InputError
-        ``VALUE_UNKNOWN``, and what the strategies raise.
+        ``VALUE_UNKNOWN``, ``BUDGET_EXCEEDED``, and what the strategies raise.
     """
     prior.total_checked(total)
     _ = prior.levels_to_split
+    prior = prior if watch is None else prior.watched(watch)
     results = []
-    for name in names:
-        shares = lookup(STRATEGIES, name, "strategy").amounts(prior, total, phases)
-        budget = prior.budget(shares, total)
-        found = truth.summary(np.where(truth.paid > 0, budget.per_level, 0.0))
-        results.append(Result(name, budget, found.level, found.tree))
+    for name in STRATEGIES if names is None else names:
+        one = lookup(STRATEGIES, name, "strategy")
+        paid_for = origin if one.needs_prior else None
+        left = left_after(total, paid_for, prior.currency)
+        found = one.find(prior, left, phases)
+        amounts = np.array(prior.budget(found.amounts, left).per_level)
+        results.append(_judged(truth, total, name, _label(one, found, paid_for), amounts, paid_for, found))
     return results
 
 
-def verdict(results: Sequence[Result]) -> str | None:
-    """Return the sentence that says when a strategy that needs no data beats the greedy split; None when none does."""
-    simple = [one for one in results if not STRATEGIES[one.strategy].needs_prior]
-    greedy_one = next((one for one in results if one.strategy == "greedy"), None)
-    if greedy_one is None or not simple:
-        return None
-    best = min(simple, key=lambda one: one.tree)
-    if not best.tree < greedy_one.tree * (1.0 - 1e-9):
-        return None
-    return (
-        f"Here the greedy split loses: its error is {greedy_one.tree:.3g}, "
-        f"{STRATEGIES[best.strategy].label.lower()} has {best.tree:.3g} and looks at no data."
-    )
+def published(truth: Problem, total: float) -> list[Result]:
+    """Return the published splits that fit the tree."""
+    fit = [
+        (one, np.array(truth.budget(np.array(one.shares), total).per_level))
+        for one in published_for(truth.tree.n_levels)
+    ]
+    return [_judged(truth, total, one.name, one.label, amounts, None) for one, amounts in fit]
 
 
-CURVES: Final = (
-    ("Uniform", "uniform", False),
-    ("Uniform, least squares", "uniform", True),
-    ("Leaves only, least squares", "leaves_only", True),
-    ("Greedy", "greedy", False),
-    ("Greedy, least squares", "greedy", True),
-)
-"""Label, strategy, and whether it is post-processed: the five of Dawson et al., Figure 4."""
-
-
-@dataclass(frozen=True, eq=False)
-class Curves:
-    """Errors of the tree against the total budget.
-
-    Parameters
-    ----------
-    totals : (n,)
-    labels : tuple of str
-    errors : (curves, n)
-        The metric's value for the tree; inf where a count is not determined.
-    """
-
-    totals: FloatArray
-    labels: tuple[str, ...]
-    errors: FloatArray
-
-
-def curves(
-    prior: Problem,
-    truth: Problem,
-    totals: Sequence[float],
-    phases: int = PHASES,
-    subtrees_at: int | None = None,
-    watch: Watch | None = None,
-) -> Curves:
-    """Return the errors of the five strategies of Dawson et al., Figure 4, for each total.
-
-    Parameters
-    ----------
-    prior : Problem
-        Its counts are what the greedy splits are tuned on.
-    truth : Problem
-        The same tree, law and metric with the true counts.
-    totals : sequence of float
-        Epsilon or rho left for the levels.
-    phases : int
-        Of the greedy allocation.
-    subtrees_at : int, optional
-        Tune a split for each subtree of this level (each partner in the paper), with the pooled split for those whose
-        prior is empty; levels above it are then neither measured nor judged.
-    watch : Watch, optional
-        Told of the progress in hundredths.
+def own(truth: Problem, total: float, shares: Sequence[Fraction], tuned_on: Origin | None = None) -> Result:
+    """Return a split of one's own; `tuned_on` is what it was made from, if that was a tuned split.
 
     Raises
     ------
-    Cancelled
-        When `watch.cancelled()` says so.
+    InputError
+        ``BUDGET_SPLIT`` when the shares do not fit the tree; ``BUDGET_EXCEEDED`` when they leave too little for what
+        they were tuned on, ``PRIOR_OTHER`` when that protects somebody else or was paid in another currency.
     """
-    watch = watch or Watch()
-    prior, truth = prior.watched(watch), truth.watched(watch)
-    first = subtrees_at or 0
-    errors = np.empty((len(CURVES), len(totals)))
-    for row, (_, name, squares) in watch.over(list(enumerate(CURVES)), 100):
-        tuned = replace(prior, least_squares=squares, first_level=first)
-        judged = replace(truth, least_squares=squares, first_level=first)
-        strategy = STRATEGIES[name]
-        for column, total in enumerate(totals):
-            judged.total_checked(total)
-            if strategy.needs_prior and subtrees_at is not None:
-                splits = split_by_subtree(tuned, total, subtrees_at, partial(strategy.amounts, phases=phases))
-                errors[row, column] = node_error(judged, splits.node_amounts).tree
-            else:
-                errors[row, column] = judged.error(strategy.amounts(tuned, total, phases))
-    return Curves(np.asarray(totals, dtype=np.float64), tuple(label for label, _, _ in CURVES), errors)
+    numbers = [float(share) for share in shares]
+    budget = split(truth.tree, total, truth.currency, truth.unit, CUSTOM, numbers)
+    return _judged(truth, total, CUSTOM, "Your own", np.array(budget.per_level), tuned_on)
+
+
+def every_strategy(
+    truth: Problem,
+    total: float,
+    prior: Problem | None = None,
+    phases: int = PHASES,
+    origin: Origin | None = None,
+    names: Sequence[str] | None = None,
+    shares: Sequence[Fraction] = (),
+    shares_from: Origin | None = None,
+) -> list[Result]:
+    """Return the simple strategies, the published ones that fit, those tuned on a prior, and a split of one's own.
+
+    Parameters
+    ----------
+    truth : Problem
+    total, prior, phases, origin
+        As in `compare`; without a prior no strategy that needs one.
+    names : sequence of str, optional
+        Names in `STRATEGIES`; by default all.
+    shares, shares_from
+        As in `own`; no shares, no such split.
+    """
+    wanted = tuple(STRATEGIES) if names is None else names
+    tuned = [name for name in wanted if STRATEGIES[name].needs_prior]
+    simple = [name for name in wanted if name not in tuned]
+    results = [*compare(truth, truth, total, simple), *published(truth, total)]
+    if prior is not None:
+        results += compare(prior, truth, total, tuned, phases, origin)
+    return [*results, own(truth, total, shares, shares_from)] if shares else results
+
+
+def best_simple(results: Sequence[Result]) -> Result | None:
+    """Return the strategy with the smallest error of those that look at no counts, published splits among them."""
+    looking = {name for name, one in STRATEGIES.items() if one.needs_prior} | {CUSTOM}
+    simple = [one for one in results if one.name not in looking]
+    return min(simple, key=lambda one: one.errors.tree, default=None)
+
+
+def topped_up_error(truth: Problem, result: Result) -> float | None:
+    """Return the error when leaves that end early spend what their path leaves; None where no leaf ends early."""
+    if truth.leaf_levels.sum() < 2:
+        return None
+    return node_error(truth, topped_up(truth.tree, truth.unit, result.amounts, result.charged)).tree
+
+
+def _judged(
+    truth: Problem,
+    total: float,
+    name: str,
+    label: str,
+    amounts: FloatArray,
+    origin: Origin | None,
+    found: Plain | GreedySplit | Optimum | None = None,
+) -> Result:
+    """A split (n_levels,) with its ledger and its errors on the true counts."""
+    spent = np.where(truth.paid > 0, amounts, 0.0)
+    ledger = Ledger(truth.unit, truth.currency, total, origin, tuple(spent.tolist()))
+    return Result(name, label, ledger, truth.summary(spent), found or Plain(spent))
+
+
+def _label(one: Strategy, found: Plain | GreedySplit | Optimum, origin: Origin | None) -> str:
+    """What a split is called: an optimum only where no split is better on the counts shown."""
+    if not isinstance(found, Optimum) or origin is None:
+        return one.label
+    if origin.spent:
+        return f"{one.label}, after paying for its prior"
+    return "Optimum" if found.certified and not origin.is_private else one.label

@@ -1,0 +1,83 @@
+"""The answer to targets: the smallest budget, what simulated releases reach, and what it costs with its prior."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from treedp_core import checks
+from treedp_core.allocation.shares import handed_over
+from treedp_core.privacy.ledger import Ledger
+from treedp_core.privacy.origin import Origin
+from treedp_core.rounding import float_above
+from treedp_core.studies.budget.confirm import Confirmation, confirm
+from treedp_core.studies.budget.inverse import Inverse, smallest_budget
+from treedp_core.studies.budget.problem import Problem
+from treedp_core.studies.budget.question import Question
+from treedp_core.studies.budget.targets import Target
+from treedp_core.watch import Watch
+from treedp_core.words import privacy_text
+
+
+def answer(
+    tuned: Problem, targets: Sequence[Target], watch: Watch | None = None
+) -> tuple[Inverse, Confirmation | None]:
+    """Return the smallest budget, and simulated releases held against the first target that binds.
+
+    Parameters
+    ----------
+    tuned : Problem
+        On the prior.
+    targets : sequence of Target
+    watch : Watch, optional
+        Told of the progress in hundredths.
+
+    Raises
+    ------
+    Cancelled, InputError
+        As `smallest_budget`.
+    """
+    found = smallest_budget(tuned, targets, watch)
+    binding = next((target for target in targets if target.level in found.binding), None)
+    problem = tuned if watch is None else tuned.watched(watch)
+    return found, None if binding is None else confirm(problem, found.amounts, binding)
+
+
+@dataclass(frozen=True, eq=False)
+class Price:
+    """What the smallest budget costs together with its prior.
+
+    Parameters
+    ----------
+    total : float
+        In the currency, rounded up.
+    epsilon : float
+        The ε that it promises.
+    ledger : Ledger
+    to_set : float
+        The ε to set so that it is enough: rounded up to four digits.
+    shares : str
+        The levels' shares of that; "" where no ε of this app is enough, or nothing is spent.
+    """
+
+    total: float
+    epsilon: float
+    ledger: Ledger
+    to_set: float
+    shares: str
+
+
+def price(question: Question, truth: Problem, found: Inverse, prior: Origin) -> Price:
+    """Return what a smallest budget costs with the prior it was tuned on."""
+    spent = tuple(np.where(truth.paid > 0, found.amounts, 0.0).tolist())
+    exact = truth.unit.exact_charge(spent) + Fraction(prior.spent)
+    total = float_above(Fraction(found.total) + Fraction(prior.spent))
+    epsilon = question.epsilon(total)
+    to_set, shares = float(privacy_text(epsilon)), ""
+    if checks.EPSILON_LOW <= to_set <= checks.EPSILON_HIGH and found.total:
+        shares = handed_over(spent, found.total, max(question.amount(to_set), total), prior.spent)
+    ledger = Ledger(truth.unit, question.currency, float_above(exact), prior, spent)
+    return Price(total, epsilon, ledger, to_set, shares)

@@ -126,7 +126,7 @@ def decoded(value: Any) -> Any:
 def words(app: AppTest) -> str:
     """Everything a page says in its main part, as one text."""
     parts = [*app.main.markdown, *app.main.caption, *app.main.info, *app.main.error, *app.main.text, *app.main.header]
-    return "\n".join(str(part.value) for part in parts)
+    return "\n".join([*(str(part.value) for part in parts), *(bar.proto.text for bar in app.main.get("progress"))])
 
 
 def metric_values(app: AppTest) -> dict[str, str]:

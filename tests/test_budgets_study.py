@@ -1,4 +1,4 @@
-"""The study behind the budget page: what a question costs, the design of Dawson et al., Figure 4, and texts of shares."""
+"""The study of splits: what a question costs, the design of Dawson et al., Figure 4, and shares as text."""
 
 from __future__ import annotations
 

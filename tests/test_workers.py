@@ -23,6 +23,8 @@ from pages.ui.workers import Workers, takes
 from treedp_core import experiment
 from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment
+from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
+from treedp_core.studies.budget import Ask, Problem, Target, answer, compare, true_counts
 from treedp_core.tree import Tree
 from treedp_core.watch import Cancelled, Watch
 
@@ -246,3 +248,16 @@ def test_what_is_cancelled_while_a_worker_does_it_is_cancelled(
     job.stop.set()
     thread.join(60)
     assert (job.state, job.result) == ("cancelled", None)
+
+
+def test_searches_over_splits_can_be_sent(workers: Workers) -> None:
+    """A problem, a prior and their targets go there, and what was found comes back."""
+    unit = ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)
+    tree = Tree.from_branching_factors((2,))
+    problem = Problem(tree, np.array([40, 20, 20]), "laplace", unit, least_squares=False)
+    prior = true_counts(tree, problem.counts)
+    work = partial(compare, problem, problem, 1.0, ("optimum",), 20, prior)
+    (sent,), (here,) = workers.run(work, Watch()), work()
+    assert sent.amounts.tolist() == here.amounts.tolist() and sent.origin is prior and sent.label == here.label
+    found, seen = workers.run(partial(answer, problem, (Target(1, Ask.RMSE, 2.0),)), Watch())
+    assert found.total == pytest.approx(0.5**0.5) and seen.trials > 0

@@ -168,6 +168,8 @@ def in_background(
     ----------
     total : int or function
         What the job's watch counts up to; a function may refuse the job.
+    work : function
+        ``work(watch)``; a partial of a public function of the core that takes `watch` is done in a process of its own.
     start : {"auto", "button"}
         Whether it begins by itself, or when `begin` is called.
     of_data : bool

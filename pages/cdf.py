@@ -1,35 +1,15 @@
 """CDF and ranges: cumulative counts, ranges and quantiles of a numeric column."""
 
-from pages.ui.page import Page, Told, View
-from pages.ui.settings import get
-from pages.views.cdf import controls as cdf_controls
-from pages.views.cdf import more as cdf_more
-from pages.views.cdf import settings as page_settings
-from pages.views.cdf import source as cdf_source
-from pages.views.cdf import view as cdf_view
+from pages.ui.page import Page, View
+from pages.views.cdf import error, experiment, optimal, release
+from pages.views.cdf import settings as s
 
-BADGES = {
-    "release": "formula, simulation, NOT PRIVATE",
-    "error": "formula",
-    "experiment": "simulation",
-    "optimal": "formula",
+SHOW = {
+    "release": release.show,
+    "error": error.show,
+    "experiment": experiment.show,
+    "optimal": optimal.show,
 }
-
-
-def show() -> Told:
-    """Show the page."""
-    cdf_controls.view()
-    match get("cdf_view"):
-        case "experiment":
-            strip = cdf_more.experiment()
-        case "release":
-            data = cdf_source.choose()
-            cdf_controls.release(int(data.counts.sum()))
-            strip = cdf_view.release(data)
-        case shown:
-            strip = {"error": cdf_more.error, "optimal": cdf_more.optimal}[shown](cdf_source.choose())
-    return Told(strip, BADGES[get("cdf_view")])
-
 
 PAGE = Page(
     name="cdf",
@@ -37,8 +17,7 @@ PAGE = Page(
     icon="stacked_line_chart",
     section="Explore",
     about="Cumulative counts, ranges and quantiles of a numeric column.",
-    settings=page_settings.SETTINGS,
-    heading="CDF and ranges",
+    settings=s.SETTINGS,
     lede=(
         "How many records lie below a value, or between two? Cumulative counts from a tree, made whole and "
         "non-decreasing."
@@ -48,7 +27,9 @@ PAGE = Page(
         "few counts for any range. The known total and least squares cut the error again for free, and consistency "
         "helps most where the noise is larger than the steps of the CDF."
     ),
-    views=(View("", "", show),),
+    views=tuple(View(name, label, SHOW[name]) for name, label in s.VIEWS.items()),
+    switch=s.VIEW,
+    beside=experiment.presets,
 )
 
 if __name__ == "__main__":

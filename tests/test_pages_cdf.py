@@ -5,25 +5,18 @@ from __future__ import annotations
 import io
 import json
 import math
-import time
 from typing import Any
 
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from oracles_pages import Inline, Later, codes, dataset, figure, metric_values, open_page, table, widget, words
+from oracles_pages import Inline, Later, codes, dataset, figure, metric_values, open_page, press, table, widget, words
 from pages.ui import jobs
-from pages.views.cdf import model
-from pages.views.cdf import state as cdf_state
-from pages.views.cdf import tables as cdf_tables
-from pages.views.cdf.model import Bins
-from pages.views.cdf.tables import experiment_table, label_of
-from treedp_core.checks import InputError
+from pages.views.cdf.settings import FITS, VIEWS
 from treedp_core.records import count_bins
 from treedp_core.studies.cdf import PUBLISHED, CdfSettings, consistency_gains, plan_cdf
 from treedp_core.tree import Tree
-from treedp_core.watch import Cancelled, Watch
 
 NUMBERS = [0.5, 1.5, 1.5, 3.0, 7.99, 8.0, 2.2]
 
@@ -208,14 +201,14 @@ def test_a_refusal_keeps_the_last_release() -> None:
     app.run()
     assert codes(app) == ["TREE_SHAPE"]
     assert figure(app, "cdf_release")["data"] == before
-    assert "The release below has other settings" in words(app)
+    assert "Shown meanwhile: Discrete Laplace noise" in words(app)
     widget(app, "cdf_factors").set_value("12,11")
     app.run()
     assert codes(app) == []
     assert "on the tree 12 · 11" in words(app)
 
 
-@pytest.mark.parametrize("fit", list(model.FITS))
+@pytest.mark.parametrize("fit", list(FITS))
 @pytest.mark.parametrize("allocation", ["equal", "optimal"])
 @pytest.mark.parametrize("mechanism", ["laplace", "discrete_gaussian"])
 def test_all_choices_give_a_release(fit: str, allocation: str, mechanism: str) -> None:
@@ -227,42 +220,11 @@ def test_all_choices_give_a_release(fit: str, allocation: str, mechanism: str) -
 # --- where the bins come from ----------------------------------------------------------------------------------------
 
 
-def test_edges_are_those_of_the_binned_column() -> None:
-    bins = cdf_tables.bins_of(binned(n_bins=16))
-    assert bins.numeric
-    assert bins.unit == "size"
-    np.testing.assert_array_equal(bins.edges, np.linspace(0, 8, 17))
-    assert bins.counts.sum() == len(NUMBERS)
-
-
-@pytest.mark.parametrize("branching", [None, (2, 4)])
-def test_records_without_a_bin_are_a_last_bin(branching: tuple[int, ...] | None) -> None:
-    data = count_bins(b"size\n1\n3\n-1\nten\n", "size", lower=0, upper=8, n_bins=8, branching=branching)
-    bins = cdf_tables.bins_of(data)
-    assert bins.has_other and bins.numeric
-    assert bins.edges.tolist() == [*range(9), 9] and bins.counts.tolist() == [0, 1, 0, 1, 0, 0, 0, 0, 2]
-
-
-def test_a_hierarchy_is_read_as_leaves_in_their_order() -> None:
-    bins = cdf_tables.bins_of(dataset(Tree.from_branching_factors((2, 3)), [1, 2, 3, 4, 5, 6]))
-    assert not bins.numeric
-    assert bins.truth.tolist() == [1, 3, 6, 10, 15, 21]
-
-
 def test_leaves_on_different_levels_are_refused() -> None:
     ragged = Tree.from_child_counts([np.array([2]), np.array([0, 2])])
-    data = dataset(ragged, [1, 2, 3])
-    with pytest.raises(InputError) as refused:
-        cdf_tables.bins_of(data)
-    assert refused.value.code == "CDF_SHAPE"
-    app = open_page("cdf", data, cdf_source="current")
+    app = open_page("cdf", dataset(ragged, [1, 2, 3]), cdf_source="current")
     assert codes(app) == ["CDF_SHAPE"]
     assert "Ages (synthetic) is shown meanwhile" in words(app)
-
-
-def test_labels_that_only_look_like_intervals_give_no_edges() -> None:
-    data = dataset(Tree.from_branching_factors((2,)), [1, 2], prefix="[5, 1)")
-    assert not cdf_tables.bins_of(data).numeric
 
 
 @pytest.mark.parametrize(
@@ -394,7 +356,6 @@ def test_the_preset_puts_our_numbers_beside_the_papers() -> None:
     gains = consistency_gains(trials=100, seed=7)
     assert rows.iloc[1]["ℓ₂ consistent"].startswith(f"{gains[0].l2_consistent.mean:.4g} ± ")
     best = gains[-1].l2_consistent.mean
-    assert label_of(gains[-1]) == "padded 10³, least squares"
     assert best < PUBLISHED["l2_consistent"] / 2.5
     assert metric_values(app)["Best: padded 10³, least squares"].startswith(f"{best:.4g} ±")
     assert f"{PUBLISHED['l2_consistent'] / best:.2g}× closer than the paper" in [m.delta for m in app.metric][2]
@@ -407,7 +368,7 @@ def test_stale_results_stay_and_say_what_they_were_computed_for() -> None:
     app.run()
     app.session_state["seed"] = 8
     app.run()
-    assert "Computed for 20 runs and seed 7" in words(app)
+    assert "Shown meanwhile: 20 runs and seed 7" in words(app)
     assert len(table(app, "ℓ₁")) == 6
 
 
@@ -417,59 +378,14 @@ def test_the_experiment_can_be_cancelled(monkeypatch: pytest.MonkeyPatch) -> Non
     widget(app, "cdf_run").click()
     app.run()
     assert widget(app, "cdf_run").disabled
-    widget(app, "cdf_cancel").click()
-    app.run()
+    press(app, "cdf_runs_cancel")
     assert not app.exception
-
-
-@pytest.mark.statistical
-def test_the_experiment_repeats_the_paper_and_a_mutant_does_not() -> None:
-    """Paper and ours are means of 100 runs; |z| <= 5 each, false alarm 4 * 6e-7 for a normal mean. Seed 7.
-
-    The mutant has twice the noise (epsilon 0.1 / 2): at least one of its four means must be more than 5 off.
-    """
-
-    def apart(settings: CdfSettings) -> list[float]:
-        gain = consistency_gains([settings], 900, 100, 7)[0]
-        pairs = [(PUBLISHED[name], getattr(gain, name)) for name in PUBLISHED]
-        return [abs(paper - ours.mean) / (ours.se * math.sqrt(2)) for paper, ours in pairs]
-
-    right = cdf_state.SECTION_VI[0]
-    assert max(apart(right)) < 5
-    assert max(apart(CdfSettings(997, (997,), "laplace", 0.1 / 2, least_squares=False))) > 5
-
-
-def test_a_table_without_runs_has_the_paper_only() -> None:
-    assert experiment_table([], 0)["pipeline"] == ["paper (100 runs)"]
 
 
 # --- how far from optimal --------------------------------------------------------------------------------------------
 
 
-def test_no_tree_is_below_the_bound() -> None:
-    for bins in (2, 3, 16, 100):
-        labels, ratios = model.distances(bins)
-        assert min(ratios) >= 1 - 1e-9
-        assert ratios == sorted(ratios, reverse=True)
-        assert len(labels) == len(ratios)
-
-
-def test_two_bins_have_a_bound_by_hand() -> None:
-    """K = 2, rho = 1: one number of sensitivity 1, variance 1 / 2, mean over 2 prefixes 1 / 4; the histogram has twice
-    that, sigma^2 = 2 / (2 rho) = 1 for the first prefix."""
-    labels, ratios = model.distances(2)
-    assert dict(zip(labels, ratios, strict=True))["Histogram"] == pytest.approx(2.0)
-    assert ratios[-1] == pytest.approx(1.0)
-
-
 def test_a_gaussian_release_is_compared_with_the_bound() -> None:
-    """K = 2 at rho = 1 by hand: the histogram's first prefix has variance sigma^2 = 1, half of it after least squares
-    with the known total; the bound is 1 / 4 over two prefixes."""
-    for least_squares, expected in ((False, 2.0), (True, 1.0)):
-        plan = plan_cdf(CdfSettings(2, (2,), "gaussian", 1.0, 1e-6, least_squares=least_squares))
-        assert model.has_bound(plan)
-        assert model.above_bound(plan, 0.25) == pytest.approx(expected, rel=1e-6)
-    assert not model.has_bound(plan_cdf(CdfSettings(2, (2,), "laplace")))
     assert "times** the least" in words(open_page("cdf", cdf_mechanism="gaussian", delta="1e-06"))
 
 
@@ -486,44 +402,21 @@ def test_the_bound_of_more_bins_is_sought_in_the_background(monkeypatch: pytest.
     assert "meanwhile" not in text
 
 
-def test_a_bound_being_sought_can_be_cancelled_and_sought_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bound_being_sought_can_be_cancelled_and_sought_again(monkeypatch: pytest.MonkeyPatch, own_jobs: Any) -> None:
     monkeypatch.setattr(jobs, "pool", Later)
     app = open_page("cdf", cdf_view="optimal", cdf_bins="1024")
-    assert "Seeking the bound for K = 1\u202f024; K = 256 is shown meanwhile" in words(app)
+    assert "Seeking the bound for K = 1\u202f024 (K = 256 is shown)" in app.get("progress")[0].proto.text
     assert "K = 256, Gaussian noise" in words(app)
-    with pytest.raises(Cancelled):
-        cdf_state._bound(300, Watch(cancelled=lambda: True))
-    monkeypatch.setattr(jobs, "start", lambda slot, key, total, work, of_data: cancelled(jobs.Job(key, total)))
-    app = open_page("cdf", cdf_view="optimal", cdf_bins="1000")
-    assert "was stopped; K = 256 is shown" in words(app)
-    widget(app, "cdf_bound_again").click()
-    app.run()
-    assert not app.exception
-
-
-def cancelled(job: jobs.Job) -> jobs.Job:
-    job.stop.set()
-    job.run(lambda watch: None)
-    return job
+    press(app, "cdf_bound_cancel")
+    assert "cancelled" in words(app.run()) and "K = 256, Gaussian noise" in words(app)
+    press(app, "cdf_bound_again")
+    assert "Seeking the bound" in app.get("progress")[0].proto.text
 
 
 # --- speed and frame -------------------------------------------------------------------------------------------------
 
 
-def test_a_million_bins_feel_instant() -> None:
-    """One release with consistency; about 0.4 s on an idle core."""
-    counts = np.ones(2**20, dtype=np.int64)
-    data = Bins("many", "x", counts, np.arange(2**20 + 1.0), "f")
-    plan = plan_cdf(CdfSettings(data.n_bins, (16,) * 5))
-    start = time.process_time()  # of this process: the machine may be busy with others
-    made = model.draw(plan, data.counts, "squared", 7)
-    assert time.process_time() - start < 3.0
-    assert made.consistent is not None
-    assert made.consistent[-1] == 2**20
-    assert (np.diff(made.consistent) >= 0).all()
-
-
-@pytest.mark.parametrize("view", list(model.VIEWS))
+@pytest.mark.parametrize("view", list(VIEWS))
 @pytest.mark.parametrize("settings", [{"present": "1"}, {"explain": "0"}])
 def test_frame_settings(view: str, settings: dict[str, str]) -> None:
     app = open_page("cdf", cdf_view=view, **settings)

@@ -16,7 +16,7 @@ from streamlit.testing.v1 import AppTest
 
 from oracles_pages import dataset, open_page
 from pages.views.budget.settings import VIEWS as BUDGET_VIEWS
-from pages.views.cdf.model import VIEWS as CDF_VIEWS
+from pages.views.cdf.settings import VIEWS as CDF_VIEWS
 from pages.views.multiplicative.settings import VIEWS as MULTIPLICATIVE_VIEWS
 from sample_data.catalogue import SAMPLES
 from treedp_core.privacy import NeighbouringRelation

@@ -194,6 +194,10 @@ class Setting(Generic[T]):
         ends = {"min_value": self.drawn.low, "max_value": self.drawn.high, "step": self.drawn.step}
         return {name: kind(end) for name, end in ends.items() if end is not None}
 
+    def _digits(self) -> dict[str, Any]:
+        """No more digits of a decimal number than it has."""
+        return {"format": "%g"} if isinstance(self.default, float) else {}
+
 
 def _segments(one: Setting[Any], common: dict[str, Any], offered: Collection[Any] | None) -> None:
     st.segmented_control(options=one._offered(offered), required=True, format_func=one.label_of, **common)
@@ -213,16 +217,15 @@ def _slider(one: Setting[Any], common: dict[str, Any], offered: Collection[Any] 
     if one.grid or offered is not None:
         st.select_slider(options=one._offered(offered), format_func=one.label_of, **common)
     else:
-        st.slider(**one._ends(), **common)
+        st.slider(**one._ends(), **one._digits(), **common)
 
 
 def _field(one: Setting[Any], common: dict[str, Any], offered: Collection[Any] | None) -> None:
-    shape: dict[str, Any] = {"format": "%g"} if isinstance(one.default, float) else {}
     ends = one._ends()
     if offered is not None:
         ends |= {"min_value": min(offered), "max_value": max(offered)}
         one.set(min(max(one.value, ends["min_value"]), ends["max_value"]))
-    st.number_input(**ends, **shape, **common)
+    st.number_input(**ends, **one._digits(), **common)
 
 
 def _text(one: Setting[Any], common: dict[str, Any], offered: Collection[Any] | None) -> None:

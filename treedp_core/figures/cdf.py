@@ -12,6 +12,8 @@ import plotly.graph_objects as go
 from treedp_core.figures.colour import rgba
 from treedp_core.figures.style import AFTER, BEFORE, GREY, Look, axis, limits, new_figure, your_value_marker
 from treedp_core.figures.text import plot_text
+from treedp_core.studies.cdf.gains import Gain
+from treedp_core.studies.cdf.pipelines import PipelineCurve
 from treedp_core.tree import AnyArray, FloatArray, IntArray
 from treedp_core.words import privacy_text
 
@@ -49,27 +51,6 @@ class CdfLines:
     consistent: AnyArray | None = None
     band: tuple[AnyArray, AnyArray] | None = None
     truth_name: str = "true"
-
-
-@dataclass(frozen=True, eq=False)
-class PipelineCurve:
-    """One pipeline's error over epsilon; `kind` is a key of `LOOKS`."""
-
-    label: str
-    kind: str
-    x: FloatArray
-    y: FloatArray
-
-
-@dataclass(frozen=True)
-class Gain:
-    """Mean distances before and after consistency, with standard errors (0 for published values)."""
-
-    label: str
-    before: float
-    before_se: float
-    after: float
-    after_se: float
 
 
 def cdf_figure(lines: CdfLines, *, x_title: str, chosen: tuple[float, float] | None = None) -> go.Figure:

@@ -1,18 +1,31 @@
-"""Settings of the page CDF and ranges that a link can carry."""
+"""Settings of the page CDF and ranges: its controls, and what a link can carry."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
 from pages.ui.setting import Setting, choice, flag, number, tuned_on, whole, words
-from pages.views.cdf.model import ALLOCATIONS, FITS, SOURCES, TREES, VIEWS
+from pages.ui.text import whole as in_words
 from treedp_core import checks
 from treedp_core.allocation.shares import shares_from_text
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.studies.branching.question import bins_from_text
+from treedp_core.studies.cdf.error.bound import MAX_BOUND_BINS
 from treedp_core.tree.text import branching_factors_from_text
 
+SOURCES: Final = {"ages": "Ages (sample)", "current": "Data set in use", "upload": "Upload a column"}
+VIEWS: Final = {
+    "release": "One release",
+    "error": "Error against ε",
+    "experiment": "Section VI experiment",
+    "optimal": "How far from optimal",
+}
+TREES: Final = {"best": "Best found", "sixteen": "16-ary", "binary": "Binary", "histogram": "Histogram", "own": "Own"}
+ALLOCATIONS: Final = {"equal": "Equal", "optimal": "Optimal", "custom": "Custom shares"}
+FITS: Final = {"squared": "Squared", "absolute": "Absolute", "hamming": "Hamming"}
+NORMS: Final = {"l2": "ℓ₂", "l1": "ℓ₁"}
 TRIALS_GRID: Final = (100, 400, 1600)
+END_HELP: Final = "In the unit of the column, rounded to the nearest edge of a bin."
 
 
 def _value(value: object) -> float:
@@ -27,19 +40,59 @@ def _factors_or_nothing(text: str) -> object:
     return branching_factors_from_text(text) if text.strip() else None
 
 
+VIEW: Final = choice(
+    "cdf_view", "release", VIEWS, label="View",
+    help="One release, its error against ε, a published experiment, or a bound.",
+)  # fmt: skip
+SOURCE: Final = choice(
+    "cdf_source", "ages", SOURCES, label="Numeric column",
+    help="Ages: a synthetic sample. Data set in use: the bins of the Data and tree page. Upload: a column of a CSV or "
+    "Parquet file, of which only the counts of bins are kept.",
+)  # fmt: skip
+MECHANISM: Final = choice("cdf_mechanism", "discrete_laplace", MECHANISMS, label="Mechanism", look="pills")
+TREE: Final = choice(
+    "cdf_tree", "best", TREES, label="Tree", look="select", width=150,
+    help="Best found: least expected error of the cumulative counts for this K.",
+)  # fmt: skip
+FACTORS: Final = words(
+    "cdf_factors", "", _factors_or_nothing, label="Branching factors", width=160, placeholder="10,10,10",
+    help="Their product must be at least the number of bins.",
+)  # fmt: skip
+ALLOCATION: Final = choice(
+    "cdf_allocation", "equal", ALLOCATIONS, label="Level budgets", look="select", width=150,
+    help="Optimal: least expected error on this tree.",
+)  # fmt: skip
+SHARES: Final = words(
+    "cdf_shares", "", shares_from_text, label="Shares", width=160, placeholder="0, 0.4, 0.6",
+    help="One share for each level from the root down, summing to at most 1; a public root takes 0.",
+)  # fmt: skip
+FIT: Final = choice(
+    "cdf_fit", "squared", FITS, label="Consistency", look="select", width=150,
+    help="Which error the consistent counts minimise.",
+)  # fmt: skip
+POST: Final = flag("cdf_post", True, label="Least squares", help="Free; uses the public total N.")
+FROM: Final = number(
+    "cdf_from", 18.0, _value, code="RANGE_BOUNDS", label="Range from", look="slider", help=END_HELP
+)  # fmt: skip
+TO: Final = number("cdf_to", 65.0, _value, code="RANGE_BOUNDS", label="Range to", look="slider", help=END_HELP)
+COMPARE: Final = flag(
+    "cdf_compare", False, label="Compare with other mechanisms (takes a few seconds)",
+    help="One simulated release of each, at the same promise.",
+)  # fmt: skip
+BINS: Final = words(
+    "cdf_bins", "", _bins_or_nothing, label="Bins K", width=220, placeholder="as in the data",
+    help="Empty: the bins of the data. Digits or a power, such as 2^20. Errors depend on K, not on the records; the "
+    f"lower bound takes cubic work: for up to {in_words(MAX_BOUND_BINS)} bins.",
+)  # fmt: skip
+TRIALS: Final = whole(
+    "cdf_trials", 100, 2, checks.MAX_TRIALS, code="TRIALS_RANGE", grid=TRIALS_GRID, label="Runs", look="segments",
+    format=in_words, help="Independent releases of fresh records.",
+)  # fmt: skip
+NORM: Final = choice(
+    "cdf_norm", "l2", NORMS, label="Distance", help="How far the released CDF is from the true one."
+)  # fmt: skip
+
 SETTINGS: Final[tuple[Setting[Any], ...]] = (
-    choice("cdf_source", "ages", SOURCES),
-    choice("cdf_view", "release", VIEWS),
-    choice("cdf_mechanism", "discrete_laplace", MECHANISMS),
-    choice("cdf_tree", "best", TREES),
-    words("cdf_factors", "", _factors_or_nothing),
-    choice("cdf_allocation", "equal", ALLOCATIONS),
-    words("cdf_shares", "", shares_from_text),
-    tuned_on("cdf_tuned"),
-    flag("cdf_post", True),
-    choice("cdf_fit", "squared", FITS),
-    number("cdf_from", 18.0, _value, code="RANGE_BOUNDS"),
-    number("cdf_to", 65.0, _value, code="RANGE_BOUNDS"),
-    words("cdf_bins", "", _bins_or_nothing),
-    whole("cdf_trials", 100, 2, checks.MAX_TRIALS, code="TRIALS_RANGE", grid=TRIALS_GRID),
-)
+    SOURCE, VIEW, MECHANISM, TREE, FACTORS, ALLOCATION, SHARES, tuned_on("cdf_tuned"), POST, FIT, FROM, TO, COMPARE,
+    BINS, TRIALS, NORM,
+)  # fmt: skip

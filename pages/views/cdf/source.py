@@ -9,14 +9,13 @@ import streamlit as st
 from pages.ui import store
 from pages.ui.bins import BinsAsked, warn_of_cut
 from pages.ui.refusals import refusal
-from pages.ui.settings import get
 from pages.ui.snippets import Ran, given
 from pages.ui.text import lit, literal_sentence
 from pages.ui.upload import Candidate, Plan, Table, choose_columns, upload
-from pages.views.cdf.model import SOURCES, Bins
-from pages.views.cdf.tables import bins_of
+from pages.views.cdf import settings as s
 from treedp_core.checks import InputError
 from treedp_core.records import Dataset
+from treedp_core.studies.cdf.bins import Bins, bins_of
 
 SAMPLE: Final = "ages"
 SLOT: Final = "cdf"
@@ -25,12 +24,7 @@ _LAST: Final = "_cdf_bins_used"
 
 def choose() -> Bins:
     """Show the sources and return the bins in use: those of the ages, or the last good ones, below any refusal."""
-    st.segmented_control(
-        "Numeric column", list(SOURCES), key="cdf_source", persist_state="session", required=True,
-        format_func=SOURCES.__getitem__,
-        help="Ages: a synthetic sample. Data set in use: the bins of the Data and tree page. Upload: a column of a "
-        "CSV or Parquet file, of which only the counts of bins are kept.",
-    )  # fmt: skip
+    s.SOURCE.draw()
     try:
         bins = _bins()
     except InputError as error:
@@ -41,16 +35,16 @@ def choose() -> Bins:
         bins = _of("ages" if kept == "upload" and store.from_file(SLOT) is None else kept)
         st.caption(f"{lit(bins.name, 40)} is shown meanwhile.")
     else:
-        st.session_state[_LAST] = get("cdf_source")
+        st.session_state[_LAST] = s.SOURCE.value
     return bins
 
 
 def _bins() -> Bins | None:
-    if get("cdf_source") == "upload":
+    if s.SOURCE.value == "upload":
         _upload()
         if store.from_file(SLOT) is None:
             return None
-    return _of(get("cdf_source"))
+    return _of(s.SOURCE.value)
 
 
 def _of(source: str) -> Bins:
@@ -66,8 +60,8 @@ def _data(source: str) -> Ran[Dataset]:
 
 def again(bins: Bins) -> Ran[Bins]:
     """Return the call that makes the bins in use again."""
-    made = (_data(source) for source in SOURCES)
-    data = next((one for one in made if one.value.fingerprint == bins.fingerprint), _data(get("cdf_source")))
+    made = (_data(source) for source in s.SOURCES)
+    data = next((one for one in made if one.value.fingerprint == bins.fingerprint), _data(s.SOURCE.value))
     return given(bins, bins_of, data).named("bins")
 
 

@@ -2,7 +2,7 @@
 
 from treedp_core.studies.branching.hunt import equal_budgets
 from treedp_core.studies.branching.limits import BestBranching, best_branching, loss_factor, opendp_branching_factor
-from treedp_core.studies.branching.ranking import RankedShape, advice, best_by_height, best_shapes
+from treedp_core.studies.branching.ranking import RankedShape, advice, best_by_height, best_shape, best_shapes
 from treedp_core.studies.branching.search import Cost, cheapest
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "advice",
     "best_branching",
     "best_by_height",
+    "best_shape",
     "best_shapes",
     "cheapest",
     "equal_budgets",

@@ -82,6 +82,15 @@ def best_shapes(
     return _by_value(found)[:many]
 
 
+def best_shape(n_bins: int, criterion: Criterion) -> Shape:
+    """Return the best padded shape found for K bins with equal budgets.
+
+    >>> best_shape(997, Criterion()).branching_factors
+    (10, 10, 10)
+    """
+    return best_shapes(n_bins, criterion, n_best=1)[0].shape
+
+
 def _searched(bins: int, criterion: Criterion, padded: bool, optimal: bool, many: int) -> Hunt:
     """All shapes worth a look: of every height, equal branching, and from the best of them by local search."""
     by_rule = optimal and not criterion.least_squares

@@ -1,0 +1,135 @@
+"""What the page CDF and ranges shows, computed: bins, a release beside the truth, pipelines beside the bound."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+from oracles_pages import dataset
+from treedp_core.checks import InputError
+from treedp_core.records import count_bins
+from treedp_core.studies.branching import best_shape
+from treedp_core.studies.cdf import PUBLISHED, SECTION_VI, CdfSettings, consistency_gains, plan_cdf
+from treedp_core.studies.cdf.bins import Bins, bins_of
+from treedp_core.studies.cdf.compare import draw
+from treedp_core.studies.cdf.error import Criterion
+from treedp_core.studies.cdf.gains import experiment_table
+from treedp_core.studies.cdf.pipelines import above_bound, distance_table, has_bound
+from treedp_core.tree import Tree
+from treedp_core.watch import Cancelled, Watch
+
+NUMBERS = [0.5, 1.5, 1.5, 3.0, 7.99, 8.0, 2.2]
+
+
+def binned(values: list[float] = NUMBERS, n_bins: int = 8, upper: float = 8.0) -> Any:
+    text = "size\n" + "\n".join(map(str, values)) + "\n"
+    return count_bins(text.encode(), "size", lower=0, upper=upper, n_bins=n_bins, outside="refuse", name="sizes.csv")
+
+
+def distances(n_bins: int) -> tuple[list[str], list[float]]:
+    labels, ratios = distance_table(n_bins, best_shape(n_bins, Criterion("gaussian", least_squares=True))).values()
+    return labels, ratios
+
+
+def test_edges_are_those_of_the_binned_column() -> None:
+    bins = bins_of(binned(n_bins=16))
+    assert bins.numeric
+    assert bins.unit == "size"
+    np.testing.assert_array_equal(bins.edges, np.linspace(0, 8, 17))
+    assert bins.counts.sum() == len(NUMBERS)
+
+
+@pytest.mark.parametrize("branching", [None, (2, 4)])
+def test_records_without_a_bin_are_a_last_bin(branching: tuple[int, ...] | None) -> None:
+    data = count_bins(b"size\n1\n3\n-1\nten\n", "size", lower=0, upper=8, n_bins=8, branching=branching)
+    bins = bins_of(data)
+    assert bins.has_other and bins.numeric
+    assert bins.edges.tolist() == [*range(9), 9] and bins.counts.tolist() == [0, 1, 0, 1, 0, 0, 0, 0, 2]
+
+
+def test_a_hierarchy_is_read_as_leaves_in_their_order() -> None:
+    bins = bins_of(dataset(Tree.from_branching_factors((2, 3)), [1, 2, 3, 4, 5, 6]))
+    assert not bins.numeric
+    assert bins.truth.tolist() == [1, 3, 6, 10, 15, 21]
+
+
+def test_leaves_on_different_levels_are_no_bins() -> None:
+    ragged = Tree.from_child_counts([np.array([2]), np.array([0, 2])])
+    data = dataset(ragged, [1, 2, 3])
+    with pytest.raises(InputError) as refused:
+        bins_of(data)
+    assert refused.value.code == "CDF_SHAPE"
+
+
+def test_labels_that_only_look_like_intervals_give_no_edges() -> None:
+    data = dataset(Tree.from_branching_factors((2,)), [1, 2], prefix="[5, 1)")
+    assert not bins_of(data).numeric
+
+
+def test_a_table_without_runs_has_the_paper_only() -> None:
+    assert experiment_table([], 0)["pipeline"] == ["paper (100 runs)"]
+
+
+def test_no_tree_is_below_the_bound() -> None:
+    for bins in (2, 3, 16, 100):
+        labels, ratios = distances(bins)
+        assert min(ratios) >= 1 - 1e-9
+        assert ratios == sorted(ratios, reverse=True)
+        assert len(labels) == len(ratios)
+
+
+def test_two_bins_have_a_bound_by_hand() -> None:
+    """K = 2, rho = 1: one number of sensitivity 1, variance 1 / 2, mean over 2 prefixes 1 / 4; the histogram has twice
+    that, sigma^2 = 2 / (2 rho) = 1 for the first prefix."""
+    labels, ratios = distances(2)
+    assert dict(zip(labels, ratios, strict=True))["Histogram"] == pytest.approx(2.0)
+    assert ratios[-1] == pytest.approx(1.0)
+
+
+def test_a_gaussian_release_beside_the_bound() -> None:
+    """K = 2 at rho = 1 by hand: the histogram's first prefix has variance sigma^2 = 1, half of it after least squares
+    with the known total; the bound is 1 / 4 over two prefixes."""
+    for least_squares, expected in ((False, 2.0), (True, 1.0)):
+        plan = plan_cdf(CdfSettings(2, (2,), "gaussian", 1.0, 1e-6, least_squares=least_squares))
+        assert has_bound(plan)
+        assert above_bound(plan, 0.25) == pytest.approx(expected, rel=1e-6)
+    assert not has_bound(plan_cdf(CdfSettings(2, (2,), "laplace")))
+
+
+def test_a_million_bins_feel_instant() -> None:
+    """One release with consistency; about 0.4 s on an idle core."""
+    counts = np.ones(2**20, dtype=np.int64)
+    data = Bins("many", "x", counts, np.arange(2**20 + 1.0), "f")
+    plan = plan_cdf(CdfSettings(data.n_bins, (16,) * 5))
+    start = time.process_time()  # of this process: the machine may be busy with others
+    made = draw(plan, data.counts, "squared", 7)
+    assert time.process_time() - start < 3.0
+    assert made.consistent is not None
+    assert made.consistent[-1] == 2**20
+    assert (np.diff(made.consistent) >= 0).all()
+
+
+@pytest.mark.statistical
+def test_the_experiment_repeats_the_paper_and_a_mutant_does_not() -> None:
+    """Paper and ours are means of 100 runs; |z| <= 5 each, false alarm 4 * 6e-7 for a normal mean. Seed 7.
+
+    The mutant has twice the noise (epsilon 0.1 / 2): at least one of its four means must be more than 5 off.
+    """
+
+    def apart(settings: CdfSettings) -> list[float]:
+        gain = consistency_gains([settings], 900, 100, 7)[0]
+        pairs = [(PUBLISHED[name], getattr(gain, name)) for name in PUBLISHED]
+        return [abs(paper - ours.mean) / (ours.se * math.sqrt(2)) for paper, ours in pairs]
+
+    right = SECTION_VI[0]
+    assert max(apart(right)) < 5
+    assert max(apart(CdfSettings(997, (997,), "laplace", 0.1 / 2, least_squares=False))) > 5
+
+
+def test_a_search_for_the_bound_stops_when_told() -> None:
+    with pytest.raises(Cancelled):
+        distance_table(300, best_shape(300, Criterion("gaussian")), Watch(cancelled=lambda: True))

@@ -1,0 +1,122 @@
+"""The bins of a numeric column: their true counts and their public edges."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from treedp_core.checks import InputError
+from treedp_core.records import Dataset
+from treedp_core.records.count.bins import bin_edges
+from treedp_core.tree import FloatArray, IntArray
+
+_INTERVAL: Final = re.compile(r"\[(\S+), (\S+)[)\]]")
+
+
+@dataclass(frozen=True, eq=False)
+class Bins:
+    """True counts of the bins of a numeric column (private), and their public edges.
+
+    Parameters
+    ----------
+    name, unit : str
+        User text.
+    counts : (K,)
+    edges : (K + 1,)
+    fingerprint : str
+    numeric : bool
+        Whether the edges are numbers of the column; else bins are numbered in the order of the leaves.
+    has_other : bool
+        Whether the last bin holds the records that have no place in the others, and is drawn beyond the upper bound.
+    is_cut : bool
+        Whether numbers beyond the bounds were cut to them, so that these counts are not those of the column.
+    """
+
+    name: str
+    unit: str
+    counts: IntArray
+    edges: FloatArray
+    fingerprint: str
+    numeric: bool = True
+    has_other: bool = False
+    is_cut: bool = False
+
+    @property
+    def n_bins(self) -> int:
+        """K."""
+        return int(self.counts.size)
+
+    @property
+    def total(self) -> int:
+        """N, the number of records."""
+        return int(self.counts.sum())
+
+    @property
+    def truth_name(self) -> str:
+        """What its counts are called beside a release: never true where numbers were cut."""
+        return "cut to the bounds" if self.is_cut else "true"
+
+    @property
+    def truth(self) -> IntArray:
+        """True cumulative counts, (K,)."""
+        return np.cumsum(self.counts)
+
+    def within(self, start: int, stop: int) -> int:
+        """Return the true count of the bins from `start` up to the one before `stop`."""
+        return int(self.counts[start:stop].sum())
+
+    def bin_at(self, value: float) -> int:
+        """Return the edge nearest to a value of the column."""
+        return int(np.argmin(np.abs(self.edges - value)))
+
+    def ends(self, start: int, stop: int) -> tuple[float, float]:
+        """Return two edges, in the column's unit."""
+        return float(self.edges[start]), float(self.edges[stop])
+
+
+def bins_of(data: Dataset) -> Bins:
+    """Return the bins of a data set: its leaves, with the edges of a binned column, else numbered in their order.
+
+    A leaf "(other)" is the last bin, so that the bins hold all records.
+
+    Raises
+    ------
+    InputError
+        ``CDF_SHAPE`` when its leaves stand on different levels; ``TREE_SHAPE`` for a single leaf.
+    """
+    tree, other = data.tree, data.other_leaf
+    above = tree.is_leaf[: tree.level_start[-2]].sum()
+    if above > (tree.height > 1 and other is not None):
+        raise InputError(
+            "CDF_SHAPE", "The leaves of the data set in use stand on different levels, so they are no bins in a row."
+        )
+    counts = data.counts[tree.level(tree.height)]
+    if tree.height > 1 and other is not None:
+        counts = np.append(counts, data.counts[other])
+    if counts.size < 2:
+        raise InputError("TREE_SHAPE", "A CDF needs at least 2 bins; the data set in use has 1.")
+    edges = _edges(data, counts.size - (other is not None))
+    unit = data.labels.level_names[-1].split(" (")[0] if edges is not None else "leaf, in its order"
+    if edges is None:
+        return Bins(data.name, unit, counts, np.arange(counts.size + 1, dtype=float), data.fingerprint, False)
+    if other is not None:
+        edges = np.append(edges, 2 * edges[-1] - edges[-2])
+    return Bins(data.name, unit, counts, edges, data.fingerprint, has_other=other is not None,
+                is_cut=data.report.cut > 0)  # fmt: skip
+
+
+def _edges(data: Dataset, n_bins: int) -> FloatArray | None:
+    """Edges of equal bins from the labels of the first and last leaf, or None where they are no intervals."""
+    last = data.tree.level(data.tree.height).stop - 1
+    last -= last == data.other_leaf
+    first = _INTERVAL.fullmatch(data.labels.label(last - n_bins + 1))
+    final = _INTERVAL.fullmatch(data.labels.label(last))
+    if first is None or final is None:
+        return None
+    try:
+        return bin_edges(float(first[1]), float(final[2]), n_bins)
+    except ValueError:  # labels of a user that only look like intervals; an InputError is one too
+        return None

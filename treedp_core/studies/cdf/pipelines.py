@@ -1,0 +1,153 @@
+"""Whole pipelines compared by formula: their error against epsilon, and how far each is from the least possible."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from treedp_core.mechanisms import MECHANISMS
+from treedp_core.privacy import Currency, NeighbouringRelation, ProtectedUnit
+from treedp_core.studies.cdf.error import Criterion, cdf_lower_bound, optimal_shares, total_squared_error
+from treedp_core.studies.cdf.error.simple import histogram_error, range_queries_error
+from treedp_core.studies.cdf.release import CdfPlan
+from treedp_core.tree import FloatArray
+from treedp_core.tree.text import product_text
+from treedp_core.tree.workloads import Shape, Workload, equal_tree
+from treedp_core.watch import Watch
+
+BOUND_BINS: Final = 256
+"""Bins up to which the lower bound is computed while one waits; beyond, in the background, up to `MAX_BOUND_BINS`."""
+BOUND_ROUNDS: Final = 20
+"""About as many rounds as the bound takes for many bins."""
+
+
+@dataclass(frozen=True, eq=False)
+class PipelineCurve:
+    """One pipeline's error over epsilon.
+
+    Parameters
+    ----------
+    label : str
+    kind : str
+        A key of `treedp_core.figures.cdf.LOOKS`.
+    x, y : (n,)
+        Epsilon, and the error in squared records.
+    """
+
+    label: str
+    kind: str
+    x: FloatArray
+    y: FloatArray
+
+
+def error_curves(n_bins: int, epsilons: Sequence[float], contributions: int, best: Shape) -> list[PipelineCurve]:
+    """Return N^2 E_2 of Laplace pipelines over K bins, one record replaced: Fig. 1 of Rameshwar et al. and beyond.
+
+    Every error falls as 1 / epsilon^2, so each is computed once. `best` is a tree for the last of them.
+    """
+    unit = ProtectedUnit(NeighbouringRelation.REPLACE_ONE, contributions)
+    sixteen, binary = equal_tree(n_bins, 16), equal_tree(n_bins, 2)
+    at_one = [
+        ("Range queries", "range queries", range_queries_error(n_bins, 1.0, 1, unit)),
+        ("Histogram", "histogram", histogram_error(n_bins, 1.0, 1, unit)),
+        ("Binary tree", "binary", _tree_error(binary, unit)),
+        ("16-ary tree", "tree", _tree_error(sixteen, unit)),
+        ("16-ary tree, least squares", "tree, least squares", _after_least_squares(sixteen, unit)),
+        (f"Best found, least squares: {product_text(best.branching_factors)}", "best",
+         _after_least_squares(best, unit)),
+    ]  # fmt: skip
+    x = np.array(epsilons)
+    return [PipelineCurve(label, kind, x, value / x**2) for label, kind, value in at_one]
+
+
+def error_table(curves: Sequence[PipelineCurve]) -> dict[str, list[float]]:
+    """Return the errors of whole pipelines against epsilon."""
+    return {"epsilon": curves[0].x.tolist()} | {curve.label: curve.y.tolist() for curve in curves}
+
+
+def errors_at(curves: Sequence[PipelineCurve], epsilon: float, n_bins: int) -> dict[str, list[Any]]:
+    """Return the errors at one epsilon of the curves, beside the lowest and for one cumulative count of K."""
+    at = [float(curve.y[curve.x.tolist().index(epsilon)]) for curve in curves]
+    return {
+        "pipeline": [curve.label for curve in curves],
+        "N² E₂": at,
+        "÷ lowest": [value / min(at) for value in at],
+        "RMSE of a cumulative count": [math.sqrt(value / n_bins) for value in at],
+    }
+
+
+def distance_table(n_bins: int, best: Shape, watch: Watch | None = None) -> dict[str, list[Any]]:
+    """Return Gaussian pipelines and their mean variance as a multiple of the lower bound, worst first.
+
+    Parameters
+    ----------
+    best : Shape
+        A tree for one of them.
+    watch : Watch, optional
+        Told of every round of the search for the bound.
+
+    Raises
+    ------
+    InputError
+        ``BOUND_SIZE`` for more bins than `cdf_lower_bound` takes.
+    Cancelled
+        When the watch says so.
+    """
+    watch = watch or Watch()
+
+    def each_round() -> None:
+        watch.check()
+        watch.step(1)
+
+    bound = cdf_lower_bound(n_bins, 0.01, each_round)
+    plain, fitted = (Criterion("gaussian", Workload.CDF, squares) for squares in (False, True))
+    trees = (("Histogram", Shape((n_bins,), n_bins)), ("16-ary tree", equal_tree(n_bins, 16)),
+             ("Binary tree", equal_tree(n_bins, 2)))  # fmt: skip
+    rows = [(label, _equal(shape, plain)) for label, shape in trees]
+    rows += [(f"{label}, least squares", _equal(shape, fitted)) for label, shape in trees]
+    found = f"Best found with equal budgets, least squares: {product_text(best.branching_factors)}"
+    rows += [
+        (found, _equal(best, fitted)),
+        ("Binary tree, least squares, optimal budgets", optimal_shares(trees[-1][1], fitted).value),
+        ("Optimal matrix mechanism (numerical, cubic work)", bound.attained),
+    ]
+    rows.sort(key=lambda row: -row[1])
+    return {
+        "pipeline": [label for label, _ in rows],
+        "mean variance over the bound": [value / bound.lower for _, value in rows],
+    }
+
+
+def has_bound(plan: CdfPlan) -> bool:
+    """Whether the lower bound speaks of a release: few bins, Gaussian noise, one record replaced."""
+    settings = plan.settings
+    gaussian = MECHANISMS[settings.mechanism].currency is Currency.RHO
+    return settings.n_bins <= BOUND_BINS and gaussian and settings.contributions == 1 and settings.unit.total_is_public
+
+
+def lower_bound(n_bins: int) -> float:
+    """Return the least mean variance at rho = 1, in records squared."""
+    return cdf_lower_bound(n_bins, 0.01).lower
+
+
+def above_bound(plan: CdfPlan, lower: float) -> float:
+    """Return the mean variance of a release over the least possible at its rho; 1 is optimal."""
+    rho = sum(amount for amount in plan.budget.per_level if amount < math.inf)
+    return float(plan.variance.mean()) * rho / lower
+
+
+def _tree_error(shape: Shape, unit: ProtectedUnit) -> float:
+    return total_squared_error(shape, [1.0 / shape.height] * shape.height, 1, unit)
+
+
+def _after_least_squares(shape: Shape, unit: ProtectedUnit) -> float:
+    return shape.n_bins * _equal(shape, Criterion(least_squares=True, unit=unit))
+
+
+def _equal(shape: Shape, criterion: Criterion) -> float:
+    """Mean variance at total budget 1, the same for every level."""
+    return criterion.mean_variance(shape, criterion.budget(shape, criterion.equal_shares(shape), 1.0))

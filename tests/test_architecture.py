@@ -61,7 +61,7 @@ OWED: dict[str, tuple[str, ...]] = {
 }
 
 # What still owes the shapes of its arrays; it may only shrink as well.
-SHAPES_OWED: tuple[str, ...] = ("studies/budget/", "studies/cdf/", "studies/sweep/", "studies/topdown/")
+SHAPES_OWED: tuple[str, ...] = ("studies/budget/", "studies/cdf/", "studies/topdown/")
 ARRAYS = {"FloatArray", "IntArray", "AnyArray", "BoolArray", "NDArray"}
 _AXIS = r"(?:\.\.\.|\d+|[nmkdK]\b|n_\w+|nodes(?: of level)?|children|trials|size)(?: [+*-] (?:\d+|\w+))*"
 SHAPE = re.compile(rf"\({_AXIS}(?:, {_AXIS})*,\)|\({_AXIS}(?:, {_AXIS})+\)|[Ss]hapes? (?:of )?`")

@@ -122,7 +122,10 @@ class Expected:
 
 
 def expected(experiment: Experiment, pipeline: str, tree: Tree, counts: AnyArray) -> list[Expected]:
-    """Return the closed forms before a pipeline and after it, where theory knows them."""
+    """Return the closed forms before a pipeline and after it, where theory knows them.
+
+    `counts` are the true ones, (n_nodes,) in records; the errors are in records too.
+    """
     both = [Series(experiment.mechanism, name) for name in dict.fromkeys(("none", pipeline))]
     known = [(one, run(one.of(experiment), tree, counts, simulated=False).formula) for one in both]
     return [Expected(one, formula) for one, formula in known if formula is not None]

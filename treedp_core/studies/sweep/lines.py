@@ -129,12 +129,15 @@ class Line:
 
 
 def formulas_of(wanted: Iterable[Cell], tree: Tree, counts: AnyArray) -> Formulas:
-    """Return the closed form of each cell, None where there is none."""
+    """Return the closed form of each cell on true counts (n_nodes,), None where there is none."""
     return {cell: _run(cell, tree, counts, simulated=False).formula for cell in wanted}
 
 
 def simulate(question: Question, tree: Tree, counts: AnyArray, watch: Watch) -> Simulation:
-    """Return the simulation of each of a question's cells; the same numbers as `experiment.run` gives for it alone."""
+    """Return the simulation of each of a question's cells on true counts (n_nodes,).
+
+    The numbers of a cell are those that `experiment.run` gives for it alone.
+    """
     found = {}
     for cell in question.simulated(tree):
         outcome = _run(cell, tree, counts, simulated=True, watch=watch).simulation
@@ -193,7 +196,7 @@ def lines(question: Question, tree: Tree, simulation: Simulation | None, solve: 
 
 
 def computed(question: Question, tree: Tree, counts: AnyArray, asked: Question | None = None) -> list[Line]:
-    """Return the lines of a question, with the simulation that was asked for: everything is computed here and now."""
+    """Return the lines of a question on true counts (n_nodes,), with the simulation asked for, all computed now."""
     found = None if asked is None else simulate(asked, tree, counts, Watch())
     return lines(question, tree, found, lambda wanted: formulas_of(wanted, tree, counts))
 

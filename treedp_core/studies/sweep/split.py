@@ -60,6 +60,8 @@ def target_table(
 ) -> list[tuple[Series, float | None, str]]:
     """Return for each series the smallest epsilon whose formula meets the target, or None and the reason.
 
+    `counts` are the true ones, (n_nodes,) in records; `target` is in the metric's unit.
+
     Raises
     ------
     InputError

@@ -23,7 +23,6 @@ from treedp_core.studies.budget import (
     Problem,
     branch,
     curves,
-    draw_noise,
     greedy,
     left_after,
     node_error,
@@ -297,25 +296,24 @@ def test_node_variances_are_those_of_dense_algebra() -> None:
     np.testing.assert_allclose(node_variance(problem, amounts), expected, rtol=1e-9)
 
 
+def drawn(problem: Problem, amounts: np.ndarray, rng: np.random.Generator, trials: int) -> np.ndarray:
+    """Noise (trials, n_nodes) of node amounts: node by node, from the law of a level that spends as much."""
+    laws = [
+        problem.laws(np.where(np.arange(problem.tree.n_levels) == level, amount, 0.0))[level]
+        for level, amount in zip(problem.tree.level_of.tolist(), amounts.tolist(), strict=True)
+    ]
+    return np.array([np.zeros(trials) if law is None else law.sample(rng, trials) for law in laws]).T
+
+
 @pytest.mark.statistical
 def test_noise_by_node_has_its_variance() -> None:
     """20 000 draws; each variance within 6 standard errors (kurtosis of Laplace 6): false alarm below 1e-7."""
     amounts = topped_up(TREE, ADD, np.array([0.1, 0.2, 0.3, 0.4]), 1.0)
     problem = Problem(TREE, COUNTS, "laplace", ADD, least_squares=False)
-    noise = draw_noise(problem, amounts, np.random.default_rng(2), 20_000)
+    noise = drawn(problem, amounts, np.random.default_rng(2), 20_000)
     ratio = noise.var(axis=0) / node_variance(problem, amounts)
     assert (np.abs(ratio - 1) < 6 * np.sqrt(5 / 20_000)).all()
     assert (np.abs(1.3 * ratio - 1) > 6 * np.sqrt(5 / 20_000)).all()
-
-
-def test_a_node_without_budget_is_not_drawn() -> None:
-    """Nothing spent, nothing known: no value, rather than the exact count; a public total is known without noise."""
-    amounts = np.array([0.0, 0.5, 0.0, 0.5])
-    tree = Tree.from_branching_factors((3,))
-    for unit in (ADD, REPLACE):
-        noise = draw_noise(Problem(tree, np.ones(4), "laplace", unit), amounts, np.random.default_rng(3), 5)
-        assert np.isnan(noise).all(axis=0).tolist() == [unit is ADD, False, True, False]
-        assert unit is ADD or not noise[:, 0].any()
 
 
 # ---- by subtree

@@ -65,7 +65,7 @@ def _with_levels(rng: np.random.Generator) -> Small:
 
 
 def laws_of_nodes(small: Small, problem: Problem, amounts: Any) -> list[object | None]:
-    """Law of each node's noise, as `per_node.draw_noise` draws it."""
+    """Law of each node's noise, as a release of node amounts would draw it."""
     found: list[object | None] = []
     for level, amount in zip(small.levels, amounts.tolist(), strict=True):
         found.append(problem.laws(np.where(np.arange(small.n_levels) == level, amount, 0.0))[level])

@@ -19,7 +19,7 @@ from treedp_core.postprocess import least_squares
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.rounding import float_above
 from treedp_core.studies.budget.problem import Problem
-from treedp_core.tree import AnyArray, FloatArray, Tree
+from treedp_core.tree import FloatArray, Tree
 
 
 def path_charge(tree: Tree, unit: ProtectedUnit, amounts: FloatArray) -> float:
@@ -125,19 +125,3 @@ def node_variance(problem: Problem, amounts: FloatArray) -> FloatArray:
 def node_error(problem: Problem, amounts: FloatArray) -> ErrorSummary:
     """Return a squared metric's value for every level and the tree when node v spends ``amounts[v]``."""
     return problem.summary_of(node_variance(problem, amounts))
-
-
-def draw_noise(problem: Problem, amounts: FloatArray, rng: np.random.Generator, trials: int) -> AnyArray:
-    """Return noise (trials, n_nodes) for node amounts (n_nodes,): 0 on public nodes, nan on nodes not measured."""
-    tree = problem.tree
-    noise = np.zeros((trials, tree.n_nodes))
-    for level in range(tree.n_levels):
-        nodes = np.arange(*tree.level(level).indices(tree.n_nodes))
-        for amount in np.unique(amounts[nodes]):
-            same = nodes[amounts[nodes] == amount]
-            law = problem.laws(np.where(np.arange(tree.n_levels) == level, amount, 0.0))[level]
-            if law is not None:
-                noise[:, same] = law.sample(rng, (trials, same.size))
-            elif problem.paid[level] or not problem.judged[level]:
-                noise[:, same] = np.nan
-    return noise

@@ -47,7 +47,8 @@ def write_files(folder: Path, codes: list[Any]) -> None:
 
 ENGINES = {
     "treedp": """
-from treedp_core.records import arrow_csv, arrow_tables, count_hierarchy, domain_taken_from_the_data
+from treedp_core.records import count_hierarchy, domain_taken_from_the_data
+from treedp_core.records.read import arrow_csv, arrow_tables
 def work(file):
     return count_hierarchy(file, COLUMNS, domain=domain_taken_from_the_data()).counts
 """,

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from oracles_pages import codes, figure, open_page, words
+from pages.ui import uploads
 from treedp_core.records import Dataset
 
 VISITS = b"who,place\nann,x\nbob,y\nann,y\nann,x\nbob,x\nann,y\n"
@@ -82,6 +84,17 @@ def test_records_that_fit_no_category_are_promised_a_public_leaf() -> None:
     count(app)
     assert held(app).counts.tolist() == [6, 3, 3]
     assert {metric.label: metric.value for metric in app.metric}["Under “(other)”"] == "3"
+
+
+def test_a_counted_file_and_its_domain_file_are_freed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    freed: list[str] = []
+    monkeypatch.setattr(uploads, "_free", freed.append)
+    app = uploaded(VISITS, ["place"])
+    labelled(app.radio, "Which categories").set_value("file").run()
+    labelled(app.file_uploader, "Domain file").upload("public.csv", b"place\nx\ny\nz\n").run()
+    assert not freed
+    count(app)
+    assert held(app).counts.tolist() == [6, 3, 3, 0, 0] and len(set(freed)) == 2
 
 
 def test_what_is_in_use_without_an_upload_is_said_once() -> None:

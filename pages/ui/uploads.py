@@ -103,9 +103,12 @@ def forget_unshown() -> None:
     shown.before, shown.now = shown.now, set()
 
 
-def forget(file: Any) -> None:
-    """Free the bytes of an uploaded file now; by itself Streamlit waits for the user's cross or the session's end."""
-    _free(file.file_id)
+def forget_shown() -> None:
+    """Free the files that uploaders hold now; by itself Streamlit waits for the user's cross or the session's end."""
+    shown = sessions.mine(_Shown)
+    for file_id in shown.now:
+        _free(file_id)
+    shown.now = set()
 
 
 def _free(file_id: str) -> None:

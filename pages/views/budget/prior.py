@@ -9,7 +9,7 @@ import streamlit as st
 from pages.ui import store, uploads
 from pages.ui.snippets import Ran, given
 from pages.ui.text import lit, plural
-from pages.ui.upload import EACH_ROW, Candidate, Counted, Plan, Progress, Table, choose_columns, upload
+from pages.ui.upload import EACH_ROW, Candidate, Count, Counted, Progress, Table, choose_columns, upload
 from treedp_core.checks import InputError
 from treedp_core.records import count_hierarchy, domain_of_paths
 from treedp_core.studies.budget import Prior, public_of_file
@@ -48,7 +48,7 @@ def file_prior() -> Ran[Prior] | None:
     return None if prior is None else given(prior, public_of_file, store.used(), earlier).named("prior")
 
 
-def _form(table: Table) -> Plan:
+def _form(table: Table) -> Count:
     data, file = store.dataset(), table.file
     columns = data.labels.level_names[1:]
     others = [name for name in table.preview.columns if name not in columns]
@@ -69,4 +69,4 @@ def _form(table: Table) -> Plan:
         public_of_file(data, counted.value)  # refused before it takes another one's place
         return counted
 
-    return Plan(count)
+    return count

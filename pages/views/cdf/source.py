@@ -11,7 +11,7 @@ from pages.ui.bins import BinsAsked, warn_of_cut
 from pages.ui.refusals import refusal
 from pages.ui.snippets import Ran, given
 from pages.ui.text import lit, literal_sentence
-from pages.ui.upload import Candidate, Plan, Table, choose_columns, upload
+from pages.ui.upload import Candidate, Count, Table, choose_columns, upload
 from pages.views.cdf import settings as s
 from treedp_core.checks import InputError
 from treedp_core.records import Dataset
@@ -76,5 +76,5 @@ def _upload() -> None:
             st.caption(literal_sentence(sentence))
 
 
-def _form(table: Table) -> Plan:
-    return Plan(BinsAsked(table, upper=128.0, n_bins=128).counted)
+def _form(table: Table) -> Count:
+    return BinsAsked(table, upper=128.0, n_bins=128).counted

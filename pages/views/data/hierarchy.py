@@ -12,7 +12,7 @@ from pages.ui.bins import KEPT, BinsAsked
 from pages.ui.settings import CONTRIBUTIONS
 from pages.ui.snippets import Ran, call, given
 from pages.ui.text import lit, plural
-from pages.ui.upload import EACH_ROW, Counted, Plan, Progress, Table
+from pages.ui.upload import EACH_ROW, Count, Counted, Progress, Table
 from treedp_core import checks
 from treedp_core.checks import InputError
 from treedp_core.records import count_hierarchy, domain_of_paths, domain_of_values, domain_taken_from_the_data
@@ -32,7 +32,7 @@ def levels_in_use() -> None:
     st.caption(f"{plural(data.tree.n_levels, 'level')}; the list of categories is {data.domain_source.value}.")
 
 
-def form(table: Table) -> Plan:
+def form(table: Table) -> Count:
     """Ask which columns of a file make the tree."""
     kind = st.segmented_control(
         "Levels from", list(KINDS), key=table.key("kind"), default="columns", required=True,
@@ -52,7 +52,7 @@ def taken_from_the_data_warning() -> None:
     )
 
 
-def _columns(table: Table) -> Plan:
+def _columns(table: Table) -> Count:
     chosen = st.multiselect(
         "Columns of the hierarchy, from the top", table.preview.columns, key=table.key("columns"),
         max_selections=checks.MAX_LEVEL_COLUMNS,
@@ -64,7 +64,7 @@ def _columns(table: Table) -> Plan:
         help="An empty cell below which every chosen cell is empty too ends the path: that is no missing value.",
     )  # fmt: skip
     unit = _unit(table)
-    domain, domain_file = _domain(table, chosen, weight)
+    domain = _domain(table, chosen, weight)
 
     def count(progress: Progress) -> Counted:
         return table.counted(
@@ -72,10 +72,10 @@ def _columns(table: Table) -> Plan:
             contributions=CONTRIBUTIONS.value, missing=missing,
         )  # fmt: skip
 
-    return Plan(count, domain_file)
+    return count
 
 
-def _bins(table: Table) -> Plan:
+def _bins(table: Table) -> Count:
     asked = BinsAsked(table, upper=100.0, n_bins=64)
     branching = st.text_input(
         "Branching factors over the bins (optional)", key=table.key("branching"), max_chars=100, placeholder="8,8",
@@ -87,11 +87,11 @@ def _bins(table: Table) -> Plan:
         factors = branching_factors_from_text(branching) if branching.strip() else None
         return asked.counted(progress, factors, weight=weight, unit=unit, contributions=CONTRIBUTIONS.value)
 
-    return Plan(count)
+    return count
 
 
-def _domain(table: Table, columns: Sequence[str], weight: str | None) -> tuple[Callable[[], Ran[Domain]], Any]:
-    """Ask which categories exist; return what makes the domain, and the file it comes from, if any."""
+def _domain(table: Table, columns: Sequence[str], weight: str | None) -> Callable[[], Ran[Domain]]:
+    """Ask which categories exist; return what makes the domain."""
     how = st.radio(
         "Which categories exist", list(DOMAINS), key=table.key("domain"), format_func=DOMAINS.__getitem__,
         horizontal=True,
@@ -99,16 +99,16 @@ def _domain(table: Table, columns: Sequence[str], weight: str | None) -> tuple[C
     )  # fmt: skip
     if how == "data":
         taken_from_the_data_warning()
-        return lambda: call(domain_taken_from_the_data).named("domain"), None
+        return lambda: call(domain_taken_from_the_data).named("domain")
     st.caption(KEPT)
     if how == "values":
         listed = {name: _listed(table, name, level).splitlines() for level, name in enumerate(columns, start=1)}
-        return lambda: call(domain_of_values, listed).named("domain"), None
+        return lambda: call(domain_of_values, listed).named("domain")
     file = uploads.uploader(
         "Domain file: the leaves that exist, one a row", key=table.file.key("domain_file"),
         help="It has the columns of the hierarchy under the same names.",
     )  # fmt: skip
-    return lambda: _domain_of_file(file, columns, weight), file
+    return lambda: _domain_of_file(file, columns, weight)
 
 
 def _listed(table: Table, column: str, level: int) -> str:

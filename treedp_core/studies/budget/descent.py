@@ -117,7 +117,7 @@ def _on(blocks: Blocks, amounts: FloatArray) -> FloatArray:
 
 
 def tangent_bound(problem: Problem, total: float, amounts: FloatArray, loss: float, slope: FloatArray) -> float:
-    """Return the smallest value over all admissible splits of a convex loss's tangent plane at `amounts`.
+    """Return the smallest value over all admissible splits of a convex loss's tangent plane at `amounts` (n_levels,).
 
     It is loss + h . amounts - max of h . split, h = minus the slope; a corner of the admissible splits is best.
     """
@@ -126,7 +126,7 @@ def tangent_bound(problem: Problem, total: float, amounts: FloatArray, loss: flo
 
 
 def corners(problem: Problem, total: float) -> FloatArray:
-    """Return the corners of admissible splits: all on a single-priced level, or half there and half on a double."""
+    """The corners (n, n_levels) of admissible splits: all on a single-priced level, or half there and half on a double."""
     single, double = np.flatnonzero(problem.price == 1), np.flatnonzero(problem.price == 2)
     unit = np.eye(problem.price.size)
     halves = [total / 2.0 * (unit[i] + unit[j]) for i in single for j in double]
@@ -134,7 +134,7 @@ def corners(problem: Problem, total: float) -> FloatArray:
 
 
 def transfer(problem: Problem, total: float, start: FloatArray) -> FloatArray:
-    """Return a split that no transfer of 0.1 % of the total between two levels improves; for any metric."""
+    """Return a split (n_levels,) that no transfer of 0.1 % of the total between two levels improves; for any metric."""
     split, loss = problem.scaled(start, total), np.inf
     levels = np.flatnonzero(problem.paid)
     step = total / 10.0

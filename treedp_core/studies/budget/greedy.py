@@ -44,7 +44,7 @@ class GreedySplit:
 
     @property
     def after_each_step(self) -> FloatArray:
-        """What each level had after each slice, (phases, n_levels)."""
+        """What each level had after each slice, (n_phases, n_levels)."""
         given = np.cumsum(self.steps[:, None] == np.arange(self.start.size), axis=0)
         return np.asarray(self.start + self.slice * given)
 

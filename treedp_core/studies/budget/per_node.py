@@ -123,5 +123,5 @@ def node_variance(problem: Problem, amounts: FloatArray) -> FloatArray:
 
 
 def node_error(problem: Problem, amounts: FloatArray) -> ErrorSummary:
-    """Return a squared metric's value for every level and the tree when node v spends ``amounts[v]``."""
+    """Return a squared metric's value for every level and the tree when node v spends ``amounts[v]``, (n_nodes,)."""
     return problem.summary_of(node_variance(problem, amounts))

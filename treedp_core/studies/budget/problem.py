@@ -145,7 +145,7 @@ class Problem:
         return self._metric.expected is None and self._metric.summary is not Summary.EXPECTED_MAX
 
     def error(self, amounts: FloatArray) -> float:
-        """Return the metric's value for the tree when level l spends ``amounts[l]``; inf where a node is unknown."""
+        """Return the metric's value for the tree with amounts (n_levels,) spent; inf where a node is unknown."""
         return self.summary(amounts).tree
 
     def level_errors(self, amounts: FloatArray) -> FloatArray:
@@ -190,7 +190,7 @@ class Problem:
         return float((found.variance * self.class_weight).sum()), by_precision * slope
 
     def summary(self, amounts: FloatArray) -> ErrorSummary:
-        """Return the metric's value for every level and the tree from the full tree, node by node.
+        """Return the metric's value for every level and the tree with amounts (n_levels,), node by node.
 
         Raises
         ------
@@ -226,7 +226,7 @@ class Problem:
         return exact_summary(self._metric, by_level, np.asarray(whole))
 
     def laws(self, amounts: FloatArray) -> tuple[Law | None, ...]:
-        """Return the noise law of each level; None where there is no noise or no measurement."""
+        """Return the noise law of each level for amounts (n_levels,); None without noise or without measurement."""
         l1, l2 = self.unit.l1_sensitivity(self.tree.n_levels), self.unit.l2_sensitivity(self.tree.n_levels)
         spent = zip(amounts.tolist(), l1.tolist(), l2.tolist(), self.paid.tolist(), strict=True)
         return tuple(level_law(self.law, a, b, c) if paid and a > 0 else None for a, b, c, paid in spent)

@@ -216,7 +216,7 @@ def reach_of(problem: Problem, within: float, at_least: float = 0.0) -> FloatArr
 
 
 def normal_within(reach: FloatArray, variance: FloatArray) -> FloatArray:
-    """Return P(|Z| <= reach) for normal errors of those variances, shape of both: 1 for variance 0, 0 for inf.
+    """Return P(|Z| <= reach) for normal errors of those variances, shape of `reach`: 1 for variance 0, 0 for inf.
 
     >>> normal_within(np.array([1.959964]), np.array([1.0])).round(6).tolist()
     [0.95]

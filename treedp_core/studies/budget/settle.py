@@ -51,7 +51,7 @@ class Truth:
         return self.problem.law == "gaussian" or not any(bound.uses_reach for bound in self.bounds)
 
     def values(self, amounts: FloatArray, *, quick: bool = False, normal: bool = False) -> tuple[list[float], float]:
-        """The value of every bound, and the largest standard error.
+        """The value of every bound for amounts (n_levels,), and the largest standard error.
 
         With `quick` only nodes that may decide count; with `normal` errors are taken as normal.
         """
@@ -69,17 +69,17 @@ class Truth:
         return found, error
 
     def met(self, amounts: FloatArray) -> bool:
-        """Whether every target holds."""
+        """Whether every target holds for amounts (n_levels,)."""
         return max(self.values(amounts, quick=True)[0]) <= 1.0 and self._holds_for_all(amounts)
 
     def binding(self, amounts: FloatArray) -> tuple[int, ...]:
-        """Levels whose targets have next to no room."""
+        """Levels whose targets have next to no room for amounts (n_levels,)."""
         found = self.values(amounts)[0]
         near = max(found) * (1.0 - 1e-3) if found else 1.0
         return tuple(sorted({b.target.level for b, value in zip(self.bounds, found, strict=True) if value >= near}))
 
     def tidied(self, shares: FloatArray) -> FloatArray:
-        """Shares without levels that get next to nothing; where a target needs such a level it gets a crumb."""
+        """Shares (n_levels,) without levels that get next to nothing; one that a target needs gets a crumb."""
         crumb = CRUMB * float(shares.sum())
         swept = np.where(shares < crumb, 0.0, shares)
         known = np.isfinite(self.values(swept, normal=True)[0]).all()
@@ -111,7 +111,9 @@ class Truth:
         return max(self.values(amounts, quick=True)[0])
 
     def enough(self, shares: FloatArray) -> FloatArray:
-        """Shares scaled until every target holds, and by hardly more: first by the nodes that may decide, then by all.
+        """Shares (n_levels,) scaled until every target holds, and by hardly more.
+
+        First by the nodes that may decide, then by all.
 
         Regula falsi (Illinois) on the logarithms; the end that holds is returned.
         """
@@ -178,7 +180,7 @@ class Truth:
 def admitted(
     problem: Problem, amounts: FloatArray, met: Callable[[FloatArray], bool]
 ) -> tuple[float, tuple[float, ...], FloatArray]:
-    """The total, the shares and the amounts that an experiment makes of them, so that `met` still holds.
+    """The total, the shares and the amounts (n_levels,) that an experiment makes of them, so that `met` still holds.
 
     Shares are whole numbers of `UNITS`; what rounding takes from a level is given back by a total a hair larger.
     """

@@ -198,7 +198,7 @@ class CdfPlan:
         return least_squares.prepare(self.tree, self.noise.variance)[0]
 
     def checked(self, bin_counts: AnyArray) -> IntArray:
-        """Return counts of bins as int64, or refuse them."""
+        """Return counts of bins (n_bins,) as int64, or refuse them."""
         counts = np.asarray(bin_counts)
         whole = counts.shape == (self.tree.n_leaves,) and np.issubdtype(counts.dtype, np.number)
         whole = whole and bool(np.isfinite(counts).all()) and bool((counts == np.floor(counts)).all())

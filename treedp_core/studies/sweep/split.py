@@ -58,7 +58,7 @@ def distance_from_optimum(experiment: Experiment, tree: Tree) -> float | None:
 def target_table(
     series: Sequence[Series], base: Experiment, tree: Tree, counts: AnyArray, target: float
 ) -> list[tuple[Series, float | None, str]]:
-    """Return for each series the smallest epsilon whose formula meets the target, or None and the reason.
+    """Return for each series the smallest epsilon whose formula, on counts (n_nodes,), meets the target, or why not.
 
     `counts` are the true ones, (n_nodes,) in records; `target` is in the metric's unit.
 

@@ -196,7 +196,7 @@ def _of_table(
 
 
 def union_tree(subject: Subject, released: LeafTable) -> tuple[Tree, Labels, IntArray, IntArray]:
-    """Return the tree of the leaves that are in the truth or in a release, with the true and the released counts.
+    """Return the tree of the leaves that are in the truth or in a release, with true and released counts (n_nodes,).
 
     What an icicle of a sparse release shows: every other node is 0 in both.
     """

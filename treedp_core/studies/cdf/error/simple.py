@@ -54,7 +54,7 @@ def histogram_error(n_bins: int, epsilon: float, n_records: int, unit: Protected
 
 
 def unequal_histogram(n_bins: int, epsilon: float, n_records: int) -> tuple[float, FloatArray]:
-    """Return the smallest E_2 of the histogram with its own budget for each of the first K - 1 bins, and the budgets.
+    """Return the smallest E_2 of the histogram with a budget for each of the first K - 1 bins; and those, (K - 1,).
 
     Only two bins change when a record is replaced, so max over pairs of epsilon_i + epsilon_j must be at most epsilon
     (for a single measured bin epsilon_1). Equal budgets epsilon / 2 are best for K >= 4, as Sec. IV says; not for

@@ -126,7 +126,10 @@ def tangent_bound(problem: Problem, total: float, amounts: FloatArray, loss: flo
 
 
 def corners(problem: Problem, total: float) -> FloatArray:
-    """The corners (n, n_levels) of admissible splits: all on a single-priced level, or half there and half on a double."""
+    """Return the corners (n, n_levels) of admissible splits: all on a single-priced level, or half of it there.
+
+    The other half is then on a double-priced one.
+    """
     single, double = np.flatnonzero(problem.price == 1), np.flatnonzero(problem.price == 2)
     unit = np.eye(problem.price.size)
     halves = [total / 2.0 * (unit[i] + unit[j]) for i in single for j in double]

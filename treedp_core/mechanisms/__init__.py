@@ -18,20 +18,25 @@ from treedp_core.tree import Tree
 
 @dataclass(frozen=True)
 class Mechanism:
-    """A table entry: its law, the currency its level budgets add up in, and the noise it plans for a tree.
-
-    `continuous_gaussian` tells the accountant that the exact Gaussian conversion to (epsilon, delta) may be used;
-    `colour` is a word of the figures' palette.
-    """
+    """A table entry: its law, the noise it plans for a tree, and `colour`, a word of the figures' palette."""
 
     name: str
     label: str
     help: str
-    currency: Currency
+    law: LevelLaw
     plan: Callable[[Tree, Budget, ProtectedUnit], LevelNoise]
     colour: str
-    continuous_gaussian: bool = False
     promises: Promise = Promise.UNBIASED
+
+    @property
+    def currency(self) -> Currency:
+        """What its level budgets add up in."""
+        return self.law.currency
+
+    @property
+    def continuous_gaussian(self) -> bool:
+        """Whether the exact conversion of Gaussian noise to (epsilon, delta) holds for it."""
+        return self.law.normal
 
     @property
     def needs_delta(self) -> bool:
@@ -39,12 +44,10 @@ class Mechanism:
         return self.currency is Currency.RHO
 
 
-def of_levels(
-    law: LevelLaw, label: str, about: str, colour: str, *, whole: bool = False, smooth: bool = False
-) -> Mechanism:
+def of_levels(law: LevelLaw, label: str, about: str, colour: str, *, whole: bool = False) -> Mechanism:
     """Return the mechanism that puts noise of one law on every level.
 
-    `whole` says that the noise is whole numbers, `smooth` that it is exactly Gaussian.
+    `whole` says that the noise is whole numbers.
     """
 
     def plan(tree: Tree, budget: Budget, unit: ProtectedUnit) -> LevelNoise:
@@ -52,7 +55,7 @@ def of_levels(
 
     promises = Promise.UNBIASED | (Promise.INTEGER if whole else Promise.NOTHING)
     LAWS.setdefault(law)
-    return Mechanism(law.name, label, about, law.currency, plan, colour, smooth, promises)
+    return Mechanism(law.name, label, about, law, plan, colour, promises)
 
 
 MECHANISMS: Final[Table[Mechanism]] = table(
@@ -64,7 +67,7 @@ MECHANISMS: Final[Table[Mechanism]] = table(
         "blue",
         whole=True,
     ),
-    of_levels(LAWS["gaussian"], "Gaussian", "Gaussian noise on every level; needs delta > 0.", "pink", smooth=True),
+    of_levels(LAWS["gaussian"], "Gaussian", "Gaussian noise on every level; needs delta > 0.", "pink"),
     of_levels(
         LAWS["discrete_gaussian"],
         "Discrete Gaussian",

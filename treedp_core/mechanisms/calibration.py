@@ -35,12 +35,18 @@ class LevelLaw:
     precision : function
         Amounts (...) at a sensitivity of 1 -> one over the variance, and its derivative by the amount, (...) each: the
         same law as a formula over arrays; a test holds the two together.
+    normal : bool
+        Whether the noise is exactly normal, so that sums of it are, and the exact conversion to (epsilon, delta) holds.
+    convex : bool
+        Whether errors after least squares are convex in the amounts, so that a best split can be certified.
     """
 
     name: str
     currency: Currency
     law: Callable[[float, float, float], Law]
     precision: Callable[[FloatArray], tuple[FloatArray, FloatArray]]
+    normal: bool = False
+    convex: bool = False
 
 
 def _laplace(x: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -86,12 +92,20 @@ LAWS: Final[Table[LevelLaw]] = table(
         lambda spent, l1, l2: DiscreteLaplace(quotient_below(spent, l1)),
         _discrete_laplace,
     ),
-    LevelLaw("gaussian", Currency.RHO, lambda spent, l1, l2: Gaussian(_sigma(spent, l2)), _gaussian),
+    LevelLaw(
+        "gaussian",
+        Currency.RHO,
+        lambda spent, l1, l2: Gaussian(_sigma(spent, l2)),
+        _gaussian,
+        normal=True,
+        convex=True,
+    ),
     LevelLaw(
         "discrete_gaussian",
         Currency.RHO,
         lambda spent, l1, l2: DiscreteGaussian(_sigma(spent, l2)),
         _discrete_gaussian,
+        convex=True,
     ),
 )
 

@@ -206,7 +206,7 @@ def _after_least_squares(problem: Problem, bounds: list[Bound]) -> Inverse:
     least = float(problem.charge(amounts))
     if not least <= MOST[problem.currency]:
         return Inverse(np.inf, (), amounts, (np.inf,) * len(bounds), truth.binding(amounts), None)
-    convex = problem.law == "gaussian" and all(b.convex for b in bounds)
+    convex = problem.noise.normal and all(b.convex for b in bounds)
     lower = _proved(problem, bounds, least, np.maximum(amounts, crumbs * least)) if convex else None
     total, shares, amounts = admitted(problem, amounts, truth.met)
     found, error = truth.values(amounts)

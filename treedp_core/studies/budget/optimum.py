@@ -115,10 +115,10 @@ def optimum(problem: Problem, total: float, starts: Iterable[Named] = (), watch:
         candidates.append((best_so_far[0], transfer(problem, total, best_so_far[1])))
         return _finish(problem, total, candidates, None)
     lower = None
-    if not problem.least_squares or problem.law in ("gaussian", "discrete_gaussian"):
+    if not problem.least_squares or problem.noise.convex:
         found, lower = _convex(problem, total, best_so_far[1])
         candidates.append(("convexity", found))
-    if problem.least_squares and problem.law != "gaussian":
+    if problem.least_squares and not problem.noise.normal:
         candidates += _from_everywhere(problem, total, [*_corners(problem, total), *candidates], 100 - COMPARED)
     return _finish(problem, total, candidates, lower)
 

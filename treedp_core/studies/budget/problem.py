@@ -13,7 +13,7 @@ from treedp_core import checks
 from treedp_core.checks import InputError
 from treedp_core.errors import METRICS, ErrorSummary, Metric, Summary, Tolerance, exact_summary, level_mean
 from treedp_core.errors.expected import NodeErrors, expected_errors
-from treedp_core.mechanisms.calibration import LAWS, level_law
+from treedp_core.mechanisms.calibration import LAWS, LevelLaw, level_law
 from treedp_core.noise import Law
 from treedp_core.postprocess import least_squares
 from treedp_core.privacy import RHO_HIGH, Budget, Currency, ProtectedUnit, budget_from_shares
@@ -84,7 +84,12 @@ class Problem:
     @property
     def currency(self) -> Currency:
         """What the law's amounts are in."""
-        return LAWS[self.law].currency
+        return self.noise.currency
+
+    @property
+    def noise(self) -> LevelLaw:
+        """The law's entry in its table."""
+        return LAWS[self.law]
 
     @cached_property
     def paid(self) -> FloatArray:
@@ -203,7 +208,7 @@ class Problem:
         if self.squares:
             return self.summary_of(variance)
         laws = None if self.least_squares else self.laws(amounts)
-        known = NodeErrors(variance, laws, self.law == "gaussian")
+        known = NodeErrors(variance, laws, self.noise.normal)
         found = expected_errors(self.tree, self._metric, self.counts, known, self.tolerance)
         if found is None:
             raise InputError(

@@ -145,7 +145,7 @@ def after_least_squares(problem: Problem, amounts: FloatArray, reach: FloatArray
     probability = np.zeros(problem.tree.n_nodes)
     probability[nodes] = normal_within(reach, variance)[nodes]
     unsure = nodes[(variance[nodes] > 0) & np.isfinite(variance[nodes])]
-    if problem.law == "gaussian" or not unsure.size:
+    if problem.noise.normal or not unsure.size:
         return Reliability(problem.tree, probability)
     class_of = problem.quotient.class_of[unsure]
     asked, place = np.unique(class_of, return_inverse=True)

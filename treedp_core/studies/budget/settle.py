@@ -48,7 +48,7 @@ class Truth:
     @property
     def is_normal(self) -> bool:
         """Whether the normal law is the true one."""
-        return self.problem.law == "gaussian" or not any(bound.uses_reach for bound in self.bounds)
+        return self.problem.noise.normal or not any(bound.uses_reach for bound in self.bounds)
 
     def values(self, amounts: FloatArray, *, quick: bool = False, normal: bool = False) -> tuple[list[float], float]:
         """The value of every bound for amounts (n_levels,), and the largest standard error.

@@ -186,6 +186,6 @@ def answered(found: Inverse, question: Question, targets: Sequence[Target]) -> s
 def _certainty(found: Inverse, question: Question) -> str:
     if found.lower_bound is not None:
         return "Proved optimal but for rounding." if found.is_proved else "The best of several searches."
-    normal = MECHANISMS[question.law].continuous_gaussian
+    normal = MECHANISMS[question.law].law.normal
     why = "for a probability averaged over counts" if normal else "with this noise"
     return f"The best of several searches, not certified: {why} the problem is not convex, so no lower bound is proved."

@@ -14,7 +14,7 @@ from oracles_tree import level_starts, random_parents
 from treedp_core.checks import InputError
 from treedp_core.errors import Tolerance
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
-from treedp_core.studies.budget import Problem, greedy
+from treedp_core.studies.budget import STRATEGIES, Problem, greedy
 from treedp_core.tree import Tree
 
 ADD = ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)
@@ -42,9 +42,8 @@ def test_greedy_is_algorithm_3_step_for_step(law: str, squares: bool, metric: st
     found = greedy(Problem(tree, counts, law, ADD, metric, Tolerance(threshold=5.0), squares), total, phases)
     steps, amounts = naive_greedy(loss, [1e-5 * total / n] * n, (1 - 1e-5) * total / phases, phases, list(range(n)))
     assert found.steps.tolist() == steps
-    np.testing.assert_allclose(found.amounts, amounts, rtol=1e-12)
+    np.testing.assert_allclose(found.after_each_step[-1], amounts, rtol=1e-12)
     np.testing.assert_allclose(found.losses[-1][steps[-1]], loss(amounts), rtol=1e-9)
-    np.testing.assert_allclose(found.after_each_step[-1], found.amounts, rtol=1e-12)
 
 
 @pytest.mark.parametrize("unit", [REPLACE, UNKNOWN], ids=lambda unit: unit.relation.value)
@@ -77,7 +76,7 @@ def test_greedy_is_algorithm_3_where_a_level_is_public_or_charged_twice(
     doubled = [2, 3] if unit is UNKNOWN else []
     steps, amounts = naive_greedy(loss, start, (1 - 1e-5) * total / phases, phases, allowed, doubled)
     assert found.steps.tolist() == steps
-    np.testing.assert_allclose(found.amounts, amounts, rtol=1e-12)
+    np.testing.assert_allclose(found.after_each_step[-1], amounts, rtol=1e-12)
 
 
 def test_ties_go_to_the_lowest_level() -> None:
@@ -97,7 +96,7 @@ def test_known_answers() -> None:
     problem = Problem(tree, counts, "laplace", ADD, "rmsre", Tolerance(threshold=1000.0))
     found = greedy(problem, 1.0, 20)
     assert np.bincount(found.steps, minlength=3).tolist() == [0, 13, 7]
-    assert problem.error(found.amounts) == pytest.approx(0.003395582505210067, rel=1e-12)
+    assert problem.error(found.after_each_step[-1]) == pytest.approx(0.003395582505210067, rel=1e-12)
     piece = (1 - 1e-5) / 20
     other = np.full(3, 1e-5 / 3) + piece * np.array([7, 0, 13])
     assert problem.error(other) == pytest.approx(0.0033147378359164926, rel=1e-12)
@@ -111,7 +110,7 @@ def test_known_answers_for_discrete_noise() -> None:
     problem = Problem(tree, counts, "discrete_laplace", ADD, "rmsre", Tolerance(threshold=5.0))
     found = greedy(problem, 1.0, 20)
     assert found.steps.tolist() == [2] * 20
-    assert problem.error(found.amounts) == pytest.approx(0.31500727857124433, rel=1e-12)
+    assert problem.error(found.after_each_step[-1]) == pytest.approx(0.31500727857124433, rel=1e-12)
     assert problem.error(np.full(3, 1 / 3)) == pytest.approx(0.548215492659911, rel=1e-12)
 
 
@@ -131,7 +130,7 @@ def test_known_answers_where_the_leaves_take_all(
     )
     found = greedy(problem, epsilon, 20)
     assert found.steps.tolist() == [2] * 20
-    assert problem.error(found.amounts) == pytest.approx(by_greedy, rel=1e-12)
+    assert problem.error(found.after_each_step[-1]) == pytest.approx(by_greedy, rel=1e-12)
     assert problem.error(np.full(3, epsilon / 3)) == pytest.approx(equal, rel=1e-12)
 
 
@@ -156,7 +155,7 @@ def test_greedy_spends_the_total_and_no_more(phases: int, total: float, unit: Pr
     amounts = [Fraction(float(a)) for a in found.amounts]
     cost = max(sum(amounts), 2 * sum(amounts[2:])) if unit is UNKNOWN else sum(amounts)
     assert Fraction(total) * Fraction(1 - 3e-5) <= cost <= Fraction(total) * Fraction(1 + 1e-12)
-    assert (found.amounts[0] == 0) == unit.total_is_public
+    assert (found.start[0] == 0) == unit.total_is_public
     assert unit is not UNKNOWN or (found.steps >= 2).sum() <= phases // 2
     budget = problem.budget(found.amounts, total)
     assert unit.exact_charge(budget.per_level) <= Fraction(total)
@@ -203,3 +202,33 @@ def test_counts_of_zero_everywhere_still_have_a_split() -> None:
     """The threshold takes the place of every count; only a prior that says nothing is refused."""
     problem = Problem(TREE, np.zeros(TREE.n_nodes), "laplace", ADD)
     assert np.isfinite(problem.error(greedy(problem, 1.0).amounts))
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+@pytest.mark.parametrize("law", ["discrete_laplace", "gaussian"])
+@pytest.mark.parametrize("unit", [ADD, REPLACE, UNKNOWN], ids=lambda unit: unit.relation.value)
+@pytest.mark.parametrize("squares", [True, False])
+def test_no_strategy_leaves_crumbs(name: str, law: str, unit: ProtectedUnit, squares: bool) -> None:
+    """A level is charged a millionth of the total or nothing; what greedy begins with goes back where none is added.
+
+    Public levels cost nothing. Levels whose counts follow from others need none; before least squares all need some.
+    """
+    tree = Tree.from_branching_factors((2, 3, 2, 3, 2))
+    counts = tree.counts_of_leaves(np.arange(tree.n_leaves) % 7 * 100)
+    problem = Problem(tree, counts, law, unit, "rmsre", Tolerance(threshold=10.0), squares)
+    amounts = STRATEGIES[name].amounts(problem, 1.0, 20)
+    charged = amounts * np.array([0.0 if unit.total_is_public and level == 0 else 1.0 for level in range(6)])
+    if unit is UNKNOWN:
+        charged[unit.known_levels :] *= 2.0
+    floor = 1e-4 if name == "greedy" and squares else 1e-6
+    assert all(one == 0 or one >= floor for one in charged), charged
+    budget = problem.budget(amounts, 1.0)
+    assert Fraction(1) * (1 - Fraction(1, 10**9)) <= unit.exact_charge(budget.per_level) <= 1
+
+
+def test_a_leaf_level_keeps_a_millionth_where_mixed_depths_need_it() -> None:
+    """One leaf stands above the others: its level is the only one that knows it, however little it gets."""
+    tree = Tree(np.array([-1, 0, 0, 1, 1]), np.array([0, 1, 3, 5]))
+    problem = Problem(tree, np.array([9, 8, 1, 4, 4]), "gaussian", ADD)
+    found = problem.tidied(np.array([3e-7, 3e-7, 1.0]), 1.0)
+    assert found[0] == 0 and 1e-6 <= found[1] <= 1.01e-6 and found.sum() == pytest.approx(1.0)

@@ -33,7 +33,8 @@ class GreedySplit:
     losses : (phases, n_levels)
         The tree's expected loss had the slice gone to each level; inf where it was not allowed to.
     amounts : (n_levels,)
-        What each level has in the end; public levels 0.
+        What each level is to spend: what it has in the end, but for levels that got no slice, which are not measured
+        where least squares derives them; public levels 0. See `Problem.tidied`.
     """
 
     start: FloatArray
@@ -44,7 +45,7 @@ class GreedySplit:
 
     @property
     def after_each_step(self) -> FloatArray:
-        """What each level had after each slice, (n_phases, n_levels)."""
+        """What each level had after each slice, (n_phases, n_levels): Algorithm 3, before anything is given back."""
         given = np.cumsum(self.steps[:, None] == np.arange(self.start.size), axis=0)
         return np.asarray(self.start + self.slice * given)
 
@@ -60,7 +61,8 @@ def greedy(problem: Problem, total: float, phases: int = PHASES, start: float = 
     Each level begins with the same small amount, together charged ``start * total`` (the infinitesimal budget of
     Algorithm 3: start * total / n_levels each, when all levels are charged alike). The rest is cut into `phases`
     slices; each goes to the level where it lowers the tree's loss most, ties (within a relative 1e-12) to the lowest
-    level. Under REPLACE_UNKNOWN, where unknown levels are charged twice, they get at most half of the slices.
+    level. Under REPLACE_UNKNOWN, where unknown levels are charged twice, they get at most half of the slices. In the
+    end levels without a slice give that small amount back where least squares derives them.
 
     Parameters
     ----------
@@ -103,4 +105,4 @@ def greedy(problem: Problem, total: float, phases: int = PHASES, start: float = 
         steps[phase] = np.flatnonzero(losses[phase] <= losses[phase].min() * (1.0 + TIE))[0]
         amounts[steps[phase]] += piece
         slices_left_at_double_price -= int(problem.price[steps[phase]] == 2)
-    return GreedySplit(before, piece, steps, losses, amounts)
+    return GreedySplit(before, piece, steps, losses, problem.tidied(amounts, total, start))

@@ -34,7 +34,6 @@ COMPARED: Final = 20
 """Hundredths of the work that the comparison with greedy and simple splits stands for."""
 SHORT: Final = 8
 """Rounds of a short descent."""
-CRUMB: Final = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,12 +172,5 @@ def _best(problem: Problem, candidates: list[Named]) -> Named:
 
 
 def _finish(problem: Problem, total: float, candidates: list[Named], lower: float | None) -> Optimum:
-    everyone = candidates + [(name, _without_crumbs(problem, total, split)) for name, split in candidates]
-    name, split = _best(problem, everyone)
+    name, split = _best(problem, [(name, problem.tidied(split, total)) for name, split in candidates])
     return Optimum(split, problem.error(split), lower, name)
-
-
-def _without_crumbs(problem: Problem, total: float, split: FloatArray) -> FloatArray:
-    """Levels with next to nothing are not measured at all, unless they hold leaves."""
-    crumb = (split < CRUMB * total) & ~problem.leaf_levels
-    return problem.scaled(np.where(crumb, 0.0, split), total) if not crumb.all() else split

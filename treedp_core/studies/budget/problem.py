@@ -6,6 +6,7 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
+from typing import Final
 
 import numpy as np
 
@@ -23,6 +24,9 @@ from treedp_core.studies.budget.precision import LevelPrecision, level_precision
 from treedp_core.studies.budget.quotient import Quotient, quotient
 from treedp_core.tree import AnyArray, FloatArray, Tree
 from treedp_core.watch import Watch
+
+CRUMB: Final = 1e-6
+"""Part of the total below which what a level is charged is given back: searches leave crumbs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,6 +141,25 @@ class Problem:
         if cost == 0:
             raise InputError("BUDGET_SPLIT", "Expected a share > 0 on at least one level that is not public, got none.")
         return np.asarray(shares * (total / cost))
+
+    def tidied(self, amounts: FloatArray, total: float, crumb: float = CRUMB) -> FloatArray:
+        """Return a split (n_levels,) of `total` in which no level is charged between nothing and a millionth of it.
+
+        A level charged less than the part `crumb` of the total is not measured at all, where least squares derives it
+        from the others; else it keeps what it has, and gets a millionth at least.
+        """
+        least = np.where(self.price > 0, total / np.maximum(self.price, 1.0), 0.0)
+        few = (amounts > 0) & (amounts < crumb * least)
+        if not few.any():
+            return amounts
+        kept = np.where(few & ~self.leaf_levels, 0.0, amounts) if self.least_squares else amounts
+        for level in np.flatnonzero(few & self.leaf_levels & self.least_squares):
+            without = np.where(np.arange(few.size) == level, 0.0, kept)
+            if np.isfinite(self.node_variance(without)[np.repeat(self.judged, self.tree.level_sizes)]).all():
+                kept = without
+        room = 1.0 + 2.0 * few.size * CRUMB  # scaling must not make crumbs again
+        raised = np.where(few & (kept > 0), np.maximum(kept, room * CRUMB * least), kept)
+        return self.scaled(raised if raised.any() else amounts, total)
 
     def budget(self, shares: FloatArray, total: float) -> Budget:
         """Return the budget in proportion to shares (n_levels,) whose exact charge is at most `total`."""

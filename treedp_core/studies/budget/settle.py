@@ -19,12 +19,10 @@ from treedp_core.allocation import split
 from treedp_core.privacy import RHO_HIGH, Currency
 from treedp_core.rounding import float_above
 from treedp_core.studies.budget.class_variance import sweeps
-from treedp_core.studies.budget.problem import Problem
+from treedp_core.studies.budget.problem import CRUMB, Problem
 from treedp_core.studies.budget.targets import Ask, Bound
 from treedp_core.tree import FloatArray, IntArray
 
-CRUMB: Final = 1e-6
-"""Part of the total below which a level that no target needs is not measured at all: searches leave crumbs."""
 UNITS: Final = 10**15
 """Shares are whole multiples of this part, so that a float says each of them exactly and they sum to 1."""
 MOVES: Final = (2.0, 1.3, 1.08)
@@ -80,7 +78,8 @@ class Truth:
 
     def tidied(self, shares: FloatArray) -> FloatArray:
         """Shares (n_levels,) without levels that get next to nothing; one that a target needs gets a crumb."""
-        crumb = CRUMB * float(shares.sum())
+        least = CRUMB * (1.0 + 2.0 * shares.size * CRUMB)  # scaling must not make crumbs again
+        crumb = least * float(self.problem.charge(shares)) / np.maximum(self.problem.price, 1.0)
         swept = np.where(shares < crumb, 0.0, shares)
         known = np.isfinite(self.values(swept, normal=True)[0]).all()
         return swept if known else np.where(self.problem.paid > 0, np.maximum(shares, crumb), 0.0)

@@ -62,7 +62,8 @@ def _data_free(name: str) -> Strategy:
     one = ALLOCATIONS[name]
 
     def find(problem: Problem, total: float, phases: int) -> Plain:
-        return Plain(problem.scaled(one.shares(problem.tree, problem.unit, problem.currency, ()), total))
+        shares = one.shares(problem.tree, problem.unit, problem.currency, ())
+        return Plain(problem.tidied(problem.scaled(shares, total), total))
 
     return Strategy(name, one.label, one.help, find, needs_prior=False)
 

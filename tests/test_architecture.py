@@ -16,9 +16,10 @@ ROOT = Path(__file__).resolve().parent.parent
 # The one place that lists the floors of treedp_core, from the ground up: a module or package imports only from lines
 # above its own, which also rules out cycles. Where a floor of the design needs steps of its own, it takes two lines.
 FLOORS = (
-    ("checks",),
-    ("registry", "rounding", "watch"),
+    ("rounding",),
     ("words",),
+    ("checks",),
+    ("registry", "watch"),
     ("tree",),
     ("noise",),
     ("privacy",),
@@ -492,3 +493,17 @@ def test_a_rule_lets_pass(rule: Rule, path: str, text: str) -> None:
 def test_a_cycle_is_found() -> None:
     assert cycle({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": set()}) == ["b", "c"]
     assert cycle({"a": {"b"}, "b": {"c"}, "c": set()}) == []
+
+
+def test_numbers_are_written_in_one_place() -> None:
+    """Thousands by `words.whole`, on the screen and in the core's sentences; a figure's own hover text is plotly's."""
+    by_hand = re.compile(r"(?<!%)\{[^{}\n]*:,|localized")
+    found = [
+        f"{path.relative_to(ROOT)}:{number}"
+        for folder in ("treedp_core", "pages")
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        if path != ROOT / "treedp_core/words.py" and "sample_data" not in path.parts
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if by_hand.search(line)
+    ]
+    assert found == []

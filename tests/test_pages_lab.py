@@ -361,7 +361,7 @@ def test_too_large_a_run_is_refused_with_the_limit(lab: Callable[..., AppTest]) 
     app = pick(lab(source="generate", gen_branching="100,100,10"), lab_trials=6400)
     press(app, "lab_run")
     assert "TRIALS_RANGE" in words(app)
-    assert "got 6400 (the limit is 2,000,000,000 draws; this run draws" in words(app)
+    assert "got 6400 (the limit is 2\u202f000\u202f000\u202f000 draws; this run draws" in words(app)
     assert app.metric
     assert "TRIALS_RANGE" not in words(pick(app, lab_trials=100))
 

@@ -371,9 +371,9 @@ def test_a_row_longer_than_a_block_is_refused(monkeypatch: pytest.MonkeyPatch) -
 ROWS_NAMED = [
     (b"a,b\nx,1\nx\x07,2\n", "row 3"),
     (b"a,b\nx,1\ny\n", "Row 3 has 1 cell but"),
-    (b"a,b\n" + b"x,1\n" * 600_000 + b"x\x07,2\n", "row 600,002"),
-    (b"a,b\n" + b"x,1\n" * 600_000 + b"x\n", "Row 600,002"),
-    (b"a,b\n" + b"x,1\n" * 600_000 + b"\xff,1\n", "byte 2,400,004"),
+    (b"a,b\n" + b"x,1\n" * 600_000 + b"x\x07,2\n", "row 600\u202f002"),
+    (b"a,b\n" + b"x,1\n" * 600_000 + b"x\n", "Row 600\u202f002"),
+    (b"a,b\n" + b"x,1\n" * 600_000 + b"\xff,1\n", "byte 2\u202f400\u202f004"),
     (parquet(a=["x", "y", "z\x07"]), "row 3"),
 ]
 

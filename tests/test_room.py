@@ -61,7 +61,7 @@ def test_strangers_get_smaller_trees(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TREEDP_PUBLIC", "1")
     app = open_page("data", source="generate", gen_branching="200000", gen_n="1000")
     assert codes(app) == ["TOO_MANY_NODES"]
-    assert "200,000 nodes, this one would have 200,001" in app.main.error[0].value
+    assert "200\u202f000 nodes, this one would have 200\u202f001" in app.main.error[0].value
     assert "stays as it was" in words(app)
 
 

@@ -10,6 +10,8 @@ import math
 from collections.abc import Collection
 from typing import Final
 
+from treedp_core.words import whole
+
 MAX_NODES: Final = 4_000_000
 MAX_CELL_DRAWS: Final = 2_000_000_000
 MAX_TRIALS: Final = 100_000
@@ -97,11 +99,13 @@ def integer(name: str, value: object, *, low: int, high: int, code: str = "VALUE
     treedp_core.checks.InputError: Expected trials to be a whole number from 1 to 100, got 1.5.
     """
     try:
-        whole = not isinstance(value, (bool, str, bytes)) and int(value) == value  # type: ignore[call-overload]
+        is_whole = not isinstance(value, (bool, str, bytes)) and int(value) == value  # type: ignore[call-overload]
     except (TypeError, ValueError, OverflowError):
-        whole = False
-    if not whole or not low <= int(value) <= high:  # type: ignore[call-overload]
-        raise InputError(code, f"Expected {name} to be a whole number from {low:,} to {high:,}, got {echo(value)}.")
+        is_whole = False
+    if not is_whole or not low <= int(value) <= high:  # type: ignore[call-overload]
+        raise InputError(
+            code, f"Expected {name} to be a whole number from {whole(low)} to {whole(high)}, got {echo(value)}."
+        )
     return int(value)  # type: ignore[call-overload, no-any-return]
 
 
@@ -164,7 +168,7 @@ def nodes(requested: int, what: str = "This tree") -> int:
     if requested > MAX_NODES:
         raise InputError(
             "TOO_MANY_NODES",
-            f"{what} needs {requested:,} nodes; at most {MAX_NODES:,} are allowed: "
+            f"{what} needs {whole(requested)} nodes; at most {whole(MAX_NODES)} are allowed: "
             "use fewer levels, a smaller branching factor or fewer categories.",
         )
     return requested
@@ -185,8 +189,8 @@ def trials(requested: object, n_nodes: int, n_cells: int = 1) -> int:
     except InputError as error:
         raise InputError(
             "TRIALS_RANGE",
-            f"{str(error).removesuffix('.')} (the limit is {MAX_CELL_DRAWS:,} draws; "
-            f"this run draws {n_nodes * n_cells:,} a trial).",
+            f"{str(error).removesuffix('.')} (the limit is {whole(MAX_CELL_DRAWS)} draws; "
+            f"this run draws {whole(n_nodes * n_cells)} a trial).",
         ) from None
 
 

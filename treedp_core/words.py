@@ -75,12 +75,33 @@ def _written(number: Decimal) -> str:
 
 
 def whole(n: int) -> str:
-    """Return a whole number with thin separators.
+    """Return a whole number with thin separators and a minus sign.
 
-    >>> whole(1234567).replace(THIN, " ")
-    '1 234 567'
+    >>> whole(1234567).replace(THIN, " "), whole(-5)
+    ('1 234 567', '−5')
     """
-    return f"{n:,}".replace(",", THIN)
+    return f"{n:,}".replace(",", THIN).replace("-", "−")
+
+
+def fixed(x: float, places: int) -> str:
+    """Return a number with so many decimal places, with thin separators and a minus sign.
+
+    >>> fixed(-1234.56, 1).replace(THIN, " "), fixed(-0.01, 1), fixed(math.inf, 1)
+    ('−1 234.6', '0.0', '∞')
+    """
+    if not math.isfinite(x):
+        return short(x)
+    text = f"{x:,.{places}f}"
+    return text.removeprefix("-" if float(text.replace(",", "")) == 0 else "").replace(",", THIN).replace("-", "−")
+
+
+def halves(x: float) -> str:
+    """Return a median of counts in full: a whole number, or one with a half.
+
+    >>> halves(12.0), halves(12.5)
+    ('12', '12.5')
+    """
+    return fixed(x, 0 if x == int(x) else 1)
 
 
 def short(x: float) -> str:
@@ -88,11 +109,15 @@ def short(x: float) -> str:
 
     >>> [short(x).replace(THIN, " ") for x in (0.0, 1, 45.28, 0.03126, 12345.6, math.inf, 1e-7)]
     ['0', '1', '45.3', '0.0313', '12 300', '∞', '1e-7']
+    >>> short(-14.02)
+    '−14'
     """
     if math.isnan(x):
         return "–"
     if math.isinf(x):
         return "∞" if x > 0 else "−∞"
+    if x < 0:
+        return "−" + short(-x)
     rounded = float(f"{x:.3g}")
     size = abs(rounded)
     if size and not 1e-4 <= size < 1e9:
@@ -129,6 +154,8 @@ __all__ = [
     "DIGITS",
     "THIN",
     "budget_text",
+    "fixed",
+    "halves",
     "plural",
     "plus_minus",
     "powers",

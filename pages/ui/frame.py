@@ -87,13 +87,26 @@ def table(
     label: str = "",
     simulated: bool = False,
 ) -> None:
-    """Show the table that a call returns, with its caption and footer; `formats` are column configurations by name.
+    """Show the table that a call returns, with its caption and footer.
 
-    The other parameters are those of `figure`.
+    `formats` are column configurations by name, or functions that write a value: see `written`. The other parameters
+    are those of `figure`.
     """
-    st.dataframe(ran.value, hide_index=True, column_config=formats, alt=alt, width=width, height=height)
+    columns, formats = written(ran.value, formats or {})
+    st.dataframe(columns, hide_index=True, column_config=formats, alt=alt, width=width, height=height)
     st.caption(f"{label} {caption}" if label else caption)
     footer(key, ran, label=label, simulated=simulated)
+
+
+def written(columns: Columns, formats: Mapping[str, Any]) -> tuple[Columns, dict[str, Any]]:
+    """Return columns and their configurations, where a function stands for one: what it writes is shown instead.
+
+    A browser has no thin spaces between thousands, which `whole` and `short` write.
+    """
+    by_hand = {name: write for name, write in formats.items() if callable(write)}
+    text = dict.fromkeys(by_hand, st.column_config.TextColumn(alignment="right"))
+    shown = {name: [by_hand[name](value) for value in columns[name]] for name in by_hand if name in columns}
+    return {**columns, **shown}, {**formats, **text}
 
 
 def footer(

@@ -10,6 +10,7 @@ from pages.ui import uploads
 from treedp_core import checks
 from treedp_core.checks import InputError
 from treedp_core.records import Dataset
+from treedp_core.words import whole
 
 # A node of a made-up data set takes up at most 160 bytes, its label included (measured): 1.3 GB, 320 MB if public.
 ALL_NODES: Final = 2 * checks.MAX_NODES
@@ -63,5 +64,6 @@ def admitted(n_nodes: int) -> None:
     if uploads.is_public() and n_nodes > PUBLIC_NODES:
         raise InputError(
             "TOO_MANY_NODES",
-            f"This is a public app: a made-up tree may have {PUBLIC_NODES:,} nodes, this one would have {n_nodes:,}.",
+            f"This is a public app: a made-up tree may have {whole(PUBLIC_NODES)} nodes, this one would have "
+            f"{whole(n_nodes)}.",
         )

@@ -12,6 +12,7 @@ from treedp_core.figures.icicle import NodeLabels, icicle
 from treedp_core.figures.style import GRID, axis, new_figure
 from treedp_core.figures.text import number_text, plot_text
 from treedp_core.tree import AnyArray, FloatArray, IntArray, Tree
+from treedp_core.words import whole
 
 
 def reliability_icicle(
@@ -78,7 +79,7 @@ def useful_shares(level_names: Sequence[str], share: FloatArray, sizes: IntArray
     met = np.rint(share * sizes).astype(np.int64)
     bars = go.Bar(
         x=share, y=np.arange(share.size), orientation="h", marker={"color": "#0072B2"},
-        text=[f"{m:,} of {n:,}".replace(",", "\u202f") for m, n in zip(met.tolist(), sizes.tolist(), strict=True)],
+        text=[f"{whole(m)} of {whole(n)}" for m, n in zip(met.tolist(), sizes.tolist(), strict=True)],
         textposition="outside", cliponaxis=False, hovertemplate="%{text} (%{x:.1%})<extra></extra>",
     )  # fmt: skip
     names = {"tickvals": np.arange(share.size), "ticktext": [plot_text(name, 24) for name in level_names]}

@@ -7,6 +7,8 @@ import math
 import re
 from typing import Final
 
+from treedp_core.words import fixed, whole
+
 # Control, line-breaking and direction-changing characters: they could hide or reorder what follows them.
 _UNSEEN: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]+")
 
@@ -43,7 +45,7 @@ def number_text(value: float, digits: int = 3) -> str:
     if not 1e-4 <= size < 1e15:
         return sign + f"{size:.{digits - 1}e}"
     places = digits - 1 - math.floor(math.log10(size))
-    text = f"{round(size, places):,.{max(places, 0)}f}".replace(",", "\u202f")
+    text = fixed(round(size, places), max(places, 0))
     return sign + (text.rstrip("0").rstrip(".") if "." in text else text)
 
 
@@ -55,4 +57,4 @@ def count_text(value: float) -> str:
     """
     if not math.isfinite(value) or (value != int(value) and abs(value) < 1000):
         return number_text(value)
-    return f"{round(value):,}".replace(",", "\u202f").replace("-", "−")
+    return whole(round(value))

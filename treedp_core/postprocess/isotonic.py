@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from treedp_core import checks
 from treedp_core.checks import InputError
+from treedp_core.words import whole
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
@@ -179,8 +180,8 @@ def _trellis(y: FloatArray, n_records: int, error: ErrorOf) -> IntArray:
     if y.size * (n_records + 1) > MAX_TRELLIS:
         raise InputError(
             "TRELLIS_SIZE",
-            f"An error of your own takes {y.size * (n_records + 1):,} steps (bins × records); "
-            f"at most {MAX_TRELLIS:,} are allowed: use the squared or absolute error.",
+            f"An error of your own takes {whole(y.size * (n_records + 1))} steps (bins × records); "
+            f"at most {whole(MAX_TRELLIS)} are allowed: use the squared or absolute error.",
         )
     values = np.arange(n_records + 1, dtype=np.float64)
     later = np.zeros(values.size)

@@ -19,6 +19,7 @@ import numpy as np
 
 from treedp_core.checks import InputError
 from treedp_core.tree import AnyArray, FloatArray, Tree
+from treedp_core.words import whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +78,7 @@ def prepare(tree: Tree, variance: FloatArray | None) -> tuple[Callable[[AnyArray
         )
     variance = np.asarray(variance, dtype=np.float64)
     if variance.shape != (tree.n_nodes,) or not (variance >= 0).all():
-        raise InputError("VARIANCE_NEEDED", f"Expected a variance >= 0 for each of the {tree.n_nodes:,} nodes.")
+        raise InputError("VARIANCE_NEEDED", f"Expected a variance >= 0 for each of the {whole(tree.n_nodes)} nodes.")
     coefficients = _coefficients(tree, variance)
     return lambda estimate: estimate_from(tree, coefficients, estimate), coefficients.variance
 

@@ -25,6 +25,7 @@ import numpy as np
 from treedp_core.checks import InputError
 from treedp_core.postprocess.top_down import refuse_without_leaves
 from treedp_core.tree import AnyArray, FloatArray, IntArray, Tree
+from treedp_core.words import whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +72,7 @@ def prepare(tree: Tree, variance: FloatArray | None) -> tuple[Callable[[AnyArray
         )
     variance = np.asarray(variance, dtype=np.float64)
     if variance.shape != (tree.n_nodes,) or not (variance >= 0).all():
-        raise InputError("VARIANCE_NEEDED", f"Expected a variance >= 0 for each of the {tree.n_nodes:,} nodes.")
+        raise InputError("VARIANCE_NEEDED", f"Expected a variance >= 0 for each of the {whole(tree.n_nodes)} nodes.")
     refuse_without_leaves(tree, variance)
     segments = [_segments(tree, level) for level in range(tree.height)]
 

@@ -19,6 +19,7 @@ from treedp_core.checks import InputError
 from treedp_core.privacy.spread import Spread, capacities_of_tree, level_sensitivities
 from treedp_core.privacy.unit import NeighbouringRelation, ProtectedUnit
 from treedp_core.tree import FloatArray, IntArray, Tree
+from treedp_core.words import whole
 
 MAX_PAIRS: Final = 200_000
 MAX_CELLS: Final = 100_000_000  # pairs times nodes
@@ -144,11 +145,11 @@ def _refuse_large(tree: Tree, unit: ProtectedUnit, spread: Spread) -> None:
         n_pairs = sum(n * n for n in sets) if unit.total_is_public else sum(sets)
     if n_pairs > MAX_PAIRS or n_pairs * tree.n_nodes > MAX_CELLS:
         # a number of thousands of digits cannot even be written
-        about = f"{n_pairs:,}" if n_pairs < 10**15 else f"10^{int(math.log10(n_pairs))}"
+        about = f"{whole(n_pairs)}" if n_pairs < 10**15 else f"10^{int(math.log10(n_pairs))}"
         raise InputError(
             "INSPECTOR_SIZE",
-            f"Enumerating {leaves:,} leaves and {m:,} records of one unit takes about {about} pairs; at most "
-            f"{min(MAX_PAIRS, MAX_CELLS // tree.n_nodes):,} are tried: use a smaller tree or fewer contributions.",
+            f"Enumerating {whole(leaves)} leaves and {whole(m)} records of one unit takes about {about} pairs; at most "
+            f"{whole(min(MAX_PAIRS, MAX_CELLS // tree.n_nodes))} are tried: use a smaller tree or fewer contributions.",
         )
 
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from treedp_core import checks
 from treedp_core.checks import InputError, echo
 from treedp_core.rounding import float_above, sqrt_above
+from treedp_core.words import whole
 
 FloatArray = NDArray[np.float64]
 
@@ -123,7 +124,7 @@ class ProtectedUnit:
         """
         one = self.contributions == 1
         lie = ", on distinct leaves" if spread is Spread.DISTINCT else ""
-        what = "one record" if one else f"all records of one unit (at most {self.contributions:,}{lie})"
+        what = "one record" if one else f"all records of one unit (at most {whole(self.contributions)}{lie})"
         match self.relation:
             case NeighbouringRelation.ADD_OR_REMOVE_ONE:
                 return f"{what}, added or removed (the total is protected too)"

@@ -13,6 +13,7 @@ from treedp_core import checks
 from treedp_core.checks import InputError
 from treedp_core.tree.families import AnyArray, IntArray
 from treedp_core.tree.tree import Tree
+from treedp_core.words import whole
 
 CodeArray = NDArray[np.int32]
 
@@ -121,7 +122,7 @@ def count_leaves(codes: Sequence[NDArray[Any]], sizes: Sequence[int], names: Seq
             row = int(np.argmax(outside)) + 1
             raise InputError(
                 "UNSEEN_CATEGORY",
-                f"Record {row:,} has a category of {_named(column, names)} that the public domain does not list; "
+                f"Record {whole(row)} has a category of {_named(column, names)} that the public domain does not list; "
                 'list it, or give the domain a category "(other)".',
             )
     return _aggregated(np.stack([a.astype(np.int32) for a in arrays], axis=1), checked)

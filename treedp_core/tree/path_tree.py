@@ -17,6 +17,7 @@ from treedp_core.checks import InputError
 from treedp_core.tree import trie
 from treedp_core.tree.families import AnyArray, IntArray
 from treedp_core.tree.tree import Tree
+from treedp_core.words import whole
 
 __all__ = ["PathTree"]
 
@@ -192,7 +193,7 @@ class PathTree:
 def _checked_counts(tree: Tree, counts: AnyArray) -> IntArray:
     w = _whole_counts(counts)
     if w.shape != (tree.n_nodes,):
-        raise InputError("COUNT_RANGE", f"Expected one count for each of the {tree.n_nodes:,} nodes.")
+        raise InputError("COUNT_RANGE", f"Expected one count for each of the {whole(tree.n_nodes)} nodes.")
     own = w.copy()
     for level in range(tree.height):
         own[tree.level(level)] -= tree.sum_children(level, w[tree.level(level + 1)])
@@ -206,7 +207,7 @@ def _whole_counts(counts: AnyArray) -> IntArray:
     if given.dtype.kind not in "iufb" or not np.isfinite(given).all() or (given != np.floor(given)).any():
         raise InputError("COUNT_RANGE", "Expected counts that are whole numbers.")
     if given.size and (given.min() < 0 or given.max() > checks.MAX_COUNT or given.sum(dtype=float) > 2.0**62):
-        raise InputError("COUNT_RANGE", f"Expected counts from 0 to {checks.MAX_COUNT:,}.")
+        raise InputError("COUNT_RANGE", f"Expected counts from 0 to {whole(checks.MAX_COUNT)}.")
     return given.astype(np.int64)
 
 

@@ -10,6 +10,7 @@ from typing import Final
 
 from treedp_core.checks import InputError, echo
 from treedp_core.tree.tree import branching_factors_checked
+from treedp_core.words import whole
 
 MAX_TEXT: Final = 200
 MAX_FACTORS: Final = 1000
@@ -57,7 +58,7 @@ def whole_from_text(text: str, what: str, low: int, high: int, code: str) -> int
     else:
         raise InputError(code, f"Expected a number of {what} such as 997 or 2^20, got {echo(text)}.")
     if not low <= number <= high:
-        raise InputError(code, f"Expected from {low} to {high:,} {what}, got {echo(text)}.")
+        raise InputError(code, f"Expected from {low} to {whole(high)} {what}, got {echo(text)}.")
     return number
 
 

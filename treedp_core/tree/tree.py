@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from treedp_core import checks
 from treedp_core.checks import InputError
 from treedp_core.tree.families import AnyArray, Equal, Families, IntArray, families
+from treedp_core.words import whole
 
 __all__ = ["AnyArray", "FloatArray", "IntArray", "Path", "Tree", "branching_factors_checked"]
 
@@ -302,7 +303,9 @@ def branching_factors_checked(branching_factors: Sequence[int]) -> tuple[int, ..
     for k in factors:
         n_level = n_level * k
         n_nodes += n_level
-        checks.nodes(n_nodes, f"A tree with {len(factors)} branching factors whose leaves number {n_level:,} so far")
+        checks.nodes(
+            n_nodes, f"A tree with {len(factors)} branching factors whose leaves number {whole(n_level)} so far"
+        )
     return factors
 
 

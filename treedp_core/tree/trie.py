@@ -12,6 +12,7 @@ import numpy as np
 
 from treedp_core.checks import InputError
 from treedp_core.tree.families import AnyArray, IntArray
+from treedp_core.words import whole
 
 __all__ = ["MAX_LEVELS", "checked_codes", "edges", "shared_levels", "sorted_leaves"]
 
@@ -31,7 +32,7 @@ def checked_codes(codes: AnyArray, counts: IntArray) -> AnyArray:
     if given.ndim != 2 or given.dtype.kind not in "iub" or counts.shape != given.shape[:1]:
         raise InputError("LEAF_CODES", "Expected whole codes with one row for each leaf and one count for each row.")
     if not 1 <= given.shape[1] < MAX_LEVELS:
-        raise InputError("LEAF_CODES", f"Expected 2 to {MAX_LEVELS:,} levels, got {given.shape[1] + 1:,}.")
+        raise InputError("LEAF_CODES", f"Expected 2 to {whole(MAX_LEVELS)} levels, got {whole(given.shape[1] + 1)}.")
     low, high = int(given.min(initial=0)), int(given.max(initial=0))  # no leaves: data without records, not refused
     if low < 0:
         raise InputError("LEAF_CODES", f"Expected leaf codes of at least 0, got {low}.")

@@ -20,6 +20,7 @@ from treedp_core import checks
 from treedp_core.checks import InputError
 from treedp_core.tree.families import AnyArray, IntArray
 from treedp_core.tree.tree import FloatArray, Tree
+from treedp_core.words import whole
 
 MAX_BINS: Final = 10**18
 """Bins up to which formulas are computed; a tree that is built is limited by its nodes."""
@@ -72,7 +73,8 @@ class Shape:
         if math.prod(factors) < bins:
             raise InputError(
                 "TREE_SHAPE",
-                f"Expected branching factors whose product is at least {bins:,}, the bins, got {math.prod(factors):,}.",
+                f"Expected branching factors whose product is at least {whole(bins)}, the bins, got "
+                f"{whole(math.prod(factors))}.",
             )
         object.__setattr__(self, "branching_factors", factors)
         object.__setattr__(self, "n_bins", bins)
@@ -125,7 +127,7 @@ class Shape:
         [2, 3, 2, 0, 0, 0, 0, 0]
         """
         sizes = self.level_sizes
-        checks.nodes(sum(sizes), f"A tree over {self.n_bins:,} bins")
+        checks.nodes(sum(sizes), f"A tree over {whole(self.n_bins)} bins")
         children = []
         for n, above, below in zip(self.branching_factors, sizes, sizes[1:], strict=False):
             children.append(np.full(above, n))

@@ -120,7 +120,7 @@ def _ranking(found: Answer) -> None:
         formats={
             "RMSE": st.column_config.NumberColumn("RMSE (records)", format="%.4g"),
             "÷ best": st.column_config.ProgressColumn("RMSE ÷ best", format="%.4f", min_value=0.0, max_value=4.0),
-            "padding": st.column_config.NumberColumn(format="localized"),
+            "padding": whole,
         },
         caption=f"RMSE of a query at {_budget_words(found)}, {budgets}{so_far}. "
         f"{found.words}. Padding: leaves beyond K, which hold no records and cost little. Exact formulas "

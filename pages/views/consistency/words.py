@@ -13,7 +13,7 @@ from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.records import Labels
 from treedp_core.studies.sweep.before_after import Draw, Expected
 from treedp_core.tree import AnyArray, Tree
-from treedp_core.words import THIN, plural, short, whole
+from treedp_core.words import fixed, plural, short, whole
 
 MAX_TERMS: Final = 8
 LEAST_GROUP: Final = 10
@@ -99,8 +99,7 @@ def amount(value: float) -> str:
     """
     if not math.isfinite(value):
         return "(not measured)"
-    text = f"{abs(value):,.0f}" if value == int(value) else f"{abs(value):,.1f}"
-    return ("−" if value < 0 else "") + text.replace(",", THIN)
+    return fixed(value, 0 if value == int(value) else 1)
 
 
 def _term(value: float) -> str:

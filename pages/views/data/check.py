@@ -5,12 +5,14 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.ui.bins import warn_of_cut
+from pages.ui.frame import written
 from pages.ui.store import remember
 from pages.ui.text import whole
 from pages.ui.upload import notice
 from pages.views.data.hierarchy import taken_from_the_data_warning
 from treedp_core.records import Dataset, DomainSource
 from treedp_core.studies.data import level_table
+from treedp_core.words import halves
 
 
 def check(data: Dataset) -> None:
@@ -42,14 +44,14 @@ def check(data: Dataset) -> None:
 
 def show_levels(data: Dataset) -> None:
     """Show what the levels of the tree look like."""
+    percent = st.column_config.NumberColumn(format="percent")
+    formats = {"Nodes": whole, "Median": halves, "Largest": whole, "Empty": percent}
+    columns, config = written(remember(("level table", data.fingerprint), lambda: level_table(data)), formats)
     st.dataframe(
-        remember(("level table", data.fingerprint), lambda: level_table(data)),
+        columns,
         hide_index=True,
         height="content",
-        column_config={
-            "Empty": st.column_config.NumberColumn(format="percent"),
-            **{name: st.column_config.NumberColumn(format="localized") for name in ("Nodes", "Median", "Largest")},
-        },
+        column_config=config,
         alt=f"Nodes, empty share, counts and fan-out of each of {data.tree.n_levels} levels",
     )
     st.caption(

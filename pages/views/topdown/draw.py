@@ -124,7 +124,8 @@ def _sparse(subject: Subject, ready: Plan, wanted: Wanted, seed: int, rng: np.ra
     if rule is None:
         raise InputError(
             "NEEDS_TREE",
-            f"{RULES[wanted.rule].label} needs every node of the tree, and {subject.n_leaves:,} leaves are too many: "
+            f"{RULES[wanted.rule].label} needs every node of the tree, and {whole(subject.n_leaves)} leaves are "
+            "too many: "
             "choose IntOpt or water filling, or fewer columns.",
         )
     run = release(subject.table, ready, rng, rule, watch)

@@ -181,7 +181,7 @@ def _inspected() -> tuple[Tree, Inspection, ProtectedUnit, Spread]:
     if tree.n_nodes > SMALL_NODES:
         raise InputError(
             "INSPECTOR_SIZE",
-            f"Expected a tree of at most {SMALL_NODES} nodes, got {tree.n_nodes:,}: all neighbours are tried.",
+            f"Expected a tree of at most {SMALL_NODES} nodes, got {whole(tree.n_nodes)}: all neighbours are tried.",
         )
     unit = ProtectedUnit(
         NeighbouringRelation(get("nbr")), get("contributions"), min(get("known_levels"), tree.n_levels)

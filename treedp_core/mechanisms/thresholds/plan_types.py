@@ -14,6 +14,7 @@ from typing import Final, Literal
 from treedp_core import checks
 from treedp_core.checks import InputError
 from treedp_core.noise.truncated_laplace import truncated_bound
+from treedp_core.words import whole
 
 __all__ = ["MAX_PLAN_LEVELS", "Plan", "PlanLevel", "TestLaw"]
 
@@ -144,7 +145,9 @@ class Plan:
         checks.number("alpha", self.alpha, low=0, high=1, open_low=True, open_high=True, code="ALPHA_RANGE")
         checks.number("the default value", self.default_value, low=0, code="PLAN_LEVEL")
         if not 1 <= len(self.levels) <= MAX_PLAN_LEVELS or not all(isinstance(x, PlanLevel) for x in self.levels):
-            raise InputError("PLAN_LEVEL", f"Expected a plan of 1 to {MAX_PLAN_LEVELS:,} rounds, each a PlanLevel.")
+            raise InputError(
+                "PLAN_LEVEL", f"Expected a plan of 1 to {whole(MAX_PLAN_LEVELS)} rounds, each a PlanLevel."
+            )
         for name, spent, promised in (
             ("epsilon", self.exact_epsilon, self.epsilon),
             ("delta", self.exact_delta, self.delta),

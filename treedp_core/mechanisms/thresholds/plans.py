@@ -46,6 +46,7 @@ from treedp_core.mechanisms.thresholds.schedule import (
 from treedp_core.noise.law import FloatArray
 from treedp_core.noise.truncated_laplace import truncated_bound
 from treedp_core.rounding import float_below
+from treedp_core.words import fixed, short
 
 __all__ = [
     "PrintedSchedule",
@@ -193,8 +194,8 @@ def _plan(name: str, rule: Rounds, alpha: float, epsilon: float, delta: float, n
     error = least_error(rule, *cases)
     if np.isnan(error[0]):
         message = (
-            f"A total of at most {total:,.15g} is too small for thresholds at this budget: the constant "
-            f"{(1 - a) * total / 2:,.4g} for every node is as good; use a larger epsilon or plain noise."
+            f"A total of at most {fixed(total, 0)} is too small for thresholds at this budget: the constant "
+            f"{short((1 - a) * total / 2)} for every node is as good; use a larger epsilon or plain noise."
         )
         raise InputError("PLAN_TOTAL", message)
     alpha_of, _, delta_of, levels_of, total_of = cases

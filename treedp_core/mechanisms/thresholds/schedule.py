@@ -18,6 +18,7 @@ from treedp_core import checks
 from treedp_core.checks import InputError
 from treedp_core.mechanisms.thresholds.plan_types import MAX_PLAN_LEVELS, Plan, PlanLevel
 from treedp_core.noise.truncated_laplace import truncated_bound
+from treedp_core.words import whole
 
 MAX_LEVELS: Final = 10**15  # of a tree; only logarithms of it are used
 USUAL_ETA: Final = 1e-4
@@ -151,7 +152,7 @@ def paper_plan(
     if threshold is not None:
         tau = checks.number("threshold", threshold, low=0, open_low=True, high=1e30, code="THRESHOLD_RANGE")
         if tau < least:
-            message = f"A threshold of {tau:g} is not accurate at this budget; the smallest is {least:,.0f}."
+            message = f"A threshold of {tau:g} is not accurate at this budget; the smallest is {whole(round(least))}."
             raise InputError("THRESHOLD_RANGE", message)
     ratio, n_rounds = growth_ratio(a), rounds_needed(a, tau, total)
     weights = corrected_weights(ratio, n_rounds)
@@ -181,7 +182,9 @@ def rounds_needed(alpha: float, threshold: float, max_total: float) -> int:
     needed = math.log(max(max_total, 1e-300) / (alpha * threshold)) / math.log(ratio)
     rounds = max(1, math.ceil(needed - 1e-9))
     if rounds > MAX_PLAN_LEVELS:
-        message = f"This alpha needs {rounds:,} thresholds, more than {MAX_PLAN_LEVELS:,}; choose a larger alpha."
+        message = (
+            f"This alpha needs {whole(rounds)} thresholds, more than {whole(MAX_PLAN_LEVELS)}; choose a larger alpha."
+        )
         raise InputError("ALPHA_RANGE", message)
     return rounds
 

@@ -17,6 +17,7 @@ from treedp_core.mechanisms.thresholds.plan_types import Plan
 from treedp_core.mechanisms.thresholds.reduction import Labels, Search
 from treedp_core.tree import IntArray, Tree
 from treedp_core.tree.path_tree import PathTree
+from treedp_core.words import short, whole
 
 __all__ = ["MAX_STEPS", "Step", "round_of_nodes", "steps"]
 
@@ -61,14 +62,14 @@ class Step:
         >>> Step(0, 90.0, 120.0, 0, ((2, 50), (1, 95)), 1, (1, 2), (1,), (0, 1)).sentence()
         'Round 1, threshold 90: level 1 of the tree below node 0 answers yes; 1 of 2 nodes pass; 2 nodes get 120.'
         """
-        start = f"Round {self.round + 1}, threshold {self.classification_threshold:,.4g}: "
+        start = f"Round {self.round + 1}, threshold {short(self.classification_threshold)}: "
         if self.fired is None:
-            return f"{start}no level of the tree below node {self.root:,} answers yes."
-        found = f"level {self.fired} of the tree below node {self.root:,} answers yes; "
+            return f"{start}no level of the tree below node {whole(self.root)} answers yes."
+        found = f"level {self.fired} of the tree below node {whole(self.root)} answers yes; "
         if not self.passed:
             return f"{start}{found}none of its nodes passes."
-        passed = f"{len(self.passed):,} of {len(self.tested):,} nodes pass; "
-        return f"{start}{found}{passed}{len(self.labelled):,} nodes get {self.value:,.4g}."
+        passed = f"{whole(len(self.passed))} of {whole(len(self.tested))} nodes pass; "
+        return f"{start}{found}{passed}{whole(len(self.labelled))} nodes get {short(self.value)}."
 
 
 def steps(tree: Tree, paths: PathTree, plan: Plan, labels: Labels, limit: int = 1000) -> tuple[Step, ...]:

@@ -22,6 +22,7 @@ from treedp_core.records.read.table_reader import Progress, open_table, refuse_n
 from treedp_core.records.read.text import Notice
 from treedp_core.records.read.units import UnitQuota, UnitReader, account_of, quota_of, unit_notices
 from treedp_core.tree import Tree
+from treedp_core.words import whole
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
@@ -120,7 +121,7 @@ def count_bins(
         refuse_outside(n_outside)
     if outside in ("other", "clamp"):
         tree, own, level_codes, words = with_other_leaf(tree, own, level_codes, words, n_outside)
-    names = [column] if len(factors) == 1 else [f"{column} ({n:,} intervals)" for n in np.cumprod(factors)]
+    names = [column] if len(factors) == 1 else [f"{column} ({whole(n)} intervals)" for n in np.cumprod(factors)]
     labels = labels_of(tree, level_codes, words, names)
     counts = tree.add_up(own)
     report = tally.report(column, table.first_row, outside)
@@ -144,7 +145,7 @@ def bin_edges(lower: float, upper: float, n_bins: int) -> FloatArray:
     edges[-1] = high
     if not (np.diff(edges) > 0).all():
         raise InputError(
-            "TREE_SHAPE", f"{n:,} bins between {low:g} and {high:g} are too narrow to tell apart; use fewer."
+            "TREE_SHAPE", f"{whole(n)} bins between {low:g} and {high:g} are too narrow to tell apart; use fewer."
         )
     return edges
 
@@ -192,14 +193,17 @@ class _BinTally:
             notices.append(
                 (
                     "NOT_A_NUMBER",
-                    f"{self.missing:,} records have no number in column {echo(column)} and are {other}; "
-                    f"the first is row {first_row + self.first_missing:,}.",
+                    f"{whole(self.missing)} records have no number in column {echo(column)} and are {other}; "
+                    f"the first is row {whole(first_row + self.first_missing)}.",
                 )
             )
         if self.outside:
             fate = "counted in the end bins" if self._clamp else other
             notices.append(
-                ("OUTSIDE_RANGE", f"{self.outside:,} records of column {echo(column)} lie outside the bounds: {fate}.")
+                (
+                    "OUTSIDE_RANGE",
+                    f"{whole(self.outside)} records of column {echo(column)} lie outside the bounds: {fate}.",
+                )
             )
         inside, left_out = int(self.counts().sum()), self.missing + (0 if self._clamp else self.outside)
         if outside == "drop":
@@ -249,7 +253,8 @@ def _factors(branching: Sequence[int] | None, n_bins: int) -> tuple[int, ...]:
     if math.prod(factors) != n_bins:
         raise InputError(
             "TREE_SHAPE",
-            f"Expected branching factors with product {n_bins:,}, the number of bins, got {math.prod(factors):,}.",
+            f"Expected branching factors with product {whole(n_bins)}, the number of bins, got "
+            f"{whole(math.prod(factors))}.",
         )
     return factors
 

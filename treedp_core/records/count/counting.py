@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from treedp_core import checks
 from treedp_core.checks import InputError
 from treedp_core.records.count.table_counts import CACHE_RECORDS, CodeArray, IntArray, horner
+from treedp_core.words import whole
 
 MAX_DENSE_CELLS: Final = 1 << 23
 BLOCK_RECORDS: Final = 1 << 21
@@ -173,7 +174,7 @@ def total_checked(total: int, n_records: int, weights: IntArray | None = None) -
         total = checks.MAX_COUNT + 1
     if total > checks.MAX_COUNT:
         raise InputError(
-            "TOTAL_TOO_LARGE", f"The counts add up to more than {checks.MAX_COUNT:,}, the largest accepted total."
+            "TOTAL_TOO_LARGE", f"The counts add up to more than {whole(checks.MAX_COUNT)}, the largest accepted total."
         )
     return total
 

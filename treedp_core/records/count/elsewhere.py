@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from treedp_core.checks import InputError
 from treedp_core.records.read import text
 from treedp_core.tree import Tree
+from treedp_core.words import whole
 
 IntArray = NDArray[np.int64]
 Words = tuple[Sequence[str], ...]
@@ -80,5 +81,6 @@ def refuse_outside(n_records: int, tail: str = "") -> None:
     if n_records:
         raise InputError(
             "OUTSIDE_DOMAIN",
-            f"{n_records:,} records fit no category{tail}; list their categories, or count them under {text.OTHER}.",
+            f"{whole(n_records)} records fit no category{tail}; list their categories, or count them under "
+            f"{text.OTHER}.",
         )

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from treedp_core.checks import InputError
 from treedp_core.tree import branching_factors_checked
+from treedp_core.words import whole
 
 IntArray = NDArray[np.int64]
 CodeArray = NDArray[Any]  # any integer type
@@ -100,5 +101,7 @@ def _checked_codes(j: int, column: CodeArray, size: int, n: int) -> CodeArray:
     if valid and n and column.dtype.kind == "i":  # as unsigned numbers, negative codes are too large as well
         column = column.view(column.dtype.str.replace("i", "u"))
     if not valid or (n and int(column.max()) >= size):
-        raise InputError("CODE_RANGE", f"Expected column {j + 1} to hold {n:,} whole numbers from 0 to {size - 1:,}.")
+        raise InputError(
+            "CODE_RANGE", f"Expected column {j + 1} to hold {whole(n)} whole numbers from 0 to {whole(size - 1)}."
+        )
     return column

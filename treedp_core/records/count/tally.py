@@ -16,6 +16,7 @@ from treedp_core.records.domain import Domain
 from treedp_core.records.read import text
 from treedp_core.records.read.table_reader import Progress, TableReader, refuse_no_rows
 from treedp_core.records.read.units import UnitQuota, UnitReader, unit_notices
+from treedp_core.words import whole
 
 if TYPE_CHECKING:
     from treedp_core.records.read.columns import LabelColumn
@@ -123,7 +124,8 @@ def _column_notices(column: LabelColumn) -> list[text.Notice]:
         notices.append(
             (
                 "LABELS_NORMALISED",
-                f"{column.renormalised:,} labels of column {echo(column.name)} were written in another Unicode form; "
+                f"{whole(column.renormalised)} labels of column {echo(column.name)} were written in another "
+                "Unicode form; "
                 "they are read in form NFC and merged with labels that look the same.",
             )
         )
@@ -136,7 +138,7 @@ def example_of(tally: Tally) -> str:
     if example is None or example.first_unknown is None:
         return ""
     label, row = example.first_unknown
-    return f", for example {echo(label)} in column {echo(example.name)}, row {row:,}"
+    return f", for example {echo(label)} in column {echo(example.name)}, row {whole(row)}"
 
 
 def strangers_notice(tally: Tally) -> list[text.Notice]:
@@ -147,10 +149,12 @@ def strangers_notice(tally: Tally) -> list[text.Notice]:
         notices.append(
             (
                 "UNSEEN",
-                f"{tally.unseen:,} records have a category outside the public domain and are {fate}"
+                f"{whole(tally.unseen)} records have a category outside the public domain and are {fate}"
                 f"{example_of(tally)}.",
             )
         )
     if tally.missing and tally.other:
-        notices.append(("MISSING", f"{tally.missing:,} records with a missing value are counted under {text.OTHER}."))
+        notices.append(
+            ("MISSING", f"{whole(tally.missing)} records with a missing value are counted under {text.OTHER}.")
+        )
     return notices

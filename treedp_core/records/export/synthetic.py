@@ -21,6 +21,7 @@ from treedp_core.privacy import Provenance
 from treedp_core.records.dataset import Labels
 from treedp_core.records.export.spreadsheet import safe_cell
 from treedp_core.tree.leaf_table import CodeArray, LeafTable
+from treedp_core.words import whole
 
 MAX_ROWS: Final = 10_000_000
 COUNT: Final = "count"
@@ -105,7 +106,8 @@ def _refuse_many(table: LeafTable) -> None:
     if table.total > MAX_ROWS:
         raise InputError(
             "TOO_MANY_ROWS",
-            f"{table.total:,} records are more than the {MAX_ROWS:,} rows of one file; take the contingency table.",
+            f"{whole(table.total)} records are more than the {whole(MAX_ROWS)} rows of one file; take the "
+            "contingency table.",
         )
 
 

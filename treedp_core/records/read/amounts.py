@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from treedp_core import checks
 from treedp_core.checks import InputError, echo
 from treedp_core.records.arrays import indices_of, is_text, plain_numpy, text_lengths
+from treedp_core.words import whole
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
@@ -93,7 +94,7 @@ def _refuse_long(values: pa.Array, refuse: Callable[[int, str], None]) -> None:
 def _refuse_number(name: str, row: int, written: str) -> None:
     raise InputError(
         "NUMBER_TOO_LONG",
-        f"Column {echo(name)}, row {row:,}: {echo(written)} is too long; a number has at most {MAX_NUMBER_BYTES} "
+        f"Column {echo(name)}, row {whole(row)}: {echo(written)} is too long; a number has at most {MAX_NUMBER_BYTES} "
         "characters.",
     )
 
@@ -163,7 +164,7 @@ def _infinities(array: pa.Array, values: pa.Array) -> pa.Array:
 
 def _refuse_count(name: str, row: int, written: str) -> None:
     """Refuse one count, saying why; the value itself is shown only as far as a message may."""
-    cell = f"Column {echo(name)}, row {row:,}"
+    cell = f"Column {echo(name)}, row {whole(row)}"
     rule = "counts are whole numbers written with the digits 0-9 only"
     if written == "":
         raise InputError("COUNT_MISSING", f"{cell}: the count is missing; {rule}.")
@@ -172,7 +173,7 @@ def _refuse_count(name: str, row: int, written: str) -> None:
     if re.fullmatch(r"[0-9]+", written, re.ASCII):
         raise InputError(
             "COUNT_TOO_LARGE",
-            f"{cell}: the count {echo(written)} is too large; at most {checks.MAX_COUNT:,} is accepted.",
+            f"{cell}: the count {echo(written)} is too large; at most {whole(checks.MAX_COUNT)} is accepted.",
         )
     hint = " (remove thousands separators)" if re.fullmatch(r"[0-9]{1,3}([,.' ][0-9]{3})+", written, re.ASCII) else ""
     raise InputError("COUNT_NOT_INTEGER", f"{cell}: {echo(written)} is not a count; {rule}{hint}.")

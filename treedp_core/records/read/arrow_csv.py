@@ -16,6 +16,7 @@ from treedp_core.records.read import sources
 from treedp_core.records.read.file_checks import encoding_error, row_refusal
 from treedp_core.records.read.sniff import Preview
 from treedp_core.records.read.sources import ByteStream, FileSource
+from treedp_core.words import whole
 
 FIRST_ROW = 2  # the header is row 1
 
@@ -152,7 +153,8 @@ def refuse_torn_quotes(source: FileSource, preview: Preview, n_rows: int | None)
         stream.close()
     if torn:
         raise InputError(
-            "QUOTE", f'Row {number + 1:,} has a quotation mark (") that is not closed, or text after a closing one.'
+            "QUOTE",
+            f'Row {whole(number + 1)} has a quotation mark (") that is not closed, or text after a closing one.',
         )
 
 

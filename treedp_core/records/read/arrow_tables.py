@@ -16,6 +16,7 @@ from treedp_core.records.read import columns as cells
 from treedp_core.records.read.file_checks import checked_columns, columns_within_limit, too_large
 from treedp_core.records.read.sniff import PREVIEW_ROWS, Preview
 from treedp_core.records.read.sources import FileSource
+from treedp_core.words import whole
 
 FIRST_ROW = 1
 MAX_ROWS: Final = 100_000_000
@@ -156,7 +157,7 @@ def _checked_footer(file: pq.ParquetFile) -> tuple[str, ...]:
     if metadata.num_rows > MAX_ROWS:
         raise InputError(
             "TOO_MANY_ROWS",
-            f"The file has {metadata.num_rows:,} rows; at most {MAX_ROWS:,} are accepted. "
+            f"The file has {whole(metadata.num_rows)} rows; at most {whole(MAX_ROWS)} are accepted. "
             "Add them up first (GROUP BY the hierarchy columns) and choose the count column.",
         )
     return columns
@@ -173,7 +174,8 @@ def _refuse_dense_row_groups(file: pq.ParquetFile) -> None:
         if n_bytes > MAX_ROW_GROUP_BYTES:
             raise InputError(
                 "ROW_GROUP_TOO_LARGE",
-                f"Row group {group + 1} unpacks to {n_bytes:,} bytes; at most {MAX_ROW_GROUP_BYTES:,} are accepted. "
+                f"Row group {group + 1} unpacks to {whole(n_bytes)} bytes; at most {whole(MAX_ROW_GROUP_BYTES)} "
+                "are accepted. "
                 "Save the file with smaller row groups, or only its columns of interest.",
             )
 

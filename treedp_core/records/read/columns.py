@@ -14,6 +14,7 @@ from treedp_core import checks
 from treedp_core.checks import InputError, echo
 from treedp_core.records.arrays import indices_of, is_text, text_lengths
 from treedp_core.records.read import text
+from treedp_core.words import whole
 
 
 class LabelColumn:
@@ -109,7 +110,8 @@ class LabelColumn:
             entry = int(np.argmax(lengths > limit))
             raise InputError(
                 "LABEL_TOO_LONG",
-                f"A label of column {echo(self.name)} in row {where(entry):,} has {int(lengths[entry]):,} bytes; "
+                f"A label of column {echo(self.name)} in row {whole(where(entry))} has "
+                f"{whole(int(lengths[entry]))} bytes; "
                 f"{text.accepted('LABEL_TOO_LONG')}.",
             )
 
@@ -118,7 +120,8 @@ class LabelColumn:
         if trouble:
             code, reason = trouble
             raise InputError(
-                code, f"A label of column {echo(self.name)} in row {where():,} has {reason}; {text.accepted(code)}."
+                code,
+                f"A label of column {echo(self.name)} in row {whole(where())} has {reason}; {text.accepted(code)}.",
             )
         label = text.normalise(raw)
         known = self._codes.get(label)

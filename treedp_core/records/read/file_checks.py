@@ -10,6 +10,7 @@ from typing import Final, ParamSpec, TypeVar
 from treedp_core import checks
 from treedp_core.checks import InputError, echo
 from treedp_core.records.read import text
+from treedp_core.words import whole
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -68,7 +69,7 @@ def columns_within_limit(n_columns: int) -> int:
     """Return a table's number of columns if it is accepted."""
     if n_columns > checks.MAX_COLUMNS:
         raise InputError(
-            "TOO_MANY_COLUMNS", f"The table has {n_columns:,} columns; at most {checks.MAX_COLUMNS} are accepted."
+            "TOO_MANY_COLUMNS", f"The table has {whole(n_columns)} columns; at most {checks.MAX_COLUMNS} are accepted."
         )
     return n_columns
 
@@ -80,7 +81,8 @@ def checked_columns(names: Sequence[str]) -> list[str]:
         if len(name) > checks.MAX_COLUMN_NAME:
             raise InputError(
                 "COLUMN_NAME_TOO_LONG",
-                f"The name of column {position} has {len(name):,} characters; at most {checks.MAX_COLUMN_NAME} fit.",
+                f"The name of column {position} has {whole(len(name))} characters; at most "
+                f"{checks.MAX_COLUMN_NAME} fit.",
             )
         trouble = text.problem(name)
         if trouble:
@@ -100,7 +102,7 @@ def encoding_error(offset: int) -> InputError:
     """Return the refusal of bytes that are not UTF-8."""
     return InputError(
         "ENCODING",
-        f"The file is not UTF-8: byte {offset:,} cannot be read. Save it as UTF-8 or choose its encoding.",
+        f"The file is not UTF-8: byte {whole(offset)} cannot be read. Save it as UTF-8 or choose its encoding.",
     )
 
 
@@ -136,13 +138,14 @@ def in_words(function: Callable[P, T]) -> Callable[P, T]:
 
 def row_refusal(number: int | None, n_cells: int, n_columns: int, *, torn: bool) -> InputError:
     """Return the refusal of a row whose cells are not as many as the columns, perhaps for want of a quotation mark."""
-    row = f"Row {number:,}" if number is not None else "A row"
+    row = f"Row {whole(number)}" if number is not None else "A row"
     if torn:
         return InputError("QUOTE", f'{row} has a quotation mark (") that is not closed; close it or double it.')
     hint = " The first line must be the header." if number is not None and number <= 3 else ""
-    cells = "1 cell" if n_cells == 1 else f"{n_cells:,} cells"
+    cells = "1 cell" if n_cells == 1 else f"{whole(n_cells)} cells"
     return InputError(
-        "ROW_WIDTH", f"{row} has {cells} but the header has {n_columns:,}; every row needs one cell per column.{hint}"
+        "ROW_WIDTH",
+        f"{row} has {cells} but the header has {whole(n_columns)}; every row needs one cell per column.{hint}",
     )
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 from treedp_core.checks import InputError, echo
+from treedp_core.words import whole
 
 SNIFF_BYTES: Final = 1 << 18
 BLOCK_BYTES: Final = 1 << 20
@@ -247,7 +248,7 @@ class ByteStream(io.RawIOBase):
             return self._decoder.decode(stored, final=not stored).encode("utf-8")
         except UnicodeError:
             pass  # refused below, outside this block: the codec's error holds the bytes
-        raise InputError("ENCODING", f"The file is not text in its encoding, before byte {self._out + 1:,}.")
+        raise InputError("ENCODING", f"The file is not text in its encoding, before byte {whole(self._out + 1)}.")
 
     def _read_stored(self, size: int) -> bytes:
         if not self._packed:
@@ -267,14 +268,15 @@ class ByteStream(io.RawIOBase):
 
 def row_too_long() -> InputError:
     """Return the refusal of a row that does not end within a block."""
-    return InputError("ROW_TOO_LONG", f"A row is longer than {BLOCK_BYTES:,} bytes; expected shorter cells.")
+    return InputError("ROW_TOO_LONG", f"A row is longer than {whole(BLOCK_BYTES)} bytes; expected shorter cells.")
 
 
 def _too_large(n_bytes: int) -> InputError:
     return InputError(
         "GZIP_TOO_LARGE",
-        f"The gzip file unpacks to {n_bytes:,} bytes or more; accepted are at most {MAX_UNPACKED_BYTES:,} bytes and, "
-        f"beyond {FREE_UNPACKED_BYTES:,}, at most {MAX_UNPACKED_RATIO} times the packed size. Upload it unpacked.",
+        f"The gzip file unpacks to {whole(n_bytes)} bytes or more; accepted are at most "
+        f"{whole(MAX_UNPACKED_BYTES)} bytes and, "
+        f"beyond {whole(FREE_UNPACKED_BYTES)}, at most {MAX_UNPACKED_RATIO} times the packed size. Upload it unpacked.",
     )
 
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from treedp_core import checks
+from treedp_core.words import whole
 
 BLANK: Final = "(blank)"
 OTHER: Final = "(other)"
@@ -55,7 +56,7 @@ def problem(raw: str) -> Notice | None:
     (None, ('INVISIBLE_CHAR', 'an invisible character (U+200B)'))
     """
     if len(raw) > checks.MAX_LABEL:
-        return "LABEL_TOO_LONG", f"{len(raw):,} characters"
+        return "LABEL_TOO_LONG", f"{whole(len(raw))} characters"
     if raw.isascii() and raw.isprintable():
         return None
     for code, kind, pattern in (

@@ -20,6 +20,7 @@ from treedp_core import checks
 from treedp_core.checks import InputError, echo
 from treedp_core.records.arrays import indices_of
 from treedp_core.records.read import text
+from treedp_core.words import whole
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -102,7 +103,8 @@ class UnitQuota:
         if self.units > MAX_UNITS:
             raise InputError(
                 "TOO_MANY_UNITS",
-                f"Column {echo(self.name)} names more than {MAX_UNITS:,} units; sort out their records in a database.",
+                f"Column {echo(self.name)} names more than {whole(MAX_UNITS)} units; sort out their records in a "
+                "database.",
             )
         if len(self._recent) > max(_MERGE, self._keys.size // 4):
             self._merge()
@@ -166,15 +168,16 @@ def unit_notices(quota: UnitQuota | None, largest: int) -> list[text.Notice]:
         return [
             (
                 "CLIPPED",
-                f"{quota.clipped:,} rows are left out: of each unit in column {echo(quota.name)} the first "
-                f"{quota.contributions:,} rows count, in the order of the file.",
+                f"{whole(quota.clipped)} rows are left out: of each unit in column {echo(quota.name)} the first "
+                f"{whole(quota.contributions)} rows count, in the order of the file.",
             )
         ]
     if quota is None and largest > 1:
         return [
             (
                 "WEIGHTED",
-                f"A row stands for up to {largest:,} records: what is protected is one record counted, not one row.",
+                f"A row stands for up to {whole(largest)} records: what is protected is one record counted, not "
+                "one row.",
             )
         ]
     return []

@@ -22,6 +22,7 @@ from treedp_core.studies.cdf.error.budgets import LevelShares, improved_shares, 
 from treedp_core.studies.cdf.error.criterion import Criterion
 from treedp_core.tree import FloatArray
 from treedp_core.tree.workloads import Shape, n_bins_checked
+from treedp_core.words import whole
 
 Shares = Callable[[Shape, Criterion], LevelShares]
 SEARCHED = 3
@@ -179,6 +180,7 @@ def advice(n_bins: int) -> str:
     """
     bins = n_bins_checked(n_bins)
     if is_prime(bins):
-        return f"{bins:,} is prime, so its only tree without padding is the histogram; allow padding for better trees."
+        n = whole(bins)
+        return f"{n} is prime, so its only tree without padding is the histogram; allow padding for better trees."
     primes = " × ".join(f"{p}^{e}" if e > 1 else f"{p}" for p, e in prime_factors(bins).items())
-    return f"{bins:,} = {primes}: branching factors without padding are products of these primes."
+    return f"{whole(bins)} = {primes}: branching factors without padding are products of these primes."

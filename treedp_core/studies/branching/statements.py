@@ -16,6 +16,7 @@ from treedp_core.studies.branching.theorems import (
     theorem_v2,
 )
 from treedp_core.tree.text import product_text
+from treedp_core.words import whole
 
 
 def statements(n_bins: int) -> list[tuple[str, Check]]:
@@ -53,7 +54,7 @@ def numbers_text(check: Check) -> str:
 def _text(value: object) -> str:
     if isinstance(value, Sequence) and not isinstance(value, str):
         return product_text(value)
-    return f"{value:.6g}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
+    return f"{value:.6g}" if isinstance(value, float) else f"{whole(value)}" if isinstance(value, int) else str(value)
 
 
 def _root_heights(n_bins: int) -> list[int]:

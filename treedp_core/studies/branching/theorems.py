@@ -14,6 +14,7 @@ from treedp_core.checks import InputError
 from treedp_core.studies.branching.primes import is_prime
 from treedp_core.studies.branching.search import Cost, cheapest
 from treedp_core.tree.workloads import MAX_BINS, n_bins_checked
+from treedp_core.words import whole
 
 EQUAL_BUDGETS = Cost(2.0, 1.0)
 """g as a cost: height^2 times the sum of n - 1."""
@@ -45,7 +46,7 @@ def best_exact(n_bins: int, height: int | None = None) -> tuple[int, tuple[int, 
     """
     found = cheapest(n_bins, EQUAL_BUDGETS, padded=False, height=height)
     if not found:
-        raise InputError("TREE_SHAPE", f"{n_bins:,} has no {height} factors of at least 2.")
+        raise InputError("TREE_SHAPE", f"{whole(n_bins)} has no {height} factors of at least 2.")
     return g(found[0][1]), found[0][1]
 
 
@@ -58,7 +59,7 @@ def lemma_v1(factors: tuple[int, ...]) -> Check:
     bins, height = math.prod(factors), len(factors)
     bound = height**3 * (bins ** (1.0 / height) - 1.0)
     return Check(
-        f"No {height} factors with product {bins:,} have a g below {bound:.6g}.",
+        f"No {height} factors with product {whole(bins)} have a g below {bound:.6g}.",
         g(factors) >= bound * (1.0 - 1e-12),
         {"g": g(factors), "bound": bound},
     )
@@ -76,7 +77,7 @@ def theorem_v1(prime: int, exponent: int, height: int) -> Check:
     stated = (p**low,) * (h - larger) + (p ** (low + 1),) * larger
     least, factors = best_exact(p**t, h)
     return Check(
-        f"With {h} levels, K = {p}^{t} = {p**t:,} is best split into {_product(stated)}.",
+        f"With {h} levels, K = {p}^{t} = {whole(p**t)} is best split into {_product(stated)}.",
         g(stated) == least,
         {"stated": stated, "g": g(stated), "least_g": least, "best": factors},
     )
@@ -99,7 +100,7 @@ def theorem_v2(n_bins: int, height: int) -> Check:
     best = len(factors)
     sign, holds = ("at least", best >= height) if b >= 17 else ("at most", best <= height)
     return Check(
-        f"K = {bins:,} = {b}^{height} with {b} {'>= 17' if b >= 17 else '<= 16'}: "
+        f"K = {whole(bins)} = {b}^{height} with {b} {'>= 17' if b >= 17 else '<= 16'}: "
         f"the best tree has {sign} {height} levels.",
         holds,
         {"b": b, "best_height": best, "best": factors, "least_g": least},
@@ -118,7 +119,7 @@ def corollary_v1(prime: int, exponent: int) -> Check:
     stated = t if p >= 17 else 1
     least, factors = best_exact(p**t)
     return Check(
-        f"The best tree for K = {p}^{t} = {p**t:,} has {stated} level{'s' if stated > 1 else ''}.",
+        f"The best tree for K = {p}^{t} = {whole(p**t)} has {stated} level{'s' if stated > 1 else ''}.",
         len(factors) == stated,
         {"best_height": len(factors), "best": factors, "least_g": least},
     )
@@ -128,7 +129,7 @@ def corollary_v2(n_bins: int) -> Check:
     """Check Corollary V.2: between which heights the best one lies, by the whole roots b >= 17 and b <= 16 of K.
 
     >>> corollary_v2(2**20).statement
-    'The best tree for K = 1,048,576 has 4 to 5 levels.'
+    'The best tree for K = 1\u202f048\u202f576 has 4 to 5 levels.'
     """
     bins = n_bins_checked(n_bins)
     roots = {h: b for h in range(1, bins.bit_length()) if (b := _root_or_none(bins, h)) is not None and b >= 2}
@@ -139,7 +140,7 @@ def corollary_v2(n_bins: int) -> Check:
     ends = f"{low} to {high}" if high is not None and high > low else f"{low}"
     ends += " or more levels" if high is None else " level" if high == 1 else " levels"
     return Check(
-        f"The best tree for K = {bins:,} has {ends}.",
+        f"The best tree for K = {whole(bins)} has {ends}.",
         best >= low and (high is None or best <= high),
         {"low": low, "high": high, "best_height": best, "best": factors, "least_g": least},
     )
@@ -170,7 +171,7 @@ def _prime_power(prime: object, exponent: object) -> tuple[int, int]:
     p = checks.integer("the prime", prime, low=2, high=MAX_BINS, code="TREE_SHAPE")
     t = checks.integer("the exponent", exponent, low=1, high=59, code="TREE_SHAPE")
     if not is_prime(p):
-        raise InputError("TREE_SHAPE", f"Expected a prime, got {p:,}.")
+        raise InputError("TREE_SHAPE", f"Expected a prime, got {whole(p)}.")
     n_bins_checked(p**t)
     return p, t
 
@@ -183,7 +184,7 @@ def _root_or_none(bins: int, height: int) -> int | None:
 def _whole_root(bins: int, height: int) -> int:
     b = _root_or_none(bins, height)
     if b is None or b < 2:
-        raise InputError("TREE_SHAPE", f"Expected K = b^{height} for a whole b, got K = {bins:,}.")
+        raise InputError("TREE_SHAPE", f"Expected K = b^{height} for a whole b, got K = {whole(bins)}.")
     return b
 
 

@@ -20,6 +20,7 @@ from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.rounding import float_above
 from treedp_core.studies.budget.problem import Problem
 from treedp_core.tree import FloatArray, Tree
+from treedp_core.words import whole
 
 
 def path_charge(tree: Tree, unit: ProtectedUnit, amounts: FloatArray) -> float:
@@ -113,7 +114,7 @@ def node_variance(problem: Problem, amounts: FloatArray) -> FloatArray:
     tree = problem.tree
     spent = np.asarray(amounts, dtype=np.float64)
     if spent.shape != (tree.n_nodes,) or not (spent >= 0).all():
-        raise InputError("BUDGET_SPLIT", f"Expected one amount >= 0 for each of the {tree.n_nodes:,} nodes.")
+        raise InputError("BUDGET_SPLIT", f"Expected one amount >= 0 for each of the {whole(tree.n_nodes)} nodes.")
     variance = np.empty(tree.n_nodes)
     with np.errstate(divide="ignore"):
         for level in range(tree.n_levels):

@@ -21,6 +21,7 @@ from treedp_core.privacy.origin import Origin, PriorKind
 from treedp_core.records.dataset import Dataset
 from treedp_core.registry import lookup
 from treedp_core.tree import AnyArray, FloatArray, Tree
+from treedp_core.words import whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +93,8 @@ def public_of_file(data: Dataset, file: Dataset) -> Prior:
         example = min(ours.keys() ^ theirs.keys())
         raise InputError(
             "PRIOR_LEAVES",
-            f"Expected a prior with the same leaves as the data: {missing:,} are missing and {extra:,} are not in the "
+            f"Expected a prior with the same leaves as the data: {whole(missing)} are missing and {whole(extra)} "
+            "are not in the "
             f"data, for example {echo(' / '.join(example))}.",
         )
     by_leaf = np.array([file.counts[theirs[path]] for path in ours])
@@ -130,7 +132,8 @@ def _prior(tree: Tree, counts: AnyArray, origin: Origin) -> Prior:
     values = np.asarray(counts, dtype=np.float64)
     if values.shape != (tree.n_nodes,) or not (np.isfinite(values).all() and (values >= 0).all()):
         raise InputError(
-            "PRIOR_LEAVES", f"Expected a prior with one count >= 0 for each of the {tree.n_nodes:,} nodes of the tree."
+            "PRIOR_LEAVES",
+            f"Expected a prior with one count >= 0 for each of the {whole(tree.n_nodes)} nodes of the tree.",
         )
     if not values.any():
         raise InputError(

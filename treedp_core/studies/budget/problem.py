@@ -24,6 +24,7 @@ from treedp_core.studies.budget.precision import LevelPrecision, level_precision
 from treedp_core.studies.budget.quotient import Quotient, quotient
 from treedp_core.tree import AnyArray, FloatArray, Tree
 from treedp_core.watch import Watch
+from treedp_core.words import whole
 
 CRUMB: Final = 1e-6
 """Part of the total below which what a level is charged is given back: searches leave crumbs."""
@@ -81,7 +82,7 @@ class Problem:
         checks.one_of("law", self.law, LAWS)
         lookup(METRICS, self.metric, "metric")
         if np.shape(self.counts) != (self.tree.n_nodes,):
-            raise InputError("PRIOR_LEAVES", f"Expected one count for each of the {self.tree.n_nodes:,} nodes.")
+            raise InputError("PRIOR_LEAVES", f"Expected one count for each of the {whole(self.tree.n_nodes)} nodes.")
 
     # ---- what is spent
 

@@ -18,6 +18,7 @@ from treedp_core.noise.normal_tail import density
 from treedp_core.studies.budget.problem import Problem
 from treedp_core.studies.budget.reliability import after_least_squares, checked_confidence, normal_within, reach_of
 from treedp_core.tree import FloatArray, IntArray
+from treedp_core.words import whole
 
 CLOSE: Final = 20
 SMALLEST_TARGET: Final = 1e-9
@@ -105,7 +106,7 @@ class Bound:
             if lost:
                 raise InputError(
                     "TARGET_INFEASIBLE",
-                    f"Level {level} has {int(nothing.sum()):,} counts of 0, which no budget brings within "
+                    f"Level {level} has {whole(int(nothing.sum()))} counts of 0, which no budget brings within "
                     f"{100 * self.target.value:g} %; judge small counts as if they were larger, or relax that level.",
                 )
 

@@ -22,6 +22,7 @@ from treedp_core.postprocess.isotonic import IntArray
 from treedp_core.studies.cdf.release import CdfPlan, CdfRelease
 from treedp_core.tree import AnyArray, FloatArray
 from treedp_core.watch import generator
+from treedp_core.words import whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +71,9 @@ def band_multiple(plan: CdfPlan, confidence: float = 0.95, trials: int = 999, se
     rank = math.ceil(level * (n + 1))
     if rank > n:
         needed = math.ceil(level / (1.0 - level))
-        raise InputError("TRIALS_RANGE", f"A confidence of {level:g} needs at least {needed:,} trials, got {n:,}.")
+        raise InputError(
+            "TRIALS_RANGE", f"A confidence of {level:g} needs at least {whole(needed)} trials, got {whole(n)}."
+        )
     noisy = plan.variance > 0
     if not noisy.any():
         return 0.0
@@ -165,7 +168,7 @@ def quantiles(
     if not n > 0:
         raise InputError("RECORDS_RANGE", "There are no records, so there are no quantiles.")
     if edges.shape != (len(cumulative) + 1,) or not (np.diff(edges) > 0).all():
-        raise InputError("CDF_SHAPE", f"Expected {len(cumulative) + 1:,} ascending edges, one more than bins.")
+        raise InputError("CDF_SHAPE", f"Expected {whole(len(cumulative) + 1)} ascending edges, one more than bins.")
     found = []
     for p in probabilities:
         q = checks.number("a probability", p, low=0, high=1, open_low=True, code="PROBABILITY_RANGE")

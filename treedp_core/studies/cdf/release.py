@@ -37,6 +37,7 @@ from treedp_core.studies.cdf.error.prefixes import (
 )
 from treedp_core.tree import AnyArray, FloatArray, Tree
 from treedp_core.tree.workloads import Shape, Workload, digit_sums, prefix_estimates
+from treedp_core.words import whole
 
 
 @dataclass(frozen=True)
@@ -200,11 +201,11 @@ class CdfPlan:
     def checked(self, bin_counts: AnyArray) -> IntArray:
         """Return counts of bins (n_bins,) as int64, or refuse them."""
         counts = np.asarray(bin_counts)
-        whole = counts.shape == (self.tree.n_leaves,) and np.issubdtype(counts.dtype, np.number)
-        whole = whole and bool(np.isfinite(counts).all()) and bool((counts == np.floor(counts)).all())
-        if not whole or (counts < 0).any() or counts.sum(dtype=float) > checks.MAX_COUNT:
+        is_whole = counts.shape == (self.tree.n_leaves,) and np.issubdtype(counts.dtype, np.number)
+        is_whole = is_whole and bool(np.isfinite(counts).all()) and bool((counts == np.floor(counts)).all())
+        if not is_whole or (counts < 0).any() or counts.sum(dtype=float) > checks.MAX_COUNT:
             raise InputError(
-                "CDF_SHAPE", f"Expected a whole count of at least 0 for each of the {self.tree.n_leaves:,} bins."
+                "CDF_SHAPE", f"Expected a whole count of at least 0 for each of the {whole(self.tree.n_leaves)} bins."
             )
         return counts.astype(np.int64)
 

@@ -22,6 +22,7 @@ from treedp_core.studies.topdown.plan import Plan
 from treedp_core.tree import IntArray
 from treedp_core.tree.leaf_table import CodeArray, LeafTable
 from treedp_core.watch import Watch
+from treedp_core.words import whole
 
 BLOCK_CELLS: Final = 1 << 16
 
@@ -199,7 +200,8 @@ def _refuse_too_many_cells(plan: Plan, total: int) -> None:
     if cells > checks.MAX_CELL_DRAWS:
         raise InputError(
             "TOO_MANY_CELLS",
-            f"Up to {cells:,} noises could be needed for {total:,} records; at most {checks.MAX_CELL_DRAWS:,} are "
+            f"Up to {whole(cells)} noises could be needed for {whole(total)} records; at most "
+            f"{whole(checks.MAX_CELL_DRAWS)} are "
             "drawn: use fewer columns, group the categories of the largest, or put columns with few categories first.",
         )
 

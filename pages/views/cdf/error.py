@@ -19,7 +19,7 @@ from treedp_core.privacy import ProtectedUnit
 from treedp_core.studies.branching import best_shape
 from treedp_core.studies.cdf.error import Criterion
 from treedp_core.studies.cdf.pipelines import error_curves, error_table, errors_at
-from treedp_core.words import setting_text
+from treedp_core.words import halves, setting_text
 
 
 def show() -> Told:
@@ -41,12 +41,12 @@ def show() -> Told:
         ran=call(error_table, curves),
     )
     st.markdown(f"At your ε = {setting_text(epsilon)}:")
-    whole_numbers, number = (st.column_config.NumberColumn(format=form) for form in ("localized", "%.5g"))
+    number = st.column_config.NumberColumn(format="%.5g")
     frame.table(
         at,
         key="cdf_error_at",
         alt="Values at your ε",
         caption="The same formulas at your ε, and for one cumulative count.",
-        formats={"N² E₂": whole_numbers, "÷ lowest": number, "RMSE of a cumulative count": number},
+        formats={"N² E₂": halves, "÷ lowest": number, "RMSE of a cumulative count": number},
     )
     return Told(strip(plural(bins, "bin"), relation=PROTECTS, fixed=True, epsilon=epsilon), "formula")

@@ -1,140 +1,201 @@
-"""One noise, several post-processings: what each does to errors, bias, false positives and false negatives."""
+"""Repeated releases on the page TopDown: every projection on the same noise. Pure logic, for a background job."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 
+from pages.views.topdown import draw as one_release
 from treedp_core import checks, postprocess
 from treedp_core.checks import InputError
-from treedp_core.errors.compare import BiasBySize, Compared, bias_by_size, compare_on_tree
-from treedp_core.mechanisms import LevelNoise
-from treedp_core.privacy import Provenance
-from treedp_core.privacy.spread import capacities_of_tree
-from treedp_core.release import Release
-from treedp_core.studies.topdown.plan import Plan
-from treedp_core.tree import AnyArray, FloatArray, Tree
+from treedp_core.studies.topdown import (
+    BiasBySize,
+    Compared,
+    OrderResult,
+    bias_by_size,
+    compare,
+    compare_orders,
+    noise_on_tree,
+    release,
+    some_orders,
+)
+from treedp_core.studies.topdown.model import RULES, Wanted
+from treedp_core.studies.topdown.subject import Subject
+from treedp_core.tree import FloatArray
 from treedp_core.watch import Cancelled, Watch, generator
 
-MEASURES = ("rmse", "mean_absolute_error", "max_error", "total_variation", "spurious", "lost")
-Chain = tuple[str, ...]
+MEASURES: Final = {
+    "rmse": "RMSE of a leaf (records)",
+    "max_error": "Largest error of a leaf (records)",
+    "spurious": "Spurious leaves (false positives)",
+    "lost": "Lost leaves (false negatives)",
+    "bias_empty": "Bias of empty leaves (records)",
+    "bias_filled": "Bias of filled leaves (records)",
+}
+ORDER_MEASURES: Final = {
+    "marginals": "Mean error of the columns' own counts (records)",
+    "max_error": "Largest error of a leaf (records)",
+    "total_variation": "Records in the wrong leaf (%)",
+    "spurious": "Spurious leaves (false positives)",
+    "lost": "Lost leaves (false negatives)",
+}
+MAX_ORDERS: Final = 24
+"""Orders compared: all of up to 4 columns; of more, the present one and the first others."""
 
 
 @dataclass(frozen=True, eq=False)
-class ProjectionResult:
-    """What a chain of post-processors does, over trials that every chain shares.
+class RuleResult:
+    """What one rule did to the leaves in repeated releases.
 
     Parameters
     ----------
-    chain : tuple of str
-        Names of post-processors, in order.
-    mean, standard_error : dict of (n_levels,)
-        For each of `MEASURES` (attributes of `Compared`), its mean over the trials by level, and the standard error.
-    bias : (n_nodes,)
-        Mean of released - true of each node, in records.
-    bias_by_size : BiasBySize
-        Of the leaves' level, over all trials.
+    rule : str
+        A name in `RULES`.
+    mean, se : dict of float
+        Of each measure: mean over the releases, and standard error of that mean.
+    bias : BiasBySize
+        Of the leaves in one release; its standard errors are over the releases.
     """
 
-    chain: Chain
-    mean: dict[str, FloatArray]
-    standard_error: dict[str, FloatArray]
-    bias: FloatArray
-    bias_by_size: BiasBySize
+    rule: str
+    mean: dict[str, float]
+    se: dict[str, float]
+    bias: BiasBySize
 
 
-def noise_on_tree(plan: Plan, tree: Tree) -> LevelNoise:
-    """Return a plan's noise on all nodes of its tree, survivors or not.
+def compare_rules(
+    subject: Subject, wanted: Wanted, trials: int, seed: int, watch: Watch | None = None
+) -> list[RuleResult]:
+    """Return the errors of every rule that the subject allows, over the same releases where it is a tree.
 
     Raises
     ------
     InputError
-        ``PLAN_MISMATCH`` when the plan is for another tree: one whose levels have other nodes or leaves below them.
-
-    >>> from treedp_core.studies.topdown.plan import plan
-    >>> noise_on_tree(plan((2, 3), 1.0), Tree.from_branching_factors((2, 3))).level_variance.round(6).tolist()
-    [0.0, 2.0, 2.0]
+        As `Wanted.plan`; ``NO_RECORDS``, ``TRIALS_RANGE``, ``TOO_MANY_CELLS``.
+    Cancelled
+        When the watch says so.
     """
-    if capacities_of_tree(tree) != plan.levels:
-        about = f"columns with {plan.sizes} categories" if plan.sizes else f"levels with {plan.cells} nodes"
-        raise InputError("PLAN_MISMATCH", f"Expected the tree that was planned for, of {about}.")
-    return LevelNoise(tree, plan.laws, tuple(law is None for law in plan.laws))
-
-
-def noisy_tree(
-    plan: Plan,
-    tree: Tree,
-    counts: AnyArray,
-    rng: np.random.Generator,
-    trials: int | None = None,
-    provenance: Provenance = Provenance.SIMULATION,
-) -> Release:
-    """Return noisy counts of all nodes (..., n_nodes), for the post-processors; as `noise_on_tree`."""
-    return noise_on_tree(plan, tree).release(counts, plan.guarantee, rng, trials, provenance)
-
-
-def compare_projections(
-    plan: Plan,
-    tree: Tree,
-    counts: AnyArray,
-    chains: Sequence[Sequence[str]],
-    trials: int,
-    seed: int,
-    watch: Watch | None = None,
-) -> list[ProjectionResult]:
-    """Return what each chain of post-processors does to the same noisy releases.
-
-    Parameters
-    ----------
-    plan : Plan
-    tree : Tree
-        That the plan was made for.
-    counts : (n_nodes,)
-        True counts.
-    chains : sequence of sequences of str
-        Names in `POSTPROCESSORS`: ``[("top_down_intopt",), ("least_squares", "top_down_intopt")]``.
-    trials, seed : int
-    watch : Watch, optional
-        Told after every trial; may cancel.
-
-    Raises
-    ------
-    InputError
-        ``PLAN_MISMATCH``, ``TRIALS_RANGE``, ``VALUE_UNKNOWN`` for a name.
-
-    >>> from treedp_core.studies.topdown.plan import plan
-    >>> tree = Tree.from_branching_factors((2, 2))
-    >>> counts = tree.counts_of_leaves(np.array([9, 0, 4, 1]))
-    >>> chains = [("top_down_intopt",), ("least_squares", "top_down_water_filling")]
-    >>> [result.chain for result in compare_projections(plan((2, 2), 1.0), tree, counts, chains, 3, 7)]
-    [('top_down_intopt',), ('least_squares', 'top_down_water_filling')]
-    """
-    trials = checks.trials(trials, tree.n_nodes, max(1, len(chains)))
     watch = watch or Watch()
-    noise = noise_on_tree(plan, tree)
-    steps = [postprocess.prepare(tree, noise.variance, chain)[0] for chain in chains]
-    errors = [np.zeros(tree.n_nodes) for _ in chains]
-    found: list[list[tuple[Compared, ...]]] = [[] for _ in chains]
-    for trial in range(trials):
-        if watch.cancelled():
-            raise Cancelled
-        noisy = counts + noise.draw(generator("projections", checks.seed(seed), trial))
-        for i, step in enumerate(steps):
-            estimate = step(noisy)
-            errors[i] += estimate - counts
-            found[i].append(compare_on_tree(tree, counts, estimate))
+    names = one_release.rules_for(subject)
+    checks.trials(trials, len(names) * (subject.tree.n_nodes if subject.tree is not None else subject.table.n_leaves))
+    rows: dict[str, list[list[float]]] = {name: [] for name in names}
+    bias: dict[str, list[BiasBySize]] = {name: [] for name in names}
+    for leaves in _releases(subject, wanted, names, trials, seed, watch):
+        for name, one in leaves:
+            rows[name].append(_measured(one))
+            bias[name].append(bias_by_size([one]))
         watch.step(1)
-    pairs = zip(chains, found, errors, strict=True)
-    return [_result(tuple(chain), runs, error / trials) for chain, runs, error in pairs]
+    return [_summary(name, np.array(rows[name]), bias[name]) for name in names]
 
 
-def _result(chain: Chain, runs: Sequence[tuple[Compared, ...]], bias: FloatArray) -> ProjectionResult:
-    mean, error = {}, {}
-    for name in MEASURES:
-        values = np.array([[getattr(level, name) for level in levels] for levels in runs], dtype=float)
-        n = values.shape[0]
-        mean[name] = values.mean(axis=0)
-        error[name] = values.std(axis=0, ddof=1) / np.sqrt(n) if n > 1 else np.full(values.shape[1], np.inf)
-    return ProjectionResult(chain, mean, error, bias, bias_by_size([levels[-1] for levels in runs]))
+def _releases(
+    subject: Subject, wanted: Wanted, names: Sequence[str], trials: int, seed: int, watch: Watch
+) -> Iterator[Iterator[tuple[str, Compared]]]:
+    ready = wanted.plan(subject)
+    if wanted.unit.total_is_public and subject.total == 0:
+        raise InputError("NO_RECORDS", "There are no records (n = 0), so there is nothing to release.")
+    tree, counts, stop_only = subject.tree, subject.counts, Watch(cancelled=watch.cancelled)
+    if tree is None or counts is None:
+        for trial in range(trials):
+            runs = (
+                (name, release(subject.table, ready, _rng(seed, trial), str(RULES[name].sparse), stop_only))
+                for name in names
+            )
+            yield ((name, compare(run)[-1]) for name, run in runs)
+        return
+    noise = noise_on_tree(ready, tree)
+    steps = {name: postprocess.prepare(tree, noise.variance, RULES[name].steps)[0] for name in names}
+    for trial in range(trials):
+        noisy = noise.draw(_rng(seed, trial)) + counts
+        yield (
+            (name, one_release.leaves_of(tree, counts, one_release.tidied(function(noisy))))
+            for name, function in steps.items()
+            if _goes_on(watch)
+        )
+
+
+def _rng(seed: int, trial: int) -> np.random.Generator:
+    return generator("runs of TopDown", checks.seed(seed), trial)
+
+
+def _goes_on(watch: Watch) -> bool:
+    if watch.cancelled():
+        raise Cancelled
+    return True
+
+
+def _measured(one: Compared) -> list[float]:
+    filled = one.truth > 0
+    error = one.released - one.truth
+    n_empty = one.n_cells - one.n_true
+    return [
+        one.rmse,
+        one.max_error,
+        float(one.spurious),
+        float(one.lost),
+        float(error[~filled].sum() / n_empty) if n_empty else np.nan,
+        float(error[filled].mean()) if filled.any() else np.nan,
+    ]
+
+
+def _summary(name: str, rows: FloatArray, bias: Sequence[BiasBySize]) -> RuleResult:
+    mean, se = mean_and_error(rows)
+    by_size = mean_and_error(np.array([one.bias for one in bias]))  # the truth, so the sizes, are those of every run
+    return RuleResult(name, dict(zip(MEASURES, mean.tolist(), strict=True)),
+                      dict(zip(MEASURES, se.tolist(), strict=True)),
+                      replace(bias[0], bias=by_size[0], standard_error=by_size[1]))  # fmt: skip
+
+
+def mean_and_error(rows: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the mean over the first axis and its standard error; infinite for a single row."""
+    n = rows.shape[0]
+    se = rows.std(axis=0, ddof=1) / np.sqrt(n) if n > 1 else np.full(rows.shape[1:], np.inf)
+    return rows.mean(axis=0), se
+
+
+# ---- which column first?
+
+
+def orders_of(subject: Subject) -> list[tuple[int, ...]]:
+    """Return the orders that are compared, the present one first."""
+    return some_orders(len(subject.columns), MAX_ORDERS)
+
+
+def run_orders(
+    subject: Subject, wanted: Wanted, trials: int, seed: int, watch: Watch | None = None
+) -> list[OrderResult]:
+    """Return the errors under several orders of the columns, budgets split equally.
+
+    Raises
+    ------
+    InputError
+        As `compare_orders`; ``ORDER`` for a tree whose levels are no columns.
+    """
+    if not subject.is_product:
+        raise InputError("ORDER", "The levels of this tree are nested in one another, so their order cannot change.")
+    known = [place for place, column in enumerate(subject.order) if column < wanted.unit.known_levels - 1]
+    return compare_orders(subject.table, orders_of(subject), wanted.rho, trials, seed, delta=wanted.delta,
+                          unit=wanted.unit, known_columns=known, spread=wanted.spread,
+                          rule=RULES[wanted.rule].sparse or "intopt", watch=watch)  # fmt: skip
+
+
+def order_values(results: Sequence[OrderResult], measure: str) -> tuple[FloatArray, FloatArray]:
+    """Return a measure of each order and its standard error, (n_orders,) each."""
+    if measure == "marginals":
+        mean = np.array([one.marginals.mean() for one in results])
+        return mean, np.array([np.sqrt(np.square(one.marginals_se).sum()) / one.marginals_se.size for one in results])
+    pairs = np.array([getattr(one, measure) for one in results])
+    return (pairs * (100.0 if measure == "total_variation" else 1.0)).T[0], (
+        pairs * (100.0 if measure == "total_variation" else 1.0)
+    ).T[1]
+
+
+def without_rule(wanted: Wanted) -> Wanted:
+    """Return settings that do not depend on the rule, for results that cover all of them."""
+    return replace(wanted, rule="intopt")
+
+
+__all__ = ["MEASURES", "ORDER_MEASURES", "RuleResult", "compare_rules", "order_values", "run_orders"]

@@ -10,6 +10,36 @@ from itertools import product
 import numpy as np
 from scipy.optimize import lsq_linear
 
+from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
+from treedp_core.privacy.spread import Spread
+from treedp_core.records import Dataset, DomainSource, ReadReport
+from treedp_core.records.dataset import labels_of
+from treedp_core.studies.topdown import Wanted
+from treedp_core.tree import Tree
+
+RECORDS = [(0, 0, 1), (0, 0, 1), (1, 2, 0), (1, 1, 1), (1, 1, 1), (1, 1, 1), (0, 2, 0)]
+SIZES = (2, 3, 2)
+HUGE = Wanted(900.0, 1e-6, ProtectedUnit(NeighbouringRelation.REPLACE_ONE), None, Spread.STACKED, "intopt")
+"""So large a budget that noise is 0 but for a chance far below 1e-9."""
+
+
+def product_data(records: list[tuple[int, ...]] = RECORDS, sizes: tuple[int, ...] = SIZES) -> Dataset:
+    """Records as a data set on the full product of their columns."""
+    tree = Tree.from_branching_factors(sizes)
+    leaves = np.zeros(tree.n_leaves, dtype=np.int64)
+    for record in records:
+        at = 0
+        for code, size in zip(record, sizes, strict=True):
+            at = at * size + code
+        leaves[at] += 1
+    codes = [np.tile(np.arange(k), n) for n, k in zip(tree.level_sizes[:-1].tolist(), sizes, strict=True)]
+    names = [f"c{i}" for i in range(len(sizes))]
+    labels = labels_of(
+        tree, codes, [[f"{name}={i}" for i in range(k)] for name, k in zip(names, sizes, strict=True)], names
+    )
+    n = len(records)
+    return Dataset("people", tree, labels, tree.counts_of_leaves(leaves), DomainSource.PUBLIC, ReadReport(n, n))
+
 
 def divisions(total: int, n: int) -> Iterator[tuple[int, ...]]:
     """Every way to divide a total among n places."""

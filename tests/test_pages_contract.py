@@ -18,11 +18,11 @@ from oracles_pages import dataset, open_page
 from pages.views.budget.settings import VIEWS as BUDGET_VIEWS
 from pages.views.cdf.settings import VIEWS as CDF_VIEWS
 from pages.views.multiplicative.settings import VIEWS as MULTIPLICATIVE_VIEWS
+from pages.views.topdown.settings import VIEWS as TOPDOWN_VIEWS
 from sample_data.catalogue import SAMPLES
 from treedp_core.privacy import NeighbouringRelation
 from treedp_core.records import Dataset
 from treedp_core.studies.sweep.series import VIEWS as LAB_VIEWS
-from treedp_core.studies.topdown.model import VIEWS as TOPDOWN_VIEWS
 from treedp_core.tree import Tree
 
 pytestmark = pytest.mark.usefixtures("own_jobs")

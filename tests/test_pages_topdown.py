@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import io
 import itertools
 import math
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -14,74 +14,23 @@ import pandas as pd
 import pytest
 
 from oracles_pages import Inline, Later, codes, dataset, figure, metric_values, open_page, table, widget, words
+from oracles_top_down import HUGE, RECORDS, product_data
 from pages.ui import jobs
-from pages.views.topdown import draw as one_release
-from pages.views.topdown import runs as simulations
-from pages.views.topdown.state import sizes_of
+from pages.views.topdown.settings import SOURCES, VIEWS
 from test_pages_help import after_figures, without_help, without_text
-from treedp_core.checks import InputError
-from treedp_core.figures import topdown
-from treedp_core.privacy import NeighbouringRelation, ProtectedUnit, Provenance
-from treedp_core.privacy.spread import Spread
+from treedp_core.privacy import Provenance
 from treedp_core.records import Dataset, DomainSource, ReadReport
 from treedp_core.records.dataset import labels_of
 from treedp_core.records.export.synthetic import Columns, contingency_csv, records_csv
-from treedp_core.studies.topdown import bias_by_size, model
-from treedp_core.studies.topdown import subject as subjects
-from treedp_core.studies.topdown.model import RULES, Wanted
+from treedp_core.studies.topdown import Subject, draw, product_of_columns
+from treedp_core.studies.topdown.wanted import RULES
 from treedp_core.tree import Tree
-from treedp_core.tree.leaf_table import count_leaves
-from treedp_core.watch import Cancelled, Watch
 
-RECORDS = [(0, 0, 1), (0, 0, 1), (1, 2, 0), (1, 1, 1), (1, 1, 1), (1, 1, 1), (0, 2, 0)]
-SIZES = (2, 3, 2)
-HUGE = Wanted(900.0, 1e-6, ProtectedUnit(NeighbouringRelation.REPLACE_ONE), None, Spread.STACKED, "intopt")
-"""So large a budget that noise is 0 but for a chance far below 1e-9."""
-
-
-def product_data(records: list[tuple[int, ...]] = RECORDS, sizes: tuple[int, ...] = SIZES) -> Dataset:
-    """Records as a data set on the full product of their columns."""
-    tree = Tree.from_branching_factors(sizes)
-    leaves = np.zeros(tree.n_leaves, dtype=np.int64)
-    for record in records:
-        at = 0
-        for code, size in zip(record, sizes, strict=True):
-            at = at * size + code
-        leaves[at] += 1
-    codes = [np.tile(np.arange(k), n) for n, k in zip(tree.level_sizes[:-1].tolist(), sizes, strict=True)]
-    names = [f"c{i}" for i in range(len(sizes))]
-    labels = labels_of(
-        tree, codes, [[f"{name}={i}" for i in range(k)] for name, k in zip(names, sizes, strict=True)], names
-    )
-    n = len(records)
-    return Dataset("people", tree, labels, tree.counts_of_leaves(leaves), DomainSource.PUBLIC, ReadReport(n, n))
+DRAW = importlib.import_module("treedp_core.studies.topdown.draw")
+"""The module: its package's front has a function of that name."""
 
 
 # --- columns and order -----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("order", [*itertools.permutations(range(3)), (2,), (1, 0)])
-def test_columns_in_any_order_hold_the_same_records(order: tuple[int, ...]) -> None:
-    what = subjects.product_of_columns(product_data(), order)
-    expected: dict[tuple[int, ...], int] = {}
-    for record in RECORDS:
-        key = tuple(record[i] for i in order)
-        expected[key] = expected.get(key, 0) + 1
-    found = dict(zip(map(tuple, what.table.codes.tolist()), what.table.counts.tolist(), strict=True))
-    assert found == expected
-    assert what.columns == tuple(f"c{i}" for i in order)
-    assert what.tree is not None
-    assert what.labels is not None
-    assert what.counts is not None
-    for leaf in what.tree.leaves.tolist():
-        path = tuple(int(label.split("=")[1]) for label in what.labels.path(leaf))
-        assert what.counts[leaf] == expected.get(path, 0)
-
-
-def test_products_are_told_from_nested_trees() -> None:
-    assert subjects.is_product(product_data())
-    nested = dataset(Tree.from_branching_factors((2, 3)), [1] * 6)  # labels of each family are their own
-    assert not subjects.is_product(nested)
 
 
 def test_a_nested_tree_stays_as_it_is_and_says_so() -> None:
@@ -115,149 +64,10 @@ def test_a_link_names_columns_by_position_only() -> None:
     assert table(other, "level")["level"].tolist() == ["all", "destination"]
 
 
-def test_categories_per_column_from_text() -> None:
-    assert sizes_of("10^3, 4") == (10, 10, 10, 4)
-    for text, code in (("ten", "TREE_SHAPE"), ("10^17", "TOO_MANY_LEVELS"), ("1.5", "TREE_SHAPE")):
-        with pytest.raises(InputError) as refused:
-            sizes_of(text)
-        assert refused.value.code == code
-
-
 # --- the level table -------------------------------------------------------------------------------------------------
 
 
-def test_the_level_table_by_hand() -> None:
-    """Three columns, rho = 1, one record replaced: sigma^2 = d / rho = 3 on every level but the public root."""
-    what = subjects.product_of_columns(product_data(), (0, 1, 2))
-    wanted = Wanted(1.0, 1e-6, HUGE.unit, None, Spread.STACKED, "intopt")
-    rows = model.level_table(what, wanted.plan(what), 0.9)
-    assert rows["cells"] == [1, 2, 6, 12]
-    np.testing.assert_allclose(rows["σ (records)"], [0, 3**0.5, 3**0.5, 3**0.5])
-    np.testing.assert_allclose(rows["share of ρ"], [0, 100 / 3, 100 / 3, 100 / 3])
-    by_hand = [sum(math.sqrt(8 * 3 * math.log(k * n / 0.1)) for n in (2, 6, 12)[:k]) for k in (1, 2, 3)]
-    np.testing.assert_allclose(rows["bound"], [0, *by_hand])
-    assert all(exact <= printed for exact, printed in zip(rows["by exact tails"], rows["bound"], strict=True))
-
-
-@pytest.mark.parametrize(
-    ("order", "known"), [((0, 1, 2), 3), ((1, 0, 2), 3), ((2, 0, 1), 1), ((0, 2, 1), 2), ((1,), 2), ((2,), 1)]
-)
-def test_known_levels_follow_their_columns(order: tuple[int, ...], known: int) -> None:
-    """Columns 0 and 1 are known, 2 is not: below it nothing is, so a level there counts twice in the charge."""
-    unit = ProtectedUnit(NeighbouringRelation.REPLACE_UNKNOWN, 1, known_levels=3)
-    what = subjects.product_of_columns(product_data(), order)
-    ready = Wanted(1.0, 1e-6, unit, None, Spread.STACKED, "intopt").plan(what)
-    assert ready.unit.known_levels == known
-    spent = np.array(ready.budget.per_level)
-    assert max(spent.sum(), 2 * spent[known:].sum()) == pytest.approx(1.0)
-
-
-def test_a_tree_that_is_no_product_has_the_same_plan_where_it_is_one() -> None:
-    data = product_data()
-    for relation in NeighbouringRelation:
-        wanted = Wanted(0.7, 1e-6, ProtectedUnit(relation, 2), (0.25, 0.25, 0.3, 0.2), Spread.STACKED, "intopt")
-        as_product = wanted.plan(subjects.product_of_columns(data, (0, 1, 2)))
-        as_tree = wanted.plan(subjects.tree_as_it_is(data))
-        np.testing.assert_array_equal(as_product.sigmas, as_tree.sigmas)
-        assert as_product.budget == as_tree.budget
-        assert as_product.cells == as_tree.cells
-        assert as_product.guarantee == as_tree.guarantee
-
-
 # --- one release -----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("rule", RULES)
-def test_without_noise_every_rule_returns_the_truth(rule: str) -> None:
-    what = subjects.product_of_columns(product_data(), (1, 0, 2))
-    one = one_release.draw(what, Wanted(900.0, 1e-6, HUGE.unit, None, Spread.STACKED, rule), 7)
-    assert what.counts is not None
-    np.testing.assert_allclose(one.released, what.counts, atol=1e-9)
-    assert (one.leaves.spurious, one.leaves.lost, one.leaves.max_error) == (0, 0, pytest.approx(0, abs=1e-9))
-
-
-@pytest.mark.parametrize("rule", [name for name, rule in RULES.items() if rule.is_whole])
-def test_a_release_is_records_whose_counts_agree(rule: str) -> None:
-    what = subjects.product_of_columns(product_data(), (0, 1, 2))
-    one = one_release.draw(what, Wanted(0.05, 1e-6, HUGE.unit, None, Spread.STACKED, rule), 3)
-    assert one.table is not None
-    assert one.table.total == len(RECORDS)
-    for level in range(1, 4):
-        released: dict[tuple[int, ...], int] = {}
-        for leaf, count in zip(one.table.codes.tolist(), one.table.counts.tolist(), strict=True):
-            released[tuple(leaf[:level])] = released.get(tuple(leaf[:level]), 0) + count
-        assert sorted(released.values()) == sorted(n for n in one.levels[level].released.tolist() if n)
-        assert min(one.levels[level].released) >= 0
-
-
-def test_a_sparse_release_without_noise_is_the_truth_and_has_a_picture() -> None:
-    what = subjects.made_up((10,) * 9, 2000, 7)
-    assert what.tree is None
-    assert what.n_leaves == 10**9
-    one = one_release.draw(what, HUGE, 1)
-    assert one.table is not None
-    np.testing.assert_array_equal(one.table.codes, what.table.codes)
-    np.testing.assert_array_equal(one.table.counts, what.table.counts)
-    assert one.picture is not None
-    tree, labels, truth, released = one.picture
-    assert truth[0] == released[0] == 2000
-    np.testing.assert_array_equal(truth, released)
-    assert tree.n_leaves == what.table.n_leaves
-    assert labels.path(int(tree.leaves[0])) == tuple(str(code + 1) for code in what.table.codes[0])
-
-
-def test_the_union_of_truth_and_release_keeps_both() -> None:
-    what = subjects.made_up((10,) * 7, 0, 7)
-    true, released = (count_leaves([np.array(column) for column in zip(*rows, strict=True)], (10,) * 7)
-                      for rows in ([[0] * 7, [0] * 7], [[0] * 6 + [1], [3] * 7, [3] * 7]))  # fmt: skip
-    what = replace(what, table=true, fingerprint="x")
-    tree, labels, truth, out = subjects.union_tree(what, released)
-    leaves = {labels.path(leaf): (int(truth[leaf]), int(out[leaf])) for leaf in tree.leaves.tolist()}
-    assert leaves == {("1",) * 7: (2, 0), ("1",) * 6 + ("2",): (0, 1), ("4",) * 7: (0, 2)}
-    assert (truth[0], out[0]) == (2, 3)
-
-
-def test_rules_that_need_a_tree_say_so() -> None:
-    what = subjects.made_up((10,) * 9, 100, 7)
-    with pytest.raises(InputError, match="IntOpt or water filling") as refused:
-        one_release.draw(what, Wanted(1.0, 1e-6, HUGE.unit, None, Spread.STACKED, "nnls"), 1)
-    assert refused.value.code == "NEEDS_TREE"
-    assert one_release.rules_for(what) == ["intopt", "water_filling"]
-
-
-def test_bias_by_size_by_hand() -> None:
-    """Ten leaves: two listed empty ones gain 3 and 0, six unlisted none; leaves of 1 lose 1 and 0; one of 5 gains 2."""
-    one = one_release.Compared(10, np.array([0, 0, 1, 1, 5]), np.array([3, 0, 0, 1, 7]))
-    found = bias_by_size([one])
-    assert one_release.size_names(found) == ["0", "1", "4–7"]
-    assert found.n_nodes.tolist() == [7, 2, 1]
-    np.testing.assert_allclose(found.bias, [3 / 7, -0.5, 2.0])
-    spread = np.std([3, 0, 0, 0, 0, 0, 0], ddof=1) / math.sqrt(7), np.std([-1, 0], ddof=1) / math.sqrt(2), math.nan
-    np.testing.assert_allclose(found.standard_error, spread)
-
-
-def test_sizes_of_counts_grow_fourfold_beyond_64() -> None:
-    truth = np.array([63, 64, 255, 256, 5000])
-    found = bias_by_size([one_release.Compared(5, truth, truth)])
-    assert found.low.tolist() == [32, 64, 256, 4096]
-    assert found.high.tolist() == [63, 255, 1023, 16383]
-
-
-def test_a_large_release_stops_within_a_block_and_tells_how_far_it_is() -> None:
-    what = subjects.made_up((10,) * 9, 2000, 7)
-    wanted = Wanted(1.0, 1e-6, HUGE.unit, None, Spread.STACKED, "intopt")
-    told: list[int] = []
-    one_release.draw(what, wanted, 7, Watch(step=told.append))
-    assert len(told) >= 9
-    assert 0 < sum(told) <= one_release.draws(what, wanted.plan(what))
-    answers = iter([False, False, True])
-    seen: list[int] = []
-    with pytest.raises(Cancelled):
-        one_release.draw(what, wanted, 7, Watch(step=seen.append, cancelled=lambda: next(answers)))
-    assert len(seen) == 2
-    dense = subjects.product_of_columns(product_data(), (0, 1, 2))
-    with pytest.raises(Cancelled):
-        one_release.draw(dense, wanted, 7, Watch(cancelled=lambda: True))
 
 
 def test_the_page_shows_a_release_of_the_trips() -> None:
@@ -296,14 +106,14 @@ def test_a_noisy_total_is_measured_too() -> None:
 
 
 def test_a_large_release_waits_for_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pages.views.topdown.state.LIGHT_CELLS", 100)
+    monkeypatch.setattr(DRAW, "LIGHT_CELLS", 100)
     monkeypatch.setattr(jobs, "pool", Later)
     app = open_page("topdown")
     assert "Press **Run** to draw it" in words(app)
     widget(app, "td_run").click()
     app.run()
-    assert widget(app, "td_cancel").disabled is False
-    widget(app, "td_cancel").click()
+    assert widget(app, "td_run").disabled
+    widget(app, "td_release_cancel").click()
     app.run()
     assert widget(app, "td_run").disabled is False
     monkeypatch.setattr(jobs, "pool", Inline)
@@ -312,7 +122,7 @@ def test_a_large_release_waits_for_run(monkeypatch: pytest.MonkeyPatch) -> None:
     assert figure(app, "td_bound")
     app.session_state["seed"] = 8
     app.run()
-    assert "seed 7; press **Run**" in words(app)
+    assert "seed 7. Press **Run**" in words(app)
     assert figure(app, "td_bound")
     assert not app.exception
 
@@ -332,7 +142,7 @@ def test_a_large_release_waits_for_run(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"td_allocation": "custom"}, {"td_shares": "0,0.5,0,0.5"}, "BUDGET_SPLIT"),
         ({"td_source": "sparse"}, {"td_sizes": "10,1,10"}, "ONE_CATEGORY"),
         ({"td_source": "sparse", "td_records": "1000000"}, {"td_sizes": "1000^10"}, "TOO_MANY_CELLS"),
-        ({"td_source": "sparse"}, {"td_sizes": ""}, "NO_LEVELS"),
+        ({"td_source": "sparse"}, {"td_sizes": ""}, "TREE_SHAPE"),
         ({"td_source": "sparse"}, {"td_sizes": "10^40"}, "TOO_MANY_LEVELS"),
         ({"td_source": "sparse"}, {"td_sizes": "many"}, "TREE_SHAPE"),
         ({"td_source": "sparse", "td_records": "0"}, {}, "NO_RECORDS"),
@@ -364,7 +174,7 @@ def test_a_refusal_loses_nothing() -> None:
     app.run()
     assert codes(app) == ["RHO_RANGE"]
     assert figure(app, "td_bound")["data"][2]["y"] == before
-    assert "The release below has other settings" in words(app)
+    assert "Shown meanwhile" in words(app)
 
 
 def test_a_column_of_one_category_is_refused_by_its_name() -> None:
@@ -411,32 +221,6 @@ def test_bad_links_are_ignored(link: dict[str, str]) -> None:
 # --- projections and orders ------------------------------------------------------------------------------------------
 
 
-def test_rules_are_compared_on_the_same_noise() -> None:
-    what = subjects.product_of_columns(product_data(RECORDS * 5), (0, 1, 2))
-    found = {one.rule: one for one in simulations.compare_rules(what, HUGE, 4, 7)}
-    assert set(found) == set(RULES)
-    for one in found.values():
-        assert one.mean["rmse"] == pytest.approx(0, abs=1e-9)
-        assert one.se["rmse"] == pytest.approx(0, abs=1e-9)
-    noisy = Wanted(0.05, 1e-6, HUGE.unit, None, Spread.STACKED, "intopt")
-    again = [simulations.compare_rules(what, noisy, 6, 7) for _ in range(2)]
-    assert again[0][0].mean == again[1][0].mean
-    by_name = {one.rule: one for one in again[0]}
-    assert by_name["water_filling"].mean["rmse"] <= by_name["intopt"].mean["rmse"]
-
-
-def test_the_mean_over_runs_by_hand() -> None:
-    mean, se = simulations.mean_and_error(np.array([[1.0], [3.0], [5.0]]))
-    assert (mean[0], se[0]) == (3.0, pytest.approx(2 / math.sqrt(3)))
-    assert math.isinf(simulations.mean_and_error(np.array([[1.0]]))[1][0])
-
-
-def test_a_cancelled_comparison_stops() -> None:
-    what = subjects.product_of_columns(product_data(), (0, 1))
-    with pytest.raises(Cancelled):
-        simulations.compare_rules(what, HUGE, 50, 7, Watch(cancelled=lambda: True))
-
-
 def test_the_comparison_runs_on_the_page_and_goes_stale(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jobs, "pool", Inline)
     app = open_page("topdown", product_data(RECORDS * 9), td_source="current", td_view="rules", td_trials="20")
@@ -446,10 +230,10 @@ def test_the_comparison_runs_on_the_page_and_goes_stale(monkeypatch: pytest.Monk
     assert not app.exception
     assert not app.main.error
     assert len(figure(app, "td_rules_dots")["data"][0]["x"]) == len(RULES)
-    assert "Computed for" not in words(app)
+    assert "Shown meanwhile" not in words(app)
     app.session_state["eps"] = 2.0
     app.run()
-    assert "Computed for" in words(app)
+    assert "Shown meanwhile" in words(app)
     assert figure(app, "td_rules_bias")
     widget(app, "td_rho").set_value("0")
     app.run()
@@ -529,8 +313,8 @@ def test_records_and_their_files() -> None:
     preview = table(app, "count")
     assert preview["count"].sum() == len(RECORDS)
     assert any("simulation-grade noise" in warning.value for warning in app.main.warning)
-    what = subjects.product_of_columns(product_data(), (0, 1, 2))
-    one = one_release.draw(what, HUGE, 7)
+    what = product_of_columns(product_data(), (0, 1, 2))
+    one = draw(what, HUGE, 7)
     assert one.table is not None
     columns = Columns(what.columns, tuple(w.tolist() for w in what.words))
     rows = pd.read_csv(io.BytesIO(records_csv(one.table, columns, Provenance.RELEASE)))
@@ -545,8 +329,8 @@ def test_counts_that_are_not_whole_are_no_records() -> None:
     assert "are no records" in words(open_page("topdown", td_view="records", td_rule="nnls"))
 
 
-@pytest.mark.parametrize("view", model.VIEWS)
-@pytest.mark.parametrize("source", model.SOURCES)
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("source", SOURCES)
 def test_everything_explains_itself(view: str, source: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jobs, "pool", Inline)
     app = open_page("topdown", td_view=view, td_source=source, td_trials="2", contributions="2", td_records="500")
@@ -578,7 +362,7 @@ def test_names_of_users_are_shown_literally() -> None:
     data = Dataset(
         evil, tree, labels, tree.counts_of_leaves(np.array([9, 4, 0, 7])), DomainSource.PUBLIC, ReadReport(20, 20)
     )
-    for view in model.VIEWS:
+    for view in VIEWS:
         app = open_page("topdown", data, td_source="current", td_view=view)
         assert not app.exception
         for text in [*app.main.markdown, *app.main.caption]:
@@ -588,7 +372,7 @@ def test_names_of_users_are_shown_literally() -> None:
 
 def test_nothing_of_removed_data_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not the counts, not what was drawn from them: also of a release that ran in the background."""
-    monkeypatch.setattr("pages.views.topdown.state.LIGHT_CELLS", 10)
+    monkeypatch.setattr(DRAW, "LIGHT_CELLS", 10)
     monkeypatch.setattr(jobs, "pool", Inline)
     app = open_page("topdown", replace(product_data(), name="to be removed"), td_source="current")
     widget(app, "td_run").click()
@@ -603,7 +387,7 @@ def test_nothing_of_removed_data_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     app.run()
     app.run()  # what the buttons of the last run would call is forgotten in this one
     gc.collect()
-    alive = [one for one in gc.get_objects() if isinstance(one, subjects.Subject)]
+    alive = [one for one in gc.get_objects() if isinstance(one, Subject)]
     assert [one for one in alive if one.name == "to be removed"] == []
     assert "to be removed" not in words(app)
 
@@ -611,39 +395,7 @@ def test_nothing_of_removed_data_stays(monkeypatch: pytest.MonkeyPatch) -> None:
 # --- figures ---------------------------------------------------------------------------------------------------------
 
 
-def test_figures_show_names_literally_and_hold_their_values() -> None:
-    evil = "<b>x</b>"
-    three = np.array([0.0, 4.0, 9.0])
-    under = topdown.error_under_bound([evil, "b", "c"], three / 2, 2 * three, three, confidence=0.9)
-    assert under.layout.xaxis.ticktext[0] == "&lt;b&gt;x&lt;/b&gt;"
-    low, high = under.layout.yaxis.range
-    assert low <= 0 <= 18 <= high
-    bars = topdown.spurious_and_lost([evil, "b"], np.array([0, 30]), np.array([7, 0]))
-    assert bars.layout.yaxis.range[1] >= 30 * 1.08
-    rows = [topdown.Dot(evil, 1.0, math.inf), topdown.Dot("b", 5.0, 0.5, True)]
-    chart = topdown.dots(rows, x_title="records")
-    assert chart.layout.yaxis.ticktext[0] == "&lt;b&gt;x&lt;/b&gt;"
-    assert chart.layout.xaxis.range[0] <= 1.0
-    assert chart.layout.xaxis.range[1] >= 5.98
-    np.testing.assert_allclose(chart.data[0].error_x.array, [0.0, 0.98])
-    assert topdown.dots([], x_title="records").layout.xaxis.range == (0.0, 1.0)
-    line = topdown.BiasLine(evil, np.array([1.0, np.nan]), np.array([0.1, np.nan]))
-    assert topdown.bias_by_count(["0", "1"], [line]).data[0].name == "&lt;b&gt;x&lt;/b&gt;"
-
-
-def test_the_largest_release_of_the_page_is_quick() -> None:
-    """A table of 10^6 possible leaves and 10^6 people: counted once, then released again and again."""
-    what = subjects.made_up((10,) * 6, 1_000_000, 7)
-    wanted = Wanted(0.05, 1e-6, HUGE.unit, None, Spread.STACKED, "intopt")
-    model_of = wanted.plan(what)
-    assert model_of.cells[-1] == 10**6
-    begin = time.perf_counter()
-    one = one_release.draw(what, wanted, 7)
-    assert one.picture is not None
-    assert time.perf_counter() - begin < 2.0
-
-
-@pytest.mark.parametrize("view", list(model.VIEWS))
+@pytest.mark.parametrize("view", list(VIEWS))
 def test_every_view_opens_where_only_the_unknown_columns_are_protected(view: str) -> None:
     app = open_page("topdown", td_view=view, nbr="replace_unknown", known_levels="2", td_source="trips")
     assert not app.exception

@@ -33,7 +33,7 @@ from treedp_core.privacy import (
 from treedp_core.records.export import synthetic
 from treedp_core.release import Release
 from treedp_core.studies.cdf import CdfSettings, plan_cdf
-from treedp_core.studies.topdown import accounting, noisy_tree, plan, release
+from treedp_core.studies.topdown import accounting, noise_on_tree, plan, release
 from treedp_core.tree import Tree
 from treedp_core.tree.leaf_table import count_leaves
 from treedp_core.watch import generator
@@ -174,7 +174,7 @@ def simulated() -> list[tuple[str, object]]:
     return [
         *zip(("noisy", "final"), draw_once(Experiment(postprocess=("non_negative",)), TREE, COUNTS), strict=True),
         ("cdf", plan_cdf(CdfSettings(4, (2, 2))).release(np.arange(4), rng)),
-        ("tree", noisy_tree(top_down, TREE, COUNTS, rng)),
+        ("tree", noise_on_tree(top_down, TREE).release(COUNTS, top_down.guarantee, rng)),
         ("sparse", release(TABLE, top_down, rng)),
         ("thresholds", by_thresholds.release),
     ]

@@ -13,10 +13,18 @@ import pyarrow.parquet as pq
 import pytest
 from scipy.stats import chi2
 
-from oracles_top_down import noise_then_project, non_negative_least_squares, printed_loop, two_sample_statistic
+from oracles_pages import dataset
+from oracles_top_down import (
+    noise_then_project,
+    non_negative_least_squares,
+    printed_loop,
+    product_data,
+    two_sample_statistic,
+)
 from oracles_tree import leaf_matrix, level_starts, random_parents
 from treedp_core import checks
 from treedp_core.checks import InputError
+from treedp_core.errors import bias_by_size, compare_on_tree
 from treedp_core.experiment import Experiment, prepare, run
 from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.postprocess import prepare as prepare_steps
@@ -28,25 +36,26 @@ from treedp_core.records.dataset import labels_of
 from treedp_core.records.export import synthetic
 from treedp_core.studies.topdown import (
     accounting,
-    bias_by_size,
     bound,
     bound_by_exact_tails,
     compare,
-    compare_on_tree,
     compare_orders,
-    compare_projections,
+    compare_rules,
+    draw,
     known_levels,
     most_cells,
     needs_factor_two,
     noise_on_tree,
-    noisy_tree,
     orders,
     plan,
+    product_of_columns,
     release,
     some_orders,
+    tree_as_it_is,
 )
 from treedp_core.studies.topdown import sparse as sparse_run
 from treedp_core.studies.topdown.sparse import prefixes
+from treedp_core.studies.topdown.wanted import Wanted
 from treedp_core.tree import Tree
 from treedp_core.tree.leaf_table import LeafTable, count_leaves, reordered, table_of_tree
 from treedp_core.watch import Cancelled, Watch, generator
@@ -172,7 +181,7 @@ def test_the_comparison_counts_what_a_dense_one_counts() -> None:
     for ours, dense in zip(compare(done), compare_on_tree(tree, truth, released), strict=True):
         for name in ("n_true", "n_released", "spurious", "lost", "max_error", "n_cells"):
             assert getattr(ours, name) == getattr(dense, name)
-        for name in ("mean_absolute_error", "rmse", "total_variation"):
+        for name in ("rmse", "total_variation"):
             assert getattr(ours, name) == pytest.approx(getattr(dense, name))
     sparse, whole = bias_by_size(compare(done)), bias_by_size(compare_on_tree(tree, truth, released))
     for name in ("low", "high", "n_nodes", "bias"):
@@ -431,25 +440,31 @@ def test_least_squares_before_the_projection_lowers_the_error_of_dense_data() ->
 def test_projections_are_compared_on_the_same_noise() -> None:
     """Sparse data: IntOpt has fewer false positives than water filling; biases are means of what is released."""
     sizes, rng = (6, 6, 6), np.random.default_rng(4)
-    tree, ready = Tree.from_branching_factors(sizes), plan(sizes, 0.3)
-    counts = tree.counts_of_leaves(rng.multinomial(300, rng.dirichlet(np.full(216, 0.05))))
-    chains = [("top_down_intopt",), ("top_down_water_filling",), ("real_then_round",), ("non_negative_least_squares",)]
+    leaves = rng.multinomial(300, rng.dirichlet(np.full(216, 0.05))).reshape(sizes)
+    records = [tuple(map(int, place)) for place in np.argwhere(leaves) for _ in range(leaves[tuple(place)])]
+    what = product_of_columns(product_data(records, sizes), (0, 1, 2))
+    wanted = Wanted(0.3, 1e-6, REPLACE, None, Spread.STACKED, "intopt")
     steps: list[int] = []
-    results = compare_projections(ready, tree, counts, chains, 30, 2, Watch(step=steps.append))
+    found = {one.rule: one for one in compare_rules(what, wanted, 30, 2, Watch(step=steps.append))}
     assert sum(steps) == 30
-    intopt, filled = results[0], results[1]
-    assert intopt.mean["spurious"][-1] < filled.mean["spurious"][-1]
-    for result in results:
-        assert result.bias[0] == 0 and result.mean["max_error"][0] == 0
-        assert result.mean["rmse"][1:].all() and np.isfinite(result.standard_error["lost"]).all()
-        weights = result.bias_by_size.n_nodes
-        assert weights.sum() == 30 * 216
-        assert weights @ result.bias_by_size.bias == pytest.approx(30 * result.bias[tree.level(3)].sum(), abs=1e-6)
-    estimate, _ = prepare_steps(tree, None, chains[0])
-    first = estimate(counts + noise_on_tree(ready, tree).draw(generator("projections", 2, 0)))
-    one = compare_projections(ready, tree, counts, chains[:1], 1, 2)[0]
-    assert (one.bias == first - counts).all()
-    assert noisy_tree(ready, tree, counts, generator("projections", 2, 0)).guarantee is ready.guarantee
+    assert found["intopt"].mean["spurious"] < found["water_filling"].mean["spurious"]
+    n_filled = int(np.count_nonzero(leaves))
+    for rule, one in found.items():
+        assert one.mean["rmse"] > 0 and np.isfinite(one.se["lost"])
+        weights = one.bias.n_nodes
+        assert weights.sum() == 216
+        by_kind = (216 - n_filled) * one.mean["bias_empty"] + n_filled * one.mean["bias_filled"]
+        assert weights @ one.bias.bias == pytest.approx(by_kind, abs=1e-6)
+        levels = draw(what, replace(wanted, rule=rule), 7).levels
+        assert levels[0].max_error == pytest.approx(0, abs=1e-6) and all(level.rmse for level in levels[1:])
+    ready, tree, counts = wanted.plan(what), what.tree, what.counts
+    assert tree is not None and counts is not None
+    estimate, _ = prepare_steps(tree, None, ("top_down_intopt",))
+    first = estimate(counts + noise_on_tree(ready, tree).draw(generator("runs of TopDown", 2, 0)))
+    mine = compare_rules(what, wanted, 1, 2)[0]
+    assert mine.rule == "intopt" and mine.mean["max_error"] == abs(first - counts)[tree.leaves].max()
+    noisy = noise_on_tree(ready, tree).release(counts, ready.guarantee, generator("projections", 2, 0))
+    assert noisy.guarantee is ready.guarantee
 
 
 def test_levels_that_were_not_measured_are_sums_and_leaves_must_be() -> None:
@@ -558,9 +573,11 @@ def test_a_level_that_nobody_can_change_is_public_like_the_root(spread: Spread) 
     counts = tree.counts_of_leaves(np.array([5, 0, 2]))
     noisy = noise_on_tree(ready, tree).release(counts, ready.guarantee, generator(1), 50).estimate
     assert (noisy[:, :2] == 7).all() and noisy[:, 2:].std(axis=0).min() > 0
-    chains = [("top_down_water_filling",), ("least_squares", "top_down_intopt"), ("non_negative_least_squares",)]
-    for result in compare_projections(ready, tree, counts, chains, 3, 7):
-        assert not result.bias[:2].any()
+    what = tree_as_it_is(dataset(tree, [5, 0, 2]))
+    unit = ProtectedUnit(NeighbouringRelation.REPLACE_ONE, 2)
+    for rule in ("water_filling", "ls_intopt", "nnls"):
+        released = draw(what, Wanted(0.5, 1e-6, unit, None, spread, rule), 7).released
+        assert released is not None and (released[:2] == 7).all()
     sparse = release(table_of_tree(tree, counts, np.array([0, 0, 0, 1, 2, 0, 0, 0]), (1, 3, 1)), ready, generator(1))
     assert [level.count.sum() for level in sparse.levels] == [7] * 4
     assert np.isfinite(bound(ready, 0.1)).all() and not bound(ready, 0.1)[:2].any()

@@ -210,7 +210,8 @@ def _pills(one: Setting[Any], common: dict[str, Any], offered: Collection[Any] |
 
 def _select(one: Setting[Any], common: dict[str, Any], offered: Collection[Any] | None) -> None:
     show: Any = st.multiselect if one.is_many else st.selectbox
-    show(options=one._offered(offered), format_func=one.label_of, **common)
+    hint = {"placeholder": one.drawn.placeholder} if one.drawn.placeholder else {}
+    show(options=one._offered(offered), format_func=one.label_of, **hint, **common)
 
 
 def _slider(one: Setting[Any], common: dict[str, Any], offered: Collection[Any] | None) -> None:

@@ -62,11 +62,6 @@ class Compared:
         return float(np.abs(self.released - self.truth).max(initial=0))
 
     @property
-    def mean_absolute_error(self) -> float:
-        """Mean absolute error over all possible nodes, in records."""
-        return float(np.abs(self.released - self.truth).sum() / self.n_cells)
-
-    @property
     def rmse(self) -> float:
         """Root of the mean squared error over all possible nodes, in records."""
         return float(np.sqrt(np.square((self.released - self.truth).astype(float)).sum() / self.n_cells))
@@ -125,6 +120,11 @@ def compare_on_tree(tree: Tree, counts: AnyArray, estimate: AnyArray) -> tuple[C
     """Return every level of a release (n_nodes,) on a tree beside the true counts (n_nodes,)."""
     levels = (tree.level(level) for level in range(tree.n_levels))
     return tuple(Compared(nodes.stop - nodes.start, counts[nodes], estimate[nodes]) for nodes in levels)
+
+
+def compare_leaves(tree: Tree, counts: AnyArray, estimate: AnyArray) -> Compared:
+    """Return all leaves of a release (n_nodes,) on a tree, on whatever level, beside the true counts (n_nodes,)."""
+    return Compared(tree.n_leaves, counts[tree.is_leaf], estimate[tree.is_leaf])
 
 
 def bias_by_size(levels: Sequence[Compared]) -> BiasBySize:

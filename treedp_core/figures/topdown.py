@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 import plotly.graph_objects as go
 
-from treedp_core.figures.curves import Z95
+from treedp_core.errors.compare import BiasBySize
+from treedp_core.errors.ways import Ways
+from treedp_core.figures.curves import Z95, Curve, error_curves
 from treedp_core.figures.style import AFTER, BEFORE, GREY, axis, limits, new_figure
 from treedp_core.figures.text import count_text, plot_text
-from treedp_core.tree import AnyArray, FloatArray
+from treedp_core.tree import FloatArray
 
 LOOKS: Final = (
     ("#0072B2", "circle", "solid"),
@@ -26,28 +28,9 @@ LOOKS: Final = (
 """Colour, marker and dash of the compared series, in their order."""
 
 
-@dataclass(frozen=True, eq=False)
-class BiasLine:
-    """Mean error by size of the true count, with standard errors; arrays are (n_sizes,), nan where there is none."""
-
-    label: str
-    mean: FloatArray
-    se: FloatArray
-
-
-@dataclass(frozen=True, eq=False)
-class Dot:
-    """One row of a comparison: a mean and its standard error."""
-
-    label: str
-    mean: float
-    se: float
-    highlight: bool = False
-
-
 def error_under_bound(
     level_names: Sequence[str],
-    observed: FloatArray,
+    observed: Sequence[float] | FloatArray,
     bound: FloatArray,
     exact: FloatArray,
     *,
@@ -72,6 +55,7 @@ def error_under_bound(
     >>> [trace.name for trace in fig.data]
     ['Theorem 1, 95 %', 'by exact tails, 95 %', 'largest error (NOT PRIVATE)']
     """
+    observed = np.asarray(observed, dtype=float)
     x = np.arange(len(level_names), dtype=np.float64)
     sure = f"{100 * confidence:g} %"
     dash = "solid" if bound_applies else "dot"
@@ -103,10 +87,10 @@ def _steps(x: FloatArray, y: FloatArray, name: str, colour: str, dash: str, name
     )  # fmt: skip
 
 
-def spurious_and_lost(level_names: Sequence[str], spurious: AnyArray, lost: AnyArray) -> go.Figure:
+def spurious_and_lost(level_names: Sequence[str], spurious: Sequence[int], lost: Sequence[int]) -> go.Figure:
     """Return bars by level (n_levels,): nodes without records that a release fills, nodes with records that it empties.
 
-    >>> fig = spurious_and_lost(["all", "a"], np.array([0, 2]), np.array([0, 1]))
+    >>> fig = spurious_and_lost(["all", "a"], [0, 2], [0, 1])
     >>> [(trace.name, trace.y.tolist()) for trace in fig.data]
     [('spurious (false positives)', [0.0, 2.0]), ('lost (false negatives)', [0.0, 1.0])]
     """
@@ -131,27 +115,34 @@ def spurious_and_lost(level_names: Sequence[str], spurious: AnyArray, lost: AnyA
     )
 
 
-def bias_by_count(sizes: Sequence[str], lines: Sequence[BiasLine]) -> go.Figure:
+def bias_by_count(found: Mapping[str, BiasBySize]) -> go.Figure:
     """Return the mean error by size of the true count, one line a rule, with bars of 1.96 standard errors.
 
-    >>> fig = bias_by_count(["0", "1"], [BiasLine("IntOpt", np.array([0.5, -0.5]), np.zeros(2))])
+    Parameters
+    ----------
+    found : mapping
+        Label -> bias of the same counts.
+
+    >>> sizes, none = np.array([0, 1]), np.zeros(2)
+    >>> fig = bias_by_count({"IntOpt": BiasBySize(sizes, sizes, np.array([8.0, 2.0]), np.array([0.5, -0.5]), none)})
     >>> fig.data[0].y.tolist(), fig.layout.xaxis.ticktext
     ([0.5, -0.5], ('0', '1'))
     """
+    sizes = next(iter(found.values())).names
     x = np.arange(len(sizes), dtype=np.float64)
     traces = []
-    for i, line in enumerate(lines):
+    for i, (label, one) in enumerate(found.items()):
         colour, symbol, dash = LOOKS[i % len(LOOKS)]
-        shift = 0.05 * (i - (len(lines) - 1) / 2)
+        shift = 0.05 * (i - (len(found) - 1) / 2)
         traces.append(
             go.Scatter(
-                x=x + shift, y=line.mean, mode="lines+markers", name=plot_text(line.label),
+                x=x + shift, y=one.bias, mode="lines+markers", name=plot_text(label),
                 line={"color": colour, "dash": dash, "width": 1.5}, marker={"symbol": symbol, "size": 8},
-                error_y={"type": "data", "array": Z95 * line.se, "color": colour, "thickness": 1.5},
+                error_y={"type": "data", "array": Z95 * one.standard_error, "color": colour, "thickness": 1.5},
                 hovertemplate="%{y:+,.3~g} records<extra>%{fullData.name}</extra>",
             )
         )  # fmt: skip
-    ends = [line.mean + sign * Z95 * line.se for line in lines for sign in (-1, 1)]
+    ends = [one.bias + sign * Z95 * one.standard_error for one in found.values() for sign in (-1, 1)]
     low, high = limits(ends, log=False, default=(-1.0, 1.0))
     ticks = {"tickvals": x, "ticktext": [plot_text(size) for size in sizes]}
     y = axis("released − true, mean (records)", log=False, bounds=(low, high), grid=True)
@@ -162,31 +153,54 @@ def bias_by_count(sizes: Sequence[str], lines: Sequence[BiasLine]) -> go.Figure:
     )
 
 
-def dots(rows: Sequence[Dot], *, x_title: str) -> go.Figure:
-    """Return means with bars of 1.96 standard errors, a row each, the first on top; highlighted rows are filled.
+def dots(ways: Ways, *, x_title: str, chosen: int = -1) -> go.Figure:
+    """Return means with bars of 1.96 standard errors, a row each, the first on top; that of a position is filled.
 
-    >>> fig = dots([Dot("IntOpt", 8.9, 0.1, True), Dot("water filling", 8.0, 0.1)], x_title="RMSE (records)")
+    >>> ways = Ways(("IntOpt", "water filling"), np.array([8.9, 8.0]), np.array([0.1, 0.1]))
+    >>> fig = dots(ways, x_title="RMSE (records)", chosen=0)
     >>> fig.data[0].x.tolist(), fig.layout.yaxis.ticktext
     ([8.9, 8.0], ('IntOpt', 'water filling'))
     """
-    mean, se = (np.array([getattr(row, name) for row in rows], dtype=float) for name in ("mean", "se"))
-    reach = Z95 * np.where(np.isfinite(se), se, 0.0)
-    y = np.arange(mean.size, dtype=float)
+    reach = Z95 * np.where(np.isfinite(ways.se), ways.se, 0.0)
+    y = np.arange(ways.mean.size, dtype=float)
+    symbols = ["circle" if i == chosen else "circle-open" for i in range(y.size)]
     trace = go.Scatter(
-        x=mean, y=y, mode="markers", showlegend=False,
+        x=ways.mean, y=y, mode="markers", showlegend=False,
         error_x={"type": "data", "array": reach, "color": AFTER, "thickness": 2},
-        marker={"color": AFTER, "size": 12, "symbol": ["circle" if row.highlight else "circle-open" for row in rows],
-                "line": {"color": AFTER, "width": 2}},
+        marker={"color": AFTER, "size": 12, "symbol": symbols, "line": {"color": AFTER, "width": 2}},
         hovertemplate="%{x:,.4~g}<extra></extra>",
     )  # fmt: skip
-    low, high = _room(mean - reach, mean + reach)
+    low, high = _room(ways.mean - reach, ways.mean + reach)
     fig = new_figure([trace], xaxis=axis(x_title, log=False, bounds=(low, high)))
     fig.update_xaxes(showgrid=True)
     fig.update_yaxes(
-        tickvals=y, ticktext=[plot_text(row.label, 60) for row in rows], range=[mean.size - 0.4, -0.6],
+        tickvals=y, ticktext=[plot_text(name, 60) for name in ways.names], range=[y.size - 0.4, -0.6],
         automargin=True, showgrid=False, zeroline=False,
     )  # fmt: skip
-    return fig.update_layout(height=110 + 34 * mean.size)
+    return fig.update_layout(height=110 + 34 * y.size)
+
+
+def epsilon_curves(table: Mapping[str, FloatArray], rho: float) -> go.Figure:
+    """Return epsilon against rho by every conversion, from the columns (n_rhos,) of `epsilons`; rho is marked."""
+    return error_curves(
+        _conversions(table, ("bound", "discrete_gaussian", "gaussian")), x_title="ρ", y_title="ε", marker_x=rho,
+        marker_text="your ρ", costs=("x", "y"),
+    )  # fmt: skip
+
+
+def extra_noise_curves(table: Mapping[str, FloatArray], rho: float) -> go.Figure:
+    """Return the noise that the standard conversion wastes against rho, from the columns of `extra_noise`."""
+    curves = _conversions(table, ("discrete_gaussian", "gaussian"))
+    high = max(float(curve.formula.max()) for curve in curves if curve.formula is not None)
+    return error_curves(
+        curves, x_title="ρ", y_title="extra noise (%)", log_y=False, y_range=(0.0, float(math.ceil(high / 10) * 10)),
+        marker_x=rho, marker_text="your ρ", costs=("x",),
+    )  # fmt: skip
+
+
+def _conversions(table: Mapping[str, FloatArray], colours: Sequence[str]) -> list[Curve]:
+    ways = [(way, y) for way, y in table.items() if way != "rho"]
+    return [Curve(way, name, (), table["rho"], formula=y) for (way, y), name in zip(ways, colours, strict=True)]
 
 
 def _room(low: FloatArray, high: FloatArray) -> tuple[float, float]:

@@ -1,273 +1,242 @@
-"""The page TopDown's settings, its one release, and its simulations in the background."""
+"""What the page TopDown is asked to release: the columns and their order, the budget, and the projection."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
 from typing import Any, Final
 
 import streamlit as st
 
-from pages.ui import jobs, tuned
-from pages.ui.refusals import refusal
-from pages.ui.settings import get
-from pages.ui.shared import slack
+from pages.ui import tuned
+from pages.ui.controls import draw_again
+from pages.ui.presets import Presets, popover
+from pages.ui.result import Result, at_once, show_state
+from pages.ui.settings import EPSILON, KNOWN_LEVELS, RELATION, SEED
+from pages.ui.shared import say_slack, slack
 from pages.ui.snippets import Ran, given
-from pages.ui.store import dataset, sample, used, used_sample
-from pages.ui.text import whole
-from pages.views.lab.state import keep_one
-from pages.views.topdown import draw as one_release
-from pages.views.topdown.draw import Drawn
+from pages.ui.store import dataset, remember, sample, used, used_sample
+from pages.ui.strip import strip
+from pages.ui.text import lit, plural, powers, whole
+from pages.views.topdown import settings as s
 from treedp_core.allocation.shares import shares_from_text
-from treedp_core.checks import MAX_CELL_DRAWS, MAX_LEVEL_COLUMNS, MAX_SEED, InputError
+from treedp_core.checks import InputError
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.privacy.spread import Spread
-from treedp_core.records import Dataset
-from treedp_core.studies.topdown import model, most_cells
-from treedp_core.studies.topdown.model import Wanted
-from treedp_core.studies.topdown.subject import Subject, is_product, made_up, product_of_columns, tree_as_it_is
-from treedp_core.watch import Watch
+from treedp_core.records import Dataset, DomainSource
+from treedp_core.studies.topdown import (
+    Plan,
+    Subject,
+    Wanted,
+    is_product,
+    made_up,
+    product_of_columns,
+    rho_of,
+    rules_for,
+    tree_as_it_is,
+)
+from treedp_core.studies.topdown.wanted import RULES
+from treedp_core.tree.text import factors_from_text
+from treedp_core.words import privacy_text, setting_text
 
-SAMPLE: Final = "mobility"
-DRAW: Final = "td_release"
-LIGHT_CELLS: Final = 10_000_000
-"""Noise draws up to which a release follows its settings at once; larger ones wait for Run."""
-_SIZES: Final = re.compile(r"([0-9]{1,9})(?:\^([0-9]{1,2}))?", re.ASCII)
-
-
-# ---- what is released
-
-
-def data_in_use() -> Dataset:
-    """Return the data set whose columns are released, where they come from one."""
-    return sample(SAMPLE) if get("td_source") == "trips" else dataset()
-
-
-def subject() -> tuple[Subject, InputError | None]:
-    """Return what the settings release; below a refusal the last good one, and the refusal."""
-    kept = last("_td_subject")
-    try:
-        made = _subject()
-    except InputError as error:
-        if not kept or kept[0] != data_in_use().fingerprint:
-            trips = sample(SAMPLE)
-            return keep_one("_td_trips", trips.fingerprint, lambda: product_of_columns(trips, (0, 1, 2))), error
-        return kept[1], error
-    kept[:] = [data_in_use().fingerprint, made]
-    return made, None
-
-
-def _subject() -> Subject:
-    if get("td_source") == "sparse":
-        sizes, n, seed = sizes_of(get("td_sizes")), get("td_records"), get("seed")
-        return keep_one("_td_made_up", (sizes, n, seed), lambda: made_up(sizes, n, seed))
-    data = data_in_use()
-    product = may_reorder(data)
-    order = chosen_columns(data) if product else ()
-    key = (data.fingerprint, order)
-    return keep_one("_td_columns", key, lambda: product_of_columns(data, order) if product else tree_as_it_is(data))
+TRIPS: Final = "mobility"
+MAX_NAMED: Final = 4
+PRESETS: Final[Presets] = {
+    "As in the paper": (
+        "IntOpt, ρ / d for each level, one record replaced, columns in their order.",
+        {"td_source": "trips", "td_rule": "intopt", "td_allocation": "equal", "nbr": "replace_one", "td_columns": []},
+    ),
+    "A billion possible leaves": (
+        "Nine columns of ten categories, a hundred thousand people, zeros never laid out.",
+        {"td_source": "sparse", "td_sizes": "10^9", "td_records": 100_000, "td_view": "release"},
+    ),
+    "Least squares first": (
+        "All levels measured, least squares, then the projection: the same ρ.",
+        {"td_rule": "ls_water_filling", "td_view": "rules"},
+    ),
+}
 
 
-def may_reorder(data: Dataset) -> bool:
-    """Whether columns can be chosen: they are a product, or the reader wants one of them."""
-    return keep_one("_td_product", data.fingerprint, lambda: is_product(data)) or bool(get("td_product"))
+def presets() -> None:
+    """Show the presets; each sets only what it names."""
+    popover("td", PRESETS, st.session_state.update)
 
 
-def chosen_columns(data: Dataset) -> tuple[int, ...]:
-    """Return the positions of the chosen columns in their order; all of them where none is chosen."""
-    n = data.tree.height
-    chosen = tuple(int(position) - 1 for position in get("td_columns") if int(position) <= n)
-    return chosen or tuple(range(n))
+# ---- which records, in which columns
 
 
-def sizes_of(text: str) -> tuple[int, ...]:
-    """Return categories per column from text such as "10, 10, 4" or "10^9".
-
-    Raises
-    ------
-    InputError
-        ``TREE_SHAPE`` for another text, ``TOO_MANY_LEVELS``.
-
-    >>> sizes_of("10^3, 4")
-    (10, 10, 10, 4)
-    """
-    sizes: list[int] = []
-    for piece in text.replace(",", " ").replace(";", " ").split():
-        found = _SIZES.fullmatch(piece)
-        if found is None:
-            raise InputError("TREE_SHAPE", "Expected categories per column such as 10, 10, 4 or 10^9 (nine columns).")
-        sizes += [int(found[1])] * int(found[2] or 1)
-        if len(sizes) > MAX_LEVEL_COLUMNS:
-            raise InputError("TOO_MANY_LEVELS", f"Expected 1 to {MAX_LEVEL_COLUMNS} columns, got {len(sizes)} or more.")
-    return tuple(sizes)
+def subject() -> Subject:
+    """Show what is released, and return it: below a refusal the last of the same records, else the trips."""
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        if s.SOURCE.draw() == "sparse":
+            s.SIZES.draw()
+            s.PEOPLE.draw()
+    found = _made_up() if s.SOURCE.value == "sparse" else _of_data(_data())
+    show_state(found, "Counting the columns")
+    if found.value is not None:
+        return found.value
+    st.caption(f"{lit(sample(TRIPS).name, 40)} is shown meanwhile.")
+    return remember("topdown trips", lambda: product_of_columns(sample(TRIPS), (0, 1, 2)))
 
 
 def again(what: Subject) -> Ran[Subject]:
     """Return the call that makes the released columns again."""
     if what.seed is not None:
         return given(what, made_up, what.table.sizes, what.total, what.seed).named("subject")
-    trips = used_sample(SAMPLE)
+    trips = used_sample(TRIPS)
     data = trips if trips.value.name == what.name else used()
     if what.is_product:
         return given(what, product_of_columns, data, what.order).named("subject")
     return given(what, tree_as_it_is, data).named("subject")
 
 
-def drawn_again(mine: Drawn) -> Ran[Drawn]:
-    """Return the call that draws a release again."""
-    return given(mine, one_release.draw, again(mine.subject), mine.wanted, mine.seed).named("drawn")
+def _data() -> Dataset:
+    """The data set whose columns are released, where they come from one."""
+    return sample(TRIPS) if s.SOURCE.value == "trips" else dataset()
 
 
-# ---- settings
+def _made_up() -> Result[Subject]:
+    sizes, people, seed = s.SIZES.value, s.PEOPLE.value, SEED.value
+    about = f"{whole(people)} people in columns of {lit(sizes)}"
+    return at_once("td_subject", (sizes, people, seed), lambda: made_up(factors_from_text(sizes), people, seed),
+                   about=about, of="made up")  # fmt: skip
 
 
-def wanted(what: Subject) -> Wanted:
-    """Return the settings of a release.
+def _of_data(data: Dataset) -> Result[Subject]:
+    _warn(data)
+    is_nested = not remember(("topdown product", data.fingerprint), lambda: is_product(data))
+    if is_nested:
+        s.PRODUCT.draw()
+    if is_nested and not s.PRODUCT.value:
+        st.caption(
+            ":material/account_tree: The levels of this tree are nested or not every combination is listed, so the "
+            "tree is used as it is and the order of its columns cannot change."
+        )
+        order = None
+    else:
+        order = _order(data.labels.level_names[1:])
+    return at_once("td_subject", (data.fingerprint, order),
+                   lambda: tree_as_it_is(data) if order is None else product_of_columns(data, order),
+                   about=lit(data.name, 40), of=data.fingerprint)  # fmt: skip
+
+
+def _warn(data: Dataset) -> None:
+    """Say what a domain reveals or leaves out; the trips' is known."""
+    if s.SOURCE.value != "current":
+        return
+    if data.domain_source is DomainSource.FROM_DATA:
+        st.warning(
+            "The categories were taken from the data: which ones exist is then published without any noise. List them "
+            "on the Data and tree page for a real release.", icon=":material/warning:",
+        )  # fmt: skip
+    if data.report.unseen:
+        st.caption(
+            f":material/info: {plural(data.report.unseen, 'record')} had a category that the public domain does not "
+            "list and are in no count; a category “(other)” in the domain would receive them."
+        )
+
+
+def _order(names: tuple[str, ...]) -> tuple[int, ...]:
+    """Show the columns to choose from; return the positions of the chosen ones, of all where none is."""
+    offered = {str(i): name if len(name) <= 40 else name[:39] + "…" for i, name in enumerate(names, 1)}
+    s.COLUMNS.set(tuple(position for position in s.COLUMNS.value if position in offered))
+    chosen = s.COLUMNS.said(format=offered.__getitem__).draw(offered=offered)
+    return tuple(int(position) - 1 for position in chosen or offered)
+
+
+# ---- what is spent, and for whom
+
+
+def budget(what: Subject) -> None:
+    """Show what is spent, on which levels, and for whom."""
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        s.RHO.draw()
+        if s.ALLOCATION.draw() == "custom":
+            s.SHARES.draw()
+        if s.UNIT.draw() > 1:
+            s.SPREAD.draw()
+        if s.VIEW.value == "release":
+            s.CONFIDENCE.draw()
+    tuned.note("td")
+    if RELATION.value == NeighbouringRelation.REPLACE_UNKNOWN.value and what.is_product:
+        known = what.known_levels(KNOWN_LEVELS.value)
+        st.caption(
+            f":material/info: {plural(known, 'level')} of this order {'is' if known == 1 else 'are'} built from known "
+            f"columns, the root included; in the order of the data it is {KNOWN_LEVELS.value} (Data and tree page)."
+        )
+    if s.RHO.value.strip():
+        st.caption(":material/info: ρ is set here, so the ε of the sidebar is not used on this page.")
+    say_slack("discrete Gaussian noise", "td_set_delta", what.total)
+
+
+def rule(what: Subject) -> None:
+    """Show how noisy counts become whole, and the button that draws other noise."""
+    allowed = rules_for(what)
+    if s.RULE.value not in allowed:
+        s.RULE.set(allowed[0])
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        s.RULE.draw(offered=allowed)
+        draw_again("td_draw")
+    if len(allowed) < len(RULES):
+        st.caption(
+            f"{whole(what.n_leaves)} possible leaves are not laid out, so only rules that need no tree are here."
+        )
+
+
+def planned(what: Subject) -> tuple[Wanted, Plan]:
+    """Return the settings of a release, and the noise they plan.
 
     Raises
     ------
     InputError
-        ``RHO_RANGE``, ``BUDGET_SPLIT``; ``BUDGET_EXCEEDED`` and ``PRIOR_OTHER`` for what shares were tuned on.
+        ``RHO_RANGE``, ``BUDGET_SPLIT`` and what else `Wanted.plan` refuses; ``BUDGET_EXCEEDED`` and ``PRIOR_OTHER``
+        for what shares were tuned on.
     """
-    delta = slack(what.total)
-    is_custom = get("td_allocation") == "custom" and bool(get("td_shares").strip())
-    shares = shares_from_text(get("td_shares")) if is_custom else None
-    unit = ProtectedUnit(
-        NeighbouringRelation(get("nbr")), get("contributions"), min(get("known_levels"), data_in_use().tree.n_levels)
-    )
-    spread = Spread(get("td_spread")) if unit.contributions > 1 else Spread.STACKED
-    found = Wanted(model.rho_of(get("td_rho"), get("eps"), delta), delta, unit, shares, spread, rule_of(what))
+    delta, allowed = slack(what.total), rules_for(what)
+    is_custom = s.ALLOCATION.value == "custom" and bool(s.SHARES.value.strip())
+    shares = shares_from_text(s.SHARES.value) if is_custom else None
+    known = min(KNOWN_LEVELS.value, _data().tree.n_levels)
+    who = ProtectedUnit(NeighbouringRelation(RELATION.value), s.UNIT.value, known)
+    spread = Spread(s.SPREAD.value) if who.contributions > 1 else Spread.STACKED
+    rule = s.RULE.value if s.RULE.value in allowed else allowed[0]
+    wanted = Wanted(rho_of(s.RHO.value, EPSILON.value, delta), delta, who, shares, spread, rule)
+    ready = wanted.plan(what)
     if shares is not None and tuned.in_force("td") is not None:
-        ready = found.plan(what)
-        tuned.admit("td", ready.unit, ready.budget.currency, found.rho, ready.budget.per_level)
-    return found
+        tuned.admit("td", ready.unit, ready.budget.currency, wanted.rho, ready.budget.per_level)
+    return wanted, ready
 
 
-def rule_of(what: Subject) -> str:
-    """Return the chosen rule, or the first that the subject allows."""
-    allowed = one_release.rules_for(what)
-    return get("td_rule") if get("td_rule") in allowed else allowed[0]
+# ---- in words
 
 
-def draw_again() -> None:
-    """Take the next seed: other noise on the same counts."""
-    st.session_state["seed"] = (get("seed") + 1) % (MAX_SEED + 1)
+def what_tree(what: Subject) -> str:
+    """Return the tree in words of our own."""
+    levels = plural(len(what.columns), "level")
+    if what.is_product:
+        return f"{levels} of {powers(what.table.sizes)} categories, {whole(what.n_leaves)} possible leaves"
+    return f"{levels}, {plural(what.n_leaves, 'leaf', 'leaves')}"
 
 
-def made_with(view: str, what: Subject) -> tuple[Wanted | None, int | None]:
-    """Return what a view's figures were made with, and the seed where noise was drawn; None if there are none."""
-    is_repeated = view in ("rules", "orders")
-    kept: list[tuple[str, Wanted, int]] = []
-    if is_repeated:
-        kept = [(one.key[0], one.key[1], one.key[3]) for one in last(f"td_{view}")]
-    elif view != "accounting":
-        kept = [(one.subject.fingerprint, one.wanted, one.seed) for one in last("_td_drawn")]
-    if kept and kept[0][0] == what.fingerprint:
-        return kept[0][1:]
-    if is_repeated:
-        return None, None
+def spent(wanted: Wanted, *, with_delta: bool = False) -> str:
+    """Return what is spent, on which levels and for whom, in words of our own."""
+    delta = f"δ = {setting_text(wanted.delta)}, " if with_delta else ""
+    split = "equal shares" if wanted.shares is None else "custom shares"
+    return f"ρ = {privacy_text(wanted.rho)}, {delta}{split}, {wanted.unit.relation.label.lower()}"
+
+
+def about(what: Subject, wanted: Wanted | None, seed: int | None = None) -> str:
+    """Return the strip: the records, and what the figures were made with; None where nothing was."""
+    few = len(what.columns) <= MAX_NAMED
+    order = " › ".join(lit(name, 24) for name in what.columns) if few else plural(len(what.columns), "column")
+    told: dict[str, Any] = {}
+    if wanted is not None:
+        is_sidebars = not s.RHO.value.strip() and wanted.rho == rho_of("", EPSILON.value, wanted.delta)
+        told = {"epsilon": EPSILON.value} if is_sidebars else {"rho": wanted.rho}
+        told |= {"relation": wanted.unit.relation, "delta": wanted.delta, "seed": seed}
+    return strip(lit(what.name, 40), order, f"{whole(what.n_leaves)} leaves", **told)
+
+
+def about_planned(what: Subject) -> str:
+    """Return the strip of settings that nothing was drawn with."""
     try:
-        return wanted(what), None
+        return about(what, planned(what)[0])
     except InputError:
-        return None, None
-
-
-def epsilon_of(chosen: Wanted) -> float:
-    """Return the ε that gave a budget; 0 for one that was set as ρ, or by another ε than the sidebar's now."""
-    if get("td_rho").strip() or chosen.rho != model.rho_of("", get("eps"), chosen.delta):
-        return 0.0
-    return float(get("eps"))
-
-
-# ---- one release, at once or in the background
-
-
-def is_light(what: Subject, chosen: Wanted) -> bool:
-    """Whether a release, or the refusal of one that is too large, can follow its settings at once."""
-    if what.tree is not None:
-        return what.tree.n_nodes <= LIGHT_CELLS // 10
-    cells = most_cells(chosen.plan(what), what.total)
-    return cells <= LIGHT_CELLS or cells > MAX_CELL_DRAWS
-
-
-def drawn(what: Subject, chosen: Wanted) -> Drawn | None:
-    """Return the release of the settings, or the last one of the same records; None where none was run yet."""
-    seed = get("seed")
-    key = (what.fingerprint, chosen, seed)
-    if is_light(what, chosen):
-        made = keep_one("_td_draw", key, lambda: one_release.draw(what, chosen, seed))
-        last("_td_drawn")[:] = [made]
-        return made
-    kept = last("_td_drawn")
-    return kept[0] if kept and kept[0].subject.fingerprint == what.fingerprint else None
-
-
-def last(slot: str) -> list[Any]:
-    """Return the list that holds the last result of a slot, for as long as its data are there."""
-    return keep_one(slot, "last", list)
-
-
-def start_draw(what: Subject, chosen: Wanted) -> None:
-    """Start a large release in the background."""
-    seed = get("seed")
-
-    def work(watch: Watch) -> Drawn:
-        return one_release.draw(what, chosen, seed, watch)
-
-    jobs.start(DRAW, (what.fingerprint, chosen, seed), one_release.draws(what, chosen.plan(what)), work)
-
-
-def abandon_draw() -> None:
-    """Forget a large release: nothing of it will be shown, and the page is free at once."""
-    jobs.forget(DRAW)
-
-
-def draw_progress() -> None:
-    """Show how far a large release is, and keep what came of it."""
-    result = finished(DRAW, "noises")
-    if result is not None:
-        last("_td_drawn")[:] = [result.result]
-        jobs.forget(DRAW)  # it holds true counts, which go when the data are removed
-
-
-# ---- repeated runs
-
-
-@dataclass(frozen=True, eq=False)
-class Result:
-    """What a simulation in the background found, and what it was run with."""
-
-    key: tuple[Any, ...]
-    result: Any
-    about: str
-
-
-def start(slot: str, key: tuple[Any, ...], total: int, about: str, work: Callable[[Watch], Any]) -> None:
-    """Start a simulation in place of a running one."""
-    jobs.start(slot, (key, about), total, partial(_work, key, about, work))
-
-
-def _work(key: tuple[Any, ...], about: str, work: Callable[[Watch], Any], watch: Watch) -> Result:
-    return Result(key, work(watch), about)
-
-
-def progress(slot: str) -> None:
-    """Show how far a simulation is, or how it ended; what it found is kept."""
-    done = finished(slot)
-    if done is not None:
-        last(slot)[:] = [done.result]
-
-
-def finished(slot: str, unit: str = "runs") -> jobs.Job | None:
-    """Show a job's progress, in the unit of its total, or how it ended; return it once it is done."""
-    jobs.progress(slot, unit)
-    job = jobs.current(slot)
-    if job is None or job.is_running:
-        return None
-    if job.state == "cancelled":
-        st.caption(f"Cancelled after {whole(job.done)} of {whole(job.total)} {unit}; earlier results are still here.")
-    elif job.error is not None:
-        refusal(job.error)
-    return job if job.state == "done" else None
+        return about(what, None)

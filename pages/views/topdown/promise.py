@@ -2,45 +2,52 @@
 
 from __future__ import annotations
 
-import math
-from typing import Any, Final
+from typing import Final
 
-import numpy as np
 import streamlit as st
 
 from pages.ui import frame
+from pages.ui.page import Told, View
 from pages.ui.refusals import refusal
-from pages.ui.settings import get
+from pages.ui.result import at_once, show_state
+from pages.ui.settings import KNOWN_LEVELS, RELATION
 from pages.ui.snippets import call, given
 from pages.ui.strip import strip
 from pages.ui.text import plural, powers, whole
-from pages.views.lab.state import keep_one
-from pages.views.topdown import controls, state, tables
+from pages.views.topdown import asked
+from pages.views.topdown import settings as s
 from treedp_core.checks import InputError
-from treedp_core.figures import Curve, error_curves
+from treedp_core.figures.topdown import epsilon_curves, extra_noise_curves
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.privacy.inspector import MAX_PAIRS, Inspection, inspect
 from treedp_core.privacy.spread import Spread
+from treedp_core.studies.topdown import Accounting, Plan, Subject, Wanted, epsilons, extra_noise, tables
 from treedp_core.studies.topdown import accounting as account
-from treedp_core.studies.topdown.subject import Subject
+from treedp_core.studies.topdown.accounting import grid_with
 from treedp_core.tree import Tree
 from treedp_core.tree.text import branching_factors_from_text
 from treedp_core.words import budget_text, privacy_text, setting_text
 
-RHO_GRID: Final = tuple(float(x) for x in np.geomspace(1e-3, 10.0, 41))
 SMALL_NODES: Final = 200
 
 
-def accounting(what: Subject) -> None:
+def accounting() -> Told:
     """Show what rho promises, by the standard conversion and the tight ones, and what the difference is worth."""
-    controls.budget(what)
+    what = asked.subject()
+    asked.budget(what)
     try:
-        chosen = state.wanted(what)
-        ready = chosen.plan(what)
-        found = account(chosen.rho, chosen.delta)
+        wanted, ready = asked.planned(what)
+        found = account(wanted.rho, wanted.delta)
     except InputError as error:
         refusal(error)
-        return
+    else:
+        _cards(found)
+        _conversions(found.rho, found.delta)
+        _relations(what, wanted, ready)
+    return Told(asked.about_planned(what), "formula")
+
+
+def _cards(found: Accounting) -> None:
     saved = 100 * (1 - found.noise_ratio)
     rows = (
         ("ε, standard", privacy_text(found.epsilon_simple), "ρ + 2 √(ρ ln 1/δ)",
@@ -62,56 +69,46 @@ def accounting(what: Subject) -> None:
         f"Whoever reads ε = {privacy_text(found.epsilon_simple)} off the standard bound adds noise "
         f"{1 / found.noise_ratio:.3g} times as large as that promise needs."
     )
-    _epsilon_curves(found.rho, found.delta)
-    _relations(what, chosen, ready)
 
 
-def _epsilon_curves(rho: float, delta: float) -> None:
+def _conversions(rho: float, delta: float) -> None:
     """Show epsilon against rho, and what reading it off the standard bound costs in noise."""
-    grid = np.array(sorted({*RHO_GRID, min(max(rho, RHO_GRID[0]), RHO_GRID[-1])}))
-    values = keep_one("_td_epsilons", (tuple(grid), delta), lambda: tables.conversions(grid, delta))
-    names = ("bound", "discrete_gaussian", "gaussian")
-    curves = [
-        Curve(way, name, (), grid, formula=y) for (way, y), name in zip(values.epsilon.items(), names, strict=True)
-    ]
-    worth = [
-        Curve(way, name, (), grid, formula=y) for (way, y), name in zip(values.extra.items(), names[1:], strict=True)
-    ]
+    grid = grid_with(rho)
+    found = at_once("td_conversions", (grid, delta), lambda: (epsilons(grid, delta), extra_noise(grid, delta)),
+                    of="formula").here()  # fmt: skip
     left, right = st.columns(2)
     with left:
         frame.figure(
-            error_curves(curves, x_title="ρ", y_title="ε", marker_x=rho, marker_text="your ρ", costs=("x", "y")),
+            epsilon_curves(found[0], rho),
             key="td_epsilon",
             alt="ε against ρ: the standard bound lies above the tight one, most for small ρ in proportion.",
             caption=f"ε for which ρ implies (ε, δ)-differential privacy at δ = {setting_text(delta)}, rounded up. "
             "Formula: Bun and Steinke (2016); Canonne, Kamath and Steinke (2020), which covers discrete noise; Balle "
             "and Wang (2018), exact for continuous Gaussian noise only.",
-            ran=call(tables.epsilon_table, grid.tolist(), delta),
+            ran=given(found[0], epsilons, grid, delta),
         )
     with right:
-        high = math.ceil(max(float(y.max()) for y in values.extra.values()) / 10) * 10
         frame.figure(
-            error_curves(worth, x_title="ρ", y_title="extra noise (%)", log_y=False, y_range=(0.0, float(high)),
-                         marker_x=rho, marker_text="your ρ", costs=("x",)),
+            extra_noise_curves(found[1], rho),
             key="td_extra",
             alt="Extra noise of the standard bound against ρ: largest for small ρ.",
             caption="By how much σ is larger than it must be when the ε of the standard bound is what is promised, and "
             f"the tight conversion, or the exact one of continuous noise, would do. δ = {setting_text(delta)}. "
             "Formula.",
-            ran=call(tables.extra_table, grid.tolist(), delta),
-        )  # fmt: skip
+            ran=given(found[1], extra_noise, grid, delta),
+        )
 
 
-def _relations(what: Subject, chosen: Any, ready: Any) -> None:
+def _relations(what: Subject, wanted: Wanted, ready: Plan) -> None:
     """Show what each relation costs in noise on the present tree."""
     st.header("Who is protected, and what it costs", anchor=False)
-    ran, names = call(tables.relation_table, state.again(what), chosen), tables.noise_columns(what)
+    ran, names = call(tables.relation_table, asked.again(what), wanted), tables.noise_columns(what)
     table = ran.value
     number = st.column_config.NumberColumn(format="%.4g")
     st.dataframe(table, hide_index=True, width="content", column_config=dict.fromkeys(names, number),
                  alt="Noise of every level by neighbouring relation")  # fmt: skip
     st.caption(
-        f"Formula: σ in records at ρ = {privacy_text(chosen.rho)}, equal shares. Replace one: n is public and exact, a "
+        f"Formula: σ in records at ρ = {privacy_text(wanted.rho)}, equal shares. Replace one: n is public and exact, a "
         "record moves two counts, √2 per level. Add or remove: n is measured too, one level more, a record moves one "
         f"count. The present promise: {ready.guarantee.sentence()}"
     )
@@ -121,40 +118,29 @@ def _relations(what: Subject, chosen: Any, ready: Any) -> None:
 # ---- sensitivities by enumeration
 
 
-def sensitivity() -> None:
+def sensitivity() -> Told:
     """Show the change of every level over all neighbours of a small tree, beside the formula."""
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
-        st.text_input(
-            "Small tree", key="td_small", persist_state="session", max_chars=60, width=150, placeholder="2,2",
-            help="Branching factors from the root down; few leaves, as all neighbours are enumerated.",
-        )  # fmt: skip
-        st.number_input(
-            "Records of one unit", 1, 50, step=1, key="contributions", persist_state="session", width=140,
-            help="At most; also on the Data and tree page.",
-        )  # fmt: skip
-        spreads = {spread.value: spread.label for spread in Spread}
-        st.selectbox(
-            "They lie", list(spreads), key="td_spread", persist_state="session", width=230,
-            format_func=spreads.__getitem__, help="On distinct leaves, fine levels need less noise.",
-        )  # fmt: skip
-    relation = NeighbouringRelation(get("nbr"))
+        s.SMALL.draw()
+        s.UNIT.draw()
+        s.SPREAD.draw()
+    relation = NeighbouringRelation(RELATION.value)
     st.markdown(f"{relation.label}: {relation.description} (Set in the sidebar.)")
-    kept = state.last("_td_inspection")
-    try:
-        kept[:] = [_inspected()]
-    except InputError as error:
-        refusal(error)
-        if not kept:
-            return
-        st.caption("The last tree and unit that could be enumerated are shown meanwhile.")
-    tree, found, unit, spread = kept[0]
+    spread = Spread(s.SPREAD.value)
+    asked_for = (s.SMALL.value, relation, s.UNIT.value, KNOWN_LEVELS.value, spread)
+    result = at_once("td_inspection", asked_for, lambda: _inspected(*asked_for), of="small tree",
+                     about=f"{s.SMALL.value}, {relation.label.lower()}")  # fmt: skip
+    show_state(result, "Trying all neighbours")
+    if result.value is None:
+        return Told("a small tree of your own", "formula")
+    tree, unit, found = result.value
     _verdict(found)
     small = given(tree, Tree.from_branching_factors, tree.branching_factors).named("tree")
-    ran = call(tables.sensitivity_table, small, given(found, inspect, small, unit, spread))
-    table = ran.value
+    ran = call(tables.sensitivity_table, small, given(found, inspect, small, unit, result.made_for[-1]))
     number = st.column_config.NumberColumn(format="%.4g")
     st.dataframe(
-        table, hide_index=True, width="content", alt="Largest change of every level, enumerated and by the formula",
+        ran.value, hide_index=True, width="content",
+        alt="Largest change of every level, enumerated and by the formula",
         column_config=dict.fromkeys(["L1 enumerated", "L1 formula", "L2 enumerated", "L2 formula"], number),
     )  # fmt: skip
     st.caption(
@@ -164,31 +150,21 @@ def sensitivity() -> None:
         "that reaches the enumerated L2 value."
     )
     frame.footer("td_sensitivity", ran)
+    about = strip("a small tree of your own", powers(tree.branching_factors or ()), relation=unit.relation)
+    return Told(about, "formula")
 
 
-def about_small() -> str:
-    """Return the strip of the small tree: nothing but its neighbours is looked at."""
-    kept = state.last("_td_inspection")
-    if not kept:
-        return "a small tree of your own"
-    tree, _, unit, _ = kept[0]
-    return strip("a small tree of your own", powers(tree.branching_factors or ()), relation=unit.relation)
-
-
-def _inspected() -> tuple[Tree, Inspection, ProtectedUnit, Spread]:
-    factors = branching_factors_from_text(get("td_small"))
-    tree = Tree.from_branching_factors(factors)
+def _inspected(
+    factors: str, relation: NeighbouringRelation, contributions: int, known: int, spread: Spread
+) -> tuple[Tree, ProtectedUnit, Inspection]:
+    tree = Tree.from_branching_factors(branching_factors_from_text(factors))
     if tree.n_nodes > SMALL_NODES:
         raise InputError(
             "INSPECTOR_SIZE",
             f"Expected a tree of at most {SMALL_NODES} nodes, got {whole(tree.n_nodes)}: all neighbours are tried.",
         )
-    unit = ProtectedUnit(
-        NeighbouringRelation(get("nbr")), get("contributions"), min(get("known_levels"), tree.n_levels)
-    )
-    spread = Spread(get("td_spread"))
-    key = (factors, unit, spread)
-    return tree, keep_one("_td_inspected", key, lambda: inspect(tree, unit, spread)), unit, spread
+    unit = ProtectedUnit(relation, contributions, min(known, tree.n_levels))
+    return tree, unit, inspect(tree, unit, spread)
 
 
 def _verdict(found: Inspection) -> None:
@@ -202,3 +178,18 @@ def _verdict(found: Inspection) -> None:
         )  # fmt: skip
     else:
         st.error("A neighbour changes more than the formula says: please report this tree.", icon=":material/error:")
+
+
+ACCOUNTING: Final = View(
+    "accounting",
+    s.VIEWS["accounting"],
+    accounting,
+    "The same noise promises more than the standard conversion says, most of all for small ρ. Protecting who is in "
+    "the data at all measures one level more, but with less noise for each record.",
+)
+SENSITIVITY: Final = View(
+    "sensitivity",
+    s.VIEWS["sensitivity"],
+    sensitivity,
+    "Noise is calibrated to a claim about all neighbours. On a small tree all of them can be tried.",
+)

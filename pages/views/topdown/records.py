@@ -4,45 +4,45 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from itertools import islice
-from typing import Any, Final
+from typing import Final
 
 import streamlit as st
 
 from pages.ui import frame
 from pages.ui.exports import download
-from pages.ui.refusals import refusal
+from pages.ui.page import Told, View
 from pages.ui.snippets import call
 from pages.ui.text import plural, whole
-from pages.views.topdown import controls, state
-from pages.views.topdown.draw import Drawn
-from pages.views.topdown.tables import columns_of
-from pages.views.topdown.view import about, what_tree
-from treedp_core.checks import InputError
+from pages.views.topdown import asked
+from pages.views.topdown import settings as s
+from pages.views.topdown.release import about, current, drawn_again, strip
 from treedp_core.privacy import Provenance
 from treedp_core.records.export import synthetic
 from treedp_core.records.export.synthetic import Columns
-from treedp_core.studies.topdown.model import RULES
-from treedp_core.studies.topdown.subject import Subject
+from treedp_core.studies.topdown import Drawn, tables
+from treedp_core.studies.topdown.wanted import RULES
 from treedp_core.tree.leaf_table import LeafTable
 
 PREVIEW: Final = 100
 
 
-def records(what: Subject) -> None:
+def show() -> Told:
     """Show the released records, and offer them as files."""
-    controls.budget(what)
-    controls.rule(what)
-    mine = _release(what)
-    if mine is None:
-        return
-    if mine.table is None:
+    what = asked.subject()
+    asked.budget(what)
+    asked.rule(what)
+    mine = current(what)
+    if mine is not None and mine.table is None:
         st.info(
             f"{RULES[mine.wanted.rule].label} gives counts that are not whole, so they are no records. Choose another "
             "projection.", icon=":material/table_rows:",
         )  # fmt: skip
-        return
-    table, columns = mine.table, columns_of(mine.subject)
+    elif mine is not None and mine.table is not None:
+        _records(mine, mine.table, tables.columns_of(mine.subject))
+    return Told(strip(what, mine), "simulation")
+
+
+def _records(mine: Drawn, table: LeafTable, columns: Columns) -> None:
     st.markdown(
         f"{plural(table.total, 'synthetic record')} on {plural(table.n_leaves, 'leaf', 'leaves')}. Every count of "
         "every level is a count of these records, so all hierarchical queries agree by construction."
@@ -55,12 +55,18 @@ def records(what: Subject) -> None:
     left, right = st.columns(2)
     with left:
         st.header("Contingency table", anchor=False)
-        st.dataframe(_preview(table, columns), hide_index=True, alt="The first leaves of the release and their counts")
+        st.dataframe(
+            synthetic.first_leaves(table, columns, PREVIEW),
+            hide_index=True,
+            alt="The first leaves of the release and their counts",
+        )
         st.caption(f"{_first(table.n_leaves, 'leaves')} in the order of the categories. {_what(mine)}")
         _files(mine, "contingency", synthetic.contingency_csv, synthetic.contingency_parquet, table, columns)
     with right:
         st.header("One row a record", anchor=False)
-        st.dataframe(_rows(table, columns), hide_index=True, alt="The first synthetic records")
+        st.dataframe(
+            synthetic.first_records(table, columns, PREVIEW), hide_index=True, alt="The first synthetic records"
+        )
         st.caption(
             f"{_first(table.total, 'records')}; equal records stand together, so the order says nothing. {_what(mine)}"
         )
@@ -73,53 +79,13 @@ def records(what: Subject) -> None:
             _files(mine, "records", synthetic.records_csv, synthetic.records_parquet, table, columns)
 
 
-def _release(what: Subject) -> Drawn | None:
-    try:
-        chosen = state.wanted(what)
-        mine = state.drawn(what, chosen)
-    except InputError as error:
-        refusal(error)
-        kept = state.last("_td_drawn")
-        mine = kept[0] if kept and kept[0].subject.fingerprint == what.fingerprint else None
-        if mine is not None:
-            st.caption(f"The records below have other settings: {about(mine)}.")
-        return mine
-    if mine is None:
-        st.info("This release is large: press **Run** in the view “One release” first.", icon=":material/play_arrow:")
-    elif mine.wanted != chosen:
-        st.caption(f":material/info: Computed for {about(mine)}; run the present settings in the view “One release”.")
-    return mine
-
-
 def _first(n: int, what: str) -> str:
     return f"The first {PREVIEW} of {whole(n)} {what}" if n > PREVIEW else f"All {whole(n)} {what}"
 
 
 def _what(mine: Drawn) -> str:
-    return f"{what_tree(mine.subject)}; {about(mine)}. {Provenance.SIMULATION.sentence(mine.plan.guarantee)}"
-
-
-def _preview(table: LeafTable, columns: Columns) -> dict[str, Any]:
-    shown = _labelled(table.codes[:PREVIEW], columns)
-    return shown | {_free("count", shown): table.counts[:PREVIEW]}
-
-
-def _rows(table: LeafTable, columns: Columns) -> dict[str, Any]:
-    first = list(islice(table.rows(PREVIEW), 1))
-    return _labelled(first[0][:PREVIEW] if first else table.codes[:0], columns)
-
-
-def _labelled(codes: Any, columns: Columns) -> dict[str, Any]:
-    shown: dict[str, Any] = {}
-    for name, words, column in zip(columns.names, columns.vocabularies, codes.T, strict=True):
-        shown[_free(name, shown)] = [words[code] if code >= 0 else "" for code in column.tolist()]
-    return shown
-
-
-def _free(name: str, taken: dict[str, Any]) -> str:
-    while name in taken:
-        name += "_"
-    return name
+    promise = Provenance.SIMULATION.sentence(mine.plan.guarantee)
+    return f"{asked.what_tree(mine.subject)}; {about(mine.wanted, mine.seed)}. {promise}"
 
 
 def _files(
@@ -138,7 +104,15 @@ def _files(
                 help="Simulated release, simulation-grade noise. In CSV, text that a spreadsheet would run as a "
                 "formula gets a leading apostrophe.",
             )  # fmt: skip
-        subject = state.again(mine.subject)
-        columns_again = call(columns_of, subject).named("columns")
-        again = state.drawn_again(mine).get("table")
+        columns_again = call(tables.columns_of, asked.again(mine.subject)).named("columns")
+        again = drawn_again(mine).get("table")
         frame.code_popover(f"td_{kind}", call(as_csv, again, columns_again, Provenance.SIMULATION))
+
+
+VIEW: Final = View(
+    "records",
+    s.VIEWS["records"],
+    show,
+    "Whole, non-negative counts that add up are records: any tool can read them, and every table made from them "
+    "agrees with every other. They are no better than the counts, and small counts are the worst of them.",
+)

@@ -4,48 +4,118 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from pages.ui import text
 from pages.ui.setting import Setting, choice, flag, number, several, tuned_on, whole, words
-from pages.views.topdown.runs import MEASURES, ORDER_MEASURES
+from pages.ui.settings import CONTRIBUTIONS
 from treedp_core import checks
 from treedp_core.allocation.shares import shares_from_text
 from treedp_core.privacy.spread import Spread
-from treedp_core.studies.topdown.model import ALLOCATIONS, RULES, SOURCES, VIEWS, rho_of
+from treedp_core.studies.topdown import orders, projections, rho_of
+from treedp_core.studies.topdown.wanted import RULES
 from treedp_core.tree.text import branching_factors_from_text
 
 TRIALS_GRID: Final = (20, 100, 400)
 CONFIDENCE_GRID: Final = (0.5, 0.8, 0.9, 0.95, 0.99, 0.999)
 POSITIONS: Final = tuple(str(i) for i in range(1, checks.MAX_LEVEL_COLUMNS + 1))
+SOURCES: Final = {"trips": "Trips (sample)", "current": "Data set in use", "sparse": "Sparse, made up"}
+ALLOCATIONS: Final = {"equal": "Equal", "custom": "Custom shares"}
+VIEWS: Final = {
+    "release": "One release",
+    "rules": "Compare projections",
+    "orders": "Which column first?",
+    "accounting": "Accounting",
+    "sensitivity": "Sensitivity",
+    "records": "Synthetic records",
+}
 
 
 def _confidence(value: object) -> float:
     return checks.number("confidence", value, low=0.01, high=0.999999, code="CONFIDENCE_RANGE")
 
 
-def _rho_or_nothing(text: str) -> object:
-    return rho_of(text, 1.0, 1e-6) if text.strip() else None
+def _rho_or_nothing(typed: str) -> object:
+    return rho_of(typed, 1.0, 1e-6) if typed.strip() else None
 
 
-def _shares_or_nothing(text: str) -> object:
-    return shares_from_text(text) if text.strip() else None
+def _shares_or_nothing(typed: str) -> object:
+    return shares_from_text(typed) if typed.strip() else None
 
+
+VIEW: Final = choice(
+    "td_view", "release", VIEWS, label="View",
+    help="One release, repeated ones by every projection or order, what is promised, or the records.",
+)  # fmt: skip
+SOURCE: Final = choice(
+    "td_source", "trips", SOURCES, label="Records",
+    help="Trips: a synthetic sample of three columns. Data set in use: that of the Data and tree page. Sparse: "
+    "made-up people in a table far too large to lay out.",
+)  # fmt: skip
+COLUMNS: Final = several(
+    "td_columns", (), POSITIONS, look="select", label="Columns, in the order of the tree",
+    placeholder="all, in their order",
+    help="The first one chosen stands right below the root. Empty: all columns in the order of the data. Columns "
+    "left out are summed over.",
+)  # fmt: skip
+PRODUCT: Final = flag(
+    "td_product", False, label="Use all combinations of the columns",
+    help="The columns as a product: combinations that the tree does not list become empty leaves, and the order can "
+    "be chosen.",
+)  # fmt: skip
+SIZES: Final = words(
+    "td_sizes", "10^9", label="Categories per column", width=190, placeholder="10, 10, 4 or 10^9",
+    help="The public domain: 10^9 is nine columns of ten categories.",
+)  # fmt: skip
+PEOPLE: Final = whole(
+    "td_records", 100_000, 0, 1_000_000, code="RECORDS_RANGE", label="People", step=10_000, width=150,
+    help="Made-up records, drawn with the seed; most lie among the first categories.",
+)  # fmt: skip
+RHO: Final = words(
+    "td_rho", "", _rho_or_nothing, label="ρ", width=130, placeholder="from ε and δ",
+    help="Total budget of zero-concentrated privacy. Empty: the largest ρ that the sidebar's ε and δ allow.",
+)  # fmt: skip
+ALLOCATION: Final = choice(
+    "td_allocation", "equal", ALLOCATIONS, look="select", label="Level budgets", width=150,
+    help="Equal: ρ / d for each noisy level, as in the paper.",
+)  # fmt: skip
+SHARES: Final = words(
+    "td_shares", "", _shares_or_nothing, label="Shares of the levels", width=190, placeholder="0, 0.1, 0.1, 0.1",
+    help="One for each level from the root down, summing to at most 1; a public root's is not used. Empty: equal ones.",
+)  # fmt: skip
+UNIT: Final = CONTRIBUTIONS.said(label="Records of one unit", width=140)
+SPREAD: Final = choice(
+    "td_spread", "stacked", {spread.value: spread.label for spread in Spread}, look="select", label="They lie",
+    width=230, help="On distinct leaves, fine levels need less noise.",
+)  # fmt: skip
+RULE: Final = choice(
+    "td_rule", "intopt", RULES, look="select", label="Projection", width=270,
+    help="IntOpt is the paper's. Water filling is closest in every distance at once. All keep the promise: free.",
+)  # fmt: skip
+CONFIDENCE: Final = number(
+    "td_confidence", 0.95, _confidence, grid=CONFIDENCE_GRID, code="CONFIDENCE", label="Bounds hold with", width=190,
+    format=lambda c: f"{100 * c:g} %", help="Theorem 1 holds for each level with this probability, 1 − β.",
+)  # fmt: skip
+LEVEL: Final = whole(
+    "td_level", checks.MAX_LEVEL_COLUMNS, 0, 64, look="segments", label="Level shown",
+    help="Whose true and released counts are drawn.",
+)  # fmt: skip
+TRIALS: Final = whole(
+    "td_trials", 100, 2, checks.MAX_TRIALS, code="TRIALS_RANGE", grid=TRIALS_GRID, look="segments", label="Runs",
+    format=text.whole, help="Independent releases; standard errors shrink with their root.",
+)  # fmt: skip
+MEASURE: Final = choice(
+    "td_measure", "rmse", projections.MEASURES, look="select", label="Measure", width=330,
+    help="Of all leaves, in one release; averaged over the runs.",
+)  # fmt: skip
+ORDER_MEASURE: Final = choice(
+    "td_order_measure", "marginals", orders.MEASURES, look="select", label="Measure", width=400,
+    help="Averaged over the runs.",
+)  # fmt: skip
+SMALL: Final = words(
+    "td_small", "2,2", branching_factors_from_text, label="Small tree", width=150, placeholder="2,2",
+    help="Branching factors from the root down; few leaves, as all neighbours are enumerated.",
+)  # fmt: skip
 
 SETTINGS: Final[tuple[Setting[Any], ...]] = (
-    choice("td_source", "trips", SOURCES),
-    choice("td_view", "release", VIEWS),
-    several("td_columns", (), POSITIONS),
-    flag("td_product", False),
-    words("td_sizes", "10^9"),
-    whole("td_records", 100_000, 0, 1_000_000, code="RECORDS_RANGE"),
-    words("td_rho", "", _rho_or_nothing),
-    choice("td_allocation", "equal", ALLOCATIONS),
-    words("td_shares", "", _shares_or_nothing),
-    tuned_on("td_tuned"),
-    choice("td_spread", "stacked", [spread.value for spread in Spread]),
-    choice("td_rule", "intopt", RULES),
-    number("td_confidence", 0.95, _confidence, grid=CONFIDENCE_GRID, code="CONFIDENCE"),
-    whole("td_level", checks.MAX_LEVEL_COLUMNS, 0, 64),
-    whole("td_trials", 100, 2, checks.MAX_TRIALS, code="TRIALS_RANGE", grid=TRIALS_GRID),
-    choice("td_measure", "rmse", MEASURES),
-    choice("td_order_measure", "marginals", ORDER_MEASURES),
-    words("td_small", "2,2", branching_factors_from_text),
-)
+    SOURCE, VIEW, COLUMNS, PRODUCT, SIZES, PEOPLE, RHO, ALLOCATION, SHARES, tuned_on("td_tuned"), SPREAD, RULE,
+    CONFIDENCE, LEVEL, TRIALS, MEASURE, ORDER_MEASURE, SMALL,
+)  # fmt: skip

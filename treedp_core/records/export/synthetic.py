@@ -7,7 +7,7 @@ nothing about the data. Every hierarchical count of the file agrees with every o
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -99,6 +99,29 @@ def records_parquet(table: LeafTable, columns: Columns, provenance: Provenance) 
     return _parquet((_batch(codes, columns) for codes in table.rows()), schema)
 
 
+def first_leaves(table: LeafTable, columns: Columns, n: int) -> dict[str, list[str] | list[int]]:
+    """Return the first n leaves with records as columns of labels, their counts last.
+
+    >>> table = LeafTable(np.array([[0], [1]], dtype=np.int32), np.array([3, 4]), (2,))
+    >>> first_leaves(table, Columns(("city",), (["Ulm", "Bonn"],)), 1)
+    {'city': ['Ulm'], 'count': [3]}
+    """
+    shown: dict[str, list[str] | list[int]] = dict(_labelled(table.codes[:n], columns))
+    return shown | {_free(COUNT, shown): table.counts[:n].tolist()}
+
+
+def first_records(table: LeafTable, columns: Columns, n: int) -> dict[str, list[str]]:
+    """Return the first n records as columns of labels."""
+    return _labelled(next(iter(table.rows(n)), table.codes[:0])[:n], columns)
+
+
+def _labelled(codes: CodeArray, columns: Columns) -> dict[str, list[str]]:
+    shown: dict[str, list[str]] = {}
+    for name, words, column in zip(columns.names, columns.vocabularies, codes.T, strict=True):
+        shown[_free(name, shown)] = [words[code] if code >= 0 else "" for code in column.tolist()]
+    return shown
+
+
 _CODED: Final = pa.dictionary(pa.int32(), pa.string())
 
 
@@ -131,7 +154,7 @@ def _marked(table: LeafTable, columns: Columns, provenance: Provenance) -> tuple
     return LeafTable(codes, table.counts, (*table.sizes, 1)), marked
 
 
-def _free(name: str, names: Sequence[str]) -> str:
+def _free(name: str, names: Collection[str]) -> str:
     """Return a name that no column has."""
     while name in names:
         name += "_"

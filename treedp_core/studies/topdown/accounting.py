@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
 
 from treedp_core import checks
 from treedp_core.privacy.conversions import (
@@ -12,6 +16,9 @@ from treedp_core.privacy.conversions import (
     rho_to_epsilon_gaussian,
     rho_to_epsilon_simple,
 )
+from treedp_core.tree import FloatArray
+
+RHO_GRID: Final = tuple(float(x) for x in np.geomspace(1e-3, 10.0, 41))
 
 
 @dataclass(frozen=True)
@@ -67,3 +74,37 @@ def accounting(rho: float, delta: float) -> Accounting:
         allowed,
         math.sqrt(rho / allowed),
     )
+
+
+def grid_with(rho: float) -> tuple[float, ...]:
+    """Return budgets to draw curves over, from 0.001 to 10, with rho among them."""
+    return tuple(sorted({*RHO_GRID, min(max(rho, RHO_GRID[0]), RHO_GRID[-1])}))
+
+
+def epsilons(rhos: Sequence[float], delta: float) -> dict[str, FloatArray]:
+    """Return the epsilon of budgets rho by every conversion, each rounded up: a column (n_rhos,) each.
+
+    >>> [round(float(column[0]), 4) for column in epsilons([0.1], 1e-6).values()]
+    [0.1, 2.4508, 2.1419, 1.9945]
+    """
+    ways: dict[str, Callable[[float, float], float]] = {
+        "Standard": rho_to_epsilon_simple,
+        "Tight, discrete Gaussian": rho_to_epsilon,
+        "Exact, continuous Gaussian": rho_to_epsilon_gaussian,
+    }
+    return {"rho": np.array(rhos)} | {name: np.array([way(rho, delta) for rho in rhos]) for name, way in ways.items()}
+
+
+def extra_noise(rhos: Sequence[float], delta: float) -> dict[str, FloatArray]:
+    """Return how much larger sigma is, in per cent, than it need be where the standard epsilon of a budget is promised.
+
+    A column (n_rhos,) for each conversion that would do.
+
+    >>> round(float(extra_noise([0.1], 1e-6)["Tight"][0]), 1)
+    13.1
+    """
+    simple = [rho_to_epsilon_simple(rho, delta) for rho in rhos]
+    allowed = {name: np.array([epsilon_to_rho(epsilon, delta, is_gaussian) for epsilon in simple])
+               for name, is_gaussian in (("Tight", False), ("Exact, continuous", True))}  # fmt: skip
+    extra = {name: 100.0 * (np.sqrt(larger / np.array(rhos)) - 1.0) for name, larger in allowed.items()}
+    return {"rho": np.array(rhos)} | extra

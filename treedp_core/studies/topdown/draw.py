@@ -1,4 +1,4 @@
-"""One release on the page TopDown, beside the truth. Pure logic."""
+"""One simulated top-down release beside the truth, on a tree or on a sparse table."""
 
 from __future__ import annotations
 
@@ -8,26 +8,21 @@ from typing import Final
 
 import numpy as np
 
-from pages.ui.text import whole
 from treedp_core import postprocess
-from treedp_core.checks import InputError
+from treedp_core.checks import MAX_CELL_DRAWS, InputError
+from treedp_core.errors.compare import BiasBySize, Compared, bias_by_size, compare_leaves, compare_on_tree
 from treedp_core.records import Labels
-from treedp_core.studies.topdown import (
-    BiasBySize,
-    Compared,
-    Plan,
-    compare,
-    compare_on_tree,
-    most_cells,
-    noise_on_tree,
-    release,
-)
-from treedp_core.studies.topdown.model import RULES, Wanted
+from treedp_core.studies.topdown.compare import compare
+from treedp_core.studies.topdown.plan import Plan, noise_on_tree
+from treedp_core.studies.topdown.sparse import most_cells, release
 from treedp_core.studies.topdown.subject import Subject, union_tree
+from treedp_core.studies.topdown.wanted import RULES, Wanted
 from treedp_core.tree import AnyArray, Tree
 from treedp_core.tree.leaf_table import LeafTable, table_of_tree
 from treedp_core.watch import Watch, generator
 
+LIGHT_CELLS: Final = 10_000_000
+"""Noise draws up to which a release takes a moment."""
 MAX_UNION: Final = 2_000_000
 """Nodes of the union of truth and release up to which a sparse release is drawn as a tree."""
 
@@ -65,6 +60,11 @@ class Drawn:
     table: LeafTable | None
 
     @cached_property
+    def bias(self) -> BiasBySize:
+        """Mean error of the leaves by the size of their true count."""
+        return bias_by_size([self.leaves])
+
+    @cached_property
     def picture(self) -> tuple[Tree, Labels, AnyArray, AnyArray] | None:
         """Tree, labels, true and released counts for an icicle; None where they would not fit."""
         subject = self.subject
@@ -76,14 +76,16 @@ class Drawn:
         return union_tree(subject, self.table)
 
 
-def rules_for(subject: Subject) -> list[str]:
-    """Return the names of the rules that a subject allows: without a tree only those that need none."""
-    return [name for name, rule in RULES.items() if subject.tree is not None or rule.sparse is not None]
-
-
 def draws(subject: Subject, ready: Plan) -> int:
     """Return the most noises that a release takes: what its watch is told of."""
     return most_cells(ready, subject.total) if subject.tree is None else subject.tree.n_nodes
+
+
+def is_light(subject: Subject, ready: Plan) -> bool:
+    """Whether a release, or the refusal of one that is too large, takes a moment."""
+    if subject.tree is not None:
+        return subject.tree.n_nodes <= LIGHT_CELLS // 10
+    return draws(subject, ready) <= LIGHT_CELLS or draws(subject, ready) > MAX_CELL_DRAWS
 
 
 def draw(subject: Subject, wanted: Wanted, seed: int, watch: Watch | None = None) -> Drawn:
@@ -112,7 +114,7 @@ def draw(subject: Subject, wanted: Wanted, seed: int, watch: Watch | None = None
     released = tidied(function(noisy))
     watch.check()
     levels = compare_on_tree(subject.tree, subject.counts, released)
-    leaves = leaves_of(subject.tree, subject.counts, released)
+    leaves = compare_leaves(subject.tree, subject.counts, released)
     whole = RULES[wanted.rule].is_whole
     assert subject.labels is not None
     found = table_of_tree(subject.tree, released, subject.labels.codes, subject.table.sizes) if whole else None
@@ -133,22 +135,6 @@ def _sparse(subject: Subject, ready: Plan, wanted: Wanted, seed: int, rng: np.ra
     return Drawn(subject, ready, wanted, seed, levels, levels[-1], None, None, run.table)
 
 
-def leaves_of(tree: Tree, counts: AnyArray, released: AnyArray) -> Compared:
-    """Return all leaves of a release, on whatever level, beside the truth."""
-    return Compared(tree.n_leaves, counts[tree.is_leaf], released[tree.is_leaf])
-
-
 def tidied(released: AnyArray) -> AnyArray:
     """Return real counts whose rounding dust is exactly 0, so that it is no spurious node; whole ones as they are."""
     return released if released.dtype.kind in "iu" else np.where(np.abs(released) < 1e-6, 0.0, released)
-
-
-def size_names(sizes: BiasBySize) -> list[str]:
-    """Return the names of bins of true counts.
-
-    >>> from treedp_core.studies.topdown import bias_by_size
-    >>> size_names(bias_by_size([Compared(9, np.array([5]), np.array([5]))]))
-    ['0', '4–7']
-    """
-    pairs = zip(sizes.low.tolist(), sizes.high.tolist(), strict=True)
-    return [whole(low) if low == high else f"{whole(low)}–{whole(high)}" for low, high in pairs]

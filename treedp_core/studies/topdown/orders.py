@@ -15,16 +15,27 @@ import numpy as np
 
 from treedp_core import checks
 from treedp_core.checks import InputError
+from treedp_core.errors.ways import Ways, mean_and_error
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.privacy.spread import Spread
 from treedp_core.studies.topdown.compare import compare
 from treedp_core.studies.topdown.plan import Plan, known_levels, plan
 from treedp_core.studies.topdown.sparse import release
+from treedp_core.studies.topdown.subject import Subject
+from treedp_core.studies.topdown.wanted import RULES, Wanted
 from treedp_core.tree import FloatArray
 from treedp_core.tree.leaf_table import LeafTable, reordered
 from treedp_core.watch import Watch, generator
 
-MAX_ORDERS: Final = 120
+MAX_ORDERS: Final = 24
+"""Orders compared: all of up to 4 columns; of more, the present one and the first others."""
+MEASURES: Final = {
+    "marginals": "Mean error of the columns' own counts (records)",
+    "max_error": "Largest error of a leaf (records)",
+    "total_variation": "Records in the wrong leaf (%)",
+    "spurious": "Spurious leaves (false positives)",
+    "lost": "Lost leaves (false negatives)",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,9 +155,9 @@ def _one_order(
         pairs = zip(_marginals(run.table, order), truth, strict=True)
         marginals.append([float(np.abs(released - true).mean()) for released, true in pairs])
         watch.step(1)
-    mean, se = _mean_and_error(np.array(leaves, dtype=float))
+    mean, se = mean_and_error(np.array(leaves, dtype=float))
     first = [(float(m), float(s)) for m, s in zip(mean, se, strict=True)]
-    return OrderResult(order, first[0], first[1], first[2], first[3], *_mean_and_error(np.array(marginals)))
+    return OrderResult(order, first[0], first[1], first[2], first[3], *mean_and_error(np.array(marginals)))
 
 
 def _marginals(table: LeafTable, order: tuple[int, ...]) -> list[FloatArray]:
@@ -158,7 +169,31 @@ def _marginals(table: LeafTable, order: tuple[int, ...]) -> list[FloatArray]:
     return [found[order.index(column)] for column in range(len(order))]
 
 
-def _mean_and_error(values: FloatArray) -> tuple[FloatArray, FloatArray]:
-    n = values.shape[0]
-    mean = values.mean(axis=0)
-    return mean, values.std(axis=0, ddof=1) / np.sqrt(n) if n > 1 else np.full_like(mean, np.inf)
+def orders_of_subject(
+    subject: Subject, wanted: Wanted, trials: int, seed: int, watch: Watch | None = None
+) -> list[OrderResult]:
+    """Return the errors under several orders of a subject's columns, the present one first, with equal shares.
+
+    Raises
+    ------
+    InputError
+        As `compare_orders`; ``ORDER`` for a tree whose levels are no columns.
+    """
+    if not subject.is_product:
+        raise InputError("ORDER", "The levels of this tree are nested in one another, so their order cannot change.")
+    known = [place for place, column in enumerate(subject.order) if column < wanted.unit.known_levels - 1]
+    return compare_orders(subject.table, some_orders(len(subject.columns)), wanted.rho, trials, seed,
+                          delta=wanted.delta, unit=wanted.unit, known_columns=known, spread=wanted.spread,
+                          rule=RULES[wanted.rule].sparse or "intopt", watch=watch)  # fmt: skip
+
+
+def ways_of_orders(found: Sequence[OrderResult], columns: Sequence[str], measure: str) -> Ways:
+    """Return one of `MEASURES` under every order of the columns."""
+    names = tuple(" › ".join(columns[i] for i in one.order) for one in found)
+    if measure == "marginals":
+        of_column = np.array([one.marginals_se for one in found])
+        mean = np.array([one.marginals.mean() for one in found])
+        return Ways(names, mean, np.sqrt(np.square(of_column).sum(axis=1)) / of_column.shape[1])
+    pairs = np.array([getattr(one, measure) for one in found], dtype=float)
+    mean, se = pairs.T * (100.0 if measure == "total_variation" else 1.0)
+    return Ways(names, mean, se)

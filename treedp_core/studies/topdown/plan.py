@@ -10,6 +10,7 @@ from itertools import takewhile
 import numpy as np
 
 from treedp_core.checks import InputError
+from treedp_core.mechanisms import LevelNoise
 from treedp_core.mechanisms.calibration import level_law
 from treedp_core.noise import Law
 from treedp_core.privacy import (
@@ -72,6 +73,12 @@ class Plan:
         return np.array([getattr(law, "sigma", 0.0) for law in self.laws])
 
     @property
+    def usual_sigma(self) -> float:
+        """Root mean square of sigma over the noisy levels, in records; 0 where there is none."""
+        noisy = self.sigmas[self.sigmas > 0]
+        return float(np.sqrt(np.mean(noisy**2))) if noisy.size else 0.0
+
+    @property
     def variances(self) -> FloatArray:
         """Exact noise variance of each level in records squared, (n_levels,)."""
         return np.array([0.0 if law is None else law.variance for law in self.laws])
@@ -131,6 +138,23 @@ def plan(
     )
     promise = guarantee(budget, protected, delta, False, precision=Precision.EXACT, spread=spread)
     return Plan(sizes, levels, protected, spread, budget, laws, promise)
+
+
+def noise_on_tree(plan: Plan, tree: Tree) -> LevelNoise:
+    """Return a plan's noise on all nodes of its tree, survivors or not.
+
+    Raises
+    ------
+    InputError
+        ``PLAN_MISMATCH`` when the plan is for another tree: one whose levels have other nodes or leaves below them.
+
+    >>> noise_on_tree(plan((2, 3), 1.0), Tree.from_branching_factors((2, 3))).level_variance.round(6).tolist()
+    [0.0, 2.0, 2.0]
+    """
+    if capacities_of_tree(tree) != plan.levels:
+        about = f"columns with {plan.sizes} categories" if plan.sizes else f"levels with {plan.cells} nodes"
+        raise InputError("PLAN_MISMATCH", f"Expected the tree that was planned for, of {about}.")
+    return LevelNoise(tree, plan.laws, tuple(law is None for law in plan.laws))
 
 
 def known_levels(order: Sequence[int], known: Collection[int]) -> int:

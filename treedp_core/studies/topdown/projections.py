@@ -1,4 +1,4 @@
-"""Repeated releases on the page TopDown: every projection on the same noise. Pure logic, for a background job."""
+"""Repeated releases by every projection, on the same noise: errors, bias, false positives and false negatives."""
 
 from __future__ import annotations
 
@@ -8,22 +8,16 @@ from typing import Final
 
 import numpy as np
 
-from pages.views.topdown import draw as one_release
 from treedp_core import checks, postprocess
 from treedp_core.checks import InputError
-from treedp_core.studies.topdown import (
-    BiasBySize,
-    Compared,
-    OrderResult,
-    bias_by_size,
-    compare,
-    compare_orders,
-    noise_on_tree,
-    release,
-    some_orders,
-)
-from treedp_core.studies.topdown.model import RULES, Wanted
+from treedp_core.errors.compare import BiasBySize, Compared, bias_by_size, compare_leaves
+from treedp_core.errors.ways import Ways, mean_and_error
+from treedp_core.studies.topdown.compare import compare
+from treedp_core.studies.topdown.draw import tidied
+from treedp_core.studies.topdown.plan import noise_on_tree
+from treedp_core.studies.topdown.sparse import release
 from treedp_core.studies.topdown.subject import Subject
+from treedp_core.studies.topdown.wanted import RULES, Wanted, rules_for
 from treedp_core.tree import FloatArray
 from treedp_core.watch import Cancelled, Watch, generator
 
@@ -35,15 +29,6 @@ MEASURES: Final = {
     "bias_empty": "Bias of empty leaves (records)",
     "bias_filled": "Bias of filled leaves (records)",
 }
-ORDER_MEASURES: Final = {
-    "marginals": "Mean error of the columns' own counts (records)",
-    "max_error": "Largest error of a leaf (records)",
-    "total_variation": "Records in the wrong leaf (%)",
-    "spurious": "Spurious leaves (false positives)",
-    "lost": "Lost leaves (false negatives)",
-}
-MAX_ORDERS: Final = 24
-"""Orders compared: all of up to 4 columns; of more, the present one and the first others."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +64,7 @@ def compare_rules(
         When the watch says so.
     """
     watch = watch or Watch()
-    names = one_release.rules_for(subject)
+    names = rules_for(subject)
     checks.trials(trials, len(names) * (subject.tree.n_nodes if subject.tree is not None else subject.table.n_leaves))
     rows: dict[str, list[list[float]]] = {name: [] for name in names}
     bias: dict[str, list[BiasBySize]] = {name: [] for name in names}
@@ -111,7 +96,7 @@ def _releases(
     for trial in range(trials):
         noisy = noise.draw(_rng(seed, trial)) + counts
         yield (
-            (name, one_release.leaves_of(tree, counts, one_release.tidied(function(noisy))))
+            (name, compare_leaves(tree, counts, tidied(function(noisy))))
             for name, function in steps.items()
             if _goes_on(watch)
         )
@@ -149,53 +134,8 @@ def _summary(name: str, rows: FloatArray, bias: Sequence[BiasBySize]) -> RuleRes
                       replace(bias[0], bias=by_size[0], standard_error=by_size[1]))  # fmt: skip
 
 
-def mean_and_error(rows: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the mean over the first axis and its standard error; infinite for a single row."""
-    n = rows.shape[0]
-    se = rows.std(axis=0, ddof=1) / np.sqrt(n) if n > 1 else np.full(rows.shape[1:], np.inf)
-    return rows.mean(axis=0), se
-
-
-# ---- which column first?
-
-
-def orders_of(subject: Subject) -> list[tuple[int, ...]]:
-    """Return the orders that are compared, the present one first."""
-    return some_orders(len(subject.columns), MAX_ORDERS)
-
-
-def run_orders(
-    subject: Subject, wanted: Wanted, trials: int, seed: int, watch: Watch | None = None
-) -> list[OrderResult]:
-    """Return the errors under several orders of the columns, budgets split equally.
-
-    Raises
-    ------
-    InputError
-        As `compare_orders`; ``ORDER`` for a tree whose levels are no columns.
-    """
-    if not subject.is_product:
-        raise InputError("ORDER", "The levels of this tree are nested in one another, so their order cannot change.")
-    known = [place for place, column in enumerate(subject.order) if column < wanted.unit.known_levels - 1]
-    return compare_orders(subject.table, orders_of(subject), wanted.rho, trials, seed, delta=wanted.delta,
-                          unit=wanted.unit, known_columns=known, spread=wanted.spread,
-                          rule=RULES[wanted.rule].sparse or "intopt", watch=watch)  # fmt: skip
-
-
-def order_values(results: Sequence[OrderResult], measure: str) -> tuple[FloatArray, FloatArray]:
-    """Return a measure of each order and its standard error, (n_orders,) each."""
-    if measure == "marginals":
-        mean = np.array([one.marginals.mean() for one in results])
-        return mean, np.array([np.sqrt(np.square(one.marginals_se).sum()) / one.marginals_se.size for one in results])
-    pairs = np.array([getattr(one, measure) for one in results])
-    return (pairs * (100.0 if measure == "total_variation" else 1.0)).T[0], (
-        pairs * (100.0 if measure == "total_variation" else 1.0)
-    ).T[1]
-
-
-def without_rule(wanted: Wanted) -> Wanted:
-    """Return settings that do not depend on the rule, for results that cover all of them."""
-    return replace(wanted, rule="intopt")
-
-
-__all__ = ["MEASURES", "ORDER_MEASURES", "RuleResult", "compare_rules", "order_values", "run_orders"]
+def ways_of_rules(found: Sequence[RuleResult], measure: str) -> Ways:
+    """Return one of `MEASURES` under every rule."""
+    mean, se = (np.array([values[measure] for values in part])
+                for part in ([one.mean for one in found], [one.se for one in found]))  # fmt: skip
+    return Ways(tuple(RULES[one.rule].label for one in found), mean, se)

@@ -1,9 +1,9 @@
-"""What the page TopDown releases: columns and their order as a table, as a tree where that fits. Pure logic."""
+"""What is released: columns and their order as a table, as a tree where that fits."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
@@ -14,9 +14,10 @@ from treedp_core import checks
 from treedp_core.checks import InputError
 from treedp_core.records import Dataset, Labels
 from treedp_core.records.dataset import TextArray, labels_of, text_array
-from treedp_core.studies.topdown import known_levels, sparse
+from treedp_core.studies.topdown.plan import known_levels
+from treedp_core.studies.topdown.sparse import prefixes
 from treedp_core.tree import IntArray, Tree
-from treedp_core.tree.leaf_table import LeafTable, count_leaves, table_of_tree
+from treedp_core.tree.leaf_table import LeafTable, count_leaves, sizes_checked, table_of_tree
 from treedp_core.watch import generator
 
 DENSE_NODES: Final = 1_000_000
@@ -84,6 +85,14 @@ class Subject:
             return self.table.sizes
         assert self.tree is not None
         return self.tree
+
+    def namer(self, level: int) -> Callable[[int], str] | None:
+        """Return what names the nodes of a level by their position in it; None where nothing is laid out."""
+        labels, tree = self.labels, self.tree
+        if labels is None or tree is None:
+            return None
+        first = int(tree.level_start[level])
+        return lambda i: " › ".join(labels.path(first + i)) or "all"
 
     def known_levels(self, in_data: int) -> int:
         """Return how many levels of this order of columns are known, where so many are in the data set's own order.
@@ -171,7 +180,7 @@ def made_up(sizes: Sequence[int], n_records: int, seed: int) -> Subject:
     n = checks.integer("records", n_records, low=0, high=1_000_000, code="RECORDS_RANGE")
     names = tuple(f"column {i}" for i in range(1, len(sizes) + 1))
     rng = generator("made-up records", seed)
-    codes = [np.minimum(rng.geometric(0.6, n) - 1, max(k, 1) - 1) for k in sizes]
+    codes = [np.minimum(rng.geometric(0.6, n) - 1, k - 1) for k in sizes_checked(sizes, names)]
     table = count_leaves(codes, sizes, names)
     words = tuple(text_array([str(i + 1) for i in range(k)]) for k in sizes)
     made = _of_table(
@@ -208,7 +217,7 @@ def union_tree(subject: Subject, released: LeafTable) -> tuple[Tree, Labels, Int
     codes, both = codes[at], both[:, at]
     start = np.flatnonzero(np.concatenate([[True], (codes[1:] != codes[:-1]).any(axis=1)]))
     codes, both = codes[start], np.add.reduceat(both, start, axis=1)
-    levels = sparse.prefixes(LeafTable(codes, both[0], true.sizes))
+    levels = prefixes(LeafTable(codes, both[0], true.sizes))
     sizes = [level.count.size for level in levels]
     starts = np.cumsum([0, *sizes])
     parent = np.concatenate([levels[0].parent, *(lv.parent + starts[i] for i, lv in enumerate(levels[1:]))])

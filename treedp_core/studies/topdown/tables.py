@@ -1,30 +1,44 @@
-"""The tables of the page TopDown. Pure logic."""
+"""The tables behind the figures: what is planned, one release, releases compared, and what they promise."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from pages.views.topdown import runs as simulations
-from pages.views.topdown.draw import Drawn, size_names
-from pages.views.topdown.runs import MEASURES, RuleResult
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
-from treedp_core.privacy.conversions import (
-    epsilon_to_rho,
-    rho_to_epsilon,
-    rho_to_epsilon_gaussian,
-    rho_to_epsilon_simple,
-)
 from treedp_core.privacy.inspector import Inspection
 from treedp_core.privacy.spread import Spread
 from treedp_core.records.export.synthetic import Columns
-from treedp_core.studies.topdown import OrderResult, bias_by_size, bound, bound_by_exact_tails
-from treedp_core.studies.topdown.model import RULES, Wanted
+from treedp_core.studies.topdown.bounds import bound, bound_by_exact_tails, needs_factor_two
+from treedp_core.studies.topdown.draw import Drawn
+from treedp_core.studies.topdown.orders import OrderResult, ways_of_orders
+from treedp_core.studies.topdown.plan import Plan
+from treedp_core.studies.topdown.projections import MEASURES, RuleResult
 from treedp_core.studies.topdown.subject import Subject
-from treedp_core.tree import FloatArray, Tree
+from treedp_core.studies.topdown.wanted import RULES, Wanted
+from treedp_core.tree import Tree
+from treedp_core.words import plus_minus, short
+
+
+def level_table(subject: Subject, ready: Plan, confidence: float) -> dict[str, list[Any]]:
+    """Return what each level spends and what it may miss: cells, share, sigma and Theorem 1's bound."""
+    beta = 1.0 - confidence
+    paid = [0.0 if math.isinf(a) else a for a in ready.budget.per_level]
+    shares = [a / sum(paid) if sum(paid) else 0.0 for a in paid]
+    doubled = needs_factor_two(ready)
+    return {
+        "level": list(subject.level_names),
+        "cells": [float(n) for n in ready.cells],
+        "share of ρ": [100.0 * share for share in shares],
+        "ρ": paid,
+        "σ (records)": ready.sigmas.tolist(),
+        "bound": bound(ready, beta).tolist(),
+        "by exact tails": bound_by_exact_tails(ready, beta).tolist(),
+        "factor 2": ["needed" if two else "–" for two in doubled],
+    }
 
 
 def columns_of(subject: Subject) -> Columns:
@@ -61,9 +75,9 @@ def wrong_table(mine: Drawn) -> dict[str, Any]:
 
 def bias_table(mine: Drawn) -> dict[str, Any]:
     """Return the mean error of the leaves of each size."""
-    found = bias_by_size([mine.leaves])
+    found = mine.bias
     return {
-        "true count": size_names(found),
+        "true count": found.names,
         "leaves": found.n_nodes,
         "mean error": found.bias,
         "standard error": found.standard_error,
@@ -78,11 +92,26 @@ def rule_table(found: Sequence[RuleResult]) -> dict[str, Any]:
     return columns
 
 
+def rule_words(found: Sequence[RuleResult]) -> dict[str, list[str]]:
+    """Return every measure of every projection in words, with its 95 % interval."""
+    return {"projection": [RULES[one.rule].label for one in found]} | {
+        label: [short(one.mean[name]) + plus_minus(one.se[name]) for one in found] for name, label in MEASURES.items()
+    }
+
+
+def marginal_words(found: Sequence[OrderResult], columns: Sequence[str]) -> dict[str, list[str]]:
+    """Return the mean error of each column's own counts under every order in words, with its 95 % interval."""
+    return {"order": list(ways_of_orders(found, columns, "marginals").names)} | {
+        f"{_cut(name, 30)} {i + 1}": [short(one.marginals[i]) + plus_minus(one.marginals_se[i]) for one in found]
+        for i, name in enumerate(columns)
+    }
+
+
 def rule_bias_table(found: Sequence[RuleResult]) -> dict[str, Any]:
     """Return the bias of leaves of each size under every projection, with its standard error."""
     named = [(RULES[one.rule].label, one.bias) for one in found]
     return (
-        {"true count": size_names(found[0].bias)}
+        {"true count": found[0].bias.names}
         | {label: bias.bias for label, bias in named}
         | {f"{label}, se": bias.standard_error for label, bias in named}
     )
@@ -90,45 +119,8 @@ def rule_bias_table(found: Sequence[RuleResult]) -> dict[str, Any]:
 
 def order_table(found: Sequence[OrderResult], columns: Sequence[str], measure: str) -> dict[str, Any]:
     """Return a measure of every order of the columns, with its standard error."""
-    mean, se = simulations.order_values(found, measure)
-    names = [" › ".join(columns[i] for i in one.order) for one in found]
-    return {"order": names, "mean": mean, "standard error": se}
-
-
-@dataclass(frozen=True, eq=False)
-class Conversions:
-    """By way of conversion: epsilon, and the percentage of noise that the standard one wastes."""
-
-    epsilon: dict[str, FloatArray]
-    extra: dict[str, FloatArray]
-
-
-def conversions(grid: FloatArray, delta: float) -> Conversions:
-    """Return every conversion at budgets rho (n,).
-
-    >>> found = conversions(np.array([0.1]), 1e-6)
-    >>> [round(float(y[0]), 4) for y in found.epsilon.values()], round(float(found.extra["Tight"][0]), 1)
-    ([2.4508, 2.1419, 1.9945], 13.1)
-    """
-    simple = np.array([rho_to_epsilon_simple(float(rho), delta) for rho in grid])
-    epsilon = {
-        "Standard": simple,
-        "Tight, discrete Gaussian": np.array([rho_to_epsilon(float(rho), delta) for rho in grid]),
-        "Exact, continuous Gaussian": np.array([rho_to_epsilon_gaussian(float(rho), delta) for rho in grid]),
-    }
-    allowed = {way: np.array([epsilon_to_rho(float(e), delta, way != "Tight") for e in simple])
-               for way in ("Tight", "Exact, continuous")}  # fmt: skip
-    return Conversions(epsilon, {way: 100.0 * (np.sqrt(rho / grid) - 1.0) for way, rho in allowed.items()})
-
-
-def epsilon_table(rhos: Sequence[float], delta: float) -> dict[str, Any]:
-    """Return the epsilon of budgets rho by every conversion."""
-    return {"rho": list(rhos)} | conversions(np.array(rhos), delta).epsilon
-
-
-def extra_table(rhos: Sequence[float], delta: float) -> dict[str, Any]:
-    """Return the percentage of noise that the standard conversion wastes at budgets rho."""
-    return {"rho": list(rhos)} | conversions(np.array(rhos), delta).extra
+    ways = ways_of_orders(found, columns, measure)
+    return {"order": list(ways.names), "mean": ways.mean, "standard error": ways.se}
 
 
 def relation_table(what: Subject, chosen: Wanted) -> dict[str, Any]:
@@ -153,11 +145,11 @@ def relation_table(what: Subject, chosen: Wanted) -> dict[str, Any]:
 
 def noise_columns(what: Subject) -> list[str]:
     """Return the names of the noise's columns, one for each level."""
-    return [f"σ, {_cut(name)} {i}" for i, name in enumerate(what.level_names)]
+    return [f"σ, {_cut(name, 24)} {i}" for i, name in enumerate(what.level_names)]
 
 
-def _cut(name: str) -> str:
-    return name if len(name) <= 24 else name[:23] + "…"
+def _cut(name: str, n: int) -> str:
+    return name if len(name) <= n else name[: n - 1] + "…"
 
 
 def sensitivity_table(tree: Tree, found: Inspection) -> dict[str, Any]:

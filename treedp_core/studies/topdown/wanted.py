@@ -1,29 +1,17 @@
-"""What the page TopDown plans: views, rules, the settings of a release and the noise of every level. Pure logic."""
+"""What is wanted of a top-down release: its budget, who is protected, and how noisy counts become whole."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 from treedp_core import checks
 from treedp_core.privacy import RHO_HIGH, ProtectedUnit
 from treedp_core.privacy.conversions import epsilon_to_rho
 from treedp_core.privacy.spread import Spread
 from treedp_core.registry import table
-from treedp_core.studies.topdown import Plan, bound, bound_by_exact_tails, needs_factor_two, plan
+from treedp_core.studies.topdown.plan import Plan, plan
 from treedp_core.studies.topdown.subject import Subject
-
-VIEWS: Final = {
-    "release": "One release",
-    "rules": "Compare projections",
-    "orders": "Which column first?",
-    "accounting": "Accounting",
-    "sensitivity": "Sensitivity",
-    "records": "Synthetic records",
-}
-SOURCES: Final = {"trips": "Trips (sample)", "current": "Data set in use", "sparse": "Sparse, made up"}
-ALLOCATIONS: Final = {"equal": "Equal", "custom": "Custom shares"}
 
 
 @dataclass(frozen=True)
@@ -85,6 +73,19 @@ class Wanted:
         return plan(subject.domain, self.rho, delta=self.delta, unit=unit, shares=self.shares, spread=self.spread,
                     names=subject.columns)  # fmt: skip
 
+    def for_all_rules(self) -> Wanted:
+        """Return the settings that repeated releases by every rule share."""
+        return replace(self, rule=next(iter(RULES)))
+
+    def for_orders(self) -> Wanted:
+        """Return the settings for any order of the columns: equal shares, and a rule that needs no tree."""
+        return replace(self, shares=None, rule=self.rule if RULES[self.rule].sparse else next(iter(RULES)))
+
+
+def rules_for(subject: Subject) -> list[str]:
+    """Return the names of the rules that a subject allows: without a tree only those that need none."""
+    return [name for name, rule in RULES.items() if subject.tree is not None or rule.sparse is not None]
+
 
 def rho_of(text: str, epsilon: float, delta: float) -> float:
     """Return the total budget in rho: what was typed, or what (epsilon, delta) allows where nothing was.
@@ -104,21 +105,3 @@ def rho_of(text: str, epsilon: float, delta: float) -> float:
     except ValueError:
         value = text
     return checks.number("ρ", value, low=0, high=RHO_HIGH, open_low=True, code="RHO_RANGE")
-
-
-def level_table(subject: Subject, ready: Plan, confidence: float) -> dict[str, list[Any]]:
-    """Return what each level spends and what it may miss: cells, share, sigma and Theorem 1's bound."""
-    beta = 1.0 - confidence
-    paid = [0.0 if math.isinf(a) else a for a in ready.budget.per_level]
-    shares = [a / sum(paid) if sum(paid) else 0.0 for a in paid]
-    doubled = needs_factor_two(ready)
-    return {
-        "level": list(subject.level_names),
-        "cells": [float(n) for n in ready.cells],
-        "share of ρ": [100.0 * share for share in shares],
-        "ρ": paid,
-        "σ (records)": ready.sigmas.tolist(),
-        "bound": bound(ready, beta).tolist(),
-        "by exact tails": bound_by_exact_tails(ready, beta).tolist(),
-        "factor 2": ["needed" if two else "–" for two in doubled],
-    }

@@ -189,7 +189,7 @@ def epsilon_curves(table: Mapping[str, FloatArray], rho: float) -> go.Figure:
 
 
 def extra_noise_curves(table: Mapping[str, FloatArray], rho: float) -> go.Figure:
-    """Return the noise that the standard conversion wastes against rho, from the columns of `extra_noise`."""
+    """Return the noise that the standard conversion wastes against rho, from the columns (n_rhos,) of `extra_noise`."""
     curves = _conversions(table, ("discrete_gaussian", "gaussian"))
     high = max(float(curve.formula.max()) for curve in curves if curve.formula is not None)
     return error_curves(

@@ -66,7 +66,7 @@ class Drawn:
 
     @cached_property
     def picture(self) -> tuple[Tree, Labels, AnyArray, AnyArray] | None:
-        """Tree, labels, true and released counts for an icicle; None where they would not fit."""
+        """Tree, labels, true and released counts (n_nodes,) for an icicle; None where they would not fit."""
         subject = self.subject
         if subject.tree is not None and subject.labels is not None and self.released is not None:
             assert subject.counts is not None
@@ -136,5 +136,5 @@ def _sparse(subject: Subject, ready: Plan, wanted: Wanted, seed: int, rng: np.ra
 
 
 def tidied(released: AnyArray) -> AnyArray:
-    """Return real counts whose rounding dust is exactly 0, so that it is no spurious node; whole ones as they are."""
+    """Return real counts (n_nodes,) whose rounding dust is exactly 0, so that it is no spurious node; whole ones as is."""
     return released if released.dtype.kind in "iu" else np.where(np.abs(released) < 1e-6, 0.0, released)

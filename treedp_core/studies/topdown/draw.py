@@ -20,6 +20,7 @@ from treedp_core.studies.topdown.wanted import RULES, Wanted
 from treedp_core.tree import AnyArray, Tree
 from treedp_core.tree.leaf_table import LeafTable, table_of_tree
 from treedp_core.watch import Watch, generator
+from treedp_core.words import whole
 
 LIGHT_CELLS: Final = 10_000_000
 """Noise draws up to which a release takes a moment."""
@@ -115,9 +116,12 @@ def draw(subject: Subject, wanted: Wanted, seed: int, watch: Watch | None = None
     watch.check()
     levels = compare_on_tree(subject.tree, subject.counts, released)
     leaves = compare_leaves(subject.tree, subject.counts, released)
-    whole = RULES[wanted.rule].is_whole
     assert subject.labels is not None
-    found = table_of_tree(subject.tree, released, subject.labels.codes, subject.table.sizes) if whole else None
+    found = (
+        table_of_tree(subject.tree, released, subject.labels.codes, subject.table.sizes)
+        if RULES[wanted.rule].is_whole
+        else None
+    )
     return Drawn(subject, ready, wanted, seed, levels, leaves, released, noisy, found)
 
 
@@ -127,8 +131,7 @@ def _sparse(subject: Subject, ready: Plan, wanted: Wanted, seed: int, rng: np.ra
         raise InputError(
             "NEEDS_TREE",
             f"{RULES[wanted.rule].label} needs every node of the tree, and {whole(subject.n_leaves)} leaves are "
-            "too many: "
-            "choose IntOpt or water filling, or fewer columns.",
+            "too many: choose IntOpt or water filling, or fewer columns.",
         )
     run = release(subject.table, ready, rng, rule, watch)
     levels = compare(run)
@@ -136,5 +139,5 @@ def _sparse(subject: Subject, ready: Plan, wanted: Wanted, seed: int, rng: np.ra
 
 
 def tidied(released: AnyArray) -> AnyArray:
-    """Return real counts (n_nodes,) whose rounding dust is exactly 0, so that it is no spurious node; whole ones as is."""
+    """Return real counts (n_nodes,) whose rounding dust is exactly 0, so that it is no spurious node."""
     return released if released.dtype.kind in "iu" else np.where(np.abs(released) < 1e-6, 0.0, released)

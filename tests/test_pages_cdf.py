@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from oracles_pages import Inline, Later, codes, dataset, figure, metric_values, open_page, press, table, widget, words
 from pages.ui import jobs
 from pages.views.cdf.settings import FITS, VIEWS
-from treedp_core.records import count_bins
+from treedp_core.records import Dataset, count_bins
 from treedp_core.studies.cdf import PUBLISHED, CdfSettings, consistency_gains, plan_cdf
 from treedp_core.tree import Tree
 
@@ -170,7 +170,8 @@ def test_true_quantiles_by_hand() -> None:
 
 def test_a_private_total_has_no_consistency_and_says_so() -> None:
     app = open_page("cdf", nbr="add_or_remove_one")
-    assert codes(app) == ["TOTAL_NOT_PUBLIC"]
+    assert codes(app) == [] and not app.error
+    assert words(app).count("is not public under this neighbouring relation") == 1
     assert "consistent" not in [trace.get("name") for trace in figure(app, "cdf_release")["data"]]
     assert not app.exception
 
@@ -187,7 +188,7 @@ def test_a_private_total_has_no_consistency_and_says_so() -> None:
 )
 def test_refused_settings_are_one_sentence_and_the_page_stays(link: dict[str, str], code: str) -> None:
     app = open_page("cdf", **link)
-    assert code in codes(app) or "TOTAL_NOT_PUBLIC" in codes(app)
+    assert code in codes(app)
     assert all(len(error.value.splitlines()) == 2 for error in app.main.error)
     assert figure(app, "cdf_release")["data"]
     assert not app.exception
@@ -269,9 +270,32 @@ def test_an_uploaded_column_is_counted_beside_the_data_in_use() -> None:
     assert codes(app) == []
     assert "8 bins" in words(app)
     assert app.session_state["source"] == "sample"
-    truth = next(t["y"] for t in figure(app, "cdf_release")["data"] if t.get("name") == "true (NOT PRIVATE)")
-    assert truth == [0, 0, 1, 1, 3, 3, 3, 3, 3, 4]  # the record beyond the bounds lies in “(other)”
+    curve = next(
+        t for t in figure(app, "cdf_release")["data"] if t.get("name") == "true within the bounds (NOT PRIVATE)"
+    )
+    assert curve["y"] == [0, 0, 1, 1, 3, 3, 3, 3, 3, 4]  # the record beyond the bounds lies in “(other)”
+    assert math.isnan(curve["x"][-1]) and curve["x"][-2] == 8  # at no number
     assert "8 bins and a last one “(other)”" in words(app)
+
+
+def test_what_lies_outside_the_bounds_is_given_no_number_and_never_called_true() -> None:
+    """Two of five sizes lie beyond 8: the upper quartile is one of them, and the sliders end at the bound."""
+    app = upload(open_page("cdf", cdf_source="upload"), "size\n1\n3\n3\n9\n9\n", {"Upper": 8.0, "Bins K": 8})
+    found = table(app, "quantile").set_index("quantile")
+    assert found.columns[-1] == "true within the bounds (NOT PRIVATE)"
+    assert found.iloc[:, -1]["75 %"] == "outside the bounds" and found.iloc[:, -1]["50 %"] != "outside the bounds"
+    assert app.slider(key="cdf_to").max == 8.0
+    assert "40.0% of the records lie outside the bounds" in words(app)
+
+
+def test_the_data_set_in_use_says_what_its_bounds_cut() -> None:
+    mine = open_page("cdf", _cut(), cdf_source="current")
+    assert "75.0% of the records lie outside the bounds" in words(mine) and not mine.exception
+
+
+def _cut() -> Dataset:
+    """Three of four values lie beyond the bounds."""
+    return count_bins(b"size\n1\n9\n9\n9\n", "size", lower=0, upper=8, n_bins=8)
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,8 @@ from pages.ui.settings import PRESENT, get
 from pages.ui.text import lit
 
 LOST: Final = (
-    "There is no uploaded file in this session: counts from a file are removed about two minutes after the tab is "
-    "closed, and a link never carries them."
+    "No uploaded file is counted in this session yet; counts from a file are removed about two minutes after the tab "
+    "is closed, and a link never carries them."
 )
 BADGES: Final[Mapping[str, tuple[Literal["blue", "violet", "red"], str, str]]] = {
     "formula": ("blue", ":material/function:", "Computed exactly from theory; nothing was drawn at random."),

@@ -36,6 +36,7 @@ class CdfLines:
     Parameters
     ----------
     edges : (K + 1,)
+        Ascending; the last is infinite where a last bin holds what lies outside the bounds.
         Of the bins, in the column's unit.
     truth, noisy : (K,)
     consistent : (K,) or None
@@ -63,7 +64,7 @@ def cdf_figure(lines: CdfLines, *, x_title: str, chosen: tuple[float, float] | N
     ['true (NOT PRIVATE)', 'noisy', 'consistent']
     """
     at = thinned(lines.noisy)
-    x = np.concatenate([lines.edges[:1], lines.edges[at + 1]])
+    x = _places(lines, at)
     traces = _band(lines, at, x) if lines.band is not None else []
     traces += [
         _line(x, lines.truth, at, f"{lines.truth_name} (NOT PRIVATE)", GREY, "solid", 4.0),
@@ -73,10 +74,21 @@ def cdf_figure(lines: CdfLines, *, x_title: str, chosen: tuple[float, float] | N
         traces.append(_line(x, lines.consistent, at, "consistent", AFTER, "solid", 2.0))
     fig = new_figure(
         traces,
-        xaxis=axis(x_title, log=False, bounds=(float(lines.edges[0]), float(lines.edges[-1]))),
+        xaxis=axis(x_title, log=False, bounds=_bounds(lines)),
         yaxis=axis("records up to here", log=False, bounds=_cdf_bounds(lines), grid=True),
     )
     return _shade(fig, chosen)
+
+
+def _places(lines: CdfLines, at: AnyArray) -> AnyArray:
+    """Where the curves have their points; nowhere for records outside the bounds."""
+    x = np.concatenate([lines.edges[:1], lines.edges[at + 1]])
+    return np.where(np.isfinite(x), x, np.nan)
+
+
+def _bounds(lines: CdfLines) -> tuple[float, float]:
+    finite = lines.edges[np.isfinite(lines.edges)]
+    return float(finite[0]), float(finite[-1])
 
 
 def _shade(fig: go.Figure, chosen: tuple[float, float] | None) -> go.Figure:
@@ -108,7 +120,7 @@ def cdf_errors(lines: CdfLines, *, x_title: str, chosen: tuple[float, float] | N
         None if lines.consistent is None else lines.consistent - lines.truth,
         None if lines.band is None else (lines.band[0] - lines.truth, lines.band[1] - lines.truth),
     )
-    x = np.concatenate([off.edges[:1], off.edges[at + 1]])
+    x = _places(off, at)
     traces = _band(off, at, x) if off.band is not None else []
     traces.append(_line(x, off.noisy, at, f"noisy − {lines.truth_name}", BEFORE, "dot", 1.5))
     if off.consistent is not None:
@@ -116,7 +128,7 @@ def cdf_errors(lines: CdfLines, *, x_title: str, chosen: tuple[float, float] | N
     bounds = limits([off.noisy, off.consistent, *(off.band or ())], log=False, default=(-1.0, 1.0))
     fig = new_figure(
         traces,
-        xaxis=axis(x_title, log=False, bounds=(float(off.edges[0]), float(off.edges[-1]))),
+        xaxis=axis(x_title, log=False, bounds=_bounds(off)),
         yaxis=axis("error (records)", log=False, bounds=bounds, grid=True),
     )
     fig.add_hline(y=0, line={"color": GREY, "width": 2})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from typing import Final
 
@@ -41,7 +42,12 @@ def show() -> Told:
     drawn = given(mine, draw, given(mine.plan, plan_cdf, mine.plan.settings).named("plan"),
                   again(data).get("counts"), mine.fit, mine.seed).named("drawn")  # fmt: skip
     _figures(data, drawn, start, stop)
-    if mine.refused is not None:
+    if mine.refused is not None and mine.refused.code == "TOTAL_NOT_PUBLIC":
+        st.caption(
+            ":material/info: How many records there are is not public under this neighbouring relation, so the noisy "
+            "counts are shown without consistency and quantiles."
+        )
+    elif mine.refused is not None:
         refusal(mine.refused)
     _range(data, drawn, start, stop)
     if mine.refused is None:  # said above, with what to do
@@ -62,11 +68,11 @@ def show() -> Told:
 
 def _chosen_range(data: Bins) -> tuple[int, int]:
     """Show the two sliders of the range, in the column's unit; return its first bin and the one behind its last."""
-    low, high = data.ends(0, data.n_bins)
+    low, high = data.ends(0, data.n_within)
     _set_range(data, *_bins_wanted(data))
     for column, end in zip(st.columns(2), (s.FROM, s.TO), strict=True):
         with column:
-            end.said(low=low, high=high, step=(high - low) / data.n_bins).draw()
+            end.said(low=low, high=high, step=(high - low) / data.n_within).draw()
     start, stop = data.bin_at(s.FROM.value), data.bin_at(s.TO.value)
     if start < stop:
         return start, stop
@@ -74,7 +80,7 @@ def _chosen_range(data: Bins) -> tuple[int, int]:
         st.caption("“From” lies above “to”; the range between them is shown.")
         return stop, start
     refusal(InputError("RANGE_BOUNDS", "Expected a range with at least one bin; move the sliders apart."))
-    return (start, start + 1) if start < data.n_bins else (start - 1, start)
+    return (start, start + 1) if start < data.n_within else (start - 1, start)
 
 
 def _set_range(data: Bins, start: int, stop: int) -> None:
@@ -94,7 +100,7 @@ def _bins_wanted(data: Bins) -> tuple[int, int]:
     st.session_state[_SHOWN] = data.fingerprint
     lost = start == stop and wanted[0] != wanted[1]
     if lost or before != data.fingerprint:
-        return data.n_bins // 4, data.n_bins - data.n_bins // 4
+        return data.n_within // 4, data.n_within - data.n_within // 4
     return start, stop
 
 
@@ -191,13 +197,19 @@ def _quantiles(data: Bins, drawn: Ran[Draw]) -> None:
         ran,
         key="cdf_quantiles",
         alt="Quantiles with intervals",
-        formats=dict.fromkeys(columns[1:], st.column_config.NumberColumn(format="%.4g")),
+        formats=dict.fromkeys(columns[1:], _place)
+        if data.has_other
+        else dict.fromkeys(columns[1:], st.column_config.NumberColumn(format="%.4g")),
         width="content",
         caption=f"In the unit of {lit(data.unit, 40)}. Read off the consistent CDF, records spread evenly over their "
         "bin; the true quantiles' bins lie between “from” and “to” for all rows at once with 95 % probability. One "
         "simulated release; the last column is NOT PRIVATE.",
         simulated=True,
     )
+
+
+def _place(value: float) -> str:
+    return f"{value:.4g}" if math.isfinite(value) else "outside the bounds"
 
 
 def _distance(mine: Draw) -> None:

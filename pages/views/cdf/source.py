@@ -44,6 +44,8 @@ def _bins() -> Bins | None:
         _upload()
         if store.from_file(SLOT) is None:
             return None
+    if s.SOURCE.value == "current":
+        warn_of_cut(store.dataset())
     return _of(s.SOURCE.value)
 
 

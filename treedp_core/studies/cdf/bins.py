@@ -30,9 +30,12 @@ class Bins:
     numeric : bool
         Whether the edges are numbers of the column; else bins are numbered in the order of the leaves.
     has_other : bool
-        Whether the last bin holds the records that have no place in the others, and is drawn beyond the upper bound.
+        Whether the last bin holds the records that have no place in the others: its upper edge is infinite, and no
+        number of the column is its.
     is_cut : bool
         Whether numbers beyond the bounds were cut to them, so that these counts are not those of the column.
+    is_part : bool
+        Whether numbers of the column lie beyond the bounds.
     """
 
     name: str
@@ -43,6 +46,7 @@ class Bins:
     numeric: bool = True
     has_other: bool = False
     is_cut: bool = False
+    is_part: bool = False
 
     @property
     def n_bins(self) -> int:
@@ -56,8 +60,13 @@ class Bins:
 
     @property
     def truth_name(self) -> str:
-        """What its counts are called beside a release: never true where numbers were cut."""
-        return "cut to the bounds" if self.is_cut else "true"
+        """What its counts are called beside a release: never simply true where numbers lie beyond the bounds."""
+        return "cut to the bounds" if self.is_cut else "true within the bounds" if self.is_part else "true"
+
+    @property
+    def n_within(self) -> int:
+        """How many bins lie between the bounds."""
+        return self.n_bins - self.has_other
 
     @property
     def truth(self) -> IntArray:
@@ -103,9 +112,10 @@ def bins_of(data: Dataset) -> Bins:
     if edges is None:
         return Bins(data.name, unit, counts, np.arange(counts.size + 1, dtype=float), data.fingerprint, False)
     if other is not None:
-        edges = np.append(edges, 2 * edges[-1] - edges[-2])
+        edges = np.append(edges, np.inf)
     return Bins(data.name, unit, counts, edges, data.fingerprint, has_other=other is not None,
-                is_cut=data.report.cut > 0)  # fmt: skip
+                is_cut=data.report.cut > 0,
+                is_part=data.report.outside_range > 0 or (other is not None and counts[-1] > 0))  # fmt: skip
 
 
 def _edges(data: Dataset, n_bins: int) -> FloatArray | None:

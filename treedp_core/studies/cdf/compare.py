@@ -153,6 +153,8 @@ def _by_range_queries(data: Bins, settings: CdfSettings, start: int, stop: int, 
 def quantile_table(data: Bins, mine: Draw) -> dict[str, list[Any]]:
     """Return the quantiles of the consistent CDF with intervals, and the true ones, in the column's unit.
 
+    Those among the records outside the bounds are no number (nan).
+
     Raises
     ------
     InputError
@@ -163,10 +165,14 @@ def quantile_table(data: Bins, mine: Draw) -> dict[str, list[Any]]:
     found = quantiles(mine.consistent, mine.band, data.edges, PROBABILITIES)
     exact = Band(data.truth, data.truth, 0.0, CONFIDENCE, 0)
     true = quantiles(data.truth, exact, data.edges, PROBABILITIES)
+
+    def known(value: float) -> float:
+        return value if value <= data.edges[data.n_within] else math.nan
+
     return {
         "quantile": [f"{100 * one.probability:g} %" for one in found],
-        "released": [one.value for one in found],
-        "from": [one.low for one in found],
-        "to": [one.high for one in found],
-        f"{data.truth_name} (NOT PRIVATE)": [one.value for one in true],
+        "released": [known(one.value) for one in found],
+        "from": [math.nan if data.has_other and one.low >= data.edges[-2] else one.low for one in found],
+        "to": [known(one.high) for one in found],
+        f"{data.truth_name} (NOT PRIVATE)": [known(one.value) for one in true],
     }

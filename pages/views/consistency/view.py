@@ -128,7 +128,8 @@ def _by_level(shown: Shown) -> None:
             key="con_levels",
             alt="Expected root mean square error of each level, before and after.",
             caption="Expected RMSE by level: formula, from noise variances (after least squares Dawson et al., "
-            "Algorithm 2); it does not depend on the counts."
+            "Algorithm 2)"
+            + ("." if shown.label else "; it does not depend on the counts.")  # a tuned split does
             + (" After a biased step no formula is known." if silent else ""),
             ran=call(expected_table, shown.expected, used().get("labels.level_names")),
             label=shown.label,

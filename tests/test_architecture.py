@@ -63,6 +63,11 @@ _AXIS = r"(?:\.\.\.|\d+|[nmkdK]\b|n_\w+|nodes(?: of level)?|children|trials|size
 SHAPE = re.compile(rf"\({_AXIS}(?:, {_AXIS})*,\)|\({_AXIS}(?:, {_AXIS})+\)|[Ss]hapes? (?:of )?`")
 """A shape, such as "(n_nodes,)" or "(..., n_nodes)", or that of an argument, such as "shape of `counts`"."""
 
+BYTES = "treedp_core.records.read."
+"""Bytes become records on the way that every upload takes, not in a view."""
+COLOURS_IN = ("treedp_core/figures/style.py", "treedp_core/figures/colour.py")
+MAX_BODY = 40
+
 RANDOM_TYPES = {"Generator", "default_rng", "SeedSequence", "BitGenerator", "PCG64", "PCG64DXSM", "Philox", "SFC64"}
 UNSAFE_MODULES = {"pickle", "cPickle", "dill", "marshal", "shelve", "joblib", "cloudpickle"}
 PICKLED = ("pages/ui/channel.py", "pickle")  # between the server and the processes that it forks, never a file
@@ -184,7 +189,9 @@ def places(source: Source) -> list[str]:
 
 
 def pages_do_no_arithmetic(source: Source) -> list[str]:
-    return [f"a page imports {n}" for n in imported(source) if source.is_page and top(n) in ("numpy", "scipy")]
+    """Neither a page nor a view computes: that is a study's work, where a notebook finds it."""
+    shows = source.is_page or source.path.startswith("pages/views/")
+    return [f"imports {n}" for n in imported(source) if shows and n.startswith(("numpy", "scipy", BYTES))]
 
 
 def page_floors(source: Source) -> list[str]:
@@ -297,8 +304,27 @@ def takes_arrays(function: ast.FunctionDef) -> bool:
     return any(isinstance(node, ast.Name) and node.id in ARRAYS for node in inner)
 
 
+def colours(source: Source) -> list[str]:
+    """A colour is written once, in the palette or in a scale; figures name it."""
+    if source.path.startswith("tests/") or source.path in COLOURS_IN:
+        return []
+    texts = (node for node in ast.walk(source.tree) if isinstance(node, ast.Constant) and isinstance(node.value, str))
+    return [f"line {one.lineno}: {one.value}" for one in texts if re.fullmatch("#[0-9A-Fa-f]{6}", one.value)]
+
+
+def body(source: Source) -> list[str]:
+    """A function is at most 40 lines long, its docstring not counted."""
+    wrong = []
+    for node in ast.walk(source.tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            first = node.body[1] if ast.get_docstring(node) is not None and len(node.body) > 1 else node.body[0]
+            lines = (node.body[-1].end_lineno or 0) - first.lineno + 1
+            wrong += [f"{node.name} has {lines} lines"] if lines > MAX_BODY else []
+    return wrong
+
+
 def length(source: Source) -> list[str]:
-    limit = 60 if source.path == "app.py" else 100 if source.is_page else None
+    limit = 60 if source.path == "app.py" or source.is_page else None
     lines = source.text.count("\n")
     return [f"{lines} lines; at most {limit} are allowed"] if limit and lines > limit else []
 
@@ -404,6 +430,8 @@ BAD = [
     (places, "treedp_core/experiment.py", "from pages.ui import state"),
     (pages_do_no_arithmetic, "pages/lab.py", "import numpy as np"),
     (pages_do_no_arithmetic, "pages/lab.py", "from scipy import stats"),
+    (pages_do_no_arithmetic, "pages/views/lab/view.py", "import numpy as np"),
+    (pages_do_no_arithmetic, "pages/views/data/source.py", "from treedp_core.records.read.sources import open_source"),
     (page_floors, "pages/ui/state.py", "from pages import lab"),
     (page_floors, "pages/ui/state.py", "from pages.views.lab import state"),
     (page_floors, "pages/views/cdf/release.py", "from pages.views.lab.state import keep"),
@@ -433,8 +461,10 @@ BAD = [
     (caches, "pages/ui/state.py", "from streamlit import cache_data"),
     (kept_to, "pages/ui/frame.py", "import streamlit as st\nst.download_button('x', b'')"),
     (kept_to, "pages/ui/frame.py", "from streamlit import download_button"),
+    (colours, "treedp_core/figures/budget.py", 'x = "#0072B2"'),
+    (body, "treedp_core/errors/metrics.py", "def f():\n" + "    x = 1\n" * 41),
     (length, "app.py", "x = 1\n" * 61),
-    (length, "pages/lab.py", "x = 1\n" * 101),
+    (length, "pages/lab.py", "x = 1\n" * 61),
     (shapes, "treedp_core/tree/tree.py", 'def f(x: FloatArray) -> float:\n    """Sum."""'),
     (
         shapes,
@@ -472,6 +502,8 @@ GOOD = [
     (shapes, "treedp_core/tree/tree.py", 'def f(x: FloatArray) -> FloatArray:\n    """Squares, shape of `x`."""'),
     (shapes, "treedp_core/tree/tree.py", 'def f(x: FloatArray) -> FloatArray:\n    """Gaps (n - 1,)."""'),
     (shapes, "treedp_core/tree/tree.py", "def _f(x: FloatArray): ..."),
+    (colours, "treedp_core/figures/style.py", 'BLUE = "#0072B2"'),
+    (body, "treedp_core/errors/metrics.py", 'def f():\n    """Words."""\n' + "    x = 1\n" * 40),
     (length, "app.py", "x = 1\n" * 60),
     (length, "pages/ui/state.py", "x = 1\n" * 200),
 ]

@@ -170,8 +170,12 @@ def _come_through_app(page: Page) -> None:
     """
     if not getattr(ROUTED, "now", False):
         configure()
-        st.navigation([page.streamlit()])
+        st.navigation([st.Page(_nothing, title="TreeDP", url_path="nothing", default=True), page.streamlit()])
         st.rerun()
+
+
+def _nothing() -> None:
+    """Stand in for the home page: the page itself must not be it, or its address would be unknown."""
 
 
 def header(title: str, lede: str, strip: str, badge: str, *, chooses_source: bool = False) -> None:

@@ -10,7 +10,7 @@ import altair as alt
 import numpy as np
 import plotly.graph_objects as go
 
-from treedp_core.figures.style import AFTER, BEFORE, GREY, PRESENTER_HEIGHT, axis, limits, new_figure
+from treedp_core.figures.style import AFTER, BEFORE, GREEN, GREY, PINK, PRESENTER_HEIGHT, axis, limits, new_figure
 from treedp_core.figures.text import plot_text
 from treedp_core.studies.branching import BestBranching
 from treedp_core.studies.branching.curve import BETAS
@@ -98,7 +98,7 @@ def _optimum(best: BestBranching, x: Any) -> list[Any]:
     if not math.isfinite(best.beta):
         return []
     low, high = max(best.low, BETAS[0]), min(best.high, BETAS[1])
-    band = alt.Chart(_rows(b=[low], end=[high])).mark_rect(color="#009E73", opacity=0.14).encode(x=x, x2="end:Q")
+    band = alt.Chart(_rows(b=[low], end=[high])).mark_rect(color=GREEN, opacity=0.14).encode(x=x, x2="end:Q")
     at = alt.Chart(_rows(b=[best.beta], label=[f"β* = {best.beta:.4g}"]))
     rule = at.mark_rule(color=GREY, strokeDash=[2, 3], strokeWidth=1.5).encode(x=x)
     side: dict[str, Any] = {"align": "right", "dx": -6} if best.beta > 4 else {"align": "left", "dx": 6}
@@ -153,9 +153,9 @@ def _drag(best: BestBranching, whole: Sequence[float], x: Any, y: Any) -> list[A
         name="beta", value=start_of(best), bind=alt.binding_range(min=BETAS[0], max=BETAS[1], step=1, name="Drag β  ")
     )
     at = alt.Chart(_rows(b=numbers, f=list(whole), words=words)).transform_filter("datum.b == beta")
-    dot = at.mark_point(filled=True, size=190, color="#CC79A7", opacity=1).encode(x=x, y=y).add_params(beta)
-    rule = at.mark_rule(color="#CC79A7", strokeWidth=1.5).encode(x=x)
-    text = at.mark_text(align="right", fontSize=14, fontWeight="bold", color="#CC79A7").encode(
+    dot = at.mark_point(filled=True, size=190, color=PINK, opacity=1).encode(x=x, y=y).add_params(beta)
+    rule = at.mark_rule(color=PINK, strokeWidth=1.5).encode(x=x)
+    text = at.mark_text(align="right", fontSize=14, fontWeight="bold", color=PINK).encode(
         x=alt.value("width"), y=alt.value(26), text="words:N"
     )
     return [rule, dot, text]

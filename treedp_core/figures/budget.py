@@ -10,7 +10,18 @@ import numpy as np
 import plotly.graph_objects as go
 
 from treedp_core.figures.curves import legend_name, shown
-from treedp_core.figures.style import GREY, HEIGHT, axis, limits, new_figure, your_value_marker
+from treedp_core.figures.style import (
+    BLUE,
+    GREEN,
+    GREY,
+    HEIGHT,
+    ORANGE,
+    PINK,
+    axis,
+    limits,
+    new_figure,
+    your_value_marker,
+)
 from treedp_core.figures.text import number_text, plot_text
 from treedp_core.studies.budget import Result
 from treedp_core.tree import FloatArray, IntArray
@@ -66,13 +77,13 @@ def row_to_come(name: str, label: str, n_levels: int) -> StrategyRow:
 
 _STRATEGIES: Final = {
     "uniform": (GREY, ""),
-    "leaves_only": ("#D55E00", ""),
+    "leaves_only": (ORANGE, ""),
     "minimax": (GREY, "x"),
     "cube_root": (GREY, "/"),
-    "greedy": ("#0072B2", ""),
-    "optimum": ("#009E73", ""),
-    "custom": ("#CC79A7", ""),
-    "census_2020_units": ("#CC79A7", "+"),
+    "greedy": (BLUE, ""),
+    "optimum": (GREEN, ""),
+    "custom": (PINK, ""),
+    "census_2020_units": (PINK, "+"),
 }
 
 
@@ -82,7 +93,7 @@ def strategy_colour(name: str) -> tuple[str, str]:
     >>> strategy_colour("greedy"), strategy_colour("census_2020_persons")
     (('#0072B2', ''), ('#CC79A7', '.'))
     """
-    return _STRATEGIES.get(name, ("#CC79A7", "."))
+    return _STRATEGIES.get(name, (PINK, "."))
 
 
 def level_colour(level: int, n_levels: int) -> str:
@@ -166,7 +177,7 @@ def _scrubber(told: Sequence[str], phases: int) -> dict[str, Any]:
         "ticklen": 0,
         "minorticklen": 0,
         "bordercolor": GREY,
-        "bgcolor": "#0072B2",
+        "bgcolor": BLUE,
     }
 
 
@@ -289,9 +300,9 @@ def _written(sign: str, x: FloatArray, y: float, colour: str, group: str) -> Any
 _CURVES: Final = (
     (GREY, "dash", "circle-open"),
     (GREY, "solid", "circle"),
-    ("#D55E00", "solid", "square"),
-    ("#0072B2", "dash", "diamond-open"),
-    ("#0072B2", "solid", "diamond"),
+    (ORANGE, "solid", "square"),
+    (BLUE, "dash", "diamond-open"),
+    (BLUE, "solid", "diamond"),
 )
 
 

@@ -10,7 +10,20 @@ import numpy as np
 import plotly.graph_objects as go
 
 from treedp_core.figures.colour import rgba
-from treedp_core.figures.style import AFTER, BEFORE, GREY, Look, axis, limits, new_figure, your_value_marker
+from treedp_core.figures.style import (
+    AFTER,
+    BEFORE,
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PINK,
+    Look,
+    axis,
+    limits,
+    new_figure,
+    your_value_marker,
+)
 from treedp_core.figures.text import plot_text
 from treedp_core.studies.cdf.gains import Gain
 from treedp_core.studies.cdf.pipelines import PipelineCurve
@@ -19,12 +32,12 @@ from treedp_core.words import privacy_text
 
 MAX_SLICES: Final = 700
 LOOKS: Final = {
-    "tree": Look("#0072B2", "solid", "circle"),
-    "tree, least squares": Look("#0072B2", "dot", "circle-open"),
-    "best": Look("#0072B2", "longdash", "star"),
-    "binary": Look("#D55E00", "dash", "square"),
-    "histogram": Look("#009E73", "dot", "diamond"),
-    "range queries": Look("#CC79A7", "dashdot", "cross"),
+    "tree": Look(BLUE, "solid", "circle"),
+    "tree, least squares": Look(BLUE, "dot", "circle-open"),
+    "best": Look(BLUE, "longdash", "star"),
+    "binary": Look(ORANGE, "dash", "square"),
+    "histogram": Look(GREEN, "dot", "diamond"),
+    "range queries": Look(PINK, "dashdot", "cross"),
 }
 """The identity of every kind of pipeline; anything else is grey."""
 
@@ -93,7 +106,7 @@ def _bounds(lines: CdfLines) -> tuple[float, float]:
 
 def _shade(fig: go.Figure, chosen: tuple[float, float] | None) -> go.Figure:
     if chosen is not None:
-        fig.add_vrect(x0=chosen[0], x1=chosen[1], fillcolor=rgba("#CC79A7", 0.18), line_width=0, layer="below")
+        fig.add_vrect(x0=chosen[0], x1=chosen[1], fillcolor=rgba(PINK, 0.18), line_width=0, layer="below")
     return fig
 
 

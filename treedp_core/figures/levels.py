@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 from treedp_core.errors.compare import LevelBoxes
 from treedp_core.figures.colour import rgba
 from treedp_core.figures.curves import error_bars, shown, upper_end
-from treedp_core.figures.style import AFTER, BEFORE, GREY, axis, limits, look, new_figure
+from treedp_core.figures.style import AFTER, BEFORE, GREEN, GREY, PINK, axis, limits, look, new_figure
 from treedp_core.figures.text import plot_text
 from treedp_core.tree import FloatArray
 
@@ -88,7 +88,7 @@ def error_boxes(
     reach = max(-low, high)
     width = min(0.8 / max(len(groups), 1), 0.3)
     offsets = [(j - (len(groups) - 1) / 2) * width for j in range(len(groups))]
-    colours = (BEFORE, AFTER, "#009E73", "#CC79A7")
+    colours = (BEFORE, AFTER, GREEN, PINK)
     traces = [
         _box(g, np.arange(len(level_names), dtype=np.float64) + offset, 0.85 * width, colours[j % 4])
         for j, (g, offset) in enumerate(zip(groups, offsets, strict=True))

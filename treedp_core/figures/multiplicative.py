@@ -10,7 +10,20 @@ import numpy as np
 import plotly.graph_objects as go
 
 from treedp_core.figures.colour import SEQUENTIAL, colour_scale, rgba
-from treedp_core.figures.style import AFTER, BEFORE, GREY, Look, axis, limits, new_figure, your_value_marker
+from treedp_core.figures.style import (
+    AFTER,
+    BEFORE,
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PINK,
+    Look,
+    axis,
+    limits,
+    new_figure,
+    your_value_marker,
+)
 from treedp_core.figures.text import count_text, number_text, plot_text
 from treedp_core.studies.multiplicative.blocks import Blocks
 from treedp_core.studies.multiplicative.curves import CURVES
@@ -20,15 +33,15 @@ from treedp_core.tree import AnyArray, FloatArray
 from treedp_core.words import privacy_text
 
 LOOKS: Final = {
-    "tuned": Look("#0072B2", "solid", "circle"),
-    "provable": Look("#0072B2", "dash", "circle"),
-    "paper": Look("#0072B2", "dot", "circle"),
-    "gaussian": Look("#CC79A7", "solid", "diamond"),
-    "shrunk_gaussian": Look("#CC79A7", "dash", "diamond"),
-    "optimal": Look("#D55E00", "solid", "square"),
-    "shrunk_optimal": Look("#D55E00", "dash", "square"),
-    "laplace": Look("#009E73", "solid", "x"),
-    "shrunk_laplace": Look("#009E73", "dash", "x"),
+    "tuned": Look(BLUE, "solid", "circle"),
+    "provable": Look(BLUE, "dash", "circle"),
+    "paper": Look(BLUE, "dot", "circle"),
+    "gaussian": Look(PINK, "solid", "diamond"),
+    "shrunk_gaussian": Look(PINK, "dash", "diamond"),
+    "optimal": Look(ORANGE, "solid", "square"),
+    "shrunk_optimal": Look(ORANGE, "dash", "square"),
+    "laplace": Look(GREEN, "solid", "x"),
+    "shrunk_laplace": Look(GREEN, "dash", "x"),
     "pure_bound": Look(GREY, "dot", "x"),
     "approximate_bound": Look(GREY, "dashdot", "x"),
 }
@@ -213,7 +226,7 @@ def true_and_released(
 def _forgiven(grid: FloatArray, alpha: float, error: float, name: str, opacity: float) -> list[Any]:
     low, high = np.maximum((1.0 - alpha) * grid - error, 0.0), (1.0 + alpha) * grid + error
     bare: dict[str, Any] = {"x": _bent(grid), "mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
-    fill = {"fill": "tonexty", "fillcolor": rgba("#009E73", opacity), "name": name, "showlegend": True}
+    fill = {"fill": "tonexty", "fillcolor": rgba(GREEN, opacity), "name": name, "showlegend": True}
     return [go.Scatter(y=_bent(low), showlegend=False, **bare), go.Scatter(y=_bent(high), **fill, **bare)]
 
 

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from treedp_core.figures.colour import SEQUENTIAL, colour_scale
 from treedp_core.figures.icicle import NodeLabels, icicle
-from treedp_core.figures.style import GRID, axis, new_figure
+from treedp_core.figures.style import BLUE, GRID, ORANGE, axis, new_figure
 from treedp_core.figures.text import number_text, plot_text
 from treedp_core.tree import AnyArray, FloatArray, IntArray, Tree
 from treedp_core.words import whole
@@ -78,7 +78,7 @@ def useful_shares(level_names: Sequence[str], share: FloatArray, sizes: IntArray
     """
     met = np.rint(share * sizes).astype(np.int64)
     bars = go.Bar(
-        x=share, y=np.arange(share.size), orientation="h", marker={"color": "#0072B2"},
+        x=share, y=np.arange(share.size), orientation="h", marker={"color": BLUE},
         text=[f"{whole(m)} of {whole(n)}" for m, n in zip(met.tolist(), sizes.tolist(), strict=True)],
         textposition="outside", cliponaxis=False, hovertemplate="%{text} (%{x:.1%})<extra></extra>",
     )  # fmt: skip
@@ -101,6 +101,6 @@ def watermark(fig: go.Figure, text: str) -> go.Figure:
     """
     fig.add_annotation(
         x=0.5, y=0.5, xref="paper", yref="paper", text=plot_text(text), textangle=-18, showarrow=False, opacity=0.35,
-        font={"size": 44, "color": "#D55E00"},
+        font={"size": 44, "color": ORANGE},
     )  # fmt: skip
     return fig

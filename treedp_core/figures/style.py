@@ -26,11 +26,19 @@ CONFIG: Final[dict[str, Any]] = {
     "scrollZoom": False,
     "toImageButtonOptions": {"format": "svg", "filename": "treedp"},
 }
+# Okabe and Ito's colours, told apart by colour-blind readers; the one place where they are written.
+BLUE: Final = "#0072B2"
+GREEN: Final = "#009E73"
+PINK: Final = "#CC79A7"
+ORANGE: Final = "#D55E00"
+YELLOW: Final = "#E69F00"
+SKY: Final = "#56B4E9"
+VIOLET: Final = "#8A63D2"
 GREY: Final = "#7A7A7A"
 GRID: Final = "rgba(127,127,127,0.25)"
 LEGEND: Final = {"orientation": "h", "x": 0, "xanchor": "left", "y": 1.02, "yanchor": "bottom"}
-BEFORE: Final = "#D55E00"
-AFTER: Final = "#0072B2"
+BEFORE: Final = ORANGE
+AFTER: Final = BLUE
 
 
 @dataclass(frozen=True)
@@ -43,11 +51,11 @@ class Look:
 
 
 PALETTE: Final = {
-    "blue": Look("#0072B2", "solid", "circle"),
-    "green": Look("#009E73", "dash", "square"),
-    "pink": Look("#CC79A7", "dot", "diamond"),
-    "orange": Look("#D55E00", "dashdot", "cross"),
-    "violet": Look("#8A63D2", "longdash", "triangle-left"),
+    "blue": Look(BLUE, "solid", "circle"),
+    "green": Look(GREEN, "dash", "square"),
+    "pink": Look(PINK, "dot", "diamond"),
+    "orange": Look(ORANGE, "dashdot", "cross"),
+    "violet": Look(VIOLET, "longdash", "triangle-left"),
 }
 """What `Mechanism.colour` names: a colour with a dash and a marker of its own."""
 REFERENCE: Final = Look(GREY, "dot", "x")

@@ -91,6 +91,7 @@ def test_a_deep_link_on_a_cold_server_comes_through_the_router(page: Any, start_
         page.get_by_role("link", name="Start here").wait_for()
         assert "ε = 2" in strip(page)
         page.locator(".js-plotly-plot .main-svg").first.wait_for()
+        assert page.get_by_role("dialog").count() == 0, "Page not found"
         assert page.locator('[data-testid="stSidebar"] input[type=range]').count() == 2
 
 

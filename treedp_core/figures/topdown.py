@@ -12,18 +12,31 @@ import plotly.graph_objects as go
 from treedp_core.errors.compare import BiasBySize
 from treedp_core.errors.ways import Ways
 from treedp_core.figures.curves import Z95, Curve, error_curves
-from treedp_core.figures.style import AFTER, BEFORE, GREY, axis, limits, new_figure
+from treedp_core.figures.style import (
+    AFTER,
+    BEFORE,
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PINK,
+    SKY,
+    YELLOW,
+    axis,
+    limits,
+    new_figure,
+)
 from treedp_core.figures.text import count_text, plot_text
 from treedp_core.tree import FloatArray
 
 LOOKS: Final = (
-    ("#0072B2", "circle", "solid"),
-    ("#D55E00", "square", "dash"),
-    ("#009E73", "diamond", "dot"),
-    ("#CC79A7", "cross", "dashdot"),
-    ("#7A7A7A", "x", "longdash"),
-    ("#E69F00", "triangle-up", "longdashdot"),
-    ("#56B4E9", "star", "solid"),
+    (BLUE, "circle", "solid"),
+    (ORANGE, "square", "dash"),
+    (GREEN, "diamond", "dot"),
+    (PINK, "cross", "dashdot"),
+    (GREY, "x", "longdash"),
+    (YELLOW, "triangle-up", "longdashdot"),
+    (SKY, "star", "solid"),
 )
 """Colour, marker and dash of the compared series, in their order."""
 
@@ -65,7 +78,7 @@ def error_under_bound(
         _steps(x, exact, f"by exact tails, {sure}", AFTER, dash, names),
         go.Scatter(
             x=x, y=observed, mode="markers", name="largest error (NOT PRIVATE)", text=names,
-            opacity=0.5 if stale else 1.0, marker={"color": GREY if stale else "#009E73", "size": 12},
+            opacity=0.5 if stale else 1.0, marker={"color": GREY if stale else GREEN, "size": 12},
             hovertemplate="%{text}<br>%{y:,.4~g} records<extra>largest error</extra>",
         ),
     ]  # fmt: skip

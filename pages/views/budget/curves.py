@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-import numpy as np
 import streamlit as st
 
 from pages.ui import frame, result, store
@@ -61,7 +60,7 @@ def _about(asked: Asked) -> str:
 
 
 def _figure(kept: result.Result[Curves], asked: Asked) -> None:
-    shown = kept.value or Curves(np.array(TOTALS), (), np.zeros((0, len(TOTALS))))
+    shown = kept.value or Curves.empty(TOTALS)
     title = f"RMSRE of the tree (τ = {short(asked[1])})"
     fig = figures.strategy_curves(
         shown.totals, shown.labels, shown.errors, y_title=title, marker_x=EPSILON.value, stale=not kept.is_ready

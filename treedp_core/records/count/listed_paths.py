@@ -11,10 +11,12 @@ from treedp_core.records.count import counting, paths
 from treedp_core.records.dataset import DomainSource
 from treedp_core.records.domain import Domain, levels_checked
 from treedp_core.records.read import text
+from treedp_core.records.read.columns import LabelColumn
 from treedp_core.records.read.file_checks import in_words
 from treedp_core.records.read.readers import Origin
 from treedp_core.records.read.sources import ReadOptions
 from treedp_core.records.read.table_reader import open_table, refuse_no_rows
+from treedp_core.tree import AnyArray
 
 
 @in_words
@@ -55,13 +57,12 @@ def domain_of_paths(
     [2, 2, 0, 0, 0]
     """
     from treedp_core.records.read import amounts as amounts_of
-    from treedp_core.records.read import columns as cells
 
     table = open_table(origin, name, options)
     chosen = [table.column(column) for column in columns or table.preview.columns]
     levels_checked(len(chosen))
     beside = [c for c in table.preview.columns if weight is not None and c == text.normalise(weight)]
-    label_columns = [cells.LabelColumn(column, None, table.first_row) for column in chosen]
+    label_columns = [LabelColumn(column, None, table.first_row) for column in chosen]
     counter = counting.PathCounter([1] * len(chosen), bool(beside))
     rows = 0
     with table.reading(chosen, beside) as batches:
@@ -74,12 +75,7 @@ def domain_of_paths(
     codes_of_paths, sums = counter.paths()
     blanks = [column.blank for column in label_columns]
     length = paths.lengths(codes_of_paths, blanks)
-    for j, column in enumerate(label_columns):
-        if ((codes_of_paths[:, j] == column.blank) & (length > j)).any():
-            raise InputError(
-                "EMPTY_LABEL",
-                f"Column {echo(column.name)} of the domain is blank inside a path; write {text.BLANK} to mean that.",
-            )
+    _refuse_blanks_inside(label_columns, codes_of_paths, length)
     built = paths.build(codes_of_paths, length, np.ones(length.size, dtype=np.bool_))
     if built.extended is not None:
         at = int(built.extended)
@@ -96,3 +92,13 @@ def domain_of_paths(
     own = np.zeros(built.tree.n_nodes, dtype=np.int64)
     np.add.at(own, built.leaf_of_path, sums)
     return Domain(DomainSource.PUBLIC, vocabularies, built, table.digest(), None if lists_only else own)
+
+
+def _refuse_blanks_inside(label_columns: Sequence[LabelColumn], codes_of_paths: AnyArray, length: AnyArray) -> None:
+    """Refuse a path that goes on below a blank cell; codes (n_paths, n_columns), lengths (n_paths,)."""
+    for j, column in enumerate(label_columns):
+        if ((codes_of_paths[:, j] == column.blank) & (length > j)).any():
+            raise InputError(
+                "EMPTY_LABEL",
+                f"Column {echo(column.name)} of the domain is blank inside a path; write {text.BLANK} to mean that.",
+            )

@@ -54,6 +54,11 @@ class Curves:
     labels: tuple[str, ...]
     errors: FloatArray
 
+    @classmethod
+    def empty(cls, totals: Sequence[float]) -> Curves:
+        """Return axes with no curve on them, for totals (n,)."""
+        return cls(np.array(totals), (), np.zeros((0, len(totals))))
+
     def near(self, total: float) -> tuple[float, dict[str, float]]:
         """Return the total closest to one's own (by ratio), and the error of each strategy there."""
         at = int(np.argmin(np.abs(np.log(self.totals / total))))

@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 import plotly.graph_objects as go
 
+from treedp_core.figures.colour import LEVEL_ENDS
 from treedp_core.figures.curves import legend_name, shown
 from treedp_core.figures.style import (
     BLUE,
@@ -27,8 +28,6 @@ from treedp_core.studies.budget import Result
 from treedp_core.tree import FloatArray, IntArray
 from treedp_core.words import privacy_text
 
-LEVEL_ENDS: Final = ("#43309A", "#D6CEF5")
-"""Root and leaves; violet, as the colours of strategies mean something else in the same figure."""
 LEGEND_LINE: Final = 19
 """Height in px of a line of a legend; a narrow page has two entries a line."""
 EDGE: Final = GREY

@@ -18,6 +18,8 @@ DIVERGING: Final = (  # too low, orange; too high, blue
     "#8c3b00", "#b75200", "#d9792f", "#efab76", "#f9dcc3", "#f3f1ee",
     "#c9dfee", "#8fbfdd", "#4d99c6", "#1c72ab", "#094d80",
 )  # fmt: skip
+LEVEL_ENDS: Final = ("#43309A", "#D6CEF5")
+"""Root and leaves; violet, as the colours of strategies mean something else in the same figure."""
 
 
 def rgba(colour: str, opacity: float) -> str:

@@ -542,7 +542,7 @@ def test_the_smallest_budget_by_hand(budget: Callable[..., AppTest]) -> None:
     )  # fmt: skip
     assert metric_values(app)["Smallest ε in all"] == "0.7072", "rounded up"
     assert metric_values(app)["Binding level"] == "1"
-    assert "+ 0.7072 + 0, charged 0.7072, all of the total." in words(app)
+    assert "+ 0.7072 + 0, charged 0.7072, the whole of this budget." in words(app)
     app = press(app, "bud_targets_use")
     assert app.session_state["eps"] == pytest.approx(math.sqrt(0.5), rel=1e-3)
     assert shares(app) == pytest.approx([0.0, 1.0, 0.0], abs=1e-3)
@@ -568,7 +568,7 @@ def test_the_answer_is_confirmed_by_simulated_releases(budget: Callable[..., App
 
 def test_a_shown_budget_is_never_below_the_exact_one(budget: Callable[..., AppTest]) -> None:
     app = budget(bud_mechanism="laplace", nbr=ADD, bud_view="custom", eps="1.00049", bud_shares="0,0.5,0.5")
-    assert "charged 1.001, all of the total" in ledger(app)
+    assert "charged 1.001, the whole of this budget" in ledger(app)
     assert "0.5003 + 0.5003" in ledger(app)
 
 

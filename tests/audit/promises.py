@@ -119,7 +119,7 @@ def _ledgers(report: Report, rng: np.random.Generator, units: list[Who]) -> None
     report.holds(paid_in is currency and _protects(other) == _protects(mine), f"{what}: accepted")
     report.holds(exact <= Fraction(total) and made.charged >= exact, f"{what}: charges less than both cost")
     told = made.sentence()
-    right = "all of the total" in told or _said(told, "charged ") >= exact
+    right = "the whole of this budget" in told or _said(told, "charged ") >= exact
     report.holds(right, f"{what}: {told} for {float(exact)!r}")
 
 

@@ -77,7 +77,7 @@ class Ledger:
         """The cost rounded up, and the total as it was set, or rounded down where it was worked out."""
         cost = privacy_text(self.charged)
         total = setting_text(self.total) if self.currency is Currency.EPSILON else budget_text(self.total)
-        return f"{cost} of {total}" if float(cost) <= float(total) else f"{cost}, all of the total"
+        return f"{cost} of {total}" if float(cost) <= float(total) else f"{cost}, the whole of this budget"
 
     def _shown(self, level: int, amount: float) -> str:
         return "public" if self.unit.total_is_public and level == 0 else privacy_text(amount)

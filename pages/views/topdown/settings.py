@@ -87,7 +87,7 @@ SPREAD: Final = choice(
     width=230, help="On distinct leaves, fine levels need less noise.",
 )  # fmt: skip
 RULE: Final = choice(
-    "td_rule", "intopt", RULES, look="select", label="Projection", width=270,
+    "td_rule", "intopt", RULES, look="select", label="Projection", width=330,
     help="IntOpt is the paper's. Water filling is closest in every distance at once. All keep the promise: free.",
 )  # fmt: skip
 CONFIDENCE: Final = number(

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
 from treedp_core import checks
+from treedp_core.postprocess.chains import CHAINS
 from treedp_core.privacy import RHO_HIGH, ProtectedUnit
 from treedp_core.privacy.conversions import epsilon_to_rho
 from treedp_core.privacy.spread import Spread
-from treedp_core.registry import table
+from treedp_core.registry import Table
 from treedp_core.studies.topdown.plan import Plan, plan
 from treedp_core.studies.topdown.subject import Subject
 
@@ -26,15 +28,26 @@ class Rule:
     is_bounded: bool = False
 
 
-RULES: Final = table(
-    Rule("intopt", "IntOpt", ("top_down_intopt",), "intopt", is_bounded=True),
-    Rule("water_filling", "Water filling", ("top_down_water_filling",), "water_filling", is_bounded=True),
-    Rule("ls_intopt", "Least squares, then IntOpt", ("least_squares", "top_down_intopt")),
-    Rule("ls_water_filling", "Least squares, then water filling", ("least_squares", "top_down_water_filling")),
-    Rule("nnls", "Non-negative least squares", ("non_negative_least_squares",), is_whole=False),
-    Rule("real_then_round", "Real, then round", ("real_then_round",)),
-    Rule("ls_real_then_round", "Least squares, then real, then round", ("least_squares", "real_then_round")),
-)
+_SHORT: Final = {
+    "top_down_intopt": "intopt",
+    "top_down_water_filling": "water_filling",
+    "least_squares_top_down_intopt": "ls_intopt",
+    "least_squares_top_down_water_filling": "ls_water_filling",
+    "non_negative_least_squares": "nnls",
+    "least_squares_real_then_round": "ls_real_then_round",
+}
+"""Names of chains in links of this page, which stay as they are."""
+
+
+def _of_chains() -> Iterator[Rule]:
+    """Every chain whose counts are at least 0 and add up."""
+    for one in CHAINS.values():
+        if one.is_top_down:
+            name, sparse = _SHORT.get(one.name, one.name), one.sparse or None
+            yield Rule(name, one.label, one.steps, sparse, one.is_whole, sparse is not None)
+
+
+RULES: Final[Table[Rule]] = Table(derived=_of_chains)
 """The compared ways; the first is the paper's."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import permutations
+from itertools import combinations, permutations
 from typing import Final
 
 import numpy as np
@@ -113,6 +113,15 @@ class FittedHunt(Hunt):
             self.values[factors] = improved_shares(Shape(factors, self.bins), self.criterion).value
         return self.values[factors]
 
+    def reordered(self, start: Factors) -> Factors:
+        """The best order of the same factors that exchanging two of them, again and again, leads to."""
+        while True:
+            around = {_exchanged(start, i, j) for i, j in combinations(range(len(start)), 2)} - {start}
+            best = min(sorted(around), key=self.value, default=start)
+            if self.value(best) >= self.value(start) * (1.0 - 1e-12):
+                return start
+            start = best
+
 
 def equal_budgets(shape: Shape, criterion: Criterion) -> tuple[FloatArray, float]:
     """Return shares (n_levels,) that are equal for every measured level, and the mean variance at total budget 1.
@@ -145,6 +154,12 @@ def finest(bins: int, padded: bool) -> list[Factors]:
         return [trimmed((n,) * bins.bit_length(), bins) for n in (2, 3, 4)]
     primes = tuple(p for p, e in prime_factors(bins).items() for _ in range(e))
     return [primes, primes[::-1]]
+
+
+def _exchanged(factors: Factors, i: int, j: int) -> Factors:
+    order = list(factors)
+    order[i], order[j] = order[j], order[i]
+    return tuple(order)
 
 
 def _orders(factors: Factors) -> Iterable[Factors]:

@@ -21,7 +21,7 @@ from treedp_core.studies.branching.search import Cost, cheapest
 from treedp_core.studies.cdf.error.budgets import LevelShares, improved_shares, optimal_shares
 from treedp_core.studies.cdf.error.criterion import Criterion
 from treedp_core.tree import FloatArray
-from treedp_core.tree.workloads import Shape, n_bins_checked
+from treedp_core.tree.workloads import Shape, Workload, n_bins_checked
 from treedp_core.words import whole
 
 Shares = Callable[[Shape, Criterion], LevelShares]
@@ -56,7 +56,7 @@ def best_shapes(
         leaves only the histogram.
     optimal_budgets : bool
         Whether every shape gets its best level budgets; after least squares they are optimised for the shapes that are
-        best with equal budgets and, in epsilon, for what a local search from there finds.
+        best with equal budgets and for what a local search from there finds.
     n_best : int
         Length of the list, at most 100.
 
@@ -113,13 +113,18 @@ def _searched(bins: int, criterion: Criterion, padded: bool, optimal: bool, many
 def _fitted(hunt: Hunt, finalists: list[Factors], many: int) -> tuple[list[Factors], Shares]:
     """Shapes worth their best budgets after least squares: those best with equal ones, and the finest trees.
 
-    In epsilon, where the best trees have few levels, also what a local search with nearly the best budgets finds; these
-    come in the order of their errors, so that behind the first ones such budgets are good enough.
+    In rho a level more never hurts prefixes and ranges: without padding also the best order of the primes that
+    exchanging two of them finds. In epsilon, where the best trees have few levels, also what a local search with nearly
+    the best budgets finds; these come in the order of their errors, so that behind the first ones such budgets are good
+    enough.
     """
     every = list(dict.fromkeys([*finalists, *finest(hunt.bins, hunt.padded)]))
-    if hunt.criterion.currency is Currency.RHO or hunt.bins > SMALL:
-        return every, optimal_shares
     fitted = FittedHunt(hunt.bins, hunt.criterion, hunt.padded, False)
+    in_rho = hunt.criterion.currency is Currency.RHO
+    if in_rho and not hunt.padded and hunt.bins <= SMALL and hunt.criterion.workload is not Workload.NODES:
+        every.append(fitted.reordered(min(finest(hunt.bins, padded=False), key=fitted.value)))
+    if in_rho or hunt.bins > SMALL:
+        return list(dict.fromkeys(every)), optimal_shares
     for factors in every:
         fitted.value(factors)
     for start in fitted.ranked(2):

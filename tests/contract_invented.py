@@ -20,12 +20,13 @@ from treedp_core.mechanisms import MECHANISMS, of_levels
 from treedp_core.mechanisms.calibration import LevelLaw
 from treedp_core.noise import Laplace
 from treedp_core.postprocess import POSTPROCESSORS, Postprocessor
+from treedp_core.postprocess.chains import CHAINS, Chain
 from treedp_core.privacy import Currency
 from treedp_core.registry import Promise
 
 
 def invent() -> None:
-    """Register one law and mechanism, a biased and a linear post-processor, two metrics and an allocation."""
+    """Register one law and mechanism, a biased and a linear post-processor, a chain, two metrics and an allocation."""
     # Laplace noise of twice the scale: a law of its own, whose variance is 8 / amount^2 at a sensitivity of 1.
     wide = LevelLaw("wide", Currency.EPSILON, lambda spent, l1, l2: Laplace(2 * l1 / spent), _wide)
     MECHANISMS.register(of_levels(wide, "Wide Laplace", "Twice the noise.", "violet"))
@@ -45,6 +46,7 @@ def invent() -> None:
             Promise.UNBIASED, linear=True, mark="open",
         )
     )  # fmt: skip
+    CHAINS.register(Chain("own_chain", "As it is, then IntOpt", ("as_it_is", "top_down_intopt")))
     line = (Summary.MEAN_OVER_NODES, "records", "own derivation", "a count is off by {value} records on average")
     METRICS.register(
         Metric("mean_error", "Mean error", "Mean absolute error.", absolute, expected_absolute, False, *line)
@@ -95,7 +97,9 @@ VISITS: list[tuple[str, dict[str, Any], str]] = [
     ),
     *(("lab", {"lab_allocation": "doubling", "lab_view": view}, "") for view, _ in LAB_VIEWS),
     *(("consistency", {"con_post": post, "con_mechanism": "wide", "con_allocation": "doubling"}, "")
-      for post in ("none", "least_squares", "one_more", "as_it_is", "least_squares_one_more")),
+      for post in ("none", "least_squares", "one_more", "as_it_is", "least_squares_one_more", "own_chain")),
+    ("lab", {"lab_mechanisms": ["wide"], "lab_post": ["none", "own_chain"]}, "lab_run"),
+    *(("topdown", {"td_rule": "own_chain", "td_view": view}, "") for view in ("release", "rules", "records")),
     *(("budget", {"bud_mechanism": "wide", "bud_view": view}, "")
       for view in ("strategies", "custom", "targets", "map", "curves")),
     *(("cdf", {"cdf_mechanism": "wide", "cdf_view": view}, "") for view in ("release", "error", "optimal")),

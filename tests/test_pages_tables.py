@@ -32,7 +32,7 @@ def visits() -> list[dict[str, Any]]:
 
 
 def test_every_page_takes_a_new_line_of_every_table(visits: list[dict[str, Any]]) -> None:
-    assert {visit["page"] for visit in visits} == {"lab", "consistency", "budget", "cdf", "start"}
+    assert {visit["page"] for visit in visits} == {"lab", "consistency", "budget", "cdf", "start", "topdown"}
     refused = [visit for visit in visits if visit["exceptions"] or visit["errors"]]
     assert not [(one["page"], one["link"], one["exceptions"], one["errors"]) for one in refused]
 
@@ -47,7 +47,13 @@ def test_new_entries_are_told_of_in_their_own_words(visits: list[dict[str, Any]]
     told = {visit["link"]["con_post"]: visit["words"] for visit in visits if visit["page"] == "consistency"}
     for post, text in told.items():
         assert ("One more is biased: every count comes out one too large." in text) is ("one_more" in post)
-        assert "what small counts gain" not in text
+        assert ("what small counts gain" in text) is (post == "own_chain")  # IntOpt's own words
+
+
+def test_a_new_chain_is_offered_wherever_chains_are(visits: list[dict[str, Any]]) -> None:
+    chosen = [visit for visit in visits if visit["link"].get("td_rule") == "own_chain"]
+    told = {visit["link"]["td_view"]: "As it is, then IntOpt" in visit["words"] for visit in chosen}
+    assert told == {"release": True, "rules": False, "records": True}  # the comparison has not run
 
 
 def test_new_entries_are_marked_as_they_must_be(visits: list[dict[str, Any]]) -> None:

@@ -66,7 +66,7 @@ def count_strips(tree: Tree, counts: AnyArray, level_names: Sequence[str]) -> go
     """Return counts (n_nodes,) as strips, coloured by their share of the level's largest.
 
     >>> tree = Tree.from_branching_factors((2,))
-    >>> count_strips(tree, np.array([4, 3, 1]), ["all", "state"]).data[0].customdata.round(2).tolist()
+    >>> count_strips(tree, np.array([4, 3, 1]), ["all", "state"]).data[0].customdata.astype(float).round(2).tolist()
     [[1.0, 1.0], [1.0, 0.33]]
     """
     largest = np.maximum.reduceat(counts, tree.level_start[:-1])

@@ -78,6 +78,7 @@ def bias_line(the: Draw) -> str:
 def equation(tree: Tree, node: int, values: AnyArray) -> str:
     """Return the children's sum against their parent, as text.
 
+    >>> import numpy as np
     >>> equation(Tree.from_branching_factors((3,)), 0, np.array([27, 12, 7, 5]))
     '12 + 7 + 5 = 24 ≠ 27'
     """

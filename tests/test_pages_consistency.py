@@ -259,7 +259,7 @@ def test_large_counts_are_not_taken_for_equal() -> None:
 
 
 def test_amounts() -> None:
-    assert [amount(x) for x in (1234.0, -0.04, math.inf)] == ["1\u202f234", "−0.0", "(not measured)"]
+    assert [amount(x) for x in (1234.0, -0.04, math.inf)] == ["1\u202f234", "0.0", "(not measured)"]
 
 
 def test_words_for_changes() -> None:

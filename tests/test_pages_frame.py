@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
 
-import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
@@ -448,9 +447,9 @@ def test_an_upload_is_freed_by_hand(app: App, monkeypatch: pytest.MonkeyPatch) -
     from pages.ui import uploads
 
     freed = []
-    monkeypatch.setattr(uploads, "forget", lambda file: freed.append(file.name))
+    monkeypatch.setattr(uploads, "forget_shown", lambda: freed.append("all"))
     count(choose(upload(app("data"), CSV), ["region"]))
-    assert freed == ["survey.csv"]
+    assert freed == ["all"]
 
 
 def test_a_public_app_takes_no_files(app: App, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -632,6 +631,7 @@ def watching() -> None:
 
 def removing() -> None:
     import streamlit as st
+    from numpy import arange, array
 
     from pages.ui import jobs, store
     from treedp_core.records import Dataset, DomainSource, ReadReport
@@ -639,7 +639,7 @@ def removing() -> None:
     from treedp_core.tree import Tree
 
     tree = Tree.from_branching_factors((2,))
-    data = Dataset("d", tree, labels_of(tree, [np.arange(2)], [["a", "b"]], ["c"]), np.array([3, 1, 2]),
+    data = Dataset("d", tree, labels_of(tree, [arange(2)], [["a", "b"]], ["c"]), array([3, 1, 2]),
                    DomainSource.PUBLIC, ReadReport(3, 3))  # fmt: skip
     left = []
     for leave in (lambda: store.remove("upload"), lambda: store.set_dataset(data)):

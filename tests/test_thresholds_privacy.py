@@ -266,15 +266,25 @@ def test_a_planner_that_overspends_one_of_its_two_budgets_is_refused(
 def test_root_rounds_and_clamp_cost_together_what_is_claimed(
     noise, clamp_share: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Every bounded noise that is made is counted: one for the root, one for the clamp that each level spends."""
+    """Every bounded noise that is drawn is counted: one for the root, one for the clamp that each level spends."""
     made: list[tuple[Fraction, Fraction]] = []
     honest = estimation.bounded_noise
 
-    def spy(epsilon: float, delta: float, noise: str) -> object:
-        made.append((Fraction(epsilon), Fraction(delta)))
-        return honest(epsilon, delta, noise)  # type: ignore[arg-type]
+    class Drawn:
+        """A law that notes that it was drawn from."""
 
-    monkeypatch.setattr(estimation, "bounded_noise", spy)
+        def __init__(self, epsilon: float, delta: float, noise: str) -> None:
+            self.law = honest(epsilon, delta, noise)  # type: ignore[arg-type]
+            self.pair = Fraction(epsilon), Fraction(delta)
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(self.law, name)
+
+        def sample(self, *arguments: object) -> object:
+            made.append(self.pair)
+            return self.law.sample(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(estimation, "bounded_noise", Drawn)
     tree = Tree.from_branching_factors((3, 2, 2))
     counts = tree.counts_of_leaves(np.arange(12) * 300)
     planner = partial(tuned_plan, 0.5)

@@ -105,11 +105,13 @@ def optimum(problem: Problem, total: float, starts: Iterable[Named] = (), watch:
     """
     total, problem = problem.total_checked(total), problem if watch is None else problem.watched(watch)
     candidates = [*simple_splits(problem, total), *((name, problem.scaled(start, total)) for name, start in starts)]
-    # a descent cannot leave 0, so it begins where greedy ended, before anything was given back
-    candidates.append(("greedy", greedy(problem, total).after_each_step[-1]))
+    slices = [("greedy", greedy(problem, total))]
     if problem.squares and problem.least_squares and problem.quotient.n_classes <= SMALL_QUOTIENT:
-        candidates.append(("greedy, 1000 slices", greedy(problem, total, COMPARED_PHASES).after_each_step[-1]))
+        slices.append(("greedy, 1000 slices", greedy(problem, total, COMPARED_PHASES)))
+    # a descent cannot leave 0, so it begins where greedy ended, before anything was given back
+    candidates += [(name, found.after_each_step[-1]) for name, found in slices]
     best_so_far = _best(problem, candidates)
+    candidates += [(name, found.amounts) for name, found in slices]
     problem.watch.step(COMPARED)
     if not problem.squares:
         candidates.append((best_so_far[0], transfer(problem, total, best_so_far[1])))

@@ -375,3 +375,16 @@ def test_a_column_with_hardly_any_numbers_still_has_a_histogram(cells: list[str]
     look = look_at_numbers(as_parquet(v=cells), "v")
     edges, rows = look.histogram(0, 1)
     assert (np.diff(edges) > 0).all() and rows.size == edges.size - 1
+
+
+@pytest.mark.parametrize("outside", ["other", "refuse", "drop"])
+@pytest.mark.parametrize("column", ["a", "v"])
+def test_where_records_may_be_left_out_the_report_says_that_the_total_is_private(column: str, outside: str) -> None:
+    """Also where none was left out, for a neighbour may hold one that is."""
+    csv = b"a,v\nx,1\ny,2\n"
+    if column == "a":
+        data = count_hierarchy(csv, ["a"], domain=domain_of_values({"a": ["x", "y"]}), outside=outside)
+    else:
+        data = count_bins(csv, "v", lower=0, upper=3, n_bins=3, outside=outside)
+    assert data.total == 2
+    assert [code for code, _ in data.report.notices] == (["TOTAL_NOT_PUBLIC"] if outside == "drop" else [])

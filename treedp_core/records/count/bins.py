@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from treedp_core import checks
 from treedp_core.checks import InputError, echo
 from treedp_core.records.count import counting
-from treedp_core.records.count.elsewhere import OUTSIDE_RULES, Words, refuse_outside, with_other_leaf
+from treedp_core.records.count.elsewhere import OUTSIDE_RULES, TOTAL_IS_PRIVATE, Words, refuse_outside, with_other_leaf
 from treedp_core.records.dataset import Dataset, DomainSource, ReadReport, labels_of
 from treedp_core.records.read import text
 from treedp_core.records.read.file_checks import in_words
@@ -207,6 +207,7 @@ class _BinTally:
             )
         inside, left_out = int(self.counts().sum()), self.missing + (0 if self._clamp else self.outside)
         if outside == "drop":
+            notices.append(TOTAL_IS_PRIVATE)
             counted = {"counted": inside, "dropped_missing": self.missing}
         else:
             counted = {"counted": inside + left_out, "other": left_out}

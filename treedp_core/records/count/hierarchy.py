@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from treedp_core import checks
 from treedp_core.checks import InputError, echo
 from treedp_core.records.count import counting, paths
-from treedp_core.records.count.elsewhere import OUTSIDE_RULES, Words, refuse_outside, with_other_leaf
+from treedp_core.records.count.elsewhere import OUTSIDE_RULES, TOTAL_IS_PRIVATE, Words, refuse_outside, with_other_leaf
 from treedp_core.records.count.tally import Tally, example_of, read_records, strangers_notice
 from treedp_core.records.dataset import Dataset, DomainSource, ReadReport, labels_of
 from treedp_core.records.domain import Domain, levels_checked
@@ -178,7 +178,10 @@ def _on_public_tree(name: str, tally: Tally, domain: Domain, missing: str, outsi
     if outside == "other" and not (domain.lists_other and missing == "category"):
         tally.other = tally.unseen + tally.missing
         tree, own, level_codes, words = with_other_leaf(tree, own, level_codes, words, tally.other)
-    return _dataset(name, tally, tree, own, level_codes, words, DomainSource.PUBLIC)
+    counted = _dataset(name, tally, tree, own, level_codes, words, DomainSource.PUBLIC)
+    if outside != "drop":
+        return counted
+    return replace(counted, report=replace(counted.report, notices=(*counted.report.notices, TOTAL_IS_PRIVATE)))
 
 
 def _dataset(

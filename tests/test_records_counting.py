@@ -283,7 +283,7 @@ def test_numbers_outside_and_cells_that_are_none_are_reported() -> None:
     data = count_bins(as_csv(["v"], [(c,) for c in cells]), "v", lower=0, upper=10, n_bins=2, outside="drop")
     assert data.counts.tolist() == [5, 3, 2]  # 1, 2.5 and 4 below 5; 5 and 1e1 above
     assert data.report.outside_range == 5 and data.report.dropped_missing == 5
-    assert {code for code, _ in data.report.notices} == {"NOT_A_NUMBER", "OUTSIDE_RANGE"}
+    assert {code for code, _ in data.report.notices} == {"NOT_A_NUMBER", "OUTSIDE_RANGE", "TOTAL_NOT_PUBLIC"}
     clamped = count_bins(as_csv(["v"], [(c,) for c in cells]), "v", lower=0, upper=10, n_bins=2, outside="clamp")
     assert clamped.counts.tolist() == [15, 5, 5, 5] and clamped.report.outside_range == 5
 

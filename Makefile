@@ -9,6 +9,7 @@ endif
 VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= auto
+BROWSERS ?= 2
 
 # One thread for each linear-algebra call: the checks already use every core.
 export OMP_NUM_THREADS = 1
@@ -47,7 +48,7 @@ unit: $(BIN)/.test  ## unit, property, statistical, architecture and page tests
 	$(BIN)/pytest -q -n $(WORKERS) -m "not browser and not contract"
 
 browser: $(BIN)/.test  ## the app in a real Chromium
-	$(BIN)/pytest -q -m browser
+	$(BIN)/pytest -q -n $(BROWSERS) -m browser
 
 contract: $(BIN)/.test  ## every page, view, relation and kind of data together
 	$(BIN)/pytest -q -n $(WORKERS) -m contract

@@ -9,10 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
 
-import streamlit as st
-
 from pages.ui import sessions
-from pages.ui.text import whole
 from pages.ui.turns import Turn, Turns
 from pages.ui.workers import WORKERS, takes
 from treedp_core.checks import InputError
@@ -182,7 +179,6 @@ def start(
     cancel(slot)
     job = Job(key, total, of_data, sessions.current_id(), admit)
     jobs().slots[slot] = job
-    st.session_state[_seen(slot)] = False
     pool().submit(job.run, work)
     return job
 
@@ -209,43 +205,3 @@ def forget_data() -> None:
     """Empty every slot whose job may hold true counts; one that still runs is asked to stop."""
     for slot in [slot for slot, job in jobs().slots.items() if job.of_data]:
         forget(slot)
-
-
-def is_running(slot: str) -> bool:
-    """Whether the slot's job waits or runs."""
-    job = current(slot)
-    return job is not None and job.is_running
-
-
-def is_wanted(slot: str) -> bool:
-    """Whether the slot's job waits or runs and was not told to stop, even before its thread notices that it was."""
-    job = current(slot)
-    return job is not None and job.is_wanted
-
-
-def progress(slot: str, unit: str = "runs") -> None:
-    """Show the progress of the slot's job, refreshed only while it runs; the page reruns once when it ends.
-
-    `unit` is what its total counts.
-    """
-    st.fragment(_live, run_every=REFRESH_SECONDS if is_running(slot) else None)(slot, unit)
-
-
-def _live(slot: str, unit: str) -> None:
-    job = current(slot)
-    if job is None:
-        return
-    if job.is_running:
-        left = job.seconds_left
-        time_left = f" · {job.standing}" if job.standing else "" if left is None else f" · about {left:.0f} s left"
-        st.progress(
-            min(1.0, job.done / max(1, job.total)), text=f"{whole(job.done)} of {whole(job.total)} {unit}{time_left}"
-        )
-    elif not st.session_state.get(_seen(slot), True):
-        st.session_state[_seen(slot)] = True
-        st.rerun()
-
-
-def _seen(slot: str) -> str:
-    """Where the session notes whether the page has run since the slot's job ended."""
-    return f"_seen_{slot}"

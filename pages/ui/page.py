@@ -11,6 +11,7 @@ from typing import Any, Final, Literal, NamedTuple
 import streamlit as st
 
 from pages.ui import jobs, reconnect, store
+from pages.ui.result import progress
 from pages.ui.setting import Setting
 from pages.ui.settings import PRESENT, get
 from pages.ui.text import lit
@@ -194,7 +195,7 @@ def header(title: str, lede: str, strip: str, badge: str, *, chooses_source: boo
     making = jobs.current(store.MAKING)
     if making is not None and making.error is None:
         st.info(f"The data set is being made; {lit(store.dataset().name, 40)} is shown meanwhile.")
-        jobs.progress(store.MAKING, "data sets")
+        progress(store.MAKING, "Making it", "data sets", can_stop=False)
     if reconnect.has_returned():
         _session_ended()
     elif store.is_lost() and not chooses_source:

@@ -240,7 +240,7 @@ def show_state(result: Result[Any], what: str, unit: str = "%") -> None:
     if result.error is not None:
         refusal(result.error)
     if result.state is State.PENDING:
-        _progress(result.slot, what, unit)
+        progress(result.slot, what, unit)
     elif result.state is State.CANCELLED:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(f"{what}: cancelled.", width="content")
@@ -253,8 +253,8 @@ def show_state(result: Result[Any], what: str, unit: str = "%") -> None:
         st.caption(":material/info: The last result was of other data. Press **Run** for these.")
 
 
-def _progress(slot: str, what: str, unit: str) -> None:
-    """The progress of a job, drawn anew while it runs; the page runs once more when it ends."""
+def progress(slot: str, what: str, unit: str, *, can_stop: bool = True) -> None:
+    """Show the progress of a job, drawn anew while it runs; the page runs once more when it ends."""
 
     def live() -> None:
         job = jobs.current(slot)
@@ -269,8 +269,9 @@ def _progress(slot: str, what: str, unit: str) -> None:
         )
         with st.container(horizontal=True, vertical_alignment="center"):
             st.progress(min(1.0, job.done / max(1, job.total)), text=f"{what}: {done}{time_left}")
-            st.button("Cancel", key=f"{slot}_cancel", on_click=jobs.cancel, args=(slot,),
-                      help="Stop this; what is shown stays.")  # fmt: skip
+            if can_stop:
+                st.button("Cancel", key=f"{slot}_cancel", on_click=jobs.cancel, args=(slot,),
+                          help="Stop this; what is shown stays.")  # fmt: skip
 
     st.fragment(live, run_every=jobs.REFRESH_SECONDS)()
 

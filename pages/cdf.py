@@ -29,7 +29,7 @@ PAGE = Page(
     ),
     views=tuple(View(name, label, SHOW[name]) for name, label in s.VIEWS.items()),
     switch=s.VIEW,
-    beside=experiment.presets,
+    presets=experiment.PRESETS,
 )
 
 if __name__ == "__main__":

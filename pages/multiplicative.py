@@ -2,7 +2,7 @@
 
 from pages.ui.page import Page, View
 from pages.views.multiplicative import growth, meaning, run, schedule
-from pages.views.multiplicative.settings import SETTINGS, VIEW, VIEWS, presets
+from pages.views.multiplicative.settings import PRESETS, SETTINGS, VIEW, VIEWS
 
 PAGE = Page(
     name="multiplicative",
@@ -24,7 +24,7 @@ PAGE = Page(
         View("meaning", VIEWS["meaning"], meaning.show),
     ),
     switch=VIEW,
-    beside=presets,
+    presets=PRESETS,
 )
 
 if __name__ == "__main__":

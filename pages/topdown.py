@@ -2,7 +2,7 @@
 
 from pages.ui.page import Page
 from pages.views.topdown import compare, promise, records, release
-from pages.views.topdown.asked import presets
+from pages.views.topdown.asked import PRESETS
 from pages.views.topdown.settings import SETTINGS, VIEW
 
 PAGE = Page(
@@ -20,7 +20,7 @@ PAGE = Page(
         release.VIEW, compare.PROJECTIONS, compare.ORDERS, promise.ACCOUNTING, promise.SENSITIVITY, records.VIEW,
     ),
     switch=VIEW,
-    beside=presets,
+    presets=PRESETS,
 )  # fmt: skip
 
 if __name__ == "__main__":

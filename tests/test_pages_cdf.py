@@ -326,7 +326,7 @@ def test_a_public_app_takes_no_column(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_figure_1_of_the_paper() -> None:
     """K = 256 at epsilon = 1 by hand: 2 * 255^3; 4 * 256 * 255; 4 * 256 * 8^3 * 1; 4 * 256 * 2^3 * 15."""
     app = open_page("cdf")
-    widget(app, "cdf_preset_error").click()
+    widget(app, "cdf_preset_Figure 1 of the paper").click()
     app.run()
     assert app.session_state["cdf_bins"] == "256"
     values = table(app, "N² E₂").set_index("pipeline")["N² E₂"].str.replace("\u202f", "").astype(float)
@@ -370,7 +370,7 @@ def test_other_bins_and_bad_ones() -> None:
 @pytest.mark.usefixtures("own_jobs")
 def test_the_preset_puts_our_numbers_beside_the_papers() -> None:
     app = open_page("cdf")
-    widget(app, "cdf_preset_experiment").click()
+    widget(app, "cdf_preset_Section VI experiment").click()
     app.run()
     assert not app.exception
     rows = table(app, "ℓ₂ consistent")

@@ -179,7 +179,7 @@ def test_one_control_never_resets_another(lab: Callable[..., AppTest]) -> None:
     assert app.session_state["lab_trials"] == 1600
 
 
-@pytest.mark.parametrize("name", PRESETS)
+@pytest.mark.parametrize("name", [one.name for one in PRESETS])
 def test_presets(lab: Callable[..., AppTest], name: str) -> None:
     app = press(lab(seed="11"), f"lab_preset_{name}")
     assert not app.exception

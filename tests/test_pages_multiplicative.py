@@ -11,6 +11,7 @@ import pytest
 
 from oracles_pages import Inline, Later, codes, dataset, figure, metric_values, open_page, press, table, widget, words
 from pages.ui import jobs
+from pages.ui.presets import Preset
 from pages.views.multiplicative.settings import PRESETS, VIEWS
 from test_pages_help import after_figures, without_help, without_text
 from treedp_core.checks import InputError
@@ -275,14 +276,14 @@ def test_the_printed_budgets_overspend() -> None:
 # --- frame -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", list(PRESETS))
-def test_presets(name: str) -> None:
+@pytest.mark.parametrize("preset", PRESETS, ids=lambda one: one.name)
+def test_presets(preset: Preset) -> None:
     app = open_page("multiplicative")
-    press(app, f"mul_preset_{list(PRESETS).index(name)}")
+    press(app, f"multiplicative_preset_{preset.name}")
     assert not app.exception
     assert not app.main.error
-    for key, value in PRESETS[name][1].items():
-        assert key == "delta" or app.session_state[key] == value
+    for setting, value in preset.sets:
+        assert app.session_state[setting.key] == value
 
 
 @pytest.mark.parametrize("view", list(VIEWS))

@@ -4,27 +4,35 @@ from __future__ import annotations
 
 import pytest
 
+from app import all_pages
 from oracles_pages import Later, open_page
 from pages.ui import jobs
 from pages.views.lab.settings import PRESETS as LAB
 
-BUTTONS = {
-    ("lab", "lab"): [f"lab_preset_{name}" for name in LAB],
-    ("cdf", "cdf"): ["cdf_preset_error", "cdf_preset_experiment"],
-    ("topdown", "td"): [f"td_preset_{i}" for i in range(3)],
-    ("multiplicative", "mul"): [f"mul_preset_{i}" for i in range(4)],
+NAMES = {
+    "lab": ["Uniform vs minimax", "What least squares buys", "Deep binary tree"],
+    "cdf": ["Figure 1 of the paper", "Section VI experiment"],
+    "topdown": ["As in the paper", "A billion possible leaves", "Least squares first"],
+    "multiplicative": ["Paper's example", "Break-even", "Deep chain", "Step by step"],
 }
 
 
-@pytest.mark.parametrize(("page", "prefix"), list(BUTTONS))
-def test_a_preset_closes_its_popover(page: str, prefix: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("page", NAMES)
+def test_a_preset_closes_its_popover(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jobs, "pool", Later)
     app = open_page(page)
-    app.session_state[f"{prefix}_presets"] = True
+    app.session_state[f"{page}_presets"] = True
     app.run()
     keys = [button.key for button in app.button if button.key and "_preset_" in button.key]
-    assert keys == BUTTONS[page, prefix]
+    assert keys == [f"{page}_preset_{name}" for name in NAMES[page]]
     next(button for button in app.button if button.key == keys[0]).click()
     app.run()
     assert not app.exception
-    assert app.session_state[f"{prefix}_presets"] is False
+    assert app.session_state[f"{page}_presets"] is False
+
+
+def test_a_preset_sets_only_what_may_be() -> None:
+    presets = [*LAB, *(preset for page in all_pages() for preset in page.presets)]
+    assert sorted(preset.name for preset in presets) == sorted(name for names in NAMES.values() for name in names)
+    wrong = [(preset.name, one.key) for preset in presets for one, value in preset.sets if not one.accepts(value)]
+    assert wrong == []

@@ -16,6 +16,7 @@ import pytest
 from oracles_pages import Inline, Later, codes, dataset, figure, metric_values, open_page, table, widget, words
 from oracles_top_down import HUGE, RECORDS, product_data
 from pages.ui import jobs
+from pages.views.topdown.asked import PRESETS
 from pages.views.topdown.settings import SOURCES, VIEWS
 from test_pages_help import after_figures, without_help, without_text
 from treedp_core.privacy import Provenance
@@ -345,10 +346,10 @@ def test_everything_explains_itself(view: str, source: str, monkeypatch: pytest.
     assert set(after_figures(app)) <= {"caption"}
 
 
-@pytest.mark.parametrize("preset", range(3))
-def test_presets_run(preset: int) -> None:
+@pytest.mark.parametrize("preset", [one.name for one in PRESETS])
+def test_presets_run(preset: str) -> None:
     app = open_page("topdown", td_columns="2")
-    widget(app, f"td_preset_{preset}").click()
+    widget(app, f"topdown_preset_{preset}").click()
     app.run()
     assert not app.exception
     assert not app.main.error

@@ -11,6 +11,7 @@ from typing import Any, Final, Literal, NamedTuple
 import streamlit as st
 
 from pages.ui import jobs, reconnect, store
+from pages.ui.presets import Preset, popover
 from pages.ui.result import progress
 from pages.ui.setting import Setting
 from pages.ui.settings import PRESENT, get
@@ -92,6 +93,8 @@ class Page:
         Which view is shown; its options are the views' labels.
     beside : function, optional
         Draws what stands beside the switch.
+    presets : tuple of Preset
+        Offered beside the switch.
     learnt : str
         What one learns (Markdown), whatever the view.
     chooses_source : bool
@@ -111,6 +114,7 @@ class Page:
     views: tuple[View, ...]
     switch: Setting[str] | None = None
     beside: Callable[[], object] | None = None
+    presets: tuple[Preset, ...] = ()
     learnt: str = ""
     chooses_source: bool = False
     file: str = ""
@@ -147,6 +151,8 @@ class Page:
             name = self.switch.draw()
             if self.beside is not None:
                 self.beside()
+            if self.presets:
+                popover(self.name, self.presets)
         return next(view for view in self.views if view.name == name)
 
 

@@ -2,41 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import streamlit as st
 
-Presets = Mapping[str, tuple[str, dict[str, Any]]]
-"""Name -> one sentence about it, and the settings it sets."""
+from pages.ui.setting import Chosen, take
 
 
-def popover(
-    prefix: str, presets: Presets, apply: Callable[[Mapping[str, Any]], None], ids: Sequence[object] | None = None
-) -> None:
-    """Show presets; each sets only the settings it names.
+@dataclass(frozen=True)
+class Preset:
+    """Settings that go together.
 
     Parameters
     ----------
-    prefix : str
-        The popover's key is ``{prefix}_presets``, a button's ``{prefix}_preset_{id}``.
-    apply : function
-        Called with a preset's settings when it is chosen; `st.session_state.update` where nothing else is to be done.
-    ids : sequence, optional
-        One for each preset; their positions unless given.
+    name, about : str
+        What its button says, and one sentence about it.
+    sets : sequence of Chosen
+        The settings it sets, and no others: see `Setting.to`.
+    then : function, optional
+        Called when they are set.
     """
-    open_key = f"{prefix}_presets"
-    with st.popover(
-        "Presets", icon=":material/auto_awesome:", help="Ready-made settings", key=open_key, on_change="rerun"
-    ):
-        for one, (name, (about, settings)) in zip(ids or range(len(presets)), presets.items(), strict=True):
+
+    name: str
+    about: str
+    sets: Sequence[Chosen]
+    then: Callable[[], object] | None = None
+
+
+def popover(page: str, presets: Sequence[Preset]) -> None:
+    """Show the presets of a page; a button's key is ``{page}_preset_{name}``."""
+    key = f"{page}_presets"
+    with st.popover("Presets", icon=":material/auto_awesome:", help="Ready-made settings", key=key, on_change="rerun"):
+        for one in presets:
             st.button(
-                name, key=f"{prefix}_preset_{one}", on_click=_take, args=(open_key, apply, settings), width="stretch",
-                help=about,
+                one.name, key=f"{page}_preset_{one.name}", on_click=_take, args=(key, one), width="stretch",
+                help=one.about,
             )  # fmt: skip
-            st.caption(about)
+            st.caption(one.about)
 
 
-def _take(open_key: str, apply: Callable[[Mapping[str, Any]], None], settings: Mapping[str, Any]) -> None:
-    apply(settings)
-    st.session_state[open_key] = False  # or it would lie over what it has brought up
+def _take(popover: str, preset: Preset) -> None:
+    take(preset.sets)
+    if preset.then is not None:
+        preset.then()
+    st.session_state[popover] = False  # or it would lie over what it has brought up

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, Generic, Literal, TypeVar
+from typing import Any, Final, Generic, Literal, NamedTuple, TypeVar
 
 import streamlit as st
 
@@ -54,6 +54,19 @@ class Drawn:
     low: float | None = None
     high: float | None = None
     step: float | None = None
+
+
+class Chosen(NamedTuple):
+    """A setting and a value for it: see `Setting.to`."""
+
+    setting: Setting[Any]
+    value: Any
+
+
+def take(chosen: Iterable[Chosen]) -> None:
+    """Give settings the values chosen for them."""
+    for one in chosen:
+        one.setting.set(one.value)
 
 
 @dataclass(frozen=True)
@@ -140,6 +153,10 @@ class Setting(Generic[T]):
     def set(self, value: T) -> None:
         """Give it a value, before its control is drawn or in a callback."""
         st.session_state[self.key] = list(value) if isinstance(value, tuple) else value
+
+    def to(self, value: T) -> Chosen:
+        """Return what sets it to a value, for a button to take."""
+        return Chosen(self, value)
 
     def label_of(self, option: Any) -> str:
         """Return what a choice is called on screen."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.ui.settings import get
+from pages.ui.settings import DELTA, get
 from pages.ui.store import dataset
 from pages.ui.text import plain
 from treedp_core.experiment import Experiment
@@ -78,8 +78,8 @@ def say_slack(who: str, key: str, total: int | None = None) -> None:
             f"Set δ = {used}",
             key=key,
             type="tertiary",
-            on_click=st.session_state.update,
-            args=({"delta": slack(total)},),
+            on_click=DELTA.set,
+            args=(slack(total),),
             help="Sets δ in the sidebar, for every page.",
         )
 

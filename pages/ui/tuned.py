@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import streamlit as st
 
-from pages.ui.settings import get
+from pages.ui.settings import REG, get
 from pages.ui.text import plain
 from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment, prepare, total_of
@@ -27,13 +27,13 @@ def of(page: str) -> Origin | None:
     if not own and (mine := _shares(page)):
         own = next((get(f"{other}_tuned") for other in PAGES if get(f"{other}_tuned") and _shares(other) == mine), "")
         if own:
-            st.session_state[f"{page}_tuned"] = own
+            REG[f"{page}_tuned"].set(own)
     return origin_of_text(own) if own else None
 
 
-def keep(page: str, origin: Origin | None) -> dict[str, Any]:
-    """Return the session's entry that says what a page's shares were tuned on."""
-    return {f"{page}_tuned": "" if origin is None else origin.text}
+def keep(page: str, origin: Origin | None) -> None:
+    """Note what a page's shares were tuned on."""
+    REG[f"{page}_tuned"].set("" if origin is None else origin.text)
 
 
 def in_force(page: str) -> Origin | None:
@@ -102,8 +102,8 @@ def own(page: str) -> None:
         "These shares are my own",
         key=f"{page}_own",
         type="tertiary",
-        on_click=st.session_state.update,
-        args=(keep(page, None),),
+        on_click=keep,
+        args=(page, None),
         help="Takes the label and the cost away. True only if you chose the shares without looking at the tuned ones: "
         "shares made from them tell what they tell.",
     )

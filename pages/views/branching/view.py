@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Any, Final
 
 import streamlit as st
 
 from pages.ui import frame
 from pages.ui.page import Told
+from pages.ui.setting import take
 from pages.ui.settings import DELTA, EPSILON, PRESENT
 from pages.ui.shared import slack
 from pages.ui.snippets import call
@@ -169,22 +169,22 @@ def _grid() -> None:
         head.markdown(f"{NOISES[noise]}, {'least squares' if post != 'none' else 'no post-processing'}")
         for column, workload in zip(columns, WORKLOADS, strict=True):
             with column:
-                _cell({s.NOISE.key: noise, s.WORKLOAD.key: workload, s.POST.key: post})
+                _cell(noise, workload, post)
     st.caption(
         "For very many bins, equal branching factors and budgets; every cell is computed. ∞: the error falls without "
         "end, so measure the leaves alone. Press a cell to see its curve and its trees. Formula."
     )
 
 
-def _cell(settings: Mapping[str, str]) -> None:
-    noise, workload, post = settings.values()
+def _cell(noise: str, workload: str, post: str) -> None:
+    cell = (s.NOISE.to(noise), s.WORKLOAD.to(workload), s.POST.to(post))
     best = best_branching(Criterion(noise, Workload(workload), post != "none"))
-    chosen = settings == {one.key: one.value for one in (s.NOISE, s.WORKLOAD, s.POST)}
+    chosen = all(one.setting.value == one.value for one in cell)
     st.button(
         "∞" if best.whole is None else str(best.whole),
         key=f"bra_cell_{noise}_{workload}_{post}",
-        on_click=st.session_state.update,
-        args=(settings,),
+        on_click=take,
+        args=(cell,),
         type="primary" if chosen else "secondary",
         width="stretch",
         help="Falls without end: the leaves alone."

@@ -73,7 +73,7 @@ def _copy(row: Result) -> None:
     """Take over a strategy's shares and what they were tuned on; what that cost stays unspent."""
     s.SHARES.set(row.handed_over)
     s.STRATEGY.set(s.CUSTOM)
-    st.session_state.update(tuned.keep("bud", row.origin))
+    tuned.keep("bud", row.origin)
 
 
 def _units() -> list[int]:
@@ -127,7 +127,7 @@ def _moved(level: int) -> None:
 def _typed() -> None:
     """Shares typed over tuned ones may be made from them; an emptied field stands for equal ones, made from nothing."""
     if not s.SHARES.value.strip():
-        st.session_state.update(tuned.keep("bud", None))
+        tuned.keep("bud", None)
     s.STRATEGY.set(s.CUSTOM)
 
 

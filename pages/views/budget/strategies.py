@@ -213,6 +213,7 @@ def _use(one: Compared, row: Result) -> None:
     update: dict[str, Any] = {"lab_mechanisms": [asked.mechanism], "lab_post": [post], "lab_metric": asked.metric}
     update |= {"con_mechanism": asked.mechanism, "con_post": post}
     for page in ("lab", "con"):
-        update |= {f"{page}_allocation": s.CUSTOM, f"{page}_shares": row.handed_over, **tuned.keep(page, row.origin)}
+        update |= {f"{page}_allocation": s.CUSTOM, f"{page}_shares": row.handed_over}
+        tuned.keep(page, row.origin)
     st.session_state.update(update)
     st.session_state[HANDED] = (row.name, row.handed_over)

@@ -168,4 +168,4 @@ def _use(cost: Price, prior: Origin) -> None:
     s.SHARES.set(cost.shares)
     s.STRATEGY.set(s.CUSTOM)
     s.VIEW.set(s.CUSTOM)
-    st.session_state.update(tuned.keep("bud", prior))
+    tuned.keep("bud", prior)

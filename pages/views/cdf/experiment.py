@@ -9,7 +9,7 @@ import streamlit as st
 
 from pages.ui import frame
 from pages.ui.page import Told
-from pages.ui.presets import Presets, popover
+from pages.ui.presets import Preset
 from pages.ui.result import Result, in_background, run_button, show_state
 from pages.ui.settings import SEED
 from pages.ui.snippets import Ran, call, given
@@ -23,28 +23,27 @@ from treedp_core.studies.cdf import PUBLISHED, SECTION_VI, ConsistencyGain, cons
 from treedp_core.studies.cdf.gains import experiment_table, gain_rows, gain_table, label_of, mean_text
 
 N_RECORDS: Final = 900
-PRESETS: Final[Presets] = {
-    "Figure 1 of the paper": (
-        "Error against ε with 256 bins, as in Rameshwar et al.; sets this page only.",
-        {"cdf_view": "error", "cdf_bins": "256"},
-    ),
-    "Section VI experiment": (
-        "A hundred releases of 997 bins, as in Rameshwar et al.; sets this page only.",
-        {"cdf_view": "experiment", "cdf_trials": 100},
-    ),
-}
 
 
-def presets() -> None:
-    """Show the presets; one sets only what it names, and runs what needs to be run."""
-    popover("cdf", PRESETS, _apply, [settings["cdf_view"] for _, settings in PRESETS.values()])
-
-
-def _apply(settings: Any) -> None:
-    st.session_state.update(settings)
+def _begin() -> None:
     found = _found()
-    if s.VIEW.value == "experiment" and found.begin is not None and not found.is_ready:
+    if found.begin is not None and not found.is_ready:
         found.begin()
+
+
+PRESETS: Final = (
+    Preset(
+        "Figure 1 of the paper",
+        "Error against ε with 256 bins, as in Rameshwar et al.; sets this page only.",
+        (s.VIEW.to("error"), s.BINS.to("256")),
+    ),
+    Preset(
+        "Section VI experiment",
+        "A hundred releases of 997 bins, as in Rameshwar et al.; sets this page only.",
+        (s.VIEW.to("experiment"), s.TRIALS.to(100)),
+        _begin,
+    ),
+)
 
 
 def _found() -> Result[list[ConsistencyGain]]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any, Final
 
 from pages.ui.controls import POST_HELP, SHARES_HELP
-from pages.ui.presets import Presets
+from pages.ui.presets import Preset
 from pages.ui.setting import Setting, choice, number, several, tuned_on, words
 from pages.ui.setting import whole as whole_number
+from pages.ui.settings import DELTA, MADE_BRANCHING, SOURCE
+from pages.ui.shared import fits
 from treedp_core import checks
 from treedp_core.allocation import ALLOCATIONS
 from treedp_core.allocation.shares import shares_from_text
-from treedp_core.checks import DELTA_USUAL
 from treedp_core.errors import METRICS
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.postprocess.chains import CHAINS
@@ -54,29 +55,32 @@ SETTINGS: Final[tuple[Setting[Any], ...]] = (
     COMPARED, POST, METRIC, VIEW, TRIALS, ALLOCATION, SHARES, TUNED, LEVEL, TARGET,
 )  # fmt: skip
 
-PRESETS: Final[Presets] = {
-    "Uniform vs minimax": (
+PRESETS: Final = (
+    Preset(
+        "Uniform vs minimax",
         "Gaussian noise with least squares, level by level, split by minimax: every node gets the same error. "
         "Then choose the split “Uniform” and compare.",
-        {
-            "delta": DELTA_USUAL,  # or less, where the records are many
-            "lab_mechanisms": ["gaussian"], "lab_post": ["none", "least_squares"], "lab_metric": "rmse",
-            "lab_view": "level", "lab_allocation": "minimax",
-        },
+        (
+            COMPARED.to(("gaussian",)), POST.to(("none", "least_squares")), METRIC.to("rmse"), VIEW.to("level"),
+            ALLOCATION.to("minimax"),
+        ),
+        lambda: DELTA.set(fits()),
     ),
-    "What least squares buys": (
+    Preset(
+        "What least squares buys",
         "Discrete Laplace noise with and without least squares, level by level: no level loses, and it is free.",
-        {
-            "lab_mechanisms": ["discrete_laplace"], "lab_post": ["none", "least_squares"], "lab_metric": "rmse",
-            "lab_view": "level", "lab_allocation": "uniform",
-        },
+        (
+            COMPARED.to(("discrete_laplace",)), POST.to(("none", "least_squares")), METRIC.to("rmse"),
+            VIEW.to("level"), ALLOCATION.to("uniform"),
+        ),
     ),
-    "Deep binary tree": (
+    Preset(
+        "Deep binary tree",
         "A generated tree with 12 binary splits: more and more levels share the budget, and the error grows with them.",
-        {
-            "source": "generate", "gen_branching": ",".join(["2"] * 12),
-            "lab_mechanisms": ["laplace", "discrete_laplace"], "lab_post": ["none", "least_squares"],
-            "lab_metric": "rmse", "lab_view": "n_levels", "lab_allocation": "uniform",
-        },
+        (
+            SOURCE.to("generate"), MADE_BRANCHING.to(",".join(["2"] * 12)),
+            COMPARED.to(("laplace", "discrete_laplace")), POST.to(("none", "least_squares")), METRIC.to("rmse"),
+            VIEW.to("n_levels"), ALLOCATION.to("uniform"),
+        ),
     ),
-}  # fmt: skip
+)  # fmt: skip

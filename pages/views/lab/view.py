@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
 
 import streamlit as st
 
 from pages.ui import controls, frame, presets, tuned
 from pages.ui.page import Told
 from pages.ui.result import at_once, run_button, show_state
-from pages.ui.shared import fits, note_of_slack
+from pages.ui.shared import note_of_slack
 from pages.ui.snippets import call, given
 from pages.ui.store import dataset, used
 from pages.views.lab import settings as s
@@ -62,12 +60,8 @@ def _draw_controls(shown: Shown) -> None:
             shown.simulation, "lab_run", disabled=not shown.question.series or shown.view == DRAW,
             help="Simulate releases in the background and add them as markers. One draw needs no simulation.",
         )  # fmt: skip
-        presets.popover("lab", s.PRESETS, _take, list(s.PRESETS))
+        presets.popover("lab", s.PRESETS)
     tuned.note("lab")
-
-
-def _take(preset: Mapping[str, Any]) -> None:
-    st.session_state.update({**preset, **({"delta": fits()} if "delta" in preset else {})})
 
 
 def _figure(shown: Shown) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Final
 
 import streamlit as st
 
-from pages.ui.presets import Presets, popover
+from pages.ui.presets import Preset
 from pages.ui.setting import Setting, choice, flag, number, whole, words
-from pages.ui.settings import ALPHA, DELTA, LEVEL
+from pages.ui.settings import ALPHA, DELTA, EPSILON, LEVEL
 from pages.ui.shared import fits
 from pages.ui.text import short
 from pages.ui.text import whole as in_full
@@ -87,36 +86,41 @@ SETTINGS: Final[tuple[Setting[Any], ...]] = (
     VIEW, LEVELS, TOTAL, SOURCE, PLAN, CLAMP, DEEP_TREE_LEVELS, DEEP_TREE_LEAVES, STEP, ROUNDS, ETA,
 )  # fmt: skip
 
-PAPER: Final = {"alpha": 0.5, "eps": 1.0, "delta": 1e-6, "mul_total": 10_000.0}
-PRESETS: Final[Presets] = {
-    "Paper's example": (
+PAPER: Final = (ALPHA.to(0.5), EPSILON.to(1.0), TOTAL.to(10_000.0))
+
+
+def _fit() -> None:
+    """Set a δ that fits N and the data set in use."""
+    DELTA.set(fits(int(TOTAL.value)))
+
+
+PRESETS: Final = (
+    Preset(
+        "Paper's example",
         "1 000 levels with α = 1/2, ε = 1: what the paper's constants prove, and what they leave on the table. "
         "Sets α, ε and δ everywhere.",
-        {**PAPER, "mul_view": "growth", "mul_levels": "1000"},
+        (*PAPER, VIEW.to("growth"), LEVELS.to("1000")),
+        _fit,
     ),
-    "Break-even": (
+    Preset(
+        "Break-even",
         "About as many levels as thresholds need to beat every simple rule. Sets α, ε and δ everywhere.",
-        {**PAPER, "mul_view": "growth", "mul_levels": "3200"},
+        (*PAPER, VIEW.to("growth"), LEVELS.to("3200")),
+        _fit,
     ),
-    "Deep chain": (
+    Preset(
+        "Deep chain",
         "One run on a sparse tree of 3 000 levels. Sets α, ε and δ everywhere.",
-        {**PAPER, "mul_view": "run", "mul_source": "deep", "mul_deep_levels": 3000, "mul_plan": "tuned"},
+        (*PAPER, VIEW.to("run"), SOURCE.to("deep"), DEEP_TREE_LEVELS.to(3000), PLAN.to("tuned")),
+        _fit,
     ),
-    "Step by step": (
+    Preset(
+        "Step by step",
         "A tree of 31 nodes, one test at a time. Sets α, ε and δ everywhere.",
-        {**PAPER, "mul_view": "run", "mul_source": "small", "mul_plan": "tuned", "mul_step": 0},
+        (*PAPER, VIEW.to("run"), SOURCE.to("small"), PLAN.to("tuned"), STEP.to(0)),
+        _fit,
     ),
-}
-
-
-def presets() -> None:
-    """Show the presets; δ is set to one that fits N and the data set in use."""
-    popover("mul", PRESETS, _apply)
-
-
-def _apply(settings: Mapping[str, Any]) -> None:
-    st.session_state.update(settings)
-    DELTA.set(fits(int(TOTAL.value)))
+)
 
 
 def draw_alpha() -> None:

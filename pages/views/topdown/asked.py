@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.ui import tuned
 from pages.ui.controls import draw_again
-from pages.ui.presets import Presets, popover
+from pages.ui.presets import Preset
 from pages.ui.result import Result, at_once, show_state
 from pages.ui.settings import EPSILON, KNOWN_LEVELS, RELATION, SEED
 from pages.ui.shared import say_slack, slack
@@ -39,25 +39,26 @@ from treedp_core.words import privacy_text, setting_text
 
 TRIPS: Final = "mobility"
 MAX_NAMED: Final = 4
-PRESETS: Final[Presets] = {
-    "As in the paper": (
+PRESETS: Final = (
+    Preset(
+        "As in the paper",
         "IntOpt, ρ / d for each level, one record replaced, columns in their order.",
-        {"td_source": "trips", "td_rule": "intopt", "td_allocation": "equal", "nbr": "replace_one", "td_columns": []},
+        (
+            s.SOURCE.to("trips"), s.RULE.to("intopt"), s.ALLOCATION.to("equal"), RELATION.to("replace_one"),
+            s.COLUMNS.to(()),
+        ),
     ),
-    "A billion possible leaves": (
+    Preset(
+        "A billion possible leaves",
         "Nine columns of ten categories, a hundred thousand people, zeros never laid out.",
-        {"td_source": "sparse", "td_sizes": "10^9", "td_records": 100_000, "td_view": "release"},
+        (s.SOURCE.to("sparse"), s.SIZES.to("10^9"), s.PEOPLE.to(100_000), s.VIEW.to("release")),
     ),
-    "Least squares first": (
+    Preset(
+        "Least squares first",
         "All levels measured, least squares, then the projection: the same ρ.",
-        {"td_rule": "ls_water_filling", "td_view": "rules"},
+        (s.RULE.to("ls_water_filling"), s.VIEW.to("rules")),
     ),
-}
-
-
-def presets() -> None:
-    """Show the presets; each sets only what it names."""
-    popover("td", PRESETS, st.session_state.update)
+)  # fmt: skip
 
 
 # ---- which records, in which columns

@@ -28,7 +28,6 @@ from oracles_pages import (
     words,
 )
 from pages.ui import jobs, uploads
-from pages.ui.text import short
 from pages.views.budget import words as budget_words
 from pages.views.budget.settings import SETTINGS, VIEWS
 from treedp_core.allocation import shares as budget_numbers
@@ -37,6 +36,7 @@ from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.records.export.columns import labelled
 from treedp_core.studies.budget import Problem, greedy
 from treedp_core.tree import Tree
+from treedp_core.words import short
 
 pytestmark = pytest.mark.usefixtures("own_jobs")
 

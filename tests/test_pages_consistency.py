@@ -11,7 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from oracles_pages import dataset, figure, mean_gap, metric_values, open_page, pick, tree_rmsre, words
-from pages.ui.text import lit, short
+from pages.ui.text import lit
 from pages.views.consistency.words import amount, bias_line, change, equation, expected_line, gain_line
 from treedp_core.errors import ErrorSummary
 from treedp_core.experiment import Experiment, draw_once, run
@@ -22,6 +22,7 @@ from treedp_core.registry import Promise
 from treedp_core.studies.sweep.before_after import Draw, Expected
 from treedp_core.studies.sweep.series import Series
 from treedp_core.tree import Tree
+from treedp_core.words import short
 
 SMALL = dataset(Tree.from_branching_factors((3, 4)), [0, 1, 2, 3, 5, 8, 13, 21, 0, 0, 40, 100])
 LEAST_SQUARES = Experiment(postprocess=("least_squares",))

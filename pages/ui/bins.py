@@ -11,12 +11,13 @@ import streamlit as st
 from pages.ui.frame import figure
 from pages.ui.refusals import refusal
 from pages.ui.store import remember
-from pages.ui.text import lit, whole
+from pages.ui.text import lit
 from pages.ui.upload import Counted, Progress, Table
 from treedp_core.checks import InputError
 from treedp_core.figures.columns import number_strip
 from treedp_core.records import Dataset, count_bins
 from treedp_core.records.read.numeric import LOOK_ROWS, MUCH, NumberLook, look_at_numbers
+from treedp_core.words import whole
 
 BOUNDS: Final = "Choose it without looking at the records: bounds taken from the data reveal its extremes."
 OUTSIDE: Final = {"other": "Leave the record out", "clamp": "Count it in the end bin"}

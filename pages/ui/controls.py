@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.ui.refusals import refusal
 from pages.ui.setting import Setting
-from pages.ui.settings import LEVEL, SEED, get
+from pages.ui.settings import LEVEL, SEED
 from treedp_core.allocation.shares import shares_from_text
 from treedp_core.checks import MAX_SEED, InputError
 from treedp_core.experiment import Experiment
@@ -20,16 +20,6 @@ from treedp_core.words import plural, privacy_text, short
 
 POST_HELP: Final = "Costs no privacy budget. “Advanced” in the sidebar shows all."
 SHARES_HELP: Final = "One share for each level from the root down, summing to at most 1; 0 leaves a level unmeasured."
-
-
-def mechanisms(key: str, label: str, *, several: bool) -> None:
-    """Show the mechanisms as pills."""
-    how: dict[str, Any] = {"selection_mode": "multi"} if several else {"required": True}
-    about = "\n\n".join(f"**{one.label}**: {one.help}" for one in MECHANISMS.values())
-    st.pills(
-        label, list(MECHANISMS), format_func=lambda name: MECHANISMS[name].label, key=key, persist_state="session",
-        help=about, **how,
-    )  # fmt: skip
 
 
 def pipelines(setting: Setting[Any]) -> None:
@@ -109,4 +99,4 @@ def draw_again(key: str) -> None:
 
 
 def _next_seed() -> None:
-    SEED.set((get("seed") + 1) % (MAX_SEED + 1))
+    SEED.set((SEED.value + 1) % (MAX_SEED + 1))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from pages.ui.snippets import Ran, call, given
-from pages.ui.text import powers
 from sample_data.catalogue import SAMPLES
 from treedp_core.records import (
     Dataset,
@@ -21,6 +20,7 @@ from treedp_core.records.made_up import SHAPES, leaf_counts
 from treedp_core.registry import lookup
 from treedp_core.tree import Tree
 from treedp_core.tree.text import branching_factors_from_text
+from treedp_core.words import powers
 
 
 def count_sample(name: str) -> Dataset:

@@ -17,9 +17,9 @@ import streamlit as st
 from pages.ui import jobs
 from pages.ui.refusals import refusal
 from pages.ui.store import dataset, remember
-from pages.ui.text import whole
 from treedp_core.checks import InputError
 from treedp_core.watch import Watch
+from treedp_core.words import whole
 
 T = TypeVar("T")
 

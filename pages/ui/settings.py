@@ -12,10 +12,8 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from pages.ui import text
 from pages.ui.reconnect import settings_kept_by_browser
 from pages.ui.setting import Setting, choice, flag, number, whole, words
-from pages.ui.text import short
 from sample_data.catalogue import SAMPLES
 from treedp_core import checks
 from treedp_core.checks import InputError
@@ -24,7 +22,8 @@ from treedp_core.experiment import EPSILON_GRID
 from treedp_core.privacy import NeighbouringRelation
 from treedp_core.records.made_up import MAX_RECORDS, MIN_RECORDS, SHAPES
 from treedp_core.tree.text import branching_factors_from_text
-from treedp_core.words import setting_text
+from treedp_core.words import setting_text, short
+from treedp_core.words import whole as in_full
 
 DELTA_GRID: Final = (0.0, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3)
 THRESHOLD_GRID: Final = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0)
@@ -102,7 +101,7 @@ SAMPLE: Final = choice(
 MADE_SHAPE: Final = choice("gen_shape", "zipf", SHAPES, label="Shape", look="select")
 MADE_RECORDS: Final = whole(
     "gen_n", 100_000, MIN_RECORDS, MAX_RECORDS, code="RECORDS_RANGE", grid=RECORDS_GRID, label="Records",
-    format=text.whole, help=f"From {text.whole(RECORDS_GRID[0])} to {text.whole(RECORDS_GRID[-1])}.",
+    format=in_full, help=f"From {in_full(RECORDS_GRID[0])} to {in_full(RECORDS_GRID[-1])}.",
 )  # fmt: skip
 MADE_BRANCHING: Final = words(
     "gen_branching", "16,16,16", branching_factors_from_text, label="Branching factors",

@@ -10,11 +10,11 @@ from pages.ui import settings as params
 from pages.ui import shared as settings
 from pages.ui import store
 from pages.ui.settings import REG, get
-from pages.ui.text import lit, short
+from pages.ui.text import lit
 from treedp_core import checks
 from treedp_core.checks import InputError
 from treedp_core.privacy import NeighbouringRelation
-from treedp_core.words import setting_text
+from treedp_core.words import setting_text, short
 
 PRIVACY_NOTE: Final = (
     "Counts are kept in memory on the computer running this app. "

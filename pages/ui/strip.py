@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pages.ui.text import lit, plural
+from pages.ui.text import lit
 from treedp_core.experiment import Experiment
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.privacy import NeighbouringRelation
 from treedp_core.records import Dataset
-from treedp_core.words import setting_text
+from treedp_core.words import plural, setting_text
 
 
 def strip(

@@ -1,4 +1,4 @@
-"""Words on the screen: user text shown literally, and prose of our own; numbers are those of `treedp_core.words`."""
+"""Words on the screen: user text shown literally, and prose of our own."""
 
 from __future__ import annotations
 
@@ -6,9 +6,6 @@ import re
 from typing import Final
 
 from treedp_core.checks import InputError
-from treedp_core.words import THIN, plural, powers, short, whole
-
-__all__ = ["THIN", "lit", "literal_sentence", "plain", "plural", "powers", "refusal_text", "short", "whole"]
 
 MAX_SHOWN: Final = 80
 _WORD: Final = r"[^\W_]+"

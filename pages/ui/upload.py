@@ -17,11 +17,12 @@ import streamlit as st
 from pages.ui import store, uploads
 from pages.ui.refusals import refusal
 from pages.ui.snippets import Ran, given
-from pages.ui.text import lit, plural, refusal_text
+from pages.ui.text import lit, refusal_text
 from treedp_core.checks import InputError
 from treedp_core.records import Dataset, ReadOptions, inspect
 from treedp_core.records.read.readers import formats
 from treedp_core.records.read.sniff import Preview
+from treedp_core.words import plural
 
 PREVIEW_COLUMNS: Final = 30
 DELIMITERS: Final = {"": "Find out", ",": "Comma", ";": "Semicolon", "\t": "Tab", "|": "Bar"}

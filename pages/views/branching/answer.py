@@ -13,7 +13,7 @@ from pages.ui.settings import CONTRIBUTIONS, EPSILON, KNOWN_LEVELS, RELATION
 from pages.ui.shared import slack
 from pages.ui.snippets import Ran, call, given
 from pages.ui.store import remember
-from pages.ui.text import lit, whole
+from pages.ui.text import lit
 from pages.views.branching import settings as s
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.studies.branching import RankedShape
@@ -29,6 +29,7 @@ from treedp_core.studies.branching.question import (
 )
 from treedp_core.studies.cdf.error import Criterion
 from treedp_core.tree.workloads import Workload
+from treedp_core.words import whole
 
 PRESETS: Final = {"K = 2²⁰": "2^20", "K = 3⁶": "3^6", "K = 2¹¹": "2^11", "K = 997": "997"}
 NO_DATA: Final = "no data"

@@ -15,7 +15,6 @@ from pages.ui.shared import slack
 from pages.ui.snippets import call
 from pages.ui.store import remember
 from pages.ui.strip import strip
-from pages.ui.text import plural, short, whole
 from pages.views.branching import settings as s
 from pages.views.branching.answer import Answer, answer, question
 from treedp_core.figures.branching import error_by_height, live_chart
@@ -27,7 +26,7 @@ from treedp_core.studies.branching.tables import height_table, ranking_table, st
 from treedp_core.studies.cdf.error import Criterion
 from treedp_core.tree.text import product_text
 from treedp_core.tree.workloads import Workload
-from treedp_core.words import privacy_text, setting_text
+from treedp_core.words import plural, privacy_text, setting_text, short, whole
 
 SOURCE: Final = "Lemma IV.3 of Rameshwar et al. for Laplace noise and CDFs without least squares; the rest by our own"
 

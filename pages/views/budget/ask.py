@@ -6,11 +6,11 @@ import streamlit as st
 
 from pages.ui.settings import LEVEL, SEED, THRESHOLD
 from pages.ui.shared import experiment, note_of_slack, slack
-from pages.ui.text import short
 from pages.views.budget import settings as s
 from pages.views.budget.prior import show_upload
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.studies.budget import Question
+from treedp_core.words import short
 
 
 def question() -> Question:

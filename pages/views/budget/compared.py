@@ -17,7 +17,6 @@ from pages.ui.shared import experiment
 from pages.ui.snippets import Ran, call, given
 from pages.ui.store import dataset, from_file, used
 from pages.ui.strip import of_data, of_experiment
-from pages.ui.text import plural
 from pages.views.budget import settings as s
 from pages.views.budget.prior import SLOT as PRIOR_FILE
 from pages.views.budget.prior import file_prior
@@ -36,6 +35,7 @@ from treedp_core.studies.budget import (
     prior_of,
     problem_on,
 )
+from treedp_core.words import plural
 
 GREEDY, OPTIMUM = "greedy", "optimum"
 SEARCHED: Final = "Searching for the best split"

@@ -10,7 +10,7 @@ from pages.ui import tuned
 from pages.ui.page import Told
 from pages.ui.shared import experiment
 from pages.ui.store import dataset
-from pages.ui.text import lit, plural, short
+from pages.ui.text import lit
 from pages.views.budget import ask, compared
 from pages.views.budget import settings as s
 from pages.views.budget.compared import Compared, custom_shares
@@ -18,6 +18,7 @@ from pages.views.budget.strategies import cards, comparison, ledger
 from treedp_core.allocation.shares import UNITS, fitted, in_units, rebalanced, text_of, values_of_text
 from treedp_core.checks import InputError
 from treedp_core.studies.budget import Result
+from treedp_core.words import plural, short
 
 _GOOD: Final = "_budget_units"
 

@@ -12,7 +12,7 @@ from pages.ui.page import Told
 from pages.ui.settings import THRESHOLD
 from pages.ui.snippets import Ran, call, given
 from pages.ui.store import dataset
-from pages.ui.text import lit, plural, short, whole
+from pages.ui.text import lit
 from pages.ui.walk import walk
 from pages.views.budget import ask, compared
 from pages.views.budget import settings as s
@@ -20,7 +20,7 @@ from pages.views.budget.compared import Compared
 from pages.views.budget.strategies import ledger, marked, pick
 from treedp_core.figures.reliability import reliability_icicle, useful_shares
 from treedp_core.studies.budget import NOT_PRIVATE, Reliability, Result, map_table, reliability, useful_table
-from treedp_core.words import setting_text
+from treedp_core.words import plural, setting_text, short, whole
 
 MAX_BLOCKS: Final = 250
 

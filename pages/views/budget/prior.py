@@ -8,11 +8,12 @@ import streamlit as st
 
 from pages.ui import store, uploads
 from pages.ui.snippets import Ran, given
-from pages.ui.text import lit, plural
+from pages.ui.text import lit
 from pages.ui.upload import EACH_ROW, Candidate, Count, Counted, Progress, Table, choose_columns, upload
 from treedp_core.checks import InputError
 from treedp_core.records import count_hierarchy, domain_of_paths
 from treedp_core.studies.budget import Prior, public_of_file
+from treedp_core.words import plural
 
 SLOT: Final = "bud_prior"
 

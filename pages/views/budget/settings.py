@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Final
 
 from pages.ui.setting import Setting, choice, flag, number, tuned_on, whole, words
-from pages.ui.text import short
 from treedp_core import checks
 from treedp_core.allocation import ALLOCATIONS, Allocation
 from treedp_core.allocation.published import PUBLISHED_SPLITS, PublishedSplit
@@ -16,6 +15,7 @@ from treedp_core.registry import Table
 from treedp_core.studies.budget import STRATEGIES, Ask, Strategy
 from treedp_core.studies.budget.greedy import MAX_PHASES, PHASES
 from treedp_core.studies.budget.strategies import CUSTOM as CUSTOM
+from treedp_core.words import short
 
 VIEWS: Final = {
     "strategies": "Strategies",

@@ -12,7 +12,7 @@ from pages.ui import frame, router, tuned
 from pages.ui.page import Told
 from pages.ui.snippets import call, given
 from pages.ui.store import dataset, remember
-from pages.ui.text import lit, short
+from pages.ui.text import lit
 from pages.views.budget import ask, compared, words
 from pages.views.budget import settings as s
 from pages.views.budget.compared import GREEDY, OPTIMUM, Compared, rows_again
@@ -32,6 +32,7 @@ from treedp_core.studies.budget import (
     strategy_table,
     topped_up_error,
 )
+from treedp_core.words import short
 
 CARD: Final = 190
 """Width of a card in px: four fit a page, two a narrow one, and none cuts its text."""

@@ -12,7 +12,7 @@ from pages.ui.page import Told
 from pages.ui.settings import EPSILON, THRESHOLD
 from pages.ui.snippets import call, given
 from pages.ui.store import dataset
-from pages.ui.text import lit, plain, plural
+from pages.ui.text import lit, plain
 from pages.views.budget import ask, compared, words
 from pages.views.budget import settings as s
 from pages.views.budget.compared import Compared
@@ -33,7 +33,7 @@ from treedp_core.studies.budget import (
     smallest_budget,
     target_table,
 )
-from treedp_core.words import privacy_text, setting_text
+from treedp_core.words import plural, privacy_text, setting_text
 
 FIRST: Final = 10.0
 """Target of the level above the last until the reader sets one."""

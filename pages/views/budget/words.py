@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from pages.ui.text import plain, plural, short
+from pages.ui.text import plain
 from treedp_core.allocation.published import PUBLISHED_SPLITS
 from treedp_core.errors import METRICS
 from treedp_core.mechanisms import MECHANISMS
@@ -24,7 +24,7 @@ from treedp_core.studies.budget import (
     best_simple,
 )
 from treedp_core.tree import Tree
-from treedp_core.words import budget_text, plus_minus, privacy_text, setting_text
+from treedp_core.words import budget_text, plural, plus_minus, privacy_text, setting_text, short
 
 TIE: Final = 1e-3
 """Errors this close, relative to each other, count as equal in a sentence."""

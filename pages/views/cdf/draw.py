@@ -7,6 +7,7 @@ from functools import partial
 import streamlit as st
 
 from pages.ui import tuned
+from pages.ui.controls import draw_again
 from pages.ui.result import at_once, refused, show_state
 from pages.ui.settings import CONTRIBUTIONS, EPSILON, RELATION, SEED
 from pages.ui.shared import experiment, note_of_slack, slack_of
@@ -14,7 +15,7 @@ from pages.ui.store import remember
 from pages.views.cdf import settings as s
 from pages.views.cdf.words import what
 from treedp_core.allocation.shares import shares_from_text
-from treedp_core.checks import MAX_SEED, InputError
+from treedp_core.checks import InputError
 from treedp_core.experiment import total_of
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.studies.branching import best_shape
@@ -37,10 +38,7 @@ def controls(data: Bins) -> None:
             s.SHARES.draw()
         s.FIT.draw()
         s.POST.draw()
-        st.button(
-            "Draw again", key="cdf_draw", icon=":material/casino:", on_click=SEED.set,
-            args=((SEED.value + 1) % (MAX_SEED + 1),), help="The next seed: other noise on the same counts.",
-        )  # fmt: skip
+        draw_again("cdf_draw")
     tuned.note("cdf")
 
 

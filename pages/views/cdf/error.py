@@ -10,7 +10,6 @@ from pages.ui.settings import CONTRIBUTIONS, EPSILON
 from pages.ui.snippets import call
 from pages.ui.store import remember
 from pages.ui.strip import strip
-from pages.ui.text import plural, whole
 from pages.views.cdf.formulas import asked_bins
 from pages.views.cdf.words import PROTECTS
 from treedp_core.experiment import EPSILON_GRID
@@ -19,7 +18,7 @@ from treedp_core.privacy import ProtectedUnit
 from treedp_core.studies.branching import best_shape
 from treedp_core.studies.cdf.error import Criterion
 from treedp_core.studies.cdf.pipelines import error_curves, error_table, errors_at
-from treedp_core.words import halves, setting_text
+from treedp_core.words import halves, plural, setting_text, whole
 
 
 def show() -> Told:

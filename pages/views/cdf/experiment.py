@@ -14,13 +14,13 @@ from pages.ui.result import Result, in_background, run_button, show_state
 from pages.ui.settings import SEED
 from pages.ui.snippets import Ran, call, given
 from pages.ui.strip import strip
-from pages.ui.text import plural, whole
 from pages.views.cdf import settings as s
 from pages.views.cdf.formulas import NO_DATA
 from pages.views.cdf.words import PROTECTS
 from treedp_core.figures.cdf import gain_figure
 from treedp_core.studies.cdf import PUBLISHED, SECTION_VI, ConsistencyGain, consistency_gains
 from treedp_core.studies.cdf.gains import experiment_table, gain_rows, gain_table, label_of, mean_text
+from treedp_core.words import plural, whole
 
 N_RECORDS: Final = 900
 

@@ -14,7 +14,6 @@ from pages.ui.result import KEPT, at_once, in_background, show_state
 from pages.ui.snippets import Ran, call, given
 from pages.ui.store import remember
 from pages.ui.strip import strip
-from pages.ui.text import plural, whole
 from pages.views.cdf.formulas import NO_DATA, asked_bins
 from pages.views.cdf.words import PROTECTS
 from treedp_core.figures.cdf import ratio_bars
@@ -23,6 +22,7 @@ from treedp_core.studies.cdf.error import Criterion
 from treedp_core.studies.cdf.error.bound import MAX_BOUND_BINS
 from treedp_core.studies.cdf.pipelines import BOUND_BINS, BOUND_ROUNDS, distance_table
 from treedp_core.tree.workloads import Shape
+from treedp_core.words import plural, whole
 
 MEASURE: Final = Criterion("gaussian", least_squares=True)
 

@@ -15,7 +15,7 @@ from pages.ui.result import at_once, show_state
 from pages.ui.snippets import Ran, call, given
 from pages.ui.store import remember, sample
 from pages.ui.strip import strip
-from pages.ui.text import lit, short, whole
+from pages.ui.text import lit
 from pages.views.cdf import settings as s
 from pages.views.cdf.draw import controls, drawn_of
 from pages.views.cdf.source import SAMPLE, again, choose
@@ -28,6 +28,7 @@ from treedp_core.studies.cdf import plan_cdf
 from treedp_core.studies.cdf.bins import Bins
 from treedp_core.studies.cdf.compare import Draw, draw, missed, quantile_table, range_table, release_table
 from treedp_core.studies.cdf.pipelines import above_bound, has_bound, lower_bound
+from treedp_core.words import short, whole
 
 MANY_BINS: Final = 1 << 16
 _SHOWN: Final = "_cdf_data_shown"

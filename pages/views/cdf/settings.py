@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any, Final
 
 from pages.ui.setting import Setting, choice, flag, number, tuned_on, whole, words
-from pages.ui.text import whole as in_words
 from treedp_core import checks
 from treedp_core.allocation.shares import shares_from_text
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.studies.branching.question import bins_from_text
 from treedp_core.studies.cdf.error.bound import MAX_BOUND_BINS
 from treedp_core.tree.text import branching_factors_from_text
+from treedp_core.words import whole as in_full
 
 SOURCES: Final = {"ages": "Ages (sample)", "current": "Data set in use", "upload": "Upload a column"}
 VIEWS: Final = {
@@ -82,11 +82,11 @@ COMPARE: Final = flag(
 BINS: Final = words(
     "cdf_bins", "", _bins_or_nothing, label="Bins K", width=220, placeholder="as in the data",
     help="Empty: the bins of the data. Digits or a power, such as 2^20. Errors depend on K, not on the records; the "
-    f"lower bound takes cubic work: for up to {in_words(MAX_BOUND_BINS)} bins.",
+    f"lower bound takes cubic work: for up to {in_full(MAX_BOUND_BINS)} bins.",
 )  # fmt: skip
 TRIALS: Final = whole(
     "cdf_trials", 100, 2, checks.MAX_TRIALS, code="TRIALS_RANGE", grid=TRIALS_GRID, label="Runs", look="segments",
-    format=in_words, help="Independent releases of fresh records.",
+    format=in_full, help="Independent releases of fresh records.",
 )  # fmt: skip
 NORM: Final = choice(
     "cdf_norm", "l2", NORMS, label="Distance", help="How far the released CDF is from the true one."

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from pages.ui.text import plural
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.privacy import NeighbouringRelation
 from treedp_core.studies.cdf import CdfSettings
 from treedp_core.studies.cdf.bins import Bins
 from treedp_core.tree.text import product_text
-from treedp_core.words import setting_text
+from treedp_core.words import plural, setting_text
 
 PROTECTS: Final = NeighbouringRelation.REPLACE_ONE
 """Whom the paper and the bound protect."""

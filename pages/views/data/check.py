@@ -7,12 +7,11 @@ import streamlit as st
 from pages.ui.bins import warn_of_cut
 from pages.ui.frame import written
 from pages.ui.store import remember
-from pages.ui.text import whole
 from pages.ui.upload import notice
 from pages.views.data.hierarchy import taken_from_the_data_warning
 from treedp_core.records import Dataset, DomainSource
 from treedp_core.studies.data import level_table
-from treedp_core.words import halves
+from treedp_core.words import halves, whole
 
 
 def check(data: Dataset) -> None:

@@ -11,13 +11,14 @@ from pages.ui import store, uploads
 from pages.ui.bins import KEPT, BinsAsked
 from pages.ui.settings import CONTRIBUTIONS
 from pages.ui.snippets import Ran, call, given
-from pages.ui.text import lit, plural
+from pages.ui.text import lit
 from pages.ui.upload import EACH_ROW, Count, Counted, Progress, Table
 from treedp_core import checks
 from treedp_core.checks import InputError
 from treedp_core.records import count_hierarchy, domain_of_paths, domain_of_values, domain_taken_from_the_data
 from treedp_core.records.domain import Domain
 from treedp_core.tree.text import branching_factors_from_text
+from treedp_core.words import plural
 
 KINDS: Final = {"columns": "Columns, one for each level", "bins": "One numeric column, in bins"}
 DOMAINS: Final = {"data": "Taken from the data", "values": "Listed values", "file": "A domain file"}

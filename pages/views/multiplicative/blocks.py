@@ -9,7 +9,7 @@ import streamlit as st
 
 from pages.ui import frame
 from pages.ui.snippets import Ran, call
-from pages.ui.text import lit, plural, short, whole
+from pages.ui.text import lit
 from pages.views.multiplicative.settings import STEP
 from treedp_core.experiment import Experiment
 from treedp_core.figures.multiplicative import labelled_tree
@@ -18,7 +18,7 @@ from treedp_core.privacy import Provenance
 from treedp_core.studies.multiplicative.blocks import bare, blocks
 from treedp_core.studies.multiplicative.run import PLANS, Run, node_table
 from treedp_core.studies.multiplicative.trees import Source
-from treedp_core.words import privacy_text
+from treedp_core.words import plural, privacy_text, short, whole
 
 _STEPS: Final = "_mul_steps"
 

@@ -17,7 +17,7 @@ from pages.ui.shared import say_slack, slack
 from pages.ui.snippets import Ran, call, given
 from pages.ui.store import dataset, remember
 from pages.ui.strip import strip
-from pages.ui.text import lit, plural, short, whole
+from pages.ui.text import lit
 from pages.views.multiplicative.settings import LEVELS, TOTAL, draw_alpha
 from treedp_core.checks import InputError
 from treedp_core.figures.multiplicative import growth_figure
@@ -25,7 +25,7 @@ from treedp_core.mechanisms.thresholds.schedule import check_levels
 from treedp_core.privacy import NeighbouringRelation
 from treedp_core.studies.multiplicative import Setting, ranking
 from treedp_core.studies.multiplicative.ranking import Found, Places, Rank
-from treedp_core.words import setting_text
+from treedp_core.words import plural, setting_text, short, whole
 
 ANY_DATA: Final = "any"
 """Curves are of no data set: the last good ones stay when another is chosen."""

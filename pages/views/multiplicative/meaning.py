@@ -10,10 +10,10 @@ from pages.ui import frame
 from pages.ui.page import Told
 from pages.ui.snippets import call
 from pages.ui.store import remember
-from pages.ui.text import plural, short, whole
 from pages.views.multiplicative.growth import about, asked
 from pages.views.multiplicative.settings import ETA
 from treedp_core.studies.multiplicative import accuracy_table
+from treedp_core.words import plural, short, whole
 
 WORDS: Final = (
     "**Multiplicative error forgives what is small beside the count.** With α = 0.1 a count of 10 000 may be off by "

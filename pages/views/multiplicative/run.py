@@ -10,14 +10,15 @@ from typing import Any, Final
 import streamlit as st
 
 from pages.ui import frame
+from pages.ui.controls import draw_again
 from pages.ui.page import Told
 from pages.ui.result import Result, at_once, in_background, refused, show_state
-from pages.ui.settings import MADE_SEED, SEED
+from pages.ui.settings import MADE_SEED
 from pages.ui.shared import experiment, say_slack, slack
 from pages.ui.snippets import Ran, call, given
 from pages.ui.store import dataset, used
 from pages.ui.strip import strip
-from pages.ui.text import lit, plural, short, whole
+from pages.ui.text import lit
 from pages.views.multiplicative.blocks import in_words, show_bare, show_steps
 from pages.views.multiplicative.settings import (
     CLAMP,
@@ -27,13 +28,14 @@ from pages.views.multiplicative.settings import (
     SOURCE,
     draw_alpha,
 )
-from treedp_core.checks import MAX_SEED, InputError
+from treedp_core.checks import InputError
 from treedp_core.figures.multiplicative import true_and_released
 from treedp_core.studies.multiplicative import run as study
 from treedp_core.studies.multiplicative import trees
 from treedp_core.studies.multiplicative.run import Run
 from treedp_core.studies.multiplicative.simple import ABOUT, RULES, best
 from treedp_core.studies.multiplicative.trees import Source
+from treedp_core.words import plural, short, whole
 
 LARGE: Final = 60_000
 """Edges from which on a run is made in the background."""
@@ -73,10 +75,7 @@ def _controls() -> None:
         PLAN.draw()
         CLAMP.draw()
         draw_alpha()
-        st.button(
-            "Draw again", key="mul_draw", icon=":material/casino:", help="The next seed: other noise.",
-            on_click=SEED.set, args=((SEED.value + 1) % (MAX_SEED + 1),),
-        )  # fmt: skip
+        draw_again("mul_draw")
 
 
 def _source_key() -> tuple[Any, ...]:

@@ -10,12 +10,12 @@ from pages.ui.presets import Preset
 from pages.ui.setting import Setting, choice, flag, number, whole, words
 from pages.ui.settings import ALPHA, DELTA, EPSILON, LEVEL
 from pages.ui.shared import fits
-from pages.ui.text import short
-from pages.ui.text import whole as in_full
 from treedp_core import checks
 from treedp_core.studies.multiplicative.ranking import levels_from_text
 from treedp_core.studies.multiplicative.run import PLANS
 from treedp_core.studies.multiplicative.trees import DEEP_LEAVES, DEEP_LEVELS, SOURCES
+from treedp_core.words import short
+from treedp_core.words import whole as in_full
 
 VIEWS: Final = {
     "growth": "Growth",

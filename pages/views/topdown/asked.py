@@ -15,7 +15,7 @@ from pages.ui.shared import say_slack, slack
 from pages.ui.snippets import Ran, given
 from pages.ui.store import dataset, remember, sample, used, used_sample
 from pages.ui.strip import strip
-from pages.ui.text import lit, plural, powers, whole
+from pages.ui.text import lit
 from pages.views.topdown import settings as s
 from treedp_core.allocation.shares import shares_from_text
 from treedp_core.checks import InputError
@@ -35,7 +35,7 @@ from treedp_core.studies.topdown import (
 )
 from treedp_core.studies.topdown.wanted import RULES
 from treedp_core.tree.text import factors_from_text
-from treedp_core.words import privacy_text, setting_text
+from treedp_core.words import plural, powers, privacy_text, setting_text, whole
 
 TRIPS: Final = "mobility"
 MAX_NAMED: Final = 4

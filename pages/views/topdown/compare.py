@@ -13,7 +13,7 @@ from pages.ui.page import Told, View
 from pages.ui.result import Result, in_background, refused, run_button, show_state
 from pages.ui.settings import SEED
 from pages.ui.snippets import call, given
-from pages.ui.text import lit, short, whole
+from pages.ui.text import lit
 from pages.views.topdown import asked
 from pages.views.topdown import settings as s
 from treedp_core.checks import InputError
@@ -32,7 +32,7 @@ from treedp_core.studies.topdown import (
 )
 from treedp_core.studies.topdown.wanted import RULES
 from treedp_core.watch import Watch
-from treedp_core.words import plus_minus
+from treedp_core.words import plus_minus, short, whole
 
 T = TypeVar("T")
 RULES_SLOT: Final = "td_rules"

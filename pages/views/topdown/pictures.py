@@ -7,12 +7,12 @@ from typing import Final
 import streamlit as st
 
 from pages.ui import frame
-from pages.ui.text import short
 from pages.ui.walk import go, walk
 from treedp_core.figures import icicle
 from treedp_core.studies.topdown import Drawn
 from treedp_core.studies.topdown.wanted import RULES
 from treedp_core.tree import AnyArray
+from treedp_core.words import short
 
 MAX_BLOCKS: Final = 200
 _NODE: Final = "_td_node"

@@ -13,7 +13,6 @@ from pages.ui.result import at_once, show_state
 from pages.ui.settings import KNOWN_LEVELS, RELATION
 from pages.ui.snippets import call, given
 from pages.ui.strip import strip
-from pages.ui.text import plural, powers, whole
 from pages.views.topdown import asked
 from pages.views.topdown import settings as s
 from treedp_core.checks import InputError
@@ -26,7 +25,7 @@ from treedp_core.studies.topdown import accounting as account
 from treedp_core.studies.topdown.accounting import grid_with
 from treedp_core.tree import Tree
 from treedp_core.tree.text import branching_factors_from_text
-from treedp_core.words import budget_text, privacy_text, setting_text
+from treedp_core.words import budget_text, plural, powers, privacy_text, setting_text, whole
 
 SMALL_NODES: Final = 200
 

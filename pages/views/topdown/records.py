@@ -12,7 +12,6 @@ from pages.ui import frame
 from pages.ui.exports import download
 from pages.ui.page import Told, View
 from pages.ui.snippets import call
-from pages.ui.text import plural, whole
 from pages.views.topdown import asked
 from pages.views.topdown import settings as s
 from pages.views.topdown.release import about, current, drawn_again, strip
@@ -22,6 +21,7 @@ from treedp_core.records.export.synthetic import Columns
 from treedp_core.studies.topdown import Drawn, tables
 from treedp_core.studies.topdown.wanted import RULES
 from treedp_core.tree.leaf_table import LeafTable
+from treedp_core.words import plural, whole
 
 PREVIEW: Final = 100
 

@@ -12,7 +12,7 @@ from pages.ui.page import Told, View
 from pages.ui.result import Result, State, at_once, in_background, refused, run_button, show_state
 from pages.ui.settings import SEED
 from pages.ui.snippets import Ran, call, given
-from pages.ui.text import lit, short, whole
+from pages.ui.text import lit
 from pages.views.topdown import asked
 from pages.views.topdown import settings as s
 from pages.views.topdown.pictures import pictures
@@ -21,7 +21,7 @@ from treedp_core.figures import one_draw
 from treedp_core.figures.topdown import bias_by_count, error_under_bound, spurious_and_lost
 from treedp_core.studies.topdown import Drawn, Plan, Subject, Wanted, draw, draws, is_light, needs_factor_two, tables
 from treedp_core.studies.topdown.wanted import RULES
-from treedp_core.words import privacy_text
+from treedp_core.words import privacy_text, short, whole
 
 SLOT: Final = "td_release"
 CARD: Final = 192

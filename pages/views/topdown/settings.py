@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from pages.ui import text
 from pages.ui.setting import Setting, choice, flag, number, several, tuned_on, whole, words
 from pages.ui.settings import CONTRIBUTIONS
 from treedp_core import checks
@@ -13,6 +12,7 @@ from treedp_core.privacy.spread import Spread
 from treedp_core.studies.topdown import orders, projections, rho_of
 from treedp_core.studies.topdown.wanted import RULES
 from treedp_core.tree.text import branching_factors_from_text
+from treedp_core.words import whole as in_full
 
 TRIALS_GRID: Final = (20, 100, 400)
 CONFIDENCE_GRID: Final = (0.5, 0.8, 0.9, 0.95, 0.99, 0.999)
@@ -100,7 +100,7 @@ LEVEL: Final = whole(
 )  # fmt: skip
 TRIALS: Final = whole(
     "td_trials", 100, 2, checks.MAX_TRIALS, code="TRIALS_RANGE", grid=TRIALS_GRID, look="segments", label="Runs",
-    format=text.whole, help="Independent releases; standard errors shrink with their root.",
+    format=in_full, help="Independent releases; standard errors shrink with their root.",
 )  # fmt: skip
 MEASURE: Final = choice(
     "td_measure", "rmse", projections.MEASURES, look="select", label="Measure", width=330,

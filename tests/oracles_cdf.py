@@ -130,3 +130,44 @@ def consistent_cost(y: Sequence[float], n_records: int, error: Callable[[int, fl
 def total_cost(fit: Sequence[int], y: Sequence[float], error: Callable[[int, float], float]) -> float:
     """Total error of a fit over all bins but the last."""
     return sum(error(int(v), float(x)) for v, x in zip(fit[:-1], y[:-1], strict=True))
+
+
+# --- Rameshwar et al., Theorems IV.2 and IV.3, Lemmas IV.2 and IV.4, Proposition B.1: E_2 of full trees, N = 1 -------
+
+
+def best_epsilons(factors: Sequence[float], epsilon: float) -> np.ndarray:
+    """Level budgets that minimise E_2 for given branching factors: ~ (n_i - 1)^(1/3)."""
+    roots = np.cbrt(np.array(factors) - 1.0)
+    return np.asarray(epsilon * roots / roots.sum())
+
+
+def best_factors(epsilons: Sequence[float], n_bins: int) -> np.ndarray:
+    """Real branching factors for given level budgets: n_i = K^(1/h) epsilon_i^2 / (prod epsilon_j^2)^(1/h)."""
+    squares = np.array(epsilons) ** 2
+    return np.asarray((n_bins / squares.prod()) ** (1.0 / squares.size) * squares)
+
+
+def upper_bound_error(factors: Sequence[float], epsilons: Sequence[float]) -> float:
+    """4 K sum_i n_i / epsilon_i^2."""
+    return 4.0 * math.prod(factors) * sum(n / e**2 for n, e in zip(factors, epsilons, strict=True))
+
+
+def least_upper_bound(n_bins: float, height: int) -> float:
+    """4 K^(1 + 1/h) h^3: the smallest `upper_bound_error` of a height for epsilon 1."""
+    return float(4.0 * n_bins ** (1.0 + 1.0 / height) * height**3)
+
+
+def optimal_error(n_bins: float, height: int) -> float:
+    """4 K h^3 (K^(1/h) - 1): the smallest E_2 of a height over real n_i >= 3 for epsilon 1."""
+    return float(4.0 * n_bins * height**3 * (n_bins ** (1.0 / height) - 1.0))
+
+
+def refined_node_variance(branching: int, level: int, height: int, level_epsilon: float) -> float:
+    """8 / epsilon_level^2 / sum_{j=0}^{h-i} beta^-j; what is printed there is the total budget."""
+    return 8.0 / level_epsilon**2 / sum(float(branching) ** -j for j in range(height - level + 1))
+
+
+def refined_error(branching: int, height: int, epsilon: float) -> float:
+    """E_2 of the average of the two views, equal factors and budgets."""
+    nodes = sum(refined_node_variance(branching, level, height, epsilon / height) for level in range(1, height + 1))
+    return float(branching**height) * (branching - 1) / 4.0 * nodes

@@ -4,7 +4,73 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import dataclass, field
 from fractions import Fraction
+
+import numpy as np
+
+
+class TapeEnded(Exception):
+    """More questions are asked than were recorded."""
+
+
+@dataclass(frozen=True, eq=False)
+class Call:
+    """One recorded question with what it saw and what was answered."""
+
+    level: object
+    asked: object
+    answer: object
+
+
+@dataclass(frozen=True)
+class Record:
+    """Passes questions on to another source of answers and keeps them."""
+
+    source: object
+    calls: list[Call] = field(default_factory=list)
+
+    def first_above(self, level, queries):
+        return self._kept(level, queries, self.source.first_above(level, queries))
+
+    def passes(self, level, tree, counts):
+        return self._kept(level, (tree, counts), self.source.passes(level, tree, counts))
+
+    def _kept(self, level, asked, answer):
+        self.calls.append(Call(level, asked, answer))
+        return answer
+
+
+@dataclass(frozen=True)
+class Replay:
+    """Gives the answers of a recording whatever the counts are, and keeps the questions asked this time."""
+
+    recorded: list[Call]
+    calls: list[Call] = field(default_factory=list)
+
+    def first_above(self, level, queries):
+        return self._next(level, queries)
+
+    def passes(self, level, tree, counts):
+        return self._next(level, (tree, counts))
+
+    def _next(self, level, asked):
+        if len(self.calls) >= len(self.recorded):
+            raise TapeEnded
+        answer = self.recorded[len(self.calls)].answer
+        self.calls.append(Call(level, asked, answer))
+        return answer
+
+
+def rounds_of_nodes(paths, labels):
+    """Round in which each node of the tree behind `paths` was labelled, -1 for none, (n_nodes,)."""
+    return labels.round_of(paths.node_edge, paths.level_of)
+
+
+def estimates_of_nodes(paths, labels, plan, n_copies=1):
+    """Released value of each node, (n_copies, n_nodes): a row for each copy of `paths` that was labelled."""
+    edge = np.where(paths.node_edge >= 0, paths.node_edge + paths.n_edges * np.arange(n_copies)[:, np.newaxis], -1)
+    return labels.estimate(plan, edge, np.broadcast_to(paths.level_of, edge.shape))
 
 
 def prefixes(rows, counts):

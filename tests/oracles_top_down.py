@@ -10,8 +10,7 @@ from itertools import product
 import numpy as np
 from scipy.optimize import lsq_linear
 
-from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
-from treedp_core.privacy.spread import Spread
+from treedp_core.privacy import NeighbouringRelation, ProtectedUnit, Spread
 from treedp_core.records import Dataset, DomainSource, ReadReport
 from treedp_core.records.dataset import labels_of
 from treedp_core.studies.topdown import Wanted

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from oracles_cdf import cover
+from oracles_cdf import cover, refined_error
 from treedp_core.checks import InputError
 from treedp_core.postprocess.isotonic import consistent_cdf
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit, Provenance
@@ -32,7 +32,6 @@ from treedp_core.studies.cdf import (
 )
 from treedp_core.studies.cdf.bands import Band
 from treedp_core.studies.cdf.error import Criterion, total_squared_error
-from treedp_core.studies.cdf.error.theorems import refined_error
 from treedp_core.studies.cdf.two_views import counts_behind, two_view_estimates, two_view_variances
 from treedp_core.tree import Tree
 from treedp_core.tree.workloads import Shape, Workload, range_count
@@ -119,7 +118,7 @@ def test_two_views_are_lemma_iv4_and_each_step_up_is_better() -> None:
         tree, v = shape.tree(), 8.0 * height**2
         variance = np.repeat([0.0] + [v] * height, tree.level_sizes)
         averaged, weighted = (two_view_variances(tree, variance, weighted=w).sum() for w in (False, True))
-        assert averaged == pytest.approx(refined_error(branching, height, 1.0, 1), rel=1e-12)
+        assert averaged == pytest.approx(refined_error(branching, height, 1.0), rel=1e-12)
         best = Criterion(least_squares=True).of_variances(shape, np.array([0.0] + [v] * height)) * shape.n_bins
         plain = Criterion().of_variances(shape, np.array([0.0] + [v] * height)) * shape.n_bins
         assert best < weighted < averaged < plain

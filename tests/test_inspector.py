@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from treedp_core.checks import InputError
-from treedp_core.privacy import NeighbouringRelation, ProtectedUnit, inspector
+from treedp_core.privacy import NeighbouringRelation, ProtectedUnit, Spread, inspector
 from treedp_core.privacy.inspector import inspect
-from treedp_core.privacy.spread import Capacities, Spread, capacities_of_domain, capacities_of_tree, level_sensitivities
+from treedp_core.privacy.spread import Capacities, capacities_of_domain, capacities_of_tree, level_sensitivities
 from treedp_core.tree import Tree
 
 UNIFORM = [Tree.from_branching_factors(sizes) for sizes in ((2,), (3,), (5,), (2, 2), (3, 2), (2, 3), (2, 1, 2))]

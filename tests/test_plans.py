@@ -17,9 +17,6 @@ from treedp_core.checks import InputError
 from treedp_core.mechanisms.thresholds.answers import Draw
 from treedp_core.mechanisms.thresholds.plan_types import Plan
 from treedp_core.mechanisms.thresholds.plans import (
-    least_threshold,
-    paper_plan,
-    printed_schedule,
     provable_plan,
     provable_plan_error,
     split_with_root,
@@ -27,6 +24,7 @@ from treedp_core.mechanisms.thresholds.plans import (
     tuned_plan_error,
 )
 from treedp_core.mechanisms.thresholds.reduction import label_nodes
+from treedp_core.mechanisms.thresholds.schedule import least_threshold, paper_plan, printed_schedule
 from treedp_core.tree.path_tree import PathTree
 
 RULES = {"paper": paper_plan, "tuned": tuned_plan, "provable": provable_plan}

@@ -10,14 +10,15 @@ import pytest
 
 import oracles_thresholds as oracle
 from treedp_core.checks import InputError
-from treedp_core.mechanisms.thresholds.answers import Draw, Queries, Replay, pass_noise
+from treedp_core.mechanisms.thresholds.answers import Draw, Queries, pass_noise
 from treedp_core.mechanisms.thresholds.classification import classification_level, classify, cut_off
 from treedp_core.mechanisms.thresholds.estimation import clamp, estimate
 from treedp_core.mechanisms.thresholds.plan_types import Plan, PlanLevel
-from treedp_core.mechanisms.thresholds.plans import least_threshold, paper_plan, provable_plan, tuned_plan
+from treedp_core.mechanisms.thresholds.plans import provable_plan, tuned_plan
 from treedp_core.mechanisms.thresholds.reduction import label_nodes
 from treedp_core.mechanisms.thresholds.release import budget_for_one_record, release_with_thresholds
-from treedp_core.mechanisms.thresholds.trace import round_of_nodes, steps
+from treedp_core.mechanisms.thresholds.schedule import least_threshold, paper_plan
+from treedp_core.mechanisms.thresholds.trace import steps
 from treedp_core.noise.truncated_laplace import discrete_bound, truncated_bound
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.tree import Tree
@@ -78,7 +79,7 @@ def test_with_exact_answers_every_node_gets_the_largest_threshold_it_reaches(den
         plan = plan_of(many, [v for v in values for _ in range(tree.n_levels)], 3.0)
         labels = label_nodes(paths, plan, Exact(), skip=not dense)
         wanted = oracle.reduction_as_needed(counts.tolist(), thresholds, values, 3.0)
-        assert labels.estimate_tree(plan, paths)[0].tolist() == wanted
+        assert oracle.estimates_of_nodes(paths, labels, plan)[0].tolist() == wanted
 
 
 def test_the_printed_reduction_loses_nodes_and_overwrites_ancestors() -> None:
@@ -91,7 +92,7 @@ def test_the_printed_reduction_loses_nodes_and_overwrites_ancestors() -> None:
     assert printed == [70.0, 70.0, None, 70.0, None]
     tree = Tree.from_child_counts([np.array([2]), np.array([2, 0])])
     paths, plan = PathTree.from_tree(tree, np.array(w)), plan_of(thresholds, values, 10.0)
-    estimate = label_nodes(paths, plan, Exact()).estimate_tree(plan, paths)[0]
+    estimate = oracle.estimates_of_nodes(paths, label_nodes(paths, plan, Exact()), plan)[0]
     assert estimate.tolist() == [100.0, 70.0, 45.0, 70.0, 10.0]
     g, lost = np.random.default_rng(2), 0
     for _ in range(40):
@@ -109,9 +110,9 @@ def test_every_node_is_within_its_tolerance() -> None:
         plan = paper_plan(alpha, 1.0, 1e-6, tree.n_levels, max(1.0, float(counts[0])), eta=eta)
         paths = PathTree.from_tree(tree, counts)
         labels = label_nodes(paths, plan, Draw(g))
-        off = np.abs(labels.estimate_tree(plan, paths)[0] - counts)
+        off = np.abs(oracle.estimates_of_nodes(paths, labels, plan)[0] - counts)
         assert (off <= alpha * np.maximum(counts, tau) * (1 + 1e-9)).all()
-        seen |= set(round_of_nodes(paths, labels).tolist())
+        seen |= set(oracle.rounds_of_nodes(paths, labels).tolist())
     assert len(seen) > 10
 
 
@@ -122,7 +123,7 @@ def test_the_clamped_provable_plan_keeps_its_error() -> None:
     plan = provable_plan(0.5, 1.0, 1e-6, tree.n_levels, float(counts[0]))
     paths, n = PathTree.from_tree(tree, counts), 2000
     labels = label_nodes(paths.copies(n), plan, Draw(np.random.default_rng(4)))
-    beyond = np.maximum(np.abs(labels.estimate_tree(plan, paths, n) - counts) - 0.5 * counts, 0.0)
+    beyond = np.maximum(np.abs(oracle.estimates_of_nodes(paths, labels, plan, n) - counts) - 0.5 * counts, 0.0)
     assert plan.error is not None
     assert np.sqrt((beyond**2).mean(axis=0)).max() <= plan.error
 
@@ -171,7 +172,7 @@ def test_a_cut_off_above_one_finds_heavy_nodes_on_several_levels() -> None:
     found = []
     for cut in (1, 2):
         plan = plan_of([30.0], [1.0], cut=cut)
-        found.append(round_of_nodes(paths, label_nodes(paths, plan, Exact())).tolist())
+        found.append(oracle.rounds_of_nodes(paths, label_nodes(paths, plan, Exact())).tolist())
     assert found == [[0, -1, 0, 0], [0, 0, 0, 0]]
 
 
@@ -185,7 +186,7 @@ def test_the_last_answer_may_be_for_the_root() -> None:
     paths = PathTree.from_tree(tree, np.array([100, 60, 40]), dense=True)
     for cut, found in ((1, [-1, -1, -1]), (2, [0, -1, -1])):
         labels = label_nodes(paths, plan_of([30.0], [1.0], cut=cut), RootOnly())
-        assert round_of_nodes(paths, labels).tolist() == found
+        assert oracle.rounds_of_nodes(paths, labels).tolist() == found
 
 
 # --- steps -----------------------------------------------------------------------------------------------------------
@@ -206,8 +207,8 @@ def test_a_small_run_by_hand() -> None:
     ]
     assert told[0].asked == ((2, 60), (1, 60), (0, 100))
     assert told[2].asked == ((2, 25), (1, 40))
-    assert round_of_nodes(paths, labels).tolist() == [0, 1, 2, 1, -1, 2, -1]
-    assert labels.estimate_tree(plan, paths)[0].tolist() == [100, 70, 30, 70, 5, 30, 5]
+    assert oracle.rounds_of_nodes(paths, labels).tolist() == [0, 1, 2, 1, -1, 2, -1]
+    assert oracle.estimates_of_nodes(paths, labels, plan)[0].tolist() == [100, 70, 30, 70, 5, 30, 5]
     assert told[2].sentence() == "Round 2, threshold 50: no level of the tree below node 2 answers yes."
     assert (
         told[1].sentence().endswith("level 2 of the tree below node 1 answers yes; 1 of 1 nodes pass; 2 nodes get 70.")
@@ -236,7 +237,7 @@ def test_the_same_seed_gives_the_same_labels() -> None:
     tree, counts = random_tree(np.random.default_rng(5), 10_000)
     plan = tuned_plan(0.5, 1.0, 1e-6, tree.n_levels, float(counts[0]))
     runs = [
-        label_nodes(p, plan, Draw(np.random.default_rng(9))).estimate_tree(plan, p).tolist()
+        oracle.estimates_of_nodes(p, label_nodes(p, plan, Draw(np.random.default_rng(9))), plan).tolist()
         for p in (PathTree.from_tree(tree, counts), PathTree.from_tree(tree, counts))
     ]
     assert runs[0] == runs[1]
@@ -364,11 +365,9 @@ def test_what_the_parts_refuse() -> None:
     paths = PathTree.from_leaves(np.array([[0, 1], [1, 0]]), np.array([5, 9]))
     refused("CUT_OFF", "stores its empty nodes", label_nodes, paths, plan_of([3.0], [3.0], cut=2), Draw(g))
     refused("VALUE_UNKNOWN", "noise", Draw, g, "gaussian")
-    refused("REPLAY", "fewer answers", label_nodes, paths, plan_of([3.0], [3.0]), Replay([]))
     plan = plan_of([3.0], [3.0])
-    labels = label_nodes(paths, plan, Exact())
-    refused("NO_TREE", "leaves", labels.estimate_tree, plan, paths)
-    refused("NO_TREE", "leaves", round_of_nodes, paths, labels)
+    tree = Tree.from_branching_factors((2, 2))
+    refused("NO_TREE", "leaves", steps, tree, paths, plan, label_nodes(paths, plan, Exact()))
     refused("PLAN_BUDGET", "costs more", estimate, paths, lambda *_: plan_of([3.0], [3.0]), 1.0, 1e-3, g)
     refused("DELTA_REQUIRED", "delta > 0", clamp, np.zeros(2), np.zeros(2), 2, 1.0, 0.0, g)
     one_round = (2000.0, 0.1, 0.5, 1500.0, 8.0, 1e-3, 4)

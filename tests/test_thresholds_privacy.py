@@ -21,9 +21,10 @@ from treedp_core.checks import InputError
 from treedp_core.mechanisms.thresholds import estimation
 from treedp_core.mechanisms.thresholds.answers import Draw, Queries
 from treedp_core.mechanisms.thresholds.plan_types import Plan, PlanLevel
-from treedp_core.mechanisms.thresholds.plans import printed_schedule, tuned_plan
+from treedp_core.mechanisms.thresholds.plans import tuned_plan
 from treedp_core.mechanisms.thresholds.reduction import label_nodes
 from treedp_core.mechanisms.thresholds.release import release_with_thresholds
+from treedp_core.mechanisms.thresholds.schedule import printed_schedule
 from treedp_core.noise.truncated_laplace import truncated_bound
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.tree import Tree

@@ -48,8 +48,6 @@ def test_every_prefix_has_its_count(case: tuple[np.ndarray, np.ndarray]) -> None
         return
     assert nodes_by_prefix(paths, codes, counts) == expected
     assert paths.n_edges <= 2 * paths.n_leaves - 1
-    maxima = [max(c for key, c in expected.items() if len(key) == level) for level in range(codes.shape[1] + 1)]
-    assert paths.level_maxima().tolist() == maxima
     for edge in range(1, paths.n_edges):
         above = int(paths.parent[edge])
         assert above < edge < paths.end[above]
@@ -89,8 +87,6 @@ def test_a_tree_is_compressed_without_loss(case: tuple[Tree, np.ndarray]) -> Non
             assert inside == set(range(e, int(paths.end[e])))
             if tree.level_of[node] == paths.top[e] and node:
                 assert paths.parent[e] == edge[tree.parent[node]]
-        for level in range(tree.n_levels):
-            assert paths.level_maxima()[level] == counts[tree.level(level)].max()
 
 
 def test_chains_of_equal_counts_are_one_edge() -> None:

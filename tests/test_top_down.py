@@ -29,8 +29,7 @@ from treedp_core.experiment import Experiment, prepare, run
 from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.postprocess import prepare as prepare_steps
 from treedp_core.postprocess.families import water_filling
-from treedp_core.privacy import Currency, NeighbouringRelation, ProtectedUnit, Provenance
-from treedp_core.privacy.spread import Spread
+from treedp_core.privacy import Currency, NeighbouringRelation, ProtectedUnit, Provenance, Spread
 from treedp_core.records import domain_of_values
 from treedp_core.records.dataset import labels_of
 from treedp_core.records.export import synthetic

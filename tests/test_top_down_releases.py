@@ -15,8 +15,7 @@ from oracles_top_down import HUGE, RECORDS, product_data
 from treedp_core.checks import InputError
 from treedp_core.errors import BiasBySize, Compared, Ways, bias_by_size, mean_and_error
 from treedp_core.figures import topdown
-from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
-from treedp_core.privacy.spread import Spread
+from treedp_core.privacy import NeighbouringRelation, ProtectedUnit, Spread
 from treedp_core.studies.topdown import (
     Wanted,
     compare_rules,

@@ -106,17 +106,9 @@ def test_every_way_of_summing_agrees(families: list[int]) -> None:
 def test_constructors_agree() -> None:
     uniform = Tree.from_branching_factors((2, 3))
     counted = Tree.from_child_counts([np.array([2]), np.array([3, 3])])
-    paths, _ = Tree.from_paths([(a, b) for a in "xy" for b in "pqr"])
-    for other in (counted, paths):
-        assert other.parent.tolist() == uniform.parent.tolist() == [-1, 0, 0, 1, 1, 1, 2, 2, 2]
+    assert counted.parent.tolist() == uniform.parent.tolist() == [-1, 0, 0, 1, 1, 1, 2, 2, 2]
     assert uniform.branching_factors == (2, 3)
     assert Tree.from_child_counts([np.array([2]), np.array([0, 2])]).branching_factors is None
-
-
-def test_paths_are_tuples_never_joined_text() -> None:
-    tree, paths = Tree.from_paths([("a", "b/c"), ("a/b", "c"), ("a",)])
-    assert tree.n_leaves == 2
-    assert paths == [(), ("a",), ("a/b",), ("a", "b/c"), ("a/b", "c")]
 
 
 def test_a_tree_is_read_only_and_may_be_one_node() -> None:

@@ -9,9 +9,8 @@ from functools import partial
 
 import numpy as np
 
-from treedp_core import rounding
+from treedp_core import privacy, rounding
 from treedp_core.experiment import Experiment, prepare
-from treedp_core.privacy import budget as privacy
 
 from .decimals import Number, concentrated_delta, decimal, digits, gaussian_delta, gaussian_delta_of_rho
 from .neighbours import ADD, REPLACE, UNKNOWN, Small, Who, data_sets, neighbours

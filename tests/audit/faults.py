@@ -15,7 +15,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-from treedp_core import rounding, words
+from treedp_core import privacy, rounding, words
 from treedp_core.checks import InputError
 from treedp_core.errors import simulated as montecarlo
 from treedp_core.experiment import Pipeline
@@ -27,11 +27,9 @@ from treedp_core.mechanisms.thresholds.sparse_vector import NoiseLaw
 from treedp_core.noise import exact_draws as integer_draws
 from treedp_core.noise import laws as noise
 from treedp_core.noise import truncated_laplace as bounds
-from treedp_core.privacy import Budget, NeighbouringRelation, ProtectedUnit, Provenance, ledger
-from treedp_core.privacy import budget as privacy
+from treedp_core.privacy import Budget, NeighbouringRelation, ProtectedUnit, Provenance, Spread, ledger
 from treedp_core.privacy import spread as contributions
 from treedp_core.privacy.origin import Origin
-from treedp_core.privacy.spread import Spread
 from treedp_core.records.count import elsewhere
 from treedp_core.records.read import units
 from treedp_core.release import Release

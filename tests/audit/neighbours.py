@@ -15,8 +15,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
-from treedp_core.privacy.spread import Spread
+from treedp_core.privacy import NeighbouringRelation, ProtectedUnit, Spread
 from treedp_core.tree import Tree
 
 IntArray = NDArray[np.int64]

@@ -23,14 +23,14 @@ from treedp_core.checks import InputError
 from treedp_core.mechanisms.thresholds import answers as answering
 from treedp_core.mechanisms.thresholds import estimation, sparse_vector
 from treedp_core.mechanisms.thresholds import release as releases
-from treedp_core.mechanisms.thresholds.answers import Draw, Record, Replay
+from treedp_core.mechanisms.thresholds.answers import Draw
 from treedp_core.mechanisms.thresholds.classification import classification_level
 from treedp_core.mechanisms.thresholds.plan_types import Plan, PlanLevel
-from treedp_core.mechanisms.thresholds.plans import paper_plan, provable_plan, tuned_plan
+from treedp_core.mechanisms.thresholds.plans import provable_plan, tuned_plan
 from treedp_core.mechanisms.thresholds.reduction import label_nodes
-from treedp_core.mechanisms.thresholds.trace import round_of_nodes
+from treedp_core.mechanisms.thresholds.schedule import paper_plan
 from treedp_core.noise.laws import TruncatedLaplace
-from treedp_core.noise.truncated_laplace import discrete_bound, discrete_delta, truncated_bound, truncated_delta
+from treedp_core.noise.truncated_laplace import discrete_bound, discrete_delta, truncated_bound
 from treedp_core.tree.path_tree import PathTree
 
 from .decimals import decimal, delta_of_group, digits
@@ -141,17 +141,17 @@ def lost(
     Leak
         When a neighbour is asked other questions, or is labelled otherwise.
     """
-    paths, tape = _dense(small, data), Record(Draw(np.random.default_rng(seed), noise))
+    paths, tape = _dense(small, data), oracle.Record(Draw(np.random.default_rng(seed), noise))
     labels = label_nodes(paths, plan, tape, skip=False)
     worst, slack, others = Fraction(0), Fraction(0), neighbours(small, data, ONE)
     for other in others:
-        near, replay = _dense(small, other), Replay(tape.calls)
+        near, replay = _dense(small, other), oracle.Replay(tape.calls)
         try:
             again = label_nodes(near, plan, replay, skip=False)
             spent = oracle.audit(tape.calls, replay.calls, partial(used_rates, noise=noise))
-        except (InputError, oracle.Violation) as error:
-            raise Leak(str(error)) from error
-        if (round_of_nodes(paths, labels) != round_of_nodes(near, again)).any():
+        except (InputError, oracle.TapeEnded, oracle.Violation) as error:
+            raise Leak(str(error) or "more questions than answers") from error
+        if (oracle.rounds_of_nodes(paths, labels) != oracle.rounds_of_nodes(near, again)).any():
             raise Leak("other labels for the same answers")
         worst, slack = max(worst, spent[0]), max(slack, spent[1])
     return worst, slack, len(others)
@@ -215,7 +215,7 @@ def _run(
     honest = estimation.bounded_noise
 
     def draw(rng: np.random.Generator, noise: Any) -> Any:
-        tapes.append(Record(Draw(rng, noise)) if answers is None else Replay(answers.calls))
+        tapes.append(oracle.Record(Draw(rng, noise)) if answers is None else oracle.Replay(answers.calls))
         return tapes[-1]
 
     with (
@@ -300,9 +300,8 @@ def _bounds(report: Report, rng: np.random.Generator) -> None:
         report.holds(exact <= Fraction(delta), f"{what} is too small")
         report.holds(not whole or _discrete(epsilon, whole - 1) > Fraction(delta) * Fraction(0.999), f"{what} is wide")
         report.holds(_truncated(epsilon, real * (1 - 1e-9)) > Fraction(delta), f"{what} is wider than it need be")
-        stated = (discrete_delta(epsilon, whole), discrete), (truncated_delta(epsilon, max(real, 1.0)), exact)
-        for said, is_so in stated[: 2 if real >= 1 else 1]:
-            report.holds(abs(Fraction(said) - is_so) <= is_so * Fraction(1e-11), f"delta stated for a {what}")
+        said = Fraction(discrete_delta(epsilon, whole))
+        report.holds(abs(said - discrete) <= discrete * Fraction(1e-11), f"delta stated for a {what}")
 
 
 def _parts(report: Report, plan: Plan) -> None:

@@ -36,7 +36,6 @@ SKY: Final = "#56B4E9"
 VIOLET: Final = "#8A63D2"
 GREY: Final = "#7A7A7A"
 GRID: Final = "rgba(127,127,127,0.25)"
-LEGEND: Final = {"orientation": "h", "x": 0, "xanchor": "left", "y": 1.02, "yanchor": "bottom"}
 BEFORE: Final = ORANGE
 AFTER: Final = BLUE
 

@@ -18,14 +18,6 @@ from treedp_core.checks import InputError
 from treedp_core.noise.exact_draws import draw_discrete_laplace
 from treedp_core.noise.law import FloatArray, IntegerLaw, Size
 
-__all__ = [
-    "DiscreteTruncatedLaplace",
-    "discrete_bound",
-    "discrete_delta",
-    "truncated_bound",
-    "truncated_delta",
-]
-
 _RARE: Final = 0.05  # from this share of accepted draws on, rejection is worth it
 _SLACK: Final = 1e-13  # relative; far above the rounding of the few float operations of a bound, far below any use
 MAX_DISCRETE_BOUND: Final = 2**40
@@ -46,18 +38,6 @@ def truncated_bound(epsilon: float, delta: float) -> float:
     """
     e, d = _pair(epsilon, delta)
     return _up(_log_one_plus_ratio(e, 2.0 * d) / e)
-
-
-def truncated_delta(epsilon: float, bound: float) -> float:
-    """Exact delta of a unit shift of TruncLap(1/epsilon, bound), bound >= 1: (e^eps - 1) / (2 (e^(eps bound) - 1)).
-
-    >>> truncated_delta(1.0, truncated_bound(1.0, 1e-6)) <= 1e-6
-    True
-    """
-    e = checks.number("epsilon", epsilon, low=0, open_low=True, code="NOISE_RANGE")
-    r = checks.number("bound", bound, low=1, code="NOISE_RANGE")
-    # (e^e - 1) / (e^(er) - 1) with both exponentials factored out, so that neither overflows
-    return 0.5 * math.exp(-e * (r - 1.0)) * math.expm1(-e) / math.expm1(-e * r)
 
 
 def discrete_delta(epsilon: float, bound: int) -> float:

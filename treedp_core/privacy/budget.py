@@ -1,4 +1,4 @@
-"""Who is protected, what a release spends, and the guarantee that follows.
+"""What a release spends on each level, in which currency, and the guarantee that follows.
 
 Sensitivities are derived from the neighbouring relation, never typed, and every sum of budgets is compared exactly.
 """
@@ -19,41 +19,10 @@ from numpy.typing import NDArray
 
 from treedp_core import checks
 from treedp_core.checks import InputError, echo
-from treedp_core.privacy.conversions import (
-    epsilon_to_rho,
-    gaussian_delta,
-    gaussian_sigma,
-    rho_to_delta,
-    rho_to_epsilon,
-    rho_to_epsilon_gaussian,
-    rho_to_epsilon_simple,
-)
-from treedp_core.privacy.promise import Guarantee, Precision, Provenance, delta_warning, fitting_delta
+from treedp_core.privacy.conversions import rho_to_epsilon, rho_to_epsilon_gaussian
+from treedp_core.privacy.promise import Guarantee, Precision
 from treedp_core.privacy.unit import NeighbouringRelation, ProtectedUnit, Spread
 from treedp_core.rounding import float_below
-
-__all__ = [
-    "Budget",
-    "Currency",
-    "Guarantee",
-    "NeighbouringRelation",
-    "Precision",
-    "ProtectedUnit",
-    "Provenance",
-    "Spread",
-    "budget_from_shares",
-    "delta_warning",
-    "epsilon_to_rho",
-    "exact_shares",
-    "fitting_delta",
-    "gaussian_delta",
-    "gaussian_sigma",
-    "guarantee",
-    "rho_to_delta",
-    "rho_to_epsilon",
-    "rho_to_epsilon_gaussian",
-    "rho_to_epsilon_simple",
-]
 
 FloatArray = NDArray[np.float64]
 

@@ -16,8 +16,8 @@ from typing import Final
 import numpy as np
 
 from treedp_core.checks import InputError
-from treedp_core.privacy.spread import Spread, capacities_of_tree, level_sensitivities
-from treedp_core.privacy.unit import NeighbouringRelation, ProtectedUnit
+from treedp_core.privacy.spread import capacities_of_tree, level_sensitivities
+from treedp_core.privacy.unit import NeighbouringRelation, ProtectedUnit, Spread
 from treedp_core.tree import FloatArray, IntArray, Tree
 from treedp_core.words import whole
 

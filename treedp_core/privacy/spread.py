@@ -33,8 +33,6 @@ from treedp_core.privacy.unit import NeighbouringRelation, ProtectedUnit, Spread
 from treedp_core.rounding import sqrt_above
 from treedp_core.tree import FloatArray, Tree
 
-__all__ = ["Capacities", "Spread", "capacities_of_domain", "capacities_of_tree", "level_sensitivities"]
-
 
 @dataclass(frozen=True)
 class Capacities:

@@ -19,8 +19,6 @@ from treedp_core.tree.families import AnyArray, IntArray
 from treedp_core.tree.tree import Tree
 from treedp_core.words import whole
 
-__all__ = ["PathTree"]
-
 _MOST_EDGES: Final = 20_000_000  # of a forest of copies
 
 
@@ -51,8 +49,8 @@ class PathTree:
     Examples
     --------
     >>> paths = PathTree.from_leaves(np.array([[0, 0, 1], [0, 1, 1], [0, 1, 0]]), np.array([5, 2, 1]))
-    >>> paths.n_edges, paths.weight.tolist(), paths.level_maxima().tolist()
-    (5, [8, 5, 3, 1, 2], [8, 8, 5, 5])
+    >>> paths.n_edges, paths.weight.tolist()
+    (5, [8, 5, 3, 1, 2])
     """
 
     weight: IntArray
@@ -179,15 +177,6 @@ class PathTree:
         parent, end = np.tile(self.parent, n), np.tile(self.end, n) + shift
         parent += np.where(parent >= 0, shift, 0)
         return replace(self, weight=weight, top=top, bottom=bottom, reach=reach, parent=parent, end=end)
-
-    def level_maxima(self) -> IntArray:
-        """Largest count on each level, (n_levels,); 0 where no node has records.
-
-        Counts never grow on the way down, so it is the largest weight of all edges that reach the level.
-        """
-        best = np.zeros(self.n_levels, dtype=np.int64)
-        np.maximum.at(best, self.bottom, self.weight)
-        return np.maximum.accumulate(best[::-1])[::-1]
 
 
 def _checked_counts(tree: Tree, counts: AnyArray) -> IntArray:

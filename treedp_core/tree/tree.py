@@ -7,7 +7,7 @@ a node, and the descendants of a node on any one level are contiguous, and trunc
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -20,10 +20,7 @@ from treedp_core.checks import InputError
 from treedp_core.tree.families import AnyArray, Equal, Families, IntArray, families
 from treedp_core.words import whole
 
-__all__ = ["AnyArray", "FloatArray", "IntArray", "Path", "Tree", "branching_factors_checked"]
-
 FloatArray = NDArray[np.float64]
-Path = tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,23 +86,6 @@ class Tree:
         start = np.cumsum([0, *sizes])
         pieces = [np.repeat(np.arange(s, s + c.size), c) for s, c in zip(start, counts, strict=False)]
         return cls(np.concatenate([np.array([-1]), *pieces]), start)
-
-    @classmethod
-    def from_paths(cls, paths: Iterable[Sequence[str]]) -> tuple[Tree, list[Path]]:
-        """Return the tree of all prefixes of the given leaf paths, and the path of each of its nodes.
-
-        Siblings are sorted. A path may end where another goes on: the longer one then hangs below an inner node.
-
-        >>> tree, paths = Tree.from_paths([("b",), ("a", "y"), ("a", "x")])
-        >>> paths
-        [(), ('a',), ('b',), ('a', 'x'), ('a', 'y')]
-        """
-        prefixes = {tuple(path[:i]) for path in paths for i in range(len(path) + 1)} | {()}
-        ordered = sorted(prefixes, key=lambda path: (len(path), path))
-        index = {path: i for i, path in enumerate(ordered)}
-        parent = np.array([index[path[:-1]] if path else -1 for path in ordered])
-        sizes = np.bincount([len(path) for path in ordered])
-        return cls(parent, np.concatenate([[0], np.cumsum(sizes)])), ordered
 
     # ---- sizes and positions
 

@@ -14,8 +14,6 @@ from treedp_core.checks import InputError
 from treedp_core.tree.families import AnyArray, IntArray
 from treedp_core.words import whole
 
-__all__ = ["MAX_LEVELS", "checked_codes", "edges", "shared_levels", "sorted_leaves"]
-
 MAX_LEVELS: Final = 1_000_000
 _BLOCK: Final = 1 << 20  # bytes of leaf paths compared at a time
 

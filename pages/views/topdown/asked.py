@@ -19,8 +19,7 @@ from pages.ui.text import lit
 from pages.views.topdown import settings as s
 from treedp_core.allocation.shares import shares_from_text
 from treedp_core.checks import InputError
-from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
-from treedp_core.privacy.spread import Spread
+from treedp_core.privacy import NeighbouringRelation, ProtectedUnit, Spread
 from treedp_core.records import Dataset, DomainSource
 from treedp_core.studies.topdown import (
     Plan,

@@ -17,9 +17,8 @@ from pages.views.topdown import asked
 from pages.views.topdown import settings as s
 from treedp_core.checks import InputError
 from treedp_core.figures.topdown import epsilon_curves, extra_noise_curves
-from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
+from treedp_core.privacy import NeighbouringRelation, ProtectedUnit, Spread
 from treedp_core.privacy.inspector import MAX_PAIRS, Inspection, inspect
-from treedp_core.privacy.spread import Spread
 from treedp_core.studies.topdown import Accounting, Plan, Subject, Wanted, epsilons, extra_noise, tables
 from treedp_core.studies.topdown import accounting as account
 from treedp_core.studies.topdown.accounting import grid_with

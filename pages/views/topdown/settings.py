@@ -8,7 +8,7 @@ from pages.ui.setting import Setting, choice, flag, number, several, tuned_on, w
 from pages.ui.settings import CONTRIBUTIONS
 from treedp_core import checks
 from treedp_core.allocation.shares import shares_from_text
-from treedp_core.privacy.spread import Spread
+from treedp_core.privacy import Spread
 from treedp_core.studies.topdown import orders, projections, rho_of
 from treedp_core.studies.topdown.wanted import RULES
 from treedp_core.tree.text import branching_factors_from_text

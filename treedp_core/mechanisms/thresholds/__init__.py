@@ -14,13 +14,14 @@ those are is private, so that a release names the labelled pieces alone, or give
 True
 """
 
-from treedp_core.mechanisms.thresholds.answers import Draw, Record, Replay
+from treedp_core.mechanisms.thresholds.answers import Draw
 from treedp_core.mechanisms.thresholds.classification import classification_level, classify
 from treedp_core.mechanisms.thresholds.estimation import Estimation, Planner, clamp, estimate
 from treedp_core.mechanisms.thresholds.plan_types import Plan, PlanLevel
-from treedp_core.mechanisms.thresholds.plans import paper_plan, printed_schedule, provable_plan, tuned_plan
+from treedp_core.mechanisms.thresholds.plans import provable_plan, tuned_plan
 from treedp_core.mechanisms.thresholds.reduction import Labels, label_nodes
-from treedp_core.mechanisms.thresholds.trace import Step, round_of_nodes, steps
+from treedp_core.mechanisms.thresholds.schedule import paper_plan, printed_schedule
+from treedp_core.mechanisms.thresholds.trace import Step, steps
 from treedp_core.tree.path_tree import PathTree
 
 __all__ = [
@@ -31,8 +32,6 @@ __all__ = [
     "Plan",
     "PlanLevel",
     "Planner",
-    "Record",
-    "Replay",
     "Step",
     "clamp",
     "classification_level",
@@ -42,7 +41,6 @@ __all__ = [
     "paper_plan",
     "printed_schedule",
     "provable_plan",
-    "round_of_nodes",
     "steps",
     "tuned_plan",
 ]

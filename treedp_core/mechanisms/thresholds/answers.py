@@ -1,4 +1,4 @@
-"""Every use of private counts in the threshold mechanism passes through here: drawn, recorded or replayed.
+"""Every use of private counts in the threshold mechanism passes through here.
 
 The mechanism sees its counts only through two questions: on which level does a tree's test first answer yes, and which
 nodes pass. Whoever answers them decides everything that is published, so replaying the answers given on some counts
@@ -7,22 +7,19 @@ with the counts of a neighbour shows what each answer could reveal.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treedp_core import checks
-from treedp_core.checks import InputError
 from treedp_core.mechanisms.thresholds.plan_types import PlanLevel
 from treedp_core.mechanisms.thresholds.sparse_vector import NOISES, Noise, round_noises, waiting_times
 from treedp_core.noise.laws import TruncatedLaplace
 from treedp_core.noise.truncated_laplace import DiscreteTruncatedLaplace, discrete_bound
 from treedp_core.rounding import quotient_above, quotient_below
-from treedp_core.tree import AnyArray, IntArray
-
-__all__ = ["Answers", "Call", "Draw", "PassNoise", "Queries", "Record", "Replay", "pass_noise"]
+from treedp_core.tree import IntArray
 
 BoolArray = NDArray[np.bool_]
 
@@ -119,55 +116,3 @@ class Draw:
         """Add bounded noise to each count and compare, shape of `counts`, in records."""
         noise = pass_noise(level, self.noise)
         return np.asarray(counts + noise.law.sample(self.rng, counts.size) > noise.exceed)
-
-
-@dataclass(frozen=True, eq=False)
-class Call:
-    """One recorded question with what it saw and what was answered."""
-
-    level: PlanLevel
-    asked: Queries | tuple[IntArray, IntArray]
-    answer: AnyArray
-
-
-@dataclass(frozen=True)
-class Record:
-    """Passes questions on to another source and keeps them."""
-
-    source: Answers
-    calls: list[Call] = field(default_factory=list)
-
-    def first_above(self, level: PlanLevel, queries: Queries) -> IntArray:
-        """Ask the source, (n_runs,), and keep what it saw."""
-        answer = self.source.first_above(level, queries)
-        self.calls.append(Call(level, queries, answer))
-        return answer
-
-    def passes(self, level: PlanLevel, tree: IntArray, counts: IntArray) -> BoolArray:
-        """Ask the source, shape of `counts`, and keep what it saw."""
-        answer = self.source.passes(level, tree, counts)
-        self.calls.append(Call(level, (tree, counts), answer))
-        return answer
-
-
-@dataclass(frozen=True)
-class Replay:
-    """Gives the answers of a recording whatever the counts are, and keeps the questions asked this time."""
-
-    recorded: list[Call]
-    calls: list[Call] = field(default_factory=list)
-
-    def first_above(self, level: PlanLevel, queries: Queries) -> IntArray:
-        """Return the recorded answer, (n_runs,)."""
-        return self._next(level, queries)
-
-    def passes(self, level: PlanLevel, tree: IntArray, counts: IntArray) -> BoolArray:
-        """Return the recorded answer, shape of `counts`."""
-        return self._next(level, (tree, counts))
-
-    def _next(self, level: PlanLevel, asked: Queries | tuple[IntArray, IntArray]) -> AnyArray:
-        if len(self.calls) >= len(self.recorded):
-            raise InputError("REPLAY", "The recording has fewer answers than questions are asked now.")
-        answer = self.recorded[len(self.calls)].answer
-        self.calls.append(Call(level, asked, answer))
-        return answer

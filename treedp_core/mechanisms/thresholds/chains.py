@@ -29,8 +29,6 @@ from treedp_core.mechanisms.thresholds.plan_search import Round
 from treedp_core.noise.law import FloatArray
 from treedp_core.tree import IntArray
 
-__all__ = ["chain_error"]
-
 _INTERVALS: Final = 64
 _HALVINGS: Final = 20
 _CLOSE: Final = 2e-3  # how far above attained errors the bound may stay

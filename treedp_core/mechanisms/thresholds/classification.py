@@ -17,8 +17,6 @@ from treedp_core.rounding import quotient_below
 from treedp_core.tree import IntArray
 from treedp_core.tree.path_tree import PathTree
 
-__all__ = ["classification_level", "classify", "cut_off"]
-
 
 def cut_off(max_total: float, alpha: float, classification_threshold: float) -> int:
     """Most positive answers a tree needs, c = floor(M / ((1 - alpha) tau)), at least 1.

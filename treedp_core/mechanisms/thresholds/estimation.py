@@ -27,8 +27,6 @@ from treedp_core.tree import AnyArray, FloatArray, IntArray
 from treedp_core.tree.path_tree import PathTree
 from treedp_core.watch import Watch
 
-__all__ = ["Estimation", "Planner", "bounded_noise", "clamp", "clamp_noise", "estimate", "root_bound", "shares"]
-
 Planner = Callable[[float, float, int, float], Plan]
 """(epsilon, delta, n_levels, max_total) -> Plan; for example ``partial(tuned_plan, alpha)``."""
 

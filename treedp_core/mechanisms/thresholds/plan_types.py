@@ -16,8 +16,6 @@ from treedp_core.checks import InputError
 from treedp_core.noise.truncated_laplace import truncated_bound
 from treedp_core.words import whole
 
-__all__ = ["MAX_PLAN_LEVELS", "Plan", "PlanLevel", "TestLaw"]
-
 TestLaw = Literal["exponential", "laplace"]
 MAX_PLAN_LEVELS: Final = 10_000
 MAX_CUT_OFF: Final = 1_000_000

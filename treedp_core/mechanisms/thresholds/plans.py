@@ -34,31 +34,15 @@ from treedp_core.mechanisms.thresholds.plan_search import (
 )
 from treedp_core.mechanisms.thresholds.plan_types import Plan, PlanLevel
 from treedp_core.mechanisms.thresholds.schedule import (
-    PrintedSchedule,
     check_alpha,
     check_delta,
     check_levels,
     check_total,
-    least_threshold,
-    paper_plan,
-    printed_schedule,
 )
 from treedp_core.noise.law import FloatArray
 from treedp_core.noise.truncated_laplace import truncated_bound
 from treedp_core.rounding import float_below
 from treedp_core.words import fixed, short
-
-__all__ = [
-    "PrintedSchedule",
-    "least_threshold",
-    "paper_plan",
-    "printed_schedule",
-    "provable_plan",
-    "provable_plan_error",
-    "split_with_root",
-    "tuned_plan",
-    "tuned_plan_error",
-]
 
 ROOT_EPSILON: Final = Fraction(2, 100)
 ROOT_DELTA: Final = Fraction(5, 100)

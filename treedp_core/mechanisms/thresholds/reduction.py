@@ -26,8 +26,6 @@ from treedp_core.tree import FloatArray, IntArray
 from treedp_core.tree.path_tree import PathTree
 from treedp_core.watch import Watch
 
-__all__ = ["Labels", "Search", "label_nodes"]
-
 
 @dataclass(frozen=True, eq=False)
 class Search:
@@ -90,22 +88,6 @@ class Labels:
         values = np.array([*(x.value for x in plan.levels), plan.default_value])
         return np.asarray(values[self.round_of(edge, level)])
 
-    def estimate_tree(self, plan: Plan, paths: PathTree, n_copies: int = 1) -> FloatArray:
-        """Released value of every node of the `Tree` that `paths` was built from, (n_copies, n_nodes), in records.
-
-        With ``paths.copies(n)`` labelled, `paths` itself and n: each row is a trial.
-
-        Raises
-        ------
-        InputError
-            NO_TREE, when `paths` was built from leaves.
-        """
-        if paths.node_edge is None or paths.level_of is None:
-            raise InputError("NO_TREE", "These paths were built from leaves; ask for single nodes by edge and level.")
-        shift = paths.n_edges * np.arange(n_copies)[:, np.newaxis]
-        edge = np.where(paths.node_edge >= 0, paths.node_edge + shift, -1)
-        return self.estimate(plan, edge, np.broadcast_to(paths.level_of, edge.shape))
-
 
 def label_nodes(
     paths: PathTree, plan: Plan, answers: Answers, *, skip: bool = True, watch: Watch | None = None
@@ -117,7 +99,7 @@ def label_nodes(
     paths : PathTree
     plan : Plan
     answers : Answers
-        ``Draw(rng, noise)`` is the mechanism; `Record` and `Replay` are for audits.
+        ``Draw(rng, noise)`` is the mechanism; audits record the answers and replay them.
     skip : bool
         Leave out trees and nodes that cannot be labelled. The law of the labels is the same; False draws for them too.
     watch : Watch, optional

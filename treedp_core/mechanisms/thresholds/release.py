@@ -33,14 +33,6 @@ from treedp_core.tree import AnyArray, FloatArray, IntArray, Tree
 from treedp_core.tree.path_tree import PathTree
 from treedp_core.watch import Watch
 
-__all__ = [
-    "ThresholdRelease",
-    "budget_for_one_record",
-    "release_at_nodes",
-    "release_with_thresholds",
-    "threshold_guarantee",
-]
-
 _SLACK: Final = 1e-12  # relative; far above the rounding of the few float operations of a share of delta
 
 

@@ -34,8 +34,6 @@ from treedp_core.noise.law import FloatArray
 from treedp_core.rounding import quotient_below
 from treedp_core.tree import AnyArray
 
-__all__ = ["NOISES", "Noise", "NoiseLaw", "maximum_of_many", "round_noises", "sparse", "waiting_times"]
-
 Noise = Literal["discrete", "continuous"]
 NOISES: Final = ("discrete", "continuous")
 
@@ -75,37 +73,12 @@ class NoiseLaw:
         """Logarithm of P(noise < x), shape of `x`; -inf where that is 0."""
         return _log_one_minus_exp(self.log_tail(x))
 
-    def inverse_tail(self, log_tail: FloatArray) -> AnyArray:
-        """Largest x (any x on the reals) with ln P(noise >= x) >= log_tail, shape of `log_tail`, in records."""
-        if self.kind == "exponential":
-            x = -log_tail / self.rate
-        else:
-            h = 1.0 + math.exp(-self.rate) if self.noise == "discrete" else 2.0
-            step = 1.0 if self.noise == "discrete" else 0.0
-            upper = -(log_tail + math.log(h)) / self.rate
-            under = step + (np.log(h) + _log_one_minus_exp(log_tail)) / self.rate
-            x = np.where(upper > 0, upper, under)
-        return np.floor(x) if self.noise == "discrete" else x
-
 
 def round_noises(level: PlanLevel, noise: Noise) -> tuple[NoiseLaw, NoiseLaw]:
     """Noise of the threshold and of each query in one round of a plan."""
     c, slower = level.cut_off, 1 if level.test_law == "exponential" else 2
     threshold = NoiseLaw(level.test_law, quotient_below(level.threshold_epsilon, c), noise)
     return threshold, NoiseLaw(level.test_law, quotient_below(level.query_epsilon, slower * c), noise)
-
-
-def maximum_of_many(rng: np.random.Generator, law: NoiseLaw, n: AnyArray) -> AnyArray:
-    """Exact draws of the largest of n independent noises, shape of `n`, whatever n >= 1 is (2^64, say).
-
-    The distribution function of the maximum is F^n, so it is F^-1(U^(1/n)); 1 - U^(1/n) = -expm1(ln(U) / n).
-
-    >>> law = NoiseLaw("exponential", 1.0, "continuous")
-    >>> bool(maximum_of_many(np.random.default_rng(1), law, np.array([2.0**64]))[0] > 30)
-    True
-    """
-    share = rng.standard_exponential(np.shape(n)) / n  # -ln(U) / n, without the coarse grid of U near 1
-    return law.inverse_tail(_log_one_minus_exp(-share))
 
 
 def sparse(

@@ -19,8 +19,6 @@ from treedp_core.tree import IntArray, Tree
 from treedp_core.tree.path_tree import PathTree
 from treedp_core.words import short, whole
 
-__all__ = ["MAX_STEPS", "Step", "round_of_nodes", "steps"]
-
 MAX_STEPS: Final = 100_000
 
 
@@ -94,18 +92,6 @@ def steps(tree: Tree, paths: PathTree, plan: Plan, labels: Labels, limit: int = 
         for i in range(min(search.root_edge.size, most - len(told))):
             told.append(_step(tree, nodes, plan, search, i))
     return tuple(told)
-
-
-def round_of_nodes(paths: PathTree, labels: Labels) -> IntArray:
-    """Round in which each node of the tree was labelled, -1 for none, (n_nodes,).
-
-    Raises
-    ------
-    InputError
-        NO_TREE.
-    """
-    edge, level = _of_tree(paths)
-    return labels.round_of(edge, level)
 
 
 def _step(tree: Tree, nodes: _NodesOf, plan: Plan, search: Search, i: int) -> Step:

@@ -177,10 +177,6 @@ class Problem:
         """Return the metric's value for the tree with amounts (n_levels,) spent; inf where a node is unknown."""
         return self.summary(amounts).tree
 
-    def level_errors(self, amounts: FloatArray) -> FloatArray:
-        """Return the metric's value for each level, (n_levels,)."""
-        return self.summary(amounts).level
-
     def loss(self, amounts: FloatArray) -> FloatArray:
         """Return the tree's expected loss (the square of a root metric) for amounts (..., n_levels)."""
         self.watch.check()

@@ -10,9 +10,7 @@ from treedp_core.studies.multiplicative.accuracy import (
     accuracy_table,
     accurate_threshold,
     clamped_alpha_rmse,
-    miss_probability,
     noise_accurate_threshold,
-    relative_error_bound,
 )
 from treedp_core.studies.multiplicative.curves import CURVES, Curve, Setting
 from treedp_core.studies.multiplicative.growth import Growth, break_even, growth
@@ -32,10 +30,8 @@ __all__ = [
     "clamped_alpha_rmse",
     "growth",
     "least_possible_threshold",
-    "miss_probability",
     "noise_accurate_threshold",
     "packing_bound",
-    "relative_error_bound",
     "shrunk_alpha_rmse",
     "theorem_error",
     "worst_shrunk_alpha_rmse",

@@ -9,18 +9,11 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from treedp_core import checks
-from treedp_core.mechanisms.thresholds.plans import (
-    least_threshold,
-    provable_plan_error,
-    split_with_root,
-    tuned_plan_error,
-)
-from treedp_core.mechanisms.thresholds.schedule import check_alpha
+from treedp_core.mechanisms.thresholds.plans import provable_plan_error, split_with_root, tuned_plan_error
+from treedp_core.mechanisms.thresholds.schedule import check_alpha, least_threshold
 from treedp_core.noise import Gaussian, Laplace, Law
-from treedp_core.noise.law import FloatArray
 from treedp_core.studies.multiplicative.curves import Setting
 from treedp_core.studies.multiplicative.growth import growth
 from treedp_core.studies.multiplicative.lower_bounds import least_possible_threshold
@@ -46,17 +39,6 @@ def accurate_threshold(alpha_rmse: float, alpha: float, wider_alpha: float, eta:
         "the wider alpha", wider_alpha, low=low, high=1, open_low=True, open_high=True, code="ALPHA_RANGE"
     )
     return error / ((wide - low) * float(np.sqrt(_eta(eta))))
-
-
-def miss_probability(law: Law, alpha: float, counts: ArrayLike, threshold: float) -> FloatArray:
-    """Exact P(|noise| > alpha max(count, threshold)), shape of `counts`.
-
-    >>> from treedp_core.noise import Laplace
-    >>> round(float(miss_probability(Laplace(10.0), 0.5, 0.0, 20.0)), 6)  # 1 / e
-    0.367879
-    """
-    tau = checks.number("threshold", threshold, low=0, code="THRESHOLD_RANGE")
-    return law.tail(check_alpha(alpha) * np.maximum(np.asarray(counts, dtype=float), tau))
 
 
 def noise_accurate_threshold(law: Law, alpha: float, eta: float) -> float:
@@ -90,20 +72,6 @@ def clamped_alpha_rmse(alpha: float, threshold: float, eta: float, reach: float)
     tau = checks.number("threshold", threshold, low=0, code="THRESHOLD_RANGE")
     bound = checks.number("the clamp's range", reach, low=0, code="RANGE")
     return float(np.hypot(check_alpha(alpha) * tau, 2.0 * np.sqrt(_eta(eta)) * bound))
-
-
-def relative_error_bound(alpha_rmse: float, alpha: float, threshold: float) -> float:
-    """Upper bound alpha_rmse / threshold + alpha on the smoothed relative error and on the RMSRE of a node.
-
-    Lemma B.1 with sqrt(2) removed: |error| <= max(|error| - alpha w, 0) + alpha w, so that dividing by
-    max(w, threshold) and taking the mean, or the root mean square (Minkowski), gives the bound for both.
-
-    >>> relative_error_bound(5.0, 0.25, 20.0)
-    0.5
-    """
-    error = checks.number("the alpha-RMSE", alpha_rmse, low=0, code="ERROR_RANGE")
-    slack = checks.number("alpha", alpha, low=0, high=1, open_high=True, code="ALPHA_RANGE")
-    return error / checks.number("threshold", threshold, low=checks.THRESHOLD_LOW, code="THRESHOLD_RANGE") + slack
 
 
 def accuracy_table(setting: Setting, n_levels: int, eta: float) -> dict[str, list[Any]]:

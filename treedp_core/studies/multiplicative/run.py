@@ -12,10 +12,10 @@ import numpy as np
 
 from treedp_core.experiment import Experiment
 from treedp_core.mechanisms.thresholds.plan_types import Plan
-from treedp_core.mechanisms.thresholds.plans import paper_plan, provable_plan, tuned_plan
+from treedp_core.mechanisms.thresholds.plans import provable_plan, tuned_plan
 from treedp_core.mechanisms.thresholds.reduction import Labels
 from treedp_core.mechanisms.thresholds.release import ThresholdRelease, release_at_nodes, threshold_guarantee
-from treedp_core.mechanisms.thresholds.schedule import USUAL_ETA, check_alpha, check_delta, check_levels
+from treedp_core.mechanisms.thresholds.schedule import USUAL_ETA, check_alpha, check_delta, check_levels, paper_plan
 from treedp_core.mechanisms.thresholds.trace import Step, steps
 from treedp_core.privacy import Guarantee
 from treedp_core.studies.multiplicative.accuracy import clamped_alpha_rmse

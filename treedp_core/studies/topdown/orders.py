@@ -16,8 +16,7 @@ import numpy as np
 from treedp_core import checks
 from treedp_core.checks import InputError
 from treedp_core.errors.ways import Ways, mean_and_error
-from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
-from treedp_core.privacy.spread import Spread
+from treedp_core.privacy import NeighbouringRelation, ProtectedUnit, Spread
 from treedp_core.studies.topdown.compare import compare
 from treedp_core.studies.topdown.plan import Plan, known_levels, plan
 from treedp_core.studies.topdown.sparse import release

@@ -20,11 +20,12 @@ from treedp_core.privacy import (
     NeighbouringRelation,
     Precision,
     ProtectedUnit,
+    Spread,
     budget_from_shares,
     exact_shares,
     guarantee,
 )
-from treedp_core.privacy.spread import Capacities, Spread, capacities_of_domain, capacities_of_tree, level_sensitivities
+from treedp_core.privacy.spread import Capacities, capacities_of_domain, capacities_of_tree, level_sensitivities
 from treedp_core.tree import FloatArray, Tree
 from treedp_core.tree.leaf_table import sizes_checked
 

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
+from treedp_core.privacy import NeighbouringRelation, ProtectedUnit, Spread
 from treedp_core.privacy.inspector import Inspection
-from treedp_core.privacy.spread import Spread
 from treedp_core.records.export.synthetic import Columns
 from treedp_core.studies.topdown.bounds import bound, bound_by_exact_tails, needs_factor_two
 from treedp_core.studies.topdown.draw import Drawn

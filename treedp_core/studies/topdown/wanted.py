@@ -8,9 +8,8 @@ from typing import Final
 
 from treedp_core import checks
 from treedp_core.postprocess.chains import CHAINS
-from treedp_core.privacy import RHO_HIGH, ProtectedUnit
+from treedp_core.privacy import RHO_HIGH, ProtectedUnit, Spread
 from treedp_core.privacy.conversions import epsilon_to_rho
-from treedp_core.privacy.spread import Spread
 from treedp_core.registry import Table
 from treedp_core.studies.topdown.plan import Plan, plan
 from treedp_core.studies.topdown.subject import Subject

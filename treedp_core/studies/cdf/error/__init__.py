@@ -7,6 +7,6 @@ the known total, optimal budgets for all of these, and the smallest error any li
 from treedp_core.studies.cdf.error.bound import MatrixBound, cdf_lower_bound
 from treedp_core.studies.cdf.error.budgets import LevelShares, optimal_shares
 from treedp_core.studies.cdf.error.criterion import Criterion
-from treedp_core.studies.cdf.error.theorems import total_squared_error
+from treedp_core.studies.cdf.error.simple import total_squared_error
 
 __all__ = ["Criterion", "LevelShares", "MatrixBound", "cdf_lower_bound", "optimal_shares", "total_squared_error"]

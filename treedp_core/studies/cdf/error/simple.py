@@ -1,11 +1,13 @@
-"""The two mechanisms without a tree (Rameshwar et al., Sec. III), and budgets that differ between bins.
+"""Rameshwar et al., Sec. III and Theorem IV.1: two mechanisms without a tree, and trees with Laplace noise, N public.
 
 Errors are total squared errors E_2 of the CDF: expected squared error of the cumulative counts divided by N, summed
-over the prefixes (the last is N, which is public).
+over the prefixes (the last is N). Where a unit contributes L records, N counts records: the factor L in the noise and
+the one in N cancel (their remark on user-level privacy).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -14,7 +16,7 @@ from treedp_core import checks
 from treedp_core.checks import InputError
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.tree import FloatArray
-from treedp_core.tree.workloads import n_bins_checked, n_records_checked
+from treedp_core.tree.workloads import Shape, digit_sums, n_bins_checked, n_records_checked
 
 REPLACE_ONE: Final = ProtectedUnit(NeighbouringRelation.REPLACE_ONE)
 
@@ -53,23 +55,41 @@ def histogram_error(n_bins: int, epsilon: float, n_records: int, unit: Protected
     return bins * (bins - 1) / 2 * 2.0 * scale**2 / records**2
 
 
-def unequal_histogram(n_bins: int, epsilon: float, n_records: int) -> tuple[float, FloatArray]:
-    """Return the smallest E_2 of the histogram with a budget for each of the first K - 1 bins; and those, (K - 1,).
-
-    Only two bins change when a record is replaced, so max over pairs of epsilon_i + epsilon_j must be at most epsilon
-    (for a single measured bin epsilon_1). Equal budgets epsilon / 2 are best for K >= 4, as Sec. IV says; not for
-    K = 2, where one bin is measured and takes all, nor for K = 3. Bin i stands in K - i prefixes.
-
-    >>> error, budgets = unequal_histogram(3, 1.0, 1)
-    >>> round(error, 3), budgets.round(3).tolist()
-    (23.084, [0.558, 0.442])
-    """
-    bins, records, eps = _checked(n_bins, epsilon, n_records)
-    uses = np.arange(bins - 1, 0, -1.0)
-    roots = np.cbrt(uses)
-    budgets = eps * roots / roots.sum() if bins <= 3 else np.full(bins - 1, eps / 2)
-    return float((2.0 * uses / budgets**2).sum() / records**2), budgets
-
-
 def _checked(n_bins: int, epsilon: float, n_records: int) -> tuple[int, int, float]:
     return n_bins_checked(n_bins), n_records_checked(n_records), checks.epsilon(epsilon)
+
+
+def total_squared_error(
+    shape: Shape, epsilons: Sequence[float], n_records: int, unit: ProtectedUnit = REPLACE_ONE
+) -> float:
+    """Return E_2 of the tree: 8 sum_i S_i / (N epsilon_i)^2, S_i the digit sums (Theorem IV.1).
+
+    With K = prod n_i that is 4 K / N^2 sum_i (n_i - 1) / epsilon_i^2; with padding only bins that exist count.
+
+    Parameters
+    ----------
+    shape : Shape
+    epsilons : (height,)
+        Budget of each level below the root, each above 0.
+    n_records : int
+        N, public, at least 1.
+    unit : ProtectedUnit
+        Replacing one; its contributions L scale the noise.
+
+    >>> total_squared_error(Shape.full((2, 3)), (1 / 3, 2 / 3), 1)
+    324.0
+    """
+    budgets = _budgets_checked(epsilons, shape.height)
+    records = n_records_checked(n_records)
+    variances = 2.0 * (known_total(unit).l1_sensitivity(shape.height + 1)[1:] / budgets) ** 2
+    return float(np.array(digit_sums(shape), dtype=float) @ variances) / records**2
+
+
+def _budgets_checked(epsilons: Sequence[float], height: int) -> FloatArray:
+    if len(epsilons) != height or not height:
+        raise InputError("BUDGET_SPLIT", f"Expected one epsilon for each of the {height} levels, got {len(epsilons)}.")
+    budgets = [
+        checks.number(f"the epsilon of level {i}", e, low=0, open_low=True, code="BUDGET_SPLIT")
+        for i, e in enumerate(epsilons, start=1)
+    ]
+    return np.array(budgets)

@@ -20,11 +20,11 @@ def all_pages() -> tuple[Page, ...]:
 if __name__ == "__main__":  # Streamlit runs it: read the link, configure the page, and hand over to the router
     known = all_pages()
 
-    from pages.ui import router, settings
+    from pages.ui import address, router
     from pages.ui.page import configure
     from pages.ui.sidebar import link_problems, sidebar
 
-    refused = settings.hydrate()
+    refused = address.hydrate()
     configure()
     link_problems(refused)
     router.run(known, sidebar)

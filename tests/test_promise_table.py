@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from browsing import ROOT
 from oracles_pages import codes, pick, widget
-from pages.ui import router, settings
+from pages.ui import router
 from pages.ui.store import count_sample
 from sample_data.catalogue import SAMPLES
 from treedp_core.checks import InputError
@@ -54,12 +54,12 @@ if __name__ == "__main__":
 APP = """
 import more
 from app import all_pages
-from pages.ui import router, settings
+from pages.ui import address, router
 from pages.ui.page import configure
 from pages.ui.sidebar import link_problems, sidebar
 
 known = router.declare((*all_pages(), more.PAGE))
-refused = settings.hydrate()
+refused = address.hydrate()
 configure()
 link_problems(refused)
 router.run(known, sidebar)
@@ -129,7 +129,7 @@ def test_a_setting_of_another_key_is_no_second_one() -> None:
     from pages.ui.setting import flag
 
     with pytest.raises(ValueError, match="present"):
-        settings.declare([flag("present", False)])
+        settings.declare([flag("present", False)], "more")
 
 
 def test_a_sample_of_one_module_is_offered_and_counted(tmp_path: Path) -> None:

@@ -46,11 +46,11 @@ def work(key: str) -> Callable[[Watch], str]:
 
 
 def script() -> None:
-    from pages.ui import result, settings, store
+    from pages.ui import address, result, store
     from test_result import ASKED, SEEN, compute, work
     from treedp_core.checks import InputError
 
-    settings.hydrate()
+    address.hydrate()
     for other in range(ASKED.get("others", 0)):
         store.remember(("other", other), lambda: 0)
     key = ASKED["key"]

@@ -8,7 +8,7 @@ from typing import Final
 
 import streamlit as st
 
-from pages.ui import reconnect, sessions, settings, uploads
+from pages.ui import reconnect, sessions, settings, shell, uploads
 from pages.ui.page import ROUTED, Page
 from pages.ui.refusals import guard
 
@@ -22,13 +22,14 @@ def declare(pages: tuple[Page, ...]) -> tuple[Page, ...]:
     """Make pages known, with their settings, so that links to them and to what they show can be read and written."""
     for page in pages:
         _known[page.name] = page
-        settings.declare(page.settings)
+        settings.declare(page.settings, page.name)
     return pages
 
 
 def run(pages: Sequence[Page], sidebar: Callable[[], None]) -> None:
     """Show the navigation and the sidebar, and run the chosen page; the first of the pages is the home page."""
     sessions.enter()
+    script = shell.room()
     embedded = bool(st.context.is_embedded)
     chosen = st.navigation(_by_section(pages), expanded=True, position="hidden" if embedded else "sidebar")
     with guard():
@@ -40,6 +41,7 @@ def run(pages: Sequence[Page], sidebar: Callable[[], None]) -> None:
     finally:
         ROUTED.now = False
     uploads.forget_unshown()
+    shell.run(script, next((page for page in pages if page.name == chosen.url_path), pages[0]), pages)
     reconnect.run_again()
 
 

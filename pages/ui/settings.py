@@ -1,4 +1,4 @@
-"""The one registry of settings: a link brings them in, the session keeps them, a link carries them out.
+"""The one registry of settings: the session keeps them, the address carries them (see `pages.ui.address`).
 
 Here are the settings every page shares, the data set's among them; a page declares its own in its `Page`.
 """
@@ -8,15 +8,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from typing import Any, Final
-from urllib.parse import urlencode
 
-import streamlit as st
-
-from pages.ui.reconnect import settings_kept_by_browser
 from pages.ui.setting import Setting, choice, flag, number, whole, words
 from sample_data.catalogue import SAMPLES
 from treedp_core import checks
-from treedp_core.checks import InputError
 from treedp_core.cli import FILE_VARIABLE
 from treedp_core.experiment import EPSILON_GRID
 from treedp_core.privacy import NeighbouringRelation
@@ -118,68 +113,29 @@ SHARED: Final[tuple[Setting[Any], ...]] = (
 )  # fmt: skip
 REG: Final[dict[str, Setting[Any]]] = {one.key: one for one in SHARED}
 """Every setting, by key."""
-SILENT: Final = ("embed", "embed_options")
-_SEEN: Final = "_link_read"
-_TUNED_ON_TRUE_COUNTS: Final = {"bud_leaks": "bud_tuned", "lab_leaks": "lab_tuned", "con_leaks": "con_tuned"}
+_OF_PAGE: Final[dict[str, tuple[Setting[Any], ...]]] = {}
 
 
-def declare(settings: Iterable[Setting[Any]]) -> None:
-    """Add settings to the registry; the same one may be declared again.
+def declare(settings: Iterable[Setting[Any]], page: str) -> None:
+    """Add the settings of a page to the registry; the same one may be declared again.
 
     Raises
     ------
     ValueError
         When two settings have one key.
     """
-    for one in settings:
+    own = tuple(settings)
+    for one in own:
         if REG.setdefault(one.key, one) is not one:
             raise ValueError(f"Two settings have the key {one.key!r}.")
+    _OF_PAGE[page] = own
 
 
-def hydrate() -> list[tuple[str, InputError]]:
-    """Read the link on arrival and fill in defaults; return what the link had that was refused.
-
-    A refused setting keeps its present value, and nothing else changes.
-    """
-    kept = settings_kept_by_browser()
-    link = {key: st.query_params.get_all(key) for key in st.query_params if key not in SILENT}
-    refused = []
-    if link and link != st.session_state.get(_SEEN):
-        st.session_state[_SEEN] = link  # whole, or the next run would take it for a new one and undo what was kept
-        for key, texts in map(_renamed, link, link.values()):
-            if key in kept:
-                continue
-            try:
-                one = _known(key)
-                one.set(one.parse(texts))
-            except InputError as error:
-                refused.append((key, error))
-    for key, one in REG.items():
-        if key not in kept:
-            st.session_state.setdefault(key, one.fresh())
-    return refused
+def of_page(page: str) -> tuple[Setting[Any], ...]:
+    """Return the settings a page has of its own; those of the first page where there is none of that name."""
+    return _OF_PAGE[page] if page in _OF_PAGE else next(iter(_OF_PAGE.values()), ())
 
 
 def get(key: str) -> Any:
     """Return the value of a setting, valid on every page; a list-valued one as a tuple."""
     return REG[key].value
-
-
-def share_url() -> str:
-    """Return a link to this page that restores every setting which differs from its default."""
-    changed = {key: one.write(one.value) for key, one in REG.items() if one.value != one.default}
-    base = (st.context.url or "").split("?")[0]
-    return base + ("?" + urlencode(changed, doseq=True) if changed else "")
-
-
-def _renamed(key: str, texts: list[str]) -> tuple[str, list[str]]:
-    """A setting of an older link in today's words: a split that was tuned on the true counts stays one."""
-    if key not in _TUNED_ON_TRUE_COUNTS:
-        return key, texts
-    return _TUNED_ON_TRUE_COUNTS[key], ["" if texts in ([""], ["0"]) else "true_counts"]
-
-
-def _known(key: str) -> Setting[Any]:
-    if key not in REG:
-        raise InputError("LINK_UNKNOWN", "There is no such setting.")
-    return REG[key]

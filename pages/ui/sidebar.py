@@ -6,9 +6,9 @@ from typing import Final
 
 import streamlit as st
 
+from pages.ui import address, store
 from pages.ui import settings as params
 from pages.ui import shared as settings
-from pages.ui import store
 from pages.ui.settings import REG, get
 from pages.ui.text import lit
 from treedp_core import checks
@@ -122,7 +122,7 @@ def _advanced() -> None:
 
 def _share() -> None:
     with st.popover("Share", icon=":material/link:", help="A link that restores these settings, not the data"):
-        st.code(params.share_url(), language=None, wrap_lines=True)
+        st.code(address.share_url(), language=None, wrap_lines=True)
         st.caption("The link carries the settings and the seed. Data from a file are never part of it.")
 
 

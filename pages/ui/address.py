@@ -1,0 +1,126 @@
+"""The address: a link brings settings in, and the browser's address bar says at any time which settings a page has."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from pages.ui import store, tuned
+from pages.ui.reconnect import settings_kept_by_browser
+from pages.ui.setting import Setting
+from pages.ui.settings import REG, SHARED, of_page
+from treedp_core.checks import InputError
+
+SILENT: Final = ("embed", "embed_options")
+LINKS_KEPT: Final = 32
+"""Addresses written that a browser may still report: it does so with a change made before it showed the next one."""
+_REPORTED: Final = "_link_reported"
+_WRITTEN: Final = "_links_written"
+_PAGE: Final = "_page_of_last_run"
+_TUNED_ON_TRUE_COUNTS: Final = {"bud_leaks": "bud_tuned", "lab_leaks": "lab_tuned", "con_leaks": "con_tuned"}
+
+Link = dict[str, list[str]]
+
+
+def hydrate() -> list[tuple[str, InputError]]:
+    """Read the link on arrival and fill in defaults; return what the link had that was refused.
+
+    A refused setting keeps its present value, and nothing else changes. After Back or Forward the address is all that
+    the page had: what it does not name has its default again.
+    """
+    kept = settings_kept_by_browser()
+    link = {key: st.query_params.get_all(key) for key in st.query_params if key not in SILENT}
+    has_travelled, is_new = _has_travelled(), _is_new(link)
+    if has_travelled:
+        for one in (*SHARED, *of_page(_page_in(st.context.url or ""))):
+            one.set(one.fresh())
+    refused = _take_in(link, kept) if has_travelled or is_new else []
+    for key, one in REG.items():
+        if key not in kept:
+            st.session_state.setdefault(key, one.fresh())
+    return refused
+
+
+def query(settings: Iterable[Setting[Any]]) -> str:
+    """Return what the address bar is to say of a page: those of its settings that differ from their defaults.
+
+    Nothing of a file goes into it, and so no shares that were tuned on one's true counts: browsers keep addresses.
+    """
+    changed = _changed([one for one in settings if not _tells_of_a_file(one.key)])
+    written = urlencode(changed, doseq=True, safe=",")
+    links: deque[Link] = st.session_state.setdefault(_WRITTEN, deque(maxlen=LINKS_KEPT))
+    if (link := parse_qs(written, keep_blank_values=True)) not in links:
+        links.append(link)
+    return written
+
+
+def share_url() -> str:
+    """Return a link to this page that restores every setting which differs from its default."""
+    changed = _changed(REG.values())
+    base = (st.context.url or "").split("?")[0]
+    return base + ("?" + urlencode(changed, doseq=True) if changed else "")
+
+
+def _changed(settings: Iterable[Setting[Any]]) -> dict[str, str | list[str]]:
+    return {one.key: one.write(one.value) for one in settings if one.value != one.default}
+
+
+def _tells_of_a_file(key: str) -> bool:
+    page, _, name = key.partition("_")
+    if name not in ("shares", "tuned", "allocation") or page not in tuned.PAGES or not store.is_uploaded():
+        return False
+    origin = tuned.of(page)
+    return origin is not None and not origin.is_private
+
+
+def _page_in(url: str) -> str:
+    return urlsplit(url).path.rstrip("/").rpartition("/")[2]
+
+
+def _has_travelled() -> bool:
+    """Whether this run follows Back or Forward."""
+    context = get_script_run_ctx()
+    return bool(getattr(context, "is_history_navigation", False))
+
+
+def _is_new(link: Link) -> bool:
+    """Whether a link has just been followed; noted for the next run.
+
+    With a change of a setting the browser reports the address as it was before: to read that would undo the change.
+    """
+    context, before = get_script_run_ctx(), st.session_state.get(_REPORTED)
+    page = context.page_script_hash if context is not None else ""
+    has_moved = page != st.session_state.get(_PAGE, page)
+    st.session_state[_REPORTED], st.session_state[_PAGE] = link, page
+    return bool(link) and link != before and (has_moved or link not in st.session_state.get(_WRITTEN, ()))
+
+
+def _take_in(link: Link, kept: frozenset[str]) -> list[tuple[str, InputError]]:
+    refused = []
+    for key, texts in map(_renamed, link, link.values()):
+        if key in kept:
+            continue
+        try:
+            one = _known(key)
+            one.set(one.parse(texts))
+        except InputError as error:
+            refused.append((key, error))
+    return refused
+
+
+def _renamed(key: str, texts: list[str]) -> tuple[str, Sequence[str]]:
+    """A setting of an older link in today's words: a split that was tuned on the true counts stays one."""
+    if key not in _TUNED_ON_TRUE_COUNTS:
+        return key, texts
+    return _TUNED_ON_TRUE_COUNTS[key], ["" if texts in ([""], ["0"]) else "true_counts"]
+
+
+def _known(key: str) -> Setting[Any]:
+    if key not in REG:
+        raise InputError("LINK_UNKNOWN", "There is no such setting.")
+    return REG[key]

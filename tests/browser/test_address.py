@@ -1,0 +1,153 @@
+"""The address bar is the state: what reload, a copied address, Back and Forward give, and what it costs the history."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from playwright.sync_api import expect
+
+from app import all_pages
+from browsing import LiveServer, settle
+
+pytestmark = pytest.mark.browser
+
+PAGES = {page.name: page for page in all_pages()}
+HOME = next(iter(PAGES))
+SET = {
+    "start": {"eps": "2"},
+    "data": {"sample": "ages"},
+    "lab": {"lab_metric": "rmsre"},
+    "branching": {"bra_noise": "gaussian"},
+    "cdf": {"cdf_post": "0"},
+    "multiplicative": {"mul_total": "1000"},
+    "budget": {"bud_metric": "rmse"},
+    "consistency": {"con_post": "none"},
+    "topdown": {"td_product": "1"},
+}
+"""A setting of each page that is not its default."""
+
+
+def visit(page: Any, url: str) -> Any:
+    page.goto(url)
+    settle(page)
+    return page
+
+
+def address(name: str) -> str:
+    return "" if name == HOME else name
+
+
+def query(page: Any) -> dict[str, list[str]]:
+    return parse_qs(urlsplit(page.url).query, keep_blank_values=True)
+
+
+def entries(page: Any) -> int:
+    return int(page.evaluate("history.length"))
+
+
+def slider(page: Any) -> Any:
+    """The budget in the sidebar."""
+    return page.locator('[data-testid="stSidebar"] input[type=range]').first
+
+
+def more_budget(page: Any) -> None:
+    slider(page).focus()
+    page.keyboard.press("ArrowRight")
+    settle(page)
+
+
+def budget(page: Any) -> str:
+    return str(slider(page).get_attribute("aria-valuetext"))
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_an_address_survives_use_reload_and_copying(
+    open_page: Callable[..., Any], server: LiveServer, name: str
+) -> None:
+    link = "&".join(f"{key}={value}" for key, value in SET[name].items())
+    page = visit(open_page(), f"{server.url}/{address(name)}?{link}")
+    given = {key: [value] for key, value in SET[name].items()}
+    assert query(page) == given, "as it was given"
+    before = entries(page)
+    for _ in range(2):
+        more_budget(page)
+    eps = "3" if name == "start" else "1.4"
+    assert query(page) == {**given, "eps": [eps]}
+    assert entries(page) == before
+    copied = page.url
+    page.reload()
+    settle(page)
+    assert (page.url, budget(page)) == (copied, eps)
+    other = visit(open_page(), copied)
+    assert (other.url, budget(other)) == (copied, eps)
+    other.get_by_test_id("stSidebar").get_by_role("button", name="Share").click()
+    shared = other.locator('[data-testid="stPopoverBody"] code').inner_text()
+    assert parse_qs(urlsplit(shared).query) == query(other), "nothing was lost on the way"
+    assert page.get_by_test_id("stToast").count() == 0
+
+
+def test_back_and_forward_bring_pages_back_as_they_were(page: Any, server: LiveServer) -> None:
+    visit(page, f"{server.url}/lab?lab_metric=rmsre")
+    more_budget(page)
+    first = page.url
+    page.get_by_role("link", name="Consistency").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Consistency")
+    settle(page)
+    assert query(page) == {"eps": ["1.2"]}, "the budget is every page's, the metric is the lab's"
+    more_budget(page)
+    second = page.url
+    assert budget(page) == "1.4"
+    page.go_back()
+    page.wait_for_url(first)
+    settle(page)
+    assert (page.url, budget(page)) == (first, "1.2")
+    page.go_forward()
+    page.wait_for_url(second)
+    settle(page)
+    assert (page.url, budget(page)) == (second, "1.4")
+
+
+def test_back_to_a_bare_address_is_back_to_the_defaults(page: Any, server: LiveServer) -> None:
+    visit(page, f"{server.url}/consistency")
+    page.get_by_role("link", name="Error lab").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Error lab")
+    settle(page)
+    more_budget(page)
+    page.go_back()
+    page.wait_for_url(f"{server.url}/consistency")
+    settle(page)
+    assert (query(page), budget(page)) == ({}, "1")
+    more_budget(page)
+    assert (query(page), budget(page)) == ({"eps": ["1.2"]}, "1.2"), "and settings move on from there"
+
+
+def test_a_view_is_an_entry_of_the_history_and_a_setting_is_not(page: Any, server: LiveServer) -> None:
+    visit(page, f"{server.url}/budget")
+    before = entries(page)
+    views = PAGES["budget"].views
+    for view in views[1:3]:
+        page.get_by_role("radio", name=view.label, exact=True).click()
+        settle(page)
+        more_budget(page)
+    assert entries(page) == before + 2
+    assert query(page) == {"bud_view": [views[2].name], "eps": ["1.4"]}
+    page.go_back()
+    settle(page)
+    assert query(page) == {"bud_view": [views[1].name], "eps": ["1.2"]}
+    assert budget(page) == "1.2"
+    expect(page.get_by_role("radio", name=views[1].label, exact=True)).to_be_checked()
+    page.go_back()
+    settle(page)
+    assert (query(page), entries(page)) == ({}, before + 2)
+    page.go_forward()
+    settle(page)
+    assert query(page) == {"bud_view": [views[1].name], "eps": ["1.2"]}
+
+
+def test_an_embedded_page_stays_embedded(page: Any, server: LiveServer) -> None:
+    visit(page, f"{server.url}/consistency?embed=true&eps=2")
+    more_budget(page)
+    assert query(page) == {"embed": ["true"], "eps": ["3"]}

@@ -145,7 +145,7 @@ BAD_LINKS = [
     ("nbr", "<script>", "VALUE_UNKNOWN"),
     ("contributions", "0", "CONTRIBUTIONS_RANGE"),
     ("contributions", "51", "CONTRIBUTIONS_RANGE"),
-    ("explain", "yes", "VALUE_UNKNOWN"),
+    ("explain", "maybe", "VALUE_UNKNOWN"),
     ("unit", "x" * 201, "VALUE_RANGE"),
     ("gen_branching", "1", "TREE_SHAPE"),
     ("gen_branching", '[2,2,"x"]', "TREE_SHAPE"),
@@ -197,6 +197,11 @@ def test_many_unknown_settings_are_summed_up(app: App) -> None:
     toast = app(**{f"key{i}": "1" for i in range(9)}).toast[0].value
     assert toast.count("LINK_UNKNOWN") == 5
     assert "and 4 more" in toast
+
+
+@pytest.mark.parametrize("texts", ["0 1", "false true", "no yes", "off on", "False TRUE"])
+def test_a_switch_is_set_by_a_digit_or_a_word(texts: str) -> None:
+    assert [REG["present"].parse([text]) for text in texts.split()] == [False, True]
 
 
 def test_values_between_the_steps_of_a_slider_are_taken(app: App) -> None:

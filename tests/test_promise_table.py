@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from browsing import ROOT
 from oracles_pages import codes, pick, widget
-from pages.ui import router
+from pages.ui import router, settings
 from pages.ui.store import count_sample
 from sample_data.catalogue import SAMPLES
 from treedp_core.checks import InputError
@@ -92,6 +92,7 @@ def more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[.
     settings.REG.clear()
     settings.REG.update(before)
     router._known.pop("more", None)
+    settings._OF_PAGE.pop("more", None)
 
 
 def texts(app: AppTest) -> list[str]:

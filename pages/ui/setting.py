@@ -17,6 +17,16 @@ MAX_DIGITS: Final = 12
 MAX_TEXT: Final = 200
 _NUMBER: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,4})?", re.ASCII)
 _NOT_FINITE: Final = re.compile(r"[+-]?(nan|inf|infinity)", re.ASCII | re.IGNORECASE)
+_FLAGS: Final = {
+    "1": True,
+    "true": True,
+    "yes": True,
+    "on": True,
+    "0": False,
+    "false": False,
+    "no": False,
+    "off": False,
+}
 
 Check = Callable[[Any], Any]
 
@@ -306,9 +316,9 @@ def several(
 
 
 def flag(key: str, default: bool, **drawn: Any) -> Setting[bool]:
-    """Return a setting that is on (1) or off (0)."""
+    """Return a setting that is on (1, true, yes, on) or off (0, false, no, off)."""
     return Setting(
-        key, default, lambda text: checks.one_of(key, text, ("0", "1")) == "1", (), _is_bool, drawn=Drawn(**drawn)
+        key, default, lambda text: _FLAGS[checks.one_of(key, text.lower(), _FLAGS)], (), _is_bool, drawn=Drawn(**drawn)
     )
 
 

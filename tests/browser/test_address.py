@@ -75,7 +75,7 @@ def test_an_address_survives_use_reload_and_copying(
     for _ in range(2):
         more_budget(page)
     eps = "3" if name == "start" else "1.4"
-    assert query(page) == {**given, "eps": [eps]}
+    assert query(page).items() >= {**given, "eps": [eps]}.items()
     assert entries(page) == before
     copied = page.url
     page.reload()
@@ -125,18 +125,18 @@ def test_back_to_a_bare_address_is_back_to_the_defaults(page: Any, server: LiveS
 
 
 def test_a_view_is_an_entry_of_the_history_and_a_setting_is_not(page: Any, server: LiveServer) -> None:
-    visit(page, f"{server.url}/budget")
+    visit(page, f"{server.url}/multiplicative")
     before = entries(page)
-    views = PAGES["budget"].views
+    views = PAGES["multiplicative"].views
     for view in views[1:3]:
         page.get_by_role("radio", name=view.label, exact=True).click()
         settle(page)
         more_budget(page)
     assert entries(page) == before + 2
-    assert query(page) == {"bud_view": [views[2].name], "eps": ["1.4"]}
+    assert query(page) == {"mul_view": [views[2].name], "eps": ["1.4"]}
     page.go_back()
     settle(page)
-    assert query(page) == {"bud_view": [views[1].name], "eps": ["1.2"]}
+    assert query(page) == {"mul_view": [views[1].name], "eps": ["1.2"]}
     assert budget(page) == "1.2"
     expect(page.get_by_role("radio", name=views[1].label, exact=True)).to_be_checked()
     page.go_back()
@@ -144,10 +144,10 @@ def test_a_view_is_an_entry_of_the_history_and_a_setting_is_not(page: Any, serve
     assert (query(page), entries(page)) == ({}, before + 2)
     page.go_forward()
     settle(page)
-    assert query(page) == {"bud_view": [views[1].name], "eps": ["1.2"]}
+    assert query(page) == {"mul_view": [views[1].name], "eps": ["1.2"]}
 
 
 def test_an_embedded_page_stays_embedded(page: Any, server: LiveServer) -> None:
     visit(page, f"{server.url}/consistency?embed=true&eps=2")
     more_budget(page)
-    assert query(page) == {"embed": ["true"], "eps": ["3"]}
+    assert query(page) == {"embed": ["true"], "eps": ["2.5"]}

@@ -15,7 +15,8 @@ import numpy as np
 
 from oracles_pages import Inline, WorkersHere, open_page, press, words
 from treedp_core.allocation import ALLOCATIONS, Allocation
-from treedp_core.errors import METRICS, Metric, Summary, absolute, expected_absolute
+from treedp_core.errors import METRICS, Metric, Summary
+from treedp_core.errors.metrics import absolute, expected_absolute
 from treedp_core.mechanisms import MECHANISMS, of_levels
 from treedp_core.mechanisms.calibration import LevelLaw
 from treedp_core.noise import Laplace

@@ -10,18 +10,11 @@ import pytest
 from oracles_cdf import distinct_orders, factor_sets, ordered_trees, plain_means
 from treedp_core.checks import InputError
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
-from treedp_core.studies.branching import (
-    Cost,
-    advice,
-    best_branching,
-    best_by_height,
-    best_shapes,
-    cheapest,
-    loss_factor,
-    opendp_branching_factor,
-)
+from treedp_core.studies.branching import advice, best_branching, best_by_height, best_shapes, opendp_branching_factor
 from treedp_core.studies.branching import theorems as v
+from treedp_core.studies.branching.limits import loss_factor
 from treedp_core.studies.branching.primes import divisors, is_prime, prime_factors
+from treedp_core.studies.branching.search import Cost, cheapest
 from treedp_core.studies.cdf.error import Criterion, optimal_shares
 from treedp_core.tree.workloads import Shape, Workload
 

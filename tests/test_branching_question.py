@@ -8,8 +8,8 @@ import pytest
 
 from treedp_core.checks import InputError
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
-from treedp_core.studies.branching import loss_factor
 from treedp_core.studies.branching.curve import factor_scale
+from treedp_core.studies.branching.limits import loss_factor
 from treedp_core.studies.branching.question import (
     Question,
     bins_from_text,

@@ -13,8 +13,10 @@ from treedp_core.allocation.published import PUBLISHED_SPLITS, published_for
 from treedp_core.checks import InputError
 from treedp_core.errors import Tolerance
 from treedp_core.privacy import Currency, NeighbouringRelation, ProtectedUnit
-from treedp_core.studies.budget import STRATEGIES, Problem, best_simple, compare, curves, greedy, optimum
+from treedp_core.studies.budget import STRATEGIES, Problem, best_simple, compare, greedy
 from treedp_core.studies.budget.descent import tangent_bound
+from treedp_core.studies.budget.figure4 import curves
+from treedp_core.studies.budget.optimum import optimum
 from treedp_core.tree import Tree
 
 ADD = ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)

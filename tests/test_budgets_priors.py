@@ -13,29 +13,15 @@ from oracles_budgets import neighbour_changes
 from oracles_tree import generalised_least_squares, level_starts, random_parents
 from treedp_core.checks import InputError
 from treedp_core.privacy import Currency, NeighbouringRelation, ProtectedUnit
+from treedp_core.privacy.ledger import left_after
+from treedp_core.privacy.origin import PriorKind
 from treedp_core.records import count_hierarchy, domain_of_paths
 from treedp_core.records.dataset import Dataset
-from treedp_core.studies.budget import (
-    Ledger,
-    Origin,
-    Prior,
-    PriorKind,
-    Problem,
-    branch,
-    curves,
-    greedy,
-    left_after,
-    node_error,
-    node_variance,
-    noisy,
-    origin_of_text,
-    path_charge,
-    public,
-    public_of_file,
-    split_by_subtree,
-    topped_up,
-    true_counts,
-)
+from treedp_core.studies.budget import Ledger, Origin, Prior, Problem, greedy, origin_of_text, public_of_file
+from treedp_core.studies.budget.figure4 import curves
+from treedp_core.studies.budget.per_node import node_error, node_variance, path_charge, topped_up
+from treedp_core.studies.budget.prior import noisy, public, true_counts
+from treedp_core.studies.budget.subtrees import branch, split_by_subtree
 from treedp_core.tree import Tree
 
 ADD = ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)

@@ -17,7 +17,8 @@ from treedp_core.allocation.shares import handed_over, in_units, rebalanced, sha
 from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment
 from treedp_core.privacy.ledger import left_after
-from treedp_core.studies.budget import Question, figure4, periods, prior_of
+from treedp_core.studies.budget import Question, figure4, prior_of
+from treedp_core.studies.budget.figure4 import periods
 from treedp_core.tree import Tree
 
 COUNTS = [0, 1, 2, 3, 5, 8, 13, 21, 0, 0, 40, 100]

@@ -19,19 +19,10 @@ from treedp_core.checks import InputError
 from treedp_core.postprocess.isotonic import consistent_cdf
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit, Provenance
 from treedp_core.privacy.conversions import rho_to_epsilon, rho_to_epsilon_gaussian
-from treedp_core.studies.cdf import (
-    PUBLISHED,
-    SECTION_VI,
-    CdfRelease,
-    CdfSettings,
-    band_multiple,
-    consistency_gains,
-    plan_cdf,
-    quantiles,
-    simultaneous_band,
-)
-from treedp_core.studies.cdf.bands import Band
+from treedp_core.studies.cdf import PUBLISHED, SECTION_VI, CdfSettings, consistency_gains, plan_cdf, quantiles
+from treedp_core.studies.cdf.bands import Band, band_multiple, simultaneous_band
 from treedp_core.studies.cdf.error import Criterion, total_squared_error
+from treedp_core.studies.cdf.release import CdfRelease
 from treedp_core.studies.cdf.two_views import counts_behind, two_view_estimates, two_view_variances
 from treedp_core.tree import Tree
 from treedp_core.tree.workloads import Shape, Workload, range_count

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,11 +16,11 @@ from hypothesis import strategies as st
 
 from oracles_figures import children_lists, contrast, data_range, decoded, strips
 from oracles_tree import level_starts, random_parents
-from treedp_core import figures
 from treedp_core.errors.compare import LevelBoxes, level_quantiles
 from treedp_core.figures import colour, curves, draw, levels, style
 from treedp_core.figures.icicle import clicked_node, icicle, visible_nodes
 from treedp_core.figures.strips import level_strips, strip_values
+from treedp_core.figures.text import number_text, plot_text
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.tree import Tree
@@ -50,7 +51,7 @@ class Names:
 
 
 def curve(label: str = "A", mechanism: str = "laplace", **arrays: Any) -> curves.Curve:
-    return curves.Curve(label, mechanism, (), X, **arrays)
+    return curves.Curve(label=label, mechanism=mechanism, variant=(), x=X, **arrays)
 
 
 def drawn(series: list[curves.Curve], **options: Any) -> dict[str, Any]:
@@ -98,7 +99,7 @@ def test_data_colours_can_be_seen_on_both_themes() -> None:
 
 @pytest.mark.parametrize("raw", HOSTILE)
 def test_plot_text_is_escaped_short_and_on_one_line(raw: str) -> None:
-    shown = figures.plot_text(raw, 30)
+    shown = plot_text(raw, 30)
     assert not set("<>$\n") & set(shown)
     assert len(shown) <= 30 * len("&amp;")
     if len(raw) <= 30 and "\n" not in raw:
@@ -106,9 +107,9 @@ def test_plot_text_is_escaped_short_and_on_one_line(raw: str) -> None:
 
 
 def test_plot_text_cuts_before_it_escapes_and_drops_what_cannot_be_seen() -> None:
-    assert figures.plot_text("<" * 9, 3) == "&lt;&lt;…"
-    assert figures.plot_text("abc", 3) == "abc"
-    assert figures.plot_text("a\u202eb\x00\x1bc\u2028d") == "a b c d"
+    assert plot_text("<" * 9, 3) == "&lt;&lt;…"
+    assert plot_text("abc", 3) == "abc"
+    assert plot_text("a\u202eb\x00\x1bc\u2028d") == "a b c d"
 
 
 @pytest.mark.parametrize(
@@ -116,7 +117,7 @@ def test_plot_text_cuts_before_it_escapes_and_drops_what_cannot_be_seen() -> Non
     [(0, "0"), (999.6, "1\u202f000"), (0.00123, "0.00123"), (1e-7, "1.00e-07"), (12.0, "12"), (float("nan"), "–")],
 )
 def test_number_text(value: float, text: str) -> None:
-    assert figures.number_text(value) == text
+    assert number_text(value) == text
 
 
 @given(st.lists(st.floats(1e-3, 1e6), min_size=1, max_size=5), st.booleans())
@@ -213,26 +214,13 @@ def test_infinite_and_zero_values_leave_a_gap_and_are_named() -> None:
     assert drawn([curve("Z", formula=zero)], log_y=False)["data"][0]["name"] == "Z"
 
 
-def test_there_is_at_most_one_band_and_it_fits_the_axis() -> None:
-    bands = [curve(simulated=X, band=(X - 1, X + 1)), curve("B", "gaussian", simulated=X, band=(X, X))]
-    low, high, *markers = drawn(bands)["data"]
-    assert [trace["mode"] for trace in (low, high, *markers)] == ["lines", "lines", "markers", "markers"]
-    assert high["fill"] == "tonexty"
-    assert high["fillcolor"].endswith(",0.16)")
-    assert min(low["y"]) > 0
-    np.testing.assert_allclose(high["y"], X + 1)
-
-
 def test_stale_simulations_are_grey_and_formulas_are_not() -> None:
-    old = curve(formula=X, simulated=X, standard_error=X, band=(X, 2 * X), stale=True)
+    old = curve(formula=X, simulated=X, standard_error=X, stale=True)
     fresh = curve("B", "gaussian", formula=X, simulated=X)
     data = drawn([old, fresh])["data"]
-    assert data[1]["fillcolor"] == "rgba(122,122,122,0.16)"
-    assert [line["line"]["color"] for line in data[2:4]] == ["#009E73", "#CC79A7"]
-    assert [marks["marker"]["color"] for marks in data[4:]] == [style.GREY, "#CC79A7"]
-    assert "earlier settings" in data[4]["hovertemplate"]
-    everything = drawn([fresh], stale=True)["data"]
-    assert everything[1]["marker"]["color"] == style.GREY
+    assert [line["line"]["color"] for line in data[:2]] == ["#009E73", "#CC79A7"]
+    assert [marks["marker"]["color"] for marks in data[2:]] == [style.GREY, "#CC79A7"]
+    assert "earlier settings" in data[2]["hovertemplate"]
 
 
 def test_axes_are_fixed_and_hold_everything() -> None:
@@ -254,7 +242,7 @@ def test_without_series_the_axes_stand_alone() -> None:
     empty = drawn([], marker_x=1.0)
     assert empty["data"] == []
     assert data_range(empty["layout"]["yaxis"]) == pytest.approx((1, 1000))
-    point = curves.Curve("one", "laplace", (), np.array([3.0]), formula=np.array([2.0]))
+    point = replace(curve("one", formula=np.array([2.0])), x=np.array([3.0]))
     low, high = data_range(drawn([point], log_x=False)["layout"]["xaxis"])
     assert low < 3 < high
 
@@ -262,13 +250,23 @@ def test_without_series_the_axes_stand_alone() -> None:
 # --- levels ----------------------------------------------------------------------------------------------------------
 
 
-def by_level(series: list[levels.LevelErrors], n: int, **options: Any) -> dict[str, Any]:
-    return decoded(levels.error_by_level(series, [f"level {i}" for i in range(n)], y_title="RMSE", **options))
+def series(label: str, mechanism: str, **arrays: Any) -> curves.Simulated:
+    return curves.Simulated(label=label, mechanism=mechanism, variant=(), **arrays)
+
+
+def by_level(shown: list[curves.Simulated], n: int) -> dict[str, Any]:
+    return decoded(levels.error_by_level(shown, [f"level {i}" for i in range(n)], y_title="RMSE"))
 
 
 def test_levels_show_a_bar_for_the_formula_and_a_marker_for_the_simulation_side_by_side() -> None:
-    a = levels.LevelErrors("A", "laplace", (), np.array([1.0, 4.0]), np.array([1.1, 4.2]), np.array([0.1, 0.2]))
-    b = levels.LevelErrors("B", "gaussian", (), simulated=np.array([2.0, 2.0]))
+    a = series(
+        "A",
+        "laplace",
+        formula=np.array([1.0, 4.0]),
+        simulated=np.array([1.1, 4.2]),
+        standard_error=np.array([0.1, 0.2]),
+    )
+    b = series("B", "gaussian", simulated=np.array([2.0, 2.0]))
     bar, dot, other = by_level([a, b], 2)["data"]
     np.testing.assert_allclose(np.array(bar["y"]).reshape(2, 4), [[1, 1, 1, np.nan], [4, 4, 4, np.nan]])
     np.testing.assert_allclose(np.array(bar["x"]).reshape(2, 4)[:, 1], dot["x"])
@@ -277,12 +275,10 @@ def test_levels_show_a_bar_for_the_formula_and_a_marker_for_the_simulation_side_
     assert dot["x"][0] < other["x"][0]
 
 
-@pytest.mark.parametrize("log_y", [True, False])
-def test_infinite_levels_are_written_inside_the_axis(log_y: bool) -> None:
-    one = levels.LevelErrors("A", "laplace", (), np.array([0.0, 2.0, np.inf]))
-    shown = by_level([one], 3, log_y=log_y)
+def test_infinite_levels_are_written_inside_the_axis() -> None:
+    shown = by_level([series("A", "laplace", formula=np.array([0.0, 2.0, np.inf]))], 3)
     text = shown["data"][-1]
-    assert text["text"] == (["0", "∞"] if log_y else ["∞"])
+    assert text["text"] == ["0", "∞"]
     low, high = data_range(shown["layout"]["yaxis"])
     assert all(low < y < high for y in text["y"])
     assert text["x"][-1] == 2.0
@@ -290,7 +286,7 @@ def test_infinite_levels_are_written_inside_the_axis(log_y: bool) -> None:
 
 
 def test_stale_levels_are_grey() -> None:
-    one = levels.LevelErrors("A", "laplace", (), simulated=np.ones(2), stale=True)
+    one = series("A", "laplace", simulated=np.ones(2), stale=True)
     assert by_level([one], 2)["data"][0]["marker"]["color"] == style.GREY
 
 
@@ -521,7 +517,7 @@ def test_a_bent_axis_over_a_short_span_has_more_ticks() -> None:
 
 def test_one_draw_without_noise_or_values_still_draws() -> None:
     for released in (np.zeros(3), np.full(3, np.nan), np.full(3, np.inf)):
-        shown = decoded(draw.one_draw(np.zeros(3, dtype=np.int64), released, sigma=np.inf, log_y=True))
+        shown = decoded(draw.one_draw(np.zeros(3, dtype=np.int64), released, sigma=np.inf))
         assert len(shown["data"]) == 2
         assert np.isfinite(shown["layout"]["yaxis"]["range"]).all()
 
@@ -532,15 +528,15 @@ def test_one_draw_without_noise_or_values_still_draws() -> None:
 def hostile_figures() -> dict[str, go.Figure]:
     tree = Tree.from_branching_factors((2, 2, 2))
     counts = tree.counts_of_leaves(np.arange(1, 9))
-    several = [curves.Curve(text, "laplace", (), X, formula=X, simulated=X) for text in HOSTILE]
-    on_levels = [levels.LevelErrors(text, "laplace", (), np.array([1.0, np.inf])) for text in HOSTILE]
+    several = [curve(text, formula=X, simulated=X) for text in HOSTILE]
+    on_levels = [series(text, "laplace", formula=np.array([1.0, np.inf])) for text in HOSTILE]
     boxes = [level_quantiles(tree, counts * 1.0, text) for text in HOSTILE]
     return {
         "curves": curves.error_curves(
             several, x_title=HOSTILE[0], y_title=HOSTILE[1], marker_x=1, marker_text=HOSTILE[0]
         ),
         "levels": levels.error_by_level(on_levels, HOSTILE[:2], y_title=HOSTILE[4]),
-        "boxes": levels.error_boxes(boxes, HOSTILE[:4], y_title=HOSTILE[0]),
+        "boxes": levels.error_boxes(boxes, HOSTILE[:4]),
         "icicle": icicle(tree, Names(), counts, counts, released=counts, colour_title=HOSTILE[0]),
         "strips": level_strips(tree, counts, HOSTILE[:4], colour_title=HOSTILE[1]),
         "draw": draw.one_draw(counts, counts, label=HOSTILE[0], name=Names().label),

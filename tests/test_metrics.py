@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treedp_core.checks import InputError
-from treedp_core.errors import METRICS, Tolerance, summarise
+from treedp_core.errors import METRICS, Tolerance
+from treedp_core.errors.metrics import summarise
 from treedp_core.experiment import Experiment, run
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.tree import Tree

@@ -19,24 +19,13 @@ from treedp_core.errors import METRICS, Tolerance
 from treedp_core.experiment import Experiment, draw_once, run
 from treedp_core.noise import DiscreteLaplace, Gaussian, Laplace
 from treedp_core.privacy.conversions import gaussian_sigma
-from treedp_core.studies.multiplicative import (
-    CURVES,
-    Setting,
-    accuracy_table,
-    accurate_threshold,
-    alpha_rmse,
-    break_even,
-    clamped_alpha_rmse,
-    growth,
-    least_possible_threshold,
-    noise_accurate_threshold,
-    packing_bound,
-    ranking,
-    shrunk_alpha_rmse,
-    theorem_error,
-    worst_shrunk_alpha_rmse,
-)
-from treedp_core.studies.multiplicative.theorem import clamp_bound
+from treedp_core.studies.multiplicative import Setting, accuracy_table, ranking
+from treedp_core.studies.multiplicative.accuracy import accurate_threshold, clamped_alpha_rmse, noise_accurate_threshold
+from treedp_core.studies.multiplicative.curves import CURVES
+from treedp_core.studies.multiplicative.growth import break_even, growth
+from treedp_core.studies.multiplicative.lower_bounds import least_possible_threshold, packing_bound
+from treedp_core.studies.multiplicative.shrinkage import alpha_rmse, shrunk_alpha_rmse, worst_shrunk_alpha_rmse
+from treedp_core.studies.multiplicative.theorem import clamp_bound, theorem_error
 from treedp_core.tree import Tree
 from treedp_core.watch import generator
 

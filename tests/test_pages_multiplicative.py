@@ -15,7 +15,8 @@ from pages.ui.presets import Preset
 from pages.views.multiplicative.settings import PRESETS, VIEWS
 from test_pages_help import after_figures, without_help, without_text
 from treedp_core.checks import InputError
-from treedp_core.studies.multiplicative import CURVES, ranking
+from treedp_core.studies.multiplicative import ranking
+from treedp_core.studies.multiplicative.curves import CURVES
 from treedp_core.studies.multiplicative.run import PLANS
 from treedp_core.studies.multiplicative.trees import SOURCES
 from treedp_core.tree import Tree

@@ -33,7 +33,9 @@ from treedp_core.privacy import (
 from treedp_core.records.export import synthetic
 from treedp_core.release import Release
 from treedp_core.studies.cdf import CdfSettings, plan_cdf
-from treedp_core.studies.topdown import accounting, noise_on_tree, plan, release
+from treedp_core.studies.topdown import accounting, plan
+from treedp_core.studies.topdown.plan import noise_on_tree
+from treedp_core.studies.topdown.sparse import release
 from treedp_core.tree import Tree
 from treedp_core.tree.leaf_table import count_leaves
 from treedp_core.watch import generator

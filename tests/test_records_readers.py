@@ -16,8 +16,9 @@ from oracles_pages import codes, dataset, open_page, widget, words
 from pages.ui.uploads import PUBLIC_VARIABLE
 from treedp_core.checks import InputError
 from treedp_core.records import ReadOptions, count_bins, count_hierarchy, domain_taken_from_the_data, inspect
-from treedp_core.records.read import READERS, Reader
+from treedp_core.records.read import READERS
 from treedp_core.records.read.file_checks import checked_columns, encoding_error
+from treedp_core.records.read.readers import Reader
 from treedp_core.records.read.sniff import PREVIEW_ROWS, Preview
 from treedp_core.records.read.sources import ByteStream, FileSource
 from treedp_core.tree import Tree

@@ -24,7 +24,7 @@ from oracles_top_down import (
 from oracles_tree import leaf_matrix, level_starts, random_parents
 from treedp_core import checks
 from treedp_core.checks import InputError
-from treedp_core.errors import bias_by_size, compare_on_tree
+from treedp_core.errors.compare import bias_by_size, compare_on_tree
 from treedp_core.experiment import Experiment, prepare, run
 from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.postprocess import prepare as prepare_steps
@@ -35,25 +35,21 @@ from treedp_core.records.dataset import labels_of
 from treedp_core.records.export import synthetic
 from treedp_core.studies.topdown import (
     accounting,
-    bound,
-    bound_by_exact_tails,
-    compare,
-    compare_orders,
     compare_rules,
     draw,
-    known_levels,
-    most_cells,
     needs_factor_two,
-    noise_on_tree,
     orders,
     plan,
     product_of_columns,
-    release,
     some_orders,
     tree_as_it_is,
 )
 from treedp_core.studies.topdown import sparse as sparse_run
-from treedp_core.studies.topdown.sparse import prefixes
+from treedp_core.studies.topdown.bounds import bound, bound_by_exact_tails
+from treedp_core.studies.topdown.compare import compare
+from treedp_core.studies.topdown.orders import compare_orders
+from treedp_core.studies.topdown.plan import known_levels, noise_on_tree
+from treedp_core.studies.topdown.sparse import most_cells, prefixes, release
 from treedp_core.studies.topdown.wanted import Wanted
 from treedp_core.tree import Tree
 from treedp_core.tree.leaf_table import LeafTable, count_leaves, reordered, table_of_tree

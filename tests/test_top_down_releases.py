@@ -13,7 +13,8 @@ import pytest
 from oracles_pages import dataset
 from oracles_top_down import HUGE, RECORDS, product_data
 from treedp_core.checks import InputError
-from treedp_core.errors import BiasBySize, Compared, Ways, bias_by_size, mean_and_error
+from treedp_core.errors.compare import BiasBySize, Compared, bias_by_size
+from treedp_core.errors.ways import Ways, mean_and_error
 from treedp_core.figures import topdown
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit, Spread
 from treedp_core.studies.topdown import (
@@ -26,8 +27,8 @@ from treedp_core.studies.topdown import (
     product_of_columns,
     rules_for,
     tree_as_it_is,
-    union_tree,
 )
+from treedp_core.studies.topdown.subject import union_tree
 from treedp_core.studies.topdown.tables import level_table
 from treedp_core.studies.topdown.wanted import RULES
 from treedp_core.tree import Tree

@@ -24,7 +24,8 @@ from treedp_core import experiment
 from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
-from treedp_core.studies.budget import Ask, Problem, Target, answer, compare, true_counts
+from treedp_core.studies.budget import Ask, Problem, Target, answer, compare
+from treedp_core.studies.budget.prior import true_counts
 from treedp_core.tree import Tree
 from treedp_core.watch import Cancelled, Watch
 

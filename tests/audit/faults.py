@@ -34,7 +34,8 @@ from treedp_core.records.count import elsewhere
 from treedp_core.records.read import units
 from treedp_core.release import Release
 from treedp_core.studies.budget import per_node, settle
-from treedp_core.studies.topdown import known_levels, sparse
+from treedp_core.studies.topdown import sparse
+from treedp_core.studies.topdown.plan import known_levels
 from treedp_core.tree import Tree
 
 Planter = Callable[[], AbstractContextManager[Any]]

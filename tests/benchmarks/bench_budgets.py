@@ -11,7 +11,8 @@ from timing import paired_ratio, seconds
 from treedp_core.errors import Tolerance
 from treedp_core.postprocess import least_squares
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
-from treedp_core.studies.budget import Problem, greedy, optimum
+from treedp_core.studies.budget import Problem, greedy
+from treedp_core.studies.budget.optimum import optimum
 from treedp_core.tree import Tree
 
 IDS = ("5",)

@@ -9,8 +9,8 @@ import numpy as np
 
 from timing import paired_ratio, seconds
 from treedp_core.postprocess.isotonic import consistent_cdf
-from treedp_core.studies.branching import Cost, cheapest
 from treedp_core.studies.branching.primes import divisors
+from treedp_core.studies.branching.search import Cost, cheapest
 from treedp_core.studies.cdf import CdfSettings, plan_cdf
 from treedp_core.tree.workloads import Shape, prefix_estimates
 

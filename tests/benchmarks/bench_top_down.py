@@ -18,7 +18,8 @@ import numpy as np
 from timing import paired_ratio, seconds
 from treedp_core.experiment import Experiment, Pipeline, prepare
 from treedp_core.noise import DiscreteGaussian
-from treedp_core.studies.topdown import plan, release
+from treedp_core.studies.topdown import plan
+from treedp_core.studies.topdown.sparse import release
 from treedp_core.tree import Tree
 from treedp_core.tree.leaf_table import count_leaves
 from treedp_core.watch import generator

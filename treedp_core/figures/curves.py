@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from treedp_core.figures.colour import rgba
 from treedp_core.figures.style import GREY, axis, limits, look, new_figure, your_value_marker
 from treedp_core.figures.text import plot_text
 from treedp_core.tree import FloatArray
@@ -18,9 +17,9 @@ from treedp_core.words import privacy_text
 Z95 = 1.96
 
 
-@dataclass(frozen=True, eq=False)
-class Curve:
-    """One series of an error figure.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Simulated:
+    """One series of a figure of errors: a formula, a simulation, or both.
 
     Parameters
     ----------
@@ -30,16 +29,10 @@ class Curve:
         Name in `MECHANISMS`: gives the colour. Any other name (a bound, a reference) is drawn grey.
     variant : tuple of str
         Post-processing names: give the dash and the marker.
-    x : (n,)
-        Where the formula was evaluated.
     formula : (n,), optional
-        The line. Infinite values are left out and said so in the legend.
+        The line or the bars. Infinite values are said to be so.
     simulated, standard_error : (m,), optional
         Markers with bars of 1.96 standard errors.
-    band : pair of (m,), optional
-        Low and high; the figure draws the first band it is given.
-    simulated_x : (m,), optional
-        Where the simulation and the band were evaluated, if not at `x`.
     stale : bool
         Grey out the simulation, because it was run with other settings.
     """
@@ -47,13 +40,18 @@ class Curve:
     label: str
     mechanism: str
     variant: tuple[str, ...]
-    x: FloatArray
     formula: FloatArray | None = None
     simulated: FloatArray | None = None
     standard_error: FloatArray | None = None
-    band: tuple[FloatArray, FloatArray] | None = None
-    simulated_x: FloatArray | None = None
     stale: bool = False
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Curve(Simulated):
+    """A series over a setting: the formula was evaluated at `x` (n,), the simulation at `simulated_x` (m,)."""
+
+    x: FloatArray
+    simulated_x: FloatArray | None = None
 
     @property
     def markers_x(self) -> FloatArray:
@@ -72,7 +70,6 @@ def error_curves(
     marker_text: str = "your ε",
     x_range: tuple[float, float] | None = None,
     y_range: tuple[float, float] | None = None,
-    stale: bool = False,
     costs: Collection[str] = (),
 ) -> go.Figure:
     """Return error curves over a setting.
@@ -85,23 +82,20 @@ def error_curves(
         Where to draw the line at "your" value, in data units.
     x_range, y_range : pair of float, optional
         Axis limits in data units; without them they are round numbers around the finite values.
-    stale : bool
-        Grey out all simulations.
     costs : collection of str
         The axes, "x" or "y", that hold an epsilon, delta or rho: when pointed at it is rounded up, never down.
 
-    >>> curve = Curve("Laplace", "laplace", (), np.array([0.1, 1.0, 10.0]), formula=np.array([20.0, 2.0, 0.2]))
+    >>> x = np.array([0.1, 1.0])
+    >>> curve = Curve(label="Laplace", mechanism="laplace", variant=(), x=x, formula=2 / x)
     >>> fig = error_curves([curve], x_title="ε", y_title="RMSE (records)", marker_x=1.0)
     >>> [trace.mode for trace in fig.data], [round(10.0**v, 6) for v in fig.layout.yaxis.range]
-    (['lines'], [0.1, 100.0])
+    (['lines'], [1.0, 100.0])
     """
     x_bounds = x_range or _x_limits(series, log_x)
     values = [v for c in series for v in (c.formula, c.simulated, upper_end(c.simulated, c.standard_error))]
     y_bounds = y_range or limits(values, log=log_y, default=(1.0, 1000.0))
-    banded = next((c for c in series if c.band is not None), None)
-    traces = [] if banded is None else _band(banded, log_y, y_bounds[0], stale or banded.stale)
-    traces += [_line(c, log_y) for c in series if c.formula is not None]
-    traces += [_markers(c, log_y, stale or c.stale) for c in series if c.simulated is not None]
+    traces = [_line(c, log_y) for c in series if c.formula is not None]
+    traces += [_simulated_curve(c, log_y) for c in series if c.simulated is not None]
     for trace in traces:
         _round_up(trace, costs)
     fig = new_figure(
@@ -112,7 +106,7 @@ def error_curves(
     return fig if marker_x is None else your_value_marker(fig, marker_x, marker_text, log_x)
 
 
-def _round_up(trace: Any, axes: Collection[str]) -> None:
+def _round_up(trace: go.Scatter, axes: Collection[str]) -> None:
     told = str(trace.hovertemplate or "")
     for axis_name in axes:
         told = told.replace(f"%{{{axis_name}:,.3~r}}", f"%{{customdata[{'xy'.index(axis_name)}]}}")
@@ -155,7 +149,7 @@ def legend_name(label: str, values: FloatArray, log: bool) -> str:
     return name
 
 
-def _line(curve: Curve, log_y: bool) -> Any:
+def _line(curve: Curve, log_y: bool) -> go.Scatter:
     style = look(curve.mechanism, curve.variant)
     assert curve.formula is not None
     return go.Scatter(
@@ -172,21 +166,30 @@ def _line(curve: Curve, log_y: bool) -> Any:
 _HOVER = "%{fullData.name}<br>%{xaxis.title.text}: %{x:,.3~r}<br>%{yaxis.title.text}: %{y:,.3~r}"
 
 
-def _markers(curve: Curve, log_y: bool, stale: bool) -> Any:
-    style = look(curve.mechanism, curve.variant)
-    colour = GREY if stale else style.colour
+def _simulated_curve(curve: Curve, log_y: bool) -> go.Scatter:
     assert curve.simulated is not None
-    return go.Scatter(
-        x=np.asarray(curve.markers_x, dtype=float),
-        y=shown(curve.simulated, log_y),
-        mode="markers",
+    return markers(
+        curve, np.asarray(curve.markers_x, dtype=float), log_y, _HOVER,
         name=legend_name(curve.label, curve.simulated, log_y),
-        legendgroup=plot_text(curve.label),
-        showlegend=curve.formula is None,
-        opacity=0.5 if stale else 1.0,
+    )  # fmt: skip
+
+
+def markers(one: Simulated, x: FloatArray, log_y: bool, hover: str, **more: object) -> go.Scatter:
+    """Return the simulation of a series at places x (m,): markers with 95 % bars, grey where it is stale."""
+    style = look(one.mechanism, one.variant)
+    colour = GREY if one.stale else style.colour
+    assert one.simulated is not None
+    return go.Scatter(
+        x=x,
+        y=shown(one.simulated, log_y),
+        mode="markers",
+        legendgroup=plot_text(one.label),
+        showlegend=one.formula is None,
+        opacity=0.5 if one.stale else 1.0,
         marker={"color": colour, "symbol": style.symbol, "size": 9, "line": {"color": colour, "width": 1.5}},
-        error_y=error_bars(curve.simulated, curve.standard_error, colour, log_y),
-        hovertemplate=_HOVER + f"<extra>{'simulation, earlier settings' if stale else 'simulation'}</extra>",
+        error_y=error_bars(one.simulated, one.standard_error, colour, log_y),
+        hovertemplate=hover + f"<extra>{'simulation, earlier settings' if one.stale else 'simulation'}</extra>",
+        **more,
     )
 
 
@@ -202,19 +205,3 @@ def error_bars(values: FloatArray, standard_error: FloatArray | None, colour: st
     up = np.nan_to_num(Z95 * np.asarray(standard_error, dtype=float), nan=0.0, posinf=0.0)
     down = np.minimum(up, 0.999 * np.abs(np.nan_to_num(values, posinf=0.0))) if log else up
     return {"type": "data", "array": up, "arrayminus": down, "symmetric": False, "color": colour, "thickness": 1.5}
-
-
-def _band(curve: Curve, log_y: bool, floor: float, stale: bool) -> list[Any]:
-    """Two bare lines with the space between them filled; a low end that a log axis cannot show sits on its floor."""
-    assert curve.band is not None
-    low, high = (np.asarray(v, dtype=float) for v in curve.band)
-    low = np.where(low > 0, low, min(floor, 1.0) * 1e-3) if log_y else low
-    keep = np.isfinite(low) & np.isfinite(high) & ((high > 0) | (not log_y))
-    x = np.asarray(curve.markers_x, dtype=float)[keep]
-    fill = rgba(GREY if stale else look(curve.mechanism).colour, 0.16)
-    bare = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip", "showlegend": False}
-    group = plot_text(curve.label)
-    return [
-        go.Scatter(x=x, y=low[keep], legendgroup=group, **bare),
-        go.Scatter(x=x, y=high[keep], legendgroup=group, fill="tonexty", fillcolor=fill, **bare),
-    ]

@@ -27,10 +27,11 @@ def one_draw(
     mechanism: str = "",
     variant: tuple[str, ...] = (),
     name: Callable[[int], str] | None = None,
-    log_y: bool | None = None,
-    y_range: tuple[float, float] | None = None,
 ) -> go.Figure:
     """Return true counts as a line and released ones as markers, largest true count first.
+
+    Where the largest count would dwarf the noise, the axis is logarithmic beyond one sigma, and linear within, so that
+    counts of 0 and below stay in the picture.
 
     Parameters
     ----------
@@ -42,11 +43,6 @@ def one_draw(
         Of the released counts, as in `Curve`.
     name : function, optional
         From the position of a node to its name, for hovering; called for the nodes drawn only.
-    log_y : bool, optional
-        Whether the axis is logarithmic beyond one sigma (and linear within, so that counts of 0 and below stay in the
-        picture); by default where the largest count would otherwise dwarf the noise.
-    y_range : pair of float, optional
-        Axis limits in records.
 
     >>> fig = one_draw(np.array([5, 9, 1]), np.array([6, 8, 0]), sigma=1.0, mechanism="laplace")
     >>> fig.data[-1].y.tolist(), len(fig.data)
@@ -57,8 +53,8 @@ def one_draw(
     x, true, noisy = rank.astype(float) + 1.0, truth[node].astype(float), released[node].astype(float)
     noisy[~np.isfinite(noisy)] = np.nan
     values, unit = np.append(true, noisy[np.isfinite(noisy)]), max(sigma or 0.0, 1.0)
-    scale = _Scale(unit if log_y or (log_y is None and np.max(values, initial=0.0) > 100 * unit) else None)
-    low, high = y_range or scale.limits(values)
+    scale = _Scale(unit if np.max(values, initial=0.0) > 100 * unit else None)
+    low, high = scale.limits(values)
     style = look(mechanism, variant)
     traces = [] if sigma is None else _band(x, true, Z95 * sigma, style.colour, scale)
     hover = "" if name is None else "%{text}<br>"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,70 +10,38 @@ import plotly.graph_objects as go
 
 from treedp_core.errors.compare import LevelBoxes
 from treedp_core.figures.colour import rgba
-from treedp_core.figures.curves import error_bars, shown, upper_end
+from treedp_core.figures.curves import Simulated, markers, shown, upper_end
 from treedp_core.figures.style import AFTER, BEFORE, GREEN, GREY, PINK, axis, limits, look, new_figure
 from treedp_core.figures.text import plot_text
 from treedp_core.tree import FloatArray
 
 
-@dataclass(frozen=True, eq=False)
-class LevelErrors:
-    """One series of an error-by-level figure; arrays are (n_levels,), see `Curve` for the rest."""
+def error_by_level(series: Sequence[Simulated], level_names: Sequence[str], *, y_title: str) -> go.Figure:
+    """Return errors of each level (n_levels,), series side by side: a bar at the formula, a marker at the simulation.
 
-    label: str
-    mechanism: str
-    variant: tuple[str, ...]
-    formula: FloatArray | None = None
-    simulated: FloatArray | None = None
-    standard_error: FloatArray | None = None
-    stale: bool = False
+    The axis is logarithmic: infinite errors are written ∞ at its top, errors of 0 are written 0 at its bottom.
 
-
-def error_by_level(
-    series: Sequence[LevelErrors],
-    level_names: Sequence[str],
-    *,
-    y_title: str,
-    log_y: bool = True,
-    y_range: tuple[float, float] | None = None,
-    stale: bool = False,
-) -> go.Figure:
-    """Return the error of each level, series side by side: a bar at the formula, a marker at the simulation.
-
-    Infinite errors are written ∞ at the top, and on a log axis errors of 0 are written 0 at the bottom.
-
-    >>> series = [LevelErrors("Laplace", "laplace", (), np.array([0.0, 2.0, np.inf]))]
+    >>> series = [Simulated(label="Laplace", mechanism="laplace", variant=(), formula=np.array([0.0, 2.0, np.inf]))]
     >>> fig = error_by_level(series, ["all", "state", "county"], y_title="RMSE (records)")
     >>> [trace.mode for trace in fig.data], fig.data[1].text
     (['lines', 'text'], ('0', '∞'))
     """
     values = [v for s in series for v in (s.formula, s.simulated, upper_end(s.simulated, s.standard_error))]
-    low, high = y_range or limits(values, log=log_y, default=(1.0, 1000.0))
-    bounds = (low, high) if log_y or low else (-0.03 * high, high)  # room for markers at 0
+    bounds = limits(values, log=True, default=(1.0, 1000.0))
     names = [plot_text(name, 24) for name in level_names]
     width = min(0.8 / max(len(series), 1), 0.3)
-    traces: list[Any] = []
+    traces: list[go.Scatter] = []
     for j, one in enumerate(series):
         x = np.arange(len(level_names), dtype=np.float64) + (j - (len(series) - 1) / 2) * width
         if one.formula is not None:
-            traces.append(_bars(one, x, 0.42 * width, names, log_y))
+            traces.append(_bars(one, x, 0.42 * width, names))
         if one.simulated is not None:
-            traces.append(_dots(one, x, names, log_y, stale or one.stale))
-        traces += _off_axis(one, x, log_y, bounds)
-    return new_figure(
-        traces,
-        xaxis=_level_axis(level_names),
-        yaxis=axis(y_title, log=log_y, bounds=bounds, grid=True),
-    )
+            traces.append(markers(one, x, True, _HOVER, name=plot_text(one.label), text=names))
+        traces += _off_axis(one, x, bounds)
+    return new_figure(traces, xaxis=_level_axis(level_names), yaxis=axis(y_title, log=True, bounds=bounds, grid=True))
 
 
-def error_boxes(
-    groups: Sequence[LevelBoxes],
-    level_names: Sequence[str],
-    *,
-    y_title: str = "error (records)",
-    y_range: tuple[float, float] | None = None,
-) -> go.Figure:
+def error_boxes(groups: Sequence[LevelBoxes], level_names: Sequence[str]) -> go.Figure:
     """Return boxes of signed errors by level, one colour for each group: the first orange (before), the second blue.
 
     Boxes are quartiles with the median, dashed lines are means, whiskers hold 95 % of the nodes.
@@ -84,7 +51,7 @@ def error_boxes(
     >>> fig.data[0].q1.tolist(), fig.layout.yaxis.range
     ([-1.0, -1.0], (-2.5, 2.5))
     """
-    low, high = y_range or limits([v for g in groups for v in (g.low, g.high)], log=False, default=(-1.0, 1.0))
+    low, high = limits([v for g in groups for v in (g.low, g.high)], log=False, default=(-1.0, 1.0))
     reach = max(-low, high)
     width = min(0.8 / max(len(groups), 1), 0.3)
     offsets = [(j - (len(groups) - 1) / 2) * width for j in range(len(groups))]
@@ -93,8 +60,7 @@ def error_boxes(
         _box(g, np.arange(len(level_names), dtype=np.float64) + offset, 0.85 * width, colours[j % 4])
         for j, (g, offset) in enumerate(zip(groups, offsets, strict=True))
     ]
-    bounds = (low, high) if y_range else (-reach, reach)
-    y = axis(y_title, log=False, bounds=bounds, grid=True)
+    y = axis("error (records)", log=False, bounds=(-reach, reach), grid=True)
     return new_figure(traces, xaxis=_level_axis(level_names), yaxis=y | {"zeroline": True, "zerolinecolor": GREY})
 
 
@@ -108,10 +74,10 @@ def _level_axis(names: Sequence[str]) -> dict[str, Any]:
 _HOVER = "%{fullData.name}<br>%{text}: %{y:,.3~r}"
 
 
-def _bars(one: LevelErrors, x: FloatArray, half: float, names: list[str], log_y: bool) -> Any:
+def _bars(one: Simulated, x: FloatArray, half: float, names: list[str]) -> go.Scatter:
     style = look(one.mechanism, one.variant)
     assert one.formula is not None
-    y = shown(one.formula, log_y)
+    y = shown(one.formula, True)
     return go.Scatter(
         x=np.column_stack([x - half, x, x + half, np.full(x.size, np.nan)]).ravel(),
         y=np.column_stack([y, y, y, np.full(x.size, np.nan)]).ravel(),
@@ -124,41 +90,21 @@ def _bars(one: LevelErrors, x: FloatArray, half: float, names: list[str], log_y:
     )
 
 
-def _dots(one: LevelErrors, x: FloatArray, names: list[str], log_y: bool, stale: bool) -> Any:
-    style = look(one.mechanism, one.variant)
-    colour = GREY if stale else style.colour
-    assert one.simulated is not None
-    return go.Scatter(
-        x=x,
-        y=shown(one.simulated, log_y),
-        mode="markers",
-        name=plot_text(one.label),
-        legendgroup=plot_text(one.label),
-        showlegend=one.formula is None,
-        opacity=0.5 if stale else 1.0,
-        marker={"color": colour, "symbol": style.symbol, "size": 9, "line": {"color": colour, "width": 1.5}},
-        error_y=error_bars(one.simulated, one.standard_error, colour, log_y),
-        text=names,
-        hovertemplate=_HOVER + f"<extra>{'simulation, earlier settings' if stale else 'simulation'}</extra>",
-    )
-
-
-def _off_axis(one: LevelErrors, x: FloatArray, log_y: bool, bounds: tuple[float, float]) -> list[Any]:
+def _off_axis(one: Simulated, x: FloatArray, bounds: tuple[float, float]) -> list[go.Scatter]:
     """The values the axis cannot show, as text just inside its ends."""
     values = one.formula if one.formula is not None else one.simulated
     if values is None:
         return []
     low, high = bounds
-    infinite, zero = np.isposinf(values), (np.asarray(values) == 0) & log_y
+    infinite, zero = np.isposinf(values), np.asarray(values) == 0
     if not (infinite | zero).any():
         return []
-    inset = (high / low) ** 0.04 if log_y else 0.04 * (high - low)
-    top, bottom = (high / inset, low * inset) if log_y else (high - inset, low + inset)
+    inset = (high / low) ** 0.04
     there = np.flatnonzero(infinite | zero)
     return [
         go.Scatter(
             x=x[there],
-            y=np.where(infinite[there], top, bottom),
+            y=np.where(infinite[there], high / inset, low * inset),
             mode="text",
             text=np.where(infinite[there], "∞", "0").tolist(),
             textfont={"color": look(one.mechanism).colour, "size": 18},
@@ -170,7 +116,7 @@ def _off_axis(one: LevelErrors, x: FloatArray, log_y: bool, bounds: tuple[float,
     ]
 
 
-def _box(group: LevelBoxes, x: FloatArray, width: float, colour: str) -> Any:
+def _box(group: LevelBoxes, x: FloatArray, width: float, colour: str) -> go.Box:
     return go.Box(
         x=x,
         lowerfence=group.low,

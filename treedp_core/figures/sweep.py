@@ -11,9 +11,9 @@ import numpy as np
 from treedp_core.errors import METRICS
 from treedp_core.experiment import Experiment
 from treedp_core.figures import style
-from treedp_core.figures.curves import Curve, error_curves
+from treedp_core.figures.curves import Curve, Simulated, error_curves
 from treedp_core.figures.draw import one_draw
-from treedp_core.figures.levels import LevelErrors, error_by_level
+from treedp_core.figures.levels import error_by_level
 from treedp_core.figures.text import plot_text
 from treedp_core.postprocess.chains import CHAINS
 from treedp_core.records import Labels
@@ -80,7 +80,7 @@ def _curve(line: Line) -> Curve:
 
 def _by_level(lines: Sequence[Line], y_title: str, level_names: Sequence[str]) -> Any:
     series = [
-        LevelErrors(
+        Simulated(
             label=line.series.label,
             mechanism=line.series.mechanism,
             variant=CHAINS[line.series.pipeline].steps,
@@ -126,7 +126,12 @@ def _name(labels: Labels, start: int, position: int) -> str:
 def expected_by_level(found: Sequence[Expected], level_names: Sequence[str]) -> Any:
     """Return expected errors by level in the colours of before and after: orange, then blue."""
     series = [
-        LevelErrors(one.series.label, one.series.mechanism, CHAINS[one.series.pipeline].steps, one.summary.level)
+        Simulated(
+            label=one.series.label,
+            mechanism=one.series.mechanism,
+            variant=CHAINS[one.series.pipeline].steps,
+            formula=one.summary.level,
+        )
         for one in found
     ]
     fig = error_by_level(series, level_names, y_title=METRICS["rmse"].title)

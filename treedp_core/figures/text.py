@@ -27,7 +27,7 @@ def plot_text(value: object, limit: int = 60) -> str:
     return html.escape(text, quote=False).replace("$", "&#36;")
 
 
-def number_text(value: float, digits: int = 3) -> str:
+def number_text(value: float) -> str:
     r"""Return a number for people: three significant digits, thin spaces between thousands; ∞ is written ∞.
 
     >>> number_text(1234567.0), number_text(0.01234), number_text(-math.inf), number_text(-5.0)
@@ -43,8 +43,8 @@ def number_text(value: float, digits: int = 3) -> str:
         return "0"
     size = abs(value)
     if not 1e-4 <= size < 1e15:
-        return sign + f"{size:.{digits - 1}e}"
-    places = digits - 1 - math.floor(math.log10(size))
+        return sign + f"{size:.2e}"
+    places = 2 - math.floor(math.log10(size))
     text = fixed(round(size, places), max(places, 0))
     return sign + (text.rstrip("0").rstrip(".") if "." in text else text)
 

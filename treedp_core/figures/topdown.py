@@ -49,7 +49,6 @@ def error_under_bound(
     *,
     confidence: float,
     bound_applies: bool = True,
-    stale: bool = False,
 ) -> go.Figure:
     """Return the largest error of each level of one release below what theory allows.
 
@@ -78,7 +77,7 @@ def error_under_bound(
         _steps(x, exact, f"by exact tails, {sure}", AFTER, dash, names),
         go.Scatter(
             x=x, y=observed, mode="markers", name="largest error (NOT PRIVATE)", text=names,
-            opacity=0.5 if stale else 1.0, marker={"color": GREY if stale else GREEN, "size": 12},
+            marker={"color": GREEN, "size": 12},
             hovertemplate="%{text}<br>%{y:,.4~g} records<extra>largest error</extra>",
         ),
     ]  # fmt: skip
@@ -213,7 +212,10 @@ def extra_noise_curves(table: Mapping[str, FloatArray], rho: float) -> go.Figure
 
 def _conversions(table: Mapping[str, FloatArray], colours: Sequence[str]) -> list[Curve]:
     ways = [(way, y) for way, y in table.items() if way != "rho"]
-    return [Curve(way, name, (), table["rho"], formula=y) for (way, y), name in zip(ways, colours, strict=True)]
+    return [
+        Curve(label=way, mechanism=name, variant=(), x=table["rho"], formula=y)
+        for (way, y), name in zip(ways, colours, strict=True)
+    ]
 
 
 def _room(low: FloatArray, high: FloatArray) -> tuple[float, float]:

@@ -1,5 +1,5 @@
 """Files and tables read in batches, column by column, with every bad input named."""
 
-from treedp_core.records.read.readers import READERS, Reader, inspect
+from treedp_core.records.read.readers import READERS
 
-__all__ = ["READERS", "Reader", "inspect"]
+__all__ = ["READERS"]

@@ -1,21 +1,17 @@
 """Which tree: the branching factor in the limit, the best whole shapes for K bins, the paper's statements on both."""
 
 from treedp_core.studies.branching.hunt import equal_budgets
-from treedp_core.studies.branching.limits import BestBranching, best_branching, loss_factor, opendp_branching_factor
+from treedp_core.studies.branching.limits import BestBranching, best_branching, opendp_branching_factor
 from treedp_core.studies.branching.ranking import RankedShape, advice, best_by_height, best_shape, best_shapes
-from treedp_core.studies.branching.search import Cost, cheapest
 
 __all__ = [
     "BestBranching",
-    "Cost",
     "RankedShape",
     "advice",
     "best_branching",
     "best_by_height",
     "best_shape",
     "best_shapes",
-    "cheapest",
     "equal_budgets",
-    "loss_factor",
     "opendp_branching_factor",
 ]

@@ -4,9 +4,9 @@ Rameshwar et al. (Sec. III, IV, Appendix B) and what lies past them: padded tree
 the known total, optimal budgets for all of these, and the smallest error any linear Gaussian mechanism can have.
 """
 
-from treedp_core.studies.cdf.error.bound import MatrixBound, cdf_lower_bound
-from treedp_core.studies.cdf.error.budgets import LevelShares, optimal_shares
+from treedp_core.studies.cdf.error.bound import cdf_lower_bound
+from treedp_core.studies.cdf.error.budgets import optimal_shares
 from treedp_core.studies.cdf.error.criterion import Criterion
 from treedp_core.studies.cdf.error.simple import total_squared_error
 
-__all__ = ["Criterion", "LevelShares", "MatrixBound", "cdf_lower_bound", "optimal_shares", "total_squared_error"]
+__all__ = ["Criterion", "cdf_lower_bound", "optimal_shares", "total_squared_error"]

@@ -20,9 +20,9 @@ IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 Place = Callable[[int], int]
 
-MAX_NUMBER_BYTES: Final = 64
+MAXNUMBER_BYTES: Final = 64
 
-_NUMBER: Final = r"^\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,4})?\s*$"
+NUMBER: Final = r"^\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,4})?\s*$"
 
 
 def weights(array: pa.Array, name: str, row: int) -> IntArray:
@@ -85,16 +85,16 @@ def _refuse_long(values: pa.Array, refuse: Callable[[int, str], None]) -> None:
     if len(values) == 0 or not is_text(values.type):
         return
     lengths = text_lengths(values)
-    if int(lengths.max()) > MAX_NUMBER_BYTES:
-        at = int(np.argmax(lengths > MAX_NUMBER_BYTES))
-        start = pc.utf8_slice_codeunits(values.slice(at, 1).cast(pa.large_string()), 0, MAX_NUMBER_BYTES + 1)
+    if int(lengths.max()) > MAXNUMBER_BYTES:
+        at = int(np.argmax(lengths > MAXNUMBER_BYTES))
+        start = pc.utf8_slice_codeunits(values.slice(at, 1).cast(pa.large_string()), 0, MAXNUMBER_BYTES + 1)
         refuse(at, start[0].as_py())
 
 
 def _refuse_number(name: str, row: int, written: str) -> None:
     raise InputError(
         "NUMBER_TOO_LONG",
-        f"Column {echo(name)}, row {whole(row)}: {echo(written)} is too long; a number has at most {MAX_NUMBER_BYTES} "
+        f"Column {echo(name)}, row {whole(row)}: {echo(written)} is too long; a number has at most {MAXNUMBER_BYTES} "
         "characters.",
     )
 
@@ -143,7 +143,7 @@ def _real(array: pa.Array, name: str) -> FloatArray:
     if pa.types.is_null(array.type):
         return np.full(len(array), np.nan)
     if is_text(array.type):
-        plain = pc.match_substring_regex(array, _NUMBER)
+        plain = pc.match_substring_regex(array, NUMBER)
         cleaned = pc.utf8_trim_whitespace(pc.if_else(plain.fill_null(False), array, None))
         cleaned = pc.replace_substring_regex(cleaned, r"^\+", "")
         array = _infinities(array, cleaned.cast(pa.float64()))

@@ -14,6 +14,7 @@ from treedp_core.checks import InputError, echo
 from treedp_core.records.arrays import is_text
 from treedp_core.records.read import columns as cells
 from treedp_core.records.read.file_checks import checked_columns, columns_within_limit, too_large
+from treedp_core.records.read.held import HeldColumns
 from treedp_core.records.read.sniff import PREVIEW_ROWS, Preview
 from treedp_core.records.read.sources import FileSource
 from treedp_core.words import whole
@@ -33,7 +34,8 @@ def preview_parquet(source: FileSource) -> Preview:
         columns = _checked_footer(file)
         flat = [field.name for field in file.schema_arrow if not pa.types.is_nested(field.type)]
     with _opened(source, read_dictionary=flat) as file:
-        return Preview(source.name, "Parquet", columns, _first_rows(file), file.metadata.num_rows)
+        uses = tuple(cells.use_of(field.type) for field in file.schema_arrow)
+        return Preview(source.name, "Parquet", columns, _first_rows(file), file.metadata.num_rows, uses=uses)
 
 
 def parquet_batches(
@@ -83,6 +85,26 @@ def table_batches(
         _refuse_invalid(batch)
         done += batch.num_rows
         yield [batch.column(j) for j in range(len(chosen))], done
+
+
+def held_batches(
+    held: HeldColumns, labels: Sequence[str], numeric: Sequence[str]
+) -> Iterator[tuple[list[pa.Array], int]]:
+    """Yield (columns, rows read so far) of the chosen columns kept of a file, labels first."""
+    chosen = [*labels, *numeric]
+    cells.check_types(held.table.schema, labels, numeric)
+    done = 0
+    for batch in held.table.select(chosen).to_batches(max_chunksize=BATCH_ROWS):
+        done += batch.num_rows
+        yield [_with_own_values(batch.column(j)) for j in range(len(chosen))], done
+
+
+def _with_own_values(array: pa.Array) -> pa.Array:
+    """Return a part of a column of codes without the many values that do not occur in it."""
+    if not pa.types.is_dictionary(array.type) or len(array.dictionary) <= len(array):
+        return array
+    codes = array.indices.cast(pa.int32()).dictionary_encode()
+    return pa.DictionaryArray.from_arrays(codes.indices, array.dictionary.take(codes.dictionary))
 
 
 def as_table(table: Any, columns: Sequence[str], chosen: Sequence[str]) -> pa.Table:

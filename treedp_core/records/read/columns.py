@@ -154,15 +154,25 @@ def _label_type(name: str, kind: pa.DataType) -> InputError:
     )
 
 
+def use_of(kind: pa.DataType) -> str:
+    """Return what a column of a type can be: "any", "label", "number" or "none"."""
+    value = kind.value_type if pa.types.is_dictionary(kind) else kind
+    label, number = _is_label(value), _is_number(value)
+    return "any" if label and number else "label" if label else "number" if number else "none"
+
+
 def check_types(schema: pa.Schema, labels: Sequence[str], numeric: Sequence[str]) -> None:
     """Refuse columns of a typed table whose type cannot serve, before any of them is read."""
     for name in labels:
         kind = schema.field(name).type
-        value = kind.value_type if pa.types.is_dictionary(kind) else kind
-        if not _is_label(value):
-            raise _label_type(name, value)
+        if use_of(kind) not in ("any", "label"):
+            raise _label_type(name, kind.value_type if pa.types.is_dictionary(kind) else kind)
     for name in numeric:
         kind = schema.field(name).type
-        value = kind.value_type if pa.types.is_dictionary(kind) else kind
-        if not (is_text(value) or pa.types.is_integer(value) or pa.types.is_floating(value) or pa.types.is_null(value)):
+        if use_of(kind) not in ("any", "number"):
+            value = kind.value_type if pa.types.is_dictionary(kind) else kind
             raise InputError("COLUMN_TYPE", f"Column {echo(name)} holds {echo(str(value))}; expected numbers.")
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(is_text(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_null(kind))

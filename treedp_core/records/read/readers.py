@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, Generic, TypeVar
 
 from treedp_core.checks import InputError
 from treedp_core.records.read.file_checks import in_words
+from treedp_core.records.read.held import HeldColumns
 from treedp_core.records.read.sniff import Preview, preview_csv
 from treedp_core.records.read.sources import FileSource, ReadOptions, TableSource, file_source
 from treedp_core.registry import Table, table
@@ -17,8 +18,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Origin = str | os.PathLike[str] | bytes | BinaryIO | Any
+Source = FileSource | TableSource | HeldColumns
 Batch = tuple[list["pa.Array"], int]
-S = TypeVar("S", FileSource, TableSource)
+S = TypeVar("S", FileSource, TableSource, HeldColumns)
 
 HEAD_BYTES: Final = 64
 
@@ -110,6 +112,14 @@ def _table_batches(
     return arrow_tables.table_batches(source.table, preview.columns, labels, numeric)
 
 
+def _held_batches(
+    source: HeldColumns, preview: Preview, labels: Sequence[str], numeric: Sequence[str], block_bytes: int
+) -> Iterator[Batch]:
+    from treedp_core.records.read import arrow_tables
+
+    return arrow_tables.held_batches(source, labels, numeric)
+
+
 CSV: Final = Reader(
     "CSV", ("csv", "gz", "txt", "tsv"), lambda head: True, preview_csv, _csv_batches, first_row=2, damage=_csv_damage
 )
@@ -117,6 +127,7 @@ PARQUET: Final = Reader(
     "Parquet", ("parquet", "pq"), lambda head: head.startswith((b"PAR1", b"PARE")), _preview_parquet, _parquet_batches
 )
 IN_MEMORY: Final = Reader("table in memory", (), lambda head: False, _preview_table, _table_batches)
+HELD: Final = Reader("columns in memory", (), lambda head: False, lambda source, options: source.preview, _held_batches)
 READERS: Final[Table[Reader[FileSource]]] = table(CSV, PARQUET)
 """Kinds of files by name: the latest that claims a file's first bytes reads it; CSV takes what none claims."""
 
@@ -131,7 +142,7 @@ def formats() -> str:
     return " or ".join([", ".join(others), last] if others else [last])
 
 
-def reader_of(source: FileSource | TableSource) -> Reader[Any]:
+def reader_of(source: Source) -> Reader[Any]:
     """Return what reads a source, by what it starts with, never by its name alone.
 
     Raises
@@ -141,6 +152,8 @@ def reader_of(source: FileSource | TableSource) -> Reader[Any]:
     """
     if isinstance(source, TableSource):
         return IN_MEMORY
+    if isinstance(source, HeldColumns):
+        return replace(HELD, first_row=source.first_row)
     head = source.head(HEAD_BYTES)
     if not head:
         raise InputError("FILE_EMPTY", f"The file is empty; expected a {formats()} file with a header and rows.")
@@ -183,8 +196,10 @@ def inspect(origin: Origin, *, name: str | None = None, options: ReadOptions | N
     return reader_of(source).preview(source, options or ReadOptions())
 
 
-def source_of(origin: Origin, name: str | None) -> FileSource | TableSource:
-    """Return where records come from: a table in memory, which is judged without imports, or bytes."""
+def source_of(origin: Origin, name: str | None) -> Source:
+    """Return where records come from: a table or columns in memory, judged without imports, or bytes."""
+    if isinstance(origin, HeldColumns):
+        return origin
     module = type(origin).__module__.partition(".")[0]
     if module in ("pandas", "pyarrow") and hasattr(origin, "columns"):
         return TableSource(name or "table", origin)

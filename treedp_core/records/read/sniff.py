@@ -45,6 +45,8 @@ class Preview:
         How the text was read; empty for Parquet.
     notices : tuple of (code, sentence)
         What a person should look at.
+    uses : tuple of {"any", "label", "number", "none"}
+        What each column can be, by its type; empty where all are text, which can be anything.
     """
 
     name: str
@@ -55,6 +57,7 @@ class Preview:
     encoding: str = ""
     delimiter: str = ""
     notices: tuple[text.Notice, ...] = ()
+    uses: tuple[str, ...] = ()
 
 
 def preview_csv(source: FileSource, options: ReadOptions) -> Preview:

@@ -9,9 +9,9 @@ from typing import Any
 
 from treedp_core.checks import InputError, echo
 from treedp_core.records.read import sources, text
-from treedp_core.records.read.readers import Batch, Origin, Reader, reader_of, source_of
+from treedp_core.records.read.readers import Batch, Origin, Reader, Source, reader_of, source_of
 from treedp_core.records.read.sniff import Preview
-from treedp_core.records.read.sources import FileSource, ReadOptions, TableSource
+from treedp_core.records.read.sources import ReadOptions
 
 Progress = Callable[[int, int], None]
 
@@ -22,7 +22,7 @@ class TableReader:
 
     Parameters
     ----------
-    source : FileSource or TableSource
+    source : FileSource, TableSource or HeldColumns
         Asked for once: to ask an open file for its size in the midst of reading would move the reader to its end.
     reader : Reader
         What reads it.
@@ -32,7 +32,7 @@ class TableReader:
         Bytes of CSV read at a time.
     """
 
-    source: FileSource | TableSource
+    source: Source
     reader: Reader[Any]
     preview: Preview
     block_bytes: int = sources.BLOCK_BYTES

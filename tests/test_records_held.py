@@ -1,0 +1,155 @@
+"""Columns kept in memory: counted in every way like the file they came from, within a limit."""
+
+from __future__ import annotations
+
+import io
+import random
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from treedp_core.checks import InputError
+from treedp_core.records import (
+    Dataset,
+    ReadOptions,
+    count_bins,
+    count_hierarchy,
+    domain_of_values,
+    domain_taken_from_the_data,
+    inspect,
+)
+from treedp_core.records.read import sources
+from treedp_core.records.read.holding import MAX_HELD_COLUMNS, hold
+from treedp_core.records.read.numeric import look_at_numbers
+
+CITIES = ["Kiel", "Ulm", "Grüße 😀", "", " ", "Rome", "e\u0301", "\xe9"]
+
+
+def rows(n: int = 4_000) -> dict[str, list[Any]]:
+    draw = random.Random(11)
+    return {
+        "who": [f"person {draw.randrange(n // 2)}" for _ in range(n)],
+        "region": [draw.choice(["North", "South"]) for _ in range(n)],
+        "city": [draw.choice(CITIES) for _ in range(n)],
+        "n": [draw.randrange(5) for _ in range(n)],
+        "age": [draw.choice([3, 17.25, -1, 1e6, None]) for _ in range(n)],
+        "delay": [draw.random() for _ in range(n)],
+    }
+
+
+def files() -> dict[str, bytes]:
+    table = pd.DataFrame(rows())
+    stored, split = io.BytesIO(), io.BytesIO()
+    arrow = pa.Table.from_pandas(table)
+    pq.write_table(arrow, stored)
+    typed = arrow.set_column(1, "region", arrow["region"].dictionary_encode()).set_column(
+        2, "city", pa.array([city or None for city in rows()["city"]], pa.large_string())
+    )
+    pq.write_table(typed, split, row_group_size=700)
+    return {"csv": table.to_csv(index=False).encode(), "parquet": stored.getvalue(), "nulls": split.getvalue()}
+
+
+FILES = files()
+PUBLIC = domain_of_values({"region": ["North", "West"], "city": ["Kiel", "\xe9", "(blank)"]})
+FROM_DATA = domain_taken_from_the_data()
+LEVELS = ["region", "city"]
+WAYS: dict[str, Any] = {
+    "from the data": lambda origin: count_hierarchy(origin, LEVELS, domain=FROM_DATA),
+    "another order": lambda origin: count_hierarchy(origin, LEVELS[::-1], domain=FROM_DATA, missing="drop"),
+    "public": lambda origin: count_hierarchy(origin, LEVELS, domain=PUBLIC, weight="n"),
+    "units": lambda origin: count_hierarchy(origin, LEVELS, domain=FROM_DATA, unit="who", contributions=2),
+    "units as a level": lambda origin: count_hierarchy(origin, ["who"], domain=FROM_DATA),
+    "bins": lambda origin: count_bins(origin, "age", lower=0, upper=20, n_bins=4, weight="n"),
+    "bins of units": lambda origin: count_bins(origin, "delay", lower=0, upper=1, n_bins=8, unit="who"),
+}
+
+
+def told(data: Dataset) -> tuple[Any, ...]:
+    return data.fingerprint, data.report, data.source_digest, data.name
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("kind", FILES)
+def test_kept_columns_are_counted_like_their_file(kind: str, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sources, "BLOCK_BYTES", 1 << 14)  # several batches
+    held = hold(FILES[kind], name="t")
+    assert held is not None and held.left_out == ()
+    from_file = WAYS[way](io.BytesIO(FILES[kind]))
+    assert told(WAYS[way](held))[:3] == told(from_file)[:3]
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_they_look_like_their_file(kind: str) -> None:
+    held, seen = hold(FILES[kind], name="t"), inspect(FILES[kind], name="t")
+    assert held is not None
+    again = inspect(held)
+    assert (again.name, again.columns, again.rows, again.kind) == (seen.name, seen.columns, seen.rows, seen.kind)
+    assert again.n_rows == held.size == 4_000
+    assert held.numbers == ("n", "age", "delay")
+    assert held.distinct["region"] == 2 and held.distinct["who"] == len(set(rows()["who"]))
+    direct, kept = look_at_numbers(FILES[kind], "delay"), look_at_numbers(held, "delay")
+    assert direct.counts.tolist() == kept.counts.tolist() and direct.values.tolist() == kept.values.tolist()
+
+
+def test_a_refusal_names_the_row_of_the_file() -> None:
+    text = b"region,n\nNorth,3\nNorth,-1\n"
+    for origin in (text, hold(text)):
+        with pytest.raises(InputError, match="row 3"):
+            count_hierarchy(origin, ["region"], domain=FROM_DATA, weight="n")
+
+
+def test_the_private_file_is_no_public_domain_of_its_columns() -> None:
+    from treedp_core.records import domain_of_paths
+
+    held = hold(FILES["csv"])
+    with pytest.raises(InputError) as refused:
+        count_hierarchy(held, ["region"], domain=domain_of_paths(FILES["csv"], ["region"]))
+    assert refused.value.code == "DOMAIN_IS_DATA"
+
+
+def test_what_takes_up_most_is_left_out_where_not_all_fits() -> None:
+    held = hold(FILES["csv"], limit=45_000)
+    assert held is not None and set(held.left_out) == {"who", "delay"}
+    assert held.n_bytes <= 45_000 and held.preview.columns == ("region", "city", "n", "age")
+    assert len(held.preview.rows[0]) == 4
+    with pytest.raises(InputError) as refused:
+        count_hierarchy(held, ["who"], domain=FROM_DATA)
+    assert refused.value.code == "COLUMN_UNKNOWN"
+    assert hold(FILES["csv"], limit=1_000) is None
+
+
+def test_codes_take_up_less_than_the_file() -> None:
+    text = b"state,sex\n" + b"Massachusetts,female\nConnecticut,male\n" * 50_000
+    held = hold(text)
+    assert held is not None and held.n_bytes < len(text) / 8
+
+
+def test_values_that_batches_share_take_up_their_memory_once() -> None:
+    out = io.BytesIO()
+    text = [f"a rather long name of a place, number {i % 5_000}" for i in range(400_000)]
+    pq.write_table(pa.table({"place": text}), out)
+    assert hold(out.getvalue(), limit=1_400_000) is not None  # 0.8 MB of codes, 0.2 MB of names in each of 4 batches
+
+
+def test_very_wide_tables_are_not_kept() -> None:
+    wide = ",".join(f"c{j}" for j in range(MAX_HELD_COLUMNS + 1))
+    assert hold(f"{wide}\n{wide}\n".encode()) is None
+
+
+def test_options_and_gzip_count_once_when_the_file_is_read() -> None:
+    held = hold("région;n\né;1\nè;2\n".encode("latin-1"), options=ReadOptions("latin-1", ";"))
+    data = count_hierarchy(held, ["région"], domain=FROM_DATA, weight="n")
+    assert data.counts.tolist() == [3, 2, 1]
+
+
+@pytest.mark.parametrize(
+    ("cells", "numeric"),
+    [(["1", "2"], True), (["1", "NA", "2"], True), (["x", "1"], False), (["", " ", "3"], True), (["x", "y"], False),
+     ([" 1e3 ", "-.5"], True), (["", " "], False), (["00501", "1.1"], True)],
+)  # fmt: skip
+def test_columns_of_numbers(cells: list[str], numeric: bool) -> None:
+    held = hold(("a,b\n" + "".join(f'"{cell}",x\n' for cell in cells)).encode())
+    assert held is not None and held.numbers == (("a",) if numeric else ())

@@ -134,8 +134,9 @@ def test_nothing_cut_is_called_true() -> None:
     text = "size\n" + "3\n" * 97 + "9\n" * 3
     app = open_page("cdf", cdf_source="upload")
     app.file_uploader[0].upload("sizes.csv", text.encode()).run()
-    for label, value in {"Upper": 8.0, "Bins K": 8, "Values outside": "clamp"}.items():
+    for label, value in {"Lower": 0.0, "Upper": 8.0, "Bins K": 8, "Values outside": "clamp"}.items():
         asked(app, label).set_value(value)
+    app.run()
     widget(app, "cdf_count").click().run()
     names = [trace.get("name", "") for key in ("cdf_release", "cdf_errors") for trace in figure(app, key)["data"]]
     assert "cut to the bounds (NOT PRIVATE)" in names and not any("true" in name for name in names)
@@ -147,11 +148,12 @@ def test_nothing_cut_is_called_true() -> None:
 def test_an_upload_shows_what_its_bounds_cut_off_before_it_is_counted() -> None:
     app = open_page("cdf", cdf_source="upload")
     app.file_uploader[0].upload("sizes.csv", b"size,age\n1,2\n3,300\n").run()
+    asked(app, "Numeric column").set_value(1).run()
     assert "100.0% inside" in words(app)
     asked(app, "Upper").set_value(2.0).run()
     assert "50.0% of the rows lie outside the bounds" in words(app)
-    asked(app, "Numeric column").set_value(1).run()
-    assert asked(app, "Upper").value == 128.0  # bounds of one column are no other's
+    asked(app, "Numeric column").set_value(2).run()
+    assert asked(app, "Upper").value is None  # bounds of one column are no other's
 
 
 def test_quantiles_with_intervals() -> None:
@@ -258,14 +260,14 @@ def upload(app: AppTest, text: str, values: dict[str, Any]) -> AppTest:
     app.run()
     for label, value in values.items():
         asked(app, label).set_value(value)
-    widget(app, "cdf_count").click()
-    return app.run()
+    app.run()  # both bounds are there: now it can be counted
+    return widget(app, "cdf_count").click().run()
 
 
 def test_an_uploaded_column_is_counted_beside_the_data_in_use() -> None:
     app = open_page("cdf", cdf_source="upload")
     assert "Ages (synthetic) is shown meanwhile" in words(app)
-    upload(app, "size\n1\n3\n3\n9\n", {"Upper": 8.0, "Bins K": 8})
+    upload(app, "size\n1\n3\n3\n9\n", {"Lower": 0.0, "Upper": 8.0, "Bins K": 8})
     assert not app.exception
     assert codes(app) == []
     assert "8 bins" in words(app)
@@ -280,7 +282,9 @@ def test_an_uploaded_column_is_counted_beside_the_data_in_use() -> None:
 
 def test_what_lies_outside_the_bounds_is_given_no_number_and_never_called_true() -> None:
     """Two of five sizes lie beyond 8: the upper quartile is one of them, and the sliders end at the bound."""
-    app = upload(open_page("cdf", cdf_source="upload"), "size\n1\n3\n3\n9\n9\n", {"Upper": 8.0, "Bins K": 8})
+    app = upload(
+        open_page("cdf", cdf_source="upload"), "size\n1\n3\n3\n9\n9\n", {"Lower": 0.0, "Upper": 8.0, "Bins K": 8}
+    )
     found = table(app, "quantile").set_index("quantile")
     assert found.columns[-1] == "true within the bounds (NOT PRIVATE)"
     assert found.iloc[:, -1]["75 %"] == "outside the bounds" and found.iloc[:, -1]["50 %"] != "outside the bounds"
@@ -302,8 +306,7 @@ def _cut() -> Dataset:
     ("text", "values", "code"),
     [
         ("size\n1\n", {"Lower": 5.0, "Upper": 5.0}, "BOUNDS"),
-        ("size\n1\n", {"Bins K": 1}, "TREE_SHAPE"),
-        ("size\nx\n", {}, "COLUMN_TYPE"),
+        ("size\n1\n", {"Lower": 0.0, "Upper": 5.0, "Bins K": 1}, "TREE_SHAPE"),
     ],
 )
 def test_a_column_that_cannot_be_counted(text: str, values: dict[str, Any], code: str) -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from oracles_pages import codes, figure, open_page, words
-from pages.ui import uploads
+from pages.ui import kept, uploads
+from pages.ui.room import ROOM
 from treedp_core.records import Dataset
 
 VISITS = b"who,place\nann,x\nbob,y\nann,y\nann,x\nbob,x\nann,y\n"
@@ -117,16 +120,19 @@ def test_the_private_file_is_refused_as_a_domain_file() -> None:
 AGES = b"age,pay\n" + b"".join(b"%d,%d\n" % (age, 100 * age) for age in range(100))
 
 
-def binned(content: bytes, column: int = 0) -> AppTest:
+def binned(content: bytes, column: int = 1) -> AppTest:
     app = open_page("data", source="upload")
     app.file_uploader[0].upload("ages.csv", content).run()
     labelled(app.segmented_control, "Levels").set_value("bins").run()
-    labelled(app.selectbox, "Numeric column").set_value(column)
-    return app.run()
+    return labelled(app.selectbox, "Numeric column").set_value(column).run()
 
 
 def test_a_numeric_column_is_shown_with_what_its_bounds_cut_off_before_it_is_counted() -> None:
     app = binned(AGES + b",5\n")
+    assert app.button(key="upload_count").disabled  # no bounds are offered: they are not to come from the records
+    labelled(app.number_input, "Lower").set_value(0.0)
+    labelled(app.number_input, "Upper").set_value(100.0).run()
+    assert not app.button(key="upload_count").disabled
     told = next(caption.value for caption in app.caption if "below" in caption.value)
     assert "0.0% below, 99.0% inside, 0.0% above, 1.0% blank or no number" in told
     assert told.startswith("NOT PRIVATE") and "not private either" in told
@@ -140,12 +146,125 @@ def test_a_numeric_column_is_shown_with_what_its_bounds_cut_off_before_it_is_cou
 def test_bounds_start_afresh_with_every_column() -> None:
     app = binned(AGES)
     labelled(app.number_input, "Upper").set_value(7.0).run()
-    labelled(app.selectbox, "Numeric column").set_value(1).run()
-    assert labelled(app.number_input, "Upper").value == 100.0
-    assert "98.0% of the rows lie outside the bounds" in words(app)
+    assert "92.0% of the rows lie outside the bounds" in words(app)
+    labelled(app.selectbox, "Numeric column").set_value(2).run()
+    assert labelled(app.number_input, "Upper").value is None
+    assert "lie outside the bounds" not in words(app)
 
 
-def test_a_column_without_numbers_has_no_picture_and_counting_says_why() -> None:
+def test_only_columns_of_numbers_are_offered_and_none_is_chosen() -> None:
+    app = binned(b"city,pay,age\nx,1,2\nx,3,NA\nx,4,5\n", 0)
+    assert labelled(app.selectbox, "Numeric column").options == ["Choose a column", "pay", "age"]
+    assert app.button(key="upload_count").disabled and not app.exception
+
+
+def test_a_table_without_numbers_says_so() -> None:
+    app = open_page("data", source="upload")
+    app.file_uploader[0].upload("ages.csv", b"age,pay\nx,?\n").run()
+    labelled(app.segmented_control, "Levels").set_value("bins").run()
+    assert "No column of this table holds numbers" in words(app) and not app.exception
+    assert app.button(key="upload_count").disabled
+
+
+def test_a_column_that_is_no_numbers_is_refused_where_columns_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept, "SESSION_BYTES", 0)
     app = binned(b"age,pay\nx,1\n")
     assert not app.exception and not any("below" in caption.value for caption in app.caption)
+    labelled(app.number_input, "Lower").set_value(0.0)
+    labelled(app.number_input, "Upper").set_value(100.0).run()
     assert codes(count(app)) == ["COLUMN_TYPE"]
+
+
+# ---- columns that stay
+
+
+def test_without_the_third_column_takes_two_clicks_and_no_upload() -> None:
+    text = b"region,city,sex\nN,Ulm,f\nN,Kiel,m\nS,Rome,f\n"
+    app = count(uploaded(text, ["region", "city", "sex"]))
+    assert held(app).tree.n_levels == 4 and not app.file_uploader
+    columns = labelled(app.multiselect, "Columns")
+    assert columns.value == ["region", "city", "sex"]
+    columns.set_value(["region", "city"]).run()
+    count(app)
+    assert not app.exception and codes(app) == []
+    assert held(app).labels.level_names == ("all", "region", "city")
+    assert held(app).counts.tolist() == [3, 2, 1, 1, 1, 1]
+
+
+def test_what_a_table_was_counted_by_stands_in_the_controls_until_it_is_changed() -> None:
+    app = uploaded(b"place,n,age\nx,3,7\ny,41,9\n", ["place"])
+    labelled(app.selectbox, "Counts").set_value(2)
+    labelled(app.radio, "Missing").set_value("drop").run()
+    count(values(app, "Values of place", "y\nx"))
+    app.switch_page("pages/lab.py").run()
+    app.switch_page("pages/data.py").run()
+    assert labelled(app.multiselect, "Columns").value == ["place"]
+    assert labelled(app.selectbox, "Counts").value == 2 and labelled(app.radio, "Missing").value == "drop"
+    assert labelled(app.text_area, "Values of place").value == "y\nx"
+    labelled(app.segmented_control, "Levels").set_value("bins").run()
+    labelled(app.selectbox, "Numeric column").set_value(2).run()
+    labelled(app.number_input, "Lower").set_value(0.0)
+    labelled(app.number_input, "Upper").set_value(10.0).run()
+    labelled(app.number_input, "Bins K").set_value(5).run()
+    count(app)
+    assert held(app).total == 44 and held(app).tree.n_leaves == 6
+    assert labelled(app.number_input, "Bins K").value == 5 and labelled(app.number_input, "Upper").value == 10.0
+
+
+def test_columns_are_kept_within_a_limit_that_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = count(uploaded(VISITS, ["place"]))
+    assert "under 0.1 MB of at most 64 MB" in words(app)
+    monkeypatch.setattr(kept, "SESSION_BYTES", 0)
+    app = count(uploaded(VISITS, ["place"]))
+    assert "Only counts are kept" in words(app) and not app.multiselect
+    assert held(app).counts.tolist() == [6, 3, 3]
+
+
+def test_a_column_that_does_not_fit_is_named_and_counted_while_the_file_is_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    text = b"place,note\n" + b"".join(b"%s,%d a note of its own\n" % (b"xy"[n % 2 : n % 2 + 1], n) for n in range(500))
+    monkeypatch.setattr(kept, "SESSION_BYTES", 4_000)
+    app = uploaded(text, ["note"])
+    count(app)
+    assert held(app).tree.n_leaves == 500
+    assert "Not kept: note" in words(app)
+    assert labelled(app.multiselect, "Columns").options == ["place"]
+
+
+def test_nothing_is_left_in_memory_after_remove_or_replacement() -> None:
+    alive: list[weakref.ref[Any]] = []
+
+    def watched() -> None:
+        file = app.session_state["_kept_of_file"]["upload"]
+        alive.extend((weakref.ref(file.columns), weakref.ref(file.data), weakref.ref(file)))
+
+    app = uploaded(VISITS, ["place"])
+    count(app)
+    watched()
+    count(labelled(app.multiselect, "Columns").set_value(["who", "place"]).run())
+    watched()
+    app.button(key="upload_replace").click().run()
+    app.file_uploader[0].upload("other.csv", AGES).run()
+    labelled(app.multiselect, "Columns").set_value(["age"]).run()
+    count(app)
+    app.run()
+    gc.collect()
+    assert [one() for one in alive] == [None] * 6
+    watched()
+    app.button(key="upload_remove").click().run()
+    app.run()
+    gc.collect()
+    assert [one() for one in alive] == [None] * 9
+
+
+def test_a_file_that_is_not_counted_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    alive: list[weakref.ref[Any]] = []
+    note = ROOM.note_columns
+    monkeypatch.setattr(ROOM, "note_columns", lambda columns: (alive.append(weakref.ref(columns)), note(columns)))
+    app = uploaded(VISITS, ["place"])
+    assert len(alive) == 1 and alive[0]() is not None  # read once, however often the page runs
+    app.switch_page("pages/lab.py").run()
+    app.run()
+    gc.collect()
+    assert alive[0]() is None

@@ -360,10 +360,16 @@ def test_a_domain_file_makes_the_domain_public(app: App) -> None:
     assert held(at).counts.tolist() == [3, 1, 1, 1, 1, 0, 1]  # the third child of the root is “(other)”
 
 
+def bounds(at: AppTest, lower: float, upper: float) -> AppTest:
+    labelled(at.number_input, "Lower").set_value(lower)
+    labelled(at.number_input, "Upper").set_value(upper)
+    return at.run()
+
+
 def test_a_numeric_column_is_binned(app: App) -> None:
     at = upload(app("data"), b"age\n3\n10\n20\n99\n")
     labelled(at.segmented_control, "Levels").set_value("bins").run()
-    labelled(at.number_input, "Upper").set_value(20.0)
+    bounds(at, 0.0, 20.0)
     labelled(at.number_input, "Bins").set_value(4)
     labelled(at.text_input, "Branching factors over").set_value("2,2")
     count(at.run())
@@ -379,6 +385,7 @@ def test_a_numeric_column_is_binned(app: App) -> None:
 def test_bad_bins_are_refused(app: App, label: str, value: float, code: str) -> None:
     at = upload(app("data"), b"age\n3\n10\n")
     labelled(at.segmented_control, "Levels").set_value("bins").run()
+    bounds(at, 0.0, 100.0)
     labelled(at.number_input, label).set_value(value)
     assert codes(count(at.run())) == [code]
     assert DEFAULT_NAME in strip(at)

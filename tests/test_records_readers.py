@@ -151,6 +151,10 @@ def tree(app: AppTest) -> AppTest:
 
 
 def bins(app: AppTest) -> AppTest:
+    next(one for one in app.selectbox if one.label == "Numeric column").set_value(1).run()
+    for label, value in (("Lower", 0.0), ("Upper", 128.0)):
+        next(one for one in app.number_input if one.label.startswith(label)).set_value(value)
+    app.run()
     return widget(app, "cdf_count").click().run()
 
 

@@ -95,6 +95,16 @@ def fixed(x: float, places: int) -> str:
     return text.removeprefix("-" if float(text.replace(",", "")) == 0 else "").replace(",", THIN).replace("-", "−")
 
 
+def megabytes(n_bytes: int) -> str:
+    """Return an amount of memory.
+
+    >>> megabytes(737_731), megabytes(64 << 20), megabytes(5)
+    ('0.7 MB', '64.0 MB', 'under 0.1 MB')
+    """
+    size = n_bytes / (1 << 20)
+    return "under 0.1 MB" if size < 0.1 else f"{size:.1f} MB"
+
+
 def halves(x: float) -> str:
     """Return a median of counts in full: a whole number, or one with a half.
 

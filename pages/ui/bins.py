@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, Final
 
 import streamlit as st
@@ -12,7 +12,7 @@ from pages.ui.frame import figure
 from pages.ui.refusals import refusal
 from pages.ui.store import remember
 from pages.ui.text import lit
-from pages.ui.upload import Counted, Progress, Table
+from pages.ui.upload import Count, Counted, Progress, Table
 from treedp_core.checks import InputError
 from treedp_core.figures.columns import number_strip
 from treedp_core.records import Dataset, count_bins
@@ -21,6 +21,7 @@ from treedp_core.words import whole
 
 BOUNDS: Final = "Choose it without looking at the records: bounds taken from the data reveal its extremes."
 OUTSIDE: Final = {"other": "Leave the record out", "clamp": "Count it in the end bin"}
+CHOOSE: Final = "Choose a column"
 KEPT: Final = (
     "Records left out of every category or bin are counted in a public leaf “(other)”, so that replacing a record "
     "never changes the public total."
@@ -33,31 +34,51 @@ class BinsAsked:
     Parameters
     ----------
     table : Table
-    upper : float
-        Upper bound offered at first.
     n_bins : int
         Number of bins offered at first.
     """
 
-    def __init__(self, table: Table, upper: float, n_bins: int) -> None:
+    def __init__(self, table: Table, n_bins: int) -> None:
         self.table = table
+        self.lower: float | None = None
+        self.upper: float | None = None
         about = "Every value goes into one of K bins between the bounds."
-        self.column = table.column("Numeric column", "numeric", help=about) or ""
+        numbers = None if table.columns is None else (*table.columns.numbers, *table.columns.left_out)
+        self.column = table.column("Numeric column", "numeric", help=about, none=CHOOSE, among=numbers)
+        if self.column is None:
+            st.caption("No column of this table holds numbers." if numbers == () else "Its bounds are asked next.")
+            return
         left, middle, right = st.columns(3)
-        bound: dict[str, Any] = {"format": "%g", "help": BOUNDS}  # bounds of one column are no other's
-        self.lower = left.number_input("Lower bound (public)", value=0.0, key=table.key("lower", self.column), **bound)
-        self.upper = middle.number_input(
-            "Upper bound (public)", value=upper, key=table.key("upper", self.column), **bound
-        )
+        self.lower = self._bound(left, "lower", "Lower bound (public)")
+        self.upper = self._bound(middle, "upper", "Upper bound (public)")
         self.n_bins = right.number_input(
-            "Bins K", value=n_bins, step=1, key=table.key("bins"), help="Equal widths; the last is closed."
-        )
+            "Bins K", value=table.before.get("n_bins", n_bins), step=1, key=table.key("bins"),
+            help="Equal widths; the last is closed.",
+        )  # fmt: skip
         self._show_column()
         self.outside = st.radio(
             "Values outside the bounds", list(OUTSIDE), key=table.key("outside"), format_func=OUTSIDE.__getitem__,
-            horizontal=True, help="Either way the check says how many there were.",
+            index=list(OUTSIDE).index(table.before.get("outside", "other")), horizontal=True,
+            help="Either way the check says how many there were.",
         )  # fmt: skip
         st.caption(KEPT)
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether there are a column and both bounds."""
+        return self.column is not None and self.lower is not None and self.upper is not None
+
+    def _bound(self, place: Any, name: str, label: str) -> float | None:
+        """Ask for a bound; those of one column are no other's, and none is offered."""
+        last = self.table.before.get(name) if self.column == self.table.before.get("numeric") else None
+        found: float | None = place.number_input(
+            label, value=last, key=self.table.key(name, self.column), format="%g", placeholder="type it", help=BOUNDS
+        )
+        return found
+
+    def count(self) -> Count | None:
+        """Return what counts the bins, once column and bounds are chosen."""
+        return self.counted if self.is_answered else None
 
     def counted(self, progress: Progress, branching: Sequence[int] | None = None, **how: Any) -> Counted:
         """Return the counts of the bins."""
@@ -68,19 +89,22 @@ class BinsAsked:
 
     def _show_column(self) -> None:
         """Show how the column is spread and which share of it the bounds cut off, in red where it is more than 1 %."""
-        file, options = self.table.file, self.table.options
-        of = file.origin.stat().st_mtime_ns if isinstance(file.origin, Path) else file.origin.file_id
+        table, column = self.table, self.column
+        assert column is not None
+        origin = table.file.origin if table.columns is None else table.columns
         try:
             look = remember(
-                ("numbers", str(file.name), of, self.column, options),
-                lambda: look_at_numbers(file.origin, self.column, name=file.name, options=options),
+                ("numbers", table.file.name, table.file.id, column, table.options),
+                lambda: look_at_numbers(origin, column, name=table.file.name, options=table.options),
             )
         except InputError as error:
             refusal(error)
             return
-        if self.lower < self.upper and look.counts.sum() > 0:  # else counting says why
-            _strip(look, self.column, self.lower, self.upper, f"{file.slot}_numbers")
-            _warn_of_share(look.shares(self.lower, self.upper).outside, "rows")
+        lower = -math.inf if self.lower is None else self.lower
+        upper = math.inf if self.upper is None else self.upper
+        if lower < upper and look.counts.sum() > 0:  # else counting says why
+            _strip(look, column, lower, upper, f"{table.file.slot}_numbers")
+            _warn_of_share(look.shares(lower, upper).outside, "rows")
 
 
 def warn_of_cut(data: Dataset) -> None:

@@ -9,13 +9,15 @@ from typing import Final
 from pages.ui import uploads
 from treedp_core import checks
 from treedp_core.checks import InputError
-from treedp_core.records import Dataset
+from treedp_core.records import Dataset, HeldColumns
 from treedp_core.words import whole
 
 # A node of a made-up data set takes up at most 160 bytes, its label included (measured): 1.3 GB, 320 MB if public.
 ALL_NODES: Final = 2 * checks.MAX_NODES
 PUBLIC_NODES: Final = 200_000
 ALL_PUBLIC_NODES: Final = 10 * PUBLIC_NODES
+ALL_COLUMN_BYTES: Final = 1 << 30
+"""Of columns kept of files, over all sessions."""
 
 
 class Ask:
@@ -29,6 +31,7 @@ class Room:
         self._lock = threading.Lock()
         self._asked: weakref.WeakKeyDictionary[Ask, int] = weakref.WeakKeyDictionary()
         self._live: weakref.WeakSet[Dataset] = weakref.WeakSet()
+        self._columns: weakref.WeakSet[HeldColumns] = weakref.WeakSet()
 
     def reserve(self, ask: Ask, n_nodes: int) -> bool:
         """Reserve room for a data set that is about to be made; False while there is none."""
@@ -48,6 +51,16 @@ class Room:
         """Note a data set, for as long as somebody holds it."""
         with self._lock:
             self._live.add(data)
+
+    def note_columns(self, columns: HeldColumns) -> None:
+        """Note the columns of a file, for as long as somebody holds them."""
+        with self._lock:
+            self._columns.add(columns)
+
+    def bytes_left(self) -> int:
+        """Return how many bytes there are for columns of files."""
+        with self._lock:
+            return max(0, ALL_COLUMN_BYTES - sum(columns.n_bytes for columns in list(self._columns)))
 
 
 ROOM: Final = Room()

@@ -87,7 +87,7 @@ PRESENT: Final = flag("present", False, label="Presentation", help="No prose, la
 SOURCE: Final = choice(
     "source", "file" if os.environ.get(FILE_VARIABLE) else "sample", SOURCES, label="Source",
     help="Sample: small synthetic data that come with the app. Generate: made-up records on a tree of your choice. "
-    "Upload: a CSV or Parquet file, of which only the counts are kept.",
+    "Upload: a file of your own, which is discarded once it is counted.",
 )  # fmt: skip
 SAMPLE: Final = choice(
     "sample", "geography", SAMPLES, label="Sample data set", look="select", format=lambda name: SAMPLES[name].title,

@@ -17,7 +17,7 @@ from treedp_core.privacy import NeighbouringRelation
 from treedp_core.words import setting_text, short
 
 PRIVACY_NOTE: Final = (
-    "Counts are kept in memory on the computer running this app. "
+    "Counts and columns of a file are kept in memory on the computer running this app, the file is not. "
     "They are removed about two minutes after you close the tab."
 )
 WIDE_EPSILON: Final = 10.0

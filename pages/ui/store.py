@@ -7,7 +7,6 @@ import os
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from datetime import UTC, datetime
 from functools import cache, partial
 from itertools import accumulate
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Final, TypeVar
 
 import streamlit as st
 
-from pages.ui import jobs, sessions, uploads
+from pages.ui import jobs, kept, sessions, uploads
 from pages.ui.origins import count_sample, generate, of_file
 from pages.ui.room import PUBLIC_NODES, ROOM, Ask, admitted
 from pages.ui.settings import REG, get
@@ -23,13 +22,10 @@ from pages.ui.snippets import Ran, given
 from sample_data.catalogue import SAMPLES
 from treedp_core.checks import InputError
 from treedp_core.cli import FILE_VARIABLE
-from treedp_core.records import Dataset
+from treedp_core.records import Dataset, HeldColumns
 from treedp_core.tree.text import branching_factors_from_text
 
 MAX_NUMBERS: Final = 16_000_000
-_FILES: Final = "_from_file"
-_CALLS: Final = "_counted_by"
-_WHEN: Final = "_when"
 _LAST: Final = "_dataset"
 _GENERATED: Final = "_generated"
 _MEMORY: Final = "_remembered"
@@ -72,35 +68,37 @@ def used_sample(name: str) -> Ran[Dataset]:
 
 def counted_again(source: str, counted: Dataset) -> Ran[Dataset]:
     """Return the call that counted a file of this session."""
-    kept: Ran[Dataset] | None = st.session_state.get(_CALLS, {}).get(source)
-    return kept if kept is not None and kept.value is counted else of_file(counted)
+    file = kept.of(source)
+    return file.ran if file is not None and file.ran is not None and file.data is counted else of_file(counted)
 
 
-def set_dataset(counted: Dataset, source: str = "upload", ran: Ran[Dataset] | None = None) -> None:
+def set_dataset(
+    counted: Dataset, source: str = "upload", ran: Ran[Dataset] | None = None, columns: HeldColumns | None = None
+) -> None:
     """Put a data set counted from a file in use; `source` is "upload" or "file".
 
-    Nothing stays of one it replaces. `ran` is the call that counted it.
+    Nothing stays of one it replaces. `ran` is the call that counted it, `columns` what is kept of the file besides.
     """
     if from_file(source) is not None:
         remove(source)
-    ROOM.note(counted)
-    st.session_state.setdefault(_FILES, {})[source] = counted
-    if ran is not None:
-        st.session_state.setdefault(_CALLS, {})[source] = ran
-    st.session_state.setdefault(_WHEN, {})[source] = datetime.now(UTC)
+    kept.put(source, kept.Kept(counted, ran, columns))
 
 
 def from_file(source: str) -> Dataset | None:
     """Return the data set counted from a file ("upload" or "file"), if there is one in this session."""
-    kept: dict[str, Dataset] = st.session_state.get(_FILES, {})
-    return kept.get(source)
+    file = kept.of(source)
+    return None if file is None else file.data
 
 
 def remove(source: str) -> None:
-    """Forget a data set counted from a file, and all that came of it; the sample is used instead."""
+    """Forget a data set counted from a file, its columns, and all that came of it; the sample is used instead."""
+    forget_results()
+    kept.drop(source)
+
+
+def forget_results() -> None:
+    """Forget what was computed from data, and which data were used last."""
     jobs.forget_data()
-    st.session_state.get(_FILES, {}).pop(source, None)
-    st.session_state.get(_CALLS, {}).pop(source, None)
     st.session_state.pop(_LAST, None)
     st.session_state.pop(_MEMORY, None)
 
@@ -117,9 +115,9 @@ def is_lost() -> bool:
 
 def origin() -> str:
     """Return where the data set in use came from, in words of our own."""
-    when = st.session_state.get(_WHEN, {}).get(get("source"))
-    if is_uploaded() and when is not None:
-        return f"counted from a file at {when:%H:%M} UTC, the file itself is not kept"
+    file = kept.of(get("source"))
+    if file is not None:
+        return f"counted from a file at {file.when:%H:%M} UTC, the file itself is not kept"
     return "generated from its seed" if get("source") == "generate" else "synthetic sample"
 
 
@@ -146,15 +144,15 @@ def generated(shape: str, n_records: int, branching: str, seed: int) -> Dataset:
         ``TREE_SHAPE``, ``TOO_MANY_NODES``, ``RECORDS_RANGE``, ``VALUE_UNKNOWN``.
     """
     key = (shape, n_records, branching, seed)
-    kept = st.session_state.get(_GENERATED)
-    if kept is None or kept[0] != key:
+    last = st.session_state.get(_GENERATED)
+    if last is None or last[0] != key:
         n_nodes = sum(accumulate((1, *branching_factors_from_text(branching)), operator.mul))
         admitted(n_nodes)
         found = _MADE.get(key) or _made(key, n_nodes, partial(generate, shape, n_records, branching, seed))
-        kept = st.session_state[_GENERATED] = (key, found)
+        last = st.session_state[_GENERATED] = (key, found)
         _MADE[key] = found
         jobs.forget(MAKING)
-    made: Dataset = kept[1]
+    made: Dataset = last[1]
     return made
 
 
@@ -192,13 +190,13 @@ def remember(key: Hashable, compute: Callable[[], T], *, shelf: str = "", room: 
     one shelf, with its own `room`, does not push out what stands on another.
     """
     shelves: dict[str, OrderedDict[Hashable, T]] = st.session_state.setdefault(_MEMORY, {})
-    kept = shelves.setdefault(shelf, OrderedDict())
-    if key in kept:
-        kept.move_to_end(key)
-        return kept[key]
-    result = kept[key] = compute()
-    while len(kept) > (room or _room()):
-        kept.popitem(last=False)
+    results = shelves.setdefault(shelf, OrderedDict())
+    if key in results:
+        results.move_to_end(key)
+        return results[key]
+    result = results[key] = compute()
+    while len(results) > (room or _room()):
+        results.popitem(last=False)
     return result
 
 

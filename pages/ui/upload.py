@@ -1,31 +1,36 @@
 """A file on its way to counts, in the same steps on every page: inspect, choose, count, replace.
 
 A page asks with a slot. `upload` shows the uploader, or the card of what was counted; `choose_columns` shows a file's
-first rows and the page's questions about its columns, and counts when asked to. Only counts stay in the session, never
-the file; a refusal leaves what was counted before as it was.
+first rows and the page's questions about its columns, and counts when asked to. The file goes; its counts stay in the
+session, and its columns as codes where they fit, to be counted again. A refusal leaves what was counted before as it
+was.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
 import streamlit as st
 
-from pages.ui import store, uploads
+from pages.ui import kept, store, uploads
 from pages.ui.refusals import refusal
+from pages.ui.room import ROOM
 from pages.ui.snippets import Ran, given
 from pages.ui.text import lit, refusal_text
 from treedp_core.checks import InputError
-from treedp_core.records import Dataset, ReadOptions, inspect
+from treedp_core.records import Dataset, HeldColumns, ReadOptions, inspect
+from treedp_core.records.read.holding import HELD_BYTES, hold
 from treedp_core.records.read.readers import formats
 from treedp_core.records.read.sniff import Preview
-from treedp_core.words import plural
+from treedp_core.words import megabytes, plural
 
 PREVIEW_COLUMNS: Final = 30
 DELIMITERS: Final = {"": "Find out", ",": "Comma", ";": "Semicolon", "\t": "Tab", "|": "Bar"}
+READING: Final = "Reading …"
 EACH_ROW: Final = "Each row is one record"
 
 Asks = Literal["tree", "bins", "prior"]
@@ -48,10 +53,15 @@ class _Words(NamedTuple):
 _ASKS: Final[Mapping[Asks, _Words]] = {
     "tree": _Words(
         "{formats} file",
-        "Also .csv.gz. The file is read once, on the computer that runs this app, and then discarded. Larger ones: "
-        "treedp FILE on the command line, or upload counts that a database has grouped.",
+        "Also .csv.gz. The file is read on the computer that runs this app and discarded when it is counted; its "
+        "columns stay in memory until you remove them. Larger ones: treedp FILE on the command line, or upload counts "
+        "that a database has grouped.",
     ),
-    "bins": _Words("{formats} file", "Read once, on the computer that runs this app, and then discarded."),
+    "bins": _Words(
+        "{formats} file",
+        "Read on the computer that runs this app and discarded when it is counted; its columns stay in memory until "
+        "you remove them.",
+    ),
     "prior": _Words(
         "Prior file: public or historic counts on the same leaves",
         "One row a record, or one row a leaf with a column of counts. Every leaf of the data must occur, also where "
@@ -78,7 +88,7 @@ def _slot(name: str) -> _Slot:
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A file that waits to be counted: a path or an uploaded file, its name, its slot, and what it is wanted for."""
+    """What waits to be counted: a path, an uploaded file or kept columns, its name and slot, and what it is for."""
 
     origin: Any
     name: str
@@ -89,14 +99,34 @@ class Candidate:
         """Key of a control that starts afresh with every file counted, and with anything else it is `of`."""
         return f"{self.slot}_{name}_{_slot(self.slot).revision}" + (f"_{hash(of):x}" if of else "")
 
+    @property
+    def id(self) -> str:
+        """Tells its content from that of others."""
+        if isinstance(self.origin, Path):
+            return f"{self.origin.resolve()} {self.origin.stat().st_mtime_ns}"
+        return self.origin.source_digest if isinstance(self.origin, HeldColumns) else str(self.origin.file_id)
+
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """A file that was looked at, for the questions about its columns."""
+    """A file that was looked at, for the questions about its columns.
+
+    Parameters
+    ----------
+    file : Candidate
+    preview : Preview
+    options : ReadOptions
+    columns : HeldColumns, optional
+        Its columns in memory, where they fit.
+    before : mapping
+        What it was counted by last: "columns" and the settings of the call.
+    """
 
     file: Candidate
     preview: Preview
     options: ReadOptions
+    columns: HeldColumns | None = None
+    before: Mapping[str, Any] = field(default_factory=dict)
 
     def key(self, name: str, *of: object) -> str:
         """Key of a control that starts afresh with every other header, too."""
@@ -108,9 +138,10 @@ class Table:
         """Ask for a column; `none` says what no column means, where that is a choice."""
         columns = list(self.preview.columns if among is None else among)
         offered = [none, *columns] if none else columns
+        last = self.before.get(name)
         position = st.selectbox(
-            label, range(len(offered)), index=1 if among is not None and len(among) == 1 else 0, key=self.key(name),
-            format_func=offered.__getitem__, help=help,
+            label, range(len(offered)), key=self.key(name), format_func=offered.__getitem__, help=help,
+            index=offered.index(last) if last in offered else int(among is not None and len(among) == 1),
         )  # fmt: skip
         return offered[position] if position or not none else None
 
@@ -120,7 +151,9 @@ class Table:
         """Return the counts of the file, with the call that gives them where the file lies under its name."""
         how["options"] = self.options
         now = {key: one.value if isinstance(one, Ran) else one for key, one in how.items()}
-        found = count(self.file.origin, columns, name=self.file.name, progress=progress, **now)
+        is_whole = self.columns is not None and not self.columns.left_out
+        origin = self.columns if is_whole else self.file.origin
+        found = count(origin, columns, name=self.file.name, progress=progress, **now)
         return given(found, count, self.file.name, columns, about="the file, under its name", **how).named("data")
 
 
@@ -143,11 +176,12 @@ def upload(slot: str, *, asks: Asks, path: Path | None = None) -> Candidate | Co
     if uploads.is_public():
         st.info("This is a public app: it takes no files. Use what comes with it, or run TreeDP yourself.")
         return None
-    words, kept = _ASKS[asks], store.from_file(slot)
-    if kept is not None:
-        _card(kept, slot, ("" if path else ", file discarded") + words.note)
+    words, counted = _ASKS[asks], kept.of(slot)
+    again = None if counted is None else store.counted_again(slot, counted.data)
+    if counted is not None:
+        _card(counted, slot, ("" if path else ", file discarded") + words.note, keeps=asks != "prior")
         if not _slot(slot).replacing:
-            return store.counted_again(slot, kept)
+            return again
     if path is not None:
         st.markdown(f"{lit(path.name)} is read where it is; nothing is uploaded.")
         return Candidate(path, path.name, slot, asks)
@@ -156,26 +190,65 @@ def upload(slot: str, *, asks: Asks, path: Path | None = None) -> Candidate | Co
     if file is not None:
         return Candidate(file, file.name, slot, asks)
     st.caption("Counts from a file are removed about two minutes after you close the tab; a link never carries them.")
-    return None if kept is None else store.counted_again(slot, kept)
+    return again
 
 
-def choose_columns(file: Candidate, form: Callable[[Table], Count]) -> None:
+def counted_before(slot: str, asks: Asks = "tree") -> Candidate | None:
+    """Return the columns kept of the file in a slot, to be counted in another way."""
+    file = kept.of(slot)
+    if file is None or file.columns is None:
+        return None
+    return Candidate(file.columns, file.data.name, slot, asks)
+
+
+def choose_columns(file: Candidate, form: Callable[[Table], Count | None]) -> None:
     """Show a file's first rows and the questions about it; count, and put the counts in its slot, when asked to."""
-    options, slot = _reading_options(file), _slot(file.slot)
+    slot = _slot(file.slot)
     try:
-        preview = inspect(file.origin, name=file.name, options=options)
+        table = _looked_at(file)
     except InputError as error:
         _refuse(error)
         return
-    _first_rows(preview)
-    count = form(Table(file, preview, options))
+    _first_rows(table)
+    count = form(table)
     st.button(
         _ASKS[file.asks].use, type="primary", key=f"{file.slot}_count", icon=":material/functions:", on_click=setattr,
-        args=(slot, "asked", True), help="Read the file once, keep its counts, and discard the file.",
+        args=(slot, "asked", True), disabled=count is None,
+        help="Count the records by these columns; a file is then discarded.",
     )  # fmt: skip
-    if slot.asked:
+    if slot.asked and count is not None:
         slot.asked = False
-        _count(file, count)
+        _count(table, count)
+
+
+def _looked_at(file: Candidate) -> Table:
+    """Look at a file, and read its columns into memory where they fit."""
+    last = kept.of(file.slot)
+    if isinstance(file.origin, HeldColumns):
+        ran = last.ran if last is not None else None
+        before = {} if ran is None else {"columns": ran.args[1], "numeric": ran.args[1], **ran.kwargs}
+        return Table(file, inspect(file.origin), file.origin.options, file.origin, before)
+    options = _reading_options(file)
+    preview = inspect(file.origin, name=file.name, options=options)
+    if file.asks == "prior":
+        return Table(file, preview, options)
+    return Table(file, preview, options, uploads.columns_of(file.id, options, partial(_hold, file, options)))
+
+
+def _hold(file: Candidate, options: ReadOptions) -> HeldColumns | None:
+    """Read the columns of a file into memory; where it is refused, counting it will say why."""
+    room = kept.columns_room()
+    if not room:
+        return None
+    bar = st.progress(0.0, text=READING)
+    try:
+        columns = hold(file.origin, name=file.name, options=options, limit=room, progress=partial(_show_progress, bar))
+    except InputError:
+        columns = None
+    bar.empty()
+    if columns is not None:
+        ROOM.note_columns(columns)
+    return columns
 
 
 def notice(code: str, sentence: str) -> None:
@@ -183,25 +256,25 @@ def notice(code: str, sentence: str) -> None:
     st.info(refusal_text(InputError(code, sentence)), icon=":material/info:")
 
 
-def _count(file: Candidate, count: Count) -> None:
+def _count(table: Table, count: Count) -> None:
     """Count; put the counts in use, free the uploaded files, and show the page anew with an empty uploader."""
-    bar = st.progress(0.0, text="Reading …")
-
-    def progress(done: int, total: int) -> None:
-        share = min(1.0, done / max(1, total))
-        bar.progress(share, text=f"Reading … {share:.0%}")
-
+    bar, slot = st.progress(0.0, text=READING), _slot(table.file.slot)
     try:
-        ran = count(progress)
+        ran = count(partial(_show_progress, bar))
     except InputError as error:
         bar.empty()
         _refuse(error)
         return
-    store.set_dataset(ran.value, file.slot, ran)
-    uploads.forget_shown()
-    slot = _slot(file.slot)
-    slot.revision, slot.replacing = slot.revision + 1, False
+    store.set_dataset(ran.value, table.file.slot, ran, table.columns)
+    if table.file.origin is not table.columns:
+        uploads.forget_shown()
+        slot.revision, slot.replacing = slot.revision + 1, False
     st.rerun()
+
+
+def _show_progress(bar: Any, done: int, total: int) -> None:
+    share = min(1.0, done / max(1, total))
+    bar.progress(share, text=f"{READING} {share:.0%}")
 
 
 def _refuse(error: InputError) -> None:
@@ -209,17 +282,32 @@ def _refuse(error: InputError) -> None:
     st.caption("Nothing was changed.")
 
 
-def _card(kept: Dataset, slot: str, note: str) -> None:
-    size = f"{plural(kept.report.rows, 'row')} → {plural(kept.tree.n_nodes, 'count')}"
+def _card(file: kept.Kept, slot: str, note: str, *, keeps: bool) -> None:
+    data = file.data
+    size = f"{plural(data.report.rows, 'row')} → {plural(data.tree.n_nodes, 'count')}"
     with st.container(border=True, horizontal=True, vertical_alignment="center"):
-        st.markdown(f"{lit(kept.name, 40)} — {size}{note}")
+        st.markdown(f"{lit(data.name, 40)} — {size}{note}")
         st.button(
             "Replace", key=f"{slot}_replace", icon=":material/swap_horiz:", on_click=setattr,
             args=(_slot(slot), "replacing", True),
-            help="Count another file, or this one by other columns; these counts stay until then.",
+            help="Count another file; these counts stay until then.",
         )  # fmt: skip
         st.button("Remove", key=f"{slot}_remove", icon=":material/delete:", on_click=store.remove, args=(slot,),
-                  help="Forget these counts now, and show what stood here before.")  # fmt: skip
+                  help="Forget these counts and columns now, and show what stood here before.")  # fmt: skip
+    if keeps:
+        st.caption(_memory_note(file.columns))
+
+
+def _memory_note(columns: HeldColumns | None) -> str:
+    """Say what is kept of a file besides its counts."""
+    most = f"{HELD_BYTES >> 20} MB"
+    if columns is None:
+        return f"Only counts are kept: its columns would take more memory than a table may ({most})."
+    missing = ", ".join(lit(name, 40) for name in columns.left_out)
+    return (
+        f"Its columns stay in memory as codes ({megabytes(columns.n_bytes)} of at most {most}) until you remove it: "
+        f"other levels, bounds or bins need no new upload.{f' Not kept: {missing}.' if missing else ''}"
+    )
 
 
 def _reading_options(file: Candidate) -> ReadOptions:
@@ -234,14 +322,17 @@ def _reading_options(file: Candidate) -> ReadOptions:
     return ReadOptions(encoding.strip() or None, delimiter or None)
 
 
-def _first_rows(preview: Preview) -> None:
+def _first_rows(table: Table) -> None:
+    preview = table.preview
     columns = preview.columns
     shown = columns[:PREVIEW_COLUMNS]
     cells = {name: [row[j] if j < len(row) else "" for row in preview.rows[:8]] for j, name in enumerate(shown)}
-    st.dataframe(cells, hide_index=True, height="content", alt=f"First rows of a table of {len(columns)} columns")
-    more = f", the first {PREVIEW_COLUMNS} of them shown" if len(columns) > PREVIEW_COLUMNS else ""
-    read = f", {preview.encoding}" if preview.encoding else ""
-    size = "" if preview.n_rows is None else f", {plural(preview.n_rows, 'row')}"
-    st.caption(f"{preview.kind}{read}{size}, {plural(len(columns), 'column')}{more}. First rows: NOT PRIVATE.")
+    place = st.expander("First rows", icon=":material/table:") if table.before else st.container()
+    with place:
+        st.dataframe(cells, hide_index=True, height="content", alt=f"First rows of a table of {len(columns)} columns")
+        more = f", the first {PREVIEW_COLUMNS} of them shown" if len(columns) > PREVIEW_COLUMNS else ""
+        read = f", {preview.encoding}" if preview.encoding else ""
+        size = "" if preview.n_rows is None else f", {plural(preview.n_rows, 'row')}"
+        st.caption(f"{preview.kind}{read}{size}, {plural(len(columns), 'column')}{more}. First rows: NOT PRIVATE.")
     for code, sentence in preview.notices:
         notice(code, sentence)

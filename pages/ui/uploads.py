@@ -6,6 +6,7 @@ import logging
 import os
 import re
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -18,6 +19,7 @@ from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileMan
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from pages.ui import sessions
+from treedp_core.records import HeldColumns, ReadOptions
 from treedp_core.records.read import READERS
 
 PUBLIC_VARIABLE: Final = "TREEDP_PUBLIC"
@@ -26,6 +28,8 @@ FRAMING_BYTES: Final = 1 << 16
 """What a request holds around its file at most."""
 RECORD_BYTES: Final = 1 << 10
 """What a file takes up beside its content."""
+ON_DISK: Final = "/"
+"""What the id of a file of this computer begins with: it is no upload."""
 _ADDRESS: Final = re.compile(r"/_stcore/upload_file/([^/]+)/[^/]+/?$")
 _log: Final = logging.getLogger("treedp")
 
@@ -77,10 +81,14 @@ def _held(session: str) -> int:
 
 @dataclass(eq=False)
 class _Shown:
-    """The ids of the files that uploaders hold: in the run that ended last, and in the one that is under way."""
+    """The ids of the files that uploaders hold: in the run that ended last, and in the one that is under way.
+
+    `read` has the columns of those that were read whole.
+    """
 
     before: set[str] = field(default_factory=set)
     now: set[str] = field(default_factory=set)
+    read: dict[str, tuple[ReadOptions, HeldColumns | None]] = field(default_factory=dict)
 
     def left(self) -> None:
         """Nothing: the files stay as long as the session does."""
@@ -95,11 +103,20 @@ def uploader(label: str, *, key: str, help: str) -> Any:
     return file
 
 
+def columns_of(file_id: str, options: ReadOptions, read: Callable[[], HeldColumns | None]) -> HeldColumns | None:
+    """Return the columns of a file that is shown, read once; they go with the file."""
+    shown = sessions.mine(_Shown)
+    shown.now.add(file_id)
+    if shown.read.get(file_id, (None,))[0] != options:
+        shown.read[file_id] = options, read()
+    return shown.read[file_id][1]
+
+
 def forget_unshown() -> None:
     """Free the files that an uploader held in the last run and none holds now; called when a whole page has run."""
     shown = sessions.mine(_Shown)
     for file_id in shown.before - shown.now:
-        _free(file_id)
+        _forget(file_id)
     shown.before, shown.now = shown.now, set()
 
 
@@ -107,8 +124,14 @@ def forget_shown() -> None:
     """Free the files that uploaders hold now; by itself Streamlit waits for the user's cross or the session's end."""
     shown = sessions.mine(_Shown)
     for file_id in shown.now:
-        _free(file_id)
+        _forget(file_id)
     shown.now = set()
+
+
+def _forget(file_id: str) -> None:
+    sessions.mine(_Shown).read.pop(file_id, None)
+    if not file_id.startswith(ON_DISK):
+        _free(file_id)
 
 
 def _free(file_id: str) -> None:

@@ -52,8 +52,8 @@ def test_counts_are_gone_by_the_clock_when_nobody_is_connected(start_server: Sta
         with Tab(server.url, "data", "source=upload") as tab:
             tab.count("table.csv", TABLE, ["region"], "count")
             tab.fetch(tab.download_address("tree_0_csv"))
-            becomes(told, "1 of 1")
-        becomes(told, "0 of 1")  # nobody asks the server for anything meanwhile
+            becomes(told, "2 of 2")
+        becomes(told, "0 of 2")  # nobody asks the server for anything meanwhile
 
 
 def becomes(file: Path, text: str) -> None:

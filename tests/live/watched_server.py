@@ -1,4 +1,4 @@
-"""The app's own server, telling a file how many of the data sets counted from files are still in memory."""
+"""The app's own server, telling a file how much of what was kept of files is still in memory."""
 
 import sys
 import threading
@@ -16,10 +16,10 @@ counted: list[weakref.ref[Any]] = []
 put_in_use = store.set_dataset
 
 
-def noting(data: Any, *source: str) -> None:
-    """Note a data set, and put it in use."""
-    counted.append(weakref.ref(data))
-    put_in_use(data, *source)
+def noting(data: Any, slot: str, ran: Any, columns: Any) -> None:
+    """Note a data set and the columns of its file, and put it in use."""
+    counted.extend(weakref.ref(one) for one in (data, columns))
+    put_in_use(data, slot, ran, columns)
 
 
 def tell() -> None:

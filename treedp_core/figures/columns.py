@@ -34,6 +34,6 @@ def number_strip(edges: FloatArray, rows: AnyArray, *, lower: float, upper: floa
         xaxis=axis(x_title, log=False, bounds=(float(edges[0]), float(edges[-1]))),
         yaxis=axis("rows", log=False, bounds=limits([rows], log=False, default=(0.0, 1.0)), grid=True),
     )
-    for bound in (lower, upper):
+    for bound in filter(np.isfinite, (lower, upper)):
         fig.add_vline(x=bound, line={"dash": "dot", "width": 2, "color": BEFORE})
     return fig.update_layout(height=STRIP_HEIGHT, barmode="overlay")

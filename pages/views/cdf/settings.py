@@ -46,8 +46,8 @@ VIEW: Final = choice(
 )  # fmt: skip
 SOURCE: Final = choice(
     "cdf_source", "ages", SOURCES, label="Numeric column",
-    help="Ages: a synthetic sample. Data set in use: the bins of the Data and tree page. Upload: a column of a CSV or "
-    "Parquet file, of which only the counts of bins are kept.",
+    help="Ages: a synthetic sample. Data set in use: the bins of the Data and tree page. Upload: a column of a "
+    "file of your own.",
 )  # fmt: skip
 MECHANISM: Final = choice("cdf_mechanism", "discrete_laplace", MECHANISMS, label="Mechanism", look="pills")
 TREE: Final = choice(

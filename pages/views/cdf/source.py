@@ -78,5 +78,5 @@ def _upload() -> None:
             st.caption(literal_sentence(sentence))
 
 
-def _form(table: Table) -> Count:
-    return BinsAsked(table, upper=128.0, n_bins=128).counted
+def _form(table: Table) -> Count | None:
+    return BinsAsked(table, n_bins=128).count()

@@ -22,6 +22,8 @@ from treedp_core.words import plural
 
 KINDS: Final = {"columns": "Columns, one for each level", "bins": "One numeric column, in bins"}
 DOMAINS: Final = {"data": "Taken from the data", "values": "Listed values", "file": "A domain file"}
+_MADE_BY: Final = (domain_taken_from_the_data, domain_of_values, domain_of_paths)
+"""What makes each of these domains."""
 MISSING: Final = {"category": "Their own category “(blank)”", "drop": "Leave the record out"}
 NO_UNIT: Final = "None: nobody has more rows than stated above"
 
@@ -33,10 +35,11 @@ def levels_in_use() -> None:
     st.caption(f"{plural(data.tree.n_levels, 'level')}; the list of categories is {data.domain_source.value}.")
 
 
-def form(table: Table) -> Count:
+def form(table: Table) -> Count | None:
     """Ask which columns of a file make the tree."""
     kind = st.segmented_control(
-        "Levels from", list(KINDS), key=table.key("kind"), default="columns", required=True,
+        "Levels from", list(KINDS), key=table.key("kind"), required=True,
+        default="bins" if "lower" in table.before else "columns",
         format_func=KINDS.__getitem__,
         help="A tree of categories, or the numbers of one column (ages, amounts) in bins of equal width.",
     )  # fmt: skip
@@ -54,14 +57,17 @@ def taken_from_the_data_warning() -> None:
 
 
 def _columns(table: Table) -> Count:
+    before = table.before if "domain" in table.before else {}
     chosen = st.multiselect(
         "Columns of the hierarchy, from the top", table.preview.columns, key=table.key("columns"),
+        default=[name for name in before.get("columns", ()) if name in table.preview.columns],
         max_selections=checks.MAX_LEVEL_COLUMNS,
         help="The order in which you choose them is the order of the levels: for example region, state, county.",
     )  # fmt: skip
     weight = _weight(table)
     missing = st.radio(
         "Missing values", list(MISSING), key=table.key("missing"), format_func=MISSING.__getitem__, horizontal=True,
+        index=list(MISSING).index(before.get("missing", "category")),
         help="An empty cell below which every chosen cell is empty too ends the path: that is no missing value.",
     )  # fmt: skip
     unit = _unit(table)
@@ -76,10 +82,13 @@ def _columns(table: Table) -> Count:
     return count
 
 
-def _bins(table: Table) -> Count:
-    asked = BinsAsked(table, upper=100.0, n_bins=64)
+def _bins(table: Table) -> Count | None:
+    asked = BinsAsked(table, n_bins=64)
+    if not asked.is_answered:
+        return None
     branching = st.text_input(
         "Branching factors over the bins (optional)", key=table.key("branching"), max_chars=100, placeholder="8,8",
+        value=",".join(map(str, table.before.get("branching") or ())),
         help="Their product must be the number of bins; without them all bins hang below the root.",
     )  # fmt: skip
     weight, unit = _weight(table), _unit(table)
@@ -93,9 +102,10 @@ def _bins(table: Table) -> Count:
 
 def _domain(table: Table, columns: Sequence[str], weight: str | None) -> Callable[[], Ran[Domain]]:
     """Ask which categories exist; return what makes the domain."""
+    last = table.before.get("domain")
     how = st.radio(
         "Which categories exist", list(DOMAINS), key=table.key("domain"), format_func=DOMAINS.__getitem__,
-        horizontal=True,
+        index=0 if last is None else _MADE_BY.index(last.function), horizontal=True,
         help="A private release needs a list of categories that was public before anyone looked at the records.",
     )  # fmt: skip
     if how == "data":
@@ -103,7 +113,8 @@ def _domain(table: Table, columns: Sequence[str], weight: str | None) -> Callabl
         return lambda: call(domain_taken_from_the_data).named("domain")
     st.caption(KEPT)
     if how == "values":
-        listed = {name: _listed(table, name, level).splitlines() for level, name in enumerate(columns, start=1)}
+        lists = last.args[0] if last is not None and last.function is domain_of_values else {}
+        listed = {name: _listed(table, name, lists.get(name, ())).splitlines() for name in columns}
         return lambda: call(domain_of_values, listed).named("domain")
     file = uploads.uploader(
         "Domain file: the leaves that exist, one a row", key=table.file.key("domain_file"),
@@ -112,9 +123,10 @@ def _domain(table: Table, columns: Sequence[str], weight: str | None) -> Callabl
     return lambda: _domain_of_file(file, columns, weight)
 
 
-def _listed(table: Table, column: str, level: int) -> str:
+def _listed(table: Table, column: str, before: Sequence[str]) -> str:
     return st.text_area(
-        f"Values of {lit(column, 40)}, one a line", key=table.file.key(f"values_{level}"), height=120,
+        f"Values of {lit(column, 40)}, one a line", key=table.key("values", column), height=120,
+        value="\n".join(before),
         help="Add (blank) for records without a value and (other) for values that are not listed; if every column "
         "lists (other), the tree needs no such leaf besides.",
     )  # fmt: skip

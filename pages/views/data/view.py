@@ -6,10 +6,10 @@ import streamlit as st
 
 from pages.ui import store
 from pages.ui.page import Told, explain
-from pages.ui.settings import EPSILON, RELATION
+from pages.ui.settings import EPSILON, RELATION, SOURCE
 from pages.ui.strip import of_data, strip
 from pages.ui.text import lit
-from pages.ui.upload import choose_columns
+from pages.ui.upload import choose_columns, counted_before
 from pages.views.data.check import check, show_levels
 from pages.views.data.hierarchy import form, levels_in_use
 from pages.views.data.source import choose
@@ -34,7 +34,8 @@ def show() -> Told:
     st.header("Hierarchy", anchor=False)
     if file is None:
         levels_in_use()
-    else:
+        file = counted_before(SOURCE.value)
+    if file is not None:
         choose_columns(file, form)
     data = store.dataset()
     st.header("Check", anchor=False)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from treedp_core.records.read.sniff import Preview
+from treedp_core.records.read.sources import ReadOptions
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +31,8 @@ class HeldColumns:
         How many values occur.
     numbers : tuple of str
         Columns of numbers.
+    options : ReadOptions
+        How its text was read.
     """
 
     name: str
@@ -40,6 +43,7 @@ class HeldColumns:
     left_out: tuple[str, ...]
     distinct: Mapping[str, int]
     numbers: tuple[str, ...]
+    options: ReadOptions = field(default_factory=ReadOptions)
 
     @property
     def size(self) -> int:

@@ -71,7 +71,7 @@ def hold(
                 return None
             if progress is not None:
                 progress(done, table.total)
-    return gathered.held(table) if gathered.parts else None
+    return replace(gathered.held(table), options=options or ReadOptions()) if gathered.parts else None
 
 
 def serving(preview: Preview) -> tuple[list[str], list[str]]:

@@ -1,0 +1,83 @@
+"""What a session keeps of the files it was given: counts, columns as codes, and tables that wait for their turn.
+
+A slot has one file. The slot "upload" may have others besides, each under the name of its file: they wait on a shelf.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Final
+
+import streamlit as st
+
+from pages.ui.room import ROOM
+from pages.ui.snippets import Ran
+from pages.ui.uploads import is_public
+from treedp_core.records import Dataset, HeldColumns
+from treedp_core.records.read.holding import HELD_BYTES
+
+MAX_TABLES: Final = 4
+SESSION_BYTES: Final = 2 * HELD_BYTES
+"""Of columns that one session may keep, over all its tables."""
+_FILES: Final = "_from_file"
+_MORE: Final = "_kept_of_file"
+_SHELF: Final = "_shelf"
+
+
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """What is kept of one file.
+
+    Parameters
+    ----------
+    data : Dataset
+        Its counts.
+    ran : Ran, optional
+        The call that counted it.
+    columns : HeldColumns, optional
+        Its columns, where they fit.
+    when : datetime
+    """
+
+    data: Dataset
+    ran: Ran[Dataset] | None = None
+    columns: HeldColumns | None = None
+    when: datetime = field(default_factory=lambda: datetime.now(UTC))
+
+
+def put(slot: str, kept: Kept) -> None:
+    """Keep a file in its slot, in place of the one there."""
+    ROOM.note(kept.data)
+    st.session_state.setdefault(_FILES, {})[slot] = kept.data
+    st.session_state.setdefault(_MORE, {})[slot] = kept
+
+
+def of(slot: str) -> Kept | None:
+    """Return what is kept in a slot."""
+    data: Dataset | None = st.session_state.get(_FILES, {}).get(slot)
+    if data is None:
+        return None
+    more: Kept | None = st.session_state.get(_MORE, {}).get(slot)
+    return more if more is not None and more.data is data else Kept(data)
+
+
+def drop(slot: str) -> None:
+    """Keep nothing of the file in a slot."""
+    st.session_state.get(_FILES, {}).pop(slot, None)
+    st.session_state.get(_MORE, {}).pop(slot, None)
+
+
+def columns_room() -> int:
+    """Return how many bytes the columns of one more file may take up: none in a public app."""
+    if is_public():
+        return 0
+    mine = [of(slot) for slot in st.session_state.get(_FILES, {})]
+    taken = sum(one.columns.n_bytes for one in (*mine, *shelf()) if one is not None and one.columns is not None)
+    return max(0, min(HELD_BYTES, SESSION_BYTES - taken, ROOM.bytes_left()))
+
+
+def shelf() -> list[Kept]:
+    """Return the tables that wait, the oldest first."""
+    waiting: list[Kept] = st.session_state.setdefault(_SHELF, [])
+    return waiting

@@ -89,7 +89,7 @@ def error_curves(
     >>> curve = Curve(label="Laplace", mechanism="laplace", variant=(), x=x, formula=2 / x)
     >>> fig = error_curves([curve], x_title="ε", y_title="RMSE (records)", marker_x=1.0)
     >>> [trace.mode for trace in fig.data], [round(10.0**v, 6) for v in fig.layout.yaxis.range]
-    (['lines'], [1.0, 100.0])
+    (['lines'], [1.0, 50.0])
     """
     x_bounds = x_range or _x_limits(series, log_x)
     values = [v for c in series for v in (c.formula, c.simulated, upper_end(c.simulated, c.standard_error))]

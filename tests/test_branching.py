@@ -380,18 +380,25 @@ def test_refuses_in_one_sentence(call: object, code: str) -> None:
     assert str(refusal.value).endswith(".") and "\n" not in str(refusal.value)
 
 
-def test_the_best_of_each_height_equals_enumeration() -> None:
+@pytest.mark.parametrize("optimal", [False, True])
+@pytest.mark.parametrize("workload", [Workload.CDF, Workload.RANGES])
+@pytest.mark.parametrize("law", ["laplace", "gaussian"])
+def test_the_best_of_each_height_equals_enumeration(law: str, workload: Workload, optimal: bool) -> None:
+    """Without least squares: every ordered tree of each height."""
+    criterion = Criterion(law, workload)
     for n_bins, padded in ((96, False), (96, True), (61, True)):
-        criterion = Criterion()
-        best = {ranked.shape.height: ranked.value for ranked in best_by_height(n_bins, criterion, padded=padded)}
+        best = {
+            ranked.shape.height: ranked.value
+            for ranked in best_by_height(n_bins, criterion, padded=padded, optimal_budgets=optimal)
+        }
         for height in (1, 2, 3, 4):
-            of_height = [f for f in factor_sets(n_bins, not padded) if len(f) == height]
-            trees = [f for f in ordered_trees(n_bins) if len(f) == height and (padded or tuple(sorted(f)) in of_height)]
+            trees = [f for f in ordered_trees(n_bins) if len(f) == height and (padded or math.prod(f) == n_bins)]
             values = []
             for factors in trees:
                 shape = Shape(factors, n_bins)
                 budget = criterion.budget(shape, criterion.equal_shares(shape), 1.0)
-                values.append(criterion.mean_variance(shape, budget))
-            if padded or of_height:
-                assert best[height] == pytest.approx(min(values), rel=0.01)
+                values.append(
+                    optimal_shares(shape, criterion).value if optimal else criterion.mean_variance(shape, budget)
+                )
+            assert best[height] == pytest.approx(min(values), rel=1e-12)
         assert max(best) == (math.ceil(math.log2(n_bins)) if padded else 6)  # 96 = 2^5 3

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import enum
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from typing import Final, TypeVar
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from treedp_core.tree.families import AnyArray, IntArray
 from treedp_core.tree.tree import FloatArray, Tree
 from treedp_core.words import whole
 
+Whole = TypeVar("Whole", int, IntArray)
 MAX_BINS: Final = 10**18
 """Bins up to which formulas are computed; a tree that is built is limited by its nodes."""
 
@@ -225,7 +226,7 @@ def digit_sums(shape: Shape) -> list[int]:
     >>> digit_sums(Shape((2, 3), 5))
     [2, 4]
     """
-    return [_power_sums(shape, level)[0] for level in range(1, shape.height + 1)]
+    return [_power_sums(shape.n_bins, n, s)[0] for n, s in _families(shape)]
 
 
 def level_weights(shape: Shape, workload: Workload) -> FloatArray:
@@ -241,28 +242,47 @@ def level_weights(shape: Shape, workload: Workload) -> FloatArray:
     if workload is Workload.NODES:
         below = shape.level_sizes[1:]
         return np.array([0.0, *(size / sum(below) for size in below)])
-    sums = [(1, 1), *(_power_sums(shape, level) for level in range(1, shape.height + 1))]
+    sums = [(1, 1), *(_power_sums(bins, n, s) for n, s in _families(shape))]
+    return np.array([_weight(bins, first, second, workload) for first, second in sums])
+
+
+def family_weights(n_bins: int, n: IntArray, s: IntArray, workload: Workload) -> FloatArray:
+    """Return weights (n_levels,) of levels, of any trees, with n nodes in a family and s leaves below each (n_levels,).
+
+    As `level_weights`, for prefixes or ranges, and K up to 10^6.
+
+    >>> family_weights(256, np.array([16, 256]), np.array([16, 1]), Workload.CDF).tolist()
+    [7.5, 127.5]
+    """
+    return np.asarray(_weight(n_bins, *_power_sums(n_bins, n, s), workload))
+
+
+def _weight(n_bins: int, first: Whole, second: Whole, workload: Workload) -> float | FloatArray:
     if workload is Workload.CDF:
-        return np.array([first / bins for first, _ in sums])
+        return first / n_bins
     # the sum over i < j of Var(P_j - P_i), P_0 = 0 included, is (K + 1) sum Var(P_j) - Var(sum P_j)
-    return np.array([((bins + 1) * first - second) / (bins * (bins + 1) // 2) for first, second in sums])
+    return ((n_bins + 1) * first - second) / (n_bins * (n_bins + 1) // 2)
 
 
-def _power_sums(shape: Shape, level: int) -> tuple[int, int]:
+def _families(shape: Shape) -> Iterable[tuple[int, int]]:
+    """Siblings n, a node itself included, and leaves s below it, of each level below the root."""
+    return zip(shape.branching_factors, shape.leaves_below[1:], strict=True)
+
+
+def _power_sums(n_bins: int, n: Whole, s: Whole) -> tuple[Whole, Whole]:
     """Return the sums of c and c^2 over a level's nodes, c = number of prefixes shorter than K that use the node.
 
     A node with t leaves of its parent after it, within the K, is used by t prefixes: in a whole family
     t = 0, s, ..., (n - 1) s; in the last, partial one (q s + r leaves, r < s) t = r, r + s, ..., r + (q - 1) s.
     """
-    n, s = shape.branching_factors[level - 1], shape.leaves_below[level]
-    whole, rest = divmod(shape.n_bins, n * s)
-    q, r = divmod(rest, s)
+    whole, rest = n_bins // (n * s), n_bins % (n * s)
+    q, r = rest // s, rest % s
     first = whole * s * (n * (n - 1) // 2) + q * r + s * (q * (q - 1) // 2)
     second = whole * s * s * _squares(n) + q * r * r + r * s * q * (q - 1) + s * s * _squares(q)
     return first, second
 
 
-def _squares(n: int) -> int:
+def _squares(n: Whole) -> Whole:
     """0^2 + 1^2 + ... + (n - 1)^2."""
     return (n - 1) * n * (2 * n - 1) // 6
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations, permutations
 from typing import Final
@@ -11,6 +11,7 @@ from typing import Final
 import numpy as np
 
 from treedp_core.privacy import Currency
+from treedp_core.studies.branching.padded import best_padded_ways
 from treedp_core.studies.branching.primes import divisors, prime_factors
 from treedp_core.studies.branching.recursion import best_ways, is_feasible
 from treedp_core.studies.branching.search import Cost, cheapest
@@ -61,19 +62,26 @@ class Hunt:
         """Look at the best factors of each height: exact ones where there is a recursion, else the cheapest sets."""
         degree = 2 if self.criterion.currency is Currency.EPSILON else 1
         cost = Cost(0.0, 1.0 / (degree + 1)) if self.by_rule else Cost(float(degree), 1.0)
-        exact = not self.padded and self.criterion.workload is not Workload.NODES and is_feasible(self.bins)
-        ways = best_ways(
-            self.bins, self.criterion.workload, least_squares=self.criterion.least_squares,
-            power=1.0 / (degree + 1) if self.by_rule else 1.0,
-        ) if exact else {}  # fmt: skip
+        ways = self._exact(1.0 / (degree + 1) if self.by_rule else 1.0)
         for height in range(1, self.bins.bit_length() + 1):
             for factors in ways.get(height, ()):
                 self.value(factors)
-            if not exact and self.padded and self.bins > MODERATE:
+            if not ways and self.padded and self.bins > MODERATE:
                 self.orders_of(_balanced(self.bins, height))
-            elif not exact:
+            elif not ways:
                 for _, factors in cheapest(self.bins, cost, padded=self.padded, n_best=4, height=height):
                     self.orders_of(factors)
+
+    def _exact(self, power: float) -> Mapping[int, tuple[Factors, ...]]:
+        """The best factors of each height where there is a recursion, otherwise nothing."""
+        workload, least_squares = self.criterion.workload, self.criterion.least_squares
+        if workload is Workload.NODES:
+            return {}
+        if self.padded and not least_squares and self.bins <= SMALL:
+            return {h: (factors,) for h, factors in best_padded_ways(self.bins, workload, power).items()}
+        if not self.padded and is_feasible(self.bins):
+            return best_ways(self.bins, workload, least_squares=least_squares, power=power)
+        return {}
 
     def orders_of(self, factors: Factors) -> None:
         """Look at several orders of a set of factors."""

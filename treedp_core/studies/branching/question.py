@@ -16,7 +16,6 @@ from treedp_core.studies.branching import (
     equal_budgets,
     opendp_branching_factor,
 )
-from treedp_core.studies.branching.search import Cost, cheapest
 from treedp_core.studies.cdf.error import Criterion, optimal_shares
 from treedp_core.tree.text import whole_from_text
 from treedp_core.tree.workloads import Shape, Workload, equal_tree
@@ -161,15 +160,8 @@ def ranked(question: Question, watch: Watch | None = None) -> list[RankedShape]:
 def by_height(question: Question, found: Sequence[RankedShape]) -> list[HeightBest]:
     """Return the best tree found with each height, up to 40, those in `found` among them."""
     criterion, bins = question.criterion, question.n_bins
-    if question.optimal_budgets and not criterion.least_squares:
-        power = 1.0 / (3.0 if criterion.currency is Currency.EPSILON else 2.0)
-        heights = range(1, min(MAX_HEIGHT, (bins - 1).bit_length()) + 1)
-        sets = [cheapest(bins, Cost(0.0, power), padded=question.padded, height=height) for height in heights]
-        orders = {order for one in sets for _, factors in one for order in (factors, factors[::-1])}
-        known = [HeightBest(Shape(order, bins), value_of(question, Shape(order, bins))) for order in sorted(orders)]
-    else:
-        of_heights = best_by_height(bins, criterion, padded=question.padded)
-        known = [HeightBest(one.shape, one.value) for one in of_heights if one.shape.height <= MAX_HEIGHT]
+    of_heights = best_by_height(bins, criterion, padded=question.padded, optimal_budgets=question.optimal_budgets)
+    known = [HeightBest(one.shape, one.value) for one in of_heights if one.shape.height <= MAX_HEIGHT]
     best: dict[int, HeightBest] = {}
     for one in sorted([*known, *(HeightBest(f.shape, f.value) for f in found)], key=lambda one: one.value):
         best.setdefault(one.shape.height, one)

@@ -1,8 +1,8 @@
 """The best whole shapes for K bins under any criterion, with their exact error: a ranked list.
 
-Candidates are the best shapes of every height and equal branching, then what a local search finds from them. With
-equal budgets and without padding the best of a height is exact (`recursion`), so the first of the list is the best of
-all; with padding, or with the best budgets after least squares, the list is the best that was found, not certified.
+Candidates are the best shapes of every height and equal branching, then what a local search finds from them. The best
+of a height is exact, and so the first of the list the best of all, without least squares (`padded` up to 10^5 bins,
+`recursion` without padding), and after it without padding for equal budgets; else the list is the best that was found.
 """
 
 from __future__ import annotations
@@ -159,22 +159,26 @@ def _optimal(shape: Shape, criterion: Criterion, best_of: Shares) -> RankedShape
     return RankedShape(shape, best.shares, best.value)
 
 
-def best_by_height(n_bins: int, criterion: Criterion, *, padded: bool = True) -> list[RankedShape]:
-    """Return the best shape found of each height, equal budgets, from one level on to all factors 2.
+def best_by_height(
+    n_bins: int, criterion: Criterion, *, padded: bool = True, optimal_budgets: bool = False
+) -> list[RankedShape]:
+    """Return the best shape found of each height, from one level on to all factors 2; best budgets if a rule has them.
 
-    Of a height the sets of factors that are cheapest without least squares are tried, in several orders; heights that
-    K has no factors for are left out.
+    Without a recursion for a height, the sets of factors that are cheapest without least squares are tried, in several
+    orders; heights that K has no factors for are left out.
 
     >>> [ranked.shape.branching_factors for ranked in best_by_height(64, Criterion(), padded=False)][:3]
     [(64,), (8, 8), (4, 4, 4)]
     """
     bins = n_bins_checked(n_bins)
-    hunt = Hunt(bins, criterion, padded, False)
+    by_rule = optimal_budgets and not criterion.least_squares
+    hunt = Hunt(bins, criterion, padded, by_rule)
     hunt.of_every_height()
     best: dict[int, Factors] = {}
     for factors in sorted(hunt.values, key=hunt.value):
         best.setdefault(len(factors), factors)
-    return [_equal(Shape(best[height], bins), criterion) for height in sorted(best)]
+    shapes = [Shape(best[height], bins) for height in sorted(best)]
+    return [_optimal(shape, criterion, optimal_shares) if by_rule else _equal(shape, criterion) for shape in shapes]
 
 
 def advice(n_bins: int) -> str:

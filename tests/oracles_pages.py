@@ -84,6 +84,12 @@ def table(app: AppTest, column: str) -> Any:
     return next(one.value for one in app.dataframe if column in one.value.columns)
 
 
+def read(text: Any) -> float:
+    """A number of a table as it is written: thin spaces, a minus sign, perhaps percent; "–" is none."""
+    plain = str(text).replace("\u202f", "").replace("−", "-").removesuffix(" %").replace("–", "nan")
+    return float(plain.replace("∞", "inf"))
+
+
 def codes(app: AppTest) -> list[str]:
     """The codes of the refusals on the page, in their order."""
     return [error.value.splitlines()[-1].removeprefix(":small[`").removesuffix("`]") for error in app.main.error]

@@ -64,6 +64,8 @@ BYTES = "treedp_core.records.read."
 """Bytes become records on the way that every upload takes, not in a view."""
 COLOURS_IN = ("treedp_core/figures/style.py", "treedp_core/figures/colour.py")
 MAX_BODY = 40
+DIGITS = re.compile(r"[+]?(\.\d?)?[efg%]")
+"""How a number is written for a reader; twelve digits are for a link."""
 
 RANDOM_TYPES = {"Generator", "default_rng", "SeedSequence", "BitGenerator", "PCG64", "PCG64DXSM", "Philox", "SFC64"}
 UNSAFE_MODULES = {"pickle", "cPickle", "dill", "marshal", "shelve", "joblib", "cloudpickle"}
@@ -304,6 +306,20 @@ def colours(source: Source) -> list[str]:
     return [f"line {one.lineno}: {one.value}" for one in texts if re.fullmatch("#[0-9A-Fa-f]{6}", one.value)]
 
 
+def numbers(source: Source) -> list[str]:
+    """Digits for a reader are written by `words`; what a browser draws itself (sliders, bars, hover) is its own."""
+    if not source.is_in(("pages/", "treedp_core/figures/")):
+        return []
+    wrong = []
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.FormattedValue) and isinstance(node.format_spec, ast.JoinedStr):
+            spec = "".join(str(part.value) for part in node.format_spec.values if isinstance(part, ast.Constant))
+            wrong += [f"line {node.lineno}: {spec}"] if DIGITS.fullmatch(spec) else []
+        if isinstance(node, ast.Call) and dotted(node.func).endswith("NumberColumn"):
+            wrong += [f"line {node.lineno}: format" for word in node.keywords if "%" in ast.unparse(word.value)]
+    return wrong
+
+
 def body(source: Source) -> list[str]:
     """A function is at most 40 lines long, its docstring not counted."""
     wrong = []
@@ -343,6 +359,7 @@ SHIPPED_RULES: tuple[Rule, ...] = (
     caches,
     kept_to,
     colours,
+    numbers,
     body,
     length,
     shapes,
@@ -472,6 +489,12 @@ BAD = [
     (unfinished, "treedp_core/tree/tree.py", f"x = 1  # {LATER} later"),
     (unfinished, "treedp_core/tree/tree.py", "def f():\n    raise NotImplementedError"),
     (unfinished, "treedp_core/tree/tree.py", "raise NotImplementedError('later')"),
+    (numbers, "pages/views/lab/words.py", 'f"{x:.1f} records"'),
+    (numbers, "pages/views/lab/words.py", 'f"{x:+.2g} %"'),
+    (numbers, "pages/ui/frame.py", 'f"{part:.0%}"'),
+    (numbers, "treedp_core/figures/curves.py", 'f"{x:g}"'),
+    (numbers, "treedp_core/figures/curves.py", 'f"{x:.{digits}e}"'),
+    (numbers, "pages/views/lab/view.py", 'st.column_config.NumberColumn(format="%.3g")'),
 ]
 GOOD = [
     (floors, "treedp_core/experiment.py", "from treedp_core.mechanisms import MECHANISMS"),
@@ -497,6 +520,10 @@ GOOD = [
     (colours, "treedp_core/figures/style.py", 'BLUE = "#0072B2"'),
     (body, "treedp_core/errors/metrics.py", 'def f():\n    """Words."""\n' + "    x = 1\n" * 40),
     (length, "app.py", "x = 1\n" * 60),
+    (numbers, "pages/ui/setting.py", 'f"{x:.12g}"'),
+    (numbers, "pages/views/lab/words.py", 'f"{when:%H:%M} {short(x)}"'),
+    (numbers, "treedp_core/figures/budget.py", 'hover = "%{x:.1%}"'),
+    (numbers, "treedp_core/studies/cdf/gains.py", 'f"{x:.1f}"'),
     (length, "pages/ui/state.py", "x = 1\n" * 200),
 ]
 

@@ -20,7 +20,7 @@ from treedp_core.errors.compare import LevelBoxes, level_quantiles
 from treedp_core.figures import colour, curves, draw, levels, style
 from treedp_core.figures.icicle import clicked_node, icicle, visible_nodes
 from treedp_core.figures.strips import level_strips, strip_values
-from treedp_core.figures.text import number_text, plot_text
+from treedp_core.figures.text import plot_text
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.tree import Tree
@@ -110,14 +110,6 @@ def test_plot_text_cuts_before_it_escapes_and_drops_what_cannot_be_seen() -> Non
     assert plot_text("<" * 9, 3) == "&lt;&lt;…"
     assert plot_text("abc", 3) == "abc"
     assert plot_text("a\u202eb\x00\x1bc\u2028d") == "a b c d"
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(0, "0"), (999.6, "1\u202f000"), (0.00123, "0.00123"), (1e-7, "1.00e-07"), (12.0, "12"), (float("nan"), "–")],
-)
-def test_number_text(value: float, text: str) -> None:
-    assert number_text(value) == text
 
 
 @given(st.lists(st.floats(1e-3, 1e6), min_size=1, max_size=5), st.booleans())

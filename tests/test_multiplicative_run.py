@@ -113,7 +113,7 @@ def test_the_summary_counts_by_hand() -> None:
     off = running.excess(one.nodes.truth, one.nodes.released, 0.5)
     assert table["rule"][0] == "Thresholds"
     assert table["largest error beyond α w"][0] == off.max()
-    assert table["nodes within α w"][0] == pytest.approx(100 * sum(x == 0 for x in off) / 31)
+    assert table["nodes within α w"][0] == pytest.approx(sum(x == 0 for x in off) / 31)
 
 
 def test_few_nodes_are_drawn_the_smallest_and_the_largest_among_them() -> None:

@@ -9,7 +9,20 @@ import re
 import numpy as np
 import pytest
 
-from oracles_pages import Inline, Later, codes, dataset, figure, metric_values, open_page, press, table, widget, words
+from oracles_pages import (
+    Inline,
+    Later,
+    codes,
+    dataset,
+    figure,
+    metric_values,
+    open_page,
+    press,
+    read,
+    table,
+    widget,
+    words,
+)
 from pages.ui import jobs
 from pages.ui.presets import Preset
 from pages.views.multiplicative.settings import PRESETS, VIEWS
@@ -47,7 +60,7 @@ def test_growth_has_every_line() -> None:
 def test_the_ranking_is_sorted_and_says_what_is_known() -> None:
     app = open_page("multiplicative", mul_levels="100000", **SET)
     ranks = table(app, "÷ best")
-    errors = ranks["worst-case α-RMSE (records)"]
+    errors = ranks["worst-case α-RMSE (records)"].map(read)
     known = dict(zip(ranks["mechanism"], ranks["its error is"], strict=True))
     assert list(errors[:9]) == sorted(errors[:9])
     assert ranks["mechanism"][0] == "Thresholds, tuned plan"

@@ -74,7 +74,7 @@ def test_the_level_table_by_hand() -> None:
     rows = level_table(what, wanted.plan(what), 0.9)
     assert rows["cells"] == [1, 2, 6, 12]
     np.testing.assert_allclose(rows["σ (records)"], [0, 3**0.5, 3**0.5, 3**0.5])
-    np.testing.assert_allclose(rows["share of ρ"], [0, 100 / 3, 100 / 3, 100 / 3])
+    np.testing.assert_allclose(rows["share of ρ"], [0, 1 / 3, 1 / 3, 1 / 3])
     by_hand = [sum(math.sqrt(8 * 3 * math.log(k * n / 0.1)) for n in (2, 6, 12)[:k]) for k in (1, 2, 3)]
     np.testing.assert_allclose(rows["bound"], [0, *by_hand])
     assert all(exact <= printed for exact, printed in zip(rows["by exact tails"], rows["bound"], strict=True))

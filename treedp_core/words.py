@@ -106,36 +106,61 @@ def megabytes(n_bytes: int) -> str:
 
 
 def halves(x: float) -> str:
-    """Return a median of counts in full: a whole number, or one with a half.
+    """Return an estimate or a median of counts in full: a whole number, or one with a decimal place.
 
-    >>> halves(12.0), halves(12.5)
-    ('12', '12.5')
+    >>> halves(12.0), halves(-12.54), halves(math.nan)
+    ('12', '−12.5', '–')
     """
-    return fixed(x, 0 if x == int(x) else 1)
+    return fixed(x, 0 if x % 1 == 0 else 1)
 
 
-def short(x: float) -> str:
-    """Return a number in three significant digits; infinity as its sign.
+def short(x: float, digits: int = 3) -> str:
+    """Return a number in three significant digits, or so many; infinity as its sign.
 
     >>> [short(x).replace(THIN, " ") for x in (0.0, 1, 45.28, 0.03126, 12345.6, math.inf, 1e-7)]
     ['0', '1', '45.3', '0.0313', '12 300', '∞', '1e-7']
-    >>> short(-14.02)
-    '−14'
+    >>> short(-14.02), short(1987.25, 5)
+    ('−14', '1\u202f987.2')
     """
     if math.isnan(x):
         return "–"
     if math.isinf(x):
         return "∞" if x > 0 else "−∞"
     if x < 0:
-        return "−" + short(-x)
-    rounded = float(f"{x:.3g}")
+        return "−" + short(-x, digits)
+    rounded = float(f"{x:.{digits}g}")
     size = abs(rounded)
     if size and not 1e-4 <= size < 1e9:
-        mantissa, exponent = f"{rounded:.3g}".split("e") if "e" in f"{rounded:.3g}" else (f"{rounded:.3g}", "0")
-        return f"{mantissa}e{int(exponent)}"
-    if size >= 100:
-        return whole(int(rounded))
-    return f"{rounded:.10f}".rstrip("0").rstrip(".") or "0"
+        mantissa, _, exponent = f"{rounded:.{digits}g}".partition("e")
+        return f"{mantissa}e{int(exponent or 0)}"
+    return f"{rounded:,.10f}".rstrip("0").rstrip(".").replace(",", THIN) or "0"
+
+
+def signed(x: float) -> str:
+    """Return a change in three significant digits, with its sign.
+
+    >>> signed(0.1234), signed(-25.0), signed(0.0)
+    ('+0.123', '−25', '0')
+    """
+    return f"{'+' if x > 0 else ''}{short(x)}"
+
+
+def percent(part: float) -> str:
+    """Return a part in percent, in three significant digits.
+
+    >>> percent(0.0312)
+    '3.12 %'
+    """
+    return f"{short(100 * part)} %"
+
+
+def percent_set(part: float) -> str:
+    """Return a part that somebody chose in percent, every digit.
+
+    >>> percent_set(0.07), percent_set(0.999999)
+    ('7 %', '99.9999 %')
+    """
+    return f"{setting_text(round(100 * part, 10))} %"
 
 
 def plural(n: int, one: str, many: str = "") -> str:
@@ -166,11 +191,14 @@ __all__ = [
     "budget_text",
     "fixed",
     "halves",
+    "percent",
+    "percent_set",
     "plural",
     "plus_minus",
     "powers",
     "privacy_text",
     "setting_text",
     "short",
+    "signed",
     "whole",
 ]

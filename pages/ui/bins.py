@@ -17,7 +17,7 @@ from treedp_core.checks import InputError
 from treedp_core.figures.columns import number_strip
 from treedp_core.records import Dataset, count_bins
 from treedp_core.records.read.numeric import LOOK_ROWS, MUCH, NumberLook, look_at_numbers
-from treedp_core.words import whole
+from treedp_core.words import percent, whole
 
 BOUNDS: Final = "Choose it without looking at the records: bounds taken from the data reveal its extremes."
 OUTSIDE: Final = {"other": "Leave the record out", "clamp": "Count it in the end bin"}
@@ -115,8 +115,8 @@ def warn_of_cut(data: Dataset) -> None:
 def _warn_of_share(outside: float, what: str) -> None:
     if outside > MUCH:
         st.markdown(
-            f":red[:material/content_cut: {outside:.1%} of the {what} lie outside the bounds: what is counted is not "
-            "the whole column.]"
+            f":red[:material/content_cut: {percent(outside)} of the {what} lie outside the bounds: what is counted is "
+            "not the whole column.]"
         )
 
 
@@ -124,7 +124,7 @@ def _strip(look: NumberLook, column: str, lower: float, upper: float, key: str) 
     edges, rows = look.histogram(lower, upper)
     share = look.shares(lower, upper)
     parts = {"below": share.below, "inside": share.inside, "above": share.above, "blank or no number": share.blank}
-    told = ", ".join(f"{part:.1%} {name}" for name, part in parts.items())
+    told = ", ".join(f"{percent(part)} {name}" for name, part in parts.items())
     of = "" if look.is_whole else f" (of the first {whole(LOOK_ROWS)} rows)"
     figure(
         number_strip(edges, rows, lower=lower, upper=upper, x_title=column),

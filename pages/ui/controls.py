@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import streamlit as st
 
+from pages.ui.frame import written
 from pages.ui.refusals import refusal
 from pages.ui.setting import Setting
 from pages.ui.settings import LEVEL, SEED
@@ -16,7 +17,7 @@ from treedp_core.mechanisms import MECHANISMS
 from treedp_core.postprocess.chains import CHAINS
 from treedp_core.records import Dataset
 from treedp_core.studies.sweep.split import split_table
-from treedp_core.words import plural, privacy_text, short
+from treedp_core.words import percent, plural, privacy_text, short
 
 POST_HELP: Final = "Costs no privacy budget. “Advanced” in the sidebar shows all."
 SHARES_HELP: Final = "One share for each level from the root down, summing to at most 1; 0 leaves a level unmeasured."
@@ -57,18 +58,12 @@ def split_by_level(experiment: Experiment | None, data: Dataset, *, key: str, la
         except InputError as error:
             refusal(error)
             return
-        table["noise"] = [short(sigma) for sigma in table["noise"]]
-        table |= {name: [privacy_text(spent) for spent in table[name]] for name in ("ε", "ρ") if name in table}
-        right = st.column_config.TextColumn(alignment="right")
+        columns, formats = written(
+            table, {"share": percent, "ε": privacy_text, "ρ": privacy_text, "noise st. dev. (records)": short}
+        )
         st.dataframe(
-            table,
-            hide_index=True,
-            column_config={
-                "share": st.column_config.NumberColumn(format="percent"), "ε": right, "ρ": right,
-                "noise": st.column_config.TextColumn("noise st. dev. (records)", alignment="right"),
-            },
-            alt="Share of the budget, budget and noise of each level",
-        )  # fmt: skip
+            columns, hide_index=True, column_config=formats, alt="Share of the budget, budget and noise of each level"
+        )
         st.caption(
             f"{label} {MECHANISMS[experiment.mechanism].label} noise. Noise 0: published exactly, as the total is "
             "public. Noise ∞: not measured; least squares derives such a level from the others where it can. Formula."

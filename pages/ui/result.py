@@ -261,14 +261,12 @@ def progress(slot: str, what: str, unit: str, *, can_stop: bool = True) -> None:
         if job is None or not job.is_wanted:
             st.rerun()
         left = job.seconds_left
-        time_left = f" · {job.standing}" if job.standing else "" if left is None else f" · about {left:.0f} s left"
-        done = (
-            f"{min(100, 100 * job.done // max(1, job.total))} %"
-            if unit == "%"
-            else (f"{whole(job.done)} of {whole(job.total)} {unit}")
-        )
+        time_left = "" if left is None else f" · about {whole(round(left))} s left"
+        waits = f" · {job.standing}" if job.standing else time_left
+        part = f"{min(100, 100 * job.done // max(1, job.total))} %"
+        done = part if unit == "%" else f"{whole(job.done)} of {whole(job.total)} {unit}"
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.progress(min(1.0, job.done / max(1, job.total)), text=f"{what}: {done}{time_left}")
+            st.progress(min(1.0, job.done / max(1, job.total)), text=f"{what}: {done}{waits}")
             if can_stop:
                 st.button("Cancel", key=f"{slot}_cancel", on_click=jobs.cancel, args=(slot,),
                           help="Stop this; what is shown stays.")  # fmt: skip

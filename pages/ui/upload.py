@@ -26,7 +26,7 @@ from treedp_core.records import Dataset, HeldColumns, ReadOptions, inspect
 from treedp_core.records.read.holding import HELD_BYTES, hold
 from treedp_core.records.read.readers import formats
 from treedp_core.records.read.sniff import Preview
-from treedp_core.words import megabytes, plural
+from treedp_core.words import megabytes, plural, whole
 
 PREVIEW_COLUMNS: Final = 30
 DELIMITERS: Final = {"": "Find out", ",": "Comma", ";": "Semicolon", "\t": "Tab", "|": "Bar"}
@@ -274,7 +274,7 @@ def _count(table: Table, count: Count) -> None:
 
 def _show_progress(bar: Any, done: int, total: int) -> None:
     share = min(1.0, done / max(1, total))
-    bar.progress(share, text=f"{READING} {share:.0%}")
+    bar.progress(share, text=f"{READING} {whole(round(100 * share))} %")
 
 
 def _refuse(error: InputError) -> None:

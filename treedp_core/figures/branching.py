@@ -16,6 +16,7 @@ from treedp_core.studies.branching import BestBranching
 from treedp_core.studies.branching.curve import BETAS
 from treedp_core.studies.branching.question import HeightBest
 from treedp_core.tree.text import product_text
+from treedp_core.words import fixed, percent, short
 
 HEIGHT: Final = 380
 TICKS: Final = (2, 4, 8, 16, 32, 64)
@@ -76,14 +77,14 @@ def above_least(value: float, least: float) -> str:
     """Return in words how far a value is above the least one.
 
     >>> above_least(0.703777, 0.703529), above_least(3.0, 0.7035), above_least(0.5, 0.5)
-    ('0.035 % above the least', '4.3 times the least', 'the least')
+    ('0.0353 % above the least', '4.26 times the least', 'the least')
     """
     if value <= least * (1 + 1e-9):
         return "the least"
     return (
-        f"{value / least:.1f} times the least"
+        f"{short(value / least)} times the least"
         if value > 2 * least
-        else f"{100 * (value / least - 1):.2g} % above the least"
+        else f"{percent(value / least - 1)} above the least"
     )
 
 
@@ -99,7 +100,7 @@ def _optimum(best: BestBranching, x: Any) -> list[Any]:
         return []
     low, high = max(best.low, BETAS[0]), min(best.high, BETAS[1])
     band = alt.Chart(_rows(b=[low], end=[high])).mark_rect(color=GREEN, opacity=0.14).encode(x=x, x2="end:Q")
-    at = alt.Chart(_rows(b=[best.beta], label=[f"β* = {best.beta:.4g}"]))
+    at = alt.Chart(_rows(b=[best.beta], label=[f"β* = {short(best.beta)}"]))
     rule = at.mark_rule(color=GREY, strokeDash=[2, 3], strokeWidth=1.5).encode(x=x)
     side: dict[str, Any] = {"align": "right", "dx": -6} if best.beta > 4 else {"align": "left", "dx": 6}
     label = at.mark_text(**side, color=GREY, fontSize=13).encode(x=x, y=alt.value(8), text="label:N")
@@ -148,7 +149,7 @@ def _drag(best: BestBranching, whole: Sequence[float], x: Any, y: Any) -> list[A
     """The dot that follows the slider, and what it means."""
     numbers = list(range(BETAS[0], BETAS[1] + 1))
     least = min(whole)
-    words = [f"β = {b}: f = {f:.4f}, {above_least(f, least)}" for b, f in zip(numbers, whole, strict=True)]
+    words = [f"β = {b}: f = {fixed(f, 4)}, {above_least(f, least)}" for b, f in zip(numbers, whole, strict=True)]
     beta = alt.param(
         name="beta", value=start_of(best), bind=alt.binding_range(min=BETAS[0], max=BETAS[1], step=1, name="Drag β  ")
     )

@@ -23,10 +23,10 @@ from treedp_core.figures.style import (
     new_figure,
     your_value_marker,
 )
-from treedp_core.figures.text import number_text, plot_text
+from treedp_core.figures.text import plot_text
 from treedp_core.studies.budget import Result
 from treedp_core.tree import FloatArray, IntArray
-from treedp_core.words import privacy_text
+from treedp_core.words import privacy_text, short
 
 LEGEND_LINE: Final = 19
 """Height in px of a line of a legend; a narrow page has two entries a line."""
@@ -146,7 +146,7 @@ def greedy_steps(
     names = [plot_text(name, 24) for name in level_names]
     error = np.sqrt(losses[np.arange(phases), steps])
     told = [
-        f"slice {i + 1} of {phases} → {names[level]}, error {number_text(float(error[i]))}"
+        f"slice {i + 1} of {phases} → {names[level]}, error {short(float(error[i]))}"
         for i, level in enumerate(steps.tolist())
     ]
     fig.update_layout(barmode="stack", bargap=0.12, margin_b=70, sliders=[_scrubber(told, phases)])
@@ -207,7 +207,7 @@ def strategies(rows: Sequence[StrategyRow], level_names: Sequence[str], *, error
     looks = [strategy_colour(row.name) for row in rows]
     tree = go.Bar(
         x=np.where(np.isfinite(errors), errors, 0.0), y=names, orientation="h", xaxis="x2", showlegend=False,
-        text=[number_text(error) for error in errors], textposition="outside", cliponaxis=False,
+        text=[short(error) for error in errors], textposition="outside", cliponaxis=False,
         marker={
             "color": [colour for colour, _ in looks],
             "pattern": {"shape": [pattern for _, pattern in looks], "fillmode": "replace", "size": 6},

@@ -28,7 +28,7 @@ from treedp_core.figures.text import plot_text
 from treedp_core.studies.cdf.gains import Gain
 from treedp_core.studies.cdf.pipelines import PipelineCurve
 from treedp_core.tree import AnyArray, FloatArray, IntArray
-from treedp_core.words import privacy_text
+from treedp_core.words import privacy_text, short
 
 MAX_SLICES: Final = 700
 LOOKS: Final = {
@@ -261,7 +261,7 @@ def ratio_bars(labels: Sequence[str], ratios: Sequence[float], *, x_title: str) 
     x = np.array(ratios, dtype=float)
     rows = np.arange(x.size, dtype=float)
     bars = go.Scatter(
-        x=x, y=rows, mode="markers+text", text=np.array([f"{value:.3g}" for value in ratios], dtype=object),
+        x=x, y=rows, mode="markers+text", text=np.array([short(value) for value in ratios], dtype=object),
         textposition="middle right", marker={"size": 12, "color": AFTER}, showlegend=False,
         hovertemplate="%{y}: %{x:.4~g} times the bound<extra></extra>",
     )  # fmt: skip

@@ -29,7 +29,7 @@ def rgba(colour: str, opacity: float) -> str:
     'rgba(0,114,178,0.16)'
     """
     red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
-    return f"rgba({red},{green},{blue},{opacity:g})"
+    return f"rgba({red},{green},{blue},{opacity})"
 
 
 def colour_scale(colours: tuple[str, ...]) -> list[tuple[float, str]]:

@@ -10,8 +10,9 @@ import plotly.graph_objects as go
 
 from treedp_core.figures.colour import Colouring, colouring
 from treedp_core.figures.style import new_figure
-from treedp_core.figures.text import count_text, number_text, plot_text
+from treedp_core.figures.text import count_text, plot_text
 from treedp_core.tree import AnyArray, FloatArray, IntArray, Tree
+from treedp_core.words import short
 
 OTHERS = "others-"
 
@@ -228,7 +229,7 @@ def _texts(
     if released is not None:
         noisy = _per_block(seen, released).tolist()
         hover = [
-            f"{line}<br>released {count_text(r)}<br>error {number_text(r - t)}"
+            f"{line}<br>released {count_text(r)}<br>error {short(r - t)}"
             for line, t, r in zip(hover, truth, noisy, strict=True)
         ]
     return names + others, hover

@@ -24,13 +24,13 @@ from treedp_core.figures.style import (
     new_figure,
     your_value_marker,
 )
-from treedp_core.figures.text import count_text, number_text, plot_text
+from treedp_core.figures.text import count_text, plot_text
 from treedp_core.studies.multiplicative.blocks import Blocks
 from treedp_core.studies.multiplicative.curves import CURVES
 from treedp_core.studies.multiplicative.ranking import Found
 from treedp_core.studies.multiplicative.run import drawn
 from treedp_core.tree import AnyArray, FloatArray
-from treedp_core.words import privacy_text
+from treedp_core.words import privacy_text, short, whole
 
 LOOKS: Final = {
     "tuned": Look(BLUE, "solid", "circle"),
@@ -85,7 +85,7 @@ def growth_figure(
             go.Scatter(
                 x=places[:, 0], y=places[:, 1], mode="markers+text", name="crossing",
                 textposition=sides,
-                text=[count_text(float(f"{math.ceil(place):.2g}")) for place in places[:, 0].tolist()],
+                text=[short(math.ceil(place), 2) for place in places[:, 0].tolist()],
                 marker={"symbol": "circle-open", "size": 11, "color": GREY, "line": {"width": 2}},
                 hovertemplate="curves cross at about %{x:,.2~r} levels<extra></extra>",
             )
@@ -132,7 +132,7 @@ def labelled_tree(blocks: Blocks, values: Sequence[float]) -> go.Figure:
             "cmax": high,
             "colorbar": {
                 "title": {"text": "released", "side": "top"}, "thickness": 12, "outlinewidth": 0,
-                "tickvals": ticks, "ticktext": [number_text(10.0**tick - 1.0) for tick in ticks.tolist()],
+                "tickvals": ticks, "ticktext": [short(10.0**tick - 1.0) for tick in ticks.tolist()],
             },
         }  # fmt: skip
         traces.append(_bars(blocks, done, "labelled", colours))
@@ -149,7 +149,9 @@ def _levels_axis(deep: float) -> dict[str, Any]:
     if deep > 12:
         return plain | {"showline": False}
     rows = np.arange(deep)
-    return plain | {"tickvals": rows + 0.5, "ticktext": [f"{row:g}" for row in rows], "showline": False, "ticks": ""}
+    return plain | {
+        "tickvals": rows + 0.5, "ticktext": [whole(int(row)) for row in rows], "showline": False, "ticks": "",
+    }  # fmt: skip
 
 
 def _bars(blocks: Blocks, chosen: Any, name: str, marker: dict[str, Any], ink: str | None = None) -> Any:
@@ -160,10 +162,10 @@ def _bars(blocks: Blocks, chosen: Any, name: str, marker: dict[str, Any], ink: s
         "color": np.array([_EDGE, BEFORE, BEFORE])[mark],
         "width": np.array([0.5 if small else 0.2, 1.5, 3.0 if small else 2.0])[mark],
     }
-    given = [f"{number_text(v)}" if v == v else "no value yet" for v in value.tolist()]
+    given = [f"{short(v)}" if v == v else "no value yet" for v in value.tolist()]
     numbers = [count_text(n) if n == m else f"{count_text(n)} down to {count_text(m)}"
                for n, m in zip(count.tolist(), blocks.least[chosen].tolist(), strict=True)]  # fmt: skip
-    spans = [f"level {a:g}" if h == 1 else f"levels {a:g} to {a + h - 1:g}"
+    spans = [f"level {whole(int(a))}" if h == 1 else f"levels {whole(int(a))} to {whole(int(a + h - 1))}"
              for a, h in zip(top.tolist(), height.tolist(), strict=True)]  # fmt: skip
     hover = [f"{s}<br>true count {n}<br>released {g}" for s, n, g in zip(spans, numbers, given, strict=True)]
     text = [f"{n}<br>→ {g}" if v == v else n for n, g, v in zip(numbers, given, value.tolist(), strict=True)]

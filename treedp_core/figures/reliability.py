@@ -10,9 +10,9 @@ import plotly.graph_objects as go
 from treedp_core.figures.colour import SEQUENTIAL, colour_scale
 from treedp_core.figures.icicle import NodeLabels, icicle
 from treedp_core.figures.style import BLUE, GRID, ORANGE, axis, new_figure
-from treedp_core.figures.text import number_text, plot_text
+from treedp_core.figures.text import plot_text
 from treedp_core.tree import AnyArray, FloatArray, IntArray, Tree
-from treedp_core.words import whole
+from treedp_core.words import short, whole
 
 
 def reliability_icicle(
@@ -40,7 +40,7 @@ def reliability_icicle(
     # The icicle shades counts, by log(1 + x): undo that, a probability is its own shade.
     shades = np.clip(10.0 ** np.asarray(block.marker.colors, dtype=np.float64) - 1.0, 0.0, 1.0).round(9)
     hover = [
-        f"{line}<br>within reach with probability {number_text(float(p))}"
+        f"{line}<br>within reach with probability {short(float(p))}"
         for line, p in zip(block.hovertext, shades, strict=True)
     ]
     block.update(
@@ -67,7 +67,7 @@ def _percent(p: float) -> str:
         return "> 99 %"
     if 0.0 < p < 0.005:
         return "< 1 %"
-    return f"{100 * p:.0f} %"
+    return f"{whole(round(100 * p))} %"
 
 
 def useful_shares(level_names: Sequence[str], share: FloatArray, sizes: IntArray) -> go.Figure:

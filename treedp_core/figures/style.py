@@ -106,7 +106,7 @@ def _log_limits(low: float, high: float) -> tuple[float, float]:
 
     def grid(value: float) -> list[float]:
         decade = math.floor(math.log10(value))
-        return [float(f"{step:g}e{decade + shift}") for shift in (-1, 0, 1) for step in steps]
+        return [float(f"{step}e{decade + shift}") for shift in (-1, 0, 1) for step in steps]
 
     # A value on the frame would be half hidden, hence strictly inside by 2 %.
     return max(g for g in grid(low) if g <= low / 1.02), min(g for g in grid(high) if g >= high * 1.02)

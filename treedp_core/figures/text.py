@@ -7,7 +7,7 @@ import math
 import re
 from typing import Final
 
-from treedp_core.words import fixed, whole
+from treedp_core.words import short, whole
 
 # Control, line-breaking and direction-changing characters: they could hide or reorder what follows them.
 _UNSEEN: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]+")
@@ -27,28 +27,6 @@ def plot_text(value: object, limit: int = 60) -> str:
     return html.escape(text, quote=False).replace("$", "&#36;")
 
 
-def number_text(value: float) -> str:
-    r"""Return a number for people: three significant digits, thin spaces between thousands; ∞ is written ∞.
-
-    >>> number_text(1234567.0), number_text(0.01234), number_text(-math.inf), number_text(-5.0)
-    ('1\u202f230\u202f000', '0.0123', '−∞', '−5')
-    """
-    value = float(value)
-    if math.isnan(value):
-        return "–"
-    sign = "−" if value < 0 else ""
-    if math.isinf(value):
-        return sign + "∞"
-    if value == 0:
-        return "0"
-    size = abs(value)
-    if not 1e-4 <= size < 1e15:
-        return sign + f"{size:.2e}"
-    places = 2 - math.floor(math.log10(size))
-    text = fixed(round(size, places), max(places, 0))
-    return sign + (text.rstrip("0").rstrip(".") if "." in text else text)
-
-
 def count_text(value: float) -> str:
     r"""Return a count in full, with thin spaces between thousands; what is no whole number is rounded.
 
@@ -56,5 +34,5 @@ def count_text(value: float) -> str:
     ('1\u202f234\u202f567', '−2.35', '65\u202f432')
     """
     if not math.isfinite(value) or (value != int(value) and abs(value) < 1000):
-        return number_text(value)
+        return short(value)
     return whole(round(value))

@@ -28,6 +28,7 @@ from treedp_core.figures.style import (
 )
 from treedp_core.figures.text import count_text, plot_text
 from treedp_core.tree import FloatArray
+from treedp_core.words import percent_set
 
 LOOKS: Final = (
     (BLUE, "circle", "solid"),
@@ -69,7 +70,7 @@ def error_under_bound(
     """
     observed = np.asarray(observed, dtype=float)
     x = np.arange(len(level_names), dtype=np.float64)
-    sure = f"{100 * confidence:g} %"
+    sure = percent_set(confidence)
     dash = "solid" if bound_applies else "dot"
     names = [plot_text(name, 40) for name in level_names]
     traces: list[Any] = [

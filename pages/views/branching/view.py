@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any, Final
 
 import streamlit as st
 
 from pages.ui import frame
+from pages.ui.cards import cards
 from pages.ui.page import Told
 from pages.ui.setting import take
 from pages.ui.settings import DELTA, EPSILON, PRESENT
@@ -26,7 +28,7 @@ from treedp_core.studies.branching.tables import height_table, ranking_table, st
 from treedp_core.studies.cdf.error import Criterion
 from treedp_core.tree.text import product_text
 from treedp_core.tree.workloads import Workload
-from treedp_core.words import plural, privacy_text, setting_text, short, whole
+from treedp_core.words import percent, plural, privacy_text, setting_text, short, whole
 
 SOURCE: Final = "Lemma IV.3 of Rameshwar et al. for Laplace noise and CDFs without least squares; the rest by our own"
 
@@ -70,10 +72,11 @@ def _live(found: Answer) -> None:
 def _live_alt(best: BestBranching) -> str:
     if not math.isfinite(best.beta):
         return "The error factor falls without end: the fewer levels, the better."
-    return (
-        f"The error factor f(β) is least at β = {best.beta:.4g} and within 5 % of that from {best.low:.3g} to "
-        f"{best.high:.3g}."
-    )
+    return f"The error factor f(β) is least at β = {short(best.beta)} and within 5 % of that from {_band(best)}."
+
+
+def _band(best: BestBranching) -> str:
+    return f"{short(best.low)} to {short(best.high)}"
 
 
 def _cards(found: Answer) -> None:
@@ -81,22 +84,17 @@ def _cards(found: Answer) -> None:
     best, tree = best_branching(found.asked.criterion), found.best.shape
     opendp = remember(("opendp", found.asked), lambda: recommended(found.asked, found.best))
     known, padding = math.isfinite(best.beta), tree.padding
-    for column, label, value, note, about in zip(
-        st.columns(4),
-        ("Best β, very many bins", "Within 5 % of the least", "Best tree for your K", "OpenDP's rule for your K"),
-        (f"{best.beta:.4g}" if known else "∞", f"{best.low:.3g} to {best.high:.3g}" if known else "–",
-         product_text(tree.branching_factors), str(opendp.factor)),
-        (f"whole: {best.whole}" if known else "few levels", "computed",
-         f"{whole(padding)} empty leaves ({short(100 * padding / tree.n_bins)} %)" if padding else "no padding",
-         f"{opendp.times_best:.3g}× the best RMSE"),
-        ("Where f(β) is least; the best branching factor of a tree over ever more bins.",
-         "Branching factors whose f(β) is at most 5 % above the least.",
-         "Whole branching factors, from the root down, with the least expected error.",
+    cards((
+        ("Best β, very many bins", short(best.beta), f"whole: {best.whole}" if known else "few levels",
+         "Where f(β) is least; the best branching factor of a tree over ever more bins."),
+        ("Within 5 % of the least", _band(best) if known else "–", "computed",
+         "Branching factors whose f(β) is at most 5 % above the least."),
+        ("Best tree for your K", product_text(tree.branching_factors),
+         f"{whole(padding)} empty leaves ({percent(padding / tree.n_bins)})" if padding else "no padding",
+         "Whole branching factors, from the root down, with the least expected error."),
+        ("OpenDP's rule for your K", str(opendp.factor), f"{short(opendp.times_best)}× the best RMSE",
          "The branching factor that OpenDP recommends for this many bins."),
-        strict=True,
-    ):  # fmt: skip
-        with column, st.container(border=True, height="stretch"):
-            st.metric(label, value, note, delta_arrow="off", delta_color="off", help=about)
+    ))  # fmt: skip
     st.caption(
         "OpenDP: what `choose_branching_factor` recommends, from its published formula (3) in Qardaji, Yang and Li, "
         "“Understanding Hierarchical Methods for Differentially Private Histograms” (2013), computed by our own code: "
@@ -117,7 +115,7 @@ def _ranking(found: Answer) -> None:
         key="bra_ranking",
         alt="The best trees with their padding and error",
         formats={
-            "RMSE": st.column_config.NumberColumn("RMSE (records)", format="%.4g"),
+            "RMSE (records)": partial(short, digits=4),
             "÷ best": st.column_config.ProgressColumn("RMSE ÷ best", format="%.4f", min_value=0.0, max_value=4.0),
             "padding": whole,
         },
@@ -188,7 +186,7 @@ def _cell(noise: str, workload: str, post: str) -> None:
         width="stretch",
         help="Falls without end: the leaves alone."
         if best.whole is None
-        else f"β* = {best.beta:.6g}; within 5 % from {best.low:.3g} to {best.high:.3g}.",
+        else f"β* = {short(best.beta)}; within 5 % from {_band(best)}.",
     )
 
 

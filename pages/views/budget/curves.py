@@ -105,5 +105,5 @@ def _takeaway(found: Curves) -> str:
     even = errors[EVEN]
     return (
         f"At ε = {setting_text(total)} the smallest error is {short(errors[best])} ({best}); an equal split with least "
-        f"squares has {short(even)}, {even / errors[best]:.2f} times that."
+        f"squares has {short(even)}, {short(even / errors[best])} times that."
     )

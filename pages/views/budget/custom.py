@@ -14,11 +14,11 @@ from pages.ui.text import lit
 from pages.views.budget import ask, compared
 from pages.views.budget import settings as s
 from pages.views.budget.compared import Compared, custom_shares
-from pages.views.budget.strategies import cards, comparison, ledger
+from pages.views.budget.strategies import comparison, ledger, verdict
 from treedp_core.allocation.shares import UNITS, fitted, in_units, rebalanced, text_of, values_of_text
 from treedp_core.checks import InputError
 from treedp_core.studies.budget import Result
-from treedp_core.words import plural, short
+from treedp_core.words import percent, plural, short
 
 _GOOD: Final = "_budget_units"
 
@@ -37,7 +37,7 @@ def _custom(one: Compared) -> None:
     too_many = "" if few else f" {plural(n_levels, 'level')} are too many for sliders."
     s.SHARES.said(help=f"{s.SHARES.help}{too_many}").draw(on_change=_typed)
     _unspent()
-    cards(one)
+    verdict(one)
     row = one.row(s.CUSTOM)
     told = "The other strategies; your own shares do not fit the tree."
     if row is not None:
@@ -56,7 +56,7 @@ def _unspent() -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         if left > 0:
             why = "; the prior that this split was tuned on is paid from it" if origin and origin.spent else ""
-            st.caption(f"{left / 10:g} % of the total is not spent on levels{why}.", width="content")
+            st.caption(f"{percent(left / UNITS)} of the total is not spent on levels{why}.", width="content")
         if origin is not None:
             st.caption(origin.label, width="content")
             tuned.own("bud")

@@ -9,6 +9,7 @@ from typing import Any, Final
 import streamlit as st
 
 from pages.ui import frame, router, tuned
+from pages.ui.cards import cards
 from pages.ui.page import Told
 from pages.ui.snippets import call, given
 from pages.ui.store import dataset, remember
@@ -32,10 +33,8 @@ from treedp_core.studies.budget import (
     strategy_table,
     topped_up_error,
 )
-from treedp_core.words import short
+from treedp_core.words import percent, short
 
-CARD: Final = 190
-"""Width of a card in px: four fit a page, two a narrow one, and none cuts its text."""
 HANDED: Final = "_budget_handed"
 
 
@@ -46,7 +45,7 @@ def show() -> Told:
 
 def _strategies(one: Compared) -> None:
     names = dataset().labels.level_names
-    cards(one)
+    verdict(one)
     comparison(one, "bud_strategies", _takeaway(one), words.caption(one.question, dataset().tree, one.rows))
     _steps(one, names)
     st.markdown("**Error by level**")
@@ -92,7 +91,7 @@ def _takeaway(one: Compared) -> str:
     return f"{one.question.metric} of the tree by strategy: {told}."
 
 
-def cards(one: Compared) -> None:
+def verdict(one: Compared) -> None:
     """Show the best simple strategy beside greedy and the tuned split, and say who wins."""
     simple, best = best_simple(one.rows), one.row(OPTIMUM)
     name = STRATEGIES[OPTIMUM].label if best is None else best.label.partition(",")[0]
@@ -102,13 +101,10 @@ def cards(one: Compared) -> None:
              (name, best, coming)]  # fmt: skip
     if s.VIEW.value == s.CUSTOM:
         shown.insert(0, ("Your own split", one.row(s.CUSTOM), ("–", "needs shares that fit")))
-    with st.container(horizontal=True):
-        for label, row, missing in shown:
-            value, below = missing if row is None else (short(row.errors.tree), words.compared(row, simple))
-            st.metric(
-                label, value, below, delta_arrow="off", delta_color="off", border=True, width=CARD,
-                help=f"{one.question.metric} of the tree, closed form on the true counts: NOT PRIVATE.",
-            )  # fmt: skip
+    about = f"{one.question.metric} of the tree, closed form on the true counts: NOT PRIVATE."
+    told = [(label, *(missing if row is None else (short(row.errors.tree), words.compared(row, simple))), about)
+            for label, row, missing in shown]  # fmt: skip
+    cards(told, flow=True)
     found = None if best is None else best.found
     for line in (
         words.verdict(one.rows),
@@ -161,19 +157,13 @@ def ledger(one: Compared) -> None:
     st.header(f"Ledger: {row.label}", anchor=False)
     st.markdown(words.ledger_line(row, one.question))
     columns = level_table(one.truth.value, row, dataset().labels.level_names, symbol, metric)
-    right = st.column_config.TextColumn(alignment="right")
-    st.dataframe(
-        columns | {name: [short(x) for x in columns[name]] for name in ("noise", metric)},
-        hide_index=True,
-        width="content",
-        column_config={
-            "share of the total": st.column_config.NumberColumn(format="percent"),
-            symbol: right,
-            "noise": st.column_config.TextColumn("noise st. dev. (records)", alignment="right"),
-            metric: right,
-        },
-        alt="Budget, noise and error of each level under the chosen split",
+    shown, formats = frame.written(
+        columns, {"share of the total": percent, symbol: str, "noise st. dev. (records)": short, metric: short}
     )
+    st.dataframe(
+        shown, hide_index=True, width="content", column_config=formats,
+        alt="Budget, noise and error of each level under the chosen split",
+    )  # fmt: skip
     _per_node(one, row)
     _hand_over(one, row)
 

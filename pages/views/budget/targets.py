@@ -8,6 +8,7 @@ from typing import Final
 import streamlit as st
 
 from pages.ui import frame, result, tuned
+from pages.ui.cards import cards
 from pages.ui.page import Told
 from pages.ui.settings import EPSILON, THRESHOLD
 from pages.ui.snippets import call, given
@@ -16,7 +17,7 @@ from pages.ui.text import lit, plain
 from pages.views.budget import ask, compared, words
 from pages.views.budget import settings as s
 from pages.views.budget.compared import Compared
-from pages.views.budget.strategies import CARD, marked
+from pages.views.budget.strategies import marked
 from treedp_core.allocation.shares import fitted, text_of, values_of_text
 from treedp_core.checks import InputError
 from treedp_core.figures import budget as figures
@@ -126,20 +127,13 @@ def _answer(of: Compared, targets: tuple[Target, ...], found: Inverse, seen: Con
     assert of.prior is not None
     names, symbol, prior = dataset().labels.level_names, of.question.symbol, of.prior.value
     cost = price(of.question, of.truth.value, found, prior)
-    cards = (
-        (
-            "Smallest ε in all",
-            privacy_text(cost.epsilon),
-            f"{symbol} = {privacy_text(found.total)}, levels",
-        ),
-        ("For the prior", privacy_text(prior.spent), symbol),
-        ("Seen in simulation", *words.seen(seen)),
-        ("Binding level", *words.binding(found, names)),
-        ("Proved lower bound", *words.lower_bound(found, of.question)),
-    )
-    with st.container(horizontal=True):
-        for label, value, below in cards:
-            st.metric(label, value, below or None, delta_arrow="off", delta_color="off", border=True, width=CARD)
+    cards((
+        ("Smallest ε in all", privacy_text(cost.epsilon), f"{symbol} = {privacy_text(found.total)}, levels", ""),
+        ("For the prior", privacy_text(prior.spent), symbol, ""),
+        ("Seen in simulation", *words.seen(seen), ""),
+        ("Binding level", *words.binding(found, names), ""),
+        ("Proved lower bound", *words.lower_bound(found, of.question), ""),
+    ), flow=True)  # fmt: skip
     again = given(found, smallest_budget, of.tuned, targets).named("found")
     ran = call(target_table, of.tuned, of.truth, again, targets, names, symbol).saying(of.label)
     frame.figure(

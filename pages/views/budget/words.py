@@ -24,7 +24,7 @@ from treedp_core.studies.budget import (
     best_simple,
 )
 from treedp_core.tree import Tree
-from treedp_core.words import budget_text, plural, plus_minus, privacy_text, setting_text, short
+from treedp_core.words import budget_text, fixed, percent, plural, plus_minus, privacy_text, setting_text, short
 
 TIE: Final = 1e-3
 """Errors this close, relative to each other, count as equal in a sentence."""
@@ -69,15 +69,6 @@ def per_node_line(row: Result, error: float, question: Question) -> str:
         f"may also spend what deeper levels do. That lowers the tree's {question.metric} {change}, at the same "
         "price (formula)."
     )
-
-
-def percent(part: float) -> str:
-    """Return a part as percent.
-
-    >>> percent(0.0312)
-    '3.12 %'
-    """
-    return f"{short(100 * part)} %"
 
 
 def optimum_line(best: Optimum) -> str:
@@ -156,7 +147,7 @@ def seen(found: Confirmation | None) -> tuple[str, str]:
         return "–", ""
     asked = found.target.ask
     what = {Ask.EVERY_NODE: "worst count", Ask.AVERAGE_NODE: "mean count"}.get(asked, asked.name)
-    shown = f"{found.seen:.4f}" if asked in (Ask.EVERY_NODE, Ask.AVERAGE_NODE) else short(found.seen)
+    shown = fixed(found.seen, 4) if asked in (Ask.EVERY_NODE, Ask.AVERAGE_NODE) else short(found.seen)
     return shown, f"{plus_minus(found.standard_error).strip()}, {what}, {plural(found.trials, 'run')}"
 
 

@@ -18,7 +18,7 @@ from treedp_core.privacy import ProtectedUnit
 from treedp_core.studies.branching import best_shape
 from treedp_core.studies.cdf.error import Criterion
 from treedp_core.studies.cdf.pipelines import error_curves, error_table, errors_at
-from treedp_core.words import halves, plural, setting_text, whole
+from treedp_core.words import halves, plural, setting_text, short, whole
 
 
 def show() -> Told:
@@ -40,12 +40,11 @@ def show() -> Told:
         ran=call(error_table, curves),
     )
     st.markdown(f"At your ε = {setting_text(epsilon)}:")
-    number = st.column_config.NumberColumn(format="%.5g")
     frame.table(
         at,
         key="cdf_error_at",
         alt="Values at your ε",
         caption="The same formulas at your ε, and for one cumulative count.",
-        formats={"N² E₂": halves, "÷ lowest": number, "RMSE of a cumulative count": number},
+        formats={"N² E₂": halves, "÷ lowest": short, "RMSE of a cumulative count": short},
     )
     return Told(strip(plural(bins, "bin"), relation=PROTECTS, fixed=True, epsilon=epsilon), "formula")

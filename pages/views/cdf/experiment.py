@@ -8,6 +8,7 @@ from typing import Any, Final
 import streamlit as st
 
 from pages.ui import frame
+from pages.ui.cards import cards
 from pages.ui.page import Told
 from pages.ui.presets import Preset
 from pages.ui.result import Result, in_background, run_button, show_state
@@ -20,7 +21,7 @@ from pages.views.cdf.words import PROTECTS
 from treedp_core.figures.cdf import gain_figure
 from treedp_core.studies.cdf import PUBLISHED, SECTION_VI, ConsistencyGain, consistency_gains
 from treedp_core.studies.cdf.gains import experiment_table, gain_rows, gain_table, label_of, mean_text
-from treedp_core.words import plural, whole
+from treedp_core.words import plural, setting_text, short, whole
 
 N_RECORDS: Final = 900
 
@@ -91,18 +92,13 @@ def show() -> Told:
 
 def _headline(gains: list[ConsistencyGain]) -> None:
     ours, best = gains[0], min(gains, key=lambda gain: gain.l2_consistent.mean)
-    for column, label, value, note in zip(
-        st.columns(3),
-        ("Paper, ℓ₂ consistent", "The same pipeline, ours", f"Best: {label_of(best)}"),
-        (f"{PUBLISHED['l2_consistent']:g}", mean_text(ours.l2_consistent), mean_text(best.l2_consistent)),
-        (f"before: {PUBLISHED['l2']:g}", f"before: {mean_text(ours.l2)}",
-         f"{PUBLISHED['l2_consistent'] / best.l2_consistent.mean:.2g}× closer than the paper, same ε"),
-        strict=True,
-    ):  # fmt: skip
-        with column, st.container(border=True, height="stretch"):
-            st.metric(
-                label, value, note, delta_arrow="off", delta_color="off", help="Mean ℓ₂ distance ± its 95 % interval."
-            )
+    about, published = "Mean ℓ₂ distance ± its 95 % interval.", PUBLISHED["l2_consistent"]
+    cards((
+        ("Paper, ℓ₂ consistent", setting_text(published), f"before: {setting_text(PUBLISHED['l2'])}", about),
+        ("The same pipeline, ours", mean_text(ours.l2_consistent), f"before: {mean_text(ours.l2)}", about),
+        (f"Best: {label_of(best)}", mean_text(best.l2_consistent),
+         f"{short(published / best.l2_consistent.mean)}× closer than the paper, same ε", about),
+    ))  # fmt: skip
 
 
 def _dumbbells(gains: list[ConsistencyGain], norm: str, about: str, again: Ran[list[ConsistencyGain]]) -> None:
@@ -110,7 +106,8 @@ def _dumbbells(gains: list[ConsistencyGain], norm: str, about: str, again: Ran[l
     frame.figure(
         gain_figure(rows, x_title=f"{s.NORMS[norm]} distance from the true CDF"),
         key="cdf_gains",
-        alt=f"From the paper's {PUBLISHED[f'{norm}_consistent']:g} after consistency down to {rows[-1].after:.3g}.",
+        alt=f"From the paper's {setting_text(PUBLISHED[f'{norm}_consistent'])} after consistency down to "
+        f"{short(rows[-1].after)}.",
         caption=f"K = 997, N = {N_RECORDS}, ε = 0.1. Squares: as released; circles: made consistent; "
         + (about if gains else "published values."),
         ran=call(gain_table, again, norm),

@@ -22,7 +22,7 @@ from treedp_core.studies.cdf.error import Criterion
 from treedp_core.studies.cdf.error.bound import MAX_BOUND_BINS
 from treedp_core.studies.cdf.pipelines import BOUND_BINS, BOUND_ROUNDS, distance_table
 from treedp_core.tree.workloads import Shape
-from treedp_core.words import plural, whole
+from treedp_core.words import percent, plural, whole
 
 MEASURE: Final = Criterion("gaussian", least_squares=True)
 
@@ -35,7 +35,7 @@ def show() -> Told:
     frame.figure(
         ratio_bars(labels, ratios, x_title="mean variance of a cumulative count ÷ lower bound"),
         key="cdf_optimal",
-        alt=f"The best tree, {best}, is {100 * (ratio - 1):.0f} % above the lower bound.",
+        alt=f"The best tree, {best}, is {percent(ratio - 1)} above the lower bound.",
         caption=f"K = {whole(bins)}, Gaussian noise at the same ρ, one record replaced, N public. The bound holds for "
         "every mechanism that adds Gaussian noise to linear queries and estimates linearly without bias (optimal "
         "matrix mechanism, certified by duality); it holds at every ρ, as all errors fall alike. Formula and numerical "
@@ -43,8 +43,8 @@ def show() -> Told:
         ran=ran,
     )
     explain(
-        f"The tree “{best}” is within {100 * (ratio - 1):.0f} % of what is possible in variance, "
-        f"{100 * (math.sqrt(ratio) - 1):.0f} % in typical error, and takes linear instead of cubic work. For Laplace "
+        f"The tree “{best}” is within {percent(ratio - 1)} of what is possible in variance, "
+        f"{percent(math.sqrt(ratio) - 1)} in typical error, and takes linear instead of cubic work. For Laplace "
         "noise (pure ε) no such bound is computed here."
     )
     return Told(strip(plural(bins, "bin"), relation=PROTECTS, fixed=True), "formula")

@@ -28,7 +28,7 @@ from treedp_core.studies.cdf import plan_cdf
 from treedp_core.studies.cdf.bins import Bins
 from treedp_core.studies.cdf.compare import Draw, draw, missed, quantile_table, range_table, release_table
 from treedp_core.studies.cdf.pipelines import above_bound, has_bound, lower_bound
-from treedp_core.words import short, whole
+from treedp_core.words import halves, short, signed, whole
 
 MANY_BINS: Final = 1 << 16
 _SHOWN: Final = "_cdf_data_shown"
@@ -125,7 +125,7 @@ def _figures(data: Bins, drawn: Ran[Draw], start: int, stop: int) -> None:
             f"{short(off.mean)} records on average{after} consistency.",
             f"NOT PRIVATE: one simulated release beside the exact counts. {what(mine.plan.settings)}; "
             f"{bins_in_words(data)}, {whole(data.total)} records, seed {mine.seed}. Band: 95 % for all "
-            f"cumulative counts at once, {mine.band.multiple:.3g} exact standard deviations to either side, from "
+            f"cumulative counts at once, {short(mine.band.multiple)} exact standard deviations to either side, from "
             f"{whole(mine.band.trials)} simulated errors, tightened by what is public. Consistent: the closest whole, "
             f"non-decreasing counts that end at N, {mine.fit} error (Rameshwar et al., Sec. VI). "
             f"Shaded: the range below; drag over the figure to choose another. {mine.release.sentence()}",
@@ -154,7 +154,7 @@ def _figures(data: Bins, drawn: Ran[Draw], start: int, stop: int) -> None:
 def _range(data: Bins, drawn: Ran[Draw], start: int, stop: int) -> None:
     """Show the count of the range by each mechanism."""
     low, high = data.ends(start, stop)
-    st.header(f"Records from {short(low)} to {short(high)}", anchor=False)
+    st.header(f"Records from {short(low, 5)} to {short(high, 5)}", anchor=False)
     many, mine = data.n_bins > MANY_BINS, drawn.value
     compare = s.COMPARE.draw() if many else True
     ran = call(range_table, again(data), drawn, start, stop, compare=compare)
@@ -173,9 +173,9 @@ def _range(data: Bins, drawn: Ran[Draw], start: int, stop: int) -> None:
         key="cdf_range",
         alt="The count of the range by each mechanism",
         formats={
-            "released count": st.column_config.NumberColumn(format="%.1f"),
-            "standard deviation": st.column_config.TextColumn(alignment="right"),
-            "error of this draw (NOT PRIVATE)": st.column_config.NumberColumn(format="%+.1f"),
+            "released count": halves,
+            "st. dev. (records)": short,
+            "error of this draw (NOT PRIVATE)": signed,
         },
         width="content",
         caption="One simulated release of each mechanism at the same promise, with the exact standard deviation of its "
@@ -198,9 +198,7 @@ def _quantiles(data: Bins, drawn: Ran[Draw]) -> None:
         ran,
         key="cdf_quantiles",
         alt="Quantiles with intervals",
-        formats=dict.fromkeys(columns[1:], _place)
-        if data.has_other
-        else dict.fromkeys(columns[1:], st.column_config.NumberColumn(format="%.4g")),
+        formats=dict.fromkeys(columns[1:], _place),
         width="content",
         caption=f"In the unit of {lit(data.unit, 40)}. Read off the consistent CDF, records spread evenly over their "
         "bin; the true quantiles' bins lie between “from” and “to” for all rows at once with 95 % probability. One "
@@ -210,7 +208,7 @@ def _quantiles(data: Bins, drawn: Ran[Draw]) -> None:
 
 
 def _place(value: float) -> str:
-    return f"{value:.4g}" if math.isfinite(value) else "outside the bounds"
+    return short(value, 5) if math.isfinite(value) else "outside the bounds"
 
 
 def _distance(mine: Draw) -> None:
@@ -220,6 +218,6 @@ def _distance(mine: Draw) -> None:
     bins = mine.plan.settings.n_bins
     apart = above_bound(mine.plan, remember(("lower bound", bins), lambda: lower_bound(bins)))
     st.markdown(
-        f"This release's mean variance is **{apart:.3g} times** the least that any linear Gaussian mechanism can have "
-        "at the same ρ (formula; see “How far from optimal”)."
+        f"This release's mean variance is **{short(apart)} times** the least that any linear Gaussian mechanism can "
+        "have at the same ρ (formula; see “How far from optimal”)."
     )

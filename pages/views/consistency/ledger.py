@@ -6,10 +6,11 @@ from typing import Any, Final
 
 import streamlit as st
 
+from pages.ui.frame import written
 from pages.ui.store import dataset
 from pages.ui.walk import go, place
 from pages.views.consistency.settings import NODE
-from pages.views.consistency.words import equation
+from pages.views.consistency.words import amount, equation
 from treedp_core.studies.sweep.before_after import MAX_ROWS, Draw, family_table, find, found_table
 from treedp_core.words import plural, whole
 
@@ -23,16 +24,13 @@ def ledger(the: Draw) -> None:
     _finder()
     n_children = int(data.tree.n_children[here])
     st.text(f"before   {equation(data.tree, here, the.before)}\nafter    {equation(data.tree, here, the.after)}")
-    columns = {"true count": the.counts, "before": the.before, "after": the.after}
-    st.dataframe(
-        family_table(the, here, data.labels),
-        hide_index=True,
-        column_config={
-            name: st.column_config.NumberColumn(format="%d" if values.dtype.kind == "i" else "%.1f")
-            for name, values in columns.items()
-        },
-        alt="The chosen node and its children: true count, and released counts before and after",
+    columns, formats = written(
+        family_table(the, here, data.labels), dict.fromkeys(("true count", "before", "after"), amount)
     )
+    st.dataframe(
+        columns, hide_index=True, column_config=formats,
+        alt="The chosen node and its children: true count, and released counts before and after",
+    )  # fmt: skip
     more = f" The first {whole(MAX_ROWS)} of {plural(n_children, 'child', 'children')}." * (n_children > MAX_ROWS)
     st.caption(f"NOT PRIVATE: true counts, and one simulated release of them.{more}")
 

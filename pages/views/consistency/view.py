@@ -9,6 +9,7 @@ from typing import NamedTuple
 import streamlit as st
 
 from pages.ui import controls, frame, tuned
+from pages.ui.cards import cards
 from pages.ui.page import Told
 from pages.ui.result import at_once, show_state
 from pages.ui.shared import experiment, note_of_slack, slack_of
@@ -90,18 +91,15 @@ def _cards(shown: Shown) -> None:
     gaps, below = the.gaps, the.negatives
     tau = f"Relative to the count, or to τ = {short(the.experiment.threshold)} if that is larger."
     rmse, rmsre = the.metric("rmse"), the.metric("rmsre")
-    cards = (
+    told = (
         ("Mean parent–children gap", short(gaps[1]), f"was {short(gaps[0])}",
          "Mean of |parent − sum of its children|, in records."),
         ("RMSE, all nodes", short(rmse[1]), words.change(*rmse), "Root mean square error of this draw, in records."),
         ("RMSRE", short(rmsre[1]), words.change(*rmsre), tau),
         ("Negative counts", whole(below[1]), f"was {whole(below[0])}", f"Of {plural(the.tree.n_nodes, 'count')}."),
     )  # fmt: skip
-    for column, (label, after, was, about) in zip(st.columns(4), cards, strict=True):
-        column.metric(
-            label, after, was, delta_arrow="off", delta_color="off", border=True, height="stretch",
-            help=f"{about} This draw only: simulation on the true counts, NOT PRIVATE.",
-        )  # fmt: skip
+    only = "This draw only: simulation on the true counts, NOT PRIVATE."
+    cards([(label, after, was, f"{about} {only}") for label, after, was, about in told])
     st.markdown(words.expected_line(shown.expected.value, the.experiment))
 
 
@@ -141,12 +139,11 @@ def _learned(shown: Shown) -> None:
     st.header("What you learn", anchor=False)
     told = (words.gain_line(shown.expected.value, dataset().labels), words.bias_line(shown.draw))
     st.markdown("  \n".join(filter(None, told)))
-    three = st.column_config.NumberColumn(format="%.3g")
-    st.dataframe(
-        bias_table(shown.draw),
-        hide_index=True,
-        width="content",
-        column_config={"mean error before": three, "mean error after": three},
-        alt="Mean signed error of this draw by size of the true count",
+    columns, formats = frame.written(
+        bias_table(shown.draw), dict.fromkeys(("mean error before", "mean error after"), short)
     )
+    st.dataframe(
+        columns, hide_index=True, width="content", column_config=formats,
+        alt="Mean signed error of this draw by size of the true count",
+    )  # fmt: skip
     st.caption("NOT PRIVATE: mean signed error of this draw by true count; levels published exactly are left out.")

@@ -13,7 +13,7 @@ from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.records import Labels
 from treedp_core.studies.sweep.before_after import Draw, Expected
 from treedp_core.tree import AnyArray, Tree
-from treedp_core.words import fixed, plural, short, whole
+from treedp_core.words import halves, percent, plural, short, signed, whole
 
 MAX_TERMS: Final = 8
 LEAST_GROUP: Final = 10
@@ -28,9 +28,7 @@ def change(before: float, after: float) -> str:
     was = f"was {short(before)}"
     if not math.isfinite(before) or not math.isfinite(after) or before == 0:
         return was
-    percent = 100 * (after / before - 1)
-    sign = "−" if percent < 0 else "+"
-    return f"{sign}{short(abs(percent))} %, {was}"
+    return f"{signed(100 * (after / before - 1))} %, {was}"
 
 
 def expected_line(found: Sequence[Expected], experiment: Experiment) -> str:
@@ -57,7 +55,7 @@ def gain_line(found: Sequence[Expected], labels: Labels) -> str:
     name = lit(labels.level_names[level], 40)
     if left == 0:
         return f"The gain is largest on level {level} ({name}): it is not measured, but follows from the others."
-    return f"The gain is largest on level {level} ({name}): its RMSE falls to {short(100 * left)} % (formula)."
+    return f"The gain is largest on level {level} ({name}): its RMSE falls to {percent(left)} (formula)."
 
 
 def bias_line(the: Draw) -> str:
@@ -98,9 +96,7 @@ def amount(value: float) -> str:
     >>> amount(12.0), amount(-3.04), amount(float("nan"))
     ('12', '−3.0', '(not measured)')
     """
-    if not math.isfinite(value):
-        return "(not measured)"
-    return fixed(value, 0 if value == int(value) else 1)
+    return halves(value) if math.isfinite(value) else "(not measured)"
 
 
 def _term(value: float) -> str:

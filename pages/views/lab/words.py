@@ -12,7 +12,7 @@ from treedp_core.postprocess.chains import CHAINS
 from treedp_core.studies.sweep.lines import Line, Simulation
 from treedp_core.studies.sweep.series import DRAW, LEVEL
 from treedp_core.tree import Tree
-from treedp_core.words import plural, setting_text, short, whole
+from treedp_core.words import fixed, percent, plural, setting_text, short, whole
 
 
 def settings_used(base: Experiment) -> str:
@@ -98,10 +98,10 @@ def plain_line(lines: Sequence[Line], base: Experiment, tree: Tree) -> str:
     best = min(known, key=lambda line: line.whole.value)
     off = METRICS[base.metric].sentence.format(
         value=short(best.whole.value),
-        percent=f"{short(100 * best.whole.value)} %",
+        percent=percent(best.whole.value),
         nodes=plural(tree.n_nodes, "count"),
         threshold=short(base.threshold),
-        slack=f"{short(100 * base.alpha)} %",
+        slack=percent(base.alpha),
     )
     lead = f"At ε = {setting_text(base.epsilon)}, with {best.series.label}, {off} ({best.whole.source})."
     return lead[0].upper() + lead[1:]
@@ -117,7 +117,7 @@ def ratio(value: float, best: float) -> str:
         return "∞"
     if not best > 0 or value == best:
         return "the best" if value == best else "the best is 0"
-    return f"{value / best:.2f}× the best" if value < 10 * best else f"{short(value / best)}× the best"
+    return f"{fixed(value / best, 2) if value < 10 * best else short(value / best)}× the best"
 
 
 def optimum(label: str, apart: float | None) -> str:
@@ -136,6 +136,6 @@ def optimum(label: str, apart: float | None) -> str:
             "tree (formula): it equals the factorisation norm γ₂."
         )
     return (
-        f"{label}: the largest node standard deviation is {apart:.3g}× the least that any unbiased Gaussian mechanism "
-        "can have on this tree (formula, factorisation norm γ₂)."
+        f"{label}: the largest node standard deviation is {short(apart)}× the least that any unbiased Gaussian "
+        "mechanism can have on this tree (formula, factorisation norm γ₂)."
     )

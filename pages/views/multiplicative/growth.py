@@ -149,7 +149,7 @@ def _ranking(rows: Ran[list[Rank]], d: int) -> None:
         "simulations of other, adversarial trees; the plan's privacy is proven all the same. An α-RMSE of E means a "
         "relative error of at most E ÷ τ + α at counts of τ and more (Lemma B.1 of Ghazi et al., improved).",
         formats={
-            "worst-case α-RMSE (records)": st.column_config.NumberColumn(format="%.4g"),
+            "worst-case α-RMSE (records)": short,
             "÷ best": st.column_config.TextColumn(alignment="right"),
             "what it is": st.column_config.TextColumn(width="large"),
         },

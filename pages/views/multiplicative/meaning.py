@@ -48,7 +48,7 @@ def show() -> Told:
         f"{short(1 - eta)}, smaller ones within α τ records ((α, η)-accurate with threshold τ in Ghazi et al.), on "
         f"{plural(d, 'level')}, {whole(round(chosen.max_total))} records at most. Lemma 3.2 is Markov's inequality: "
         "plans do better than it says.",
-        formats={"τ (records)": st.column_config.NumberColumn(format="%.4g")},
+        formats={"τ (records)": short},
         width="content",
     )
     return told

@@ -35,7 +35,7 @@ from treedp_core.studies.multiplicative import trees
 from treedp_core.studies.multiplicative.run import Run
 from treedp_core.studies.multiplicative.simple import ABOUT, RULES, best
 from treedp_core.studies.multiplicative.trees import Source
-from treedp_core.words import plural, short, whole
+from treedp_core.words import percent, plural, short, whole
 
 LARGE: Final = 60_000
 """Edges from which on a run is made in the background."""
@@ -147,7 +147,7 @@ def _against(made: Run, again: Ran[Run]) -> None:
             simple_name=RULES[rival],
         ),
         key="mul_against",
-        alt=f"{made.inside:.0%} of the nodes' released counts are within α times their true count.",
+        alt=f"{percent(made.inside)} of the nodes' released counts are within α times their true count.",
         caption=f"NOT PRIVATE: one simulated run on {judged}, at most 400 drawn. Dark band: errors "
         f"that α = {short(made.alpha)} forgives{error}. Squares: {ABOUT[rival]}, at the same "
         "promise: the simple rule with the smallest worst case here. Both axes logarithmic with 0. Seed "
@@ -177,10 +177,7 @@ def _how_it_did(made: Run, again: Ran[Run]) -> None:
         if made.guarantee.unit.total_is_public
         else f"The plan was made for a root of at most {whole(math.ceil(bound))}, a private bound that is charged."
     )
-    formats = dict.fromkeys(
-        ("worst-case α-RMSE", "largest error beyond α w", "root mean square beyond α w"),
-        st.column_config.NumberColumn(format="%.4g"),
-    )
+    errors = ("worst-case α-RMSE", "largest error beyond α w", "root mean square beyond α w")
     frame.table(
         call(study.summary, again),
         key="mul_summary",
@@ -188,7 +185,7 @@ def _how_it_did(made: Run, again: Ran[Run]) -> None:
         caption="NOT PRIVATE but for the first column. Worst case over all data: exact for the simple rules; that of "
         f"the thresholds {said}. The other columns: this one draw. All rules keep the same promise. {of_root}"
         f"{of_clamp}",
-        formats={**formats, "nodes within α w": st.column_config.NumberColumn(format="%.1f %%")},
+        formats={**dict.fromkeys(errors, short), "nodes within α w": percent},
         width="content",
         simulated=True,
     )
@@ -196,9 +193,9 @@ def _how_it_did(made: Run, again: Ran[Run]) -> None:
 
 def _rounds(made: Run) -> None:
     with st.expander("All rounds: thresholds, values, and who answered"):
-        number = st.column_config.NumberColumn(format="%.5g")
-        columns = dict.fromkeys(("threshold", "node passes above", "value given"), number)
-        st.dataframe(made.rounds, hide_index=True, column_config=columns, alt="Every round of the plan")
+        numbers = ("threshold", "node passes above", "value given")
+        columns, formats = frame.written(made.rounds, dict.fromkeys(numbers, short))
+        st.dataframe(columns, hide_index=True, column_config=formats, alt="Every round of the plan")
         st.caption(
             "Thresholds and values are public: they follow from α, ε, δ, the number of levels and the bound on the "
             "total. Trees too light to pass are left out of the run, which changes no probability; how many were "

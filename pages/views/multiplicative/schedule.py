@@ -7,6 +7,7 @@ from typing import Final
 import streamlit as st
 
 from pages.ui import frame
+from pages.ui.cards import cards
 from pages.ui.page import Told
 from pages.ui.snippets import call
 from pages.ui.strip import strip
@@ -47,24 +48,19 @@ def show() -> Told:
 
 
 def _verdict(one: PrintedSchedule, rounds: int) -> None:
-    columns = st.columns(3)
-    for column, label, value, note in (
-        (columns[0], "Promised", setting_text(one.promised), f"over {plural(rounds, 'round')}"),
-        (columns[1], "Printed budgets cost", privacy_text(one.printed_total),
-         f"{short(one.overspend)} times the promise"),
-        (columns[2], "Corrected budgets cost", privacy_text(one.corrected_total), "never more than promised"),
-    ):  # fmt: skip
-        with column, st.container(border=True, height="stretch"):
-            st.metric(
-                label, f"ε = {value}", note, delta_arrow="off", delta_color="off", help="Sum of εᵢ over the rounds."
-            )
+    about = "Sum of εᵢ over the rounds."
+    cards((
+        ("Promised", f"ε = {setting_text(one.promised)}", f"over {plural(rounds, 'round')}", about),
+        ("Printed budgets cost", f"ε = {privacy_text(one.printed_total)}",
+         f"{short(one.overspend)} times the promise", about),
+        ("Corrected budgets cost", f"ε = {privacy_text(one.corrected_total)}", "never more than promised", about),
+    ))  # fmt: skip
 
 
 def _budgets(one: PrintedSchedule) -> None:
     with st.expander("The budget of every round"):
-        number = st.column_config.NumberColumn(format="%.4g")
-        st.dataframe(
-            budget_table(one), hide_index=True, width="content", alt="Budgets of all rounds",
-            column_config={"εᵢ as printed": number, "εᵢ corrected": number},
-        )  # fmt: skip
+        columns, formats = frame.written(
+            budget_table(one), dict.fromkeys(("εᵢ as printed", "εᵢ corrected"), privacy_text)
+        )
+        st.dataframe(columns, hide_index=True, width="content", alt="Budgets of all rounds", column_config=formats)
         st.caption("Round 1 has the lowest threshold; the mechanism runs them from the last to the first.")

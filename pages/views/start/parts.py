@@ -94,7 +94,7 @@ def _curves(data: Dataset, settings: Experiment) -> None:
         line_figure(question, found, data.labels.level_names, settings.epsilon),
         key="start_curves",
         alt="Root mean square error against epsilon for four noise laws: it falls as one over epsilon; at epsilon "
-        f"{setting_text(settings.epsilon)} a count is within {example_margin(data.tree, settings):.3g} records 19 "
+        f"{setting_text(settings.epsilon)} a count is within {short(example_margin(data.tree, settings))} records 19 "
         "times in 20.",
         caption="Lines are formulas (no simulation): root mean square error over all "
         f"{plural(data.tree.n_nodes, 'node')}, budget shared equally by the levels, no post-processing; δ = "

@@ -32,7 +32,7 @@ from treedp_core.studies.topdown import (
 )
 from treedp_core.studies.topdown.wanted import RULES
 from treedp_core.watch import Watch
-from treedp_core.words import plus_minus, short, whole
+from treedp_core.words import plus_minus, short, signed, whole
 
 T = TypeVar("T")
 RULES_SLOT: Final = "td_rules"
@@ -155,7 +155,7 @@ def _sentence(found: list[RuleResult]) -> None:
         rmse = ways_of_rules(found, "rmse")
         before, after = place["water_filling"], place["ls_water_filling"]
         told = "" if rmse.tells(before, after) else " (within the simulation's error)"
-        change = f"{rmse.change(before, after):+.2g}".replace("-", "−")
+        change = signed(rmse.change(before, after))
         lines.append(f"Least squares before water filling changes the RMSE of a leaf by {change} %{told}.")
     st.markdown("  \n".join(lines))
 

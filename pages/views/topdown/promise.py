@@ -7,6 +7,7 @@ from typing import Final
 import streamlit as st
 
 from pages.ui import frame
+from pages.ui.cards import cards
 from pages.ui.page import Told, View
 from pages.ui.refusals import refusal
 from pages.ui.result import at_once, show_state
@@ -24,7 +25,7 @@ from treedp_core.studies.topdown import accounting as account
 from treedp_core.studies.topdown.accounting import grid_with
 from treedp_core.tree import Tree
 from treedp_core.tree.text import branching_factors_from_text
-from treedp_core.words import budget_text, plural, powers, privacy_text, setting_text, whole
+from treedp_core.words import budget_text, percent, plural, powers, privacy_text, setting_text, short, whole
 
 SMALL_NODES: Final = 200
 
@@ -46,7 +47,6 @@ def accounting() -> Told:
 
 
 def _cards(found: Accounting) -> None:
-    saved = 100 * (1 - found.noise_ratio)
     rows = (
         ("ε, standard", privacy_text(found.epsilon_simple), "ρ + 2 √(ρ ln 1/δ)",
          "Bun and Steinke (2016), as in the paper."),
@@ -54,18 +54,16 @@ def _cards(found: Accounting) -> None:
          "Canonne, Kamath and Steinke (2020)."),
         ("ε, continuous noise", privacy_text(found.epsilon_gaussian), "exact, no less is possible",
          "Balle and Wang (2018): exact for continuous Gaussian noise of the same ρ; not claimed here."),
-        ("Noise saved at the same ε", f"{saved:.3g} %",
+        ("Noise saved at the same ε", percent(1 - found.noise_ratio),
          f"ρ = {budget_text(found.rho_tight)} instead of {privacy_text(found.rho)}",
          "Standard deviation that the tight conversion saves at the ε of the standard one."),
     )  # fmt: skip
-    for column, (label, value, note, help_) in zip(st.columns(4), rows, strict=True):
-        column.metric(label, value, note, delta_arrow="off",
-                      delta_color="off", border=True, height="stretch", help=help_)  # fmt: skip
+    cards(rows)
     st.markdown(
         f"ρ = {privacy_text(found.rho)} is (ε = {privacy_text(found.epsilon_tight)}, δ = {setting_text(found.delta)})"
         "-differential privacy. "
         f"Whoever reads ε = {privacy_text(found.epsilon_simple)} off the standard bound adds noise "
-        f"{1 / found.noise_ratio:.3g} times as large as that promise needs."
+        f"{short(1 / found.noise_ratio)} times as large as that promise needs."
     )
 
 
@@ -100,17 +98,16 @@ def _conversions(rho: float, delta: float) -> None:
 def _relations(what: Subject, wanted: Wanted, ready: Plan) -> None:
     """Show what each relation costs in noise on the present tree."""
     st.header("Who is protected, and what it costs", anchor=False)
-    ran, names = call(tables.relation_table, asked.again(what), wanted), tables.noise_columns(what)
-    table = ran.value
-    number = st.column_config.NumberColumn(format="%.4g")
-    st.dataframe(table, hide_index=True, width="content", column_config=dict.fromkeys(names, number),
-                 alt="Noise of every level by neighbouring relation")  # fmt: skip
-    st.caption(
-        f"Formula: σ in records at ρ = {privacy_text(wanted.rho)}, equal shares. Replace one: n is public and exact, a "
-        "record moves two counts, √2 per level. Add or remove: n is measured too, one level more, a record moves one "
-        f"count. The present promise: {ready.guarantee.sentence()}"
+    frame.table(
+        call(tables.relation_table, asked.again(what), wanted),
+        key="td_relations",
+        alt="Noise of every level by neighbouring relation",
+        formats=dict.fromkeys(tables.noise_columns(what), short),
+        width="content",
+        caption=f"Formula: σ in records at ρ = {privacy_text(wanted.rho)}, equal shares. Replace one: n is public "
+        "and exact, a record moves two counts, √2 per level. Add or remove: n is measured too, one level more, a "
+        f"record moves one count. The present promise: {ready.guarantee.sentence()}",
     )
-    frame.footer("td_relations", ran)
 
 
 # ---- sensitivities by enumeration
@@ -134,20 +131,17 @@ def sensitivity() -> Told:
     tree, unit, found = result.value
     _verdict(found)
     small = given(tree, Tree.from_branching_factors, tree.branching_factors).named("tree")
-    ran = call(tables.sensitivity_table, small, given(found, inspect, small, unit, result.made_for[-1]))
-    number = st.column_config.NumberColumn(format="%.4g")
-    st.dataframe(
-        ran.value, hide_index=True, width="content",
+    frame.table(
+        call(tables.sensitivity_table, small, given(found, inspect, small, unit, result.made_for[-1])),
+        key="td_sensitivity",
         alt="Largest change of every level, enumerated and by the formula",
-        column_config=dict.fromkeys(["L1 enumerated", "L1 formula", "L2 enumerated", "L2 formula"], number),
-    )  # fmt: skip
-    st.caption(
-        f"Formula beside enumeration: {plural(found.n_pairs, 'pair')} of one unit's records before and after, on a "
-        f"tree of {powers(tree.branching_factors or ())}; everybody else's records cancel. In records; "
+        formats=dict.fromkeys(["L1 enumerated", "L1 formula", "L2 enumerated", "L2 formula"], short),
+        width="content",
+        caption=f"Formula beside enumeration: {plural(found.n_pairs, 'pair')} of one unit's records before and after, "
+        f"on a tree of {powers(tree.branching_factors or ())}; everybody else's records cancel. In records; "
         "nothing of the data set in use is looked at. Noise is calibrated to the formula; the last column is a change "
-        "that reaches the enumerated L2 value."
+        "that reaches the enumerated L2 value.",
     )
-    frame.footer("td_sensitivity", ran)
     about = strip("a small tree of your own", powers(tree.branching_factors or ()), relation=unit.relation)
     return Told(about, "formula")
 

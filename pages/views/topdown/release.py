@@ -8,6 +8,7 @@ from typing import Final
 import streamlit as st
 
 from pages.ui import frame, tuned
+from pages.ui.cards import cards
 from pages.ui.page import Told, View
 from pages.ui.result import Result, State, at_once, in_background, refused, run_button, show_state
 from pages.ui.settings import SEED
@@ -21,11 +22,9 @@ from treedp_core.figures import one_draw
 from treedp_core.figures.topdown import bias_by_count, error_under_bound, spurious_and_lost
 from treedp_core.studies.topdown import Drawn, Plan, Subject, Wanted, draw, draws, is_light, needs_factor_two, tables
 from treedp_core.studies.topdown.wanted import RULES
-from treedp_core.words import privacy_text, short, whole
+from treedp_core.words import percent, percent_set, privacy_text, short, whole
 
 SLOT: Final = "td_release"
-CARD: Final = 192
-"""Width of a card in pixels: its label fits, and four stand side by side on a wide page."""
 
 
 def show() -> Told:
@@ -98,20 +97,20 @@ def _level_table(what: Subject, wanted: Wanted, ready: Plan) -> None:
     subject = asked.again(what)
     again = given(ready, Wanted.plan, wanted, subject).named("plan")
     ran = call(tables.level_table, subject, again, s.CONFIDENCE.value)
-    table = ran.value
-    number = partial(st.column_config.NumberColumn)
+    columns, formats = frame.written(ran.value | {"cells": ready.cells}, {
+        "cells": whole, "share of ρ": percent, "ρ": privacy_text, "σ (records)": short, "bound": short,
+        "by exact tails": short,
+    })  # fmt: skip
+    right = partial(st.column_config.TextColumn, alignment="right")
     st.dataframe(
-        table | {"cells": [whole(n) for n in ready.cells], "ρ": [privacy_text(spent) for spent in table["ρ"]]},
-        hide_index=True, width="content", height="content",
-        column_config={
-            "cells": st.column_config.TextColumn(alignment="right", help="Possible nodes of the level: public."),
-            "share of ρ": number(format="%.3g %%"),
-            "ρ": st.column_config.TextColumn(alignment="right"),
-            "σ (records)": number(format="%.4g", help="Of the discrete Gaussian noise."),
-            "bound": number("Theorem 1 (records)", format="%.4g", help="No node of the level is off by more, with the "
-                            "chosen probability."),
-            "by exact tails": number("by exact tails (records)", format="%.4g", help="The same sum, with the exact "
-                                     "tails of the noise instead of an inequality: own derivation."),
+        columns, hide_index=True, width="content", height="content",
+        column_config=formats | {
+            "cells": right(help="Possible nodes of the level: public."),
+            "σ (records)": right(help="Of the discrete Gaussian noise."),
+            "bound": right("Theorem 1 (records)", help="No node of the level is off by more, with the chosen "
+                           "probability."),
+            "by exact tails": right("by exact tails (records)", help="The same sum, with the exact tails of the noise "
+                                    "instead of an inequality: own derivation."),
             "factor 2": st.column_config.TextColumn(help="Whether σ < 0.9743, where the printed inequality needs a "
                                                     "factor 2 inside its logarithm."),
         },
@@ -126,7 +125,7 @@ def _level_table(what: Subject, wanted: Wanted, ready: Plan) -> None:
     st.caption(
         f"Formula. {whole(ready.cells[-1])} cells on the last level, ρ = {privacy_text(ready.guarantee.rho or 0.0)}, "
         f"{root}. Bound: Theorem 1 (Boninsegna), for each level by itself with probability "
-        f"{100 * s.CONFIDENCE.value:g} %.{note} {ready.guarantee.sentence()}"
+        f"{percent_set(s.CONFIDENCE.value)}.{note} {ready.guarantee.sentence()}"
     )
     frame.footer("td_levels", ran)
 
@@ -144,14 +143,12 @@ def _cards(mine: Drawn) -> None:
          "Truly with records, but released as empty (false negatives)."),
         ("Largest error of a leaf", short(leaves.max_error), f"bound: {short(allowed)}", "In records."),
     )  # fmt: skip
-    with st.container(horizontal=True):  # two a row where the page is narrow
-        for label, value, note, help_ in rows:
-            st.metric(label, value, note, delta_arrow="off", delta_color="off", border=True, width=CARD,
-                      help=f"{help_} This release only: simulation on the true counts, NOT PRIVATE.")  # fmt: skip
+    only = "This release only: simulation on the true counts, NOT PRIVATE."
+    cards([(label, value, note, f"{about} {only}") for label, value, note, about in rows], flow=True)
 
 
 def _percent(part: int, of: int) -> str:
-    return f"{100 * part / of:.3g} %" if of else "–"
+    return percent(part / of) if of else "–"
 
 
 def _one_level(mine: Drawn) -> None:
@@ -192,7 +189,7 @@ def _under_bound(mine: Drawn) -> None:
         alt=f"Largest error by level under Theorem 1: at last {short(seen[-1])} of {short(allowed[-1])} records.",
         caption=f"NOT PRIVATE: largest error of each level of this release (simulation, seed {mine.seed}). Bounds "
         f"(formula): Theorem 1, with the factor 2 where σ < 0.9743, and by exact tails (own derivation); each holds "
-        f"for its level with probability {100 * confidence:g} %. {note}",
+        f"for its level with probability {percent_set(confidence)}. {note}",
         ran=ran, simulated=True,
     )  # fmt: skip
 

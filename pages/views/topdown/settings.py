@@ -12,6 +12,7 @@ from treedp_core.privacy import Spread
 from treedp_core.studies.topdown import orders, projections, rho_of
 from treedp_core.studies.topdown.wanted import RULES
 from treedp_core.tree.text import branching_factors_from_text
+from treedp_core.words import percent_set
 from treedp_core.words import whole as in_full
 
 TRIALS_GRID: Final = (20, 100, 400)
@@ -92,7 +93,7 @@ RULE: Final = choice(
 )  # fmt: skip
 CONFIDENCE: Final = number(
     "td_confidence", 0.95, _confidence, grid=CONFIDENCE_GRID, code="CONFIDENCE", label="Bounds hold with", width=190,
-    format=lambda c: f"{100 * c:g} %", help="Theorem 1 holds for each level with this probability, 1 − β.",
+    format=percent_set, help="Theorem 1 holds for each level with this probability, 1 − β.",
 )  # fmt: skip
 LEVEL: Final = whole(
     "td_level", checks.MAX_LEVEL_COLUMNS, 0, 64, look="segments", label="Level shown",

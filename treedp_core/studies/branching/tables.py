@@ -49,7 +49,7 @@ def ranking_table(asked: Question, found: Sequence[RankedShape], total: float) -
         "why here": [why for why, _ in rows],
         "levels": [one.shape.height for _, one in rows],
         "padding": [one.shape.padding for _, one in rows],
-        "RMSE": errors,
+        "RMSE (records)": errors,
         "÷ best": [error / errors[0] for error in errors],
         "shares": [_shares(one) for _, one in rows],
     }

@@ -45,7 +45,7 @@ def level_table(truth: Problem, result: Result, names: Sequence[str], symbol: st
         "nodes": truth.tree.level_sizes.tolist(),
         "share of the total": result.shares.tolist(),
         symbol: [privacy_text(amount) for amount in result.ledger.amounts],
-        "noise": np.sqrt(variance).tolist(),
+        "noise st. dev. (records)": np.sqrt(variance).tolist(),
         metric: result.errors.level.tolist(),
     }
 

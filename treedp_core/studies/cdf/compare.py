@@ -18,6 +18,7 @@ from treedp_core.studies.cdf.release import CdfPlan, CdfRelease, CdfSettings, pl
 from treedp_core.tree import FloatArray, IntArray
 from treedp_core.tree.workloads import equal_tree, range_count
 from treedp_core.watch import generator
+from treedp_core.words import percent_set
 
 PROBABILITIES: Final = (0.05, 0.25, 0.5, 0.75, 0.95)
 CONFIDENCE: Final = 0.95
@@ -107,7 +108,7 @@ def range_table(data: Bins, mine: Draw, start: int, stop: int, *, compare: bool)
     return {
         "mechanism": [name for name, _, _ in rows],
         "released count": [count for _, count, _ in rows],
-        "standard deviation": ["–" if math.isnan(sigma) else f"{sigma:.1f}" for _, _, sigma in rows],
+        "st. dev. (records)": [sigma for _, _, sigma in rows],
         "error of this draw (NOT PRIVATE)": [count - true for _, count, _ in rows],
     }
 
@@ -170,7 +171,7 @@ def quantile_table(data: Bins, mine: Draw) -> dict[str, list[Any]]:
         return value if value <= data.edges[data.n_within] else math.nan
 
     return {
-        "quantile": [f"{100 * one.probability:g} %" for one in found],
+        "quantile": [percent_set(one.probability) for one in found],
         "released": [known(one.value) for one in found],
         "from": [math.nan if data.has_other and one.low >= data.edges[-2] else one.low for one in found],
         "to": [known(one.high) for one in found],

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from treedp_core.studies.cdf.experiment import PUBLISHED, ConsistencyGain, MeanWithError
 from treedp_core.tree.text import product_text
-from treedp_core.words import plus_minus
+from treedp_core.words import plus_minus, setting_text, short, signed
 
 MEASURES: Final = {"l1": "ℓ₁", "l1_consistent": "ℓ₁ consistent", "l2": "ℓ₂", "l2_consistent": "ℓ₂ consistent"}
 
@@ -55,7 +55,7 @@ def label_of(gain: ConsistencyGain) -> str:
 
 def experiment_table(gains: Sequence[ConsistencyGain], trials: int) -> dict[str, list[str]]:
     """Return the experiment as a table: the paper's row, ours, and how far apart the first two are."""
-    rows = {"paper (100 runs)": [f"{PUBLISHED[name]:g}" for name in MEASURES]}
+    rows = {"paper (100 runs)": [setting_text(PUBLISHED[name]) for name in MEASURES]}
     for gain in gains:
         rows[f"ours: {label_of(gain)}"] = [mean_text(getattr(gain, name)) for name in MEASURES]
     if gains:
@@ -67,9 +67,9 @@ def experiment_table(gains: Sequence[ConsistencyGain], trials: int) -> dict[str,
 def _apart(published: float, ours: MeanWithError, trials: int) -> str:
     """Standard errors between a published mean of 100 runs and ours; both from our spread."""
     error_of_both = ours.se * math.sqrt(1.0 + trials / 100.0)
-    return f"{(published - ours.mean) / error_of_both:+.1f} standard errors" if error_of_both else "–"
+    return f"{signed((published - ours.mean) / error_of_both)} standard errors" if error_of_both else "–"
 
 
 def mean_text(one: MeanWithError) -> str:
     """Return a mean with its 95 % interval."""
-    return f"{one.mean:.4g}{plus_minus(one.se)}"
+    return f"{short(one.mean, 4)}{plus_minus(one.se)}"

@@ -231,7 +231,7 @@ def summary(made: Run) -> dict[str, list[Any]]:
         "worst-case α-RMSE": [one.worst for one in rules.values()],
         "largest error beyond α w": [float(e.max()) for e in beyond],
         "root mean square beyond α w": [float(np.sqrt(np.square(e).mean())) for e in beyond],
-        "nodes within α w": [100.0 * float((e == 0).mean()) for e in beyond],
+        "nodes within α w": [float((e == 0).mean()) for e in beyond],
     }
 
 

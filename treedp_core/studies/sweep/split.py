@@ -31,7 +31,7 @@ def split_table(experiment: Experiment, tree: Tree, level_names: Sequence[str]) 
         "nodes": tree.level_sizes.tolist(),
         "share": (spent / (spent.sum() or 1.0)).tolist(),
         letter: [float(amount) for amount in spent],
-        "noise": np.sqrt(pipeline.noise.level_variance).tolist(),
+        "noise st. dev. (records)": np.sqrt(pipeline.noise.level_variance).tolist(),
     }
 
 

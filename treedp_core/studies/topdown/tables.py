@@ -31,7 +31,7 @@ def level_table(subject: Subject, ready: Plan, confidence: float) -> dict[str, l
     return {
         "level": list(subject.level_names),
         "cells": [float(n) for n in ready.cells],
-        "share of ρ": [100.0 * share for share in shares],
+        "share of ρ": shares,
         "ρ": paid,
         "σ (records)": ready.sigmas.tolist(),
         "bound": bound(ready, beta).tolist(),

@@ -13,10 +13,10 @@ PAGE = Page(
     icon="monitoring",
     section="Explore",
     about="Error curves: theory and simulation.",
+    heading="Which mechanism errs least at my ε?",
     lede="Compare mechanisms and post-processing: lines are theory, markers are simulations, both at the same promise.",
     settings=s.SETTINGS,
     switch=s.VIEW,
-    beside=s.METRIC.draw,
     views=tuple(View(name, label, partial(show, name)) for name, label in VIEWS.items()),
     learnt=(
         "An unbiased release's error falls about as 1/ε, so the curves keep their distance: the choice of "

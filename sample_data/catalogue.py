@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
-from sample_data import ages, conversions, geography, mobility
+from sample_data import ages, conversions, geography, mobility, small_town
 from treedp_core.registry import table
 
 FOLDER = Path(__file__).resolve().parent
@@ -52,6 +52,17 @@ class Sample:
 _LISTED = "The domain is public: every leaf is listed, also those with count 0."
 
 SAMPLES = table(
+    Sample(
+        name="small_town",
+        title="Small town (synthetic)",
+        description="1 000 residents of a made-up town on six levels of two: small enough to see what noise does.",
+        file="small_town_synthetic.csv",
+        generator=small_town,
+        columns=small_town.HEADER[:-1],
+        weight="residents",
+        protected="One resident, who lives in exactly one block.",
+        domain=_LISTED,
+    ),
     Sample(
         name="geography",
         title="Census-like geography (synthetic)",

@@ -47,8 +47,13 @@ class Later:
 
 
 def open_page(name: str, data: Dataset | None = None, **link: Any) -> AppTest:
-    """The app on one page, opened by a link, on a data set of one's own if given."""
+    """The app on one page with *More* open, opened by a link, on a data set of one's own if given.
+
+    Without one it is the large sample: its levels are few and its counts differ widely.
+    """
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    app.session_state["level"] = "Advanced"
+    app.session_state["sample"] = "geography"
     for key, value in link.items():
         app.query_params[key] = value
     if data is not None:

@@ -104,7 +104,7 @@ def test_a_page_of_one_file_has_its_header_its_views_and_its_setting(more: Calla
     assert not app.exception and not app.error
     assert app.title[0].value == "One more page" and texts(app) == ["luck 3"]
     shown = [one.value for one in app.main.markdown]
-    assert "Is it there?" in shown and "**What you learn.** Luck helps." in shown
+    assert app.title[0].help == "Is it there?" and "**What you learn.** Luck helps." in shown
     assert any("formula" in one for one in shown) and "made of luck" in [one.value for one in app.main.caption]
     app = pick(app, more_view="two")
     assert texts(app) == ["the second view"] and any("NOT PRIVATE" in one.value for one in app.main.markdown)

@@ -79,7 +79,7 @@ def test_a_large_tree_is_made_off_the_page(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(jobs, "pool", Later)
     app = open_page("lab", source="generate", gen_branching="7", gen_n="1000", gen_seed="4712")
     assert not app.exception
-    assert "The data set is being made; Census-like geography (synthetic) is shown meanwhile." in words(app)
+    assert "The data set is being made; Small town (synthetic) is shown meanwhile." in words(app)
     jobs.current(store.MAKING).run(lambda watch: of(7))  # type: ignore[union-attr]
     app.run()
     assert app.session_state["_dataset"].tree.n_nodes == 8

@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from sample_data import ages, conversions, geography, mobility, shaping
+from sample_data import ages, conversions, geography, mobility, shaping, small_town
 from sample_data.catalogue import FOLDER, SAMPLES, Sample
 
 EVERY = pytest.mark.parametrize("sample", SAMPLES.values(), ids=SAMPLES)
@@ -95,6 +95,7 @@ def test_totals_of_the_other_samples() -> None:
     assert sum(int(row["conversions"]) for row in conversion_rows) == conversions.N_CONVERSIONS
     assert sum(int(row["trips"]) for row in trip_rows) == mobility.N_TRIPS
     assert len(rows(SAMPLES["ages"])) == ages.N_PEOPLE
+    assert sum(int(row["residents"]) for row in rows(SAMPLES["small_town"])) == small_town.N_RESIDENTS
 
 
 def test_conversions_are_sparse_and_list_every_delay() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, Final
 
 import streamlit as st
@@ -23,11 +24,11 @@ POST_HELP: Final = "Costs no privacy budget. “Advanced” in the sidebar shows
 SHARES_HELP: Final = "One share for each level from the root down, summing to at most 1; 0 leaves a level unmeasured."
 
 
-def pipelines(setting: Setting[Any]) -> None:
-    """Show post-processing pipelines: the first ones and those chosen, in advanced mode all."""
+def pipelines(setting: Setting[Any], offered: Collection[str] = ()) -> None:
+    """Show post-processing pipelines: those `offered` (by default the first ones) and chosen, in Advanced all."""
     chosen = setting.value if setting.is_many else (setting.value,)
-    every = LEVEL.value == "Advanced"
-    setting.draw(offered=[name for name in CHAINS if every or CHAINS[name].basic or name in chosen])
+    basic = offered or [name for name in CHAINS if CHAINS[name].basic]
+    setting.draw(offered=[name for name in CHAINS if LEVEL.value == "Advanced" or name in {*basic, *chosen}])
 
 
 def split(allocation: Setting[str], shares: Setting[str]) -> None:

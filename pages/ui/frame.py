@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import streamlit as st
 
@@ -17,6 +18,10 @@ from treedp_core.records.export.columns import Columns, labelled
 from treedp_core.records.export.synthetic import SIMULATED, SIMULATION
 from treedp_core.studies.budget import NOT_PRIVATE
 
+STAGE: Final = "stage"
+"""The key of the first screen's figure: static/app.css gives it the room that the rest leaves."""
+LEAST_HEIGHT: Final = 260
+
 
 def figure(
     fig: Any,
@@ -28,10 +33,13 @@ def figure(
     ran: Ran[Columns] | None = None,
     select: bool = False,
     brush: Callable[[float, float], None] | None = None,
+    answer: str = "",
     label: str = "",
     simulated: bool = False,
 ) -> str | None:
     """Show a plotly figure with its caption and footer; with `select`, return the id of the mark that was clicked.
+
+    With an `answer` it is the figure of the first screen: as high as the window leaves room, its caption on demand.
 
     Parameters
     ----------
@@ -48,6 +56,8 @@ def figure(
         Whether a click is reported.
     brush : function, optional
         Called with both ends, in the unit of the x axis, before the page runs again when a range has been dragged.
+    answer : str
+        What the figure says to the view's question: a sentence or two with numbers (Markdown).
     label : str
         What must stand in every copy of the figure, its code and its numbers, such as "NOT PRIVATE: why".
     simulated : bool
@@ -62,17 +72,30 @@ def figure(
         style.present(fig)
     if brush is not None:
         style.brushable(fig)
-    event = st.plotly_chart(
-        fig,
-        key=key,
-        config=style.CONFIG,
-        alt=alt,
-        on_select=partial(_brushed, key, brush) if brush is not None else "rerun" if select else "ignore",
-        selection_mode="points" if brush is None else "box",
-    )
-    st.caption(caption)
-    footer(key, ran, data, label=label, simulated=simulated)
+    if answer:
+        fig.update_layout(height=LEAST_HEIGHT)
+    with st.container(key=STAGE) if answer else nullcontext():
+        event = st.plotly_chart(
+            fig,
+            key=key,
+            height="stretch" if answer else "content",
+            config=style.CONFIG,
+            alt=alt,
+            on_select=partial(_brushed, key, brush) if brush is not None else "rerun" if select else "ignore",
+            selection_mode="points" if brush is None else "box",
+        )
+    if answer:
+        say(answer)
+    else:
+        st.caption(caption)
+    footer(key, ran, data, label=label, simulated=simulated, about=caption if answer else "")
     return _clicked(event) if select else None
+
+
+def say(answer: str) -> None:
+    """Show what a figure says to the question above it (Markdown)."""
+    with st.container(key="answer"):
+        st.markdown(answer)
 
 
 def table(
@@ -116,11 +139,15 @@ def footer(
     *,
     label: str = "",
     simulated: bool = False,
+    about: str = "",
 ) -> None:
-    """Show what stands below every figure but in a presentation: its code, and its numbers as CSV."""
+    """Show what stands below every figure but in a presentation: what is `about` it, its code, and its numbers."""
     if get("present"):
         return
     with st.container(horizontal=True, vertical_alignment="center"):
+        if about:
+            with st.popover("About", icon=":material/info:", type="tertiary", help="How to read it, and its source"):
+                st.markdown(about)
         if ran is not None:
             code_popover(key, ran, label)
             data = partial(_ran, ran, label)

@@ -29,6 +29,8 @@ BADGES: Final[Mapping[str, tuple[Literal["blue", "violet", "red"], str, str]]] =
 
 
 ROOT: Final = Path(__file__).parent.parent.parent
+FIRST_SCREEN: Final = "first_screen"
+"""The key of what stands above the fold: static/app.css gives its figure the room that the rest leaves."""
 ROUTED: Final = threading.local()
 """Whether the router runs a page, by thread: a run of the script stays on one."""
 
@@ -44,11 +46,14 @@ class Told(NamedTuple):
         Kinds of numbers shown: "formula", "simulation", "NOT PRIVATE", joined by commas.
     learnt : str
         What one learns from what is shown just now (Markdown).
+    more : function, optional
+        Draws what stands under *More*: it runs once that is open.
     """
 
     strip: str
     badges: str
     learnt: str = ""
+    more: Callable[[], object] | None = None
 
 
 @dataclass(frozen=True)
@@ -63,12 +68,15 @@ class View:
         Draws it.
     learnt : str
         What one learns from it (Markdown), after the page's own.
+    question : str
+        What it answers: the heading of the page while it is shown.
     """
 
     name: str
     label: str
     show: Callable[[], Told]
     learnt: str = ""
+    question: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,9 +90,9 @@ class Page:
     title, icon, section, about : str
         Its line in the navigation: words, Material icon, heading above it, tooltip.
     heading : str
-        What stands above the page, where it is not the title.
+        The question it answers, above the page: by default its title. A view may have its own.
     lede : str
-        The question it answers, in a sentence.
+        What it does about that, in a sentence: the heading's tooltip.
     settings : tuple of Setting
         What a link carries of it, besides the settings every page shares.
     views : tuple of View
@@ -132,23 +140,34 @@ class Page:
         )  # fmt: skip
 
     def run(self) -> None:
-        """Show it: its header, its switch, the chosen view, and what one learns."""
+        """Show it: the chosen view on the first screen, then what is under *More*, and what one learns."""
         _come_through_app(self)
-        heading = st.container()
-        view = self._chosen()
-        told = view.show()
+        with st.container(key=FIRST_SCREEN):
+            heading = st.container(key="heading", gap="xsmall")
+            view = self._chosen()
+            told = view.show()
         with heading:
-            title = self.heading or self.title
+            title = view.question or self.heading or self.title
             header(title, self.lede, told.strip, told.badges, chooses_source=self.chooses_source)
+        if told.more is not None and not get("present"):
+            self._more(view, told.more)
         if learnt := " ".join(part for part in (self.learnt, view.learnt, told.learnt) if part):
             explain(f"**What you learn.** {learnt}")
+
+    def _more(self, view: View, show: Callable[[], object]) -> None:
+        """Show what a view keeps below its first screen: closed in Basic, open in Advanced."""
+        level = get("level")
+        key = "_".join(filter(None, ("more", self.name, view.name, level.lower())))
+        with st.expander("More", expanded=level == "Advanced", key=key, on_change="rerun") as more:
+            if more.open:
+                show()
 
     def _chosen(self) -> View:
         """Draw the switch, if there is a choice; return the view it stands at."""
         if self.switch is None:
             return self.views[0]
         with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
-            name = self.switch.draw()
+            name = self.switch.draw(bare=True)
             if self.beside is not None:
                 self.beside()
             if self.presets:
@@ -167,6 +186,7 @@ def configure() -> None:
         layout="wide",
         initial_sidebar_state="collapsed" if PRESENT.value else "auto",
     )
+    st.html(ROOT / "static" / "app.css")
 
 
 def _come_through_app(page: Page) -> None:
@@ -186,14 +206,12 @@ def _nothing() -> None:
 
 
 def header(title: str, lede: str, strip: str, badge: str, *, chooses_source: bool = False) -> None:
-    """Show a page's title, its one-sentence purpose, and the strip (Markdown): what the figures were made from.
+    """Show a page's question, with its purpose to be asked for, and the strip: what the figures were made from.
 
     `badge` says what kind of numbers follow: "formula", "simulation" or "NOT PRIVATE"; several are joined by commas.
     A page that `chooses_source` says itself when an uploaded data set is gone.
     """
-    st.title(title, anchor=False)
-    if not get("present"):
-        st.markdown(lede)
+    st.title(title, anchor=False, help=lede or None)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         for name in badge.split(","):
             show_badge(name.strip())

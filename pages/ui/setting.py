@@ -192,12 +192,17 @@ class Setting(Generic[T]):
         disabled: bool = False,
         offered: Collection[Any] | None = None,
         label: str = "",
+        bare: bool = False,
         on_change: Callable[[], None] | None = None,
     ) -> T:
-        """Show its control and return its value; `offered` are the choices that can be had now, by default all."""
+        """Show its control and return its value; `offered` are the choices that can be had now, by default all.
+
+        A `bare` one shows no label: its choices say enough.
+        """
         common: dict[str, Any] = {
             "label": label or self.drawn.label, "key": self.key, "persist_state": "session", "disabled": disabled,
-            "help": self.help, "on_change": on_change,
+            "help": None if bare else self.help, "on_change": on_change,
+            "label_visibility": "collapsed" if bare else "visible",
             **({"width": self.drawn.width} if self.drawn.width is not None else {}),
         }  # fmt: skip
         _CONTROLS[self.drawn.look or self._usual_look()](self, common, offered)

@@ -90,7 +90,7 @@ SOURCE: Final = choice(
     "Upload: a file of your own, which is discarded once it is counted.",
 )  # fmt: skip
 SAMPLE: Final = choice(
-    "sample", "geography", SAMPLES, label="Sample data set", look="select", format=lambda name: SAMPLES[name].title,
+    "sample", "small_town", SAMPLES, label="Sample data set", look="select", format=lambda name: SAMPLES[name].title,
     help="All samples are synthetic; their generators and seeds are part of the project.",
 )  # fmt: skip
 MADE_SHAPE: Final = choice("gen_shape", "zipf", SHAPES, label="Shape", look="select")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 import numpy as np
 import plotly.graph_objects as go
@@ -104,6 +104,80 @@ def error_curves(
         yaxis=axis(y_title, log=log_y, bounds=y_bounds, grid=True),
     )
     return fig if marker_x is None else your_value_marker(fig, marker_x, marker_text, log_x)
+
+
+LEFT: Final = (0.0, 0.4)
+RIGHT: Final = (0.48, 1.0)
+WORST_SHOWN: Final = 5.0
+"""How many times the best the panel beside reaches at most: what is worse leaves it at the top."""
+
+
+def beside_best(fig: go.Figure, series: Sequence[Curve], *, title: str) -> go.Figure:
+    """Move error curves to the left and show them divided by the best at each x beside, on a linear axis.
+
+    Lines that are a few per cent apart cannot be told apart over decades. Each line is named at its end. The figure is
+    changed and returned; it stays as it is where fewer than two curves have formulas.
+
+    Parameters
+    ----------
+    fig : Figure
+        What `error_curves` made of the same series.
+    title : str
+        Of the new panel.
+
+    >>> x = np.array([1.0, 10.0])
+    >>> two = [
+    ...     Curve(label=name, mechanism="", variant=(), x=x, formula=x**power) for name, power in (("A", 1), ("B", 0))
+    ... ]
+    >>> beside = beside_best(error_curves(two, x_title="ε", y_title="RMSE"), two, title="error ÷ the best").data[2:]
+    >>> [line.y.tolist() for line in beside]
+    [[1.0, 10.0], [1.0, 1.0]]
+    """
+    drawn = [curve for curve in series if curve.formula is not None and np.array_equal(curve.x, series[0].x)]
+    if len(drawn) < 2:
+        return fig
+    ratios = over_best(np.array([curve.formula for curve in drawn]))
+    top = min(WORST_SHOWN, 1 + 1.15 * max(float(np.nanmax(np.append(ratios, 1.0))) - 1, 0.2))
+    for curve, y in zip(drawn, ratios, strict=True):
+        line = _line(replace(curve, formula=y), False)
+        fig.add_trace(line.update(xaxis="x2", yaxis="y2", showlegend=False))
+    fig.update_layout(
+        xaxis_domain=LEFT,
+        xaxis2={**fig.layout.xaxis.to_plotly_json(), "domain": RIGHT, "anchor": "y2"},
+        yaxis2={**axis("", log=False, bounds=(1 - 0.04 * (top - 1), top), grid=True), "anchor": "x2"},
+        showlegend=False,
+    )
+    fig.add_annotation(
+        x=0, xref="x2 domain", xanchor="left", y=1, yref="paper", yanchor="bottom", showarrow=False,
+        text=plot_text(title, 120), font={"color": GREY},
+    )  # fmt: skip
+    for at, curve, y in zip(_apart([y[-1] for y in ratios], 0.07 * (top - 1), top), drawn, ratios, strict=True):
+        if np.isfinite(y[-1]):
+            fig.add_annotation(
+                x=1, xref="x2 domain", xanchor="right", y=at, yref="y2", yanchor="bottom", showarrow=False,
+                text=plot_text(curve.label), font={"color": look(curve.mechanism, curve.variant).colour},
+            )  # fmt: skip
+    for shape in fig.layout.shapes:
+        fig.add_shape({**shape.to_plotly_json(), "xref": "x2"})
+    return fig
+
+
+def over_best(values: FloatArray) -> FloatArray:
+    """Return values (n_series, n) divided by the least finite one at each place; nan where there is none."""
+    finite = np.where(np.isfinite(values), values, np.inf)
+    least = finite.min(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(np.isfinite(least) & (least > 0) & np.isfinite(values), values / least, np.nan)
+
+
+def _apart(heights: Sequence[float], least: float, top: float) -> list[float]:
+    """Heights of labels moved up where two would cover each other, and kept below the top."""
+    placed: dict[int, float] = {}
+    below = -np.inf
+    for i in sorted(range(len(heights)), key=lambda i: (np.isnan(heights[i]), heights[i])):
+        placed[i] = below = max(heights[i], below + least)
+    over = max(0.0, max((v for v in placed.values() if np.isfinite(v)), default=0.0) + least - top)
+    return [placed[i] - over for i in range(len(heights))]
 
 
 def _round_up(trace: go.Scatter, axes: Collection[str]) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from treedp_core.errors import METRICS
 from treedp_core.experiment import Experiment
 from treedp_core.figures import style
-from treedp_core.figures.curves import Curve, Simulated, error_curves
+from treedp_core.figures.curves import Curve, Simulated, beside_best, error_curves
 from treedp_core.figures.draw import one_draw
 from treedp_core.figures.levels import error_by_level
 from treedp_core.figures.text import plot_text
@@ -24,7 +24,7 @@ from treedp_core.studies.sweep.series import EPSILON, LEVEL, N_LEVELS, Series
 from treedp_core.tree import AnyArray, Tree
 
 X_TITLES: Final = {
-    EPSILON: "privacy budget ε (more private ← → more accurate)",
+    EPSILON: "privacy budget ε (private ← → accurate)",
     N_LEVELS: "levels of the tree that are released, the root included",
 }
 EPSILON_RANGE: Final = (0.045, 18.0)
@@ -43,8 +43,9 @@ def line_figure(question: Question, lines: Sequence[Line], level_names: Sequence
 
 def _curves(view: str, lines: Sequence[Line], base: Experiment, epsilon: float, n_levels: int) -> Any:
     along_epsilon = view == EPSILON
+    series = [_curve(line) for line in lines]
     fig = error_curves(
-        [_curve(line) for line in lines],
+        series,
         x_title=X_TITLES[view],
         y_title=METRICS[base.metric].title,
         log_x=along_epsilon,
@@ -54,7 +55,7 @@ def _curves(view: str, lines: Sequence[Line], base: Experiment, epsilon: float, 
     )
     if not along_epsilon:  # there are no half levels
         fig.update_xaxes(tick0=min(2, n_levels), dtick=-(-n_levels // MAX_TICKS))
-    return fig
+    return beside_best(fig, series, title=f"{METRICS[base.metric].label} ÷ the best of those shown")
 
 
 def _epsilon_range(epsilon: float) -> tuple[float, float]:

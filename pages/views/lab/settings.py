@@ -26,6 +26,8 @@ def _target(value: object) -> float:
 
 COMPARED: Final = several("lab_mechanisms", ("discrete_laplace",), MECHANISMS, label="Mechanisms")
 POST: Final = several("lab_post", ("none", "least_squares"), CHAINS, label="Post-processing", help=POST_HELP)
+OFTEN: Final = ("none", "least_squares")
+"""What Basic offers."""
 METRIC: Final = choice("lab_metric", "rmse", METRICS, label="Metric")
 VIEW: Final = choice(
     "lab_view", "epsilon", VIEWS, label="View",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import streamlit as st
 
@@ -20,7 +21,7 @@ from treedp_core.experiment import draw_once
 from treedp_core.figures.draw import MAX_POINTS
 from treedp_core.figures.sweep import draw_figure, line_figure
 from treedp_core.mechanisms import MECHANISMS
-from treedp_core.studies.sweep.lines import Line, computed
+from treedp_core.studies.sweep.lines import Line, computed, off_by
 from treedp_core.studies.sweep.series import DRAW
 from treedp_core.studies.sweep.split import distance_from_optimum, target_table
 from treedp_core.studies.sweep.tables import draw_table, line_table
@@ -31,61 +32,75 @@ CARDS_A_ROW = 4
 
 def show(view: str) -> Told:
     """Show a view of the lab."""
-    with st.container(horizontal=True, gap="small"):
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         s.COMPARED.draw()
-        controls.pipelines(s.POST)
-    note_of_slack(s.COMPARED.value, "lab_set_delta")
+        controls.pipelines(s.POST, offered=s.OFTEN)
+        place = st.container(width="content")
     shown = asked(view)
-    _draw_controls(shown)
-    show_state(shown.simulation, "Simulating", "runs")
-    if not shown.question.series:
-        post = "Pick at least one post-processing; “None” shows the noise as it is."
-        st.info("Pick at least one mechanism." if s.POST.value else post, icon=":material/touch_app:")
-    if view != DRAW:
-        _figure(shown)
-    elif shown.lines:
-        _one_draw(shown)
-    _cards(shown)
-    first = shown.lines[0].series.of(shown.base) if shown.lines else None
-    controls.split_by_level(first, dataset(), key="lab_split_table", label=tuned.label("lab"))
-    _target(shown)
-    return Told(used_for(shown), words.badges(shown.lines, shown.base, view, tuned.label("lab")))
-
-
-def _draw_controls(shown: Shown) -> None:
-    with st.container(horizontal=True, gap="xsmall", vertical_alignment="bottom"):
-        controls.split(s.ALLOCATION, s.SHARES)
-        s.TRIALS.draw()
+    with place:
         run_button(
             shown.simulation, "lab_run", disabled=not shown.question.series or shown.view == DRAW,
             help="Simulate releases in the background and add them as markers. One draw needs no simulation.",
         )  # fmt: skip
-        presets.popover("lab", s.PRESETS)
+    if view != DRAW:
+        _figure(shown)
+    elif shown.lines:
+        _one_draw(shown)
+    note_of_slack(s.COMPARED.value, "lab_set_delta")
+    show_state(shown.simulation, "Simulating", "runs")
     tuned.note("lab")
+    badges = words.badges(shown.lines, shown.base, view, tuned.label("lab"))
+    return Told(used_for(shown), badges, more=partial(_more, shown))
+
+
+def _more(shown: Shown) -> None:
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        s.METRIC.draw()
+        controls.split(s.ALLOCATION, s.SHARES)
+        s.TRIALS.draw()
+        presets.popover("lab", s.PRESETS)
+    _cards(shown)
+    first = shown.lines[0].series.of(shown.base) if shown.lines else None
+    controls.split_by_level(first, dataset(), key="lab_split_table", label=tuned.label("lab"))
+    if shown.lines and shown.view != DRAW:
+        _values(shown)
+    _target(shown)
 
 
 def _figure(shown: Shown) -> None:
     data, base, drawn = dataset(), shown.base, shown.lines
-    notes = (words.stale_note(drawn), words.without_formula(drawn), words.other_metric(shown.simulation.value, base))
-    for text in filter(None, notes):
-        st.caption(f":material/info: {text}")
     source, found = used(), shown.simulation.value
     again = call(
         computed, shown.question, source.get("tree"), source.get("counts"),
         **({} if found is None else {"asked": found.question}),
     ).named("lines")  # fmt: skip
-    names = data.labels.level_names
     frame.figure(
-        line_figure(shown.question, drawn, names),
+        line_figure(shown.question, drawn, data.labels.level_names),
         key="lab_figure",
         alt=words.plain_line(drawn, base, data.tree) or "Empty axes: nothing to draw.",
+        answer=words.answer(drawn, base, data.tree) or _nothing_chosen(),
         caption=words.caption(drawn, base, shown.view, data.tree),
         ran=call(line_table, shown.view, again, source.get("labels.level_names")) if drawn else None,
         label=tuned.label("lab"),
     )
+    notes = (words.stale_note(drawn), words.without_formula(drawn), words.other_metric(found, base))
+    for text in filter(None, notes):
+        st.caption(f":material/info: {text}")
+
+
+def _nothing_chosen() -> str:
+    """What to do where nothing is compared."""
+    if s.COMPARED.value and s.POST.value:
+        return "These settings are refused: see below."
+    post = "Pick at least one post-processing; “None” shows the noise as it is."
+    return "Pick at least one mechanism." if s.POST.value else post
+
+
+def _values(shown: Shown) -> None:
     with st.expander("Values", key="lab_values", on_change="rerun") as values:
         if values.open:
-            st.dataframe(line_table(shown.view, drawn, names), hide_index=True, alt="The values behind the figure")
+            table = line_table(shown.view, shown.lines, dataset().labels.level_names)
+            st.dataframe(table, hide_index=True, alt="The values behind the figure")
 
 
 def _one_draw(shown: Shown) -> None:
@@ -113,6 +128,7 @@ def _one_draw(shown: Shown) -> None:
         draw_figure(one, releases, data.counts, data.tree, level, data.labels),
         key="lab_draw",
         alt=f"True and released counts of one simulated release with {one.label} on level {level}.",
+        answer=words.draw_line(*off_by(releases[1], data.counts, data.tree, level), one.label, n_nodes),
         caption="NOT PRIVATE: one simulated release beside the true counts. Grey line: true counts; markers: released; "
         f"band: true count ± 1.96 standard deviations of the noise before post-processing{thinned}. Seed "
         f"{settings.seed}.",

@@ -107,6 +107,31 @@ def plain_line(lines: Sequence[Line], base: Experiment, tree: Tree) -> str:
     return lead[0].upper() + lead[1:]
 
 
+def answer(lines: Sequence[Line], base: Experiment, tree: Tree) -> str:
+    """Return the main result, and how much worse the next series is.
+
+    Where only one series has a number, the sentence is about that one.
+    """
+    first = plain_line(lines, base, tree)
+    known = sorted((line for line in lines if math.isfinite(line.whole.value)), key=lambda line: line.whole.value)
+    if len(known) < 2 or not known[0].whole.value > 0:
+        return first
+    last = known[-1]
+    return f"{first} {last.series.label}: {short(last.whole.value / known[0].whole.value)} times as much."
+
+
+def draw_line(mean: float, largest: float, label: str, n_nodes: int) -> str:
+    """Return what one draw did to the counts of a level.
+
+    >>> draw_line(3.21, 17.0, "Laplace", 64)
+    'In this draw with Laplace the 64 counts are off by 3.21 records on average, at most by 17.'
+    """
+    counts = plural(n_nodes, "count")
+    verb = "is" if n_nodes == 1 else "are"
+    off = f"off by {short(mean)} records on average, at most by {short(largest)}"
+    return f"In this draw with {label} the {counts} {verb} {off}."
+
+
 def ratio(value: float, best: float) -> str:
     """Return how a value compares with the best one.
 

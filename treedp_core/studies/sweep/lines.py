@@ -11,6 +11,7 @@ import numpy as np
 from treedp_core import checks
 from treedp_core.errors import METRICS, ErrorSummary
 from treedp_core.experiment import Experiment, Outcome, run
+from treedp_core.release import Release
 from treedp_core.studies.sweep.series import EPSILON, LEVEL, N_LEVELS, Cell, Series, admit, cells, settings_apart
 from treedp_core.tree import AnyArray, FloatArray, Tree
 from treedp_core.watch import Watch
@@ -199,6 +200,21 @@ def computed(question: Question, tree: Tree, counts: AnyArray, asked: Question |
     """Return the lines of a question on true counts (n_nodes,), with the simulation asked for, all computed now."""
     found = None if asked is None else simulate(asked, tree, counts, Watch())
     return lines(question, tree, found, lambda wanted: formulas_of(wanted, tree, counts))
+
+
+def off_by(release: Release, counts: AnyArray, tree: Tree, level: int) -> tuple[float, float]:
+    """Return the mean and the largest absolute error of a level, in records.
+
+    Parameters
+    ----------
+    release : Release
+        Its estimate is (n_nodes,).
+    counts : (n_nodes,)
+        True counts.
+    """
+    nodes = tree.level(level)
+    error = np.abs(release.estimate[nodes] - counts[nodes])
+    return float(error.mean()), float(error.max())
 
 
 def _kept(simulation: Simulation | None, one: Series, question: Question) -> tuple[Found, tuple[str, ...]]:

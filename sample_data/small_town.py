@@ -1,7 +1,7 @@
 """SYNTHETIC small town: six binary splits, from half to block, with 1 000 residents on 64 blocks.
 
-Small enough to see every count, and so small that noise shows. The counts are log-normal shares of the total, drawn by
-the generator that makes records in the app too.
+Small enough to see every count, and so small that noise shows. The counts are one multinomial draw with log-normal
+weights, which is what the app's own generator of records draws from this seed.
 """
 
 from __future__ import annotations
@@ -9,18 +9,19 @@ from __future__ import annotations
 import numpy as np
 
 from sample_data.shaping import csv_text
-from treedp_core.records.made_up import leaf_counts
-from treedp_core.tree import Tree
 
 SEED = 7
 N_RESIDENTS = 1_000
+SPREAD = 1.5
 HEADER = ("half", "quarter", "district", "ward", "street", "block", "residents")
 SIDES = (("North", "South"), ("West", "East"))
 
 
 def generate() -> str:
     """The file: one row for each block."""
-    counts = leaf_counts(Tree.from_branching_factors((2,) * 6), "lognormal", N_RESIDENTS, np.random.default_rng(SEED))
+    rng = np.random.default_rng(SEED)
+    weights = np.exp(SPREAD * rng.standard_normal(2**6))
+    counts = rng.multinomial(N_RESIDENTS, weights / weights.sum())
     return csv_text(HEADER, [(*_names(block), int(count)) for block, count in enumerate(counts)])
 
 

@@ -29,6 +29,7 @@ BADGES: Final[Mapping[str, tuple[Literal["blue", "violet", "red"], str, str]]] =
 
 
 ROOT: Final = Path(__file__).parent.parent.parent
+STYLE_SHEET: Final = ROOT / "static" / "app.css"
 FIRST_SCREEN: Final = "first_screen"
 """The key of what stands above the fold: static/app.css gives its figure the room that the rest leaves."""
 ROUTED: Final = threading.local()
@@ -186,7 +187,7 @@ def configure() -> None:
         layout="wide",
         initial_sidebar_state="collapsed" if PRESENT.value else "auto",
     )
-    st.html(ROOT / "static" / "app.css")
+    st.html(STYLE_SHEET)
 
 
 def _come_through_app(page: Page) -> None:

@@ -104,6 +104,8 @@ VISITS: list[tuple[str, dict[str, Any], str]] = [
     *(("budget", {"bud_mechanism": "wide", "bud_view": view}, "")
       for view in ("strategies", "custom", "targets", "map", "curves")),
     *(("cdf", {"cdf_mechanism": "wide", "cdf_view": view}, "") for view in ("release", "error", "optimal")),
+    ("cdf", {"cdf_allocation": "doubling"}, ""),
+    ("topdown", {"td_allocation": "doubling"}, ""),
     ("start", {}, ""),
 ]  # fmt: skip
 

@@ -49,7 +49,7 @@ LAWS = {"laplace": 0.0, "discrete_laplace": 0.0, "gaussian": 1e-6, "discrete_gau
 SETTINGS = [
     CdfSettings(60, (4, 4, 4), mechanism, 0.7, delta, allocation, least_squares=after)
     for mechanism, delta in LAWS.items()
-    for allocation in ("equal", "optimal")
+    for allocation in ("uniform", "minimax", "optimal")
     for after in (False, True)
 ]
 
@@ -151,7 +151,7 @@ def test_the_guarantee_charges_what_was_asked_for_and_rides_along() -> None:
 
 @pytest.mark.parametrize("mechanism", LAWS)
 @pytest.mark.parametrize("relation", [ADD, "replace_one"])
-@pytest.mark.parametrize("allocation", ["equal", "optimal"])
+@pytest.mark.parametrize("allocation", ["uniform", "optimal"])
 def test_no_law_costs_more_than_was_asked_for_by_its_own_conversion(
     mechanism: str, relation: str, allocation: str
 ) -> None:

@@ -224,7 +224,7 @@ def test_a_refusal_keeps_the_last_release() -> None:
 
 
 @pytest.mark.parametrize("fit", list(FITS))
-@pytest.mark.parametrize("allocation", ["equal", "optimal"])
+@pytest.mark.parametrize("allocation", ["uniform", "optimal"])
 @pytest.mark.parametrize("mechanism", ["laplace", "discrete_gaussian"])
 def test_all_choices_give_a_release(fit: str, allocation: str, mechanism: str) -> None:
     app = open_page("cdf", cdf_fit=fit, cdf_allocation=allocation, cdf_mechanism=mechanism, delta="1e-06")

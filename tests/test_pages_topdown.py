@@ -177,7 +177,7 @@ def test_bad_input_is_one_sentence(link: dict[str, str], typed: dict[str, str], 
 def test_custom_shares_not_typed_yet_are_equal_ones() -> None:
     app = open_page("topdown", td_allocation="custom")
     assert codes(app) == []
-    assert "equal shares" in words(app)
+    assert "uniform shares" in words(app)
 
 
 def test_a_refusal_loses_nothing() -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from oracles_pages import dataset
 from oracles_top_down import HUGE, RECORDS, product_data
+from treedp_core.allocation import ALLOCATIONS
 from treedp_core.checks import InputError
 from treedp_core.errors.compare import BiasBySize, Compared, bias_by_size
 from treedp_core.errors.ways import Ways, mean_and_error
@@ -30,7 +31,7 @@ from treedp_core.studies.topdown import (
 )
 from treedp_core.studies.topdown.subject import union_tree
 from treedp_core.studies.topdown.tables import level_table
-from treedp_core.studies.topdown.wanted import RULES
+from treedp_core.studies.topdown.wanted import RULES, allocations_for
 from treedp_core.tree import Tree
 from treedp_core.tree.leaf_table import count_leaves
 from treedp_core.watch import Cancelled, Watch
@@ -91,6 +92,22 @@ def test_known_levels_follow_their_columns(order: tuple[int, ...], known: int) -
     assert ready.unit.known_levels == known
     spent = np.array(ready.budget.per_level)
     assert max(spent.sum(), 2 * spent[known:].sum()) == pytest.approx(1.0)
+
+
+def test_any_allocation_splits_rho_over_the_levels_that_are_measured() -> None:
+    """By hand: uses of a level by all prefixes are K (n - 1) / 2, so square roots of 1, 2 and 1; the root is public."""
+    what = product_of_columns(product_data(), (0, 1, 2))
+    wanted = Wanted(1.0, 1e-6, HUGE.unit, None, Spread.STACKED, "intopt", "cube_root")
+    assert (wanted.split, replace(wanted, allocation="custom").split) == ("Cube root", "Uniform")
+    spent = np.array(wanted.plan(what).budget.per_level[1:])
+    np.testing.assert_allclose(spent / spent[0], [1.0, 2**0.5, 1.0])
+    assert wanted.plan(what).guarantee.rho == pytest.approx(1.0)
+    assert wanted.for_orders().plan(what).budget == replace(wanted, allocation="uniform").plan(what).budget
+
+
+def test_without_a_tree_only_allocations_that_need_none_are_allowed() -> None:
+    assert allocations_for(made_up((10,) * 9, 10, 7)) == ["uniform", "custom"]
+    assert allocations_for(product_of_columns(product_data(), (0, 1, 2))) == list(ALLOCATIONS)
 
 
 def test_a_tree_that_is_no_product_has_the_same_plan_where_it_is_one() -> None:

@@ -300,13 +300,22 @@ def whole(
     return Setting(key, default, read, grid, _passes(check), drawn=Drawn(**ends))
 
 
-def choice(key: str, default: str, options: Mapping[str, Any] | Collection[str], **drawn: Any) -> Setting[str]:
-    """Return a setting that is one of the names in `options`."""
+def choice(
+    key: str,
+    default: str,
+    options: Mapping[str, Any] | Collection[str],
+    *,
+    once: Mapping[str, str] | None = None,
+    **drawn: Any,
+) -> Setting[str]:
+    """Return a setting that is one of the names in `options`; `once` maps names in old links to those of today."""
 
     def check(value: Any) -> str:
         return checks.one_of(key, value, options)
 
-    return Setting(key, default, check, (), _passes(check), options, Drawn(**drawn))
+    return Setting(
+        key, default, lambda text: check((once or {}).get(text, text)), (), _passes(check), options, Drawn(**drawn)
+    )
 
 
 def several(

@@ -20,12 +20,16 @@ Shares = Callable[[Tree, ProtectedUnit, Currency, Sequence[float]], FloatArray]
 
 @dataclass(frozen=True)
 class Allocation:
-    """A table entry: `shares` gives each level's part (any positive scale, 0 = not measured), (n_levels,)."""
+    """A table entry: `shares` gives each level's part (any positive scale, 0 = not measured), (n_levels,).
+
+    `needs_tree` says that more than the number of levels counts.
+    """
 
     name: str
     label: str
     help: str
     shares: Shares
+    needs_tree: bool = True
 
 
 def _uniform(tree: Tree, unit: ProtectedUnit, currency: Currency, custom: Sequence[float]) -> FloatArray:
@@ -46,7 +50,7 @@ def _custom(tree: Tree, unit: ProtectedUnit, currency: Currency, custom: Sequenc
 
 
 ALLOCATIONS: Final[Table[Allocation]] = table(
-    Allocation("uniform", "Uniform", "Every level gets the same share.", _uniform),
+    Allocation("uniform", "Uniform", "Every level gets the same share.", _uniform, needs_tree=False),
     Allocation("leaves_only", "Leaves only", "All on the leaves; upper levels are sums of leaf counts.", _leaves_only),
     Allocation(
         "minimax",
@@ -69,6 +73,7 @@ ALLOCATIONS: Final[Table[Allocation]] = table(
         "Your own shares, one for each level; they must not sum to more than 1. "
         "A public total needs none: its share goes to the other levels.",
         _custom,
+        needs_tree=False,
     ),
 )
 

@@ -10,6 +10,7 @@ from treedp_core.allocation.shares import shares_from_text
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.studies.branching.question import bins_from_text
 from treedp_core.studies.cdf.error.bound import MAX_BOUND_BINS
+from treedp_core.studies.cdf.release import SPLITS
 from treedp_core.tree.text import branching_factors_from_text
 from treedp_core.words import whole as in_full
 
@@ -21,7 +22,6 @@ VIEWS: Final = {
     "optimal": "How far from optimal",
 }
 TREES: Final = {"best": "Best found", "sixteen": "16-ary", "binary": "Binary", "histogram": "Histogram", "own": "Own"}
-ALLOCATIONS: Final = {"equal": "Equal", "optimal": "Optimal", "custom": "Custom shares"}
 FITS: Final = {"squared": "Squared", "absolute": "Absolute", "hamming": "Hamming"}
 NORMS: Final = {"l2": "ℓ₂", "l1": "ℓ₁"}
 TRIALS_GRID: Final = (100, 400, 1600)
@@ -59,8 +59,7 @@ FACTORS: Final = words(
     help="Their product must be at least the number of bins.",
 )  # fmt: skip
 ALLOCATION: Final = choice(
-    "cdf_allocation", "equal", ALLOCATIONS, label="Level budgets", look="select", width=150,
-    help="Optimal: least expected error on this tree.",
+    "cdf_allocation", "uniform", SPLITS, once={"equal": "uniform"}, label="Level budgets", look="select", width=150,
 )  # fmt: skip
 SHARES: Final = words(
     "cdf_shares", "", shares_from_text, label="Shares", width=160, placeholder="0, 0.4, 0.6",

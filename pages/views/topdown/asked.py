@@ -25,6 +25,7 @@ from treedp_core.studies.topdown import (
     Plan,
     Subject,
     Wanted,
+    allocations_for,
     is_product,
     made_up,
     product_of_columns,
@@ -43,7 +44,7 @@ PRESETS: Final = (
         "As in the paper",
         "IntOpt, ρ / d for each level, one record replaced, columns in their order.",
         (
-            s.SOURCE.to("trips"), s.RULE.to("intopt"), s.ALLOCATION.to("equal"), RELATION.to("replace_one"),
+            s.SOURCE.to("trips"), s.RULE.to("intopt"), s.ALLOCATION.to("uniform"), RELATION.to("replace_one"),
             s.COLUMNS.to(()),
         ),
     ),
@@ -149,7 +150,7 @@ def budget(what: Subject) -> None:
     """Show what is spent, on which levels, and for whom."""
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         s.RHO.draw()
-        if s.ALLOCATION.draw() == "custom":
+        if s.ALLOCATION.draw(offered=_allowed(what)) == "custom":
             s.SHARES.draw()
         if s.UNIT.draw() > 1:
             s.SPREAD.draw()
@@ -165,6 +166,14 @@ def budget(what: Subject) -> None:
     if s.RHO.value.strip():
         st.caption(":material/info: ρ is set here, so the ε of the sidebar is not used on this page.")
     say_slack("discrete Gaussian noise", "td_set_delta", what.total)
+
+
+def _allowed(what: Subject) -> list[str]:
+    """Return the allocations that the subject allows; one that it does not is set to uniform."""
+    allowed = allocations_for(what)
+    if s.ALLOCATION.value not in allowed:
+        s.ALLOCATION.set(allowed[0])
+    return allowed
 
 
 def rule(what: Subject) -> None:
@@ -197,7 +206,7 @@ def planned(what: Subject) -> tuple[Wanted, Plan]:
     who = ProtectedUnit(NeighbouringRelation(RELATION.value), s.UNIT.value, known)
     spread = Spread(s.SPREAD.value) if who.contributions > 1 else Spread.STACKED
     rule = s.RULE.value if s.RULE.value in allowed else allowed[0]
-    wanted = Wanted(rho_of(s.RHO.value, EPSILON.value, delta), delta, who, shares, spread, rule)
+    wanted = Wanted(rho_of(s.RHO.value, EPSILON.value, delta), delta, who, shares, spread, rule, s.ALLOCATION.value)
     ready = wanted.plan(what)
     if shares is not None and tuned.in_force("td") is not None:
         tuned.admit("td", ready.unit, ready.budget.currency, wanted.rho, ready.budget.per_level)
@@ -218,7 +227,7 @@ def what_tree(what: Subject) -> str:
 def spent(wanted: Wanted, *, with_delta: bool = False) -> str:
     """Return what is spent, on which levels and for whom, in words of our own."""
     delta = f"δ = {setting_text(wanted.delta)}, " if with_delta else ""
-    split = "equal shares" if wanted.shares is None else "custom shares"
+    split = f"{wanted.split.lower()} shares"
     return f"ρ = {privacy_text(wanted.rho)}, {delta}{split}, {wanted.unit.relation.label.lower()}"
 
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 from pages.ui.setting import Setting, choice, flag, number, several, tuned_on, whole, words
 from pages.ui.settings import CONTRIBUTIONS
 from treedp_core import checks
+from treedp_core.allocation import ALLOCATIONS
 from treedp_core.allocation.shares import shares_from_text
 from treedp_core.privacy import Spread
 from treedp_core.studies.topdown import orders, projections, rho_of
@@ -19,7 +20,6 @@ TRIALS_GRID: Final = (20, 100, 400)
 CONFIDENCE_GRID: Final = (0.5, 0.8, 0.9, 0.95, 0.99, 0.999)
 POSITIONS: Final = tuple(str(i) for i in range(1, checks.MAX_LEVEL_COLUMNS + 1))
 SOURCES: Final = {"trips": "Trips (sample)", "current": "Data set in use", "sparse": "Sparse, made up"}
-ALLOCATIONS: Final = {"equal": "Equal", "custom": "Custom shares"}
 VIEWS: Final = {
     "release": "One release",
     "rules": "Compare projections",
@@ -75,8 +75,8 @@ RHO: Final = words(
     help="Total budget of zero-concentrated privacy. Empty: the largest ρ that the sidebar's ε and δ allow.",
 )  # fmt: skip
 ALLOCATION: Final = choice(
-    "td_allocation", "equal", ALLOCATIONS, look="select", label="Level budgets", width=150,
-    help="Equal: ρ / d for each noisy level, as in the paper.",
+    "td_allocation", "uniform", ALLOCATIONS, once={"equal": "uniform"}, look="select", label="Level budgets", width=150,
+    help="Uniform is the paper's: ρ / d for each noisy level.",
 )  # fmt: skip
 SHARES: Final = words(
     "td_shares", "", _shares_or_nothing, label="Shares of the levels", width=190, placeholder="0, 0.1, 0.1, 0.1",

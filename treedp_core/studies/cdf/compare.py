@@ -135,7 +135,7 @@ def _range_rows(data: Bins, mine: Draw, start: int, stop: int, compare: bool) ->
 def _others(settings: CdfSettings) -> list[tuple[str, CdfSettings]]:
     """The pipelines a range is compared over, at the same promise."""
     bins = settings.n_bins
-    plain = replace(settings, allocation="equal", shares=(), least_squares=False)
+    plain = replace(settings, allocation="uniform", shares=(), least_squares=False)
     trees = {"Histogram": (bins,), "Binary tree": equal_tree(bins, 2).branching_factors,
              "16-ary tree": equal_tree(bins, 16).branching_factors}  # fmt: skip
     every = [(name, replace(plain, branching_factors=factors)) for name, factors in trees.items()]

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Final
 
 import numpy as np
 
 from treedp_core import checks
-from treedp_core.allocation import split
+from treedp_core.allocation import ALLOCATIONS, Allocation, split
 from treedp_core.checks import InputError
 from treedp_core.mechanisms import MECHANISMS, LevelNoise
 from treedp_core.postprocess import least_squares
@@ -25,7 +26,7 @@ from treedp_core.privacy import (
     guarantee,
 )
 from treedp_core.privacy.conversions import epsilon_to_rho
-from treedp_core.registry import lookup
+from treedp_core.registry import Table, lookup
 from treedp_core.release import Release
 from treedp_core.studies.cdf.error.budgets import optimal_shares
 from treedp_core.studies.cdf.error.criterion import Criterion
@@ -38,6 +39,20 @@ from treedp_core.studies.cdf.error.prefixes import (
 from treedp_core.tree import AnyArray, FloatArray, Tree
 from treedp_core.tree.workloads import Shape, Workload, digit_sums, prefix_estimates
 from treedp_core.words import whole
+
+
+@dataclass(frozen=True)
+class Optimal:
+    """The split with the least expected error of the cumulative counts: it depends on the shape and on the noise."""
+
+    name: str = "optimal"
+    label: str = "Optimal"
+    help: str = "Least expected error on this tree."
+
+
+OPTIMAL: Final = Optimal()
+SPLITS: Final[Table[Allocation | Optimal]] = Table(OPTIMAL, derived=ALLOCATIONS.values)
+"""How level budgets are chosen here: every allocation, and the best for cumulative counts."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +69,7 @@ class CdfSettings:
     epsilon, delta : float
         The total budget; delta is used by Gaussian noise only.
     allocation : str
-        ``equal``, ``optimal`` (least expected error of the prefixes on this shape) or ``custom``.
+        A name in `SPLITS`.
     shares : tuple of float
         For ``custom``: one for each level, the root's first, summing to at most 1.
     least_squares : bool
@@ -68,7 +83,7 @@ class CdfSettings:
     mechanism: str = "discrete_laplace"
     epsilon: float = 1.0
     delta: float = 0.0
-    allocation: str = "equal"
+    allocation: str = "uniform"
     shares: tuple[float, ...] = ()
     least_squares: bool = True
     relation: str = NeighbouringRelation.REPLACE_ONE.value
@@ -231,13 +246,12 @@ def plan_cdf(settings: CdfSettings) -> CdfPlan:
     if mechanism.currency is Currency.RHO:
         slack = checks.delta(settings.delta, required=True)
         total = epsilon_to_rho(total, slack, mechanism.continuous_gaussian)
-    if checks.one_of("allocation", settings.allocation, ("equal", "optimal", "custom")) == "optimal":
+    if lookup(SPLITS, settings.allocation, "allocation") is OPTIMAL:
         criterion = Criterion(mechanism.name, Workload.CDF, settings.least_squares, unit)
         best = optimal_shares(shape, criterion).shares
         budget = budget_from_shares(best, total, mechanism.currency, unit)
     else:
-        name = {"equal": "uniform", "custom": "custom"}[settings.allocation]
-        budget = split(tree, total, mechanism.currency, unit, name, settings.shares)
+        budget = split(tree, total, mechanism.currency, unit, settings.allocation, settings.shares)
     _refuse_gaps(settings, budget)
     noise = mechanism.plan(tree, budget, unit)
     promise = guarantee(budget, unit, settings.delta, mechanism.continuous_gaussian, precision=noise.precision)

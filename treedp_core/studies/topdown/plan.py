@@ -91,7 +91,7 @@ def plan(
     *,
     delta: float = 1e-6,
     unit: ProtectedUnit | None = None,
-    shares: Sequence[float] | None = None,
+    shares: Sequence[float | Fraction] | None = None,
     spread: Spread = Spread.STACKED,
     names: Sequence[str] | None = None,
 ) -> Plan:
@@ -108,7 +108,7 @@ def plan(
     unit : ProtectedUnit, optional
         By default one record, replaced by another, as in the paper: the number of records is public. Where it is not,
         level 0 is measured too, one level more than in the paper.
-    shares : (n_levels,) sequence of float, optional
+    shares : (n_levels,) sequence of float or Fraction, optional
         Parts of rho, summing to at most 1; by default equal ones. What stands for a public level is not used: the root
         where the number of records is public, and a level of one node below it that holds them all.
     spread : Spread
@@ -180,7 +180,9 @@ def _levels(
     return domain.branching_factors or (), capacities_of_tree(domain)
 
 
-def _budget(public: Sequence[bool], rho: float, unit: ProtectedUnit, shares: Sequence[float] | None) -> Budget:
+def _budget(
+    public: Sequence[bool], rho: float, unit: ProtectedUnit, shares: Sequence[float | Fraction] | None
+) -> Budget:
     given = exact_shares(shares) if shares is not None else [Fraction(1)] * len(public)
     if len(given) != len(public):
         raise InputError("BUDGET_SPLIT", f"Expected one share for each of the {len(public)} levels, got {len(given)}.")

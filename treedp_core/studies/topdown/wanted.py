@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Final
 
 from treedp_core import checks
+from treedp_core.allocation import ALLOCATIONS
 from treedp_core.postprocess.chains import CHAINS
-from treedp_core.privacy import RHO_HIGH, ProtectedUnit, Spread
+from treedp_core.privacy import RHO_HIGH, Currency, ProtectedUnit, Spread
 from treedp_core.privacy.conversions import epsilon_to_rho
 from treedp_core.registry import Table
 from treedp_core.studies.topdown.plan import Plan, plan
@@ -60,10 +62,12 @@ class Wanted:
     unit : ProtectedUnit
         Its known levels are those of the data set, in its own order.
     shares : tuple of float or None
-        One per level, root first; None for equal ones.
+        Custom ones, one per level, root first; None for those of `allocation`.
     spread : Spread
     rule : str
         A name in `RULES`.
+    allocation : str
+        A name in `ALLOCATIONS`; without shares of its own a custom one is uniform.
     """
 
     rho: float
@@ -72,6 +76,13 @@ class Wanted:
     shares: tuple[float, ...] | None
     spread: Spread
     rule: str
+    allocation: str = "uniform"
+
+    @property
+    def split(self) -> str:
+        """What the split is called; a custom one without shares is uniform."""
+        empty = self.allocation == "custom" and self.shares is None
+        return ALLOCATIONS["uniform" if empty else self.allocation].label
 
     def plan(self, subject: Subject) -> Plan:
         """Return the noise of every level.
@@ -82,8 +93,15 @@ class Wanted:
             As `treedp_core.studies.topdown.plan`.
         """
         unit = replace(self.unit, known_levels=subject.known_levels(self.unit.known_levels))
-        return plan(subject.domain, self.rho, delta=self.delta, unit=unit, shares=self.shares, spread=self.spread,
-                    names=subject.columns)  # fmt: skip
+        return plan(subject.domain, self.rho, delta=self.delta, unit=unit, shares=self._shares(subject, unit),
+                    spread=self.spread, names=subject.columns)  # fmt: skip
+
+    def _shares(self, subject: Subject, unit: ProtectedUnit) -> Sequence[float | Fraction] | None:
+        one = ALLOCATIONS[self.allocation]
+        if self.shares is not None or not one.needs_tree or subject.tree is None:
+            return self.shares
+        parts = [Fraction(part) for part in one.shares(subject.tree, unit, Currency.RHO, ()).tolist()]
+        return [part / sum(parts) for part in parts]
 
     def for_all_rules(self) -> Wanted:
         """Return the settings that repeated releases by every rule share."""
@@ -91,7 +109,13 @@ class Wanted:
 
     def for_orders(self) -> Wanted:
         """Return the settings for any order of the columns: equal shares, and a rule that needs no tree."""
-        return replace(self, shares=None, rule=self.rule if RULES[self.rule].sparse else next(iter(RULES)))
+        rule = self.rule if RULES[self.rule].sparse else next(iter(RULES))
+        return replace(self, shares=None, allocation="uniform", rule=rule)
+
+
+def allocations_for(subject: Subject) -> list[str]:
+    """Return the names of the allocations that a subject allows: without a tree only those that need none."""
+    return [name for name, one in ALLOCATIONS.items() if subject.tree is not None or not one.needs_tree]
 
 
 def rules_for(subject: Subject) -> list[str]:

@@ -20,7 +20,7 @@ PAGE = Page(
         "of K matter more than 16 against 17. Least squares and Gaussian noise both favour fewer children: binary "
         "trees are best where the two meet, and far from it with plain Laplace noise."
     ),
-    views=(View("", "", show),),
+    views=(View("", show),),
 )
 
 if __name__ == "__main__":

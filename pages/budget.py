@@ -2,15 +2,7 @@
 
 from pages.ui.page import Page, View
 from pages.views.budget import curves, custom, map, strategies, targets
-from pages.views.budget.settings import SETTINGS, VIEW, VIEWS
-
-SHOW = {
-    "strategies": strategies.show,
-    "custom": custom.show,
-    "curves": curves.show,
-    "targets": targets.show,
-    "map": map.show,
-}
+from pages.views.budget.settings import SETTINGS, VIEW
 
 PAGE = Page(
     name="budget",
@@ -29,7 +21,13 @@ PAGE = Page(
         "lose to a rule that looks at nothing. Tuning on true counts would leak them, so a prior must be public, "
         "or paid for."
     ),
-    views=tuple(View(name, label, SHOW[name]) for name, label in VIEWS.items()),
+    views=(
+        View("strategies", strategies.show),
+        View("custom", custom.show),
+        View("curves", curves.show),
+        View("targets", targets.show),
+        View("map", map.show),
+    ),
     switch=VIEW,
 )
 

@@ -4,13 +4,6 @@ from pages.ui.page import Page, View
 from pages.views.cdf import error, experiment, optimal, release
 from pages.views.cdf import settings as s
 
-SHOW = {
-    "release": release.show,
-    "error": error.show,
-    "experiment": experiment.show,
-    "optimal": optimal.show,
-}
-
 PAGE = Page(
     name="cdf",
     title="CDF and ranges",
@@ -27,7 +20,12 @@ PAGE = Page(
         "few counts for any range. The known total and least squares cut the error again for free, and consistency "
         "helps most where the noise is larger than the steps of the CDF."
     ),
-    views=tuple(View(name, label, SHOW[name]) for name, label in s.VIEWS.items()),
+    views=(
+        View("release", release.show),
+        View("error", error.show),
+        View("experiment", experiment.show),
+        View("optimal", optimal.show),
+    ),
     switch=s.VIEW,
     presets=experiment.PRESETS,
 )

@@ -15,7 +15,7 @@ PAGE = Page(
         "at no privacy cost, and least squares lowers the error as well."
     ),
     settings=SETTINGS,
-    views=(View("", "", show),),
+    views=(View("", show),),
     learnt=(
         "Least squares weighs each count against the sum of its children by their variances, so every count "
         "borrows accuracy from the others. Deep trees with few children a node gain most, near the top."

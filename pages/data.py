@@ -11,7 +11,7 @@ PAGE = Page(
     about="Choose, generate or upload the records, and look at their tree.",
     lede="Choose the records, and look at the tree that their counts stand on.",
     chooses_source=True,
-    views=(View("", "", show),),
+    views=(View("", show),),
 )
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ PAGE = Page(
     lede="Compare mechanisms and post-processing: lines are theory, markers are simulations, both at the same promise.",
     settings=s.SETTINGS,
     switch=s.VIEW,
-    views=tuple(View(name, label, partial(show, name)) for name, label in VIEWS.items()),
+    views=tuple(View(name, partial(show, name)) for name in VIEWS),
     learnt=(
         "An unbiased release's error falls about as 1/ε, so the curves keep their distance: the choice of "
         "mechanism, split and post-processing matters at every ε. Least squares is free and never hurts an "

@@ -2,7 +2,7 @@
 
 from pages.ui.page import Page, View
 from pages.views.multiplicative import growth, meaning, run, schedule
-from pages.views.multiplicative.settings import PRESETS, SETTINGS, VIEW, VIEWS
+from pages.views.multiplicative.settings import PRESETS, SETTINGS, VIEW
 
 PAGE = Page(
     name="multiplicative",
@@ -18,10 +18,10 @@ PAGE = Page(
     ),
     settings=SETTINGS,
     views=(
-        View("growth", VIEWS["growth"], growth.show),
-        View("run", VIEWS["run"], run.show),
-        View("schedule", VIEWS["schedule"], schedule.show),
-        View("meaning", VIEWS["meaning"], meaning.show),
+        View("growth", growth.show),
+        View("run", run.show),
+        View("schedule", schedule.show),
+        View("meaning", meaning.show),
     ),
     switch=VIEW,
     presets=PRESETS,

@@ -11,7 +11,7 @@ PAGE = Page(
     about="Where to begin.",
     heading="Publish counts on a tree, privately",
     lede="See what noise does to hierarchical counts before you release any.",
-    views=(View("", "", show),),
+    views=(View("", show),),
 )
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import math
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
@@ -19,6 +20,7 @@ import pytest
 from pyarrow import parquet
 from streamlit.testing.v1 import AppTest
 
+from app import all_pages
 from browsing import ROOT
 from pages.ui import exports, jobs, text
 from pages.ui.settings import REG
@@ -696,3 +698,9 @@ def test_time_left_is_in_proportion() -> None:
     assert job.seconds_left is None
     job.done = 50
     assert job.seconds_left == pytest.approx(10.0, rel=0.01)
+
+
+def test_a_page_has_the_views_its_switch_offers() -> None:
+    page = next(page for page in all_pages() if page.switch is not None)
+    with pytest.raises(ValueError, match="switch"):
+        replace(page, views=page.views[::-1])

@@ -44,7 +44,7 @@ def two() -> Told:
 
 PAGE = Page(
     name="more", title="One more page", icon="casino", section="Explore", about="A page.", lede="Is it there?",
-    settings=(LUCK, VIEW), views=(View("one", "First", one, "Luck helps."), View("two", "Second", two)), switch=VIEW,
+    settings=(LUCK, VIEW), views=(View("one", one, "Luck helps."), View("two", two)), switch=VIEW,
     file="more.py",
 )
 

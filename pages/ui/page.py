@@ -63,8 +63,8 @@ class View:
 
     Parameters
     ----------
-    name, label : str
-        Its name in links, and on the switch.
+    name : str
+        Its name in links; the page's switch says what it is called.
     show : function
         Draws it.
     learnt : str
@@ -74,7 +74,6 @@ class View:
     """
 
     name: str
-    label: str
     show: Callable[[], Told]
     learnt: str = ""
     question: str = ""
@@ -99,7 +98,7 @@ class Page:
     views : tuple of View
         The first is shown at first; with several a switch is drawn.
     switch : Setting, optional
-        Which view is shown; its options are the views' labels.
+        Which view is shown: a choice of the views' names.
     beside : function, optional
         Draws what stands beside the switch.
     presets : tuple of Preset
@@ -127,6 +126,10 @@ class Page:
     learnt: str = ""
     chooses_source: bool = False
     file: str = ""
+
+    def __post_init__(self) -> None:
+        if self.switch is not None and [view.name for view in self.views] != list(self.switch.options or ()):
+            raise ValueError(f"The views of {self.name!r} are not what its switch offers.")
 
     @property
     def path(self) -> str:

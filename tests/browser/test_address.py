@@ -127,9 +127,9 @@ def test_back_to_a_bare_address_is_back_to_the_defaults(page: Any, server: LiveS
 def test_a_view_is_an_entry_of_the_history_and_a_setting_is_not(page: Any, server: LiveServer) -> None:
     visit(page, f"{server.url}/multiplicative")
     before = entries(page)
-    views = PAGES["multiplicative"].views
+    views, switch = PAGES["multiplicative"].views, PAGES["multiplicative"].switch
     for view in views[1:3]:
-        page.get_by_role("radio", name=view.label, exact=True).click()
+        page.get_by_role("radio", name=switch.label_of(view.name), exact=True).click()
         settle(page)
         more_budget(page)
     assert entries(page) == before + 2

@@ -174,14 +174,12 @@ def _verdict(found: Inspection) -> None:
 
 ACCOUNTING: Final = View(
     "accounting",
-    s.VIEWS["accounting"],
     accounting,
     "The same noise promises more than the standard conversion says, most of all for small ρ. Protecting who is in "
     "the data at all measures one level more, but with less noise for each record.",
 )
 SENSITIVITY: Final = View(
     "sensitivity",
-    s.VIEWS["sensitivity"],
     sensitivity,
     "Noise is calibrated to a claim about all neighbours. On a small tree all of them can be tried.",
 )

@@ -13,7 +13,6 @@ from pages.ui.exports import download
 from pages.ui.page import Told, View
 from pages.ui.snippets import call
 from pages.views.topdown import asked
-from pages.views.topdown import settings as s
 from pages.views.topdown.release import about, current, drawn_again, strip
 from treedp_core.privacy import Provenance
 from treedp_core.records.export import synthetic
@@ -111,7 +110,6 @@ def _files(
 
 VIEW: Final = View(
     "records",
-    s.VIEWS["records"],
     show,
     "Whole, non-negative counts that add up are records: any tool can read them, and every table made from them "
     "agrees with every other. They are no better than the counts, and small counts are the worst of them.",

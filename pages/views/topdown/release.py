@@ -227,7 +227,6 @@ def _short_about(mine: Drawn) -> str:
 
 VIEW: Final = View(
     "release",
-    s.VIEWS["release"],
     show,
     "The projection costs no privacy, and with the chosen probability no count of a level is off by more than a bound "
     "that grows with the level. But counts near 0 pay: empty leaves come out filled, small ones get lost. The paper "

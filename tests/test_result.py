@@ -150,6 +150,16 @@ def test_a_job_of_a_button_waits_for_it(page: Callable[..., AppTest]) -> None:
     assert shown() == (State.STALE, "for a") and BEGUN == ["a"]
 
 
+def test_a_button_starts_what_is_asked_for_when_it_is_pressed(page: Callable[..., AppTest]) -> None:
+    """A setting that is given up with the press, as a field that was being typed in, changes what is asked for."""
+    app = page(how="button", key="a")
+    GO.set()
+    ASKED["key"] = "b"
+    press(app, "run")
+    eventually(lambda: finished(page))
+    assert shown() == (State.READY, "for b") and BEGUN == ["b"]
+
+
 def test_a_failed_job_is_refused_once_and_not_begun_again(page: Callable[..., AppTest]) -> None:
     GO.set()
     page(how="auto", key="bad")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final, Generic, Literal, TypeVar
 
 import streamlit as st
@@ -56,7 +57,7 @@ class Result(Generic[T]):
     error : InputError or None
         Why what was asked for is refused.
     begin : function or None
-        Starts what was asked for in the background.
+        Has the next run of the page start what it asks for in the background: a setting may change with the press.
     made_for : hashable
         What the value depends on: the key it was asked for with.
     is_elsewhere : bool
@@ -180,7 +181,7 @@ def in_background(
     kept = _kept(slot, of)
     asked = (kept.of, key)
 
-    def begin() -> None:
+    def start_now() -> None:
         st.session_state[_about(slot)] = about
         try:
             jobs.start(slot, asked, total() if callable(total) else total, work, of_data=of_data, admit=admit)
@@ -190,15 +191,12 @@ def in_background(
 
     _collect(kept, slot, room)
     job = jobs.current(slot)
-    if (
-        key not in kept.values
-        and start == "auto"
-        and (job is None or job.key != asked)
-        and not _refusal_of(slot, asked)
-    ):
-        begin()
+    is_new = key not in kept.values and (job is None or job.key != asked) and not _refusal_of(slot, asked)
+    if st.session_state.pop(_wanted(slot), False) or (start == "auto" and is_new):
+        start_now()
         _collect(kept, slot, room)  # a quick one
         job = jobs.current(slot)
+    begin = partial(st.session_state.update, {_wanted(slot): True})
     if key in kept.values:
         kept.last = key
         return kept.result(State.READY, slot, begin=begin)
@@ -294,6 +292,10 @@ def _kept(slot: str, of: Hashable) -> _Kept:
 
 def _room() -> int:
     return KEPT if dataset().tree.n_nodes <= SMALL_TREE else 2
+
+
+def _wanted(slot: str) -> str:
+    return f"_wanted_{slot}"
 
 
 def _refused(slot: str) -> str:

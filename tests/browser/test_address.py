@@ -70,7 +70,7 @@ def test_an_address_survives_use_reload_and_copying(
     link = "&".join(f"{key}={value}" for key, value in SET[name].items())
     page = visit(open_page(), f"{server.url}/{address(name)}?{link}")
     given = {key: [value] for key, value in SET[name].items()}
-    assert query(page) == given, "as it was given"
+    assert query(page).items() >= given.items(), "as it was given"
     before = entries(page)
     for _ in range(2):
         more_budget(page)
@@ -133,10 +133,10 @@ def test_a_view_is_an_entry_of_the_history_and_a_setting_is_not(page: Any, serve
         settle(page)
         more_budget(page)
     assert entries(page) == before + 2
-    assert query(page) == {"mul_view": [views[2].name], "eps": ["1.4"]}
+    assert query(page).items() >= {"mul_view": [views[2].name], "eps": ["1.4"]}.items()
     page.go_back()
     settle(page)
-    assert query(page) == {"mul_view": [views[1].name], "eps": ["1.2"]}
+    assert query(page).items() >= {"mul_view": [views[1].name], "eps": ["1.2"]}.items()
     assert budget(page) == "1.2"
     expect(page.get_by_role("radio", name=views[1].label, exact=True)).to_be_checked()
     page.go_back()
@@ -144,7 +144,7 @@ def test_a_view_is_an_entry_of_the_history_and_a_setting_is_not(page: Any, serve
     assert (query(page), entries(page)) == ({}, before + 2)
     page.go_forward()
     settle(page)
-    assert query(page) == {"mul_view": [views[1].name], "eps": ["1.2"]}
+    assert query(page).items() >= {"mul_view": [views[1].name], "eps": ["1.2"]}.items()
 
 
 def test_an_embedded_page_stays_embedded(page: Any, server: LiveServer) -> None:

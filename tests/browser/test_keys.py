@@ -1,0 +1,62 @@
+"""Keys that a page hears wherever the focus is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+from streamlit.proto.BackMsg_pb2 import BackMsg
+
+from browsing import LiveServer, drawn, settle
+
+pytestmark = pytest.mark.browser
+
+
+def presses(page: Any, key: str) -> list[int]:
+    """How often a button is pressed from now on: one entry a press."""
+    found: list[int] = []
+
+    def sent(payload: Any) -> None:
+        message = BackMsg()
+        message.ParseFromString(payload if isinstance(payload, bytes) else payload.encode())
+        states = message.rerun_script.widget_states.widgets
+        found.extend(1 for one in states if one.id.endswith(f"-{key}") and one.trigger_value)
+
+    page.on("websocket", lambda socket: socket.on("framesent", sent))
+    return found
+
+
+def test_ctrl_enter_runs_once_from_a_chip_and_leaves_it_as_it_is(page: Any, server: LiveServer) -> None:
+    pressed = presses(page, "lab_run")
+    drawn(page, server, "lab?lab_trials=20", "lab_figure")
+    chip = page.get_by_role("button", name="Laplace", exact=True)
+    chip.click()
+    settle(page)
+    expect(chip).to_have_attribute("aria-pressed", "true")
+    page.keyboard.press("Control+Enter")
+    page.get_by_text("20 simulated releases").first.wait_for()
+    settle(page)
+    expect(chip).to_have_attribute("aria-pressed", "true")
+    assert pressed == [1]
+
+
+def test_ctrl_enter_runs_once_with_the_number_being_typed(page: Any, server: LiveServer) -> None:
+    pressed = presses(page, "lab_run")
+    drawn(page, server, "lab?lab_trials=20", "lab_figure")
+    page.get_by_role("spinbutton", name="Seed").fill("9")
+    page.keyboard.press("Control+Enter")
+    page.get_by_text("20 simulated releases").first.wait_for()
+    settle(page)
+    assert pressed == [1]
+    assert page.url.endswith("seed=9&lab_trials=20")
+    assert page.get_by_text("Shown meanwhile").count() == 0
+
+
+def test_ctrl_enter_leaves_a_chip_alone_where_nothing_runs(page: Any, server: LiveServer) -> None:
+    drawn(page, server, "consistency", "con_before")
+    chip = page.get_by_role("radio", name="Gaussian", exact=True)
+    chip.focus()
+    page.keyboard.press("Control+Enter")
+    settle(page)
+    expect(chip).not_to_be_checked()

@@ -20,11 +20,10 @@ from pages.ui.settings import SHARED
 
 _NAME: Final = "treedp.shell"
 _FOLDER: Final = Path("static", "shell")
-_OUT_OF_THE_WAY: Final = ".st-key-shell { position: absolute; height: 0; overflow: hidden; }"
 
 
 def room() -> DeltaGenerator:
-    """Return where the script is to stand, the same place on every page: it starts once, and takes no room."""
+    """Return where the script is to stand, the same place on every page: static/app.css lets it take no room."""
     return st.container(key="shell")
 
 
@@ -40,9 +39,7 @@ def run(where: DeltaGenerator, page: Page, pages: Sequence[Page]) -> None:
     }
     _declare()
     with where:
-        st.components.v2.component(_NAME, css=_OUT_OF_THE_WAY, js="shell.js", isolate_styles=False)(
-            data=told, key="shell_script", height=1
-        )
+        st.components.v2.component(_NAME, js="shell.js")(data=told, key="shell_script", height=1)
 
 
 def _declare() -> None:

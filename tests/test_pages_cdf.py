@@ -150,7 +150,7 @@ def test_nothing_cut_is_called_true() -> None:
     for label, value in {"Lower": 0.0, "Upper": 8.0, "Bins K": 8, "Values outside": "clamp"}.items():
         asked(app, label).set_value(value)
     app.run()
-    widget(app, "cdf_count").click().run()
+    widget(app, "upload_count").click().run()
     names = [trace.get("name", "") for key in ("cdf_release", "cdf_errors") for trace in figure(app, key)["data"]]
     assert "cut to the bounds (NOT PRIVATE)" in names and not any("true" in name for name in names)
     assert "cut to the bounds (NOT PRIVATE)" in table(app, "quantile")
@@ -274,17 +274,17 @@ def upload(app: AppTest, text: str, values: dict[str, Any]) -> AppTest:
     for label, value in values.items():
         asked(app, label).set_value(value)
     app.run()  # both bounds are there: now it can be counted
-    return widget(app, "cdf_count").click().run()
+    return widget(app, "upload_count").click().run()
 
 
-def test_an_uploaded_column_is_counted_beside_the_data_in_use() -> None:
+def test_an_uploaded_column_is_the_data_set_of_every_page() -> None:
     app = open_page("cdf", cdf_source="upload")
     assert "Ages (synthetic) is shown meanwhile" in words(app)
     upload(app, "size\n1\n3\n3\n9\n", {"Lower": 0.0, "Upper": 8.0, "Bins K": 8})
     assert not app.exception
     assert codes(app) == []
     assert "8 bins" in words(app)
-    assert app.session_state["source"] == "sample"
+    assert app.session_state["source"] == "upload"
     curve = next(
         t for t in figure(app, "cdf_release")["data"] if t.get("name") == "true within the bounds (NOT PRIVATE)"
     )

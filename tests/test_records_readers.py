@@ -155,7 +155,7 @@ def bins(app: AppTest) -> AppTest:
     for label, value in (("Lower", 0.0), ("Upper", 128.0)):
         next(one for one in app.number_input if one.label.startswith(label)).set_value(value)
     app.run()
-    return widget(app, "cdf_count").click().run()
+    return widget(app, "upload_count").click().run()
 
 
 def prior(app: AppTest) -> AppTest:

@@ -20,6 +20,10 @@ from treedp_core.records.read.holding import HELD_BYTES
 MAX_TABLES: Final = 4
 SESSION_BYTES: Final = 2 * HELD_BYTES
 """Of columns that one session may keep, over all its tables."""
+OWN: Final = ("upload", "file")
+"""Slots whose file is the data set of every page."""
+BINS: Final = "cdf"
+"""The slot of one of its columns in bins, for CDFs."""
 _FILES: Final = "_from_file"
 _MORE: Final = "_kept_of_file"
 _SHELF: Final = "_shelf"
@@ -63,18 +67,28 @@ def of(slot: str) -> Kept | None:
 
 
 def drop(slot: str) -> None:
-    """Keep nothing of the file in a slot."""
-    st.session_state.get(_FILES, {}).pop(slot, None)
-    st.session_state.get(_MORE, {}).pop(slot, None)
+    """Keep nothing of the file in a slot, nor of one of its columns in bins."""
+    for name in (slot, BINS) if slot in OWN else (slot,):
+        st.session_state.get(_FILES, {}).pop(name, None)
+        st.session_state.get(_MORE, {}).pop(name, None)
 
 
 def columns_room() -> int:
     """Return how many bytes the columns of one more file may take up: none in a public app."""
     if is_public():
         return 0
-    mine = [of(slot) for slot in st.session_state.get(_FILES, {})]
-    taken = sum(one.columns.n_bytes for one in (*mine, *shelf()) if one is not None and one.columns is not None)
+    files = [of(slot) for slot in st.session_state.get(_FILES, {})]
+    held = {id(one.columns): one.columns for one in (*files, *shelf()) if one is not None and one.columns is not None}
+    taken = sum(columns.n_bytes for columns in held.values())
     return max(0, min(HELD_BYTES, SESSION_BYTES - taken, ROOM.bytes_left()))
+
+
+def set_aside(slot: str) -> None:
+    """Put the table in a slot on the shelf; the slot is empty then."""
+    table = of(slot)
+    drop(slot)
+    if table is not None:
+        shelf().append(table)
 
 
 def shelf() -> list[Kept]:

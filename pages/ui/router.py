@@ -8,7 +8,7 @@ from typing import Final
 
 import streamlit as st
 
-from pages.ui import reconnect, sessions, settings, shell, uploads
+from pages.ui import reconnect, sessions, settings, shell, store, uploads
 from pages.ui.page import ROUTED, Page
 from pages.ui.refusals import guard
 
@@ -29,6 +29,7 @@ def declare(pages: tuple[Page, ...]) -> tuple[Page, ...]:
 def run(pages: Sequence[Page], sidebar: Callable[[], None]) -> None:
     """Show the navigation and the sidebar, and run the chosen page; the first of the pages is the home page."""
     sessions.enter()
+    store.follow()
     script = shell.room()
     embedded = bool(st.context.is_embedded)
     chosen = st.navigation(_by_section(pages), expanded=True, position="hidden" if embedded else "sidebar")

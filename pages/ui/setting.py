@@ -99,6 +99,8 @@ class Setting(Generic[T]):
         Name -> label, or -> an entry with a `label` and perhaps a `help`; read anew whenever the control is drawn.
     drawn : Drawn
         Its control.
+    own : object, optional
+        The value it takes when a table of one's own comes into use, so that every page works on it.
     """
 
     key: str
@@ -108,6 +110,7 @@ class Setting(Generic[T]):
     accepts: Callable[[Any], bool] = lambda value: True
     options: Mapping[str, Any] | Collection[str] | None = None
     drawn: Drawn = Drawn()
+    own: Any = None
 
     @property
     def name(self) -> str:
@@ -306,16 +309,21 @@ def choice(
     options: Mapping[str, Any] | Collection[str],
     *,
     once: Mapping[str, str] | None = None,
+    own: str | None = None,
     **drawn: Any,
 ) -> Setting[str]:
-    """Return a setting that is one of the names in `options`; `once` maps names in old links to those of today."""
+    """Return a setting that is one of the names in `options`.
+
+    `once` maps names in old links to those of today; `own` is its value once a table of one's own is in use.
+    """
 
     def check(value: Any) -> str:
         return checks.one_of(key, value, options)
 
     return Setting(
-        key, default, lambda text: check((once or {}).get(text, text)), (), _passes(check), options, Drawn(**drawn)
-    )
+        key, default, lambda text: check((once or {}).get(text, text)), (), _passes(check), options, Drawn(**drawn),
+        own,
+    )  # fmt: skip
 
 
 def several(
@@ -336,7 +344,9 @@ def flag(key: str, default: bool, **drawn: Any) -> Setting[bool]:
     )
 
 
-def words(key: str, default: str, check: Callable[[str], object] = lambda text: None, **drawn: Any) -> Setting[str]:
+def words(
+    key: str, default: str, check: Callable[[str], object] = lambda text: None, *, own: str | None = None, **drawn: Any
+) -> Setting[str]:
     """Return a setting that is a short text; `check` raises `InputError` for a text it refuses."""
 
     def read(text: str) -> str:
@@ -346,8 +356,9 @@ def words(key: str, default: str, check: Callable[[str], object] = lambda text: 
         return text
 
     return Setting(
-        key, default, read, (), lambda value: isinstance(value, str) and len(value) <= MAX_TEXT, drawn=Drawn(**drawn)
-    )
+        key, default, read, (), lambda value: isinstance(value, str) and len(value) <= MAX_TEXT, drawn=Drawn(**drawn),
+        own=own,
+    )  # fmt: skip
 
 
 def tuned_on(key: str) -> Setting[str]:

@@ -136,6 +136,17 @@ def of_page(page: str) -> tuple[Setting[Any], ...]:
     return _OF_PAGE[page] if page in _OF_PAGE else next(iter(_OF_PAGE.values()), ())
 
 
+def follow(*, own: bool) -> None:
+    """Have every page take the data set in use, because a table of one's own came; or, as it went, its sample again."""
+    for one in REG.values():
+        if one.own is None:
+            continue
+        if own:
+            one.set(one.own)
+        elif one.value == one.own:
+            one.set(one.default)
+
+
 def get(key: str) -> Any:
     """Return the value of a setting, valid on every page; a list-valued one as a tuple."""
     return REG[key].value

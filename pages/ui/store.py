@@ -14,7 +14,7 @@ from typing import Final, TypeVar
 
 import streamlit as st
 
-from pages.ui import jobs, kept, sessions, uploads
+from pages.ui import jobs, kept, sessions, settings, uploads
 from pages.ui.origins import count_sample, generate, of_file
 from pages.ui.room import PUBLIC_NODES, ROOM, Ask, admitted
 from pages.ui.settings import REG, get
@@ -27,6 +27,7 @@ from treedp_core.tree.text import branching_factors_from_text
 
 MAX_NUMBERS: Final = 16_000_000
 _LAST: Final = "_dataset"
+_CHANGED: Final = "_data_changed"
 _GENERATED: Final = "_generated"
 _MEMORY: Final = "_remembered"
 
@@ -94,6 +95,36 @@ def remove(source: str) -> None:
     """Forget a data set counted from a file, its columns, and all that came of it; the sample is used instead."""
     forget_results()
     kept.drop(source)
+    if source in kept.OWN:
+        changed(source="")
+
+
+def use_table(slot: str, nth: int) -> None:
+    """Put a table that waits on the shelf in use; the one in the slot waits instead."""
+    table = kept.shelf().pop(nth)
+    kept.set_aside(slot)
+    kept.put(slot, table)
+    changed(source=slot)
+
+
+def remove_table(nth: int) -> None:
+    """Forget a table that waits on the shelf."""
+    forget_results()
+    del kept.shelf()[nth]
+
+
+def changed(*, source: str) -> None:
+    """Note that a table of one's own came into use, or, without a source, that there is none any more."""
+    st.session_state[_CHANGED] = source
+
+
+def follow() -> None:
+    """Have every page take the data set that came into use in the last run; before any control is drawn."""
+    source = st.session_state.pop(_CHANGED, None)
+    if source is not None:
+        settings.follow(own=bool(source))
+        if source:
+            settings.SOURCE.set(source)
 
 
 def forget_results() -> None:

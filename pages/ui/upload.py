@@ -74,11 +74,19 @@ _ASKS: Final[Mapping[Asks, _Words]] = {
 
 @dataclass
 class _Slot:
-    """What a session does in a slot; `revision` changes with every file counted: controls start afresh then."""
+    """What a session does in a slot; `revision` changes with every file counted: controls start afresh then.
+
+    `wants` another file: "replace", or "add" where the one that is there is to wait.
+    """
 
     revision: int = 0
-    replacing: bool = False
+    wants: Literal["", "replace", "add"] = ""
     asked: bool = False
+
+    def use(self, slot: str, nth: int) -> None:
+        """Put a table that waits in use."""
+        store.use_table(slot, nth)
+        self.revision, self.wants = self.revision + 1, ""
 
 
 def _slot(name: str) -> _Slot:
@@ -180,8 +188,10 @@ def upload(slot: str, *, asks: Asks, path: Path | None = None) -> Candidate | Co
     again = None if counted is None else store.counted_again(slot, counted.data)
     if counted is not None:
         _card(counted, slot, ("" if path else ", file discarded") + words.note, keeps=asks != "prior")
-        if not _slot(slot).replacing:
-            return again
+    if slot == "upload":
+        _waiting(slot)
+    if counted is not None and not _slot(slot).wants:
+        return again
     if path is not None:
         st.markdown(f"{lit(path.name)} is read where it is; nothing is uploaded.")
         return Candidate(path, path.name, slot, asks)
@@ -265,10 +275,15 @@ def _count(table: Table, count: Count) -> None:
         bar.empty()
         _refuse(error)
         return
-    store.set_dataset(ran.value, table.file.slot, ran, table.columns)
-    if table.file.origin is not table.columns:
+    is_new, name = table.file.origin is not table.columns, table.file.slot
+    if is_new and slot.wants == "add":
+        kept.set_aside(name)
+    store.set_dataset(ran.value, name, ran, table.columns)
+    if name in kept.OWN:
+        store.changed(source=name)
+    if is_new:
         uploads.forget_shown()
-        slot.revision, slot.replacing = slot.revision + 1, False
+        slot.revision, slot.wants = slot.revision + 1, ""
     st.rerun()
 
 
@@ -289,13 +304,31 @@ def _card(file: kept.Kept, slot: str, note: str, *, keeps: bool) -> None:
         st.markdown(f"{lit(data.name, 40)} — {size}{note}")
         st.button(
             "Replace", key=f"{slot}_replace", icon=":material/swap_horiz:", on_click=setattr,
-            args=(_slot(slot), "replacing", True),
+            args=(_slot(slot), "wants", "replace"),
             help="Count another file; these counts stay until then.",
         )  # fmt: skip
+        if slot == "upload":
+            st.button(
+                "Add a table", key=f"{slot}_add", icon=":material/add:", on_click=setattr,
+                args=(_slot(slot), "wants", "add"), disabled=len(kept.shelf()) >= kept.MAX_TABLES - 1,
+                help=f"Count another file besides; this one then waits. At most {kept.MAX_TABLES} tables.",
+            )  # fmt: skip
         st.button("Remove", key=f"{slot}_remove", icon=":material/delete:", on_click=store.remove, args=(slot,),
                   help="Forget these counts and columns now, and show what stood here before.")  # fmt: skip
     if keeps:
         st.caption(_memory_note(file.columns))
+
+
+def _waiting(slot: str) -> None:
+    """Show the tables that wait, each with what puts it in use or forgets it."""
+    for nth, table in enumerate(kept.shelf()):
+        with st.container(border=True, horizontal=True, vertical_alignment="center"):
+            levels = " › ".join(lit(name, 24) for name in table.data.labels.level_names[1:])
+            st.markdown(f"{lit(table.data.name, 40)} — {levels}, waiting")
+            st.button("Use", key=f"{slot}_use_{nth}", icon=":material/check:", on_click=_slot(slot).use,
+                      args=(slot, nth), help="Have every page work on this table; the other one waits.")  # fmt: skip
+            st.button("Remove", key=f"{slot}_forget_{nth}", icon=":material/delete:", on_click=store.remove_table,
+                      args=(nth,), help="Forget the counts and columns of this table now.")  # fmt: skip
 
 
 def _memory_note(columns: HeldColumns | None) -> str:

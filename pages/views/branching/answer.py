@@ -12,7 +12,7 @@ from pages.ui.result import KEPT, Result, at_once, in_background, show_state
 from pages.ui.settings import CONTRIBUTIONS, EPSILON, KNOWN_LEVELS, RELATION
 from pages.ui.shared import slack
 from pages.ui.snippets import Ran, call, given
-from pages.ui.store import remember
+from pages.ui.store import dataset, remember
 from pages.ui.text import lit
 from pages.views.branching import settings as s
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
@@ -72,7 +72,7 @@ def question() -> Question:
         s.BINS.draw()
         for label, text in PRESETS.items():
             st.button(label, key=f"bra_preset_{text}", on_click=s.BINS.set, args=(text,), help="Take this many bins.")
-    text = s.BINS.value
+    text = s.BINS.value.strip() or str(bins_of_data())
     bins = at_once("bra_bins", text, lambda: bins_from_text(text), about=f"K = {lit(text, 40)}", of=NO_DATA)
     show_state(bins, "Reading the number of bins")
     with st.container(horizontal=True, gap="small"):
@@ -81,7 +81,15 @@ def question() -> Question:
     unit = ProtectedUnit(NeighbouringRelation(RELATION.value), CONTRIBUTIONS.value, KNOWN_LEVELS.value)
     criterion = Criterion(s.NOISE.value, Workload(s.WORKLOAD.value), s.POST.value == "least_squares", unit)
     n_bins = bins.value or bins_from_text(s.BINS.default)
+    if bins.error is not None and not s.BINS.value.strip():
+        st.caption(f"{lit(dataset().name, 40)} has no 2 leaves to be bins; {s.BINS.default} are shown meanwhile.")
     return Question(n_bins, criterion, s.PADDED.value, s.BUDGET.value == "optimal")
+
+
+def bins_of_data() -> int:
+    """Return how many leaves the data set in use has, but for the one of records without a place."""
+    data = dataset()
+    return data.tree.n_leaves - (data.other_leaf is not None)
 
 
 def answer(asked: Question) -> Answer:

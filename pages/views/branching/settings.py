@@ -8,8 +8,9 @@ from pages.ui.setting import Setting, choice, flag, words
 from treedp_core.studies.branching.question import BUDGETS, NOISES, POSTS, WORKLOADS, bins_from_text
 
 BINS: Final = words(
-    "bra_bins", "2^20", bins_from_text, label="Bins K", width=200,
-    help="Digits or a power: 997, 1 000 000, 2^20. From 2 to 10^15.",
+    "bra_bins", "2^20", lambda text: bins_from_text(text) if text.strip() else None, own="", label="Bins K", width=200,
+    placeholder="as in the data",
+    help="Digits or a power: 997, 1 000 000, 2^20. From 2 to 10^15. Empty: the leaves of the data set in use.",
 )  # fmt: skip
 NOISE: Final = choice(
     "bra_noise", "laplace", NOISES, label="Noise",

@@ -15,8 +15,9 @@ from pages.ui.setting import take
 from pages.ui.settings import DELTA, EPSILON, PRESENT
 from pages.ui.shared import slack
 from pages.ui.snippets import call
-from pages.ui.store import remember
+from pages.ui.store import dataset, remember
 from pages.ui.strip import strip
+from pages.ui.text import lit
 from pages.views.branching import settings as s
 from pages.views.branching.answer import Answer, answer, question
 from treedp_core.figures.branching import error_by_height, live_chart
@@ -44,7 +45,8 @@ def show() -> Told:
     _checks(found)
     asked = found.asked.criterion
     delta = slack() if asked.currency is Currency.RHO else 0.0
-    told = strip(f"K = {found.bins}", relation=asked.unit.relation, epsilon=EPSILON.value, delta=delta)
+    whose = () if s.BINS.value.strip() else (lit(dataset().name, 40),)
+    told = strip(*whose, f"K = {found.bins}", relation=asked.unit.relation, epsilon=EPSILON.value, delta=delta)
     without = "" if s.PADDED.value else "Without padding a prime K leaves nothing but the histogram."
     return Told(told, "formula", without)
 

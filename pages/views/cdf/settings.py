@@ -14,7 +14,7 @@ from treedp_core.studies.cdf.release import SPLITS
 from treedp_core.tree.text import branching_factors_from_text
 from treedp_core.words import whole as in_full
 
-SOURCES: Final = {"ages": "Ages (sample)", "current": "Data set in use", "upload": "Upload a column"}
+SOURCES: Final = {"ages": "Ages (sample)", "current": "Data set in use", "upload": "Column of your table"}
 VIEWS: Final = {
     "release": "One release",
     "error": "Error against ε",
@@ -45,9 +45,9 @@ VIEW: Final = choice(
     help="One release, its error against ε, a published experiment, or a bound.",
 )  # fmt: skip
 SOURCE: Final = choice(
-    "cdf_source", "ages", SOURCES, label="Numeric column",
-    help="Ages: a synthetic sample. Data set in use: the bins of the Data and tree page. Upload: a column of a "
-    "file of your own.",
+    "cdf_source", "ages", SOURCES, own="upload", label="Numeric column",
+    help="Ages: a synthetic sample. Data set in use: the bins of the Data and tree page. Column of your table: "
+    "of the file that you have uploaded.",
 )  # fmt: skip
 MECHANISM: Final = choice("cdf_mechanism", "discrete_laplace", MECHANISMS, label="Mechanism", look="pills")
 TREE: Final = choice(

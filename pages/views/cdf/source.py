@@ -1,4 +1,4 @@
-"""Where the bins come from: the ages, the data set in use, or a numeric column of a file; only counts are kept."""
+"""Where the bins come from: the ages, the data set in use, or a numeric column of one's own table."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from typing import Final
 
 import streamlit as st
 
-from pages.ui import store
+from pages.ui import kept, store
 from pages.ui.bins import BinsAsked, warn_of_cut
 from pages.ui.refusals import refusal
+from pages.ui.settings import SOURCE
 from pages.ui.snippets import Ran, given
 from pages.ui.text import lit, literal_sentence
 from pages.ui.upload import Candidate, Count, Table, choose_columns, upload
@@ -18,7 +19,6 @@ from treedp_core.records import Dataset
 from treedp_core.studies.cdf.bins import Bins, bins_of
 
 SAMPLE: Final = "ages"
-SLOT: Final = "cdf"
 _LAST: Final = "_cdf_bins_used"
 
 
@@ -31,8 +31,8 @@ def choose() -> Bins:
         refusal(error)
         bins = None
     if bins is None:
-        kept = st.session_state.get(_LAST, "ages")
-        bins = _of("ages" if kept == "upload" and store.from_file(SLOT) is None else kept)
+        last = st.session_state.get(_LAST, "ages")
+        bins = _of("ages" if last == "upload" and _column() is None else last)
         st.caption(f"{lit(bins.name, 40)} is shown meanwhile.")
     else:
         st.session_state[_LAST] = s.SOURCE.value
@@ -41,12 +41,18 @@ def choose() -> Bins:
 
 def _bins() -> Bins | None:
     if s.SOURCE.value == "upload":
-        _upload()
-        if store.from_file(SLOT) is None:
+        _ask_for_a_column()
+        if _column() is None:
             return None
+    found = _of(s.SOURCE.value)
     if s.SOURCE.value == "current":
         warn_of_cut(store.dataset())
-    return _of(s.SOURCE.value)
+        if not found.numeric:
+            st.caption(
+                f"The leaves of {lit(found.name, 40)} are categories in the order of the tree: “at most” and ranges "
+                "mean that order."
+            )
+    return found
 
 
 def _of(source: str) -> Bins:
@@ -54,9 +60,9 @@ def _of(source: str) -> Bins:
 
 
 def _data(source: str) -> Ran[Dataset]:
-    kept = store.from_file(SLOT) if source == "upload" else None
-    if kept is not None:
-        return store.counted_again(SLOT, kept)
+    column = _column() if source == "upload" else None
+    if column is not None:
+        return column
     return store.used() if source == "current" else store.used_sample(SAMPLE)
 
 
@@ -67,14 +73,44 @@ def again(bins: Bins) -> Ran[Bins]:
     return given(bins, bins_of, data).named("bins")
 
 
-def _upload() -> None:
-    found = upload(SLOT, asks="bins")
-    if isinstance(found, Candidate):
-        choose_columns(found, _form)
-    kept = store.from_file(SLOT)
-    if kept is not None:
-        warn_of_cut(kept)
-        for _, sentence in kept.report.notices:
+def _own() -> str:
+    """The slot of one's own table: the one in use, else the uploaded one."""
+    return SOURCE.value if store.is_uploaded() else "upload"
+
+
+def _column() -> Ran[Dataset] | None:
+    """The counts of a column of one's own table: the one chosen here, or the one that the table was counted by."""
+    for slot in (kept.BINS, _own()):
+        data = store.from_file(slot)
+        if data is not None and (slot == kept.BINS or _is_numeric(data)):
+            return store.counted_again(slot, data)
+    return None
+
+
+def _is_numeric(data: Dataset) -> bool:
+    try:
+        return bins_of(data).numeric
+    except InputError:  # no bins in a row
+        return False
+
+
+def _ask_for_a_column() -> None:
+    table = kept.of(_own())
+    if table is None:
+        found = upload("upload", asks="bins")
+        if isinstance(found, Candidate):
+            choose_columns(found, _form)
+        return
+    if table.columns is None:
+        st.caption(f"Only the counts of {lit(table.data.name, 40)} are kept, so no other column can be counted.")
+    elif not table.columns.numbers:
+        st.caption(f"No column of {lit(table.data.name, 40)} holds numbers; choose another source.")
+    else:
+        choose_columns(Candidate(table.columns, table.data.name, kept.BINS, "bins"), _form)
+    column = _column()
+    if column is not None:
+        warn_of_cut(column.value)
+        for _, sentence in column.value.report.notices:
             st.caption(literal_sentence(sentence))
 
 

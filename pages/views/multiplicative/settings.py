@@ -51,7 +51,7 @@ TOTAL: Final = number(
     help="Tuned and provable plans are made for a root of at most N records; the error grows with log N.",
 )  # fmt: skip
 SOURCE: Final = choice(
-    "mul_source", "small", SOURCES, label="Tree", look="select", width=195,
+    "mul_source", "small", SOURCES, own="current", label="Tree", look="select", width=195,
     help="The small and the deep tree are made up; the data set in use is that of the page Data and tree.",
 )  # fmt: skip
 PLAN: Final = choice(

@@ -47,7 +47,7 @@ VIEW: Final = choice(
     help="One release, repeated ones by every projection or order, what is promised, or the records.",
 )  # fmt: skip
 SOURCE: Final = choice(
-    "td_source", "trips", SOURCES, label="Records",
+    "td_source", "trips", SOURCES, own="current", label="Records",
     help="Trips: a synthetic sample of three columns. Data set in use: that of the Data and tree page. Sparse: "
     "made-up people in a table far too large to lay out.",
 )  # fmt: skip

@@ -1,0 +1,179 @@
+"""One data set for the whole app: after a count every page works on it; tables wait by name; samples come back."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from oracles_pages import open_page, words
+from pages.ui import kept
+from pages.ui.room import ROOM
+from test_pages_data import count, held, labelled
+
+VISITS = b"region,city,age,n\nN,Ulm,3,1\nN,Kiel,9,1\nS,Rome,20,2\nS,Rome,64,5\n"
+OTHER = b"place\nx\ny\ny\n"
+
+
+def counted(
+    content: bytes = VISITS, columns: tuple[str, ...] = ("region", "city"), name: str = "visits.csv"
+) -> AppTest:
+    app = open_page("data", source="upload")
+    return count_file(app, content, columns, name)
+
+
+def count_file(app: AppTest, content: bytes, columns: tuple[str, ...], name: str) -> AppTest:
+    app.file_uploader[0].upload(name, content).run()
+    labelled(app.multiselect, "Columns").set_value(list(columns)).run()
+    return count(app)
+
+
+def strip_on(app: AppTest, page: str) -> str:
+    app.switch_page(f"pages/{page}.py").run()
+    assert not app.exception and not [error.value for error in app.error], page
+    return next(caption.value for caption in app.caption if " · " in caption.value)
+
+
+PAGES = ("start", "lab", "branching", "budget", "consistency", "topdown")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_page_names_the_table_that_was_counted(page: str) -> None:
+    assert "`visits.csv`" in strip_on(counted(), page)
+
+
+def test_multiplicative_runs_on_the_table() -> None:
+    app = counted(VISITS + 400 * VISITS.partition(b"\n")[2])
+    app.session_state["mul_view"] = "run"
+    assert "`visits.csv`" in strip_on(app, "multiplicative")
+
+
+def test_branching_takes_the_leaves_of_the_table_and_says_nothing_of_them_in_a_link() -> None:
+    app = counted()
+    strip_on(app, "branching")
+    assert "Trees for K = 3" in words(app)
+    assert app.session_state["bra_bins"] == ""
+
+
+def test_cdf_offers_the_numeric_columns_of_the_table_and_keeps_its_tree() -> None:
+    app = counted()
+    app.switch_page("pages/cdf.py").run()
+    assert "Ages (synthetic) is shown meanwhile" in words(app) and not app.file_uploader
+    column = labelled(app.selectbox, "Numeric column")
+    assert column.options == ["Choose a column", "age", "n"] and column.value == 0
+    column.set_value(1).run()
+    labelled(app.number_input, "Lower").set_value(0.0)
+    labelled(app.number_input, "Upper").set_value(64.0)
+    labelled(app.number_input, "Bins K").set_value(16).run()
+    app.button(key="cdf_count").click().run()
+    assert not app.exception and not app.error
+    assert next(c.value for c in app.caption if " · " in c.value).startswith("`visits.csv` · 16 bins")
+    assert [app.session_state["cdf_from"], app.session_state["cdf_to"]] == [16, 48]  # the middle half
+    assert "`visits.csv` · 3 levels" in strip_on(app, "lab")
+    app.switch_page("pages/cdf.py").run()
+    assert labelled(app.number_input, "Bins K").value == 16
+
+
+def test_cdf_shows_a_table_that_was_counted_in_bins_at_once() -> None:
+    app = open_page("data", source="upload")
+    app.file_uploader[0].upload("visits.csv", VISITS).run()
+    labelled(app.segmented_control, "Levels").set_value("bins").run()
+    labelled(app.selectbox, "Numeric column").set_value(1).run()
+    labelled(app.number_input, "Lower").set_value(0.0)
+    labelled(app.number_input, "Upper").set_value(80.0).run()
+    count(app)
+    assert "`visits.csv` · 64 bins" in strip_on(app, "cdf")
+
+
+def test_categories_are_no_numbers_and_a_line_says_so() -> None:
+    app = counted(OTHER, ("place",), "other.csv")
+    app.switch_page("pages/cdf.py").run()
+    assert "No column of `other.csv` holds numbers" in words(app)
+    assert "Ages (synthetic) is shown meanwhile" in words(app)
+    app.session_state["cdf_source"] = "current"
+    app.run()
+    assert "categories in the order of the tree" in words(app) and not app.exception
+
+
+def test_samples_come_back_when_the_table_is_removed() -> None:
+    app = counted()
+    app.button(key="upload_remove").click().run()
+    assert not app.exception
+    state = {key: app.session_state[key] for key in ("td_source", "mul_source", "cdf_source", "bra_bins")}
+    assert state == {"td_source": "trips", "mul_source": "small", "cdf_source": "ages", "bra_bins": "2^20"}
+
+
+def test_a_choice_made_after_the_table_came_stays() -> None:
+    app = counted()
+    app.session_state["td_source"] = "sparse"
+    app.switch_page("pages/topdown.py").run()
+    assert app.session_state["td_source"] == "sparse"
+    app.switch_page("pages/data.py").run()
+    app.button(key="upload_remove").click().run()
+    assert app.session_state["td_source"] == "sparse"
+
+
+# ---- several tables
+
+
+def two() -> AppTest:
+    app = counted()
+    app.button(key="upload_add").click().run()
+    return count_file(app, OTHER, ("place",), "other.csv")
+
+
+def test_several_tables_wait_by_name_and_one_is_in_use() -> None:
+    app = two()
+    assert held(app).name == "other.csv"
+    assert "`visits.csv` — region › city, waiting" in words(app)
+    app.button(key="upload_use_0").click().run()
+    assert not app.exception and held(app).name == "visits.csv"
+    assert labelled(app.multiselect, "Columns").value == ["region", "city"]
+    assert "`other.csv` — place, waiting" in words(app)
+    assert "`visits.csv`" in strip_on(app, "topdown")
+    app.switch_page("pages/data.py").run()
+    app.button(key="upload_use_0").click().run()
+    assert held(app).counts.tolist() == [3, 1, 2]
+    app.button(key="upload_remove").click().run()
+    assert "waiting" in words(app) and held(app).name != "other.csv"
+
+
+def test_a_table_with_one_waiting_is_replaced_alone() -> None:
+    app = two()
+    app.button(key="upload_replace").click().run()
+    count_file(app, VISITS, ("city",), "third.csv")
+    assert held(app).name == "third.csv" and "visits.csv" in words(app) and "other.csv" not in words(app)
+
+
+def test_no_more_tables_than_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept, "MAX_TABLES", 2)
+    assert two().button(key="upload_add").disabled
+
+
+def test_memory_is_bounded_over_all_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = counted()
+    taken = app.session_state["_kept_of_file"]["upload"].columns.n_bytes
+    monkeypatch.setattr(kept, "SESSION_BYTES", taken)  # nothing is left for a second one
+    app.button(key="upload_add").click().run()
+    count_file(app, OTHER, ("place",), "other.csv")
+    assert held(app).counts.tolist() == [3, 1, 2] and "Only counts are kept" in words(app)
+
+
+def test_nothing_is_left_of_a_table_that_waited_and_was_removed(monkeypatch: pytest.MonkeyPatch) -> None:
+    alive: list[weakref.ref[Any]] = []
+    note, put = ROOM.note_columns, kept.put
+    monkeypatch.setattr(ROOM, "note_columns", lambda columns: (alive.append(weakref.ref(columns)), note(columns)))
+    monkeypatch.setattr(kept, "put", lambda slot, file: (alive.append(weakref.ref(file.data)), put(slot, file)))
+    app = two()
+    assert len(alive) == 4
+    app.button(key="upload_forget_0").click().run()
+    app.run()
+    gc.collect()
+    assert [one() is None for one in alive] == [True, True, False, False]
+    app.button(key="upload_remove").click().run()
+    app.run()
+    gc.collect()
+    assert [one() is None for one in alive] == [True] * 4

@@ -194,12 +194,12 @@ def test_without_the_third_column_takes_two_clicks_and_no_upload() -> None:
 def test_what_a_table_was_counted_by_stands_in_the_controls_until_it_is_changed() -> None:
     app = uploaded(b"place,n,age\nx,3,7\ny,41,9\n", ["place"])
     labelled(app.selectbox, "Counts").set_value(2)
-    labelled(app.radio, "Missing").set_value("drop").run()
+    labelled(app.radio, "Missing").set_value("other").run()
     count(values(app, "Values of place", "y\nx"))
     app.switch_page("pages/lab.py").run()
     app.switch_page("pages/data.py").run()
     assert labelled(app.multiselect, "Columns").value == ["place"]
-    assert labelled(app.selectbox, "Counts").value == 2 and labelled(app.radio, "Missing").value == "drop"
+    assert labelled(app.selectbox, "Counts").value == 2 and labelled(app.radio, "Missing").value == "other"
     assert labelled(app.text_area, "Values of place").value == "y\nx"
     labelled(app.segmented_control, "Levels").set_value("bins").run()
     labelled(app.selectbox, "Numeric column").set_value(2).run()

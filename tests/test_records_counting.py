@@ -38,11 +38,6 @@ def as_dictionary(data: Dataset) -> dict[Path, int]:
     return {data.labels.path(node): int(data.counts[node]) for node in range(data.tree.n_nodes)}
 
 
-def account(data: Dataset) -> int:
-    report = data.report
-    return report.counted + report.dropped_missing + report.unseen + report.outside_range
-
-
 # ---- a hierarchy of columns
 
 
@@ -50,19 +45,22 @@ def account(data: Dataset) -> int:
 def test_streaming_in_tiny_blocks_counts_like_a_dictionary(rows: list[tuple[str, ...]], block: int) -> None:
     data = count_hierarchy(as_csv(names(rows), rows), names(rows), domain=FROM_DATA, block_bytes=block)
     assert as_dictionary(data) == node_counts(leaf_counts(rows))
-    assert data.report.rows == account(data) == len(rows)
+    assert data.report.rows == data.report.counted == len(rows)
     under_blank = sum(n for path, n in leaf_counts(rows).items() if BLANK in path)
     assert data.report.blank_labels == under_blank
 
 
 @given(rows=ROWS)
-def test_dropping_leaves_out_exactly_the_records_with_a_missing_value(rows: list[tuple[str, ...]]) -> None:
-    data = count_hierarchy(as_csv(names(rows), rows), names(rows), domain=FROM_DATA, missing="drop")
+def test_exactly_the_records_with_a_missing_value_may_be_counted_elsewhere(rows: list[tuple[str, ...]]) -> None:
+    data = count_hierarchy(as_csv(names(rows), rows), names(rows), domain=FROM_DATA, missing="other")
     paths = Counter(tuple(cell for cell in row if cell) for row in rows if _no_gap(row))
     leaves = {p: n for p, n in paths.items() if not any(q[: len(p)] == p != q for q in paths)}
-    assert as_dictionary(data) == (node_counts(Counter(leaves)) or {(): 0})
-    assert data.report.counted == sum(leaves.values())
-    assert account(data) == len(rows)
+    elsewhere = len(rows) - sum(leaves.values())
+    if any(leaves):
+        assert as_dictionary(data) == {**node_counts(Counter(leaves)), (): len(rows), ("(other)",): elsewhere}
+    else:  # a single node takes everything
+        assert as_dictionary(data) == {(): len(rows)}
+    assert (data.report.counted, data.report.other) == (len(rows), elsewhere)
 
 
 def _no_gap(row: Sequence[str]) -> bool:
@@ -167,15 +165,19 @@ def test_paths_that_64_bits_cannot_number_stay_apart() -> None:
 def test_a_listed_domain_sends_every_cell_where_the_list_says(rows: list[tuple[str, ...]], listed: list[str]) -> None:
     header = names(rows)
     public = domain_of_values([listed] * len(header))
-    data = count_hierarchy(as_csv(header, rows), header, domain=public, outside="drop")
+    data = count_hierarchy(as_csv(header, rows), header, domain=public)
     other = "(other)" if "(other)" in listed else None
     target = {cell: cell if cell in listed else other for cell in ("x", "y", "z", "10", "9")}
     target[""] = BLANK if BLANK in listed else other
     leaves = Counter(tuple(target[cell] for cell in row) for row in rows)
     inside = {path: n for path, n in leaves.items() if None not in path}
-    assert data.tree.n_leaves == len(listed) ** len(header)
-    assert {p: n for p, n in as_dictionary(data).items() if n and len(p) == len(header)} == inside
-    assert data.report.counted == sum(inside.values()) and account(data) == len(rows)
+    assert data.tree.n_leaves == len(listed) ** len(header) + (other is None)
+    found = {p: n for p, n in as_dictionary(data).items() if n and len(p) == len(header)}
+    elsewhere = len(rows) - sum(inside.values())
+    if other is None and len(header) == 1:
+        assert found.pop(("(other)",), 0) == elsewhere
+    assert found == inside
+    assert (data.report.counted, data.report.other) == (len(rows), elsewhere)
     assert data.domain_source is DomainSource.PUBLIC
 
 
@@ -187,10 +189,9 @@ def test_listing_the_paths_of_the_data_gives_the_tree_of_the_data(rows: list[tup
     if not listed:
         return
     public = domain_of_paths(as_csv(header, listed), records_are_public=True)
-    data = count_hierarchy(as_csv(header, rows), header, domain=public, outside="drop")
-    expected = node_counts(leaves)
-    assert as_dictionary(data) == expected
-    assert data.report.unseen == 0 and data.domain_source is DomainSource.PUBLIC
+    data = count_hierarchy(as_csv(header, rows), header, domain=public, outside="refuse")
+    assert as_dictionary(data) == node_counts(leaves)
+    assert data.domain_source is DomainSource.PUBLIC
 
 
 def test_a_domain_file_decides_path_by_path() -> None:
@@ -198,37 +199,40 @@ def test_a_domain_file_decides_path_by_path() -> None:
     below_x = [("x", "1"), ("x", "3"), ("x", "")]
     below_z = [("z", "1"), ("z", "7"), ("z", "")]
     rows = [*below_x, *below_z, ("y", ""), ("y", "1"), ("q", "1"), ("", "")]
-    data = count_hierarchy(as_csv("ab", rows), ["a", "b"], domain=public, outside="drop")
+    data = count_hierarchy(as_csv("ab", rows), ["a", "b"], domain=public)
     assert as_dictionary(data) == {
-        (): 7,
+        (): 10,
         ("x",): 1,
         ("y",): 1,
         ("z",): 3,
-        ("(other)",): 2,
+        ("(other)",): 5,  # (q, 1) and the blank record, and the three below
         ("x", "1"): 1,
         ("x", "2"): 0,
         ("z", "1"): 1,
         ("z", "(other)"): 2,
     }
-    assert data.report.unseen == 3  # (x, 3), (y, 1) and (x, no value) have no leaf
-    dropped = count_hierarchy(as_csv("ab", rows), ["a", "b"], domain=public, missing="drop", outside="drop")
-    assert dropped.report.dropped_missing == 3  # below x, below z and at the root
-    assert dropped.report.unseen == 2
+    assert data.report.other == 3  # (x, 3), (y, 1) and (x, no value) have no leaf
+    elsewhere = count_hierarchy(as_csv("ab", rows), ["a", "b"], domain=public, missing="other")
+    assert (elsewhere.total, elsewhere.report.other) == (10, 5)
+    unseen, missing = (sentence for _, sentence in elsewhere.report.notices)
+    assert unseen.startswith("2 records") and missing.startswith("3 records")  # below x, below z and at the root
 
 
 def test_an_unseen_category_is_counted_reported_and_located() -> None:
     public = domain_of_values({"a": ["x"]})
-    data = count_hierarchy(b"a\nx\nfoo\nx\nfoo\n", ["a"], domain=public, outside="drop")
-    assert data.counts.tolist() == [2, 2] and data.report.unseen == 2
+    data = count_hierarchy(b"a\nx\nfoo\nx\nfoo\n", ["a"], domain=public)
+    assert data.counts.tolist() == [4, 2, 2] and data.report.other == 2
     code, sentence = data.report.notices[0]
     assert code == "UNSEEN" and "'foo'" in sentence and "row 3" in sentence
 
 
-def test_weights_of_records_left_out_are_accounted_for() -> None:
+def test_weights_of_records_without_a_place_are_accounted_for() -> None:
     public = domain_of_values({"a": ["x"]})
     records = b"a,n\nx,5\nfoo,7\n,11\n"
-    data = count_hierarchy(records, ["a"], domain=public, weight="n", missing="drop", outside="drop")
-    assert (data.report.counted, data.report.unseen, data.report.dropped_missing) == (5, 7, 11)
+    data = count_hierarchy(records, ["a"], domain=public, weight="n", missing="other")
+    assert data.counts.tolist() == [23, 5, 18] and data.report.other == 18
+    unseen, missing = (sentence for code, sentence in data.report.notices if code != "WEIGHTED")
+    assert unseen.startswith("7 records") and missing.startswith("11 records")
 
 
 # ---- ready codes
@@ -260,14 +264,14 @@ def test_ready_codes_are_counted_on_every_level(sizes: list[int], n: int, seed: 
 def test_bins_hold_what_their_edges_say(values: list[float], n_bins: int) -> None:
     edges = bin_edges(0, 1, n_bins)
     rows = [(repr(v),) for v in [*values, 0.5]]
-    data = count_bins(as_csv(["v"], rows), "v", lower=0, upper=1, n_bins=n_bins, outside="drop")
+    data = count_bins(as_csv(["v"], rows), "v", lower=0, upper=1, n_bins=n_bins)
     inside = [v for v in [*values, 0.5] if 0 <= v <= 1]
     expected = [
         sum(edges[i] <= v < edges[i + 1] or (i == n_bins - 1 and v == edges[-1]) for v in inside) for i in range(n_bins)
     ]
-    assert data.counts.tolist() == [len(inside), *expected]
-    assert data.report.outside_range == len(values) + 1 - len(inside)
-    assert account(data) == len(rows)
+    outside = len(rows) - len(inside)
+    assert data.counts.tolist() == [len(rows), *expected, outside]
+    assert (data.report.outside_range, data.report.counted) == (outside, len(rows))
 
 
 def test_a_value_on_an_edge_belongs_to_the_bin_above_and_the_last_bin_is_closed() -> None:
@@ -280,10 +284,10 @@ def test_a_value_on_an_edge_belongs_to_the_bin_above_and_the_last_bin_is_closed(
 
 def test_numbers_outside_and_cells_that_are_none_are_reported() -> None:
     cells = ["1", "2.5", "-1", "11", "inf", "-inf", "NaN", "", "ten", "1e308", " 4 ", "+5", "0x1", "1_0", "1e1"]
-    data = count_bins(as_csv(["v"], [(c,) for c in cells]), "v", lower=0, upper=10, n_bins=2, outside="drop")
-    assert data.counts.tolist() == [5, 3, 2]  # 1, 2.5 and 4 below 5; 5 and 1e1 above
-    assert data.report.outside_range == 5 and data.report.dropped_missing == 5
-    assert {code for code, _ in data.report.notices} == {"NOT_A_NUMBER", "OUTSIDE_RANGE", "TOTAL_NOT_PUBLIC"}
+    data = count_bins(as_csv(["v"], [(c,) for c in cells]), "v", lower=0, upper=10, n_bins=2)
+    assert data.counts.tolist() == [15, 3, 2, 10]  # 1, 2.5 and 4 below 5; 5 and 1e1 above
+    assert data.report.outside_range == 5 and data.report.other == 10
+    assert {code for code, _ in data.report.notices} == {"NOT_A_NUMBER", "OUTSIDE_RANGE"}
     clamped = count_bins(as_csv(["v"], [(c,) for c in cells]), "v", lower=0, upper=10, n_bins=2, outside="clamp")
     assert clamped.counts.tolist() == [15, 5, 5, 5] and clamped.report.outside_range == 5
 

@@ -186,7 +186,7 @@ def test_look_alikes_are_noticed(cells: list[str], code: str) -> None:  # C8, C9
 
 def test_blank_labels_are_one_explicit_category() -> None:  # C3
     assert labels("", "  ", "x") == ["(blank)", "x"]
-    assert labels("", "  ", "x", missing="drop") == ["x"]
+    assert labels("", "  ", "x", missing="other") == ["(other)", "x"]
 
 
 def test_the_same_label_under_two_parents_is_two_nodes() -> None:  # C23

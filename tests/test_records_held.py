@@ -58,7 +58,7 @@ FROM_DATA = domain_taken_from_the_data()
 LEVELS = ["region", "city"]
 WAYS: dict[str, Any] = {
     "from the data": lambda origin: count_hierarchy(origin, LEVELS, domain=FROM_DATA),
-    "another order": lambda origin: count_hierarchy(origin, LEVELS[::-1], domain=FROM_DATA, missing="drop"),
+    "another order": lambda origin: count_hierarchy(origin, LEVELS[::-1], domain=FROM_DATA, missing="other"),
     "public": lambda origin: count_hierarchy(origin, LEVELS, domain=PUBLIC, weight="n"),
     "units": lambda origin: count_hierarchy(origin, LEVELS, domain=FROM_DATA, unit="who", contributions=2),
     "units as a level": lambda origin: count_hierarchy(origin, ["who"], domain=FROM_DATA),

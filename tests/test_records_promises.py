@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import itertools
 from collections.abc import Callable
 
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 
 from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment, draw_once
+from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.records import (
     Dataset,
     DomainSource,
@@ -26,6 +28,7 @@ from treedp_core.records.domain import Domain
 from treedp_core.records.read.numeric import look_at_numbers
 
 FROM_DATA = domain_taken_from_the_data()
+ADD, REPLACE = NeighbouringRelation.ADD_OR_REMOVE_ONE, NeighbouringRelation.REPLACE_ONE
 RECORDS = b"sex,age\nF,young\nF,young\nM,old\n"
 LEAVES = b"sex,age\nF,young\nF,old\nM,young\nM,old\n"
 COLUMNS = ["sex", "age"]
@@ -130,7 +133,7 @@ def neighbours(last: str) -> bytes:
     return ("sex,age\n" + "F,young\n" * 5 + "M,old\n" * 4 + last + "\n").encode()
 
 
-@pytest.mark.parametrize("missing", ["category", "drop"])
+@pytest.mark.parametrize("missing", ["category", "other"])
 @pytest.mark.parametrize(
     "domain", [VALUES, SOME_PATHS, WITH_OTHER, INNER_OTHER], ids=["values", "paths", "other", "in"]
 )
@@ -154,10 +157,10 @@ def test_records_that_fit_nowhere_stand_in_one_public_leaf_and_are_reported() ->
     data = count_hierarchy(neighbours("M,ancient"), COLUMNS, domain=VALUES)
     assert [data.labels.label(node) for node in range(1, 4)] == ["F", "M", "(other)"]
     assert data.counts.tolist() == [10, 5, 4, 1, 5, 0, 0, 4] and data.tree.is_leaf[3]
-    assert (data.report.counted, data.report.other, data.report.unseen) == (10, 1, 0)
+    assert (data.report.counted, data.report.other) == (10, 1)
     code, sentence = data.report.notices[0]
     assert code == "UNSEEN" and "counted under (other)" in sentence and "'ancient'" in sentence and "row 11" in sentence
-    left_out = count_hierarchy(neighbours("M,"), COLUMNS, domain=VALUES, missing="drop")
+    left_out = count_hierarchy(neighbours("M,"), COLUMNS, domain=VALUES, missing="other")
     assert left_out.report.other == 1 and left_out.report.notices[0][0] == "MISSING"
 
 
@@ -192,7 +195,7 @@ def test_numbers_outside_are_other_or_in_the_end_bins() -> None:
     cells = b"v\n1\n2\n-1\n99\nten\n"
     other = count_bins(cells, "v", lower=0, upper=4, n_bins=2)
     assert other.counts.tolist() == [5, 1, 1, 3] and other.labels.label(3) == "(other)"
-    assert (other.report.counted, other.report.other, other.report.dropped_missing) == (5, 3, 0)
+    assert (other.report.counted, other.report.other) == (5, 3)
     clamped = count_bins(cells, "v", lower=0, upper=4, n_bins=2, outside="clamp")
     assert clamped.counts.tolist() == [5, 2, 2, 1] and clamped.report.other == 1
     assert code_of(lambda: count_bins(cells, "v", lower=0, upper=4, n_bins=2, outside="refuse")) == "OUTSIDE_DOMAIN"
@@ -245,10 +248,8 @@ def test_units_are_followed_over_batches_and_kinds(monkeypatch: pytest.MonkeyPat
     pq.write_table(table, file)
     csv = "who,v\n" + "".join(f"{w},{v}\n" for w, v in zip(who, what, strict=True))
     for origin, settings in ((table, {}), (file.getvalue(), {}), (csv.encode(), {"block_bytes": 200})):
-        binned = count_bins(
-            origin, "v", lower=0, upper=3, n_bins=3, unit="who", contributions=7, outside="drop", **settings
-        )
-        assert binned.counts[1:].tolist() == [sum(v == value for _, v in rows) for value in range(3)]
+        binned = count_bins(origin, "v", lower=0, upper=3, n_bins=3, unit="who", contributions=7, **settings)
+        assert binned.counts[1:4].tolist() == [sum(v == value for _, v in rows) for value in range(3)]
         assert (binned.report.units, binned.report.clipped) == (40, 900 - len(rows))
 
 
@@ -261,6 +262,41 @@ def test_no_unit_moves_more_than_its_share() -> None:
         )
         moved = abs(places(m).counts - removed.counts)
         assert moved[0] == moved[1:].sum() == m
+
+
+@pytest.mark.parametrize("m", [1, 2, 3])
+def test_a_unit_replaced_by_one_with_as_many_counted_rows_moves_no_exact_total(m: int) -> None:
+    """All units of up to four rows among others, in two orders of the file: wherever a row fits, and however many do.
+
+    A unit with fewer counted rows than the other moves the total, which is why it is said what it is replaced by; with
+    m = 1 every unit has as many counted rows as any other.
+    """
+    domain, others = domain_of_values({"place": ["x", "y"]}), ("b,x", ",y", "b,", "c,z")
+
+    def counts(mine: tuple[str, ...], spread: bool) -> np.ndarray:
+        own = [f"a,{place}" for place in mine]
+        pairs = itertools.zip_longest(others, own)
+        rows = [row for pair in pairs for row in pair if row] if spread else [*own, *others]
+        file = ("who,place\n" + "\n".join(rows) + "\n").encode()
+        return count_hierarchy(file, ["place"], domain=domain, unit="who", contributions=m, outside="other").counts
+
+    for spread in (False, True):
+        units = [mine for k in range(1, 5) for mine in itertools.product(("x", "y", "elsewhere", ""), repeat=k)]
+        counted = {mine: counts(mine, spread) for mine in units if len(mine) < 4 or len(set(mine)) == 2}
+        without = counts((), spread)
+        replaced, added = ProtectedUnit(REPLACE, m), ProtectedUnit(ADD, m)
+        assert all(_moves(without, one, added) for one in counted.values())
+        for (one, before), (other, after) in itertools.combinations(counted.items(), 2):
+            as_many = min(len(one), m) == min(len(other), m)
+            assert (before[0] == after[0]) == as_many and (not as_many or _moves(before, after, replaced))
+    assert ("as many others" if m > 1 else "replaced by another") in replaced.described
+
+
+def _moves(before: np.ndarray, after: np.ndarray, unit: ProtectedUnit) -> bool:
+    """Whether the root and the leaves move no further than the noise of their level is made for."""
+    levels = [abs(after - before)[level] for level in (slice(0, 1), slice(1, None))]
+    l1, l2 = unit.l1_sensitivity(2), unit.l2_sensitivity(2)
+    return all(d.sum() <= l1[i] and (d**2).sum() <= l2[i] ** 2 for i, d in enumerate(levels))
 
 
 def hashed_as(monkeypatch: pytest.MonkeyPatch, digest: Callable[[bytes, int], bytes]) -> list[bytes]:
@@ -377,14 +413,17 @@ def test_a_column_with_hardly_any_numbers_still_has_a_histogram(cells: list[str]
     assert (np.diff(edges) > 0).all() and rows.size == edges.size - 1
 
 
-@pytest.mark.parametrize("outside", ["other", "refuse", "drop"])
-@pytest.mark.parametrize("column", ["a", "v"])
-def test_where_records_may_be_left_out_the_report_says_that_the_total_is_private(column: str, outside: str) -> None:
-    """Also where none was left out, for a neighbour may hold one that is."""
-    csv = b"a,v\nx,1\ny,2\n"
-    if column == "a":
-        data = count_hierarchy(csv, ["a"], domain=domain_of_values({"a": ["x", "y"]}), outside=outside)
-    else:
-        data = count_bins(csv, "v", lower=0, upper=3, n_bins=3, outside=outside)
-    assert data.total == 2
-    assert [code for code, _ in data.report.notices] == (["TOTAL_NOT_PUBLIC"] if outside == "drop" else [])
+def test_no_way_to_count_leaves_records_out() -> None:
+    """Of what fits nowhere the root would tell, as far as the total is public."""
+    for data in ("v\n1\n", "v\n1\n9\n"):
+        for outside in ("drop", "ignore", ""):
+            assert (
+                code_of(
+                    lambda: count_bins(data.encode(), "v", lower=0, upper=3, n_bins=3, outside=outside)  # noqa: B023
+                )
+                == "VALUE_UNKNOWN"
+            )
+    assert code_of(lambda: count_hierarchy(RECORDS, COLUMNS, domain=VALUES, outside="drop")) == "VALUE_UNKNOWN"
+    assert code_of(lambda: count_hierarchy(RECORDS, COLUMNS, domain=FROM_DATA, missing="drop")) == "VALUE_UNKNOWN"
+    blank = RECORDS + b",old\n"
+    assert count_hierarchy(blank, COLUMNS, domain=FROM_DATA, missing="other").total == 4

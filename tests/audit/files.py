@@ -32,7 +32,7 @@ Found = tuple[tuple[int, ...], tuple[int, ...]] | str
 
 def readers() -> Iterator[tuple[str, str, Sequence[str], Count]]:
     """Name, header and rows of each way to count that offers a public total."""
-    for missing in ("category", "drop"):
+    for missing in ("category", "other"):
         count = partial(count_hierarchy, columns=["sex", "age"], domain=DOMAIN, missing=missing)
         yield f"hierarchy, missing: {missing}", "sex,age", ROWS, count
     for outside in ("other", "clamp"):
@@ -69,7 +69,7 @@ def units(report: Report, rng: np.random.Generator, n: int) -> None:
             domain=DOMAIN,
             unit="who",
             contributions=m,
-            missing=str(rng.choice(["category", "drop"])),
+            missing=str(rng.choice(["category", "other"])),
             block_bytes=block,
         )
         rest = [f"{rng.choice(['b', 'c', 'd', ''])},{ROWS[int(i)]}" for i in rng.integers(len(ROWS), size=6)]

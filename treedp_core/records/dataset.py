@@ -74,9 +74,7 @@ class Labels:
 
 @dataclass(frozen=True)
 class ReadReport:
-    """What became of every record; ``counted + dropped_missing + unseen + outside_range + clipped`` is all of them.
-
-    (Where numbers outside the range were counted, in the end bins or under "(other)", they are in `counted` already.)
+    """What became of every record: each is counted, but for the rows beyond the share of their unit (`clipped`).
 
     Parameters
     ----------
@@ -84,17 +82,12 @@ class ReadReport:
         Rows read. The other figures are in records: a row of weight w is w records, without weights each row is one.
     counted : int
         Records that are in the counts.
-    dropped_missing : int
-        Records left out because a cell was blank (or, in a numeric column, not a number).
     blank_labels : int
         Counted records that stand under a "(blank)" category.
-    unseen : int
-        Records left out because the public domain does not have their category.
     outside_range : int
-        Records whose number lies outside the bounds (counted in the end bins or under "(other)", or left out).
+        Records whose number lies outside the bounds (counted in the end bins or under "(other)").
     cut : int
-        Records whose number was cut to the nearest bound, or left out for lying beyond it: the counts are then those
-        of the column cut to its bounds, not of the column.
+        Records whose number was cut to the nearest bound: the counts are those of the column cut to its bounds.
     other : int
         Counted records that no listed category, or no bin, has a place for: they stand under "(other)".
     largest : int
@@ -108,9 +101,7 @@ class ReadReport:
 
     rows: int
     counted: int
-    dropped_missing: int = 0
     blank_labels: int = 0
-    unseen: int = 0
     outside_range: int = 0
     cut: int = 0
     other: int = 0

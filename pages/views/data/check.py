@@ -24,8 +24,6 @@ def check(data: Dataset) -> None:
         ("Records counted", report.counted, "Records in the tree; a row with a weight stands for several."),
         ("Units", report.units, "Named by the unit column."),
         ("Left out, beyond the unit’s share", report.clipped, "Rows after the first ones of their unit."),
-        ("Left out, missing", report.dropped_missing, "A chosen cell was empty, and such records were to be left out."),
-        ("Left out, not listed", report.unseen, "Their category is not in the list of those that exist."),
         ("Outside the bounds", report.outside_range, "Their value is below the lower or above the upper bound."),
         ("Under “(other)”", report.other, "No category or bin has a place for them; the leaf is always there."),
         ("Under “(blank)”", report.blank_labels, "A chosen cell was empty; they are counted in that category."),

@@ -24,7 +24,7 @@ KINDS: Final = {"columns": "Columns, one for each level", "bins": "One numeric c
 DOMAINS: Final = {"data": "Taken from the data", "values": "Listed values", "file": "A domain file"}
 _MADE_BY: Final = (domain_taken_from_the_data, domain_of_values, domain_of_paths)
 """What makes each of these domains."""
-MISSING: Final = {"category": "Their own category “(blank)”", "drop": "Leave the record out"}
+MISSING: Final = {"category": "Their own category “(blank)”", "other": "Count them under “(other)”"}
 NO_UNIT: Final = "None: nobody has more rows than stated above"
 
 
@@ -150,5 +150,6 @@ def _unit(table: Table) -> str | None:
     return table.column(
         "Unit column", "unit", none=NO_UNIT,
         help="A column that says whom a row is about, such as a person's number: of each unit the first rows are "
-        "counted, as many as “Records of one unit, at most” says, and the others are left out and reported.",
+        "counted, as many as “Records of one unit, at most” says, and the others are left out and reported. How many "
+        "of its rows are counted is protected by “add or remove one”, not by “replace one”.",
     )  # fmt: skip

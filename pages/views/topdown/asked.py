@@ -128,11 +128,6 @@ def _warn(data: Dataset) -> None:
             "The categories were taken from the data: which ones exist is then published without any noise. List them "
             "on the Data and tree page for a real release.", icon=":material/warning:",
         )  # fmt: skip
-    if data.report.unseen:
-        st.caption(
-            f":material/info: {plural(data.report.unseen, 'record')} had a category that the public domain does not "
-            "list and are in no count; a category “(other)” in the domain would receive them."
-        )
 
 
 def _order(names: tuple[str, ...]) -> tuple[int, ...]:

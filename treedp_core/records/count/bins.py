@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from treedp_core import checks
 from treedp_core.checks import InputError, echo
 from treedp_core.records.count import counting
-from treedp_core.records.count.elsewhere import OUTSIDE_RULES, TOTAL_IS_PRIVATE, Words, refuse_outside, with_other_leaf
+from treedp_core.records.count.elsewhere import OUTSIDE_RULES, Words, refuse_outside, with_other_leaf
 from treedp_core.records.dataset import Dataset, DomainSource, ReadReport, labels_of
 from treedp_core.records.read import text
 from treedp_core.records.read.file_checks import in_words
@@ -67,10 +67,10 @@ def count_bins(
         Column of whole numbers >= 0: how many records a row stands for.
     unit, contributions : str, int, optional
         As in `count_hierarchy`.
-    outside : {"other", "clamp", "refuse", "drop"}
+    outside : {"other", "clamp", "refuse"}
         What becomes of numbers outside the bounds, reported in any case: counted in a leaf "(other)" below the root
-        or in the end bins; the file is refused; or they are not counted. The first two keep a total that is public
-        the number of all records, so a cell that is no number stands under "(other)" too; the last does not.
+        or in the end bins, or the file is refused. A total that is public stays the number of all records, so a cell
+        that is no number stands under "(other)" too.
     name, options, progress, block_bytes
         As in `count_hierarchy`.
 
@@ -119,12 +119,12 @@ def count_bins(
     n_outside = tally.missing + (0 if clamp else tally.outside)
     if outside == "refuse":
         refuse_outside(n_outside)
-    if outside in ("other", "clamp"):
+    else:
         tree, own, level_codes, words = with_other_leaf(tree, own, level_codes, words, n_outside)
     names = [column] if len(factors) == 1 else [f"{column} ({whole(n)} intervals)" for n in np.cumprod(factors)]
     labels = labels_of(tree, level_codes, words, names)
     counts = tree.add_up(own)
-    report = tally.report(column, table.first_row, outside)
+    report = tally.report(column, table.first_row)
     return Dataset(table.preview.name, tree, labels, counts, DomainSource.PUBLIC, report, table.digest())
 
 
@@ -185,10 +185,10 @@ class _BinTally:
         dense = self._counter.dense()
         return sums if dense is None else dense
 
-    def report(self, column: str, first_row: int, outside: str) -> ReadReport:
+    def report(self, column: str, first_row: int) -> ReadReport:
         """Return what became of every record."""
         notices: list[Notice] = unit_notices(self._quota, self._largest)
-        other = f"counted under {text.OTHER}" if outside in ("other", "clamp") else "not counted"
+        other = f"counted under {text.OTHER}"
         if self.missing and self.first_missing is not None:
             notices.append(
                 (
@@ -206,18 +206,14 @@ class _BinTally:
                 )
             )
         inside, left_out = int(self.counts().sum()), self.missing + (0 if self._clamp else self.outside)
-        if outside == "drop":
-            notices.append(TOTAL_IS_PRIVATE)
-            counted = {"counted": inside, "dropped_missing": self.missing}
-        else:
-            counted = {"counted": inside + left_out, "other": left_out}
         return ReadReport(
             rows=self.rows,
+            counted=inside + left_out,
+            other=left_out,
             outside_range=self.outside,
-            cut=self.outside if self._clamp or outside == "drop" else 0,
+            cut=self.outside if self._clamp else 0,
             largest=self._largest,
             notices=tuple(notices),
-            **counted,
             **account_of(self._quota),
         )
 

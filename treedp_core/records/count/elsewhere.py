@@ -14,20 +14,13 @@ from numpy.typing import NDArray
 
 from treedp_core.checks import InputError
 from treedp_core.records.read import text
-from treedp_core.records.read.text import Notice
 from treedp_core.tree import Tree
 from treedp_core.words import whole
 
 IntArray = NDArray[np.int64]
 Words = tuple[Sequence[str], ...]
 
-OUTSIDE_RULES: Final = ("other", "refuse", "drop")
-TOTAL_IS_PRIVATE: Final[Notice] = (
-    "TOTAL_NOT_PUBLIC",
-    "Records without a place are not counted, so the number of counted records is private: protect by adding or "
-    f"removing one, or count them under {text.OTHER}.",
-)
-"""Told wherever records may be left out, also where none was: that none was is private too."""
+OUTSIDE_RULES: Final = ("other", "refuse")
 
 
 def with_other_leaf(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from treedp_core import checks
 from treedp_core.checks import InputError, echo
 from treedp_core.records.count import counting, paths
-from treedp_core.records.count.elsewhere import OUTSIDE_RULES, TOTAL_IS_PRIVATE, Words, refuse_outside, with_other_leaf
+from treedp_core.records.count.elsewhere import OUTSIDE_RULES, Words, refuse_outside, with_other_leaf
 from treedp_core.records.count.tally import Tally, example_of, read_records, strangers_notice
 from treedp_core.records.dataset import Dataset, DomainSource, ReadReport, labels_of
 from treedp_core.records.domain import Domain, levels_checked
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from treedp_core.records.read.columns import LabelColumn
 
 IntArray = NDArray[np.int64]
-MISSING_RULES = ("category", "drop")
+MISSING_RULES = ("category", "other")
 
 
 @in_words
@@ -65,13 +65,16 @@ def count_hierarchy(
         then about one record counted, not about one row.
     unit, contributions : str, int, optional
         Column that names whom each row is about, and how many rows of one unit are counted: the first ones in the
-        order of the file. Rows without a name are one unit. Protect that many records of a unit.
-    missing : {"category", "drop"}
-        What becomes of a missing value: the category "(blank)", or the record is left out of all categories.
-    outside : {"other", "refuse", "drop"}
+        order of the file. Rows without a name are one unit. Protect that many records of a unit. The total moves with
+        the number of a unit's counted rows, so "replace one" protects a unit among those with as many; to protect that
+        number too, protect by adding or removing one.
+    missing : {"category", "other"}
+        What becomes of a missing value: the category "(blank)", or the record is left out of all categories and
+        counted in a leaf "(other)" below the root.
+    outside : {"other", "refuse"}
         What becomes of records that a public domain has no place for, and of those left out: counted in a leaf
-        "(other)" below the root, which the tree then always has; the file is refused; or they are not counted. The
-        last is not for releases under which the total is public: it would tell of records that are not counted.
+        "(other)" below the root, which the tree then always has; or the file is refused. Not counting them would tell
+        of them wherever the total is public.
     name : str, optional
         Name to show.
     options : ReadOptions, optional
@@ -141,7 +144,7 @@ def _on_paths_of_the_data(name: str, tally: Tally, missing: str) -> Dataset:
     blanks = [column.blank for column in tally.columns]
     length = paths.lengths(codes, blanks)
     alive = np.ones(length.size, dtype=np.bool_)
-    if missing == "drop":
+    if missing == "other":
         for j, blank in enumerate(blanks):
             alive &= (codes[:, j] != blank) | (length <= j)
     vocabularies = [_sort_codes(codes, j, column) for j, column in enumerate(tally.columns)]
@@ -151,11 +154,13 @@ def _on_paths_of_the_data(name: str, tally: Tally, missing: str) -> Dataset:
     kept = built.leaf_of_path >= 0
     own = np.zeros(built.tree.n_nodes, dtype=np.int64)
     np.add.at(own, built.leaf_of_path[kept], sums[kept])
-    tally.missing += int(sums[~kept].sum())
+    tally.other = tally.missing = int(sums[~kept].sum())
     if built.extended is not None and length[built.extended] > 0:
         tally.notices.append(_ragged_notice(codes[built.extended], length[built.extended], vocabularies))
-    level_codes, vocabularies = _used_only(built.codes, vocabularies)
-    return _dataset(name, tally, built.tree, own, level_codes, vocabularies, DomainSource.FROM_DATA)
+    tree, (level_codes, words) = built.tree, _used_only(built.codes, vocabularies)
+    if missing == "other":
+        tree, own, level_codes, words = with_other_leaf(tree, own, level_codes, words, tally.other)
+    return _dataset(name, tally, tree, own, level_codes, words, DomainSource.FROM_DATA)
 
 
 def _on_public_tree(name: str, tally: Tally, domain: Domain, missing: str, outside: str) -> Dataset:
@@ -167,7 +172,7 @@ def _on_public_tree(name: str, tally: Tally, domain: Domain, missing: str, outsi
         own[tree.level(tree.height)] = leaves
     else:
         codes, sums = tally.counter.paths()
-        leaf = paths.find(tree, level_codes, codes, _specials(tally.columns), drop=missing == "drop")
+        leaf = paths.find(tree, level_codes, codes, _specials(tally.columns), skip_blank=missing == "other")
         np.add.at(own, leaf[leaf >= 0], sums[leaf >= 0])
         tally.unseen += int(sums[leaf == paths.UNSEEN].sum())
         tally.missing += int(sums[leaf == paths.MISSING].sum())
@@ -178,10 +183,7 @@ def _on_public_tree(name: str, tally: Tally, domain: Domain, missing: str, outsi
     if outside == "other" and not (domain.lists_other and missing == "category"):
         tally.other = tally.unseen + tally.missing
         tree, own, level_codes, words = with_other_leaf(tree, own, level_codes, words, tally.other)
-    counted = _dataset(name, tally, tree, own, level_codes, words, DomainSource.PUBLIC)
-    if outside != "drop":
-        return counted
-    return replace(counted, report=replace(counted.report, notices=(*counted.report.notices, TOTAL_IS_PRIVATE)))
+    return _dataset(name, tally, tree, own, level_codes, words, DomainSource.PUBLIC)
 
 
 def _dataset(
@@ -195,14 +197,11 @@ def _dataset(
 ) -> Dataset:
     counts = tree.add_up(own)
     labels = labels_of(tree, level_codes, vocabularies, [column.name for column in tally.columns])
-    left_out = tally.other == 0
-    counting.total_checked(int(counts[0]) + left_out * (tally.missing + tally.unseen), 0)
+    counting.total_checked(int(counts[0]), 0)
     report = ReadReport(
         rows=tally.rows,
         counted=int(counts[0]),
-        dropped_missing=left_out * tally.missing,
         blank_labels=_under_blank(tree, level_codes, vocabularies, own),
-        unseen=left_out * tally.unseen,
         other=tally.other,
         largest=tally.largest,
         **account_of(tally.quota),
@@ -249,7 +248,7 @@ def _order(codes: NDArray[np.int32], sizes: Sequence[int]) -> IntArray:
 
 def _used_only(
     level_codes: Sequence[IntArray], vocabularies: Sequence[Sequence[str]]
-) -> tuple[list[IntArray], list[list[str]]]:
+) -> tuple[tuple[IntArray, ...], Words]:
     """Drop labels that no node carries, so that equal trees have equal vocabularies."""
     kept_codes, kept_labels = [], []
     for codes, vocabulary in zip(level_codes, vocabularies, strict=False):
@@ -257,7 +256,7 @@ def _used_only(
         used[codes] = True
         kept_codes.append((np.cumsum(used) - 1)[codes])
         kept_labels.append([vocabulary[code] for code in np.flatnonzero(used).tolist()])
-    return kept_codes, kept_labels
+    return tuple(kept_codes), tuple(kept_labels)
 
 
 def _specials(columns: Sequence[LabelColumn]) -> list[paths.Special]:

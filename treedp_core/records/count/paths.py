@@ -104,11 +104,11 @@ def build(
 
 
 def find(
-    tree: Tree, level_codes: Sequence[IntArray], codes: CodeMatrix, special: Sequence[Special], *, drop: bool
+    tree: Tree, level_codes: Sequence[IntArray], codes: CodeMatrix, special: Sequence[Special], *, skip_blank: bool
 ) -> IntArray:
     """Return the leaf of a given tree that each path leads to, (n_paths,); UNSEEN or MISSING where there is none.
 
-    At a leaf the path must have ended. Elsewhere a blank cell leads to the "(blank)" child (or, if `drop`, nowhere),
+    At a leaf the path must have ended. Elsewhere a blank cell leads to the "(blank)" child (if `skip_blank`, nowhere),
     and a cell without a child of its own to the "(other)" child, where there is one.
     """
     length = lengths(codes, [s.blank for s in special])
@@ -125,8 +125,8 @@ def find(
         s, here = special[level], tree.level_start[level]
         cell = codes[:, level].astype(np.int64)
         blank = alive & (cell == s.blank)
-        result[blank & drop] = MISSING
-        alive &= ~(blank & drop)
+        result[blank & skip_blank] = MISSING
+        alive &= ~(blank & skip_blank)
         cell[blank] = s.blank_label
         keys = (tree.parent[tree.level(level + 1)] - here) * s.n_codes + level_codes[level]
         base = (node - here) * s.n_codes

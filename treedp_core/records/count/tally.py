@@ -95,7 +95,7 @@ def _treat_special(column: LabelColumn, domain: Domain, missing: str) -> None:
         return
     other = labels.index(text.OTHER) if text.OTHER in labels else paths.UNSEEN
     blank = labels.index(text.BLANK) if text.BLANK in labels else other
-    column.treat(paths.MISSING if missing == "drop" else blank, other)
+    column.treat(paths.MISSING if missing == "other" else blank, other)
 
 
 def _without_strangers(
@@ -142,18 +142,17 @@ def example_of(tally: Tally) -> str:
 
 
 def strangers_notice(tally: Tally) -> list[text.Notice]:
-    """Return the notices on records outside the public domain, with an example, and on those left out as missing."""
+    """Return the notices on records outside the public domain, with an example, and on those that lack a value."""
     notices = []
     if tally.unseen:
-        fate = f"counted under {text.OTHER}" if tally.other else "not counted"
         notices.append(
             (
                 "UNSEEN",
-                f"{whole(tally.unseen)} records have a category outside the public domain and are {fate}"
-                f"{example_of(tally)}.",
+                f"{whole(tally.unseen)} records have a category outside the public domain and are counted under "
+                f"{text.OTHER}{example_of(tally)}.",
             )
         )
-    if tally.missing and tally.other:
+    if tally.missing:
         notices.append(
             ("MISSING", f"{whole(tally.missing)} records with a missing value are counted under {text.OTHER}.")
         )

@@ -347,12 +347,16 @@ def flag(key: str, default: bool, **drawn: Any) -> Setting[bool]:
 def words(
     key: str, default: str, check: Callable[[str], object] = lambda text: None, *, own: str | None = None, **drawn: Any
 ) -> Setting[str]:
-    """Return a setting that is a short text; `check` raises `InputError` for a text it refuses."""
+    """Return a setting that is a short text; `check` raises `InputError` for a text it refuses.
+
+    No text at all is refused only where the default is one.
+    """
 
     def read(text: str) -> str:
         if not isinstance(text, str) or len(text) > MAX_TEXT:
             raise InputError("VALUE_RANGE", f"Expected {key} to have at most {MAX_TEXT} characters.")
-        check(text)
+        if text.strip() or default:
+            check(text)
         return text
 
     return Setting(
@@ -363,7 +367,7 @@ def words(
 
 def tuned_on(key: str) -> Setting[str]:
     """Return a setting that says what shares were tuned on; nothing for shares that look at nothing."""
-    return words(key, "", lambda text: origin_of_text(text) if text else None)
+    return words(key, "", origin_of_text)
 
 
 def _passes(check: Check) -> Callable[[Any], bool]:

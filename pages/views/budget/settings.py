@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Final
 
 from pages.ui.setting import Setting, choice, flag, number, tuned_on, whole, words
@@ -46,18 +47,6 @@ MAX_INPUTS: Final = 8
 """Levels up to which each has a slider, or a field, of its own."""
 
 
-def _prior_epsilon(value: object) -> float:
-    return checks.number("the ε of the prior", value, low=0, high=checks.EPSILON_HIGH, code="EPS_RANGE")
-
-
-def _within(value: object) -> float:
-    return checks.number("the relative error in %", value, low=0, high=1000, open_low=True, code="TARGET_RANGE")
-
-
-def _confidence(value: object) -> float:
-    return checks.number("confidence", value, low=0, high=1, open_low=True, open_high=True, code="TARGET_RANGE")
-
-
 VIEW: Final = choice(
     "bud_view", "strategies", VIEWS, label="View",
     help="Strategies side by side; a split of your own; errors against ε as in Dawson et al., Figure 4; the smallest "
@@ -88,7 +77,9 @@ PRIOR: Final = choice(
     "and must not be published.",
 )  # fmt: skip
 PRIOR_EPSILON: Final = number(
-    "bud_prior_eps", 0.0, _prior_epsilon, code="EPS", label="ε for the prior (0: automatic)", low=0.0, step=0.1,
+    "bud_prior_eps", 0.0,
+    partial(checks.number, "the ε of the prior", low=0, high=checks.EPSILON_HIGH, code="EPS_RANGE"),
+    code="EPS", label="ε for the prior (0: automatic)", low=0.0, step=0.1,
     width=230, help="Charged to the total ε. 0 chooses 1, or half of the total where that is less.",
 )  # fmt: skip
 STRATEGY: Final = choice(
@@ -120,11 +111,15 @@ TARGETS: Final = words(
     help="One number for each level; 0: no target.",
 )  # fmt: skip
 WITHIN: Final = number(
-    "bud_within", 10.0, _within, grid=(1.0, 2.0, 5.0, 10.0, 20.0, 50.0), code="TARGET", width=210, format=short,
+    "bud_within", 10.0,
+    partial(checks.number, "the relative error in %", low=0, high=1000, open_low=True, code="TARGET_RANGE"),
+    grid=(1.0, 2.0, 5.0, 10.0, 20.0, 50.0), code="TARGET", width=210, format=short,
     label="A count is good if within x %", help="Of the true count; counts below τ are judged as if they were τ.",
 )  # fmt: skip
 CONFIDENCE: Final = number(
-    "bud_confidence", 0.95, _confidence, grid=(0.5, 0.8, 0.9, 0.95, 0.99), code="TARGET", width=210, format=short,
+    "bud_confidence", 0.95,
+    partial(checks.number, "confidence", low=0, high=1, open_low=True, open_high=True, code="TARGET_RANGE"),
+    grid=(0.5, 0.8, 0.9, 0.95, 0.99), code="TARGET", width=210, format=short,
     label="with probability", help="0.95 is nineteen times in twenty.",
 )  # fmt: skip
 NODE: Final = whole("bud_node", 0, 0, checks.MAX_NODES)

@@ -10,7 +10,7 @@ from pages.ui.settings import CONTRIBUTIONS, EPSILON
 from pages.ui.snippets import call
 from pages.ui.store import remember
 from pages.ui.strip import strip
-from pages.views.cdf.formulas import asked_bins
+from pages.views.cdf.source import asked_bins
 from pages.views.cdf.words import PROTECTS
 from treedp_core.experiment import EPSILON_GRID
 from treedp_core.figures.cdf import pipeline_curves

@@ -16,7 +16,7 @@ from pages.ui.settings import SEED
 from pages.ui.snippets import Ran, call, given
 from pages.ui.strip import strip
 from pages.views.cdf import settings as s
-from pages.views.cdf.formulas import NO_DATA
+from pages.views.cdf.source import NO_DATA
 from pages.views.cdf.words import PROTECTS
 from treedp_core.figures.cdf import gain_figure
 from treedp_core.studies.cdf import PUBLISHED, SECTION_VI, ConsistencyGain, consistency_gains

@@ -14,7 +14,7 @@ from pages.ui.result import KEPT, at_once, in_background, show_state
 from pages.ui.snippets import Ran, call, given
 from pages.ui.store import remember
 from pages.ui.strip import strip
-from pages.views.cdf.formulas import NO_DATA, asked_bins
+from pages.views.cdf.source import NO_DATA, asked_bins
 from pages.views.cdf.words import PROTECTS
 from treedp_core.figures.cdf import ratio_bars
 from treedp_core.studies.branching import best_shape

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Final
 
 from pages.ui.setting import Setting, choice, flag, number, tuned_on, whole, words
@@ -25,19 +26,8 @@ TREES: Final = {"best": "Best found", "sixteen": "16-ary", "binary": "Binary", "
 FITS: Final = {"squared": "Squared", "absolute": "Absolute", "hamming": "Hamming"}
 NORMS: Final = {"l2": "ℓ₂", "l1": "ℓ₁"}
 TRIALS_GRID: Final = (100, 400, 1600)
+_END: Final = partial(checks.number, "a bound of the range", low=-1e15, high=1e15, code="RANGE_BOUNDS")
 END_HELP: Final = "In the unit of the column, rounded to the nearest edge of a bin."
-
-
-def _value(value: object) -> float:
-    return checks.number("a bound of the range", value, low=-1e15, high=1e15, code="RANGE_BOUNDS")
-
-
-def _bins_or_nothing(text: str) -> object:
-    return bins_from_text(text) if text.strip() else None
-
-
-def _factors_or_nothing(text: str) -> object:
-    return branching_factors_from_text(text) if text.strip() else None
 
 
 VIEW: Final = choice(
@@ -55,7 +45,7 @@ TREE: Final = choice(
     help="Best found: least expected error of the cumulative counts for this K.",
 )  # fmt: skip
 FACTORS: Final = words(
-    "cdf_factors", "", _factors_or_nothing, label="Branching factors", width=160, placeholder="10,10,10",
+    "cdf_factors", "", branching_factors_from_text, label="Branching factors", width=160, placeholder="10,10,10",
     help="Their product must be at least the number of bins.",
 )  # fmt: skip
 ALLOCATION: Final = choice(
@@ -71,15 +61,15 @@ FIT: Final = choice(
 )  # fmt: skip
 POST: Final = flag("cdf_post", True, label="Least squares", help="Free; uses the public total N.")
 FROM: Final = number(
-    "cdf_from", 18.0, _value, code="RANGE_BOUNDS", label="Range from", look="slider", help=END_HELP
+    "cdf_from", 18.0, _END, code="RANGE_BOUNDS", label="Range from", look="slider", help=END_HELP
 )  # fmt: skip
-TO: Final = number("cdf_to", 65.0, _value, code="RANGE_BOUNDS", label="Range to", look="slider", help=END_HELP)
+TO: Final = number("cdf_to", 65.0, _END, code="RANGE_BOUNDS", label="Range to", look="slider", help=END_HELP)
 COMPARE: Final = flag(
     "cdf_compare", False, label="Compare with other mechanisms (takes a few seconds)",
     help="One simulated release of each, at the same promise.",
 )  # fmt: skip
 BINS: Final = words(
-    "cdf_bins", "", _bins_or_nothing, label="Bins K", width=220, placeholder="as in the data",
+    "cdf_bins", "", bins_from_text, label="Bins K", width=220, placeholder="as in the data",
     help="Empty: the bins of the data. Digits or a power, such as 2^20. Errors depend on K, not on the records; the "
     f"lower bound takes cubic work: for up to {in_full(MAX_BOUND_BINS)} bins.",
 )  # fmt: skip

@@ -16,9 +16,11 @@ from pages.ui.upload import Candidate, Count, Table, choose_columns, upload
 from pages.views.cdf import settings as s
 from treedp_core.checks import InputError
 from treedp_core.records import Dataset
+from treedp_core.studies.branching.question import bins_from_text
 from treedp_core.studies.cdf.bins import Bins, bins_of
 
 SAMPLE: Final = "ages"
+NO_DATA: Final = "no data"
 _LAST: Final = "_cdf_bins_used"
 
 
@@ -37,6 +39,18 @@ def choose() -> Bins:
     else:
         st.session_state[_LAST] = s.SOURCE.value
     return bins
+
+
+def asked_bins() -> int:
+    """Show the source and the number of bins; return K: the one asked for, or that of the data."""
+    n_bins = choose().n_bins
+    text = s.BINS.draw().strip()
+    try:
+        return bins_from_text(text) if text else n_bins
+    except InputError as error:
+        refusal(error)
+        st.caption("The bins of the data are used meanwhile.")
+        return n_bins
 
 
 def _bins() -> Bins | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Final
 
 from pages.ui.controls import POST_HELP, SHARES_HELP
@@ -18,11 +19,6 @@ from treedp_core.mechanisms import MECHANISMS
 from treedp_core.postprocess.chains import CHAINS
 from treedp_core.studies.sweep.series import VIEWS
 from treedp_core.words import whole
-
-
-def _target(value: object) -> float:
-    return checks.number("lab_target", value, low=0, high=1e12, code="TARGET_RANGE")
-
 
 COMPARED: Final = several("lab_mechanisms", ("discrete_laplace",), MECHANISMS, label="Mechanisms")
 POST: Final = several("lab_post", ("none", "least_squares"), CHAINS, label="Post-processing", help=POST_HELP)
@@ -45,7 +41,7 @@ LEVEL: Final = whole_number("lab_level", checks.MAX_LEVEL_COLUMNS, 0, 64)
 TARGET: Final = number(
     "lab_target",
     0.0,
-    _target,
+    partial(checks.number, "lab_target", low=0, high=1e12, code="TARGET_RANGE"),
     code="TARGET",
     low=0,
     width=280,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Final
 
 import streamlit as st
@@ -27,26 +28,19 @@ MAX_STEPS: Final = 10_000
 """The step that stands for the end of a run, however many steps it has."""
 
 
-def _total(value: object) -> float:
-    return checks.number("the largest total", value, low=100, high=1e12, code="TOTAL_RANGE")
-
-
-def _eta(value: object) -> float:
-    return checks.number("eta", value, low=1e-9, high=0.4, code="ETA_RANGE")
-
-
 VIEW: Final = choice(
     "mul_view", "growth", VIEWS, label="View",
     help="Worst cases by number of levels; one run, threshold by threshold; what the budgets printed in the paper "
     "would cost; what the question means.",
 )  # fmt: skip
 LEVELS: Final = words(
-    "mul_levels", "", lambda text: levels_from_text(text) if text.strip() else None, label="Levels d",
+    "mul_levels", "", levels_from_text, label="Levels d",
     placeholder="as in the data", width=160,
     help="Where mechanisms are compared. Empty: the levels of the tree in use. Digits or a power, such as 10^4.",
 )  # fmt: skip
 TOTAL: Final = number(
-    "mul_total", 10_000.0, _total, grid=tuple(10.0**k for k in range(2, 10)), code="TOTAL_RANGE", format=short,
+    "mul_total", 10_000.0, partial(checks.number, "the largest total", low=100, high=1e12, code="TOTAL_RANGE"),
+    grid=tuple(10.0**k for k in range(2, 10)), code="TOTAL_RANGE", format=short,
     label="Records at most, N", width=220,
     help="Tuned and provable plans are made for a root of at most N records; the error grows with log N.",
 )  # fmt: skip
@@ -79,7 +73,8 @@ ROUNDS: Final = whole(
     help="Thresholds grow by 1 + 2α/3 a round, so ℓ rounds reach from α τ up to α τ (1 + 2α/3) to the ℓ.",
 )  # fmt: skip
 ETA: Final = number(
-    "mul_eta", 0.01, _eta, grid=(1e-6, 1e-4, 0.001, 0.01, 0.05, 0.1), code="ETA", format=short,
+    "mul_eta", 0.01, partial(checks.number, "eta", low=1e-9, high=0.4, code="ETA_RANGE"),
+    grid=(1e-6, 1e-4, 0.001, 0.01, 0.05, 0.1), code="ETA", format=short,
     label="May fail with probability η", width=220, help="For each node by itself.",
 )  # fmt: skip
 SETTINGS: Final[tuple[Setting[Any], ...]] = (

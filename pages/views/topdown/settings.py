@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Final
 
 from pages.ui.setting import Setting, choice, flag, number, several, tuned_on, whole, words
@@ -28,18 +29,6 @@ VIEWS: Final = {
     "sensitivity": "Sensitivity",
     "records": "Synthetic records",
 }
-
-
-def _confidence(value: object) -> float:
-    return checks.number("confidence", value, low=0.01, high=0.999999, code="CONFIDENCE_RANGE")
-
-
-def _rho_or_nothing(typed: str) -> object:
-    return rho_of(typed, 1.0, 1e-6) if typed.strip() else None
-
-
-def _shares_or_nothing(typed: str) -> object:
-    return shares_from_text(typed) if typed.strip() else None
 
 
 VIEW: Final = choice(
@@ -71,7 +60,7 @@ PEOPLE: Final = whole(
     help="Made-up records, drawn with the seed; most lie among the first categories.",
 )  # fmt: skip
 RHO: Final = words(
-    "td_rho", "", _rho_or_nothing, label="ρ", width=130, placeholder="from ε and δ",
+    "td_rho", "", lambda typed: rho_of(typed, 1.0, 1e-6), label="ρ", width=130, placeholder="from ε and δ",
     help="Total budget of zero-concentrated privacy. Empty: the largest ρ that the sidebar's ε and δ allow.",
 )  # fmt: skip
 ALLOCATION: Final = choice(
@@ -79,7 +68,7 @@ ALLOCATION: Final = choice(
     help="Uniform is the paper's: ρ / d for each noisy level.",
 )  # fmt: skip
 SHARES: Final = words(
-    "td_shares", "", _shares_or_nothing, label="Shares of the levels", width=190, placeholder="0, 0.1, 0.1, 0.1",
+    "td_shares", "", shares_from_text, label="Shares of the levels", width=190, placeholder="0, 0.1, 0.1, 0.1",
     help="One for each level from the root down, summing to at most 1; a public root's is not used. Empty: equal ones.",
 )  # fmt: skip
 UNIT: Final = CONTRIBUTIONS.said(label="Records of one unit", width=140)
@@ -92,7 +81,8 @@ RULE: Final = choice(
     help="IntOpt is the paper's. Water filling is closest in every distance at once. All keep the promise: free.",
 )  # fmt: skip
 CONFIDENCE: Final = number(
-    "td_confidence", 0.95, _confidence, grid=CONFIDENCE_GRID, code="CONFIDENCE", label="Bounds hold with", width=190,
+    "td_confidence", 0.95, partial(checks.number, "confidence", low=0.01, high=0.999999, code="CONFIDENCE_RANGE"),
+    grid=CONFIDENCE_GRID, code="CONFIDENCE", label="Bounds hold with", width=190,
     format=percent_set, help="Theorem 1 holds for each level with this probability, 1 − β.",
 )  # fmt: skip
 LEVEL: Final = whole(

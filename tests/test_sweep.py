@@ -43,14 +43,14 @@ def test_split_table_by_hand() -> None:
     assert table["nodes"] == [1, 3, 12]
     assert table["share"] == [0.0, 0.5, 0.5]
     assert table["ε"] == [0.0, 1.0, 1.0]
-    np.testing.assert_allclose(table["noise"], [0.0, math.sqrt(8), math.sqrt(8)])
+    np.testing.assert_allclose(table["noise st. dev. (records)"], [0.0, math.sqrt(8), math.sqrt(8)])
 
 
 def test_split_table_of_a_gaussian_is_in_rho() -> None:
     gaussian = Experiment(mechanism="gaussian", delta=1e-6, allocation="leaves_only")
     table = split_table(gaussian, SMALL.tree, SMALL.labels.level_names)
     assert table["share"] == [0.0, 0.0, 1.0]
-    assert math.isinf(table["noise"][1])
+    assert math.isinf(table["noise st. dev. (records)"][1])
     assert "ρ" in table
 
 

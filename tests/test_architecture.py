@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import pkgutil
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -54,6 +55,12 @@ PLACES = {
 }
 # Parts of Streamlit that are safe only as one module uses them.
 KEPT_TO = {"download_button": "pages/ui/exports.py", "file_uploader": "pages/ui/uploads.py"}
+
+ANYTHING = {
+    ("treedp_core/experiment.py", "_plain"): "the value of a field of any type",
+    ("treedp_core/records/read/sources.py", "readinto"): "a buffer, for which Python 3.11 has no type",
+}
+"""Functions of the core that do take or return anything, and why."""
 
 ARRAYS = {"FloatArray", "IntArray", "AnyArray", "BoolArray", "NDArray"}
 _AXIS = r"(?:\.\.\.|\d+|[nmkdK]\b|n_\w+|nodes(?: of level)?|children|trials|size)(?: [+*-] (?:\d+|\w+))*"
@@ -341,6 +348,22 @@ def body(source: Source) -> list[str]:
     return wrong
 
 
+def any_value(source: Source) -> list[str]:
+    """No argument and no result of the core is just anything; cells of a table, and what plotly takes, may be."""
+    wrong = []
+    for node in ast.walk(source.tree):
+        if source.unit is None or not isinstance(node, ast.FunctionDef) or (source.path, node.name) in ANYTHING:
+            continue
+        given = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+        if any(is_any(kind) for kind in (node.returns, *(one.annotation for one in given)) if kind is not None):
+            wrong.append(f"line {node.lineno}: {node.name}")
+    return wrong
+
+
+def is_any(kind: ast.AST) -> bool:
+    return dotted(kind) == "Any" or (isinstance(kind, ast.BinOp) and (is_any(kind.left) or is_any(kind.right)))
+
+
 def length(source: Source) -> list[str]:
     limit = 60 if source.path == "app.py" or source.is_page else None
     lines = source.text.count("\n")
@@ -370,6 +393,7 @@ SHIPPED_RULES: tuple[Rule, ...] = (
     kept_to,
     colours,
     numbers,
+    any_value,
     body,
     length,
     shapes,
@@ -427,6 +451,8 @@ def test_lists_name_what_exists() -> None:
         (s.path, n.attr) for s in SHIPPED for n in ast.walk(s.tree) if isinstance(n, ast.Attribute)
     }
     core = {source.unit for source in SHIPPED} - {None}
+    functions = {(s.path, n.name) for s in SHIPPED for n in ast.walk(s.tree) if isinstance(n, ast.FunctionDef)}
+    assert set(ANYTHING) <= functions
     assert set(FLOOR) - core == set()
 
 
@@ -484,6 +510,9 @@ BAD = [
     (kept_to, "pages/ui/frame.py", "from streamlit import download_button"),
     (colours, "treedp_core/figures/budget.py", 'x = "#0072B2"'),
     (body, "treedp_core/errors/metrics.py", "def f():\n" + "    x = 1\n" * 41),
+    (any_value, "treedp_core/errors/metrics.py", "def f(x: Any) -> int: ..."),
+    (any_value, "treedp_core/errors/metrics.py", "def f(*, x: Any | None = None) -> int: ..."),
+    (any_value, "treedp_core/figures/curves.py", "def _line(x: int) -> Any: ..."),
     (length, "app.py", "x = 1\n" * 61),
     (length, "pages/lab.py", "x = 1\n" * 61),
     (shapes, "treedp_core/tree/tree.py", 'def f(x: FloatArray) -> float:\n    """Sum."""'),
@@ -532,6 +561,9 @@ GOOD = [
     (shapes, "treedp_core/tree/tree.py", "def _f(x: FloatArray): ..."),
     (colours, "treedp_core/figures/style.py", 'BLUE = "#0072B2"'),
     (body, "treedp_core/errors/metrics.py", 'def f():\n    """Words."""\n' + "    x = 1\n" * 40),
+    (any_value, "treedp_core/experiment.py", "def _plain(value: Any) -> Any: ..."),
+    (any_value, "treedp_core/errors/metrics.py", "def f(x: NDArray[Any], **cells: Any) -> dict[str, list[Any]]: ..."),
+    (any_value, "pages/ui/setting.py", "def f(x: Any): ..."),
     (length, "app.py", "x = 1\n" * 60),
     (numbers, "pages/ui/setting.py", 'f"{x:.12g}"'),
     (numbers, "pages/views/lab/words.py", 'f"{when:%H:%M} {short(x)}"'),
@@ -568,3 +600,33 @@ def test_numbers_are_written_in_one_place() -> None:
         if by_hand.search(line)
     ]
     assert found == []
+
+
+# --- the map of the core ---------------------------------------------------------------------------------------------
+
+MAP = (ROOT / "treedp_core" / "README.md").read_text(encoding="utf-8")
+
+
+def test_twenty_things_are_where_the_map_says_under_the_name_it_gives() -> None:
+    rows = re.findall(r"^\| .+ \| `([\w/]+\.py)` \| `(\w+)` \|$", MAP, re.MULTILINE)
+    assert len(rows) == 20
+    defined = {path: {name for node in file.tree.body for name in bound(node)} for path, file in by_path().items()}
+    assert [(path, name) for path, name in rows if name not in defined.get(path, ())] == []
+
+
+def test_what_the_map_offers_a_notebook_exists_and_has_an_example() -> None:
+    listed = re.findall(r"`(treedp_core(?:\.\w+)+)`", MAP.partition("## What a notebook can call")[2])
+    assert len(listed) >= 9
+    for name in listed:
+        found = pkgutil.resolve_name(name)
+        owner = pkgutil.resolve_name(name.rpartition(".")[0])
+        assert ">>>" in (found.__doc__ or "") or ">>>" in (owner.__doc__ or ""), name
+
+
+def by_path() -> dict[str, Source]:
+    return {source.path: source for source in SHIPPED}
+
+
+def bound(node: ast.stmt) -> list[str]:
+    targets = [node.target] if isinstance(node, ast.AnnAssign) else node.targets if isinstance(node, ast.Assign) else []
+    return [getattr(node, "name", ""), *map(dotted, targets)]

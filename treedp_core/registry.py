@@ -71,7 +71,14 @@ class Table(Mapping[str, E]):
         return entry if self.get(entry.name) is entry else self.register(entry)
 
     def withdraw(self, name: str) -> None:
-        """Take away an entry that was added."""
+        """Take away an entry that was added.
+
+        >>> from types import SimpleNamespace as Entry
+        >>> some = Table(Entry(name="a"), Entry(name="b"))
+        >>> some.withdraw("a")
+        >>> list(some)
+        ['b']
+        """
         del self._own[name]
 
     def _all(self) -> dict[str, E]:

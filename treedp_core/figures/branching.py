@@ -88,13 +88,15 @@ def above_least(value: float, least: float) -> str:
     )
 
 
-def _rows(**columns: Sequence[Any]) -> Any:
+def _rows(**columns: Sequence[object]) -> alt.Data:
     names = list(columns)
     untyped: Any = alt.Data
-    return untyped(values=[dict(zip(names, row, strict=True)) for row in zip(*columns.values(), strict=True)])
+    return cast(
+        alt.Data, untyped(values=[dict(zip(names, row, strict=True)) for row in zip(*columns.values(), strict=True)])
+    )
 
 
-def _optimum(best: BestBranching, x: Any) -> list[Any]:
+def _optimum(best: BestBranching, x: alt.X) -> list[alt.Chart]:
     """The band of what is within 5 % of the least, and a line at the optimum."""
     if not math.isfinite(best.beta):
         return []
@@ -107,7 +109,7 @@ def _optimum(best: BestBranching, x: Any) -> list[Any]:
     return [band, rule, label]
 
 
-def _trees(trees: Sequence[tuple[HeightBest, float]], top: float, x: Any, y: Any) -> list[Any]:
+def _trees(trees: Sequence[tuple[HeightBest, float]], top: float, x: alt.X, y: alt.Y) -> list[alt.Chart]:
     """Whole trees as labelled squares at the geometric mean of their branching factors."""
     shown = [(t, f) for t, f in trees if BETAS[0] <= t.mean_factor <= BETAS[1] and f <= top]
     if not shown:
@@ -121,7 +123,7 @@ def _trees(trees: Sequence[tuple[HeightBest, float]], top: float, x: Any, y: Any
     return [squares.encode(x=x, y=y, tooltip=tip), *_labels(_spaced(shown), x, y)]
 
 
-def _labels(trees: Sequence[tuple[HeightBest, float]], x: Any, y: Any) -> list[Any]:
+def _labels(trees: Sequence[tuple[HeightBest, float]], x: alt.X, y: alt.Y) -> list[alt.Chart]:
     """Names above the squares; to their right where the curve falls so steeply that it would run through them."""
     places: dict[bool, dict[str, Any]] = {True: {"align": "left", "dx": 8, "dy": -7}, False: {"dy": -13}}
     layers = []
@@ -145,7 +147,7 @@ def _spaced(shown: Sequence[tuple[HeightBest, float]]) -> list[tuple[HeightBest,
     return kept
 
 
-def _drag(best: BestBranching, whole: Sequence[float], x: Any, y: Any) -> list[Any]:
+def _drag(best: BestBranching, whole: Sequence[float], x: alt.X, y: alt.Y) -> list[alt.Chart]:
     """The dot that follows the slider, and what it means."""
     numbers = list(range(BETAS[0], BETAS[1] + 1))
     least = min(whole)

@@ -239,7 +239,7 @@ def one_split(amounts: FloatArray, prior: float, total: float, level_names: Sequ
     return fig
 
 
-def _prior_bar(rows: Sequence[StrategyRow], names: Sequence[str]) -> Any:
+def _prior_bar(rows: Sequence[StrategyRow], names: Sequence[str]) -> go.Bar:
     """What a prior cost, as an empty box at the end of the bar."""
     return go.Bar(
         x=np.array([row.prior for row in rows]),
@@ -288,7 +288,7 @@ def strategy_levels(rows: Sequence[StrategyRow], level_names: Sequence[str], *, 
     return fig
 
 
-def _written(sign: str, x: FloatArray, y: float, colour: str, group: str) -> Any:
+def _written(sign: str, x: FloatArray, y: float, colour: str, group: str) -> go.Scatter:
     return go.Scatter(
         x=x, y=np.full(x.size, y), mode="text", text=[sign] * x.size, textfont={"color": colour, "size": 13},
         textposition="bottom center" if sign == "∞" else "top center",

@@ -165,7 +165,7 @@ def thinned(values: AnyArray) -> IntArray:
     return np.unique(np.minimum(picked, values.size - 1))
 
 
-def _line(x: FloatArray, values: AnyArray, at: IntArray, name: str, colour: str, dash: str, width: float) -> Any:
+def _line(x: FloatArray, values: AnyArray, at: IntArray, name: str, colour: str, dash: str, width: float) -> go.Scatter:
     y = np.concatenate([[0.0], np.asarray(values[at], dtype=float)])
     return go.Scatter(
         x=x, y=y, mode="lines", name=name, line={"color": colour, "dash": dash, "width": width},
@@ -173,7 +173,7 @@ def _line(x: FloatArray, values: AnyArray, at: IntArray, name: str, colour: str,
     )  # fmt: skip
 
 
-def _band(lines: CdfLines, at: IntArray, x: FloatArray) -> list[Any]:
+def _band(lines: CdfLines, at: IntArray, x: FloatArray) -> list[go.Scatter]:
     assert lines.band is not None
     low, high = (np.concatenate([[0.0], np.asarray(end[at], dtype=float)]) for end in lines.band)
     bare: dict[str, Any] = {"x": x, "mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
@@ -200,7 +200,7 @@ def pipeline_curves(curves: Sequence[PipelineCurve], *, y_title: str, marker_x: 
     return fig if marker_x is None else your_value_marker(fig, marker_x)
 
 
-def _curve(curve: PipelineCurve) -> Any:
+def _curve(curve: PipelineCurve) -> go.Scatter:
     look = LOOKS.get(curve.kind, Look(GREY, "dot", "x"))
     return go.Scatter(
         x=curve.x, y=curve.y, mode="lines+markers", name=plot_text(curve.label),
@@ -244,7 +244,7 @@ def gain_figure(gains: Sequence[Gain], *, x_title: str) -> go.Figure:
     return fig.update_layout(height=110 + 58 * len(gains))
 
 
-def _dots(x: FloatArray, y: FloatArray, se: FloatArray, name: str, colour: str, symbol: str) -> Any:
+def _dots(x: FloatArray, y: FloatArray, se: FloatArray, name: str, colour: str, symbol: str) -> go.Scatter:
     bars = {"type": "data", "array": 1.96 * se, "color": colour, "thickness": 1.5}
     return go.Scatter(
         x=x, y=y, mode="markers", name=name, error_x=bars, marker={"color": colour, "symbol": symbol, "size": 12},

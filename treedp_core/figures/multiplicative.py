@@ -100,7 +100,7 @@ def growth_figure(
     return fig if n_levels is None else your_value_marker(fig, n_levels, marker_text)
 
 
-def _growth(name: str, levels: FloatArray, error: FloatArray) -> Any:
+def _growth(name: str, levels: FloatArray, error: FloatArray) -> go.Scatter:
     look = LOOKS[name]
     return go.Scatter(
         x=levels, y=np.where(error > 0, error, np.nan), mode="lines", name=plot_text(CURVES[name].label),
@@ -154,7 +154,7 @@ def _levels_axis(deep: float) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _bars(blocks: Blocks, chosen: Any, name: str, marker: dict[str, Any], ink: str | None = None) -> Any:
+def _bars(blocks: Blocks, chosen: AnyArray, name: str, marker: dict[str, Any], ink: str | None = None) -> go.Bar:
     count, value, mark = blocks.count[chosen], blocks.value[chosen], blocks.mark[chosen]
     top, height = blocks.top[chosen], blocks.height[chosen]
     small = blocks.count.size <= TEXT_BLOCKS

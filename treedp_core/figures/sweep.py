@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
+import plotly.graph_objects as go
 
 from treedp_core.errors import METRICS
 from treedp_core.experiment import Experiment
@@ -31,7 +32,9 @@ EPSILON_RANGE: Final = (0.045, 18.0)
 MAX_TICKS: Final = 16
 
 
-def line_figure(question: Question, lines: Sequence[Line], level_names: Sequence[str], epsilon: float = 0.0) -> Any:
+def line_figure(
+    question: Question, lines: Sequence[Line], level_names: Sequence[str], epsilon: float = 0.0
+) -> go.Figure:
     """Return the figure of a question's lines; without lines the axes stand alone.
 
     The line at your epsilon is the question's, unless another `epsilon` is given.
@@ -41,7 +44,7 @@ def line_figure(question: Question, lines: Sequence[Line], level_names: Sequence
     return _curves(question.view, lines, question.base, epsilon or question.base.epsilon, len(level_names))
 
 
-def _curves(view: str, lines: Sequence[Line], base: Experiment, epsilon: float, n_levels: int) -> Any:
+def _curves(view: str, lines: Sequence[Line], base: Experiment, epsilon: float, n_levels: int) -> go.Figure:
     along_epsilon = view == EPSILON
     series = [_curve(line) for line in lines]
     fig = error_curves(
@@ -79,7 +82,7 @@ def _curve(line: Line) -> Curve:
     )
 
 
-def _by_level(lines: Sequence[Line], y_title: str, level_names: Sequence[str]) -> Any:
+def _by_level(lines: Sequence[Line], y_title: str, level_names: Sequence[str]) -> go.Figure:
     series = [
         Simulated(
             label=line.series.label,
@@ -101,7 +104,7 @@ def _by_level(lines: Sequence[Line], y_title: str, level_names: Sequence[str]) -
 
 def draw_figure(
     one: Series, releases: tuple[Release, Release], counts: AnyArray, tree: Tree, level: int, labels: Labels
-) -> Any:
+) -> go.Figure:
     """Return one draw of a series on one level: true counts (n_nodes,) and released ones.
 
     `releases` are the noisy counts and those after post-processing.
@@ -124,7 +127,7 @@ def _name(labels: Labels, start: int, position: int) -> str:
     return labels.label(start + position)
 
 
-def expected_by_level(found: Sequence[Expected], level_names: Sequence[str]) -> Any:
+def expected_by_level(found: Sequence[Expected], level_names: Sequence[str]) -> go.Figure:
     """Return expected errors by level in the colours of before and after: orange, then blue."""
     series = [
         Simulated(

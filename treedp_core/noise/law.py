@@ -26,7 +26,7 @@ class Moments(Protocol):
     def mean_absolute(self) -> float | FloatArray:
         """E|Z|, in records; (n_nodes,) where each node has a law of its own."""
 
-    def excess_square(self, t: Any) -> FloatArray:
+    def excess_square(self, t: FloatArray) -> FloatArray:
         """E[max(|Z| - t, 0)^2] for t >= 0, shape of `t`, in records squared."""
 
 

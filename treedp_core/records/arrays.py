@@ -15,7 +15,7 @@ def is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or kind == pa.string_view())
 
 
-def plain_numpy(array: Any) -> NDArray[Any]:
+def plain_numpy(array: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
     """Return a plain Arrow array without nulls as numpy, (n,), without going through pandas where that is easy."""
     if isinstance(array, pa.ChunkedArray):
         array = array.combine_chunks()
@@ -30,7 +30,7 @@ def plain_numpy(array: Any) -> NDArray[Any]:
     return flat[array.offset : array.offset + len(array)]
 
 
-def text_lengths(array: Any) -> NDArray[Any]:
+def text_lengths(array: pa.Array) -> NDArray[Any]:
     """Return the length in bytes of each text of a plain text array, (n,); 0 for a missing one."""
     if array.type == pa.string() and not array.null_count:  # Arrow's first function loads tens of megabytes
         offsets = np.frombuffer(array.buffers()[1], dtype=np.int32) if len(array) else np.zeros(1, dtype=np.int32)

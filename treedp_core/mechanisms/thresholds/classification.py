@@ -63,6 +63,9 @@ def classification_level(
     ------
     InputError
         ALPHA_RANGE, ETA_RANGE, THRESHOLD_RANGE, PLAN_LEVEL; the last also when tau is too small for its noise.
+
+    >>> classification_level(3000.0, 1e-9, 0.4, 1700.0, 9.0, 1e-3, 4).cut_off
+    2
     """
     check_alpha(alpha)
     checks.number("eta", eta, low=0, high=1, open_low=True, open_high=True, code="ETA_RANGE")
@@ -94,6 +97,12 @@ def classify(paths: PathTree, level: PlanLevel, answers: Answers, edge: IntArray
         ``Draw(rng)``.
     edge, node_level : (n_nodes,)
         Nodes asked about.
+
+    >>> from treedp_core.mechanisms.thresholds.answers import Draw
+    >>> paths = PathTree.from_leaves(np.array([[0], [1]]), np.array([9000, 10]))
+    >>> level = classification_level(9010.0, 1e-9, 0.2, 8000.0, 1.0, 1e-6, paths.n_levels)
+    >>> classify(paths, level, Draw(np.random.default_rng(1)), np.array([0, 1, 2]), np.array([0, 1, 1])).tolist()
+    [True, True, False]
     """
     plan = Plan("classification", float(level.exact_epsilon) * 2.0, level.pass_delta, (level,), 0.0, 0.5)
     return np.asarray(label_nodes(paths, plan, answers).round_of(edge, node_level) == 0)

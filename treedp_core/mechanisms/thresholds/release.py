@@ -106,6 +106,14 @@ def release_with_thresholds(
         When `watch.cancelled()` says so.
     InputError
         LEVELS_RANGE, COUNT_RANGE, EPS_RANGE, DELTA_RANGE, DELTA_REQUIRED, VALUE_RANGE; and what the planner refuses.
+
+    >>> from functools import partial
+    >>> from treedp_core.mechanisms.thresholds import tuned_plan
+    >>> tree, unit = Tree.from_branching_factors((2,)), ProtectedUnit(NeighbouringRelation.REPLACE_ONE)
+    >>> counts, rng = np.array([10_000, 9_990, 10]), np.random.default_rng(1)
+    >>> run = release_with_thresholds(tree, counts, partial(tuned_plan, 0.5), unit, 1.0, 1e-6, rng)
+    >>> run.release.estimate.shape, run.release.guarantee.epsilon
+    ((3,), 1.0)
     """
     if tree.n_levels < 2:
         raise InputError("LEVELS_RANGE", "A tree of one level is a single count: thresholds need at least two levels.")

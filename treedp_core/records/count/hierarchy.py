@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -156,7 +156,7 @@ def _on_paths_of_the_data(name: str, tally: Tally, missing: str) -> Dataset:
     np.add.at(own, built.leaf_of_path[kept], sums[kept])
     tally.other = tally.missing = int(sums[~kept].sum())
     if built.extended is not None and length[built.extended] > 0:
-        tally.notices.append(_ragged_notice(codes[built.extended], length[built.extended], vocabularies))
+        tally.notices.append(_ragged_notice(codes[built.extended], int(length[built.extended]), vocabularies))
     tree, (level_codes, words) = built.tree, _used_only(built.codes, vocabularies)
     if missing == "other":
         tree, own, level_codes, words = with_other_leaf(tree, own, level_codes, words, tally.other)
@@ -269,8 +269,8 @@ def _specials(columns: Sequence[LabelColumn]) -> list[paths.Special]:
     ]
 
 
-def _ragged_notice(codes: Any, length: Any, vocabularies: Sequence[Sequence[str]]) -> text.Notice:
-    shown = " > ".join(vocabularies[j][codes[j]] for j in range(int(length)))
+def _ragged_notice(codes: NDArray[np.int32], length: int, vocabularies: Sequence[Sequence[str]]) -> text.Notice:
+    shown = " > ".join(vocabularies[j][codes[j]] for j in range(length))
     return (
         "RAGGED_TREE",
         f"Some paths end where others go on, for example {echo(shown)}; their last value counts as missing.",

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import unicodedata
-from typing import Any, Final
+from typing import Final, TypeVar
 
+Cell = TypeVar("Cell")
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "\0")
 
 
-def safe_cell(value: Any) -> Any:
+def safe_cell(value: Cell) -> Cell | str:
     """Return a cell as it may stand in a CSV file: text that a spreadsheet would run gets a leading apostrophe.
 
     >>> safe_cell(" @SUM(A1)"), safe_cell(-2.5), safe_cell("a=b")

@@ -6,7 +6,6 @@ import codecs
 import csv
 import io
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv as pa_csv
@@ -64,13 +63,13 @@ def _open(
     numeric: Sequence[str],
     refusals: list[InputError],
     block_bytes: int,
-) -> Any:
+) -> pa_csv.CSVStreamingReader:
     # columns go by position, so no name can confuse the reader
     position = {name: str(j) for j, name in enumerate(preview.columns)}
     types: dict[str, pa.DataType] = {position[name]: pa.dictionary(pa.int32(), pa.string()) for name in labels}
     types |= {position[name]: pa.string() for name in numeric}
 
-    def refuse(row: Any) -> str:
+    def refuse(row: pa_csv.InvalidRow) -> str:
         torn = row.text.count('"') % 2 == 1
         refusals.append(row_refusal(row.number, row.actual_columns, row.expected_columns, torn=torn))
         return "error"

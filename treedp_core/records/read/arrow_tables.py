@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -19,6 +19,10 @@ from treedp_core.records.read.sniff import PREVIEW_ROWS, Preview
 from treedp_core.records.read.sources import FileSource
 from treedp_core.words import whole
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+TableInMemory: TypeAlias = "pa.Table | pd.DataFrame"
 FIRST_ROW = 1
 MAX_ROWS: Final = 100_000_000
 MAX_ROW_GROUP_BYTES: Final = 2 << 30
@@ -63,7 +67,7 @@ def parquet_batches(
     pa.default_memory_pool().release_unused()  # the pages of a row group are large and not needed again
 
 
-def preview_table(table: Any, name: str) -> Preview:
+def preview_table(table: TableInMemory, name: str) -> Preview:
     """Return the preview of a pyarrow Table or a pandas DataFrame."""
     columns = tuple(checked_columns([str(column) for column in _column_names(table)]))
     if len(table) == 0:
@@ -74,7 +78,7 @@ def preview_table(table: Any, name: str) -> Preview:
 
 
 def table_batches(
-    table: Any, columns: Sequence[str], labels: Sequence[str], numeric: Sequence[str]
+    table: TableInMemory, columns: Sequence[str], labels: Sequence[str], numeric: Sequence[str]
 ) -> Iterator[tuple[list[pa.Array], int]]:
     """Yield (columns, rows read so far) of the chosen columns of a table in memory, labels first."""
     chosen = [*labels, *numeric]
@@ -107,7 +111,7 @@ def _with_own_values(array: pa.Array) -> pa.Array:
     return pa.DictionaryArray.from_arrays(codes.indices, array.dictionary.take(codes.dictionary))
 
 
-def as_table(table: Any, columns: Sequence[str], chosen: Sequence[str]) -> pa.Table:
+def as_table(table: TableInMemory, columns: Sequence[str], chosen: Sequence[str]) -> pa.Table:
     """Return chosen columns as a pyarrow Table; a column of mixed types is refused."""
     positions = [list(columns).index(name) for name in chosen]
     if isinstance(table, pa.Table):
@@ -116,7 +120,7 @@ def as_table(table: Any, columns: Sequence[str], chosen: Sequence[str]) -> pa.Ta
     return pa.table(arrays, names=list(chosen))
 
 
-def _as_array(series: Any, name: str) -> Any:
+def _as_array(series: pd.Series[Any], name: str) -> pa.Array:
     try:
         return pa.array(series, from_pandas=True)
     except UnicodeError:
@@ -227,7 +231,7 @@ def _as_text(table: pa.Table) -> tuple[tuple[str, ...], ...]:
     return tuple(zip(*([_shown(cell) for cell in _cut(column)] for column in table.columns), strict=True))
 
 
-def _cut(column: pa.ChunkedArray) -> Iterator[Any]:
+def _cut(column: pa.ChunkedArray) -> Iterator[pa.Scalar]:
     """Give the cells of a column, the text in them cut to what is shown before it becomes Python text."""
     for chunk in column.chunks:
         kind = chunk.type
@@ -239,7 +243,7 @@ def _cut(column: pa.ChunkedArray) -> Iterator[Any]:
         yield from chunk
 
 
-def _shown(cell: Any) -> str:
+def _shown(cell: pa.Scalar) -> str:
     try:
         value = cell.as_py()
     except (OverflowError, ValueError):  # a date or a time that Python has none of
@@ -247,5 +251,5 @@ def _shown(cell: Any) -> str:
     return "" if value is None else str(value)[:SHOWN_CHARACTERS]
 
 
-def _column_names(table: Any) -> Sequence[Any]:
+def _column_names(table: TableInMemory) -> Sequence[object]:
     return table.column_names if isinstance(table, pa.Table) else list(table.columns)

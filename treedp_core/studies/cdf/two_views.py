@@ -27,6 +27,11 @@ def two_view_estimates(tree: Tree, noisy: AnyArray, variance: FloatArray, *, wei
         Of the independent noise; 0 for the root.
     weighted : bool
         By the precisions of the views, prefix by prefix; else their average (Eq. 14).
+
+    >>> tree = Tree.from_branching_factors((3,))  # N = 6; the first prefix is 1 from the left, 6 - 4 from the right
+    >>> noisy, variance = np.array([6.0, 1.0, 1.0, 3.0]), np.array([0.0, 1.0, 1.0, 1.0])
+    >>> two_view_estimates(tree, noisy, variance, weighted=False).tolist()
+    [1.5, 2.5, 6.0]
     """
     best = _with_descendants(tree, noisy, variance)
     left = prefix_estimates(tree, best)

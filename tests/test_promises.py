@@ -239,6 +239,10 @@ def test_the_delta_that_fits_is_below_one_over_the_records_at_any_size(total: in
     assert fits == 1e-6 or Fraction(repr(fits)) * 10 * total >= 1  # no smaller than it must be
 
 
+def test_the_delta_for_a_private_number_of_records_fits_a_public_bound() -> None:
+    assert fitting_delta(None) == fitting_delta(10**12) == 1e-13
+
+
 def test_a_delta_of_one_over_the_records_is_warned_of() -> None:
     assert delta_warning(1e-3, 1000) and delta_warning(2e-3, 1000) and not delta_warning(9.9e-4, 1000)
     assert not delta_warning(0.0, 10**9) and not delta_warning(1e-2, 0)

@@ -13,7 +13,7 @@ from pages.ui.store import dataset
 from pages.ui.text import plain
 from treedp_core.experiment import Experiment
 from treedp_core.mechanisms import MECHANISMS
-from treedp_core.privacy import delta_warning, fitting_delta
+from treedp_core.privacy import NeighbouringRelation, delta_warning, fitting_delta
 from treedp_core.words import setting_text
 
 
@@ -43,8 +43,12 @@ def slack(total: int | None = None) -> float:
 
 
 def fits(total: int | None = None) -> float:
-    """Return a δ for every page: it fits so many records, and those of the data set in use as well."""
-    return fitting_delta(max(dataset().total, total or 0))
+    """Return a δ for every page: it fits so many records, and those of the data set in use as well.
+
+    Where the relation protects the number of records, δ depends on none.
+    """
+    is_public = NeighbouringRelation(get("nbr")) is NeighbouringRelation.REPLACE_ONE
+    return fitting_delta(max(dataset().total, total or 0) if is_public else None)
 
 
 def slack_of(mechanisms: Iterable[str], total: int | None = None) -> float:

@@ -5,19 +5,26 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Final
 
 from treedp_core import checks
 from treedp_core.privacy.unit import ProtectedUnit, Spread
 from treedp_core.words import budget_text, privacy_text, setting_text
 
+MOST_RECORDS: Final = 10**12
+"""A public bound on a number of records that is private."""
 
-def fitting_delta(total_records: int) -> float:
+
+def fitting_delta(total_records: int | None) -> float:
     """Return the delta to take where none was chosen: 1e-6, or the largest power of ten below 1 / records.
 
-    >>> [fitting_delta(n) for n in (0, 999_999, 1_000_000, 10**9, 10**12)]
+    None stands for a number of records that is private, of which a delta may not tell: it then fits 10^12 of them.
+
+    >>> [fitting_delta(n) for n in (0, 999_999, 1_000_000, 10**9, None)]
     [1e-06, 1e-06, 1e-07, 1e-10, 1e-13]
     """
-    return min(checks.DELTA_USUAL, float(f"1e-{len(str(max(total_records, 0)))}"))
+    most = MOST_RECORDS if total_records is None else max(total_records, 0)
+    return min(checks.DELTA_USUAL, float(f"1e-{len(str(most))}"))
 
 
 def delta_warning(delta: float, total_records: int) -> str:

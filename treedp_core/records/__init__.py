@@ -1,4 +1,8 @@
-"""The boundary: a table or file, and a public domain, become a tree, labels and exact counts."""
+"""The boundary: a table or file, and a public domain, become a tree, labels and exact counts.
+
+Refusals and reports are not private: one record can decide whether a file is refused, and with which sentence (of a
+cell it quotes at most 40 characters).
+"""
 
 from treedp_core.records.count.bins import count_bins
 from treedp_core.records.count.hierarchy import count_hierarchy

@@ -268,11 +268,13 @@ def test_a_generated_tree_is_used_everywhere_and_bad_shapes_change_nothing(app: 
 
 
 @pytest.mark.parametrize("page", ["start", "data"])
-def test_a_tree_of_a_million_leaves_stays_quick(app: App, page: str) -> None:
+def test_of_a_tree_of_a_million_leaves_a_page_sends_little(app: App, page: str) -> None:
+    """Figures and tables hold what can be seen: all of it together is less than a byte a leaf."""
     at = app(source="generate", gen_branching="100,100,100", gen_n="1000000")
-    began = time.process_time()  # of this process: what else the machine does is not measured
     at.switch_page(f"pages/{page}.py").run()
-    assert time.process_time() - began < 2.0
+    sent = [*at.get("plotly_chart"), *at.dataframe]
+    assert sent
+    assert sum(one.proto.ByteSize() for one in sent) < 1_000_000
     assert is_sound(at)
 
 

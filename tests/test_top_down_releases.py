@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -264,13 +263,13 @@ def test_figures_show_names_literally_and_hold_their_values() -> None:
     assert topdown.bias_by_count({evil: bias}).data[0].name == "&lt;b&gt;x&lt;/b&gt;"
 
 
-def test_the_largest_release_of_the_page_is_quick() -> None:
-    """A table of 10^6 possible leaves and 10^6 people: counted once, then released again and again."""
+def test_the_largest_release_of_the_page_draws_a_noise_for_each_node_at_most() -> None:
+    """A table of 10^6 possible leaves and 10^6 people: fewer than 1.12 million noises, and still a picture."""
     what = made_up((10,) * 6, 1_000_000, 7)
     wanted = Wanted(0.05, 1e-6, HUGE.unit, None, Spread.STACKED, "intopt")
     model_of = wanted.plan(what)
     assert model_of.cells[-1] == 10**6
-    begin = time.perf_counter()
-    one = draw(what, wanted, 7)
+    noises: list[int] = []
+    one = draw(what, wanted, 7, Watch(step=noises.append))
     assert one.picture is not None
-    assert time.perf_counter() - begin < 2.0
+    assert 0 < sum(noises) <= sum(model_of.cells)

@@ -1,7 +1,8 @@
 """Branching factor: how many children a node should have."""
 
 from pages.ui.page import Page, View
-from pages.views.branching.settings import SETTINGS
+from pages.ui.unused import NOTHING_DRAWN, unspent
+from pages.views.branching.settings import NOISE, SETTINGS
 from pages.views.branching.view import show
 
 PAGE = Page(
@@ -20,7 +21,7 @@ PAGE = Page(
         "of K matter more than 16 against 17. Least squares and Gaussian noise both favour fewer children: binary "
         "trees are best where the two meet, and far from it with plain Laplace noise."
     ),
-    views=(View("", show),),
+    views=(View("", show, ignores=NOTHING_DRAWN | unspent(NOISE)),),
 )
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
 """Budget split: which level gets how much of the privacy budget, and what that buys."""
 
 from pages.ui.page import Page, View
+from pages.ui.unused import unspent
 from pages.views.budget import curves, custom, map, strategies, targets
-from pages.views.budget.settings import SETTINGS, VIEW
+from pages.views.budget.settings import MECHANISM, SETTINGS, VIEW
 
 PAGE = Page(
     name="budget",
@@ -22,11 +23,11 @@ PAGE = Page(
         "or paid for."
     ),
     views=(
-        View("strategies", strategies.show),
-        View("custom", custom.show),
-        View("curves", curves.show),
-        View("targets", targets.show),
-        View("map", map.show),
+        View("strategies", strategies.show, ignores=unspent(MECHANISM)),
+        View("custom", custom.show, ignores=unspent(MECHANISM)),
+        View("curves", curves.show, ignores=curves.IGNORES),
+        View("targets", targets.show, ignores=unspent(MECHANISM)),
+        View("map", map.show, ignores=unspent(MECHANISM)),
     ),
     switch=VIEW,
 )

@@ -1,6 +1,7 @@
 """CDF and ranges: cumulative counts, ranges and quantiles of a numeric column."""
 
 from pages.ui.page import Page, View
+from pages.ui.unused import unspent
 from pages.views.cdf import error, experiment, optimal, release
 from pages.views.cdf import settings as s
 
@@ -21,10 +22,10 @@ PAGE = Page(
         "helps most where the noise is larger than the steps of the CDF."
     ),
     views=(
-        View("release", release.show),
-        View("error", error.show),
-        View("experiment", experiment.show),
-        View("optimal", optimal.show),
+        View("release", release.show, ignores=unspent(s.MECHANISM)),
+        View("error", error.show, ignores=error.IGNORES),
+        View("experiment", experiment.show, ignores=experiment.IGNORES),
+        View("optimal", optimal.show, ignores=optimal.IGNORES),
     ),
     switch=s.VIEW,
     presets=experiment.PRESETS,

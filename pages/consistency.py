@@ -1,7 +1,8 @@
 """Consistency: make noisy counts add up, and see what that buys and costs."""
 
 from pages.ui.page import Page, View
-from pages.views.consistency.settings import SETTINGS
+from pages.ui.unused import unspent
+from pages.views.consistency.settings import MECHANISM, SETTINGS
 from pages.views.consistency.view import show
 
 PAGE = Page(
@@ -15,7 +16,7 @@ PAGE = Page(
         "at no privacy cost, and least squares lowers the error as well."
     ),
     settings=SETTINGS,
-    views=(View("", show),),
+    views=(View("", show, ignores=unspent(MECHANISM)),),
     learnt=(
         "Least squares weighs each count against the sum of its children by their variances, so every count "
         "borrows accuracy from the others. Deep trees with few children a node gain most, near the top."

@@ -1,6 +1,7 @@
 """Choose the records, say who is protected, and look at the tree their counts stand on."""
 
 from pages.ui.page import Page, View
+from pages.ui.unused import NO_DELTA, NOTHING_DRAWN
 from pages.views.data.view import show
 
 PAGE = Page(
@@ -11,7 +12,7 @@ PAGE = Page(
     about="Choose, generate or upload the records, and look at their tree.",
     lede="Choose the records, and look at the tree that their counts stand on.",
     chooses_source=True,
-    views=(View("", show),),
+    views=(View("", show, ignores=NOTHING_DRAWN | NO_DELTA),),
 )
 
 if __name__ == "__main__":

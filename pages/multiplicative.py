@@ -18,10 +18,10 @@ PAGE = Page(
     ),
     settings=SETTINGS,
     views=(
-        View("growth", growth.show),
+        View("growth", growth.show, ignores=growth.IGNORES),
         View("run", run.show),
-        View("schedule", schedule.show),
-        View("meaning", meaning.show),
+        View("schedule", schedule.show, ignores=schedule.IGNORES),
+        View("meaning", meaning.show, ignores=meaning.IGNORES),
     ),
     switch=VIEW,
     presets=PRESETS,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
@@ -16,6 +16,7 @@ from pages.ui.result import progress
 from pages.ui.setting import Setting
 from pages.ui.settings import PRESENT, get
 from pages.ui.text import lit
+from pages.ui.unused import Reasons
 
 LOST: Final = (
     "No uploaded file is counted in this session yet; counts from a file are removed about two minutes after the tab "
@@ -71,12 +72,15 @@ class View:
         What one learns from it (Markdown), after the page's own.
     question : str
         What it answers: the heading of the page while it is shown.
+    ignores : mapping
+        The sidebar's settings that it does not use, and why: see `pages.ui.unused`.
     """
 
     name: str
     show: Callable[[], Told]
     learnt: str = ""
     question: str = ""
+    ignores: Reasons = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,6 +147,11 @@ class Page:
             default=default,
         )  # fmt: skip
 
+    @property
+    def view(self) -> View:
+        """The view that its switch stands at."""
+        return next(view for view in self.views if self.switch is None or view.name == self.switch.value)
+
     def run(self) -> None:
         """Show it: the chosen view on the first screen, then what is under *More*, and what one learns."""
         _come_through_app(self)
@@ -169,14 +178,14 @@ class Page:
     def _chosen(self) -> View:
         """Draw the switch, if there is a choice; return the view it stands at."""
         if self.switch is None:
-            return self.views[0]
+            return self.view
         with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
-            name = self.switch.draw(bare=True)
+            self.switch.draw(bare=True)
             if self.beside is not None:
                 self.beside()
             if self.presets:
                 popover(self.name, self.presets)
-        return next(view for view in self.views if view.name == name)
+        return self.view
 
 
 def configure() -> None:

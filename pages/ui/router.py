@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Final
 
 import streamlit as st
 
-from pages.ui import reconnect, sessions, settings, shell, store, uploads
+from pages.ui import reconnect, sessions, settings, shell, store, unused, uploads
 from pages.ui.page import ROUTED, Page
 from pages.ui.refusals import guard
 
@@ -26,15 +26,16 @@ def declare(pages: tuple[Page, ...]) -> tuple[Page, ...]:
     return pages
 
 
-def run(pages: Sequence[Page], sidebar: Callable[[], None]) -> None:
+def run(pages: Sequence[Page], sidebar: Callable[[Mapping[str, str]], None]) -> None:
     """Show the navigation and the sidebar, and run the chosen page; the first of the pages is the home page."""
     sessions.enter()
     store.follow()
     script = shell.room()
     embedded = bool(st.context.is_embedded)
     chosen = st.navigation(_by_section(pages), expanded=True, position="hidden" if embedded else "sidebar")
+    page = next((page for page in pages if page.name == chosen.url_path), pages[0])
     with guard():
-        sidebar()
+        sidebar(unused.said(page.view.ignores))
     ROUTED.now = True
     try:
         with guard():
@@ -42,7 +43,7 @@ def run(pages: Sequence[Page], sidebar: Callable[[], None]) -> None:
     finally:
         ROUTED.now = False
     uploads.forget_unshown()
-    shell.run(script, next((page for page in pages if page.name == chosen.url_path), pages[0]), pages)
+    shell.run(script, page, pages)
     reconnect.run_again()
 
 

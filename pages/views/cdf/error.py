@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import streamlit as st
 
 from pages.ui import frame
@@ -10,6 +12,7 @@ from pages.ui.settings import CONTRIBUTIONS, EPSILON
 from pages.ui.snippets import call
 from pages.ui.store import remember
 from pages.ui.strip import strip
+from pages.ui.unused import NO_DELTA, NOTHING_DRAWN
 from pages.views.cdf.source import asked_bins
 from pages.views.cdf.words import PROTECTS
 from treedp_core.experiment import EPSILON_GRID
@@ -19,6 +22,8 @@ from treedp_core.studies.branching import best_shape
 from treedp_core.studies.cdf.error import Criterion
 from treedp_core.studies.cdf.pipelines import error_curves, error_table, errors_at
 from treedp_core.words import halves, plural, setting_text, short, whole
+
+IGNORES: Final = NOTHING_DRAWN | NO_DELTA | {"nbr": "The formulas are those of replacing one record."}
 
 
 def show() -> Told:

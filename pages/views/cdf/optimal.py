@@ -14,6 +14,7 @@ from pages.ui.result import KEPT, at_once, in_background, show_state
 from pages.ui.snippets import Ran, call, given
 from pages.ui.store import remember
 from pages.ui.strip import strip
+from pages.ui.unused import NO_DELTA, NOTHING_DRAWN
 from pages.views.cdf.source import NO_DATA, asked_bins
 from pages.views.cdf.words import PROTECTS
 from treedp_core.figures.cdf import ratio_bars
@@ -23,6 +24,15 @@ from treedp_core.studies.cdf.error.bound import MAX_BOUND_BINS
 from treedp_core.studies.cdf.pipelines import BOUND_BINS, BOUND_ROUNDS, distance_table
 from treedp_core.tree.workloads import Shape
 from treedp_core.words import percent, plural, whole
+
+IGNORES: Final = (
+    NOTHING_DRAWN
+    | NO_DELTA
+    | {
+        "eps": "Which tree is best is the same for every ε.",
+        "nbr": "The formulas are those of replacing one record.",
+    }
+)
 
 MEASURE: Final = Criterion("gaussian", least_squares=True)
 

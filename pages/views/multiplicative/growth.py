@@ -18,6 +18,7 @@ from pages.ui.snippets import Ran, call, given
 from pages.ui.store import dataset, remember
 from pages.ui.strip import strip
 from pages.ui.text import lit
+from pages.ui.unused import NOTHING_DRAWN
 from pages.views.multiplicative.settings import LEVELS, TOTAL, draw_alpha
 from treedp_core.checks import InputError
 from treedp_core.figures.multiplicative import growth_figure
@@ -26,6 +27,8 @@ from treedp_core.privacy import NeighbouringRelation
 from treedp_core.studies.multiplicative import Setting, ranking
 from treedp_core.studies.multiplicative.ranking import Found, Places, Rank
 from treedp_core.words import plural, setting_text, short, whole
+
+IGNORES: Final = NOTHING_DRAWN | {"nbr": "The bounds are those of adding or removing one record."}
 
 ANY_DATA: Final = "any"
 """Curves are of no data set: the last good ones stay when another is chosen."""

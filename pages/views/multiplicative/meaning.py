@@ -10,6 +10,7 @@ from pages.ui import frame
 from pages.ui.page import Told
 from pages.ui.snippets import call
 from pages.ui.store import remember
+from pages.views.multiplicative.growth import IGNORES as IGNORES
 from pages.views.multiplicative.growth import about, asked
 from pages.views.multiplicative.settings import ETA
 from treedp_core.studies.multiplicative import accuracy_table

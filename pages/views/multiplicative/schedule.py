@@ -11,12 +11,15 @@ from pages.ui.cards import cards
 from pages.ui.page import Told
 from pages.ui.snippets import call
 from pages.ui.strip import strip
+from pages.ui.unused import NO_DELTA, NOTHING_DRAWN
 from pages.views.multiplicative.growth import worst_case
 from pages.views.multiplicative.settings import ROUNDS, draw_alpha
 from treedp_core.figures.multiplicative import schedule_figure
 from treedp_core.mechanisms.thresholds.schedule import PrintedSchedule, growth_ratio, printed_schedule
 from treedp_core.studies.multiplicative.printed import breaks_at, budget_table, schedule_table
 from treedp_core.words import plural, privacy_text, setting_text, short
+
+IGNORES: Final = NOTHING_DRAWN | NO_DELTA | {"nbr": "The printed budgets are the same for all."}
 
 MOST: Final = int(ROUNDS.drawn.high or 0)
 

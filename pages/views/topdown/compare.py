@@ -205,10 +205,12 @@ PROJECTIONS: Final = View(
     rules,
     "No rule is unbiased near 0, and none is best in everything: a sparser release loses more small leaves, a closer "
     "one fills more empty ones. Least squares first uses all levels for every count, at the same ρ.",
+    ignores=s.OWN_BUDGET,
 )
 ORDERS: Final = View(
     "orders",
     orders,
     "A column near the root keeps its own counts almost exact; near the leaves they gather the noise of many cells. "
     "Put first what must be right, unless one column of many categories would scatter everything below it.",
+    ignores=s.OWN_BUDGET,
 )

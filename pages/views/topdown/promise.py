@@ -14,6 +14,7 @@ from pages.ui.result import at_once, show_state
 from pages.ui.settings import KNOWN_LEVELS, RELATION
 from pages.ui.snippets import call, given
 from pages.ui.strip import strip
+from pages.ui.unused import NO_DELTA, NOTHING_DRAWN
 from pages.views.topdown import asked
 from pages.views.topdown import settings as s
 from treedp_core.checks import InputError
@@ -177,9 +178,11 @@ ACCOUNTING: Final = View(
     accounting,
     "The same noise promises more than the standard conversion says, most of all for small ρ. Protecting who is in "
     "the data at all measures one level more, but with less noise for each record.",
+    ignores=NOTHING_DRAWN | s.OWN_BUDGET,
 )
 SENSITIVITY: Final = View(
     "sensitivity",
     sensitivity,
     "Noise is calibrated to a claim about all neighbours. On a small tree all of them can be tried.",
+    ignores=NOTHING_DRAWN | NO_DELTA | {"eps": "A sensitivity is the same for every ε."},
 )

@@ -14,6 +14,7 @@ from pages.ui.page import Told, View
 from pages.ui.snippets import call
 from pages.views.topdown import asked
 from pages.views.topdown.release import about, current, drawn_again, strip
+from pages.views.topdown.settings import OWN_BUDGET
 from treedp_core.privacy import Provenance
 from treedp_core.records.export import synthetic
 from treedp_core.records.export.synthetic import Columns
@@ -113,4 +114,5 @@ VIEW: Final = View(
     show,
     "Whole, non-negative counts that add up are records: any tool can read them, and every table made from them "
     "agrees with every other. They are no better than the counts, and small counts are the worst of them.",
+    ignores=OWN_BUDGET,
 )

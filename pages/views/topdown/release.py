@@ -231,4 +231,5 @@ VIEW: Final = View(
     "The projection costs no privacy, and with the chosen probability no count of a level is off by more than a bound "
     "that grows with the level. But counts near 0 pay: empty leaves come out filled, small ones get lost. The paper "
     "draws no noise below a count that became 0; as all below ends as 0 anyway, the law is the same.",
+    ignores=s.OWN_BUDGET,
 )

@@ -1,0 +1,72 @@
+"""The sidebar greys what a view does not use, with the reason, and nothing else: held against the strip."""
+
+from __future__ import annotations
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from oracles_pages import dataset, open_page, press, widget
+from test_pages_contract import VIEWS
+from treedp_core.tree import Tree
+
+pytestmark = pytest.mark.usefixtures("own_jobs")
+
+SMALL = dataset(Tree.from_branching_factors((2, 3, 4)), [70, 1, 2, 30, 4, 0, 9, 50, 8, 0, 3, 77] * 2, name="small")
+SET = {"eps": "2", "delta": "0.000001", "seed": "12345", "nbr": "add_or_remove_one"}
+NAMED = {"eps": "ε = 2", "delta": "δ = 1e-6", "seed": "seed 12345", "nbr": "add or remove one"}
+NOISES = ("lab_mechanisms", "con_mechanism", "cdf_mechanism", "bud_mechanism", "bra_noise")
+CHOOSE_NOISE = ("lab", "consistency", "cdf", "budget", "branching")
+QUICK = {"td_source": "current", "cdf_source": "current", "mul_source": "current", "td_product": "1"}
+QUICK |= {"td_trials": "20", "bud_phases": "10", "lab_trials": "20"}
+
+
+def opened(page: str, setting: str, view: str, **link: str) -> AppTest:
+    """A view on a small tree, once it has shown all that it can."""
+    app = open_page(page, SMALL, **SET, **QUICK, **link, **({setting: view} if setting else {}))
+    for key in [one.key for one in app.button if (one.key or "").endswith("_run") and not one.disabled]:
+        press(app, key)
+    assert not app.exception
+    return app
+
+
+def named(app: AppTest) -> dict[str, bool]:
+    """Whether the strip says that a setting of the sidebar was used."""
+    strip = str(app.main.caption[0].value).replace(f"{NAMED['nbr']}, whatever the sidebar says", "")
+    return {key: text in strip for key, text in NAMED.items()}
+
+
+def greyed(app: AppTest) -> dict[str, bool]:
+    found = {key: widget(app, key) for key in NAMED}
+    assert all(one.disabled == one.help.startswith("**Not used here.**") for one in found.values())
+    return {key: one.disabled for key, one in found.items()}
+
+
+@pytest.mark.parametrize(("page", "setting", "view"), VIEWS)
+def test_a_setting_is_greyed_just_where_the_strip_does_not_name_it(page: str, setting: str, view: str) -> None:
+    app = opened(page, setting, view, **dict.fromkeys(NOISES, "gaussian"))
+    assert greyed(app) == {key: not used for key, used in named(app).items()}
+
+
+@pytest.mark.parametrize(
+    ("page", "setting", "view"),
+    [one for one in VIEWS if one[0] in ("lab", "consistency", "cdf", "budget", "branching")],
+)
+def test_delta_is_greyed_while_nothing_spends_one(page: str, setting: str, view: str) -> None:
+    app = opened(page, setting, view, **dict.fromkeys(NOISES, "laplace"))
+    assert greyed(app)["delta"] and not named(app)["delta"]
+
+
+def test_a_budget_of_the_page_greys_the_other() -> None:
+    app = opened("topdown", "", "", td_rho="0.5")
+    assert greyed(app)["eps"] and not named(app)["eps"]
+
+
+def test_what_was_greyed_keeps_its_value() -> None:
+    app = opened("cdf", "cdf_view", "optimal")
+    assert greyed(app)["eps"]
+    for view in ("experiment", "release"):
+        app.session_state["cdf_view"] = view
+        app.run()
+    app.switch_page("pages/consistency.py").run()
+    assert named(app) == dict.fromkeys(NAMED, True) | {"delta": False}
+    assert widget(app, "eps").value == 2.0

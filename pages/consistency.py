@@ -11,9 +11,10 @@ PAGE = Page(
     icon="balance",
     section="Tune",
     about="Make noisy counts add up, and see what it buys.",
+    heading="Why do private counts not add up, and what does repair cost?",
     lede=(
         "Noisy counts contradict each other: children do not add up to their parent. Post-processing repairs this "
-        "at no privacy cost, and least squares lowers the error as well."
+        "at no privacy cost, and least squares lowers the expected error as well."
     ),
     settings=SETTINGS,
     views=(View("", show, ignores=unspent(MECHANISM)),),

@@ -408,7 +408,7 @@ def notes(app: AppTest, key: str) -> list[str]:
 
 @pytest.mark.parametrize(
     ("page", "prefix", "keys"),
-    [("lab", "lab", ["lab_figure"]), ("consistency", "con", ["con_before", "con_after", "con_boxes", "con_levels"])],
+    [("lab", "lab", ["lab_figure"]), ("consistency", "con", ["con_figure", "con_boxes", "con_levels"])],
 )
 def test_a_split_tuned_on_true_counts_is_labelled_where_it_goes(
     budget: Callable[..., AppTest], page: str, prefix: str, keys: list[str]

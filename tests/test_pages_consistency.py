@@ -12,14 +12,14 @@ from streamlit.testing.v1 import AppTest
 
 from oracles_pages import dataset, figure, mean_gap, metric_values, open_page, pick, read, tree_rmsre, words
 from pages.ui.text import lit
-from pages.views.consistency.words import amount, bias_line, change, equation, expected_line, gain_line
+from pages.views.consistency.words import amount, answer, bias_line, change, equation, expected_line, gain_line
 from treedp_core.errors import ErrorSummary
 from treedp_core.experiment import Experiment, draw_once, run
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.postprocess.chains import CHAINS
 from treedp_core.registry import Promise
-from treedp_core.studies.sweep.before_after import Draw, Expected
+from treedp_core.studies.sweep.before_after import Draw, Expected, draw, expected
 from treedp_core.studies.sweep.series import Series
 from treedp_core.tree import Tree
 from treedp_core.words import short
@@ -64,10 +64,35 @@ def test_expected_errors_are_the_cores_formulas(page: Callable[..., AppTest]) ->
     app = page()
     assert f"RMSE {short(before.tree)} before, {short(after.tree)} after" in words(app)
     bars = [trace for trace in figure(app, "con_levels")["data"] if trace["mode"] == "lines"]
-    for bar, expected in zip(bars, (before, after), strict=True):
+    for bar, wanted in zip(bars, (before, after), strict=True):
         assert {round(y, 9) for y in bar["y"] if not math.isnan(y)} == {
-            round(y, 9) for y in expected.level[1:].tolist()
+            round(y, 9) for y in wanted.level[1:].tolist()
         }
+
+
+def test_the_answer_on_the_small_town(page: Callable[..., AppTest]) -> None:
+    """16.9 and 11.9 records: the formula's, twice computed elsewhere. The mean gap is this draw's."""
+    app = page(None, sample="small_town", level="Basic")
+    raw = figure(app, "con_figure")["data"]
+    answer = next(part.value for part in app.main.markdown if "free of charge" in part.value)
+    assert answer.startswith("In this draw sums are off by 19 records on average; least squares makes them exact")
+    assert "lowers the expected RMSE from 16.9 to 11.9" in answer
+    _, parent, children, gap = raw
+    assert sum(children["x"]) == parent["x"][0] + gap["x"][0]  # 328 + 429 = 714 + 43
+    assert gap["x"][0] > 0.03 * parent["x"][0]  # twenty pixels and more
+    assert "Negative" not in answer
+    _, parent, *rest = figure(pick(app, con_shown="after"), "con_figure")["data"]
+    assert len(rest) == 1
+    assert sum(rest[0]["x"]) == pytest.approx(parent["x"][0])
+
+
+@pytest.mark.parametrize("name", CHAINS)
+def test_the_answer_promises_what_the_steps_do(name: str) -> None:
+    experiment = Experiment(postprocess=CHAINS[name].steps, seed=7)
+    the = draw(experiment, SMALL.tree, SMALL.counts)
+    told = answer(the, expected(experiment, name, SMALL.tree, SMALL.counts))
+    assert ("makes them exact" in told) == (bool(CHAINS[name].steps) and the.gaps[1] == 0)
+    assert ("expected RMSE from" in told) == (name == "least_squares")
 
 
 # --- the page --------------------------------------------------------------------------------------------------------
@@ -79,7 +104,7 @@ def test_every_estimator_with_every_mechanism(page: Callable[..., AppTest], mech
     app = pick(page(delta="1e-6", level="Advanced"), con_mechanism=mechanism, con_post=post)
     assert not app.exception
     assert not app.error
-    assert len(app.get("plotly_chart")) == 4
+    assert len(app.get("plotly_chart")) == 3
     if "non_negative" in CHAINS[post].steps:
         assert "after a biased step no formula is known" in words(app)
         assert "Setting negatives to 0 is biased" in words(app)
@@ -93,7 +118,8 @@ def test_every_estimator_with_every_mechanism(page: Callable[..., AppTest], mech
 def test_everything_of_the_true_counts_says_so(page: Callable[..., AppTest]) -> None:
     app = page()
     captions = [caption.value for caption in app.main.caption]
-    assert sum("NOT PRIVATE" in caption for caption in captions) == 5  # two icicles, boxes, ledger, bias
+    assert sum("NOT PRIVATE" in caption for caption in captions) == 3  # boxes, ledger, bias
+    assert any(part.value.startswith("NOT PRIVATE: one simulated draw") for part in app.main.markdown)  # the figure
     assert any("NOT PRIVATE" in badge.value for badge in app.main.markdown)
 
 

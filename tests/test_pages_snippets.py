@@ -23,6 +23,7 @@ SMALL: dict[str, Any] = {"source": "generate", "gen_branching": "3,4", "gen_n": 
 BRANCHING = {"bra_live", "bra_ranking", "bra_heights", "bra_checks"}
 CDF = {"cdf_release", "cdf_errors", "cdf_range", "cdf_quantiles"}
 RELEASE = {"td_levels", "td_one_level", "td_bound", "td_wrong", "td_bias"}
+CONSISTENCY = {"con_figure", "con_boxes", "con_levels"}
 STRATEGIES = {"bud_strategies", "bud_levels", "bud_steps"}
 VISITS: list[tuple[str, dict[str, Any], tuple[str, ...], set[str]]] = [
     ("start", {}, (), {"start_curves"}),
@@ -33,8 +34,8 @@ VISITS: list[tuple[str, dict[str, Any], tuple[str, ...], set[str]]] = [
     ("lab", {"lab_trials": "100", "eps": "0.3"}, ("lab_run",), {"lab_figure"}),
     ("lab", {"lab_view": "draw", "lab_post": ["least_squares_shrink"], "lab_level": "2"}, (), {"lab_draw"}),
     ("lab", {"lab_allocation": "custom", "lab_shares": "0, 0.5, 0.5", "nbr": "add_or_remove_one"}, (), {"lab_figure"}),
-    ("consistency", {"con_post": "least_squares", "con_mechanism": "laplace"}, (), {"con_levels"}),
-    ("consistency", {"con_post": "none", "sample": "mobility", "source": "sample"}, (), {"con_levels"}),
+    ("consistency", {"con_post": "least_squares", "con_mechanism": "laplace"}, (), CONSISTENCY),
+    ("consistency", {"con_post": "none", "sample": "mobility", "source": "sample"}, (), CONSISTENCY),
     ("branching", {"bra_bins": "2^11"}, (), BRANCHING),
     ("branching", {"bra_bins": "100", "bra_noise": "gaussian", "bra_post": "least_squares", "bra_budgets": "optimal",
                    "bra_padded": "0", "delta": "1e-6", "bra_workload": "range"}, (), BRANCHING),
@@ -74,9 +75,6 @@ VISITS: list[tuple[str, dict[str, Any], tuple[str, ...], set[str]]] = [
     ("budget", {"bud_view": "curves", "bud_height": "3", "bud_phases": "10"}, (), {"bud_curves"}),
 ]  # fmt: skip
 WITHOUT_CODE = {
-    "con_boxes",
-    "con_before",
-    "con_after",
     "con_strips_before",
     "con_strips_after",
     "mul_bare",

@@ -34,17 +34,22 @@ def walk(
         Tells about a leaf that was clicked; without it the click leads to the leaf's parent.
     """
     here = place(tree, key)
-    _way_up(tree, labels, here, key)
-    clicked = clicked_node(tree, show(here))
+    way_up(tree, labels, key)
+    follow(show(here), tree, key=key, on_leaf=on_leaf)
+    return here
+
+
+def follow(mark: str | None, tree: Tree, *, key: str, on_leaf: Callable[[int], None] | None = None) -> None:
+    """Go where a click on a mark leads, if any: see `walk`."""
+    here, clicked = place(tree, key), clicked_node(tree, mark)
     if clicked is None:
-        return here
+        return
     goal = max(int(tree.parent[here]), 0) if clicked == here else tree.family(clicked)
     if on_leaf is not None and clicked != here and tree.is_leaf[clicked]:
         on_leaf(clicked)
     elif goal != here:
         go(key, goal)
         st.rerun()
-    return here
 
 
 def place(tree: Tree, key: str) -> int:
@@ -57,8 +62,9 @@ def go(key: str, node: int) -> None:
     st.session_state[key] = node
 
 
-def _way_up(tree: Tree, labels: NodeLabels, here: int, key: str) -> None:
-    """The nodes above, each a way back to it."""
+def way_up(tree: Tree, labels: NodeLabels, key: str) -> None:
+    """Show the nodes above the one looked at, each a way back to it."""
+    here = place(tree, key)
     above = tree.ancestors(here)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.button(

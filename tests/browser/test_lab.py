@@ -50,15 +50,15 @@ def test_gaussian_stays_chosen_when_its_delta_is_set(page: Any, server: LiveServ
 
 
 def test_a_click_on_a_block_opens_its_ledger_and_one_on_the_top_goes_back(page: Any, server: LiveServer) -> None:
-    drawn(page, server, "consistency", "con_before")
+    drawn(page, server, "consistency?level=Advanced", "con_figure")
     ledger = page.locator('[data-testid="stText"]').first
     whole = ledger.inner_text()
     assert "≠" in whole.splitlines()[0]
     assert "≠" not in whole.splitlines()[1]
-    page.locator(".st-key-con_before g.slice").nth(1).click()
+    page.locator(".st-key-con_figure g.slice").nth(1).click()
     page.get_by_role("button", name="Up one level").wait_for()
     page.wait_for_function("text => document.querySelector('[data-testid=stText]').innerText !== text", arg=whole)
     settle(page)
     assert page.get_by_role("button", name="Up one level").is_enabled()
-    page.locator(".st-key-con_after g.slice").first.click()
+    page.locator(".st-key-con_figure g.slice").first.click()
     page.wait_for_function("text => document.querySelector('[data-testid=stText]').innerText === text", arg=whole)

@@ -16,6 +16,8 @@ from treedp_core.tree import AnyArray, FloatArray, IntArray, Tree
 
 SAME: Final = 1e-6
 """Records: sums of floats that differ by less are equal."""
+VISIBLE: Final = 0.03
+"""Of a bar as long as a figure is wide, about thirty pixels."""
 _BIN_STARTS: Final = np.array([0, *(1 << k for k in (*range(6), *range(6, 63, 2)))], dtype=np.int64)
 _QUANTILES: Final = (0.025, 0.25, 0.5, 0.75, 0.975)
 
@@ -193,6 +195,33 @@ def family_gap(tree: Tree, values: AnyArray) -> tuple[float, int]:
         total += float(apart[known].sum())
         families += int(known.sum())
     return (total / families if families else 0.0), families
+
+
+def most_visible(tree: Tree, values: AnyArray) -> int:
+    """Return the inner node whose children miss its value most visibly; the root where all sums of values are right.
+
+    On the first level from the top where a sum is off by as much as the mean one, and by at least `VISIBLE` of what
+    it misses, the node that is off most; where there is none, the one off most in proportion. Only families of several
+    children count. Values are (n_nodes,).
+
+    >>> tree = Tree.from_branching_factors((2, 2))
+    >>> most_visible(tree, np.array([100, 60, 41, 30, 30, 20, 12]))  # 1 of 100 is hard to see, 9 of 41 is not
+    2
+    """
+    mean, best, best_part = family_gap(tree, values)[0], 0, SAME
+    for level in range(tree.height):
+        here = tree.level(level)
+        parent = np.nan_to_num(values[here], nan=np.inf)
+        total = tree.sum_children(level, values[tree.level(level + 1)])
+        is_known = np.isfinite(parent) & np.isfinite(total) & (tree.n_children[here] > 1)
+        apart = np.where(is_known, np.abs(parent - total), 0.0)
+        part = apart / np.where(is_known, np.maximum(np.maximum(np.abs(parent), np.abs(total)), 1.0), 1.0)
+        seen = np.where((apart >= mean) & (part >= VISIBLE), apart, 0.0)
+        if seen.any():
+            return int(here.start + np.argmax(seen))
+        if part.max() > best_part:
+            best, best_part = int(here.start + np.argmax(part)), float(part.max())
+    return best
 
 
 def adds_up(children: AnyArray, parent: float) -> bool:

@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.ui.frame import written
 from pages.ui.store import dataset
-from pages.ui.walk import go, place
+from pages.ui.walk import go, place, way_up
 from pages.views.consistency.settings import NODE
 from pages.views.consistency.words import amount, equation
 from treedp_core.studies.sweep.before_after import MAX_ROWS, Draw, family_table, find, found_table
@@ -21,6 +21,7 @@ def ledger(the: Draw) -> None:
     """Show whether the children of the node looked at add up to it, before and after."""
     data, here = dataset(), place(the.tree, NODE.key)
     st.header("Do the children add up?", anchor=False)
+    way_up(the.tree, data.labels, NODE.key)
     _finder()
     n_children = int(data.tree.n_children[here])
     st.text(f"before   {equation(data.tree, here, the.before)}\nafter    {equation(data.tree, here, the.after)}")

@@ -1,59 +1,58 @@
-"""The Consistency page's pictures: the tree before and after, with a way down and up, and all of it as strips."""
+"""The Consistency page's pictures: a family on a balance above the tree, before or after, and all of it as strips."""
 
 from __future__ import annotations
-
-from typing import Final
 
 import streamlit as st
 
 from pages.ui import frame
-from pages.ui.store import dataset
-from pages.ui.walk import walk
-from pages.views.consistency.settings import NODE
-from treedp_core.figures import icicle, level_strips
-from treedp_core.studies.sweep.before_after import Draw
+from pages.ui.snippets import Ran, call, given
+from pages.ui.store import dataset, used
+from pages.ui.walk import follow, place
+from pages.views.consistency import words
+from pages.views.consistency.settings import NODE, SHOWN
+from treedp_core.errors.compare import most_visible
+from treedp_core.figures import level_strips
+from treedp_core.figures.consistency import MAX_BLOCKS, balance_and_tree
+from treedp_core.studies.sweep.before_after import Draw, draw, family_table
 from treedp_core.words import short
 
-MAX_BLOCKS: Final = 200
-"""Of each of the two pictures side by side: more are too thin to read and slow in the browser."""
+
+def picture(the: Draw, label: str, answer: str) -> None:
+    """Show one family and the tree below it; `label` is what every copy must say of the split."""
+    labels, root, after = dataset().labels, place(the.tree, NODE.key), SHOWN.value == "after"
+    family = root or most_visible(the.tree, the.before)
+    told = words.weighed(the.tree, family, the.after if after else the.before)
+    source = used()
+    mark = frame.figure(
+        balance_and_tree(the, labels, family, after=after, root=root, equation=told),
+        key="con_figure",
+        alt=f"{labels.label(family)}: {told}. Below, signed errors of the counts as an icicle.",
+        answer=answer,
+        caption=f"NOT PRIVATE: one simulated draw, {SHOWN.label_of(SHOWN.value).lower()} post-processing (seed "
+        f"{the.experiment.seed}). Top: a family whose sum fails visibly, or that of the node you chose; hatched: what "
+        f"the children have too many or too few of. Tree: area is the true count, colour the signed error, orange too "
+        f"low, blue too high, clipped {short(the.clip)} records to either side (4 noise scales). Click a block to go "
+        "down, the top one to go up.",
+        ran=call(family_table, drawn_again(the), family, source.get("labels")),
+        select=True,
+        label=label,
+        simulated=True,
+    )  # fmt: skip
+    follow(mark, the.tree, key=NODE.key)
 
 
-def pictures(the: Draw, label: str) -> None:
-    """Show the tree before and after from the node looked at; `label` is what every copy must say of the split."""
-    data = dataset()
-    clip = the.clip
-    pair = (("Before: as released", "con_before", the.before, 0), ("After", "con_after", the.after, 1))
-
-    def show(root: int) -> str | None:
-        clicked = None
-        for column, (title, key, values, i) in zip(st.columns(2), pair, strict=True):
-            with column:
-                st.markdown(f"**{title}**")
-                mark = frame.figure(
-                    icicle(
-                        data.tree, data.labels, data.counts, the.errors[i], root=root, max_nodes=MAX_BLOCKS,
-                        colour_range=(-clip, clip), colour_title="error", text=values, released=values,
-                    ),
-                    key=key,
-                    alt=f"{title}: signed errors of the counts below one node, as an icicle.",
-                    caption="NOT PRIVATE: area is the true count. Colour: signed error of this draw, orange too low, "
-                    f"blue too high, clipped {short(clip)} records to either side (4 noise scales). Click a block to "
-                    "go down.",
-                    select=True,
-                    label=label,
-                )  # fmt: skip
-            clicked = clicked or mark
-        return clicked
-
-    walk(show, data.tree, data.labels, key=NODE.key)
-    if data.tree.n_nodes > MAX_BLOCKS:
-        _strips(the, label)
+def drawn_again(the: Draw) -> Ran[Draw]:
+    """Return the call that gives a draw again."""
+    return given(the, draw, the.experiment, used().get("tree"), used().get("counts")).named("drawn")
 
 
-def _strips(the: Draw, label: str) -> None:
+def strips(the: Draw, label: str) -> None:
+    """Offer all of a tree too large for one picture."""
     data, clip = dataset(), the.clip
-    with st.expander("The whole tree at a glance", key="con_strips", on_change="rerun") as strips:
-        if not strips.open:
+    if data.tree.n_nodes <= MAX_BLOCKS:
+        return
+    with st.expander("The whole tree at a glance", key="con_strips", on_change="rerun") as opened:
+        if not opened.open:
             return
         for title, errors in zip(("before", "after"), the.errors, strict=True):
             frame.figure(

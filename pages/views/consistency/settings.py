@@ -13,10 +13,16 @@ from treedp_core.mechanisms import MECHANISMS
 from treedp_core.postprocess.chains import CHAINS
 
 MECHANISM: Final = choice("con_mechanism", "discrete_laplace", MECHANISMS, label="Mechanism", look="pills")
-POST: Final = choice("con_post", "least_squares", CHAINS, label="Estimator", look="pills", help=POST_HELP)
+POST: Final = choice(
+    "con_post", "least_squares", CHAINS, label="Post-processing", look="select", width=220, help=POST_HELP
+)
 ALLOCATION: Final = choice("con_allocation", "uniform", ALLOCATIONS, label="Budget split", look="select")
 SHARES: Final = words("con_shares", "", shares_from_text, label="Shares", placeholder="0.2, 0.3, 0.5", help=SHARES_HELP)
 TUNED: Final = tuned_on("con_tuned")
 NODE: Final = whole("con_node", 0, 0, MAX_NODES)
+SHOWN: Final = choice(
+    "con_shown", "before", {"before": "Before", "after": "After"}, label="Counts",
+    help="The noisy counts as released, or the same after post-processing.",
+)  # fmt: skip
 
-SETTINGS: Final[tuple[Setting[Any], ...]] = (MECHANISM, POST, ALLOCATION, SHARES, TUNED, NODE)
+SETTINGS: Final[tuple[Setting[Any], ...]] = (MECHANISM, POST, ALLOCATION, SHARES, TUNED, NODE, SHOWN)

@@ -19,7 +19,7 @@ from pages.ui.strip import of_data, of_experiment
 from pages.views.consistency import settings as s
 from pages.views.consistency import words
 from pages.views.consistency.ledger import ledger
-from pages.views.consistency.pictures import pictures
+from pages.views.consistency.pictures import drawn_again, picture, strips
 from treedp_core.experiment import Experiment
 from treedp_core.figures import error_boxes
 from treedp_core.figures.sweep import expected_by_level
@@ -40,30 +40,38 @@ class Shown(NamedTuple):
 
 
 def show() -> Told:
-    """Show the page."""
-    with st.container(horizontal=True, gap="small"):
-        s.MECHANISM.draw()
-        controls.pipelines(s.POST)
-    note_of_slack([s.MECHANISM.value], "con_set_delta")
+    """Show the page: one family and the tree, before or after; the rest under *More*."""
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
-        controls.split(s.ALLOCATION, s.SHARES)
+        s.SHOWN.draw(bare=True)
+        controls.pipelines(s.POST)
         controls.draw_again("con_draw")
     promised = experiment(mechanism=s.MECHANISM.value, delta=slack_of([s.MECHANISM.value]))
     asked = (promised, s.POST.value, s.ALLOCATION.value, s.SHARES.value, tuned.in_force("con"))
     about = of_experiment(promised, Series(s.MECHANISM.value, s.POST.value).label, seeded=True)
     found = at_once("con_draw", asked, lambda: _computed(promised), about=about)
+    shown = found.value
+    if shown is not None:
+        promised = shown.draw.experiment
+        picture(shown.draw, shown.label, words.answer(shown.draw, shown.expected.value))
     tuned.note("con", found.here().ledger if found.is_ready else None)
     show_state(found, "Drawing")
-    if found.value is not None:
-        promised = found.value.draw.experiment
-        _cards(found.value)
-        pictures(found.value.draw, found.value.label)
-        _by_level(found.value)
-        ledger(found.value.draw)
-        controls.split_by_level(promised, dataset(), key="con_split_table", label=found.value.label)
-        _learned(found.value)
-    told = of_experiment(promised, *of_data(dataset()), seeded=found.value is not None)
-    return Told(told, "formula, simulation, NOT PRIVATE")
+    note_of_slack([s.MECHANISM.value], "con_set_delta")
+    told = of_experiment(promised, *of_data(dataset()), seeded=shown is not None)
+    return Told(told, "formula, simulation, NOT PRIVATE", more=partial(_more, shown))
+
+
+def _more(shown: Shown | None) -> None:
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        s.MECHANISM.draw()
+        controls.split(s.ALLOCATION, s.SHARES)
+    if shown is None:
+        return
+    _cards(shown)
+    strips(shown.draw, shown.label)
+    _by_level(shown)
+    ledger(shown.draw)
+    controls.split_by_level(shown.draw.experiment, dataset(), key="con_split_table", label=shown.label)
+    _learned(shown)
 
 
 def _computed(promised: Experiment) -> Shown:
@@ -115,7 +123,7 @@ def _by_level(shown: Shown) -> None:
             alt="Boxes of signed errors before and after, for each level.",
             caption="NOT PRIVATE: signed errors of this draw (simulation on the true counts, seed "
             f"{shown.draw.experiment.seed}). Boxes: quartiles and median; dashed: mean; whiskers: 95 % of the nodes.",
-            data=partial(box_table, boxes, names),
+            ran=call(box_table, drawn_again(shown.draw).get("quantiles"), used().get("labels.level_names")),
             simulated=True,
             label=shown.label,
         )

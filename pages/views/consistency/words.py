@@ -10,6 +10,7 @@ from pages.ui.text import lit
 from treedp_core.errors.compare import adds_up, largest_gain
 from treedp_core.experiment import Experiment
 from treedp_core.postprocess import POSTPROCESSORS
+from treedp_core.postprocess.chains import CHAINS
 from treedp_core.records import Labels
 from treedp_core.studies.sweep.before_after import Draw, Expected
 from treedp_core.tree import AnyArray, Tree
@@ -29,6 +30,46 @@ def change(before: float, after: float) -> str:
     if not math.isfinite(before) or not math.isfinite(after) or before == 0:
         return was
     return f"{signed(100 * (after / before - 1))} %, {was}"
+
+
+def answer(the: Draw, found: Sequence[Expected]) -> str:
+    """Return what this draw and the formula say to the page's question."""
+    off, left = the.gaps
+    if the.tree.height == 0:
+        return "One count stands alone: there is no sum that could fail."
+    steps = the.experiment.postprocess
+    start = f"In this draw sums are off by {short(off, 2)} records on average"
+    if not steps:
+        return f"{start}; post-processing can make them exact, free of charge."
+    does = "makes them exact" if left == 0 else f"leaves {short(left, 2)}"
+    start += f"; {_name(steps)} {does}"
+    if is_biased(the.experiment) or not found:
+        return f"{start}, free of charge. After a biased step no formula tells the expected RMSE."
+    before, after = (short(one.summary.tree) for one in (found[0], found[-1]))
+    return f"{start} and lowers the expected RMSE from {before} to {after}, free of charge."
+
+
+def _name(steps: Sequence[str]) -> str:
+    label = next(one.label for one in CHAINS.values() if one.steps == tuple(steps))
+    return label[0].lower() + label[1:]
+
+
+def weighed(tree: Tree, node: int, values: AnyArray) -> str:
+    """Return the children's sum against their parent, and by how much it is off.
+
+    >>> import numpy as np
+    >>> weighed(Tree.from_branching_factors((2,)), 0, np.array([100, 69, 41]))
+    '69 + 41 = 110 ≠ 100: 10 too many'
+    >>> weighed(Tree.from_branching_factors((2,)), 0, np.array([100, 62.5, 37.5]))
+    '62.5 + 37.5 = 100: it adds up'
+    """
+    told, children, parent = equation(tree, node, values), values[tree.children(node)], float(values[node])
+    off = float(children.sum()) - parent
+    if not children.size or not math.isfinite(off):
+        return told
+    if adds_up(children, parent):
+        return f"{told.rpartition(' = ')[0]}: it adds up"
+    return f"{told}: {amount(abs(off))} too {'many' if off > 0 else 'few'}"
 
 
 def expected_line(found: Sequence[Expected], experiment: Experiment) -> str:
@@ -91,12 +132,14 @@ def equation(tree: Tree, node: int, values: AnyArray) -> str:
 
 
 def amount(value: float) -> str:
-    """Return a count as text: whole numbers as such, others to one decimal place.
+    """Return a count as text: whole numbers and those from 1 000 on as such, others to one decimal place.
 
     >>> amount(12.0), amount(-3.04), amount(float("nan"))
     ('12', '−3.0', '(not measured)')
     """
-    return halves(value) if math.isfinite(value) else "(not measured)"
+    if not math.isfinite(value):
+        return "(not measured)"
+    return whole(round(value)) if abs(value) >= 1000 else halves(value)
 
 
 def _term(value: float) -> str:

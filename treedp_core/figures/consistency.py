@@ -1,0 +1,125 @@
+"""One family on a balance, its children against their parent, above the tree coloured by error."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import plotly.graph_objects as go
+
+from treedp_core.errors.compare import adds_up
+from treedp_core.figures.icicle import NodeLabels, icicle
+from treedp_core.figures.style import BLUE, GREY, ORANGE, SKY, axis
+from treedp_core.figures.text import count_text, plot_text
+from treedp_core.studies.sweep.before_after import Draw
+from treedp_core.tree import AnyArray
+
+MAX_BLOCKS: Final = 200
+"""Of the tree: more are too thin to read and slow in the browser."""
+MAX_CHILDREN: Final = 40
+"""On the balance; what is left of a larger family is one part."""
+BALANCE: Final = (0.76, 1.0)
+"""Where the balance stands in the figure's height; the tree is below."""
+TREE_TOP: Final = 0.62
+NARROW: Final = 0.05
+"""Share of the width up to which a part of the balance has no text."""
+
+
+def balance_and_tree(the: Draw, labels: NodeLabels, family: int, *, after: bool, root: int, equation: str) -> go.Figure:
+    """Return one family of a draw as two bars, the parent above its children end to end, above the tree.
+
+    Parameters
+    ----------
+    the : Draw
+    labels : NodeLabels
+        Every name is escaped.
+    family : int
+        The parent whose sum is weighed.
+    after : bool
+        Whether the counts are those after post-processing, else those before it.
+    root : int
+        Where the tree starts.
+    equation : str
+        The sum in words, written over the balance.
+    """
+    values = the.after if after else the.before
+    fig = icicle(
+        the.tree, labels, the.counts, the.errors[after], root=root, max_nodes=MAX_BLOCKS,
+        colour_range=(-the.clip, the.clip), colour_title="error", text=values, released=values,
+    )  # fmt: skip
+    fig.data[0].domain = {"x": [0.0, 1.0], "y": [0.0, TREE_TOP]}
+    fig.data[0].texttemplate = [
+        text.replace("<br>", " ") for text in fig.data[0].texttemplate
+    ]  # one line: rows are low
+    _mark(fig.data[0], {str(node) for node in (family, *range(the.tree.n_nodes)[the.tree.children(family)])})
+    totals = [float(one[family]) for one in (the.before, the.after)]
+    totals += [float(one[the.tree.children(family)].sum()) for one in (the.before, the.after)]
+    high = 1.02 * max([1.0, *(one for one in totals if np.isfinite(one))])
+    fig.add_traces(_bars(the, labels, family, values, high))
+    fig.update_layout(
+        margin={"l": 8, "r": 8, "t": 34, "b": 8}, barmode="overlay", bargap=0.12, showlegend=False,
+        xaxis=axis("records", log=False, bounds=(min([0.0, *(1.02 * one for one in totals if one < 0)]), high))
+        | {"title": {"text": "records", "standoff": 2}, "domain": [0.0, 1.0], "anchor": "y"},
+        yaxis={
+            "domain": list(BALANCE), "range": [-0.5, 1.5], "tickvals": [0, 1], "ticktext": ["children", "parent"],
+            "showgrid": False, "zeroline": False, "automargin": True, "fixedrange": True,
+        },
+    )  # fmt: skip
+    fig.add_annotation(
+        x=0, y=1, xref="paper", yref="paper", xanchor="left", yanchor="bottom", yshift=4, showarrow=False,
+        text=f"<b>{plot_text(equation, 160)}</b>", font={"size": 17},
+    )  # fmt: skip
+    return fig
+
+
+def _mark(block: go.Icicle, nodes: set[str]) -> None:
+    """Give the family on the balance a border of its own."""
+    is_marked, line = [one in nodes for one in block.ids], block.marker.line
+    line.width = np.where(is_marked, 2.5, line.width)
+    line.color = np.where(is_marked, ORANGE, line.color)
+    block.marker.colorbar.update(y=TREE_TOP / 2, len=TREE_TOP, yanchor="middle")
+
+
+def _bars(the: Draw, labels: NodeLabels, family: int, values: AnyArray, high: float) -> list[go.Bar]:
+    """The parent, its children end to end, and what is too much or missing."""
+    children = list(range(the.tree.n_nodes)[the.tree.children(family)])
+    parts = values[children].astype(float)
+    names = [labels.label(node) for node in children]
+    if len(children) > MAX_CHILDREN:
+        rest = len(children) - MAX_CHILDREN + 1
+        names = [*names[: MAX_CHILDREN - 1], f"{count_text(rest)} others"]
+        parts = np.append(parts[: MAX_CHILDREN - 1], parts[MAX_CHILDREN - 1 :].sum())
+    parent, total = float(values[family]), float(parts.sum())
+    bars = [
+        _bar([parent], [0.0], 1, [labels.label(family)], GREY, high),
+        _bar(parts.tolist(), (np.cumsum(parts) - parts).tolist(), 0, names, SKY, high),
+    ]
+    if np.isfinite(parent) and np.isfinite(total) and not adds_up(parts, parent):
+        bars.append(_gap(min(parent, total), abs(total - parent), "too many" if total > parent else "missing"))
+    return bars
+
+
+def _bar(lengths: list[float], base: list[float], row: int, names: list[str], colour: str, high: float) -> go.Bar:
+    told = [f"{plot_text(name, 24)} {count_text(length)}" for name, length in zip(names, lengths, strict=True)]
+    wide = [abs(length) > NARROW * high for length in lengths]
+    return go.Bar(
+        x=[length if np.isfinite(length) else 0.0 for length in lengths],
+        base=[start if np.isfinite(start) else 0.0 for start in base],
+        y=[row] * len(lengths), orientation="h", width=0.8, hovertext=told,
+        hovertemplate="%{hovertext}<extra></extra>", text=[t if w else "" for t, w in zip(told, wide, strict=True)],
+        textposition="inside", insidetextanchor="middle", textangle=0, unselected={"marker": {"opacity": 1.0}},
+        constraintext="none", cliponaxis=True,
+        marker={"color": colour, "line": {"width": 1.5, "color": BLUE if colour == SKY else colour}},
+    )  # fmt: skip
+
+
+def _gap(start: float, length: float, told: str) -> go.Bar:
+    """What the children have too much or too little, hatched."""
+    return go.Bar(
+        x=[length], base=[start], y=[0], orientation="h", width=0.8, hovertext=[f"{count_text(length)} {told}"],
+        hovertemplate="%{hovertext}<extra></extra>", unselected={"marker": {"opacity": 1.0}},
+        marker={
+            "color": "rgba(0,0,0,0)", "line": {"width": 2, "color": ORANGE},
+            "pattern": {"shape": "/", "fgcolor": ORANGE, "size": 6},
+        },
+    )  # fmt: skip

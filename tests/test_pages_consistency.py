@@ -65,9 +65,7 @@ def test_expected_errors_are_the_cores_formulas(page: Callable[..., AppTest]) ->
     assert f"RMSE {short(before.tree)} before, {short(after.tree)} after" in words(app)
     bars = [trace for trace in figure(app, "con_levels")["data"] if trace["mode"] == "lines"]
     for bar, wanted in zip(bars, (before, after), strict=True):
-        assert {round(y, 9) for y in bar["y"] if not math.isnan(y)} == {
-            round(y, 9) for y in wanted.level[1:].tolist()
-        }
+        assert {round(y, 9) for y in bar["y"] if not math.isnan(y)} == {round(y, 9) for y in wanted.level[1:].tolist()}
 
 
 def test_the_answer_on_the_small_town(page: Callable[..., AppTest]) -> None:

@@ -25,10 +25,10 @@ def problem(law: str = "discrete_laplace", squares: bool = True, metric: str = "
 
 
 SEARCHES: dict[str, Callable[[Watch], Any]] = {
-    "optimum, Laplace": lambda watch: optimum(problem(), 1.0, watch=watch),
-    "optimum, Gaussian": lambda watch: optimum(problem("gaussian"), 1.0, watch=watch),
-    "optimum, raw": lambda watch: optimum(problem(squares=False), 1.0, watch=watch),
-    "optimum, no variances": lambda watch: optimum(problem("laplace", False, "alpha_rmse"), 1.0, watch=watch),
+    "optimum, Laplace": lambda watch: optimum(problem().watched(watch), 1.0),
+    "optimum, Gaussian": lambda watch: optimum(problem("gaussian").watched(watch), 1.0),
+    "optimum, raw": lambda watch: optimum(problem(squares=False).watched(watch), 1.0),
+    "optimum, no variances": lambda watch: optimum(problem("laplace", False, "alpha_rmse").watched(watch), 1.0),
     "targets": lambda watch: smallest_budget(problem(), [Target(2, Ask.RMSE, 3.0), Target(1, Ask.RMSE, 2.0)], watch),
     "targets, raw": lambda watch: smallest_budget(problem(squares=False), [Target(2, Ask.RMSE, 3.0)], watch),
     "curves": lambda watch: curves(problem(), problem(), (1.0, 2.0), 5, watch=watch),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Callable, Iterable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
 from dataclasses import astuple, dataclass, fields, replace
@@ -24,6 +23,7 @@ from treedp_core.privacy.conversions import epsilon_to_rho
 from treedp_core.privacy.origin import NOT_PRIVATE
 from treedp_core.registry import lookup
 from treedp_core.release import Release
+from treedp_core.rounding import smallest
 from treedp_core.tree import AnyArray, FloatArray, Tree
 from treedp_core.watch import Cancelled, Watch, generator
 
@@ -325,7 +325,4 @@ def _least(error: Callable[[float], float], target: float) -> float | None:
         return None
     if error(low) <= target:
         return low
-    while high > 1.001 * low:
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if error(middle) <= target else (middle, high)
-    return high
+    return smallest(lambda epsilon: error(epsilon) <= target, low, high, 1e-3)

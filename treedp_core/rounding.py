@@ -6,9 +6,24 @@ Every finite float is a rational number, so `Fraction` settles each comparison w
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 
 Rational = Fraction | float | int
+
+
+def smallest(holds: Callable[[float], bool], low: float, high: float, closeness: float) -> float:
+    """Point between `low` > 0 and `high` from which on `holds`, from above to a relative closeness, by bisection.
+
+    >>> round(smallest(lambda x: x * x >= 2.0, 1.0, 2.0, 1e-12), 9)
+    1.414213562
+    """
+    while high > low * (1.0 + closeness):
+        middle = math.sqrt(low * high)
+        if middle in (low, high):
+            break
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
 
 
 def float_above(exact: Fraction) -> float:

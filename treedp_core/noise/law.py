@@ -77,7 +77,11 @@ class Law(abc.ABC):
         >>> round(Laplace(1.0).margin(0.95), 6)  # ln 20
         2.995732
         """
-        low, high, miss = 0.0, 1.0, 1.0 - confidence
+        return self.reach(1.0 - confidence)
+
+    def reach(self, miss: float) -> float:
+        """Return the smallest t, in records, with P(|Z| > t) <= miss, which may be tiny; whole for whole noise."""
+        low, high = 0.0, 1.0
         while float(self.tail(high)) > miss:
             high *= 2.0
         for _ in range(60):

@@ -139,25 +139,9 @@ def int_opt(noisy: AnyArray, total: AnyArray) -> IntArray:
     The same numbers as the printed loop, ties in the order of the indices, in O(n log n) steps: the loop itself takes
     a number of steps that grows with the values, not O(c) as printed (x = (10^5, 0, 0, 0) and c = 1 take 300,004).
 
-    Parameters
-    ----------
-    noisy : (..., size)
-        Whole numbers, in records; real ones are rounded first, for the rule is one of whole numbers.
-    total : (...)
-        Whole numbers of at least 0.
+    Arguments (..., size) and (...), result (..., size) and refusals are those of `water_filling`; real numbers are
+    rounded first, for the rule is one of whole numbers.
 
-    Returns
-    -------
-    (..., size) int64
-
-    Raises
-    ------
-    InputError
-        ``TOTAL_RANGE`` for a total below 0 or a family without members, ``VALUE_RANGE`` for real values beyond 10^18
-        or a family whose absolute values and total add up to more than 2^62.
-
-    Notes
-    -----
     The largest distance is as small as possible. The first pass takes from the smallest values all it may, which
     sets most of them to 0: sparser results than `water_filling`, at a larger squared distance.
 

@@ -72,6 +72,13 @@ def prepare(tree: Tree, variance: FloatArray | None) -> tuple[Callable[[AnyArray
     >>> estimator(np.array([9.0, 3.0, 5.0])).tolist(), variance.tolist()
     ([9.0, 3.25, 5.75], [0.0, 0.75, 0.75])
     """
+    variance = variance_checked(tree, variance)
+    coefficients = _coefficients(tree, variance)
+    return lambda estimate: estimate_from(tree, coefficients, estimate), coefficients.variance
+
+
+def variance_checked(tree: Tree, variance: FloatArray | None) -> FloatArray:
+    """Return variances of all nodes, (n_nodes,), or refuse them; inf stands for a node that was not measured."""
     if variance is None:
         raise InputError(
             "VARIANCE_NEEDED", "Least squares needs the variance of each node; apply it before a biased step."
@@ -79,8 +86,7 @@ def prepare(tree: Tree, variance: FloatArray | None) -> tuple[Callable[[AnyArray
     variance = np.asarray(variance, dtype=np.float64)
     if variance.shape != (tree.n_nodes,) or not (variance >= 0).all():
         raise InputError("VARIANCE_NEEDED", f"Expected a variance >= 0 for each of the {whole(tree.n_nodes)} nodes.")
-    coefficients = _coefficients(tree, variance)
-    return lambda estimate: estimate_from(tree, coefficients, estimate), coefficients.variance
+    return variance
 
 
 def estimate_from(tree: Tree, coefficients: Coefficients, noisy: AnyArray) -> FloatArray:

@@ -22,10 +22,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from treedp_core.checks import InputError
+from treedp_core.postprocess.least_squares import variance_checked
 from treedp_core.postprocess.top_down import refuse_without_leaves
 from treedp_core.tree import AnyArray, FloatArray, IntArray, Tree
-from treedp_core.words import whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,13 +65,7 @@ def prepare(tree: Tree, variance: FloatArray | None) -> tuple[Callable[[AnyArray
     >>> function(np.array([3.0, 3.0, 1.0, -2.0])).round(12).tolist()
     [3.0, 2.5, 0.5, 0.0]
     """
-    if variance is None:
-        raise InputError(
-            "VARIANCE_NEEDED", "Least squares needs the variance of each node; apply it before a biased step."
-        )
-    variance = np.asarray(variance, dtype=np.float64)
-    if variance.shape != (tree.n_nodes,) or not (variance >= 0).all():
-        raise InputError("VARIANCE_NEEDED", f"Expected a variance >= 0 for each of the {whole(tree.n_nodes)} nodes.")
+    variance = variance_checked(tree, variance)
     refuse_without_leaves(tree, variance)
     segments = [_segments(tree, level) for level in range(tree.height)]
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from treedp_core.checks import InputError
 from treedp_core.mechanisms.calibration import level_law
+from treedp_core.rounding import smallest
 from treedp_core.studies.budget.class_variance import gradient, sweeps
 from treedp_core.studies.budget.descent import SMALLEST, corners
 from treedp_core.studies.budget.optimum import simple_splits
@@ -158,13 +159,7 @@ def _needed(bound: Bound, high: float) -> float:
         return 0.0
     if _raw_value(bound, high) > 1.0:
         return np.inf
-    low = LOW
-    while high > low * (1.0 + 1e-12):
-        middle = float(np.sqrt(low * high))
-        if middle in (low, high):
-            break
-        low, high = (low, middle) if _raw_value(bound, middle) <= 1.0 else (middle, high)
-    return high
+    return smallest(lambda amount: _raw_value(bound, amount) <= 1.0, LOW, high, 1e-12)
 
 
 def _raw_value(bound: Bound, amount: float) -> float:
@@ -240,10 +235,7 @@ def _just_enough(problem: Problem, bounds: list[Bound], shares: FloatArray) -> F
         low, high = low / 4.0, min(high, low) if low != high else high
         if low < 1e-15:
             break
-    while high > low * (1.0 + 1e-11):
-        middle = float(np.sqrt(low * high))
-        low, high = (low, middle) if met(middle) else (middle, high)
-    return np.asarray(high * shares)
+    return np.asarray(smallest(met, low, high, 1e-11) * shares)
 
 
 def _programme(problem: Problem, bounds: list[Bound], start: FloatArray) -> FloatArray:

@@ -13,7 +13,6 @@ is convex for all four laws.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -24,7 +23,6 @@ from treedp_core.studies.budget.descent import SMALLEST, descend, multiply, tang
 from treedp_core.studies.budget.greedy import greedy
 from treedp_core.studies.budget.problem import Problem
 from treedp_core.tree import FloatArray
-from treedp_core.watch import Watch
 
 Named = tuple[str, FloatArray]
 
@@ -70,23 +68,20 @@ class Optimum:
         return self.gap is not None and self.gap <= 1e-4
 
 
-def optimum(problem: Problem, total: float, starts: Iterable[Named] = (), watch: Watch | None = None) -> Optimum:
+def optimum(problem: Problem, total: float) -> Optimum:
     """Return the best split of `total` over the levels.
 
     Parameters
     ----------
     problem : Problem
+        Its watch is told of the progress in hundredths.
     total : float
         Epsilon or rho, > 0.
-    starts : pairs of a name and amounts (n_levels,), optional
-        More splits to start from; the result is never worse than any of them.
-    watch : Watch, optional
-        Told of the progress in hundredths.
 
     Raises
     ------
     Cancelled
-        When `watch.cancelled()` says so.
+        When the problem's watch says so.
     InputError
         ``EPS_RANGE``, ``RHO_RANGE``; ``ONE_LEVEL``; ``NO_FORMULA`` when the metric has no closed form.
 
@@ -103,8 +98,8 @@ def optimum(problem: Problem, total: float, starts: Iterable[Named] = (), watch:
     >>> best.certified, best.amounts.round(3).tolist()  # by hand: the leaves get sqrt(3) - 1
     (True, [0.268, 0.732])
     """
-    total, problem = problem.total_checked(total), problem if watch is None else problem.watched(watch)
-    candidates = [*simple_splits(problem, total), *((name, problem.scaled(start, total)) for name, start in starts)]
+    total = problem.total_checked(total)
+    candidates = simple_splits(problem, total)
     slices = [("greedy", greedy(problem, total))]
     if problem.squares and problem.least_squares and problem.quotient.n_classes <= SMALL_QUOTIENT:
         slices.append(("greedy, 1000 slices", greedy(problem, total, COMPARED_PHASES)))

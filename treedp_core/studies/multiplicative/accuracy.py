@@ -51,14 +51,7 @@ def noise_accurate_threshold(law: Law, alpha: float, eta: float) -> float:
     >>> round(noise_accurate_threshold(Laplace(2.0), 0.5, 0.01), 6)  # 4 ln 100
     18.420681
     """
-    a, failure = check_alpha(alpha), _eta(eta)
-    low, high = 0.0, float(np.sqrt(law.variance / failure))  # Chebyshev
-    for _ in range(200):
-        middle = 0.5 * (low + high)
-        if middle in (low, high):
-            break
-        low, high = (middle, high) if law.tail(middle) > failure else (low, middle)
-    return high / a
+    return law.reach(_eta(eta)) / check_alpha(alpha)
 
 
 def clamped_alpha_rmse(alpha: float, threshold: float, eta: float, reach: float) -> float:

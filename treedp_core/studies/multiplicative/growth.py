@@ -26,14 +26,12 @@ class Growth:
 
     Parameters
     ----------
-    setting : Setting
     n_levels : (n,)
         Whole numbers, increasing.
     error : mapping of str to (n,)
         By curve name, in records; nan where the mechanism does not exist.
     """
 
-    setting: Setting
     n_levels: NDArray[np.int64]
     error: Mapping[str, FloatArray]
 
@@ -56,7 +54,7 @@ def growth(setting: Setting, n_levels: ArrayLike, names: tuple[str, ...] | None 
     """
     levels = np.array([_levels(n) for n in np.ravel(np.asarray(n_levels))], dtype=np.int64)
     chosen = [lookup(CURVES, name, "curve") for name in (CURVES if names is None else names)]
-    return Growth(setting, levels, {curve.name: curve.error(setting, levels.astype(float)) for curve in chosen})
+    return Growth(levels, {curve.name: curve.error(setting, levels.astype(float)) for curve in chosen})
 
 
 def break_even(setting: Setting, better: str, worse: str, *, high: int = 10**6) -> int | None:

@@ -47,24 +47,15 @@ class Prefixes:
 
 
 @dataclass(frozen=True, eq=False)
-class LevelResult:
-    """The nodes of one level that survived, in lexicographic order.
+class LevelResult(Prefixes):
+    """The nodes of one level that survived: `parent` is a place among survivors, `count` is released, above 0.
 
     Parameters
     ----------
-    parent : (n,) int64
-        Position among the survivors of the level above.
-    code : (n,) int32
-        Category among the parent's children.
-    count : (n,) int64
-        Released records, above 0.
     origin : (n,) int64
         Position among the `Prefixes` of the level, -1 for a spurious node. Private: not part of the release.
     """
 
-    parent: IntArray
-    code: CodeArray
-    count: IntArray
     origin: IntArray
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from fractions import Fraction
+from typing import Final
 
 import streamlit as st
 
@@ -109,7 +110,7 @@ def own(page: str) -> None:
     )
 
 
-def _shares(page: str) -> list[Any]:
+def _shares(page: str) -> list[Fraction]:
     try:
         return exact_shares(get(f"{page}_shares").replace(",", " ").replace(";", " ").split())
     except InputError:

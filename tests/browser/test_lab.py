@@ -26,7 +26,7 @@ def test_ctrl_enter_runs_and_markers_appear(page: Any, server: LiveServer) -> No
 
 
 def test_a_run_is_cancelled_at_once_and_survives_a_page_switch(page: Any, server: LiveServer) -> None:
-    drawn(page, server, "lab?lab_trials=12000", "lab_figure")
+    drawn(page, server, "lab?lab_trials=12000&sample=geography", "lab_figure")
     page.get_by_role("button", name=re.compile("^Run")).click()
     page.get_by_text(re.compile("of .* runs")).first.wait_for()
     page.get_by_role("link", name="Consistency").click()

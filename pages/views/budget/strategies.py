@@ -7,11 +7,12 @@ from functools import partial
 from typing import Any, Final
 
 import streamlit as st
+from plotly import graph_objects as go
 
 from pages.ui import frame, router, tuned
 from pages.ui.cards import cards
 from pages.ui.page import Told
-from pages.ui.snippets import call, given
+from pages.ui.snippets import Ran, call, given
 from pages.ui.store import dataset, remember
 from pages.ui.text import lit
 from pages.views.budget import ask, compared, words
@@ -20,6 +21,7 @@ from pages.views.budget.compared import GREEDY, OPTIMUM, Compared, rows_again
 from treedp_core.figures import budget as figures
 from treedp_core.figures.reliability import watermark
 from treedp_core.privacy.ledger import left_after
+from treedp_core.records.export.columns import Columns
 from treedp_core.studies.budget import (
     NOT_PRIVATE,
     STRATEGIES,
@@ -69,12 +71,12 @@ def comparison(one: Compared, key: str, alt: str, caption: str) -> None:
     frame.figure(fig, key=key, alt=alt, caption=caption, ran=_table_again(one))
 
 
-def _table_again(one: Compared) -> Any:
+def _table_again(one: Compared) -> Ran[Columns]:
     names = dataset().labels.level_names
     return call(strategy_table, rows_again(one), names, one.label, one.question.metric).saying(one.label)
 
 
-def marked(fig: Any, one: Compared) -> Any:
+def marked(fig: go.Figure, one: Compared) -> go.Figure:
     """Return the figure with a watermark where a split in it was tuned on the true counts."""
     return watermark(fig, NOT_PRIVATE) if one.label else fig
 

@@ -78,7 +78,7 @@ def _controls() -> None:
         draw_again("mul_draw")
 
 
-def _source_key() -> tuple[Any, ...]:
+def _source_key() -> tuple[str | int, ...]:
     if SOURCE.value == "deep":
         return "deep", DEEP_TREE_LEVELS.value, DEEP_TREE_LEAVES.value, MADE_SEED.value
     return ("small",) if SOURCE.value == "small" else ("current", dataset().fingerprint)
@@ -90,7 +90,7 @@ def _source() -> Result[Source]:
     return at_once("mul_source", key, lambda: _source_again(key).value, of=key)
 
 
-def _source_again(key: tuple[Any, ...]) -> Ran[Source]:
+def _source_again(key: tuple[str | int, ...]) -> Ran[Source]:
     """The call that gives the tree to run on."""
     match key[0]:
         case "small":

@@ -18,10 +18,7 @@ from pages.ui.settings import PRESENT, get
 from pages.ui.text import lit
 from pages.ui.unused import Reasons
 
-LOST: Final = (
-    "No uploaded file is counted in this session yet; counts from a file are removed about two minutes after the tab "
-    "is closed, and a link never carries them."
-)
+LOST: Final = "No uploaded file is counted in this session: a reload ends one, and a link carries settings only."
 BADGES: Final[Mapping[str, tuple[Literal["blue", "violet", "red"], str, str]]] = {
     "formula": ("blue", ":material/function:", "Computed exactly from theory; nothing was drawn at random."),
     "simulation": ("violet", ":material/casino:", "Estimated from simulated releases; bars are 95 % intervals."),
@@ -236,7 +233,14 @@ def header(title: str, lede: str, strip: str, badge: str, *, chooses_source: boo
     if reconnect.has_returned():
         _session_ended()
     elif store.is_lost() and not chooses_source:
-        st.info(f"{LOST} Until you upload it, {lit(store.dataset().name, 40)} is shown.", icon=":material/history:")
+        _lost()
+
+
+def _lost() -> None:
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.info(f"{LOST} Meanwhile: {lit(store.dataset().name, 40)}.", icon=":material/history:")
+        if st.button("Choose a file", key="choose_file", help="On the page Data and tree."):
+            st.switch_page("pages/data.py")
 
 
 def _session_ended() -> None:

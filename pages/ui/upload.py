@@ -199,7 +199,9 @@ def upload(slot: str, *, asks: Asks, path: Path | None = None) -> Candidate | Co
     file = uploads.uploader(label, key=f"{slot}_{_slot(slot).revision}", help=words.help)
     if file is not None:
         return Candidate(file, file.name, slot, asks)
-    st.caption("Counts from a file are removed about two minutes after you close the tab; a link never carries them.")
+    st.caption(
+        "Counts from a file are gone after a reload or two minutes after you close the tab; a link never has them."
+    )
     return again
 
 

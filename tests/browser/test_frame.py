@@ -136,6 +136,13 @@ def test_an_upload_end_to_end_frees_the_file(page: Any, start_server: Callable[.
         page.get_by_text("counted from a file at").wait_for()
         assert "survey.csv" in strip(page)
         eventually(lambda: bytes_held(own) == 0)  # the server counts bytes anew every five seconds
+        assert "survey" not in page.url and "region" not in page.url
+        page.reload()
+        page.get_by_text("a reload ends one").wait_for()
+        settle(page)
+        assert "survey.csv" not in page.get_by_test_id("stMain").inner_text()
+        page.get_by_role("button", name="Choose a file").click()
+        page.locator('[data-testid="stFileUploaderDropzoneInput"]').wait_for(state="attached")
 
 
 def test_hostile_names_stay_text_on_every_page(page: Any, server: LiveServer, tmp_path: Path) -> None:

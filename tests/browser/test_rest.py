@@ -1,0 +1,38 @@
+"""Nothing jumps: where the figure and the controls stand does not depend on what is said about them."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from browsing import LiveServer, drawn, settle
+
+pytestmark = pytest.mark.browser
+
+
+def tops(page: Any) -> dict[str, float]:
+    """How far down the lab's figure and its buttons begin, in pixels."""
+    places = {"figure": ".st-key-lab_figure", "run": ".st-key-lab_run", "chips": ".st-key-lab_mechanisms"}
+    return {name: page.locator(place).bounding_box()["y"] for name, place in places.items()}
+
+
+def moved(page: Any, before: dict[str, float]) -> dict[str, float]:
+    return {name: y - before[name] for name, y in tops(page).items() if abs(y - before[name]) > 2}
+
+
+def test_a_note_on_delta_and_a_run_move_neither_the_figure_nor_a_control(page: Any, server: LiveServer) -> None:
+    drawn(page, server, "lab?lab_trials=12000", "lab_figure")
+    before = tops(page)
+    page.get_by_role("button", name="Gaussian", exact=True).click()
+    page.get_by_text("cannot promise").first.wait_for()
+    settle(page)
+    assert moved(page, before) == {}
+    page.keyboard.press("Control+Enter")
+    page.get_by_text(re.compile("of .* runs")).first.wait_for()
+    assert moved(page, before) == {}
+    page.get_by_role("button", name="Cancel").click()
+    page.get_by_text("Simulating: cancelled").wait_for()
+    settle(page)
+    assert moved(page, before) == {}

@@ -1,0 +1,84 @@
+"""What the address bar is given to say, and which of the addresses a browser reports are taken for a link."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from urllib.parse import parse_qs
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from oracles_pages import dataset, open_page, widget
+from treedp_core.records import Dataset
+from treedp_core.tree import Tree
+
+pytestmark = pytest.mark.usefixtures("own_jobs")
+
+OWN = dataset(Tree.from_branching_factors((2, 3)), [70, 20, 1, 2, 30, 45], name="SECRET-4711")
+TUNED = {"lab_allocation": "custom", "lab_shares": "0, 0.25, 0.75", "lab_tuned": "true_counts"}
+
+
+def told(app: AppTest) -> dict[str, Any]:
+    """What the script in the browser is given."""
+    found: dict[str, Any] = json.loads(app.main.get("bidi_component")[0].proto.json)
+    return found
+
+
+def query(app: AppTest) -> dict[str, list[str]]:
+    found = parse_qs(told(app)["query"], keep_blank_values=True)
+    return {key: texts for key, texts in found.items() if key not in ("level", "sample")}  # which tests begin with
+
+
+def report(app: AppTest, **link: str) -> None:
+    """Have the browser report an address with the next run."""
+    app.query_params.clear()
+    for key, value in link.items():
+        app.query_params[key] = value
+
+
+def test_the_address_names_what_the_page_uses_and_what_all_share() -> None:
+    app = open_page("lab", eps="2", lab_metric="rmsre", con_post="none", lab_post="")
+    assert query(app) == {"eps": ["2"], "lab_metric": ["rmsre"], "lab_post": [""]}
+    assert told(app)["page"] == "lab" and told(app)["view"] == "lab/epsilon"
+    app.switch_page("pages/consistency.py").run()
+    assert query(app) == {"eps": ["2"], "con_post": ["none"]}
+    app.switch_page("pages/start.py").run()
+    assert query(app) == {"eps": ["2"]} and told(app)["page"] == ""
+
+
+def test_an_address_that_was_written_is_no_link_when_it_is_reported_later() -> None:
+    app = open_page("consistency", eps="2")
+    widget(app, "eps").set_value(3.0).run()
+    written = {key: texts[0] for key, texts in parse_qs(told(app)["query"]).items()}
+    assert written["eps"] == "3"
+    report(app, **written)
+    widget(app, "eps").set_value(5.0).run()
+    assert query(app) == {"eps": ["5"]}
+    app.run()
+    assert query(app) == {"eps": ["5"]}
+    report(app, eps="0.7")
+    app.run()
+    assert query(app) == {"eps": ["0.7"]}, "which is one that the page never wrote"
+
+
+def test_a_link_to_another_page_is_followed_again() -> None:
+    app = open_page("lab")
+    report(app, con_post="none")
+    app.switch_page("pages/consistency.py").run()
+    assert query(app) == {"con_post": ["none"]}
+    widget(app, "con_post").set_value("least_squares").run()
+    report(app)
+    app.switch_page("pages/lab.py").run()
+    report(app, con_post="none")
+    app.switch_page("pages/consistency.py").run()
+    assert query(app) == {"con_post": ["none"]}
+
+
+@pytest.mark.parametrize(("data", "is_told"), [(None, True), (OWN, False)])
+def test_nothing_of_a_file_goes_into_the_address(data: Dataset | None, is_told: bool) -> None:
+    """Shares tuned on true counts tell about them: of a sample that is public, of a file nobody's browser keeps it."""
+    app = open_page("lab", data, **TUNED)
+    assert (TUNED.keys() <= query(app).keys()) == is_told
+    assert (TUNED.keys() & query(app).keys() == set()) != is_told
+    assert "SECRET" not in told(app)["query"]

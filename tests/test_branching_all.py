@@ -17,7 +17,7 @@ EVERY = bool(os.environ.get("EVERY_TREE"))
 """Set to sweep all of `MANY` and `FITTED_MANY`: about ten minutes."""
 FEW = (2, 3, 60, 97, 256, 360, 2520)
 MANY = (*FEW, 5, 127, 128, 243, 499, 625, 720, 997, 1000, 1024, 1681, 2187, 3600, 4093, 4095, 4096)
-FITTED_FEW = (3, 30)
+FITTED_FEW = (3, 30, 720)
 FITTED_MANY = (*FITTED_FEW, 2, 31, 60, 64, 97, 127, 180, 243, 256, 360)
 PLACES = {"cdf": 0, "ranges": 1, "nodes": 2}
 LAWS = {"laplace": ("laplace", "discrete_laplace"), "gaussian": ("gaussian", "discrete_gaussian")}

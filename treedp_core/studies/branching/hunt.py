@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import combinations, permutations
+from itertools import combinations, permutations, product
 from typing import Final
 
 import numpy as np
@@ -124,7 +124,8 @@ class FittedHunt(Hunt):
     def reordered(self, start: Factors) -> Factors:
         """The best order of the same factors that exchanging two of them, again and again, leads to."""
         while True:
-            around = {_exchanged(start, i, j) for i, j in combinations(range(len(start)), 2)} - {start}
+            pairs = combinations(range(len(start)), 2)
+            around = {trimmed(_exchanged(start, i, j), self.bins) for i, j in pairs} - {start}
             best = min(sorted(around), key=self.value, default=start)
             if self.value(best) >= self.value(start) * (1.0 - 1e-12):
                 return start
@@ -187,7 +188,12 @@ def trimmed(factors: Factors, bins: int) -> Factors:
 
 
 def _neighbours(factors: Factors, bins: int) -> Iterator[Factors]:
-    """Change one factor by one, swap, merge or split neighbours; the first factor then follows from the others."""
+    """Change one factor by one (several of few), swap, merge or split neighbours; the first follows from the others."""
+    if 1 < len(factors) <= 4:
+        for moves in product((-1, 0, 1), repeat=len(factors) - 1):
+            moved = tuple(n + d for n, d in zip(factors[1:], moves, strict=True))
+            if any(moves) and min(moved) > 1:
+                yield trimmed((factors[0], *moved), bins)
     for i, n in enumerate(factors):
         before, behind = factors[:i], factors[i + 1 :]
         if i and n > 2:

@@ -127,8 +127,11 @@ def _fitted(hunt: Hunt, finalists: list[Factors], many: int) -> tuple[list[Facto
         return list(dict.fromkeys(every)), optimal_shares
     for factors in every:
         fitted.value(factors)
+    of_heights = {len(factors): factors for factors in fitted.ranked(many)[::-1]}
+    for start in dict.fromkeys([*fitted.ranked(2), *of_heights.values()]):
+        fitted.climb(fitted.reordered(start))
     for start in fitted.ranked(2):
-        fitted.climb(start)
+        fitted.climb(fitted.reordered(start))
     return fitted.ranked(many), improved_shares
 
 

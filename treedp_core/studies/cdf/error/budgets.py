@@ -23,6 +23,7 @@ from treedp_core.tree.workloads import Shape, level_weights
 
 _GAP: Final = 1e-8
 _ITERATIONS: Final = 2000
+_TURNS: Final = 25
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,14 +101,20 @@ def _certified(shape: Shape, criterion: Criterion) -> LevelShares:
 
 
 def improved_shares(shape: Shape, criterion: Criterion) -> LevelShares:
-    """Return good shares after least squares, from equal ones for the levels below the root: quick, for comparisons."""
+    """Return good shares after least squares, from equal ones for the levels below the root: quick, for comparisons.
+
+    Each share is multiplied by (-gradient)^(1 / 3) a few times, in epsilon: the rule that is optimal without least
+    squares.
+    """
     if criterion.currency is Currency.RHO:
         return _certified(shape, criterion)
-    from scipy.optimize import minimize
-
     problem = _Problem(shape, criterion, 2)
-    found = minimize(problem.of_logarithms, np.zeros(shape.height), jac=True, method="L-BFGS-B")
-    shares = problem.shares_of(found.x)
+    shares = np.array([0.0, *[1.0 / shape.height] * shape.height])
+    for _ in range(_TURNS):
+        slope = problem.value_and_gradient(shares)[1]
+        shares = shares * np.cbrt(np.maximum(-slope, 0.0))
+        shares[1:] = np.maximum(shares[1:] / shares.sum(), 1e-9)
+    shares /= shares.sum()
     return LevelShares(shares, problem.value(shares), None, "One local search; not certified.")
 
 

@@ -59,6 +59,10 @@ ADD = ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)
 REPLACE = ProtectedUnit(NeighbouringRelation.REPLACE_ONE)
 
 
+def asked(rho: float, unit: ProtectedUnit = REPLACE) -> Wanted:
+    return Wanted(rho, 1e-6, unit, None, Spread.STACKED, "intopt")
+
+
 def table_of_array(leaf_counts: np.ndarray) -> LeafTable:
     """A table from an array with one axis per column."""
     codes = np.repeat(np.argwhere(leaf_counts >= 0), leaf_counts.ravel(), axis=0)
@@ -508,16 +512,16 @@ def test_orders_keep_the_records_and_report_each_column_where_it_was() -> None:
     turned = reordered(table, (2, 0, 1))
     assert (array_of_table(turned) == array_of_table(table).transpose(2, 0, 1)).all()
     steps: list[int] = []
-    results = compare_orders(table, some_orders(3), 500.0, 2, 1, watch=Watch(step=steps.append))
+    results = compare_orders(table, some_orders(3), asked(500.0), 2, 1, watch=Watch(step=steps.append))
     assert [result.order for result in results] == some_orders(3) and len(steps) == 12
     for result in results:
         assert result.max_error == result.total_variation == result.spurious == result.lost == (0.0, 0.0)
         assert result.marginals.tolist() == [0, 0, 0]
-    noisy = compare_orders(table, [(0, 1, 2)], 0.1, 5, 1)[0]
+    noisy = compare_orders(table, [(0, 1, 2)], asked(0.1), 5, 1)[0]
     assert noisy.max_error[0] > 0 < noisy.max_error[1] and (noisy.marginals > 0).all()
-    assert compare_orders(table, [(0, 1, 2)], 0.1, 5, 1)[0].max_error == noisy.max_error
+    assert compare_orders(table, [(0, 1, 2)], asked(0.1), 5, 1)[0].max_error == noisy.max_error
     with pytest.raises(Cancelled):
-        compare_orders(table, some_orders(3), 1.0, 2, 1, watch=Watch(cancelled=lambda: True))
+        compare_orders(table, some_orders(3), asked(1.0), 2, 1, watch=Watch(cancelled=lambda: True))
 
 
 def test_known_columns_take_their_known_levels_along() -> None:
@@ -537,8 +541,8 @@ def test_known_columns_take_their_known_levels_along() -> None:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(orders, "plan", noted)
-        compare_orders(table, [(0, 1, 2), (0, 2, 1), (2, 0, 1)], 1.0, 1, 1, unit=unit)
-        compare_orders(table, [(0, 1, 2), (2, 0, 1)], 1.0, 1, 1, unit=unit, known_columns=[2])
+        compare_orders(table, [(0, 1, 2), (0, 2, 1), (2, 0, 1)], asked(1.0, unit), 1, 1)
+        compare_orders(table, [(0, 1, 2), (2, 0, 1)], asked(1.0, unit), 1, 1, known_columns=[2])
     assert seen == [3, 2, 1, 1, 2]
 
 
@@ -663,10 +667,10 @@ REFUSALS: dict[str, tuple[str, Callable[[], object]]] = {
         "PLAN_MISMATCH",
         lambda: noise_on_tree(plan((2, 2), 1.0), Tree.from_branching_factors((2, 3))),
     ),
-    "no order": ("ORDER", lambda: compare_orders(ONE, [(0, 0)], 1.0, 1, 1)),
-    "no known column": ("VALUE_RANGE", lambda: compare_orders(ONE, [(0, 1)], 1.0, 1, 1, known_columns=[2])),
+    "no order": ("ORDER", lambda: compare_orders(ONE, [(0, 0)], asked(1.0), 1, 1)),
+    "no known column": ("VALUE_RANGE", lambda: compare_orders(ONE, [(0, 1)], asked(1.0), 1, 1, known_columns=[2])),
     "a single node": ("NO_LEVELS", lambda: plan(Tree(np.array([-1]), np.array([0, 1])), 1.0)),
-    "no trials": ("TRIALS_RANGE", lambda: compare_orders(ONE, [(0, 1)], 1.0, 0, 1)),
+    "no trials": ("TRIALS_RANGE", lambda: compare_orders(ONE, [(0, 1)], asked(1.0), 0, 1)),
 }
 
 

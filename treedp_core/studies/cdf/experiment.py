@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 
 from treedp_core import checks
+from treedp_core.errors.ways import mean_and_error
 from treedp_core.postprocess.isotonic import consistent_cdf
 from treedp_core.studies.cdf.release import CdfPlan, CdfSettings, plan_cdf
 from treedp_core.tree import FloatArray
@@ -111,4 +112,4 @@ def _one_trial(plan: CdfPlan, n_records: int, entropy: tuple[int, ...], pipeline
 
 
 def _mean(values: FloatArray) -> MeanWithError:
-    return MeanWithError(float(values.mean()), float(values.std(ddof=1) / np.sqrt(values.size)))
+    return MeanWithError(*map(float, mean_and_error(values)))

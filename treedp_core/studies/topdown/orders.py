@@ -16,7 +16,6 @@ import numpy as np
 from treedp_core import checks
 from treedp_core.checks import InputError
 from treedp_core.errors.ways import Ways, mean_and_error
-from treedp_core.privacy import NeighbouringRelation, ProtectedUnit, Spread
 from treedp_core.studies.topdown.compare import compare
 from treedp_core.studies.topdown.plan import Plan, known_levels, plan
 from treedp_core.studies.topdown.sparse import release
@@ -73,15 +72,11 @@ def some_orders(n_columns: int, limit: int = MAX_ORDERS) -> list[tuple[int, ...]
 def compare_orders(
     table: LeafTable,
     orders: Iterable[Sequence[int]],
-    rho: float,
+    wanted: Wanted,
     trials: int,
     seed: int,
     *,
-    delta: float = 1e-6,
-    unit: ProtectedUnit | None = None,
     known_columns: Collection[int] | None = None,
-    spread: Spread = Spread.STACKED,
-    rule: str = "intopt",
     watch: Watch | None = None,
 ) -> list[OrderResult]:
     """Return the errors of a table's release under each order of its columns, with equal shares of rho.
@@ -90,14 +85,13 @@ def compare_orders(
     ----------
     table : LeafTable
     orders : iterable of permutations of the columns
-    rho, delta, unit, spread
-        As in `plan`.
+    wanted : Wanted
+        Its shares are not used; a rule that needs a tree gives way to IntOpt.
     trials, seed : int
         Every order and trial draws its own noise.
     known_columns : collection of int, optional
         Columns of the table that are public under REPLACE_UNKNOWN; they move with the order, and with them which
         levels are known. By default those of the unit's known levels: the first ones of the table.
-    rule : str
     watch : Watch, optional
         Told after every trial; may cancel, also within one.
 
@@ -109,20 +103,22 @@ def compare_orders(
 
     >>> from treedp_core.tree.leaf_table import count_leaves
     >>> table = count_leaves([np.arange(60) % 2, np.arange(60) % 30], (2, 30))
-    >>> results = compare_orders(table, some_orders(2), 1.0, 3, 7)
+    >>> from treedp_core.privacy import NeighbouringRelation, ProtectedUnit, Spread
+    >>> wanted = Wanted(1.0, 1e-6, ProtectedUnit(NeighbouringRelation.REPLACE_ONE), None, Spread.STACKED, "intopt")
+    >>> results = compare_orders(table, some_orders(2), wanted, 3, 7)
     >>> [result.order for result in results]
     [(0, 1), (1, 0)]
     """
     trials = checks.integer("trials", trials, low=1, high=checks.MAX_TRIALS, code="TRIALS_RANGE")
-    protected, width = unit or ProtectedUnit(NeighbouringRelation.REPLACE_ONE), len(table.sizes)
-    known = range(protected.known_levels - 1) if known_columns is None else known_columns
+    width, rule = len(table.sizes), RULES[wanted.rule].sparse or "intopt"
+    known = range(wanted.unit.known_levels - 1) if known_columns is None else known_columns
     for column in () if known_columns is None else known_columns:
         checks.integer("known column", column, low=0, high=width - 1)
     found = []
     for i, order in enumerate([_checked(order, width) for order in orders]):
         turned = reordered(table, order)
-        ready = plan(turned.sizes, rho, delta=delta, unit=replace(protected, known_levels=known_levels(order, known)),
-                     spread=spread)  # fmt: skip
+        unit = replace(wanted.unit, known_levels=known_levels(order, known))
+        ready = plan(turned.sizes, wanted.rho, delta=wanted.delta, unit=unit, spread=wanted.spread)
         found.append(_one_order(turned, order, ready, trials, (checks.seed(seed), i), rule, watch or Watch()))
     return found
 
@@ -181,9 +177,8 @@ def orders_of_subject(
     if not subject.is_product:
         raise InputError("ORDER", "The levels of this tree are nested in one another, so their order cannot change.")
     known = [place for place, column in enumerate(subject.order) if column < wanted.unit.known_levels - 1]
-    return compare_orders(subject.table, some_orders(len(subject.columns)), wanted.rho, trials, seed,
-                          delta=wanted.delta, unit=wanted.unit, known_columns=known, spread=wanted.spread,
-                          rule=RULES[wanted.rule].sparse or "intopt", watch=watch)  # fmt: skip
+    orders = some_orders(len(subject.columns))
+    return compare_orders(subject.table, orders, wanted, trials, seed, known_columns=known, watch=watch)
 
 
 def ways_of_orders(found: Sequence[OrderResult], columns: Sequence[str], measure: str) -> Ways:

@@ -1,8 +1,9 @@
-"""Where to begin: what the app is for, one picture, and what is in this session."""
+"""Where to begin: what the app is for, one picture, and what to ask."""
 
 from pages.ui.page import Page, View
-from pages.ui.unused import NOTHING_DRAWN
+from pages.ui.unused import NO_DELTA
 from pages.views.start.parts import show
+from pages.views.start.settings import SETTINGS
 
 PAGE = Page(
     name="start",
@@ -10,9 +11,12 @@ PAGE = Page(
     icon="home",
     section="",
     about="Where to begin.",
-    heading="Publish counts on a tree, privately",
-    lede="See what noise does to hierarchical counts before you release any.",
-    views=(View("", show, ignores=NOTHING_DRAWN),),
+    heading="How wrong can a private count be?",
+    lede="Counts by region, state and county protect nobody by being sums. Differential privacy adds noise to every "
+    "count; here you see what that does to seven of them, and where to go with your own.",
+    settings=SETTINGS,
+    asks_epsilon=True,
+    views=(View("", show, ignores=NO_DELTA),),
 )
 
 if __name__ == "__main__":

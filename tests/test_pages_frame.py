@@ -22,6 +22,7 @@ from streamlit.testing.v1 import AppTest
 
 from app import all_pages
 from browsing import ROOT
+from oracles_pages import figure, open_page, words
 from pages.ui import exports, jobs, text
 from pages.ui.settings import REG
 from treedp_core.checks import InputError
@@ -47,7 +48,7 @@ def app() -> App:
 def is_sound(at: AppTest) -> bool:
     """Whether the page ran through the router without an exception."""
     texts = [e.value for e in at.error]
-    return not at.exception and bool(at.sidebar.select_slider) and not any("Something went wrong" in t for t in texts)
+    return not at.exception and bool(at.sidebar.selectbox) and not any("Something went wrong" in t for t in texts)
 
 
 def strip(at: AppTest) -> str:
@@ -85,7 +86,7 @@ def test_every_sample_is_shown_on_both_pages(app: App, sample: str) -> None:
 
 def test_settings_survive_page_switches_and_each_other(app: App) -> None:
     at = app()
-    at.sidebar.select_slider(key="eps").set_value(2.0).run()
+    at.select_slider(key="eps").set_value(2.0).run()
     at.sidebar.select_slider(key="delta").set_value(1e-6).run()
     at.sidebar.selectbox(key="nbr").set_value("add_or_remove_one").run()
     at.sidebar.number_input(key="seed").set_value(99).run()
@@ -210,7 +211,7 @@ def test_values_between_the_steps_of_a_slider_are_taken(app: App) -> None:
     at = app(eps="0.0123", delta="3e-7", tau="7", level="Advanced", source="generate", gen_n="12345")
     assert is_sound(at)
     assert not at.toast
-    assert at.sidebar.select_slider(key="eps").value == 0.0123
+    assert at.select_slider(key="eps").value == 0.0123
     assert at.sidebar.select_slider(key="delta").value == 3e-7
     assert at.sidebar.select_slider(key="tau").value == 7.0
     assert "ε = 0.0123, δ = 3e-7" in strip(at)
@@ -218,7 +219,7 @@ def test_values_between_the_steps_of_a_slider_are_taken(app: App) -> None:
 
 def test_a_shared_link_brings_everything_back(app: App) -> None:
     at = app("data")
-    at.sidebar.select_slider(key="eps").set_value(0.3).run()
+    at.select_slider(key="eps").set_value(0.3).run()
     at.sidebar.selectbox(key="nbr").set_value("replace_unknown").run()
     at.number_input(key="known_levels").set_value(2).run()
     at.segmented_control(key="source").set_value("generate").run()
@@ -556,14 +557,28 @@ def test_no_text_cell_is_a_formula(cell: str) -> None:
     assert ",-3" in table
 
 
-def test_the_first_page_says_the_margin_of_its_level(app: App) -> None:
+def test_the_first_page_says_the_margin_of_its_level() -> None:
     """Replace one on four noisy levels at epsilon 2: b = 2 / (2 / 4) = 4, and P(|Z| > 12) <= 1/20 < P(|Z| > 11)."""
     p = math.exp(-1 / 4)
     assert 2 * p**13 / (1 + p) <= 1 / 20 < 2 * p**12 / (1 + p)
-    assert any(
-        "a count of 200 records on the level county will be shown within **± 12**" in m.value
-        for m in app(eps="2", sample="geography").markdown
-    )
+    told = words(open_page("start", eps="2"))
+    assert "a count of 200 records on the level county will be shown within **± 12**" in told.replace("`", "")
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "margin"), [("0.1", "120"), ("0.25", "48"), ("0.5", "24"), ("1", "12"), ("4", "3")]
+)
+def test_the_first_page_says_how_wrong_a_count_can_be(epsilon: str, margin: int) -> None:
+    """Two noisy levels at half of epsilon each: b = 4 / epsilon, and the margin falls as one over epsilon."""
+    app = open_page("start", eps=epsilon, level="Basic")
+    assert f"At ε = {epsilon} each count is right within ± {margin}, nineteen times in twenty" in words(app)
+
+
+def test_the_sum_that_fails_agrees_once_made_consistent() -> None:
+    noisy, whole = open_page("start"), open_page("start", start_shown="consistent")
+    notes = [[one["text"] for one in figure(app, "start_tree")["layout"]["annotations"]] for app in (noisy, whole)]
+    assert any("≠" in text for text in notes[0]) and not any("≠" in text for text in notes[1])
+    assert "made consistent" in words(whole)
 
 
 def guarded() -> None:

@@ -14,7 +14,7 @@ from pages.ui import jobs, reconnect, store
 from pages.ui.presets import Preset, popover
 from pages.ui.result import progress
 from pages.ui.setting import Setting
-from pages.ui.settings import PRESENT, get
+from pages.ui.settings import EPSILON, PRESENT, get
 from pages.ui.text import lit
 from pages.ui.unused import Reasons
 
@@ -106,6 +106,8 @@ class Page:
         Offered beside the switch.
     learnt : str
         What one learns (Markdown), whatever the view.
+    asks_epsilon : bool
+        Whether it shows the slider of ε itself, so that the sidebar does not; in a presentation every page does.
     chooses_source : bool
         Whether the page itself says when an uploaded data set is gone.
     file : str
@@ -125,6 +127,7 @@ class Page:
     beside: Callable[[], object] | None = None
     presets: tuple[Preset, ...] = ()
     learnt: str = ""
+    asks_epsilon: bool = False
     chooses_source: bool = False
     file: str = ""
 
@@ -148,6 +151,11 @@ class Page:
     def view(self) -> View:
         """The view that its switch stands at."""
         return next(view for view in self.views if self.switch is None or view.name == self.switch.value)
+
+    @property
+    def shows_epsilon(self) -> bool:
+        """Whether the slider of ε stands on the page now, not in the sidebar."""
+        return self.asks_epsilon or PRESENT.value
 
     def run(self) -> None:
         """Show it: the chosen view on the first screen, then what is under *More*, and what one learns."""
@@ -174,6 +182,8 @@ class Page:
 
     def _chosen(self) -> View:
         """Draw the switch, if there is a choice; return the view it stands at."""
+        if PRESENT.value and not self.asks_epsilon:
+            EPSILON.draw()
         if self.switch is None:
             return self.view
         with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):

@@ -8,7 +8,7 @@ from typing import Final
 
 import streamlit as st
 
-from pages.ui import reconnect, sessions, settings, shell, store, unused, uploads
+from pages.ui import reconnect, sessions, settings, shell, store, uploads
 from pages.ui.page import ROUTED, Page
 from pages.ui.refusals import guard
 
@@ -26,7 +26,7 @@ def declare(pages: tuple[Page, ...]) -> tuple[Page, ...]:
     return pages
 
 
-def run(pages: Sequence[Page], sidebar: Callable[[Mapping[str, str]], None]) -> None:
+def run(pages: Sequence[Page], sidebar: Callable[[Page], None]) -> None:
     """Show the navigation and the sidebar, and run the chosen page; the first of the pages is the home page."""
     sessions.enter()
     store.follow()
@@ -35,7 +35,7 @@ def run(pages: Sequence[Page], sidebar: Callable[[Mapping[str, str]], None]) -> 
     chosen = st.navigation(_by_section(pages), expanded=True, position="hidden" if embedded else "sidebar")
     page = next((page for page in pages if page.name == chosen.url_path), pages[0])
     with guard():
-        sidebar(unused.said(page.view.ignores))
+        sidebar(page)
     ROUTED.now = True
     try:
         with guard():
@@ -47,11 +47,14 @@ def run(pages: Sequence[Page], sidebar: Callable[[Mapping[str, str]], None]) -> 
     reconnect.run_again()
 
 
-def link(name: str, label: str | None = None) -> None:
-    """Show a link to a page of this app, if it has that page."""
+def link(name: str, label: str | None = None, opened: Mapping[str, str] | None = None) -> None:
+    """Show a link to a page of this app, if it has that page; `opened` are settings it opens with, as in a link."""
     if name in _known:
         page = _known[name]
-        st.page_link(page.path, label=label or page.title, icon=f":material/{page.icon}:")
+        st.page_link(
+            page.path, label=label or page.title, icon=f":material/{page.icon}:", width="content",
+            query_params=dict(opened or {}),
+        )  # fmt: skip
 
 
 def _by_section(pages: Sequence[Page]) -> dict[str, list[st.Page]]:

@@ -7,7 +7,8 @@ from typing import Any, Final
 
 import streamlit as st
 
-from pages.ui import address, shared, store
+from pages.ui import address, shared, store, unused
+from pages.ui.page import Page
 from pages.ui.setting import Setting
 from pages.ui.settings import ALPHA, DELTA, EPSILON, EXPLAIN, LEVEL, PRESENT, RELATION, SEED, THRESHOLD, get
 from pages.ui.text import lit
@@ -23,16 +24,17 @@ WIDE_EPSILON: Final = 10.0
 MAX_NAMED: Final = 5
 
 
-def sidebar(unused: Mapping[str, str]) -> None:
+def sidebar(page: Page) -> None:
     """Show the shared settings; every page has them, so that none is ever reset by changing pages.
 
-    `unused` says which of them the page does not use just now, and why: they are greyed.
+    Those that the page does not use just now are greyed, with the reason.
     """
+    idle = unused.said(page.view.ignores)
     with st.sidebar:
         st.caption("Settings of every page")
         _keep_to_counted_units()
-        _budget(unused)
-        _draw(SEED, unused)
+        _budget(page, idle)
+        _draw(SEED, idle)
         LEVEL.draw()
         if LEVEL.value == "Advanced":
             ALPHA.draw()
@@ -67,22 +69,23 @@ def _keep_to_counted_units() -> None:
         )
 
 
-def _draw(one: Setting[Any], unused: Mapping[str, str], help: str = "") -> None:
+def _draw(one: Setting[Any], idle: Mapping[str, str], help: str = "") -> None:
     """Show a setting, greyed where it is not used, with the reason."""
-    why = unused.get(one.key, "")
+    why = idle.get(one.key, "")
     told = [f"**Not used here.** {why}" if why else "", help or one.drawn.help]
     one.said(help="\n\n".join(filter(None, told))).draw(disabled=bool(why))
 
 
-def _budget(unused: Mapping[str, str]) -> None:
-    _draw(EPSILON, unused)
+def _budget(page: Page, idle: Mapping[str, str]) -> None:
+    if not page.shows_epsilon:
+        _draw(EPSILON, idle)
     if get("eps") > WIDE_EPSILON:
         st.warning(
             f"ε = {setting_text(get('eps'))} hardly limits what a release says about one unit.",
             icon=":material/warning:",
         )
-    _draw(DELTA, unused)
-    _draw(RELATION, unused, f"{RELATION.drawn.help} {NeighbouringRelation(get('nbr')).description}")
+    _draw(DELTA, idle)
+    _draw(RELATION, idle, f"{RELATION.drawn.help} {NeighbouringRelation(get('nbr')).description}")
     used = shared.known_levels()
     if get("nbr") == NeighbouringRelation.REPLACE_UNKNOWN.value and used < get("known_levels"):
         st.warning(

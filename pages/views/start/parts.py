@@ -1,76 +1,122 @@
-"""The pieces of the first page: where to go, the error curves, and what the session holds."""
+"""The pieces of the first page: a living tree, where to go with which question, the curves, what the session holds."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 import streamlit as st
 
-from pages.ui import router, store
+from pages.ui import controls, router, store
 from pages.ui.frame import figure
-from pages.ui.page import Told, explain, show_badge
-from pages.ui.settings import get
+from pages.ui.page import Told, show_badge
+from pages.ui.settings import EPSILON
 from pages.ui.shared import experiment, slack, warn_of_delta
 from pages.ui.sidebar import PRIVACY_NOTE
 from pages.ui.snippets import call, given
-from pages.ui.strip import of_data, strip
+from pages.ui.strip import strip
 from pages.ui.text import lit
+from pages.views.start import settings as s
 from treedp_core.experiment import Experiment, prepare
+from treedp_core.figures.small_tree import small_tree
+from treedp_core.figures.style import AFTER, BEFORE
 from treedp_core.figures.sweep import line_figure
 from treedp_core.privacy import NeighbouringRelation
 from treedp_core.records import Dataset
-from treedp_core.studies.sweep.first_page import EXAMPLE_COUNT, example_level, example_margin, law_question
+from treedp_core.studies.sweep.first_page import (
+    EXAMPLE_COUNT,
+    TOWN,
+    TOWN_NAMES,
+    TownDraw,
+    example_level,
+    example_margin,
+    law_question,
+    town_draw,
+    town_table,
+)
 from treedp_core.studies.sweep.lines import computed
 from treedp_core.studies.sweep.tables import line_table
 from treedp_core.words import plural, setting_text, short
 
-CARDS: Final = (
-    (
-        "data",
-        "account_tree",
-        "Explore the data",
-        "Choose a sample, generate records or upload a file; see the tree.",
-    ),
-    ("lab", "monitoring", "Explore the error", "Compare mechanisms: curves from theory, confirmed by simulation."),
-    ("consistency", "balance", "Tune", "Make noisy counts add up, and see how much accuracy that gives back for free."),
+QUESTIONS: Final[tuple[tuple[str, str, dict[str, Any]], ...]] = (
+    ("What will be counted?", "data", {}),
+    ("How much noise?", "lab", {}),
+    ("Which ε?", "budget", {"bud_view": "targets"}),
+    ("How should I split it?", "budget", {"bud_view": "custom"}),
+    ("How many children?", "branching", {}),
+    ("Do sums agree?", "consistency", {}),
+    ("Ranges and quantiles?", "cdf", {}),
+    ("Synthetic rows?", "topdown", {}),
 )
+"""What one may ask, the page that answers, and the settings it opens with."""
 
 
 def show() -> Told:
     """Show the first page."""
-    data, settings = store.dataset(), experiment()
-    explain(
-        "Counts by region, state and county protect nobody by being sums. **Differential privacy** adds noise to "
-        "every count; how much depends on the privacy budget ε, on how it is shared by the levels, and on what is "
-        "done afterwards. Here you see that error for your own tree: by formula where theory has one, by "
-        "simulation elsewhere."
-    )
-    if not get("present"):
-        _cards()
-    st.header("Error against ε", anchor=False)
-    _sentence(data, settings)
-    warn_of_delta(data.total)  # two of the curves are of laws that spend it
-    _curves(data, settings)
-    st.header("What is in this session", anchor=False)
-    _session(data, settings)
+    settings = experiment()
+    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+        with st.container(width=320):
+            EPSILON.draw()
+        s.SHOWN.draw()
+        controls.draw_again("start_draw")
+    drawn = town_draw(settings)
+    _tree(settings, drawn)
+    _questions()
     relation = NeighbouringRelation(settings.relation)
-    about = strip(*of_data(data), relation=relation, epsilon=settings.epsilon, delta=slack(data.total))
-    return Told(about, "formula")
+    about = strip("seven made-up counts", relation=relation, epsilon=settings.epsilon, seed=settings.seed)
+    return Told(about, "simulation, NOT PRIVATE", more=_more)
 
 
-def _cards() -> None:
+def _tree(settings: Experiment, drawn: TownDraw) -> None:
+    """Show the seven counts, as drawn or made consistent."""
+    noisy = s.SHOWN.value == "noisy"
+    released = drawn.noisy if noisy else drawn.consistent
+    figure(
+        small_tree(TOWN, drawn.counts, released, drawn.margin, TOWN_NAMES, colour=BEFORE if noisy else AFTER),
+        key="start_tree",
+        alt=_answer(settings, drawn),
+        answer=_answer(settings, drawn),
+        caption="Seven made-up counts: true in grey, released in colour (one simulated release, discrete Laplace "
+        "noise, equal shares of ε for the levels). Bars: the 95 % margin of the noise (formula).",
+        ran=call(town_table, settings),
+        simulated=True,
+    )
+
+
+def _answer(settings: Experiment, drawn: TownDraw) -> str:
+    """What the noise did to the sum at the top."""
+    margin = short(float(drawn.margin[-1]))
+    said = f"At ε = {setting_text(settings.epsilon)} each count is right within ± {margin}, nineteen times in twenty; "
+    noisy = s.SHOWN.value == "noisy"
+    top, west, east = (drawn.noisy if noisy else drawn.consistent)[:3].tolist()
+    agree = short(west + east) == short(top)
+    sums = f"West and East add to {short(west + east)}"
+    return said + (
+        f"{sums}, {'as they should' if agree else f'not to {short(top)}'}."
+        if noisy
+        else f"made consistent, {sums}, and so does every sum."
+    )
+
+
+def _questions() -> None:
     """Show where one can go from here; first of all to a file named when the app was started."""
     waiting = store.file_on_this_computer()
-    if waiting is not None and store.from_file("file") is None:
-        with st.container(border=True):
+    with st.container(horizontal=True, gap="small"):
+        if waiting is not None and store.from_file("file") is None:
             st.markdown(f"{lit(waiting.name)} is open; choose its columns to count its records.")
-            router.link("data")
-    for column, (name, icon, title, about) in zip(st.columns(3), CARDS, strict=True):
-        with column.container(border=True, height="stretch"):
-            st.markdown(f":material/{icon}: **{title}**")
-            st.markdown(about)
-            router.link(name)
+        for asked, page, opened in QUESTIONS:
+            router.link(page, asked, opened)
+
+
+def _more() -> None:
+    """The error of four noise laws on the data in use, and what the session holds."""
+    data, settings = store.dataset(), experiment()
+    st.header("Error against ε", anchor=False)
+    _sentence(data, settings)
+    _curves(data, settings)
+    warn_of_delta(data.total)  # two of the curves are of laws that spend it
+    st.header("What is in this session", anchor=False)
+    _session(data, settings)
 
 
 def _sentence(data: Dataset, settings: Experiment) -> None:

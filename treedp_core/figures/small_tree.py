@@ -46,7 +46,7 @@ def small_tree(
     ['4 + 3 = 7 ≠ 5']
     """
     x, y = _places(tree)
-    fig = new_figure([_edges(tree, x, y), *_nodes(x, y, counts, estimate, names, colour), *_errors(
+    fig = new_figure([_edges(tree, x, y), _nodes(x, y, counts, estimate, names, colour), *_errors(
         counts, estimate, margin, names, colour)], xaxis=_blank(LEFT), yaxis=_blank((0.0, 1.0)))  # fmt: skip
     reach = np.concatenate([counts - margin, counts + margin, estimate.astype(float), np.zeros(1)])
     fig.update_layout(
@@ -58,6 +58,12 @@ def small_tree(
                 "domain": RIGHT, "anchor": "y2"},
         yaxis2={"domain": (0.0, 1.0), "anchor": "x2", "autorange": "reversed", "automargin": True, "showgrid": False},
     )  # fmt: skip
+    for node, value in enumerate(counts):
+        beside = {"yshift": -27} if node >= tree.n_nodes - tree.n_leaves else {"xanchor": "left", "xshift": 21}
+        fig.add_annotation(
+            x=x[node], y=y[node], text=f"true {count_text(value)}", showarrow=False,
+            font={"color": GREY, "size": 13}, **beside,
+        )  # fmt: skip
     _mark_sums(fig, tree, estimate, x, y)
     return fig
 
@@ -87,20 +93,15 @@ def _edges(tree: Tree, x: FloatArray, y: FloatArray) -> go.Scatter:
 
 def _nodes(
     x: FloatArray, y: FloatArray, counts: AnyArray, estimate: AnyArray, names: Sequence[str], colour: str
-) -> list[go.Scatter]:
+) -> go.Scatter:
     labels = [plot_text(name) for name in names]
     released, true = [count_text(value) for value in estimate], [f"true {count_text(value)}" for value in counts]
     hover = "%{customdata[0]}<br>released %{customdata[1]}<br>%{customdata[2]}<extra></extra>"
-    return [
-        go.Scatter(
-            x=x, y=y, mode="markers+text", text=released, textfont={"color": "white", "size": 16},
-            marker={"symbol": "square", "size": 44, "color": colour, "line": {"width": 0}},
+    return go.Scatter(
+            x=x, y=y, mode="markers+text", text=released, textfont={"color": "white", "size": 15},
+            marker={"symbol": "square", "size": 36, "color": colour, "line": {"width": 0}},
             customdata=list(zip(labels, released, true, strict=True)), hovertemplate=hover,
-        ),
-        go.Scatter(
-            x=x, y=y - 0.3, mode="text", text=true, textfont={"color": GREY, "size": 13}, hoverinfo="skip",
-        ),
-    ]  # fmt: skip
+    )  # fmt: skip
 
 
 def _errors(
@@ -133,7 +134,7 @@ def _mark_sums(fig: go.Figure, tree: Tree, estimate: AnyArray, x: FloatArray, y:
         told = " + ".join(count_text(value) for value in estimate[children]) + f" = {count_text(total)}"
         told += f" ≠ {count_text(float(estimate[node]))}" * fails
         fig.add_annotation(
-            x=x[node], y=y[node] - 0.62, text=told, showarrow=False, bgcolor=BEFORE if fails else AFTER,
+            x=x[node], y=y[node] - 0.5, text=told, showarrow=False, bgcolor=BEFORE if fails else AFTER,
             font={"color": "white", "size": 13}, borderpad=3,
         )  # fmt: skip
 

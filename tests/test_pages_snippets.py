@@ -26,7 +26,7 @@ RELEASE = {"td_levels", "td_one_level", "td_bound", "td_wrong", "td_bias"}
 CONSISTENCY = {"con_figure", "con_boxes", "con_levels"}
 STRATEGIES = {"bud_strategies", "bud_levels", "bud_steps"}
 VISITS: list[tuple[str, dict[str, Any], tuple[str, ...], set[str]]] = [
-    ("start", {}, (), {"start_curves"}),
+    ("start", {}, (), {"start_tree", "start_curves"}),
     ("lab", {"lab_mechanisms": ["laplace", "discrete_laplace"]}, (), {"lab_figure"}),
     ("lab", {"lab_view": "level", "lab_trials": "100", "lab_post": ["none", "non_negative"]}, ("lab_run",),
      {"lab_figure"}),
@@ -119,7 +119,8 @@ def visit(page: str, link: dict[str, Any], buttons: tuple[str, ...]) -> Seen:
     refused = [one for one in app.main.error if "Something went wrong" in one.value or ":small[`" in one.value]
     found.refused = [str(one.value) for one in (*app.exception, *refused)]
     if page != "start":  # where every session begins
-        found.codes.pop("start_curves", None)
+        for key in ("start_tree", "start_curves"):
+            found.codes.pop(key, None)
     return found
 
 

@@ -38,8 +38,14 @@ def shown(app: AppTest) -> list[str]:
 
 
 def opened(page: str, setting: str, view: str) -> AppTest:
-    """A view on the small data set."""
-    link = {"td_source": "current", "cdf_source": "current", "mul_source": "current", "delta": "0.000001"}
+    """The first screen of a view on the small data set: the strip speaks of that, not of what is under More."""
+    link = {
+        "level": "Basic",
+        "td_source": "current",
+        "cdf_source": "current",
+        "mul_source": "current",
+        "delta": "0.000001",
+    }
     link |= {"td_product": "1", "td_trials": "20", "bud_phases": "100"}
     return open_page(page, SMALL, **link, **({setting: view} if setting else {}))
 

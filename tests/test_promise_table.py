@@ -12,7 +12,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from browsing import ROOT
-from oracles_pages import codes, pick, widget
+from oracles_pages import codes, open_page, pick, widget
 from pages.ui import router, settings
 from pages.ui.store import count_sample
 from sample_data.catalogue import SAMPLES
@@ -159,9 +159,7 @@ def test_the_colour_of_a_mechanism_is_one_word(monkeypatch: pytest.MonkeyPatch) 
     """Every figure that compares mechanisms asks `look`; another palette is another colour in each of them."""
     monkeypatch.setitem(style.PALETTE, "blue", style.Look("#123456", "solid", "circle"))
     assert style.look("discrete_laplace").colour == "#123456"
-    for page in ("lab", "start"):
-        app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
-        app = app.switch_page(f"pages/{page}.py").run()
-        specs = [one.proto.spec for one in app.get("plotly_chart")]
-        assert any("#123456" in spec for spec in specs), page
-        assert not any("#0072B2" in spec for spec in specs), page
+    for view in ("epsilon", "level", "draw"):
+        specs = [one.proto.spec for one in open_page("lab", lab_view=view).get("plotly_chart")]
+        assert any("#123456" in spec for spec in specs), view
+        assert not any("#0072B2" in spec for spec in specs), view

@@ -326,6 +326,7 @@ def test_plus_minus_is_always_a_95_percent_interval() -> None:
     }
     allowed = (
         "treedp_core/words.py", 'pages/views/start/parts.py: f"will be shown within **± ',
+            'pages/views/start/parts.py: said = f"At ε = ',
         'pages/views/multiplicative/meaning.py: caption=f"Every count of τ',
     )  # fmt: skip
     assert [line for line in sorted(written) if not line.startswith(allowed)] == []

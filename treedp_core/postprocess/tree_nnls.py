@@ -45,17 +45,8 @@ class _Segments:
 def prepare(tree: Tree, variance: FloatArray | None) -> tuple[Callable[[AnyArray], AnyArray], None]:
     """Return the non-negative least squares estimator for noise of the given variances.
 
-    Parameters
-    ----------
-    tree : Tree
-    variance : (n_nodes,)
-        Of the noisy values, whose noises are independent: 0 known exactly, inf not measured.
-
-    Raises
-    ------
-    InputError
-        ``VARIANCE_NEEDED`` when the variances are unknown or are not variances, ``LEAVES_NEEDED`` when leaves were not
-        measured.
+    Arguments and refusals are those of `least_squares.prepare`, variances (n_nodes,) too, and ``LEAVES_NEEDED`` when
+    leaves were not measured.
 
     Examples
     --------

@@ -14,7 +14,7 @@ from treedp_core.errors.compare import BiasBySize, Compared, bias_by_size, compa
 from treedp_core.records import Labels
 from treedp_core.studies.topdown.compare import compare
 from treedp_core.studies.topdown.plan import Plan, noise_on_tree
-from treedp_core.studies.topdown.sparse import most_cells, release
+from treedp_core.studies.topdown.sparse import most_cells, refuse_no_records, release
 from treedp_core.studies.topdown.subject import Subject, union_tree
 from treedp_core.studies.topdown.wanted import RULES, Wanted
 from treedp_core.tree import AnyArray, Tree
@@ -105,8 +105,7 @@ def draw(subject: Subject, wanted: Wanted, seed: int, watch: Watch | None = None
     if subject.tree is None:
         return _sparse(subject, ready, wanted, seed, rng, watch)
     assert subject.counts is not None
-    if wanted.unit.total_is_public and subject.total == 0:
-        raise InputError("NO_RECORDS", "There are no records (n = 0), so there is nothing to release.")
+    refuse_no_records(wanted.unit, subject.total)
     noise = noise_on_tree(ready, subject.tree)
     noisy = noise.draw(rng) + subject.counts
     watch.step(noisy.size)

@@ -9,13 +9,12 @@ from typing import Final
 import numpy as np
 
 from treedp_core import checks, postprocess
-from treedp_core.checks import InputError
 from treedp_core.errors.compare import BiasBySize, Compared, bias_by_size, compare_leaves
 from treedp_core.errors.ways import Ways, mean_and_error
 from treedp_core.studies.topdown.compare import compare
 from treedp_core.studies.topdown.draw import tidied
 from treedp_core.studies.topdown.plan import noise_on_tree
-from treedp_core.studies.topdown.sparse import release
+from treedp_core.studies.topdown.sparse import refuse_no_records, release
 from treedp_core.studies.topdown.subject import Subject
 from treedp_core.studies.topdown.wanted import RULES, Wanted, rules_for
 from treedp_core.tree import FloatArray
@@ -80,8 +79,7 @@ def _releases(
     subject: Subject, wanted: Wanted, names: Sequence[str], trials: int, seed: int, watch: Watch
 ) -> Iterator[Iterator[tuple[str, Compared]]]:
     ready = wanted.plan(subject)
-    if wanted.unit.total_is_public and subject.total == 0:
-        raise InputError("NO_RECORDS", "There are no records (n = 0), so there is nothing to release.")
+    refuse_no_records(wanted.unit, subject.total)
     tree, counts, stop_only = subject.tree, subject.counts, Watch(cancelled=watch.cancelled)
     if tree is None or counts is None:
         for trial in range(trials):

@@ -17,7 +17,7 @@ import numpy as np
 from treedp_core import checks
 from treedp_core.checks import InputError
 from treedp_core.postprocess.families import RULES, Projection
-from treedp_core.privacy import Provenance
+from treedp_core.privacy import ProtectedUnit, Provenance
 from treedp_core.studies.topdown.plan import Plan
 from treedp_core.tree import IntArray
 from treedp_core.tree.leaf_table import CodeArray, LeafTable
@@ -166,14 +166,19 @@ def release(
     project = RULES[checks.one_of("rule", rule, RULES)]
     if table.sizes != plan.sizes:
         raise InputError("PLAN_MISMATCH", f"Expected a table of columns with {plan.sizes} categories: {table.sizes}.")
-    if plan.unit.total_is_public and table.total == 0:
-        raise InputError("NO_RECORDS", "There are no records (n = 0), so there is nothing to release.")
+    refuse_no_records(plan.unit, table.total)
     truth = prefixes(table)
     levels = [_root(plan, table.total, rng)]
     _refuse_too_many_cells(plan, int(levels[0].count.sum()))
     for level in range(1, plan.n_levels):
         levels.append(_below(levels[-1], truth[level], plan, level, project, rng, watch or Watch()))
     return SparseRun(plan, tuple(levels), truth, provenance)
+
+
+def refuse_no_records(unit: ProtectedUnit, total: int) -> None:
+    """Refuse a public total of 0: whoever may know it has nothing to learn."""
+    if unit.total_is_public and total == 0:
+        raise InputError("NO_RECORDS", "There are no records (n = 0), so there is nothing to release.")
 
 
 def _root(plan: Plan, total: int, rng: np.random.Generator) -> LevelResult:

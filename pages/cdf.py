@@ -22,13 +22,22 @@ PAGE = Page(
         "helps most where the noise is larger than the steps of the CDF."
     ),
     views=(
-        View("release", release.show, ignores=unspent(s.MECHANISM)),
-        View("error", error.show, ignores=error.IGNORES),
-        View("experiment", experiment.show, ignores=experiment.IGNORES),
-        View("optimal", optimal.show, ignores=optimal.IGNORES),
+        View(
+            "release",
+            release.show,
+            question="How many are at most x, and how sure is that?",
+            ignores=unspent(s.MECHANISM),
+        ),
+        View("error", error.show, question="Which tree errs least at my ε?", ignores=error.IGNORES),
+        View(
+            "experiment",
+            experiment.show,
+            question="How close does a released CDF come to the true one?",
+            ignores=experiment.IGNORES,
+        ),
+        View("optimal", optimal.show, question="How much better could any mechanism be?", ignores=optimal.IGNORES),
     ),
     switch=s.VIEW,
-    presets=experiment.PRESETS,
 )
 
 if __name__ == "__main__":

@@ -84,6 +84,16 @@ def pick(app: AppTest, **values: Any) -> AppTest:
     return app.run()
 
 
+def answer(app: AppTest) -> str:
+    """What the page answers to its question, below the first figure."""
+    blocks: list[Any] = [app.main]
+    for block in blocks:
+        if getattr(block.proto, "id", "").endswith("-answer"):
+            return " ".join(part.value for part in block.markdown)
+        blocks += [one for one in block.children.values() if hasattr(one, "children")]
+    raise AssertionError("The page has no answer.")
+
+
 def table(app: AppTest, column: str) -> Any:
     """The first table with that column, as a data frame."""
     return next(one.value for one in app.dataframe if column in one.value.columns)

@@ -5,18 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from treedp_core.figures import style
 from treedp_core.figures.branching import error_by_height
 from treedp_core.figures.cdf import (
     CdfLines,
     Gain,
     PipelineCurve,
+    band_figure,
     cdf_errors,
-    cdf_figure,
     gain_figure,
-    pipeline_curves,
+    pipeline_figure,
     ratio_bars,
     thinned,
 )
+from treedp_core.studies.cdf.widths import Width
 
 
 @pytest.mark.parametrize("size", [1, 2, 2100, 2101, 5003, 2**20])
@@ -36,33 +38,54 @@ def lines(size: int) -> CdfLines:
     return CdfLines(np.arange(size + 1.0), truth, noisy, truth, (truth - 3, truth + 3))
 
 
+def widths(size: int) -> list[Width]:
+    half = np.sqrt(np.arange(size, dtype=float))
+    return [Width("yours", (size,), half), Width("binary tree", (2,) * 9, 2 * half)]
+
+
 def test_many_bins_make_small_figures_of_arrays() -> None:
-    for fig in (cdf_figure(lines(10**5), x_title="x"), cdf_errors(lines(10**5), x_title="x")):
+    for fig in (band_figure(lines(10**5), widths(10**5), x_title="x"), cdf_errors(lines(10**5), x_title="x")):
         assert all(isinstance(trace.y, np.ndarray) and trace.y.size <= 2101 for trace in fig.data)
 
 
 def test_the_chosen_range_is_shaded() -> None:
-    fig = cdf_figure(lines(5), x_title="x", chosen=(1.0, 3.0))
+    fig = band_figure(lines(5), widths(5), x_title="x", chosen=(1.0, 3.0))
     assert (fig.layout.shapes[0].x0, fig.layout.shapes[0].x1) == (1.0, 3.0)
 
 
 def test_without_records_the_axes_stand() -> None:
     none = np.zeros(4, dtype=np.int64)
-    fig = cdf_figure(CdfLines(np.arange(5.0), none, none, none, (none, none)), x_title="x")
-    assert fig.layout.yaxis.range[1] > 0
+    fig = band_figure(CdfLines(np.arange(5.0), none, none, none, (none, none)), widths(4), x_title="x")
+    assert fig.layout.yaxis2.range[1] > 0
 
 
 def test_the_axis_title_is_literal() -> None:
-    fig = cdf_figure(lines(5), x_title="<a href='x'>$y$</a>")
+    fig = band_figure(lines(5), widths(5), x_title="<a href='x'>$y$</a>")
     assert fig.layout.xaxis.title.text == "&lt;a href='x'&gt;&#36;y&#36;&lt;/a&gt;"
 
 
 def test_identities_differ_in_more_than_colour() -> None:
     kinds = ["tree", "tree, least squares", "best", "binary", "histogram", "range queries", "other"]
     x = np.array([0.1, 1.0])
-    fig = pipeline_curves([PipelineCurve(k, k, x, 1 / x) for k in kinds], y_title="y", marker_x=1.0)
-    looks = {(t.line.dash, t.marker.symbol) for t in fig.data}
+    fig = pipeline_figure([PipelineCurve(k, k, x, 1 / x) for k in kinds], 1.0)
+    looks = {(t.line.dash, t.marker.symbol) for t in fig.data[:-1]}
     assert len(looks) == len(kinds)
+
+
+def test_half_widths_stand_on_a_linear_axis_from_zero_below_the_cdf() -> None:
+    fig = band_figure(lines(50), widths(50), x_title="x")
+    below, above = fig.layout.yaxis, fig.layout.yaxis2
+    assert (below.type, below.range[0]) == (None, 0.0) and below.range[1] >= 14
+    assert 1.5 < (below.domain[1] - below.domain[0]) / (above.domain[1] - above.domain[0]) < 2.5
+    assert [trace.name for trace in fig.data if trace.yaxis is None] == ["yours (50) ± 7", "binary tree ± 14"]
+    assert style.present(fig).layout.legend2.font.size == 18
+
+
+def test_what_is_far_worse_is_cut_and_keeps_its_number() -> None:
+    x = np.array([1.0, 2.0])
+    fig = pipeline_figure([PipelineCurve(str(k), "", x, k / x) for k in (1.0, 3.0, 50.0)], 1.0)
+    assert fig.data[-1].x.tolist() == pytest.approx([1.0, 3.0, 5.2])
+    assert [one.text for one in fig.layout.annotations[1:]] == ["1.0: 1", "3.0: 3", "50.0: 50 →"]
 
 
 def test_dumbbells_start_at_zero_and_grow_with_rows() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from streamlit.testing.v1 import AppTest
 from oracles_pages import (
     Inline,
     Later,
+    answer,
     codes,
     dataset,
     figure,
@@ -27,7 +29,10 @@ from oracles_pages import (
 from pages.ui import jobs
 from pages.views.cdf.settings import FITS, VIEWS
 from treedp_core.records import Dataset, count_bins
+from treedp_core.studies.branching import best_shape
 from treedp_core.studies.cdf import PUBLISHED, CdfSettings, consistency_gains, plan_cdf
+from treedp_core.studies.cdf.error import Criterion
+from treedp_core.studies.cdf.pipelines import SQUARES, distance_table
 from treedp_core.tree import Tree
 
 NUMBERS = [0.5, 1.5, 1.5, 3.0, 7.99, 8.0, 2.2]
@@ -57,6 +62,51 @@ def test_a_release_of_the_ages() -> None:
     np.testing.assert_allclose(off["noisy − true"], np.array(noisy) - np.array(truth))
 
 
+def margins(text: str) -> list[float]:
+    return [float(one) for one in re.findall(r"± ([\d.]+)", text)]
+
+
+@pytest.mark.parametrize(
+    ("link", "yours", "binary", "of_range"),
+    [
+        ({"cdf_tree": "own", "cdf_factors": "8,16"}, 51, 85, 11.7),
+        ({"cdf_tree": "own", "cdf_factors": "12,11"}, 49, 85, None),
+        ({"cdf_tree": "histogram"}, 54, 85, 15.3),
+    ],
+)
+def test_the_answer_says_how_far_all_cumulative_counts_are_off(
+    link: dict[str, str], yours: float, binary: float, of_range: float | None
+) -> None:
+    """12 000 ages at ε = 1 after least squares; margins were simulated elsewhere too, hence 4 %."""
+    app = open_page("cdf", **link)
+    said = answer(app)
+    found = margins(said)
+    assert found[:2] == pytest.approx([yours, binary], rel=0.04)
+    assert "All 128 cumulative counts" in said and "a binary tree needs ±" in said
+    assert of_range is None or found[2] == pytest.approx(1.96 * of_range, abs=1.0)
+    drawn = {t["name"]: max(t["y"]) for t in figure(app, "cdf_release")["data"] if t.get("yaxis") != "y2"}
+    mine = next(iter(drawn))
+    assert mine.startswith("yours") and drawn["binary tree ± 87"] == max(drawn.values())
+    assert [math.ceil(drawn[mine]), math.ceil(drawn["binary tree ± 87"])] == found[:2]
+
+
+def test_a_tenth_of_the_budget_is_ten_times_the_margin() -> None:
+    link = {"cdf_mechanism": "laplace", "cdf_tree": "sixteen"}
+    one, tenth = (margins(answer(open_page("cdf", eps=eps, **link))) for eps in ("1", "0.1"))
+    assert tenth[0] == pytest.approx(10 * one[0], rel=0.03)
+
+
+def test_the_worst_of_the_trees_shown_may_be_ones_own() -> None:
+    said = answer(open_page("cdf", cdf_tree="binary"))
+    assert "a histogram needs only ± 53" in said
+
+
+def test_many_bins_are_compared_when_asked() -> None:
+    many = {"cdf_source": "current", "cdf_tree": "sixteen"}
+    data = dataset(Tree.from_branching_factors((10_000,)), [1] * 10_000)
+    assert "needs" not in answer(open_page("cdf", data, **many))
+
+
 def test_draw_again_changes_only_the_noise() -> None:
     app = open_page("cdf")
     before = figure(app, "cdf_release")["data"]
@@ -80,6 +130,8 @@ def test_the_range_is_read_by_every_mechanism() -> None:
     by_hand = math.sqrt(8 * (18 + 65))  # a range is the difference of two prefixes of 18 and of 65 bins that share 18
     assert flat.range_variance(18, 65) == pytest.approx(8 * (65 - 18))
     assert read(rows["Histogram"]) == pytest.approx(math.sqrt(8 * 47), abs=0.1)
+    known = [read(value) for value in rows if value != "–"]
+    assert known == sorted(known)
     assert by_hand > read(rows["Histogram"])
 
 
@@ -178,9 +230,11 @@ def test_quantiles_with_intervals() -> None:
 
 
 def test_true_quantiles_by_hand() -> None:
-    """7 records; half of them, 3.5, is reached in bin [2, 3), which holds record 4: 2 + (3.5 - 3) / 1."""
+    """7 records; half of them, 3.5, is reached in bin [2, 3), which holds record 4: 2, as no bin is finer than 1."""
     quantiles = table(open_page("cdf", binned(), cdf_source="current"), "quantile")
-    assert quantiles["true (NOT PRIVATE)"].tolist()[2] == "2.5"
+    assert quantiles["true (NOT PRIVATE)"].tolist()[2] == "2"
+    finer = table(open_page("cdf", binned(n_bins=32), cdf_source="current"), "quantile")  # bins of a quarter
+    assert finer["true (NOT PRIVATE)"].tolist()[2] == "2.1"  # the record 2.2 is the fourth, in [2, 2.25): 2 + 1 / 8
 
 
 def test_a_private_total_has_no_consistency_and_says_so() -> None:
@@ -342,17 +396,22 @@ def test_a_public_app_takes_no_column(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_figure_1_of_the_paper() -> None:
     """K = 256 at epsilon = 1 by hand: 2 * 255^3; 4 * 256 * 255; 4 * 256 * 8^3 * 1; 4 * 256 * 2^3 * 15."""
     app = open_page("cdf")
-    widget(app, "cdf_preset_Figure 1 of the paper").click()
+    widget(app, "cdf_preset_Published error curves").click()
     app.run()
     assert app.session_state["cdf_bins"] == "256"
-    values = table(app, "N² E₂").set_index("pipeline")["N² E₂"].str.replace("\u202f", "").astype(float)
-    assert values["Range queries"] == 2 * 255**3
+    values = table(app, SQUARES).set_index("pipeline")[SQUARES].str.replace("\u202f", "").astype(float)
+    assert values["Noise on every cumulative count"] == 2 * 255**3
     assert values["Histogram"] == 4 * 256 * 255
     assert values["Binary tree"] == pytest.approx(4 * 256 * 8**3)
     assert values["16-ary tree"] == pytest.approx(4 * 256 * 2**3 * 15)
     assert values["16-ary tree, least squares"] == pytest.approx(41_040)
-    curves = figure(app, "cdf_error")["data"]
-    assert all(np.allclose(np.array(c["y"]) * np.array(c["x"]) ** 2, c["y"][0] * c["x"][0] ** 2) for c in curves)
+    curves = {curve["name"]: curve for curve in figure(app, "cdf_error")["data"] if "name" in curve}
+    assert all(np.allclose(np.array(c["y"]) * c["x"], c["y"][0] * c["x"][0]) for c in curves.values())
+    assert curves["Histogram"]["y"][0] * curves["Histogram"]["x"][0] == pytest.approx(math.sqrt(4 * 255))
+    assert (
+        f"At ε = 1 a cumulative count is off by {math.sqrt(41_040 / 256):.3g} records with 16-ary tree, least"
+        in answer(app)
+    )
 
 
 @pytest.mark.parametrize("view", ["error", "optimal"])
@@ -364,8 +423,8 @@ def test_a_view_of_one_relation_says_so_whatever_the_sidebar_has(view: str) -> N
 def test_the_papers_numbers_keep_all_their_digits_on_screen() -> None:
     """Five digits would turn 2 * 255^3 = 33,162,750 into 33,163,000 and 524,288 into 524,290."""
     app = open_page("cdf", cdf_view="error", cdf_bins="256")
-    shown = next(one for one in app.dataframe if "N² E₂" in one.value.columns)
-    assert "33\u202f162\u202f750" in shown.value["N² E₂"].tolist() or "524\u202f288" in shown.value["N² E₂"].tolist()
+    shown = next(one for one in app.dataframe if SQUARES in one.value.columns)
+    assert {"33\u202f162\u202f750", "524\u202f288"} <= set(shown.value[SQUARES])
 
 
 def test_other_bins_and_bad_ones() -> None:
@@ -386,7 +445,7 @@ def test_other_bins_and_bad_ones() -> None:
 @pytest.mark.usefixtures("own_jobs")
 def test_the_preset_puts_our_numbers_beside_the_papers() -> None:
     app = open_page("cdf")
-    widget(app, "cdf_preset_Section VI experiment").click()
+    widget(app, "cdf_preset_Published experiment").click()
     app.run()
     assert not app.exception
     rows = table(app, "ℓ₂ consistent")
@@ -395,15 +454,15 @@ def test_the_preset_puts_our_numbers_beside_the_papers() -> None:
     assert rows.iloc[1]["ℓ₂ consistent"].startswith(f"{gains[0].l2_consistent.mean:.4g} ± ")
     best = gains[-1].l2_consistent.mean
     assert best < PUBLISHED["l2_consistent"] / 2.5
+    assert f"comes to {best:.3g}, {PUBLISHED['l2_consistent'] / best:.3g} times as close" in answer(app)
     assert metric_values(app)["Best: padded 10³, least squares"].startswith(f"{best:.4g} ±")
     assert f"{PUBLISHED['l2_consistent'] / best:.3g}× closer than the paper" in [m.delta for m in app.metric][2]
 
 
 @pytest.mark.usefixtures("own_jobs")
-def test_stale_results_stay_and_say_what_they_were_computed_for() -> None:
+def test_stale_results_stay_and_say_what_they_were_computed_for(monkeypatch: pytest.MonkeyPatch) -> None:
     app = open_page("cdf", cdf_view="experiment", cdf_trials="20")
-    widget(app, "cdf_run").click()
-    app.run()
+    monkeypatch.setattr(jobs, "pool", Later)
     app.session_state["seed"] = 8
     app.run()
     assert "Shown meanwhile: 20 runs and seed 7" in words(app)
@@ -413,9 +472,7 @@ def test_stale_results_stay_and_say_what_they_were_computed_for() -> None:
 def test_the_experiment_can_be_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jobs, "pool", Later)
     app = open_page("cdf", cdf_view="experiment")
-    widget(app, "cdf_run").click()
-    app.run()
-    assert widget(app, "cdf_run").disabled
+    assert "ours are being drawn" in answer(app)
     press(app, "cdf_runs_cancel")
     assert not app.exception
 
@@ -449,6 +506,14 @@ def test_a_bound_being_sought_can_be_cancelled_and_sought_again(monkeypatch: pyt
     assert "cancelled" in words(app.run()) and "K = 256, Gaussian noise" in words(app)
     press(app, "cdf_bound_again")
     assert "Seeking the bound" in app.get("progress")[0].proto.text
+
+
+def test_the_distance_from_the_bound_is_said_of_the_best_tree() -> None:
+    said = answer(open_page("cdf", cdf_view="optimal", cdf_bins="64"))
+    labels, ratios = distance_table(64, best_shape(64, Criterion("gaussian", least_squares=True))).values()
+    best = min(ratio for label, ratio in zip(labels, ratios, strict=True) if not label.startswith("Optimal matrix"))
+    assert f"within {100 * (best - 1):.3g} % of the least variance" in said
+    assert f"{100 * (best**0.5 - 1):.3g} % in typical error" in said
 
 
 # --- speed and frame -------------------------------------------------------------------------------------------------

@@ -66,12 +66,14 @@ def without_text(at: AppTest) -> list[str]:
 
 
 def after_figures(at: AppTest) -> list[str]:
-    """The kind of element that follows each figure."""
+    """The kind of element that follows each figure: the answer, after that of the first screen."""
     found: list[str] = []
 
     def walk(block: Any) -> None:
         children = list(block.children.values())
         kinds = [child.type for child in children]
+        if getattr(block.proto, "id", "").endswith("-stage"):
+            kinds.append("answer")
         found.extend(kinds[i + 1] if i + 1 < len(kinds) else "" for i, k in enumerate(kinds) if k == "plotly_chart")
         for child in children:
             if hasattr(child, "children"):
@@ -87,7 +89,7 @@ def test_everything_on_a_page_explains_itself(app: App, page: str, link: dict[st
     assert not at.exception
     assert without_help(at) == []
     assert without_text(at) == []
-    assert set(after_figures(at)) <= {"caption"}
+    assert set(after_figures(at)) <= {"caption", "answer"}
 
 
 @pytest.mark.parametrize("kind", ["columns", "bins"])

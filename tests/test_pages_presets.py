@@ -7,11 +7,12 @@ import pytest
 from app import all_pages
 from oracles_pages import Later, open_page
 from pages.ui import jobs
+from pages.views.cdf.settings import PRESETS as CDF
 from pages.views.lab.settings import PRESETS as LAB
 
 NAMES = {
     "lab": ["Uniform vs minimax", "What least squares buys", "Deep binary tree"],
-    "cdf": ["Figure 1 of the paper", "Section VI experiment"],
+    "cdf": ["Published error curves", "Published experiment"],
     "topdown": ["As in the paper", "A billion possible leaves", "Least squares first"],
     "multiplicative": ["Paper's example", "Break-even", "Deep chain", "Step by step"],
 }
@@ -32,7 +33,7 @@ def test_a_preset_closes_its_popover(page: str, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_preset_sets_only_what_may_be() -> None:
-    presets = [*LAB, *(preset for page in all_pages() for preset in page.presets)]
+    presets = [*LAB, *CDF, *(preset for page in all_pages() for preset in page.presets)]
     assert sorted(preset.name for preset in presets) == sorted(name for names in NAMES.values() for name in names)
     wrong = [(preset.name, one.key) for preset in presets for one, value in preset.sets if not one.accepts(value)]
     assert wrong == []

@@ -44,7 +44,7 @@ VISITS: list[tuple[str, dict[str, Any], tuple[str, ...], set[str]]] = [
     ("cdf", {"cdf_source": "current", "nbr": "add_or_remove_one"}, (), CDF - {"cdf_quantiles"}),
     ("cdf", {"cdf_view": "error", "cdf_bins": "64", "contributions": "2"}, (), {"cdf_error", "cdf_error_at"}),
     ("cdf", {"cdf_view": "optimal", "cdf_bins": "16"}, (), {"cdf_optimal"}),
-    ("cdf", {"cdf_view": "experiment", "cdf_trials": "2"}, ("cdf_run",), {"cdf_gains", "cdf_experiment"}),
+    ("cdf", {"cdf_view": "experiment", "cdf_trials": "2"}, (), {"cdf_gains", "cdf_experiment"}),
     ("cdf", {"cdf_view": "experiment"}, (), {"cdf_gains", "cdf_experiment"}),
     ("multiplicative", {"mul_view": "growth", "mul_levels": "500"}, (), {"mul_growth", "mul_ranking", "mul_crossings"}),
     *(("multiplicative", {"mul_view": "run", "delta": "1e-6", "alpha": "0.3", "eps": "4"} | more, (),

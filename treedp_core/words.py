@@ -21,6 +21,7 @@ DIGITS: Final = 4
 THIN: Final = "\u202f"
 """Between thousands: a thin space that does not break."""
 _UP: Final = Context(prec=DIGITS, rounding=ROUND_CEILING)
+_MARGIN: Final = Context(prec=3, rounding=ROUND_CEILING)
 _DOWN: Final = Context(prec=DIGITS, rounding=ROUND_FLOOR)
 
 
@@ -134,6 +135,17 @@ def short(x: float, digits: int = 3) -> str:
         mantissa, _, exponent = f"{rounded:.{digits}g}".partition("e")
         return f"{mantissa}e{int(exponent or 0)}"
     return f"{rounded:,.10f}".rstrip("0").rstrip(".").replace(",", THIN) or "0"
+
+
+def margin(x: float) -> str:
+    """Return the half width of an interval, rounded up: whole records from 10 on, else three significant digits.
+
+    >>> margin(49.84), margin(0.1234)
+    ('50', '0.124')
+    """
+    if not math.isfinite(x):
+        return short(x)
+    return whole(math.ceil(x)) if x >= 10 else short(float(Decimal(repr(x)).normalize(_MARGIN)))
 
 
 def signed(x: float) -> str:

@@ -12,6 +12,13 @@ from browsing import LiveServer, opened, settle
 pytestmark = pytest.mark.browser
 
 
+def more(page: Any) -> None:
+    """Open what is below the first screen."""
+    page.locator("summary", has_text="More").click()
+    page.locator("details[open]", has_text="More").wait_for()
+    settle(page)
+
+
 def test_dragging_beta_needs_no_server(page: Any, server: LiveServer) -> None:
     sent: list[Any] = []
     page.on("websocket", lambda socket: socket.on("framesent", lambda data: sent.append(data)))
@@ -40,16 +47,18 @@ def test_a_preset_and_a_cell_change_the_trees(page: Any, server: LiveServer) -> 
 
 def test_the_paper_experiment_runs_and_shows_the_better_pipeline(page: Any, server: LiveServer) -> None:
     opened(page, server, "cdf", ".st-key-cdf_release .main-svg")
+    more(page)
     page.get_by_role("button", name="Presets").click()
-    page.get_by_role("button", name="Section VI experiment").click()
-    page.get_by_text(re.compile("closer than the paper")).wait_for()
+    page.get_by_role("button", name="Published experiment").click()
+    page.get_by_text(re.compile("times as close at the same")).wait_for()
     settle(page)
     assert page.locator(".st-key-cdf_gains .main-svg").count() > 0
 
 
 def test_the_range_slider_moves_the_count(page: Any, server: LiveServer) -> None:
     opened(page, server, "cdf", ".st-key-cdf_release .main-svg")
-    page.get_by_role("heading", name="Records from 18 to 65").wait_for()
+    page.get_by_text("From 18 to 65:").wait_for()
+    more(page)
     page.get_by_role("slider", name="Range to").focus()
     page.keyboard.press("ArrowRight")
     page.get_by_role("heading", name="Records from 18 to 66").wait_for()
@@ -58,7 +67,8 @@ def test_the_range_slider_moves_the_count(page: Any, server: LiveServer) -> None
 
 @pytest.mark.parametrize("figure", ["cdf_release", "cdf_errors"])
 def test_dragging_over_a_figure_chooses_the_range(page: Any, server: LiveServer, figure: str) -> None:
-    opened(page, server, "cdf", f".st-key-{figure} .main-svg")
+    opened(page, server, "cdf", ".st-key-cdf_release .main-svg")
+    more(page)
     area = page.locator(f".st-key-{figure} .nsewdrag").first
     area.scroll_into_view_if_needed()
     box = area.bounding_box()

@@ -10,6 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from treedp_core.figures.colour import rgba
+from treedp_core.figures.curves import LEFT, RIGHT
 from treedp_core.figures.style import (
     AFTER,
     BEFORE,
@@ -27,8 +28,10 @@ from treedp_core.figures.style import (
 from treedp_core.figures.text import plot_text
 from treedp_core.studies.cdf.gains import Gain
 from treedp_core.studies.cdf.pipelines import PipelineCurve
+from treedp_core.studies.cdf.widths import BINARY, HISTOGRAM, YOURS, Width
 from treedp_core.tree import AnyArray, FloatArray, IntArray
-from treedp_core.words import privacy_text, short
+from treedp_core.tree.text import product_text
+from treedp_core.words import margin, privacy_text, short
 
 MAX_SLICES: Final = 700
 LOOKS: Final = {
@@ -67,14 +70,18 @@ class CdfLines:
     truth_name: str = "true"
 
 
-def cdf_figure(lines: CdfLines, *, x_title: str, chosen: tuple[float, float] | None = None) -> go.Figure:
-    """Return true, noisy and consistent cumulative counts, with a band, and the chosen range shaded.
+def band_figure(
+    lines: CdfLines, widths: Sequence[Width], *, x_title: str, chosen: tuple[float, float] | None = None
+) -> go.Figure:
+    """Return half widths of bands by value, and above them the cumulative counts with the band of one's own.
 
-    Large CDFs are thinned to the extremes of the noisy counts in each of 700 slices.
+    Next to a CDF a band of every tree is a stroke: how far it reaches is seen on an axis of its own. The chosen range
+    is shaded. Many bins are thinned to the extremes in each of 700 slices.
 
     >>> one = CdfLines(np.array([0.0, 1.0, 2.0]), np.array([3, 5]), np.array([4.0, 5.0]), np.array([4, 5]))
-    >>> [trace.name for trace in cdf_figure(one, x_title="age").data]
-    ['true (NOT PRIVATE)', 'noisy', 'consistent']
+    >>> fig = band_figure(one, [Width("yours", (2,), np.array([2.5, 0.0]))], x_title="age")
+    >>> [(trace.name, trace.yaxis) for trace in fig.data]
+    [('true (NOT PRIVATE)', 'y2'), ('noisy', 'y2'), ('consistent', 'y2'), ('yours (2) ± 2.5', None)]
     """
     at = thinned(lines.noisy)
     x = _places(lines, at)
@@ -85,12 +92,34 @@ def cdf_figure(lines: CdfLines, *, x_title: str, chosen: tuple[float, float] | N
     ]
     if lines.consistent is not None:
         traces.append(_line(x, lines.consistent, at, "consistent", AFTER, "solid", 2.0))
+    above = [trace.update(yaxis="y2") for trace in traces]
+    top = limits([one.half for one in widths], log=False, default=(0.0, 1.0))
     fig = new_figure(
-        traces,
+        [*above, *(_width(lines, one) for one in widths)],
         xaxis=axis(x_title, log=False, bounds=_bounds(lines)),
-        yaxis=axis("records up to here", log=False, bounds=_cdf_bounds(lines), grid=True),
+        yaxis=axis("± records (95 %)", log=False, bounds=top, grid=True) | {"domain": BELOW},
+    )
+    fig.update_layout(
+        yaxis2=axis("records", log=False, bounds=_cdf_bounds(lines), grid=True)
+        | {"domain": ABOVE, "anchor": "x", "nticks": 4},
+        legend2={**fig.layout.legend.to_plotly_json(), "y": BELOW[1] + 0.01},
     )
     return _shade(fig, chosen)
+
+
+BELOW: Final = (0.0, 0.58)
+ABOVE: Final = (0.72, 1.0)
+WIDTH_LOOKS: Final = {YOURS: Look(AFTER, "solid", ""), BINARY: LOOKS["binary"], HISTOGRAM: LOOKS["histogram"]}
+
+
+def _width(lines: CdfLines, one: Width) -> go.Scatter:
+    at, look = thinned(one.half), WIDTH_LOOKS[one.name]
+    tree = f" ({product_text(one.branching_factors)})" if one.name == YOURS else ""
+    name = plot_text(f"{one.name}{tree} ± {margin(one.largest)}")
+    line = _line(_places(lines, at), one.half, at, name, look.colour, look.dash, 3.0 if one.name == YOURS else 2.0)
+    return line.update(
+        legend="legend2", hovertemplate="%{fullData.name}<br>up to %{x:,.6~g}: ± %{y:,.1f}<extra></extra>"
+    )
 
 
 def _places(lines: CdfLines, at: AnyArray) -> AnyArray:
@@ -106,7 +135,10 @@ def _bounds(lines: CdfLines) -> tuple[float, float]:
 
 def _shade(fig: go.Figure, chosen: tuple[float, float] | None) -> go.Figure:
     if chosen is not None:
-        fig.add_vrect(x0=chosen[0], x1=chosen[1], fillcolor=rgba(PINK, 0.18), line_width=0, layer="below")
+        fig.add_shape(
+            type="rect", x0=chosen[0], x1=chosen[1], y0=0, y1=1, yref="paper", fillcolor=rgba(PINK, 0.18),
+            line_width=0, layer="below",
+        )  # fmt: skip
     return fig
 
 
@@ -181,27 +213,71 @@ def _band(lines: CdfLines, at: IntArray, x: FloatArray) -> list[go.Scatter]:
     return [go.Scatter(y=low, showlegend=False, **bare), go.Scatter(y=high, **filled, **bare)]
 
 
-def pipeline_curves(curves: Sequence[PipelineCurve], *, y_title: str, marker_x: float | None = None) -> go.Figure:
-    """Return error curves of pipelines over epsilon, both axes logarithmic.
+WORST_SHOWN: Final = 5.0
+"""How many times the least the bars at your epsilon reach at most; what is worse is cut there, and keeps its number."""
 
-    >>> one = PipelineCurve("Histogram", "histogram", np.array([0.1, 1.0]), np.array([400.0, 4.0]))
-    >>> pipeline_curves([one], y_title="error").data[0].line.color
-    '#009E73'
+
+def pipeline_figure(curves: Sequence[PipelineCurve], epsilon: float) -> go.Figure:
+    """Return error curves of pipelines, both axes logarithmic, and beside them their errors at one epsilon, ranked.
+
+    >>> x = np.array([0.1, 1.0])
+    >>> two = [PipelineCurve("Histogram", "histogram", x, 4 / x), PipelineCurve("Tree", "tree", x, 3 / x)]
+    >>> fig = pipeline_figure(two, 1.0)
+    >>> fig.data[0].line.color, fig.data[-1].x.tolist(), [one.text for one in fig.layout.annotations[1:]]
+    ('#009E73', [3.0, 4.0], ['Tree: 3', 'Histogram: 4'])
     """
     x = np.concatenate([c.x for c in curves])
     fig = new_figure(
         [_curve(c) for c in curves],
-        xaxis=axis(
-            "privacy budget ε (more private ← → more accurate)", log=True,
-            bounds=(float(x.min()) / 1.05, float(x.max()) * 1.05),
+        xaxis=axis("privacy budget ε", log=True, bounds=(float(x.min()) / 1.05, float(x.max()) * 1.05)),
+        yaxis=axis(
+            "error of a cumulative count (RMSE, records)", log=True,
+            bounds=limits([c.y for c in curves], log=True, default=(1, 1000)), grid=True,
         ),
-        yaxis=axis(y_title, log=True, bounds=limits([c.y for c in curves], log=True, default=(1, 1000)), grid=True),
     )  # fmt: skip
-    return fig if marker_x is None else your_value_marker(fig, marker_x)
+    your_value_marker(fig, epsilon)
+    at = [(float(c.y[c.x.tolist().index(epsilon)]), c) for c in curves]
+    at.sort(key=lambda one: one[0])
+    top = min(WORST_SHOWN * at[0][0], at[-1][0]) * 1.04
+    fig.update_layout(
+        xaxis_domain=LEFT,
+        showlegend=False,
+        xaxis2=axis("the same at your ε (records)", log=False, bounds=(0.0, top)) | {"domain": RIGHT, "anchor": "y2"},
+        yaxis2={"visible": False, "range": [len(at) - 0.6, -0.8], "anchor": "x2"},
+    )
+    return _ranked(fig, [(curve.label, error, _look(curve)) for error, curve in at], start=0.0, top=top, axes="x2 y2")
+
+
+def _ranked(
+    fig: go.Figure, rows: Sequence[tuple[str, float, Look]], *, start: float, top: float, axes: str = "x y"
+) -> go.Figure:
+    """Add a line with a dot at its end for each value, the first on top, named above it; cut at the top of the axis."""
+    xref, yref = axes.split()
+    for row, (name, value, look) in enumerate(rows):
+        fig.add_shape(
+            type="line", x0=start, x1=min(value, top), y0=row, y1=row, xref=xref, yref=yref, layer="below",
+            line={"color": look.colour, "width": 3},
+        )  # fmt: skip
+        fig.add_annotation(
+            x=start, y=row, xref=xref, yref=yref, xanchor="left", yanchor="bottom", xshift=4, yshift=1,
+            showarrow=False, text=f"{plot_text(name)}: {short(value)}{' →' if value > top else ''}",
+        )  # fmt: skip
+    marker = {"size": 11, "color": [look.colour for *_, look in rows], "symbol": [look.symbol for *_, look in rows]}
+    return fig.add_trace(
+        go.Scatter(
+            x=np.array([min(value, top) for _, value, _ in rows]), y=np.arange(len(rows), dtype=float), mode="markers",
+            marker=marker, xaxis=xref, yaxis=yref, showlegend=False, cliponaxis=False,
+            hovertext=[f"{plot_text(name)}: {short(value)}" for name, value, _ in rows], hoverinfo="text",
+        )
+    )  # fmt: skip
+
+
+def _look(curve: PipelineCurve) -> Look:
+    return LOOKS.get(curve.kind, Look(GREY, "dot", "x"))
 
 
 def _curve(curve: PipelineCurve) -> go.Scatter:
-    look = LOOKS.get(curve.kind, Look(GREY, "dot", "x"))
+    look = _look(curve)
     return go.Scatter(
         x=curve.x, y=curve.y, mode="lines+markers", name=plot_text(curve.label),
         customdata=[privacy_text(x) for x in curve.x.tolist()],
@@ -253,23 +329,13 @@ def _dots(x: FloatArray, y: FloatArray, se: FloatArray, name: str, colour: str, 
 
 
 def ratio_bars(labels: Sequence[str], ratios: Sequence[float], *, x_title: str) -> go.Figure:
-    """Return bars of ratios to a lower bound, which is at 1, the first on top, on a logarithmic axis.
+    """Return bars of ratios to a lower bound, which is at 1, the first on top; what is beyond the axis is cut there.
 
-    >>> ratio_bars(["binary"], [1.28], x_title="mean variance").data[0].text.tolist()
-    ['1.28']
+    >>> ratio_bars(["binary"], [1.28], x_title="mean variance").layout.annotations[0].text
+    'binary: 1.28'
     """
-    x = np.array(ratios, dtype=float)
-    rows = np.arange(x.size, dtype=float)
-    bars = go.Scatter(
-        x=x, y=rows, mode="markers+text", text=np.array([short(value) for value in ratios], dtype=object),
-        textposition="middle right", marker={"size": 12, "color": AFTER}, showlegend=False,
-        hovertemplate="%{y}: %{x:.4~g} times the bound<extra></extra>",
-    )  # fmt: skip
-    fig = new_figure([bars], xaxis=axis(x_title, log=True, bounds=(0.9, float(x.max()) * 1.6)))
-    for row, value in zip(rows.tolist(), x.tolist(), strict=True):
-        fig.add_shape(type="line", x0=1, x1=value, y0=row, y1=row, line={"color": AFTER, "width": 3}, layer="below")
-    fig.update_yaxes(
-        tickvals=rows, ticktext=[plot_text(label, 60) for label in labels], range=[x.size - 0.4, -0.6], automargin=True
-    )
-    your_value_marker(fig, 1.0, "lower bound")
-    return fig.update_layout(height=110 + 40 * x.size)
+    top = 1.0 + 1.04 * (min(WORST_SHOWN, max(ratios)) - 1.0 or 1.0)
+    fig = new_figure([], xaxis=axis(x_title, log=False, bounds=(1.0, top)))
+    fig.update_yaxes(visible=False, range=[len(ratios) - 0.6, -0.8])
+    own = Look(AFTER, "solid", "circle")
+    return _ranked(fig, [(name, value, own) for name, value in zip(labels, ratios, strict=True)], start=1.0, top=top)

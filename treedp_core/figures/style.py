@@ -213,7 +213,8 @@ def present(fig: go.Figure) -> go.Figure:
     640
     """
     big = {"size": 18}
-    fig.update_layout(height=PRESENTER_HEIGHT, font=big, legend_font=big, hoverlabel_font=big)
+    legends = {f"{name}_font": big for name in {"legend", *fig.layout} if name.startswith("legend")}
+    fig.update_layout(height=PRESENTER_HEIGHT, font=big, hoverlabel_font=big, **legends)
     # A page's theme sets these sizes one by one, so the figure has to as well.
     for update in (fig.update_xaxes, fig.update_yaxes):
         update(tickfont=big, title_font=big)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import streamlit as st
 
-from pages.ui import tuned
+from pages.ui import presets, tuned
 from pages.ui.controls import draw_again
 from pages.ui.result import at_once, refused, show_state
 from pages.ui.settings import CONTRIBUTIONS, EPSILON, RELATION, SEED
@@ -27,19 +28,22 @@ from treedp_core.tree.text import branching_factors_from_text
 from treedp_core.tree.workloads import Shape, equal_tree
 
 
-def controls(data: Bins) -> None:
-    """Show what is released, on which tree, and how it is made consistent."""
+def controls() -> None:
+    """Show on which tree what is released."""
+    if s.TREE.draw() == "own":
+        s.FACTORS.draw()
     s.MECHANISM.draw()
-    note_of_slack([s.MECHANISM.value], "cdf_set_delta", data.total)
+
+
+def more_controls() -> None:
+    """Show how the budget is split and the release made consistent, and what takes another draw."""
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
-        if s.TREE.draw() == "own":
-            s.FACTORS.draw()
         if s.ALLOCATION.draw() == "custom":
             s.SHARES.draw()
         s.FIT.draw()
         s.POST.draw()
         draw_again("cdf_draw")
-    tuned.note("cdf")
+        presets.popover("cdf", s.PRESETS)
 
 
 def _settings(data: Bins) -> CdfSettings:
@@ -72,8 +76,11 @@ def _shape(n_bins: int, criterion: Criterion) -> Shape:
             return equal_tree(n_bins, {"sixteen": 16, "binary": 2}[name])
 
 
-def drawn_of(data: Bins) -> Draw:
-    """Return the release of the settings; below a refusal the last good one of these data, else a histogram's."""
+def drawn_of(data: Bins) -> tuple[Draw, Callable[[], object]]:
+    """Return the release of the settings, and what shows how it stands with them.
+
+    Below a refusal it is the last good one of these data, else a histogram's.
+    """
     try:
         chosen = _settings(data)
     except InputError as error:
@@ -81,13 +88,17 @@ def drawn_of(data: Bins) -> Draw:
     else:
         key = (chosen, s.FIT.value, SEED.value, tuned.in_force("cdf"))
         found = at_once("cdf_draw", key, partial(_made, data, chosen), about=what(chosen), of=data.fingerprint)
-    show_state(found, "Drawing a release")
     mine: Draw | None = found.value
-    if mine is not None:
-        return mine
     plain = CdfSettings(data.n_bins, (data.n_bins,), epsilon=EPSILON.value)
-    st.caption(f":material/history: Shown meanwhile: {what(plain)}.")
-    return draw(plan_cdf(plain), data.counts, "squared", SEED.value)
+
+    def say() -> None:
+        note_of_slack([s.MECHANISM.value], "cdf_set_delta", data.total)
+        tuned.note("cdf")
+        show_state(found, "Drawing a release")
+        if mine is None:
+            st.caption(f":material/history: Shown meanwhile: {what(plain)}.")
+
+    return mine or draw(plan_cdf(plain), data.counts, "squared", SEED.value), say
 
 
 def _made(data: Bins, chosen: CdfSettings) -> Draw:

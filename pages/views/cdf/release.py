@@ -1,10 +1,11 @@
-"""One release on the page CDF and ranges: the three CDFs, a range by every mechanism, the quantiles."""
+"""The error band on the page CDF and ranges; and of one release a range by every mechanism, and the quantiles."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import partial
-from typing import Final
+from typing import Final, NamedTuple
 
 import streamlit as st
 
@@ -17,32 +18,58 @@ from pages.ui.store import remember, sample
 from pages.ui.strip import strip
 from pages.ui.text import lit
 from pages.views.cdf import settings as s
-from pages.views.cdf.draw import controls, drawn_of
+from pages.views.cdf.draw import controls, drawn_of, more_controls
 from pages.views.cdf.source import SAMPLE, again, choose
-from pages.views.cdf.words import bins_in_words, what
+from pages.views.cdf.words import band_answer, bins_in_words, range_answer, what
 from treedp_core.checks import InputError
-from treedp_core.figures.cdf import CdfLines, cdf_errors, cdf_figure
+from treedp_core.figures.cdf import CdfLines, band_figure, cdf_errors
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.privacy import NeighbouringRelation
 from treedp_core.studies.cdf import plan_cdf
 from treedp_core.studies.cdf.bins import Bins
 from treedp_core.studies.cdf.compare import Draw, draw, missed, quantile_table, range_table, release_table
 from treedp_core.studies.cdf.pipelines import above_bound, has_bound, lower_bound
+from treedp_core.studies.cdf.widths import Width, half_widths, width_table
+from treedp_core.tree.workloads import range_count
 from treedp_core.words import halves, short, signed, whole
 
-MANY_BINS: Final = 1 << 16
+MANY_BINS: Final = 1 << 13
+"""Bins from which on the comparison of mechanisms takes seconds, and is asked for."""
 _SHOWN: Final = "_cdf_data_shown"
 
 
+class _Shown(NamedTuple):
+    """What the first screen shows: a release, half widths of bands, and a range of bins."""
+
+    data: Bins
+    mine: Draw
+    drawn: Ran[Draw]
+    widths: Ran[list[Width]]
+    start: int
+    stop: int
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The range, in the column's unit."""
+        return self.data.ends(self.start, self.stop)
+
+
 def show() -> Told:
-    """Show one release and what can be read from it."""
-    data = choose()
-    controls(data)
-    mine = drawn_of(data)
-    start, stop = _chosen_range(data)
+    """Show how far the band of a release reaches, beside those of other trees, and a range of it."""
+    data = choose(controls)
+    mine, say = drawn_of(data)
+    _set_range(data, *_bins_wanted(data))
+    start, stop, told_of_range = _chosen_range(data)
     drawn = given(mine, draw, given(mine.plan, plan_cdf, mine.plan.settings).named("plan"),
                   again(data).get("counts"), mine.fit, mine.seed).named("drawn")  # fmt: skip
-    _figures(data, drawn, start, stop)
+    compare = data.n_bins <= MANY_BINS or s.COMPARE.value
+    key = (mine.plan.settings, compare)
+    known = at_once("cdf_widths", key, lambda: half_widths(mine, compare=compare), of=data.fingerprint).here()
+    widths = given(known, half_widths, drawn, compare=compare).named("widths")
+    shown = _Shown(data, mine, drawn, widths, start, stop)
+    _figure(shown)
+    say()
+    told_of_range()
     if mine.refused is not None and mine.refused.code == "TOTAL_NOT_PUBLIC":
         st.caption(
             ":material/info: How many records there are is not public under this neighbouring relation, so the noisy "
@@ -50,10 +77,6 @@ def show() -> Told:
         )
     elif mine.refused is not None:
         refusal(mine.refused)
-    _range(data, drawn, start, stop)
-    if mine.refused is None:  # said above, with what to do
-        _quantiles(data, drawn)
-    _distance(mine)
     used = mine.plan.settings
     told = strip(
         lit(data.name, 40),
@@ -64,24 +87,37 @@ def show() -> Told:
         delta=used.delta if MECHANISMS[used.mechanism].needs_delta else 0.0,
         seed=mine.seed,
     )
-    return Told(told, "formula, simulation, NOT PRIVATE")
+    return Told(told, "formula, simulation, NOT PRIVATE", more=partial(_more, shown))
 
 
-def _chosen_range(data: Bins) -> tuple[int, int]:
-    """Show the two sliders of the range, in the column's unit; return its first bin and the one behind its last."""
+def _more(shown: _Shown) -> None:
+    more_controls()
+    _sliders(shown.data)
+    _errors(shown)
+    _range(shown)
+    if shown.mine.refused is None:  # said above, with what to do
+        _quantiles(shown.data, shown.drawn)
+    _distance(shown.mine)
+
+
+def _sliders(data: Bins) -> None:
+    """Show the two ends of the range, in the column's unit."""
     low, high = data.ends(0, data.n_within)
-    _set_range(data, *_bins_wanted(data))
     for column, end in zip(st.columns(2), (s.FROM, s.TO), strict=True):
         with column:
             end.said(low=low, high=high, step=(high - low) / data.n_within).draw()
+
+
+def _chosen_range(data: Bins) -> tuple[int, int, Callable[[], object]]:
+    """Return the range's first bin, the one behind its last, and what says what is wrong with it."""
     start, stop = data.bin_at(s.FROM.value), data.bin_at(s.TO.value)
     if start < stop:
-        return start, stop
+        return start, stop, lambda: None
     if start > stop:
-        st.caption("“From” lies above “to”; the range between them is shown.")
-        return stop, start
-    refusal(InputError("RANGE_BOUNDS", "Expected a range with at least one bin; move the sliders apart."))
-    return (start, start + 1) if start < data.n_within else (start - 1, start)
+        return stop, start, partial(st.caption, "“From” lies above “to”; the range between them is shown.")
+    error = InputError("RANGE_BOUNDS", "Expected a range with at least one bin; move the sliders apart.")
+    start, stop = (start, start + 1) if start < data.n_within else (start - 1, start)
+    return start, stop, partial(refusal, error)
 
 
 def _set_range(data: Bins, start: int, stop: int) -> None:
@@ -110,64 +146,71 @@ def _brush(data: Bins, start: float, stop: float) -> None:
     _set_range(data, data.bin_at(start), data.bin_at(stop))
 
 
-def _figures(data: Bins, drawn: Ran[Draw], start: int, stop: int) -> None:
-    """Show the three CDFs, and how far each cumulative count is off, which their height would hide."""
-    mine = drawn.value
-    lines = CdfLines(data.edges, data.truth, mine.release.cumulative, mine.consistent, (mine.band.low, mine.band.high),
-                     data.truth_name)  # fmt: skip
-    off = missed(mine, data.truth)
-    after = "" if off.consistent is None else f", {short(off.consistent)} after"
-    for key, picture, alt, caption in (
-        (
-            "cdf_release",
-            cdf_figure,
-            "True, noisy and consistent cumulative counts: the noisy ones are off by "
-            f"{short(off.mean)} records on average{after} consistency.",
-            f"NOT PRIVATE: one simulated release beside the exact counts. {what(mine.plan.settings)}; "
-            f"{bins_in_words(data)}, {whole(data.total)} records, seed {mine.seed}. Band: 95 % for all "
-            f"cumulative counts at once, {short(mine.band.multiple)} exact standard deviations to either side, from "
-            f"{whole(mine.band.trials)} simulated errors, tightened by what is public. Consistent: the closest whole, "
-            f"non-decreasing counts that end at N, {mine.fit} error (Rameshwar et al., Sec. VI). "
-            f"Shaded: the range below; drag over the figure to choose another. {mine.release.sentence()}",
-        ),
-        (
-            "cdf_errors",
-            cdf_errors,
-            f"Errors of the cumulative counts: the largest is {short(off.most)} records.",
-            "NOT PRIVATE: the same release minus the true counts; 0 is exact. The band covers 0 wherever it "
-            "covers the true count.",
-        ),
-    ):
-        title = data.unit if data.numeric else "leaf, in its order"
-        frame.figure(
-            picture(lines, x_title=title, chosen=data.ends(start, stop)),
-            key=key,
-            alt=alt,
-            caption=caption,
-            ran=call(release_table, again(data), drawn),
-            simulated=True,
-            brush=partial(_brush, data),
-            label=tuned.label("cdf"),
-        )
+def _lines(shown: _Shown) -> CdfLines:
+    data, mine = shown.data, shown.mine
+    return CdfLines(data.edges, data.truth, mine.release.cumulative, mine.consistent, (mine.band.low, mine.band.high),
+                    data.truth_name)  # fmt: skip
 
 
-def _range(data: Bins, drawn: Ran[Draw], start: int, stop: int) -> None:
+def _x_title(data: Bins) -> str:
+    return data.unit if data.numeric else "leaf, in its order"
+
+
+def _figure(shown: _Shown) -> None:
+    """Show the half widths of the bands, and the CDF above them; a drag chooses the range."""
+    data, mine, widths = shown.data, shown.mine, shown.widths.value
+    count = float(range_count(mine.release.cumulative, shown.start, shown.stop))
+    answer = band_answer(widths, data.total if mine.plan.settings.unit.total_is_public else None)
+    frame.figure(
+        band_figure(_lines(shown), widths, x_title=_x_title(data), chosen=shown.ends),
+        key="cdf_release",
+        alt=answer,
+        answer=f"{answer} {range_answer(shown.ends, count, mine.deviation(shown.start, shown.stop))}",
+        caption=f"Below: half width of the band that holds for all cumulative counts at once, 95 %: "
+        f"{short(mine.band.multiple)} exact standard deviations for yours, from {whole(mine.band.trials)} simulated "
+        "errors; it depends on no records. The other trees have the same mechanism, budget and least squares.\n\n"
+        f"Above: NOT PRIVATE: one simulated release beside the exact counts. {what(mine.plan.settings)}; "
+        f"{bins_in_words(data)}, {whole(data.total)} records, seed {mine.seed}. The band is tightened by what is "
+        f"public. Consistent: the closest whole, non-decreasing counts that end at N, {mine.fit} error (Rameshwar et "
+        f"al., Sec. VI). Shaded: the range; drag over the figure to choose another. {mine.release.sentence()}",
+        ran=call(width_table, again(data), shown.drawn, shown.widths),
+        simulated=True,
+        brush=partial(_brush, data),
+        label=tuned.label("cdf"),
+    )
+
+
+def _errors(shown: _Shown) -> None:
+    """Show how far each cumulative count of the release is off, which the height of a CDF would hide."""
+    off = missed(shown.mine, shown.data.truth)
+    after = "" if off.consistent is None else f", {short(off.consistent)} after consistency"
+    frame.figure(
+        cdf_errors(_lines(shown), x_title=_x_title(shown.data), chosen=shown.ends),
+        key="cdf_errors",
+        alt=f"Errors of the cumulative counts: on average {short(off.mean)} records{after}, at most {short(off.most)}.",
+        caption="NOT PRIVATE: the release minus the true counts; 0 is exact. The band covers 0 wherever it covers the "
+        "true count.",
+        ran=call(release_table, again(shown.data), shown.drawn),
+        simulated=True,
+        brush=partial(_brush, shown.data),
+        label=tuned.label("cdf"),
+    )
+
+
+def _range(shown: _Shown) -> None:
     """Show the count of the range by each mechanism."""
-    low, high = data.ends(start, stop)
+    data, mine, start, stop = shown.data, shown.mine, shown.start, shown.stop
+    low, high = shown.ends
     st.header(f"Records from {short(low, 5)} to {short(high, 5)}", anchor=False)
-    many, mine = data.n_bins > MANY_BINS, drawn.value
-    compare = s.COMPARE.draw() if many else True
-    ran = call(range_table, again(data), drawn, start, stop, compare=compare)
+    compare = s.COMPARE.draw() if data.n_bins > MANY_BINS else True
+    ran = call(range_table, again(data), shown.drawn, start, stop, compare=compare)
     key = (mine.plan.settings, mine.fit, mine.seed, start, stop, compare)
     found = at_once("cdf_range", key, lambda: ran.value, of=data.fingerprint)
     show_state(found, "Comparing mechanisms")
     if not found.is_ready:
         return
     columns = found.here()
-    st.markdown(
-        f"Released: **{whole(round(columns['released count'][0]))}** records, standard deviation "
-        f"{short(mine.deviation(start, stop))} · {data.truth_name}: {whole(data.within(start, stop))} (NOT PRIVATE)"
-    )
+    st.markdown(f"{data.truth_name}: {whole(data.within(start, stop))} (NOT PRIVATE)")
     frame.table(
         given(columns, range_table, *ran.args, **ran.kwargs),
         key="cdf_range",
@@ -180,8 +223,8 @@ def _range(data: Bins, drawn: Ran[Draw], start: int, stop: int) -> None:
         width="content",
         caption="One simulated release of each mechanism at the same promise, with the exact standard deviation of its "
         "error (formula; Lemmas III.1 and III.2 and Theorem IV.1 of Rameshwar et al., least squares by our own "
-        "derivation). About 95 % of releases are within 2 of them. Consistency is no linear estimate, so it has no "
-        "closed form.",
+        "derivation), the least first. About 95 % of releases are within 2 of them. Consistency is no linear estimate, "
+        "so it has no closed form.",
         simulated=True,
     )
 
@@ -200,9 +243,9 @@ def _quantiles(data: Bins, drawn: Ran[Draw]) -> None:
         alt="Quantiles with intervals",
         formats=dict.fromkeys(columns[1:], _place),
         width="content",
-        caption=f"In the unit of {lit(data.unit, 40)}. Read off the consistent CDF, records spread evenly over their "
-        "bin; the true quantiles' bins lie between “from” and “to” for all rows at once with 95 % probability. One "
-        "simulated release; the last column is NOT PRIVATE.",
+        caption=f"In the unit of {lit(data.unit, 40)}, no finer than a bin. Read off the consistent CDF, records "
+        "spread evenly over their bin and rounded down; the true quantiles' bins lie between “from” and “to” for all "
+        "rows at once with 95 % probability. One simulated release; the last column is NOT PRIVATE.",
         simulated=True,
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Final
 
+from pages.ui.presets import Preset
 from pages.ui.setting import Setting, choice, flag, number, tuned_on, whole, words
 from treedp_core import checks
 from treedp_core.allocation.shares import shares_from_text
@@ -17,9 +18,9 @@ from treedp_core.words import whole as in_full
 
 SOURCES: Final = {"ages": "Ages (sample)", "current": "Data set in use", "upload": "Column of your table"}
 VIEWS: Final = {
-    "release": "One release",
+    "release": "Error band",
     "error": "Error against ε",
-    "experiment": "Section VI experiment",
+    "experiment": "Published experiment",
     "optimal": "How far from optimal",
 }
 TREES: Final = {"best": "Best found", "sixteen": "16-ary", "binary": "Binary", "histogram": "Histogram", "own": "Own"}
@@ -32,14 +33,14 @@ END_HELP: Final = "In the unit of the column, rounded to the nearest edge of a b
 
 VIEW: Final = choice(
     "cdf_view", "release", VIEWS, label="View",
-    help="One release, its error against ε, a published experiment, or a bound.",
+    help="The band of one release, errors against ε, a published experiment, or a bound.",
 )  # fmt: skip
 SOURCE: Final = choice(
-    "cdf_source", "ages", SOURCES, own="upload", label="Numeric column",
+    "cdf_source", "ages", SOURCES, own="upload", label="Data", look="select", width=170,
     help="Ages: a synthetic sample. Data set in use: the bins of the Data and tree page. Column of your table: "
     "of the file that you have uploaded.",
 )  # fmt: skip
-MECHANISM: Final = choice("cdf_mechanism", "discrete_laplace", MECHANISMS, label="Mechanism", look="pills")
+MECHANISM: Final = choice("cdf_mechanism", "discrete_laplace", MECHANISMS, label="Mechanism", look="select", width=170)
 TREE: Final = choice(
     "cdf_tree", "best", TREES, label="Tree", look="select", width=150,
     help="Best found: least expected error of the cumulative counts for this K.",
@@ -80,6 +81,19 @@ TRIALS: Final = whole(
 NORM: Final = choice(
     "cdf_norm", "l2", NORMS, label="Distance", help="How far the released CDF is from the true one."
 )  # fmt: skip
+
+PRESETS: Final = (
+    Preset(
+        "Published error curves",
+        "Error against ε with 256 bins, as in Fig. 1 of Rameshwar et al.; sets this page only.",
+        (VIEW.to("error"), BINS.to("256")),
+    ),
+    Preset(
+        "Published experiment",
+        "A hundred releases of 997 bins, as in Sec. VI of Rameshwar et al.; sets this page only.",
+        (VIEW.to("experiment"), TRIALS.to(100)),
+    ),
+)
 
 SETTINGS: Final[tuple[Setting[Any], ...]] = (
     SOURCE, VIEW, MECHANISM, TREE, FACTORS, ALLOCATION, SHARES, tuned_on("cdf_tuned"), POST, FIT, FROM, TO, COMPARE,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 import streamlit as st
@@ -24,9 +25,14 @@ NO_DATA: Final = "no data"
 _LAST: Final = "_cdf_bins_used"
 
 
-def choose() -> Bins:
-    """Show the sources and return the bins in use: those of the ages, or the last good ones, below any refusal."""
-    s.SOURCE.draw()
+def choose(beside: Callable[[], object]) -> Bins:
+    """Show the sources and return the bins in use: those of the ages, or the last good ones, below any refusal.
+
+    `beside` draws the controls that stand in the same row.
+    """
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        s.SOURCE.draw()
+        beside()
     try:
         bins = _bins()
     except InputError as error:
@@ -41,16 +47,21 @@ def choose() -> Bins:
     return bins
 
 
-def asked_bins() -> int:
-    """Show the source and the number of bins; return K: the one asked for, or that of the data."""
-    n_bins = choose().n_bins
-    text = s.BINS.draw().strip()
+def asked_bins() -> tuple[int, InputError | None]:
+    """Show the source and the number of bins; return K: the one asked for, or that of the data; and what is refused."""
+    n_bins = choose(s.BINS.draw).n_bins
+    text = s.BINS.value.strip()
     try:
-        return bins_from_text(text) if text else n_bins
+        return bins_from_text(text) if text else n_bins, None
     except InputError as error:
+        return n_bins, error
+
+
+def say_refused(error: InputError | None) -> None:
+    """Say why the bins asked for are not those shown, if they are not."""
+    if error is not None:
         refusal(error)
         st.caption("The bins of the data are used meanwhile.")
-        return n_bins
 
 
 def _bins() -> Bins | None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.privacy import NeighbouringRelation
 from treedp_core.studies.cdf import CdfSettings
 from treedp_core.studies.cdf.bins import Bins
+from treedp_core.studies.cdf.gains import Gain
+from treedp_core.studies.cdf.widths import Width
 from treedp_core.tree.text import product_text
-from treedp_core.words import plural, setting_text
+from treedp_core.words import margin, plural, setting_text, short, whole
 
 PROTECTS: Final = NeighbouringRelation.REPLACE_ONE
 """Whom the paper and the bound protect."""
@@ -22,6 +25,66 @@ def what(settings: CdfSettings) -> str:
         f"{MECHANISMS[settings.mechanism].label} noise on the tree {product_text(settings.branching_factors)}, "
         f"{settings.allocation} budgets, {post}, ε = {setting_text(settings.epsilon)}"
     )
+
+
+def band_answer(widths: Sequence[Width], total: int | None) -> str:
+    """Return how far cumulative counts are off at most, and with another tree; `total` is N where it is public."""
+    mine, *others = widths
+    share = f" ({short(100 * mine.largest / total, 2)} %)" if total else ""
+    lead = (
+        f"All {whole(mine.half.size)} cumulative counts are within ± {margin(mine.largest)} records{share} at once, "
+        "nineteen times in twenty"
+    )
+    if not others:
+        return f"{lead}."
+    other = max(others, key=lambda one: one.largest)
+    needs = "needs" if other.largest > mine.largest else "needs only"
+    return f"{lead}; a {other.name} {needs} ± {margin(other.largest)}."
+
+
+def range_answer(ends: tuple[float, float], count: float, deviation: float) -> str:
+    """Return the released count of a range, with the margin of 95 %.
+
+    >>> range_answer((18.0, 65.0), 7312.4, 11.67)
+    'From 18 to 65: 7\u202f312 ± 23 records.'
+    """
+    low, high = (short(end, 5) for end in ends)
+    return f"From {low} to {high}: {whole(round(count))} ± {margin(1.96 * deviation)} records."
+
+
+def error_answer(pipelines: Sequence[str], errors: Sequence[float], epsilon: float) -> str:
+    """Return how far the best of pipelines is off, and how much worse the middle and the last are.
+
+    >>> error_answer(["8 · 8", "Histogram", "Noise on all"], [2.0, 4.0, 50.0], 1.0)
+    'At ε = 1 a cumulative count is off by 2 records with 8 · 8; histogram: 2 times as much; noise on all: 25 times.'
+    """
+    times = [f"{_small(name)}: {short(error / errors[0])} times" for name, error in zip(pipelines, errors, strict=True)]
+    return (
+        f"At ε = {setting_text(epsilon)} a cumulative count is off by {short(errors[0])} records with "
+        f"{_small(pipelines[0])}; {times[len(times) // 2]} as much; {times[-1]}."
+    )
+
+
+def gain_answer(rows: Sequence[Gain]) -> str:
+    """Return what consistency does to the published release, and how much closer the best of ours comes.
+
+    >>> paper = Gain("paper: histogram", 18.54, 0.0, 10.72, 0.0)
+    >>> gain_answer([paper])
+    'Consistency takes the published release from 18.5 to 10.7; ours are being drawn.'
+    >>> gain_answer([paper, Gain("padded 10³", 6.0, 0.1, 3.5, 0.1)])[55:]
+    '.7; our best, padded 10³, comes to 3.5, 3.06 times as close at the same ε.'
+    """
+    paper, *ours = rows
+    lead = f"Consistency takes the published release from {short(paper.before)} to {short(paper.after)};"
+    if not ours:
+        return f"{lead} ours are being drawn."
+    best = min(ours, key=lambda row: row.after)
+    closer = short(paper.after / best.after)
+    return f"{lead} our best, {best.label}, comes to {short(best.after)}, {closer} times as close at the same ε."
+
+
+def _small(name: str) -> str:
+    return name[0].lower() + name[1:]
 
 
 def bins_in_words(data: Bins) -> str:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
@@ -23,6 +24,14 @@ from treedp_core.studies.cdf.release import CdfPlan, CdfRelease
 from treedp_core.tree import AnyArray, FloatArray
 from treedp_core.watch import generator
 from treedp_core.words import whole
+
+BAND_CELLS: Final = 20_000_000
+"""Noise values that may be drawn for a band's multiple; large trees get fewer simulated releases."""
+
+
+def affordable_trials(plan: CdfPlan) -> int:
+    """Return how many releases are simulated for a band of 95 %: fewer on large trees, at least 19."""
+    return max(19, min(999, BAND_CELLS // plan.tree.n_nodes))
 
 
 @dataclass(frozen=True, eq=False)

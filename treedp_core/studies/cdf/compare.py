@@ -12,7 +12,7 @@ from treedp_core.checks import InputError
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.noise import Laplace
 from treedp_core.privacy import Currency
-from treedp_core.studies.cdf.bands import Band, quantiles, simultaneous_band
+from treedp_core.studies.cdf.bands import Band, affordable_trials, quantiles, simultaneous_band
 from treedp_core.studies.cdf.bins import Bins
 from treedp_core.studies.cdf.release import CdfPlan, CdfRelease, CdfSettings, plan_cdf
 from treedp_core.tree import FloatArray, IntArray
@@ -22,9 +22,7 @@ from treedp_core.words import percent_set
 
 PROBABILITIES: Final = (0.05, 0.25, 0.5, 0.75, 0.95)
 CONFIDENCE: Final = 0.95
-BAND_CELLS: Final = 20_000_000
-"""Noise values that may be drawn for a band's multiple; large trees get fewer simulated releases."""
-_BAND = 7
+BAND_SEED: Final = 7
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,8 +63,7 @@ def draw(plan: CdfPlan, counts: IntArray, fit: str, seed: int) -> Draw:
         ``BUDGET_SPLIT`` when the measured levels do not determine every bin; what `CdfPlan.release` refuses.
     """
     release = plan.release(counts, generator("release of a CDF", seed))
-    trials = max(19, min(999, BAND_CELLS // plan.tree.n_nodes))
-    band = simultaneous_band(plan, release, CONFIDENCE, trials, _BAND)
+    band = simultaneous_band(plan, release, CONFIDENCE, affordable_trials(plan), BAND_SEED)
     try:
         return Draw(plan, release, release.consistent(fit), band, None, fit, seed)
     except InputError as error:
@@ -102,8 +99,9 @@ def release_table(data: Bins, mine: Draw) -> dict[str, FloatArray | IntArray]:
 
 
 def range_table(data: Bins, mine: Draw, start: int, stop: int, *, compare: bool) -> dict[str, list[Any]]:
-    """Return the count of a range of bins by each mechanism, in one release each."""
+    """Return the count of a range of bins by each mechanism, in one release each, the least noisy first."""
     rows = _range_rows(data, mine, start, stop, compare)
+    rows.sort(key=lambda row: mine.deviation(start, stop) if math.isnan(row[2]) else row[2])
     true = data.within(start, stop)
     return {
         "mechanism": [name for name, _, _ in rows],
@@ -114,7 +112,7 @@ def range_table(data: Bins, mine: Draw, start: int, stop: int, *, compare: bool)
 
 
 def _range_rows(data: Bins, mine: Draw, start: int, stop: int, compare: bool) -> list[tuple[str, float, float]]:
-    """Each mechanism's released count of a range and its standard deviation, in one release each: yours first."""
+    """Each mechanism's released count of a range and its standard deviation, in one release each."""
     settings = mine.plan.settings
     own = float(range_count(mine.release.cumulative, start, stop))
     rows = [("Your release", own, mine.deviation(start, stop))]
@@ -152,9 +150,9 @@ def _by_range_queries(data: Bins, settings: CdfSettings, start: int, stop: int, 
 
 
 def quantile_table(data: Bins, mine: Draw) -> dict[str, list[Any]]:
-    """Return the quantiles of the consistent CDF with intervals, and the true ones, in the column's unit.
+    """Return the quantiles of the consistent CDF with intervals, and the true ones, in the column's unit, rounded down.
 
-    Those among the records outside the bounds are no number (nan).
+    None is finer than a bin. Those among the records outside the bounds are no number (nan).
 
     Raises
     ------
@@ -167,13 +165,18 @@ def quantile_table(data: Bins, mine: Draw) -> dict[str, list[Any]]:
     exact = Band(data.truth, data.truth, 0.0, CONFIDENCE, 0)
     true = quantiles(data.truth, exact, data.edges, PROBABILITIES)
 
+    step = 10.0 ** math.floor(math.log10(data.edges[1] - data.edges[0]))  # nothing finer is known than a bin
+
     def known(value: float) -> float:
         return value if value <= data.edges[data.n_within] else math.nan
 
+    def told(value: float) -> float:
+        return known(math.floor(value / step + 1e-9) * step) if math.isfinite(value) else math.nan
+
     return {
         "quantile": [percent_set(one.probability) for one in found],
-        "released": [known(one.value) for one in found],
+        "released": [told(one.value) for one in found],
         "from": [math.nan if data.has_other and one.low >= data.edges[-2] else one.low for one in found],
         "to": [known(one.high) for one in found],
-        f"{data.truth_name} (NOT PRIVATE)": [known(one.value) for one in true],
+        f"{data.truth_name} (NOT PRIVATE)": [told(one.value) for one in true],
     }

@@ -23,6 +23,7 @@ BOUND_BINS: Final = 256
 """Bins up to which the lower bound is computed while one waits; beyond, in the background, up to `MAX_BOUND_BINS`."""
 BOUND_ROUNDS: Final = 20
 """About as many rounds as the bound takes for many bins."""
+SQUARES: Final = "squared errors, summed"
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,33 +36,37 @@ class PipelineCurve:
     kind : str
         A key of `treedp_core.figures.cdf.LOOKS`.
     x, y : (n,)
-        Epsilon, and the error in squared records.
+        Epsilon, and the root of the mean squared error of a cumulative count, in records.
+    squares : float
+        Squared errors summed over the bins at epsilon 1, in squared records: the paper's N^2 E_2.
     """
 
     label: str
     kind: str
     x: FloatArray
     y: FloatArray
+    squares: float = math.nan
 
 
 def error_curves(n_bins: int, epsilons: Sequence[float], contributions: int, best: Shape) -> list[PipelineCurve]:
-    """Return N^2 E_2 of Laplace pipelines over K bins, one record replaced: Fig. 1 of Rameshwar et al. and beyond.
+    """Return errors of Laplace pipelines over K bins, one record replaced: those of Rameshwar et al., Fig. 1, and more.
 
-    Every error falls as 1 / epsilon^2, so each is computed once. `best` is a tree for the last of them.
+    Every error falls as 1 / epsilon, so each is computed once. `best` is a
+    tree for the last of them.
     """
     unit = ProtectedUnit(NeighbouringRelation.REPLACE_ONE, contributions)
     sixteen, binary = equal_tree(n_bins, 16), equal_tree(n_bins, 2)
     at_one = [
-        ("Range queries", "range queries", range_queries_error(n_bins, 1.0, 1, unit)),
+        ("Noise on every cumulative count", "range queries", range_queries_error(n_bins, 1.0, 1, unit)),
         ("Histogram", "histogram", histogram_error(n_bins, 1.0, 1, unit)),
         ("Binary tree", "binary", _tree_error(binary, unit)),
         ("16-ary tree", "tree", _tree_error(sixteen, unit)),
         ("16-ary tree, least squares", "tree, least squares", _after_least_squares(sixteen, unit)),
-        (f"Best found, least squares: {product_text(best.branching_factors)}", "best",
+        (f"{product_text(best.branching_factors)}, least squares (best found)", "best",
          _after_least_squares(best, unit)),
     ]  # fmt: skip
     x = np.array(epsilons)
-    return [PipelineCurve(label, kind, x, value / x**2) for label, kind, value in at_one]
+    return [PipelineCurve(label, kind, x, math.sqrt(value / n_bins) / x, value) for label, kind, value in at_one]
 
 
 def error_table(curves: Sequence[PipelineCurve]) -> dict[str, list[float]]:
@@ -69,14 +74,15 @@ def error_table(curves: Sequence[PipelineCurve]) -> dict[str, list[float]]:
     return {"epsilon": curves[0].x.tolist()} | {curve.label: curve.y.tolist() for curve in curves}
 
 
-def errors_at(curves: Sequence[PipelineCurve], epsilon: float, n_bins: int) -> dict[str, list[Any]]:
-    """Return the errors at one epsilon of the curves, beside the lowest and for one cumulative count of K."""
-    at = [float(curve.y[curve.x.tolist().index(epsilon)]) for curve in curves]
+def errors_at(curves: Sequence[PipelineCurve], epsilon: float) -> dict[str, list[Any]]:
+    """Return the errors at one epsilon of the curves, the least first."""
+    at = curves[0].x.tolist().index(epsilon)
+    rows = sorted(curves, key=lambda curve: float(curve.y[at]))
     return {
-        "pipeline": [curve.label for curve in curves],
-        "N² E₂": at,
-        "÷ lowest": [value / min(at) for value in at],
-        "RMSE of a cumulative count": [math.sqrt(value / n_bins) for value in at],
+        "pipeline": [curve.label for curve in rows],
+        "RMSE of a cumulative count": [float(curve.y[at]) for curve in rows],
+        "× the best": [float(curve.y[at] / rows[0].y[at]) for curve in rows],
+        SQUARES: [curve.squares / epsilon**2 for curve in rows],
     }
 
 

@@ -1,0 +1,65 @@
+"""How far the 95 % bands of trees reach to either side of every cumulative count, at the same promise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+
+from treedp_core.studies.cdf.bands import affordable_trials, band_multiple
+from treedp_core.studies.cdf.bins import Bins
+from treedp_core.studies.cdf.compare import BAND_SEED, CONFIDENCE, Draw, release_table
+from treedp_core.studies.cdf.release import plan_cdf
+from treedp_core.tree import FloatArray
+from treedp_core.tree.workloads import equal_tree
+
+YOURS: Final = "yours"
+BINARY: Final = "binary tree"
+HISTOGRAM: Final = "histogram"
+
+
+@dataclass(frozen=True, eq=False)
+class Width:
+    """Half width of a tree's band, which covers all cumulative counts at once; it depends on no records.
+
+    Parameters
+    ----------
+    name : str
+        "yours", "binary tree" or "histogram".
+    branching_factors : tuple of int
+    half : (K,)
+        In records.
+    """
+
+    name: str
+    branching_factors: tuple[int, ...]
+    half: FloatArray
+
+    @property
+    def largest(self) -> float:
+        """The half width at the cumulative count that is known worst, in records."""
+        return float(self.half.max())
+
+
+def half_widths(mine: Draw, *, compare: bool = True) -> list[Width]:
+    """Return the half widths of a release's band and, to `compare`, those of a binary tree and of a histogram.
+
+    These have the release's mechanism, budget and least squares, and equal level budgets. One that is the release's own
+    tree is left out.
+    """
+    settings = mine.plan.settings
+    found = [Width(YOURS, settings.branching_factors, mine.band.multiple * np.sqrt(mine.plan.variance))]
+    bins = settings.n_bins
+    for name, factors in ((BINARY, equal_tree(bins, 2).branching_factors), (HISTOGRAM, (bins,))):
+        if compare and factors != settings.branching_factors:
+            plan = plan_cdf(replace(settings, branching_factors=factors, allocation="uniform", shares=()))
+            multiple = band_multiple(plan, CONFIDENCE, affordable_trials(plan), BAND_SEED)
+            found.append(Width(name, factors, multiple * np.sqrt(plan.variance)))
+    return found
+
+
+def width_table(data: Bins, mine: Draw, widths: Sequence[Width]) -> dict[str, Any]:
+    """Return a release beside the true cumulative counts, with the half widths of the bands, (K,) each."""
+    return release_table(data, mine) | {f"half width, {one.name}": one.half for one in widths}

@@ -724,3 +724,10 @@ def test_a_page_has_the_views_its_switch_offers() -> None:
     page = next(page for page in all_pages() if page.switch is not None)
     with pytest.raises(ValueError, match="switch"):
         replace(page, views=page.views[::-1])
+
+
+def test_epsilon_is_the_same_on_the_page_that_asks_for_it_and_in_the_sidebar() -> None:
+    app = open_page("start")
+    for page in ("cdf", "start", "lab"):
+        app.switch_page(f"pages/{page}.py").run()
+        assert "ε = 1 " in app.main.caption[0].value + " ", page

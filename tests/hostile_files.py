@@ -8,6 +8,7 @@ from __future__ import annotations
 import gzip
 import io
 import sys
+import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+ENDINGS = {b"PAR1": "parquet", b"ARROW1": "arrow", b"PK": "xlsx", b"[{": "json", b"{": "jsonl"}
 ROWS, ENTRY = 3_000, 1_000_000
 REGION = pa.array(["N"] * ROWS)
 
@@ -81,8 +83,53 @@ def hostile_files() -> Iterator[Hostile]:
     yield Hostile("one line without an end", partial(packed, b"region\n", b"9" * (48 << 20)), "label", "ROW_TOO_LONG")
     yield Hostile("long cells of text", partial(packed, b"region\n", (b"9" * 900_000 + b"\n") * 60), "label",
                   "LABEL_TOO_LONG")  # fmt: skip
+    yield from other_formats()
     yield Hostile("long cells of numbers", partial(packed, b"n\n", (b"9" * 900_000 + b"\n") * 60), "bins",
                   "NUMBER_TOO_LONG")  # fmt: skip
+
+
+def arrow(column: Any) -> bytes:
+    """An Arrow file, packed."""
+    out = io.BytesIO()
+    table = pa.table({"region": column})
+    with pa.ipc.new_file(out, table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
+        writer.write_table(table)
+    return out.getvalue()
+
+
+SHEET = b'<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>%s</sheetData></worksheet>'
+CELL = b'<row><c t="inlineStr"><is><t>%s</t></is></c></row>'
+
+
+def workbook(sheet: bytes) -> bytes:
+    """A workbook whose only sheet is written by hand."""
+    from openpyxl import Workbook
+
+    before, out = io.BytesIO(), io.BytesIO()
+    Workbook().save(before)
+    with zipfile.ZipFile(before) as parts, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as made:
+        for part in parts.infolist():
+            is_sheet = part.filename.endswith("sheet1.xml")
+            made.writestr(part.filename, SHEET % sheet if is_sheet else parts.read(part))
+    return out.getvalue()
+
+
+def other_formats() -> Iterator[Hostile]:
+    """Files of the formats besides CSV and Parquet."""
+    names = b", ".join(b'"k%d": 1' % n for n in range(60_000))
+    yield Hostile(
+        "json, a record without an end", lambda: b'[{"region": "' + b"9" * (48 << 20), "label", "ROW_TOO_LONG"
+    )
+    yield Hostile("json, nested", lambda: b'[{"region": ' + b"[" * (1 << 19), "label", "JSON_RECORD")
+    yield Hostile("json lines, many names", lambda: b"{" + names + b"}\n", "label", "TOO_MANY_COLUMNS")
+    yield Hostile("arrow, packed text", lambda: arrow(["9" * 200_000] * 2_000), "label", "ROW_GROUP_TOO_LARGE")
+    yield Hostile("arrow, one text", lambda: arrow(repeated()), "label", "LABEL_TOO_LONG")
+    yield Hostile("arrow, rows of nothing", lambda: arrow(pa.nulls(200_000_000)), "label", "TOO_MANY_ROWS")
+    yield Hostile("excel, spaces", lambda: workbook(b" " * (100 << 20)), "label", "EXCEL_TOO_LARGE")
+    yield Hostile("excel, a long cell", lambda: workbook(CELL % b"region" + CELL % (b"9" * (30 << 20))), "label",
+                  "EXCEL_TOO_LARGE")  # fmt: skip
+    yield Hostile("excel, a far row", lambda: workbook(CELL % b"region" + b'<row r="%d"/>' % 10**12), "label",
+                  "TOO_MANY_ROWS")  # fmt: skip
 
 
 def attempt(file: bytes, use: str) -> str:
@@ -110,7 +157,7 @@ def write(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for number, hostile in enumerate(hostile_files()):
         data = hostile.make()
-        ending = "parquet" if data.startswith(b"PAR1") else "csv.gz"
+        ending = next((name for start, name in ENDINGS.items() if data.startswith(start)), "csv.gz")
         (folder / f"hostile_{number:02d}.{ending}").write_bytes(data)
 
 

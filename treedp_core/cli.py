@@ -84,7 +84,7 @@ def _readable(file: str) -> Path:
     except (OSError, ValueError, RuntimeError):  # too long a name, a NUL in it, no home folder
         there = readable = False
     if not there:
-        raise InputError("FILE_MISSING", f"There is no file {echo(file)}; give the path of a CSV or Parquet file.")
+        raise InputError("FILE_MISSING", f"There is no file {echo(file)}; give the path of a file of records.")
     if not readable:
         raise InputError("FILE_UNREADABLE", f"The file {echo(file)} may not be read by this user.")
     return path
@@ -140,7 +140,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="treedp",
         description=f"Explore differentially private counts on trees in the browser, on http://{HOST} only.",
     )
-    parser.add_argument("file", nargs="?", metavar="FILE", help="a local CSV or Parquet file to open, of any size")
+    parser.add_argument("file", nargs="?", metavar="FILE", help="a local file to open: CSV, Parquet, JSON, Arrow or Excel")
     parser.add_argument("--port", metavar="N", help=f"port to serve on (default {FIRST_PORT})")
     parser.add_argument(
         "--allow-network", action="store_true", help="let STREAMLIT_SERVER_ADDRESS be 0.0.0.0 or ::, open to others"

@@ -74,7 +74,7 @@ def preview_table(table: TableInMemory, name: str) -> Preview:
         raise InputError("NO_ROWS", "The table has columns but no rows; expected at least one record.")
     head = as_table(table[:PREVIEW_ROWS], columns, columns)
     _refuse_invalid(head)
-    return Preview(name, "table in memory", columns, _as_text(head), len(table))
+    return Preview(name, "table in memory", columns, as_text(head), len(table))
 
 
 def table_batches(
@@ -100,10 +100,10 @@ def held_batches(
     done = 0
     for batch in held.table.select(chosen).to_batches(max_chunksize=BATCH_ROWS):
         done += batch.num_rows
-        yield [_with_own_values(batch.column(j)) for j in range(len(chosen))], done
+        yield [with_own_values(batch.column(j)) for j in range(len(chosen))], done
 
 
-def _with_own_values(array: pa.Array) -> pa.Array:
+def with_own_values(array: pa.Array) -> pa.Array:
     """Return a part of a column of codes without the many values that do not occur in it."""
     if not pa.types.is_dictionary(array.type) or len(array.dictionary) <= len(array):
         return array
@@ -215,7 +215,7 @@ def _first_rows(file: pq.ParquetFile) -> tuple[tuple[str, ...], ...]:
     batch = next(batches, None)
     if batch is None:
         raise _unreadable("rows promised, none there")
-    shown = dict(zip(light, zip(*_as_text(pa.Table.from_batches([batch]).select(light)), strict=True), strict=True))
+    shown = dict(zip(light, zip(*as_text(pa.Table.from_batches([batch]).select(light)), strict=True), strict=True))
     return tuple(zip(*(shown.get(name, ("…",) * batch.num_rows) for name in file.schema_arrow.names), strict=True))
 
 
@@ -227,7 +227,8 @@ def _light(file: pq.ParquetFile) -> list[str]:
     return [field.name for field in fields if pa.types.is_primitive(field.type)]
 
 
-def _as_text(table: pa.Table) -> tuple[tuple[str, ...], ...]:
+def as_text(table: pa.Table) -> tuple[tuple[str, ...], ...]:
+    """Return rows as text, as far as it is shown."""
     return tuple(zip(*([_shown(cell) for cell in _cut(column)] for column in table.columns), strict=True))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, Generic, TypeVar
@@ -98,6 +99,54 @@ def _parquet_batches(
     return arrow_tables.parquet_batches(source, labels, numeric)
 
 
+def _preview_json(source: FileSource, options: ReadOptions) -> Preview:
+    from treedp_core.records.read import json_records
+
+    return json_records.preview(source, options, "JSON")
+
+
+def _preview_json_lines(source: FileSource, options: ReadOptions) -> Preview:
+    from treedp_core.records.read import json_records
+
+    return json_records.preview(source, options, "JSON lines")
+
+
+def _json_batches(
+    source: FileSource, preview: Preview, labels: Sequence[str], numeric: Sequence[str], block_bytes: int
+) -> Iterator[Batch]:
+    from treedp_core.records.read import json_records
+
+    return json_records.batches(source, preview, labels, numeric)
+
+
+def _preview_arrow(source: FileSource, options: ReadOptions) -> Preview:
+    from treedp_core.records.read import arrow_ipc
+
+    return arrow_ipc.preview(source)
+
+
+def _arrow_batches(
+    source: FileSource, preview: Preview, labels: Sequence[str], numeric: Sequence[str], block_bytes: int
+) -> Iterator[Batch]:
+    from treedp_core.records.read import arrow_ipc
+
+    return arrow_ipc.batches(source, preview, labels, numeric)
+
+
+def _preview_excel(source: FileSource, options: ReadOptions) -> Preview:
+    from treedp_core.records.read import excel
+
+    return excel.preview(source)
+
+
+def _excel_batches(
+    source: FileSource, preview: Preview, labels: Sequence[str], numeric: Sequence[str], block_bytes: int
+) -> Iterator[Batch]:
+    from treedp_core.records.read import excel
+
+    return excel.batches(source, preview, labels, numeric)
+
+
 def _preview_table(source: TableSource, options: ReadOptions) -> Preview:
     from treedp_core.records.read import arrow_tables
 
@@ -126,9 +175,22 @@ CSV: Final = Reader(
 PARQUET: Final = Reader(
     "Parquet", ("parquet", "pq"), lambda head: head.startswith((b"PAR1", b"PARE")), _preview_parquet, _parquet_batches
 )
+_ARRAY: Final = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[\s*\{")
+_LINES: Final = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"')
+JSON: Final = Reader("JSON", ("json",), lambda head: _ARRAY.match(head) is not None, _preview_json, _json_batches)
+JSON_LINES: Final = Reader(
+    "JSON lines", ("jsonl", "ndjson"), lambda head: _LINES.match(head) is not None, _preview_json_lines, _json_batches
+)
+ARROW: Final = Reader(
+    "Arrow", ("arrow", "feather", "ipc"), lambda head: head.startswith((b"ARROW1", b"\xff\xff\xff\xff")),
+    _preview_arrow, _arrow_batches,
+)  # fmt: skip
+EXCEL: Final = Reader(
+    "Excel", ("xlsx",), lambda head: head.startswith(b"PK\x03\x04"), _preview_excel, _excel_batches, first_row=2
+)
 IN_MEMORY: Final = Reader("table in memory", (), lambda head: False, _preview_table, _table_batches)
 HELD: Final = Reader("columns in memory", (), lambda head: False, lambda source, options: source.preview, _held_batches)
-READERS: Final[Table[Reader[FileSource]]] = table(CSV, PARQUET)
+READERS: Final[Table[Reader[FileSource]]] = table(CSV, PARQUET, JSON, JSON_LINES, ARROW, EXCEL)
 """Kinds of files by name: the latest that claims a file's first bytes reads it; CSV takes what none claims."""
 
 
@@ -136,7 +198,7 @@ def formats() -> str:
     """Return what is read, in words.
 
     >>> formats()
-    'CSV or Parquet'
+    'CSV, Parquet, JSON, JSON lines, Arrow or Excel'
     """
     *others, last = READERS
     return " or ".join([", ".join(others), last] if others else [last])

@@ -165,8 +165,9 @@ def is_gzip(head: bytes) -> bool:
 class ByteStream(io.RawIOBase):
     """A source as UTF-8 bytes: unpacked with a bound on what comes out, decoded, byte order mark removed."""
 
-    def __init__(self, source: FileSource, encoding: str) -> None:
+    def __init__(self, source: FileSource, encoding: str, *, longest_line: int = MAX_LINE_BYTES) -> None:
         self.source = source
+        self._longest_line = longest_line
         self.failure: Exception | None = None
         self.has_quotes = False
         self._raw = source.open()
@@ -228,7 +229,7 @@ class ByteStream(io.RawIOBase):
     def _refuse_endless_line(self, piece: bytes) -> None:
         ended = max(piece.rfind(b"\n"), piece.rfind(b"\r"))
         self._line = self._line + len(piece) if ended < 0 else len(piece) - ended - 1
-        if self._line > MAX_LINE_BYTES:
+        if self._line > self._longest_line:
             raise row_too_long()
 
     def _next_block(self, size: int) -> bytes:

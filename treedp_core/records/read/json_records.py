@@ -1,0 +1,186 @@
+"""JSON in batches: an array of records, or one record after the other; every cell is text, as it is written."""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from treedp_core.checks import InputError, echo
+from treedp_core.records.read.file_checks import checked_columns, encoding_error, refuse_binary
+from treedp_core.records.read.sniff import PREVIEW_ROWS, Preview
+from treedp_core.records.read.sources import BLOCK_BYTES, SNIFF_BYTES, ByteStream, FileSource, ReadOptions, row_too_long
+from treedp_core.words import whole
+
+BATCH_RECORDS: Final = 1 << 13
+_ESCAPE: Final = 16  # characters at the end of a piece that may be half a word or half an escape
+_NO_CELL: Final = "…"
+_GAP: Final = re.compile(r"\s*,?\s*")
+_SPACE: Final = re.compile(r"\s*")
+
+Record = dict[str, Any]
+
+
+def preview(source: FileSource, options: ReadOptions, kind: str) -> Preview:
+    """Return the preview of a JSON file from the records in its first 256 KB."""
+    refuse_binary(source.head()[:512])
+    names: dict[str, None] = {}
+    first: list[Record] = []
+    for record, done in _records(source):
+        names.update(dict.fromkeys(record))
+        first.append(record)
+        if done > SNIFF_BYTES and len(first) >= PREVIEW_ROWS:
+            break
+    if not first:
+        raise InputError("NO_ROWS", "The file has no records; expected at least one.")
+    columns = list(names)
+    shown = tuple(tuple(_cell(record.get(name)) for name in columns) for record in first[:PREVIEW_ROWS])
+    uses = tuple(
+        "none" if any(isinstance(record.get(name), (dict, list)) for record in first) else "any" for name in columns
+    )
+    if all(use == "none" for use in uses):
+        raise InputError("NOT_TABULAR", "The file is JSON, but no array of records with plain values; save it as CSV.")
+    return Preview(source.name, kind, tuple(checked_columns(columns)), shown, uses=uses)
+
+
+def batches(
+    source: FileSource, seen: Preview, labels: Sequence[str], numeric: Sequence[str]
+) -> Iterator[tuple[list[Any], int]]:
+    """Yield (columns of text, bytes read so far) of the chosen columns; what a record does not name is blank.
+
+    Raises
+    ------
+    InputError
+        ``JSON_SYNTAX``, ``JSON_RECORD``, ``JSON_REPEATED``, ``ROW_TOO_LONG``, ``ENCODING``, ``COLUMN_TYPE``.
+    """
+    import pyarrow as pa
+
+    from treedp_core.records.read.text import normalise
+
+    chosen = [*labels, *numeric]
+    cells: list[list[str]] = [[] for _ in chosen]
+    number, done = 0, 0
+    for record, done in _records(source):
+        number += 1
+        named = {normalise(name): value for name, value in record.items()}
+        for name, column in zip(chosen, cells, strict=True):
+            value = named.get(name)
+            if isinstance(value, (dict, list)):
+                raise InputError(
+                    "COLUMN_TYPE", f"Column {echo(name)} holds a list or an object in record {whole(number)}."
+                )
+            column.append(_cell(value))
+        if number % BATCH_RECORDS == 0:
+            yield [pa.array(column, pa.string()) for column in cells], done
+            cells = [[] for _ in chosen]
+    if number % BATCH_RECORDS:
+        yield [pa.array(column, pa.string()) for column in cells], done
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return ""
+    return ("true" if value else "false") if isinstance(value, bool) else _NO_CELL
+
+
+def _records(source: FileSource) -> Iterator[tuple[Record, int]]:
+    """Give each record, and how many bytes are read; memory holds a block and what is left of the one before."""
+    is_array = source.head(64).removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"[")
+    read, number = _Pieces(source), 0
+    try:
+        if is_array:
+            read.skip(re.compile(r"\s*\["))
+        while read.skip(_GAP if is_array and number else _SPACE) and not (is_array and read.starts("]")):
+            number += 1
+            yield read.record(number), read.stream.done
+        if is_array and not read.starts("]"):
+            raise _syntax(number + 1)
+    finally:
+        read.stream.close()
+
+
+class _Pieces:
+    """A JSON text that is read piece by piece."""
+
+    def __init__(self, source: FileSource) -> None:
+        self.stream = ByteStream(source, "utf-8", longest_line=sys.maxsize)
+        self._decoder = codecs.getincrementaldecoder("utf-8")()
+        self._scan = json.JSONDecoder(
+            object_pairs_hook=_record, parse_float=str, parse_int=str, parse_constant=str
+        ).raw_decode
+        self._text, self._at, self._bytes, self._is_over = "", 0, 0, False
+
+    def skip(self, gap: re.Pattern[str]) -> bool:
+        """Go on behind what matches; return whether anything follows."""
+        while True:
+            found = gap.match(self._text, self._at)
+            self._at = found.end() if found else self._at
+            if self._at < len(self._text):
+                return True
+            if not self._more():
+                return False
+
+    def starts(self, mark: str) -> bool:
+        """Whether what follows starts with a mark."""
+        return self._text.startswith(mark, self._at)
+
+    def record(self, number: int) -> Record:
+        """Return the record that follows."""
+        while True:
+            refusal = _syntax(number)
+            try:
+                value, end = self._scan(self._text, self._at)
+                break
+            except json.JSONDecodeError as error:  # refused outside the handler: the error holds the text
+                is_cut = error.msg.startswith("Unterminated") or error.pos > len(self._text) - _ESCAPE
+            except RecursionError:
+                refusal, is_cut = _no_record(number), False
+            if is_cut and len(self._text) - self._at > BLOCK_BYTES:
+                raise row_too_long()
+            if not is_cut or not self._more():
+                raise refusal
+        self._at = end
+        if not isinstance(value, dict):
+            raise _no_record(number)
+        return value
+
+    def _more(self) -> bool:
+        """Read another block, unless the text is over."""
+        if self._is_over:
+            return False
+        block = self.stream.read(BLOCK_BYTES)
+        self._bytes += len(block)
+        self._is_over = not block
+        refusal = None
+        try:
+            text = self._decoder.decode(block, final=not block)
+        except UnicodeDecodeError as error:
+            refusal = encoding_error(self._bytes - len(block) + error.start)
+        if refusal is not None:  # outside the handler: the decoder's own error holds the bytes
+            raise refusal
+        self._text, self._at = self._text[self._at :] + text, 0
+        return bool(text) or not self._is_over
+
+
+def _record(pairs: list[tuple[str, Any]]) -> Record:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError("JSON_REPEATED", f"A record names {echo(twice)} twice; names must differ.")
+    return found
+
+
+def _syntax(number: int) -> InputError:
+    return InputError("JSON_SYNTAX", f"Record {whole(number)} is no JSON, or the file is cut short; save it again.")
+
+
+def _no_record(number: int) -> InputError:
+    return InputError(
+        "JSON_RECORD", f"Record {whole(number)} is no object with names and plain values, or it is nested too deeply."
+    )

@@ -140,7 +140,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="treedp",
         description=f"Explore differentially private counts on trees in the browser, on http://{HOST} only.",
     )
-    parser.add_argument("file", nargs="?", metavar="FILE", help="a local file to open: CSV, Parquet, JSON, Arrow or Excel")
+    parser.add_argument("file", nargs="?", metavar="FILE", help="a local file of records to open, of any size")
     parser.add_argument("--port", metavar="N", help=f"port to serve on (default {FIRST_PORT})")
     parser.add_argument(
         "--allow-network", action="store_true", help="let STREAMLIT_SERVER_ADDRESS be 0.0.0.0 or ::, open to others"

@@ -6,7 +6,7 @@ import io
 import struct
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Final, NamedTuple
+from typing import BinaryIO, Final, NamedTuple
 
 import pyarrow as pa
 
@@ -100,7 +100,7 @@ def _checked_rows(source: FileSource) -> int:
     return rows
 
 
-def _told(metadata: bytes, body: Any) -> _Message:
+def _told(metadata: bytes, body: pa.Buffer | None) -> _Message:
     """Read the flatbuffer of a message (Arrow's Message.fbs), of which batches of rows and dictionaries have a body."""
     root = _Table(metadata, *struct.unpack_from("<I", metadata, 0))
     kind = root.scalar(1, "<B")
@@ -156,7 +156,7 @@ class _Table:
 
 
 @contextmanager
-def _stream(source: FileSource) -> Iterator[Any]:
+def _stream(source: FileSource) -> Iterator[pa.PythonFile]:
     """Open the messages of a file, and turn errors of the reader, which may quote cells, into refusals."""
     stream, refusal = source.open(), None
     try:
@@ -178,7 +178,7 @@ def _stream(source: FileSource) -> Iterator[Any]:
 class _Kept(io.RawIOBase):
     """A file that Arrow reads but must not close: it may be the caller's."""
 
-    def __init__(self, stream: Any) -> None:
+    def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
 
     def read(self, size: int = -1) -> bytes:

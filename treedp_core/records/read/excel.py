@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from itertools import islice
-from typing import IO, Any, Final
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, Final
 
 from treedp_core import checks
 from treedp_core.checks import InputError, echo
@@ -17,6 +17,9 @@ from treedp_core.records.read.file_checks import checked_columns, columns_within
 from treedp_core.records.read.sniff import PREVIEW_ROWS, Preview
 from treedp_core.records.read.sources import BLOCK_BYTES, FREE_UNPACKED_BYTES, MAX_UNPACKED_RATIO, FileSource
 from treedp_core.words import whole
+
+if TYPE_CHECKING:
+    from openpyxl import Workbook
 
 FIRST_ROW: Final = 2
 MAX_ROWS: Final = 1 << 20  # as many as a sheet of Excel has
@@ -62,7 +65,7 @@ def batches(
             yield [pa.array([row[j] for row in batch], pa.string()) for j in own], share
 
 
-def _even(book: Any, width: int) -> Iterator[list[str]]:
+def _even(book: Workbook, width: int) -> Iterator[list[str]]:
     """Give rows with a cell for every column; blank rows are skipped, wider ones refused."""
     for number, row in enumerate(_rows(book, FIRST_ROW, width + 1), start=FIRST_ROW):
         if number > MAX_ROWS:
@@ -73,7 +76,7 @@ def _even(book: Any, width: int) -> Iterator[list[str]]:
             yield row + [""] * (width - len(row))
 
 
-def _rows(book: Any, first: int, width: int) -> Iterator[list[str]]:
+def _rows(book: Workbook, first: int, width: int) -> Iterator[list[str]]:
     """Give the rows of the first sheet from one on, without the blank cells at their ends."""
     sheet = book.worksheets[0]
     sheet.reset_dimensions()  # they are a claim of the file, and rows would be filled up to them
@@ -81,7 +84,7 @@ def _rows(book: Any, first: int, width: int) -> Iterator[list[str]]:
 
 
 @contextmanager
-def _book(source: FileSource) -> Iterator[Any]:
+def _book(source: FileSource) -> Iterator[Workbook]:
     """Open a workbook."""
     if find_spec("openpyxl") is None:
         raise InputError(
@@ -114,7 +117,7 @@ def _book(source: FileSource) -> Iterator[Any]:
         raise refusal from None  # the reader's own error may quote cells
 
 
-def _refuse_bombs(stream: Any, size: int) -> None:
+def _refuse_bombs(stream: BinaryIO, size: int) -> None:
     """Refuse by what the parts of the archive claim: no part gives more than it claims when it is read."""
     try:
         with zipfile.ZipFile(stream) as archive:
@@ -167,7 +170,7 @@ def _trimmed(row: Sequence[Any]) -> list[str]:
     return cells
 
 
-def _cell(value: Any) -> str:
+def _cell(value: object) -> str:
     if value is None:
         return ""
     if isinstance(value, bool):

@@ -80,7 +80,7 @@ def batches(
         yield [pa.array(column, pa.string()) for column in cells], done
 
 
-def _cell(value: Any) -> str:
+def _cell(value: object) -> str:
     if isinstance(value, str):
         return value
     if value is None:

@@ -83,7 +83,12 @@ LEVEL: Final = choice(
     help="Advanced adds the settings of the error metrics: α and τ.",
 )  # fmt: skip
 EXPLAIN: Final = flag("explain", True, label="Explanations", help="Paragraphs that explain each page.")
-PRESENT: Final = flag("present", False, label="Presentation", help="No prose, larger figures.")
+PRESENT: Final = flag(
+    "present",
+    False,
+    label="Presentation",
+    help="No prose, larger figures. Keys: **P** on and off, **→** and **←** the next and the last view, **B** black.",
+)
 SOURCE: Final = choice(
     "source", "file" if os.environ.get(FILE_VARIABLE) else "sample", SOURCES, label="Source",
     help="Sample: small synthetic data that come with the app. Generate: made-up records on a tree of your choice. "

@@ -1,4 +1,4 @@
-"""What the app's own script in the browser is given: the address of the page. It also hands Ctrl+Enter to Run.
+"""What the app's own script in the browser is given and tells: the address of the page, and keys that were pressed.
 
 The script is served as a file of this app, so the security headers let it run as they let Streamlit's own.
 """
@@ -6,6 +6,7 @@ The script is served as a file of this app, so the security headers let it run a
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -16,9 +17,10 @@ from streamlit.delta_generator import DeltaGenerator
 
 from pages.ui import address
 from pages.ui.page import ROOT, Page
-from pages.ui.settings import SHARED
+from pages.ui.settings import PRESENT, SHARED
 
 _NAME: Final = "treedp.shell"
+_KEY: Final = "shell_script"
 _FOLDER: Final = Path("static", "shell")
 
 
@@ -36,10 +38,24 @@ def run(where: DeltaGenerator, page: Page, pages: Sequence[Page]) -> None:
         "pages": others,
         "view": f"{page.name}/{view}",
         "query": address.query((*SHARED, *page.settings)),
+        "presents": PRESENT.value,
     }
     _declare()
     with where:
-        st.components.v2.component(_NAME, js="shell.js")(data=told, key="shell_script", height=1)
+        st.components.v2.component(_NAME, js="shell.js")(
+            data=told, key=_KEY, height=1, on_pressed_change=partial(_pressed, page)
+        )
+
+
+def _pressed(page: Page) -> None:
+    """Do what a key stands for: begin or end a presentation, show the view after or before."""
+    key = st.session_state[_KEY].pressed
+    if key == "present":
+        PRESENT.set(not PRESENT.value)
+    elif key in ("next", "back") and page.switch is not None:
+        names = [view.name for view in page.views]
+        place = names.index(page.view.name) + (1 if key == "next" else -1)
+        page.switch.set(names[min(max(place, 0), len(names) - 1)])
 
 
 def _declare() -> None:

@@ -1,10 +1,15 @@
 // What the app's pages need of the browser and Streamlit does not offer: an address bar that follows the settings
-// without a history entry for each step, and Ctrl+Enter wherever the focus is.
+// without a history entry for each step, Ctrl+Enter wherever the focus is, and the keys of a presentation.
 
 const KEPT = ['embed', 'embed_options'];
+const KEYS = { ArrowRight: 'next', PageDown: 'next', ArrowLeft: 'back', PageUp: 'back' };
+const TAKES_KEYS = 'input, textarea, select, [contenteditable], [role=slider], [role=combobox], [role=dialog]';
+let app = null;
 let resent = false;
+let black = null;
 
 export default function (component) {
+  app = component;
   write(component.data);
 }
 
@@ -40,3 +45,25 @@ window.addEventListener(
   },
   true,
 );
+
+// P begins and ends a presentation; in it, arrows (or a presenter's remote) step through the views, and B is black.
+window.addEventListener('keydown', event => {
+  if (!app || event.ctrlKey || event.metaKey || event.altKey || event.repeat || event.defaultPrevented) return;
+  if (event.target.closest?.(TAKES_KEYS)) return;
+  const key = event.key.toLowerCase();
+  const { presents } = app.data;
+  if (black || (presents && key === 'b')) darken(!black);
+  else if (key === 'p') app.setTriggerValue('pressed', 'present');
+  else if (presents && KEYS[event.key] && !event.target.closest?.('[role=radiogroup]')) {
+    app.setTriggerValue('pressed', KEYS[event.key]);
+  }
+});
+
+function darken(on) {
+  black?.remove();
+  black = on ? document.createElement('div') : null;
+  if (!black) return;
+  black.id = 'black-screen';
+  black.addEventListener('click', () => darken(false));
+  document.body.append(black);
+}

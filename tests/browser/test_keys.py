@@ -62,3 +62,33 @@ def test_ctrl_enter_leaves_a_chip_alone_where_nothing_runs(page: Any, server: Li
     page.keyboard.press("Control+Enter")
     settle(page)
     expect(chip).not_to_be_checked()
+
+
+def test_keys_present_step_through_the_views_and_blacken(page: Any, server: LiveServer) -> None:
+    drawn(page, server, "lab", "lab_figure")
+    page.keyboard.press("b")
+    page.keyboard.press("ArrowRight")
+    settle(page)
+    assert page.locator("#black-screen").count() == 0 and "?" not in page.url, "only in a presentation"
+    page.keyboard.press("p")
+    page.wait_for_url("**/lab?present=1")
+    settle(page)
+    page.keyboard.press("ArrowRight")
+    page.wait_for_url("**/lab?present=1&lab_view=level*")
+    settle(page)
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_url(lambda url: "lab_view" not in url)
+    settle(page)
+    page.keyboard.press("b")
+    page.locator("#black-screen").wait_for()
+    page.keyboard.press("b")
+    page.locator("#black-screen").wait_for(state="detached")
+    page.keyboard.press("p")
+    page.wait_for_url(lambda url: "present" not in url)
+
+
+def test_a_letter_in_a_field_is_a_letter(page: Any, server: LiveServer) -> None:
+    drawn(page, server, "lab", "lab_figure")
+    page.get_by_role("spinbutton", name="Seed").press("p")
+    settle(page)
+    assert "present" not in page.url

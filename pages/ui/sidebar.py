@@ -21,7 +21,7 @@ PRIVACY_NOTE: Final = (
     "They are removed about two minutes after you close the tab."
 )
 WIDE_EPSILON: Final = 10.0
-_PLACE: Final = "_epsilon_on_page"
+_PLACE: Final = "_place_of_epsilon"
 MAX_NAMED: Final = 5
 
 
@@ -78,9 +78,10 @@ def _draw(one: Setting[Any], idle: Mapping[str, str], help: str = "") -> None:
 
 
 def _budget(page: Page, idle: Mapping[str, str]) -> None:
-    if st.session_state.get(_PLACE, page.shows_epsilon) != page.shows_epsilon:
-        EPSILON.set(EPSILON.value)  # or its slider begins anew where it has moved to
-    st.session_state[_PLACE] = page.shows_epsilon
+    place = page.name if page.shows_epsilon else ""
+    if st.session_state.get(_PLACE) != place:  # to Streamlit another slider, which would begin at its lowest
+        EPSILON.set(EPSILON.value)
+        st.session_state[_PLACE] = place
     if not page.shows_epsilon:
         _draw(EPSILON, idle)
     if get("eps") > WIDE_EPSILON:

@@ -66,21 +66,30 @@ def without_text(at: AppTest) -> list[str]:
 
 
 def after_figures(at: AppTest) -> list[str]:
-    """The kind of element that follows each figure: the answer, after that of the first screen."""
+    """The kind of element that follows each figure; "About" where a stage holds it and a footer behind explains it."""
     found: list[str] = []
 
     def walk(block: Any) -> None:
         children = list(block.children.values())
         kinds = [child.type for child in children]
-        if getattr(block.proto, "id", "").endswith("-stage"):
-            kinds.append("answer")
-        found.extend(kinds[i + 1] if i + 1 < len(kinds) else "" for i, k in enumerate(kinds) if k == "plotly_chart")
-        for child in children:
-            if hasattr(child, "children"):
+        for i, child in enumerate(children):
+            if child.type == "plotly_chart":
+                found.append(kinds[i + 1] if i + 1 < len(kinds) else "")
+            elif getattr(child.proto, "id", "").endswith("-stage"):
+                figures = [inner for inner in child.children.values() if inner.type == "plotly_chart"]
+                found.extend(["About" if any(map(is_about, children[i + 1 :])) else ""] * len(figures))
+            elif hasattr(child, "children"):
                 walk(child)
 
     walk(at.main)
     return found
+
+
+def is_about(footer: Any) -> bool:
+    """Whether it is a footer whose popover *About* says something."""
+    inside = getattr(footer, "children", {}).values()
+    popovers = [block for block in inside if block.type == "popover" and block.proto.popover.label == "About"]
+    return any(text.value for block in popovers for text in block.markdown)
 
 
 @pytest.mark.parametrize(("page", "link"), STATES, ids=[f"{p} {' '.join(v.values())}".strip() for p, v in STATES])
@@ -89,7 +98,7 @@ def test_everything_on_a_page_explains_itself(app: App, page: str, link: dict[st
     assert not at.exception
     assert without_help(at) == []
     assert without_text(at) == []
-    assert set(after_figures(at)) <= {"caption", "answer"}
+    assert set(after_figures(at)) <= {"caption", "About"}
 
 
 @pytest.mark.parametrize("kind", ["columns", "bins"])
@@ -98,7 +107,11 @@ def test_so_does_a_file_before_and_after_it_is_counted(app: App, kind: str) -> N
     at.file_uploader[0].upload("survey.csv", CSV).run()
     if kind == "bins":
         next(control for control in at.segmented_control if control.label == "Levels from").set_value("bins").run()
-        next(box for box in at.selectbox if box.label == "Numeric column").set_value(2).run()
+        column = next(box for box in at.selectbox if box.label == "Numeric column")
+        assert column.options[column.value] == "people"
+        for bound, value in (("Lower", 0), ("Upper", 10)):
+            next(box for box in at.number_input if box.label.startswith(bound)).set_value(value)
+        at.run()
     else:
         next(box for box in at.multiselect if box.label.startswith("Columns")).set_value(["region", "city"]).run()
     assert without_help(at) == []

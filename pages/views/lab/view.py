@@ -22,7 +22,7 @@ from treedp_core.figures.draw import MAX_POINTS
 from treedp_core.figures.sweep import draw_figure, line_figure
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.studies.sweep.lines import Line, computed, off_by
-from treedp_core.studies.sweep.series import DRAW
+from treedp_core.studies.sweep.series import DRAW, Series
 from treedp_core.studies.sweep.split import distance_from_optimum, target_table
 from treedp_core.studies.sweep.tables import draw_table, line_table
 from treedp_core.words import plural, plus_minus, privacy_text, setting_text, short
@@ -35,17 +35,19 @@ def show(view: str) -> Told:
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         s.COMPARED.draw()
         controls.pipelines(s.POST, offered=s.OFTEN)
-        place = st.container(width="content")
+        place = st.container(width="content", horizontal=True)
     shown = asked(view)
-    with place:
-        run_button(
-            shown.simulation, "lab_run", disabled=not shown.question.series or shown.view == DRAW,
-            help="Simulate releases in the background and add them as markers. One draw needs no simulation.",
-        )  # fmt: skip
     if view != DRAW:
+        with place:
+            run_button(
+                shown.simulation, "lab_run", disabled=not shown.question.series,
+                help="Simulate releases in the background and add them as markers.",
+            )  # fmt: skip
         _figure(shown)
     elif shown.lines:
-        _one_draw(shown)
+        with place:
+            one, level = _draw_controls(shown)
+        _one_draw(shown, one, level)
     note_of_slack(s.COMPARED.value, "lab_set_delta")
     show_state(shown.simulation, "Simulating", "runs")
     tuned.note("lab")
@@ -103,15 +105,18 @@ def _values(shown: Shown) -> None:
             st.dataframe(table, hide_index=True, alt="The values behind the figure")
 
 
-def _one_draw(shown: Shown) -> None:
+def _draw_controls(shown: Shown) -> tuple[Series, int]:
+    """Choose the series and the level of one draw."""
+    number = st.selectbox(
+        "Series", range(len(shown.lines)), format_func=lambda i: shown.lines[i].series.label, key="lab_draw_series",
+        help="One draw shows one series at a time.", width=240,
+    )  # fmt: skip
+    level = controls.level_picker(s.LEVEL, dataset())
+    return shown.lines[min(number or 0, len(shown.lines) - 1)].series, level
+
+
+def _one_draw(shown: Shown, one: Series, level: int) -> None:
     data = dataset()
-    with st.container(horizontal=True):
-        number = st.selectbox(
-            "Series", range(len(shown.lines)), format_func=lambda i: shown.lines[i].series.label,
-            key="lab_draw_series", help="One draw shows one series at a time.",
-        )  # fmt: skip
-        level = controls.level_picker(s.LEVEL, data)
-    one = shown.lines[min(number or 0, len(shown.lines) - 1)].series
     settings = one.of(shown.base)
     releases = at_once("lab_draw", settings, lambda: draw_once(settings, data.tree, data.counts)).here()
     if math.isnan(releases[1].estimate[data.tree.level_start[level]]):

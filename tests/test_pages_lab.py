@@ -159,7 +159,7 @@ def test_nothing_to_draw_leaves_the_axes(lab: Callable[..., AppTest], picked: di
     app = pick(lab(), **picked)
     assert sentence in words(app)
     assert figure(app, "lab_figure")["data"] == []
-    assert app.button(key="lab_run").disabled
+    assert "lab_run" not in {button.key for button in app.button}
     assert not app.metric
 
 
@@ -255,7 +255,7 @@ def test_custom_shares_are_used(lab: Callable[..., AppTest]) -> None:
 def test_custom_shares_have_one_number_of_levels(lab: Callable[..., AppTest]) -> None:
     app = pick(pick(lab(), lab_allocation="custom"), lab_shares="0 0.5 0.5", lab_view="n_levels")
     assert "belong to one number of levels" in words(app)
-    assert app.button(key="lab_run").disabled
+    assert "lab_run" not in {button.key for button in app.button}
 
 
 def test_split_table_on_the_page(lab: Callable[..., AppTest]) -> None:
@@ -375,7 +375,7 @@ class TestWhileItRuns:
         app = lab()
         assert "lab_epsilon_cancel" not in [button.key for button in app.button]
         press(app, "lab_run")
-        assert app.button(key="lab_run").disabled
+        assert "lab_run" not in {button.key for button in app.button}
         press(app, "lab_epsilon_cancel")
         assert own_jobs.slots["lab_epsilon"].stop.is_set()
         assert not app.button(key="lab_run").disabled
@@ -385,7 +385,7 @@ class TestWhileItRuns:
         app.switch_page("pages/consistency.py").run()
         app.switch_page("pages/lab.py").run()
         assert own_jobs.slots["lab_epsilon"].is_running
-        assert app.button(key="lab_run").disabled
+        assert "lab_run" not in {button.key for button in app.button}
 
 
 def test_a_cancelled_job_says_so(
@@ -430,7 +430,7 @@ def test_a_target_out_of_reach_is_said(lab: Callable[..., AppTest]) -> None:
 
 def test_one_draw_shows_truth_and_release(lab: Callable[..., AppTest]) -> None:
     app = pick(lab(), lab_view="draw")
-    assert app.button(key="lab_run").disabled
+    assert "lab_run" not in {button.key for button in app.button}
     fig = figure(app, "lab_draw")
     truth = next(trace for trace in fig["data"] if trace.get("name") == "true count")
     assert truth["y"] == sorted(SMALL.counts[4:].tolist(), reverse=True)

@@ -52,15 +52,17 @@ class Lingering(MediaFileStorage):
         with self._lock:
             self._going[file_id] = self._now() + LINGER_SECONDS
 
-    def sweep(self) -> None:
-        """Let the files go that nobody has asked for since."""
+    def sweep(self) -> bool:
+        """Let the files go that nobody has asked for since; whether there were any."""
         with self._lock:
-            for file_id in [file_id for file_id, when in self._going.items() if when <= self._now()]:
+            gone = [file_id for file_id, when in self._going.items() if when <= self._now()]
+            for file_id in gone:
                 del self._going[file_id]
                 self.storage.delete_file(file_id)
+        return bool(gone)
 
 
-def linger() -> Callable[[], None]:
+def linger() -> Callable[[], bool]:
     """Have the server keep files for slow browsers; return what must be called again and again to let them go."""
     manager = runtime.get_instance().media_file_mgr
     storage = Lingering(manager._storage)

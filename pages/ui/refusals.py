@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import traceback
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +10,7 @@ from typing import Final
 
 import streamlit as st
 
-from pages.ui import reconnect
+from pages.ui import logs, reconnect
 from pages.ui.text import refusal_text
 from treedp_core.checks import InputError
 
@@ -44,8 +43,7 @@ def trouble(error: Exception) -> bool:
     """
     reconnect.forget_unreadable_values()
     ticket = uuid.uuid4().hex[:8]
-    where = [f"{frame.filename}:{frame.lineno}" for frame in traceback.extract_tb(error.__traceback__)]
-    _log.error("%s %s at %s", ticket, type(error).__name__, " < ".join(reversed(where)))
+    _log.error("%s %s", ticket, logs.place(error))
     st.error(
         f"Something went wrong (id `{ticket}`). Your data and settings are still here: change the last setting "
         "or reload the page; the log of the app has the place under this id.",

@@ -27,7 +27,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit import config, file_util
 from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 
-from pages.ui import exports, sessions
+from pages.ui import exports, logs, sessions
 from pages.ui.uploads import UploadLimit
 from pages.ui.workers import WORKERS
 from treedp_core.cli import KEY_VARIABLE
@@ -183,7 +183,7 @@ async def lifespan(app: Any) -> AsyncIterator[None]:
     _say(f"TreeDP is at {url} (Ctrl+C ends it)")
     if not config.get_option("server.headless"):
         threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
-    with sessions.hidden_in_logs():
+    with logs.discreet():
         async with sessions.clock(exports.linger()):
             yield
     WORKERS.close()

@@ -6,13 +6,13 @@ Nothing here lies in a cache of Streamlit: any session may empty those of all ot
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import gc
 import logging
-import re
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, TypeVar
 
@@ -28,7 +28,6 @@ TICKS_TO_LIVE: Final = 8
 
 T = TypeVar("T", bound="Owned")
 
-_ID: Final = re.compile(r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", re.IGNORECASE)
 _log: Final = logging.getLogger("treedp")
 
 
@@ -99,17 +98,17 @@ def tick(is_connected: Callable[[str], bool], now: float, time_to_live: float) -
 
 
 @asynccontextmanager
-async def clock(chore: Callable[[], None]) -> AsyncIterator[None]:
+async def clock(chore: Callable[[], bool]) -> AsyncIterator[None]:
     """While the server runs, end the sessions that nobody returned to, also when nobody is connected.
 
-    `chore` is done at every tick.
+    `chore` is done at every tick, and says whether it freed anything.
     """
     ticking = asyncio.create_task(_watch(runtime.get_instance(), chore), name="clock of sessions")
     yield
     ticking.cancel()
 
 
-async def _watch(server: runtime.Runtime, chore: Callable[[], None]) -> None:
+async def _watch(server: runtime.Runtime, chore: Callable[[], bool]) -> None:
     time_to_live = float(st.get_option("server.disconnectedSessionTTL"))
     pause = min(TICK_SECONDS, time_to_live / TICKS_TO_LIVE)
     while True:
@@ -119,11 +118,19 @@ async def _watch(server: runtime.Runtime, chore: Callable[[], None]) -> None:
             for name in ended:
                 _close(server, name)
             server.media_file_mgr.remove_orphaned_files()
-            chore()
+            has_freed = chore()
             if ended:
                 await asyncio.to_thread(gc.collect)
+            if ended or has_freed:
+                await asyncio.to_thread(return_pages)
         except Exception as error:  # the next tick tries again
             _log.error("the clock of sessions: %s", type(error).__name__)
+
+
+def return_pages() -> None:
+    """Return the free pages of the heap to the system; glibc keeps those below anything still in use."""
+    with suppress(AttributeError, OSError, TypeError):  # another C library, or Windows
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def _close(server: runtime.Runtime, name: str) -> None:
@@ -139,25 +146,3 @@ def _close(server: runtime.Runtime, name: str) -> None:
     if info is not None:
         info.session._session_state = SessionState()
         info.session._fragment_storage = MemoryFragmentStorage()
-
-
-@contextmanager
-def hidden_in_logs() -> Iterator[None]:
-    """Have every log record, of Streamlit too, show a dash for the id of a session: whoever has it may take it over."""
-    made = logging.getLogRecordFactory()
-
-    def hiding(*arguments: Any, **more: Any) -> logging.LogRecord:
-        record = made(*arguments, **more)
-        with suppress(Exception):  # a record that cannot be written is for its handler to report
-            said = record.getMessage()
-            if _ID.search(said):
-                record.msg, record.args = _ID.sub("-", said), None
-            if record.exc_info:
-                record.exc_text = _ID.sub("-", logging.Formatter().formatException(record.exc_info))
-        return record
-
-    logging.setLogRecordFactory(hiding)
-    try:
-        yield
-    finally:
-        logging.setLogRecordFactory(made)

@@ -10,7 +10,7 @@ from tabs import Tab
 from .verdict import Verdict, memory
 
 ALLOWED_GROWTH = 1.10  # of the memory after the warm-up rounds
-LEFT_OVER_MB = 60.0
+LEFT_OVER_MB = 40.0
 
 
 def leak(short: bool) -> Verdict:

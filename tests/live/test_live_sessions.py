@@ -56,6 +56,16 @@ def test_counts_are_gone_by_the_clock_when_nobody_is_connected(start_server: Sta
         becomes(told, "0 of 2")  # nobody asks the server for anything meanwhile
 
 
+def test_removing_a_table_lets_its_counts_and_columns_go_at_once(start_server: Start, tmp_path: Path) -> None:
+    told = tmp_path / "alive"
+    start = start_server(program=[str(WATCHED), str(told)], env={"PYTHONPATH": str(ROOT)})
+    with start as server, Tab(server.url, "data", "source=upload") as tab:
+        tab.count("table.csv", TABLE, ["region"], "count")
+        becomes(told, "2 of 2")
+        tab.press("upload_remove")
+        becomes(told, "0 of 2")
+
+
 def becomes(file: Path, text: str) -> None:
     """Wait until a file holds a text."""
     deadline = time.monotonic() + 60
@@ -172,3 +182,13 @@ def test_the_run_after_a_value_of_the_wrong_type_is_clean(server: LiveServer) ->
             found[key] = uncaught, tab.exceptions, [alert for alert in tab.alerts if "went wrong" in alert]
             assert "ε = 1" in strip_of(tab), key
     assert found == {key: ([], [], []) for key, _ in BAD}
+
+
+def test_the_log_has_one_line_without_values_of_what_streamlit_meets(start_server: Start, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    with start_server(log=log) as server, Tab(server.url, "lab", "level=Advanced") as tab:
+        tab.run(tab.state("seed", string_value="a secret"))
+    lines = [line for line in log.read_text().splitlines() if "Uncaught app execution" in line]
+    assert len(lines) == 1
+    assert " at /" in lines[0]
+    assert not any(word in log.read_text() for word in ("Traceback", "secret"))

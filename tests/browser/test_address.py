@@ -49,8 +49,8 @@ def entries(page: Any) -> int:
 
 
 def slider(page: Any) -> Any:
-    """The budget in the sidebar."""
-    return page.locator('[data-testid="stSidebar"] input[type=range]').first
+    """The budget, in the sidebar or on the page."""
+    return page.locator(".st-key-eps input[type=range]")
 
 
 def more_budget(page: Any) -> None:

@@ -1,8 +1,7 @@
 """TopDown and synthetic data: categorical columns released as whole records (InfTDA)."""
 
 from pages.ui.page import Page
-from pages.views.topdown import compare, promise, records, release
-from pages.views.topdown.asked import PRESETS
+from pages.views.topdown import compare, rows
 from pages.views.topdown.settings import SETTINGS, VIEW
 
 PAGE = Page(
@@ -16,11 +15,8 @@ PAGE = Page(
         "consistent from the root down, so they are records again."
     ),
     settings=SETTINGS,
-    views=(
-        release.VIEW, compare.PROJECTIONS, compare.ORDERS, promise.ACCOUNTING, promise.SENSITIVITY, records.VIEW,
-    ),
+    views=(rows.ROWS, rows.COUNTS, compare.PROJECTIONS),
     switch=VIEW,
-    presets=PRESETS,
 )  # fmt: skip
 
 if __name__ == "__main__":

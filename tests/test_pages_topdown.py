@@ -7,11 +7,13 @@ import importlib
 import io
 import itertools
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from oracles_pages import (
     Inline,
@@ -28,8 +30,9 @@ from oracles_pages import (
 )
 from oracles_top_down import HUGE, RECORDS, product_data
 from pages.ui import jobs
+from pages.ui.store import sample
 from pages.views.topdown.asked import PRESETS
-from pages.views.topdown.settings import SOURCES, VIEWS
+from pages.views.topdown.settings import SECTIONS, SOURCES, VIEWS
 from test_pages_help import after_figures, without_help, without_text
 from treedp_core.privacy import Provenance
 from treedp_core.records import Dataset, DomainSource, ReadReport
@@ -75,6 +78,64 @@ def test_a_link_names_columns_by_position_only() -> None:
     other = open_page("topdown", td_columns=["2", "9"])  # the trips have no ninth column
     assert not other.exception
     assert table(other, "level")["level"].tolist() == ["all", "destination"]
+
+
+# --- the first screen -------------------------------------------------------------------------------------------------
+
+
+def first_screen(**link: str) -> AppTest:
+    """The page in Basic on the trips, at an epsilon and a delta of the specification."""
+    app = open_page("topdown", level="Basic", delta="1e-6", **link)
+    assert not app.exception
+    assert not app.main.error
+    return app
+
+
+@pytest.mark.parametrize(("eps", "lost"), [("0.5", 52), ("1", 41), ("2", 31), ("4", 22), ("8", 16)])
+def test_the_answer_says_how_many_places_are_lost(eps: str, lost: int) -> None:
+    """The parts lost are means over ten draws: one draw is within two per cent of them."""
+    text = words(first_screen(eps=eps))
+    told = re.search(rf"at \({eps}, 1e-6\) (\S+) % of the places with records are lost, (\S+) % of the released", text)
+    assert told is not None, text
+    assert float(told[1]) == pytest.approx(lost, abs=2)
+    assert 0 < float(told[2]) < 15
+
+
+def test_rows_are_marked_as_they_are_lost_or_invented() -> None:
+    """From a separate draw of the same release: what is 0 in it is lost, what is 0 in the truth never existed."""
+    app = first_screen()
+    what = product_of_columns(sample("mobility"), (0, 1, 2))
+    traces = {trace["name"]: trace for trace in figure(app, "td_rows")["data"] if trace["type"] == "bar"}
+    lost = next(trace for trace in figure(app, "td_rows")["data"] if trace["name"] == "lost")
+    places = figure(app, "td_rows")["layout"]["yaxis"]["ticktext"]
+    assert len(places) == 12
+    true = dict(zip(places, traces["true"]["customdata"], strict=True))
+    assert what.tree is not None
+    assert what.counts is not None
+    assert what.labels is not None
+    names = {" › ".join(what.labels.path(node)): node for node in what.tree.leaves.tolist()}
+    assert all(what.counts[names[place]] == count for place, count in true.items())
+    assert list(true.values()) == sorted(true.values(), reverse=True)
+    assert [places[i] for i in traces["never existed"]["y"]] == [place for place in places if not true[place]]
+    assert {places[i] for i in lost["y"]}.isdisjoint(places[i] for i in traces["kept"]["y"])
+    assert all(true[places[i]] for i in lost["y"])
+
+
+def test_the_first_screen_has_at_most_four_controls_a_figure_and_an_answer() -> None:
+    for view, key in (("release", "td_rows"), ("counts", "td_pairs"), ("rules", "td_rules_dots")):
+        app = first_screen(td_view=view)
+        controls = [*app.main.selectbox, *app.main.multiselect, *app.main.segmented_control, *app.main.text_input]
+        assert len([one for one in controls if one.key != "td_view"]) <= 3  # and a button
+        assert figure(app, key)
+        assert len(app.get("plotly_chart")) == 1
+
+
+@pytest.mark.parametrize("name", ["records", "orders", "accounting", "sensitivity"])
+def test_a_link_to_a_view_of_old_opens_its_section(name: str) -> None:
+    app = open_page("topdown", td_view=name)
+    assert not app.exception
+    assert app.session_state["td_more"] == name
+    assert figure(app, "td_rows")
 
 
 # --- the level table -------------------------------------------------------------------------------------------------
@@ -207,16 +268,6 @@ def test_no_records_at_all() -> None:
     assert codes(noisy) == []
 
 
-def test_unseen_categories_are_counted_and_named() -> None:
-    seen = product_data()
-    data = Dataset(
-        seen.name, seen.tree, seen.labels, seen.counts.copy(), DomainSource.PUBLIC, ReadReport(9, 7, unseen=2)
-    )
-    assert "2 records had a category that the public domain does not list" in words(
-        open_page("topdown", data, td_source="current")
-    )
-
-
 def test_a_domain_from_the_data_is_warned_of() -> None:
     seen = product_data()
     data = Dataset(seen.name, seen.tree, seen.labels, seen.counts.copy(), DomainSource.FROM_DATA, seen.report)
@@ -237,13 +288,14 @@ def test_bad_links_are_ignored(link: dict[str, str]) -> None:
 def test_the_comparison_runs_on_the_page_and_goes_stale(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jobs, "pool", Inline)
     app = open_page("topdown", product_data(RECORDS * 9), td_source="current", td_view="rules", td_trials="20")
-    assert "Press **Run** to compare the projections" in words(app)
+    assert ", 4 runs, seed 7" in words(app)  # a first picture at once
     widget(app, "td_rules_run").click()
     app.run()
     assert not app.exception
     assert not app.main.error
     assert len(figure(app, "td_rules_dots")["data"][0]["x"]) == len(RULES)
     assert "Shown meanwhile" not in words(app)
+    assert ", 20 runs, seed 7" in words(app)
     app.session_state["eps"] = 2.0
     app.run()
     assert "Shown meanwhile" in words(app)
@@ -342,11 +394,15 @@ def test_counts_that_are_not_whole_are_no_records() -> None:
     assert "are no records" in words(open_page("topdown", td_view="records", td_rule="nnls"))
 
 
-@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize(
+    ("view", "section"), [*zip(VIEWS, SECTIONS), ("release", "accounting"), ("rules", "sensitivity")]
+)
 @pytest.mark.parametrize("source", SOURCES)
-def test_everything_explains_itself(view: str, source: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_everything_explains_itself(view: str, section: str, source: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jobs, "pool", Inline)
-    app = open_page("topdown", td_view=view, td_source=source, td_trials="2", contributions="2", td_records="500")
+    app = open_page(
+        "topdown", td_view=view, td_more=section, td_source=source, td_trials="2", contributions="2", td_records="500"
+    )
     for run in ("td_rules_run", "td_orders_run"):
         if any(button.key == run for button in app.button):
             widget(app, run).click()
@@ -375,8 +431,8 @@ def test_names_of_users_are_shown_literally() -> None:
     data = Dataset(
         evil, tree, labels, tree.counts_of_leaves(np.array([9, 4, 0, 7])), DomainSource.PUBLIC, ReadReport(20, 20)
     )
-    for view in VIEWS:
-        app = open_page("topdown", data, td_source="current", td_view=view)
+    for view, section in [*((one, "release") for one in VIEWS), *(("release", one) for one in SECTIONS)]:
+        app = open_page("topdown", data, td_source="current", td_view=view, td_more=section)
         assert not app.exception
         for text in [*app.main.markdown, *app.main.caption]:
             assert "](http" not in text.value or "`" in text.value
@@ -413,5 +469,4 @@ def test_every_view_opens_where_only_the_unknown_columns_are_protected(view: str
     app = open_page("topdown", td_view=view, nbr="replace_unknown", known_levels="2", td_source="trips")
     assert not app.exception
     assert not app.main.error, [error.value for error in app.main.error]
-    if view != "sensitivity":  # which has a tree of its own
-        assert "2 levels of this order are built from known columns, the root included" in words(app)
+    assert "2 levels of this order are built from known columns, the root included" in words(app)

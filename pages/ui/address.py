@@ -114,7 +114,12 @@ def _take_in(link: Link, kept: frozenset[str]) -> list[tuple[str, InputError]]:
 
 
 def _renamed(key: str, texts: list[str]) -> tuple[str, Sequence[str]]:
-    """A setting of an older link in today's words: a split that was tuned on the true counts stays one."""
+    """A setting of an older link in today's words: a split that was tuned on the true counts stays one.
+
+    What was a view and is a section under *More* by now has a setting of its own.
+    """
+    if key == "td_view" and texts and texts[0] in ("records", "orders", "accounting", "sensitivity"):
+        return "td_more", texts
     if key not in _TUNED_ON_TRUE_COUNTS:
         return key, texts
     return _TUNED_ON_TRUE_COUNTS[key], ["" if texts in ([""], ["0"]) else "true_counts"]

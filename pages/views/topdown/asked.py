@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NamedTuple
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from pages.ui import tuned
 from pages.ui.controls import draw_again
-from pages.ui.presets import Preset
+from pages.ui.presets import Preset, popover
 from pages.ui.result import Result, at_once, show_state
+from pages.ui.setting import Setting
 from pages.ui.settings import EPSILON, KNOWN_LEVELS, RELATION, SEED
 from pages.ui.shared import say_slack, slack
 from pages.ui.snippets import Ran, given
@@ -18,7 +21,6 @@ from pages.ui.strip import strip
 from pages.ui.text import lit
 from pages.views.topdown import settings as s
 from treedp_core.allocation.shares import shares_from_text
-from treedp_core.checks import InputError
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit, Spread
 from treedp_core.records import Dataset, DomainSource
 from treedp_core.studies.topdown import (
@@ -64,18 +66,64 @@ PRESETS: Final = (
 # ---- which records, in which columns
 
 
-def subject() -> Subject:
-    """Show what is released, and return it: below a refusal the last of the same records, else the trips."""
+class Asked(NamedTuple):
+    """What is released, how its counting stands, and where a button may follow in the row of controls."""
+
+    what: Subject
+    found: Result[Subject]
+    place: DeltaGenerator
+
+
+def row(last: Callable[[Subject], object], *, source: bool = True) -> Asked:
+    """Show the row of controls: where the records are from, their columns, and the `last` ones of a view.
+
+    What is released is below a refusal the last of the same records, else the trips.
+    """
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
-        if s.SOURCE.draw() == "sparse":
+        if source:
+            s.SOURCE.draw()
+        if s.SOURCE.value == "sparse":
             s.SIZES.draw()
-            s.PEOPLE.draw()
-    found = _made_up() if s.SOURCE.value == "sparse" else _of_data(_data())
-    show_state(found, "Counting the columns")
-    if found.value is not None:
-        return found.value
-    st.caption(f"{lit(sample(TRIPS).name, 40)} is shown meanwhile.")
-    return remember("topdown trips", lambda: product_of_columns(sample(TRIPS), (0, 1, 2)))
+        found = _made_up() if s.SOURCE.value == "sparse" else _of_data(_data())
+        what = found.value or remember("topdown trips", lambda: product_of_columns(sample(TRIPS), (0, 1, 2)))
+        _admit(s.RULE, rules_for(what))
+        _admit(s.ALLOCATION, allocations_for(what))
+        last(what)
+        return Asked(what, found, st.container(width="content"))
+
+
+def _admit(setting: Setting[str], allowed: Sequence[str]) -> None:
+    """Set what the subject does not allow to the first that it does."""
+    if setting.value not in allowed:
+        setting.set(allowed[0])
+
+
+def notes(asked: Asked) -> None:
+    """Say below the figure how the counting stands, and what is to be known of the settings."""
+    what = asked.what
+    show_state(asked.found, "Counting the columns")
+    if asked.found.value is None:
+        st.caption(f"{lit(sample(TRIPS).name, 40)} is shown meanwhile.")
+    _warn()
+    if _is_nested() and not s.PRODUCT.value:
+        st.caption(
+            ":material/account_tree: The levels of this tree are nested or not every combination is listed, so the "
+            "tree is used as it is and the order of its columns cannot change (under More: use all combinations)."
+        )
+    if len(rules_for(what)) < len(RULES):
+        st.caption(
+            f"{whole(what.n_leaves)} possible leaves are not laid out, so only rules that need no tree are here."
+        )
+    tuned.note("td")
+    if RELATION.value == NeighbouringRelation.REPLACE_UNKNOWN.value and what.is_product:
+        known = what.known_levels(KNOWN_LEVELS.value)
+        st.caption(
+            f":material/info: {plural(known, 'level')} of this order {'is' if known == 1 else 'are'} built from known "
+            f"columns, the root included; in the order of the data it is {KNOWN_LEVELS.value} (Data and tree page)."
+        )
+    if s.RHO.value.strip():
+        st.caption(":material/info: ρ is set here, so the ε of the sidebar is not used on this page.")
+    say_slack("discrete Gaussian noise", "td_set_delta", what.total)
 
 
 def again(what: Subject) -> Ran[Subject]:
@@ -101,38 +149,37 @@ def _made_up() -> Result[Subject]:
                    about=about, of="made up")  # fmt: skip
 
 
+def _is_nested() -> bool:
+    """Whether the levels in use are no columns of which every combination is a leaf."""
+    if s.SOURCE.value == "sparse":
+        return False
+    data = _data()
+    return not remember(("topdown product", data.fingerprint), lambda: is_product(data))
+
+
 def _of_data(data: Dataset) -> Result[Subject]:
-    _warn(data)
-    is_nested = not remember(("topdown product", data.fingerprint), lambda: is_product(data))
-    if is_nested:
-        s.PRODUCT.draw()
-    if is_nested and not s.PRODUCT.value:
-        st.caption(
-            ":material/account_tree: The levels of this tree are nested or not every combination is listed, so the "
-            "tree is used as it is and the order of its columns cannot change."
-        )
-        order = None
-    else:
-        order = _order(data.labels.level_names[1:])
+    order = None if _is_nested() and not s.PRODUCT.value else _order(data.labels.level_names[1:])
     return at_once("td_subject", (data.fingerprint, order),
                    lambda: tree_as_it_is(data) if order is None else product_of_columns(data, order),
                    about=lit(data.name, 40), of=data.fingerprint)  # fmt: skip
 
 
-def _warn(data: Dataset) -> None:
+def _warn() -> None:
     """Say what a domain reveals or leaves out; the trips' is known."""
-    if s.SOURCE.value != "current":
-        return
-    if data.domain_source is DomainSource.FROM_DATA:
+    if s.SOURCE.value == "current" and _data().domain_source is DomainSource.FROM_DATA:
         st.warning(
             "The categories were taken from the data: which ones exist is then published without any noise. List them "
             "on the Data and tree page for a real release.", icon=":material/warning:",
         )  # fmt: skip
 
 
+def _cut(name: str) -> str:
+    return name if len(name) <= 40 else name[:39] + "…"
+
+
 def _order(names: tuple[str, ...]) -> tuple[int, ...]:
     """Show the columns to choose from; return the positions of the chosen ones, of all where none is."""
-    offered = {str(i): name if len(name) <= 40 else name[:39] + "…" for i, name in enumerate(names, 1)}
+    offered = {str(i): _cut(name) for i, name in enumerate(names, 1)}
     s.COLUMNS.set(tuple(position for position in s.COLUMNS.value if position in offered))
     chosen = s.COLUMNS.said(format=offered.__getitem__).draw(offered=offered)
     return tuple(int(position) - 1 for position in chosen or offered)
@@ -142,47 +189,34 @@ def _order(names: tuple[str, ...]) -> tuple[int, ...]:
 
 
 def budget(what: Subject) -> None:
-    """Show what is spent, on which levels, and for whom."""
+    """Show under *More* the controls that no row has: what is spent, on which levels, for whom, and presets."""
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        if s.VIEW.value == "counts":
+            s.SOURCE.draw()
+        if s.SOURCE.value == "sparse":
+            s.PEOPLE.draw()
+        elif _is_nested():
+            s.PRODUCT.draw()
         s.RHO.draw()
-        if s.ALLOCATION.draw(offered=_allowed(what)) == "custom":
+        if s.ALLOCATION.draw(offered=allocations_for(what)) == "custom":
             s.SHARES.draw()
         if s.UNIT.draw() > 1:
             s.SPREAD.draw()
-        if s.VIEW.value == "release":
-            s.CONFIDENCE.draw()
-    tuned.note("td")
-    if RELATION.value == NeighbouringRelation.REPLACE_UNKNOWN.value and what.is_product:
-        known = what.known_levels(KNOWN_LEVELS.value)
-        st.caption(
-            f":material/info: {plural(known, 'level')} of this order {'is' if known == 1 else 'are'} built from known "
-            f"columns, the root included; in the order of the data it is {KNOWN_LEVELS.value} (Data and tree page)."
-        )
-    if s.RHO.value.strip():
-        st.caption(":material/info: ρ is set here, so the ε of the sidebar is not used on this page.")
-    say_slack("discrete Gaussian noise", "td_set_delta", what.total)
-
-
-def _allowed(what: Subject) -> list[str]:
-    """Return the allocations that the subject allows; one that it does not is set to uniform."""
-    allowed = allocations_for(what)
-    if s.ALLOCATION.value not in allowed:
-        s.ALLOCATION.set(allowed[0])
-    return allowed
+        s.CONFIDENCE.draw()
+        popover("topdown", PRESETS)
 
 
 def rule(what: Subject) -> None:
     """Show how noisy counts become whole, and the button that draws other noise."""
-    allowed = rules_for(what)
-    if s.RULE.value not in allowed:
-        s.RULE.set(allowed[0])
-    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
-        s.RULE.draw(offered=allowed)
-        draw_again("td_draw")
-    if len(allowed) < len(RULES):
-        st.caption(
-            f"{whole(what.n_leaves)} possible leaves are not laid out, so only rules that need no tree are here."
-        )
+    s.RULE.draw(offered=rules_for(what))
+    draw_again("td_draw")
+
+
+def level(what: Subject) -> int:
+    """Show the levels, and return the chosen one; a link's level beyond the last means the last."""
+    names = what.level_names
+    s.LEVEL.set(min(s.LEVEL.value, len(names) - 1))
+    return s.LEVEL.said(format=lambda i: _cut(names[i])).draw(offered=range(len(names)))
 
 
 def planned(what: Subject) -> tuple[Wanted, Plan]:
@@ -232,15 +266,18 @@ def about(what: Subject, wanted: Wanted | None, seed: int | None = None) -> str:
     order = " › ".join(lit(name, 24) for name in what.columns) if few else plural(len(what.columns), "column")
     told: dict[str, Any] = {}
     if wanted is not None:
-        is_sidebars = not s.RHO.value.strip() and wanted.rho == rho_of("", EPSILON.value, wanted.delta)
-        told = {"epsilon": EPSILON.value} if is_sidebars else {"rho": wanted.rho}
+        told = {"epsilon": EPSILON.value} if _is_sidebars(wanted) else {"rho": wanted.rho}
         told |= {"relation": wanted.unit.relation, "delta": wanted.delta, "seed": seed}
     return strip(lit(what.name, 40), order, f"{whole(what.n_leaves)} leaves", **told)
 
 
-def about_planned(what: Subject) -> str:
-    """Return the strip of settings that nothing was drawn with."""
-    try:
-        return about(what, planned(what)[0])
-    except InputError:
-        return about(what, None)
+def promised(wanted: Wanted) -> str:
+    """Return what a release promises, as short as it can be said."""
+    if _is_sidebars(wanted):
+        return f"({setting_text(EPSILON.value)}, {setting_text(wanted.delta)})"
+    return f"ρ = {privacy_text(wanted.rho)}"
+
+
+def _is_sidebars(wanted: Wanted) -> bool:
+    """Whether it spends the sidebar's epsilon."""
+    return not s.RHO.value.strip() and wanted.rho == rho_of("", EPSILON.value, wanted.delta)

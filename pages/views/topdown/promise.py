@@ -8,20 +8,16 @@ import streamlit as st
 
 from pages.ui import frame
 from pages.ui.cards import cards
-from pages.ui.page import Told, View
-from pages.ui.refusals import refusal
 from pages.ui.result import at_once, show_state
 from pages.ui.settings import KNOWN_LEVELS, RELATION
 from pages.ui.snippets import call, given
-from pages.ui.strip import strip
-from pages.ui.unused import NO_DELTA, NOTHING_DRAWN
 from pages.views.topdown import asked
 from pages.views.topdown import settings as s
 from treedp_core.checks import InputError
 from treedp_core.figures.topdown import epsilon_curves, extra_noise_curves
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit, Spread
 from treedp_core.privacy.inspector import MAX_PAIRS, Inspection, inspect
-from treedp_core.studies.topdown import Accounting, Plan, Subject, Wanted, epsilons, extra_noise, tables
+from treedp_core.studies.topdown import Accounting, Drawn, Plan, Subject, Wanted, epsilons, extra_noise, tables
 from treedp_core.studies.topdown import accounting as account
 from treedp_core.studies.topdown.accounting import grid_with
 from treedp_core.tree import Tree
@@ -31,20 +27,16 @@ from treedp_core.words import budget_text, percent, plural, powers, privacy_text
 SMALL_NODES: Final = 200
 
 
-def accounting() -> Told:
+def accounting(what: Subject, mine: Drawn | None) -> None:
     """Show what rho promises, by the standard conversion and the tight ones, and what the difference is worth."""
-    what = asked.subject()
-    asked.budget(what)
     try:
         wanted, ready = asked.planned(what)
         found = account(wanted.rho, wanted.delta)
-    except InputError as error:
-        refusal(error)
-    else:
-        _cards(found)
-        _conversions(found.rho, found.delta)
-        _relations(what, wanted, ready)
-    return Told(asked.about_planned(what), "formula")
+    except InputError:  # said below the figure
+        return
+    _cards(found)
+    _conversions(found.rho, found.delta)
+    _relations(what, wanted, ready)
 
 
 def _cards(found: Accounting) -> None:
@@ -114,12 +106,9 @@ def _relations(what: Subject, wanted: Wanted, ready: Plan) -> None:
 # ---- sensitivities by enumeration
 
 
-def sensitivity() -> Told:
+def sensitivity(what: Subject, mine: Drawn | None) -> None:
     """Show the change of every level over all neighbours of a small tree, beside the formula."""
-    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
-        s.SMALL.draw()
-        s.UNIT.draw()
-        s.SPREAD.draw()
+    s.SMALL.draw()
     relation = NeighbouringRelation(RELATION.value)
     st.markdown(f"{relation.label}: {relation.description} (Set in the sidebar.)")
     spread = Spread(s.SPREAD.value)
@@ -128,7 +117,7 @@ def sensitivity() -> Told:
                      about=f"{s.SMALL.value}, {relation.label.lower()}")  # fmt: skip
     show_state(result, "Trying all neighbours")
     if result.value is None:
-        return Told("a small tree of your own", "formula")
+        return
     tree, unit, found = result.value
     _verdict(found)
     small = given(tree, Tree.from_branching_factors, tree.branching_factors).named("tree")
@@ -143,8 +132,6 @@ def sensitivity() -> Told:
         "nothing of the data set in use is looked at. Noise is calibrated to the formula; the last column is a change "
         "that reaches the enumerated L2 value.",
     )
-    about = strip("a small tree of your own", powers(tree.branching_factors or ()), relation=unit.relation)
-    return Told(about, "formula")
 
 
 def _inspected(
@@ -171,18 +158,3 @@ def _verdict(found: Inspection) -> None:
         )  # fmt: skip
     else:
         st.error("A neighbour changes more than the formula says: please report this tree.", icon=":material/error:")
-
-
-ACCOUNTING: Final = View(
-    "accounting",
-    accounting,
-    "The same noise promises more than the standard conversion says, most of all for small ρ. Protecting who is in "
-    "the data at all measures one level more, but with less noise for each record.",
-    ignores=NOTHING_DRAWN | s.OWN_BUDGET,
-)
-SENSITIVITY: Final = View(
-    "sensitivity",
-    sensitivity,
-    "Noise is calibrated to a claim about all neighbours. On a small tree all of them can be tried.",
-    ignores=NOTHING_DRAWN | NO_DELTA | {"eps": "A sensitivity is the same for every ε."},
-)

@@ -10,15 +10,13 @@ import streamlit as st
 
 from pages.ui import frame
 from pages.ui.exports import download
-from pages.ui.page import Told, View
 from pages.ui.snippets import call
 from pages.views.topdown import asked
-from pages.views.topdown.release import about, current, drawn_again, strip
-from pages.views.topdown.settings import OWN_BUDGET
+from pages.views.topdown.release import about, drawn_again
 from treedp_core.privacy import Provenance
 from treedp_core.records.export import synthetic
 from treedp_core.records.export.synthetic import Columns
-from treedp_core.studies.topdown import Drawn, tables
+from treedp_core.studies.topdown import Drawn, Subject, tables
 from treedp_core.studies.topdown.wanted import RULES
 from treedp_core.tree.leaf_table import LeafTable
 from treedp_core.words import plural, whole
@@ -26,12 +24,8 @@ from treedp_core.words import plural, whole
 PREVIEW: Final = 100
 
 
-def show() -> Told:
+def section(what: Subject, mine: Drawn | None) -> None:
     """Show the released records, and offer them as files."""
-    what = asked.subject()
-    asked.budget(what)
-    asked.rule(what)
-    mine = current(what)
     if mine is not None and mine.table is None:
         st.info(
             f"{RULES[mine.wanted.rule].label} gives counts that are not whole, so they are no records. Choose another "
@@ -39,7 +33,6 @@ def show() -> Told:
         )  # fmt: skip
     elif mine is not None and mine.table is not None:
         _records(mine, mine.table, tables.columns_of(mine.subject))
-    return Told(strip(what, mine), "simulation")
 
 
 def _records(mine: Drawn, table: LeafTable, columns: Columns) -> None:
@@ -107,12 +100,3 @@ def _files(
         columns_again = call(tables.columns_of, asked.again(mine.subject)).named("columns")
         again = drawn_again(mine).get("table")
         frame.code_popover(f"td_{kind}", call(as_csv, again, columns_again, Provenance.SIMULATION))
-
-
-VIEW: Final = View(
-    "records",
-    show,
-    "Whole, non-negative counts that add up are records: any tool can read them, and every table made from them "
-    "agrees with every other. They are no better than the counts, and small counts are the worst of them.",
-    ignores=OWN_BUDGET,
-)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 from typing import Final
 
@@ -9,11 +10,9 @@ import streamlit as st
 
 from pages.ui import frame, tuned
 from pages.ui.cards import cards
-from pages.ui.page import Told, View
-from pages.ui.result import Result, State, at_once, in_background, refused, run_button, show_state
+from pages.ui.result import Result, at_once, in_background, refused
 from pages.ui.settings import SEED
 from pages.ui.snippets import Ran, call, given
-from pages.ui.text import lit
 from pages.views.topdown import asked
 from pages.views.topdown import settings as s
 from pages.views.topdown.pictures import pictures
@@ -27,58 +26,48 @@ from treedp_core.words import percent, percent_set, privacy_text, short, whole
 SLOT: Final = "td_release"
 
 
-def show() -> Told:
-    """Show the plan of a release, and one release beside the truth."""
-    what = asked.subject()
-    asked.budget(what)
-    asked.rule(what)
-    mine = current(what, levels=True)
-    if mine is not None:
-        _cards(mine)
-        _one_level(mine)
-        left, right = st.columns(2)
-        with left:
-            _under_bound(mine)
-        with right:
-            _wrong_nodes(mine)
-        _bias(mine)
-        pictures(mine)
-    return Told(strip(what, mine), "formula, simulation, NOT PRIVATE")
+def section(what: Subject, mine: Drawn | None) -> None:
+    """Show the plan of a release level by level, and one release beside the truth."""
+    with suppress(InputError):  # said below the figure
+        _level_table(what, *asked.planned(what))
+    if mine is None:
+        return
+    _cards(mine)
+    _one_level(mine)
+    left, right = st.columns(2)
+    with left:
+        _under_bound(mine)
+    with right:
+        _wrong_nodes(mine)
+    _bias(mine)
+    pictures(mine)
 
 
 def strip(what: Subject, mine: Drawn | None) -> str:
     """Return the strip of a release, or of the settings where there is none yet."""
-    return asked.about_planned(what) if mine is None else asked.about(what, mine.wanted, mine.seed)
+    if mine is not None:
+        return asked.about(what, mine.wanted, mine.seed)
+    try:
+        return asked.about(what, asked.planned(what)[0])
+    except InputError:
+        return asked.about(what, None)
 
 
-def current(what: Subject, *, levels: bool = False) -> Drawn | None:
+def released(what: Subject) -> Result[Drawn]:
     """Return the release of the settings, below a refusal or before a large one is run the last of the same records.
 
-    Shows how it stands, and with `levels` what every level spends.
+    A large one is drawn in the background when asked to.
     """
+    seed = SEED.value
     try:
         wanted, ready = asked.planned(what)
-        if levels:
-            _level_table(what, wanted, ready)
-        result = _released(what, wanted, ready)
+        work = partial(draw, what, wanted, seed)
+        if is_light(what, ready):
+            return at_once(SLOT, (wanted, seed), work, about=about(wanted, seed), of=what.fingerprint)
+        return in_background(SLOT, (wanted, seed), draws(what, ready), work, start="button",
+                             about=about(wanted, seed), of=what.fingerprint, room=1)  # fmt: skip
     except InputError as error:
-        result = refused(SLOT, error, of=what.fingerprint)
-    show_state(result, "Drawing the release", "noises")
-    if result.value is None and result.state is State.STALE:
-        st.info("This release is large. Press **Run** to draw it.", icon=":material/play_arrow:")
-    return result.value
-
-
-def _released(what: Subject, wanted: Wanted, ready: Plan) -> Result[Drawn]:
-    """Draw a release at once, or a large one in the background when asked to."""
-    seed = SEED.value
-    work = partial(draw, what, wanted, seed)
-    if is_light(what, ready):
-        return at_once(SLOT, (wanted, seed), work, about=about(wanted, seed), of=what.fingerprint)
-    result = in_background(SLOT, (wanted, seed), draws(what, ready), work, start="button", about=about(wanted, seed),
-                           of=what.fingerprint, room=1)  # fmt: skip
-    run_button(result, "td_run", help="One release; large ones run in the background.")
-    return result
+        return refused(SLOT, error, of=what.fingerprint)
 
 
 def drawn_again(mine: Drawn) -> Ran[Drawn]:
@@ -153,9 +142,7 @@ def _percent(part: int, of: int) -> str:
 
 def _one_level(mine: Drawn) -> None:
     """Show the true and the released counts of one level."""
-    names = mine.subject.level_names
-    s.LEVEL.set(min(s.LEVEL.value, len(names) - 1))
-    level = s.LEVEL.said(format=lambda i: lit(names[i], 24)).draw(offered=range(len(names)))
+    level = s.LEVEL.value if s.VIEW.value == "counts" else asked.level(mine.subject)
     here = mine.levels[level]
     hidden = here.n_cells - here.truth.size
     extra = f" Nodes that are 0 in both are left out: {whole(hidden)}." if hidden else ""
@@ -223,13 +210,3 @@ def _bias(mine: Drawn) -> None:
 
 def _short_about(mine: Drawn) -> str:
     return f"{RULES[mine.wanted.rule].label}, seed {mine.seed}"
-
-
-VIEW: Final = View(
-    "release",
-    show,
-    "The projection costs no privacy, and with the chosen probability no count of a level is off by more than a bound "
-    "that grows with the level. But counts near 0 pay: empty leaves come out filled, small ones get lost. The paper "
-    "draws no noise below a count that became 0; as all below ends as 0 anyway, the law is the same.",
-    ignores=s.OWN_BUDGET,
-)

@@ -22,27 +22,31 @@ TRIALS_GRID: Final = (20, 100, 400)
 CONFIDENCE_GRID: Final = (0.5, 0.8, 0.9, 0.95, 0.99, 0.999)
 POSITIONS: Final = tuple(str(i) for i in range(1, checks.MAX_LEVEL_COLUMNS + 1))
 SOURCES: Final = {"trips": "Trips (sample)", "current": "Data set in use", "sparse": "Sparse, made up"}
-VIEWS: Final = {
-    "release": "One release",
-    "rules": "Compare projections",
+VIEWS: Final = {"release": "Rows", "counts": "Counts", "rules": "Projections"}
+SECTIONS: Final = {
+    "release": "This release",
+    "records": "Synthetic records",
     "orders": "Which column first?",
     "accounting": "Accounting",
     "sensitivity": "Sensitivity",
-    "records": "Synthetic records",
 }
 
 
 VIEW: Final = choice(
-    "td_view", "release", VIEWS, label="View",
-    help="One release, repeated ones by every projection or order, what is promised, or the records.",
+    "td_view", "release", VIEWS, once={name: "release" for name in SECTIONS}, label="View",
+    help="Rows, all counts of a level, or repeated releases by every projection.",
+)  # fmt: skip
+SECTION: Final = choice(
+    "td_more", "release", SECTIONS, label="About",
+    help="This release level by level, its records as files, orders of the columns, or what is promised.",
 )  # fmt: skip
 SOURCE: Final = choice(
-    "td_source", "trips", SOURCES, own="current", label="Records",
+    "td_source", "trips", SOURCES, own="current", look="select", label="Records", width=180,
     help="Trips: a synthetic sample of three columns. Data set in use: that of the Data and tree page. Sparse: "
     "made-up people in a table far too large to lay out.",
 )  # fmt: skip
 COLUMNS: Final = several(
-    "td_columns", (), POSITIONS, look="select", label="Columns, in the order of the tree",
+    "td_columns", (), POSITIONS, look="select", label="Columns, in order", width=250,
     placeholder="all, in their order",
     help="The first one chosen stands right below the root. Empty: all columns in the order of the data. Columns "
     "left out are summed over.",
@@ -78,7 +82,7 @@ SPREAD: Final = choice(
     width=230, help="On distinct leaves, fine levels need less noise.",
 )  # fmt: skip
 RULE: Final = choice(
-    "td_rule", "intopt", RULES, look="select", label="Projection", width=330,
+    "td_rule", "intopt", RULES, look="select", label="Projection", width=200,
     help="IntOpt is the paper's. Water filling is closest in every distance at once. All keep the promise: free.",
 )  # fmt: skip
 CONFIDENCE: Final = number(
@@ -87,7 +91,7 @@ CONFIDENCE: Final = number(
     format=percent_set, help="Theorem 1 holds for each level with this probability, 1 − β.",
 )  # fmt: skip
 LEVEL: Final = whole(
-    "td_level", checks.MAX_LEVEL_COLUMNS, 0, 64, look="segments", label="Level shown",
+    "td_level", checks.MAX_LEVEL_COLUMNS, 0, 64, look="select", label="Level", width=130,
     help="Whose true and released counts are drawn.",
 )  # fmt: skip
 TRIALS: Final = whole(
@@ -95,7 +99,7 @@ TRIALS: Final = whole(
     format=in_full, help="Independent releases; standard errors shrink with their root.",
 )  # fmt: skip
 MEASURE: Final = choice(
-    "td_measure", "rmse", projections.MEASURES, look="select", label="Measure", width=330,
+    "td_measure", "rmse", projections.MEASURES, look="select", label="Measure", width=200,
     help="Of all leaves, in one release; averaged over the runs.",
 )  # fmt: skip
 ORDER_MEASURE: Final = choice(
@@ -108,7 +112,7 @@ SMALL: Final = words(
 )  # fmt: skip
 
 SETTINGS: Final[tuple[Setting[Any], ...]] = (
-    SOURCE, VIEW, COLUMNS, PRODUCT, SIZES, PEOPLE, RHO, ALLOCATION, SHARES, tuned_on("td_tuned"), SPREAD, RULE,
+    SOURCE, VIEW, SECTION, COLUMNS, PRODUCT, SIZES, PEOPLE, RHO, ALLOCATION, SHARES, tuned_on("td_tuned"), SPREAD, RULE,
     CONFIDENCE, LEVEL, TRIALS, MEASURE, ORDER_MEASURE, SMALL,
 )  # fmt: skip
 OWN_BUDGET: Final[Reasons] = {"eps": lambda: "The ρ set on this page takes its place." if RHO.value.strip() else ""}

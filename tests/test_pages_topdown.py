@@ -162,7 +162,7 @@ def test_the_page_shows_a_release_of_the_trips() -> None:
 
 
 def test_draw_again_changes_the_noise_only() -> None:
-    app = open_page("topdown")
+    app = open_page("topdown", delta="1e-6")
     before = figure(app, "td_one_level")["data"]
     widget(app, "td_draw").click()
     app.run()

@@ -18,6 +18,7 @@ from oracles_pages import dataset, open_page
 from pages.views.budget.settings import VIEWS as BUDGET_VIEWS
 from pages.views.cdf.settings import VIEWS as CDF_VIEWS
 from pages.views.multiplicative.settings import VIEWS as MULTIPLICATIVE_VIEWS
+from pages.views.topdown.settings import SECTIONS
 from pages.views.topdown.settings import VIEWS as TOPDOWN_VIEWS
 from sample_data.catalogue import SAMPLES
 from treedp_core.privacy import NeighbouringRelation
@@ -39,9 +40,8 @@ VIEWS: dict[tuple[str, str, str], set[str]] = {
     **{("multiplicative", "mul_view", view): {"run": ALL, "schedule": {"formula"}}.get(view, {"formula", "simulation"})
        for view in MULTIPLICATIVE_VIEWS},
     **{("budget", "bud_view", view): ALL for view in BUDGET_VIEWS},
-    **{("topdown", "td_view", view): {"release": ALL, "rules": {"simulation", "NOT PRIVATE"},
-                                      "orders": {"simulation", "NOT PRIVATE"}, "records": {"simulation"}
-                                      }.get(view, {"formula"}) for view in TOPDOWN_VIEWS},
+    **{("topdown", "td_view", view): {"simulation", "NOT PRIVATE"} for view in TOPDOWN_VIEWS},
+    **{("topdown", "td_more", section): {"simulation", "NOT PRIVATE"} for section in SECTIONS},
 }  # fmt: skip
 """Page, the setting of its view, the view -> badges."""
 RELATIONS = [relation.value for relation in NeighbouringRelation]

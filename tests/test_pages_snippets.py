@@ -22,7 +22,8 @@ SMALL: dict[str, Any] = {"source": "generate", "gen_branching": "3,4", "gen_n": 
 
 BRANCHING = {"bra_live", "bra_ranking", "bra_heights", "bra_checks"}
 CDF = {"cdf_release", "cdf_errors", "cdf_range", "cdf_quantiles"}
-RELEASE = {"td_levels", "td_one_level", "td_bound", "td_wrong", "td_bias"}
+PLANNED = {"td_levels", "td_one_level", "td_bound", "td_wrong", "td_bias"}
+RELEASE = {"td_rows", *PLANNED}
 CONSISTENCY = {"con_figure", "con_boxes", "con_levels"}
 STRATEGIES = {"bud_strategies", "bud_levels", "bud_steps"}
 VISITS: list[tuple[str, dict[str, Any], tuple[str, ...], set[str]]] = [
@@ -58,13 +59,15 @@ VISITS: list[tuple[str, dict[str, Any], tuple[str, ...], set[str]]] = [
                  "td_columns": ["2", "1"], "contributions": "2"}, (), RELEASE),
     ("topdown", {"td_source": "sparse", "td_sizes": "10^7", "td_records": "1000"}, (), RELEASE),
     ("topdown", {"td_source": "current", "td_view": "rules", "td_trials": "2"}, ("td_rules_run",),
-     {"td_rules_dots", "td_rules_bias"}),
+     {"td_rules_dots", "td_rules_bias", *PLANNED}),
     ("topdown", {"td_source": "current", "td_view": "orders", "td_trials": "2"}, ("td_orders_run",),
-     {"td_orders_dots"}),
+     {"td_rows", "td_orders_dots"}),
     ("topdown", {"td_source": "current", "td_view": "accounting", "contributions": "2"}, (),
-     {"td_epsilon", "td_extra", "td_relations"}),
-    ("topdown", {"td_view": "sensitivity", "contributions": "2", "td_spread": "distinct"}, (), {"td_sensitivity"}),
-    ("topdown", {"td_source": "trips", "td_view": "records"}, (), {"td_contingency", "td_records"}),
+     {"td_rows", "td_epsilon", "td_extra", "td_relations"}),
+    ("topdown", {"td_view": "sensitivity", "contributions": "2", "td_spread": "distinct"}, (),
+     {"td_rows", "td_sensitivity"}),
+    ("topdown", {"td_source": "trips", "td_view": "counts", "td_more": "records"}, (),
+     {"td_pairs", "td_contingency", "td_records"}),
     ("budget", {"bud_view": "strategies", "eps": "0.5"}, (), STRATEGIES),
     ("budget", {"bud_view": "strategies", "bud_prior": "true", "bud_mechanism": "gaussian", "delta": "1e-6",
                 "nbr": "add_or_remove_one", "bud_least_squares": "0"}, (), STRATEGIES),

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.browser
 
 
 def test_columns_chosen_one_by_one_make_the_tree(page: Any, server: LiveServer) -> None:
-    opened(page, server, "topdown", ".st-key-td_one_level .main-svg")
+    opened(page, server, "topdown", ".st-key-td_rows .main-svg")
     page.locator(".st-key-td_columns input").first.click()
     page.get_by_role("option", name="hours").click()
     page.get_by_text(re.compile(r"hours · 7 leaves")).first.wait_for()
@@ -29,7 +29,7 @@ def test_columns_chosen_one_by_one_make_the_tree(page: Any, server: LiveServer) 
 @pytest.mark.parametrize("width", [900, 1280])
 def test_the_cards_are_read_whole(page: Any, server: LiveServer, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 900})
-    opened(page, server, "topdown", '[data-testid="stMetric"]')
+    opened(page, server, "topdown?level=Advanced", '[data-testid="stMetric"]')
     for part in ("stMetricLabel", "stMetricDelta"):
         clipped = f"""[...document.querySelectorAll('[data-testid="{part}"] *')].filter(e =>
             e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).overflowX === "hidden").map(e => e.innerText)"""
@@ -58,7 +58,7 @@ def test_a_long_comparison_stops_within_a_second(page: Any, server: LiveServer) 
 
 
 def test_the_records_download(page: Any, server: LiveServer) -> None:
-    opened(page, server, "topdown?td_view=records", ".st-key-td_contingency_csv button")
+    opened(page, server, "topdown?level=Advanced&td_more=records", ".st-key-td_contingency_csv button")
     with page.expect_download() as waiting:
         page.locator(".st-key-td_contingency_csv button").first.click()
     lines = Path(waiting.value.path()).read_text(encoding="utf-8-sig").splitlines()

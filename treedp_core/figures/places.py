@@ -64,7 +64,7 @@ def _bars(y: AnyArray, records: AnyArray, side: float, name: str, colour: str) -
     return go.Bar(
         x=side * values, y=y, orientation="h", name=name, customdata=records,
         text=[count_text(n) if n else "" for n in records.tolist()], textposition="outside", cliponaxis=False,
-        marker={"color": colour}, hovertemplate=f"%{{customdata:,}} records<extra>{name}</extra>",
+        marker={"color": colour}, hovertemplate="%{customdata:,} records<extra>%{fullData.name}</extra>",
     )  # fmt: skip
 
 

@@ -413,7 +413,7 @@ def test_everything_explains_itself(view: str, section: str, source: str, monkey
     assert not app.main.error
     assert without_help(app) == []
     assert without_text(app) == []
-    assert set(after_figures(app)) <= {"caption", "answer"}
+    assert set(after_figures(app)) <= {"caption", "About"}
 
 
 @pytest.mark.parametrize("preset", [one.name for one in PRESETS])

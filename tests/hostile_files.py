@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -125,6 +126,8 @@ def other_formats() -> Iterator[Hostile]:
     yield Hostile("arrow, packed text", lambda: arrow(["9" * 200_000] * 2_000), "label", "ROW_GROUP_TOO_LARGE")
     yield Hostile("arrow, one text", lambda: arrow(repeated()), "label", "LABEL_TOO_LONG")
     yield Hostile("arrow, rows of nothing", lambda: arrow(pa.nulls(200_000_000)), "label", "TOO_MANY_ROWS")
+    if find_spec("openpyxl") is None:
+        return
     yield Hostile("excel, spaces", lambda: workbook(b" " * (100 << 20)), "label", "EXCEL_TOO_LARGE")
     yield Hostile("excel, a long cell", lambda: workbook(CELL % b"region" + CELL % (b"9" * (30 << 20))), "label",
                   "EXCEL_TOO_LARGE")  # fmt: skip

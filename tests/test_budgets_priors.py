@@ -17,7 +17,16 @@ from treedp_core.privacy.ledger import left_after
 from treedp_core.privacy.origin import PriorKind
 from treedp_core.records import count_hierarchy, domain_of_paths
 from treedp_core.records.dataset import Dataset
-from treedp_core.studies.budget import Ledger, Origin, Prior, Problem, greedy, origin_of_text, public_of_file
+from treedp_core.studies.budget import (
+    Ledger,
+    Origin,
+    Prior,
+    Problem,
+    absent_leaves,
+    greedy,
+    origin_of_text,
+    public_of_file,
+)
 from treedp_core.studies.budget.figure4 import curves
 from treedp_core.studies.budget.per_node import node_error, node_variance, path_charge, topped_up
 from treedp_core.studies.budget.prior import noisy, public, true_counts
@@ -145,6 +154,20 @@ def test_a_public_prior_is_matched_leaf_by_leaf() -> None:
         public_of_file(ours, other)
     assert refusal.value.code == "PRIOR_LEAVES"
     assert "1 are missing and 1 are not in the data" in str(refusal.value)
+
+
+def test_leaves_that_a_prior_lacks_count_0_where_that_is_claimed() -> None:
+    ours, theirs = counted("a,x", "a,x a,y b,x b,w"), counted("b,x b,x a,y", "b,x a,y")
+    with pytest.raises(InputError) as refusal:
+        public_of_file(ours, theirs)
+    assert refusal.value.code == "PRIOR_LEAVES" and absent_leaves(ours, theirs) == 2
+    prior = public_of_file(ours, theirs, absent_are_zero=True)
+    by_path = {ours.labels.path(int(leaf)): prior.counts[leaf] for leaf in ours.tree.leaves}
+    assert by_path == {("a", "x"): 0, ("a", "y"): 1, ("b", "x"): 2, ("b", "w"): 0}
+    assert prior.origin == public_of_file(ours, counted("b,x", "a,x a,y b,x b,w")).origin
+    with pytest.raises(InputError) as refusal:
+        public_of_file(ours, counted("b,z", "b,x b,z"), absent_are_zero=True)
+    assert refusal.value.code == "PRIOR_LEAVES" and "'b / z'" in str(refusal.value)
 
 
 def test_the_data_once_more_are_no_public_prior() -> None:

@@ -306,6 +306,17 @@ def test_a_public_prior_costs_nothing_and_a_bad_one_changes_nothing(budget: Call
     assert ledger(app) == before
 
 
+def test_a_prior_that_lacks_leaves_is_taken_where_they_are_public(budget: Callable[..., AppTest]) -> None:
+    few = b"\n".join(table([c + 1 for c in COUNTS]).splitlines()[:-2])
+    app = prior_file(budget(bud_prior="public"), few)
+    assert codes(app) == {"PRIOR_LEAVES"}
+    next(box for box in app.checkbox if box.label.startswith("Leaves that the file lacks")).set_value(True).run()
+    press(app, "bud_prior_count")
+    assert not app.error and not app.exception
+    assert any("2 leaves of the data are absent from the prior and count 0" in info.value for info in app.info)
+    assert metric_values(app)["Greedy"] != "–" and "for the prior" not in ledger(app)
+
+
 def test_a_prior_belongs_to_its_data_and_is_not_the_data_once_more(budget: Callable[..., AppTest]) -> None:
     app = prior_file(budget(bud_prior="public"), table(COUNTS))
     assert codes(app) == {"PRIOR_IS_DATA"}

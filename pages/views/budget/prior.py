@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Final
 
 import streamlit as st
@@ -9,12 +10,13 @@ import streamlit as st
 from pages.ui import store, uploads
 from pages.ui.snippets import Ran, given
 from pages.ui.text import lit
-from pages.ui.upload import EACH_ROW, Candidate, Count, Counted, Progress, Table, choose_columns, upload
+from pages.ui.upload import EACH_ROW, Candidate, Count, Counted, Progress, Table, choose_columns, notice, upload
 from treedp_core.checks import InputError
 from treedp_core.records import count_hierarchy, domain_of_paths
-from treedp_core.studies.budget import Prior, public_of_file
+from treedp_core.studies.budget import Prior, absent_leaves, public_of_file
 from treedp_core.words import plural
 
+ABSENT: Final = "ABSENT_LEAVES"
 SLOT: Final = "bud_prior"
 
 
@@ -28,6 +30,9 @@ def show_upload() -> None:
     names = ", ".join(lit(name, 40) for name in store.dataset().labels.level_names[1:])
     if not isinstance(found, Ran):
         st.caption(f"Columns it must have: {names}.")
+    counted = store.from_file(SLOT)
+    if counted is not None and ABSENT in dict(counted.report.notices):
+        notice(ABSENT, dict(counted.report.notices)[ABSENT])
     if file_prior() is None:
         st.info("Until there is a prior for these data, only strategies that look at no counts are shown.")
 
@@ -37,16 +42,17 @@ def file_prior() -> Ran[Prior] | None:
     counted, data = store.from_file(SLOT), store.dataset()
     if counted is None:
         return None
+    how: dict[str, Any] = {"absent_are_zero": True} if ABSENT in dict(counted.report.notices) else {}
 
     def matched() -> Prior | None:
         try:
-            return public_of_file(data, counted)
+            return public_of_file(data, counted, **how)
         except InputError:  # it was counted for other data
             return None
 
     prior = store.remember(("prior of a file", data.fingerprint, counted.fingerprint), matched)
     earlier = store.counted_again(SLOT, counted).saying("the public file, under its name").named("earlier")
-    return None if prior is None else given(prior, public_of_file, store.used(), earlier).named("prior")
+    return None if prior is None else given(prior, public_of_file, store.used(), earlier, **how).named("prior")
 
 
 def _form(table: Table) -> Count:
@@ -56,6 +62,12 @@ def _form(table: Table) -> Count:
     weight = table.column(
         "Counts", "weight", none=EACH_ROW, among=others, help="The column that holds how many records a row stands for."
     )
+
+    zeros = st.checkbox(
+        "Leaves that the file lacks count 0: they are public in my domain", key=table.key("zeros"),
+        help="A past year without a single record of some category lacks its leaf. That the leaf exists must be public "
+        "all the same.",
+    )  # fmt: skip
 
     def count(progress: Progress) -> Counted:
         missing = [name for name in columns if name not in table.preview.columns]
@@ -67,7 +79,19 @@ def _form(table: Table) -> Count:
         domain = given(listed, domain_of_paths, file.name, columns, **how).named("leaves")
         outside = "refuse" if data.other_leaf is None else "other"  # a prior has the same leaves as the data
         counted = table.counted(count_hierarchy, columns, progress, domain=domain, weight=weight, outside=outside)
-        public_of_file(data, counted.value)  # refused before it takes another one's place
+        if zeros:
+            counted = _with_zeros(counted, absent_leaves(data, counted.value))
+        public_of_file(data, counted.value, absent_are_zero=zeros)  # refused before it takes another one's place
         return counted
 
     return count
+
+
+def _with_zeros(counted: Counted, n_absent: int) -> Counted:
+    """Return the counts of a prior with a note of the leaves that it lacks."""
+    if not n_absent:
+        return counted
+    data = counted.value
+    said = f"{plural(n_absent, 'leaf of the data is', 'leaves of the data are')} absent from the prior and count 0."
+    noted = replace(data, report=replace(data.report, notices=(*data.report.notices, (ABSENT, said))))
+    return given(noted, counted.function, *counted.args, about=counted.about, **counted.kwargs).named(counted.name)

@@ -8,7 +8,7 @@ from treedp_core.studies.budget.figure4 import Curves, curve_table, figure4
 from treedp_core.studies.budget.greedy import GreedySplit, greedy
 from treedp_core.studies.budget.inverse import Inverse, smallest_budget
 from treedp_core.studies.budget.optimum import Optimum
-from treedp_core.studies.budget.prior import Prior, public_of_file
+from treedp_core.studies.budget.prior import Prior, absent_leaves, public_of_file
 from treedp_core.studies.budget.problem import Problem
 from treedp_core.studies.budget.question import Question, prior_of, problem_on
 from treedp_core.studies.budget.reliability import Reliability, reliability
@@ -51,6 +51,7 @@ __all__ = [
     "Result",
     "Strategy",
     "Target",
+    "absent_leaves",
     "answer",
     "best_simple",
     "compare",

@@ -66,14 +66,20 @@ def public(tree: Tree, counts: AnyArray) -> Prior:
     return _prior(tree, counts, Origin(PriorKind.PUBLIC))
 
 
-def public_of_file(data: Dataset, file: Dataset) -> Prior:
+def public_of_file(data: Dataset, file: Dataset, *, absent_are_zero: bool = False) -> Prior:
     """Return the public counts of another file as a prior for a data set, leaf by leaf by their names.
+
+    Parameters
+    ----------
+    data, file : Dataset
+    absent_are_zero : bool
+        Whether leaves of the data that the file lacks count 0: that they are public is then the caller's claim too.
 
     Raises
     ------
     InputError
-        ``PRIOR_IS_DATA`` when the file holds the data once more; ``PRIOR_LEAVES`` when the two trees do not have the
-        same leaves; ``PRIOR_EMPTY``.
+        ``PRIOR_IS_DATA`` when the file holds the data once more; ``PRIOR_LEAVES`` when the file lacks leaves of the
+        data, or has others; ``PRIOR_EMPTY``.
     """
     if data.is_same_as(file):
         raise InputError(
@@ -87,18 +93,25 @@ def public_of_file(data: Dataset, file: Dataset) -> Prior:
     ):
         return public(tree, file.counts)
     ours = {data.labels.path(int(leaf)): i for i, leaf in enumerate(tree.leaves)}
-    theirs = {file.labels.path(int(leaf)): int(leaf) for leaf in file.tree.leaves}
-    if ours.keys() != theirs.keys():
+    theirs = {file.labels.path(int(leaf)): int(file.counts[leaf]) for leaf in file.tree.leaves}
+    wrong = theirs.keys() - ours.keys() if absent_are_zero else ours.keys() ^ theirs.keys()
+    if wrong:
         missing, extra = len(ours.keys() - theirs.keys()), len(theirs.keys() - ours.keys())
-        example = min(ours.keys() ^ theirs.keys())
+        example = min(wrong)
         raise InputError(
             "PRIOR_LEAVES",
             f"Expected a prior with the same leaves as the data: {whole(missing)} are missing and {whole(extra)} "
             "are not in the "
             f"data, for example {echo(' / '.join(example))}.",
         )
-    by_leaf = np.array([file.counts[theirs[path]] for path in ours])
+    by_leaf = np.array([theirs.get(path, 0) for path in ours])
     return public(tree, tree.counts_of_leaves(by_leaf))
+
+
+def absent_leaves(data: Dataset, file: Dataset) -> int:
+    """Return how many leaves of a data set a file lacks."""
+    theirs = {file.labels.path(int(leaf)) for leaf in file.tree.leaves}
+    return sum(data.labels.path(int(leaf)) not in theirs for leaf in data.tree.leaves)
 
 
 def noisy(

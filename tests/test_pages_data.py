@@ -268,3 +268,33 @@ def test_a_file_that_is_not_counted_leaves_nothing(monkeypatch: pytest.MonkeyPat
     app.run()
     gc.collect()
     assert alive[0]() is None
+
+
+# ---- levels that the records suggest
+
+
+PLACES = b"city,sex,state\n" + b"".join(
+    b"c%d,%s,s%d\n" % (n % 6, b"fm"[n % 2 : n % 2 + 1], n % 6 // 3) for n in range(60)
+)
+
+
+def test_an_order_is_suggested_and_taken_with_one_click() -> None:
+    app = open_page("data", source="upload")
+    app.file_uploader[0].upload("places.csv", PLACES.encode()).run()
+    assert app.button(key="upload_suggested").label == "From the data: state › city"
+    assert "Distinct values: city 6 · sex 2 · state 2 (NOT PRIVATE)" in words(app)
+    app.button(key="upload_suggested").click().run()
+    assert labelled(app.multiselect, "Columns").value == ["state", "city"]
+    assert "**6 leaves so far**" in words(app)
+    labelled(app.multiselect, "Columns").set_value(["sex", "state", "city"]).run()
+    assert "**12 leaves so far**" in words(app)
+    count(app)
+    assert held(app).tree.n_leaves == 12 and not app.exception
+
+
+def test_nothing_below_a_file_that_is_set_up_shows_another_data_set() -> None:
+    app = open_page("data", source="upload")
+    app.file_uploader[0].upload("places.csv", PLACES.encode()).run()
+    assert "Check" not in [header.value for header in app.header] and not app.metric
+    count(labelled(app.multiselect, "Columns").set_value(["state"]).run())
+    assert "Check" in [header.value for header in app.header] and app.metric

@@ -14,6 +14,7 @@ import pytest
 from treedp_core.checks import InputError
 from treedp_core.records import (
     Dataset,
+    HeldColumns,
     ReadOptions,
     count_bins,
     count_hierarchy,
@@ -21,6 +22,7 @@ from treedp_core.records import (
     domain_taken_from_the_data,
     inspect,
 )
+from treedp_core.records.hierarchies import leaves_of, suggested
 from treedp_core.records.read import sources
 from treedp_core.records.read.holding import MAX_HELD_COLUMNS, hold
 from treedp_core.records.read.numeric import look_at_numbers
@@ -153,3 +155,42 @@ def test_options_and_gzip_count_once_when_the_file_is_read() -> None:
 def test_columns_of_numbers(cells: list[str], numeric: bool) -> None:
     held = hold(("a,b\n" + "".join(f'"{cell}",x\n' for cell in cells)).encode())
     assert held is not None and held.numbers == (("a",) if numeric else ())
+
+
+# ---- which columns could be levels
+
+
+def table_of(*rows: str) -> HeldColumns:
+    held = hold("\n".join(rows).encode())
+    assert held is not None
+    return held
+
+
+def test_leaves_are_the_combinations_that_occur() -> None:
+    held = hold(FILES["nulls"])
+    assert held is not None
+    found = rows()
+    assert leaves_of(held, ["region", "city"]) == len(set(zip(found["region"], found["city"], strict=True)))
+    assert leaves_of(held, ["age"]) == 5 and leaves_of(held, ["delay"]) == len(set(found["delay"]))
+    assert leaves_of(held, []) == 1
+
+
+def test_an_order_follows_which_column_determines_which() -> None:
+    draw = random.Random(3)
+    lines = []
+    for n in range(500):
+        city = draw.randrange(12)
+        lines.append(f"{n},{'fm'[draw.randrange(2)]},c{city},county {city // 2},state {city // 6},{draw.random()}")
+    assert suggested(table_of("id,sex,city,county,state,pay", *lines)) == ("state", "county", "city")
+
+
+def test_without_such_columns_those_with_the_fewest_values_come_first() -> None:
+    draw = random.Random(4)
+    lines = [f"{n},{draw.randrange(9)},{draw.randrange(2)},{draw.randrange(5)},{draw.randrange(7)}" for n in range(900)]
+    assert suggested(table_of("id,nine,two,five,seven", *lines)) == ("two", "five", "seven")
+    assert suggested(table_of("id", *map(str, range(50)))) == ()
+
+
+def test_two_names_of_one_thing_are_no_levels() -> None:
+    lines = [f"{n % 4},name {n % 4},{n % 2}" for n in range(100)]
+    assert suggested(table_of("code,name,half", *lines)) == ("half", "code")

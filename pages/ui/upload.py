@@ -362,7 +362,8 @@ def _first_rows(table: Table) -> None:
     columns = preview.columns
     shown = columns[:PREVIEW_COLUMNS]
     cells = {name: [row[j] if j < len(row) else "" for row in preview.rows[:8]] for j, name in enumerate(shown)}
-    place = st.expander("First rows", icon=":material/table:") if table.before else st.container()
+    is_known = isinstance(table.file.origin, HeldColumns)
+    place = st.expander("First rows", icon=":material/table:") if is_known else st.container()
     with place:
         st.dataframe(cells, hide_index=True, height="content", alt=f"First rows of a table of {len(columns)} columns")
         more = f", the first {PREVIEW_COLUMNS} of them shown" if len(columns) > PREVIEW_COLUMNS else ""

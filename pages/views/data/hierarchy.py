@@ -15,16 +15,25 @@ from pages.ui.text import lit
 from pages.ui.upload import EACH_ROW, Count, Counted, Progress, Table
 from treedp_core import checks
 from treedp_core.checks import InputError
-from treedp_core.records import count_hierarchy, domain_of_paths, domain_of_values, domain_taken_from_the_data
+from treedp_core.records import (
+    HeldColumns,
+    count_hierarchy,
+    domain_of_paths,
+    domain_of_values,
+    domain_taken_from_the_data,
+)
 from treedp_core.records.domain import Domain
+from treedp_core.records.hierarchies import leaves_of, suggested
 from treedp_core.tree.text import branching_factors_from_text
-from treedp_core.words import plural
+from treedp_core.words import plural, whole
 
 KINDS: Final = {"columns": "Columns, one for each level", "bins": "One numeric column, in bins"}
 DOMAINS: Final = {"data": "Taken from the data", "values": "Listed values", "file": "A domain file"}
 _MADE_BY: Final = (domain_taken_from_the_data, domain_of_values, domain_of_paths)
 """What makes each of these domains."""
 MISSING: Final = {"category": "Their own category “(blank)”", "other": "Count them under “(other)”"}
+MAX_NAMED: Final = 12
+"""Columns whose number of values is shown."""
 NO_UNIT: Final = "None: nobody has more rows than stated above"
 
 
@@ -58,12 +67,16 @@ def taken_from_the_data_warning() -> None:
 
 def _columns(table: Table) -> Count:
     before = table.before if "domain" in table.before else {}
+    if table.columns is not None:
+        _suggestion(table, table.columns)
     chosen = st.multiselect(
         "Columns of the hierarchy, from the top", table.preview.columns, key=table.key("columns"),
         default=[name for name in before.get("columns", ()) if name in table.preview.columns],
         max_selections=checks.MAX_LEVEL_COLUMNS,
         help="The order in which you choose them is the order of the levels: for example region, state, county.",
     )  # fmt: skip
+    if table.columns is not None:
+        _so_far(table.columns, chosen)
     weight = _weight(table)
     missing = st.radio(
         "Missing values", list(MISSING), key=table.key("missing"), format_func=MISSING.__getitem__, horizontal=True,
@@ -80,6 +93,31 @@ def _columns(table: Table) -> Count:
         )  # fmt: skip
 
     return count
+
+
+def _suggestion(table: Table, columns: HeldColumns) -> None:
+    """Offer an order of levels that the records suggest."""
+    found = store.remember(("suggested levels", columns.source_digest), lambda: suggested(columns))
+    if found:
+        st.button(
+            f"From the data: {' › '.join(lit(name, 24) for name in found)}", key=f"{table.file.slot}_suggested",
+            icon=":material/account_tree:", on_click=st.session_state.update,
+            args=({table.key("columns"): list(found)},),
+            help="Coarse to fine: columns of which each is determined by the next, or those with the fewest values. "
+            "Read off the records, so it is not private.",
+        )  # fmt: skip
+
+
+def _so_far(columns: HeldColumns, chosen: Sequence[str]) -> None:
+    """Say how many values each column has, and how many leaves the chosen ones."""
+    shown = [name for name in columns.preview.columns if name not in chosen][:MAX_NAMED]
+    values = " · ".join(f"{lit(name, 24)} {whole(columns.distinct[name])}" for name in shown)
+    said = f"Distinct values: {values}" if values else ""
+    if chosen and set(chosen) <= set(columns.preview.columns):
+        key = ("leaves so far", columns.source_digest, *chosen)
+        n_leaves = store.remember(key, lambda: leaves_of(columns, chosen))
+        said = f"**{plural(n_leaves, 'leaf', 'leaves')} so far**" + (f". {said}" if said else "")
+    st.caption(f"{said} (NOT PRIVATE)")
 
 
 def _bins(table: Table) -> Count | None:

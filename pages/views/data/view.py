@@ -29,6 +29,7 @@ def show() -> Told:
     )
     st.header("Source", anchor=False)
     file = choose()
+    is_set_up = file is None
     st.header("Who is protected", anchor=False)
     who()
     st.header("Hierarchy", anchor=False)
@@ -38,6 +39,9 @@ def show() -> Told:
     if file is not None:
         choose_columns(file, form)
     data = store.dataset()
+    if not is_set_up:  # nothing else is shown beside a file whose columns are chosen
+        st.caption(f"{lit(data.name, 40)} stays in use until the file is counted.")
+        return Told(promise, "NOT PRIVATE")
     st.header("Check", anchor=False)
     st.markdown(f"{lit(data.name)}: what became of every record.")
     check(data)

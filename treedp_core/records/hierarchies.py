@@ -1,0 +1,74 @@
+"""Which columns of a table could be the levels of a tree: how many leaves they have, and an order read off the data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from treedp_core.records.arrays import indices_of
+from treedp_core.records.read.held import HeldColumns
+
+IntArray = NDArray[np.int64]
+
+LOOK_ROWS: Final = 200_000
+MAX_CANDIDATES: Final = 12
+WITHOUT_A_CHAIN: Final = 3
+"""Levels that are suggested where no column determines another."""
+_ROWS_A_VALUE: Final = 5  # a column with fewer is taken for a name or a number of its own, not for a category
+
+
+def leaves_of(held: HeldColumns, columns: Sequence[str]) -> int:
+    r"""Return how many combinations of values of some columns occur: the leaves of their tree, from the data.
+
+    >>> from treedp_core.records.read.holding import hold
+    >>> leaves_of(hold(b"state,city\nA,x\nA,y\nB,x\nA,x\n"), ["state", "city"])
+    3
+    """
+    return int(_joint(held, columns, held.size).max(initial=-1)) + 1
+
+
+def suggested(held: HeldColumns) -> tuple[str, ...]:
+    r"""Return columns in an order from coarse to fine, read off the first 200,000 rows.
+
+    The longest chain in which every column is determined by the next one, such as state by county; without one, the
+    columns with the fewest values. Which column determines which is private data: it tells of the records.
+
+    >>> from treedp_core.records.read.holding import hold
+    >>> rows = b"x,Ulm,South\n" * 9 + b"x,Rome,South\n" * 9 + b"y,Kiel,North\n" * 9
+    >>> suggested(hold(b"sex,city,region\n" + rows))[-1]
+    'city'
+    """
+    rows = min(held.size, LOOK_ROWS)
+    counts = {name: held.distinct[name] for name in held.preview.columns if _has_codes(held, name)}
+    able = [name for name, n in counts.items() if 2 <= n <= max(2, held.size // _ROWS_A_VALUE)]
+    ordered = sorted(able, key=lambda name: (counts[name], held.preview.columns.index(name)))[:MAX_CANDIDATES]
+    own = {name: int(_joint(held, [name], rows).max(initial=-1)) + 1 for name in ordered}
+    chains: dict[str, tuple[str, ...]] = {}
+    for fine in ordered:
+        coarser = [
+            chains[name] for name in ordered[: ordered.index(fine)]
+            if own[name] < own[fine] == int(_joint(held, [name, fine], rows).max(initial=-1)) + 1
+        ]  # fmt: skip
+        chains[fine] = (*max(coarser, key=len, default=()), fine)
+    longest = max(chains.values(), key=len, default=())
+    return longest if len(longest) > 1 else tuple(ordered[:WITHOUT_A_CHAIN])
+
+
+def _has_codes(held: HeldColumns, name: str) -> bool:
+    kind = held.table.schema.field(name).type
+    return bool(pa.types.is_dictionary(kind) and not pa.types.is_floating(kind.value_type))
+
+
+def _joint(held: HeldColumns, columns: Sequence[str], rows: int) -> IntArray:
+    """Return the number of the combination of values in each row, (n,), counted from 0."""
+    joint = np.zeros(rows, dtype=np.int64)
+    for name in columns:
+        column = held.table.column(name).combine_chunks().slice(0, rows)
+        coded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+        keys = joint * (len(coded.dictionary) + 1) + indices_of(coded)
+        joint = np.unique(keys, return_inverse=True)[1]
+    return joint

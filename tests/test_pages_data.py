@@ -273,9 +273,7 @@ def test_a_file_that_is_not_counted_leaves_nothing(monkeypatch: pytest.MonkeyPat
 # ---- levels that the records suggest
 
 
-PLACES = b"city,sex,state\n" + b"".join(
-    b"c%d,%s,s%d\n" % (n % 6, b"fm"[n % 2 : n % 2 + 1], n % 6 // 3) for n in range(60)
-)
+PLACES = "city,sex,state\n" + "".join(f"c{n % 6},{'fm'[n // 6 % 2]},s{n % 6 // 3}\n" for n in range(60))
 
 
 def test_an_order_is_suggested_and_taken_with_one_click() -> None:

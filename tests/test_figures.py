@@ -148,13 +148,13 @@ def test_the_base_layout_lets_the_theme_show_through() -> None:
     assert style.CONFIG["scrollZoom"] is style.CONFIG["displaylogo"] is False
 
 
-def test_the_presenter_variant_is_tall_with_large_letters() -> None:
+def test_the_presenter_variant_has_large_letters_and_strong_lines() -> None:
     fig = style.present(curves.error_curves([curve(formula=X)], x_title="x", y_title="y", marker_x=1.0))
-    assert (fig.layout.height, fig.layout.font.size, fig.layout.xaxis.title.font.size) == (640, 18, 18)
+    assert (fig.layout.font.size, fig.layout.xaxis.title.font.size, fig.data[0].line.width) == (24, 24, 4)
     tree = Tree.from_branching_factors((2,))
     counts = np.array([2, 1, 1])
-    assert style.present(icicle(tree, Names(), counts, counts)).data[0].textfont.size == 18
-    assert style.present(level_strips(tree, counts, ["a", "b"])).data[0].colorbar.tickfont.size == 18
+    assert style.present(icicle(tree, Names(), counts, counts)).data[0].textfont.size == 24
+    assert style.present(level_strips(tree, counts, ["a", "b"])).data[0].colorbar.tickfont.size == 24
 
 
 def test_colours_of_errors_are_symmetric_and_those_of_counts_logarithmic() -> None:

@@ -26,9 +26,8 @@ def test_the_slider_lives_in_the_browser() -> None:
 
 def test_the_live_curve_is_larger_in_a_presentation() -> None:
     small, large = (spec_of(Question(2**20, Criterion()), presented=presented) for presented in (False, True))
-    assert large["height"] > 1.5 * small["height"]
-    assert {one["mark"]["fontSize"] for one in large["layer"] if one["mark"]["type"] == "text"} == {18}
-    assert large["config"]["axis"]["labelFontSize"] == 18
+    assert {one["mark"]["fontSize"] for one in large["layer"] if one["mark"]["type"] == "text"} == {24}
+    assert large["config"]["axis"]["labelFontSize"] == 24
 
 
 def test_names_of_trees_stand_beside_a_steep_curve_and_above_a_flat_one() -> None:

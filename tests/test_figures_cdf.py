@@ -78,7 +78,7 @@ def test_half_widths_stand_on_a_linear_axis_from_zero_below_the_cdf() -> None:
     assert (below.type, below.range[0]) == (None, 0.0) and below.range[1] >= 14
     assert 1.5 < (below.domain[1] - below.domain[0]) / (above.domain[1] - above.domain[0]) < 2.5
     assert [trace.name for trace in fig.data if trace.yaxis is None] == ["yours (50) ± 7", "binary tree ± 14"]
-    assert style.present(fig).layout.legend2.font.size == 18
+    assert style.present(fig).layout.legend2.font.size == 24
 
 
 def test_what_is_far_worse_is_cut_and_keeps_its_number() -> None:

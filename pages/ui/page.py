@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
@@ -160,7 +161,7 @@ class Page:
     def run(self) -> None:
         """Show it: the chosen view on the first screen, then what is under *More*, and what one learns."""
         _come_through_app(self)
-        with st.container(key=FIRST_SCREEN):
+        with st.container(key="presented") if PRESENT.value else nullcontext(), st.container(key=FIRST_SCREEN):
             heading = st.container(key="heading", gap="xsmall")
             view = self._chosen()
             told = view.show()
@@ -182,12 +183,12 @@ class Page:
 
     def _chosen(self) -> View:
         """Draw the switch, if there is a choice; return the view it stands at."""
-        if PRESENT.value and not self.asks_epsilon:
-            EPSILON.draw()
-        if self.switch is None:
-            return self.view
         with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
-            self.switch.draw(bare=True)
+            if PRESENT.value and not self.asks_epsilon:
+                with st.container(width=360):
+                    EPSILON.draw()
+            if self.switch is not None:
+                self.switch.draw(bare=True)
             if self.beside is not None:
                 self.beside()
             if self.presets:

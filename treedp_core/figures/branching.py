@@ -10,7 +10,7 @@ import altair as alt
 import numpy as np
 import plotly.graph_objects as go
 
-from treedp_core.figures.style import AFTER, BEFORE, GREEN, GREY, PINK, PRESENTER_HEIGHT, axis, limits, new_figure
+from treedp_core.figures.style import AFTER, BEFORE, GREEN, GREY, PINK, PRESENTED_TEXT, axis, limits, new_figure
 from treedp_core.figures.text import plot_text
 from treedp_core.studies.branching import BestBranching
 from treedp_core.studies.branching.curve import BETAS
@@ -59,7 +59,7 @@ def live_chart(
         for layer in chart.layer:
             if layer.mark.type == "text":
                 layer.mark.fontSize = 18
-        chart = chart.properties(height=PRESENTER_HEIGHT).configure_axis(labelFontSize=18, titleFontSize=18)
+        chart = chart.configure_axis(labelFontSize=PRESENTED_TEXT, titleFontSize=PRESENTED_TEXT)
     spec: dict[str, Any] = chart.to_dict()
     return spec
 

@@ -58,7 +58,7 @@ def live_chart(
     if presented:  # text as large as in the other presented figures
         for layer in chart.layer:
             if layer.mark.type == "text":
-                layer.mark.fontSize = 18
+                layer.mark.fontSize = PRESENTED_TEXT
         chart = chart.configure_axis(labelFontSize=PRESENTED_TEXT, titleFontSize=PRESENTED_TEXT)
     spec: dict[str, Any] = chart.to_dict()
     return spec

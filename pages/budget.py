@@ -12,6 +12,7 @@ PAGE = Page(
     section="Tune",
     about="Which level gets how much of the budget, and what that buys.",
     settings=SETTINGS,
+    heading="Who gets the budget, and how little ε will do?",
     lede=(
         "Every level of the tree gets a share of the privacy budget. Compare who gets what, look at the greedy "
         "rule slice by slice, and find the smallest budget for the accuracy you need."
@@ -23,11 +24,16 @@ PAGE = Page(
         "or paid for."
     ),
     views=(
-        View("strategies", strategies.show, ignores=unspent(MECHANISM)),
-        View("custom", custom.show, ignores=unspent(MECHANISM)),
-        View("curves", curves.show, ignores=curves.IGNORES),
-        View("targets", targets.show, ignores=unspent(MECHANISM)),
-        View("map", map.show, ignores=unspent(MECHANISM)),
+        View(
+            "targets",
+            targets.show,
+            question="How little ε gives the accuracy I need?",
+            ignores=unspent(MECHANISM),
+        ),
+        View("custom", custom.show, question="What if I split the budget myself?", ignores=unspent(MECHANISM)),
+        View("strategies", strategies.show, question="Which rule splits the budget best?", ignores=unspent(MECHANISM)),
+        View("curves", curves.show, question="How does the error fall as ε grows?", ignores=curves.IGNORES),
+        View("map", map.show, question="Which counts can one rely on?", ignores=unspent(MECHANISM)),
     ),
     switch=VIEW,
 )

@@ -1,8 +1,8 @@
 """Multiplicative error: errors relative to the count, and the mechanism whose error hardly grows with the levels."""
 
 from pages.ui.page import Page, View
-from pages.views.multiplicative import growth, meaning, run, schedule
-from pages.views.multiplicative.settings import PRESETS, SETTINGS, VIEW
+from pages.views.multiplicative import growth, meaning, run
+from pages.views.multiplicative.settings import SETTINGS, VIEW
 
 PAGE = Page(
     name="multiplicative",
@@ -10,6 +10,7 @@ PAGE = Page(
     icon="percent",
     section="Explore",
     about="Errors relative to the count, on very deep trees.",
+    heading="If errors up to a part α of the count are forgiven, what does that buy?",
     lede="Errors up to α times the count are forgiven. Then the rest need hardly grow with the number of levels.",
     learnt=(
         "Noise on every level costs an error that grows with the number of levels; finding large counts first, "
@@ -18,13 +19,11 @@ PAGE = Page(
     ),
     settings=SETTINGS,
     views=(
-        View("growth", growth.show, ignores=growth.IGNORES),
         View("run", run.show),
-        View("schedule", schedule.show, ignores=schedule.IGNORES),
-        View("meaning", meaning.show, ignores=meaning.IGNORES),
+        View("growth", growth.show, ignores=growth.IGNORES, question="From how many levels on do thresholds pay?"),
+        View("meaning", meaning.show, ignores=meaning.IGNORES, question="From which count on is the promise kept?"),
     ),
     switch=VIEW,
-    presets=PRESETS,
 )
 
 if __name__ == "__main__":

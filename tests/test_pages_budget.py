@@ -25,6 +25,7 @@ from oracles_pages import (
     pick,
     press,
     tree_rmsre,
+    widget,
     words,
 )
 from pages.ui import jobs, uploads
@@ -49,7 +50,7 @@ ADD = "add_or_remove_one"
 
 @pytest.fixture
 def budget() -> Callable[..., AppTest]:
-    return lambda data=SMALL, **link: open_page("budget", data, **link)
+    return lambda data=SMALL, **link: open_page("budget", data, **{"bud_view": "strategies"} | link)
 
 
 def codes(app: AppTest) -> set[str]:
@@ -156,7 +157,7 @@ def test_gaussian_without_delta_takes_one_that_fits(budget: Callable[..., AppTes
 
 def test_published_shares_appear_where_the_levels_match(budget: Callable[..., AppTest]) -> None:
     assert not any("Census" in label for label in tree_errors(budget()))
-    app = open_page("budget")
+    app = open_page("budget", bud_view="strategies")
     assert "Census 2020, persons in Puerto Rico" in tree_errors(app)
     assert "published shares of ρ, used here as shares of ε" in words(app)
 
@@ -219,7 +220,7 @@ def test_the_verdict_names_the_winner() -> None:
 
 
 def test_greedy_loses_on_the_page_when_its_prior_takes_half(budget: Callable[..., AppTest]) -> None:
-    app = open_page("budget")
+    app = open_page("budget", bud_view="strategies", bud_prior="noisy")
     assert "**Greedy loses here:**" in words(app)
     assert "What its prior costs is missing on the levels" in words(app)
 
@@ -330,7 +331,7 @@ def test_a_prior_belongs_to_its_data_and_is_not_the_data_once_more(budget: Calla
 
 def test_a_public_app_takes_no_prior_files(budget: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(uploads.PUBLIC_VARIABLE, "1")
-    app = open_page("budget", bud_prior="public")
+    app = open_page("budget", bud_view="strategies", bud_prior="public")
     assert "takes no files" in words(app)
     assert not app.main.get("file_uploader")
 
@@ -560,11 +561,56 @@ def test_the_smallest_budget_by_hand(budget: Callable[..., AppTest]) -> None:
     assert ledger(app).startswith("NOT PRIVATE")
 
 
-def test_a_target_typed_for_a_level_is_kept(budget: Callable[..., AppTest]) -> None:
-    app = pick(budget(bud_view="targets"), bud_t2=20.0)
-    assert budget_numbers.values_of_text(app.session_state["bud_targets"]) == (0.0, 10.0, 20.0)
+def test_a_target_is_added_and_taken_away(budget: Callable[..., AppTest]) -> None:
+    app = pick(budget(bud_view="targets"), bud_add_level=2, bud_add_value=20.0)
+    app = press(app, "bud_add")
+    assert app.session_state["bud_targets"] == "0, random:10, random:20"
+    chips = widget(app, "bud_chips")
+    assert len(chips.options) == 2
+    app = chips.set_value([2]).run()
+    assert app.session_state["bud_targets"] == "0, 0, random:20"
     assert not app.error
     assert not app.exception
+
+
+def test_the_first_screen_answers_in_a_sentence() -> None:
+    """On the small town two targets share the budget; the numbers of the sentence are those of the ledger below."""
+    app = open_page("budget", sample="small_town")
+    told = next(part.value for part in app.main.markdown if "an equal split needs" in part.value)
+    found = re.fullmatch(
+        r"Every half within 1 % and a random district within 10 %, each with probability 0.95: "
+        r"\*\*ε = ([0-9.]+)\*\*, of which ([0-9.]+) on half and ([0-9.]+) on district; an equal split "
+        r"needs ([0-9.]+)\.",
+        told,
+    )
+    assert found is not None, told
+    total, half, district, equal = map(float, found.groups())
+    assert metric_values(app)["Smallest ε in all"] == found[1]
+    assert half + district == pytest.approx(total, rel=2e-3)
+    assert metric_values(app)["For the prior"] == "0"
+    assert equal > 2 * total
+    shares, tuned, same = (trace["x"] for trace in figure(app, "bud_targets_split")["data"])
+    assert sum(shares) == pytest.approx(1.0)
+    assert max(tuned) == pytest.approx(1.0, abs=0.02) and max(same) > 1.5
+    assert "NOT PRIVATE: the split was tuned" not in words(app)
+
+
+def test_another_draw_is_of_made_up_data_only(budget: Callable[..., AppTest]) -> None:
+    app = budget(bud_view="targets", bud_prior="draw")
+    assert app.session_state["bud_prior"] == "noisy"
+    assert "Another draw (public)" not in widget(app, "bud_prior").options
+    assert float(metric_values(app)["For the prior"]) > 0
+
+
+def test_while_the_smallest_budget_is_sought_its_place_is_there(
+    budget: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch, own_jobs: jobs.Jobs
+) -> None:
+    monkeypatch.setattr(jobs, "pool", Later)
+    app = budget(bud_view="targets")
+    assert figure(app, "bud_targets_split")["data"]
+    assert "Searching for the smallest ε …" in words(app)
+    assert "budget_targets_cancel" in [button.key for button in app.button]
+    assert "budget_optimum" not in own_jobs.slots
 
 
 def test_the_answer_is_confirmed_by_simulated_releases(budget: Callable[..., AppTest]) -> None:
@@ -596,8 +642,8 @@ def test_impossible_targets_name_the_level_that_binds(budget: Callable[..., AppT
         bud_view="targets", bud_mechanism="laplace", bud_prior="true", bud_ask="rmse", bud_targets="0, 0, 1e-9"
     )
     assert codes(app) == {"TARGET_INFEASIBLE"}
-    assert "level" in app.error[-1].value and "2" in app.error[-1].value
-    assert not pick(app, bud_t2=5.0).error[1:]
+    assert any("binding level: 2" in error.value for error in app.error)
+    assert codes(pick(app, bud_targets="0, 0, rmse:5")) == set()
 
 
 @pytest.mark.parametrize("text", ["0", "x", "-1, 2"])

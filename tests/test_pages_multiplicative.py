@@ -46,8 +46,26 @@ def inline(monkeypatch: pytest.MonkeyPatch) -> None:
 # --- growth ----------------------------------------------------------------------------------------------------------
 
 
+def test_growth_shows_the_lines_that_decide() -> None:
+    """At 10 000 levels: Laplace sqrt(2) d / epsilon, and what was computed when the page was designed."""
+    app = open_page("multiplicative", mul_view="growth", sample="small_town", delta="1e-06", alpha="0.5")
+    traces = {trace["name"]: trace for trace in figure(app, "mul_growth")["data"]}
+    assert set(traces) == {"Best simple rule", "Laplace", "Thresholds", "Lower bound", "crossing"}
+    ends = {name: trace["y"][-1] for name, trace in traces.items()}
+    assert ends["Laplace"] == pytest.approx(math.sqrt(2) * 1e4)
+    assert ends["Best simple rule"] == pytest.approx(86.2, rel=1e-3)
+    assert ends["Thresholds"] == pytest.approx(50.9, rel=2e-3)
+    assert ends["Lower bound"] == pytest.approx(0.6, abs=0.05)
+    assert 2900 < traces["crossing"]["x"][0] < 3400
+    low, high = figure(app, "mul_growth")["layout"]["yaxis"]["range"]
+    assert high - low <= 6
+    told = words(app).replace("\u202f", " ")
+    assert "At **7 levels** the best simple rule, Shrunk optimal factorisation, errs least in the worst case" in told
+    assert "pay from about **3 100 levels** on." in told
+
+
 def test_growth_has_every_line() -> None:
-    app = open_page("multiplicative", **SET)
+    app = open_page("multiplicative", mul_view="growth", mul_all="1", **SET)
     assert not app.exception
     assert not app.main.error
     traces = {trace["name"]: trace for trace in figure(app, "mul_growth")["data"]}
@@ -58,7 +76,7 @@ def test_growth_has_every_line() -> None:
 
 
 def test_the_ranking_is_sorted_and_says_what_is_known() -> None:
-    app = open_page("multiplicative", mul_levels="100000", **SET)
+    app = open_page("multiplicative", mul_view="growth", mul_levels="100000", **SET)
     ranks = table(app, "÷ best")
     errors = ranks["worst-case α-RMSE (records)"].map(read)
     known = dict(zip(ranks["mechanism"], ranks["its error is"], strict=True))
@@ -71,29 +89,29 @@ def test_the_ranking_is_sorted_and_says_what_is_known() -> None:
 
 
 def test_on_the_levels_of_the_data_thresholds_do_not_pay() -> None:
-    app = open_page("multiplicative", **SET)
+    app = open_page("multiplicative", mul_view="growth", **SET)
     assert "At the **5 levels** of Census-like geography (synthetic)" in words(app).replace("`", "")
     assert "Thresholds do not pay here" in words(app)
 
 
 def test_exact_crossings_replace_those_read_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    app = open_page("multiplicative", **SET, mul_levels="10")
+    app = open_page("multiplicative", mul_view="growth", **SET, mul_levels="10")
     assert "≈" in "".join(table(app, "from this many levels on")["from this many levels on"])
     assert "the exact search is running" in words(app)
     monkeypatch.setattr(jobs, "pool", Inline)
     monkeypatch.setattr(ranking, "PAIRS", (("gaussian", "laplace"), ("paper", "laplace")))
-    app = open_page("multiplicative", **SET, mul_levels="10", eps="0.5")
+    app = open_page("multiplicative", mul_view="growth", **SET, mul_levels="10", eps="0.5")
     assert list(table(app, "than")["from this many levels on"])[1] == "not up to 10⁶"
     assert "Exact search." in words(app)
 
 
 def test_where_no_plan_exists_its_line_is_left_out() -> None:
-    app = open_page("multiplicative", eps="0.05", mul_total="100", **SET)
+    app = open_page("multiplicative", mul_view="growth", eps="0.05", mul_total="100", **SET)
     assert not app.exception
     assert not app.main.error
     names = {trace["name"] for trace in figure(app, "mul_growth")["data"]}
-    assert "Thresholds, tuned plan" not in names
-    assert "Shrunk Gaussian" in names
+    assert "Thresholds" not in names
+    assert "Best simple rule" in names
 
 
 @pytest.mark.parametrize("text", ["1", "0", "-3", "1e3", "2.5", "1000001", "10^7", "9^99", "x", "^", "٣", "999999999"])
@@ -101,7 +119,7 @@ def test_other_levels_are_refused(text: str) -> None:
     with pytest.raises(InputError) as caught:
         ranking.levels_from_text(text)
     assert caught.value.code == "LEVELS_RANGE"
-    app = open_page("multiplicative", **SET)
+    app = open_page("multiplicative", mul_view="growth", **SET)
     widget(app, "mul_levels").set_value(text)
     app.run()
     assert codes(app) in (["LEVELS_RANGE"], [])  # a text that is no setting falls back to the levels of the data
@@ -306,7 +324,7 @@ def test_everything_explains_itself(view: str, settings: dict[str, str]) -> None
     app = open_page("multiplicative", mul_view=view, **settings)
     assert without_help(app) == []
     assert without_text(app) == []
-    assert set(after_figures(app)) <= {"caption"}
+    assert set(after_figures(app)) <= {"caption", "answer"}
 
 
 @pytest.mark.parametrize("view", list(VIEWS))

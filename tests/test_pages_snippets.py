@@ -52,8 +52,8 @@ VISITS: list[tuple[str, dict[str, Any], tuple[str, ...], set[str]]] = [
        {"mul_tree", "mul_against", "mul_summary"})
       for more in ({"mul_source": "small", "mul_clamp": "1"}, {"mul_source": "deep", "mul_plan": "paper"},
                    {"mul_source": "current", "mul_plan": "provable", "nbr": "add_or_remove_one"})),
-    ("multiplicative", {"mul_view": "schedule"}, (), {"mul_schedule"}),
-    ("multiplicative", {"mul_view": "meaning", "mul_eta": "0.1"}, (), {"mul_accuracy"}),
+    ("multiplicative", {"mul_view": "growth", "mul_all": "1"}, (), {"mul_growth", "mul_ranking", "mul_crossings"}),
+    ("multiplicative", {"mul_view": "meaning", "mul_eta": "0.1"}, (), {"mul_kept", "mul_accuracy", "mul_schedule"}),
     ("topdown", {"td_source": "trips"}, (), RELEASE),
     ("topdown", {"td_source": "current", "td_rule": "ls_water_filling", "nbr": "replace_unknown", "known_levels": "2",
                  "td_columns": ["2", "1"], "contributions": "2"}, (), RELEASE),
@@ -74,6 +74,8 @@ VISITS: list[tuple[str, dict[str, Any], tuple[str, ...], set[str]]] = [
     ("budget", {"bud_view": "strategies", "bud_prior": "public"}, (), STRATEGIES - {"bud_steps"}),
     ("budget", {"bud_view": "custom", "bud_shares": "0, 0.25, 0.5"}, (), {"bud_custom"}),
     ("budget", {"bud_view": "targets", "bud_ask": "rmse", "bud_targets": "0, 10, 5"}, (), {"bud_targets_split"}),
+    ("budget", {"bud_view": "targets", "source": "sample", "sample": "small_town", "bud_targets": "0, every:5"}, (),
+     {"bud_targets_split"}),
     ("budget", {"bud_view": "map", "bud_strategy": "greedy"}, (), {"bud_map", "bud_useful"}),
     ("budget", {"bud_view": "curves", "bud_height": "3", "bud_phases": "10"}, (), {"bud_curves"}),
 ]  # fmt: skip

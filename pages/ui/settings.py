@@ -67,7 +67,7 @@ KNOWN_LEVELS: Final = whole(
     help="Levels built from columns that are public about every unit, the root included.",
 )  # fmt: skip
 ALPHA: Final = number(
-    "alpha", 0.1, _alpha, code="ALPHA", label="Slack α", look="slider", low=0.0, high=MAX_ALPHA, step=0.05,
+    "alpha", 0.5, _alpha, code="ALPHA", label="Slack α", look="slider", low=0.0, high=MAX_ALPHA, step=0.05,
     help="α-RMSE forgives errors below α times the true count (Ghazi et al.).",
 )  # fmt: skip
 THRESHOLD: Final = number(

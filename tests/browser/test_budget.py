@@ -13,7 +13,7 @@ pytestmark = pytest.mark.browser
 
 
 def test_the_optimum_arrives_by_itself(page: Any, server: LiveServer) -> None:
-    drawn(page, server, "budget", "bud_strategies")
+    drawn(page, server, "budget?bud_view=strategies&level=Advanced", "bud_strategies")
     card = page.locator('[data-testid="stMetric"]').filter(has_text="Tuned")
     card.get_by_text(re.compile(r"^0\.\d+$")).wait_for()
     page.get_by_text("Searching for the best split").wait_for(state="detached")
@@ -21,7 +21,7 @@ def test_the_optimum_arrives_by_itself(page: Any, server: LiveServer) -> None:
 
 
 def test_slices_are_scrubbed_in_the_browser(page: Any, server: LiveServer) -> None:
-    drawn(page, server, "budget?bud_prior=true&sample=conversions", "bud_steps")
+    drawn(page, server, "budget?bud_view=strategies&level=Advanced&bud_prior=true&sample=conversions", "bud_steps")
     figure = page.locator(".st-key-bud_steps")
     figure.get_by_text("slice 20 of 20").wait_for()
     figure.locator(".slider-rail-touch-rect").scroll_into_view_if_needed()
@@ -33,7 +33,7 @@ def test_slices_are_scrubbed_in_the_browser(page: Any, server: LiveServer) -> No
 
 
 def test_a_split_moves_to_the_error_lab(page: Any, server: LiveServer) -> None:
-    drawn(page, server, "budget?bud_view=custom&nbr=add_or_remove_one", "bud_custom")
+    drawn(page, server, "budget?bud_view=custom&level=Advanced&nbr=add_or_remove_one&sample=geography", "bud_custom")
     slider = page.locator(".st-key-bud_s4 input[type=range]")
     slider.focus()
     page.keyboard.press("End")
@@ -55,3 +55,10 @@ def test_a_click_on_the_map_goes_down_and_up(page: Any, server: LiveServer) -> N
     settle(page)
     up.click()
     page.wait_for_function("() => document.querySelector('.st-key-bud_node_up button').disabled")
+
+
+def test_the_first_screen_answers_by_itself(page: Any, server: LiveServer) -> None:
+    drawn(page, server, "budget", "bud_targets_split")
+    page.get_by_text(re.compile("an equal split needs [0-9]")).wait_for()
+    page.get_by_text("Searching for the smallest").wait_for(state="detached")
+    assert page.locator(".st-key-bud_targets_split .bars .point").count() == 7 + 2 * 2

@@ -15,7 +15,7 @@ SET = "delta=1e-08&alpha=0.5"
 
 
 def test_next_walks_through_the_small_tree(page: Any, server: LiveServer) -> None:
-    drawn(page, server, f"multiplicative?mul_view=run&mul_step=0&{SET}", "mul_tree")
+    drawn(page, server, f"multiplicative?mul_step=0&level=Advanced&{SET}", "mul_tree")
     page.get_by_text("Start: no node has a value").wait_for()
     page.get_by_role("button", name="Next").click()
     page.get_by_text(re.compile("^Round 1, threshold")).wait_for()
@@ -25,7 +25,7 @@ def test_next_walks_through_the_small_tree(page: Any, server: LiveServer) -> Non
 
 
 def test_one_click_sets_the_delta_in_use(page: Any, server: LiveServer) -> None:
-    drawn(page, server, "multiplicative?mul_view=run", "mul_against")
+    drawn(page, server, "multiplicative?level=Advanced", "mul_against")
     button = page.get_by_role("button", name=re.compile("^Set δ"))
     button.click()
     button.wait_for(state="detached")
@@ -33,7 +33,7 @@ def test_one_click_sets_the_delta_in_use(page: Any, server: LiveServer) -> None:
 
 
 def test_the_preset_of_a_deep_tree_runs(page: Any, server: LiveServer) -> None:
-    drawn(page, server, "multiplicative", "mul_growth")
+    drawn(page, server, "multiplicative?mul_view=growth&level=Advanced", "mul_growth")
     page.get_by_role("button", name="Presets").click()
     page.get_by_role("button", name="Deep chain").click()
     page.locator(".st-key-mul_tree .main-svg").first.wait_for()
@@ -43,6 +43,16 @@ def test_the_preset_of_a_deep_tree_runs(page: Any, server: LiveServer) -> None:
 
 
 def test_exact_crossings_arrive_by_themselves(page: Any, server: LiveServer) -> None:
-    drawn(page, server, f"multiplicative?{SET}", "mul_growth")
+    drawn(page, server, f"multiplicative?mul_view=growth&level=Advanced&{SET}", "mul_growth")
     page.get_by_text("Exact search.").wait_for()
     assert page.locator("h1").count() == 1
+
+
+def test_play_goes_on_to_the_end(page: Any, server: LiveServer) -> None:
+    drawn(page, server, f"multiplicative?mul_step=10&{SET}", "mul_tree")
+    page.get_by_text("Step 10 of 12.").wait_for()
+    page.get_by_role("button", name="Play").click()
+    page.get_by_role("button", name="Pause").wait_for()
+    page.get_by_text("Step 12 of 12.").wait_for()
+    page.get_by_role("button", name="Play").wait_for()
+    assert page.get_by_role("button", name="Next").is_disabled()

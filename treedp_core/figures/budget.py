@@ -10,7 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from treedp_core.figures.colour import LEVEL_ENDS
-from treedp_core.figures.curves import legend_name, shown
+from treedp_core.figures.curves import legend_name, name_ends, shown
 from treedp_core.figures.style import (
     BLUE,
     GREEN,
@@ -24,9 +24,9 @@ from treedp_core.figures.style import (
     your_value_marker,
 )
 from treedp_core.figures.text import plot_text
-from treedp_core.studies.budget import Result
+from treedp_core.studies.budget import Answer, Ask, Result, Target
 from treedp_core.tree import FloatArray, IntArray
-from treedp_core.words import privacy_text, short
+from treedp_core.words import percent, privacy_text, short
 
 LEGEND_LINE: Final = 19
 """Height in px of a line of a legend; a narrow page has two entries a line."""
@@ -36,6 +36,8 @@ MANY_SLICES: Final = 60
 """From here on outlines would be all that is seen of narrow bars."""
 VEIL: Final = "rgba(127,127,127,0.55)"
 MAX_SCRUB_STEPS: Final = 100
+CUT: Final = 3.0
+"""How many times the best, or what is wanted, an axis of errors reaches at most; longer bars end there."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,7 +185,8 @@ def _scrubber(told: Sequence[str], phases: int) -> dict[str, Any]:
 def strategies(rows: Sequence[StrategyRow], level_names: Sequence[str], *, error_title: str) -> go.Figure:
     """Return strategies side by side: on the left who gets what, on the right the error of the tree.
 
-    The first row is on top. An infinite error has no bar: ∞ is written instead.
+    The first row is on top. An infinite error has no bar: ∞ is written instead. Bars end at three times the best, and
+    the figure says so.
 
     >>> rows = [StrategyRow("leaves_only", "Leaves only", np.array([0.0, 1.0]), np.array([np.inf, 0.5]), np.inf)]
     >>> fig = strategies(rows, ["all", "state"], error_title="RMSRE")
@@ -203,10 +206,12 @@ def strategies(rows: Sequence[StrategyRow], level_names: Sequence[str], *, error
     if any(row.prior for row in rows):
         shares.append(_prior_bar(rows, names))
     errors = np.array([row.tree for row in rows])
-    high = limits([errors], log=False, default=(0.0, 1.0))[1]
+    cut = _cut(errors)
+    high = limits([np.minimum(errors[np.isfinite(errors)], cut)], log=False, default=(0.0, 1.0))[1]
     looks = [strategy_colour(row.name) for row in rows]
     tree = go.Bar(
-        x=np.where(np.isfinite(errors), errors, 0.0), y=names, orientation="h", xaxis="x2", showlegend=False,
+        x=np.where(np.isfinite(errors), np.minimum(errors, cut), 0.0), y=names, orientation="h", xaxis="x2",
+        showlegend=False,
         text=[short(error) for error in errors], textposition="outside", cliponaxis=False,
         marker={
             "color": [colour for colour, _ in looks],
@@ -222,20 +227,94 @@ def strategies(rows: Sequence[StrategyRow], level_names: Sequence[str], *, error
     )
     second = axis(error_title, log=False, bounds=(0.0, 1.12 * high)) | {"domain": [0.54, 1.0], "anchor": "y"}
     fig.update_layout(barmode="stack", bargap=0.3, height=150 + 34 * len(rows), xaxis2=second)
+    if (errors[np.isfinite(errors)] > cut).any():
+        fig.add_annotation(
+            x=1, xref="paper", xanchor="right", y=0, yref="paper", yanchor="bottom", showarrow=False,
+            text="bars end at 3 times the best", font={"color": GREY},
+        )  # fmt: skip
     return fig
 
 
-def one_split(amounts: FloatArray, prior: float, total: float, level_names: Sequence[str]) -> go.Figure:
-    """Return who gets what of one split: amounts (n_levels,) and what the prior cost, as parts of a total.
+def _cut(errors: FloatArray) -> float:
+    """Where bars of errors (n,) end: at three times the best, if one is longer."""
+    finite = errors[np.isfinite(errors)]
+    return min(CUT * float(finite.min()), float(finite.max())) if finite.size and finite.min() > 0 else np.inf
 
-    >>> one_split(np.array([1.0, 2.0]), 1.0, 4.0, ["all", "state"]).data[1].x.tolist()
-    [0.5]
+
+@dataclass(frozen=True)
+class Met:
+    """A target beside what two splits of one total reach: levels by position, errors as parts of what is wanted."""
+
+    level: int
+    wanted: str
+    tuned: float
+    tuned_text: str
+    equal: float
+    equal_text: str
+
+
+def met_of(targets: Sequence[Target], found: Answer) -> list[Met]:
+    """Return targets and what reaches them as they are drawn."""
+    every = zip(targets, found.reached, found.reached_equally, strict=True)
+    return [
+        Met(one.level, f"wanted {_sized(one, one.value)}", tuned / one.value, _sized(one, tuned), equal / one.value,
+            _sized(one, equal))
+        for one, tuned, equal in every
+    ]  # fmt: skip
+
+
+def _sized(one: Target, error: float) -> str:
+    return f"{short(error)} records" if one.ask is Ask.RMSE else f"{short(100 * error)} %"
+
+
+def targets_met(shares: Sequence[float], level_names: Sequence[str], met: Sequence[Met]) -> go.Figure:
+    """Return who gets what of the smallest budget, shares (n_levels,), and each error against its target beside.
+
+    Without shares and targets the axes stand alone.
+
+    >>> one = Met(1, "within 5 %", 1.0, "5 %", 2.5, "12.5 %")
+    >>> [trace.x.tolist() for trace in targets_met([0.0, 1.0], ["all", "state"], [one]).data]
+    [[0.0, 1.0], [1.0], [2.5]]
     """
-    whole = total or 1.0
-    row = StrategyRow("custom", "Split", amounts / whole, amounts, np.nan, prior / whole)
-    fig = strategies([row], level_names, error_title="")
-    fig.update_layout(height=210, xaxis_domain=[0.0, 0.97], xaxis2_visible=False)
-    fig.data = fig.data[:-1]
+    names = [plot_text(name, 24) for name in level_names]
+    rows = np.arange(len(names), dtype=np.float64)
+    share = go.Bar(
+        x=np.array(shares), y=rows[: len(shares)], orientation="h", showlegend=False, width=0.6,
+        marker={"color": [level_colour(i, len(names)) for i in range(len(names))], "line": {"width": 1, "color": EDGE}},
+        text=[percent(part) if part else "" for part in shares], textposition="auto", cliponaxis=False,
+        hovertemplate="%{customdata}: %{x:.1%}<extra></extra>", customdata=names,
+    )  # fmt: skip
+    worst = max([one.equal for one in met if np.isfinite(one.equal)], default=1.0)
+    high = 1.25 * max(min(worst, CUT), 1.2)
+    sides = (("this split", BLUE, -0.2, [(one.tuned, one.tuned_text) for one in met]),
+             ("an equal split of the same ε", GREY, 0.2, [(one.equal, one.equal_text) for one in met]))  # fmt: skip
+    traces = [
+        go.Bar(
+            x=np.array([min(value, high) for value, _ in values]), y=np.array([one.level + shift for one in met]),
+            orientation="h", width=0.36, xaxis="x2", name=name, marker={"color": colour},
+            text=[text for _, text in values], textposition="auto", cliponaxis=False,
+            hovertemplate=f"{name}: %{{text}}<extra></extra>",
+        )
+        for name, colour, shift, values in sides
+    ]  # fmt: skip
+    fig = new_figure(
+        [share, *traces],
+        xaxis=axis("share of ε", log=False, bounds=(0.0, 1.12)) | {"domain": [0.0, 0.4], "tickformat": ".0%"},
+        yaxis={
+            "tickvals": rows, "ticktext": names, "range": [rows.size - 0.4, -0.6], "automargin": True,
+            "showgrid": False, "ticks": "", "zeroline": False,
+        },
+    )  # fmt: skip
+    second = axis("error ÷ wanted", log=False, bounds=(0.0, high)) | {"domain": [0.46, 1.0], "anchor": "y"}
+    fig.update_layout(barmode="overlay", xaxis2=second, legend={"x": 0.46})
+    fig.add_shape(
+        type="line", x0=1, x1=1, xref="x2", y0=0, y1=1, yref="paper", line={"color": ORANGE, "width": 2, "dash": "dot"}
+    )
+    for one in met:
+        fig.add_annotation(
+            x=1, xref="x2", y=one.level - 0.42, yref="y", yanchor="bottom", xanchor="left", xshift=4, showarrow=False,
+            text=plot_text(one.wanted), font={"color": ORANGE},
+        )  # fmt: skip
     return fig
 
 
@@ -335,4 +414,7 @@ def strategy_curves(
         xaxis=axis("privacy budget ε (more private ← → more accurate)", log=True, bounds=(low / 1.06, high * 1.06)),
         yaxis=axis(y_title, log=True, bounds=limits([errors], log=True, default=(0.01, 10.0)), grid=True),
     )
+    ends = [(label, GREY if stale else look[0], float(error[-1])) for label, error, look in
+            zip(labels, errors, _CURVES, strict=False)]  # fmt: skip
+    name_ends(fig, ends)
     return your_value_marker(fig, marker_x) if low <= marker_x <= high else fig

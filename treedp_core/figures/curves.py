@@ -162,6 +162,27 @@ def beside_best(fig: go.Figure, series: Sequence[Curve], *, title: str) -> go.Fi
     return fig
 
 
+def name_ends(fig: go.Figure, ends: Sequence[tuple[str, str, float]], log: bool = True) -> go.Figure:
+    """Name lines at their right ends instead of in a legend: (label, colour, last value); the figure is changed.
+
+    Labels that would cover each other are moved apart; lines without a last value are not named.
+
+    >>> fig = go.Figure(layout={"yaxis": {"type": "log", "range": [0, 2]}})
+    >>> [note.text for note in name_ends(fig, [("A", "#000", 10.0)]).layout.annotations]
+    ['A']
+    """
+    low, high = fig.layout.yaxis.range
+    heights = [(np.log10(y) if y > 0 else np.nan) if log else y for _, _, y in ends]
+    for at, (label, colour, _), y in zip(_apart(heights, 0.06 * (high - low), high), ends, heights, strict=True):
+        if np.isfinite(y):
+            fig.add_annotation(
+                x=1, xref="paper", xanchor="left", xshift=4, y=at, yref="y", yanchor="middle", showarrow=False,
+                align="left", text=plot_text(label), font={"color": colour},
+            )  # fmt: skip
+    longest = max((len(label) for label, _, _ in ends), default=0)
+    return fig.update_layout(showlegend=False, margin_r=20 + 7 * longest, margin_t=12)
+
+
 def over_best(values: FloatArray) -> FloatArray:
     """Return values (n_series, n) divided by the least finite one at each place; nan where there is none."""
     finite = np.where(np.isfinite(values), values, np.inf)

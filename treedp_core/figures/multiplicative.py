@@ -10,6 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from treedp_core.figures.colour import SEQUENTIAL, colour_scale, rgba
+from treedp_core.figures.curves import name_ends
 from treedp_core.figures.style import (
     AFTER,
     BEFORE,
@@ -98,6 +99,81 @@ def growth_figure(
     # On a narrow screen the twelve names of the legend stand one below the other and take half of this height.
     fig.update_layout(height=GROWTH_HEIGHT)
     return fig if n_levels is None else your_value_marker(fig, n_levels, marker_text)
+
+
+FEW: Final = {
+    "best": ("Best simple rule", "the smallest error of noise on every count, shrunk or not, and least squares"),
+    "laplace": ("Laplace", "Laplace noise on every count, equal budgets"),
+    "tuned": ("Thresholds", "large counts are found first, threshold by threshold; tuned plan"),
+    "approximate_bound": ("Lower bound", "no mechanism does better on a binary tree"),
+}
+"""The four lines that decide: what each is called at its end, and what it means."""
+FEW_HOVER: Final = "<br>%{x:,.3~r} levels: %{y:,.3~r} records<extra></extra>"
+
+
+def few_figure(
+    found: Found, crossings: Iterable[tuple[float, float]] = (), *, n_levels: float | None = None, marker_text: str
+) -> go.Figure:
+    """Return the four lines of `ranking.deciding` by number of levels, named at their ends, with the turn ringed.
+
+    >>> one = {"laplace": (np.array([2.0, 1e4]), np.array([3.0, 3e4]))}
+    >>> [trace.name for trace in few_figure(one, [(9.0, 12.0)], marker_text="").data]
+    ['Laplace', 'crossing']
+    """
+    looks = LOOKS | {"best": LOOKS["shrunk_optimal"], "approximate_bound": LOOKS["pure_bound"]}
+    lines = {name: points for name, points in found.items() if np.isfinite(points[1]).any()}
+    traces = [
+        go.Scatter(
+            x=x, y=np.where(error > 0, error, np.nan), mode="lines", name=FEW[name][0],
+            line={"color": looks[name].colour, "dash": looks[name].dash, "width": 3},
+            hovertemplate="%{fullData.name}: " + FEW[name][1] + FEW_HOVER,
+        )
+        for name, (x, error) in lines.items()
+    ]  # fmt: skip
+    y = limits([np.maximum(error, 0.11) for _, error in lines.values()], log=True, default=(1.0, 1e4))
+    for levels, error in crossings:
+        traces.append(
+            go.Scatter(
+                x=[levels], y=[error], mode="markers+text", name="crossing", textposition="bottom right",
+                text=[f"thresholds pay from {short(math.ceil(levels), 2)} levels on"],
+                marker={"symbol": "circle-open", "size": 14, "color": GREY, "line": {"width": 2.5}},
+                hovertemplate="curves cross at about %{x:,.2~r} levels<extra></extra>", showlegend=False,
+                cliponaxis=False,
+            )
+        )  # fmt: skip
+    fig = new_figure(
+        traces,
+        xaxis=axis("number of levels d", log=True, bounds=(2 / 1.05, 1e4 * 1.05)),
+        yaxis=axis("worst-case α-RMSE (records)", log=True, bounds=y, grid=True),
+    )
+    name_ends(fig, [(FEW[name][0], looks[name].colour, float(error[-1])) for name, (_, error) in lines.items()])
+    return fig if n_levels is None or n_levels > 1e4 else your_value_marker(fig, n_levels, marker_text)
+
+
+def accuracy_bars(table: Mapping[str, Sequence[Any]]) -> go.Figure:
+    """Return from which count on each mechanism keeps its promise, smallest first; a table of `accuracy_table`.
+
+    >>> table = {"mechanism": ["Laplace", "Gaussian"], "τ (records)": [30.0, math.nan]}
+    >>> accuracy_bars(table).data[0].text
+    ('30', '–')
+    """
+    least = np.array(table["τ (records)"], dtype=float)
+    names = [plot_text(name) for name in table["mechanism"]]
+    low, high = limits([least], log=True, default=(1.0, 1000.0))
+    bar = go.Bar(
+        x=np.log10(np.where(np.isfinite(least), np.maximum(least, low), low) / low), y=names, orientation="h",
+        text=[short(one) for one in least.tolist()], textposition="outside", cliponaxis=False,
+        marker={"color": [GREY if "bound" in name else BLUE if "hreshold" in name else ORANGE for name in names]},
+        hovertemplate="%{y}: counts of %{text} and more<extra></extra>",
+    )  # fmt: skip
+    decades = np.arange(round(math.log10(high / low)) + 1)
+    fig = new_figure(
+        [bar],
+        xaxis=axis("kept for counts of … and more (records)", log=False, bounds=(0.0, 1.06 * math.log10(high / low)))
+        | {"tickvals": decades, "ticktext": [count_text(low * 10.0**k) for k in decades.tolist()]},
+        yaxis={"autorange": "reversed", "automargin": True, "showgrid": False, "ticks": ""},
+    )
+    return fig.update_layout(margin_t=12, bargap=0.3)
 
 
 def _growth(name: str, levels: FloatArray, error: FloatArray) -> go.Scatter:

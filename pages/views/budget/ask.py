@@ -6,6 +6,7 @@ import streamlit as st
 
 from pages.ui.settings import LEVEL, SEED, THRESHOLD
 from pages.ui.shared import experiment, note_of_slack, slack
+from pages.ui.store import is_uploaded
 from pages.views.budget import settings as s
 from pages.views.budget.prior import show_upload
 from treedp_core.mechanisms import MECHANISMS
@@ -13,9 +14,15 @@ from treedp_core.studies.budget import Question
 from treedp_core.words import short
 
 
+def prior() -> str:
+    """Return what splits may be tuned on: another draw is of made-up data only."""
+    return "noisy" if s.PRIOR.value == "draw" and is_uploaded() else s.PRIOR.value
+
+
 def question() -> Question:
     """Return what is asked; settings that cannot matter stand at their defaults."""
-    noisy = s.PRIOR.value == "noisy"
+    tuned_on = prior()
+    noisy = tuned_on == "noisy"
     one = experiment(
         mechanism=s.MECHANISM.value,
         postprocess=("least_squares",) if s.LEAST_SQUARES.value else (),
@@ -24,30 +31,37 @@ def question() -> Question:
         delta=slack() if MECHANISMS[s.MECHANISM.value].needs_delta else 0.0,
         seed=SEED.value if noisy else 0,
     )
-    return Question(one, s.PHASES_P.value, s.PRIOR.value, s.PRIOR_EPSILON.value if noisy else 0.0)
+    return Question(one, s.PHASES_P.value, tuned_on, s.PRIOR_EPSILON.value if noisy else 0.0)
 
 
-def draw(*, metric: bool = True, slices: bool = True) -> Question:
-    """Show the controls of what is released, judged and looked at; return what is asked."""
-    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
-        s.MECHANISM.draw()
-        s.LEAST_SQUARES.draw()
+def draw_prior() -> None:
+    """Show what splits may be tuned on."""
+    s.PRIOR.set(prior())
+    s.PRIOR.draw(offered=[name for name in s.PRIORS if name != "draw" or not is_uploaded()])
+
+
+def notes() -> None:
+    """Show what is to be said of the noise and of the prior: below the figure, which is not moved by it."""
     note_of_slack([s.MECHANISM.value], "bud_set_delta")
-    tuning(metric=metric, slices=slices)
-    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
-        s.PRIOR.draw()
-        if s.PRIOR.value == "noisy":
-            s.PRIOR_EPSILON.draw()
-    if s.PRIOR.value == "public":
+    if prior() == "public":
         show_upload()
-    if s.PRIOR.value == "true":
+    if prior() == "true":
         st.error(
-            "The splits “Greedy” and “Tuned” below are a function of the private counts. Look at them to learn how "
+            "The splits “Greedy” and “Tuned” are a function of the private counts. Look at them to learn how "
             "much tuning could gain; do not publish them, nor anything released with them.",
             title="NOT PRIVATE: tuned on the true counts",
             icon=":material/lock_open:",
         )
-    return question()
+
+
+def more(*, metric: bool = False, slices: bool = False) -> None:
+    """Show the controls of what is released, and, where they matter, of what it is judged by."""
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        s.MECHANISM.draw()
+        s.LEAST_SQUARES.draw()
+        if prior() == "noisy":
+            s.PRIOR_EPSILON.draw()
+    tuning(metric=metric, slices=slices)
 
 
 def tuning(*, metric: bool = False, slices: bool = True) -> None:

@@ -17,6 +17,7 @@ from pages.ui.shared import experiment
 from pages.ui.snippets import Ran, call, given
 from pages.ui.store import dataset, from_file, used
 from pages.ui.strip import of_data, of_experiment
+from pages.views.budget import ask
 from pages.views.budget import settings as s
 from pages.views.budget.prior import SLOT as PRIOR_FILE
 from pages.views.budget.prior import file_prior
@@ -57,8 +58,8 @@ class Compared:
         What splits may be tuned on.
     tuned : Ran or None
         The problem on it.
-    refused : InputError or None
-        Why there is no prior.
+    refused : tuple of InputError
+        Why there is no prior, or no split of one's own.
     search : pages.ui.result.Result or None
         The tuned split, which may be on its way.
     """
@@ -69,7 +70,7 @@ class Compared:
     rows: tuple[Result, ...] = field(compare=False)
     prior: Ran[Prior] | None = field(default=None, compare=False)
     tuned: Ran[Problem] | None = field(default=None, compare=False)
-    refused: InputError | None = field(default=None, compare=False)
+    refused: tuple[InputError, ...] = field(default=(), compare=False)
     search: result.Result[list[Result]] | None = field(default=None, compare=False)
 
     def row(self, name: str) -> Result | None:
@@ -95,21 +96,31 @@ class Compared:
         return next((one.label for one in origins if one is not None and not one.is_private), "")
 
 
-def show(question: Question, draw: Callable[[Compared], None]) -> Told:
-    """Show what could not be had, what `draw` makes of the rest, and how the search for the best split stands."""
+def show(
+    question: Question, draw: Callable[[Compared], None], more: Callable[[Compared], None], *, best: bool = True
+) -> Told:
+    """Show what `draw` makes of what is there at once and, below, what could not be had and how the search stands.
+
+    `more` draws what stands under *More*. Without `best` the tuned split is not searched for.
+    """
     counted = from_file(PRIOR_FILE) if question.prior == "public" else None
     key = (question, counted and counted.fingerprint)
     kept = result.at_once("budget", key, partial(_compared, question, key), about=about(question), room=0)
-    result.show_state(kept, "The comparison")
     if kept.value is None:
+        result.show_state(kept, "The comparison")
         n_levels = plural(dataset().tree.n_levels, "level")
         st.caption(f"{n_levels}: choose other data on the Data page, or other settings; nothing is lost.")
-        return Told(about(question), badges(question))
-    one = _completed(kept.value)
+        ask.notes()
+        return Told(about(question), badges(question), more=ask.more)
+    one = _completed(kept.value, best)
     draw(one)
+    result.show_state(kept, "The comparison")
+    for error in one.refused:
+        refusal(error)
     if one.search is not None:
         result.show_state(one.search, SEARCHED)
-    return Told(about(one.question), badges(one.question))
+    ask.notes()
+    return Told(about(one.question), badges(one.question), more=partial(more, one))
 
 
 def about(question: Question) -> str:
@@ -129,16 +140,14 @@ def _compared(question: Question, key: Hashable) -> Compared:
         tuned_on = call(problem_on, question, data, prior.get("counts")).named("tuned")
         found = compare(tuned_on.value, truth.value, total, (GREEDY,), question.phases, prior.value)
     except InputError as error:
-        return replace(simple, refused=error)
+        return replace(simple, refused=(error,))
     return replace(simple, rows=(*simple.rows, *found), prior=prior, tuned=tuned_on)
 
 
-def _completed(one: Compared) -> Compared:
+def _completed(one: Compared, best: bool) -> Compared:
     """The same with the tuned split, once it is found, and a split of one's own, once it is asked for."""
     asked = one.question
-    if one.refused is not None:
-        refusal(one.refused)
-    if one.tuned is not None and one.prior is not None:
+    if best and one.tuned is not None and one.prior is not None:
         work = partial(
             compare, one.tuned.value, one.truth.value, asked.total, (OPTIMUM,), asked.phases, one.prior.value
         )
@@ -149,7 +158,7 @@ def _completed(one: Compared) -> Compared:
             mine = own(one.truth.value, asked.total, custom_shares(), tuned.of("bud"))
             one = replace(one, rows=(*one.rows, mine))
         except InputError as error:
-            refusal(error)
+            one = replace(one, refused=(*one.refused, error))
     return one
 
 

@@ -33,7 +33,6 @@ Asked = tuple[int, float, int, int, bool]
 
 def show() -> Told:
     """Show the controls and the figure; while new curves are worked out the old ones stay, greyed."""
-    ask.tuning()
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         s.HEIGHT.draw()
         s.PARTNERS.draw()
@@ -53,6 +52,7 @@ def show() -> Told:
             epsilon=EPSILON.value, seed=seed,
         ),
         words.badges(ask.question()),
+        more=partial(_more, shown),
     )  # fmt: skip
 
 
@@ -70,16 +70,19 @@ def _figure(kept: result.Result[Curves], asked: Asked) -> None:
     )
     again = given(kept.value, figure4, store.used_sample(SAMPLE), *asked).named("curves")
     told = _takeaway(shown)
-    st.markdown(f"**{s.HEIGHTS[str(asked[0])]}**")
     frame.figure(
         fig,
         key="bud_curves",
         alt=told or "Empty axes: the curves are being worked out.",
+        answer=told or "Working out the curves …",
         caption=_caption(asked),
         ran=call(curve_table, again).saying(ERRORS_LABEL) if kept.value is not None else None,
     )
-    if told and kept.is_ready:
-        st.markdown(told)
+
+
+def _more(asked: Asked) -> None:
+    ask.tuning()
+    st.markdown(f"**{s.HEIGHTS[str(asked[0])]}**")
     st.markdown(
         f"**Ledger.** Protects {unit_of(asked[0]).described}: the delay is unknown, everything above it is known. Each "
         "ε on the axis is the total of the later half: the larger of the sum over all levels and twice what the delay "

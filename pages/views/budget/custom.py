@@ -2,52 +2,83 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from pages.ui import tuned
 from pages.ui.page import Told
 from pages.ui.shared import experiment
 from pages.ui.store import dataset
 from pages.ui.text import lit
-from pages.views.budget import ask, compared
+from pages.views.budget import ask, compared, words
 from pages.views.budget import settings as s
 from pages.views.budget.compared import Compared, custom_shares
 from pages.views.budget.strategies import comparison, ledger, verdict
 from treedp_core.allocation.shares import UNITS, fitted, in_units, rebalanced, text_of, values_of_text
 from treedp_core.checks import InputError
 from treedp_core.studies.budget import Result
-from treedp_core.words import percent, plural, short
+from treedp_core.words import percent, plural
 
 _GOOD: Final = "_budget_units"
+LEVEL: Final = "bud_own_level"
+SHARE: Final = "bud_own_share"
 
 
 def show() -> Told:
-    """Show the sliders, what they give, and how it compares."""
-    return compared.show(ask.draw(), _custom)
+    """Show one level's share to move, what the split gives, and how it compares; under *More* every level's."""
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        _one_level()
+        place = st.container(width="content")
+        ask.draw_prior()
+    return compared.show(ask.question(), partial(_custom, place), _more)
 
 
-def _custom(one: Compared) -> None:
-    _start_from(one)
+def _custom(place: DeltaGenerator, one: Compared) -> None:
+    with place:
+        _start_from(one)
+    row = one.row(s.CUSTOM)
+    if row is not None:
+        st.session_state[_GOOD] = _units()
+    others = [other for other in one.rows if other is not row]
+    told = words.mine(row, one.rows, one.question)
+    comparison(
+        one, others if row is None else [row, *others], "bud_custom", told.replace("*", ""),
+        "Expected errors on the true counts (closed form), beside the other strategies.", told,
+    )  # fmt: skip
+    _unspent()
+
+
+def _more(one: Compared) -> None:
+    ask.more(metric=True, slices=True)
     n_levels = dataset().tree.n_levels
     few = n_levels <= s.MAX_INPUTS
     if few:
         _sliders(_units())
     too_many = "" if few else f" {plural(n_levels, 'level')} are too many for sliders."
     s.SHARES.said(help=f"{s.SHARES.help}{too_many}").draw(on_change=_typed)
-    _unspent()
     verdict(one)
-    row = one.row(s.CUSTOM)
-    told = "The other strategies; your own shares do not fit the tree."
-    if row is not None:
-        st.session_state[_GOOD] = _units()
-        told = f"Your own split: {one.question.metric} of the tree {short(row.errors.tree)}."
-    comparison(
-        one, "bud_custom", told,
-        "NOT PRIVATE: expected errors on the true counts (closed form), beside the other strategies.",
-    )  # fmt: skip
     ledger(one)
+
+
+def _one_level() -> None:
+    """The share of a level that is chosen; the others that are not locked share the rest."""
+    data, units, public = dataset(), _units(), _public()
+    names = data.labels.level_names
+    free = [level for level in range(data.tree.n_levels) if level not in public] or [0]
+    if st.session_state.get(LEVEL) not in free:
+        st.session_state[LEVEL] = free[0]
+    level = st.selectbox(
+        "Level", free, key=LEVEL, format_func=lambda level: lit(names[level], 24), width=150,
+        help="Whose share the slider beside moves.",
+    )  # fmt: skip
+    st.session_state[SHARE] = units[level] / 10
+    st.slider(
+        "Share %", 0.0, 100.0, step=0.1, key=SHARE, format="%.1f", on_change=_moved, args=(level, SHARE), width=240,
+        help="Of the total budget. The levels that are not locked share the rest; all levels are under **More**.",
+    )  # fmt: skip
 
 
 def _unspent() -> None:
@@ -63,11 +94,13 @@ def _unspent() -> None:
 
 
 def _start_from(one: Compared) -> None:
-    with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
-        st.markdown("Start from", width="content")
+    with st.popover("Start from", icon=":material/content_copy:", help="Takes over the shares of a strategy"):
         for row in one.rows:
             if row.name != s.CUSTOM:
-                st.button(row.label, key=f"bud_copy_{row.name}", on_click=_copy, args=(row,), type="tertiary")
+                st.button(
+                    row.label, key=f"bud_copy_{row.name}", on_click=_copy, args=(row,), type="tertiary",
+                    help="Takes over its shares.",
+                )  # fmt: skip
 
 
 def _copy(row: Result) -> None:
@@ -110,7 +143,7 @@ def _sliders(units: list[int]) -> None:
         st.session_state[lock] = level in locked
         fixed = level in _public()
         column.slider(
-            f"{lit(name, 18)} %", 0.0, 100.0, step=0.1, key=key, format="%.1f", on_change=_moved, args=(level,),
+            f"{lit(name, 18)} %", 0.0, 100.0, step=0.1, key=key, format="%.1f", on_change=_moved, args=(level, key),
             disabled=fixed,
             help=f"{plural(int(data.tree.level_sizes[level]), 'node')}. The levels that are not locked share the rest.",
         )  # fmt: skip
@@ -119,8 +152,8 @@ def _sliders(units: list[int]) -> None:
         )
 
 
-def _moved(level: int) -> None:
-    wanted = round(10 * float(st.session_state[f"bud_s{level}"]))
+def _moved(level: int, key: str) -> None:
+    wanted = round(10 * float(st.session_state[key]))
     s.SHARES.set(text_of([u / UNITS for u in rebalanced(_units(), level, wanted, _locked() | _public())]))
     s.STRATEGY.set(s.CUSTOM)
 

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Final
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from pages.ui import frame, result
 from pages.ui.page import Told
@@ -13,7 +14,7 @@ from pages.ui.settings import THRESHOLD
 from pages.ui.snippets import Ran, call, given
 from pages.ui.store import dataset
 from pages.ui.text import lit
-from pages.ui.walk import walk
+from pages.ui.walk import follow, place, way_up
 from pages.views.budget import ask, compared
 from pages.views.budget import settings as s
 from pages.views.budget.compared import Compared
@@ -26,30 +27,36 @@ MAX_BLOCKS: Final = 250
 
 
 def show() -> Told:
-    """Show the controls, the map of the chosen split, and the useful part of each level."""
-    return compared.show(ask.draw(), _reliable)
-
-
-def _reliable(one: Compared) -> None:
-    pick(one)
+    """Show the map of the chosen split; under *More* the useful part of each level."""
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        choice = st.container(width=220)
         s.WITHIN.draw()
         s.CONFIDENCE.draw()
-    row = one.chosen
-    if row is None:
-        return
+        ask.draw_prior()
+    return compared.show(ask.question(), partial(_reliable, choice), _more)
+
+
+def _reliable(choice: DeltaGenerator, one: Compared) -> None:
+    with choice:
+        pick(one)
+    if one.chosen is not None:
+        _map(one, one.chosen, _found(one, one.chosen))
+
+
+def _more(one: Compared) -> None:
+    ask.more(metric=True, slices=True)
+    if one.chosen is not None:
+        _useful(one, one.chosen, _found(one, one.chosen))
+    ledger(one)
+
+
+def _found(one: Compared, row: Result) -> Ran[Reliability]:
     part, tau = s.WITHIN.value / 100.0, THRESHOLD.value
     key = (one.question, row.name, row.ledger.amounts, part, tau)
     found = result.at_once(
         "budget_map", key, partial(reliability, one.truth.value, row.amounts, part, tau), room=0
     ).here()
-    again = given(found, reliability, one.truth, row.amounts, part, tau).named("found")
-    left, right = st.columns([3, 2])
-    with left:
-        _map(one, row, again)
-    with right:
-        _useful(one, row, again)
-    ledger(one)
+    return given(found, reliability, one.truth, row.amounts, part, tau).named("found")
 
 
 def _map(one: Compared, row: Result, again: Ran[Reliability]) -> None:
@@ -68,9 +75,28 @@ def _map(one: Compared, row: Result, again: Ran[Reliability]) -> None:
             "Click a block to go down, the top one to go up.",
             ran=call(map_table, again).saying(f"{NOT_PRIVATE}: judged by the true counts."),
             select=True,
+            answer=_told(one, row, found),
         )
 
-    walk(show, data.tree, data.labels, key=s.NODE.key)
+    follow(show(place(data.tree, s.NODE.key)), data.tree, key=s.NODE.key)
+    way_up(data.tree, data.labels, s.NODE.key)
+
+
+def _told(one: Compared, row: Result, found: Reliability) -> str:
+    """What the map says: how many counts are useful, and down to which level most are."""
+    names, confidence = dataset().labels.level_names, s.CONFIDENCE.value
+    deepest = found.deepest_useful(confidence)
+    n_useful = int(found.useful(confidence).sum())
+    return (
+        f"Under “{row.label}” at ε = {setting_text(one.question.experiment.epsilon)}, "
+        f"**{whole(n_useful)} of {plural(found.tree.n_nodes, 'count')}** are within {short(s.WITHIN.value)} % with "
+        f"probability {short(confidence)}: "
+        + (
+            "no level has a majority of them."
+            if deepest is None
+            else f"most are down to level {deepest} ({lit(names[deepest], 40)})."
+        )
+    )
 
 
 def _useful(one: Compared, row: Result, again: Ran[Reliability]) -> None:
@@ -85,13 +111,4 @@ def _useful(one: Compared, row: Result, again: Ran[Reliability]) -> None:
         caption=f"{NOT_PRIVATE}: counts within {short(s.WITHIN.value)} % with probability at least "
         f"{short(confidence)}: {whole(n_useful)} of {plural(data.tree.n_nodes, 'count')}.",
         ran=call(useful_table, names, again, confidence, one.label or NOT_PRIVATE),
-    )
-    deepest = found.deepest_useful(confidence)
-    st.markdown(
-        f"Under “{row.label}” at ε = {setting_text(one.question.experiment.epsilon)} "
-        + (
-            "no level has a majority of useful counts."
-            if deepest is None
-            else f"most counts are useful down to level {deepest} ({lit(names[deepest], 40)})."
-        )
     )

@@ -13,17 +13,23 @@ from treedp_core.allocation.shares import shares_of_text, values_of_text
 from treedp_core.errors import METRICS, Metric
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.registry import Table
-from treedp_core.studies.budget import STRATEGIES, Ask, Strategy
+from treedp_core.studies.budget import STRATEGIES, Ask, Strategy, wanted_of_text
 from treedp_core.studies.budget.greedy import MAX_PHASES, PHASES
 from treedp_core.studies.budget.strategies import CUSTOM as CUSTOM
 from treedp_core.words import short
 
 VIEWS: Final = {
-    "strategies": "Strategies",
-    "custom": "Your own split",
-    "curves": "Error vs ε",
     "targets": "From targets to ε",
+    "custom": "Your own split",
+    "strategies": "Strategies",
+    "curves": "Error vs ε",
     "map": "Reliability map",
+}
+PRIORS: Final = {
+    "draw": "Another draw (public)",
+    "noisy": "Noisy prior",
+    "public": "Public or historic file",
+    "true": "True counts (NOT PRIVATE)",
 }
 HEIGHTS: Final = {
     "5": "5: partner, country, device, product age, delay in 2-day buckets",
@@ -48,9 +54,9 @@ MAX_INPUTS: Final = 8
 
 
 VIEW: Final = choice(
-    "bud_view", "strategies", VIEWS, label="View",
-    help="Strategies side by side; a split of your own; errors against ε as in Dawson et al., Figure 4; the smallest "
-    "ε for wanted accuracies; which counts one can rely on.",
+    "bud_view", "targets", VIEWS, label="View",
+    help="The smallest ε for wanted accuracies; a split of your own; strategies side by side; errors against ε as in "
+    "Dawson et al., Figure 4; which counts one can rely on.",
 )  # fmt: skip
 MECHANISM: Final = choice("bud_mechanism", "discrete_laplace", MECHANISMS, label="Mechanism", look="pills")
 LEAST_SQUARES: Final = flag(
@@ -69,12 +75,11 @@ PHASES_P: Final = whole(
     width=220, help="Greedy hands the budget out in P equal slices (Dawson et al., Algorithm 3).",
 )  # fmt: skip
 PRIOR: Final = choice(
-    "bud_prior", "noisy",
-    {"noisy": "Noisy prior", "public": "Public or historic file", "true": "True counts (NOT PRIVATE)"},
-    label="Tune on",
-    help="**Noisy prior**: a release of its own, charged to the total. **Public or historic file**: free, if it "
-    "really is public. **True counts**: how much tuning could gain at most; the split then tells about the records "
-    "and must not be published.",
+    "bud_prior", "draw", PRIORS, label="Tune on", look="select", width=215,
+    help="Counts that the search may look at. **Another draw**: of the same made-up data, which is public; not for a "
+    "table of your own. **Noisy prior**: a release of its own, charged to the total. **Public or historic file**: "
+    "free, if it really is public. **True counts**: how much tuning could gain at most; the split then tells about "
+    "the records and must not be published.",
 )  # fmt: skip
 PRIOR_EPSILON: Final = number(
     "bud_prior_eps", 0.0,
@@ -102,13 +107,14 @@ PARTNERS: Final = flag(
 )  # fmt: skip
 ASK: Final = choice(
     "bud_ask", Ask.AVERAGE_NODE.name.lower(), {ask.name.lower(): told for ask, told in ASKS.items()},
-    label="Wanted", look="select", width=340,
+    label="Kind", look="select", width="stretch",
     help="Counts below τ are judged as if they were τ. “Every count” holds for each count by itself, not for all of "
     "them at once.",
 )  # fmt: skip
 TARGETS: Final = words(
-    "bud_targets", "", values_of_text, label="Targets", placeholder="0, 10, 0",
-    help="One number for each level; 0: no target.",
+    "bud_targets", "", wanted_of_text, label="Targets, from the root down", placeholder="0, every:5, random:10",
+    help="One for each level, 0 for none: every:5 is every count within 5 %, random:10 a random count within 10 %, "
+    "rmsre:20 an RMSRE of 20 %, rmse:3 an RMSE of 3 records; a plain number is of the kind under **Add**.",
 )  # fmt: skip
 WITHIN: Final = number(
     "bud_within", 10.0,

@@ -41,22 +41,32 @@ HANDED: Final = "_budget_handed"
 
 
 def show() -> Told:
-    """Show every strategy's split and error, who got each greedy slice, and which strategy wins."""
-    return compared.show(ask.draw(), _strategies)
+    """Show every strategy's split and error; under *More* who got each greedy slice, and the ledger."""
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        s.METRIC.draw()
+        ask.draw_prior()
+    return compared.show(ask.question(), _strategies, _more)
 
 
 def _strategies(one: Compared) -> None:
-    names = dataset().labels.level_names
+    comparison(
+        one, one.rows, "bud_strategies", _takeaway(one), words.caption(one.question, dataset().tree, one.rows),
+        words.best(one.rows, one.question),
+    )  # fmt: skip
+
+
+def _more(one: Compared) -> None:
+    ask.more(slices=True)
     verdict(one)
-    comparison(one, "bud_strategies", _takeaway(one), words.caption(one.question, dataset().tree, one.rows))
+    names = dataset().labels.level_names
     _steps(one, names)
     st.markdown("**Error by level**")
     title = words.titled(one.question, "the level")
     frame.figure(
-        marked(figures.strategy_levels(_drawn(one), names, y_title=title), one),
+        marked(figures.strategy_levels(_drawn(one, one.rows), names, y_title=title), one),
         key="bud_levels",
         alt=f"{one.question.metric} of each level under each strategy.",
-        caption="NOT PRIVATE: expected errors on the true counts (closed form), strategies in the "
+        caption="Expected errors on the true counts (closed form), strategies in the "
         "order and colours of the first figure. ∞: the level is not determined; 0: it is public.",
         ran=_table_again(one),
     )
@@ -64,11 +74,11 @@ def _strategies(one: Compared) -> None:
     ledger(one)
 
 
-def comparison(one: Compared, key: str, alt: str, caption: str) -> None:
+def comparison(one: Compared, rows: Sequence[Result], key: str, alt: str, caption: str, answer: str) -> None:
     """Show who gets what under every strategy, and the error of the tree."""
     title = words.titled(one.question, "the tree")
-    fig = marked(figures.strategies(_drawn(one), dataset().labels.level_names, error_title=title), one)
-    frame.figure(fig, key=key, alt=alt, caption=caption, ran=_table_again(one))
+    fig = marked(figures.strategies(_drawn(one, rows), dataset().labels.level_names, error_title=title), one)
+    frame.figure(fig, key=key, alt=alt, caption=caption, ran=_table_again(one), answer=answer)
 
 
 def _table_again(one: Compared) -> Ran[Columns]:
@@ -81,11 +91,11 @@ def marked(fig: go.Figure, one: Compared) -> go.Figure:
     return watermark(fig, NOT_PRIVATE) if one.label else fig
 
 
-def _drawn(one: Compared) -> list[figures.StrategyRow]:
-    rows = [figures.row_of(row) for row in one.rows]
+def _drawn(one: Compared, rows: Sequence[Result]) -> list[figures.StrategyRow]:
+    drawn = [figures.row_of(row) for row in rows]
     if one.is_pending:
-        rows.append(figures.row_to_come(OPTIMUM, STRATEGIES[OPTIMUM].label, dataset().tree.n_levels))
-    return rows
+        drawn.append(figures.row_to_come(OPTIMUM, STRATEGIES[OPTIMUM].label, dataset().tree.n_levels))
+    return drawn
 
 
 def _takeaway(one: Compared) -> str:
@@ -96,7 +106,7 @@ def _takeaway(one: Compared) -> str:
 def verdict(one: Compared) -> None:
     """Show the best simple strategy beside greedy and the tuned split, and say who wins."""
     simple, best = best_simple(one.rows), one.row(OPTIMUM)
-    name = STRATEGIES[OPTIMUM].label if best is None else best.label.partition(",")[0]
+    name = STRATEGIES[OPTIMUM].label if best is None else best.label
     waits = "searching" if one.search is not None and one.search.is_pending else "cancelled"
     coming = ("…", waits) if one.is_pending else ("–", "needs a prior")
     shown = [("Best simple strategy", simple, ("–", "")), ("Greedy", one.row(GREEDY), ("–", "needs a prior")),

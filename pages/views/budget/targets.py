@@ -1,4 +1,4 @@
-"""From wanted accuracies to the smallest budget: a target for each level, the answer with its split, what binds."""
+"""From wanted accuracies to the smallest budget: the targets, the answer with its split, and what binds."""
 
 from __future__ import annotations
 
@@ -18,57 +18,39 @@ from pages.views.budget import ask, compared, words
 from pages.views.budget import settings as s
 from pages.views.budget.compared import Compared
 from pages.views.budget.strategies import marked
-from treedp_core.allocation.shares import fitted, text_of, values_of_text
 from treedp_core.checks import InputError
 from treedp_core.figures import budget as figures
 from treedp_core.studies.budget import (
+    Answer,
     Ask,
-    Confirmation,
-    Inverse,
     Origin,
     Price,
-    Problem,
     Target,
     answer,
     price,
     smallest_budget,
     target_table,
+    targets_of_text,
+    usual_text,
+    with_target,
 )
 from treedp_core.words import plural, privacy_text, setting_text
 
-FIRST: Final = 10.0
-"""Target of the level above the last until the reader sets one."""
 SLOT: Final = "budget_targets"
-Answer = tuple[Inverse, Confirmation | None]
+SEARCHING: Final = "Searching for the smallest ε"
+CHIPS: Final = "bud_chips"
+LEVEL: Final = "bud_add_level"
+VALUE: Final = "bud_add_value"
 
 
 def show() -> Told:
     """Show the targets, and the smallest budget that meets them as far as the prior tells."""
-    return compared.show(ask.draw(metric=False, slices=False), _targets)
-
-
-def _targets(one: Compared) -> None:
-    _controls()
-    if one.tuned is None:
-        st.info("The search needs a prior to look at.", icon=":material/history:")
-        return
-    kept = _sought(one, one.tuned.value)
-    if kept.value is not None:
-        of, targets = kept.made_for
-        _answer(of, targets, *kept.value)
-    result.show_state(kept, "Searching for the smallest budget")
-
-
-def _sought(one: Compared, problem: Problem) -> result.Result[Answer]:
-    """The answer; below targets that are refused, and while another is sought, the last one."""
-    try:
-        targets = wanted()
-    except InputError as error:
-        return result.refused(SLOT, error)
-    about = "; ".join(target.described for target in targets)
-    return result.in_background(
-        SLOT, (one, targets), 100, partial(answer, problem, targets), about=f"{about} · {compared.about(one.question)}"
-    )
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        _chips()
+        with st.popover("Add a target", icon=":material/add:", help="A level, and how close its counts should be"):
+            _add()
+        ask.draw_prior()
+    return compared.show(ask.question(), _targets, _more, best=False)
 
 
 def wanted() -> tuple[Target, ...]:
@@ -79,52 +61,122 @@ def wanted() -> tuple[Target, ...]:
     InputError
         ``TARGET_RANGE``.
     """
-    asked = Ask[s.ASK.value.upper()]
-    part = 1.0 if asked is Ask.RMSE else 0.01
-    return tuple(
-        Target(level, asked, part * value, s.CONFIDENCE.value, THRESHOLD.value)
-        for level, value in enumerate(_values())
-        if value > 0
+    return targets_of_text(_text(), dataset().tree.n_levels, _usual(), s.CONFIDENCE.value, THRESHOLD.value)
+
+
+def _text() -> str:
+    return s.TARGETS.value.strip() or usual_text(dataset().tree.n_levels)
+
+
+def _usual() -> Ask:
+    return Ask[s.ASK.value.upper()]
+
+
+def _chips() -> None:
+    """One chip a target, which takes it away."""
+    try:
+        there = {target.level: target for target in wanted()}
+    except InputError:
+        there = {}
+    names = dataset().labels.level_names
+    st.session_state[CHIPS] = list(there)
+    st.pills(
+        "Targets", list(there), selection_mode="multi", key=CHIPS, on_change=_dropped, args=(tuple(there),),
+        format_func=lambda level: words.target(there[level], lit(names[level], 18)),
+        help="What the smallest ε must reach, each with the probability chosen under **Add a target**. A click takes "
+        "a target away.",
+    )  # fmt: skip
+
+
+def _dropped(there: tuple[int, ...]) -> None:
+    text = _text()
+    for level in set(there) - set(st.session_state[CHIPS]):
+        text = with_target(text, level, Ask.AVERAGE_NODE, 0.0, _usual())
+    s.TARGETS.set(text)
+
+
+def _add() -> None:
+    data, asked = dataset(), s.ASK.draw()
+    names = data.labels.level_names
+    st.selectbox(
+        "Level", range(data.tree.n_levels), index=min(1, data.tree.height), key=LEVEL,
+        format_func=lambda level: f"{lit(names[level], 24)} ({plural(int(data.tree.level_sizes[level]), 'node')})",
+        help="Whose counts are to be close. A level has one target: a new one takes the place of the old one.",
+    )  # fmt: skip
+    st.number_input(
+        "At most (records)" if asked == "rmse" else "Within (%)", min_value=0.0, value=5.0, key=VALUE, format="%g",
+        help="x in the kind above; 0 takes the level's target away.",
+    )  # fmt: skip
+    if asked in ("average_node", "every_node"):
+        s.CONFIDENCE.draw()
+    st.button("Add", key="bud_add", type="primary", icon=":material/add:", on_click=_added, help="Adds this target.")
+
+
+def _added() -> None:
+    level, value = st.session_state[LEVEL], st.session_state[VALUE]
+    s.TARGETS.set(with_target(_text(), int(level), _usual(), float(value or 0.0), _usual()))
+
+
+def _targets(one: Compared) -> None:
+    kept = _sought(one)
+    of, targets = kept.made_for if kept.value is not None else (one, ())
+    _figure(of, targets, kept)
+    if one.tuned is None:
+        st.info("The search needs a prior to look at.", icon=":material/history:")
+    else:
+        result.show_state(kept, SEARCHING)
+
+
+def _sought(one: Compared) -> result.Result[Answer]:
+    """The answer; below targets that are refused, and while another is sought, the last one."""
+    try:
+        targets = wanted()
+        if one.tuned is None:
+            raise InputError("PRIOR_EMPTY", "Expected a prior to look at.")
+    except InputError as error:
+        return result.refused(SLOT, error)
+    about = "; ".join(target.described for target in targets)
+    return result.in_background(
+        SLOT, (one, targets), 100, partial(answer, one.tuned.value, targets),
+        about=f"{about} · {compared.about(one.question)}",
+    )  # fmt: skip
+
+
+def _figure(of: Compared, targets: tuple[Target, ...], kept: result.Result[Answer]) -> None:
+    names, found = dataset().labels.level_names, kept.value
+    if found is None:
+        told = f"{SEARCHING} …" if kept.is_pending else "No answer: see below."
+        fig, ran = figures.targets_met((), names, ()), None
+    else:
+        assert of.prior is not None
+        told = words.smallest(of.question, of.prior.value, targets, found, [lit(name, 24) for name in names])
+        fig = figures.targets_met(found.found.shares, names, figures.met_of(targets, found))
+        again = given(found.found, smallest_budget, of.tuned, targets).named("found")
+        ran = call(target_table, of.tuned, of.truth, again, targets, names, of.question.symbol).saying(of.label)
+    frame.figure(
+        marked(fig, of),
+        key="bud_targets_split",
+        alt="Share of each level in the smallest budget, and the error at each target beside an equal split's.",
+        answer=told,
+        caption="" if found is None else words.answered(found.found, of.question, targets),
+        ran=ran,
     )
 
 
-def _values() -> list[float]:
-    text, n_levels = s.TARGETS.value, dataset().tree.n_levels
-    if text.strip():
-        return fitted(values_of_text(text), n_levels)
-    return [FIRST if level == max(1, n_levels - 2) else 0.0 for level in range(n_levels)]
-
-
-def _controls() -> None:
-    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
-        asked = s.ASK.draw()
-        if asked in ("average_node", "every_node"):
-            s.CONFIDENCE.draw()
-    data, unit = dataset(), "records" if asked == "rmse" else "%"
-    if data.tree.n_levels > s.MAX_INPUTS:
-        s.TARGETS.draw(label=f"Targets ({unit}), from the root down")
+def _more(one: Compared) -> None:
+    ask.more()
+    s.TARGETS.draw()
+    if one.tuned is None:
         return
-    try:
-        values = _values()
-    except InputError:
-        values = [0.0] * data.tree.n_levels
-    columns = st.columns(data.tree.n_levels)
-    for level, (column, name) in enumerate(zip(columns, data.labels.level_names, strict=True)):
-        key = f"bud_t{level}"
-        st.session_state[key] = values[level]
-        column.number_input(
-            f"{lit(name, 18)} ({unit})", min_value=0.0, key=key, format="%g", on_change=_changed,
-            help=f"{plural(int(data.tree.level_sizes[level]), 'node')}; 0: no target.",
-        )  # fmt: skip
+    kept = _sought(one)
+    if kept.value is not None:
+        of, targets = kept.made_for
+        _ledger(of, targets, kept.value)
 
 
-def _changed() -> None:
-    values = [float(st.session_state.get(f"bud_t{level}") or 0.0) for level in range(dataset().tree.n_levels)]
-    s.TARGETS.set(text_of(values) if any(values) else "0")
-
-
-def _answer(of: Compared, targets: tuple[Target, ...], found: Inverse, seen: Confirmation | None) -> None:
+def _ledger(of: Compared, targets: tuple[Target, ...], of_targets: Answer) -> None:
     assert of.prior is not None
+    found, seen = of_targets.found, of_targets.seen
     names, symbol, prior = dataset().labels.level_names, of.question.symbol, of.prior.value
     cost = price(of.question, of.truth.value, found, prior)
     cards((
@@ -136,15 +188,8 @@ def _answer(of: Compared, targets: tuple[Target, ...], found: Inverse, seen: Con
     ), flow=True)  # fmt: skip
     again = given(found, smallest_budget, of.tuned, targets).named("found")
     ran = call(target_table, of.tuned, of.truth, again, targets, names, symbol).saying(of.label)
-    frame.figure(
-        marked(figures.one_split(found.amounts, prior.spent, cost.total, names), of),
-        key="bud_targets_split",
-        alt="Share of each level in the smallest budget.",
-        caption=words.answered(found, of.question, targets),
-        ran=ran,
-    )
     st.dataframe(ran.value, hide_index=True, alt="Targets, budget and what is reached, by level")
-    st.markdown(f"**Ledger.** {plain(cost.ledger.sentence())}")
+    st.markdown(f"{words.answered(found, of.question, targets)}\n\n**Ledger.** {plain(cost.ledger.sentence())}")
     st.button(
         f"Set ε = {setting_text(cost.to_set)} and this split",
         key="bud_targets_use",

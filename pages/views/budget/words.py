@@ -13,6 +13,7 @@ from treedp_core.mechanisms import MECHANISMS
 from treedp_core.privacy import Currency, NeighbouringRelation
 from treedp_core.privacy.origin import PriorKind
 from treedp_core.studies.budget import (
+    Answer,
     Ask,
     Confirmation,
     Inverse,
@@ -52,6 +53,33 @@ def verdict(results: Sequence[Result]) -> str:
         why = " What its prior costs is missing on the levels; the simple strategies spend everything there."
     much = f"{percent(mine / other - 1)} more error" if math.isfinite(mine) else "an unbounded error"
     return f"**Greedy loses here:** {pair}, {much}, although that one looks at no counts.{why}"
+
+
+def best(results: Sequence[Result], question: Question) -> str:
+    """Return which strategy errs least, and by how much an equal split errs more."""
+    finite = [row for row in results if math.isfinite(row.errors.tree)]
+    least = min(finite, key=lambda row: row.errors.tree, default=None)
+    equal = next((row for row in finite if row.name == "uniform"), None)
+    if least is None:
+        return "No strategy determines every count."
+    told = f"**{least.label}** errs least: {question.metric} {short(least.errors.tree)}"
+    if equal is None or least is equal or not least.errors.tree:
+        return f"{told}."
+    more = short(equal.errors.tree / least.errors.tree)
+    return f"{told}; an equal split has {short(equal.errors.tree)}, {more} times as much."
+
+
+def mine(row: Result | None, results: Sequence[Result], question: Question) -> str:
+    """Return how one's own split compares with the best of the others."""
+    if row is None:
+        return "Your own shares do not fit the tree: see below."
+    others = [one for one in results if one is not row and math.isfinite(one.errors.tree)]
+    told = f"Your own split: {question.metric} **{short(row.errors.tree)}**"
+    least = min(others, key=lambda one: one.errors.tree, default=None)
+    if least is None or not math.isfinite(row.errors.tree) or not least.errors.tree:
+        return f"{told}."
+    times = short(row.errors.tree / least.errors.tree)
+    return f"{told}, {times} times that of the best here ({least.label}, {short(least.errors.tree)})."
 
 
 def compared(row: Result, simple: Result | None) -> str:
@@ -139,6 +167,41 @@ def caption(question: Question, tree: Tree, results: Sequence[Result]) -> str:
         f"{plural(tree.n_leaves, 'leaf', 'leaves')}, {plural(tree.n_levels, 'level')}. ∞: a count is not "
         f"determined.{note}"
     )
+
+
+def target(one: Target, level: str) -> str:
+    """Return a target in a few words; `level` is the name of its level, ready for the screen."""
+    if one.ask is Ask.RMSE:
+        return f"{level}: RMSE ≤ {short(one.value)}"
+    within = f"{short(100 * one.value)} %"
+    if one.ask is Ask.RMSRE:
+        return f"{level}: RMSRE ≤ {within}"
+    return f"{'every' if one.ask is Ask.EVERY_NODE else 'a random'} {level} within {within}"
+
+
+def smallest(of: Question, prior: Prior, targets: Sequence[Target], found: Answer, names: Sequence[str]) -> str:
+    """Return the smallest budget in a sentence: what is wanted, what it costs, who gets it, and what equal parts need.
+
+    `names` are those of the levels, ready for the screen.
+    """
+    every = [target(one, names[one.level]) for one in targets]
+    wanted = " and ".join(filter(None, (", ".join(every[:-1]), every[-1])))
+    single = [one for one in targets if one.ask in (Ask.EVERY_NODE, Ask.AVERAGE_NODE)]
+    sure = f", {'each ' if len(single) > 1 else ''}with probability {short(single[0].confidence)}" if single else ""
+    parts = [_part(of, amount, found.found.total, names[level]) for level, amount in enumerate(found.found.amounts)]
+    parts += [f"{privacy_text(of.epsilon_of_prior)} for the prior"] if prior.spent else []
+    total = privacy_text(of.epsilon(found.found.total + prior.spent))
+    equal = privacy_text(of.epsilon(found.equal)) if math.isfinite(found.equal) else "more than is offered here"
+    return (
+        f"{wanted[0].upper()}{wanted[1:]}{sure}: **ε = {total}**, of which {' and '.join(filter(None, parts))}; "
+        f"an equal split needs {equal}."
+    )
+
+
+def _part(of: Question, amount: float, total: float, name: str) -> str:
+    if not amount:
+        return ""
+    return f"{privacy_text(amount) if of.currency is Currency.EPSILON else percent(amount / total)} on {name}"
 
 
 def seen(found: Confirmation | None) -> tuple[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from typing import Final
 
@@ -10,7 +11,7 @@ import streamlit as st
 from pages.ui import frame
 from pages.ui.snippets import Ran, call
 from pages.ui.text import lit
-from pages.views.multiplicative.settings import STEP
+from pages.views.multiplicative.settings import STEP, draw_alpha
 from treedp_core.experiment import Experiment
 from treedp_core.figures.multiplicative import labelled_tree
 from treedp_core.mechanisms.thresholds.trace import Step
@@ -18,27 +19,31 @@ from treedp_core.privacy import Provenance
 from treedp_core.studies.multiplicative.blocks import bare, blocks
 from treedp_core.studies.multiplicative.run import PLANS, Run, node_table
 from treedp_core.studies.multiplicative.trees import Source
-from treedp_core.words import plural, privacy_text, short, whole
+from treedp_core.words import percent, plural, privacy_text, short, whole
 
 _STEPS: Final = "_mul_steps"
+_PLAYING: Final = "_mul_playing"
+SECONDS: Final = 1.2
+"""How long a step stands while the run plays."""
 
 
 def show_bare(source: Source) -> None:
     """Show the tree before any run."""
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        draw_alpha()
     frame.figure(
         labelled_tree(bare(source), []),
         key="mul_bare",
         alt="The tree before any run: no node has a released value.",
+        answer="Nothing has been released yet: a run colours the nodes, threshold by threshold.",
         caption=f"NOT PRIVATE: true counts, {lit(source.name, 40)}, {plural(source.paths.n_levels, 'level')}. "
         "Nothing has been released; a run colours the nodes here, threshold by threshold.",
     )
 
 
-def show_steps(made: Run, again: Ran[Run]) -> None:
+def show_step(made: Run, step: int, again: Ran[Run]) -> None:
     """Show the tree after a step of a run, and what happened in it."""
-    step = _steps(made.n_steps)
     told = _step_text(made, step)
-    st.markdown(told)
     paths, settings = made.source.paths, in_words(made.rule, made.reach is not None, made.settings)
     what = (
         "One block a node with its true count and, once it has one, its released value; leaves are equally wide."
@@ -50,6 +55,8 @@ def show_steps(made: Run, again: Ran[Run]) -> None:
         labelled_tree(blocks(made, step), made.values),
         key="mul_tree",
         alt=f"The tree after step {step} of {made.n_steps}: {told}",
+        answer=f"**Step {whole(step)} of {whole(made.n_steps)}.** {_short(made, step)} At the end "
+        f"**{percent(made.inside)}** of nodes are within α = {short(made.alpha)} of their count.",
         caption=f"NOT PRIVATE: the true counts and the tests of one simulated run. {what} Colour: released value. "
         f"Orange outlines: this step; thick ones were labelled. {settings}, "
         f"{plural(paths.n_levels, 'level')}, {plural(paths.total, 'record')}, seed {made.settings.seed}. Ghazi et al., "
@@ -57,30 +64,67 @@ def show_steps(made: Run, again: Ran[Run]) -> None:
         ran=call(node_table, again),
         simulated=True,
     )
-    if made.story:
-        _asked(made, step)
 
 
-def _steps(n_steps: int) -> int:
-    """Show which step is shown, at the end where it was at the end; return it."""
+def show_controls(n_steps: int) -> int:
+    """Show α and the buttons that go from step to step; return which step is shown: the end where it was there."""
     step, before = STEP.value, st.session_state.get(_STEPS)
     if step > n_steps or (before is not None and before != n_steps and step >= before):
         step = n_steps
     STEP.set(step)
     st.session_state[_STEPS] = n_steps
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
-        for label, icon, target, about in (
-            ("Start", "first_page", 0, "Before the first test."),
-            ("Back", "chevron_left", max(0, step - 1), "One step back."),
-            ("Next", "chevron_right", min(n_steps, step + 1), "One step on."),
-            ("End", "last_page", n_steps, "What is released."),
-        ):
-            st.button(
-                label, key=f"mul_{label.lower()}", icon=f":material/{icon}:", on_click=STEP.set, args=(target,),
-                disabled=target == step, help=about, type="primary" if label == "Next" else "secondary",
-            )  # fmt: skip
+        draw_alpha()
+        _go("Back", "chevron_left", max(0, step - 1), "One step back.", step)
+        _go("Next", "chevron_right", min(n_steps, step + 1), "One step on.", step)
+        _play(step, n_steps)
+    return step
+
+
+def _go(label: str, icon: str, target: int, about: str, step: int) -> None:
+    st.button(
+        label, key=f"mul_{label.lower()}", icon=f":material/{icon}:", on_click=STEP.set, args=(target,),
+        disabled=target == step, help=about, type="primary" if label == "Next" else "secondary",
+    )  # fmt: skip
+
+
+def _play(step: int, n_steps: int) -> None:
+    """Show the button that goes on by itself, from the start where the end is shown."""
+    at_end = step >= n_steps
+    if at_end:
+        st.session_state[_PLAYING] = False
+    playing = st.session_state.get(_PLAYING, False)
+    st.button(
+        "Pause" if playing else "Play", key="mul_play", icon=f":material/{'pause' if playing else 'play_arrow'}:",
+        on_click=_toggle, args=(not playing, 0 if at_end else step), help="One step a second, to the end.",
+    )  # fmt: skip
+    if playing:
+        drawn = time.monotonic()
+
+        def tick() -> None:
+            if time.monotonic() - drawn > SECONDS / 2:  # not when it is drawn, but when its time has come
+                STEP.set(step + 1)
+                st.rerun()
+
+        st.fragment(tick, run_every=SECONDS)()
+
+
+def _toggle(playing: bool, step: int) -> None:
+    st.session_state[_PLAYING] = playing
+    STEP.set(step)
+
+
+def show_rest(made: Run, step: int) -> None:
+    """Show what is told of a step at length, and the way to any other one."""
+    n_steps = made.n_steps
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        _go("Start", "first_page", 0, "Before the first test.", step)
         drawn = replace(STEP.drawn, label=f"Step of {whole(n_steps)}", high=n_steps)
-        return replace(STEP, drawn=drawn).draw()
+        replace(STEP, drawn=drawn).draw()
+        _go("End", "last_page", n_steps, "What is released.", step)
+    st.markdown(_step_text(made, step))
+    if made.story:
+        _asked(made, step)
 
 
 def _asked(made: Run, step: int) -> None:
@@ -134,6 +178,26 @@ def _clamped(made: Run) -> str:
         f"further than R from its measurement moves there, so no error exceeds 2 R. {moved}"
         + ("" if made.source.is_small else " They are not drawn one by one: the picture keeps the rounds' values.")
     )
+
+
+def _short(made: Run, step: int) -> str:
+    """Return what happened in a step, in one short sentence."""
+    if step == 0:
+        return "No node has a value yet."
+    if step > made.n_searches:
+        return f"The clamp moved {whole(made.moved)} of {plural(made.nodes.truth.size, 'node')}."
+    if not made.story:
+        row = {name: column[step - 1] for name, column in made.rounds.items()}
+        named, value = plural(row["nodes labelled"], "node"), short(row["value given"])
+        return f"Threshold {short(row['threshold'])}: {named} got {value}."
+    one = made.story[step - 1]
+    below = f"Threshold {short(one.classification_threshold)}: "
+    if one.fired is None:
+        return f"{below}no level of any tree that is left answered yes, so nothing gets a value."
+    if not one.labelled:
+        return f"{below}level {one.fired} below node {one.root} answered yes, but no node passed its own test."
+    named = plural(len(one.labelled), "node")
+    return f"{below}level {one.fired} answered yes; {named} on the lit path got {short(one.value)}."
 
 
 def _told(one: Step) -> str:

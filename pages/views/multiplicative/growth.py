@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import streamlit as st
 
 from pages.ui import frame, setting
 from pages.ui.page import Told
+from pages.ui.presets import popover
 from pages.ui.refusals import refusal
-from pages.ui.result import at_once, in_background, show_state
+from pages.ui.result import Result, at_once, in_background, show_state
 from pages.ui.settings import ALPHA, EPSILON
 from pages.ui.shared import say_slack, slack
 from pages.ui.snippets import Ran, call, given
@@ -19,9 +21,9 @@ from pages.ui.store import dataset, remember
 from pages.ui.strip import strip
 from pages.ui.text import lit
 from pages.ui.unused import NOTHING_DRAWN
-from pages.views.multiplicative.settings import LEVELS, TOTAL, draw_alpha
+from pages.views.multiplicative.settings import EVERY_CURVE, LEVELS, PRESETS, TOTAL, draw_alpha
 from treedp_core.checks import InputError
-from treedp_core.figures.multiplicative import growth_figure
+from treedp_core.figures.multiplicative import few_figure, growth_figure
 from treedp_core.mechanisms.thresholds.schedule import check_levels
 from treedp_core.privacy import NeighbouringRelation
 from treedp_core.studies.multiplicative import Setting, ranking
@@ -30,61 +32,99 @@ from treedp_core.words import plural, setting_text, short, whole
 
 IGNORES: Final = NOTHING_DRAWN | {"nbr": "The bounds are those of adding or removing one record."}
 
+FOUR_LINES: Final = (
+    "Best simple rule: the smallest error of all that is no threshold mechanism, exact; Laplace: noise on every count, "
+    "exact (Ghazi et al., Corollary 2.7); thresholds: the tuned plan, whose privacy is proven while its error is "
+    "certified for records on one leaf and only simulated on other trees; lower bound: no mechanism does better "
+    "(Corollary 5.4, explicit constants)."
+)
+ALL_LINES: Final = (
+    "Solid orange, pink, green: noise on every count, exact (Ghazi et al., Corollary 2.7); dashed: the same shrunk "
+    "to max(0, (1 − α) y), exact (own derivation). Blue: thresholds; dotted what Theorem 4.1 proves with corrected "
+    "constants, dashed a plan whose error is proven, thick the tuned plan, whose privacy is proven while its error "
+    "is certified for records on one leaf and only simulated on other, adversarial trees. "
+    "Grey: no mechanism does better (Theorem 5.1, Corollary 5.4, "
+    "explicit constants). Among factorisation mechanisms at α = 0, tree least squares with minimax budgets is "
+    "optimal: its line is also their lower bound (Theorem 5.2, exact)."
+)
 ANY_DATA: Final = "any"
 """Curves are of no data set: the last good ones stay when another is chosen."""
 
 
 def show() -> Told:
-    """Show the growth of every error."""
-    chosen, d = asked("all but Laplace noise and its bound")
+    """Show the growth of the errors that decide; under *More* the ranking at yours, and where curves cross."""
+    chosen, d = asked(EVERY_CURVE)
     curves = remember(("mul curves", chosen), lambda: call(ranking.curves, chosen).named("curves"))
     near = call(ranking.crossings, curves).named("near")
-    if d is not None:
-        rows = remember(("mul ranking", chosen, d), lambda: call(ranking.ranking, chosen, d).named("rows"))
+    rows = None if d is None else _rows(chosen, d)
+    _figure(chosen, d, curves, near.value, rows)
+    notes("all but Laplace noise and its bound")
+    return Told(about(chosen, d), "formula, simulation", more=partial(_more, chosen, d, near, rows))
+
+
+def _rows(chosen: Setting, d: int) -> Ran[list[Rank]]:
+    return remember(("mul ranking", chosen, d), lambda: call(ranking.ranking, chosen, d).named("rows"))
+
+
+def _more(chosen: Setting, d: int | None, near: Ran[Places], rows: Ran[list[Rank]] | None) -> None:
+    popover("multiplicative", PRESETS)
+    if rows is not None and d is not None:
         _headline(rows.value, d)
-    _figure(chosen, d, curves, near.value)
-    if d is not None:
         _ranking(rows, d)
     _crossings(chosen, near)
-    return Told(about(chosen, d), "formula, simulation")
 
 
-def asked(who: str, *more: setting.Setting[float]) -> tuple[Setting, int | None]:
-    """Show the controls of worst cases; return what these are asked for, and at how many levels: None when refused.
-
-    `who` needs a δ > 0, of which the page says which one is used where the sidebar's is 0.
-    """
+def asked(more: setting.Setting[Any]) -> tuple[Setting, int | None]:
+    """Show the controls of worst cases; return what these are asked for, and at how many levels: None when refused."""
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         draw_alpha()
         LEVELS.draw()
-        for one in (TOTAL, *more):
-            one.draw()
+        TOTAL.draw()
+        more.draw()
+    try:
+        return worst_case(), levels()
+    except InputError:
+        return worst_case(), None
+
+
+def notes(who: str) -> None:
+    """Say below the figure which settings are refused, and which δ `who`, in need of one, takes for the sidebar's 0."""
     say_slack(who, "mul_set_delta", int(TOTAL.value))
-    return worst_case(), _levels()
+    show_state(_setting(), "")
+    try:
+        levels()
+    except InputError as error:
+        refusal(error)
 
 
 def worst_case() -> Setting:
     """Return what worst cases are of; below a refusal of what they last were."""
+    return _setting().here()
+
+
+def _setting() -> Result[Setting]:
     key = (ALPHA.value, EPSILON.value, slack(int(TOTAL.value)), 2, TOTAL.value)
     found = at_once("mul_setting", key, partial(Setting, *key), about=_in_words(*key[:2]), of=ANY_DATA)
     if found.value is None:
         usual = Setting(epsilon=EPSILON.value)
         found = replace(found, value=usual, about=_in_words(usual.alpha, usual.epsilon))
-    show_state(found, "")
-    return found.here()
+    return found
 
 
 def _in_words(alpha: float, epsilon: float) -> str:
     return f"α = {short(alpha)}, ε = {setting_text(epsilon)}"
 
 
-def _levels() -> int | None:
-    try:
-        text = LEVELS.value.strip()
-        return ranking.levels_from_text(text) if text else check_levels(dataset().tree.n_levels)
-    except InputError as error:
-        refusal(error)
-        return None
+def levels() -> int:
+    """Return the number of levels asked about: by default those of the data.
+
+    Raises
+    ------
+    InputError
+        ``LEVELS_RANGE``.
+    """
+    text = LEVELS.value.strip()
+    return ranking.levels_from_text(text) if text else check_levels(dataset().tree.n_levels)
 
 
 def about(chosen: Setting, d: int | None) -> str:
@@ -112,34 +152,52 @@ def _headline(rows: list[Rank], d: int) -> None:
                     f"{short(simple.error)}.")  # fmt: skip
 
 
-def _figure(chosen: Setting, d: int | None, curves: Ran[Found], places: Places) -> None:
+def _figure(chosen: Setting, d: int | None, curves: Ran[Found], places: Places, rows: Ran[list[Rank]] | None) -> None:
+    yours = "your levels" if LEVELS.value.strip() else "your tree"
+    marker = "" if d is None else f"{yours}: {plural(d, 'level')}"
+    if EVERY_CURVE.value:
+        fig, shown = growth_figure(curves.value, places.values(), n_levels=d, marker_text=marker), curves
+    else:
+        shown = call(ranking.deciding, curves).named("curves")
+        at = [places[ranking.TURN]] if ranking.TURN in places else []
+        fig = few_figure(shown.value, at, n_levels=d, marker_text=marker)
     frame.figure(
-        growth_figure(
-            curves.value, places.values(), n_levels=d,
-            marker_text="your levels" if LEVELS.value.strip() else "levels of the data",
-        ),
+        fig,
         key="mul_growth",
         alt=_takeaway(places),
+        answer=_answer(rows, d, places),
         caption="Worst α-RMSE of a node over all data, one record added or removed; binary trees, "
         f"{_in_words(chosen.alpha, chosen.epsilon)}, δ = {setting_text(chosen.delta)}, "
         f"N ≤ {whole(round(chosen.max_total))}. "
-        "Solid orange, pink, green: noise on every count, exact (Ghazi et al., Corollary 2.7); dashed: the same shrunk "
-        "to max(0, (1 − α) y), exact (own derivation). Blue: thresholds; dotted what Theorem 4.1 proves with corrected "
-        "constants, dashed a plan whose error is proven, thick the tuned plan, whose privacy is proven while its error "
-        "is certified for records on one leaf and only simulated on other, adversarial trees. "
-        "Grey: no mechanism does better (Theorem 5.1, Corollary 5.4, "
-        "explicit constants). Among factorisation mechanisms at α = 0, tree least squares with minimax budgets is "
-        "optimal: its line is also their lower bound (Theorem 5.2, exact). Rings: crossings, tabulated below.",
-        ran=call(ranking.point_table, curves),
+        + (ALL_LINES if EVERY_CURVE.value else FOUR_LINES)
+        + " Ring: where thresholds begin to pay; the exact number and every other crossing are under More.",
+        ran=call(ranking.point_table, shown),
     )  # fmt: skip
 
 
+def _answer(rows: Ran[list[Rank]] | None, d: int | None, places: Places) -> str:
+    """Name the best mechanism at the reader's number of levels, and from how many on thresholds are."""
+    pay = f"pay from about **{_turn(places)} levels** on" if _turn(places) else "never pay here"
+    if rows is None or d is None:
+        return f"Thresholds {pay}."
+    best, simple = ranking.winner(rows.value)
+    here = f"At **{plural(d, 'level')}** "
+    rule = f"the best simple rule, {simple.curve.label},"
+    if best is not simple:
+        return f"{here}thresholds err least: {short(best.error)} records; {rule} has {short(simple.error)}. They {pay}."
+    thresholds = next((row.error for row in rows.value if row.curve.name == "tuned"), math.nan)
+    have = f"have {short(thresholds)} and " if math.isfinite(thresholds) else ""
+    return f"{here}{rule} errs least in the worst case: {short(best.error)} records; thresholds {have}{pay}."
+
+
+def _turn(places: Places) -> str:
+    return whole(ranking.round_two(places[ranking.TURN][0])) if ranking.TURN in places else ""
+
+
 def _takeaway(places: Places) -> str:
-    pair = ("tuned", "shrunk_optimal")
-    if pair not in places:
+    if not _turn(places):
         return "The tuned plan does not fall below the best simple rule up to a million levels."
-    levels = ranking.round_two(places[pair][0])
-    return f"Thresholds with a tuned plan beat every simple rule from about {levels} levels on."
+    return f"Thresholds with a tuned plan beat every simple rule from about {_turn(places)} levels on."
 
 
 def _ranking(rows: Ran[list[Rank]], d: int) -> None:

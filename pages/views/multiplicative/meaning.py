@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Final
+import math
+from functools import partial
+from typing import Any, Final
 
 import streamlit as st
 
 from pages.ui import frame
 from pages.ui.page import Told
-from pages.ui.snippets import call
+from pages.ui.presets import popover
+from pages.ui.snippets import Ran, call
 from pages.ui.store import remember
 from pages.views.multiplicative.growth import IGNORES as IGNORES
-from pages.views.multiplicative.growth import about, asked
-from pages.views.multiplicative.settings import ETA
-from treedp_core.studies.multiplicative import accuracy_table
+from pages.views.multiplicative.growth import about, asked, notes
+from pages.views.multiplicative.schedule import show_printed
+from pages.views.multiplicative.settings import ETA, PRESETS
+from treedp_core.figures.multiplicative import accuracy_bars
+from treedp_core.studies.multiplicative import Setting, accuracy_table
 from treedp_core.words import plural, short, whole
 
 WORDS: Final = (
@@ -32,24 +37,60 @@ WORDS: Final = (
 
 
 def show() -> Told:
-    """Say what multiplicative error is good for, and from which count on it promises something."""
-    st.markdown(WORDS)
-    st.header("From which count on is the promise kept?", anchor=False)
-    chosen, d = asked("thresholds and Gaussian noise", ETA)
-    told = Told(about(chosen, d), "formula, simulation")
-    if d is None:
-        return told
+    """Show from which count on it promises something; under *More* what it is good for, and the printed budgets."""
+    chosen, d = asked(ETA)
+    if d is not None:
+        _figure(chosen, d, ETA.value)
+    notes("thresholds and Gaussian noise")
+    return Told(about(chosen, d), "formula, simulation", more=partial(_more, chosen, d))
+
+
+def _accuracy(chosen: Setting, d: int) -> Ran[dict[str, Any]]:
     eta = ETA.value
-    ran = remember(("mul accuracy", chosen, d, eta), lambda: call(accuracy_table, chosen, d, eta))
-    frame.table(
-        ran,
-        key="mul_accuracy",
-        alt="Thresholds from which on counts are accurate, by mechanism",
-        caption=f"Every count of τ or more is within a factor 1 ± {short(chosen.alpha)} with probability "
+    return remember(("mul accuracy", chosen, d, eta), lambda: call(accuracy_table, chosen, d, eta))
+
+
+def _figure(chosen: Setting, d: int, eta: float) -> None:
+    ran = _accuracy(chosen, d)
+    frame.figure(
+        accuracy_bars(ran.value),
+        key="mul_kept",
+        alt="Counts from which on the promise is kept, by mechanism",
+        answer=_answer(ran.value, chosen, d, eta),
+        caption=_caption(chosen, d, eta),
+        ran=ran,
+    )
+
+
+def _answer(table: dict[str, Any], chosen: Setting, d: int, eta: float) -> str:
+    least = dict(zip(table["mechanism"], table["τ (records)"], strict=True))
+    best, tuned = table["mechanism"][0], least.get("Thresholds, tuned plan", math.nan)
+    told = (
+        f"On {plural(d, 'level')}, {best} keeps counts of **{short(least[best])} and more** within a factor "
+        f"1 ± {short(chosen.alpha)} with probability {short(1 - eta)}"
+    )
+    return f"{told}; the tuned thresholds need {short(tuned)}." if math.isfinite(tuned) else f"{told}."
+
+
+def _caption(chosen: Setting, d: int, eta: float) -> str:
+    return (
+        f"Every count of τ or more is within a factor 1 ± {short(chosen.alpha)} with probability "
         f"{short(1 - eta)}, smaller ones within α τ records ((α, η)-accurate with threshold τ in Ghazi et al.), on "
         f"{plural(d, 'level')}, {whole(round(chosen.max_total))} records at most. Lemma 3.2 is Markov's inequality: "
-        "plans do better than it says.",
-        formats={"τ (records)": short},
-        width="content",
+        "plans do better than it says."
     )
-    return told
+
+
+def _more(chosen: Setting, d: int | None) -> None:
+    popover("multiplicative", PRESETS)
+    st.markdown(WORDS)
+    if d is not None:
+        frame.table(
+            _accuracy(chosen, d),
+            key="mul_accuracy",
+            alt="Thresholds from which on counts are accurate, by mechanism",
+            caption=_caption(chosen, d, ETA.value),
+            formats={"τ (records)": short},
+            width="content",
+        )
+    show_printed()

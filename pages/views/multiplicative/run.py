@@ -12,6 +12,7 @@ import streamlit as st
 from pages.ui import frame
 from pages.ui.controls import draw_again
 from pages.ui.page import Told
+from pages.ui.presets import popover
 from pages.ui.result import Result, at_once, in_background, refused, show_state
 from pages.ui.settings import MADE_SEED
 from pages.ui.shared import experiment, say_slack, slack
@@ -19,14 +20,14 @@ from pages.ui.snippets import Ran, call, given
 from pages.ui.store import dataset, used
 from pages.ui.strip import strip
 from pages.ui.text import lit
-from pages.views.multiplicative.blocks import in_words, show_bare, show_steps
+from pages.views.multiplicative.blocks import in_words, show_bare, show_controls, show_rest, show_step
 from pages.views.multiplicative.settings import (
     CLAMP,
     DEEP_TREE_LEAVES,
     DEEP_TREE_LEVELS,
     PLAN,
+    PRESETS,
     SOURCE,
-    draw_alpha,
 )
 from treedp_core.checks import InputError
 from treedp_core.figures.multiplicative import true_and_released
@@ -42,29 +43,34 @@ LARGE: Final = 60_000
 
 
 def show() -> Told:
-    """Show one run."""
-    _controls()
+    """Show one run, step by step; under *More* the tree and plan to choose, and how it did."""
     source = _source()
     found = _run(source)
     made = found.value
     if made is not None:
+        again = _again(made)
+        step = show_controls(made.n_steps)
+        show_step(made, step, again)
         say_slack("thresholds", "mul_set_delta", made.source.paths.total)
+    elif source.value is not None:
+        show_bare(source.value)
     show_state(found, "Running on a large tree, round by round")
     if made is None:
-        if source.value is not None:
-            show_bare(source.value)
-        return Told(strip(SOURCE.label_of(SOURCE.value)), "formula, simulation, NOT PRIVATE")
-    again = _again(made)
-    show_steps(made, again)
-    _against(made, again)
-    _how_it_did(made, again)
-    _rounds(made)
+        return Told(strip(SOURCE.label_of(SOURCE.value)), "formula, simulation, NOT PRIVATE", more=_controls)
     about = strip(
         lit(made.source.name, 40), _levels(made), _total(made), f"α = {short(made.alpha)}",
         relation=made.guarantee.unit.relation, epsilon=made.settings.epsilon, delta=made.settings.delta,
         seed=made.settings.seed,
     )  # fmt: skip
-    return Told(about, "formula, simulation, NOT PRIVATE")
+    return Told(about, "formula, simulation, NOT PRIVATE", more=partial(_more, made, again, step))
+
+
+def _more(made: Run, again: Ran[Run], step: int) -> None:
+    _controls()
+    show_rest(made, step)
+    _against(made, again)
+    _how_it_did(made, again)
+    _rounds(made)
 
 
 def _controls() -> None:
@@ -74,8 +80,8 @@ def _controls() -> None:
             DEEP_TREE_LEAVES.draw()
         PLAN.draw()
         CLAMP.draw()
-        draw_alpha()
         draw_again("mul_draw")
+        popover("multiplicative", PRESETS)
 
 
 def _source_key() -> tuple[str | int, ...]:

@@ -8,27 +8,21 @@ import streamlit as st
 
 from pages.ui import frame
 from pages.ui.cards import cards
-from pages.ui.page import Told
 from pages.ui.snippets import call
-from pages.ui.strip import strip
-from pages.ui.unused import NO_DELTA, NOTHING_DRAWN
 from pages.views.multiplicative.growth import worst_case
-from pages.views.multiplicative.settings import ROUNDS, draw_alpha
+from pages.views.multiplicative.settings import ROUNDS
 from treedp_core.figures.multiplicative import schedule_figure
 from treedp_core.mechanisms.thresholds.schedule import PrintedSchedule, growth_ratio, printed_schedule
 from treedp_core.studies.multiplicative.printed import breaks_at, budget_table, schedule_table
 from treedp_core.words import plural, privacy_text, setting_text, short
 
-IGNORES: Final = NOTHING_DRAWN | NO_DELTA | {"nbr": "The printed budgets are the same for all."}
-
 MOST: Final = int(ROUNDS.drawn.high or 0)
 
 
-def show() -> Told:
-    """Show what the printed budgets sum to."""
-    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
-        draw_alpha()
-        rounds = ROUNDS.draw()
+def show_printed() -> None:
+    """Show what the printed budgets sum to: an erratum."""
+    st.header("Printed budgets", anchor=False)
+    rounds = ROUNDS.draw()
     chosen = worst_case()
     alpha, eps = chosen.alpha, chosen.epsilon
     one, ran = printed_schedule(alpha, eps, rounds), call(schedule_table, alpha, eps, MOST)
@@ -47,7 +41,6 @@ def show() -> Told:
         ran=ran,
     )
     _budgets(one)
-    return Told(strip(f"α = {short(alpha)}", plural(rounds, "round"), epsilon=eps), "formula")
 
 
 def _verdict(one: PrintedSchedule, rounds: int) -> None:

@@ -19,19 +19,23 @@ from treedp_core.words import short
 from treedp_core.words import whole as in_full
 
 VIEWS: Final = {
+    "run": "Step by step",
     "growth": "Growth",
-    "run": "One run",
-    "schedule": "Printed budgets",
     "meaning": "When to use",
 }
 MAX_STEPS: Final = 10_000
-"""The step that stands for the end of a run, however many steps it has."""
+FIRST_STEP: Final = 5
+"""Where a run is opened: some nodes have a value, a path is lit, and the rest is to come."""
 
 
 VIEW: Final = choice(
-    "mul_view", "growth", VIEWS, label="View",
-    help="Worst cases by number of levels; one run, threshold by threshold; what the budgets printed in the paper "
-    "would cost; what the question means.",
+    "mul_view", "run", VIEWS, once={"schedule": "meaning"}, label="View",
+    help="One run, threshold by threshold; worst cases by number of levels; what the question means, with what the "
+    "budgets printed in the paper would cost under More.",
+)  # fmt: skip
+EVERY_CURVE: Final = flag(
+    "mul_all", False, label="All curves",
+    help="Every mechanism and both lower bounds, up to a million levels, instead of the four lines that decide.",
 )  # fmt: skip
 LEVELS: Final = words(
     "mul_levels", "", levels_from_text, label="Levels d",
@@ -67,7 +71,7 @@ DEEP_TREE_LEAVES: Final = whole(
     "mul_deep_leaves", 1000, 2, DEEP_LEAVES[-1], grid=DEEP_LEAVES, format=in_full, label="Leaves with records",
     width=180, help="On average 50 records each, the r-th largest about 1/r.",
 )  # fmt: skip
-STEP: Final = whole("mul_step", MAX_STEPS, 0, MAX_STEPS, look="slider", width=340, help="Drag, or press Next.")
+STEP: Final = whole("mul_step", FIRST_STEP, 0, MAX_STEPS, look="slider", width=340, help="Drag, or press Next.")
 ROUNDS: Final = whole(
     "mul_rounds", 20, 1, 60, code="ROUNDS_RANGE", look="slider", label="Rounds ℓ", width=260,
     help="Thresholds grow by 1 + 2α/3 a round, so ℓ rounds reach from α τ up to α τ (1 + 2α/3) to the ℓ.",
@@ -78,7 +82,7 @@ ETA: Final = number(
     label="May fail with probability η", width=220, help="For each node by itself.",
 )  # fmt: skip
 SETTINGS: Final[tuple[Setting[Any], ...]] = (
-    VIEW, LEVELS, TOTAL, SOURCE, PLAN, CLAMP, DEEP_TREE_LEVELS, DEEP_TREE_LEAVES, STEP, ROUNDS, ETA,
+    VIEW, EVERY_CURVE, LEVELS, TOTAL, SOURCE, PLAN, CLAMP, DEEP_TREE_LEVELS, DEEP_TREE_LEAVES, STEP, ROUNDS, ETA,
 )  # fmt: skip
 
 PAPER: Final = (ALPHA.to(0.5), EPSILON.to(1.0), TOTAL.to(10_000.0))

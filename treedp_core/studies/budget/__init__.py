@@ -2,7 +2,8 @@
 
 from treedp_core.privacy.ledger import Ledger
 from treedp_core.privacy.origin import NOT_PRIVATE, Origin, origin_of_text
-from treedp_core.studies.budget.answer import Price, answer, price
+from treedp_core.studies.budget.answer import Answer, Price, answer, price
+from treedp_core.studies.budget.asked import targets_of_text, usual_text, wanted_of_text, with_target
 from treedp_core.studies.budget.confirm import Confirmation
 from treedp_core.studies.budget.figure4 import Curves, curve_table, figure4
 from treedp_core.studies.budget.greedy import GreedySplit, greedy
@@ -35,6 +36,7 @@ from treedp_core.studies.budget.targets import Ask, Target
 __all__ = [
     "NOT_PRIVATE",
     "STRATEGIES",
+    "Answer",
     "Ask",
     "Confirmation",
     "Curves",
@@ -72,6 +74,10 @@ __all__ = [
     "step_table",
     "strategy_table",
     "target_table",
+    "targets_of_text",
     "topped_up_error",
     "useful_table",
+    "usual_text",
+    "wanted_of_text",
+    "with_target",
 ]

@@ -17,15 +17,36 @@ from treedp_core.studies.budget.confirm import Confirmation, confirm
 from treedp_core.studies.budget.inverse import Inverse, smallest_budget
 from treedp_core.studies.budget.problem import Problem
 from treedp_core.studies.budget.question import Question
+from treedp_core.studies.budget.reached import equal_split, error_of
 from treedp_core.studies.budget.targets import Target
 from treedp_core.watch import Watch
 from treedp_core.words import privacy_text
 
 
-def answer(
-    tuned: Problem, targets: Sequence[Target], watch: Watch | None = None
-) -> tuple[Inverse, Confirmation | None]:
-    """Return the smallest budget, and simulated releases held against the first target that binds.
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """The smallest budget that meets targets, held against simulated releases and against an equal split.
+
+    Parameters
+    ----------
+    found : Inverse
+    seen : Confirmation or None
+        Of the first target that binds; None where none does.
+    equal : float
+        What an equal split needs for the same targets, in the currency; inf where none meets them.
+    reached, reached_equally : tuple of float
+        The error at each target, in its own unit: of the answer, and of an equal split of the same total.
+    """
+
+    found: Inverse
+    seen: Confirmation | None
+    equal: float
+    reached: tuple[float, ...]
+    reached_equally: tuple[float, ...]
+
+
+def answer(tuned: Problem, targets: Sequence[Target], watch: Watch | None = None) -> Answer:
+    """Return the smallest budget, simulated releases held against the first target that binds, and an equal split.
 
     Parameters
     ----------
@@ -43,7 +64,14 @@ def answer(
     found = smallest_budget(tuned, targets, watch)
     binding = next((target for target in targets if target.level in found.binding), None)
     problem = tuned if watch is None else tuned.watched(watch)
-    return found, None if binding is None else confirm(problem, found.amounts, binding)
+    seen = None if binding is None else confirm(problem, found.amounts, binding)
+    if not found.total:
+        return Answer(found, seen, 0.0, (0.0,) * len(targets), (0.0,) * len(targets))
+    equal = equal_split(problem, targets)
+    needed = float(problem.charge(equal)) if np.isfinite(equal).all() else np.inf
+    same = problem.scaled((problem.paid > 0).astype(np.float64), found.total)
+    errors, equally = ([error_of(problem, split, one) for one in targets] for split in (found.amounts, same))
+    return Answer(found, seen, needed, tuple(errors), tuple(equally))
 
 
 @dataclass(frozen=True, eq=False)

@@ -135,7 +135,7 @@ def _raw(problem: Problem, bounds: list[Bound]) -> Inverse:
         return Inverse(np.inf, (), amounts, (np.inf,) * len(bounds), binding, None)
 
     def values(found: FloatArray) -> tuple[float, ...]:
-        return tuple(_raw_value(bound, float(found[bound.target.level])) for bound in bounds)
+        return tuple(raw_value(bound, float(found[bound.target.level])) for bound in bounds)
 
     least = float(problem.charge(amounts)) * (1.0 - 1e-11)  # each amount was found to a relative 1e-12
     total, shares, amounts = admitted(problem, amounts, lambda found: max(values(found)) <= 1.0)
@@ -145,7 +145,7 @@ def _raw(problem: Problem, bounds: list[Bound]) -> Inverse:
 def _each_alone(problem: Problem, bounds: list[Bound], high: float) -> tuple[FloatArray, tuple[int, ...]]:
     """What each level needs by itself, inf where `high` is not enough; and the levels that decide."""
     amounts = np.zeros(problem.paid.size)
-    needs = [_needed(bound, high) for bound in bounds]
+    needs = [needed(bound, high) for bound in bounds]
     for bound, amount in zip(bounds, needs, strict=True):
         amounts[bound.target.level] = max(amounts[bound.target.level], amount)
     tight = [b.target.level for b, a in zip(bounds, needs, strict=True) if a > 0 and a == amounts[b.target.level]]
@@ -153,16 +153,20 @@ def _each_alone(problem: Problem, bounds: list[Bound], high: float) -> tuple[Flo
     return amounts, tuple(sorted(set(worst or tight)))
 
 
-def _needed(bound: Bound, high: float) -> float:
-    """Smallest amount on the target's own level, to a relative 1e-12; inf if `high` is not enough."""
+def needed(bound: Bound, high: float) -> float:
+    """Return the smallest amount on the target's own level, before least squares, to a relative 1e-12.
+
+    inf if `high` is not enough.
+    """
     if not bound.problem.paid[bound.target.level]:
         return 0.0
-    if _raw_value(bound, high) > 1.0:
+    if raw_value(bound, high) > 1.0:
         return np.inf
-    return smallest(lambda amount: _raw_value(bound, amount) <= 1.0, LOW, high, 1e-12)
+    return smallest(lambda amount: raw_value(bound, amount) <= 1.0, LOW, high, 1e-12)
 
 
-def _raw_value(bound: Bound, amount: float) -> float:
+def raw_value(bound: Bound, amount: float) -> float:
+    """Return the value of a target before least squares, where its own level gets an amount."""
     problem, level = bound.problem, bound.target.level
     problem.watch.check()
     if not problem.paid[level]:
@@ -188,16 +192,18 @@ def _after_least_squares(problem: Problem, bounds: list[Bound]) -> Inverse:
     starts = [alone] if np.isfinite(alone).all() and alone.any() else []
     starts += [split for _, split in simple_splits(problem, 1.0)]
     watch = problem.watch
-    enough = [_just_enough(problem, bounds, start + crumbs) for start in watch.over(starts, 40)]
+    enough = [just_enough(problem, bounds, start + crumbs) for start in watch.over(starts, 20)]
     enough.sort(key=lambda end: float(problem.charge(end)))
     tried = enough if problem.tree.n_nodes <= MANY_NODES else enough[:2]
-    better = [_programme(problem, bounds, split) + crumbs * split.sum() for split in watch.over(tried, 60)]
-    ends = enough + [_just_enough(problem, bounds, split) for split in better]
+    better = [_programme(problem, bounds, split) + crumbs * split.sum() for split in watch.over(tried, 20)]
+    ends = enough + [just_enough(problem, bounds, split) for split in better]
     ends.sort(key=lambda end: float(problem.charge(end)))
     truth = Truth(problem, bounds)
     few = truth.is_normal or problem.quotient.n_classes > MANY_CLASSES
     amounts = truth.tidied(ends[0]) if few else truth.best(ends, float(problem.charge(ends[0])))
+    watch.step(40)
     amounts = truth.enough(amounts)
+    watch.step(20)
     least = float(problem.charge(amounts))
     if not least <= MOST[problem.currency]:
         return Inverse(np.inf, (), amounts, (np.inf,) * len(bounds), truth.binding(amounts), None)
@@ -220,8 +226,11 @@ def _values(
     return [(value, gradient(problem.quotient, found, weights) * slope) for value, weights in pairs]
 
 
-def _just_enough(problem: Problem, bounds: list[Bound], shares: FloatArray) -> FloatArray:
-    """Shares scaled by the smallest factor that meets every bound; errors fall as all amounts grow together."""
+def just_enough(problem: Problem, bounds: list[Bound], shares: FloatArray) -> FloatArray:
+    """Return shares (n_levels,) scaled by the smallest factor that meets every bound, errors taken as normal.
+
+    Errors fall as all amounts grow together.
+    """
 
     def met(factor: float) -> bool:
         problem.watch.check()
@@ -274,7 +283,7 @@ def _programme(problem: Problem, bounds: list[Bound], start: FloatArray) -> Floa
         jac=cast(Any, lambda x: towards),
         method="SLSQP",
         constraints=cast(Any, {"type": "ineq", "fun": room, "jac": slope}),
-        options=cast(Any, {"maxiter": 150, "ftol": 1e-11}),
+        options=cast(Any, {"maxiter": 150, "ftol": 1e-6}),
     )
     return amounts(found.x) if np.isfinite(found.x).all() else start
 

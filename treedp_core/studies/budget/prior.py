@@ -21,6 +21,7 @@ from treedp_core.privacy.origin import Origin, PriorKind
 from treedp_core.records.dataset import Dataset
 from treedp_core.registry import lookup
 from treedp_core.tree import AnyArray, FloatArray, Tree
+from treedp_core.watch import generator
 from treedp_core.words import whole
 
 
@@ -64,6 +65,24 @@ def public(tree: Tree, counts: AnyArray) -> Prior:
         ``PRIOR_LEAVES``, ``PRIOR_EMPTY``.
     """
     return _prior(tree, counts, Origin(PriorKind.PUBLIC))
+
+
+def another_draw(tree: Tree, counts: AnyArray) -> Prior:
+    """Return another draw of made-up records as a public prior: as many, each leaf as likely as its share of them.
+
+    Made-up counts (n_nodes,) are public; those of people are not, and nor is what is drawn from them.
+
+    Raises
+    ------
+    InputError
+        ``PRIOR_EMPTY``.
+    """
+    leaves = np.asarray(counts)[tree.leaves].astype(np.float64)
+    total = leaves.sum()
+    if not total:
+        return public(tree, counts)
+    drawn = generator("another draw", 0).multinomial(int(total), leaves / total)
+    return public(tree, tree.counts_of_leaves(drawn))
 
 
 def public_of_file(data: Dataset, file: Dataset, *, absent_are_zero: bool = False) -> Prior:

@@ -12,7 +12,7 @@ from treedp_core.privacy import Currency
 from treedp_core.privacy.conversions import rho_to_epsilon, rho_to_epsilon_gaussian
 from treedp_core.privacy.origin import SYMBOL
 from treedp_core.records import Dataset
-from treedp_core.studies.budget.prior import Prior, noisy, true_counts
+from treedp_core.studies.budget.prior import Prior, another_draw, noisy, true_counts
 from treedp_core.studies.budget.problem import Problem
 from treedp_core.tree import AnyArray
 from treedp_core.watch import generator
@@ -29,8 +29,8 @@ class Question:
         Mechanism, total budget, protected unit, metric, threshold and seed; its allocation is not used.
     phases : int
         Of the greedy allocation.
-    prior : {"noisy", "public", "true"}
-        What splits are tuned on; a public one is counted from a file.
+    prior : {"draw", "noisy", "public", "true"}
+        What splits are tuned on; a public one is counted from a file, another draw is of made-up records.
     prior_epsilon : float
         What the noisy prior costs; 0 stands for 1, or half of the total where that is less.
     """
@@ -100,7 +100,9 @@ def problem_on(question: Question, data: Dataset, counts: AnyArray) -> Problem:
 
 
 def prior_of(question: Question, data: Dataset) -> Prior:
-    """Return the counts that greedy and tuned splits look at: the true ones, or a noisy release of them.
+    """Return the counts that greedy and tuned splits look at: the true ones, a noisy release, or another draw of them.
+
+    Another draw is of made-up data only.
 
     Raises
     ------
@@ -109,6 +111,8 @@ def prior_of(question: Question, data: Dataset) -> Prior:
     """
     if question.prior == "true":
         return true_counts(data.tree, data.counts)
+    if question.prior == "draw":
+        return another_draw(data.tree, data.counts)
     one = question.experiment
     if question.epsilon_of_prior >= one.epsilon:
         raise InputError(

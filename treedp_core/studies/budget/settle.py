@@ -96,7 +96,9 @@ class Truth:
                 for level in np.flatnonzero(self.problem.paid):
                     for share in (max(split[level], total / 50.0) * factor, split[level] / factor, 0.0):
                         changed = np.where(np.arange(split.size) == level, share, split)
-                        other = self._at(self.tidied(changed), total) if changed.any() else split
+                        if share == split[level] or not changed.any():
+                            continue
+                        other = self._at(self.tidied(changed), total)
                         at_other = self._worst(other)
                         if at_other < value * (1.0 - 1e-3):
                             split, value, moved = other, at_other, True

@@ -29,6 +29,9 @@ PAIRS: Final = (
     ("shrunk_optimal", "shrunk_laplace"),
 )
 """Curves that may cross: the one that is better on many levels, and the one that is better on few."""
+TURN: Final = ("tuned", "shrunk_optimal")
+"""The crossing from which on thresholds pay."""
+FEW_LEVELS: Final = 10_000
 _MANY: Final = np.unique(np.round(np.geomspace(2, MAX_GROWTH_LEVELS, 61)).astype(np.int64))
 _FEW: Final = _MANY[np.unique(np.linspace(0, _MANY.size - 1, 17).round().astype(int))]
 
@@ -66,6 +69,28 @@ def curves(setting: Setting) -> Found:
     others = tuple(name for name in CURVES if name not in searched)
     found = (growth(setting, _MANY, others), growth(setting, _FEW, searched))
     return {name: (one.n_levels.astype(float), one.error[name]) for one in found for name in one.error}
+
+
+def deciding(found: Found) -> Found:
+    """Return the lines that decide, up to 10^4 levels: the best simple rule, Laplace, thresholds, and no mechanism.
+
+    >>> x = np.array([2.0, 1e4])
+    >>> lines = deciding({"laplace": (x, np.array([3.0, 300.0])), "gaussian": (x, np.array([8.0, 80.0]))})
+    >>> lines["best"][1].round(6).tolist()
+    [3.0, 80.0]
+    """
+    simple = [found[name] for name in found if not (CURVES[name].is_bound or CURVES[name].is_thresholds)]
+    best = (simple[0][0], np.min([error for _, error in simple], axis=0))
+    lines = {"best": best, **{name: found[name] for name in ("laplace", "tuned", "approximate_bound") if name in found}}
+    return {name: _up_to(FEW_LEVELS, *points) for name, points in lines.items()}
+
+
+def _up_to(most: int, levels: FloatArray, error: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """A curve cut at a number of levels, where it is interpolated on logarithms."""
+    inside = levels < most
+    with np.errstate(divide="ignore", invalid="ignore"):
+        last = float(np.exp(np.interp(np.log(most), np.log(levels), np.log(error))))
+    return np.append(levels[inside], float(most)), np.append(error[inside], last)
 
 
 def crossings(found: Found) -> Places:
@@ -121,7 +146,7 @@ def exact_crossings(setting: Setting, watch: Watch | None = None) -> dict[tuple[
 def point_table(found: Found) -> dict[str, list[Any]]:
     """Return one row for each point of the curves, which have different numbers of levels."""
     rows = [
-        (CURVES[name].label, n, e)
+        (CURVES[name].label if name in CURVES else "Best simple rule", n, e)
         for name, (x, y) in found.items()
         for n, e in zip(x.tolist(), y.tolist(), strict=True)
     ]

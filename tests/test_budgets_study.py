@@ -133,7 +133,7 @@ def asked(*targets: Target, equal: float, least: float, split: dict[int, float])
     assert found.equal == pytest.approx(equal, rel=0.06)
     assert found.found.total == pytest.approx(least, rel=0.06)
     assert {level: float(a) for level, a in enumerate(found.found.amounts) if a} == pytest.approx(split, rel=0.06)
-    assert max(r / t.value for r, t in zip(found.reached, targets, strict=True)) == pytest.approx(1.0, abs=0.01)
+    assert max(r / t.value for r, t in zip(found.reached, targets, strict=True)) == pytest.approx(1.0, abs=0.03)
     assert max(r / t.value for r, t in zip(found.reached_equally, targets, strict=True)) > 2.0
 
 

@@ -28,6 +28,8 @@ def rows_beside(found: Rows) -> go.Figure:
     >>> fig = rows_beside(Rows(("a › b", "a › c"), np.array([9, 2]), np.array([8, 0]), 2))
     >>> [trace.name for trace in fig.data], fig.data[2].text[0].strip()
     (['true', 'kept', 'lost'], 'lost')
+    >>> rows_beside(Rows(("South › " * 9 + "block 7",), *2 * (np.array([1]),), 1)).layout.yaxis.ticktext[0][-9:]
+    '› block 7'
     """
     y, fates = np.arange(len(found.names)), np.array(found.fates)
     traces = [_bars(y, found.truth, -1.0, "true", GREY)]
@@ -52,11 +54,16 @@ def rows_beside(found: Rows) -> go.Figure:
             "ticktext": [*(count_text(t) for t in reversed(ticks)), "0", *(count_text(t) for t in ticks)],
         },
         yaxis={
-            "tickvals": y, "ticktext": [plot_text(name, 44) for name in found.names], "automargin": True,
+            "tickvals": y, "ticktext": [_end(name) for name in found.names], "automargin": True,
             "range": [y.size - 0.4, -0.6], "showgrid": False, "zeroline": False,
         },
     )  # fmt: skip
     return fig.update_layout(barmode="overlay", bargap=0.2, showlegend=False, margin={"l": 8, "r": 8, "t": 8, "b": 8})
+
+
+def _end(name: str, limit: int = 36) -> str:
+    """The end of a long name: places next to each other begin alike."""
+    return plot_text(name if len(name) <= limit else f"…{name[1 - limit :]}", limit)
 
 
 def _bars(y: AnyArray, records: AnyArray, side: float, name: str, colour: str) -> go.Bar:

@@ -11,11 +11,9 @@ PAGE = Page(
     icon="device_hub",
     section="Explore",
     about="How many children a node should have.",
+    heading="How many children should a node have?",
     settings=SETTINGS,
-    lede=(
-        "How many children should a node have? With few, many levels share the budget; with many, long ranges add "
-        "up many noisy counts."
-    ),
+    lede=("With few children many levels share the budget; with many, long ranges add up many noisy counts."),
     learnt=(
         "The optimum is flat: anything within the shaded band costs at most 5 %, so whole numbers and the padding "
         "of K matter more than 16 against 17. Least squares and Gaussian noise both favour fewer children: binary "

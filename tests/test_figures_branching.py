@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import math
+import re
 from typing import Any
+
+import pytest
 
 from treedp_core.figures.branching import live_chart
 from treedp_core.studies.branching import best_branching
@@ -13,8 +17,14 @@ from treedp_core.studies.cdf.error import Criterion
 
 def spec_of(question: Question, *, presented: bool = False) -> dict[str, Any]:
     whole = [1.0 + b / 100 for b in range(BETAS[0], BETAS[1] + 1)]
-    trees = beside_curve(question, by_height(question, []))
-    return live_chart(curve(question.criterion), best_branching(question.criterion), trees, whole, presented=presented)
+    trees = beside_curve(question, by_height(question, []), 1.0)
+    best = best_branching(question.criterion)
+    return live_chart(curve(question, 1.0), best, trees, whole, n_bins=question.n_bins, presented=presented)
+
+
+def layers(spec: dict[str, Any], group: int = 0) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = spec["layer"][group]["layer"]
+    return found
 
 
 def test_the_slider_lives_in_the_browser() -> None:
@@ -24,15 +34,45 @@ def test_the_slider_lives_in_the_browser() -> None:
     ]
 
 
-def test_the_live_curve_is_larger_in_a_presentation() -> None:
+def test_the_text_of_the_live_curve_is_larger_in_a_presentation() -> None:
     large = spec_of(Question(2**20, Criterion()), presented=True)
-    assert {one["mark"]["fontSize"] for one in large["layer"] if one["mark"]["type"] == "text"} == {24}
-    assert large["config"]["axis"]["labelFontSize"] == 24
+    texts = [
+        one["mark"]["fontSize"] for group in (0, 1) for one in layers(large, group) if one["mark"]["type"] == "text"
+    ]
+    assert set(texts) == {24} and large["config"]["axis"]["labelFontSize"] == 24
 
 
 def test_names_of_trees_stand_beside_a_steep_curve_and_above_a_flat_one() -> None:
     spec = spec_of(Question(2**20, Criterion()))
-    texts = [one for one in spec["layer"] if one["mark"]["type"] == "text" and one["mark"].get("fontSize") == 12]
+    texts = [one for one in layers(spec) if one["mark"]["type"] == "text" and one["mark"].get("fontSize") == 12]
     named = {one["mark"].get("align"): [row["label"] for row in one["data"]["values"]] for one in texts}
     assert named[None][:2] == ["32⁴", "16⁵"]
     assert "4⁷ · 3⁴" in named["left"]
+
+
+@pytest.mark.parametrize("n_bins", [2, 3, 64, 997, 1024, 2**20, 10**15])
+def test_the_tree_of_a_beta_adds_up_the_digits_of_where_the_range_ends(n_bins: int) -> None:
+    """The browser's expressions, followed here in Python for every beta: together the nodes cover the range."""
+    blocks = next(one for one in layers(spec_of(Question(n_bins, Criterion())), 1) if one["mark"]["type"] == "rect")
+    asked = {one["as"]: one["calculate"] for one in blocks["transform"] if isinstance(one.get("as"), str)}
+    end = max(1, 2 * n_bins // 3)
+    for beta in range(BETAS[0], BETAS[1] + 1):
+        height = evaluated(asked["height"], beta, {})
+        assert beta**height >= n_bins > (beta ** (height - 1) if height > 1 else 1)
+        covered = 0
+        for level in range(height):
+            row: dict[str, Any] = {"level": level, "height": height}
+            for name in ("bins", "children", "added"):
+                row[name] = evaluated(asked[name], beta, row)
+            assert row["added"] <= row["children"] <= beta
+            covered += row["added"] * row["bins"]
+        assert covered == end
+
+
+def evaluated(expression: str, beta: int, datum: dict[str, Any]) -> int:
+    """A whole number that an expression of the chart gives."""
+    python = re.sub(
+        r"(.+) \? (.+) : (.+)", r"(\2) if (\1) else (\3)", re.sub(r"datum\.(\w+)", r"datum['\1']", expression)
+    )
+    known = {"beta": beta, "datum": datum, "ceil": math.ceil, "floor": math.floor, "log": math.log, "pow": pow}
+    return int(eval(python, {"__builtins__": {}}, known))

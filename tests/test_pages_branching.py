@@ -10,11 +10,14 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from oracles_pages import Later, figure, metric_values, open_page, read, table, words
+from oracles_pages import Later, answer, figure, metric_values, open_page, read, table, words
 from pages.ui import jobs
-from treedp_core.studies.branching import RankedShape, statements
-from treedp_core.studies.branching.question import NOISES, POSTS, WORKLOADS, Question, ranked
+from treedp_core.studies.branching import RankedShape, equal_budgets, statements
+from treedp_core.studies.branching.curve import curve
+from treedp_core.studies.branching.question import NOISES, POSTS, WORKLOADS, Question, ranked, rmse
 from treedp_core.studies.branching.theorems import Check
+from treedp_core.studies.cdf.error import Criterion
+from treedp_core.tree.workloads import Shape
 
 
 def button(app: AppTest, key: str) -> Any:
@@ -60,6 +63,58 @@ def test_presets_set_only_the_bins() -> None:
         assert not app.error
     assert app.session_state["bra_noise"] == "gaussian"
     assert app.session_state["eps"] == 0.5
+
+
+def test_the_bins_of_the_data_are_offered() -> None:
+    app = open_page("branching", sample="small_town")
+    assert button(app, "bra_preset_data").label.startswith("64:")
+    button(app, "bra_preset_data").click()
+    app.run()
+    assert "for 64 bins" in answer(app) and not app.error
+
+
+@pytest.mark.parametrize(
+    ("post", "said"),
+    [
+        ("none", "16 or 17 children; for 1\u202f024 bins 10 · 11 · 10 errs by 31.2 records, a binary tree by 63.2."),
+        ("least_squares", "errs by 17.9 records, a binary tree by 29.2."),
+    ],
+)
+def test_the_answer_at_a_thousand_bins(post: str, said: str) -> None:
+    assert answer(open_page("branching", bra_post=post, level="Basic")).endswith(said)
+
+
+@pytest.mark.parametrize(
+    ("shape", "plain", "fitted"),
+    [
+        ((1024,), 64.0, 37.0),
+        ((2,) * 10, 63.2, 29.2),
+        ((4,) * 5, 38.7, 20.8),
+        ((32, 32), 31.5, 18.2),
+        ((10, 11, 10), 31.2, 18.1),
+    ],
+)
+def test_errors_of_known_trees_in_records(shape: tuple[int, ...], plain: float, fitted: float) -> None:
+    """Published numbers for K = 1024, CDF, Laplace, ε = 1."""
+    for least_squares, known in ((False, plain), (True, fitted)):
+        criterion = Criterion(least_squares=least_squares)
+        one = RankedShape(Shape(shape, 1024), *equal_budgets(Shape(shape, 1024), criterion))
+        assert rmse(criterion, one, 1.0) == pytest.approx(known, abs=0.06)
+
+
+def test_the_curve_is_in_records_at_your_epsilon() -> None:
+    """A binary tree is on the curve: root of the mean variance 63.2 at ε = 1, twice that at one half."""
+    for epsilon in (1.0, 0.5):
+        found = curve(Question(1024, Criterion()), epsilon)
+        assert found["RMSE (records)"][0] == pytest.approx(63.25 / epsilon, rel=1e-3)
+        f = dict(zip(found["beta"], found["f"], strict=True))
+        assert f[2.0] == pytest.approx(3.0, abs=0.005) and f[64.0] == pytest.approx(0.88, abs=0.005)
+
+
+def test_what_is_rarely_asked_stands_under_more() -> None:
+    basic, advanced = open_page("branching", level="Basic"), open_page("branching")
+    assert not basic.metric and not basic.dataframe and advanced.metric
+    assert len([*basic.main.text_input, *basic.main.selectbox]) == 3
 
 
 # --- numbers ---------------------------------------------------------------------------------------------------------

@@ -30,7 +30,7 @@ def strip(app: AppTest) -> str:
 
 def shown(app: AppTest) -> list[str]:
     """Figures, cards and tables of a page, and the captions below them."""
-    figures = [chart.proto.spec for chart in app.main.get("plotly_chart")]
+    figures = [one.proto.spec for kind in ("plotly_chart", "vega_lite_chart") for one in app.main.get(kind)]
     tables = [one.value.to_csv() for one in app.main.dataframe]
     cards = [f"{one.label} {one.value} {one.delta}" for one in app.main.metric]
     captions = [str(one.value) for one in app.main.caption[1:]]

@@ -92,6 +92,14 @@ def figure(
     return _clicked(event) if select else None
 
 
+def live(spec: dict[str, Any], *, key: str, alt: str, caption: str, answer: str, ran: Ran[Columns]) -> None:
+    """Show a chart that the browser itself moves as the figure of the first screen: see `figure`."""
+    with st.container(key=STAGE):
+        st.vega_lite_chart(spec, key=key, alt=alt, height="stretch")
+    say(answer)
+    footer(key, ran, about=caption)
+
+
 def say(answer: str) -> None:
     """Show what a figure says to the question above it (Markdown)."""
     with st.container(key="answer"):

@@ -1,4 +1,4 @@
-"""Branching factors: f(beta) with a slider that the browser itself follows, and the error of trees of every height."""
+"""Branching factors: error over beta with a slider that the browser follows, its tree, and errors of every height."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from treedp_core.studies.branching import BestBranching
 from treedp_core.studies.branching.curve import BETAS
 from treedp_core.studies.branching.question import HeightBest
 from treedp_core.tree.text import product_text
-from treedp_core.words import fixed, percent, short
+from treedp_core.words import percent, short
+from treedp_core.words import whole as in_full
 
-HEIGHT: Final = 380
 TICKS: Final = (2, 4, 8, 16, 32, 64)
 STEEP_BELOW: Final = 6
 """Branching factors below which every curve that starts high falls steeply."""
@@ -30,38 +30,119 @@ def live_chart(
     trees: Sequence[tuple[HeightBest, float]],
     whole: Sequence[float],
     *,
+    n_bins: int,
     presented: bool = False,
 ) -> dict[str, Any]:
-    """Return the chart as the browser reads it: f(beta) with a slider that no server takes part in.
+    """Return the chart as the browser reads it: the error over beta with a slider that no server takes part in.
+
+    Beside the curve stands the tree of the slider's beta, with the nodes that are added up for a range.
 
     Parameters
     ----------
     curve : mapping
-        "f" along branching factors "beta", (n,) each.
+        "RMSE (records)" along branching factors "beta", (n,) each.
     best : BestBranching
     trees : sequence of (HeightBest, float)
-        Whole trees and what f would be in their exact error.
+        Whole trees and their exact error, in records.
     whole : (BETAS[1] - BETAS[0] + 1,)
-        f at the whole branching factors.
+        The error at the whole branching factors, in records.
+    n_bins : int
+        K.
     presented : bool
         Whether it is for a projector.
     """
-    top = 1.1 * max(curve["f"])
+    top = 1.1 * max(curve[RMSE])
     x = alt.X(
-        "b:Q", scale=alt.Scale(type="log", base=2, domain=list(BETAS)), title="children per node β",
-        axis=alt.Axis(values=list(TICKS), grid=False, format="d"),
+        "b:Q", scale=_range(alt.Scale(type="log", base=2, domain=list(BETAS)), "0", LEFT),
+        title="children per node β", axis=alt.Axis(values=list(TICKS), grid=False, format="d"),
     )  # fmt: skip
-    y = alt.Y("f:Q", scale=alt.Scale(domain=[0, top]), title="error factor f(β)", axis=alt.Axis(tickCount=6))
-    line = alt.Chart(_rows(b=curve["beta"], f=curve["f"])).mark_line(color=AFTER, strokeWidth=2.5).encode(x=x, y=y)
+    y = alt.Y(
+        "f:Q", scale=alt.Scale(domain=[0, top]), title="typical error (records)",
+        axis=alt.Axis(tickCount=6, orient="left", grid=False),
+    )  # fmt: skip
+    line = alt.Chart(_rows(b=curve["beta"], f=curve[RMSE])).mark_line(color=AFTER, strokeWidth=2.5).encode(x=x, y=y)
     layers = [*_optimum(best, x), line, *_trees(trees, top, x, y), *_drag(best, whole, x, y)]
-    chart = cast(alt.LayerChart, alt.layer(*layers).properties(height=HEIGHT))  # no facets were asked for
+    beside = alt.layer(alt.layer(*layers), alt.layer(*_tree_of_beta(n_bins))).resolve_scale(
+        x="independent", y="independent"
+    )
+    chart = cast(alt.LayerChart, beside)  # no facets were asked for
     if presented:  # text as large as in the other presented figures
-        for layer in chart.layer:
-            if layer.mark.type == "text":
-                layer.mark.fontSize = PRESENTED_TEXT
+        for group in chart.layer:
+            for layer in group.layer:
+                if layer.mark.type == "text":
+                    layer.mark.fontSize = PRESENTED_TEXT
         chart = chart.configure_axis(labelFontSize=PRESENTED_TEXT, titleFontSize=PRESENTED_TEXT)
     spec: dict[str, Any] = chart.to_dict()
     return spec
+
+
+RMSE: Final = "RMSE (records)"
+LEFT: Final = "(width < 600 ? 0.46 : 0.56) * width"
+RIGHT: Final = "(width < 600 ? 0.52 : 0.62) * width"
+
+
+def _range(scale: alt.Scale, start: str, stop: str) -> alt.Scale:
+    """A scale over a part of the width."""
+    scale["range"] = [alt.ExprRef(expr=start), alt.ExprRef(expr=stop)]
+    return scale
+
+
+def _tree_of_beta(n_bins: int) -> list[Any]:
+    """The tree of the slider's beta, level by level: the children of the node that the end of a range falls into.
+
+    Those before it are added up, it is opened on the next level. The range is all up to two thirds of the bins. All is
+    computed by the browser, for any beta.
+    """
+    end = max(1, 2 * n_bins // 3)
+    levels = max(1, (n_bins - 1).bit_length())
+    x = alt.X("left:Q", scale=_range(alt.Scale(domain=[0, 1]), RIGHT, "width"), axis=None)
+    y = alt.Y("above:Q", scale=alt.Scale(domain=[1, -0.2]), axis=None)
+    rows = (
+        alt.Chart(alt.sequence(0, levels, as_="level"))
+        .transform_calculate(height=f"ceil(log({n_bins}) / log(beta) - 1e-9)")
+        .transform_filter("datum.level < datum.height")
+        .transform_calculate(bins="pow(beta, datum.height - 1 - datum.level)")
+        .transform_calculate(
+            children=f"datum.level == 0 ? ceil({n_bins} / datum.bins) : beta",
+            added=f"floor({end} / datum.bins) % beta",
+            above="(datum.level + 0.12) / datum.height",
+            below="(datum.level + 0.62) / datum.height",
+            next="(datum.level + 1.12) / datum.height",
+            opened=f"{end} % datum.bins != 0",
+        )
+    )
+    one = rows.transform_calculate(child="sequence(0, datum.children)").transform_flatten(["child"])
+    one = one.transform_calculate(
+        left="datum.child / datum.children",
+        right="(datum.child + 1 - min(0.12, datum.children / 400)) / datum.children",
+        part="datum.child < datum.added ? 'added' : datum.child == datum.added && datum.opened ? 'opened' : 'not'",
+    )
+    colour = alt.Color(
+        "part:N", legend=None, scale=alt.Scale(domain=["added", "opened", "not"], range=[PINK, BEFORE, GREY])
+    )
+    faint = alt.condition("datum.part == 'not'", alt.value(0.3), alt.value(0.9))
+    blocks = one.mark_rect(cornerRadius=1).encode(x=x, x2="right:Q", y=y, y2="below:Q", color=colour, opacity=faint)
+    lines = []
+    for side in ("0", "1"):
+        ends = rows.transform_filter("datum.opened").transform_calculate(
+            left=f"(datum.added + {side}) / datum.children", right=side, above="datum.below"
+        )
+        lines.append(ends.mark_rule(color=BEFORE, opacity=0.6).encode(x=x, x2="right:Q", y=y, y2="next:Q"))
+    return [*lines, blocks, _added_in_words(rows, end).encode(x=x, y=y, text="words:N")]
+
+
+def _added_in_words(rows: alt.Chart, end: int) -> alt.Chart:
+    """How many nodes are added up for the first bins, and how many levels share the budget."""
+    told = rows.transform_aggregate(n="sum(added)", levels="count()").transform_calculate(
+        left="0",
+        above="-0.03",
+        words=f"'The first {in_full(end)} bins:\\n' + datum.n + ' nodes added, noise of ' + datum.levels + "
+        "(datum.levels == 1 ? ' level' : ' levels')",
+    )
+    text: alt.Chart = told.mark_text(
+        align="left", baseline="line-bottom", fontSize=13, color=PINK, fontWeight="bold", lineBreak="\n"
+    )
+    return text
 
 
 def start_of(best: BestBranching) -> int:
@@ -119,7 +200,7 @@ def _trees(trees: Sequence[tuple[HeightBest, float]], top: float, x: alt.X, y: a
         label=[product_text(t.shape.branching_factors) for t, _ in shown],
     )  # fmt: skip
     squares = alt.Chart(rows).mark_point(shape="square", filled=True, size=80, color=BEFORE, opacity=1)
-    tip = [alt.Tooltip("label:N", title="tree"), alt.Tooltip("f:Q", title="exact factor", format=".4f")]
+    tip = [alt.Tooltip("label:N", title="tree"), alt.Tooltip("f:Q", title="records", format=".4g")]
     return [squares.encode(x=x, y=y, tooltip=tip), *_labels(_spaced(shown), x, y)]
 
 
@@ -142,7 +223,7 @@ def _spaced(shown: Sequence[tuple[HeightBest, float]]) -> list[tuple[HeightBest,
     kept: list[tuple[HeightBest, float]] = []
     for tree, f in shown:
         short = len(product_text(tree.shape.branching_factors)) <= 12
-        if short and all(abs(math.log2(tree.mean_factor / other.mean_factor)) > 0.38 for other, _ in kept):
+        if short and all(abs(math.log2(tree.mean_factor / other.mean_factor)) > 0.9 for other, _ in kept):
             kept.append((tree, f))
     return kept
 
@@ -151,15 +232,15 @@ def _drag(best: BestBranching, whole: Sequence[float], x: alt.X, y: alt.Y) -> li
     """The dot that follows the slider, and what it means."""
     numbers = list(range(BETAS[0], BETAS[1] + 1))
     least = min(whole)
-    words = [f"β = {b}: f = {fixed(f, 4)}, {above_least(f, least)}" for b, f in zip(numbers, whole, strict=True)]
+    words = [f"β = {b}: {short(f)} records\n{above_least(f, least)}" for b, f in zip(numbers, whole, strict=True)]
     beta = alt.param(
         name="beta", value=start_of(best), bind=alt.binding_range(min=BETAS[0], max=BETAS[1], step=1, name="Drag β  ")
     )
     at = alt.Chart(_rows(b=numbers, f=list(whole), words=words)).transform_filter("datum.b == beta")
     dot = at.mark_point(filled=True, size=190, color=PINK, opacity=1).encode(x=x, y=y).add_params(beta)
     rule = at.mark_rule(color=PINK, strokeWidth=1.5).encode(x=x)
-    text = at.mark_text(align="right", fontSize=14, fontWeight="bold", color=PINK).encode(
-        x=alt.value("width"), y=alt.value(26), text="words:N"
+    text = at.mark_text(align="right", fontSize=14, fontWeight="bold", color=PINK, lineBreak="\n").encode(
+        x=alt.value(alt.ExprRef(expr=LEFT)), y=alt.value(26), text="words:N"
     )
     return [rule, dot, text]
 

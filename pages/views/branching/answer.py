@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
@@ -31,7 +32,13 @@ from treedp_core.studies.cdf.error import Criterion
 from treedp_core.tree.workloads import Workload
 from treedp_core.words import whole
 
-PRESETS: Final = {"K = 2²⁰": "2^20", "K = 3⁶": "3^6", "K = 2¹¹": "2^11", "K = 997": "997"}
+PRESETS: Final = {
+    "2^20": ("2²⁰: a million", "A power of 16: 16⁵ fits without padding."),
+    "3^6": ("3⁶: powers of 3", "A power of a small prime: few trees fit without padding."),
+    "2^11": ("2¹¹: a prime number of levels", "No whole root: padding or unequal levels are needed."),
+    "997": ("997: a prime", "Without padding only the histogram is left."),
+}
+"""Numbers of bins that show something: what, and why."""
 NO_DATA: Final = "no data"
 
 
@@ -42,6 +49,7 @@ class Answer:
     asked: Question
     ranked: Ran[list[RankedShape]]
     heights: Ran[list[HeightBest]]
+    say: Callable[[], object]
 
     @property
     def best(self) -> RankedShape:
@@ -66,24 +74,38 @@ class Answer:
         return f"{NOISES[criterion.law]} noise, {criterion.workload.label}, {post}"
 
 
-def question() -> Question:
-    """Show what is asked and return it; below a refusal with the last good number of bins."""
+def question() -> tuple[Question, Callable[[], object]]:
+    """Show what is asked; return it, below a refusal with the last good number of bins, and what says so."""
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
-        s.BINS.draw()
-        for label, text in PRESETS.items():
-            st.button(label, key=f"bra_preset_{text}", on_click=s.BINS.set, args=(text,), help="Take this many bins.")
+        for one in (s.BINS, s.WORKLOAD, s.POST):
+            one.draw()
     text = s.BINS.value.strip() or str(bins_of_data())
     bins = at_once("bra_bins", text, lambda: bins_from_text(text), about=f"K = {lit(text, 40)}", of=NO_DATA)
-    show_state(bins, "Reading the number of bins")
-    with st.container(horizontal=True, gap="small"):
-        for one in (s.NOISE, s.WORKLOAD, s.POST, s.BUDGET, s.PADDED):
-            one.draw()
     unit = ProtectedUnit(NeighbouringRelation(RELATION.value), CONTRIBUTIONS.value, KNOWN_LEVELS.value)
     criterion = Criterion(s.NOISE.value, Workload(s.WORKLOAD.value), s.POST.value == "least_squares", unit)
     n_bins = bins.value or bins_from_text(s.BINS.default)
-    if bins.error is not None and not s.BINS.value.strip():
-        st.caption(f"{lit(dataset().name, 40)} has no 2 leaves to be bins; {s.BINS.default} are shown meanwhile.")
-    return Question(n_bins, criterion, s.PADDED.value, s.BUDGET.value == "optimal")
+
+    def say() -> None:
+        show_state(bins, "Reading the number of bins")
+        if bins.error is not None and not s.BINS.value.strip():
+            st.caption(f"{lit(dataset().name, 40)} has no 2 leaves to be bins; {s.BINS.default} are shown meanwhile.")
+
+    return Question(n_bins, criterion, s.PADDED.value, s.BUDGET.value == "optimal"), say
+
+
+def more_of_the_question() -> None:
+    """Show numbers of bins that show something, and what else is asked."""
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        bins = bins_of_data()
+        st.button(
+            f"{whole(bins)}: the leaves of the data", key="bra_preset_data", on_click=s.BINS.set, args=("",),
+            disabled=bins < 2, help="As many bins as the data set in use has leaves.",
+        )  # fmt: skip
+        for text, (label, why) in PRESETS.items():
+            st.button(label, key=f"bra_preset_{text}", on_click=s.BINS.set, args=(text,), help=why)
+    with st.container(horizontal=True, gap="small"):
+        for one in (s.NOISE, s.BUDGET, s.PADDED):
+            one.draw()
 
 
 def bins_of_data() -> int:
@@ -100,13 +122,13 @@ def answer(asked: Question) -> Answer:
         found = in_background("bra", asked, lambda: len(candidates(asked)), work, of=NO_DATA, of_data=False)
     else:
         found = _at_once(asked)
-    show_state(found, "Searching the best budgets of each tree (equal ones are shown)", "trees")
     used = asked if found.is_ready else plain
     compared = plain if asked.is_slow else used
     known = {one: given((found if one == asked else _at_once(one)).here(), ranked, one).named("ranked")
              for one in (used, compared)}  # fmt: skip
     heights = remember(("heights", compared), lambda: call(by_height, compared, known[compared]).named("heights"))
-    return Answer(used, known[used], heights)
+    say = partial(show_state, found, "Searching the best budgets of each tree (equal ones are shown)", "trees")
+    return Answer(used, known[used], heights, say)
 
 
 def _at_once(asked: Question) -> Result[list[RankedShape]]:

@@ -8,7 +8,7 @@ from pages.ui.setting import Setting, choice, flag, words
 from treedp_core.studies.branching.question import BUDGETS, NOISES, POSTS, WORKLOADS, bins_from_text
 
 BINS: Final = words(
-    "bra_bins", "2^20", lambda text: bins_from_text(text) if text.strip() else None, own="", label="Bins K", width=200,
+    "bra_bins", "1024", lambda text: bins_from_text(text) if text.strip() else None, own="", label="Bins K", width=150,
     placeholder="as in the data",
     help="Digits or a power: 997, 1 000 000, 2^20. From 2 to 10^15. Empty: the leaves of the data set in use.",
 )  # fmt: skip
@@ -17,10 +17,16 @@ NOISE: Final = choice(
     help="Laplace adds up in ε, Gaussian in ρ (zCDP), which favours levels.",
 )  # fmt: skip
 WORKLOAD: Final = choice(
-    "bra_workload", "cdf", WORKLOADS, label="Queries", help="The mean over all prefixes, all ranges, or all nodes."
+    "bra_workload",
+    "cdf",
+    WORKLOADS,
+    label="Queries",
+    look="select",
+    width=140,
+    help="The mean over all prefixes, all ranges, or all nodes.",
 )
 POST: Final = choice(
-    "bra_post", "none", POSTS, label="Post-processing",
+    "bra_post", "none", POSTS, label="Post-processing", look="select", width=170,
     help="Least squares with the known total costs no budget.",
 )  # fmt: skip
 BUDGET: Final = choice(

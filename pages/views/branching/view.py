@@ -19,12 +19,13 @@ from pages.ui.store import dataset, remember
 from pages.ui.strip import strip
 from pages.ui.text import lit
 from pages.views.branching import settings as s
-from pages.views.branching.answer import Answer, answer, question
+from pages.views.branching.answer import Answer, answer, more_of_the_question, question
+from pages.views.branching.words import branching_answer
 from treedp_core.figures.branching import error_by_height, live_chart
 from treedp_core.privacy import Currency
 from treedp_core.studies.branching import BestBranching, advice, best_branching
 from treedp_core.studies.branching.curve import beside_curve, curve, whole_curve
-from treedp_core.studies.branching.question import NOISES, POSTS, WORKLOADS, recommended
+from treedp_core.studies.branching.question import NOISES, POSTS, WORKLOADS, binary_rmse, recommended, rmse
 from treedp_core.studies.branching.tables import height_table, ranking_table, statement_table
 from treedp_core.studies.cdf.error import Criterion
 from treedp_core.tree.text import product_text
@@ -35,46 +36,54 @@ SOURCE: Final = "Lemma IV.3 of Rameshwar et al. for Laplace noise and CDFs witho
 
 
 def show() -> Told:
-    """Show the page."""
-    found = answer(question())
+    """Show the error over beta, and the tree of the beta that is dragged."""
+    asked, say = question()
+    found = answer(asked)
     _live(found)
+    say()
+    found.say()
+    criterion = found.asked.criterion
+    delta = slack() if criterion.currency is Currency.RHO else 0.0
+    whose = () if s.BINS.value.strip() else (lit(dataset().name, 40),)
+    told = strip(*whose, f"K = {found.bins}", relation=criterion.unit.relation, epsilon=EPSILON.value, delta=delta)
+    without = "" if s.PADDED.value else "Without padding a prime K leaves nothing but the histogram."
+    return Told(told, "formula", without, more=partial(_more, found))
+
+
+def _more(found: Answer) -> None:
+    more_of_the_question()
     _cards(found)
     _ranking(found)
     _heights(found)
     _grid()
     _checks(found)
-    asked = found.asked.criterion
-    delta = slack() if asked.currency is Currency.RHO else 0.0
-    whose = () if s.BINS.value.strip() else (lit(dataset().name, 40),)
-    told = strip(*whose, f"K = {found.bins}", relation=asked.unit.relation, epsilon=EPSILON.value, delta=delta)
-    without = "" if s.PADDED.value else "Without padding a prime K leaves nothing but the histogram."
-    return Told(told, "formula", without)
 
 
 def _live(found: Answer) -> None:
-    """Show f(beta), which follows its slider without the server, and whole trees for K on the same axes."""
-    asked, heights, presented = found.asked, found.heights.value, PRESENT.value
-    best, ran = best_branching(asked.criterion), call(curve, asked.criterion)
+    """Show the error over beta, which follows its slider without the server, with whole trees for K."""
+    asked, total, heights, presented = found.asked, found.total, found.heights.value, PRESENT.value
+    best, ran = best_branching(asked.criterion), call(curve, asked, total)
 
     def spec() -> dict[str, Any]:
-        return live_chart(
-            ran.value, best, beside_curve(asked, heights), whole_curve(asked.criterion), presented=presented
-        )
+        trees, whole_betas = beside_curve(asked, heights, total), whole_curve(asked, total)
+        return live_chart(ran.value, best, trees, whole_betas, n_bins=asked.n_bins, presented=presented)
 
-    # Altair takes longer to check the chart than all else on the page takes.
-    st.vega_lite_chart(remember(("live", asked, presented), spec), key="bra_live", alt=_live_alt(best))
-    st.caption(
-        f"Line: f(β), the factor by which the branching factor enters the mean variance for very many bins. Squares: "
-        f"exact error of the best whole tree of each height for K = {found.bins}. Shaded: within 5 % of the "
-        f"least. {found.words}. Formula; {SOURCE} derivation. Drag the slider below the figure."
+    least = rmse(asked.criterion, found.best, total)
+    said = branching_answer(best, asked.n_bins, found.best.shape, least, binary_rmse(asked, total))
+    frame.live(
+        # Altair takes longer to check the chart than all else on the page takes.
+        remember(("live", asked, total, presented), spec),
+        key="bra_live",
+        alt=said,
+        answer=said,
+        caption=f"Left: typical error (RMSE) of a query over K = {found.bins} bins at {_budget_words(found)}, if every "
+        "node has β children: the limit of very many bins. Squares: exact error of the best whole tree of each height. "
+        f"Shaded: within 5 % of the least variance. {found.words}. Drag the slider below the figure.\n\n"
+        "Right: the tree of that β, level by level. For the first two thirds of the bins the pink nodes are added up, "
+        "and the orange one is opened on the next level. The more levels, the less budget for each.\n\n"
+        f"Formula; {SOURCE} derivation.",
+        ran=ran,
     )
-    frame.footer("bra_live", ran)
-
-
-def _live_alt(best: BestBranching) -> str:
-    if not math.isfinite(best.beta):
-        return "The error factor falls without end: the fewer levels, the better."
-    return f"The error factor f(β) is least at β = {short(best.beta)} and within 5 % of that from {_band(best)}."
 
 
 def _band(best: BestBranching) -> str:

@@ -18,23 +18,39 @@ TALL: Final = 1000
 """A height at which every further level is an unknown one."""
 
 
-def curve(criterion: Criterion) -> dict[str, list[float]]:
-    """Return f(beta) along branching factors "beta" that are even in ln beta, (161,)."""
+def curve(question: Question, total: float) -> dict[str, list[float]]:
+    """Return f(beta) along branching factors "beta" that are even in ln beta, and the RMSE of a query, (161,) each.
+
+    `total` is the whole budget, in the criterion's currency. The RMSE is that of very many bins, at K: to leading order
+    in ln K, in records.
+    """
     low, high = (math.log(b) for b in BETAS)
     betas = [math.exp(low + (high - low) * i / 160) for i in range(161)]
     betas[0], betas[-1] = float(BETAS[0]), float(BETAS[1])
-    return {"beta": betas, "f": [loss_factor(b, criterion) for b in betas]}
-
-
-def whole_curve(criterion: Criterion) -> list[float]:
-    """Return f at the whole branching factors, (BETAS[1] - BETAS[0] + 1,)."""
-    return [loss_factor(b, criterion) for b in range(BETAS[0], BETAS[1] + 1)]
-
-
-def beside_curve(question: Question, trees: Sequence[HeightBest]) -> list[tuple[HeightBest, float]]:
-    """Return trees with what f would be in their exact error."""
+    found = [loss_factor(b, question.criterion) for b in betas]
     scale = factor_scale(question)
-    return [(one, one.value / scale) for one in trees]
+    records = [in_records(question.criterion, f * scale, total) for f in found]
+    return {"beta": betas, "f": found, "RMSE (records)": records}
+
+
+def whole_curve(question: Question, total: float) -> list[float]:
+    """Return the RMSE at the whole branching factors, in records, (BETAS[1] - BETAS[0] + 1,)."""
+    criterion, scale = question.criterion, factor_scale(question)
+    return [in_records(criterion, loss_factor(b, criterion) * scale, total) for b in range(BETAS[0], BETAS[1] + 1)]
+
+
+def beside_curve(question: Question, trees: Sequence[HeightBest], total: float) -> list[tuple[HeightBest, float]]:
+    """Return trees with their exact RMSE at a total budget, in records."""
+    return [(one, in_records(question.criterion, one.value, total)) for one in trees]
+
+
+def in_records(criterion: Criterion, value: float, total: float) -> float:
+    """Return the root of a mean variance at total budget 1, when the whole budget is `total`.
+
+    >>> in_records(Criterion("laplace"), 100.0, 0.5), in_records(Criterion("gaussian"), 100.0, 0.25)
+    (20.0, 20.0)
+    """
+    return math.sqrt(value) / (total if criterion.currency is Currency.EPSILON else math.sqrt(total))
 
 
 def factor_scale(question: Question) -> float:

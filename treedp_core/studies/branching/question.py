@@ -116,6 +116,12 @@ def rmse(criterion: Criterion, one: RankedShape, total: float) -> float:
     return math.sqrt(criterion.mean_variance(one.shape, criterion.budget(one.shape, one.shares, total)))
 
 
+def binary_rmse(question: Question, total: float) -> float:
+    """Return the RMSE of a query on the binary tree with equal budgets, in records."""
+    shape = equal_tree(question.n_bins, 2)
+    return rmse(question.criterion, RankedShape(shape, *equal_budgets(shape, question.criterion)), total)
+
+
 def candidates(question: Question) -> list[Shape]:
     """Return the trees whose best budgets a search looks for: the best with equal ones.
 

@@ -1,7 +1,6 @@
 """Where to begin: what the app is for, one picture, and what to ask."""
 
 from pages.ui.page import Page, View
-from pages.ui.unused import NO_DELTA
 from pages.views.start.parts import show
 from pages.views.start.settings import SETTINGS
 
@@ -16,7 +15,7 @@ PAGE = Page(
     "count; here you see what that does to seven of them, and where to go with your own.",
     settings=SETTINGS,
     asks_epsilon=True,
-    views=(View("", show, ignores=NO_DELTA),),
+    views=(View("", show),),
 )
 
 if __name__ == "__main__":

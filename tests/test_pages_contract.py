@@ -30,7 +30,7 @@ pytestmark = pytest.mark.usefixtures("own_jobs")
 
 ALL = {"formula", "simulation", "NOT PRIVATE"}
 VIEWS: dict[tuple[str, str, str], set[str]] = {
-    ("start", "", ""): {"formula"},
+    ("start", "", ""): {"simulation", "NOT PRIVATE"},
     ("data", "", ""): {"NOT PRIVATE"},
     ("branching", "", ""): {"formula"},
     ("consistency", "", ""): ALL,

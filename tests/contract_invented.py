@@ -48,7 +48,7 @@ def invent() -> None:
         )
     )  # fmt: skip
     CHAINS.register(Chain("own_chain", "As it is, then IntOpt", ("as_it_is", "top_down_intopt")))
-    line = (Summary.MEAN_OVER_NODES, "records", "own derivation", "a count is off by {value} records on average")
+    line = (Summary.MEAN_OVER_NODES, "records", "own derivation", "a count misses by {value} records")
     METRICS.register(
         Metric("mean_error", "Mean error", "Mean absolute error.", absolute, expected_absolute, False, *line)
     )

@@ -45,6 +45,12 @@ def test_every_page_names_the_table_that_was_counted(page: str) -> None:
     assert "`visits.csv`" in strip_on(counted(), page)
 
 
+def test_the_first_page_shows_made_up_counts_and_says_which_table_the_session_holds() -> None:
+    app = counted()
+    assert "seven made-up counts" in strip_on(app, "start")
+    assert "- Data set: `visits.csv`" in words(app)
+
+
 def test_multiplicative_runs_on_the_table() -> None:
     app = counted(VISITS + 400 * VISITS.partition(b"\n")[2])
     app.session_state["mul_view"] = "run"

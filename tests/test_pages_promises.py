@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.oracles_pages import open_page, words
+from oracles_pages import open_page, words
 
 # The sample in use holds 33 million records; the other pages start with samples, or trees, of less than a million. What
 # is offered for every page fits both.

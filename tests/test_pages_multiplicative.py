@@ -168,7 +168,7 @@ def test_next_and_back_walk_the_steps() -> None:
 
 
 def test_a_run_shown_to_its_end_stays_at_the_end() -> None:
-    app = open_page("multiplicative", mul_view="run", **SET)
+    app = open_page("multiplicative", mul_view="run", mul_step="10000", **SET)
     for source in ("deep", "current", "small"):
         app.session_state["mul_source"] = source
         app.run()
@@ -210,7 +210,7 @@ def test_a_large_tree_is_run_in_the_background(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_the_clamp_is_shown_on_the_page() -> None:
-    app = open_page("multiplicative", mul_view="run", mul_clamp="1", mul_plan="paper", **SET)
+    app = open_page("multiplicative", mul_view="run", mul_clamp="1", mul_plan="paper", mul_step="10000", **SET)
     assert not app.exception
     assert "Clamp: every count is measured once more" in words(app)
     assert "The clamp takes half of the budget" in words(app)

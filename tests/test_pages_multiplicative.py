@@ -324,7 +324,7 @@ def test_everything_explains_itself(view: str, settings: dict[str, str]) -> None
     app = open_page("multiplicative", mul_view=view, **settings)
     assert without_help(app) == []
     assert without_text(app) == []
-    assert set(after_figures(app)) <= {"caption", "answer"}
+    assert set(after_figures(app)) <= {"caption", "About"}
 
 
 @pytest.mark.parametrize("view", list(VIEWS))

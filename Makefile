@@ -17,7 +17,7 @@ export OPENBLAS_NUM_THREADS = 1
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check lint typing doctest unit browser contract bench audit attack mutants samples format wheel clean python
+.PHONY: help run test check lint typing doctest unit browser contract bench audit attack mutants gallery samples format wheel clean python
 
 help:  ## show this list
 	@echo "TreeDP: differentially private counts on trees"
@@ -64,6 +64,9 @@ attack: $(BIN)/.test  ## attack a running app: hostile files and widgets, sessio
 
 mutants: $(BIN)/.test  ## plant faults in the core one by one; fails when the tests let more than 2 % pass
 	@PYTHONPATH=tests $(BIN)/python -m mutants.run $(ARGS)
+
+gallery: $(BIN)/.test  ## draw every page again, light and dark, into docs/gallery
+	@PYTHONPATH=tests $(BIN)/python -m gallery
 
 samples: $(BIN)/.app  ## write sample_data/*.csv again from their seeds
 	$(BIN)/python -m sample_data

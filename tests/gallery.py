@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final
 
-from playwright.sync_api import sync_playwright
-
 from app import all_pages
 from browsing import CHROMIUM_ARGUMENTS, ROOT, Traffic, chromium_path, live_server, settle
 
@@ -25,6 +23,8 @@ def pictures() -> list[Path]:
 
 def main() -> None:
     """Start the app, open its pages one after another, and save what the first screen shows."""
+    from playwright.sync_api import sync_playwright
+
     FOLDER.mkdir(parents=True, exist_ok=True)
     with live_server() as server, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium_path(), args=list(CHROMIUM_ARGUMENTS))

@@ -20,6 +20,7 @@ import pytest
 
 import treedp_core
 from browsing import ROOT, SAFE_ENVIRONMENT, free_port, wait_until_healthy
+from gallery import MOST_BYTES, pictures
 from treedp_core import cli
 from treedp_core.checks import InputError
 
@@ -255,6 +256,13 @@ def test_readme_starts_with_the_two_commands() -> None:
     assert first is not None
     assert [line.split("#")[0].strip() for line in first[1].splitlines()] == ["make run", "make test"]
     assert re.search(r"^## ", text[: first.start()], re.M) is None
+
+
+def test_every_page_has_its_pictures_and_readme_shows_pictures_that_are_there() -> None:
+    assert {file.name for file in (ROOT / "docs" / "gallery").iterdir()} == {file.name for file in pictures()}
+    assert all(file.stat().st_size <= MOST_BYTES for file in pictures())
+    shown = re.findall(r"\]\((docs/[^)]+)\)", (ROOT / "README.md").read_text(encoding="utf-8"))
+    assert shown and all((ROOT / path).is_file() for path in shown)
 
 
 def test_changelog_and_licence_are_there() -> None:

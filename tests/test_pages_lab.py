@@ -99,7 +99,7 @@ def test_every_metric_in_every_view(lab: Callable[..., AppTest], metric: str, vi
     assert not app.exception
     assert not app.error
     assert len(metric_values(app)) == len(MECHANISMS) * len(CHAINS)
-    used = {"alpha": "α = 0.1", "threshold": "τ = 10"}
+    used = {"alpha": "α = 0.5", "threshold": "τ = 10"}
     if view != "draw":
         assert all((text in words(app)) == (name in METRICS[metric].uses) for name, text in used.items())
 

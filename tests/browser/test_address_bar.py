@@ -94,7 +94,7 @@ def test_back_and_forward_bring_pages_back_as_they_were(page: Any, server: LiveS
     more_budget(page)
     first = page.url
     page.get_by_role("link", name="Consistency").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Consistency")
+    expect(page.get_by_role("heading", level=1)).to_have_text(PAGES["consistency"].heading)
     settle(page)
     assert query(page) == {"eps": ["1.2"]}, "the budget is every page's, the metric is the lab's"
     more_budget(page)
@@ -113,7 +113,7 @@ def test_back_and_forward_bring_pages_back_as_they_were(page: Any, server: LiveS
 def test_back_to_a_bare_address_is_back_to_the_defaults(page: Any, server: LiveServer) -> None:
     visit(page, f"{server.url}/consistency")
     page.get_by_role("link", name="Error lab").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Error lab")
+    expect(page.get_by_role("heading", level=1)).to_have_text(PAGES["lab"].heading)
     settle(page)
     more_budget(page)
     page.go_back()
@@ -138,7 +138,7 @@ def test_a_view_is_an_entry_of_the_history_and_a_setting_is_not(page: Any, serve
     settle(page)
     assert query(page).items() >= {"mul_view": [views[1].name], "eps": ["1.2"]}.items()
     assert budget(page) == "1.2"
-    expect(page.get_by_role("radio", name=views[1].label, exact=True)).to_be_checked()
+    expect(page.get_by_role("radio", name=switch.label_of(views[1].name), exact=True)).to_be_checked()
     page.go_back()
     settle(page)
     assert (query(page), entries(page)) == ({}, before + 2)

@@ -38,6 +38,9 @@ from treedp_core.words import plural, privacy_text, setting_text
 
 SLOT: Final = "budget_targets"
 SEARCHING: Final = "Searching for the smallest ε"
+PANELS: Final = (
+    "Left: each level's share of the smallest budget. Right: the error at each target, beside that of an equal split."
+)
 CHIPS: Final = "bud_chips"
 LEVEL: Final = "bud_add_level"
 VALUE: Final = "bud_add_value"
@@ -158,7 +161,7 @@ def _figure(of: Compared, targets: tuple[Target, ...], kept: result.Result[Answe
         key="bud_targets_split",
         alt="Share of each level in the smallest budget, and the error at each target beside an equal split's.",
         answer=told,
-        caption="" if found is None else words.answered(found.found, of.question, targets),
+        caption=PANELS if found is None else words.answered(found.found, of.question, targets),
         ran=ran,
     )
 

@@ -109,7 +109,7 @@ def test_samples_come_back_when_the_table_is_removed() -> None:
     app.button(key="upload_remove").click().run()
     assert not app.exception
     state = {key: app.session_state[key] for key in ("td_source", "mul_source", "cdf_source", "bra_bins")}
-    assert state == {"td_source": "trips", "mul_source": "small", "cdf_source": "ages", "bra_bins": "2^20"}
+    assert state == {"td_source": "trips", "mul_source": "small", "cdf_source": "ages", "bra_bins": "1024"}
 
 
 def test_a_choice_made_after_the_table_came_stays() -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from app import all_pages
 from oracles_pages import Later, open_page
 from pages.ui import jobs
 from pages.views.cdf.settings import PRESETS as CDF
 from pages.views.lab.settings import PRESETS as LAB
+from pages.views.multiplicative.settings import PRESETS as MULTIPLICATIVE
+from pages.views.topdown.asked import PRESETS as TOPDOWN
 
 NAMES = {
     "lab": ["Uniform vs minimax", "What least squares buys", "Deep binary tree"],
@@ -33,7 +34,7 @@ def test_a_preset_closes_its_popover(page: str, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_preset_sets_only_what_may_be() -> None:
-    presets = [*LAB, *CDF, *(preset for page in all_pages() for preset in page.presets)]
+    presets = [*LAB, *CDF, *MULTIPLICATIVE, *TOPDOWN]
     assert sorted(preset.name for preset in presets) == sorted(name for names in NAMES.values() for name in names)
     wrong = [(preset.name, one.key) for preset in presets for one, value in preset.sets if not one.accepts(value)]
     assert wrong == []

@@ -10,6 +10,7 @@ PAGE = Page(
     icon="account_tree",
     section="Explore",
     about="Choose, generate or upload the records, and look at their tree.",
+    heading="What will the mechanism see?",
     lede="Choose the records, and look at the tree that their counts stand on.",
     chooses_source=True,
     views=(View("", show, ignores=NOTHING_DRAWN | NO_DELTA),),

@@ -15,9 +15,7 @@ from treedp_core.words import halves, whole
 
 
 def check(data: Dataset) -> None:
-    """Show what became of every record, and what a person should look at."""
-    if data.domain_source is DomainSource.FROM_DATA:
-        taken_from_the_data_warning()
+    """Show what became of every record."""
     report = data.report
     numbers = (
         ("Rows read", report.rows, "Rows of the table, without its header."),
@@ -32,8 +30,14 @@ def check(data: Dataset) -> None:
         for label, number, about in numbers:
             if number or label in ("Rows read", "Records counted"):
                 st.metric(label, whole(number), border=True, width=190, help=about)
+
+
+def warn(data: Dataset) -> None:
+    """Show what a person should look at."""
+    if data.domain_source is DomainSource.FROM_DATA:
+        taken_from_the_data_warning()
     warn_of_cut(data)
-    for code, sentence in report.notices:
+    for code, sentence in data.report.notices:
         notice(code, sentence)
     if not data.total:
         st.info("All counts are 0: relative errors have no meaning here.", icon=":material/info:")

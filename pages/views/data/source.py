@@ -7,7 +7,6 @@ import streamlit as st
 from pages.ui import store, uploads
 from pages.ui.refusals import refusal
 from pages.ui.settings import MADE_BRANCHING, MADE_RECORDS, MADE_SEED, MADE_SHAPE, SAMPLE, SOURCE, SOURCES
-from pages.ui.text import lit
 from pages.ui.upload import Candidate, upload
 from sample_data.catalogue import SAMPLES
 from treedp_core.checks import InputError
@@ -19,28 +18,42 @@ def choose() -> Candidate | None:
     offered = [name for name in SOURCES if name != "file" or path is not None]
     if SOURCE.value not in offered:
         SOURCE.set("upload")
-    source = SOURCE.draw(offered=offered)
-    if source == "sample":
-        chosen = SAMPLES[SAMPLE.draw()]
-        st.caption(f"{chosen.description} {chosen.domain}")
-        return None
-    if source == "generate":
-        _generate()
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        source = SOURCE.draw(offered=offered)
+        if source == "sample":
+            with st.container(width=320):
+                SAMPLE.draw()
+        if source == "generate":
+            _generate()
+    if source in ("sample", "generate"):
         return None
     found = upload(source, asks="tree", path=path if source == "file" else None)
-    if found is None and not uploads.is_public():
-        st.caption(f"Until you count a file, {lit(store.dataset().name, 40)} stays in use.")
     return found if isinstance(found, Candidate) else None
 
 
+def is_waited_for() -> bool:
+    """Whether a file is the source, none has been counted, and one may be."""
+    return SOURCE.value in ("upload", "file") and store.from_file(SOURCE.value) is None and not uploads.is_public()
+
+
+def about_source() -> None:
+    """Say what the sample is, and ask for the seed of generated records."""
+    if SOURCE.value == "sample":
+        chosen = SAMPLES[SAMPLE.value]
+        st.caption(f"{chosen.description} {chosen.domain}")
+    if SOURCE.value == "generate":
+        MADE_SEED.draw()
+
+
 def _generate() -> None:
-    left, right = st.columns(2)
-    with left:
-        shape, branching = MADE_SHAPE.draw(), MADE_BRANCHING.draw()
-    with right:
-        n_records, seed = MADE_RECORDS.draw(), MADE_SEED.draw()
+    with st.container(width=200):
+        shape = MADE_SHAPE.draw()
+    with st.container(width=200):
+        branching = MADE_BRANCHING.draw()
+    with st.container(width=240):
+        n_records = MADE_RECORDS.draw()
     try:
-        store.generated(shape, n_records, branching, seed)
+        store.generated(shape, n_records, branching, MADE_SEED.value)
     except store.Pending:
         pass  # the head of the page says so
     except InputError as error:

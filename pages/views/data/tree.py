@@ -22,23 +22,22 @@ _NODE: Final = "data_node"
 _WALKED: Final = "_data_walked"
 
 
-def show_tree(data: Dataset) -> None:
-    """Show the tree below the node one has walked to; strips of all levels above it where it is large."""
-    if data.tree.n_nodes > MAX_BLOCKS:
-        _strips(data)
+def show_tree(data: Dataset, answer: str) -> None:
+    """Show the tree below the node one has walked to."""
     if st.session_state.get(_WALKED) != data.fingerprint:  # a node of one tree is no place in another
         st.session_state[_WALKED] = data.fingerprint
         go(_NODE, 0)
-    walk(partial(_blocks, data), data.tree, data.labels, key=_NODE, on_leaf=partial(_leaf, data))
+    walk(partial(_blocks, data, answer), data.tree, data.labels, key=_NODE, on_leaf=partial(_leaf, data))
 
 
-def _blocks(data: Dataset, root: int) -> str | None:
+def _blocks(data: Dataset, answer: str, root: int) -> str | None:
     return figure(
         icicle(
             data.tree, data.labels, data.counts, data.counts, root=root, max_nodes=MAX_BLOCKS, colour_title="records"
         ),
         key=f"tree_{root}",
         alt=f"Tree of {data.tree.n_nodes} nodes below node {root} as blocks whose widths are exact counts",
+        answer=answer,
         caption=f"NOT PRIVATE: exact counts. Width and colour: records. At most {MAX_BLOCKS} blocks are shown; the "
         "smallest are merged into “others”. Click a block to go down, the top block to go up.",
         data=partial(children_table, data, root),
@@ -51,7 +50,10 @@ def _leaf(data: Dataset, node: int) -> None:
     st.markdown(f"Leaf {path}: {plural(int(data.counts[node]), 'record')} (NOT PRIVATE)")
 
 
-def _strips(data: Dataset) -> None:
+def show_strips(data: Dataset) -> None:
+    """Show all levels of a large tree as strips."""
+    if data.tree.n_nodes <= MAX_BLOCKS:
+        return
     figure(
         remember(("strips", data.fingerprint), lambda: count_strips(data.tree, data.counts, data.labels.level_names)),
         key="strips",

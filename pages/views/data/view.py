@@ -2,50 +2,74 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
 from pages.ui import store
 from pages.ui.page import Told, explain
 from pages.ui.settings import EPSILON, RELATION, SOURCE
+from pages.ui.shared import experiment
 from pages.ui.strip import of_data, strip
 from pages.ui.text import lit
 from pages.ui.upload import choose_columns, counted_before
-from pages.views.data.check import check, show_levels
+from pages.views.data.check import check, show_levels, warn
 from pages.views.data.hierarchy import form, levels_in_use
-from pages.views.data.source import choose
-from pages.views.data.tree import show_tree
+from pages.views.data.source import about_source, choose, is_waited_for
+from pages.views.data.tree import show_strips, show_tree
 from pages.views.data.who import who
 from treedp_core.privacy import NeighbouringRelation
+from treedp_core.records import Dataset
+from treedp_core.studies.data import hidden_leaves
+from treedp_core.words import percent, plural, setting_text, short
 
 
 def show() -> Told:
-    """Show the page."""
-    relation = NeighbouringRelation(RELATION.value)
-    promise = strip(*of_data(store.dataset()), relation=relation, epsilon=EPSILON.value)
+    """Show the page: a file whose columns are to be chosen, else the tree of the data in use."""
+    file = choose()
+    data = store.dataset()
+    promise = strip(*of_data(data), relation=NeighbouringRelation(RELATION.value), epsilon=EPSILON.value)
+    if file is not None:  # nothing else is shown beside it
+        st.header("Who is protected", anchor=False)
+        who()
+        st.header("Hierarchy", anchor=False)
+        choose_columns(file, form)
+        st.caption(f"{lit(data.name, 40)} stays in use until the file is counted.")
+        return Told(promise, "NOT PRIVATE")
+    show_tree(data, _answer(data))
+    if is_waited_for():
+        st.caption(f"Until you count a file, {lit(data.name, 40)} stays in use.")
+    warn(data)
+    return Told(promise, "formula, NOT PRIVATE", more=partial(_more, data))
+
+
+def _answer(data: Dataset) -> str:
+    """What the noise of a leaf is beside the counts of the leaves."""
+    settings = experiment()
+    margin, share = hidden_leaves(data, settings)
+    return (
+        f"{plural(data.total, 'record')} on {plural(data.tree.n_leaves, 'leaf', 'leaves')}; at ε = "
+        f"{setting_text(settings.epsilon)} the 95 % margin of a leaf is {short(margin)} records, and "
+        f"{percent(share)} of the leaves are not larger than that."
+    )
+
+
+def _more(data: Dataset) -> None:
+    """Who is protected, the hierarchy, what became of every record, and the levels in numbers."""
     explain(
         "The mechanism sees a tree of counts: every node holds how many records lie below it. The tree's shape and "
         "the list of categories must be public; only the counts get noise. Everything on this page is exact: none "
         "of it is a release."
     )
-    st.header("Source", anchor=False)
-    file = choose()
-    is_set_up = file is None
+    about_source()
     st.header("Who is protected", anchor=False)
     who()
     st.header("Hierarchy", anchor=False)
-    if file is None:
-        levels_in_use()
-        file = counted_before(SOURCE.value)
-    if file is not None:
-        choose_columns(file, form)
-    data = store.dataset()
-    if not is_set_up:  # nothing else is shown beside a file whose columns are chosen
-        st.caption(f"{lit(data.name, 40)} stays in use until the file is counted.")
-        return Told(promise, "NOT PRIVATE")
+    levels_in_use()
+    if (again := counted_before(SOURCE.value)) is not None:
+        choose_columns(again, form)
     st.header("Check", anchor=False)
     st.markdown(f"{lit(data.name)}: what became of every record.")
     check(data)
-    st.header("Preview", anchor=False)
     show_levels(data)
-    show_tree(data)
-    return Told(promise, "NOT PRIVATE")
+    show_strips(data)

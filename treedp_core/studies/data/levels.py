@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 
+from treedp_core.experiment import Experiment, prepare
 from treedp_core.records.dataset import Dataset
 
 Cell = int | float | str
+CONFIDENCE: Final = 0.95
 
 
 def level_table(data: Dataset) -> dict[str, list[Cell]]:
@@ -17,6 +21,16 @@ def level_table(data: Dataset) -> dict[str, list[Cell]]:
     """
     rows = [_level(data, level) for level in range(data.tree.n_levels)]
     return {name: [row[name] for row in rows] for name in rows[0]}
+
+
+def hidden_leaves(data: Dataset, settings: Experiment) -> tuple[float, float]:
+    """Return the 95 % margin of a leaf's noise (records), and the share of leaves that are not larger.
+
+    The noise is that of the settings with equal shares; a leaf that is published exactly has the margin 0.
+    """
+    law = prepare(settings, data.tree).noise.laws[-1]
+    margin = 0.0 if law is None else law.margin(CONFIDENCE)
+    return margin, float(np.mean(data.counts[data.tree.level(data.tree.height)] <= margin))
 
 
 def _level(data: Dataset, level: int) -> dict[str, Cell]:

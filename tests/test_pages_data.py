@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 import weakref
 from typing import Any
 
@@ -296,3 +297,11 @@ def test_nothing_below_a_file_that_is_set_up_shows_another_data_set() -> None:
     assert "Check" not in [header.value for header in app.header] and not app.metric
     count(labelled(app.multiselect, "Columns").set_value(["state"]).run())
     assert "Check" in [header.value for header in app.header] and app.metric
+
+
+def test_the_answer_says_how_many_leaves_the_noise_hides() -> None:
+    """Six noisy levels at a sixth of epsilon: b = 12, P(|Z| > 36) <= 1/20 < P(|Z| > 35); 58 of 64 blocks are <= 36."""
+    p = math.exp(-1 / 12)
+    assert 2 * p**37 / (1 + p) <= 1 / 20 < 2 * p**36 / (1 + p)
+    told = words(open_page("data", level="Basic", sample="small_town")).replace("\u202f", " ")
+    assert "1 000 records on 64 leaves; at ε = 1 the 95 % margin of a leaf is 36 records, and 90.6 % of" in told

@@ -23,7 +23,7 @@ VIEWS: Final = [(page, view) for page in all_pages() for view in page.views]
 LOOK: Final = """() => {
   const box = one => { const r = one.getBoundingClientRect(); return {top: r.top, bottom: r.bottom, height: r.height} };
   const first = document.querySelector('.st-key-first_screen'), stage = document.querySelector('.st-key-stage');
-  const seen = one => one.getBoundingClientRect().height > 0;
+  const seen = one => one.getBoundingClientRect().height > 1;  // one pixel is for screen readers only
   const kinds = ['stButtonGroup', 'stSelectbox', 'stMultiSelect', 'stSlider', 'stNumberInput', 'stTextInput',
                  'stButton', 'stCheckbox', 'stRadio', 'stPopover', 'stFileUploader'];
   const controls = [...first.querySelectorAll(kinds.map(kind => `[data-testid="${kind}"]`).join(','))].filter(seen);

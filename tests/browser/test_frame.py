@@ -76,7 +76,7 @@ def upload(page: Any, path: Path, columns: list[str], meanwhile: Callable[[], No
 def test_every_page_is_whole(page: Any, server: LiveServer, name: str, scheme: str) -> None:
     page.emulate_media(color_scheme=scheme)
     visit(page, f"{server.url}/{name}")
-    page.locator(".js-plotly-plot .main-svg").first.wait_for()
+    page.locator(".js-plotly-plot .main-svg, .stVegaLiteChart :is(canvas, svg.marks)").first.wait_for()
     assert page.locator("h1").count() == 1
     assert page.locator('[data-testid="stException"]').count() == 0
     assert page.get_by_role("dialog").count() == 0

@@ -260,5 +260,5 @@ def test_searches_over_splits_can_be_sent(workers: Workers) -> None:
     work = partial(compare, problem, problem, 1.0, ("optimum",), 20, prior)
     (sent,), (here,) = workers.run(work, Watch()), work()
     assert sent.amounts.tolist() == here.amounts.tolist() and sent.origin is prior and sent.label == here.label
-    found, seen = workers.run(partial(answer, problem, (Target(1, Ask.RMSE, 2.0),)), Watch())
-    assert found.total == pytest.approx(0.5**0.5) and seen.trials > 0
+    said = workers.run(partial(answer, problem, (Target(1, Ask.RMSE, 2.0),)), Watch())
+    assert said.found.total == pytest.approx(0.5**0.5) and said.seen is not None and said.seen.trials > 0

@@ -138,7 +138,7 @@ def short(x: float, digits: int = 3) -> str:
 
 
 def margin(x: float) -> str:
-    """Return the half width of an interval, rounded up: whole records from 10 on, else three significant digits.
+    """Return the half width of a 95 % interval, rounded up: whole records from 10 on, else three significant digits.
 
     >>> margin(49.84), margin(0.1234)
     ('50', '0.124')

@@ -85,7 +85,7 @@ def test_every_sample_is_shown_on_both_pages(app: App, sample: str) -> None:
 
 
 def test_settings_survive_page_switches_and_each_other(app: App) -> None:
-    at = app()
+    at = app(level="Advanced")
     at.select_slider(key="eps").set_value(2.0).run()
     at.sidebar.select_slider(key="delta").set_value(1e-6).run()
     at.sidebar.selectbox(key="nbr").set_value("add_or_remove_one").run()
@@ -107,7 +107,7 @@ def test_settings_survive_page_switches_and_each_other(app: App) -> None:
 
 
 def test_the_relation_has_two_controls_and_one_value(app: App) -> None:
-    at = app("data")
+    at = app("data", level="Advanced")
     at.radio(key="nbr_here").set_value("replace_unknown").run()
     assert at.sidebar.selectbox(key="nbr").value == "replace_unknown"
     assert at.number_input(key="known_levels").value == 1
@@ -219,7 +219,7 @@ def test_values_between_the_steps_of_a_slider_are_taken(app: App) -> None:
 
 
 def test_a_shared_link_brings_everything_back(app: App) -> None:
-    at = app("data")
+    at = app("data", level="Advanced")
     at.select_slider(key="eps").set_value(0.3).run()
     at.sidebar.selectbox(key="nbr").set_value("replace_unknown").run()
     at.number_input(key="known_levels").set_value(2).run()
@@ -229,7 +229,8 @@ def test_a_shared_link_brings_everything_back(app: App) -> None:
     at.session_state["lab_mechanisms"] = ["laplace", "gaussian"]
     at.run()
     link = parse_qs(at.sidebar.code[0].value.partition("?")[2], keep_blank_values=True)
-    assert set(link) == {"eps", "nbr", "known_levels", "source", "gen_branching", "gen_shape", "lab_mechanisms"}
+    set_here = {"level", "eps", "nbr", "known_levels", "source", "gen_branching", "gen_shape", "lab_mechanisms"}
+    assert set(link) == set_here
     again = app("data", **link)
     assert not again.toast
     for key in REG:
@@ -347,7 +348,7 @@ def test_an_upload_waits_while_a_sample_is_looked_at(app: App) -> None:
 
 
 def test_listed_values_make_the_domain_public(app: App) -> None:
-    at = choose(upload(app("data"), CSV), ["region"])
+    at = choose(upload(app("data", level="Advanced"), CSV), ["region"])
     labelled(at.radio, "Which categories").set_value("values").run()
     labelled(at.text_area, "Values of region").set_value("North\nWest").run()
     count(at)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from oracles_pages import dataset, open_page
+from oracles_pages import answer, dataset, open_page
 from test_pages_contract import VIEWS
 from treedp_core.tree import Tree
 
@@ -34,7 +34,7 @@ def shown(app: AppTest) -> list[str]:
     tables = [one.value.to_csv() for one in app.main.dataframe]
     cards = [f"{one.label} {one.value} {one.delta}" for one in app.main.metric]
     captions = [str(one.value) for one in app.main.caption[1:]]
-    return [*figures, *tables, *cards, *captions]
+    return [*figures, *tables, *cards, *captions, answer(app)]
 
 
 def opened(page: str, setting: str, view: str) -> AppTest:

@@ -241,7 +241,7 @@ def test_what_is_cancelled_while_a_worker_does_it_is_cancelled(
     job = jobs.Job(key="k", total=10**9)
     large = Tree.from_branching_factors((100, 100))
     work = partial(
-        experiment.run, Experiment(trials=5_000), large, large.counts_of_leaves(np.ones(10_000, dtype=np.int64))
+        experiment.run, Experiment(trials=50_000), large, large.counts_of_leaves(np.ones(10_000, dtype=np.int64))
     )
     thread = threading.Thread(target=job.run, args=(work,))
     thread.start()

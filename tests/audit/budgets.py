@@ -208,7 +208,7 @@ def _cdf(report: Report, rng: np.random.Generator, n_bins: int, factors: tuple[i
 def _cdf_settings(rng: np.random.Generator, n_bins: int, factors: tuple[int, ...]) -> Iterator[CdfSettings]:
     n_levels = len(factors) + 1
     for mechanism in MECHANISMS:
-        allocation = str(rng.choice(["equal", "optimal", "custom"]))
+        allocation = str(rng.choice(["uniform", "optimal", "custom"]))
         shares = (rng.dirichlet(np.ones(n_levels)) * rng.uniform(0.3, 0.99)).tolist() if allocation == "custom" else ()
         yield CdfSettings(
             n_bins=n_bins,

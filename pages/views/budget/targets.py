@@ -183,11 +183,12 @@ def _ledger(of: Compared, targets: tuple[Target, ...], of_targets: Answer) -> No
     names, symbol, prior = dataset().labels.level_names, of.question.symbol, of.prior.value
     cost = price(of.question, of.truth.value, found, prior)
     cards((
-        ("Smallest ε in all", privacy_text(cost.epsilon), f"{symbol} = {privacy_text(found.total)}, levels", ""),
-        ("For the prior", privacy_text(prior.spent), symbol, ""),
-        ("Seen in simulation", *words.seen(seen), ""),
-        ("Binding level", *words.binding(found, names), ""),
-        ("Proved lower bound", *words.lower_bound(found, of.question), ""),
+        ("Smallest ε in all", privacy_text(cost.epsilon), f"{symbol} = {privacy_text(found.total)}, levels",
+         "What the levels and the prior cost together, in ε, rounded up."),
+        ("For the prior", privacy_text(prior.spent), symbol, "What the split was tuned on cost; 0 where it is public."),
+        ("Seen in simulation", *words.seen(seen), "How often simulated releases with this split reach every target."),
+        ("Binding level", *words.binding(found, names), "The level whose target asks for the most."),
+        ("Proved lower bound", *words.lower_bound(found, of.question), "No split reaches the targets with less."),
     ), flow=True)  # fmt: skip
     again = given(found, smallest_budget, of.tuned, targets).named("found")
     ran = call(target_table, of.tuned, of.truth, again, targets, names, symbol).saying(of.label)

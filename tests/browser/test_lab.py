@@ -17,9 +17,8 @@ def test_ctrl_enter_runs_and_markers_appear(page: Any, server: LiveServer) -> No
     markers = page.locator(".st-key-lab_figure .scatterlayer .points path")
     assert markers.count() == 0
     page.keyboard.press("Control+Enter")
-    page.get_by_text("400 simulated releases").wait_for()
+    markers.first.wait_for(state="attached")
     settle(page)
-    markers.first.wait_for()
     assert markers.count() == 14  # two series at seven epsilons
     page.locator(".st-key-lab_figure .errorbar").first.wait_for(state="attached")
     assert page.locator("h1").count() == 1

@@ -23,6 +23,7 @@ from treedp_core.records import (
 )
 from treedp_core.records.count import counting, table_counts
 from treedp_core.records.count.bins import bin_edges, bin_of
+from treedp_core.records.read import sources
 from treedp_core.tree import Tree
 
 FROM_DATA = domain_taken_from_the_data()
@@ -43,7 +44,9 @@ def as_dictionary(data: Dataset) -> dict[Path, int]:
 
 @given(rows=ROWS, block=st.integers(64, 300))
 def test_streaming_in_tiny_blocks_counts_like_a_dictionary(rows: list[tuple[str, ...]], block: int) -> None:
-    data = count_hierarchy(as_csv(names(rows), rows), names(rows), domain=FROM_DATA, block_bytes=block)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sources, "BLOCK_BYTES", block)
+        data = count_hierarchy(as_csv(names(rows), rows), names(rows), domain=FROM_DATA)
     assert as_dictionary(data) == node_counts(leaf_counts(rows))
     assert data.report.rows == data.report.counted == len(rows)
     under_blank = sum(n for path, n in leaf_counts(rows).items() if BLANK in path)
@@ -93,7 +96,8 @@ def test_dense_sorted_and_many_word_counting_agree(
         patch.setattr(counting, "MAX_DENSE_CELLS", dense)
         patch.setattr(counting, "_WORD", word)
         patch.setattr(counting, "BLOCK_RECORDS", block)
-        data = count_hierarchy(as_csv(names(rows), rows), names(rows), domain=FROM_DATA, block_bytes=64)
+        patch.setattr(sources, "BLOCK_BYTES", 64)
+        data = count_hierarchy(as_csv(names(rows), rows), names(rows), domain=FROM_DATA)
     assert as_dictionary(data) == node_counts(leaf_counts(rows))
 
 
@@ -105,7 +109,8 @@ def test_weighted_sorting_agrees(rows: list[tuple[str, ...]], weights: st.DataOb
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(counting, "MAX_DENSE_CELLS", 1)
         patch.setattr(counting, "BLOCK_RECORDS", 4)
-        by_sorting = count_hierarchy(table, names(rows), domain=FROM_DATA, weight="n", block_bytes=64)
+        patch.setattr(sources, "BLOCK_BYTES", 64)
+        by_sorting = count_hierarchy(table, names(rows), domain=FROM_DATA, weight="n")
     assert dense.fingerprint == by_sorting.fingerprint
     assert dense.total == sum(amounts)
 

@@ -21,6 +21,7 @@ from browsing import ROOT
 from oracles_records import as_csv
 from treedp_core.checks import InputError
 from treedp_core.records import ReadOptions, count_hierarchy, domain_taken_from_the_data, inspect
+from treedp_core.records.read import sources
 from treedp_core.records.read.sources import FileSource
 
 FROM_DATA = domain_taken_from_the_data()
@@ -234,8 +235,9 @@ def test_inspecting_a_large_file_reads_only_its_beginning(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("kind", ["upload", "open file", "path", "packed", "parquet"])
-def test_progress_loses_no_record(tmp_path: Path, kind: str) -> None:
+def test_progress_loses_no_record(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Records beyond what the reader reads ahead (32 blocks) are counted too when someone watches."""
+    monkeypatch.setattr(sources, "BLOCK_BYTES", 1 << 12)
     data = b"a,b\n" + b"x,1\n" * 400_000
     path = tmp_path / ("t.csv.gz" if kind == "packed" else "t.csv")
     path.write_bytes(gzip.compress(data, 1) if kind == "packed" else data)
@@ -250,14 +252,14 @@ def test_progress_loses_no_record(tmp_path: Path, kind: str) -> None:
             ["a"],
             domain=domain_taken_from_the_data(),
             progress=lambda done, total: seen.append((done, total)),
-            block_bytes=1 << 12,
         )
     assert len(seen) > 2
     assert (counted.total, counted.report.rows) == (400_000, 400_000)
 
 
-def test_a_refusal_is_the_same_for_a_shared_file(tmp_path: Path) -> None:
+def test_a_refusal_is_the_same_for_a_shared_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A reader still reading ahead must not disturb the second look that a refusal takes at the file."""
+    monkeypatch.setattr(sources, "BLOCK_BYTES", 1 << 12)
     data = b"a,n\n" + b'"x",1\n' * 100_000 + b'"x",-1\n' + b'"x",1\n' * 300_000
     path = tmp_path / "t.csv"
     path.write_bytes(data)
@@ -265,7 +267,7 @@ def test_a_refusal_is_the_same_for_a_shared_file(tmp_path: Path) -> None:
         with path.open("rb") as file:
             for origin in (file, io.BytesIO(data), path):
                 with pytest.raises(InputError) as caught:
-                    count_hierarchy(origin, ["a"], domain=domain_taken_from_the_data(), weight="n", block_bytes=1 << 12)
+                    count_hierarchy(origin, ["a"], domain=domain_taken_from_the_data(), weight="n")
                 assert (caught.value.code, "row 100\u202f002" in str(caught.value)) == ("COUNT_NEGATIVE", True)
 
 

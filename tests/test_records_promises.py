@@ -244,11 +244,12 @@ def test_units_are_followed_over_batches_and_kinds(monkeypatch: pytest.MonkeyPat
     rows = first_rows([(str(w), int(v)) for w, v in zip(who, what, strict=True)], 7)
     monkeypatch.setattr("treedp_core.records.read.arrow_tables.BATCH_ROWS", 50)
     monkeypatch.setattr("treedp_core.records.read.units._MERGE", 5)
+    monkeypatch.setattr("treedp_core.records.read.sources.BLOCK_BYTES", 200)
     file = io.BytesIO()
     pq.write_table(table, file)
     csv = "who,v\n" + "".join(f"{w},{v}\n" for w, v in zip(who, what, strict=True))
-    for origin, settings in ((table, {}), (file.getvalue(), {}), (csv.encode(), {"block_bytes": 200})):
-        binned = count_bins(origin, "v", lower=0, upper=3, n_bins=3, unit="who", contributions=7, **settings)
+    for origin in (table, file.getvalue(), csv.encode()):
+        binned = count_bins(origin, "v", lower=0, upper=3, n_bins=3, unit="who", contributions=7)
         assert binned.counts[1:4].tolist() == [sum(v == value for _, v in rows) for value in range(3)]
         assert (binned.report.units, binned.report.clipped) == (40, 900 - len(rows))
 

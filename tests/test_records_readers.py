@@ -74,7 +74,7 @@ def preview(source: FileSource, options: ReadOptions) -> Preview:
 
 
 def batches(
-    source: FileSource, seen: Preview, labels: Sequence[str], numeric: Sequence[str], block_bytes: int
+    source: FileSource, seen: Preview, labels: Sequence[str], numeric: Sequence[str]
 ) -> Iterator[tuple[list[Any], int]]:
     """One row a batch: the worst case for what counts them."""
     read = rows(source)

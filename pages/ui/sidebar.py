@@ -79,7 +79,9 @@ def _draw(one: Setting[Any], idle: Mapping[str, str], help: str = "") -> None:
 
 def _budget(page: Page, idle: Mapping[str, str]) -> None:
     place = page.name if page.shows_epsilon else ""
-    if st.session_state.setdefault(_PLACE, place) != place:  # to Streamlit another slider, which would begin at its lowest
+    if (
+        st.session_state.setdefault(_PLACE, place) != place
+    ):  # to Streamlit another slider, which would begin at its lowest
         EPSILON.set(EPSILON.value)
         st.session_state[_PLACE] = place
     if not page.shows_epsilon:

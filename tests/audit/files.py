@@ -9,11 +9,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from unittest.mock import patch
 
 import numpy as np
 
 from treedp_core.checks import InputError
 from treedp_core.records import Dataset, count_bins, count_hierarchy, domain_of_values
+from treedp_core.records.read import sources
 
 from .neighbours import ADD, REPLACE, IntArray, Who
 from .report import Report
@@ -70,13 +72,15 @@ def units(report: Report, rng: np.random.Generator, n: int) -> None:
             unit="who",
             contributions=m,
             missing=str(rng.choice(["category", "other"])),
-            block_bytes=block,
         )
         rest = [f"{rng.choice(['b', 'c', 'd', ''])},{ROWS[int(i)]}" for i in rng.integers(len(ROWS), size=6)]
         k = int(rng.integers(1, 6))
         mine, others = ([f"a,{ROWS[int(i)]}" for i in rng.integers(len(ROWS), size=k)] for _ in range(2))
         places = rng.integers(0, len(rest) + 1, size=k)
-        without, one, other = (_counted("who,sex,age", _woven(rest, who, places), count) for who in ([], mine, others))
+        with patch.object(sources, "BLOCK_BYTES", block):
+            without, one, other = (
+                _counted("who,sex,age", _woven(rest, who, places), count) for who in ([], mine, others)
+            )
         what = f"unit of {k} rows, {m} counted, in blocks of {block}: {mine} or {others} among {rest}"
         _compare(report, f"{what}: added", Who(ADD, m), without, one)
         _compare(report, f"{what}: replaced", Who(REPLACE, m), one, other)

@@ -44,7 +44,6 @@ def count_bins(
     name: str | None = None,
     options: ReadOptions | None = None,
     progress: Progress | None = None,
-    block_bytes: int | None = None,
 ) -> Dataset:
     r"""Return the counts of one numeric column in equal bins, and of every node of a tree over the bins.
 
@@ -71,7 +70,7 @@ def count_bins(
         What becomes of numbers outside the bounds, reported in any case: counted in a leaf "(other)" below the root
         or in the end bins, or the file is refused. A total that is public stays the number of all records, so a cell
         that is no number stands under "(other)" too.
-    name, options, progress, block_bytes
+    name, options, progress
         As in `count_hierarchy`.
 
     Raises
@@ -93,7 +92,7 @@ def count_bins(
     edges = bin_edges(lower, upper, n_bins)
     factors = _factors(branching, edges.size - 1)
     clamp = checks.one_of("outside", outside, (*OUTSIDE_RULES, "clamp")) == "clamp"
-    table = open_table(origin, name, options, block_bytes)
+    table = open_table(origin, name, options)
     column = table.column(column)
     weight = None if weight is None else table.column(weight)
     if weight == column:

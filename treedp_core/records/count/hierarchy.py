@@ -45,7 +45,6 @@ def count_hierarchy(
     name: str | None = None,
     options: ReadOptions | None = None,
     progress: Progress | None = None,
-    block_bytes: int | None = None,
 ) -> Dataset:
     r"""Return the counts of all records on the tree of a hierarchy of columns.
 
@@ -81,8 +80,6 @@ def count_hierarchy(
         Encoding and delimiter of a text file.
     progress : callable, optional
         Called as ``progress(done, total)`` after each batch; raise from it to cancel.
-    block_bytes : int, optional
-        Bytes of CSV read at a time.
 
     Returns
     -------
@@ -106,7 +103,7 @@ def count_hierarchy(
     >>> data.counts.tolist(), data.report.other, data.labels.path(5)
     ([4, 2, 1, 1, 1, 1, 0, 1], 1, ('North', 'Ulm'))
     """
-    table = open_table(origin, name, options, block_bytes)
+    table = open_table(origin, name, options)
     weight = None if weight is None else table.column(weight)
     chosen = _checked_choice(table, columns, weight, domain)
     quota = quota_of(None if unit is None else table.column(unit), contributions, weight, chosen)

@@ -21,11 +21,7 @@ FIRST_ROW = 2  # the header is row 1
 
 
 def batches(
-    source: FileSource,
-    preview: Preview,
-    labels: Sequence[str],
-    numeric: Sequence[str],
-    block_bytes: int = sources.BLOCK_BYTES,
+    source: FileSource, preview: Preview, labels: Sequence[str], numeric: Sequence[str]
 ) -> Iterator[tuple[list[pa.Array], int]]:
     """Yield (columns, bytes read so far): the chosen labels as dictionaries of text, then the numeric columns as text.
 
@@ -38,7 +34,7 @@ def batches(
     refusals: list[InputError] = []
     n_rows, failed = 0, False
     try:
-        reader = _open(stream, preview, labels, numeric, refusals, block_bytes)
+        reader = _open(stream, preview, labels, numeric, refusals)
         while True:
             try:
                 batch = reader.read_next_batch()
@@ -62,7 +58,6 @@ def _open(
     labels: Sequence[str],
     numeric: Sequence[str],
     refusals: list[InputError],
-    block_bytes: int,
 ) -> pa_csv.CSVStreamingReader:
     # columns go by position, so no name can confuse the reader
     position = {name: str(j) for j, name in enumerate(preview.columns)}
@@ -78,7 +73,7 @@ def _open(
         pa.PythonFile(stream, mode="r"),
         read_options=pa_csv.ReadOptions(
             use_threads=False,
-            block_size=block_bytes,
+            block_size=sources.BLOCK_BYTES,
             column_names=list(position.values()),
             skip_rows_after_names=1,
         ),
@@ -107,7 +102,7 @@ def _diagnosis(source: FileSource, preview: Preview, stream: ByteStream, refusal
     if offset is not None:
         return encoding_error(offset)
     try:
-        refuse_torn_quotes(source, preview, None)
+        refuse_torn_quotes(source, preview)
     except InputError as refusal:
         return refusal
     return sources.row_too_long()
@@ -131,7 +126,7 @@ def _first_bad_byte(source: FileSource, encoding: str) -> int | None:
         stream.close()
 
 
-def refuse_torn_quotes(source: FileSource, preview: Preview, n_rows: int | None) -> None:
+def refuse_torn_quotes(source: FileSource, preview: Preview, n_rows: int | None = None) -> None:
     """Refuse a file in which a stray quotation mark swallowed rows (the reader itself would accept that silently).
 
     A file whose quotation marks pair up and whose lines are as many as its rows is sound; only others are read again,

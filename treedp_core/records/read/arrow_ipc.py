@@ -16,7 +16,7 @@ from treedp_core.records.read import columns as cells
 from treedp_core.records.read.arrow_tables import BATCH_ROWS, MAX_ROWS
 from treedp_core.records.read.file_checks import checked_columns, columns_within_limit, too_large
 from treedp_core.records.read.sniff import PREVIEW_ROWS, Preview
-from treedp_core.records.read.sources import FileSource
+from treedp_core.records.read.sources import FileSource, ReadOptions
 from treedp_core.words import whole
 
 MAGIC: Final = b"ARROW1\0\0"
@@ -28,7 +28,7 @@ MAX_MESSAGE_RATIO: Final = 4
 _DICTIONARY, _BATCH = 2, 3  # kinds of messages
 
 
-def preview(source: FileSource) -> Preview:
+def preview(source: FileSource, options: ReadOptions) -> Preview:
     """Return the preview of an Arrow file from its first batch."""
     n_rows = _checked_rows(source)
     with _opened(source) as reader:

@@ -16,7 +16,7 @@ from treedp_core.records.read import columns as cells
 from treedp_core.records.read.file_checks import checked_columns, columns_within_limit, too_large
 from treedp_core.records.read.held import HeldColumns
 from treedp_core.records.read.sniff import PREVIEW_ROWS, Preview
-from treedp_core.records.read.sources import FileSource
+from treedp_core.records.read.sources import FileSource, ReadOptions, TableSource
 from treedp_core.words import whole
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ BATCH_ROWS: Final = 1 << 17
 SHOWN_CHARACTERS: Final = 80
 
 
-def preview_parquet(source: FileSource) -> Preview:
+def preview_parquet(source: FileSource, options: ReadOptions) -> Preview:
     """Return the preview of a Parquet file from its footer and its first rows."""
     if source.head(4) == b"PARE":
         raise _unreadable("encrypted")
@@ -43,7 +43,7 @@ def preview_parquet(source: FileSource) -> Preview:
 
 
 def parquet_batches(
-    source: FileSource, labels: Sequence[str], numeric: Sequence[str]
+    source: FileSource, preview: Preview, labels: Sequence[str], numeric: Sequence[str]
 ) -> Iterator[tuple[list[pa.Array], int]]:
     """Yield (columns, bytes read so far, in proportion to rows) of the chosen columns, labels first.
 
@@ -67,22 +67,23 @@ def parquet_batches(
     pa.default_memory_pool().release_unused()  # the pages of a row group are large and not needed again
 
 
-def preview_table(table: TableInMemory, name: str) -> Preview:
+def preview_table(source: TableSource, options: ReadOptions) -> Preview:
     """Return the preview of a pyarrow Table or a pandas DataFrame."""
+    table: TableInMemory = source.table
     columns = tuple(checked_columns([str(column) for column in _column_names(table)]))
     if len(table) == 0:
         raise InputError("NO_ROWS", "The table has columns but no rows; expected at least one record.")
     head = as_table(table[:PREVIEW_ROWS], columns, columns)
     _refuse_invalid(head)
-    return Preview(name, "table in memory", columns, as_text(head), len(table))
+    return Preview(source.name, "table in memory", columns, as_text(head), len(table))
 
 
 def table_batches(
-    table: TableInMemory, columns: Sequence[str], labels: Sequence[str], numeric: Sequence[str]
+    source: TableSource, preview: Preview, labels: Sequence[str], numeric: Sequence[str]
 ) -> Iterator[tuple[list[pa.Array], int]]:
     """Yield (columns, rows read so far) of the chosen columns of a table in memory, labels first."""
     chosen = [*labels, *numeric]
-    arrow = as_table(table, columns, chosen)
+    arrow = as_table(source.table, preview.columns, chosen)
     cells.check_types(arrow.schema, labels, numeric)
     done = 0
     for batch in arrow.to_batches(max_chunksize=BATCH_ROWS):
@@ -92,7 +93,7 @@ def table_batches(
 
 
 def held_batches(
-    held: HeldColumns, labels: Sequence[str], numeric: Sequence[str]
+    held: HeldColumns, preview: Preview, labels: Sequence[str], numeric: Sequence[str]
 ) -> Iterator[tuple[list[pa.Array], int]]:
     """Yield (columns, rows read so far) of the chosen columns kept of a file, labels first."""
     chosen = [*labels, *numeric]

@@ -15,7 +15,13 @@ from treedp_core import checks
 from treedp_core.checks import InputError, echo
 from treedp_core.records.read.file_checks import checked_columns, columns_within_limit, row_refusal
 from treedp_core.records.read.sniff import PREVIEW_ROWS, Preview
-from treedp_core.records.read.sources import BLOCK_BYTES, FREE_UNPACKED_BYTES, MAX_UNPACKED_RATIO, FileSource
+from treedp_core.records.read.sources import (
+    BLOCK_BYTES,
+    FREE_UNPACKED_BYTES,
+    MAX_UNPACKED_RATIO,
+    FileSource,
+    ReadOptions,
+)
 from treedp_core.words import whole
 
 if TYPE_CHECKING:
@@ -30,7 +36,7 @@ MAX_SHARED_BYTES: Final = 64 << 20
 BATCH_ROWS: Final = 1 << 13
 
 
-def preview(source: FileSource) -> Preview:
+def preview(source: FileSource, options: ReadOptions) -> Preview:
     """Return the preview of a workbook from the first rows of its first sheet."""
     with _book(source) as book:
         names = [sheet.title for sheet in book.worksheets]

@@ -24,7 +24,7 @@ _SPACE: Final = re.compile(r"\s*")
 Record = dict[str, Any]
 
 
-def preview(source: FileSource, options: ReadOptions, kind: str) -> Preview:
+def preview(source: FileSource, options: ReadOptions) -> Preview:
     """Return the preview of a JSON file from the records in its first 256 KB."""
     refuse_binary(source.head()[:512])
     names: dict[str, None] = {}
@@ -43,6 +43,7 @@ def preview(source: FileSource, options: ReadOptions, kind: str) -> Preview:
     )
     if all(use == "none" for use in uses):
         raise InputError("NOT_TABULAR", "The file is JSON, but no array of records with plain values; save it as CSV.")
+    kind = "JSON" if _is_array(source) else "JSON lines"
     return Preview(source.name, kind, tuple(checked_columns(columns)), shown, uses=uses)
 
 
@@ -88,10 +89,13 @@ def _cell(value: object) -> str:
     return ("true" if value else "false") if isinstance(value, bool) else _NO_CELL
 
 
+def _is_array(source: FileSource) -> bool:
+    return source.head(64).removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"[")
+
+
 def _records(source: FileSource) -> Iterator[tuple[Record, int]]:
     """Give each record, and how many bytes are read; memory holds a block and what is left of the one before."""
-    is_array = source.head(64).removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"[")
-    read, number = _Pieces(source), 0
+    is_array, read, number = _is_array(source), _Pieces(source), 0
     try:
         if is_array:
             read.skip(re.compile(r"\s*\["))

@@ -6,7 +6,8 @@ import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, BinaryIO, Final, Generic, TypeVar
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, Generic, ParamSpec, TypeVar
 
 from treedp_core.checks import InputError
 from treedp_core.records.read.file_checks import in_words
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 Origin = str | os.PathLike[str] | bytes | BinaryIO | Any
 Source = FileSource | TableSource | HeldColumns
 Batch = tuple[list["pa.Array"], int]
+P = ParamSpec("P")
+T = TypeVar("T")
 S = TypeVar("S", FileSource, TableSource, HeldColumns)
 
 HEAD_BYTES: Final = 64
@@ -42,7 +45,7 @@ class Reader(Generic[S]):
         ``preview(source, options)``: columns and first rows, from a few bytes; what is no such file is refused.
         Names of columns pass `checked_columns`.
     batches : function
-        ``batches(source, preview, labels, numeric, block_bytes)`` yields (arrow arrays of the chosen columns, labels
+        ``batches(source, preview, labels, numeric)`` yields (arrow arrays of the chosen columns, labels
         first; how much of the source's size is read so far). Memory must not follow the size of the file, and errors
         must not quote cells.
     first_row : int
@@ -59,7 +62,7 @@ class Reader(Generic[S]):
     suffixes: tuple[str, ...]
     starts: Callable[[bytes], bool]
     preview: Callable[[S, ReadOptions], Preview]
-    batches: Callable[[S, Preview, Sequence[str], Sequence[str], int], Iterator[Batch]]
+    batches: Callable[[S, Preview, Sequence[str], Sequence[str]], Iterator[Batch]]
     first_row: int = 1
     damage: Callable[[S, Preview], None] = lambda source, preview: None
 
@@ -68,128 +71,50 @@ class Reader(Generic[S]):
         return name.lower().endswith(tuple(f".{suffix}" for suffix in self.suffixes))
 
 
-# pyarrow is slow to import: only what reads with it does so, when it reads.
+def _late(module: str, name: str) -> Callable[P, T]:
+    """Return a function of a module that is imported when it is called: pyarrow and openpyxl take long to."""
+
+    def call(*args: P.args, **settings: P.kwargs) -> T:
+        function: Callable[P, T] = getattr(import_module(f"treedp_core.records.read.{module}"), name)
+        return function(*args, **settings)
+
+    return call
 
 
-def _csv_batches(
-    source: FileSource, preview: Preview, labels: Sequence[str], numeric: Sequence[str], block_bytes: int
-) -> Iterator[Batch]:
-    from treedp_core.records.read import arrow_csv
-
-    return arrow_csv.batches(source, preview, labels, numeric, block_bytes)
-
-
-def _csv_damage(source: FileSource, preview: Preview) -> None:
-    from treedp_core.records.read import arrow_csv
-
-    arrow_csv.refuse_torn_quotes(source, preview, None)
-
-
-def _preview_parquet(source: FileSource, options: ReadOptions) -> Preview:
-    from treedp_core.records.read import arrow_tables
-
-    return arrow_tables.preview_parquet(source)
-
-
-def _parquet_batches(
-    source: FileSource, preview: Preview, labels: Sequence[str], numeric: Sequence[str], block_bytes: int
-) -> Iterator[Batch]:
-    from treedp_core.records.read import arrow_tables
-
-    return arrow_tables.parquet_batches(source, labels, numeric)
-
-
-def _preview_json(source: FileSource, options: ReadOptions) -> Preview:
-    from treedp_core.records.read import json_records
-
-    return json_records.preview(source, options, "JSON")
-
-
-def _preview_json_lines(source: FileSource, options: ReadOptions) -> Preview:
-    from treedp_core.records.read import json_records
-
-    return json_records.preview(source, options, "JSON lines")
-
-
-def _json_batches(
-    source: FileSource, preview: Preview, labels: Sequence[str], numeric: Sequence[str], block_bytes: int
-) -> Iterator[Batch]:
-    from treedp_core.records.read import json_records
-
-    return json_records.batches(source, preview, labels, numeric)
-
-
-def _preview_arrow(source: FileSource, options: ReadOptions) -> Preview:
-    from treedp_core.records.read import arrow_ipc
-
-    return arrow_ipc.preview(source)
-
-
-def _arrow_batches(
-    source: FileSource, preview: Preview, labels: Sequence[str], numeric: Sequence[str], block_bytes: int
-) -> Iterator[Batch]:
-    from treedp_core.records.read import arrow_ipc
-
-    return arrow_ipc.batches(source, preview, labels, numeric)
-
-
-def _preview_excel(source: FileSource, options: ReadOptions) -> Preview:
-    from treedp_core.records.read import excel
-
-    return excel.preview(source)
-
-
-def _excel_batches(
-    source: FileSource, preview: Preview, labels: Sequence[str], numeric: Sequence[str], block_bytes: int
-) -> Iterator[Batch]:
-    from treedp_core.records.read import excel
-
-    return excel.batches(source, preview, labels, numeric)
-
-
-def _preview_table(source: TableSource, options: ReadOptions) -> Preview:
-    from treedp_core.records.read import arrow_tables
-
-    return arrow_tables.preview_table(source.table, source.name)
-
-
-def _table_batches(
-    source: TableSource, preview: Preview, labels: Sequence[str], numeric: Sequence[str], block_bytes: int
-) -> Iterator[Batch]:
-    from treedp_core.records.read import arrow_tables
-
-    return arrow_tables.table_batches(source.table, preview.columns, labels, numeric)
-
-
-def _held_batches(
-    source: HeldColumns, preview: Preview, labels: Sequence[str], numeric: Sequence[str], block_bytes: int
-) -> Iterator[Batch]:
-    from treedp_core.records.read import arrow_tables
-
-    return arrow_tables.held_batches(source, labels, numeric)
-
-
-CSV: Final = Reader(
-    "CSV", ("csv", "gz", "txt", "tsv"), lambda head: True, preview_csv, _csv_batches, first_row=2, damage=_csv_damage
-)
-PARQUET: Final = Reader(
-    "Parquet", ("parquet", "pq"), lambda head: head.startswith((b"PAR1", b"PARE")), _preview_parquet, _parquet_batches
-)
+CSV: Final[Reader[FileSource]] = Reader(
+    "CSV", ("csv", "gz", "txt", "tsv"), lambda head: True, preview_csv, _late("arrow_csv", "batches"), first_row=2,
+    damage=_late("arrow_csv", "refuse_torn_quotes"),
+)  # fmt: skip
+PARQUET: Final[Reader[FileSource]] = Reader(
+    "Parquet", ("parquet", "pq"), lambda head: head.startswith((b"PAR1", b"PARE")),
+    _late("arrow_tables", "preview_parquet"), _late("arrow_tables", "parquet_batches"),
+)  # fmt: skip
 _ARRAY: Final = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[\s*\{")
 _LINES: Final = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"')
-JSON: Final = Reader("JSON", ("json",), lambda head: _ARRAY.match(head) is not None, _preview_json, _json_batches)
-JSON_LINES: Final = Reader(
-    "JSON lines", ("jsonl", "ndjson"), lambda head: _LINES.match(head) is not None, _preview_json_lines, _json_batches
-)
-ARROW: Final = Reader(
-    "Arrow", ("arrow", "feather", "ipc"), lambda head: head.startswith((b"ARROW1", b"\xff\xff\xff\xff")),
-    _preview_arrow, _arrow_batches,
+JSON: Final[Reader[FileSource]] = Reader(
+    "JSON", ("json",), lambda head: _ARRAY.match(head) is not None,
+    _late("json_records", "preview"), _late("json_records", "batches"),
 )  # fmt: skip
-EXCEL: Final = Reader(
-    "Excel", ("xlsx",), lambda head: head.startswith(b"PK\x03\x04"), _preview_excel, _excel_batches, first_row=2
-)
-IN_MEMORY: Final = Reader("table in memory", (), lambda head: False, _preview_table, _table_batches)
-HELD: Final = Reader("columns in memory", (), lambda head: False, lambda source, options: source.preview, _held_batches)
+JSON_LINES: Final[Reader[FileSource]] = Reader(
+    "JSON lines", ("jsonl", "ndjson"), lambda head: _LINES.match(head) is not None,
+    _late("json_records", "preview"), _late("json_records", "batches"),
+)  # fmt: skip
+ARROW: Final[Reader[FileSource]] = Reader(
+    "Arrow", ("arrow", "feather", "ipc"), lambda head: head.startswith((b"ARROW1", b"\xff\xff\xff\xff")),
+    _late("arrow_ipc", "preview"), _late("arrow_ipc", "batches"),
+)  # fmt: skip
+EXCEL: Final[Reader[FileSource]] = Reader(
+    "Excel", ("xlsx",), lambda head: head.startswith(b"PK\x03\x04"), _late("excel", "preview"),
+    _late("excel", "batches"), first_row=2,
+)  # fmt: skip
+IN_MEMORY: Final[Reader[TableSource]] = Reader(
+    "table in memory", (), lambda head: False,
+    _late("arrow_tables", "preview_table"), _late("arrow_tables", "table_batches"),
+)  # fmt: skip
+HELD: Final[Reader[HeldColumns]] = Reader(
+    "columns in memory", (), lambda head: False, lambda source, options: source.preview,
+    _late("arrow_tables", "held_batches"),
+)  # fmt: skip
 READERS: Final[Table[Reader[FileSource]]] = table(CSV, PARQUET, JSON, JSON_LINES, ARROW, EXCEL)
 """Kinds of files by name: the latest that claims a file's first bytes reads it; CSV takes what none claims."""
 

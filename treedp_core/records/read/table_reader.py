@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from treedp_core.checks import InputError, echo
-from treedp_core.records.read import sources, text
+from treedp_core.records.read import text
 from treedp_core.records.read.readers import Batch, Origin, Reader, Source, reader_of, source_of
 from treedp_core.records.read.sniff import Preview
 from treedp_core.records.read.sources import ReadOptions
@@ -28,14 +28,11 @@ class TableReader:
         What reads it.
     preview : Preview
         What the reader said of it.
-    block_bytes : int
-        Bytes of CSV read at a time.
     """
 
     source: Source
     reader: Reader[Any]
     preview: Preview
-    block_bytes: int = sources.BLOCK_BYTES
 
     @property
     def total(self) -> int:
@@ -74,17 +71,14 @@ class TableReader:
             raise
 
     def _batches(self, labels: Sequence[str], numeric: Sequence[str]) -> Generator[Batch, None, None]:
-        yield from self.reader.batches(self.source, self.preview, labels, numeric, self.block_bytes)
+        yield from self.reader.batches(self.source, self.preview, labels, numeric)
 
 
-def open_table(
-    origin: Origin, name: str | None, options: ReadOptions | None, block_bytes: int | None = None
-) -> TableReader:
+def open_table(origin: Origin, name: str | None, options: ReadOptions | None) -> TableReader:
     """Look at a source and return its reader."""
     source = source_of(origin, name)
     reader = reader_of(source)
-    preview = reader.preview(source, options or ReadOptions())
-    return TableReader(source, reader, preview, block_bytes or sources.BLOCK_BYTES)
+    return TableReader(source, reader, reader.preview(source, options or ReadOptions()))
 
 
 def refuse_no_rows(n_rows: int) -> None:

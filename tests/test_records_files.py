@@ -20,7 +20,7 @@ import pytest
 from browsing import ROOT
 from oracles_records import as_csv
 from treedp_core.checks import InputError
-from treedp_core.records import ReadOptions, count_hierarchy, domain_taken_from_the_data, inspect
+from treedp_core.records import ReadOptions, count_hierarchy, domain_of_values, domain_taken_from_the_data, inspect
 from treedp_core.records.read import sources
 from treedp_core.records.read.sources import FileSource
 
@@ -177,6 +177,15 @@ def test_composed_and_decomposed_letters_are_one_label_with_a_notice() -> None: 
     data = count_hierarchy("a\né\ne\u0301\n".encode(), ["a"], domain=FROM_DATA)
     assert data.labels.of_level(1).tolist() == ["é"]
     assert [code for code, _ in data.report.notices] == ["LABELS_NORMALISED"]
+
+
+def test_normalised_labels_are_counted_once_whatever_the_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sources, "BLOCK_BYTES", 64)
+    rows = "".join(f"e\u0301,{i}\no\u0308,{i}\n" for i in range(99))
+    public = domain_of_values({"a": ["\u00e9"]})
+    data = count_hierarchy(f"a,b\n{rows}".encode(), ["a"], domain=public)
+    assert data.counts.tolist() == [198, 99, 99]
+    assert dict(data.report.notices)["LABELS_NORMALISED"].startswith("1 label ")
 
 
 @pytest.mark.parametrize(("cells", "code"), [(["x", "x "], "SPACE"), (["X", "x"], "CASE")])

@@ -16,7 +16,7 @@ from treedp_core.records.domain import Domain
 from treedp_core.records.read import text
 from treedp_core.records.read.table_reader import Progress, TableReader, refuse_no_rows
 from treedp_core.records.read.units import UnitQuota, UnitReader, unit_notices
-from treedp_core.words import whole
+from treedp_core.words import plural, whole
 
 if TYPE_CHECKING:
     from treedp_core.records.read.columns import LabelColumn
@@ -124,9 +124,8 @@ def _column_notices(column: LabelColumn) -> list[text.Notice]:
         notices.append(
             (
                 "LABELS_NORMALISED",
-                f"{whole(column.renormalised)} labels of column {echo(column.name)} were written in another "
-                "Unicode form; "
-                "they are read in form NFC and merged with labels that look the same.",
+                f"{plural(column.renormalised, 'label')} of column {echo(column.name)} in another Unicode form: read "
+                "in form NFC, and merged with what looks the same.",
             )
         )
     return notices

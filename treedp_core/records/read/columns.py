@@ -125,7 +125,6 @@ class LabelColumn:
             )
         label = text.normalise(raw)
         known = self._codes.get(label)
-        self.renormalised += bool(label) and label != raw
         if known is None:
             if self.is_listed:
                 self.first_unknown = self.first_unknown or (label, where())
@@ -134,8 +133,9 @@ class LabelColumn:
             self.labels.append(label)
             self._codes[label] = known
             self.blank = known if not label else self.blank
-        if raw != label:
+        if raw != label:  # now known, so that it is counted once, whatever the batches
             self._codes[raw] = known
+            self.renormalised += bool(label)
         return known
 
     def _row(self, indices: NDArray[np.int32], row: int, entry: int) -> int:

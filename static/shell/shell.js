@@ -1,5 +1,6 @@
 // What the app's pages need of the browser and Streamlit does not offer: an address bar that follows the settings
-// without a history entry for each step, Ctrl+Enter wherever the focus is, and the keys of a presentation.
+// without a history entry for each step, Ctrl+Enter wherever the focus is, the keys of a presentation, and markup that
+// tells those who do not see the page what is on it.
 
 const KEPT = ['embed', 'embed_options'];
 const KEYS = { ArrowRight: 'next', PageDown: 'next', ArrowLeft: 'back', PageUp: 'back' };
@@ -67,3 +68,15 @@ function darken(on) {
   black.addEventListener('click', () => darken(false));
   document.body.append(black);
 }
+
+// Streamlit puts sections between the navigation's list and its items, which then are neither a list nor items of one.
+const NO_LISTS = '[data-testid=stSidebarNavItems]:not([role]), [data-testid=stSidebarNavItems] li:not([role])';
+let due = 0;
+
+function mend() {
+  due = 0;
+  for (const one of document.querySelectorAll(NO_LISTS)) one.setAttribute('role', 'none');
+}
+
+new MutationObserver(() => (due ||= requestAnimationFrame(mend))).observe(document.body, { childList: true, subtree: true });
+mend();

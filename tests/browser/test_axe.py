@@ -1,0 +1,47 @@
+"""Axe-core finds nothing serious on any page, *More* open, light or dark: the rules of WCAG 2 at levels A and AA."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import pytest
+
+from app import all_pages
+from browsing import LiveServer, opened, settle
+
+pytestmark = pytest.mark.browser
+
+RULES: Final = {"runOnly": ["wcag2a", "wcag2aa"], "resultTypes": ["violations"]}
+GRAVE: Final = ("serious", "critical")
+
+
+def findings(page: Any) -> list[str]:
+    """What axe holds against a page as it is now."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    found = Axe().run(page, options=RULES).response["violations"]
+    return [
+        f"{rule['id']}: {node['html'][:200]}: {node['failureSummary']}"
+        for rule in found
+        if rule["impact"] in GRAVE
+        for node in rule["nodes"]
+    ]
+
+
+def test_no_page_has_a_serious_fault(page: Any, server: LiveServer) -> None:
+    opened(page, server, "?level=Advanced", ".st-key-stage")
+    found = {}
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        for one in all_pages():
+            link = page.get_by_test_id("stSidebarNav").get_by_role("link", name=one.title, exact=True)
+            link.click()
+            page.locator("h1", has_text=one.views[0].question or one.heading).wait_for()
+            settle(page)
+            found[f"{one.name} {scheme}"] = findings(page)
+    assert {place: said for place, said in found.items() if said} == {}
+
+
+def test_a_fault_is_found(page: Any) -> None:
+    page.set_content("<html lang=en><title>A page</title><button></button><p style='color: #ccc'>Faint</p></html>")
+    assert sorted(said.partition(":")[0] for said in findings(page)) == ["button-name", "color-contrast"]

@@ -108,9 +108,9 @@ def visit(page: str, link: dict[str, Any], buttons: tuple[str, ...]) -> Seen:
         found.tables[key] = as_text(ran.value)
         code(key, ran, label)
 
-    def footed(key: str, ran: Any, data: Any = None, **more: Any) -> None:
-        found.without_code |= {key} if ran is None else set()
-        footer(key, ran, data, **more)
+    def footed(key: str, ran: Any, *, has_code: bool = True, **more: Any) -> None:
+        found.without_code |= {key} if ran is None or not has_code else set()
+        footer(key, ran, has_code=has_code, **more)
 
     mine = jobs.Jobs()
     with pytest.MonkeyPatch.context() as patch:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any, Final
 
 import streamlit as st
 
-from pages.ui.frame import written
+from pages.ui.frame import plain_table
 from pages.ui.refusals import refusal
 from pages.ui.setting import Setting
 from pages.ui.settings import LEVEL, SEED
@@ -18,7 +18,7 @@ from treedp_core.mechanisms import MECHANISMS
 from treedp_core.postprocess.chains import CHAINS
 from treedp_core.records import Dataset
 from treedp_core.studies.sweep.split import split_table
-from treedp_core.words import percent, plural, privacy_text, short
+from treedp_core.words import percent, privacy_text, short
 
 POST_HELP: Final = "Costs no privacy budget. “Advanced” in the sidebar shows all."
 SHARES_HELP: Final = "One share for each level from the root down, summing to at most 1; 0 leaves a level unmeasured."
@@ -59,31 +59,20 @@ def split_by_level(experiment: Experiment | None, data: Dataset, *, key: str, la
         except InputError as error:
             refusal(error)
             return
-        columns, formats = written(
-            table, {"share": percent, "ε": privacy_text, "ρ": privacy_text, "noise st. dev. (records)": short}
-        )
-        st.dataframe(
-            columns, hide_index=True, column_config=formats, alt="Share of the budget, budget and noise of each level"
-        )
-        st.caption(
-            f"{label} {MECHANISMS[experiment.mechanism].label} noise. Noise 0: published exactly, as the total is "
-            "public. Noise ∞: not measured; least squares derives such a level from the others where it can. Formula."
+        plain_table(
+            table,
+            alt="Share of the budget, budget and noise of each level",
+            caption=f"{label} {MECHANISMS[experiment.mechanism].label} noise. Noise 0: published exactly, as the total "
+            "is public. Noise ∞: not measured; least squares derives such a level from the others where it can. "
+            "Formula.",
+            formats={"share": percent, "ε": privacy_text, "ρ": privacy_text, "noise st. dev. (records)": short},
         )
 
 
-def level_picker(setting: Setting[int], data: Dataset) -> int:
-    """Show the levels of the data set and return the chosen one; a link's level beyond the last means the last."""
-    setting.set(min(setting.value, data.tree.height))
-    names, sizes = data.labels.level_names, data.tree.level_sizes
-    st.selectbox(
-        "Level",
-        range(data.tree.n_levels),
-        format_func=lambda level: f"{level}: {names[level]} ({plural(int(sizes[level]), 'node')})",
-        key=setting.key,
-        persist_state="session",
-        help="Which level of the tree is drawn; 0 is the root.",
-    )
-    return setting.value
+def level_picker(setting: Setting[int], names: Sequence[str]) -> int:
+    """Show levels by their names and return the chosen one; a link's level beyond the last means the last."""
+    setting.set(min(setting.value, len(names) - 1))
+    return setting.said(format=names.__getitem__).draw(offered=range(len(names)))
 
 
 def draw_again(key: str) -> None:

@@ -21,6 +21,9 @@ from treedp_core.studies.budget import NOT_PRIVATE
 STAGE: Final = "stage"
 """The key of the first screen's figure: static/app.css gives it the room that the rest leaves."""
 LEAST_HEIGHT: Final = 260
+Formats = Mapping[str, Any]
+NO_FORMATS: Final[Formats] = {}
+_RIGHT: Final = st.column_config.TextColumn(alignment="right")
 
 
 def figure(
@@ -29,8 +32,8 @@ def figure(
     key: str,
     alt: str,
     caption: str,
-    data: Columns | Callable[[], Columns] | None = None,
     ran: Ran[Columns] | None = None,
+    has_code: bool = True,
     select: bool = False,
     brush: Callable[[float, float], None] | None = None,
     answer: str = "",
@@ -50,8 +53,8 @@ def figure(
     ran : Ran, optional
         The call that gives the table behind the figure (column name -> values): its code is shown, and its value is
         offered as a file; that runs on a click, on another thread, without `st.session_state`.
-    data : mapping or function, optional
-        The table where no code gives it, or what returns it.
+    has_code : bool
+        Whether the code of that call is shown.
     select : bool
         Whether a click is reported.
     brush : function, optional
@@ -61,13 +64,12 @@ def figure(
     label : str
         What must stand in every copy of the figure, its code and its numbers, such as "NOT PRIVATE: why".
     simulated : bool
-        Whether `data` are a simulated release: then each row and the name of the file say so.
+        Whether the table is of a simulated release: then each row and the name of the file say so.
     """
     if label:
         if label.startswith(NOT_PRIVATE):
             watermark(fig, NOT_PRIVATE)
         caption = caption if caption.startswith(label) else f"{label} {caption}"
-        data = data and partial(_labelled, data, label)
     if get("present"):
         style.present(fig)
     if brush is not None:
@@ -88,7 +90,7 @@ def figure(
         say(answer)
     else:
         st.caption(caption)
-    footer(key, ran, data, label=label, simulated=simulated, about=caption if answer else "")
+    footer(key, ran, label=label, simulated=simulated, about=caption if answer else "", has_code=has_code)
     return _clicked(event) if select else None
 
 
@@ -112,42 +114,48 @@ def table(
     key: str,
     alt: str,
     caption: str,
-    formats: Mapping[str, Any] | None = None,
+    formats: Formats = NO_FORMATS,
     width: Literal["stretch", "content"] = "stretch",
     height: Literal["auto", "content"] = "auto",
-    label: str = "",
     simulated: bool = False,
 ) -> None:
-    """Show the table that a call returns, with its caption and footer.
+    """Show the table that a call returns, with its caption and footer: see `plain_table` and `figure`."""
+    plain_table(ran.value, alt=alt, caption=caption, formats=formats, width=width, height=height)
+    footer(key, ran, simulated=simulated)
 
-    `formats` are column configurations by name, or functions that write a value: see `written`. The other parameters
-    are those of `figure`.
+
+def plain_table(
+    columns: Columns,
+    *,
+    alt: str,
+    caption: str = "",
+    formats: Formats = NO_FORMATS,
+    width: Literal["stretch", "content"] = "stretch",
+    height: Literal["auto", "content"] = "auto",
+) -> None:
+    """Show a table with its caption.
+
+    `formats` are column configurations by name, or functions whose words are shown instead of a value, as a browser has
+    no thin spaces between thousands, or pairs of both.
     """
-    columns, formats = written(ran.value, formats or {})
-    st.dataframe(columns, hide_index=True, column_config=formats, alt=alt, width=width, height=height)
-    st.caption(f"{label} {caption}" if label else caption)
-    footer(key, ran, label=label, simulated=simulated)
-
-
-def written(columns: Columns, formats: Mapping[str, Any]) -> tuple[Columns, dict[str, Any]]:
-    """Return columns and their configurations, where a function stands for one: what it writes is shown instead.
-
-    A browser has no thin spaces between thousands, which `whole` and `short` write.
-    """
-    by_hand = {name: write for name, write in formats.items() if callable(write)}
-    text = dict.fromkeys(by_hand, st.column_config.TextColumn(alignment="right"))
-    shown = {name: [by_hand[name](value) for value in columns[name]] for name in by_hand if name in columns}
-    return {**columns, **shown}, {**formats, **text}
+    shown, config = dict(columns), {}
+    for name, how in formats.items():
+        write, config[name] = how if isinstance(how, tuple) else (how, _RIGHT) if callable(how) else (None, how)
+        if write is not None and name in columns:
+            shown[name] = [write(value) for value in columns[name]]
+    st.dataframe(shown, hide_index=True, column_config=config, alt=alt, width=width, height=height)
+    if caption:
+        st.caption(caption)
 
 
 def footer(
     key: str,
     ran: Ran[Columns] | None,
-    data: Columns | Callable[[], Columns] | None = None,
     *,
     label: str = "",
     simulated: bool = False,
     about: str = "",
+    has_code: bool = True,
 ) -> None:
     """Show what stands below every figure but in a presentation: what is `about` it, its code, and its numbers."""
     if get("present"):
@@ -156,13 +164,12 @@ def footer(
         if about:
             with st.popover("About", icon=":material/info:", type="tertiary", help="How to read it, and its source"):
                 st.markdown(about)
-        if ran is not None:
+        if ran is not None and has_code:
             code_popover(key, ran, label)
-            data = partial(_ran, ran, label)
-        if data is not None:
+        if ran is not None:
             download(
                 "Data",
-                partial(_table, partial(_simulated, data) if simulated else data),
+                partial(_file, ran, label, simulated),
                 name=f"treedp-{'simulation-' if simulated else ''}{key.replace('_', '-')}.csv",
                 mime="text/csv",
                 key=f"{key}_csv",
@@ -177,27 +184,17 @@ def code_popover(key: str, ran: Ran[Any], label: str = "") -> None:
         st.code((f"# {label}\n" if label else "") + ran.snippet(), language="python")
 
 
-def _ran(ran: Ran[Columns], label: str) -> Columns:
-    return labelled(ran.value, label) if label else ran.value
-
-
-def _table(data: Columns | Callable[[], Columns]) -> bytes:
-    return csv_bytes(data() if callable(data) else data)
+def _file(ran: Ran[Columns], label: str, simulated: bool) -> bytes:
+    columns = labelled(ran.value, label) if label else ran.value
+    if simulated:
+        columns = {**columns, SIMULATION: [SIMULATED] * len(next(iter(columns.values()), ()))}
+    return csv_bytes(columns)
 
 
 def _brushed(key: str, then: Callable[[float, float], None]) -> None:
     boxes = st.session_state[key].selection["box"]
     if boxes:  # none when the selection was taken away
         then(min(boxes[0]["x"]), max(boxes[0]["x"]))
-
-
-def _simulated(data: Columns | Callable[[], Columns]) -> Columns:
-    columns = data() if callable(data) else data
-    return {**columns, SIMULATION: [SIMULATED] * len(next(iter(columns.values()), ()))}
-
-
-def _labelled(data: Columns | Callable[[], Columns], label: str) -> Columns:
-    return labelled(data() if callable(data) else data, label)
 
 
 def _clicked(event: Any) -> str | None:

@@ -12,7 +12,6 @@ from typing import Any, Final, Literal, NamedTuple
 import streamlit as st
 
 from pages.ui import jobs, reconnect, store
-from pages.ui.presets import Preset, popover
 from pages.ui.result import progress
 from pages.ui.setting import Setting
 from pages.ui.settings import EPSILON, PRESENT, get
@@ -103,8 +102,6 @@ class Page:
         Which view is shown: a choice of the views' names.
     beside : function, optional
         Draws what stands beside the switch.
-    presets : tuple of Preset
-        Offered beside the switch.
     learnt : str
         What one learns (Markdown), whatever the view.
     asks_epsilon : bool
@@ -126,7 +123,6 @@ class Page:
     views: tuple[View, ...]
     switch: Setting[str] | None = None
     beside: Callable[[], object] | None = None
-    presets: tuple[Preset, ...] = ()
     learnt: str = ""
     asks_epsilon: bool = False
     chooses_source: bool = False
@@ -191,8 +187,6 @@ class Page:
                 self.switch.draw(bare=True)
             if self.beside is not None:
                 self.beside()
-            if self.presets:
-                popover(self.name, self.presets)
         return self.view
 
 

@@ -160,7 +160,6 @@ def in_background(
     about: str = "",
     of: Hashable = None,
     of_data: bool = True,
-    admit: Callable[[], bool] = lambda: True,
     room: int = 0,
 ) -> Result[T]:
     """Return what a job computes; while it runs, or was not started, the last good one of the same data.
@@ -184,7 +183,7 @@ def in_background(
     def start_now() -> None:
         st.session_state[_about(slot)] = about
         try:
-            jobs.start(slot, asked, total() if callable(total) else total, work, of_data=of_data, admit=admit)
+            jobs.start(slot, asked, total() if callable(total) else total, work, of_data=of_data)
         except InputError as error:
             jobs.forget(slot)
             st.session_state[_refused(slot)] = (asked, error)

@@ -17,22 +17,9 @@ MAX_DIGITS: Final = 12
 MAX_TEXT: Final = 200
 _NUMBER: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,4})?", re.ASCII)
 _NOT_FINITE: Final = re.compile(r"[+-]?(nan|inf|infinity)", re.ASCII | re.IGNORECASE)
-_FLAGS: Final = {
-    "1": True,
-    "true": True,
-    "yes": True,
-    "on": True,
-    "0": False,
-    "false": False,
-    "no": False,
-    "off": False,
-}
-
+_FLAGS: Final = dict.fromkeys(("1", "true", "yes", "on"), True) | dict.fromkeys(("0", "false", "no", "off"), False)
 Check = Callable[[Any], Any]
-
-
 T = TypeVar("T")
-
 Look = Literal["", "segments", "pills", "select", "slider", "number", "text", "toggle"]
 
 
@@ -111,11 +98,6 @@ class Setting(Generic[T]):
     options: Mapping[str, Any] | Collection[str] | None = None
     drawn: Drawn = Drawn()
     own: Any = None
-
-    @property
-    def name(self) -> str:
-        """Its name in the table."""
-        return self.key
 
     @property
     def is_many(self) -> bool:

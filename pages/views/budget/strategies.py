@@ -168,14 +168,12 @@ def ledger(one: Compared) -> None:
     symbol, metric = one.question.symbol, one.question.metric
     st.header(f"Ledger: {row.label}", anchor=False)
     st.markdown(words.ledger_line(row, one.question))
-    columns = level_table(one.truth.value, row, dataset().labels.level_names, symbol, metric)
-    shown, formats = frame.written(
-        columns, {"share of the total": percent, symbol: str, "noise st. dev. (records)": short, metric: short}
-    )
-    st.dataframe(
-        shown, hide_index=True, width="content", column_config=formats,
+    frame.plain_table(
+        level_table(one.truth.value, row, dataset().labels.level_names, symbol, metric),
         alt="Budget, noise and error of each level under the chosen split",
-    )  # fmt: skip
+        formats={"share of the total": percent, symbol: str, "noise st. dev. (records)": short, metric: short},
+        width="content",
+    )
     _per_node(one, row)
     _hand_over(one, row)
 

@@ -192,7 +192,7 @@ def _ledger(of: Compared, targets: tuple[Target, ...], of_targets: Answer) -> No
     ), flow=True)  # fmt: skip
     again = given(found, smallest_budget, of.tuned, targets).named("found")
     ran = call(target_table, of.tuned, of.truth, again, targets, names, symbol).saying(of.label)
-    st.dataframe(ran.value, hide_index=True, alt="Targets, budget and what is reached, by level")
+    frame.plain_table(ran.value, alt="Targets, budget and what is reached, by level")
     st.markdown(f"{words.answered(found, of.question, targets)}\n\n**Ledger.** {plain(cost.ledger.sentence())}")
     st.button(
         f"Set ε = {setting_text(cost.to_set)} and this split",

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import streamlit as st
 
-from pages.ui.frame import written
+from pages.ui.frame import plain_table
 from pages.ui.store import dataset
 from pages.ui.walk import go, place, way_up
 from pages.views.consistency.settings import NODE
@@ -25,15 +25,13 @@ def ledger(the: Draw) -> None:
     _finder()
     n_children = int(data.tree.n_children[here])
     st.text(f"before   {equation(data.tree, here, the.before)}\nafter    {equation(data.tree, here, the.after)}")
-    columns, formats = written(
-        family_table(the, here, data.labels), dict.fromkeys(("true count", "before", "after"), amount)
-    )
-    st.dataframe(
-        columns, hide_index=True, column_config=formats,
-        alt="The chosen node and its children: true count, and released counts before and after",
-    )  # fmt: skip
     more = f" The first {whole(MAX_ROWS)} of {plural(n_children, 'child', 'children')}." * (n_children > MAX_ROWS)
-    st.caption(f"NOT PRIVATE: true counts, and one simulated release of them.{more}")
+    plain_table(
+        family_table(the, here, data.labels),
+        alt="The chosen node and its children: true count, and released counts before and after",
+        caption=f"NOT PRIVATE: true counts, and one simulated release of them.{more}",
+        formats=dict.fromkeys(("true count", "before", "after"), amount),
+    )
 
 
 def _finder() -> None:

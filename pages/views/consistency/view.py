@@ -147,11 +147,10 @@ def _learned(shown: Shown) -> None:
     st.header("What you learn", anchor=False)
     told = (words.gain_line(shown.expected.value, dataset().labels), words.bias_line(shown.draw))
     st.markdown("  \n".join(filter(None, told)))
-    columns, formats = frame.written(
-        bias_table(shown.draw), dict.fromkeys(("mean error before", "mean error after"), short)
-    )
-    st.dataframe(
-        columns, hide_index=True, width="content", column_config=formats,
+    frame.plain_table(
+        bias_table(shown.draw),
         alt="Mean signed error of this draw by size of the true count",
-    )  # fmt: skip
-    st.caption("NOT PRIVATE: mean signed error of this draw by true count; levels published exactly are left out.")
+        caption="NOT PRIVATE: mean signed error of this draw by true count; levels published exactly are left out.",
+        formats=dict.fromkeys(("mean error before", "mean error after"), short),
+        width="content",
+    )

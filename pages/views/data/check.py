@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.ui.bins import warn_of_cut
-from pages.ui.frame import written
+from pages.ui.frame import plain_table
 from pages.ui.store import remember
 from pages.ui.upload import notice
 from pages.views.data.hierarchy import taken_from_the_data_warning
@@ -46,16 +46,11 @@ def warn(data: Dataset) -> None:
 def show_levels(data: Dataset) -> None:
     """Show what the levels of the tree look like."""
     percent = st.column_config.NumberColumn(format="percent")
-    formats = {"Nodes": whole, "Median": halves, "Largest": whole, "Empty": percent}
-    columns, config = written(remember(("level table", data.fingerprint), lambda: level_table(data)), formats)
-    st.dataframe(
-        columns,
-        hide_index=True,
-        height="content",
-        column_config=config,
+    plain_table(
+        remember(("level table", data.fingerprint), lambda: level_table(data)),
         alt=f"Nodes, empty share, counts and fan-out of each of {data.tree.n_levels} levels",
-    )
-    st.caption(
-        "NOT PRIVATE: exact counts. Empty: share of nodes with count 0. Median, largest: records of a node. Children: "
-        "fewest, median and most children of a node."
+        caption="NOT PRIVATE: exact counts. Empty: share of nodes with count 0. Median, largest: records of a node. "
+        "Children: fewest, median and most children of a node.",
+        formats={"Nodes": whole, "Median": halves, "Largest": whole, "Empty": percent},
+        height="content",
     )

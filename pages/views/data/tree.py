@@ -8,6 +8,7 @@ from typing import Final
 import streamlit as st
 
 from pages.ui.frame import figure
+from pages.ui.snippets import call
 from pages.ui.store import remember
 from pages.ui.text import lit
 from pages.ui.walk import go, walk
@@ -40,7 +41,8 @@ def _blocks(data: Dataset, answer: str, root: int) -> str | None:
         answer=answer,
         caption=f"NOT PRIVATE: exact counts. Width and colour: records. At most {MAX_BLOCKS} blocks are shown; the "
         "smallest are merged into “others”. Click a block to go down, the top block to go up.",
-        data=partial(children_table, data, root),
+        ran=call(children_table, data, root),
+        has_code=False,
         select=True,
     )
 

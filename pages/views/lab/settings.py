@@ -37,7 +37,10 @@ TRIALS: Final = whole_number(
 ALLOCATION: Final = choice("lab_allocation", "uniform", ALLOCATIONS, label="Budget split", look="select")
 SHARES: Final = words("lab_shares", "", shares_from_text, label="Shares", placeholder="0.2, 0.3, 0.5", help=SHARES_HELP)
 TUNED: Final = tuned_on("lab_tuned")
-LEVEL: Final = whole_number("lab_level", checks.MAX_LEVEL_COLUMNS, 0, 64)
+LEVEL: Final = whole_number(
+    "lab_level", checks.MAX_LEVEL_COLUMNS, 0, 64, label="Level", look="select",
+    help="Which level of the tree is drawn; 0 is the root.",
+)  # fmt: skip
 TARGET: Final = number(
     "lab_target",
     0.0,

@@ -102,7 +102,7 @@ def _values(shown: Shown) -> None:
     with st.expander("Values", key="lab_values", on_change="rerun") as values:
         if values.open:
             table = line_table(shown.view, shown.lines, dataset().labels.level_names)
-            st.dataframe(table, hide_index=True, alt="The values behind the figure")
+            frame.plain_table(table, alt="The values behind the figure")
 
 
 def _draw_controls(shown: Shown) -> tuple[Series, int]:
@@ -111,7 +111,9 @@ def _draw_controls(shown: Shown) -> tuple[Series, int]:
         "Series", range(len(shown.lines)), format_func=lambda i: shown.lines[i].series.label, key="lab_draw_series",
         help="One draw shows one series at a time.", width=240,
     )  # fmt: skip
-    level = controls.level_picker(s.LEVEL, dataset())
+    data = dataset()
+    names = zip(data.labels.level_names, data.tree.level_sizes, strict=True)
+    level = controls.level_picker(s.LEVEL, [f"{i}: {name} ({plural(n, 'node')})" for i, (name, n) in enumerate(names)])
     return shown.lines[min(number or 0, len(shown.lines) - 1)].series, level
 
 
@@ -196,12 +198,13 @@ def _target(shown: Shown) -> None:
     show_state(found, "Searching")
     if found.value is None:
         return
-    st.dataframe(
+    frame.plain_table(
         {
             "series": [one.label for one, _, _ in found.value],
             "smallest ε": [privacy_text(least) if least is not None else "–" for _, least, _ in found.value],
             "note": [why for _, _, why in found.value],
         },
-        hide_index=True, width="content", alt="Smallest epsilon for the target error, for each series",
-    )  # fmt: skip
-    st.caption("Found by bisection on the formula, to 0.1 %.")
+        alt="Smallest epsilon for the target error, for each series",
+        caption="Found by bisection on the formula, to 0.1 %.",
+        width="content",
+    )

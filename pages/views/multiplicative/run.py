@@ -199,11 +199,11 @@ def _how_it_did(made: Run, again: Ran[Run]) -> None:
 
 def _rounds(made: Run) -> None:
     with st.expander("All rounds: thresholds, values, and who answered"):
-        numbers = ("threshold", "node passes above", "value given")
-        columns, formats = frame.written(made.rounds, dict.fromkeys(numbers, short))
-        st.dataframe(columns, hide_index=True, column_config=formats, alt="Every round of the plan")
-        st.caption(
-            "Thresholds and values are public: they follow from α, ε, δ, the number of levels and the bound on the "
-            "total. Trees too light to pass are left out of the run, which changes no probability; how many were "
-            "tested is therefore NOT PRIVATE, like the other counts on the right."
+        frame.plain_table(
+            made.rounds,
+            alt="Every round of the plan",
+            caption="Thresholds and values are public: they follow from α, ε, δ, the number of levels and the bound on "
+            "the total. Trees too light to pass are left out of the run, which changes no probability; how many were "
+            "tested is therefore NOT PRIVATE, like the other counts on the right.",
+            formats=dict.fromkeys(("threshold", "node passes above", "value given"), short),
         )

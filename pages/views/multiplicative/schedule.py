@@ -55,8 +55,10 @@ def _verdict(one: PrintedSchedule, rounds: int) -> None:
 
 def _budgets(one: PrintedSchedule) -> None:
     with st.expander("The budget of every round"):
-        columns, formats = frame.written(
-            budget_table(one), dict.fromkeys(("εᵢ as printed", "εᵢ corrected"), privacy_text)
+        frame.plain_table(
+            budget_table(one),
+            alt="Budgets of all rounds",
+            caption="Round 1 has the lowest threshold; the mechanism runs them from the last to the first.",
+            formats=dict.fromkeys(("εᵢ as printed", "εᵢ corrected"), privacy_text),
+            width="content",
         )
-        st.dataframe(columns, hide_index=True, width="content", alt="Budgets of all rounds", column_config=formats)
-        st.caption("Round 1 has the lowest threshold; the mechanism runs them from the last to the first.")

@@ -9,7 +9,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from pages.ui import tuned
-from pages.ui.controls import draw_again
+from pages.ui.controls import draw_again, level_picker
 from pages.ui.presets import Preset, popover
 from pages.ui.result import Result, at_once, show_state
 from pages.ui.setting import Setting
@@ -213,10 +213,8 @@ def rule(what: Subject) -> None:
 
 
 def level(what: Subject) -> int:
-    """Show the levels, and return the chosen one; a link's level beyond the last means the last."""
-    names = what.level_names
-    s.LEVEL.set(min(s.LEVEL.value, len(names) - 1))
-    return s.LEVEL.said(format=lambda i: _cut(names[i])).draw(offered=range(len(names)))
+    """Show the levels, and return the chosen one."""
+    return level_picker(s.LEVEL, [_cut(name) for name in what.level_names])
 
 
 def planned(what: Subject) -> tuple[Wanted, Plan]:

@@ -77,9 +77,11 @@ def _rules_tables(what: Subject, result: Result[list[RuleResult]], found: list[R
         "in what they do to small counts. IntOpt takes from the smallest counts first, so it is sparser; water filling "
         f"is closest in every distance at once. {_least_squares_first(found)}"
     )
-    st.dataframe(tables.rule_words(found), hide_index=True,
-                 alt="Every measure of every projection, with 95 % intervals")  # fmt: skip
-    st.caption("Mean over the runs ± its 95 % interval. NOT PRIVATE. Simulation.")
+    frame.plain_table(
+        tables.rule_words(found),
+        alt="Every measure of every projection, with 95 % intervals",
+        caption="Mean over the runs ± its 95 % interval. NOT PRIVATE. Simulation.",
+    )
     frame.figure(
         bias_by_count({RULES[one.rule].label: one.bias for one in found}),
         key="td_rules_bias",

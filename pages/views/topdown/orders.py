@@ -76,11 +76,11 @@ def _orders_shown(what: Subject, result: Result[list[OrderResult]], found: list[
         "would itself reveal something: choose it on public or made-up data. Simulation.",
         ran=call(tables.order_table, again, what.columns, measure),
     )  # fmt: skip
-    st.dataframe(tables.marginal_words(found, what.columns), hide_index=True,
-                 alt="Mean absolute error of every column's own counts, by order")  # fmt: skip
-    st.caption(
-        "Mean absolute error of the counts of each column's categories alone (records), ± its 95 % interval over the "
-        "runs; the number behind a name is the column's place in the present order. NOT PRIVATE. Simulation."
+    frame.plain_table(
+        tables.marginal_words(found, what.columns),
+        alt="Mean absolute error of every column's own counts, by order",
+        caption="Mean absolute error of the counts of each column's categories alone (records), ± its 95 % interval "
+        "over the runs; the number behind a name is the column's place in the present order. NOT PRIVATE. Simulation.",
     )
 
 

@@ -48,20 +48,19 @@ def _records(mine: Drawn, table: LeafTable, columns: Columns) -> None:
     left, right = st.columns(2)
     with left:
         st.header("Contingency table", anchor=False)
-        st.dataframe(
+        frame.plain_table(
             synthetic.first_leaves(table, columns, PREVIEW),
-            hide_index=True,
             alt="The first leaves of the release and their counts",
+            caption=f"{_first(table.n_leaves, 'leaves')} in the order of the categories. {_what(mine)}",
         )
-        st.caption(f"{_first(table.n_leaves, 'leaves')} in the order of the categories. {_what(mine)}")
         _files(mine, "contingency", synthetic.contingency_csv, synthetic.contingency_parquet, table, columns)
     with right:
         st.header("One row a record", anchor=False)
-        st.dataframe(
-            synthetic.first_records(table, columns, PREVIEW), hide_index=True, alt="The first synthetic records"
-        )
-        st.caption(
-            f"{_first(table.total, 'records')}; equal records stand together, so the order says nothing. {_what(mine)}"
+        frame.plain_table(
+            synthetic.first_records(table, columns, PREVIEW),
+            alt="The first synthetic records",
+            caption=f"{_first(table.total, 'records')}; equal records stand together, so the order says nothing. "
+            f"{_what(mine)}",
         )
         if table.total > synthetic.MAX_ROWS:
             st.caption(

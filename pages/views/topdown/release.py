@@ -86,36 +86,34 @@ def _level_table(what: Subject, wanted: Wanted, ready: Plan) -> None:
     subject = asked.again(what)
     again = given(ready, Wanted.plan, wanted, subject).named("plan")
     ran = call(tables.level_table, subject, again, s.CONFIDENCE.value)
-    columns, formats = frame.written(ran.value | {"cells": ready.cells}, {
-        "cells": whole, "share of ρ": percent, "ρ": privacy_text, "σ (records)": short, "bound": short,
-        "by exact tails": short,
-    })  # fmt: skip
     right = partial(st.column_config.TextColumn, alignment="right")
-    st.dataframe(
-        columns, hide_index=True, width="content", height="content",
-        column_config=formats | {
-            "cells": right(help="Possible nodes of the level: public."),
-            "σ (records)": right(help="Of the discrete Gaussian noise."),
-            "bound": right("Theorem 1 (records)", help="No node of the level is off by more, with the chosen "
-                           "probability."),
-            "by exact tails": right("by exact tails (records)", help="The same sum, with the exact tails of the noise "
-                                    "instead of an inequality: own derivation."),
-            "factor 2": st.column_config.TextColumn(help="Whether σ < 0.9743, where the printed inequality needs a "
-                                                    "factor 2 inside its logarithm."),
-        },
-        alt="Cells, budget, noise and error bound of every level",
-    )  # fmt: skip
     note = (
         " At least one level has σ < 0.9743, where the printed inequality fails; its logarithm has the factor 2."
         if any(needs_factor_two(ready))
         else " Every σ is at least 0.9743, so the printed constant holds without a factor 2."
     )
     root = "the public total takes no noise" if ready.unit.total_is_public else "the total is measured too"
-    st.caption(
-        f"Formula. {whole(ready.cells[-1])} cells on the last level, ρ = {privacy_text(ready.guarantee.rho or 0.0)}, "
-        f"{root}. Bound: Theorem 1 (Boninsegna), for each level by itself with probability "
-        f"{percent_set(s.CONFIDENCE.value)}.{note} {ready.guarantee.sentence()}"
-    )
+    frame.plain_table(
+        ran.value | {"cells": ready.cells},
+        alt="Cells, budget, noise and error bound of every level",
+        caption=f"Formula. {whole(ready.cells[-1])} cells on the last level, ρ = "
+        f"{privacy_text(ready.guarantee.rho or 0.0)}, {root}. Bound: Theorem 1 (Boninsegna), for each level by itself "
+        f"with probability {percent_set(s.CONFIDENCE.value)}.{note} {ready.guarantee.sentence()}",
+        formats={
+            "cells": (whole, right(help="Possible nodes of the level: public.")),
+            "share of ρ": percent,
+            "ρ": privacy_text,
+            "σ (records)": (short, right(help="Of the discrete Gaussian noise.")),
+            "bound": (short, right("Theorem 1 (records)", help="No node of the level is off by more, with the chosen "
+                                   "probability.")),
+            "by exact tails": (short, right("by exact tails (records)", help="The same sum, with the exact tails of "
+                                            "the noise instead of an inequality: own derivation.")),
+            "factor 2": st.column_config.TextColumn(help="Whether σ < 0.9743, where the printed inequality needs a "
+                                                    "factor 2 inside its logarithm."),
+        },
+        width="content",
+        height="content",
+    )  # fmt: skip
     frame.footer("td_levels", ran)
 
 

@@ -14,6 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from browsing import ROOT
 from oracles_tree import level_starts
+from pages.ui.kept import Kept
 from treedp_core.records import Dataset, DomainSource, ReadReport
 from treedp_core.records.dataset import labels_of
 from treedp_core.tree import Tree
@@ -57,7 +58,7 @@ def open_page(name: str, data: Dataset | None = None, **link: Any) -> AppTest:
     for key, value in link.items():
         app.query_params[key] = value
     if data is not None:
-        app.session_state["_from_file"] = {"upload": data}
+        app.session_state["_from_file"] = {"upload": Kept(data)}
         app.session_state["source"] = "upload"
     app.run()
     return app.switch_page(f"pages/{name}.py").run()

@@ -237,7 +237,7 @@ def test_nothing_is_left_in_memory_after_remove_or_replacement() -> None:
     alive: list[weakref.ref[Any]] = []
 
     def watched() -> None:
-        file = app.session_state["_kept_of_file"]["upload"]
+        file = app.session_state["_from_file"]["upload"]
         alive.extend((weakref.ref(file.columns), weakref.ref(file.data), weakref.ref(file)))
 
     app = uploaded(VISITS, ["place"])

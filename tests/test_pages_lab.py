@@ -14,6 +14,7 @@ from streamlit.testing.v1 import AppTest
 from oracles_pages import Later, dataset, figure, metric_values, open_page, pick, press, tree_of, words
 from oracles_tree import random_parents
 from pages.ui import jobs
+from pages.ui.kept import Kept
 from pages.ui.settings import REG
 from pages.ui.text import lit
 from pages.views.lab import words as lab_words
@@ -352,7 +353,7 @@ def test_another_metric_or_other_data_are_said_not_drawn(lab: Callable[..., AppT
     assert markers(figure(app, "lab_figure")) == []
     pick(app, lab_metric="rmse")
     assert len(markers(figure(app, "lab_figure"))) == 2
-    app.session_state["_from_file"] = {"upload": RAGGED}
+    app.session_state["_from_file"] = {"upload": Kept(RAGGED)}
     app.run()
     assert "The last result was of other data." in words(app)
     assert markers(figure(app, "lab_figure")) == []

@@ -161,7 +161,7 @@ def test_no_more_tables_than_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_memory_is_bounded_over_all_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     app = counted()
-    taken = app.session_state["_kept_of_file"]["upload"].columns.n_bytes
+    taken = app.session_state["_from_file"]["upload"].columns.n_bytes
     monkeypatch.setattr(kept, "SESSION_BYTES", taken)  # nothing is left for a second one
     app.button(key="upload_add").click().run()
     count_file(app, OTHER, ("place",), "other.csv")

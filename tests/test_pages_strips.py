@@ -8,6 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from oracles_pages import answer, dataset, open_page
+from pages.ui.kept import Kept
 from test_pages_contract import VIEWS
 from treedp_core.tree import Tree
 
@@ -65,7 +66,7 @@ def followed(app: AppTest, key: str, value: Any) -> tuple[bool, bool]:
 @pytest.mark.parametrize(("page", "setting", "view"), FIRST_SCREENS)
 def test_the_strip_names_a_setting_just_where_what_is_shown_follows_it(page: str, setting: str, view: str) -> None:
     app = opened(page, setting, view)
-    files = {"_from_file": {"upload": FLAT}}
+    files = {"_from_file": {"upload": Kept(FLAT)}}
     tried = {key: value for key, value in {**SETTINGS, **files}.items() if SAME.get(view) != key}
     told = {key: followed(app, key, value) for key, value in tried.items()}
     assert {key: one[0] for key, one in told.items()} == {key: one[1] for key, one in told.items()}

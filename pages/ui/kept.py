@@ -25,7 +25,6 @@ OWN: Final = ("upload", "file")
 BINS: Final = "cdf"
 """The slot of one of its columns in bins, for CDFs."""
 _FILES: Final = "_from_file"
-_MORE: Final = "_kept_of_file"
 _SHELF: Final = "_shelf"
 
 
@@ -53,32 +52,25 @@ class Kept:
 def put(slot: str, kept: Kept) -> None:
     """Keep a file in its slot, in place of the one there."""
     ROOM.note(kept.data)
-    st.session_state.setdefault(_FILES, {})[slot] = kept.data
-    st.session_state.setdefault(_MORE, {})[slot] = kept
+    _files()[slot] = kept
 
 
 def of(slot: str) -> Kept | None:
     """Return what is kept in a slot."""
-    data: Dataset | None = st.session_state.get(_FILES, {}).get(slot)
-    if data is None:
-        return None
-    more: Kept | None = st.session_state.get(_MORE, {}).get(slot)
-    return more if more is not None and more.data is data else Kept(data)
+    return _files().get(slot)
 
 
 def drop(slot: str) -> None:
     """Keep nothing of the file in a slot, nor of one of its columns in bins."""
     for name in (slot, BINS) if slot in OWN else (slot,):
-        st.session_state.get(_FILES, {}).pop(name, None)
-        st.session_state.get(_MORE, {}).pop(name, None)
+        _files().pop(name, None)
 
 
 def columns_room() -> int:
     """Return how many bytes the columns of one more file may take up: none in a public app."""
     if is_public():
         return 0
-    files = [of(slot) for slot in st.session_state.get(_FILES, {})]
-    held = {id(one.columns): one.columns for one in (*files, *shelf()) if one is not None and one.columns is not None}
+    held = {id(one.columns): one.columns for one in (*_files().values(), *shelf()) if one.columns is not None}
     taken = sum(columns.n_bytes for columns in held.values())
     return max(0, min(HELD_BYTES, SESSION_BYTES - taken, ROOM.bytes_left()))
 
@@ -95,3 +87,8 @@ def shelf() -> list[Kept]:
     """Return the tables that wait, the oldest first."""
     waiting: list[Kept] = st.session_state.setdefault(_SHELF, [])
     return waiting
+
+
+def _files() -> dict[str, Kept]:
+    files: dict[str, Kept] = st.session_state.setdefault(_FILES, {})
+    return files

@@ -9,7 +9,7 @@ from pages.ui import jobs
 from pages.views.cdf.settings import PRESETS as CDF
 from pages.views.lab.settings import PRESETS as LAB
 from pages.views.multiplicative.settings import PRESETS as MULTIPLICATIVE
-from pages.views.topdown.asked import PRESETS as TOPDOWN
+from pages.views.topdown.settings import PRESETS as TOPDOWN
 
 NAMES = {
     "lab": ["Uniform vs minimax", "What least squares buys", "Deep binary tree"],

@@ -31,8 +31,7 @@ from oracles_pages import (
 from oracles_top_down import HUGE, RECORDS, product_data
 from pages.ui import jobs
 from pages.ui.store import sample
-from pages.views.topdown.asked import PRESETS
-from pages.views.topdown.settings import SECTIONS, SOURCES, VIEWS
+from pages.views.topdown.settings import PRESETS, SECTIONS, SOURCES, VIEWS
 from test_pages_help import after_figures, without_help, without_text
 from treedp_core.privacy import Provenance
 from treedp_core.records import Dataset, DomainSource, ReadReport

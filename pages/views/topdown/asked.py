@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from pages.ui import tuned
 from pages.ui.controls import draw_again, level_picker
-from pages.ui.presets import Preset, popover
+from pages.ui.presets import popover
 from pages.ui.result import Result, at_once, show_state
 from pages.ui.setting import Setting
 from pages.ui.settings import EPSILON, KNOWN_LEVELS, RELATION, SEED
 from pages.ui.shared import say_slack, slack
 from pages.ui.snippets import Ran, given
 from pages.ui.store import dataset, remember, sample, used, used_sample
-from pages.ui.strip import strip
 from pages.ui.text import lit
 from pages.views.topdown import settings as s
 from treedp_core.allocation.shares import shares_from_text
@@ -37,30 +36,9 @@ from treedp_core.studies.topdown import (
 )
 from treedp_core.studies.topdown.wanted import RULES
 from treedp_core.tree.text import factors_from_text
-from treedp_core.words import plural, powers, privacy_text, setting_text, whole
+from treedp_core.words import plural, whole
 
 TRIPS: Final = "mobility"
-MAX_NAMED: Final = 4
-PRESETS: Final = (
-    Preset(
-        "As in the paper",
-        "IntOpt, ρ / d for each level, one record replaced, columns in their order.",
-        (
-            s.SOURCE.to("trips"), s.RULE.to("intopt"), s.ALLOCATION.to("uniform"), RELATION.to("replace_one"),
-            s.COLUMNS.to(()),
-        ),
-    ),
-    Preset(
-        "A billion possible leaves",
-        "Nine columns of ten categories, a hundred thousand people, zeros never laid out.",
-        (s.SOURCE.to("sparse"), s.SIZES.to("10^9"), s.PEOPLE.to(100_000), s.VIEW.to("release")),
-    ),
-    Preset(
-        "Least squares first",
-        "All levels measured, least squares, then the projection: the same ρ.",
-        (s.RULE.to("ls_water_filling"), s.VIEW.to("rules")),
-    ),
-)  # fmt: skip
 
 
 # ---- which records, in which columns
@@ -203,7 +181,7 @@ def budget(what: Subject) -> None:
         if s.UNIT.draw() > 1:
             s.SPREAD.draw()
         s.CONFIDENCE.draw()
-        popover("topdown", PRESETS)
+        popover("topdown", s.PRESETS)
 
 
 def rule(what: Subject) -> None:
@@ -238,44 +216,3 @@ def planned(what: Subject) -> tuple[Wanted, Plan]:
     if shares is not None and tuned.in_force("td") is not None:
         tuned.admit("td", ready.unit, ready.budget.currency, wanted.rho, ready.budget.per_level)
     return wanted, ready
-
-
-# ---- in words
-
-
-def what_tree(what: Subject) -> str:
-    """Return the tree in words of our own."""
-    levels = plural(len(what.columns), "level")
-    if what.is_product:
-        return f"{levels} of {powers(what.table.sizes)} categories, {whole(what.n_leaves)} possible leaves"
-    return f"{levels}, {plural(what.n_leaves, 'leaf', 'leaves')}"
-
-
-def spent(wanted: Wanted, *, with_delta: bool = False) -> str:
-    """Return what is spent, on which levels and for whom, in words of our own."""
-    delta = f"δ = {setting_text(wanted.delta)}, " if with_delta else ""
-    split = f"{wanted.split.lower()} shares"
-    return f"ρ = {privacy_text(wanted.rho)}, {delta}{split}, {wanted.unit.relation.label.lower()}"
-
-
-def about(what: Subject, wanted: Wanted | None, seed: int | None = None) -> str:
-    """Return the strip: the records, and what the figures were made with; None where nothing was."""
-    few = len(what.columns) <= MAX_NAMED
-    order = " › ".join(lit(name, 24) for name in what.columns) if few else plural(len(what.columns), "column")
-    told: dict[str, Any] = {}
-    if wanted is not None:
-        told = {"epsilon": EPSILON.value} if _is_sidebars(wanted) else {"rho": wanted.rho}
-        told |= {"relation": wanted.unit.relation, "delta": wanted.delta, "seed": seed}
-    return strip(lit(what.name, 40), order, f"{whole(what.n_leaves)} leaves", **told)
-
-
-def promised(wanted: Wanted) -> str:
-    """Return what a release promises, as short as it can be said."""
-    if _is_sidebars(wanted):
-        return f"({setting_text(EPSILON.value)}, {setting_text(wanted.delta)})"
-    return f"ρ = {privacy_text(wanted.rho)}"
-
-
-def _is_sidebars(wanted: Wanted) -> bool:
-    """Whether it spends the sidebar's epsilon."""
-    return not s.RHO.value.strip() and wanted.rho == rho_of("", EPSILON.value, wanted.delta)

@@ -37,10 +37,10 @@ def rules() -> Told:
         _rules_shown(what, found.shown, found.shown.value)
     show_state(found.asked, "Releasing again and again", "runs")
     asked.notes(chosen)
-    told = asked.about(what, None)
+    told = words.strip_of(what, None)
     if found.shown.value is not None:
         wanted, _, seed = found.shown.made_for
-        told = asked.about(what, wanted, seed)
+        told = words.strip_of(what, wanted, seed)
     return Told(told, "simulation, NOT PRIVATE", more=partial(_rules_more, what, found.shown))
 
 

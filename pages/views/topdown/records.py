@@ -11,8 +11,8 @@ import streamlit as st
 from pages.ui import frame
 from pages.ui.exports import download
 from pages.ui.snippets import call
-from pages.views.topdown import asked
-from pages.views.topdown.release import about, drawn_again
+from pages.views.topdown import asked, words
+from pages.views.topdown.release import drawn_again
 from treedp_core.privacy import Provenance
 from treedp_core.records.export import synthetic
 from treedp_core.records.export.synthetic import Columns
@@ -77,7 +77,7 @@ def _first(n: int, what: str) -> str:
 
 def _what(mine: Drawn) -> str:
     promise = Provenance.SIMULATION.sentence(mine.plan.guarantee)
-    return f"{asked.what_tree(mine.subject)}; {about(mine.wanted, mine.seed)}. {promise}"
+    return f"{words.release(mine)}. {promise}"
 
 
 def _files(

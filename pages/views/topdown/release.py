@@ -13,7 +13,7 @@ from pages.ui.cards import cards
 from pages.ui.result import Result, at_once, in_background, refused
 from pages.ui.settings import SEED
 from pages.ui.snippets import Ran, call, given
-from pages.views.topdown import asked
+from pages.views.topdown import asked, words
 from pages.views.topdown import settings as s
 from pages.views.topdown.pictures import pictures
 from treedp_core.checks import InputError
@@ -46,11 +46,11 @@ def section(what: Subject, mine: Drawn | None) -> None:
 def strip(what: Subject, mine: Drawn | None) -> str:
     """Return the strip of a release, or of the settings where there is none yet."""
     if mine is not None:
-        return asked.about(what, mine.wanted, mine.seed)
+        return words.strip_of(what, mine.wanted, mine.seed)
     try:
-        return asked.about(what, asked.planned(what)[0])
+        return words.strip_of(what, asked.planned(what)[0])
     except InputError:
-        return asked.about(what, None)
+        return words.strip_of(what, None)
 
 
 def released(what: Subject) -> Result[Drawn]:
@@ -63,9 +63,9 @@ def released(what: Subject) -> Result[Drawn]:
         wanted, ready = asked.planned(what)
         work = partial(draw, what, wanted, seed)
         if is_light(what, ready):
-            return at_once(SLOT, (wanted, seed), work, about=about(wanted, seed), of=what.fingerprint)
+            return at_once(SLOT, (wanted, seed), work, about=words.drawn_with(wanted, seed), of=what.fingerprint)
         return in_background(SLOT, (wanted, seed), draws(what, ready), work, start="button",
-                             about=about(wanted, seed), of=what.fingerprint, room=1)  # fmt: skip
+                             about=words.drawn_with(wanted, seed), of=what.fingerprint, room=1)  # fmt: skip
     except InputError as error:
         return refused(SLOT, error, of=what.fingerprint)
 
@@ -73,11 +73,6 @@ def released(what: Subject) -> Result[Drawn]:
 def drawn_again(mine: Drawn) -> Ran[Drawn]:
     """Return the call that draws a release again."""
     return given(mine, draw, asked.again(mine.subject), mine.wanted, mine.seed).named("drawn")
-
-
-def about(wanted: Wanted, seed: int) -> str:
-    """Return what a release was drawn with, in words of our own."""
-    return f"{RULES[wanted.rule].label}, {asked.spent(wanted, with_delta=True)}, seed {seed}"
 
 
 def _level_table(what: Subject, wanted: Wanted, ready: Plan) -> None:
@@ -150,8 +145,8 @@ def _one_level(mine: Drawn) -> None:
         key="td_one_level",
         label=tuned.label("td"),
         alt=f"True and released counts of one level: the largest error is {short(here.max_error)} records.",
-        caption=f"NOT PRIVATE: one simulated release beside the true counts. {asked.what_tree(mine.subject)}; "
-        f"{about(mine.wanted, mine.seed)}. Band: ± 1.96 σ of the level's noise before the projection. At most 400 "
+        caption=f"NOT PRIVATE: one simulated release beside the true counts. {words.release(mine)}. "
+        f"Band: ± 1.96 σ of the level's noise before the projection. At most 400 "
         f"nodes, evenly spaced in the ranking.{extra} Simulation.",
         ran=call(tables.released_table, drawn_again(mine), level), simulated=True,
     )  # fmt: skip

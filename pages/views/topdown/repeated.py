@@ -8,7 +8,7 @@ from typing import Final, Generic, NamedTuple, TypeVar
 
 from pages.ui.result import Result, at_once, in_background, refused
 from pages.ui.settings import SEED
-from pages.views.topdown import asked
+from pages.views.topdown import asked, words
 from pages.views.topdown import settings as s
 from treedp_core.checks import InputError
 from treedp_core.studies.topdown import Subject, Wanted, draws
@@ -57,4 +57,4 @@ def repeated(
 
 
 def _about(what: Subject, wanted: Wanted, trials: int, seed: int) -> str:
-    return f"{asked.what_tree(what)}; {asked.spent(wanted)}, {whole(trials)} runs, seed {seed}"
+    return f"{words.tree(what)}; {words.spent(wanted)}, {whole(trials)} runs, seed {seed}"

@@ -15,7 +15,7 @@ from pages.ui.snippets import call
 from pages.views.topdown import asked, words
 from pages.views.topdown import settings as s
 from pages.views.topdown.more import more
-from pages.views.topdown.release import about, drawn_again, released, strip
+from pages.views.topdown.release import drawn_again, released, strip
 from treedp_core.figures.places import rows_beside, true_against_released
 from treedp_core.studies.topdown import Drawn, Subject, tables
 from treedp_core.studies.topdown.rows import pairs, pairs_table, rows_table, some_rows
@@ -50,11 +50,11 @@ def _rows(mine: Drawn) -> None:
     frame.figure(
         rows_beside(found),
         key="td_rows",
-        alt=f"Places, true beside released: {words.rows(mine.leaves, asked.promised(mine.wanted))}",
-        answer=words.rows(mine.leaves, asked.promised(mine.wanted)),
+        alt=f"Places, true beside released: {words.rows(mine.leaves, words.promised(mine.wanted))}",
+        answer=words.rows(mine.leaves, words.promised(mine.wanted)),
         caption=f"NOT PRIVATE: true records beside those of one simulated release. {len(found.names)} of "
         f"{whole(found.n_places)} places with records, evenly spaced from the largest true count to the smallest. "
-        f"{asked.what_tree(mine.subject)}; {about(mine.wanted, mine.seed)}. Simulation.",
+        f"{words.release(mine)}. Simulation.",
         ran=call(rows_table, drawn_again(mine), N_ROWS),
         label=tuned.label("td"),
         simulated=True,
@@ -81,8 +81,8 @@ def _counts(mine: Drawn) -> None:
         alt=f"True against released counts: {answer}",
         answer=answer,
         caption="NOT PRIVATE: true against released counts of one level of one simulated release; a marker stands for "
-        f"all nodes with the same two counts, and grows with their number. {asked.what_tree(mine.subject)}; "
-        f"{about(mine.wanted, mine.seed)}. Simulation.",
+        f"all nodes with the same two counts, and grows with their number. {words.release(mine)}. "
+        "Simulation.",
         ran=call(pairs_table, drawn_again(mine), level),
         label=tuned.label("td"),
         simulated=True,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Final
 
+from pages.ui.presets import Preset
 from pages.ui.setting import Setting, choice, flag, number, several, tuned_on, whole, words
-from pages.ui.settings import CONTRIBUTIONS
+from pages.ui.settings import CONTRIBUTIONS, RELATION
 from pages.ui.unused import Reasons
 from treedp_core import checks
 from treedp_core.allocation import ALLOCATIONS
@@ -116,3 +117,23 @@ SETTINGS: Final[tuple[Setting[Any], ...]] = (
     CONFIDENCE, LEVEL, TRIALS, MEASURE, ORDER_MEASURE, SMALL,
 )  # fmt: skip
 OWN_BUDGET: Final[Reasons] = {"eps": lambda: "The ρ set on this page takes its place." if RHO.value.strip() else ""}
+PRESETS: Final = (
+    Preset(
+        "As in the paper",
+        "IntOpt, ρ / d for each level, one record replaced, columns in their order.",
+        (
+            SOURCE.to("trips"), RULE.to("intopt"), ALLOCATION.to("uniform"), RELATION.to("replace_one"),
+            COLUMNS.to(()),
+        ),
+    ),
+    Preset(
+        "A billion possible leaves",
+        "Nine columns of ten categories, a hundred thousand people, zeros never laid out.",
+        (SOURCE.to("sparse"), SIZES.to("10^9"), PEOPLE.to(100_000), VIEW.to("release")),
+    ),
+    Preset(
+        "Least squares first",
+        "All levels measured, least squares, then the projection: the same ρ.",
+        (RULE.to("ls_water_filling"), VIEW.to("rules")),
+    ),
+)  # fmt: skip

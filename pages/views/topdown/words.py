@@ -1,17 +1,22 @@
-"""What the page TopDown answers, with this release's numbers."""
+"""The page TopDown in words: what it answers, with this release's numbers, and what that was made with."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
+from pages.ui.settings import EPSILON
+from pages.ui.strip import strip
 from pages.ui.text import lit
+from pages.views.topdown import settings as s
 from treedp_core.errors.compare import Compared
-from treedp_core.studies.topdown import Drawn, RuleResult
+from treedp_core.studies.topdown import Drawn, RuleResult, Subject, rho_of
 from treedp_core.studies.topdown.rows import usual_error
-from treedp_core.studies.topdown.wanted import RULES
-from treedp_core.words import percent_set, short, signed, whole
+from treedp_core.studies.topdown.wanted import RULES, Wanted
+from treedp_core.words import percent_set, plural, powers, privacy_text, setting_text, short, signed, whole
 
+MAX_NAMED: Final = 4
+"""Columns that a strip names."""
 WHY_LOST: Final = "Small counts under big totals are set to 0 first: at"
 
 
@@ -67,3 +72,51 @@ def least_squares_first(change: float, *, told: bool) -> str:
 
 def _rounded(mean: float) -> str:
     return whole(round(mean))
+
+
+def tree(what: Subject) -> str:
+    """Return the tree in words of our own."""
+    levels = plural(len(what.columns), "level")
+    if what.is_product:
+        return f"{levels} of {powers(what.table.sizes)} categories, {whole(what.n_leaves)} possible leaves"
+    return f"{levels}, {plural(what.n_leaves, 'leaf', 'leaves')}"
+
+
+def spent(wanted: Wanted, *, with_delta: bool = False) -> str:
+    """Return what is spent, on which levels and for whom, in words of our own."""
+    delta = f"δ = {setting_text(wanted.delta)}, " if with_delta else ""
+    split = f"{wanted.split.lower()} shares"
+    return f"ρ = {privacy_text(wanted.rho)}, {delta}{split}, {wanted.unit.relation.label.lower()}"
+
+
+def strip_of(what: Subject, wanted: Wanted | None, seed: int | None = None) -> str:
+    """Return the strip: the records, and what the figures were made with; None where nothing was."""
+    few = len(what.columns) <= MAX_NAMED
+    order = " › ".join(lit(name, 24) for name in what.columns) if few else plural(len(what.columns), "column")
+    told: dict[str, Any] = {}
+    if wanted is not None:
+        told = {"epsilon": EPSILON.value} if _is_sidebars(wanted) else {"rho": wanted.rho}
+        told |= {"relation": wanted.unit.relation, "delta": wanted.delta, "seed": seed}
+    return strip(lit(what.name, 40), order, f"{whole(what.n_leaves)} leaves", **told)
+
+
+def promised(wanted: Wanted) -> str:
+    """Return what a release promises, as short as it can be said."""
+    if _is_sidebars(wanted):
+        return f"({setting_text(EPSILON.value)}, {setting_text(wanted.delta)})"
+    return f"ρ = {privacy_text(wanted.rho)}"
+
+
+def _is_sidebars(wanted: Wanted) -> bool:
+    """Whether it spends the sidebar's epsilon."""
+    return not s.RHO.value.strip() and wanted.rho == rho_of("", EPSILON.value, wanted.delta)
+
+
+def drawn_with(wanted: Wanted, seed: int) -> str:
+    """Return what a release was drawn with, in words of our own."""
+    return f"{RULES[wanted.rule].label}, {spent(wanted, with_delta=True)}, seed {seed}"
+
+
+def release(mine: Drawn) -> str:
+    """Return the tree of a release and what it was drawn with, in words of our own."""
+    return f"{tree(mine.subject)}; {drawn_with(mine.wanted, mine.seed)}"

@@ -196,7 +196,6 @@ def test_the_bound_by_hand() -> None:
     expected = [0, math.sqrt(16 * math.log(15)), math.sqrt(16 * math.log(30)) + math.sqrt(16 * math.log(120))]
     ready = plan((3, 4), 1.0)
     assert bound(ready, 0.2) == pytest.approx(expected)
-    assert bound(ready, 0.2, simultaneous=True)[1] == pytest.approx(math.sqrt(16 * math.log(30)))
     noisy_total = plan((3,), 1.0, unit=ADD)  # sigma^2 = 1 on both levels
     expected = [math.sqrt(2 * math.log(5)), math.sqrt(2 * math.log(10)) + 2 * math.sqrt(2 * math.log(30))]
     assert bound(noisy_total, 0.2) == pytest.approx(expected)

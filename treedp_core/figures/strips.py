@@ -22,7 +22,6 @@ def level_strips(
     level_names: Sequence[str],
     *,
     reduce: Literal["mean", "extreme"] = "mean",
-    n_columns: int = MAX_COLUMNS,
     colour_range: tuple[float, float] | None = None,
     colour_title: str = "",
 ) -> go.Figure:
@@ -38,7 +37,7 @@ def level_strips(
     >>> fig.data[0].customdata.tolist()
     [[0.0, 0.0, 0.0, 0.0], [1.0, 1.0, 2.0, 2.0], [3.0, 4.0, 5.0, 6.0]]
     """
-    z = strip_values(tree, values, reduce=reduce, n_columns=n_columns)
+    z = strip_values(tree, values, reduce=reduce)
     colours = colouring(z, colour_range, colour_title)
     leaves_per_column = tree.n_leaves / z.shape[1]
     strips = go.Heatmap(

@@ -146,13 +146,13 @@ def n_bins_checked(n_bins: object) -> int:
     return checks.integer("n_bins", n_bins, low=2, high=MAX_BINS, code="TREE_SHAPE")
 
 
-def n_records_checked(n_records: object, *, low: int = 1) -> int:
-    """Return the public number of records N; a share of N = 0 records means nothing, so 0 is refused unless allowed.
+def n_records_checked(n_records: object) -> int:
+    """Return the public number of records N; a share of N = 0 records means nothing, so 0 is refused.
 
     >>> n_records_checked(900)
     900
     """
-    return checks.integer("n_records", n_records, low=low, high=checks.MAX_COUNT, code="RECORDS_RANGE")
+    return checks.integer("n_records", n_records, low=1, high=checks.MAX_COUNT, code="RECORDS_RANGE")
 
 
 # ---- estimates

@@ -30,6 +30,7 @@ from treedp_core.tree import FloatArray
 from treedp_core.tree.workloads import Workload, n_bins_checked
 
 _FAR = 1e12
+SLACK = 0.05
 
 
 def loss_factor(beta: float, criterion: Criterion) -> float:
@@ -53,7 +54,7 @@ class BestBranching:
     whole : int or None
         The best whole number; None where there is none.
     low, high : float
-        Between them f is at most 1 + slack times its least value.
+        Between them f is at most 1 + SLACK times its least value.
     """
 
     beta: float
@@ -62,7 +63,7 @@ class BestBranching:
     high: float
 
 
-def best_branching(criterion: Criterion, slack: float = 0.05) -> BestBranching:
+def best_branching(criterion: Criterion) -> BestBranching:
     """Return the best branching factor for very many bins, where d ln f / d ln beta = 0.
 
     Without least squares: ln beta = 3 (beta - 1) / beta for Laplace noise (Lemma IV.3), with 2 for 3 for Gaussian;
@@ -82,13 +83,13 @@ def best_branching(criterion: Criterion, slack: float = 0.05) -> BestBranching:
         return BestBranching(math.inf, None, math.inf, math.inf)
     beta = 2.0 if slope(lowest) >= 0 else math.exp(brentq(slope, lowest, highest, xtol=1e-15, rtol=1e-15))
     whole = min((math.floor(beta), math.ceil(beta)), key=lambda b: loss_factor(b, criterion))
-    limit = loss_factor(beta, criterion) * (1.0 + checks.number("slack", slack, low=0, high=10))
+    limit = loss_factor(beta, criterion) * (1.0 + SLACK)
 
     def above(log_beta: float) -> float:
         return loss_factor(math.exp(log_beta), criterion) - limit
 
     low = math.exp(brentq(above, lowest, math.log(beta))) if beta > 2.0 and above(lowest) > 0 else 2.0
-    high = math.exp(brentq(above, math.log(beta), highest)) if slack else beta
+    high = math.exp(brentq(above, math.log(beta), highest))
     return BestBranching(beta, whole, low, high)
 
 

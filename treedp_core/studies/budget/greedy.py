@@ -55,11 +55,11 @@ class GreedySplit:
         return list(enumerate(np.bincount(self.steps, minlength=self.start.size).tolist()))
 
 
-def greedy(problem: Problem, total: float, phases: int = PHASES, start: float = START) -> GreedySplit:
+def greedy(problem: Problem, total: float, phases: int = PHASES) -> GreedySplit:
     """Return the greedy split of `total` over the levels that cost budget.
 
-    Each level begins with the same small amount, together charged ``start * total`` (the infinitesimal budget of
-    Algorithm 3: start * total / n_levels each, when all levels are charged alike). The rest is cut into `phases`
+    Each level begins with the same small amount, together charged ``START * total`` (the infinitesimal budget of
+    Algorithm 3: START * total / n_levels each, when all levels are charged alike). The rest is cut into `phases`
     slices; each goes to the level where it lowers the tree's loss most, ties (within a relative 1e-12) to the lowest
     level. Under REPLACE_UNKNOWN, where unknown levels are charged twice, they get at most half of the slices. In the
     end levels without a slice give that small amount back where least squares derives them.
@@ -71,8 +71,6 @@ def greedy(problem: Problem, total: float, phases: int = PHASES, start: float = 
         Epsilon or rho, > 0.
     phases : int
         1 to 10,000.
-    start : float
-        In (0, 1).
 
     Raises
     ------
@@ -90,10 +88,9 @@ def greedy(problem: Problem, total: float, phases: int = PHASES, start: float = 
     """
     phases = checks.integer("the number of phases", phases, low=1, high=MAX_PHASES, code="PHASES_RANGE")
     total = problem.total_checked(total)
-    start = checks.number("the starting share", start, low=0, high=1, open_low=True, open_high=True)
     levels = np.flatnonzero(problem.levels_to_split)
-    amounts = problem.scaled(problem.paid, start * total)
-    piece = (1.0 - start) * total / phases
+    amounts = problem.scaled(problem.paid, START * total)
+    piece = (1.0 - START) * total / phases
     before, losses = amounts.copy(), np.full((phases, amounts.size), np.inf)
     steps = np.empty(phases, dtype=np.int64)
     slices_left_at_double_price = phases // 2
@@ -105,4 +102,4 @@ def greedy(problem: Problem, total: float, phases: int = PHASES, start: float = 
         steps[phase] = np.flatnonzero(losses[phase] <= losses[phase].min() * (1.0 + TIE))[0]
         amounts[steps[phase]] += piece
         slices_left_at_double_price -= int(problem.price[steps[phase]] == 2)
-    return GreedySplit(before, piece, steps, losses, problem.tidied(amounts, total, start))
+    return GreedySplit(before, piece, steps, losses, problem.tidied(amounts, total, START))

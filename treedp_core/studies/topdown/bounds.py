@@ -30,7 +30,7 @@ from treedp_core.tree import FloatArray
 SMALLEST_SIGMA: Final = 0.9743  # rounded up from 0.97429598...: two sides then cost no factor
 
 
-def bound(plan: Plan, beta: float, *, simultaneous: bool = False) -> FloatArray:
+def bound(plan: Plan, beta: float) -> FloatArray:
     """Return Theorem 1's bound on the largest error of each level in records, (n_levels,).
 
     For every level by itself, with probability at least 1 - beta no node of it is off by more; where the paper's
@@ -42,9 +42,8 @@ def bound(plan: Plan, beta: float, *, simultaneous: bool = False) -> FloatArray:
     plan : Plan
     beta : float
         Probability of failure, in (0, 1).
-    simultaneous : bool
-        Whether beta is for all levels together. Otherwise level k's bound shares beta among the noisy levels up to k,
-        as printed: sum over l <= k of sqrt(8 sigma_l^2 ln(k nodes_l / beta)).
+        Level k's bound shares it among the noisy levels up to k, as printed: sum over l <= k of
+        sqrt(8 sigma_l^2 ln(k nodes_l / beta)).
 
     Raises
     ------
@@ -55,10 +54,10 @@ def bound(plan: Plan, beta: float, *, simultaneous: bool = False) -> FloatArray:
     >>> bound(plan((2, 2), 1.0), 0.1).round(6).tolist()  # sqrt(16 ln 20), then sqrt(16 ln 40) + sqrt(16 ln 80)
     [0.0, 6.923274, 16.055899]
     """
-    return _added_up(plan, beta, simultaneous, _gaussian_reach)
+    return _added_up(plan, beta, _gaussian_reach)
 
 
-def bound_by_exact_tails(plan: Plan, beta: float, *, simultaneous: bool = False) -> FloatArray:
+def bound_by_exact_tails(plan: Plan, beta: float) -> FloatArray:
     """Return the bound of `bound` with the exact tails of the noise instead of an inequality, (n_levels,): tighter.
 
     >>> from treedp_core.studies.topdown.plan import plan
@@ -66,7 +65,7 @@ def bound_by_exact_tails(plan: Plan, beta: float, *, simultaneous: bool = False)
     >>> bool((bound_by_exact_tails(ready, 0.1) <= bound(ready, 0.1)).all())
     True
     """
-    return _added_up(plan, beta, simultaneous, _exact_reach)
+    return _added_up(plan, beta, _exact_reach)
 
 
 def needs_factor_two(plan: Plan) -> tuple[bool, ...]:
@@ -81,14 +80,13 @@ def needs_factor_two(plan: Plan) -> tuple[bool, ...]:
     return tuple(bool(0 < sigma < SMALLEST_SIGMA) for sigma in plan.sigmas)
 
 
-def _added_up(plan: Plan, beta: float, simultaneous: bool, reach: Callable[[Plan, int, float], float]) -> FloatArray:
+def _added_up(plan: Plan, beta: float, reach: Callable[[Plan, int, float], float]) -> FloatArray:
     failure = checks.number("beta", beta, low=0, high=1, open_low=True, open_high=True, code="BETA_RANGE")
     noisy = [level for level, law in enumerate(plan.laws) if law is not None]
     out = np.zeros(plan.n_levels)
     for k in range(plan.n_levels):
         upto = [level for level in noisy if level <= k]
-        n_shares = len(noisy) if simultaneous else len(upto)
-        out[k] = sum((2 if level else 1) * reach(plan, level, failure / n_shares) for level in upto)
+        out[k] = sum((2 if level else 1) * reach(plan, level, failure / len(upto)) for level in upto)
     return out
 
 

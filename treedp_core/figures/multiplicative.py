@@ -76,21 +76,18 @@ def growth_figure(
     """
     x = np.concatenate([np.array([2.0, 1e6]), *(levels for levels, _ in found.values())])
     y = limits([np.maximum(error, 0.1) for _, error in found.values()], log=True, default=(1.0, 1e6))
-    traces = [_growth(name, *points) for name, points in found.items() if np.isfinite(points[1]).any()]
+    traces = [
+        _curve(points, LOOKS[name], CURVES[name].label, 3.5 if name == "tuned" else 2)
+        for name, points in found.items()
+        if np.isfinite(points[1]).any()
+    ]
     places = np.array(sorted(crossings), dtype=float)
     if places.size:
         sides = ["bottom center"]  # numbers of neighbours stand on both sides of the curve
         for gap in np.diff(np.log10(places[:, 0])).tolist():
             sides.append("top center" if gap < CLOSE and sides[-1] == "bottom center" else "bottom center")
-        traces.append(
-            go.Scatter(
-                x=places[:, 0], y=places[:, 1], mode="markers+text", name="crossing",
-                textposition=sides,
-                text=[short(math.ceil(place), 2) for place in places[:, 0].tolist()],
-                marker={"symbol": "circle-open", "size": 11, "color": GREY, "line": {"width": 2}},
-                hovertemplate="curves cross at about %{x:,.2~r} levels<extra></extra>",
-            )
-        )  # fmt: skip
+        told = [short(math.ceil(place), 2) for place in places[:, 0].tolist()]
+        traces.append(_rings(places, 11, told, textposition=sides))
     fig = new_figure(
         traces,
         xaxis=axis("number of levels d", log=True, bounds=(float(x.min()) / 1.05, float(x.max()) * 1.05)),
@@ -108,7 +105,6 @@ FEW: Final = {
     "approximate_bound": ("Lower bound", "no mechanism does better on a binary tree"),
 }
 """The four lines that decide: what each is called at its end, and what it means."""
-FEW_HOVER: Final = "<br>%{x:,.3~r} levels: %{y:,.3~r} records<extra></extra>"
 
 
 def few_figure(
@@ -122,24 +118,13 @@ def few_figure(
     """
     looks = LOOKS | {"best": LOOKS["shrunk_optimal"], "approximate_bound": LOOKS["pure_bound"]}
     lines = {name: points for name, points in found.items() if np.isfinite(points[1]).any()}
-    traces = [
-        go.Scatter(
-            x=x, y=np.where(error > 0, error, np.nan), mode="lines", name=FEW[name][0],
-            line={"color": looks[name].colour, "dash": looks[name].dash, "width": 3},
-            hovertemplate="%{fullData.name}: " + FEW[name][1] + FEW_HOVER,
-        )
-        for name, (x, error) in lines.items()
-    ]  # fmt: skip
+    traces = [_curve(points, looks[name], FEW[name][0], 3, f": {FEW[name][1]}") for name, points in lines.items()]
     y = limits([np.maximum(error, 0.11) for _, error in lines.values()], log=True, default=(1.0, 1e4))
     for levels, error in crossings:
+        told = f"thresholds pay from {short(math.ceil(levels), 2)} levels on"
         traces.append(
-            go.Scatter(
-                x=[levels], y=[error], mode="markers+text", name="crossing", textposition="bottom right",
-                text=[f"thresholds pay from {short(math.ceil(levels), 2)} levels on"],
-                marker={"symbol": "circle-open", "size": 14, "color": GREY, "line": {"width": 2.5}},
-                hovertemplate="curves cross at about %{x:,.2~r} levels<extra></extra>", showlegend=False,
-                cliponaxis=False,
-            )
+            _rings(np.array([[levels, error]]), 14, [told], textposition="bottom right", showlegend=False,
+                   cliponaxis=False)
         )  # fmt: skip
     fig = new_figure(
         traces,
@@ -176,12 +161,19 @@ def accuracy_bars(table: Mapping[str, Sequence[Any]]) -> go.Figure:
     return fig.update_layout(margin_t=12, bargap=0.3)
 
 
-def _growth(name: str, levels: FloatArray, error: FloatArray) -> go.Scatter:
-    look = LOOKS[name]
+def _curve(points: tuple[FloatArray, FloatArray], look: Look, name: str, width: float, told: str = "") -> go.Scatter:
     return go.Scatter(
-        x=levels, y=np.where(error > 0, error, np.nan), mode="lines", name=plot_text(CURVES[name].label),
-        line={"color": look.colour, "dash": look.dash, "width": 3.5 if name == "tuned" else 2},
-        hovertemplate="%{fullData.name}<br>%{x:,.3~r} levels: %{y:,.3~r}<extra></extra>",
+        x=points[0], y=np.where(points[1] > 0, points[1], np.nan), mode="lines", name=plot_text(name),
+        line={"color": look.colour, "dash": look.dash, "width": width},
+        hovertemplate=f"%{{fullData.name}}{told}<br>%{{x:,.3~r}} levels: %{{y:,.3~r}} records<extra></extra>",
+    )  # fmt: skip
+
+
+def _rings(places: FloatArray, size: int, text: Sequence[str], **more: object) -> go.Scatter:
+    return go.Scatter(
+        x=places[:, 0], y=places[:, 1], mode="markers+text", name="crossing", text=text,
+        marker={"symbol": "circle-open", "size": size, "color": GREY, "line": {"width": 2}},
+        hovertemplate="curves cross at about %{x:,.2~r} levels<extra></extra>", **more,
     )  # fmt: skip
 
 

@@ -165,7 +165,7 @@ def _curve(points: tuple[FloatArray, FloatArray], look: Look, name: str, width: 
     return go.Scatter(
         x=points[0], y=np.where(points[1] > 0, points[1], np.nan), mode="lines", name=plot_text(name),
         line={"color": look.colour, "dash": look.dash, "width": width},
-        hovertemplate=f"%{{fullData.name}}{told}<br>%{{x:,.3~r}} levels: %{{y:,.3~r}} records<extra></extra>",
+        hovertemplate="%{fullData.name}" + told + "<br>%{x:,.3~r} levels: %{y:,.3~r} records<extra></extra>",
     )  # fmt: skip
 
 

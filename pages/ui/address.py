@@ -11,14 +11,17 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from pages.ui import store, tuned
+from pages.ui.page import Page
 from pages.ui.reconnect import settings_kept_by_browser
 from pages.ui.setting import Setting
-from pages.ui.settings import REG, SHARED, of_page
+from pages.ui.settings import PRESENT, REG, SHARED, TALK, of_page
 from treedp_core.checks import InputError
 
 SILENT: Final = ("embed", "embed_options")
 LINKS_KEPT: Final = 32
 """Addresses written that a browser may still report: it does so with a change made before it showed the next one."""
+LONGEST: Final = 2_000
+"""Characters beyond which browsers, mail programs and chats cut a query: a longer list of slides stays out of it."""
 _REPORTED: Final = "_link_reported"
 _WRITTEN: Final = "_links_written"
 _PAGE: Final = "_page_of_last_run"
@@ -51,8 +54,7 @@ def query(settings: Iterable[Setting[Any]]) -> str:
 
     Nothing of a file goes into it, and so no shares that were tuned on one's true counts: browsers keep addresses.
     """
-    changed = _changed([one for one in settings if not _tells_of_a_file(one.key)])
-    written = urlencode(changed, doseq=True, safe=",")
+    written = urlencode(_with_slides(_named(settings)), doseq=True, safe=",")
     links: deque[Link] = st.session_state.setdefault(_WRITTEN, deque(maxlen=LINKS_KEPT))
     if (link := parse_qs(written, keep_blank_values=True)) not in links:
         links.append(link)
@@ -61,9 +63,43 @@ def query(settings: Iterable[Setting[Any]]) -> str:
 
 def share_url() -> str:
     """Return a link to this page that restores every setting which differs from its default."""
-    changed = _changed(REG.values())
+    changed = _with_slides(_changed([one for one in REG.values() if one not in TALK]))
     base = (st.context.url or "").split("?")[0]
     return base + ("?" + urlencode(changed, doseq=True) if changed else "")
+
+
+def link_of(page: Page) -> str:
+    """Return a page as it now is in one line, its name and a query: `follow` brings it back."""
+    written = urlencode(_named(_of_slide(page.settings)), doseq=True, safe=",")
+    return f"{page.name}?{written}" if written else page.name
+
+
+def follow(link: str) -> None:
+    """Give settings the values that `link_of` wrote down; what it does not name has its default again."""
+    name, _, written = link.partition("?")
+    for one in _of_slide(of_page(name)):
+        one.set(one.fresh())
+    _take_in(parse_qs(written, keep_blank_values=True), frozenset())
+
+
+def slides_fit() -> bool:
+    """Whether an address has room for the slides of a presentation."""
+    return len(urlencode(_changed(TALK), doseq=True, safe=",")) <= LONGEST
+
+
+def _of_slide(settings: Iterable[Setting[Any]]) -> list[Setting[Any]]:
+    """What a slide sets of the settings: not that a presentation goes on."""
+    return [one for one in (*SHARED, *settings) if one is not PRESENT]
+
+
+def _with_slides(changed: dict[str, str | list[str]]) -> dict[str, str | list[str]]:
+    """Add the slides while they are shown, where there is room."""
+    more = changed | (_changed(TALK) if PRESENT.value else {})
+    return more if len(urlencode(more, doseq=True, safe=",")) <= LONGEST else changed
+
+
+def _named(settings: Iterable[Setting[Any]]) -> dict[str, str | list[str]]:
+    return _changed([one for one in settings if not _tells_of_a_file(one.key)])
 
 
 def _changed(settings: Iterable[Setting[Any]]) -> dict[str, str | list[str]]:

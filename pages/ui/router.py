@@ -8,7 +8,7 @@ from typing import Final
 
 import streamlit as st
 
-from pages.ui import reconnect, sessions, settings, shell, store, uploads
+from pages.ui import reconnect, sessions, settings, shell, slides, store, uploads
 from pages.ui.page import ROUTED, Page
 from pages.ui.refusals import guard
 
@@ -26,7 +26,7 @@ def declare(pages: tuple[Page, ...]) -> tuple[Page, ...]:
     return pages
 
 
-def run(pages: Sequence[Page], sidebar: Callable[[Page], None]) -> None:
+def run(pages: Sequence[Page], sidebar: Callable[[Page, Sequence[Page]], None]) -> None:
     """Show the navigation and the sidebar, and run the chosen page; the first of the pages is the home page."""
     sessions.enter()
     store.follow()
@@ -34,14 +34,16 @@ def run(pages: Sequence[Page], sidebar: Callable[[Page], None]) -> None:
     embedded = bool(st.context.is_embedded)
     chosen = st.navigation(_by_section(pages), expanded=True, position="hidden" if embedded else "sidebar")
     page = next((page for page in pages if page.name == chosen.url_path), pages[0])
+    slides.turn(page, pages)
     with guard():
-        sidebar(page)
+        sidebar(page, pages)
     ROUTED.now = True
     try:
         with guard():
             chosen.run()
     finally:
         ROUTED.now = False
+    slides.number()
     uploads.forget_unshown()
     shell.run(script, page, pages)
     reconnect.run_again()

@@ -27,6 +27,9 @@ RECORDS_GRID: Final = (
 )  # fmt: skip
 MAX_ALPHA: Final = 0.95
 """Slack beyond which nearly every error would be forgiven."""
+MAX_SLIDES: Final = 40
+LONGEST_SLIDE: Final = 1_000
+"""Characters of one slide."""
 SOURCES: Final = {"sample": "Sample", "generate": "Generate", "upload": "Upload", "file": "File on this computer"}
 
 
@@ -36,6 +39,16 @@ def _alpha(value: object) -> float:
 
 def _threshold(value: object) -> float:
     return checks.number("tau", value, low=checks.THRESHOLD_LOW, high=checks.THRESHOLD_HIGH, code="THRESHOLD_RANGE")
+
+
+def _slide(link: str) -> str:
+    if not _is_slide(link):
+        raise checks.InputError("SLIDE_PAGE", f"Expected a page of this app, in at most {LONGEST_SLIDE} characters.")
+    return link
+
+
+def _is_slide(link: str) -> bool:
+    return len(link) <= LONGEST_SLIDE and link.partition("?")[0] in _OF_PAGE
 
 
 def _delta(value: float) -> str:
@@ -83,12 +96,17 @@ LEVEL: Final = choice(
     help="Advanced adds the settings of the error metrics: α and τ.",
 )  # fmt: skip
 EXPLAIN: Final = flag("explain", True, label="Explanations", help="Paragraphs that explain each page.")
-PRESENT: Final = flag(
-    "present",
-    False,
-    label="Presentation",
-    help="No prose, larger figures. Keys: **P** on and off, **→** and **←** the next and the last view, **B** black.",
+PRESENT: Final = flag("present", False)
+"""Whether pages are presented: no prose, larger figures."""
+SLIDES: Final = Setting[tuple[str, ...]](
+    "slides",
+    (),
+    _slide,
+    accepts=lambda links: len(links) <= MAX_SLIDES and all(map(_is_slide, links)),
 )
+"""What a presentation steps through, each as `pages.ui.address.link_of` writes it; without any, a page's views."""
+SLIDE: Final = whole("slide", 0, 0, MAX_SLIDES, code="SLIDE_RANGE")
+"""Which of them is shown, from 1; 0 before the first."""
 SOURCE: Final = choice(
     "source", "file" if os.environ.get(FILE_VARIABLE) else "sample", SOURCES, label="Source",
     help="Sample: small synthetic data that come with the app. Generate: made-up records on a tree of your choice. "
@@ -116,7 +134,9 @@ SHARED: Final[tuple[Setting[Any], ...]] = (
     EPSILON, DELTA, RELATION, UNIT, CONTRIBUTIONS, KNOWN_LEVELS, ALPHA, THRESHOLD, SEED, LEVEL, EXPLAIN, PRESENT,
     SOURCE, SAMPLE, MADE_SHAPE, MADE_RECORDS, MADE_BRANCHING, MADE_SEED,
 )  # fmt: skip
-REG: Final[dict[str, Setting[Any]]] = {one.key: one for one in SHARED}
+TALK: Final[tuple[Setting[Any], ...]] = (SLIDES, SLIDE)
+"""What only the address of a presentation carries."""
+REG: Final[dict[str, Setting[Any]]] = {one.key: one for one in (*SHARED, *TALK)}
 """Every setting, by key."""
 _OF_PAGE: Final[dict[str, tuple[Setting[Any], ...]]] = {}
 

@@ -15,9 +15,9 @@ from streamlit.components.v2.get_bidi_component_manager import get_bidi_componen
 from streamlit.components.v2.manifest_scanner import ComponentConfig, ComponentManifest
 from streamlit.delta_generator import DeltaGenerator
 
-from pages.ui import address
+from pages.ui import address, slides
 from pages.ui.page import ROOT, Page
-from pages.ui.settings import PRESENT, SHARED
+from pages.ui.settings import PRESENT, SHARED, SLIDE, SLIDES
 
 _NAME: Final = "treedp.shell"
 _KEY: Final = "shell_script"
@@ -33,10 +33,11 @@ def run(where: DeltaGenerator, page: Page, pages: Sequence[Page]) -> None:
     """Have the browser show the address of a page as it now is; `pages` begins with the home page."""
     home, *others = [one.name for one in pages]
     view = "" if page.switch is None else page.switch.value
+    stand = f"/{SLIDE.value}" if slides.are_shown() else ""
     told = {
         "page": "" if page.name == home else page.name,
         "pages": others,
-        "view": f"{page.name}/{view}",
+        "view": f"{page.name}/{view}{stand}",
         "query": address.query((*SHARED, *page.settings)),
         "presents": PRESENT.value,
     }
@@ -48,14 +49,18 @@ def run(where: DeltaGenerator, page: Page, pages: Sequence[Page]) -> None:
 
 
 def _pressed(page: Page) -> None:
-    """Do what a key stands for: begin or end a presentation, show the view after or before."""
+    """Do what a key stands for: begin or end a presentation, show the slide or view after or before."""
     key = st.session_state[_KEY].pressed
     if key == "present":
         PRESENT.set(not PRESENT.value)
-    elif key in ("next", "back") and page.switch is not None:
-        names = [view.name for view in page.views]
-        place = names.index(page.view.name) + (1 if key == "next" else -1)
-        page.switch.set(names[min(max(place, 0), len(names) - 1)])
+    elif key in ("next", "back"):
+        step = 1 if key == "next" else -1
+        if SLIDES.value:
+            slides.step(step)
+        elif page.switch is not None:
+            names = [view.name for view in page.views]
+            place = names.index(page.view.name) + step
+            page.switch.set(names[min(max(place, 0), len(names) - 1)])
 
 
 def _declare() -> None:

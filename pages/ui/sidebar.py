@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import streamlit as st
 
-from pages.ui import address, shared, store, unused
+from pages.ui import address, shared, slides, store, unused
 from pages.ui.page import Page
 from pages.ui.setting import Setting
-from pages.ui.settings import ALPHA, DELTA, EPSILON, EXPLAIN, LEVEL, PRESENT, RELATION, SEED, THRESHOLD, get
+from pages.ui.settings import ALPHA, DELTA, EPSILON, EXPLAIN, LEVEL, RELATION, SEED, THRESHOLD, get
 from pages.ui.text import lit
 from treedp_core.checks import InputError
 from treedp_core.privacy import NeighbouringRelation
@@ -25,7 +25,7 @@ _PLACE: Final = "_place_of_epsilon"
 MAX_NAMED: Final = 5
 
 
-def sidebar(page: Page) -> None:
+def sidebar(page: Page, pages: Sequence[Page]) -> None:
     """Show the shared settings; every page has them, so that none is ever reset by changing pages.
 
     Those that the page does not use just now are greyed, with the reason.
@@ -42,7 +42,7 @@ def sidebar(page: Page) -> None:
             THRESHOLD.draw()
         with st.container(horizontal=True):
             _share()
-            _view()
+            _view(page, pages)
         st.caption(PRIVACY_NOTE)
 
 
@@ -79,9 +79,7 @@ def _draw(one: Setting[Any], idle: Mapping[str, str], help: str = "") -> None:
 
 def _budget(page: Page, idle: Mapping[str, str]) -> None:
     place = page.name if page.shows_epsilon else ""
-    if (
-        st.session_state.setdefault(_PLACE, place) != place
-    ):  # to Streamlit another slider, which would begin at its lowest
+    if st.session_state.setdefault(_PLACE, place) != place:  # another slider, which would begin at its lowest
         EPSILON.set(EPSILON.value)
         st.session_state[_PLACE] = place
     if not page.shows_epsilon:
@@ -108,7 +106,7 @@ def _share() -> None:
         st.caption("The link carries the settings and the seed. Data from a file are never part of it.")
 
 
-def _view() -> None:
+def _view(page: Page, pages: Sequence[Page]) -> None:
     with st.popover("View", icon=":material/visibility:", help="Explanations and presentation"):
         EXPLAIN.draw()
-        PRESENT.draw()
+        slides.editor(page, pages)

@@ -92,3 +92,37 @@ def test_a_letter_in_a_field_is_a_letter(page: Any, server: LiveServer) -> None:
     page.get_by_role("spinbutton", name="Seed").press("p")
     settle(page)
     assert "present" not in page.url
+
+
+def test_arrows_step_through_the_slides_of_a_teacher(page: Any, server: LiveServer) -> None:
+    """Chosen on two pages in the sidebar, begun there; the second has settings of its own, which stay there."""
+    drawn(page, server, "lab?eps=2", "lab_figure")
+    side = page.get_by_test_id("stSidebar")
+    side.get_by_role("button", name="View", exact=True).click()
+    page.get_by_role("button", name="Add this view").click()
+    page.get_by_role("button", name="1. Error lab").wait_for()
+    page.keyboard.press("Escape")
+    side.get_by_role("link", name="Consistency").click()
+    page.wait_for_url("**/consistency?*")
+    settle(page)
+    side.get_by_role("button", name="View", exact=True).click()
+    page.get_by_role("button", name="Add this view").click()
+    page.get_by_role("button", name="2. Consistency").wait_for()
+    page.get_by_role("button", name="Present", exact=True).click()
+    page.wait_for_url("**/lab?*slide=1*")
+    settle(page)
+    assert page.locator(".st-key-slide_number").inner_text() == "1 of 2"
+    page.keyboard.press("ArrowRight")
+    page.wait_for_url("**/consistency?*slide=2*")
+    settle(page)
+    assert page.locator(".st-key-slide_number").inner_text() == "2 of 2"
+    page.keyboard.press("PageDown")
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_url("**/lab?*slide=1*")
+    settle(page)
+    page.reload()
+    settle(page)
+    assert page.locator(".st-key-slide_number").inner_text() == "1 of 2", "the address has the slides"
+    page.keyboard.press("ArrowRight")
+    page.wait_for_url("**/consistency?*slide=2*")
+    settle(page)

@@ -1,0 +1,94 @@
+"""The slides of a presentation: chosen in the sidebar, held in the session and the address, stepped through by keys."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from urllib.parse import parse_qs
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from oracles_pages import dataset, open_page, pick, press, widget
+from pages.ui import address
+from treedp_core.tree import Tree
+
+pytestmark = pytest.mark.usefixtures("own_jobs")
+
+THREE = ["lab?eps=2&lab_metric=rmsre", "consistency?con_post=none", "cdf"]
+
+
+def told(app: AppTest) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(app.main.get("bidi_component")[0].proto.json)
+    return found
+
+
+def chosen(app: AppTest) -> list[str]:
+    return list(app.session_state["slides"])
+
+
+def test_views_are_added_with_their_settings_moved_and_removed() -> None:
+    app = open_page("lab", level="Basic", sample="small_town")
+    press(app, "slide_add")
+    assert chosen(app) == ["lab"] and widget(app, "slide_add").disabled, "it is there already"
+    pick(app, eps=2.0, lab_view="level")
+    press(app, "slide_add")
+    app.switch_page("pages/cdf.py").run()
+    press(app, "slide_add")
+    assert chosen(app) == ["lab", "lab?eps=2&lab_view=level", "cdf?eps=2"]
+    press(app, "slide_up_3")
+    assert chosen(app) == ["lab", "cdf?eps=2", "lab?eps=2&lab_view=level"]
+    press(app, "slide_down_1")
+    assert chosen(app) == ["cdf?eps=2", "lab", "lab?eps=2&lab_view=level"]
+    press(app, "slide_drop_2")
+    assert chosen(app) == ["cdf?eps=2", "lab?eps=2&lab_view=level"]
+    assert widget(app, "slide_up_1").disabled and widget(app, "slide_down_2").disabled
+
+
+def test_start_shows_the_first_slide_as_it_was_chosen() -> None:
+    app = open_page("start", slides=THREE, eps="5", lab_metric="rmse", seed="3")
+    press(app, "present_on")
+    assert told(app)["page"] == "lab" and told(app)["presents"]
+    now = parse_qs(told(app)["query"])
+    assert now.pop("slides") == THREE and now.pop("slide") == ["1"] and now.pop("present") == ["1"]
+    assert now == {"eps": ["2"], "lab_metric": ["rmsre"]}, "what the slide does not name has its default"
+    assert "1 of 3" in [caption.value for caption in app.main.caption]
+
+
+def test_the_address_of_a_presentation_brings_the_slides_back() -> None:
+    app = open_page("consistency", slides=THREE, slide="2", present="1")
+    assert chosen(app) == THREE and "2 of 3" in [caption.value for caption in app.main.caption]
+    pick_up = parse_qs(told(app)["query"])
+    assert pick_up["slides"] == THREE
+    app.session_state["present"] = False
+    assert not {"slides", "slide"} & parse_qs(told(app.run())["query"]).keys(), "no other address is made long by it"
+    assert chosen(app) == THREE
+
+
+def test_a_list_too_long_for_an_address_lasts_in_the_session() -> None:
+    many = [f"lab?lab_target={place}{'0' * 80}" for place in range(25)]
+    app = open_page("lab", slides=many, slide="1", present="1")
+    assert chosen(app) == many
+    assert len(told(app)["query"]) < address.LONGEST and "slides" not in told(app)["query"]
+    assert "slides" not in app.sidebar.code[0].value
+    assert any("as long as this session" in caption.value for caption in app.sidebar.caption)
+
+
+@pytest.mark.parametrize("link", ["nowhere?eps=1", "https://example.org/", "", "lab?" + "x" * 1000])
+def test_a_slide_must_be_a_page_of_this_app(link: str) -> None:
+    app = open_page("lab", slides=["lab", link] if link else "nowhere")
+    assert not app.exception and chosen(app) == []
+
+
+def test_a_slide_with_settings_that_are_refused_shows_its_page() -> None:
+    app = open_page("start", slides=["lab?lab_view=none&eps=-4&zzz=1"])
+    press(app, "present_on")
+    assert not app.exception and told(app)["page"] == "lab"
+    assert widget(app, "eps").value == 1.0
+
+
+def test_nothing_of_a_file_is_in_a_slide() -> None:
+    own = dataset(Tree.from_branching_factors((2, 3)), [70, 20, 1, 2, 30, 45], name="SECRET-4711")
+    app = open_page("lab", own, lab_allocation="custom", lab_shares="0, 0.25, 0.75", lab_tuned="true_counts")
+    press(app, "slide_add")
+    assert "lab_shares" not in chosen(app)[0] and "SECRET" not in chosen(app)[0]

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 
 import pytest
 
+import oracles_shapes as slow
+from test_branching_all import EVERY
 from treedp_core.checks import InputError
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.studies.branching.curve import factor_scale
@@ -14,7 +17,6 @@ from treedp_core.studies.branching.question import (
     Question,
     bins_from_text,
     by_height,
-    candidates,
     ranked,
     value_of,
 )
@@ -22,6 +24,10 @@ from treedp_core.studies.cdf.error import Criterion
 from treedp_core.tree.text import product_text
 from treedp_core.tree.workloads import Shape, Workload, equal_tree
 from treedp_core.watch import Cancelled, Watch
+
+FEW = ((97, True), (128, False), (1000, True), (2520, False))
+MANY = (97, 128, 997, 1000, 1024, 2520, 4093, 4096)
+"""Swept, padded and not, where the environment says EVERY_TREE: minutes."""
 
 
 @pytest.mark.parametrize(
@@ -72,11 +78,42 @@ def test_texts() -> None:
     assert equal_tree(17, 16).branching_factors == (2, 16)
 
 
-def test_a_slow_search_tells_its_watch_of_every_tree_and_stops_when_told() -> None:
-    question = Question(64, Criterion("gaussian", least_squares=True), optimal_budgets=True)
-    steps: list[int] = []
-    found = ranked(question, Watch(step=steps.append))
-    assert steps == [1] * len(candidates(question)) == [1] * len(found)
-    assert [one.value for one in found] == sorted(one.value for one in found)
-    with pytest.raises(Cancelled):
-        ranked(question, Watch(cancelled=lambda: True))
+@pytest.mark.parametrize("workload", ["cdf", "ranges", "nodes"])
+@pytest.mark.parametrize("law", ["laplace", "gaussian"])
+def test_no_tree_of_at_most_four_levels_beats_the_first_of_the_list_on_screen(law: str, workload: str) -> None:
+    """Best budgets after least squares, against every tree: a prime, a power of two, 1000, 2520; promised to 10^-6."""
+    lost = {}
+    for n_bins, padded in product(MANY, (True, False)) if EVERY else FEW:
+        found = ranked(Question(n_bins, Criterion(law, Workload(workload), True), padded, optimal_budgets=True))
+        assert [one.value for one in found] == sorted(one.value for one in found)
+        trees = [slow.trees_of_height(n_bins, height, padded=padded) for height in (1, 2, 3, 4)]
+        least = min(slow.best_values(t, n_bins, law, workload, fitted=True).min() for t in trees if t.size)
+        if found[0].value > least * (1 + 1e-6):
+            lost[n_bins, padded] = (found[0].shape.branching_factors, found[0].value / least - 1)
+    assert not lost
+
+
+def test_levels_that_get_nothing_do_not_shorten_the_list_on_screen() -> None:
+    """Most trees over 64 bins are best as 8 x 8 with a level more that is not measured: each stands there once."""
+    found = ranked(Question(64, Criterion(least_squares=True), optimal_budgets=True))
+    kinds = [tuple(sorted(one.shape.branching_factors)) for one in found]
+    assert kinds[0] == (8, 8) and len(set(kinds)) == len(kinds) >= 6
+    assert all((one.shares[1:] > 1e-6).all() for one in found)
+
+
+def test_a_slow_search_tells_its_watch_how_far_it_is_and_stops_when_told() -> None:
+    for law in ("laplace", "gaussian"):
+        question = Question(64, Criterion(law, least_squares=True), optimal_budgets=True)
+        steps: list[int] = []
+        found = ranked(question, Watch(step=steps.append))
+        assert sum(steps) <= 100 and len(steps) > 10 and min(steps) >= 0
+        assert [one.value for one in found] == sorted(one.value for one in found)
+        with pytest.raises(Cancelled):
+            ranked(question, Watch(cancelled=lambda: True))
+
+
+def test_best_budgets_are_refused_before_anything_is_searched() -> None:
+    unit = ProtectedUnit(NeighbouringRelation.REPLACE_UNKNOWN)
+    with pytest.raises(InputError) as refused:
+        ranked(Question(64, Criterion(least_squares=True, unit=unit), optimal_budgets=True), Watch(step=pytest.fail))
+    assert refused.value.code == "RELATION"

@@ -24,7 +24,6 @@ from treedp_core.studies.branching.question import (
     Question,
     bins_from_text,
     by_height,
-    candidates,
     ranked,
     spent,
 )
@@ -119,7 +118,7 @@ def answer(asked: Question) -> Answer:
     plain = asked.with_equal_budgets
     if asked.is_slow:
         work = partial(ranked, asked)
-        found = in_background("bra", asked, lambda: len(candidates(asked)), work, of=NO_DATA, of_data=False)
+        found = in_background("bra", asked, 100, work, of=NO_DATA, of_data=False)
     else:
         found = _at_once(asked)
     used = asked if found.is_ready else plain
@@ -127,7 +126,7 @@ def answer(asked: Question) -> Answer:
     known = {one: given((found if one == asked else _at_once(one)).here(), ranked, one).named("ranked")
              for one in (used, compared)}  # fmt: skip
     heights = remember(("heights", compared), lambda: call(by_height, compared, known[compared]).named("heights"))
-    say = partial(show_state, found, "Searching the best budgets of each tree (equal ones are shown)", "trees")
+    say = partial(show_state, found, "Searching the best budgets of each tree (equal ones are shown)")
     return Answer(used, known[used], heights, say)
 
 

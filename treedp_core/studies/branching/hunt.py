@@ -15,10 +15,11 @@ from treedp_core.studies.branching.padded import best_padded_ways
 from treedp_core.studies.branching.primes import divisors, prime_factors
 from treedp_core.studies.branching.recursion import best_ways, is_feasible
 from treedp_core.studies.branching.search import Cost, cheapest
-from treedp_core.studies.cdf.error.budgets import improved_shares
+from treedp_core.studies.cdf.error.budgets import LevelShares, improved_shares
 from treedp_core.studies.cdf.error.criterion import Criterion
 from treedp_core.tree import FloatArray
 from treedp_core.tree.workloads import Shape, Workload, level_weights
+from treedp_core.watch import Watch
 
 Factors = tuple[int, ...]
 
@@ -113,13 +114,23 @@ class Hunt:
 
 @dataclass
 class FittedHunt(Hunt):
-    """The same for least squares with nearly the best budgets of every shape."""
+    """The same for least squares with nearly the best budgets of every shape; the watch is asked before each."""
+
+    watch: Watch = field(default_factory=Watch)
+    fitted: dict[Factors, LevelShares] = field(default_factory=dict)
 
     def value(self, factors: Factors) -> float:
         """Mean variance at total budget 1, by one local search for the budgets."""
         if factors not in self.values:
-            self.values[factors] = improved_shares(Shape(factors, self.bins), self.criterion).value
+            self.watch.check()
+            self.fitted[factors] = improved_shares(Shape(factors, self.bins), self.criterion)
+            self.values[factors] = self.fitted[factors].value
         return self.values[factors]
+
+    def shares(self, factors: Factors) -> LevelShares:
+        """The budgets that the local search found."""
+        self.value(factors)
+        return self.fitted[factors]
 
     def reordered(self, start: Factors) -> Factors:
         """The best order of the same factors that exchanging two of them, again and again, leads to."""

@@ -19,7 +19,7 @@ from treedp_core.studies.branching import (
 from treedp_core.studies.cdf.error import Criterion, optimal_shares
 from treedp_core.tree.text import whole_from_text
 from treedp_core.tree.workloads import Shape, Workload, equal_tree
-from treedp_core.watch import Cancelled, Watch
+from treedp_core.watch import Watch
 
 MAX_BINS: Final = 10**15
 NOISES: Final = {"laplace": "Laplace", "gaussian": "Gaussian"}
@@ -28,8 +28,6 @@ POSTS: Final = {"none": "None", "least_squares": "Least squares"}
 BUDGETS: Final = {"equal": "Equal", "optimal": "Optimal"}
 MAX_HEIGHT: Final = 40
 N_BEST: Final = 10
-SEARCHED: Final = 6
-"""Trees, best with equal budgets, whose best budgets are searched."""
 
 
 @dataclass(frozen=True)
@@ -122,21 +120,8 @@ def binary_rmse(question: Question, total: float) -> float:
     return rmse(question.criterion, RankedShape(shape, *equal_budgets(shape, question.criterion)), total)
 
 
-def candidates(question: Question) -> list[Shape]:
-    """Return the trees whose best budgets a search looks for: the best with equal ones.
-
-    For Gaussian noise the finest trees too, which win once levels have the best shares.
-    """
-    shapes = [one.shape for one in ranked(question.with_equal_budgets)[:SEARCHED]]
-    if question.padded and question.criterion.currency is Currency.RHO:
-        shapes += [equal_tree(question.n_bins, n) for n in (4, 2)]
-    return list(dict.fromkeys(shapes))
-
-
 def ranked(question: Question, watch: Watch | None = None) -> list[RankedShape]:
-    """Return the best shapes found, best first; where that is slow, the best budgets of the `candidates`.
-
-    The watch is told of each of these, and may end the search between them.
+    """Return the best shapes, best first: see `best_shapes`, which tells the watch in hundredths where it is slow.
 
     Raises
     ------
@@ -145,22 +130,14 @@ def ranked(question: Question, watch: Watch | None = None) -> list[RankedShape]:
     Cancelled
         When the watch says so.
     """
-    if not question.is_slow:
-        return best_shapes(
-            question.n_bins,
-            question.criterion,
-            padded=question.padded,
-            optimal_budgets=question.optimal_budgets,
-            n_best=N_BEST,
-        )
-    watch, found = watch or Watch(), []
-    for shape in candidates(question):
-        if watch.cancelled():
-            raise Cancelled
-        best = optimal_shares(shape, question.criterion)
-        found.append(RankedShape(shape, best.shares, best.value))
-        watch.step(1)
-    return sorted(found, key=lambda one: one.value)
+    return best_shapes(
+        question.n_bins,
+        question.criterion,
+        padded=question.padded,
+        optimal_budgets=question.optimal_budgets,
+        n_best=N_BEST,
+        watch=watch,
+    )
 
 
 def by_height(question: Question, found: Sequence[RankedShape]) -> list[HeightBest]:

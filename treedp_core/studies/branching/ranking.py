@@ -11,22 +11,18 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
-
 from treedp_core import checks
 from treedp_core.privacy import Currency
 from treedp_core.studies.branching.hunt import SMALL, Factors, FittedHunt, Hunt, equal_budgets, finest, trimmed
 from treedp_core.studies.branching.primes import is_prime, prime_factors
 from treedp_core.studies.branching.search import Cost, cheapest
-from treedp_core.studies.cdf.error.budgets import LevelShares, improved_shares, optimal_shares
+from treedp_core.studies.cdf.error.budgets import LevelShares, check_costs_add_up, optimal_shares
 from treedp_core.studies.cdf.error.criterion import Criterion
 from treedp_core.tree import FloatArray
 from treedp_core.tree.workloads import Shape, Workload, n_bins_checked
+from treedp_core.watch import Watch
 from treedp_core.words import whole
 
-Shares = Callable[[Shape, Criterion], LevelShares]
-SEARCHED = 3
-"""Shapes of the list whose budgets are searched from many starts."""
 NOTHING = 1e-6
 """A level with no larger share is left out of the shape where that does not raise the mean variance."""
 
@@ -41,7 +37,13 @@ class RankedShape:
 
 
 def best_shapes(
-    n_bins: int, criterion: Criterion, *, padded: bool = True, optimal_budgets: bool = False, n_best: int = 10
+    n_bins: int,
+    criterion: Criterion,
+    *,
+    padded: bool = True,
+    optimal_budgets: bool = False,
+    n_best: int = 10,
+    watch: Watch | None = None,
 ) -> list[RankedShape]:
     """Return the best shapes found, best first, one for each set of branching factors.
 
@@ -55,10 +57,20 @@ def best_shapes(
         Whether the tree may have more leaves than bins; otherwise the branching factors multiply to K, and a prime K
         leaves only the histogram.
     optimal_budgets : bool
-        Whether every shape gets its best level budgets; after least squares they are optimised for the shapes that are
+        Whether every shape gets its best level budgets; after least squares they are searched for the shapes that are
         best with equal budgets and for what a local search from there finds.
     n_best : int
         Length of the list, at most 100.
+    watch : Watch, optional
+        Told in hundredths how far the search for the best budgets after least squares is, and may end it; the rest is
+        quick.
+
+    Raises
+    ------
+    InputError
+        ``TREE_SHAPE`` for K, ``RELATION`` where there are no optimal budgets.
+    Cancelled
+        When the watch says so.
 
     >>> best_shapes(997, Criterion())[0].shape.branching_factors
     (10, 10, 10)
@@ -67,20 +79,13 @@ def best_shapes(
     """
     bins = n_bins_checked(n_bins)
     many = checks.integer("n_best", n_best, low=1, high=100)
+    if optimal_budgets:
+        check_costs_add_up(criterion)
     hunt = _searched(bins, criterion, padded, optimal_budgets, many)
-    finalists = hunt.ranked(many)
-    if not optimal_budgets:
-        found = [_equal(Shape(factors, bins), criterion) for factors in finalists]
-    else:
-        best_of: Shares = optimal_shares
-        if criterion.least_squares:
-            finalists, best_of = _fitted(hunt, finalists, many)
-        shapes = [
-            _optimal(Shape(factors, bins), criterion, optimal_shares if place < SEARCHED else best_of)
-            for place, factors in enumerate(finalists)
-        ]
-        found = list({tuple(sorted(one.shape.branching_factors)): one for one in _by_value(shapes)[::-1]}.values())
-    return _by_value(found)[:many]
+    if optimal_budgets and criterion.least_squares:
+        return _by_value(_fitted(hunt, many, watch or Watch()))
+    of = _optimal if optimal_budgets else _equal
+    return _by_value([of(Shape(factors, bins), criterion) for factors in hunt.ranked(many)])
 
 
 def best_shape(n_bins: int, criterion: Criterion) -> Shape:
@@ -110,29 +115,53 @@ def _searched(bins: int, criterion: Criterion, padded: bool, optimal: bool, many
     return hunt
 
 
-def _fitted(hunt: Hunt, finalists: list[Factors], many: int) -> tuple[list[Factors], Shares]:
-    """Shapes worth their best budgets after least squares: those best with equal ones, and the finest trees.
+def _fitted(hunt: Hunt, many: int, watch: Watch) -> list[RankedShape]:
+    """Shapes with their best budgets after least squares: those best with equal ones, the finest, and their neighbours.
 
     In rho a level more never hurts prefixes and ranges: without padding also the best order of the primes that
     exchanging two of them finds. In epsilon, where the best trees have few levels, also what a local search with nearly
-    the best budgets finds; these come in the order of their errors, so that behind the first ones such budgets are good
-    enough.
+    the best budgets finds.
     """
-    every = list(dict.fromkeys([*finalists, *finest(hunt.bins, hunt.padded)]))
-    fitted = FittedHunt(hunt.bins, hunt.criterion, hunt.padded, False)
-    in_rho = hunt.criterion.currency is Currency.RHO
-    if in_rho and not hunt.padded and hunt.bins <= SMALL and hunt.criterion.workload is not Workload.NODES:
-        every.append(fitted.reordered(min(finest(hunt.bins, padded=False), key=fitted.value)))
-    if in_rho or hunt.bins > SMALL:
-        return list(dict.fromkeys(every)), optimal_shares
-    for factors in every:
+    fitted = FittedHunt(hunt.bins, hunt.criterion, hunt.padded, False, watch=watch)
+    in_rho, small = hunt.criterion.currency is Currency.RHO, hunt.bins <= SMALL
+    for factors in watch.over([*hunt.ranked(many), *finest(hunt.bins, hunt.padded)], 30):
         fitted.value(factors)
-    of_heights = {len(factors): factors for factors in fitted.ranked(many)[::-1]}
-    for start in dict.fromkeys([*fitted.ranked(2), *of_heights.values()]):
-        fitted.climb(fitted.reordered(start))
-    for start in fitted.ranked(2):
-        fitted.climb(fitted.reordered(start))
-    return fitted.ranked(many), improved_shares
+    if in_rho and not hunt.padded and small and hunt.criterion.workload is not Workload.NODES:
+        fitted.reordered(min(finest(hunt.bins, padded=False), key=fitted.value))
+    if not in_rho and small:
+        of_heights = {len(factors): factors for factors in fitted.ranked(many)[::-1]}
+        for start in watch.over(list(dict.fromkeys([*fitted.ranked(2), *of_heights.values()])), 30):
+            fitted.climb(fitted.reordered(start))
+        for start in fitted.ranked(2):
+            fitted.climb(fitted.reordered(start))
+    kinds: dict[Factors, Factors] = {}
+    for factors in fitted.ranked(len(fitted.values)):
+        fewer, _ = _measured(factors, hunt.bins, fitted.shares)
+        kinds.setdefault(tuple(sorted(fewer)), fewer)
+        if len(kinds) == many:
+            break
+
+    def searched(factors: Factors) -> LevelShares:
+        watch.check()
+        return fitted.shares(factors) if in_rho else optimal_shares(Shape(factors, hunt.bins), hunt.criterion)
+
+    polished = [_measured(factors, hunt.bins, searched) for factors in watch.over(list(kinds.values()), 40)]
+    found = _by_value([RankedShape(Shape(f, hunt.bins), best.shares, best.value) for f, best in polished])
+    return list({tuple(sorted(one.shape.branching_factors)): one for one in found[::-1]}.values())
+
+
+def _measured(factors: Factors, bins: int, best_of: Callable[[Factors], LevelShares]) -> tuple[Factors, LevelShares]:
+    """The same tree with levels that get nothing merged into the next, where that is no worse, and its best budgets."""
+    best, merged = best_of(factors), list[int]()
+    for level, n in enumerate(factors):
+        if level and best.shares[level] <= NOTHING:
+            merged[-1] *= n
+        else:
+            merged.append(n)
+    if len(merged) == len(factors):
+        return factors, best
+    fewer, again = _measured(trimmed(tuple(merged), bins), bins, best_of)
+    return (fewer, again) if again.value <= best.value * (1.0 + NOTHING) else (factors, best)
 
 
 def _by_value(shapes: list[RankedShape]) -> list[RankedShape]:
@@ -143,22 +172,8 @@ def _equal(shape: Shape, criterion: Criterion) -> RankedShape:
     return RankedShape(shape, *equal_budgets(shape, criterion))
 
 
-def _optimal(shape: Shape, criterion: Criterion, best_of: Shares) -> RankedShape:
-    """The shape with its best budgets; levels that get nothing are merged into the next."""
-    best = best_of(shape, criterion)
-    idle = np.flatnonzero(best.shares[1:-1] <= NOTHING) + 1
-    if criterion.least_squares and idle.size:
-        factors = shape.branching_factors
-        merged: list[int] = []
-        for level, n in enumerate(factors):
-            if level in idle:
-                merged[-1] *= n
-            else:
-                merged.append(n)
-        smaller = Shape(trimmed(tuple(merged), shape.n_bins), shape.n_bins)
-        again = best_of(smaller, criterion)
-        if again.value <= best.value * (1.0 + NOTHING):
-            return RankedShape(smaller, again.shares, again.value)
+def _optimal(shape: Shape, criterion: Criterion) -> RankedShape:
+    best = optimal_shares(shape, criterion)
     return RankedShape(shape, best.shares, best.value)
 
 
@@ -181,7 +196,7 @@ def best_by_height(
     for factors in sorted(hunt.values, key=hunt.value):
         best.setdefault(len(factors), factors)
     shapes = [Shape(best[height], bins) for height in sorted(best)]
-    return [_optimal(shape, criterion, optimal_shares) if by_rule else _equal(shape, criterion) for shape in shapes]
+    return [_optimal(shape, criterion) if by_rule else _equal(shape, criterion) for shape in shapes]
 
 
 def advice(n_bins: int) -> str:

@@ -60,11 +60,16 @@ def optimal_shares(shape: Shape, criterion: Criterion) -> LevelShares:
     >>> optimal_shares(Shape.full((2, 8)), Criterion()).shares.round(4).tolist()
     [0.0, 0.3433, 0.6567]
     """
-    if criterion.unit.relation is NeighbouringRelation.REPLACE_UNKNOWN:
-        raise InputError("RELATION", "Optimal budgets need costs that add up over levels; protect by another relation.")
+    check_costs_add_up(criterion)
     if not criterion.least_squares:
         return _by_power(shape, criterion)
     return _certified(shape, criterion) if criterion.currency is Currency.RHO else _many_starts(shape, criterion)
+
+
+def check_costs_add_up(criterion: Criterion) -> None:
+    """Raise `InputError` ``RELATION`` where the costs of levels do not add up, so that nothing says which are best."""
+    if criterion.unit.relation is NeighbouringRelation.REPLACE_UNKNOWN:
+        raise InputError("RELATION", "Optimal budgets need costs that add up over levels; protect by another relation.")
 
 
 def _by_power(shape: Shape, criterion: Criterion) -> LevelShares:

@@ -48,7 +48,7 @@ class Later:
 
 
 def open_page(name: str, data: Dataset | None = None, **link: Any) -> AppTest:
-    """The app on one page with *More* open, opened by a link, on a data set of one's own if given.
+    """The app opened by a link on one page, its *More* open, on a data set of one's own if given.
 
     Without one it is the large sample: its levels are few and its counts differ widely.
     """
@@ -60,7 +60,6 @@ def open_page(name: str, data: Dataset | None = None, **link: Any) -> AppTest:
     if data is not None:
         app.session_state["_from_file"] = {"upload": Kept(data)}
         app.session_state["source"] = "upload"
-    app.run()
     return app.switch_page(f"pages/{name}.py").run()
 
 

@@ -123,9 +123,6 @@ def visit(page: str, link: dict[str, Any], buttons: tuple[str, ...]) -> Seen:
             press(app, button)
     refused = [one for one in app.main.error if "Something went wrong" in one.value or ":small[`" in one.value]
     found.refused = [str(one.value) for one in (*app.exception, *refused)]
-    if page != "start":  # where every session begins
-        for key in ("start_tree", "start_curves"):
-            found.codes.pop(key, None)
     return found
 
 

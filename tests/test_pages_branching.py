@@ -287,10 +287,3 @@ def test_what_was_found_for_ten_to_the_fifteen_is_kept(monkeypatch: pytest.Monke
     assert len(searches) == 1
     app.run()
     assert len(searches) == 1
-
-
-@pytest.mark.parametrize("settings", [{"present": "1"}, {"explain": "0"}, {"level": "Advanced"}])
-def test_frame_settings(settings: dict[str, str]) -> None:
-    app = open_page("branching", **settings)
-    assert not app.exception
-    assert not app.error

@@ -27,7 +27,7 @@ from oracles_pages import (
     words,
 )
 from pages.ui import jobs
-from pages.views.cdf.settings import FITS, VIEWS
+from pages.views.cdf.settings import FITS
 from treedp_core.records import Dataset, count_bins
 from treedp_core.studies.branching import best_shape
 from treedp_core.studies.cdf import PUBLISHED, CdfSettings, consistency_gains, plan_cdf
@@ -517,21 +517,6 @@ def test_the_distance_from_the_bound_is_said_of_the_best_tree() -> None:
 
 
 # --- speed and frame -------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("view", list(VIEWS))
-@pytest.mark.parametrize("settings", [{"present": "1"}, {"explain": "0"}])
-def test_frame_settings(view: str, settings: dict[str, str]) -> None:
-    app = open_page("cdf", cdf_view=view, **settings)
-    assert not app.exception
-    assert not app.main.error
-
-
-@pytest.mark.parametrize("link", [{"cdf_from": "nan"}, {"cdf_trials": "1"}, {"cdf_tree": "x"}, {"cdf_bins": "1"}])
-def test_bad_links_are_named_and_ignored(link: dict[str, str]) -> None:
-    app = open_page("cdf", **link)
-    assert not app.exception
-    assert not app.main.error
 
 
 def test_a_share_link_restores_the_page() -> None:

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from oracles_pages import dataset, open_page
+from oracles_pages import Later, dataset, open_page
+from pages.ui import jobs
 from pages.views.budget.settings import VIEWS as BUDGET_VIEWS
 from pages.views.cdf.settings import VIEWS as CDF_VIEWS
 from pages.views.multiplicative.settings import VIEWS as MULTIPLICATIVE_VIEWS
@@ -48,6 +49,7 @@ RELATIONS = [relation.value for relation in NeighbouringRelation]
 LEVELS = ("Basic", "Advanced")
 HUGE = {"source": "generate", "gen_branching": "10,10,10,10,10"}
 RAGGED = dataset(Tree.from_child_counts([np.array([3]), np.array([0, 2, 4])]), [7, 0, 1, 2, 3, 4, 5])
+SMALL = dataset(Tree.from_branching_factors((3, 4)), [0, 1, 2, 3, 5, 8, 13, 21, 0, 0, 40, 100])
 ONE_LEVEL = dataset(Tree.from_child_counts([]), [12])
 ALL_ZERO = dataset(Tree.from_branching_factors((2, 3)), [0] * 6)
 OPENED: dict[str, Callable[[], AppTest]] = {
@@ -102,6 +104,20 @@ def test_every_view_opens_on_odd_data(kind: str) -> None:
     app = OPENED[kind]()
     for view, relation, level in covering(kind):
         visited(app, *view, relation, level)
+
+
+@pytest.mark.parametrize("setting", ["present", "explain"])
+def test_every_view_opens_in_a_presentation_and_without_explanations(
+    setting: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jobs, "pool", Later)
+    app = open_page("data", SMALL, td_source="current", **{setting: "1" if setting == "present" else "0"})
+    for page, switch, view in VIEWS:
+        if switch:
+            app.session_state[switch] = view
+        app.switch_page(f"pages/{page}.py").run()
+        assert not app.exception, (page, view)
+        assert not app.main.error, (page, view)
 
 
 @pytest.mark.contract

@@ -24,8 +24,7 @@ from oracles_pages import (
     words,
 )
 from pages.ui import jobs
-from pages.ui.presets import Preset
-from pages.views.multiplicative.settings import PRESETS, VIEWS
+from pages.views.multiplicative.settings import VIEWS
 from test_pages_help import after_figures, without_help, without_text
 from treedp_core.checks import InputError
 from treedp_core.studies.multiplicative import ranking
@@ -308,16 +307,6 @@ def test_the_printed_budgets_overspend() -> None:
 # --- frame -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("preset", PRESETS, ids=lambda one: one.name)
-def test_presets(preset: Preset) -> None:
-    app = open_page("multiplicative")
-    press(app, f"multiplicative_preset_{preset.name}")
-    assert not app.exception
-    assert not app.main.error
-    for setting, value in preset.sets:
-        assert app.session_state[setting.key] == value
-
-
 @pytest.mark.parametrize("view", list(VIEWS))
 @pytest.mark.parametrize("settings", [{}, SET, {**SET, "mul_source": "deep"}])
 def test_everything_explains_itself(view: str, settings: dict[str, str]) -> None:
@@ -325,25 +314,6 @@ def test_everything_explains_itself(view: str, settings: dict[str, str]) -> None
     assert without_help(app) == []
     assert without_text(app) == []
     assert set(after_figures(app)) <= {"caption", "About"}
-
-
-@pytest.mark.parametrize("view", list(VIEWS))
-@pytest.mark.parametrize("settings", [{"present": "1"}, {"explain": "0"}, {"level": "Advanced"}])
-def test_frame_settings(view: str, settings: dict[str, str]) -> None:
-    app = open_page("multiplicative", mul_view=view, **SET, **settings)
-    assert not app.exception
-    assert not app.main.error
-
-
-@pytest.mark.parametrize(
-    "link",
-    [{"alpha": "1.5"}, {"alpha": "-1"}, {"mul_total": "0"}, {"mul_total": "nan"}, {"mul_levels": "1"},
-     {"mul_plan": "printed"}, {"mul_eta": "0"}, {"mul_deep_levels": "1000000"}, {"mul_step": "-1"}],
-)  # fmt: skip
-def test_bad_links_are_named_and_ignored(link: dict[str, str]) -> None:
-    app = open_page("multiplicative", **link)
-    assert not app.exception
-    assert not app.main.error
 
 
 def test_a_share_link_restores_the_page() -> None:

@@ -4,37 +4,44 @@ from __future__ import annotations
 
 import pytest
 
-from oracles_pages import Later, open_page
+from oracles_pages import Later, open_page, press
 from pages.ui import jobs
+from pages.ui.presets import Preset
 from pages.views.cdf.settings import PRESETS as CDF
 from pages.views.lab.settings import PRESETS as LAB
 from pages.views.multiplicative.settings import PRESETS as MULTIPLICATIVE
 from pages.views.topdown.settings import PRESETS as TOPDOWN
 
-NAMES = {
-    "lab": ["Uniform vs minimax", "What least squares buys", "Deep binary tree"],
-    "cdf": ["Published error curves", "Published experiment"],
-    "topdown": ["As in the paper", "A billion possible leaves", "Least squares first"],
-    "multiplicative": ["Paper's example", "Break-even", "Deep chain", "Step by step"],
-}
+PRESETS = {"lab": LAB, "cdf": CDF, "topdown": TOPDOWN, "multiplicative": MULTIPLICATIVE}
 
 
-@pytest.mark.parametrize("page", NAMES)
+@pytest.mark.parametrize("page", PRESETS)
 def test_a_preset_closes_its_popover(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jobs, "pool", Later)
     app = open_page(page)
     app.session_state[f"{page}_presets"] = True
     app.run()
     keys = [button.key for button in app.button if button.key and "_preset_" in button.key]
-    assert keys == [f"{page}_preset_{name}" for name in NAMES[page]]
-    next(button for button in app.button if button.key == keys[0]).click()
-    app.run()
+    assert keys == [f"{page}_preset_{preset.name}" for preset in PRESETS[page]]
+    press(app, keys[0])
     assert not app.exception
     assert app.session_state[f"{page}_presets"] is False
 
 
+@pytest.mark.parametrize(("page", "preset"), [(page, one) for page, presets in PRESETS.items() for one in presets],
+                         ids=lambda one: getattr(one, "name", one))  # fmt: skip
+def test_a_preset_sets_what_it_says_and_nothing_is_refused(
+    page: str, preset: Preset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jobs, "pool", Later)
+    app = press(open_page(page, seed="11", td_columns="2"), f"{page}_preset_{preset.name}")
+    assert not app.exception
+    assert not app.main.error
+    held = [app.session_state[setting.key] for setting, _ in preset.sets]
+    assert held == [list(value) if isinstance(value, tuple) else value for _, value in preset.sets]
+    assert app.session_state["seed"] == 11
+
+
 def test_a_preset_sets_only_what_may_be() -> None:
-    presets = [*LAB, *CDF, *MULTIPLICATIVE, *TOPDOWN]
-    assert sorted(preset.name for preset in presets) == sorted(name for names in NAMES.values() for name in names)
-    wrong = [(preset.name, one.key) for preset in presets for one, value in preset.sets if not one.accepts(value)]
-    assert wrong == []
+    sets = [(preset.name, chosen) for presets in PRESETS.values() for preset in presets for chosen in preset.sets]
+    assert [(name, one.key) for name, (one, value) in sets if not one.accepts(value)] == []

@@ -31,7 +31,7 @@ from oracles_pages import (
 from oracles_top_down import HUGE, RECORDS, product_data
 from pages.ui import jobs
 from pages.ui.store import sample
-from pages.views.topdown.settings import PRESETS, SECTIONS, SOURCES, VIEWS
+from pages.views.topdown.settings import SECTIONS, SOURCES, VIEWS
 from test_pages_help import after_figures, without_help, without_text
 from treedp_core.privacy import Provenance
 from treedp_core.records import Dataset, DomainSource, ReadReport
@@ -274,13 +274,6 @@ def test_a_domain_from_the_data_is_warned_of() -> None:
     assert any("taken from the data" in warning.value for warning in app.main.warning)
 
 
-@pytest.mark.parametrize("link", [{"td_rho": "0"}, {"td_view": "x"}, {"td_columns": "17"}, {"td_small": "1,1,a"}])
-def test_bad_links_are_ignored(link: dict[str, str]) -> None:
-    app = open_page("topdown", **link)
-    assert not app.exception
-    assert not app.main.error
-
-
 # --- projections and orders ------------------------------------------------------------------------------------------
 
 
@@ -413,15 +406,6 @@ def test_everything_explains_itself(view: str, section: str, source: str, monkey
     assert without_help(app) == []
     assert without_text(app) == []
     assert set(after_figures(app)) <= {"caption", "About"}
-
-
-@pytest.mark.parametrize("preset", [one.name for one in PRESETS])
-def test_presets_run(preset: str) -> None:
-    app = open_page("topdown", td_columns="2")
-    widget(app, f"topdown_preset_{preset}").click()
-    app.run()
-    assert not app.exception
-    assert not app.main.error
 
 
 def test_names_of_users_are_shown_literally() -> None:

@@ -15,7 +15,6 @@ SMALL = dataset(Tree.from_branching_factors((2, 3, 4)), [70, 1, 2, 30, 4, 0, 9, 
 SET = {"eps": "2", "delta": "0.000001", "seed": "12345", "nbr": "add_or_remove_one"}
 NAMED = {"eps": "ε = 2", "delta": "δ = 1e-6", "seed": "seed 12345", "nbr": "add or remove one"}
 NOISES = ("lab_mechanisms", "con_mechanism", "cdf_mechanism", "bud_mechanism", "bra_noise")
-CHOOSE_NOISE = ("lab", "consistency", "cdf", "budget", "branching")
 UNDER_MORE = {"start": {"delta": True}}
 """What only a figure under *More* uses: the strip speaks for the first screen."""
 QUICK = {"td_source": "current", "cdf_source": "current", "mul_source": "current", "td_product": "1"}

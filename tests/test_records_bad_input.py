@@ -33,7 +33,6 @@ from treedp_core.records import (
 from treedp_core.records.read import arrow_tables, sources
 
 FROM_DATA = domain_taken_from_the_data()
-Build = Callable[[], Any]
 
 
 def parquet(**columns: Any) -> bytes:

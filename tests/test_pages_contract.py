@@ -22,6 +22,7 @@ from pages.views.multiplicative.settings import VIEWS as MULTIPLICATIVE_VIEWS
 from pages.views.topdown.settings import SECTIONS
 from pages.views.topdown.settings import VIEWS as TOPDOWN_VIEWS
 from sample_data.catalogue import SAMPLES
+from test_pages_help import unexplained
 from treedp_core.privacy import NeighbouringRelation
 from treedp_core.records import Dataset
 from treedp_core.studies.sweep.series import VIEWS as LAB_VIEWS
@@ -78,6 +79,7 @@ def visited(app: AppTest, page: str, setting: str, view: str, relation: str, lev
     assert not app.exception, (place, [one.message for one in app.exception])
     broken = [one.value for one in app.error if "Something went wrong" in one.value or "SIMULATION_FAILED" in one.value]
     assert not broken, place
+    assert unexplained(app) == [], place
     badges = [re.search(r"-badge\[:\S+ (.*)\]$", str(part.value)) for part in app.main.markdown]
     expected = VIEWS[page, setting, view]
     if page == "budget" and app.session_state["source"] != "upload":  # tuned on another draw, which is no release

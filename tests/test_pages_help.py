@@ -18,6 +18,8 @@ CONTROLS = (
     "button", "checkbox", "download_button", "file_uploader", "multiselect", "number_input", "pills", "radio",
     "segmented_control", "select_slider", "selectbox", "slider", "text_area", "text_input", "toggle", "metric",
 )  # fmt: skip
+FIGURES = ("plotly_chart", "vega_lite_chart")
+WANTED = {"caption", "Data"}
 CSV = b"region,city,people\nNorth,Kiel,3\nNorth,Ulm,4\nSouth,Rome,5\n"
 STATES: list[tuple[str, dict[str, str]]] = [
     *((name, {}) for name in NAMES),
@@ -25,6 +27,7 @@ STATES: list[tuple[str, dict[str, str]]] = [
     ("data", {"source": "generate"}),
     *(("lab", {"lab_view": view, "lab_mechanisms": "gaussian"}) for view in ("level", "n_levels", "draw")),
     ("consistency", {"con_mechanism": "gaussian"}),
+    *((name, {"level": "Advanced", "sample": "geography"}) for name in ("data", "consistency")),
     *((name, {"source": "upload"}) for name in NAMES),
 ]
 
@@ -61,35 +64,43 @@ def without_help(at: AppTest) -> list[str]:
 
 def without_text(at: AppTest) -> list[str]:
     """Figures and tables of a page that those who do not see them learn nothing about."""
-    shown = [*at.get("plotly_chart"), *at.get("arrow_data_frame")]
+    shown = [element for kind in (*FIGURES, "dataframe") for element in at.get(kind)]
     return [element.type for element in shown if not of(element, "alt")]
 
 
-def after_figures(at: AppTest) -> list[str]:
-    """The kind of element that follows each figure; "About" where a stage holds it and a footer behind explains it."""
-    found: list[str] = []
+def beside_figures(at: AppTest) -> list[set[str]]:
+    """What stands behind each figure up to what comes next: a caption or *About*, and *Data*, its numbers as a file."""
+    found: list[set[str]] = []
 
     def walk(block: Any) -> None:
-        children = list(block.children.values())
-        kinds = [child.type for child in children]
-        for i, child in enumerate(children):
-            if child.type == "plotly_chart":
-                found.append(kinds[i + 1] if i + 1 < len(kinds) else "")
-            elif getattr(child.proto, "id", "").endswith("-stage"):
-                figures = [inner for inner in child.children.values() if inner.type == "plotly_chart"]
-                found.extend(["About" if any(map(is_about, children[i + 1 :])) else ""] * len(figures))
+        last: set[str] = set()
+        for child in block.children.values():
+            begun = len(found)
+            if child.type in FIGURES:
+                found.append(set())
             elif hasattr(child, "children"):
                 walk(child)
+            if len(found) > begun or child.type == "dataframe":
+                last = found[-1] if len(found) > begun else set()
+            last |= said(child)
 
     walk(at.main)
     return found
 
 
-def is_about(footer: Any) -> bool:
-    """Whether it is a footer whose popover *About* says something."""
-    inside = getattr(footer, "children", {}).values()
+def said(element: Any) -> set[str]:
+    """Which of a caption, *About* and *Data* an element is, or holds as the footer of a figure."""
+    inside = getattr(element, "children", {}).values()
     popovers = [block for block in inside if block.type == "popover" and block.proto.popover.label == "About"]
-    return any(text.value for block in popovers for text in block.markdown)
+    told = element.type == "caption" or any(text.value for block in popovers for text in block.markdown)
+    data = any(one.type == "download_button" and one.proto.label == "Data" for one in inside)
+    return ({"caption"} if told else set()) | ({"Data"} if data else set())
+
+
+def unexplained(at: AppTest) -> list[str]:
+    """What figures and tables of a page lack for those who do not see them, or want their numbers."""
+    lacking = [f"figure {i} has no {part}" for i, parts in enumerate(beside_figures(at)) for part in WANTED - parts]
+    return [*without_text(at), *lacking]
 
 
 @pytest.mark.parametrize(("page", "link"), STATES, ids=[f"{p} {' '.join(v.values())}".strip() for p, v in STATES])
@@ -97,8 +108,7 @@ def test_everything_on_a_page_explains_itself(app: App, page: str, link: dict[st
     at = app(page, link)
     assert not at.exception
     assert without_help(at) == []
-    assert without_text(at) == []
-    assert set(after_figures(at)) <= {"caption", "About"}
+    assert unexplained(at) == []
 
 
 @pytest.mark.parametrize("kind", ["columns", "bins"])
@@ -115,11 +125,11 @@ def test_so_does_a_file_before_and_after_it_is_counted(app: App, kind: str) -> N
     else:
         next(box for box in at.multiselect if box.label.startswith("Columns")).set_value(["region", "city"]).run()
     assert without_help(at) == []
-    assert without_text(at) == []
+    assert unexplained(at) == []
     at.button(key="upload_count").click().run()
     assert not at.file_uploader
     assert without_help(at) == []
-    assert without_text(at) == []
+    assert unexplained(at) == []
 
 
 def test_a_control_without_help_is_found() -> None:
@@ -130,3 +140,19 @@ def test_a_control_without_help_is_found() -> None:
         st.button("Told", help="What it does.")
 
     assert without_help(AppTest.from_function(page).run()) == ["button 'Bare'"]
+
+
+def test_a_figure_without_its_text_or_its_table_is_found() -> None:
+    def page() -> None:
+        import plotly.graph_objects as go
+        import streamlit as st
+
+        with st.container():
+            st.plotly_chart(go.Figure(), key="told", alt="Nothing.")
+            st.caption("Nothing.")
+        with st.container(horizontal=True):
+            st.download_button("Data", b"")
+        st.vega_lite_chart({"mark": "point", "data": {"values": []}}, key="bare")
+
+    found = unexplained(AppTest.from_function(page).run())
+    assert sorted(found) == ["figure 1 has no Data", "figure 1 has no caption", "vega_lite_chart"]

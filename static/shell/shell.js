@@ -71,11 +71,22 @@ function darken(on) {
 
 // Streamlit puts sections between the navigation's list and its items, which then are neither a list nor items of one.
 const NO_LISTS = '[data-testid=stSidebarNavItems]:not([role]), [data-testid=stSidebarNavItems] li:not([role])';
+const DRAWINGS = '.js-plotly-plot .main-svg, .vega-embed svg.marks';
 let due = 0;
 
 function mend() {
   due = 0;
   for (const one of document.querySelectorAll(NO_LISTS)) one.setAttribute('role', 'none');
+  for (const one of document.querySelectorAll(DRAWINGS)) name(one);
+}
+
+// A drawing is one image with the figure's text, not its loose numbers; plotly lays several on each other.
+function name(drawing) {
+  const first = drawing.parentElement.querySelector(':scope > svg') === drawing;
+  const [key, value] = first ? ['aria-label', drawing.parentElement.closest('[aria-label]')?.ariaLabel] : ['aria-hidden', 'true'];
+  if (!value || drawing.getAttribute(key) === value) return;
+  drawing.setAttribute('role', first ? 'img' : 'none');
+  drawing.setAttribute(key, value);
 }
 
 new MutationObserver(() => (due ||= requestAnimationFrame(mend))).observe(document.body, { childList: true, subtree: true });

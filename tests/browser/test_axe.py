@@ -1,4 +1,7 @@
-"""Axe-core finds nothing serious on any page, *More* open, light or dark: the rules of WCAG 2 at levels A and AA."""
+"""Axe-core finds nothing serious on any page, *More* open, light or dark: the rules of WCAG 2 at levels A and AA.
+
+Every figure, plotly's or Vega's, is one image with a text.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,9 @@ from browsing import LiveServer, opened, settle
 pytestmark = pytest.mark.browser
 
 RULES: Final = {"runOnly": ["wcag2a", "wcag2aa"], "resultTypes": ["violations"]}
+UNNAMED: Final = (
+    """figures => figures.filter(one => !one.querySelector('svg[role=img][aria-label]')).map(one => one.id)"""
+)
 GRAVE: Final = ("serious", "critical")
 
 
@@ -39,6 +45,8 @@ def test_no_page_has_a_serious_fault(page: Any, server: LiveServer) -> None:
             page.locator("h1", has_text=one.views[0].question or one.heading).wait_for()
             settle(page)
             found[f"{one.name} {scheme}"] = findings(page)
+            figures = page.locator(".js-plotly-plot, .vega-embed")
+            assert figures.count() and figures.evaluate_all(UNNAMED) == [], one.name
     assert {place: said for place, said in found.items() if said} == {}
 
 

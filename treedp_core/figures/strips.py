@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import plotly.graph_objects as go
@@ -71,6 +71,23 @@ def count_strips(tree: Tree, counts: AnyArray, level_names: Sequence[str]) -> go
     largest = np.maximum.reduceat(counts, tree.level_start[:-1])
     shares = counts / np.repeat(np.maximum(largest, 1), tree.level_sizes)
     return level_strips(tree, shares, level_names, colour_range=(0.0, 1.0), colour_title="share")
+
+
+def strip_table(strips: go.Figure) -> dict[str, list[Any]]:
+    """Return the values that strips show as columns: one row for each level and slice of the leaves.
+
+    >>> strip_table(count_strips(Tree.from_branching_factors((2,)), np.array([4, 3, 1]), ["all", "state"]))["from leaf"]
+    [0, 1, 0, 1]
+    """
+    heat = strips.data[0]
+    n_levels, n_columns = heat.customdata.shape
+    edges = np.rint(np.arange(n_columns + 1) * heat.dx).astype(int).tolist()
+    return {
+        "level": [name for name in strips.layout.yaxis.ticktext for _ in range(n_columns)],
+        "from leaf": edges[:-1] * n_levels,
+        "to leaf": edges[1:] * n_levels,
+        "value NOT PRIVATE": heat.customdata.astype(float).ravel().tolist(),
+    }
 
 
 def strip_values(

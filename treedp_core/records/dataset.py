@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treedp_core.records.read.text import OTHER, Notice
-from treedp_core.tree import Tree
+from treedp_core.tree import AnyArray, Tree
 
 IntArray = NDArray[np.int64]
 TextArray = NDArray[np.object_]
@@ -205,6 +205,25 @@ def text_array(labels: Sequence[str]) -> TextArray:
     out[:] = labels
     out.flags.writeable = False
     return out
+
+
+def family(
+    tree: Tree, labels: Labels, node: int, values: Mapping[str, AnyArray], n_children: int = MAX_ROWS
+) -> dict[str, list[Any]]:
+    """Return values (n_nodes,) of a node and of its first children as columns, by name.
+
+    >>> tree = Tree.from_branching_factors((2,))
+    >>> labels = labels_of(tree, [np.array([0, 1], dtype=np.int32)], [["north", "south"]], ["region"])
+    >>> family(tree, labels, 0, {"count": np.array([4, 3, 1])}, 1)
+    {'role': ['parent', 'child'], 'label': ['all', 'north'], 'count': [4.0, 3.0]}
+    """
+    children = tree.children(node)
+    nodes = [node, *range(children.start, min(children.stop, children.start + n_children))]
+    table: dict[str, list[Any]] = {
+        "role": ["parent"] + ["child"] * (len(nodes) - 1),
+        "label": [labels.label(one) for one in nodes],
+    }
+    return table | {name: [float(value[one]) for one in nodes] for name, value in values.items()}
 
 
 def children_table(data: Dataset, node: int) -> dict[str, list[Any]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
 from pages.ui import frame
@@ -13,6 +15,7 @@ from pages.views.consistency.settings import NODE, SHOWN
 from treedp_core.errors.compare import most_visible
 from treedp_core.figures import level_strips
 from treedp_core.figures.consistency import MAX_BLOCKS, balance_and_tree
+from treedp_core.figures.strips import strip_table
 from treedp_core.studies.sweep.before_after import Draw, draw, family_table
 from treedp_core.words import short
 
@@ -55,14 +58,17 @@ def strips(the: Draw, label: str) -> None:
         if not opened.open:
             return
         for title, errors in zip(("before", "after"), the.errors, strict=True):
+            fig = level_strips(
+                data.tree, errors, data.labels.level_names, reduce="extreme", colour_range=(-clip, clip),
+                colour_title="error",
+            )  # fmt: skip
             frame.figure(
-                level_strips(
-                    data.tree, errors, data.labels.level_names, reduce="extreme", colour_range=(-clip, clip),
-                    colour_title="error",
-                ),
+                fig,
                 key=f"con_strips_{title}",
                 alt=f"Largest signed errors {title}, level by level, leaves from left to right.",
                 caption=f"NOT PRIVATE: signed errors of this draw {title}; each column shows the error furthest from 0 "
                 f"among its nodes, clipped {short(clip)} records to either side.",
+                data=partial(strip_table, fig),
+                simulated=True,
                 label=label,
-            )  # fmt: skip
+            )

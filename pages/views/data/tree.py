@@ -13,7 +13,7 @@ from pages.ui.store import remember
 from pages.ui.text import lit
 from pages.ui.walk import go, walk
 from treedp_core.figures.icicle import icicle
-from treedp_core.figures.strips import count_strips
+from treedp_core.figures.strips import count_strips, strip_table
 from treedp_core.records import Dataset
 from treedp_core.records.dataset import children_table
 from treedp_core.words import plural
@@ -56,11 +56,13 @@ def show_strips(data: Dataset) -> None:
     """Show all levels of a large tree as strips."""
     if data.tree.n_nodes <= MAX_BLOCKS:
         return
+    fig = remember(("strips", data.fingerprint), lambda: count_strips(data.tree, data.counts, data.labels.level_names))
     figure(
-        remember(("strips", data.fingerprint), lambda: count_strips(data.tree, data.counts, data.labels.level_names)),
+        fig,
         key="strips",
         alt=f"All {data.tree.n_levels} levels as strips, leaves from left to right, coloured by mean exact count",
         caption="NOT PRIVATE: exact counts. Every level as a strip over all "
         f"{plural(data.tree.n_leaves, 'leaf', 'leaves')}, left to right; colour: records as a share "
         "of the level's largest node, mean over the nodes of a column.",
+        data=partial(strip_table, fig),
     )

@@ -31,13 +31,15 @@ def show_bare(source: Source) -> None:
     """Show the tree before any run."""
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         draw_alpha()
+    shown = bare(source)
     frame.figure(
-        labelled_tree(bare(source), []),
+        labelled_tree(shown, []),
         key="mul_bare",
         alt="The tree before any run: no node has a released value.",
         answer="Nothing has been released yet: a run colours the nodes, threshold by threshold.",
         caption=f"NOT PRIVATE: true counts, {lit(source.name, 40)}, {plural(source.paths.n_levels, 'level')}. "
         "Nothing has been released; a run colours the nodes here, threshold by threshold.",
+        data={"level": shown.top, "true count NOT PRIVATE": shown.count},
     )
 
 

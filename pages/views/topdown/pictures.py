@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
 import streamlit as st
@@ -10,6 +11,7 @@ from pages.ui import frame
 from pages.ui.walk import go, walk
 from treedp_core.figures import icicle
 from treedp_core.studies.topdown import Drawn
+from treedp_core.studies.topdown.tables import family_table
 from treedp_core.studies.topdown.wanted import RULES
 from treedp_core.tree import AnyArray
 from treedp_core.words import short
@@ -63,5 +65,7 @@ def _icicle(mine: Drawn, values: AnyArray, root: int, title: str, key: str) -> s
         f"Colour: signed error of this draw, orange too low, blue too high, clipped {short(clip)} "
         f"records to either side (4 σ). "
         f"{RULES[mine.wanted.rule].label}, seed {mine.seed}.{only} Simulation. Click a block to go down.",
+        data=partial(family_table, mine, values, root),
+        simulated=True,
         select=True,
     )  # fmt: skip

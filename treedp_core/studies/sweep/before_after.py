@@ -23,6 +23,7 @@ from treedp_core.errors.compare import (
 from treedp_core.experiment import Experiment, draw_once, run
 from treedp_core.postprocess import apply
 from treedp_core.records import Labels
+from treedp_core.records.dataset import family
 from treedp_core.studies.sweep.series import Series
 from treedp_core.tree import AnyArray, FloatArray, Tree
 
@@ -163,14 +164,8 @@ def bias_table(the: Draw) -> dict[str, list[Any]]:
 
 def family_table(the: Draw, node: int, labels: Labels) -> dict[str, list[Any]]:
     """Return the counts of a node and of at most 500 of its children: true, before and after."""
-    children = the.tree.children(node)
-    nodes = [node, *range(children.start, min(children.stop, children.start + MAX_ROWS))]
     columns = {"true count": the.counts, "before": the.before, "after": the.after}
-    table: dict[str, list[Any]] = {
-        "role": ["parent"] + ["child"] * (len(nodes) - 1),
-        "label": [labels.label(one) for one in nodes],
-    }
-    return table | {name: [float(values[one]) for one in nodes] for name, values in columns.items()}
+    return family(the.tree, labels, node, columns, MAX_ROWS)
 
 
 def find(labels: Labels, text: str, limit: int = 50) -> list[int]:

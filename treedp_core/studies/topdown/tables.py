@@ -10,6 +10,7 @@ import numpy as np
 
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit, Spread
 from treedp_core.privacy.inspector import Inspection
+from treedp_core.records.dataset import family
 from treedp_core.records.export.synthetic import Columns
 from treedp_core.studies.topdown.bounds import bound, bound_by_exact_tails, needs_factor_two
 from treedp_core.studies.topdown.draw import Drawn
@@ -18,7 +19,7 @@ from treedp_core.studies.topdown.plan import Plan
 from treedp_core.studies.topdown.projections import MEASURES, RuleResult
 from treedp_core.studies.topdown.subject import Subject
 from treedp_core.studies.topdown.wanted import RULES, Wanted
-from treedp_core.tree import Tree
+from treedp_core.tree import AnyArray, Tree
 from treedp_core.words import plus_minus, short
 
 
@@ -49,6 +50,17 @@ def released_table(mine: Drawn, level: int) -> dict[str, Any]:
     """Return the true and the released counts of one level."""
     here = mine.levels[level]
     return {"true (NOT PRIVATE)": here.truth, "released": here.released}
+
+
+def family_table(mine: Drawn, values: AnyArray, node: int) -> dict[str, list[Any]]:
+    """Return the counts of a node of a release's picture and of its children: true, and of `values` (n_nodes,).
+
+    It is empty where the release is too large for a picture.
+    """
+    if mine.picture is None:
+        return {}
+    tree, labels, truth, _ = mine.picture
+    return family(tree, labels, node, {"true count NOT PRIVATE": truth, "count": values})
 
 
 def bound_table(mine: Drawn, beta: float) -> dict[str, Any]:

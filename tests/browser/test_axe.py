@@ -46,7 +46,7 @@ def test_no_page_has_a_serious_fault(page: Any, server: LiveServer) -> None:
             settle(page)
             found[f"{one.name} {scheme}"] = findings(page)
             figures = page.locator(".js-plotly-plot, .vega-embed")
-            assert figures.count() and figures.evaluate_all(UNNAMED) == [], one.name
+            assert figures.count() and figures.evaluate_all(UNNAMED) == 0, one.name
     assert {place: said for place, said in found.items() if said} == {}
 
 

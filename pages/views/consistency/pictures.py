@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import streamlit as st
 
 from pages.ui import frame
@@ -68,7 +66,8 @@ def strips(the: Draw, label: str) -> None:
                 alt=f"Largest signed errors {title}, level by level, leaves from left to right.",
                 caption=f"NOT PRIVATE: signed errors of this draw {title}; each column shows the error furthest from 0 "
                 f"among its nodes, clipped {short(clip)} records to either side.",
-                data=partial(strip_table, fig),
+                ran=call(strip_table, fig),
+                has_code=False,
                 simulated=True,
                 label=label,
             )

@@ -64,5 +64,6 @@ def show_strips(data: Dataset) -> None:
         caption="NOT PRIVATE: exact counts. Every level as a strip over all "
         f"{plural(data.tree.n_leaves, 'leaf', 'leaves')}, left to right; colour: records as a share "
         "of the level's largest node, mean over the nodes of a column.",
-        data=partial(strip_table, fig),
+        ran=call(strip_table, fig),
+        has_code=False,
     )

@@ -9,7 +9,7 @@ from typing import Final
 import streamlit as st
 
 from pages.ui import frame
-from pages.ui.snippets import Ran, call
+from pages.ui.snippets import Ran, call, given
 from pages.ui.text import lit
 from pages.views.multiplicative.settings import STEP, draw_alpha
 from treedp_core.experiment import Experiment
@@ -39,7 +39,8 @@ def show_bare(source: Source) -> None:
         answer="Nothing has been released yet: a run colours the nodes, threshold by threshold.",
         caption=f"NOT PRIVATE: true counts, {lit(source.name, 40)}, {plural(source.paths.n_levels, 'level')}. "
         "Nothing has been released; a run colours the nodes here, threshold by threshold.",
-        data={"level": shown.top, "true count NOT PRIVATE": shown.count},
+        ran=given({"level": shown.top, "true count NOT PRIVATE": shown.count}, dict),
+        has_code=False,
     )
 
 

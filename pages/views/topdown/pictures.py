@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Final
 
 import streamlit as st
 
 from pages.ui import frame
+from pages.ui.snippets import call
 from pages.ui.walk import go, walk
 from treedp_core.figures import icicle
 from treedp_core.studies.topdown import Drawn
@@ -65,7 +65,8 @@ def _icicle(mine: Drawn, values: AnyArray, root: int, title: str, key: str) -> s
         f"Colour: signed error of this draw, orange too low, blue too high, clipped {short(clip)} "
         f"records to either side (4 σ). "
         f"{RULES[mine.wanted.rule].label}, seed {mine.seed}.{only} Simulation. Click a block to go down.",
-        data=partial(family_table, mine, values, root),
+        ran=call(family_table, mine, values, root),
+        has_code=False,
         simulated=True,
         select=True,
     )  # fmt: skip

@@ -755,16 +755,6 @@ def test_zero_counts_everywhere(budget: Callable[..., AppTest], view: str) -> No
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_hostile_labels_are_text(view: str) -> None:
-    hostile = dataset(SMALL.tree, COUNTS, prefix="<img src=x onerror=1>![x](http://192.0.2.1/)$x$")
-    app = open_page("budget", hostile, bud_view=view)
-    assert not app.exception
-    assert "<img" not in "".join(chart.proto.spec for chart in app.get("plotly_chart"))
-    shown = [*app.main.markdown, *app.main.caption]
-    assert not any("![x]" in re.sub(r"`[^`]*`", "", str(part.value)) for part in shown)
-
-
-@pytest.mark.parametrize("view", VIEWS)
 @pytest.mark.parametrize("relation", [relation.value for relation in NeighbouringRelation])
 def test_every_view_under_every_relation(budget: Callable[..., AppTest], view: str, relation: str) -> None:
     for extra in ({}, {"bud_mechanism": "discrete_gaussian", "delta": "1e-6"}, {"bud_least_squares": "0"}):

@@ -24,7 +24,8 @@ from pages.views.topdown.settings import VIEWS as TOPDOWN_VIEWS
 from sample_data.catalogue import SAMPLES
 from test_pages_help import unexplained
 from treedp_core.privacy import NeighbouringRelation
-from treedp_core.records import Dataset
+from treedp_core.records import Dataset, DomainSource, ReadReport
+from treedp_core.records.dataset import labels_of
 from treedp_core.studies.sweep.series import VIEWS as LAB_VIEWS
 from treedp_core.tree import Tree
 
@@ -51,6 +52,7 @@ LEVELS = ("Basic", "Advanced")
 HUGE = {"source": "generate", "gen_branching": "10,10,10,10,10"}
 RAGGED = dataset(Tree.from_child_counts([np.array([3]), np.array([0, 2, 4])]), [7, 0, 1, 2, 3, 4, 5])
 SMALL = dataset(Tree.from_branching_factors((3, 4)), [0, 1, 2, 3, 5, 8, 13, 21, 0, 0, 40, 100])
+HOSTILE = ("<img src=x onerror=alert(1)>", "![x](http://192.0.2.1/b.png)", "[y](javascript:1)", "$x$", ":red[z]")
 ONE_LEVEL = dataset(Tree.from_child_counts([]), [12])
 ALL_ZERO = dataset(Tree.from_branching_factors((2, 3)), [0] * 6)
 OPENED: dict[str, Callable[[], AppTest]] = {
@@ -120,6 +122,24 @@ def test_every_view_opens_in_a_presentation_and_without_explanations(
         app.switch_page(f"pages/{page}.py").run()
         assert not app.exception, (page, view)
         assert not app.main.error, (page, view)
+
+
+def test_names_of_users_are_shown_as_they_are_in_every_view() -> None:
+    tree = Tree.from_branching_factors((2, 2))
+    codes = [np.tile(np.arange(2), n) for n in (1, 2)]
+    labels = labels_of(tree, codes, [[HOSTILE[0], HOSTILE[1]], [HOSTILE[2], HOSTILE[3]]], [HOSTILE[1], HOSTILE[4]])
+    counts, report = tree.counts_of_leaves(np.array([9, 4, 0, 7])), ReadReport(20, 20)
+    app = opened(Dataset(HOSTILE[0], tree, labels, counts, DomainSource.PUBLIC, report), level="Advanced")
+    for page, switch, view in VIEWS:
+        if switch:
+            app.session_state[switch] = view
+        app.switch_page(f"pages/{page}.py").run()
+        assert not app.exception, (page, view)
+        read = [*app.markdown, *app.caption, *app.info, *app.warning, *app.error, *app.title, *app.header]
+        prose = [str(part.value) for part in read] + [button.label for button in app.button]
+        outside = ["".join(text.split("`")[::2]) for text in prose]
+        assert [text for text in outside if any(piece in text for piece in HOSTILE)] == [], (page, view)
+        assert "<img" not in "".join(chart.proto.spec for chart in app.get("plotly_chart")), (page, view)
 
 
 @pytest.mark.contract

@@ -31,11 +31,10 @@ from oracles_pages import (
 from oracles_top_down import HUGE, RECORDS, product_data
 from pages.ui import jobs
 from pages.ui.store import sample
-from pages.views.topdown.settings import SECTIONS, SOURCES, VIEWS
+from pages.views.topdown.settings import SOURCES, VIEWS
 from test_pages_help import after_figures, without_help, without_text
 from treedp_core.privacy import Provenance
-from treedp_core.records import Dataset, DomainSource, ReadReport
-from treedp_core.records.dataset import labels_of
+from treedp_core.records import Dataset, DomainSource
 from treedp_core.records.export.synthetic import Columns, contingency_csv, records_csv
 from treedp_core.studies.topdown import Subject, draw, product_of_columns
 from treedp_core.studies.topdown.wanted import RULES
@@ -406,22 +405,6 @@ def test_everything_explains_itself(view: str, section: str, source: str, monkey
     assert without_help(app) == []
     assert without_text(app) == []
     assert set(after_figures(app)) <= {"caption", "About"}
-
-
-def test_names_of_users_are_shown_literally() -> None:
-    tree = Tree.from_branching_factors((2, 2))
-    codes_ = [np.tile(np.arange(2), n) for n in (1, 2)]
-    evil = "<b>**x**</b> [a](http://e.x) $y$"
-    labels = labels_of(tree, codes_, [[evil, "u"], ["v", "w"]], [evil, "count"])
-    data = Dataset(
-        evil, tree, labels, tree.counts_of_leaves(np.array([9, 4, 0, 7])), DomainSource.PUBLIC, ReadReport(20, 20)
-    )
-    for view, section in [*((one, "release") for one in VIEWS), *(("release", one) for one in SECTIONS)]:
-        app = open_page("topdown", data, td_source="current", td_view=view, td_more=section)
-        assert not app.exception
-        for text in [*app.main.markdown, *app.main.caption]:
-            assert "](http" not in text.value or "`" in text.value
-    assert "count_" in table(open_page("topdown", data, td_source="current", td_view="records"), "count_").columns
 
 
 def test_nothing_of_removed_data_stays(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -121,6 +121,16 @@ def dataset(tree: Tree, leaf_counts: Sequence[int], name: str = "test", prefix: 
     return Dataset(name, tree, labels, counts, DomainSource.PUBLIC, ReadReport(int(counts[0]), int(counts[0])))
 
 
+RAGGED = dataset(Tree.from_child_counts([np.array([3]), np.array([0, 2, 4])]), [7, 0, 1, 2, 3, 4, 5])
+DEGENERATE = {
+    "one node": dataset(Tree.from_branching_factors(()), [5]),
+    "one leaf": dataset(Tree.from_branching_factors((1, 1)), [5]),
+    "one level of leaves": dataset(Tree.from_branching_factors((4,)), [0, 1, 2, 3]),
+    "all counts zero": dataset(Tree.from_branching_factors((2, 2)), [0, 0, 0, 0]),
+    "ragged": RAGGED,
+}
+
+
 def tree_of(parent: Sequence[int]) -> Tree:
     """A tree from its parents in level order."""
     return Tree(np.array(parent), np.array(level_starts(list(parent))))

@@ -17,6 +17,7 @@ from streamlit.testing.v1 import AppTest
 
 from browsing import ROOT
 from oracles_pages import (
+    RAGGED,
     Later,
     dataset,
     figure,
@@ -43,7 +44,6 @@ pytestmark = pytest.mark.usefixtures("own_jobs")
 
 COUNTS = [0, 1, 2, 3, 5, 8, 13, 21, 0, 0, 40, 100]
 SMALL = dataset(Tree.from_branching_factors((3, 4)), COUNTS)
-RAGGED = dataset(Tree.from_child_counts([np.array([3]), np.array([0, 2, 4])]), [7, 0, 1, 2, 3, 4, 5])
 STARTS = [0, 1, 4, 16]
 ADD = "add_or_remove_one"
 

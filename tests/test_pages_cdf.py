@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import math
 import re
 from typing import Any
@@ -510,10 +509,3 @@ def test_the_distance_from_the_bound_is_said_of_the_best_tree() -> None:
 
 
 # --- speed and frame -------------------------------------------------------------------------------------------------
-
-
-def test_a_share_link_restores_the_page() -> None:
-    app = open_page("cdf", cdf_view="error", cdf_bins="256", eps="0.5")
-    link = next(code.value for code in app.sidebar.code if "cdf_view" in code.value)
-    assert "cdf_bins=256" in link
-    assert io.StringIO(link).read().count("cdf_") == 2

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from oracles_pages import dataset, figure, mean_gap, metric_values, open_page, pick, read, tree_rmsre, words
+from oracles_pages import DEGENERATE, dataset, figure, mean_gap, metric_values, open_page, pick, read, tree_rmsre, words
 from pages.ui.text import lit
 from pages.views.consistency.words import amount, answer, bias_line, change, equation, expected_line, gain_line
 from treedp_core.errors import ErrorSummary
@@ -219,15 +219,6 @@ def test_removed_data_leave_no_draw_behind(page: Callable[..., AppTest]) -> None
     kept = app.session_state["_remembered"]["results"]["con_draw"].values
     assert all(shown.draw.counts is not SMALL.counts for shown, _ in kept.values())
     assert len(kept) == 1
-
-
-DEGENERATE = {
-    "one node": dataset(Tree.from_branching_factors(()), [5]),
-    "one leaf": dataset(Tree.from_branching_factors((1, 1)), [5]),
-    "one level of leaves": dataset(Tree.from_branching_factors((4,)), [0, 1, 2, 3]),
-    "all counts zero": dataset(Tree.from_branching_factors((2, 2)), [0, 0, 0, 0]),
-    "ragged": dataset(Tree.from_child_counts([np.array([3]), np.array([0, 2, 4])]), [7, 0, 1, 2, 3, 4, 5]),
-}
 
 
 @pytest.mark.parametrize("relation", ["replace_one", "add_or_remove_one", "replace_unknown"])

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from oracles_pages import Later, dataset, open_page
+from oracles_pages import RAGGED, Later, dataset, open_page
 from pages.ui import jobs
 from pages.views.budget.settings import VIEWS as BUDGET_VIEWS
 from pages.views.cdf.settings import VIEWS as CDF_VIEWS
@@ -50,7 +50,6 @@ VIEWS: dict[tuple[str, str, str], set[str]] = {
 RELATIONS = [relation.value for relation in NeighbouringRelation]
 LEVELS = ("Basic", "Advanced")
 HUGE = {"source": "generate", "gen_branching": "10,10,10,10,10"}
-RAGGED = dataset(Tree.from_child_counts([np.array([3]), np.array([0, 2, 4])]), [7, 0, 1, 2, 3, 4, 5])
 SMALL = dataset(Tree.from_branching_factors((3, 4)), [0, 1, 2, 3, 5, 8, 13, 21, 0, 0, 40, 100])
 HOSTILE = ("<img src=x onerror=alert(1)>", "![x](http://192.0.2.1/b.png)", "[y](javascript:1)", "$x$", ":red[z]")
 ONE_LEVEL = dataset(Tree.from_child_counts([]), [12])

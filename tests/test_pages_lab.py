@@ -11,7 +11,19 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from oracles_pages import Later, dataset, figure, metric_values, open_page, pick, press, tree_of, words
+from oracles_pages import (
+    DEGENERATE,
+    RAGGED,
+    Later,
+    dataset,
+    figure,
+    metric_values,
+    open_page,
+    pick,
+    press,
+    tree_of,
+    words,
+)
 from oracles_tree import random_parents
 from pages.ui import jobs
 from pages.ui.kept import Kept
@@ -28,7 +40,6 @@ from treedp_core.words import short
 pytestmark = pytest.mark.usefixtures("own_jobs")
 
 SMALL = dataset(Tree.from_branching_factors((3, 4)), [0, 1, 2, 3, 5, 8, 13, 21, 0, 0, 40, 100])
-RAGGED = dataset(Tree.from_child_counts([np.array([3]), np.array([0, 2, 4])]), [7, 0, 1, 2, 3, 4, 5])
 LAPLACE = Experiment(mechanism="laplace")
 
 
@@ -412,15 +423,6 @@ def test_one_draw_of_many_nodes_says_which_are_shown(lab: Callable[..., AppTest]
 def test_one_draw_of_a_level_that_is_not_measured(lab: Callable[..., AppTest]) -> None:
     app = pick(lab(lab_level="1"), lab_view="draw", lab_allocation="leaves_only", lab_post=["none"])
     assert "This level is not measured" in words(app)
-
-
-DEGENERATE = {
-    "one node": dataset(Tree.from_branching_factors(()), [5]),
-    "one leaf": dataset(Tree.from_branching_factors((1, 1)), [5]),
-    "one level of leaves": dataset(Tree.from_branching_factors((4,)), [0, 1, 2, 3]),
-    "all counts zero": dataset(Tree.from_branching_factors((2, 2)), [0, 0, 0, 0]),
-    "ragged": RAGGED,
-}
 
 
 @pytest.mark.parametrize("relation", ["replace_one", "add_or_remove_one", "replace_unknown"])

@@ -314,9 +314,3 @@ def test_everything_explains_itself(view: str, settings: dict[str, str]) -> None
     assert without_help(app) == []
     assert without_text(app) == []
     assert set(after_figures(app)) <= {"caption", "About"}
-
-
-def test_a_share_link_restores_the_page() -> None:
-    app = open_page("multiplicative", mul_view="meaning", mul_levels="1000", mul_eta="0.05", **SET)
-    link = next(code.value for code in app.sidebar.code if "mul_view" in code.value)
-    assert all(part in link for part in ("mul_view=meaning", "mul_levels=1000", "mul_eta=0.05"))

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Final
 
 import numpy as np
@@ -34,6 +34,8 @@ MOST_ATOMS: Final = 1 << 19
 DIVISORS: Final = np.arange(1, 65)
 ROUNDING: Final = 1e-9
 BATCH: Final = 4_000_000
+BLOCK: Final = 256
+"""Terms of a series that are added up together."""
 WIDEST: Final = 8
 """Kinds that are asked one after the other, so that most points are faint when the others come."""
 TOGETHER: Final = 400_000
@@ -91,20 +93,25 @@ class NoiseSum:
             grown += _log_mgf(law, np.abs(c)[:, None] * theta).T @ m
         return float((grown / theta).min())
 
-    def characteristic(self, s: AnyArray) -> FloatArray:
-        """Return the characteristic function at `s` (n,); what is below 7e-13 is 0.
+    def characteristic(self, step: float, n: IntArray) -> FloatArray:
+        """Return the characteristic function at `step` times consecutive whole `n` (n,); what is below 7e-13 is 0.
 
         Kinds in the order of their variance: where the product is already faint the others are not asked.
         """
         spread = self.copies * np.square(self.coefficient) * self._variance
-        log, alive = np.zeros(s.size), np.arange(s.size)
+        s = np.asarray(step * n, dtype=np.float64)
+        log, alive = np.zeros(n.size), np.arange(n.size)
         order = np.argsort(-spread, kind="stable")
         for place, i in enumerate(order.tolist()):
             if place >= WIDEST and alive.size * (order.size - place) <= TOGETHER:
                 log[alive] += self._log_product(order[place:], s[alive])
                 break
             law = self.laws[int(self.which[i])]
-            log[alive] += self.copies[i] * _log_cf(law, abs(float(self.coefficient[i])) * s[alive])
+            size = abs(float(self.coefficient[i]))
+            if alive.size == n.size and isinstance(law, DiscreteLaplace):
+                log += self.copies[i] * _log_cf_of_discrete_laplace(law, _sines(0.5 * size * step, n))
+            else:
+                log[alive] += self.copies[i] * _log_cf(law, size * s[alive])
             alive = alive[log[alive] > FAINT]
         found = np.zeros(s.size)
         found[alive] = np.exp(log[alive])
@@ -138,20 +145,17 @@ class NoiseSum:
 
     def _atoms(self, wanted: FloatArray, step: float) -> tuple[FloatArray, FloatArray]:
         n = 1 << math.ceil(math.log2(2.0 * self.range / step + 4.0))
-        mass = np.fft.irfft(self.characteristic(np.arange(n // 2 + 1) * (2.0 * math.pi / (n * step))), n)
+        mass = np.fft.irfft(self.characteristic(2.0 * math.pi / (n * step), np.arange(n // 2 + 1)), n)
         mass = np.maximum(mass, 0.0)
         both = np.cumsum(np.append(mass[0], 2.0 * mass[1 : n // 2]))
         at = np.floor(wanted * (1.0 + ROUNDING) / step).astype(np.int64)
         return both[at] - LOST - 1e-11, both[at] + LOST + 1e-11
 
     def _selberg(self, wanted: FloatArray) -> tuple[FloatArray, FloatArray]:
-        period, n = self.range + float(wanted.max()), np.arange(1, TERMS + 1)
-        f = self.characteristic(n * (2.0 * math.pi / period))
-        n, f = n[f > 0], f[f > 0]
-        u = n / (TERMS + 1)
-        taper = np.pi * u * (1.0 - u) / np.tan(np.pi * u) + u
-        middle = 2.0 * wanted / period + 2.0 * _series(wanted / period, n, f * taper / (np.pi * n), np.sin)
-        room = (1.0 + 2.0 * _series(wanted / period, n, f * (1.0 - u), np.cos)) / (TERMS + 1)
+        period, (of_sines, of_cosines) = self.range + float(wanted.max()), _tapers()
+        f = self.characteristic(2.0 * math.pi / period, np.arange(1, TERMS + 1))
+        middle = 2.0 * wanted / period + 2.0 * _series(wanted / period, f * of_sines).imag
+        room = (1.0 + 2.0 * _series(wanted / period, f * of_cosines).real) / (TERMS + 1)
         room = np.abs(room) + 1e-11
         return middle - room - LOST, middle + room
 
@@ -161,9 +165,8 @@ class NoiseSum:
             terms *= 4
             left = self._left_after(2.0 * np.pi * terms / period)
         n = np.arange(1, terms + 1)
-        f = self.characteristic(n * (2.0 * math.pi / period))
-        n, f = n[f > 0], f[f > 0]
-        middle = 2.0 * wanted / period + 2.0 * _series(wanted / period, n, f / (np.pi * n), np.sin)
+        f = self.characteristic(2.0 * math.pi / period, n)
+        middle = 2.0 * wanted / period + 2.0 * _series(wanted / period, f / (np.pi * n)).imag
         return middle - left - LOST - 1e-11, middle + left + 1e-11
 
     def _left_after(self, s: float) -> float:
@@ -172,7 +175,7 @@ class NoiseSum:
             (abs(c) * law.scale for k, c in zip(self.which.tolist(), self.coefficient.tolist(), strict=True)
              if isinstance(law := self.laws[k], Laplace)), default=0.0,
         )  # fmt: skip
-        f = max(float(self.characteristic(np.array([s]))[0]), math.exp(FAINT))
+        f = max(float(self.characteristic(s, np.ones(1, dtype=np.int64))[0]), math.exp(FAINT))
         return float(f / math.pi * (1.0 + (scale * s) ** -2)) if scale else f
 
     # ---- what kind of sum it is
@@ -210,14 +213,35 @@ class NoiseSum:
         return [(law, self.coefficient[here], self.copies[here]) for law, here in each if here.any()]
 
 
-def _series(at: FloatArray, n: IntArray, weight: FloatArray, wave: np.ufunc) -> FloatArray:
-    """Sum over n of weight * wave(2 pi n at), shape of `at`, in batches."""
-    total = np.empty(at.size)
-    rows = max(1, BATCH // max(1, n.size))
+def _series(at: FloatArray, weight: FloatArray) -> AnyArray:
+    """Sum over n = 1, 2, ... of weight[n - 1] e^(2 pi i n at), complex, shape of `at`.
+
+    With n = block w + k the wave is a product, so that each block is one sum over k of waves that all blocks share.
+    """
+    blocks = -(-weight.size // BLOCK)
+    table = np.append(weight, np.zeros(blocks * BLOCK - weight.size)).reshape(blocks, BLOCK).T
+    total, rows = np.empty(at.size, dtype=complex), max(1, BATCH // (BLOCK + blocks))
     for begin in range(0, at.size, rows):
-        part = at[begin : begin + rows]
-        total[begin : begin + rows] = wave(2.0 * np.pi * part[:, None] * n) @ weight
+        turn = 2.0 * np.pi * at[begin : begin + rows, None]
+        near, far = np.arange(1, BLOCK + 1) * turn, np.arange(blocks) * (BLOCK * turn)
+        by_block = np.cos(near) @ table + 1j * (np.sin(near) @ table)
+        total[begin : begin + rows] = (by_block * np.exp(1j * far)).sum(axis=1)
     return total
+
+
+def _sines(step: float, n: IntArray) -> FloatArray:
+    """sin(step n) for consecutive n: one sine for each block and for each place in one, by the sum of angles."""
+    blocks = -(-n.size // BLOCK)
+    far, near = step * (n[0] + BLOCK * np.arange(blocks)[:, None]), step * np.arange(BLOCK)
+    return np.asarray((np.sin(far) * np.cos(near) + np.cos(far) * np.sin(near)).ravel()[: n.size])
+
+
+@lru_cache(maxsize=1)
+def _tapers() -> tuple[FloatArray, FloatArray]:
+    """Weights of Selberg's polynomials of degree `TERMS`: of the sines over pi n, and of the cosines."""
+    n = np.arange(1, TERMS + 1)
+    u = n / (TERMS + 1)
+    return (np.pi * u * (1.0 - u) / np.tan(np.pi * u) + u) / (np.pi * n), 1.0 - u
 
 
 def _log_cf(law: Law, s: FloatArray) -> FloatArray:
@@ -225,14 +249,18 @@ def _log_cf(law: Law, s: FloatArray) -> FloatArray:
     match law:
         case Laplace(scale):
             return np.asarray(-np.log1p(np.square(scale * s)))
-        case DiscreteLaplace(rate):
-            bend = 2.0 * np.square(np.sin(s / 2.0))  # 1 - cos s
-            return np.asarray(-np.log1p(bend / (2.0 * math.sinh(min(rate, 300.0) / 2.0) ** 2)))
+        case DiscreteLaplace():
+            return _log_cf_of_discrete_laplace(law, np.sin(s / 2.0))
         case Gaussian(sigma):
             return np.asarray(-0.5 * np.square(sigma * s))
         case DiscreteGaussian(sigma):
             return _log_cf_of_discrete_gaussian(sigma, np.remainder(s + np.pi, 2.0 * np.pi) - np.pi)
     raise TypeError(law.label)
+
+
+def _log_cf_of_discrete_laplace(law: DiscreteLaplace, half: FloatArray) -> FloatArray:
+    """From sin(s / 2): 1 - cos s is twice its square."""
+    return np.asarray(-np.log1p(np.square(half / math.sinh(min(law.inverse_scale, 300.0) / 2.0))))
 
 
 def _log_cf_of_discrete_gaussian(sigma: float, s: FloatArray) -> FloatArray:

@@ -48,10 +48,13 @@ class Truth:
         """Whether the normal law is the true one."""
         return self.problem.noise.normal or not any(bound.uses_reach for bound in self.bounds)
 
-    def values(self, amounts: FloatArray, *, quick: bool = False, normal: bool = False) -> tuple[list[float], float]:
+    def values(
+        self, amounts: FloatArray, *, quick: bool = False, normal: bool = False, until: float = np.inf
+    ) -> tuple[list[float], float]:
         """The value of every bound for amounts (n_levels,), and the largest standard error.
 
-        With `quick` only nodes that may decide count; with `normal` errors are taken as normal.
+        With `quick` only nodes that may decide count; with `normal` errors are taken as normal. The first value that
+        is not below `until` is the last.
         """
         variance = self._variance(amounts)
         found: list[float] = []
@@ -64,6 +67,8 @@ class Truth:
             value, one = bound.of_errors(amounts, self._near(bound, variance) if quick else None)
             found.append(value)
             error = max(error, one)
+            if value >= until:
+                break
         return found, error
 
     def met(self, amounts: FloatArray) -> bool:
@@ -99,7 +104,7 @@ class Truth:
                         if share == split[level] or not changed.any():
                             continue
                         other = self._at(self.tidied(changed), total)
-                        at_other = self._worst(other)
+                        at_other = self._worst(other, until=value * (1.0 - 1e-3))
                         if at_other < value * (1.0 - 1e-3):
                             split, value, moved = other, at_other, True
         return split
@@ -107,9 +112,9 @@ class Truth:
     def _at(self, shares: FloatArray, total: float) -> FloatArray:
         return np.asarray(shares * (total / float(self.problem.charge(shares))))
 
-    def _worst(self, amounts: FloatArray) -> float:
+    def _worst(self, amounts: FloatArray, until: float = np.inf) -> float:
         self.problem.watch.check()
-        return max(self.values(amounts, quick=True)[0])
+        return max(self.values(amounts, quick=True, until=until)[0])
 
     def enough(self, shares: FloatArray) -> FloatArray:
         """Shares (n_levels,) scaled until every target holds, and by hardly more.

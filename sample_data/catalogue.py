@@ -27,8 +27,8 @@ class Sample:
     """One committed file.
 
     `columns` are the levels from the top (one numeric column when `bins` is given), `weight` the column that
-    holds the count of a row (None: every row is one record), `protected` says who is protected, `domain` what is
-    public, and `known_levels` how many levels, the root among them, are public about each unit.
+    holds the count of a row (None: every row is one record), `unit` names one unit and `protected` says more of it,
+    `domain` says what is public, and `known_levels` how many levels, the root among them, are public about each unit.
     """
 
     name: str
@@ -38,6 +38,7 @@ class Sample:
     generator: ModuleType
     columns: tuple[str, ...]
     weight: str | None
+    unit: str
     protected: str
     domain: str
     bins: Bins | None = None
@@ -60,6 +61,7 @@ SAMPLES = table(
         generator=small_town,
         columns=small_town.HEADER[:-1],
         weight="residents",
+        unit="resident",
         protected="One resident, who lives in exactly one block.",
         domain=_LISTED,
     ),
@@ -72,6 +74,7 @@ SAMPLES = table(
         generator=geography,
         columns=("region", "state", "county", "tract"),
         weight="residents",
+        unit="resident",
         protected="One resident, who is counted in exactly one tract.",
         domain=_LISTED,
     ),
@@ -84,6 +87,7 @@ SAMPLES = table(
         generator=conversions,
         columns=("partner", "country", "device", "product_age", "delay"),
         weight="conversions",
+        unit="ad click",
         protected="One ad click, which leads to at most one conversion; only its delay is unknown beforehand.",
         domain=_LISTED,
         known_levels=5,
@@ -96,6 +100,7 @@ SAMPLES = table(
         generator=mobility,
         columns=("origin", "destination", "hours"),
         weight="trips",
+        unit="trip",
         protected="One trip; a traveller who makes several trips contributes several records.",
         domain=_LISTED,
     ),
@@ -107,6 +112,7 @@ SAMPLES = table(
         generator=ages,
         columns=("age",),
         weight=None,
+        unit="person",
         protected="One person, who has one age.",
         domain="The bounds 0 and 128 and the bins are public; they do not depend on the records.",
         bins=Bins(0, 128, 128, (8, 16)),

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from oracles_pages import codes, figure, open_page, words
+from oracles_pages import codes, figure, open_page, press, widget, words
 from pages.ui import kept, uploads
 from pages.ui.room import ROOM
 from treedp_core.records import Dataset
@@ -57,6 +57,41 @@ def test_a_unit_column_keeps_the_first_rows_of_each_unit_and_the_promise_follows
     assert app.session_state["contributions"] == 2
     assert any("counted with up to 2 records of a unit" in info.value for info in app.sidebar.info)
     assert "at most 2" in words(app)
+
+
+def strip_of(app: AppTest) -> str:
+    return next(caption.value for caption in app.main.caption if " leaves · " in caption.value)
+
+
+def test_nobody_is_taken_for_a_unit_until_it_is_said_what_one_is() -> None:
+    app = count(values(uploaded(VISITS, ["place"]), "Values of place", "x\ny"))
+    assert strip_of(app).endswith("· unit: not said yet, one record")
+    assert "person" not in words(app) and "has not been said; the promise: (ε = 1)" in words(app)
+    assert "protects one record" in words(app)
+    widget(app, "contributions").set_value(3)
+    widget(app, "unit").set_value("household").run()
+    assert strip_of(app).endswith("· unit: household") and "Until you say" not in words(app)
+    assert "For each unit (household): " in words(app) and "at most 3" in words(app)
+    app.switch_page("pages/consistency.py").run()
+    assert strip_of(app).endswith("· unit: household")
+
+
+def test_the_unit_is_asked_of_every_table_but_not_when_one_is_counted_again() -> None:
+    app = count(uploaded(VISITS, ["place"]))
+    widget(app, "unit").set_value("household").run()
+    count(labelled(app.multiselect, "Columns").set_value(["who", "place"]).run())
+    assert held(app).tree.n_levels == 3 and strip_of(app).endswith("· unit: household")
+    press(app, "upload_replace")
+    app.file_uploader[0].upload("others.csv", VISITS).run()
+    labelled(app.multiselect, "Columns").set_value(["place"]).run()
+    count(app)
+    assert strip_of(app).endswith("· unit: not said yet, one record")
+
+
+def test_a_sample_brings_its_unit_whatever_a_link_says() -> None:
+    app = open_page("data", sample="mobility", unit="one person")
+    assert "For each unit (trip): " in words(app) and "person" not in words(app)
+    assert not [one for one in app.text_input if one.key == "unit"]
 
 
 def test_a_link_cannot_lower_what_the_data_were_counted_with() -> None:

@@ -230,7 +230,7 @@ def header(title: str, lede: str, strip: str, badge: str, *, chooses_source: boo
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         for name in badge.split(","):
             show_badge(name.strip())
-        st.caption(strip, width="content")
+        st.caption(_with_unit(strip), width="content")
     making = jobs.current(store.MAKING)
     if making is not None and making.error is None:
         st.info(f"The data set is being made; {lit(store.dataset().name, 40)} is shown meanwhile.")
@@ -239,6 +239,13 @@ def header(title: str, lede: str, strip: str, badge: str, *, chooses_source: boo
         _session_ended()
     elif store.is_lost() and not chooses_source:
         _lost()
+
+
+def _with_unit(strip: str) -> str:
+    """Add to a strip whose records a file has, where it names the file: nobody is taken for one unit unasked."""
+    if not store.is_uploaded() or lit(store.dataset().name, 40) not in strip:
+        return strip
+    return f"{strip} · unit: {lit(store.unit(), 40) if store.unit() else 'not said yet, one record'}"
 
 
 def _lost() -> None:

@@ -68,7 +68,7 @@ RELATION: Final = choice(
     label="Neighbouring relation", look="select", help="Which two data sets must be hard to tell apart.",
 )  # fmt: skip
 UNIT: Final = words(
-    "unit", "one person", label="What is one unit?",
+    "unit", "", own="", label="What is one unit?", placeholder="person, household, device, record …",
     help="Whom the promise is about: a person, a household, a device. It changes no number.",
 )  # fmt: skip
 CONTRIBUTIONS: Final = whole(
@@ -161,10 +161,13 @@ def of_page(page: str) -> tuple[Setting[Any], ...]:
     return _OF_PAGE[page] if page in _OF_PAGE else next(iter(_OF_PAGE.values()), ())
 
 
-def follow(*, own: bool) -> None:
-    """Have every page take the data set in use, because a table of one's own came; or, as it went, its sample again."""
+def follow(*, own: bool, recounted: bool = False) -> None:
+    """Have every page take the data set in use, because a table of one's own came; or, as it went, its sample again.
+
+    What one unit is must be said of every table anew, but not where the same one was `recounted`.
+    """
     for one in REG.values():
-        if one.own is None:
+        if one.own is None or (recounted and one is UNIT):
             continue
         if own:
             one.set(one.own)

@@ -17,7 +17,7 @@ import streamlit as st
 from pages.ui import jobs, kept, sessions, settings, uploads
 from pages.ui.origins import count_sample, generate, of_file
 from pages.ui.room import PUBLIC_NODES, ROOM, Ask, admitted
-from pages.ui.settings import REG, get
+from pages.ui.settings import REG, UNIT, get
 from pages.ui.snippets import Ran, given
 from sample_data.catalogue import SAMPLES
 from treedp_core.checks import InputError
@@ -113,16 +113,19 @@ def remove_table(nth: int) -> None:
     del kept.shelf()[nth]
 
 
-def changed(*, source: str) -> None:
-    """Note that a table of one's own came into use, or, without a source, that there is none any more."""
-    st.session_state[_CHANGED] = source
+def changed(*, source: str, recounted: bool = False) -> None:
+    """Note that a table of one's own came into use, or, without a source, that there is none any more.
+
+    It may be the one that was in use, `recounted` in another way.
+    """
+    st.session_state[_CHANGED] = source, recounted
 
 
 def follow() -> None:
     """Have every page take the data set that came into use in the last run; before any control is drawn."""
-    source = st.session_state.pop(_CHANGED, None)
+    source, recounted = st.session_state.pop(_CHANGED, (None, False))
     if source is not None:
-        settings.follow(own=bool(source))
+        settings.follow(own=bool(source), recounted=recounted)
         if source:
             settings.SOURCE.set(source)
 
@@ -137,6 +140,14 @@ def forget_results() -> None:
 def is_uploaded() -> bool:
     """Whether the data set in use came from a file of the user."""
     return from_file(get("source")) is not None
+
+
+def unit() -> str:
+    """Return what one unit of the data set in use is, in a word or two; of a file nothing until it has been said."""
+    if is_uploaded():
+        return UNIT.value.strip()
+    shown = dataset()
+    return next((one.unit for name, one in SAMPLES.items() if sample(name) is shown), "record")
 
 
 def is_lost() -> bool:

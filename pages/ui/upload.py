@@ -282,7 +282,7 @@ def _count(table: Table, count: Count) -> None:
         kept.set_aside(name)
     store.set_dataset(ran.value, name, ran, table.columns)
     if name in kept.OWN:
-        store.changed(source=name)
+        store.changed(source=name, recounted=not is_new)
     if is_new:
         uploads.forget_shown()
         slot.revision, slot.wants = slot.revision + 1, ""

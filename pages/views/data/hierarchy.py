@@ -34,7 +34,7 @@ _MADE_BY: Final = (domain_taken_from_the_data, domain_of_values, domain_of_paths
 MISSING: Final = {"category": "Their own category “(blank)”", "other": "Count them under “(other)”"}
 MAX_NAMED: Final = 12
 """Columns whose number of values is shown."""
-NO_UNIT: Final = "None: nobody has more rows than stated above"
+NO_UNIT: Final = "None: what one unit is will be asked"
 
 
 def levels_in_use() -> None:
@@ -185,9 +185,12 @@ def _weight(table: Table) -> str | None:
 
 
 def _unit(table: Table) -> str | None:
-    return table.column(
+    column = table.column(
         "Unit column", "unit", none=NO_UNIT,
         help="A column that says whom a row is about, such as a person's number: of each unit the first rows are "
         "counted, as many as “Records of one unit, at most” says, and the others are left out and reported. How many "
         "of its rows are counted is protected by “add or remove one”, not by “replace one”.",
     )  # fmt: skip
+    if column is not None and not isinstance(table.file.origin, HeldColumns):  # who recounts has it above
+        CONTRIBUTIONS.draw()
+    return column

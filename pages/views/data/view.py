@@ -17,7 +17,7 @@ from pages.views.data.check import check, show_levels, warn
 from pages.views.data.hierarchy import form, levels_in_use
 from pages.views.data.source import about_source, choose, is_waited_for
 from pages.views.data.tree import show_strips, show_tree
-from pages.views.data.who import who
+from pages.views.data.who import ask, is_asked, who
 from treedp_core.privacy import NeighbouringRelation
 from treedp_core.records import Dataset
 from treedp_core.studies.data import hidden_leaves
@@ -30,17 +30,17 @@ def show() -> Told:
     data = store.dataset()
     promise = strip(*of_data(data), relation=NeighbouringRelation(RELATION.value), epsilon=EPSILON.value)
     if file is not None:  # nothing else is shown beside it
-        st.header("Who is protected", anchor=False)
-        who()
         st.header("Hierarchy", anchor=False)
         choose_columns(file, form)
         st.caption(f"{lit(data.name, 40)} stays in use until the file is counted.")
         return Told(promise, "NOT PRIVATE")
     show_tree(data, _answer(data))
+    if asked := is_asked():
+        ask()
     if is_waited_for():
         st.caption(f"Until you count a file, {lit(data.name, 40)} stays in use.")
     warn(data)
-    return Told(promise, "formula, NOT PRIVATE", more=partial(_more, data))
+    return Told(promise, "formula, NOT PRIVATE", more=partial(_more, data, asked))
 
 
 def _answer(data: Dataset) -> str:
@@ -54,7 +54,7 @@ def _answer(data: Dataset) -> str:
     )
 
 
-def _more(data: Dataset) -> None:
+def _more(data: Dataset, asked: bool) -> None:
     """Who is protected, the hierarchy, what became of every record, and the levels in numbers."""
     explain(
         "The mechanism sees a tree of counts: every node holds how many records lie below it. The tree's shape and "
@@ -63,7 +63,7 @@ def _more(data: Dataset) -> None:
     )
     about_source()
     st.header("Who is protected", anchor=False)
-    who()
+    who(asked)
     st.header("Hierarchy", anchor=False)
     levels_in_use()
     if (again := counted_before(SOURCE.value)) is not None:

@@ -17,8 +17,8 @@ from treedp_core.privacy import NeighbouringRelation
 _MIRROR: Final = "nbr_here"
 
 
-def who() -> None:
-    """Show and set who is protected; the relation is the one of the sidebar."""
+def who(asked: bool) -> None:
+    """Show and set who is protected; the relation is the one of the sidebar. What was `asked` stands there."""
     tree = store.dataset().tree
     if SOURCE.value == "sample":
         sample = SAMPLES[SAMPLE.value]
@@ -28,11 +28,34 @@ def who() -> None:
     with left:
         _relation()
     with right:
-        unit = UNIT.draw()
-        CONTRIBUTIONS.draw()
+        if store.is_uploaded() and not asked:
+            UNIT.draw()
+        if not asked:
+            CONTRIBUTIONS.draw()
         if RELATION.value == NeighbouringRelation.REPLACE_UNKNOWN.value:
             KNOWN_LEVELS.draw(offered=range(1, tree.n_levels + 1))
-    st.caption(f"For each unit ({lit(unit or UNIT.default, 60)}): {prepare(experiment(), tree).guarantee.sentence()}")
+    st.caption(f"{_each()}: {prepare(experiment(), tree).guarantee.sentence()}")
+
+
+def ask() -> None:
+    """Ask of a file what one unit is, and how many records it has at most; until then nothing is said but records."""
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        with st.container(width=320):
+            UNIT.draw()
+        with st.container(width=240):
+            CONTRIBUTIONS.draw()
+    st.caption("Until you say what one unit is, the promise is about records, and about nobody behind them.")
+
+
+def is_asked() -> bool:
+    """Whether a file is in use of which nobody has said yet what one unit is."""
+    return store.is_uploaded() and not store.unit()
+
+
+def _each() -> str:
+    """Return whom the promise is to."""
+    unit = store.unit()
+    return f"For each unit ({lit(unit, 60)})" if unit else "What one unit is has not been said; the promise"
 
 
 def _relation() -> None:

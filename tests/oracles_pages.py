@@ -31,7 +31,7 @@ class Inline:
 class WorkersHere:
     """Workers without processes: what goes to one and comes back is pickled, the work is done on the spot."""
 
-    def run(self, work: Any, watch: Watch, is_wanted: Any = None) -> Any:
+    def run(self, work: Any, watch: Watch, is_wanted: Any = None, limits: Any = None) -> Any:
         return again(again(work)(watch=watch))
 
 

@@ -65,7 +65,7 @@ class Stage:
 @pytest.fixture
 def gate() -> Iterator[tuple[Stage, Turn]]:
     """One place only, held by nobody's session until it is given up by `queue.end(turn)`."""
-    queue = Turns(at_once=1, under_way=16)
+    queue = Turns(at_once=1, under_way=16, heavy=16)
     holder = Turn("gate")
     queue.begin(holder)
     yield Stage(queue), holder
@@ -83,7 +83,7 @@ def test_sessions_take_turns_and_so_do_the_jobs_of_one(gate: tuple[Stage, Turn])
 
 def test_one_who_comes_late_waits_for_no_end() -> None:
     """The first job goes on until the second has worked."""
-    stage = Stage(Turns(at_once=1, under_way=16))
+    stage = Stage(Turns(at_once=1, under_way=16, heavy=16))
     stage.job("a1", 10**9, Turn("a", is_wanted=lambda: "z1" not in stage.diary))
     stage.job("z1", 1)
     assert stage.all_done().count("z1") == 1
@@ -100,7 +100,7 @@ def test_the_place_in_the_queue_is_told(gate: tuple[Stage, Turn]) -> None:
 
 
 def test_a_session_has_one_job_at_work_where_there_are_places_for_two() -> None:
-    stage = Stage(Turns(at_once=2, under_way=16))
+    stage = Stage(Turns(at_once=2, under_way=16, heavy=16))
     first = Turn("a")
     stage.queue.begin(first)
     second = stage.job("a2", 1)
@@ -112,13 +112,25 @@ def test_a_session_has_one_job_at_work_where_there_are_places_for_two() -> None:
 
 
 def test_no_more_begin_than_may_be_under_way() -> None:
-    stage = Stage(Turns(at_once=2, under_way=1))
+    stage = Stage(Turns(at_once=2, under_way=1, heavy=1))
     first = Turn("a")
     stage.queue.begin(first)
     waiting = stage.job("b1", 1)
     assert stage.queue.position(waiting) == 1
     stage.queue.end(first)
     assert stage.all_done() == ["b1"]
+
+
+def test_few_heavy_ones_begin_and_others_do_not_wait_for_them() -> None:
+    stage = Stage(Turns(at_once=1, under_way=16, heavy=1))
+    first = Turn("a", is_heavy=True)
+    stage.queue.begin(first)
+    second = stage.job("b1", 1, Turn("b", is_heavy=True))
+    stage.job("c1", 1)
+    stage.queue.breathe(first)
+    assert stage.diary == ["c1"] and stage.queue.position(second) == 1
+    stage.queue.end(first)
+    assert stage.all_done() == ["c1", "b1"]
 
 
 def test_who_is_not_admitted_waits_without_holding_up_others(gate: tuple[Stage, Turn]) -> None:

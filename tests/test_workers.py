@@ -221,7 +221,7 @@ def test_a_job_of_the_core_is_done_by_a_worker_and_any_other_here(monkeypatch: p
     sent: list[Any] = []
 
     class Noting:
-        def run(self, work: Any, watch: Watch, is_wanted: Callable[[], bool]) -> Any:
+        def run(self, work: Any, watch: Watch, is_wanted: Callable[[], bool], limits: Any) -> Any:
             sent.append(work)
             return work(watch=watch)
 

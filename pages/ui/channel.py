@@ -1,4 +1,4 @@
-"""Objects between this server and its own workers: pickled, with their arrays beside the pickle and not copied into it.
+"""Objects between this server and its own workers: pickled, with arrays and long bytes beside the pickle, not in it.
 
 What an object was made with comes back as itself: the work names its trees and arrays, the answer refers to them.
 Only processes that this server started are at the other end; nothing that was uploaded is ever read this way.
@@ -16,7 +16,9 @@ from typing import Any, Final
 
 import numpy as np
 
-_COUNT: Final = struct.Struct("!I")
+_COUNTS: Final = struct.Struct("!II")
+LONG: Final = 1 << 16
+"""Bytes from this length on go beside the pickle: the content of a file is not copied into it."""
 
 
 def send(channel: socket.socket, content: object, given: Sequence[object] = ()) -> None:
@@ -29,10 +31,12 @@ def send(channel: socket.socket, content: object, given: Sequence[object] = ()) 
     """
     numbers = {id(one): number for number, one in enumerate(given)}
     buffers: list[pickle.PickleBuffer] = []
+    long: list[bytes] = []
     body = io.BytesIO()
-    _Pickler(body, numbers, buffers).dump(content)
-    parts = [body.getbuffer(), *(buffer.raw() for buffer in buffers)]
-    channel.sendall(_COUNT.pack(len(parts)) + struct.pack(f"!{len(parts)}Q", *(part.nbytes for part in parts)))
+    _Pickler(body, numbers, long, buffers).dump(content)
+    parts = [body.getbuffer(), *map(memoryview, long), *(buffer.raw() for buffer in buffers)]
+    sizes = struct.pack(f"!{len(parts)}Q", *(part.nbytes for part in parts))
+    channel.sendall(_COUNTS.pack(len(parts), len(long)) + sizes)
     for part in parts:
         channel.sendall(part)
 
@@ -45,10 +49,11 @@ def receive(channel: socket.socket, given: Sequence[object] = ()) -> Any:
     EOFError, OSError
         The other end was closed.
     """
-    (n_parts,) = _COUNT.unpack(_read(channel, _COUNT.size))
-    sizes = struct.unpack(f"!{n_parts}Q", _read(channel, 8 * n_parts))
-    body, *buffers = (_read(channel, size) for size in sizes)
-    return _Unpickler(io.BytesIO(body), given, buffers).load()
+    n_parts, n_long = _COUNTS.unpack(_read(channel, _COUNTS.size))
+    size, *sizes = struct.unpack(f"!{n_parts}Q", _read(channel, 8 * n_parts))
+    body = io.BytesIO(_read(channel, size))
+    long = [bytes(_read(channel, size)) for size in sizes[:n_long]]
+    return _Unpickler(body, given, long, [_read(channel, size) for size in sizes[n_long:]]).load()
 
 
 def parts_of(content: object) -> list[object]:
@@ -78,21 +83,32 @@ def _inside(content: Any) -> Iterator[object]:
 
 
 class _Pickler(pickle.Pickler):
-    def __init__(self, body: io.BytesIO, numbers: dict[int, int], buffers: list[pickle.PickleBuffer]) -> None:
+    def __init__(
+        self, body: io.BytesIO, numbers: dict[int, int], long: list[bytes], buffers: list[pickle.PickleBuffer]
+    ) -> None:
         super().__init__(body, protocol=5, buffer_callback=buffers.append)
-        self.numbers = numbers
+        self.numbers, self.long = numbers, long
 
-    def persistent_id(self, content: object) -> int | None:
-        return self.numbers.get(id(content))
+    def persistent_id(self, content: object) -> tuple[bool, int] | None:
+        """Whether it was given or is long, and its number among those."""
+        if id(content) in self.numbers:
+            return True, self.numbers[id(content)]
+        if type(content) is bytes and len(content) >= LONG:
+            self.long.append(content)
+            return False, len(self.long) - 1
+        return None
 
 
 class _Unpickler(pickle.Unpickler):
-    def __init__(self, body: io.BytesIO, given: Sequence[object], buffers: Sequence[bytearray]) -> None:
+    def __init__(
+        self, body: io.BytesIO, given: Sequence[object], long: Sequence[bytes], buffers: Sequence[bytearray]
+    ) -> None:
         super().__init__(body, buffers=buffers)
-        self.given = given
+        self.given, self.long = given, long
 
-    def persistent_load(self, number: Any) -> object:
-        return self.given[number]
+    def persistent_load(self, place: Any) -> object:
+        is_given, number = place
+        return (self.given if is_given else self.long)[number]
 
 
 def _read(channel: socket.socket, size: int) -> bytearray:

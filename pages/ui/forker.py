@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import resource
 import signal
 import socket
 import sys
@@ -16,6 +17,8 @@ import time
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
+from importlib.abc import MetaPathFinder
+from pathlib import Path
 from typing import Any, Final, NoReturn
 
 from pages.ui.channel import parts_of, receive, send
@@ -31,6 +34,7 @@ _END_WITH_PARENT: Final = 1
 
 def main(*preloaded: str) -> NoReturn:
     """Load the modules that workers need, and fork workers until nobody is there to order any."""
+    sys.meta_path.insert(0, _NoPandas())
     for module in preloaded:
         import_module(module)
     control = socket.socket(fileno=os.dup(sys.stdin.fileno()))
@@ -63,9 +67,14 @@ def _serve(channel: socket.socket) -> NoReturn:
         nowhere = os.open(os.devnull, os.O_RDWR)
         for standard in range(3):
             os.dup2(nowhere, standard)
-        work: partial[Any] = receive(channel)
+        work: partial[Any]
+        limits: tuple[int, int] | None
+        work, limits = receive(channel)
         given = parts_of((work.args, work.keywords))
+        if limits is not None:
+            _limit(*limits)
         answer = _answer(work, _Reporter(channel))
+        resource.setrlimit(resource.RLIMIT_DATA, (resource.RLIM_INFINITY,) * 2)  # what was found is sent in any case
         try:
             send(channel, answer, given)
         except OSError:  # nobody waits for it any more
@@ -74,6 +83,14 @@ def _serve(channel: socket.socket) -> NoReturn:
             send(channel, ("failed", None, 0))
     finally:
         os._exit(0)
+
+
+def _limit(n_bytes: int, seconds: int) -> None:
+    """Allow the process as much more data as it has now; what computes for too long is ended by the system."""
+    data = int(Path("/proc/self/statm").read_text().split()[5]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_DATA, (data + n_bytes, resource.RLIM_INFINITY))
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds,) * 2)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # nothing of a file is written anywhere
 
 
 def _answer(work: Callable[..., Any], reporter: _Reporter) -> tuple[str, Any, int]:
@@ -87,6 +104,14 @@ def _answer(work: Callable[..., Any], reporter: _Reporter) -> tuple[str, Any, in
     except Exception:  # its text might quote data
         return "failed", None, reporter.unsaid
     return "done", found, reporter.unsaid
+
+
+class _NoPandas(MetaPathFinder):
+    """Says that there is no pandas: pyarrow would load it, in every worker anew, for tables that none of them has."""
+
+    def find_spec(self, fullname: str, path: object, target: object = None) -> None:
+        if fullname == "pandas":
+            raise ModuleNotFoundError(name=fullname)
 
 
 class _Reporter:

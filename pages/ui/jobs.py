@@ -11,13 +11,15 @@ from typing import Any, Final
 
 from pages.ui import sessions
 from pages.ui.turns import Turn, Turns
-from pages.ui.workers import WORKERS, takes
+from pages.ui.workers import FAILED, WORKERS, Limits, takes
 from treedp_core.checks import InputError
 from treedp_core.watch import Cancelled, Watch
 
 AT_ONCE: Final = 2
 UNDER_WAY: Final = 16
 """Jobs that may have begun, over all sessions: what they hold in memory waits with them for their turns."""
+HEAVY: Final = 2
+"""Of them, how many may have limits: each may take up as much memory as those allow."""
 REFRESH_SECONDS: Final = 0.4
 
 Work = Callable[[Watch], Any]
@@ -39,6 +41,8 @@ class Job:
         Whose it is.
     admit : function
         Asked before it begins: whether there is room for it over all sessions, which it then has.
+    limits : Limits, optional
+        What its worker may take up.
     done : int
         Trials so far.
     state : {"queued", "running", "done", "cancelled", "error"}
@@ -53,15 +57,18 @@ class Job:
     of_data: bool = True
     session: str = ""
     admit: Callable[[], bool] = field(default=lambda: True)
+    limits: Limits | None = None
     done: int = 0
     state: str = "queued"
     result: Any = None
     error: InputError | None = None
     started: float = field(default_factory=time.monotonic)
     stop: threading.Event = field(default_factory=threading.Event)
+    ended: threading.Event = field(default_factory=threading.Event)
 
     def __post_init__(self) -> None:
-        self.turn = Turn(self.session, is_wanted=lambda: not self.stop.is_set(), admit=self.admit)
+        is_heavy = self.limits is not None
+        self.turn = Turn(self.session, lambda: not self.stop.is_set(), self.admit, is_heavy)
 
     @property
     def is_running(self) -> bool:
@@ -93,6 +100,7 @@ class Job:
             self._run(work)
         finally:
             _TURNS.end(self.turn)
+            self.ended.set()
 
     def _run(self, work: Work) -> None:
         if self.stop.is_set():
@@ -106,16 +114,18 @@ class Job:
         except Cancelled:
             self.state = "cancelled"
         except InputError as error:
-            self.error = error
+            self.error = error.with_traceback(None)  # whose frames hold what was read
             self.state = "error"
         except Exception:  # a worker has no page to show it on; the text might quote data
-            self.error = InputError("SIMULATION_FAILED", "The simulation failed; change a setting and run it again.")
+            self.error = InputError(*(FAILED if self.limits is None else self.limits.failed))
             self.state = "error"
 
     def _result(self, work: Work, watch: Watch) -> Any:
-        if isinstance(work, partial) and takes(work):
-            return WORKERS.run(work, watch, is_wanted=lambda: not self.stop.is_set())
-        return work(watch)
+        if not isinstance(work, partial):
+            return work(watch)
+        if takes(work):
+            return WORKERS.run(work, watch, lambda: not self.stop.is_set(), self.limits)
+        return work(watch=watch)
 
     def _step(self, n: int) -> None:
         self.done += n
@@ -146,7 +156,7 @@ class Threads:
         threading.Thread(target=work, args=arguments, name="job", daemon=True).start()
 
 
-_TURNS: Final = Turns(AT_ONCE, UNDER_WAY)
+_TURNS: Final = Turns(AT_ONCE, UNDER_WAY, HEAVY)
 
 
 def pool() -> Threads:
@@ -167,6 +177,7 @@ def start(
     *,
     of_data: bool = True,
     admit: Callable[[], bool] = lambda: True,
+    limits: Limits | None = None,
 ) -> Job:
     """Start `work(watch)` in the background in place of the slot's last job, which is asked to stop.
 
@@ -174,10 +185,10 @@ def start(
     and asks its watch often, as that is where it steps back for others. A partial of a public function of the core that
     takes `watch` is done in a process of its own: it and its result are pickled; any other work on a thread of this
     process. `of_data` says whether it is about the records of the data set in use, so that nothing of it may stay when
-    they go; `admit` is asked before it begins.
+    they go; `admit` is asked before it begins; `limits` hold for the process.
     """
     cancel(slot)
-    job = Job(key, total, of_data, sessions.current_id(), admit)
+    job = Job(key, total, of_data, sessions.current_id(), admit, limits)
     jobs().slots[slot] = job
     pool().submit(job.run, work)
     return job

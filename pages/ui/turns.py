@@ -24,25 +24,28 @@ class Turn:
         Whether somebody still waits for the job; asked while it is in the queue.
     admit : function
         Asked before the first turn, under the queue's lock: whether there is room for the job. It may reserve it.
+    is_heavy : bool
+        Whether it may take up much memory: of these, fewer may have begun.
     """
 
     session: str
     is_wanted: Callable[[], bool] = field(default=lambda: True)
     admit: Callable[[], bool] = field(default=lambda: True)
+    is_heavy: bool = False
     is_admitted: bool = False
     served: int = 0
     since: float = 0.0
 
 
 class Turns:
-    """A queue in which `at_once` jobs compute, and at most `under_way` have begun.
+    """A queue in which `at_once` jobs compute, and at most `under_way` have begun, `heavy` of them heavy ones.
 
     The next turn is that of the session that has waited longest since its last one, and within a session that of the
     job that has. A job that computes asks from time to time whether it must step back (`breathe`).
     """
 
-    def __init__(self, at_once: int, under_way: int) -> None:
-        self.at_once, self.under_way = at_once, under_way
+    def __init__(self, at_once: int, under_way: int, heavy: int) -> None:
+        self.at_once, self.under_way, self.heavy = at_once, under_way, heavy
         self._changed = threading.Condition()
         self._waiting: list[Turn] = []
         self._working: list[Turn] = []
@@ -102,7 +105,11 @@ class Turns:
         return next((turn for turn in self._line() if turn.session not in busy and self._may_begin(turn)), None)
 
     def _may_begin(self, turn: Turn) -> bool:
-        if not turn.is_admitted and len(self._begun) < self.under_way and turn.admit():
+        if not turn.is_admitted and self._has_room(turn) and turn.admit():
             turn.is_admitted = True
             self._begun.add(turn)
         return turn.is_admitted
+
+    def _has_room(self, turn: Turn) -> bool:
+        n_heavy = sum(one.is_heavy for one in self._begun)
+        return len(self._begun) < self.under_way and not (turn.is_heavy and n_heavy >= self.heavy)

@@ -17,6 +17,7 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
@@ -29,8 +30,40 @@ FORK: Final = 0
 """What the forker is told: to fork a worker, else the id of the worker to end."""
 LOOK_SECONDS: Final = 0.1
 STUDIES: Final = ("branching", "budget", "cdf", "multiplicative", "sweep", "topdown")
-PRELOADED: Final = ("treedp_core.experiment", *(f"treedp_core.studies.{study}" for study in STUDIES))
-ONE_THREAD: Final = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+READERS: Final = ("amounts", "arrow_csv", "arrow_ipc", "arrow_tables", "columns", "json_records")
+PRELOADED: Final = (
+    "treedp_core.experiment",
+    *(f"treedp_core.studies.{study}" for study in STUDIES),
+    "treedp_core.records.watched",
+    *(f"treedp_core.records.read.{reader}" for reader in READERS),
+)
+ONE_THREAD: Final = {
+    **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"),
+    "JE_ARROW_MALLOC_CONF": "background_thread:false",
+}
+FAILED: Final = ("SIMULATION_FAILED", "The simulation failed; change a setting and run it again.")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a worker may take up beyond what it begins with, and what is said of work that does not end well.
+
+    Parameters
+    ----------
+    n_bytes : int
+        Memory.
+    seconds : int
+        Time of computing.
+    broken : (code, sentence)
+        It wanted more; its process may have ended of it.
+    failed : (code, sentence)
+        It could not begin, or has a fault.
+    """
+
+    n_bytes: int
+    seconds: int
+    broken: tuple[str, str]
+    failed: tuple[str, str]
 
 
 def takes(work: object) -> bool:
@@ -66,7 +99,13 @@ class Workers:
         with self._lock:
             self._stopped()
 
-    def run(self, work: partial[Any], watch: Watch, is_wanted: Callable[[], bool] = lambda: True) -> Any:
+    def run(
+        self,
+        work: partial[Any],
+        watch: Watch,
+        is_wanted: Callable[[], bool] = lambda: True,
+        limits: Limits | None = None,
+    ) -> Any:
         """Return what `work(watch)` returns in a process of its own.
 
         Parameters
@@ -78,18 +117,20 @@ class Workers:
             Told and asked about ten times a second; while it makes the caller wait, the work waits too.
         is_wanted : function
             Asked as often, also while the work does not look at its watch.
+        limits : Limits, optional
+            Of the process, and what is said of work that breaks them.
 
         Raises
         ------
         InputError
-            What the work raised; ``SIMULATION_FAILED`` if it failed or its process ended.
+            What the work raised; else what `limits` say of it; ``SIMULATION_FAILED`` without them.
         Cancelled
             It is not wanted any more, and its process ended.
         """
         pid, channel = self._fork()
         try:
             given = parts_of((work.args, work.keywords))
-            send(channel, work)
+            send(channel, (work, None if limits is None else (limits.n_bytes, limits.seconds)))
             kind = "step"
             while kind == "step":
                 while not select.select([channel], [], [], LOOK_SECONDS)[0]:
@@ -101,16 +142,18 @@ class Workers:
                     watch.check()
                     channel.sendall(b".")
         except (OSError, EOFError):
-            kind = "failed"
+            kind = "ended"
         finally:
             self._end(pid, channel)
         if kind == "cancelled":
             raise Cancelled
-        if kind == "refused":
+        if kind == "done":
+            return found
+        if kind == "refused" and (limits is None or found[0] != limits.broken[0]):
             raise InputError(*found)
-        if kind == "failed":
-            raise InputError("SIMULATION_FAILED", "The simulation failed; change a setting and run it again.")
-        return found
+        if limits is None:
+            raise InputError(*FAILED)
+        raise InputError(*(limits.failed if kind == "failed" else limits.broken))
 
     def _fork(self) -> tuple[int, socket.socket]:
         """A new worker's process id and the channel to it; if the forker ended meanwhile, of a new one."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from treedp_core.records.read.file_checks import in_words
 from treedp_core.records.read.readers import Origin
 from treedp_core.records.read.sources import ReadOptions
-from treedp_core.records.read.table_reader import open_table, refuse_no_rows
+from treedp_core.records.read.table_reader import Progress, open_table, refuse_no_rows
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
@@ -94,15 +94,16 @@ class NumberLook:
 
 @in_words
 def look_at_numbers(
-    origin: Origin, column: str, *, name: str | None = None, options: ReadOptions | None = None
-) -> NumberLook:
+    origin: Origin, column: str, *, name: str | None = None, options: ReadOptions | None = None,
+    progress: Progress | None = None,
+) -> NumberLook:  # fmt: skip
     """Return how the numbers of a column are spread, from its first 2,000,000 rows.
 
     Bounds read off it are not private: they tell of the records.
 
     Parameters
     ----------
-    origin, name, options
+    origin, name, options, progress
         As in `count_bins`.
 
     Raises
@@ -118,13 +119,15 @@ def look_at_numbers(
     rows = blank = 0
     is_whole = True
     with table.reading([], [column]) as batches:
-        for arrays, _ in batches:
+        for arrays, done in batches:
             read = amounts.numbers(arrays[0], column, table.first_row + rows)
             rows, absent = rows + read.size, np.isnan(read)
             blank += int(np.count_nonzero(absent))
             new, often = np.unique(_cut(read[~absent]), return_counts=True)
             values, at = np.unique(np.concatenate([values, new]), return_inverse=True)
             counts = np.bincount(at, np.concatenate([counts, often]), values.size).astype(np.int64)
+            if progress is not None:
+                progress(done, table.total)
             if rows >= LOOK_ROWS:
                 is_whole = False
                 break

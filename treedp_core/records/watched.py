@@ -1,0 +1,81 @@
+"""What a worker does with the content of a file: it reports to a watch, and nobody else reads that content."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final, TypeVar
+
+from treedp_core.checks import InputError
+from treedp_core.records.read.held import HeldColumns
+from treedp_core.records.read.holding import hold
+from treedp_core.records.read.readers import Origin, inspect
+from treedp_core.records.read.sniff import Preview
+from treedp_core.records.read.sources import ReadOptions
+from treedp_core.records.read.table_reader import Progress
+from treedp_core.watch import Watch
+
+T = TypeVar("T")
+
+STEPS: Final = 1_000
+"""What a watch counts up to while a file is read once."""
+
+
+def look_at(
+    origin: Origin, *, name: str, options: ReadOptions, limit: int, watch: Watch
+) -> tuple[Preview, HeldColumns | None]:
+    r"""Return what a file looks like, and its columns where they fit into `limit` bytes.
+
+    Columns that cannot be read are not kept; counting them says why.
+
+    Raises
+    ------
+    InputError
+        The codes of `inspect`.
+
+    Examples
+    --------
+    >>> preview, columns = look_at(b"city\nUlm\n", name="t", options=ReadOptions(), limit=0, watch=Watch())
+    >>> preview.columns, columns
+    (('city',), None)
+    """
+    preview = inspect(origin, name=name, options=options)
+    if not limit:
+        return preview, None
+    try:
+        return preview, hold(origin, name=name, options=options, limit=limit, progress=_told(watch))
+    except InputError:
+        return preview, None
+
+
+def read(function: Callable[..., T], *given: object, watch: Watch, **how: object) -> T:
+    r"""Return `function(*given, **how)`, its progress told to a watch; partials among `how` are called first.
+
+    Raises
+    ------
+    InputError
+        What the functions refuse.
+
+    Examples
+    --------
+    >>> from treedp_core.records import count_hierarchy, domain_of_paths
+    >>> domain = partial(domain_of_paths, b"city\nUlm\nKiel\n")
+    >>> read(count_hierarchy, b"city\nUlm\n", ["city"], domain=domain, watch=Watch()).counts.tolist()
+    [1, 1, 0, 0]
+    """
+    called: dict[str, Any] = {name: one() if isinstance(one, partial) else one for name, one in how.items()}
+    return function(*given, progress=_told(watch), **called)
+
+
+def _told(watch: Watch) -> Progress:
+    """Return what tells a watch how far a file is read, in steps; it stops the reading where the watch says so."""
+    said = 0
+
+    def progress(done: int, total: int) -> None:
+        nonlocal said
+        now = min(STEPS, STEPS * done // max(1, total))
+        watch.step(max(0, now - said))
+        said = max(said, now)
+        watch.check()
+
+    return progress

@@ -34,6 +34,8 @@ from treedp_core.studies.cdf.error import Criterion
 from treedp_core.studies.cdf.pipelines import SQUARES, distance_table
 from treedp_core.tree import Tree
 
+pytestmark = pytest.mark.usefixtures("own_jobs")
+
 NUMBERS = [0.5, 1.5, 1.5, 3.0, 7.99, 8.0, 2.2]
 
 
@@ -434,7 +436,6 @@ def test_other_bins_and_bad_ones() -> None:
 # --- the experiment of Section VI ------------------------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("own_jobs")
 def test_the_preset_puts_our_numbers_beside_the_papers() -> None:
     app = open_page("cdf")
     widget(app, "cdf_preset_Published experiment").click()
@@ -451,7 +452,6 @@ def test_the_preset_puts_our_numbers_beside_the_papers() -> None:
     assert f"{PUBLISHED['l2_consistent'] / best:.3g}× closer than the paper" in [m.delta for m in app.metric][2]
 
 
-@pytest.mark.usefixtures("own_jobs")
 def test_stale_results_stay_and_say_what_they_were_computed_for(monkeypatch: pytest.MonkeyPatch) -> None:
     app = open_page("cdf", cdf_view="experiment", cdf_trials="20")
     monkeypatch.setattr(jobs, "pool", Later)

@@ -14,6 +14,7 @@ import pytest
 from pages.ui.snippets import Ran, call
 from pages.ui.upload import Candidate, Table
 from treedp_core.records import ReadOptions, count_bins, count_hierarchy, domain_of_values, inspect
+from treedp_core.watch import Watch
 
 TEXT = "who;region;city;age;n\na;North;Kiel;3;2\na;North;Ulm;12;5\nb;South;Rome;99;1\nc;South;;7;4\nc;South;;7;4\n"
 OPTIONS = ReadOptions("latin-1", ";")
@@ -31,7 +32,8 @@ def test_the_code_counts_the_file_as_it_was_counted(kind: str, tmp_path: Path) -
     function, column, how = ASKED[kind]
     domain: dict[str, Ran[Any]] = {"domain": DOMAIN.named("domain")} if function is count_hierarchy else {}
     file = Candidate(io.BytesIO(TEXT.encode()), "people.csv", "upload")
-    ran = Table(file, inspect(file.origin, options=OPTIONS), OPTIONS).counted(function, column, **domain, **how)
+    reading = Table(file, inspect(file.origin, options=OPTIONS), OPTIONS).counted(function, column, **domain, **how)
+    ran = reading.ran.giving(reading.work(watch=Watch()))
     (tmp_path / "people.csv").write_text(TEXT)
     code = call(tuple, ran.get("counts")).snippet()
     program = f"from contract_snippets import last_value\nprint(*last_value({code!r}))"

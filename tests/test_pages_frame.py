@@ -28,6 +28,8 @@ from treedp_core.checks import InputError
 from treedp_core.records import Dataset
 from treedp_core.watch import Cancelled, Watch
 
+pytestmark = pytest.mark.usefixtures("own_jobs")
+
 App = Callable[..., AppTest]
 CSV = b"region,city,people\nNorth,Kiel,3\nNorth,Ulm,4\nSouth,Rome,5\n"
 DEFAULT_NAME = "Small town (synthetic)"

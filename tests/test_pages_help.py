@@ -11,6 +11,8 @@ from streamlit.testing.v1 import AppTest
 from app import all_pages
 from browsing import ROOT
 
+pytestmark = pytest.mark.usefixtures("own_jobs")
+
 PAGES = all_pages()
 HOME = PAGES[0].name
 NAMES = [page.name for page in PAGES]

@@ -9,12 +9,11 @@ from typing import Any, Final
 import streamlit as st
 
 from pages.ui.frame import figure
-from pages.ui.refusals import refusal
+from pages.ui.reading import Reading
+from pages.ui.result import show_state
 from pages.ui.snippets import given
-from pages.ui.store import remember
 from pages.ui.text import lit
-from pages.ui.upload import Count, Counted, Progress, Table
-from treedp_core.checks import InputError
+from pages.ui.upload import Count, Table
 from treedp_core.figures.columns import number_strip
 from treedp_core.records import Dataset, count_bins
 from treedp_core.records.read.numeric import LOOK_ROWS, MUCH, NumberLook, look_at_numbers
@@ -81,10 +80,10 @@ class BinsAsked:
         """Return what counts the bins, once column and bounds are chosen."""
         return self.counted if self.is_answered else None
 
-    def counted(self, progress: Progress, branching: Sequence[int] | None = None, **how: Any) -> Counted:
-        """Return the counts of the bins."""
+    def counted(self, branching: Sequence[int] | None = None, **how: Any) -> Reading:
+        """Return what counts the bins."""
         return self.table.counted(
-            count_bins, self.column, progress, lower=self.lower, upper=self.upper, n_bins=self.n_bins,
+            count_bins, self.column, lower=self.lower, upper=self.upper, n_bins=self.n_bins,
             outside=self.outside, branching=branching, **how,
         )  # fmt: skip
 
@@ -92,15 +91,11 @@ class BinsAsked:
         """Show how the column is spread and which share of it the bounds cut off, in red where it is more than 1 %."""
         table, column = self.table, self.column
         assert column is not None
-        origin = table.file.origin if table.columns is None else table.columns
-        try:
-            look = remember(
-                ("numbers", table.file.name, table.file.id, column, table.options),
-                lambda: look_at_numbers(origin, column, name=table.file.name, options=table.options),
-            )
-        except InputError as error:
-            refusal(error)
+        found = table.looked("numbers", look_at_numbers, column)
+        show_state(found, "Reading the column")
+        if not found.is_ready:
             return
+        look = found.here()
         lower = -math.inf if self.lower is None else self.lower
         upper = math.inf if self.upper is None else self.upper
         if lower < upper and look.counts.sum() > 0:  # else counting says why

@@ -34,7 +34,7 @@ def send(channel: socket.socket, content: object, given: Sequence[object] = ()) 
     long: list[bytes] = []
     body = io.BytesIO()
     _Pickler(body, numbers, long, buffers).dump(content)
-    parts = [body.getbuffer(), *map(memoryview, long), *(buffer.raw() for buffer in buffers)]
+    parts = [body.getbuffer(), *(memoryview(one) for one in long), *(buffer.raw() for buffer in buffers)]
     sizes = struct.pack(f"!{len(parts)}Q", *(part.nbytes for part in parts))
     channel.sendall(_COUNTS.pack(len(parts), len(long)) + sizes)
     for part in parts:

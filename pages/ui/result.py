@@ -17,7 +17,8 @@ import streamlit as st
 
 from pages.ui import jobs
 from pages.ui.refusals import refusal
-from pages.ui.store import dataset, remember
+from pages.ui.store import dataset, forget_one, remember
+from pages.ui.workers import Limits
 from treedp_core.checks import InputError
 from treedp_core.watch import Watch
 from treedp_core.words import whole
@@ -29,6 +30,7 @@ KEPT: Final = 12
 SLOTS: Final = 16
 """Slots whose results are kept: more than one view has, or a job would begin anew on every run."""
 SMALL_TREE: Final = 100_000
+SHELF: Final = "results"
 
 
 class State(enum.Enum):
@@ -161,6 +163,8 @@ def in_background(
     of: Hashable = None,
     of_data: bool = True,
     room: int = 0,
+    limits: Limits | None = None,
+    wait: float = 0.0,
 ) -> Result[T]:
     """Return what a job computes; while it runs, or was not started, the last good one of the same data.
 
@@ -176,6 +180,10 @@ def in_background(
         Whether the value may hold true counts.
     room : int
         How many values are kept; by default more on a small tree.
+    limits : Limits, optional
+        Of the process.
+    wait : float
+        Seconds in which the page waits for a job that it has just begun.
     """
     kept = _kept(slot, of)
     asked = (kept.of, key)
@@ -183,7 +191,9 @@ def in_background(
     def start_now() -> None:
         st.session_state[_about(slot)] = about
         try:
-            jobs.start(slot, asked, total() if callable(total) else total, work, of_data=of_data)
+            steps = total() if callable(total) else total
+            job = jobs.start(slot, asked, steps, work, of_data=of_data, limits=limits)
+            job.ended.wait(wait)
         except InputError as error:
             jobs.forget(slot)
             st.session_state[_refused(slot)] = (asked, error)
@@ -201,6 +211,12 @@ def in_background(
         return kept.result(State.READY, slot, begin=begin)
     error = _refusal_of(slot, asked) or (job.error if job is not None and job.key == asked else None)
     return kept.result(_state(job, asked, error), slot, error, begin)
+
+
+def forget(slot: str) -> None:
+    """Keep nothing of a slot: its values are let go, and its job is asked to stop."""
+    jobs.forget(slot)
+    forget_one(slot, shelf=SHELF)
 
 
 def _collect(kept: _Kept, slot: str, room: int) -> None:
@@ -281,7 +297,7 @@ def run_button(result: Result[Any], key: str, *, help: str, disabled: bool = Fal
 
 def _kept(slot: str, of: Hashable) -> _Kept:
     of = dataset().fingerprint if of is None else of
-    kept: _Kept = remember(slot, lambda: _Kept(of), shelf="results", room=SLOTS)
+    kept: _Kept = remember(slot, lambda: _Kept(of), shelf=SHELF, room=SLOTS)
     if kept.of != of:
         kept.is_elsewhere |= kept.last is not None
         kept.of, kept.last = of, None

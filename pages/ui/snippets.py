@@ -63,6 +63,12 @@ class Ran(Generic[T_co]):
         same.__dict__.update({key: value for key, value in self.__dict__.items() if key == "value"})
         return same
 
+    def giving(self, value: Any) -> Ran[Any]:
+        """Return the same call with its value, found elsewhere."""
+        same = self.named(self.name)
+        same.__dict__["value"] = value
+        return same
+
     def saying(self, about: str) -> Ran[T_co]:
         """Return the same call with a comment that its code begins with."""
         same = self.named(self.name)

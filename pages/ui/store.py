@@ -242,6 +242,11 @@ def remember(key: Hashable, compute: Callable[[], T], *, shelf: str = "", room: 
     return result
 
 
+def forget_one(key: Hashable, shelf: str) -> None:
+    """Forget what was remembered under a key of a shelf."""
+    st.session_state.get(_MEMORY, {}).get(shelf, {}).pop(key, None)
+
+
 def _room() -> int:
     """How many results are kept: fewer for large trees, whose results are large, and where many sessions share."""
     return max(4, min(128, MAX_NUMBERS // (dataset().tree.n_nodes * max(1, len(sessions.known())))))

@@ -8,37 +8,38 @@ was.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 import streamlit as st
 
-from pages.ui import kept, store, uploads
-from pages.ui.refusals import refusal
+from pages.ui import kept, result, store, uploads
+from pages.ui.reading import Content, Counted, Reading, by_worker, say, say_refused
+from pages.ui.result import Result
 from pages.ui.room import ROOM
-from pages.ui.snippets import Ran, given
+from pages.ui.snippets import Ran, call
 from pages.ui.text import lit, refusal_text
 from treedp_core.checks import InputError
 from treedp_core.records import Dataset, HeldColumns, ReadOptions, inspect
-from treedp_core.records.read.holding import HELD_BYTES, hold
+from treedp_core.records.read.holding import HELD_BYTES
 from treedp_core.records.read.readers import formats
 from treedp_core.records.read.sniff import Preview
-from treedp_core.words import megabytes, plural, whole
+from treedp_core.records.watched import look_at, read
+from treedp_core.words import megabytes, plural
 
 PREVIEW_COLUMNS: Final = 30
 DELIMITERS: Final = {"": "Find out", ",": "Comma", ";": "Semicolon", "\t": "Tab", "|": "Bar"}
-READING: Final = "Reading …"
 EACH_ROW: Final = "Each row is one record"
 
+T = TypeVar("T")
 Asks = Literal["tree", "bins", "prior"]
-Counted = Ran[Dataset]
-"""Counts, with the call that gives them."""
-Progress = Callable[[int, int], None]
-Count = Callable[[Progress], Counted]
-"""What counts a file, once its columns are chosen."""
+
+
+Count = Callable[[], Reading]
+"""What says how a file is counted, once its columns are chosen."""
 
 
 class _Words(NamedTuple):
@@ -76,17 +77,25 @@ _ASKS: Final[Mapping[Asks, _Words]] = {
 class _Slot:
     """What a session does in a slot; `revision` changes with every file counted: controls start afresh then.
 
-    `wants` another file: "replace", or "add" where the one that is there is to wait.
+    `wants` another file: "replace", or "add" where the one that is there is to wait. `counting` is the count under
+    way, the `n_counted`th.
     """
 
     revision: int = 0
     wants: Literal["", "replace", "add"] = ""
     asked: bool = False
+    counting: _Counting | None = None
+    n_counted: int = 0
 
     def use(self, slot: str, nth: int) -> None:
         """Put a table that waits in use."""
         store.use_table(slot, nth)
         self.revision, self.wants = self.revision + 1, ""
+
+    def remove(self, slot: str) -> None:
+        """Forget the counts and columns of the file, also while they are counted anew."""
+        self.counting = None
+        store.remove(slot)
 
 
 def _slot(name: str) -> _Slot:
@@ -108,11 +117,18 @@ class Candidate:
         return f"{self.slot}_{name}_{_slot(self.slot).revision}" + (f"_{hash(of):x}" if of else "")
 
     @property
+    def content(self) -> Content:
+        """What a worker reads: the bytes of an upload, not a copy of them."""
+        return self.origin if isinstance(self.origin, Path | HeldColumns) else bytes(self.origin.getvalue())
+
+    @property
     def id(self) -> str:
         """Tells its content from that of others."""
         if isinstance(self.origin, Path):
             return f"{self.origin.resolve()} {self.origin.stat().st_mtime_ns}"
-        return self.origin.source_digest if isinstance(self.origin, HeldColumns) else str(self.origin.file_id)
+        if isinstance(self.origin, HeldColumns):
+            return self.origin.source_digest
+        return str(self.origin.file_id)
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,15 +170,33 @@ class Table:
         return offered[position] if position or not none else None
 
     def counted(
-        self, count: Callable[..., Dataset], columns: Any, progress: Progress | None = None, **how: Any
-    ) -> Counted:
-        """Return the counts of the file, with the call that gives them where the file lies under its name."""
+        self, count: Callable[..., Dataset], columns: Any, *, then: Callable[[Counted], Counted] | None = None,
+        **how: Any,
+    ) -> Reading:  # fmt: skip
+        """Return what counts the file, with the call that does so where the file lies under its name."""
         how["options"] = self.options
-        now = {key: one.value if isinstance(one, Ran) else one for key, one in how.items()}
+        code = {key: one.ran if isinstance(one, Reading) else one for key, one in how.items()}
+        given = {key: one.value if isinstance(one, Ran) else one for key, one in how.items()}
+        given |= {key: one.work for key, one in how.items() if isinstance(one, Reading)}
         is_whole = self.columns is not None and not self.columns.left_out
-        origin = self.columns if is_whole else self.file.origin
-        found = count(origin, columns, name=self.file.name, progress=progress, **now)
-        return given(found, count, self.file.name, columns, about="the file, under its name", **how).named("data")
+        origin = self.columns if is_whole else self.file.content
+        work = partial(read, count, origin, columns, name=self.file.name, **given)
+        ran = call(count, self.file.name, columns, **code).named("data").saying("the file, under its name")
+        return Reading(work, ran) if then is None else Reading(work, ran, then)
+
+    def looked(self, name: str, look: Callable[..., T], column: str) -> Result[T]:
+        """Return what a look at one of its columns finds."""
+        origin = self.file.content if self.columns is None else self.columns
+        work = partial(read, look, origin, column, name=self.file.name, options=self.options)
+        return _read(self.file, name, (column, self.options), work)
+
+
+@dataclass(frozen=True, eq=False)
+class _Counting:
+    """A table that is being counted, and how."""
+
+    table: Table
+    reading: Reading
 
 
 def upload(slot: str, *, asks: Asks, path: Path | None = None) -> Candidate | Counted | None:
@@ -216,10 +250,8 @@ def counted_before(slot: str, asks: Asks = "tree") -> Candidate | None:
 def choose_columns(file: Candidate, form: Callable[[Table], Count | None]) -> None:
     """Show a file's first rows and the questions about it; count, and put the counts in its slot, when asked to."""
     slot = _slot(file.slot)
-    try:
-        table = _looked_at(file)
-    except InputError as error:
-        _refuse(error)
+    table = _looked_at(file)
+    if table is None:
         return
     _first_rows(table)
     count = form(table)
@@ -230,37 +262,34 @@ def choose_columns(file: Candidate, form: Callable[[Table], Count | None]) -> No
     )  # fmt: skip
     if slot.asked and count is not None:
         slot.asked = False
-        _count(table, count)
+        _ask(slot, table, count)
+    if slot.counting is not None:
+        _count(slot, file)
 
 
-def _looked_at(file: Candidate) -> Table:
-    """Look at a file, and read its columns into memory where they fit."""
+def _looked_at(file: Candidate) -> Table | None:
+    """Look at a file, and read its columns into memory where they fit; None while nothing is known of it."""
     last = kept.of(file.slot)
     if isinstance(file.origin, HeldColumns):
         ran = last.ran if last is not None else None
         before = {} if ran is None else {"columns": ran.args[1], "numeric": ran.args[1], **ran.kwargs}
         return Table(file, inspect(file.origin), file.origin.options, file.origin, before)
     options = _reading_options(file)
-    preview = inspect(file.origin, name=file.name, options=options)
-    if file.asks == "prior":
-        return Table(file, preview, options)
-    return Table(file, preview, options, uploads.columns_of(file.id, options, partial(_hold, file, options)))
-
-
-def _hold(file: Candidate, options: ReadOptions) -> HeldColumns | None:
-    """Read the columns of a file into memory; where it is refused, counting it will say why."""
-    room = kept.columns_room()
-    if not room:
+    room = 0 if file.asks == "prior" else kept.columns_room()
+    work = partial(look_at, file.content, name=file.name, options=options, limit=room)
+    found = _read(file, "look", options, work)
+    if not found.is_ready:
+        say(found)
         return None
-    bar = st.progress(0.0, text=READING)
-    try:
-        columns = hold(file.origin, name=file.name, options=options, limit=room, progress=partial(_show_progress, bar))
-    except InputError:
-        columns = None
-    bar.empty()
+    preview, columns = found.here()
     if columns is not None:
         ROOM.note_columns(columns)
-    return columns
+    return Table(file, preview, options, columns)
+
+
+def _read(file: Candidate, name: str, key: Hashable, work: partial[T]) -> Result[T]:
+    """Have a worker read a file, for something that goes by this name in its slot."""
+    return by_worker(f"{file.slot}_{name}", key, work, file.content, file.id)
 
 
 def notice(code: str, sentence: str) -> None:
@@ -268,15 +297,40 @@ def notice(code: str, sentence: str) -> None:
     st.info(refusal_text(InputError(code, sentence)), icon=":material/info:")
 
 
-def _count(table: Table, count: Count) -> None:
-    """Count; put the counts in use, free the uploaded files, and show the page anew with an empty uploader."""
-    bar, slot = st.progress(0.0, text=READING), _slot(table.file.slot)
+def _ask(slot: _Slot, table: Table, count: Count) -> None:
+    """Have a table counted, in place of what is being counted."""
+    slot.counting = None
     try:
-        ran = count(partial(_show_progress, bar))
+        slot.counting = _Counting(table, count())
     except InputError as error:
-        bar.empty()
-        _refuse(error)
+        say_refused(error)
+    slot.n_counted += 1
+
+
+def _count(slot: _Slot, file: Candidate) -> None:
+    """Show how the count stands; once it is there, put it in use."""
+    assert slot.counting is not None
+    table, reading = slot.counting.table, slot.counting.reading
+    if table.file.id != file.id:  # another file is on the page now
+        slot.counting = None
         return
+    found = _read(file, "counting", slot.n_counted, reading.work)
+    if not found.is_ready:
+        say(found)
+    if not found.is_ready and found.error is None:
+        return
+    slot.counting = None
+    result.forget(found.slot)
+    if found.is_ready:
+        try:
+            _put_in_use(table, reading.then(reading.ran.giving(found.here())))
+        except InputError as error:
+            say_refused(error)
+
+
+def _put_in_use(table: Table, ran: Counted) -> None:
+    """Put counts in use, free the uploaded files, and show the page anew with an empty uploader."""
+    slot = _slot(table.file.slot)
     is_new, name = table.file.origin is not table.columns, table.file.slot
     if is_new and slot.wants == "add":
         kept.set_aside(name)
@@ -287,16 +341,6 @@ def _count(table: Table, count: Count) -> None:
         uploads.forget_shown()
         slot.revision, slot.wants = slot.revision + 1, ""
     st.rerun()
-
-
-def _show_progress(bar: Any, done: int, total: int) -> None:
-    share = min(1.0, done / max(1, total))
-    bar.progress(share, text=f"{READING} {whole(round(100 * share))} %")
-
-
-def _refuse(error: InputError) -> None:
-    refusal(error)
-    st.caption("Nothing was changed.")
 
 
 def _card(file: kept.Kept, slot: str, note: str, *, keeps: bool) -> None:
@@ -315,7 +359,7 @@ def _card(file: kept.Kept, slot: str, note: str, *, keeps: bool) -> None:
                 args=(_slot(slot), "wants", "add"), disabled=len(kept.shelf()) >= kept.MAX_TABLES - 1,
                 help=f"Count another file besides; this one then waits. At most {kept.MAX_TABLES} tables.",
             )  # fmt: skip
-        st.button("Remove", key=f"{slot}_remove", icon=":material/delete:", on_click=store.remove, args=(slot,),
+        st.button("Remove", key=f"{slot}_remove", icon=":material/delete:", on_click=_slot(slot).remove, args=(slot,),
                   help="Forget these counts and columns now, and show what stood here before.")  # fmt: skip
     if keeps:
         st.caption(_memory_note(file.columns))

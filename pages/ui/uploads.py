@@ -19,7 +19,6 @@ from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileMan
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from pages.ui import sessions
-from treedp_core.records import HeldColumns, ReadOptions
 from treedp_core.records.read import READERS
 
 PUBLIC_VARIABLE: Final = "TREEDP_PUBLIC"
@@ -83,12 +82,12 @@ def _held(session: str) -> int:
 class _Shown:
     """The ids of the files that uploaders hold: in the run that ended last, and in the one that is under way.
 
-    `read` has the columns of those that were read whole.
+    `gone` has what forgets what is known of them, by what it is.
     """
 
     before: set[str] = field(default_factory=set)
     now: set[str] = field(default_factory=set)
-    read: dict[str, tuple[ReadOptions, HeldColumns | None]] = field(default_factory=dict)
+    gone: dict[str, dict[str, Callable[[], None]]] = field(default_factory=dict)
 
     def left(self) -> None:
         """Nothing: the files stay as long as the session does."""
@@ -103,13 +102,11 @@ def uploader(label: str, *, key: str, help: str) -> Any:
     return file
 
 
-def columns_of(file_id: str, options: ReadOptions, read: Callable[[], HeldColumns | None]) -> HeldColumns | None:
-    """Return the columns of a file that is shown, read once; they go with the file."""
-    shown = sessions.mine(_Shown)
-    shown.now.add(file_id)
-    if shown.read.get(file_id, (None,))[0] != options:
-        shown.read[file_id] = options, read()
-    return shown.read[file_id][1]
+def shown(file_id: str, what: str, gone: Callable[[], None]) -> None:
+    """Note that something is known of a file that is shown: `gone` forgets it, and is called when the file goes."""
+    files = sessions.mine(_Shown)
+    files.now.add(file_id)
+    files.gone.setdefault(file_id, {})[what] = gone
 
 
 def forget_unshown() -> None:
@@ -129,7 +126,8 @@ def forget_shown() -> None:
 
 
 def _forget(file_id: str) -> None:
-    sessions.mine(_Shown).read.pop(file_id, None)
+    for forget in sessions.mine(_Shown).gone.pop(file_id, {}).values():
+        forget()
     if not file_id.startswith(ON_DISK):
         _free(file_id)
 

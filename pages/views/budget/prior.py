@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 import streamlit as st
 
 from pages.ui import store, uploads
+from pages.ui.reading import Counted, Reading, leaves_listed_in
 from pages.ui.snippets import Ran, given
 from pages.ui.text import lit
-from pages.ui.upload import EACH_ROW, Candidate, Count, Counted, Progress, Table, choose_columns, notice, upload
+from pages.ui.upload import (
+    EACH_ROW,
+    Candidate,
+    Count,
+    Table,
+    choose_columns,
+    notice,
+    upload,
+)
 from treedp_core.checks import InputError
-from treedp_core.records import count_hierarchy, domain_of_paths
+from treedp_core.records import Dataset, count_hierarchy
 from treedp_core.studies.budget import Prior, absent_leaves, public_of_file
 from treedp_core.words import plural
 
@@ -69,29 +79,27 @@ def _form(table: Table) -> Count:
         "all the same.",
     )  # fmt: skip
 
-    def count(progress: Progress) -> Counted:
+    def count() -> Reading:
         missing = [name for name in columns if name not in table.preview.columns]
         if missing:
             few = f"{plural(len(missing), 'column')} missing"
             raise InputError("PRIOR_LEAVES", f"Expected a prior with the columns of the data; {few}.")
-        how: dict[str, Any] = {"options": table.options, "records_are_public": True}
-        listed = domain_of_paths(file.origin, columns, name=file.name, **how)
-        domain = given(listed, domain_of_paths, file.name, columns, **how).named("leaves")
+        domain = leaves_listed_in(file.origin, columns, options=table.options, records_are_public=True)
         outside = "refuse" if data.other_leaf is None else "other"  # a prior has the same leaves as the data
-        counted = table.counted(count_hierarchy, columns, progress, domain=domain, weight=weight, outside=outside)
-        if zeros:
-            counted = _with_zeros(counted, absent_leaves(data, counted.value))
-        public_of_file(data, counted.value, absent_are_zero=zeros)  # refused before it takes another one's place
-        return counted
+        then = partial(_matched, data, zeros)
+        return table.counted(count_hierarchy, columns, domain=domain, weight=weight, outside=outside, then=then)
 
     return count
 
 
-def _with_zeros(counted: Counted, n_absent: int) -> Counted:
-    """Return the counts of a prior with a note of the leaves that it lacks."""
-    if not n_absent:
-        return counted
-    data = counted.value
-    said = f"{plural(n_absent, 'leaf of the data is', 'leaves of the data are')} absent from the prior and count 0."
-    noted = replace(data, report=replace(data.report, notices=(*data.report.notices, (ABSENT, said))))
-    return given(noted, counted.function, *counted.args, about=counted.about, **counted.kwargs).named(counted.name)
+def _matched(data: Dataset, zeros: bool, counted: Counted) -> Counted:
+    """Return the counts of a prior with a note of the leaves that it lacks; what is no prior is refused."""
+    n_absent = absent_leaves(data, counted.value) if zeros else 0
+    if n_absent:
+        said = f"{plural(n_absent, 'leaf of the data is', 'leaves of the data are')} absent from the prior and count 0."
+        report = counted.value.report
+        counted = counted.giving(
+            replace(counted.value, report=replace(report, notices=(*report.notices, (ABSENT, said))))
+        )
+    public_of_file(data, counted.value, absent_are_zero=zeros)  # refused before it takes another one's place
+    return counted

@@ -9,10 +9,11 @@ import streamlit as st
 
 from pages.ui import store, uploads
 from pages.ui.bins import KEPT, BinsAsked
+from pages.ui.reading import Reading, leaves_listed_in
 from pages.ui.settings import CONTRIBUTIONS
-from pages.ui.snippets import Ran, call, given
+from pages.ui.snippets import Ran, call
 from pages.ui.text import lit
-from pages.ui.upload import EACH_ROW, Count, Counted, Progress, Table
+from pages.ui.upload import EACH_ROW, Count, Table
 from treedp_core import checks
 from treedp_core.checks import InputError
 from treedp_core.records import (
@@ -86,9 +87,9 @@ def _columns(table: Table) -> Count:
     unit = _unit(table)
     domain = _domain(table, chosen, weight)
 
-    def count(progress: Progress) -> Counted:
+    def count() -> Reading:
         return table.counted(
-            count_hierarchy, chosen, progress, domain=domain(), weight=weight, unit=unit,
+            count_hierarchy, chosen, domain=domain(), weight=weight, unit=unit,
             contributions=CONTRIBUTIONS.value, missing=missing,
         )  # fmt: skip
 
@@ -131,14 +132,14 @@ def _bins(table: Table) -> Count | None:
     )  # fmt: skip
     weight, unit = _weight(table), _unit(table)
 
-    def count(progress: Progress) -> Counted:
+    def count() -> Reading:
         factors = branching_factors_from_text(branching) if branching.strip() else None
-        return asked.counted(progress, factors, weight=weight, unit=unit, contributions=CONTRIBUTIONS.value)
+        return asked.counted(factors, weight=weight, unit=unit, contributions=CONTRIBUTIONS.value)
 
     return count
 
 
-def _domain(table: Table, columns: Sequence[str], weight: str | None) -> Callable[[], Ran[Domain]]:
+def _domain(table: Table, columns: Sequence[str], weight: str | None) -> Callable[[], Ran[Domain] | Reading]:
     """Ask which categories exist; return what makes the domain."""
     last = table.before.get("domain")
     how = st.radio(
@@ -170,11 +171,10 @@ def _listed(table: Table, column: str, before: Sequence[str]) -> str:
     )  # fmt: skip
 
 
-def _domain_of_file(file: Any, columns: Sequence[str], weight: str | None) -> Ran[Domain]:
+def _domain_of_file(file: Any, columns: Sequence[str], weight: str | None) -> Reading:
     if file is None:
         raise InputError("DOMAIN_MISSING", "Choose a domain file, or another way to say which categories exist.")
-    found = domain_of_paths(file, columns or None, name=file.name, weight=weight)
-    return given(found, domain_of_paths, file.name, columns or None, weight=weight).named("domain")
+    return leaves_listed_in(file, columns or None, weight=weight)
 
 
 def _weight(table: Table) -> str | None:

@@ -74,3 +74,9 @@ def not_sent(*, watch: Watch) -> Any:
 def crash(*, watch: Watch) -> None:
     """Work whose process is killed."""
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+def fill(told: str, n_bytes: int, *, watch: Watch) -> int:
+    """So many bytes of memory, in pieces, all written; the worker's id is written to a file first."""
+    tell(told)
+    return sum(len(bytes(1 << 20)) for _ in [bytearray(b"x" * (1 << 20)) for _ in range(n_bytes >> 20)])

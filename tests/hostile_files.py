@@ -17,6 +17,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -47,6 +48,34 @@ def parquet(*, with_schema: bool = True, dictionary: bool = True, **columns: Any
     out = io.BytesIO()
     pq.write_table(pa.table(columns), out, compression="zstd", store_schema=with_schema, use_dictionary=dictionary)
     return out.getvalue()
+
+
+def varint(size: int, width: int = 0) -> bytes:
+    """A number as a Parquet footer writes it: seven bits a byte, the sign last; if asked for, in more bytes."""
+    left, out = 2 * size, []
+    while left or len(out) < max(1, width):
+        out.append(left & 127)
+        left >>= 7
+    return bytes([*(part | 128 for part in out[:-1]), out[-1]])
+
+
+def lying_page(megabytes: int) -> bytes:
+    """A Parquet file whose one page unpacks to more than its footer says: that is 1 000 bytes."""
+    rows = megabytes * 5_000
+    column = pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, np.int8)), pa.array(["9" * 200]))
+    out = io.BytesIO()
+    table = pa.table({"region": column.cast(pa.string())})
+    pq.write_table(table, out, compression="zstd", use_dictionary=False, write_statistics=False, store_schema=False,
+                   data_page_size=1 << 30, max_rows_per_page=rows, write_batch_size=rows,
+                   row_group_size=rows)  # fmt: skip
+    data = out.getvalue()
+    group = pq.ParquetFile(io.BytesIO(data)).metadata.row_group(0)
+    start = data.rindex(b"region") - 200
+    footer = data[start:]
+    for said in {group.total_byte_size, group.column(0).total_uncompressed_size}:
+        assert varint(said) in footer
+        footer = footer.replace(varint(said), varint(1_000, len(varint(said))))
+    return data[:start] + footer
 
 
 def packed(*pieces: bytes) -> bytes:
@@ -133,6 +162,13 @@ def other_formats() -> Iterator[Hostile]:
                   "EXCEL_TOO_LARGE")  # fmt: skip
     yield Hostile("excel, a far row", lambda: workbook(CELL % b"region" + b'<row r="%d"/>' % 10**12), "label",
                   "TOO_MANY_ROWS")  # fmt: skip
+
+
+def too_much_for_one_process() -> Iterator[Hostile]:
+    """Files that no look beforehand shows to be large: only the limits of a worker hold them."""
+    yield Hostile("a page larger than its footer says", partial(lying_page, 300), "label", "counted")
+    yield Hostile("a million labels", lambda: b"region\n" + b"\n".join(b"%d" % n for n in range(10**6)), "label",
+                  "counted")  # fmt: skip
 
 
 def attempt(file: bytes, use: str) -> str:

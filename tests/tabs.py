@@ -134,6 +134,10 @@ class Tab:
                 self.run()
             time.sleep(0.1)
 
+    def settle(self) -> None:
+        """Follow the parts that refresh themselves until the page has none: nothing is under way any more."""
+        self.until(lambda: not self.parts)
+
     def put(self, name: str, data: bytes, file_id: str = "") -> int:
         """Send a file to the upload address; the status of the answer."""
         path = f"/_stcore/upload_file/{self.session_id}/{file_id or uuid.uuid4().hex}"
@@ -155,14 +159,20 @@ class Tab:
 
     def count(self, name: str, data: bytes, columns: Iterable[str], weight: str, *, nth: int = 0) -> None:
         """On the data page: upload a file, the `nth` of this session, choose its columns, and press Count."""
+        self.choose(name, data, columns, weight, nth=nth)
+        self.press("upload_count")
+        self.settle()
+
+    def choose(self, name: str, data: bytes, columns: Iterable[str], weight: str, *, nth: int = 0) -> None:
+        """On the data page: upload a file, the `nth` of this session, and choose its columns."""
         self.upload(f"upload_{nth}", name, data)
         self.run()
+        self.settle()
         self.keep(self.key("upload_columns"), string_array_value=list(columns))
         self.run()
         self.keep(self.key("upload_weight"), string_value=weight)
         self.run()
         self.forget_what_was_said()
-        self.press("upload_count")
 
     def download_address(self, key: str) -> str:
         """Press a download button whose file is made on demand; the address of the file."""

@@ -19,7 +19,7 @@ import pytest
 import errands
 from browsing import ROOT, eventually
 from pages.ui import jobs
-from pages.ui.workers import Workers, takes
+from pages.ui.workers import Limits, Workers, takes
 from treedp_core import experiment
 from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment
@@ -155,6 +155,70 @@ def test_work_that_is_not_wanted_ends_with_its_process(
     running.join(60)
     assert [type(error) for error in raised] == [Cancelled]
     eventually(lambda: not is_alive(pid))
+
+
+def limits(megabytes: int, seconds: int = 60) -> Limits:
+    return Limits(megabytes << 20, seconds, ("TOO_LARGE", "It wants more."), ("FAULT", "It failed."))
+
+
+def test_work_that_wants_more_memory_than_it_may_is_refused_and_its_process_is_gone(
+    workers: Workers, tmp_path: Path
+) -> None:
+    told_to = str(tmp_path / "id")
+    assert workers.run(partial(errands.fill, told_to, 20 << 20), Watch(), limits=limits(100)) == 20 << 20
+    with pytest.raises(InputError, match=r"^It wants more\.$") as refused:
+        workers.run(partial(errands.fill, told_to, 200 << 20), Watch(), limits=limits(100))
+    assert refused.value.code == "TOO_LARGE"
+    eventually(lambda: not is_alive(told(tmp_path / "id")))
+    assert workers.run(partial(errands.fill, told_to, 200 << 20), Watch()) == 200 << 20  # others have no limits
+
+
+def test_work_that_computes_for_longer_than_it_may_is_refused_and_its_process_is_gone(
+    workers: Workers, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError) as refused:
+        workers.run(partial(errands.runaway, str(tmp_path / "id")), Watch(), limits=limits(100, seconds=1))
+    assert refused.value.code == "TOO_LARGE"
+    eventually(lambda: not is_alive(told(tmp_path / "id")))
+
+
+@pytest.mark.parametrize(
+    ("fault", "code"), [(errands.broken, "FAULT"), (errands.crash, "TOO_LARGE"), (errands.refused, "TRIALS_RANGE")]
+)
+def test_of_work_with_limits_they_say_what_went_wrong(workers: Workers, fault: Callable[..., Any], code: str) -> None:
+    with pytest.raises(InputError) as refused:
+        workers.run(partial(fault), Watch(), limits=limits(100))
+    assert refused.value.code == code
+
+
+def test_long_bytes_are_sent_beside_the_pickle(workers: Workers) -> None:
+    long = bytes(range(256)) * 1_000
+    assert workers.run(partial(errands.echo, long, [long, b"short", long[1:]]), Watch()) == (
+        long, [long, b"short", long[1:]],
+    )  # fmt: skip
+
+
+def test_where_no_process_can_be_started_a_job_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(*_: object, **__: object) -> None:
+        raise OSError("no process SECRET-4711")
+
+    monkeypatch.setattr(subprocess, "Popen", none)
+    monkeypatch.setattr(jobs, "WORKERS", Workers(["errands"]))
+    work = partial(experiment.run, Experiment(trials=5), TREE, COUNTS)
+    for given, code in ((None, "SIMULATION_FAILED"), (limits(100), "FAULT")):
+        job = jobs.Job(key="k", total=5, limits=given)
+        job.run(work)
+        assert job.state == "error" and job.error is not None and job.error.code == code
+        assert "SECRET" not in str(job.error)
+
+
+def test_where_forking_is_not_safe_a_job_is_done_on_its_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "darwin")
+    monkeypatch.setattr(jobs, "WORKERS", None)
+    work = partial(experiment.run, Experiment(trials=5), TREE, COUNTS)
+    job = jobs.Job(key="k", total=5, limits=limits(100))
+    job.run(work)
+    assert job.state == "done" and job.result.budget == work().budget
 
 
 def test_work_waits_while_its_watch_does(workers: Workers, tmp_path: Path) -> None:

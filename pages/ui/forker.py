@@ -74,7 +74,7 @@ def _serve(channel: socket.socket) -> NoReturn:
         if limits is not None:
             _limit(*limits)
         answer = _answer(work, _Reporter(channel))
-        resource.setrlimit(resource.RLIMIT_DATA, (resource.RLIM_INFINITY,) * 2)  # what was found is sent in any case
+        _allow_data(-1)  # what was found is sent in any case
         try:
             send(channel, answer, given)
         except OSError:  # nobody waits for it any more
@@ -87,10 +87,15 @@ def _serve(channel: socket.socket) -> NoReturn:
 
 def _limit(n_bytes: int, seconds: int) -> None:
     """Allow the process as much more data as it has now; what computes for too long is ended by the system."""
-    data = int(Path("/proc/self/statm").read_text().split()[5]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_DATA, (data + n_bytes, resource.RLIM_INFINITY))
+    _allow_data(int(Path("/proc/self/statm").read_text().split()[5]) * resource.getpagesize() + n_bytes)
     resource.setrlimit(resource.RLIMIT_CPU, (seconds,) * 2)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # nothing of a file is written anywhere
+
+
+def _allow_data(n_bytes: int) -> None:
+    """Limit the process's data, as far as the server itself is not limited more; -1: no further."""
+    most = resource.getrlimit(resource.RLIMIT_DATA)[1]
+    resource.setrlimit(resource.RLIMIT_DATA, (most if n_bytes < 0 or 0 <= most < n_bytes else n_bytes, most))
 
 
 def _answer(work: Callable[..., Any], reporter: _Reporter) -> tuple[str, Any, int]:
@@ -101,6 +106,8 @@ def _answer(work: Callable[..., Any], reporter: _Reporter) -> tuple[str, Any, in
         return "cancelled", None, reporter.unsaid
     except InputError as error:
         return "refused", (error.code, str(error)), reporter.unsaid
+    except MemoryError:
+        return "broken", None, reporter.unsaid
     except Exception:  # its text might quote data
         return "failed", None, reporter.unsaid
     return "done", found, reporter.unsaid

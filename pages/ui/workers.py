@@ -40,6 +40,7 @@ PRELOADED: Final = (
 ONE_THREAD: Final = {
     **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"),
     "JE_ARROW_MALLOC_CONF": "background_thread:false",
+    "ARROW_DEFAULT_MEMORY_POOL": "system",  # others reserve memory that nothing needs, which limits would count
 }
 FAILED: Final = ("SIMULATION_FAILED", "The simulation failed; change a setting and run it again.")
 
@@ -142,7 +143,7 @@ class Workers:
                     watch.check()
                     channel.sendall(b".")
         except (OSError, EOFError):
-            kind = "ended"
+            kind = "broken"
         finally:
             self._end(pid, channel)
         if kind == "cancelled":

@@ -1,0 +1,173 @@
+"""Reading a file: in a worker with limits, with progress and Cancel, and what is in use stays where it is refused."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from hostile_files import lying_page
+from oracles_pages import Later, codes, open_page, press, words
+from pages.ui import jobs, reading
+from pages.ui.reading import limits_of
+from pages.ui.workers import Workers
+from test_pages_data import VISITS, count, held, labelled, uploaded
+from treedp_core.checks import InputError
+from treedp_core.records import ReadOptions, count_hierarchy, domain_of_paths, domain_taken_from_the_data
+from treedp_core.records.watched import STEPS, look_at, read
+from treedp_core.watch import Cancelled, Watch
+
+FROM_DATA = domain_taken_from_the_data()
+LARGE = b"region,n\n" + b"N,1\nS,2\n" * 600_000
+
+
+@pytest.fixture(scope="module")
+def workers() -> Iterator[Workers]:
+    mine = Workers(["treedp_core.records.watched"])
+    yield mine
+    mine.close()
+
+
+# ---- what a worker does
+
+
+def test_a_file_is_counted_there_as_here_and_all_its_steps_are_told(workers: Workers) -> None:
+    done: list[int] = []
+    work = partial(read, count_hierarchy, LARGE, ["region"], domain=FROM_DATA, weight="n")
+    there = workers.run(work, Watch(done.append), limits=limits_of(LARGE))
+    here = count_hierarchy(LARGE, ["region"], domain=FROM_DATA, weight="n")
+    assert there.fingerprint == here.fingerprint and there.report == here.report
+    assert there.source_digest == here.source_digest and not there.counts.flags.writeable
+    assert sum(done) == STEPS
+
+
+def test_columns_come_back_and_are_counted_like_the_file(workers: Workers) -> None:
+    look = partial(look_at, LARGE, name="t.csv", options=ReadOptions(), limit=64 << 20)
+    preview, columns = workers.run(look, Watch(), limits=limits_of(LARGE))
+    assert preview.columns == ("region", "n") and columns is not None
+    again = workers.run(partial(read, count_hierarchy, columns, ["region"], domain=FROM_DATA), Watch())
+    assert again.fingerprint == count_hierarchy(LARGE, ["region"], domain=FROM_DATA).fingerprint
+
+
+def test_a_domain_file_is_read_there_too(workers: Workers) -> None:
+    listed = partial(domain_of_paths, b"region\nN\nE\nS\n")
+    found = workers.run(partial(read, count_hierarchy, LARGE, ["region"], domain=listed), Watch())
+    assert found.labels.of_level(1).tolist()[:3] == ["N", "E", "S"]
+
+
+def test_reading_stops_where_its_watch_says_so() -> None:
+    stopped = Watch(cancelled=lambda: True)
+    for work in (
+        partial(read, count_hierarchy, LARGE, ["region"], domain=FROM_DATA),
+        partial(look_at, LARGE, name="t", options=ReadOptions(), limit=1 << 20),
+    ):
+        with pytest.raises(Cancelled):
+            work(watch=stopped)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits are those of Linux")
+def test_a_page_that_lies_about_its_size_breaks_the_limit_and_not_the_server(
+    workers: Workers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = lying_page(128)
+    monkeypatch.setattr(reading, "READ_BYTES", 64 << 20)
+    for work in (
+        partial(look_at, file, name="t.parquet", options=ReadOptions(), limit=0),
+        partial(read, count_hierarchy, file, ["region"], domain=FROM_DATA),
+    ):
+        with pytest.raises(InputError, match="This file needs more than 64 MB or 60 seconds to read") as refused:
+            workers.run(work, Watch(), limits=limits_of(file))
+        assert refused.value.code == "FILE_TOO_LARGE"
+    monkeypatch.setattr(reading, "READ_BYTES", 1 << 30)
+    assert workers.run(work, Watch(), limits=limits_of(file)).total == 640_000
+
+
+def test_a_larger_file_may_take_longer(tmp_path: Path) -> None:
+    (tmp_path / "f").write_bytes(LARGE)
+    assert limits_of(b"").seconds == 60
+    assert limits_of(LARGE).seconds == limits_of(tmp_path / "f").seconds == 60 + (len(LARGE) >> 20)
+
+
+# ---- on the page
+
+
+def waiting(monkeypatch: pytest.MonkeyPatch, app: AppTest) -> AppTest:
+    """The page after Count was pressed, while the count waits for its turn."""
+    monkeypatch.setattr(jobs, "pool", Later)
+    monkeypatch.setattr(reading, "QUICK_SECONDS", 0.0)
+    return count(app)
+
+
+def test_a_count_shows_its_progress_and_is_cancelled(monkeypatch: pytest.MonkeyPatch, own_jobs: jobs.Jobs) -> None:
+    app = waiting(monkeypatch, uploaded(VISITS, ["place"]))
+    before = held(app).fingerprint
+    assert "Reading: 0 %" in words(app) and held(app).name != "visits.csv"
+    press(app, "upload_counting_cancel")
+    app.run()
+    assert own_jobs.slots["upload_counting"].stop.is_set()
+    assert "Reading: cancelled." in words(app) and held(app).fingerprint == before
+    press(app, "upload_counting_again")
+    assert "Reading: 0 %" in words(app)
+
+
+def test_a_first_look_shows_its_progress_and_is_cancelled(monkeypatch: pytest.MonkeyPatch, own_jobs: jobs.Jobs) -> None:
+    monkeypatch.setattr(jobs, "pool", Later)
+    monkeypatch.setattr(reading, "QUICK_SECONDS", 0.0)
+    app = open_page("data", source="upload")
+    app.file_uploader[0].upload("visits.csv", VISITS).run()
+    assert "Reading: 0 %" in words(app) and not app.multiselect
+    press(app, "upload_look_cancel")
+    app.run()
+    assert "Reading: cancelled." in words(app)
+
+
+def test_what_was_asked_for_is_counted_whatever_is_chosen_meanwhile(
+    monkeypatch: pytest.MonkeyPatch, own_jobs: jobs.Jobs
+) -> None:
+    app = waiting(monkeypatch, uploaded(VISITS, ["place"]))
+    work = own_jobs.slots["upload_counting"]
+    labelled(app.multiselect, "Columns").set_value(["who"]).run()
+    assert own_jobs.slots["upload_counting"] is work and not work.stop.is_set()
+
+
+def test_a_file_that_goes_takes_its_work_with_it(monkeypatch: pytest.MonkeyPatch, own_jobs: jobs.Jobs) -> None:
+    app = waiting(monkeypatch, uploaded(VISITS, ["place"]))
+    work = own_jobs.slots["upload_counting"]
+    app.switch_page("pages/lab.py").run()
+    app.run()
+    assert work.stop.is_set() and "upload_counting" not in own_jobs.slots
+
+
+def test_columns_that_are_removed_take_their_work_with_them(
+    monkeypatch: pytest.MonkeyPatch, own_jobs: jobs.Jobs
+) -> None:
+    app = count(uploaded(VISITS, ["place"]))
+    waiting(monkeypatch, app)
+    work = own_jobs.slots["upload_counting"]
+    press(app, "upload_remove")
+    assert work.stop.is_set() and "upload_counting" not in own_jobs.slots
+    assert app.session_state["_upload_upload"].counting is None
+
+
+class Broken:
+    """Workers whose limits every file breaks."""
+
+    def run(self, work: Any, watch: Watch, is_wanted: Any, limits: Any) -> Any:
+        raise InputError(*limits.broken)
+
+
+def test_a_file_that_breaks_the_limits_changes_nothing(monkeypatch: pytest.MonkeyPatch, own_jobs: jobs.Jobs) -> None:
+    app = count(uploaded(VISITS, ["place"]))
+    before = held(app).fingerprint
+    press(app, "upload_replace")
+    app.file_uploader[0].upload("other.csv", b"place\nx\ny\n").run()
+    labelled(app.multiselect, "Columns").set_value(["place"]).run()
+    monkeypatch.setattr(jobs, "WORKERS", Broken())
+    count(app)
+    assert codes(app) == ["FILE_TOO_LARGE"] and "Nothing was changed." in words(app)
+    assert held(app).fingerprint == before and "upload_counting" not in own_jobs.slots

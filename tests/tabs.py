@@ -35,7 +35,7 @@ class Tab:
         self.alerts: list[str] = []
         self.texts: list[str] = []
         self.exceptions: list[str] = []
-        self.session_id = ""
+        self.session_id = self.script = ""
 
     def __enter__(self) -> Tab:
         self.connect()
@@ -71,6 +71,7 @@ class Tab:
         message = BackMsg()
         request = message.rerun_script
         request.query_string, request.page_name, request.fragment_id = self.query, self.page, part
+        request.page_script_hash = self.script if part else ""  # what a part has run anew is then this page
         request.widget_states.widgets.extend([*self.states.values(), *extra])
         request.context_info.url = f"{self.url}/{self.page}"
         self.send(message)
@@ -195,6 +196,8 @@ class Tab:
             self.session_id = message.new_session.initialize.session_id or self.session_id
             if not message.metadata.run.fragment_ids:  # the whole page runs, and names its parts anew
                 self.parts = {}
+        elif kind == "navigation":
+            self.script = message.navigation.page_script_hash
         elif kind == "auto_rerun":
             self.parts[message.auto_rerun.fragment_id] = message.auto_rerun.interval
         elif kind == "delta" and message.delta.WhichOneof("type") == "new_element":

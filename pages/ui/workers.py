@@ -16,7 +16,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
@@ -161,8 +161,8 @@ class Workers:
         ours, theirs = socket.socketpair()
         with theirs, self._lock:
             for _ in range(2):
-                control = self._started()
                 with suppress(OSError):
+                    control = self._started()
                     socket.send_fds(control, [ORDER.pack(FORK)], [theirs.fileno()])
                     if answer := control.recv(ORDER.size):
                         return ORDER.unpack(answer)[0], ours
@@ -179,10 +179,11 @@ class Workers:
     def _started(self) -> socket.socket:
         """The forker's socket; it is started if it does not run."""
         if self._control is None:
-            self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
             more = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **ONE_THREAD}
             command = [sys.executable, "-P", "-W", "ignore", "-m", "pages.ui.forker", *self._preloaded]
-            with theirs:
+            with theirs, ExitStack() as unless_started:
+                unless_started.callback(control.close)
                 self._forker = subprocess.Popen(
                     command,
                     stdin=theirs.fileno(),
@@ -190,6 +191,8 @@ class Workers:
                     env={**os.environ, **more},
                     start_new_session=True,
                 )
+                unless_started.pop_all()
+            self._control = control
         return self._control
 
     def _stopped(self) -> None:

@@ -2,7 +2,7 @@
 
 The page's process stays free for what others click, work that is not wanted any more ends at once whatever it does,
 and what it held in memory goes with it. Workers are forked from a process that has the core in memory and waits. It is
-started with the server and takes up about 115 MB, half of it shared with its workers; a worker adds about 1 MB and what
+started with the server and takes up about 120 MB, half of it shared with its workers; a worker adds about 1 MB and what
 its work needs, and is there some 30 ms after it was asked for (measured on a busy machine).
 """
 

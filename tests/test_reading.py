@@ -141,6 +141,7 @@ def test_a_file_that_goes_takes_its_work_with_it(monkeypatch: pytest.MonkeyPatch
     app.switch_page("pages/lab.py").run()
     app.run()
     assert work.stop.is_set() and "upload_counting" not in own_jobs.slots
+    assert app.session_state["_upload_upload"].counting is None
 
 
 def test_columns_that_are_removed_take_their_work_with_them(

@@ -305,6 +305,8 @@ def _ask(slot: _Slot, table: Table, count: Count) -> None:
     except InputError as error:
         say_refused(error)
     slot.n_counted += 1
+    if not isinstance(table.file.origin, HeldColumns):
+        uploads.shown(table.file.id, f"{table.file.slot}_asked", partial(setattr, slot, "counting", None))
 
 
 def _count(slot: _Slot, file: Candidate) -> None:

@@ -160,15 +160,15 @@ class Tab:
 
     def count(self, name: str, data: bytes, columns: Iterable[str], weight: str, *, nth: int = 0) -> None:
         """On the data page: upload a file, the `nth` of this session, choose its columns, and press Count."""
-        self.choose(name, data, columns, weight, nth=nth)
-        self.press("upload_count")
-        self.settle()
-
-    def choose(self, name: str, data: bytes, columns: Iterable[str], weight: str, *, nth: int = 0) -> None:
-        """On the data page: upload a file, the `nth` of this session, and choose its columns."""
         self.upload(f"upload_{nth}", name, data)
         self.run()
         self.settle()
+        self.choose(columns, weight)
+        self.press("upload_count")
+        self.settle()
+
+    def choose(self, columns: Iterable[str], weight: str) -> None:
+        """On the data page: choose the columns of the file that waits."""
         self.keep(self.key("upload_columns"), string_array_value=list(columns))
         self.run()
         self.keep(self.key("upload_weight"), string_value=weight)

@@ -15,6 +15,8 @@ from .verdict import Verdict, forget_peak, memory
 GROWTH_MB = 150.0
 SECONDS = 2.0  # beyond what a harmless file takes
 COLUMN = {"label": "region", "weight": "region", "bins": "n"}
+LONG = {file.name for file in too_much_for_one_process()}
+"""Files that are counted, with progress: however long that takes, it holds up nobody."""
 EACH_ROW = "Each row is one record"
 HARMLESS = Hostile("harmless", lambda: b"region,n\n" + b"N,1\n" * 100, "weight", "counted")
 
@@ -30,9 +32,11 @@ def files(short: bool) -> Verdict:
             before = memory(server.pid)
             seconds, said = _seconds(server.url, file)
             grown = memory(server.pid, peak=True) - before
-            slowest, largest, n = max(slowest, seconds - usual), max(largest, grown), n + 1
+            slowest = max(slowest, 0.0 if file.name in LONG else seconds - usual)
+            largest, n = max(largest, grown), n + 1
             verdict.hold(grown <= GROWTH_MB, f"{file.name} ({file.use}): the server grew by {grown:.0f} MB")
-            verdict.hold(short or seconds - usual <= SECONDS, f"{file.name} ({file.use}): {seconds - usual:.1f} s")
+            is_soon = short or file.name in LONG or seconds - usual <= SECONDS
+            verdict.hold(is_soon, f"{file.name} ({file.use}): {seconds - usual:.1f} s")
             refused = file.outcome == "counted" or any(file.outcome in alert for alert in said)
             verdict.hold(refused, f"{file.name} ({file.use}): expected {file.outcome}, the page says {said}")
     verdict.tell(f"{n} files: at most {largest:.0f} MB more memory, {slowest:.1f} s longer than a harmless file")
@@ -50,10 +54,10 @@ def _seconds(url: str, file: Hostile) -> tuple[float, list[str]]:
     ending = "parquet" if data.startswith(b"PAR1") else "csv.gz" if data.startswith(b"\x1f\x8b") else "csv"
     with Tab(url, "data", "source=upload") as tab:
         began = time.perf_counter()
+        tab.upload("upload_0", f"file.{ending}", data)
+        tab.run()
+        tab.settle()
         if file.use == "bins":
-            tab.upload("upload_0", f"file.{ending}", data)
-            tab.run()
-            tab.settle()
             tab.keep(tab.key("upload_kind"), string_array_value=["One numeric column, in bins"])
             tab.run()
             tab.keep(tab.key("upload_numeric"), string_value=COLUMN[file.use])
@@ -62,6 +66,8 @@ def _seconds(url: str, file: Hostile) -> tuple[float, list[str]]:
             tab.forget_what_was_said()
             tab.press("upload_count")
             tab.settle()
-        else:
-            tab.count(f"file.{ending}", data, [COLUMN[file.use]], "n" if file.use == "weight" else EACH_ROW)
+        elif "upload_count" in tab.widgets:  # else it is refused at first sight
+            tab.choose([COLUMN[file.use]], "n" if file.use == "weight" else EACH_ROW)
+            tab.press("upload_count")
+            tab.settle()
         return time.perf_counter() - began, tab.alerts + tab.exceptions

@@ -42,7 +42,10 @@ def test_others_are_served_while_a_large_file_is_counted_and_cancel_ends_its_wor
         Tab(server.url, "data", "source=upload") as tab,
         Tab(server.url, "lab", "eps=2") as other,
     ):
-        tab.choose("places.csv", LABELS, ["region"], EACH_ROW)
+        tab.upload("upload_0", "places.csv", LABELS)
+        tab.run()
+        tab.settle()
+        tab.choose(["region"], EACH_ROW)
         idle = below(server.pid)
         tab.press("upload_count")
         assert "upload_counting_cancel" in tab.widgets and below(server.pid) > idle

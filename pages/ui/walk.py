@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 
 import streamlit as st
 
@@ -18,6 +18,7 @@ def walk(
     labels: NodeLabels,
     *,
     key: str,
+    of: Hashable = None,
     on_leaf: Callable[[int], None] | None = None,
 ) -> int:
     """Show the way up and the pictures below it; return the node that they start from.
@@ -30,9 +31,14 @@ def walk(
         Draws what starts from a node, and returns the mark that was clicked, if any.
     key : str
         Where the session keeps the node, such as a setting's key.
+    of : hashable
+        Which tree it is: a node of one is no place in another, so each is entered at its root.
     on_leaf : function, optional
         Tells about a leaf that was clicked; without it the click leads to the leaf's parent.
     """
+    if st.session_state.get(f"{key}_of") != of:
+        st.session_state[f"{key}_of"] = of
+        go(key, 0)
     here = place(tree, key)
     way_up(tree, labels, key)
     follow(show(here), tree, key=key, on_leaf=on_leaf)

@@ -21,6 +21,8 @@ from treedp_core.figures.style import (
     PINK,
     Look,
     axis,
+    bent,
+    bent_ticks,
     limits,
     new_figure,
     your_value_marker,
@@ -270,7 +272,7 @@ def true_and_released(
     traces = [] if error is None else _forgiven(grid, alpha, error, "α-band and error", 0.10)
     traces += _forgiven(grid, alpha, 0.0, "α-band", 0.22)
     traces.append(
-        go.Scatter(x=_bent(grid), y=_bent(grid), mode="lines", line={"color": GREY, "width": 1.5}, hoverinfo="skip",
+        go.Scatter(x=bent(grid), y=bent(grid), mode="lines", line={"color": GREY, "width": 1.5}, hoverinfo="skip",
                    showlegend=False)
     )  # fmt: skip
     for values, name, colour, symbol in (
@@ -279,7 +281,7 @@ def true_and_released(
     ):
         traces.append(
             go.Scatter(
-                x=_bent(truth[at]), y=_bent(values[at]), mode="markers", name=plot_text(name),
+                x=bent(truth[at]), y=bent(values[at]), mode="markers", name=plot_text(name),
                 marker={"color": colour, "symbol": symbol, "size": 7, "opacity": 0.85},
                 customdata=np.stack([truth[at], values[at]], axis=1),
                 hovertemplate="%{fullData.name}<br>true %{customdata[0]:,}<br>released %{customdata[1]:,.4~r}"
@@ -295,21 +297,13 @@ def true_and_released(
 
 def _forgiven(grid: FloatArray, alpha: float, error: float, name: str, opacity: float) -> list[Any]:
     low, high = np.maximum((1.0 - alpha) * grid - error, 0.0), (1.0 + alpha) * grid + error
-    bare: dict[str, Any] = {"x": _bent(grid), "mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
+    bare: dict[str, Any] = {"x": bent(grid), "mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
     fill = {"fill": "tonexty", "fillcolor": rgba(GREEN, opacity), "name": name, "showlegend": True}
-    return [go.Scatter(y=_bent(low), showlegend=False, **bare), go.Scatter(y=_bent(high), **fill, **bare)]
-
-
-def _bent(values: FloatArray) -> FloatArray:
-    """log10(1 + value): 0 stays in the picture; below 0 (noise only) mirrored."""
-    return np.asarray(np.sign(values) * np.log10(1.0 + np.abs(values)))
+    return [go.Scatter(y=bent(low), showlegend=False, **bare), go.Scatter(y=bent(high), **fill, **bare)]
 
 
 def _bent_axis(title: str, high: float) -> dict[str, Any]:
-    powers = [0.0] + [10.0**k for k in range(16) if 10.0**k <= high]
-    ends = (-0.12, float(np.log10(1.0 + high)))
-    ticks = {"tickvals": _bent(np.array(powers)), "ticktext": [count_text(tick) for tick in powers]}
-    return axis(title, log=False, bounds=ends) | ticks
+    return axis(title, log=False, bounds=(-0.12, float(np.log10(1.0 + high)))) | bent_ticks(high)
 
 
 def schedule_figure(table: Mapping[str, AnyArray], *, promised: float, chosen: int) -> go.Figure:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, Final
 
 import numpy as np
 import plotly.graph_objects as go
 
-from treedp_core.figures.style import BLUE, GREY, ORANGE, PINK, axis, new_figure
+from treedp_core.figures.style import BLUE, GREY, ORANGE, PINK, axis, bent, bent_ticks, new_figure
 from treedp_core.figures.text import count_text, plot_text
 from treedp_core.studies.topdown.rows import KEPT, LOST, SPURIOUS, Pairs, Rows
 from treedp_core.tree import AnyArray, FloatArray
@@ -44,14 +43,13 @@ def rows_beside(found: Rows) -> go.Figure:
         if fate == SPURIOUS:
             traces.append(_words(y[here], 0.0, SPURIOUS, colour, "middle left"))
     top = 1.22 * float(np.log10(1.0 + max([1.0, *found.truth.tolist(), *found.released.tolist()])))
-    ticks = [10**k for k in range(16) if math.log10(1 + 10**k) <= top]
-    at = np.log10(1.0 + np.array(ticks))
+    (at, told) = bent_ticks(10.0**top - 1.0).values()
     fig = new_figure(
         traces,
         xaxis=axis("true records (NOT PRIVATE)  ←  |  →  released records", log=False, bounds=(-top, top), grid=True)
         | {
-            "tickvals": [*(-at[::-1]), 0.0, *at], "zeroline": True, "zerolinecolor": GREY,
-            "ticktext": [*(count_text(t) for t in reversed(ticks)), "0", *(count_text(t) for t in ticks)],
+            "tickvals": [*(-at[:0:-1]), *at], "ticktext": [*told[:0:-1], *told], "zeroline": True,
+            "zerolinecolor": GREY,
         },
         yaxis={
             "tickvals": y, "ticktext": [_end(name) for name in found.names], "automargin": True,
@@ -67,7 +65,7 @@ def _end(name: str, limit: int = 36) -> str:
 
 
 def _bars(y: AnyArray, records: AnyArray, side: float, name: str, colour: str) -> go.Bar:
-    values = np.log10(1.0 + np.maximum(records.astype(float), 0.0))
+    values = bent(np.maximum(records, 0))
     return go.Bar(
         x=side * values, y=y, orientation="h", name=name, customdata=records,
         text=[count_text(n) if n else "" for n in records.tolist()], textposition="outside", cliponaxis=False,
@@ -103,9 +101,7 @@ def true_against_released(found: Pairs) -> go.Figure:
     for fate, here in masks.items():
         if here.any():
             traces.append(_markers(found, here, fate, most))
-    ticks = [0, *(10**k for k in range(16) if math.log10(1 + 10**k) <= top)]
-    scale = {"tickvals": np.log10(1.0 + np.array(ticks)), "ticktext": [count_text(tick) for tick in ticks]}
-    bounds = (-0.06 * top, top)
+    scale, bounds = bent_ticks(10.0**top - 1.0), (-0.06 * top, top)
     fig = new_figure(
         traces, xaxis=axis("true count (records, NOT PRIVATE)", log=False, bounds=bounds, grid=True) | scale,
         yaxis=axis("released count (records)", log=False, bounds=bounds, grid=True) | scale,
@@ -122,7 +118,7 @@ def _markers(found: Pairs, here: AnyArray, fate: str, most: float) -> go.Scatter
     n_nodes = found.n_nodes[here]
     size: FloatArray = SMALLEST + (LARGEST - SMALLEST) * np.sqrt((n_nodes - 1.0) / max(1.0, most - 1.0))
     return go.Scatter(
-        x=np.log10(1.0 + found.truth[here]), y=np.log10(1.0 + found.released[here]), mode="markers", name=fate,
+        x=bent(found.truth[here]), y=bent(found.released[here]), mode="markers", name=fate,
         customdata=np.column_stack([found.truth[here], found.released[here], n_nodes]),
         marker={"color": COLOURS[fate], "symbol": SYMBOLS[fate], "size": size, "opacity": 0.6},
         hovertemplate="true %{customdata[0]:,}, released %{customdata[1]:,}<br>%{customdata[2]:,} nodes"

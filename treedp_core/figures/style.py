@@ -14,10 +14,10 @@ from typing import Any, Final
 import numpy as np
 import plotly.graph_objects as go
 
-from treedp_core.figures.text import plot_text
+from treedp_core.figures.text import count_text, plot_text
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.postprocess import POSTPROCESSORS
-from treedp_core.tree import AnyArray
+from treedp_core.tree import AnyArray, FloatArray
 
 HEIGHT: Final = 420
 PRESENTED_TEXT: Final = 24
@@ -147,6 +147,21 @@ def axis(title: str, *, log: bool, bounds: tuple[float, float], grid: bool = Fal
         "exponentformat": "power",
         **({"tickformat": ",~r"} if in_reach else {}),
     }
+
+
+def bent(values: AnyArray) -> FloatArray:
+    """Return records (n,) as log(1 + records): 0 stays in the picture, and what noise left below it is mirrored."""
+    return np.asarray(np.sign(values) * np.log10(1.0 + np.abs(values)))
+
+
+def bent_ticks(high: float) -> dict[str, Any]:
+    """Return the ticks of an axis of `bent` records: 0 and the powers of ten up to `high`.
+
+    >>> bent_ticks(50.0)["ticktext"]
+    ['0', '1', '10']
+    """
+    ticks = [0.0, *(10.0**k for k in range(16) if 10.0**k <= high)]
+    return {"tickvals": bent(np.array(ticks)), "ticktext": [count_text(tick) for tick in ticks]}
 
 
 def new_figure(

@@ -11,7 +11,7 @@ from pages.ui.frame import figure
 from pages.ui.snippets import call
 from pages.ui.store import remember
 from pages.ui.text import lit
-from pages.ui.walk import go, walk
+from pages.ui.walk import walk
 from treedp_core.figures.icicle import icicle
 from treedp_core.figures.strips import count_strips, strip_table
 from treedp_core.records import Dataset
@@ -20,15 +20,12 @@ from treedp_core.words import plural
 
 MAX_BLOCKS: Final = 400
 _NODE: Final = "data_node"
-_WALKED: Final = "_data_walked"
 
 
 def show_tree(data: Dataset, answer: str) -> None:
     """Show the tree below the node one has walked to."""
-    if st.session_state.get(_WALKED) != data.fingerprint:  # a node of one tree is no place in another
-        st.session_state[_WALKED] = data.fingerprint
-        go(_NODE, 0)
-    walk(partial(_blocks, data, answer), data.tree, data.labels, key=_NODE, on_leaf=partial(_leaf, data))
+    show, tell = partial(_blocks, data, answer), partial(_leaf, data)
+    walk(show, data.tree, data.labels, key=_NODE, of=data.fingerprint, on_leaf=tell)
 
 
 def _blocks(data: Dataset, answer: str, root: int) -> str | None:

@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.ui import frame
 from pages.ui.snippets import call
-from pages.ui.walk import go, walk
+from pages.ui.walk import walk
 from treedp_core.figures import icicle
 from treedp_core.studies.topdown import Drawn
 from treedp_core.studies.topdown.tables import family_table
@@ -18,7 +18,6 @@ from treedp_core.words import short
 
 MAX_BLOCKS: Final = 200
 _NODE: Final = "_td_node"
-_OF: Final = "_td_node_of"
 
 
 def pictures(mine: Drawn) -> None:
@@ -27,9 +26,6 @@ def pictures(mine: Drawn) -> None:
     if mine.picture is None:
         st.caption("This release is too large to be drawn as a tree.")
         return
-    if st.session_state.get(_OF) != mine.subject.fingerprint:  # a node of other data means nothing here
-        st.session_state[_OF] = mine.subject.fingerprint
-        go(_NODE, 0)
     tree, labels, _, released = mine.picture
     pairs = [("After: projected", "td_after", released)]
     if mine.noisy is not None:
@@ -43,7 +39,7 @@ def pictures(mine: Drawn) -> None:
                 clicked = _icicle(mine, values, root, title, key) or clicked
         return clicked
 
-    walk(show, tree, labels, key=_NODE)
+    walk(show, tree, labels, key=_NODE, of=mine.subject.fingerprint)
 
 
 def _icicle(mine: Drawn, values: AnyArray, root: int, title: str, key: str) -> str | None:

@@ -25,7 +25,7 @@ from oracles_pages import (
 )
 from pages.ui import jobs
 from pages.views.multiplicative.settings import VIEWS
-from test_pages_help import after_figures, without_help, without_text
+from test_pages_help import unexplained, without_help
 from treedp_core.checks import InputError
 from treedp_core.studies.multiplicative import ranking
 from treedp_core.studies.multiplicative.curves import CURVES
@@ -312,5 +312,4 @@ def test_the_printed_budgets_overspend() -> None:
 def test_everything_explains_itself(view: str, settings: dict[str, str]) -> None:
     app = open_page("multiplicative", mul_view=view, **settings)
     assert without_help(app) == []
-    assert without_text(app) == []
-    assert set(after_figures(app)) <= {"caption", "About"}
+    assert unexplained(app) == []

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, unquote
 
 import pytest
+import segno
 from streamlit.testing.v1 import AppTest
 
 from oracles_pages import dataset, open_page, pick, press, widget
-from pages.ui import address
+from pages.ui import address, qr
 from treedp_core.tree import Tree
 
 pytestmark = pytest.mark.usefixtures("own_jobs")
@@ -92,3 +94,28 @@ def test_nothing_of_a_file_is_in_a_slide() -> None:
     app = open_page("lab", own, lab_allocation="custom", lab_shares="0, 0.25, 0.75", lab_tuned="true_counts")
     press(app, "slide_add")
     assert "lab_shares" not in chosen(app)[0] and "SECRET" not in chosen(app)[0]
+
+
+@pytest.mark.parametrize("link", ["http://127.0.0.1:8501/lab?eps=2", "https://example.org/" + "ä" * 500])
+def test_a_code_holds_its_link_and_nothing_else(link: str) -> None:
+    """The modules of the picture are those of a code that is made anew of the link."""
+    svg = unquote(qr.image(link).partition(",")[2])
+    expected = segno.make(link.encode(), error="l", micro=False)
+    border, found = expected.default_border_size, set[tuple[int, int]]()
+    path = re.search(r'class=.qrline. [^>]*d=.([^"\']*)', svg)
+    assert path is not None
+    x, y = 0.0, 0.0
+    for step, numbers in re.findall(r"([Mmh])([-0-9. ]*)", path[1]):
+        at = [float(one) for one in numbers.split()]
+        if step == "h":
+            found |= {(int(y - 0.5) - border, int(x) + i - border) for i in range(int(at[0]))}
+            x += at[0]
+        else:
+            x, y = (at[0], at[1]) if step == "M" else (x + at[0], y + at[1])
+    assert found == {(r, c) for r, row in enumerate(expected.matrix) for c, dark in enumerate(row) if dark}
+
+
+def test_what_is_said_of_a_code() -> None:
+    assert "no other" in qr.note("http://localhost:8501/lab") and qr.note("https://example.org/lab") == ""
+    assert qr.image("https://example.org/?" + "x" * qr.LONGEST) == ""
+    assert "too long" in qr.note("https://example.org/?" + "x" * qr.LONGEST)

@@ -68,6 +68,13 @@ def share_url() -> str:
     return base + ("?" + urlencode(changed, doseq=True) if changed else "")
 
 
+def page_url(page: Page) -> str:
+    """Return a link to a page as it now is, outside a presentation: what its audience is given."""
+    written = urlencode(_named(_of_slide(page.settings)), doseq=True, safe=",")
+    base = (st.context.url or "").split("?")[0]
+    return f"{base}?{written}" if written else base
+
+
 def link_of(page: Page) -> str:
     """Return a page as it now is in one line, its name and a query: `follow` brings it back."""
     written = urlencode(_named(_of_slide(page.settings)), doseq=True, safe=",")

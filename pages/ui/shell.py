@@ -15,12 +15,14 @@ from streamlit.components.v2.get_bidi_component_manager import get_bidi_componen
 from streamlit.components.v2.manifest_scanner import ComponentConfig, ComponentManifest
 from streamlit.delta_generator import DeltaGenerator
 
-from pages.ui import address, slides
+from pages.ui import address, qr, slides
 from pages.ui.page import ROOT, Page
 from pages.ui.settings import PRESENT, SHARED, SLIDE, SLIDES
 
 _NAME: Final = "treedp.shell"
 _KEY: Final = "shell_script"
+_ASKED: Final = "_code_asked"
+_CODES: Final = "_codes_asked"
 _FOLDER: Final = Path("static", "shell")
 
 
@@ -40,6 +42,7 @@ def run(where: DeltaGenerator, page: Page, pages: Sequence[Page]) -> None:
         "view": f"{page.name}/{view}{stand}",
         "query": address.query((*SHARED, *page.settings)),
         "presents": PRESENT.value,
+        "code": _code(page),
     }
     _declare()
     with where:
@@ -49,10 +52,13 @@ def run(where: DeltaGenerator, page: Page, pages: Sequence[Page]) -> None:
 
 
 def _pressed(page: Page) -> None:
-    """Do what a key stands for: begin or end a presentation, show the slide or view after or before."""
+    """Do what a key stands for: begin or end a presentation, show a code, or the slide or view after or before."""
     key = st.session_state[_KEY].pressed
     if key == "present":
         PRESENT.set(not PRESENT.value)
+    elif key == "code":
+        st.session_state[_CODES] = st.session_state.get(_CODES, 0) + 1
+        st.session_state[_ASKED] = True
     elif key in ("next", "back"):
         step = 1 if key == "next" else -1
         if SLIDES.value:
@@ -61,6 +67,14 @@ def _pressed(page: Page) -> None:
             names = [view.name for view in page.views]
             place = names.index(page.view.name) + step
             page.switch.set(names[min(max(place, 0), len(names) - 1)])
+
+
+def _code(page: Page) -> dict[str, str | int] | None:
+    """The QR code of the page for its audience, in the run after it was asked for: how often, picture, and link."""
+    if not st.session_state.pop(_ASKED, False):
+        return None
+    link = address.page_url(page)
+    return {"nth": st.session_state[_CODES], "image": qr.image(link), "link": link, "note": qr.note(link)}
 
 
 def _declare() -> None:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import streamlit as st
 
-from pages.ui import address, shared, slides, store, unused
+from pages.ui import address, qr, shared, slides, store, unused
 from pages.ui.page import Page
 from pages.ui.setting import Setting
 from pages.ui.settings import ALPHA, DELTA, EPSILON, EXPLAIN, LEVEL, RELATION, SEED, THRESHOLD, get
@@ -101,9 +101,15 @@ def _budget(page: Page, idle: Mapping[str, str]) -> None:
 
 
 def _share() -> None:
-    with st.popover("Share", icon=":material/link:", help="A link that restores these settings, not the data"):
-        st.code(address.share_url(), language=None, wrap_lines=True)
+    about = "A link that restores these settings, not the data"
+    with st.popover("Share", icon=":material/link:", key="share", on_change="rerun", help=about) as shown:
+        link = address.share_url()
+        st.code(link, language=None, wrap_lines=True)
         st.caption("The link carries the settings and the seed. Data from a file are never part of it.")
+        if shown.open:
+            if code := qr.image(link):
+                st.image(code, width=240, alt="QR code of the link above")
+            st.caption(qr.note(link))
 
 
 def _view(page: Page, pages: Sequence[Page]) -> None:

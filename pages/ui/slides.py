@@ -71,7 +71,7 @@ def editor(page: Page, pages: Sequence[Page]) -> None:
         st.button(
             "Present", key="present_on", icon=":material/play_arrow:", on_click=_start,
             help="No prose, larger figures, the first slide. Keys: **P** on and off, **→** and **←** the next and the "
-            "last slide, or view of the page where none is chosen, **B** black.",
+            "last slide, or view of the page where none is chosen, **B** black, **Q** QR code of the page.",
         )  # fmt: skip
     with st.container(gap=None):
         for place, link in enumerate(chosen, 1):

@@ -7,11 +7,13 @@ const KEYS = { ArrowRight: 'next', PageDown: 'next', ArrowLeft: 'back', PageUp: 
 const TAKES_KEYS = 'input, textarea, select, [contenteditable], [role=slider], [role=combobox], [role=dialog]';
 let app = null;
 let resent = false;
-let black = null;
+let cover = null; // what stands over the whole page: nothing seen, or a code
+let codes = 0;
 
 export default function (component) {
   app = component;
   write(component.data);
+  if (component.data.code && component.data.code.nth !== codes) showCode(component.data.code);
 }
 
 // Shows the query of a page: in place, or as a new entry where the page has changed its view.
@@ -47,26 +49,38 @@ window.addEventListener(
   true,
 );
 
-// P begins and ends a presentation; in it, arrows (or a presenter's remote) step through the views, and B is black.
+// P begins and ends a presentation; in it, arrows (or a presenter's remote) step through slides or views, B is
+// black, and Q shows the QR code of the page. Any key takes such a cover away.
 window.addEventListener('keydown', event => {
   if (!app || event.ctrlKey || event.metaKey || event.altKey || event.repeat || event.defaultPrevented) return;
   if (event.target.closest?.(TAKES_KEYS)) return;
   const key = event.key.toLowerCase();
   const { presents } = app.data;
-  if (black || (presents && key === 'b')) darken(!black);
+  if (cover) coverWith();
+  else if (presents && key === 'b') coverWith('black-screen');
+  else if (presents && key === 'q') app.setTriggerValue('pressed', 'code');
   else if (key === 'p') app.setTriggerValue('pressed', 'present');
   else if (presents && KEYS[event.key] && !event.target.closest?.('[role=radiogroup]')) {
     app.setTriggerValue('pressed', KEYS[event.key]);
   }
 });
 
-function darken(on) {
-  black?.remove();
-  black = on ? document.createElement('div') : null;
-  if (!black) return;
-  black.id = 'black-screen';
-  black.addEventListener('click', () => darken(false));
-  document.body.append(black);
+function coverWith(id, ...content) {
+  cover?.remove();
+  cover = id ? document.createElement('div') : null;
+  if (!cover) return;
+  cover.id = id;
+  cover.append(...content);
+  cover.addEventListener('click', () => coverWith());
+  document.body.append(cover);
+}
+
+function showCode({ nth, image, link, note }) {
+  codes = nth;
+  const [code, ...lines] = ['img', 'p', 'p'].map(name => document.createElement(name));
+  [code.src, code.alt] = [image, `QR code of ${link}`];
+  [link, note].forEach((text, at) => (lines[at].textContent = text));
+  coverWith('code-screen', ...(image ? [code] : []), ...lines);
 }
 
 // Streamlit puts sections between the navigation's list and its items, which then are neither a list nor items of one.

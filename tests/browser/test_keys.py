@@ -9,6 +9,7 @@ from playwright.sync_api import expect
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
 from browsing import LiveServer, drawn, settle
+from pages.ui import qr
 
 pytestmark = pytest.mark.browser
 
@@ -126,3 +127,29 @@ def test_arrows_step_through_the_slides_of_a_teacher(page: Any, server: LiveServ
     page.keyboard.press("ArrowRight")
     page.wait_for_url("**/consistency?*slide=2*")
     settle(page)
+
+
+def test_a_link_is_drawn_as_a_code_in_share_and_large_on_q(page: Any, server: LiveServer) -> None:
+    """What is drawn is the code of the link beside it, on a wall without what concerns the presenter only."""
+    drawn(page, server, "lab?eps=2&slides=lab&slides=cdf&slide=1&lab_view=level", "lab_figure")
+    page.get_by_test_id("stSidebar").get_by_role("button", name="Share", exact=True).click()
+    code = page.get_by_alt_text("QR code of the link above")
+    code.wait_for()
+    link = page.locator('[data-testid="stPopoverBody"] code').inner_text()
+    assert "eps=2" in link and code.get_attribute("src") == qr.image(link)
+    assert code.evaluate("one => one.decode().then(() => one.naturalWidth)") > 0
+    page.keyboard.press("Escape")
+    page.keyboard.press("p")
+    page.wait_for_url("**present=1**")
+    settle(page)
+    page.keyboard.press("q")
+    page.locator("#code-screen").wait_for()
+    link = page.locator("#code-screen p").first.inner_text()
+    assert link == f"{server.url}/lab?eps=2&lab_view=level"
+    large = page.locator("#code-screen img")
+    assert large.get_attribute("src") == qr.image(link)
+    assert large.bounding_box()["height"] >= 0.7 * page.viewport_size["height"]
+    page.keyboard.press("q")
+    page.locator("#code-screen").wait_for(state="detached")
+    settle(page)
+    assert page.locator("#code-screen").count() == 0

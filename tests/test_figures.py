@@ -18,6 +18,7 @@ from oracles_figures import children_lists, contrast, data_range, decoded, strip
 from oracles_tree import level_starts, random_parents
 from treedp_core.errors.compare import LevelBoxes, level_quantiles
 from treedp_core.figures import colour, curves, draw, levels, style
+from treedp_core.figures.dark import lifted, on_dark
 from treedp_core.figures.icicle import clicked_node, icicle, visible_nodes
 from treedp_core.figures.strips import level_strips, strip_values
 from treedp_core.figures.text import plot_text
@@ -95,6 +96,34 @@ def test_data_colours_can_be_seen_on_both_themes() -> None:
     for shade in {style.GREY, style.BEFORE, style.AFTER} | {style.look(name).colour for name in MECHANISMS}:
         for background in ("#ffffff", "#0e1216"):
             assert contrast(shade, background) >= 3
+
+
+def test_on_a_dark_page_lines_are_plainer_and_no_tree_is_almost_white_or_black() -> None:
+    page = "#0e1216"
+    for shade in {style.GREY, style.BEFORE, style.AFTER} | {style.look(name).colour for name in MECHANISMS}:
+        assert contrast(lifted(shade), page) >= max(4.5, contrast(shade, page) - 0.01)
+    lifts = [contrast(lifted(shade), page) for shade in ("#000000", *colour.LEVEL_ENDS)]
+    assert lifts == sorted(lifts) and lifts[0] >= 3, "colours that differ still do"
+    low, neutral, high = colour.DIVERGING_DARK
+    assert 3 <= contrast(neutral, page) <= 6
+    assert min(contrast(low, page), contrast(high, page)) >= 1.5 * contrast(neutral, page)
+    steps = [contrast(shade, page) for shade in colour.SEQUENTIAL_DARK]
+    assert steps == sorted(steps) and steps[0] >= 3 and steps[-1] <= 8
+
+
+def test_a_dark_figure_differs_in_its_colours_only() -> None:
+    tree, counts = Tree.from_branching_factors((2,)), np.array([4, 3, 1])
+    light = icicle(tree, Names(), counts, counts - 2.0, colour_range=(-4.0, 4.0), text=counts)
+    light.add_annotation(text="#000000", font_color="#000000")
+    dark = on_dark(light)
+    assert list(dark.data[0].marker.colorscale) == [tuple(one) for one in colour.colour_scale(colour.DIVERGING_DARK)]
+    assert dark.layout.annotations[0].text == "#000000" and dark.layout.annotations[0].font.color != "#000000"
+    assert dark.layout.template == light.layout.template
+    areas = [decoded(one)["data"][0]["values"] for one in (light, dark)]
+    assert list(areas[0]) == list(areas[1])
+    for name in ("ids", "parents", "labels", "text", "hovertext"):
+        assert dark.data[0][name] == light.data[0][name]
+    assert light.data[0].marker.colorscale[0][1] == colour.DIVERGING[0], "what was given stays as it was"
 
 
 @pytest.mark.parametrize("raw", HOSTILE)

@@ -25,6 +25,7 @@ from oracles_pages import figure, open_page, words
 from pages.ui import exports, jobs, text
 from pages.ui.settings import REG
 from treedp_core.checks import InputError
+from treedp_core.figures.colour import DIVERGING, DIVERGING_DARK
 from treedp_core.records import Dataset
 from treedp_core.watch import Cancelled, Watch
 
@@ -678,3 +679,13 @@ def test_epsilon_is_the_same_on_the_page_that_asks_for_it_and_in_the_sidebar() -
     for page in ("cdf", "start", "lab"):
         app.switch_page(f"pages/{page}.py").run()
         assert "ε = 1 " in app.main.caption[0].value + " ", page
+
+
+def test_figures_are_painted_for_the_page_they_stand_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    light = figure(open_page("consistency"), "con_figure")
+    monkeypatch.setattr("streamlit.runtime.context.StreamlitTheme.type", "dark", raising=False)
+    dark = figure(open_page("consistency"), "con_figure")
+    scales = [dict(one["data"][0]["marker"]["colorscale"]).values() for one in (light, dark)]
+    assert [set(scale) == set(known) for scale, known in zip(scales, (DIVERGING, DIVERGING_DARK), strict=True)] == [
+        True
+    ] * 2

@@ -13,6 +13,7 @@ from pages.ui.exports import csv_bytes, download
 from pages.ui.settings import get
 from pages.ui.snippets import Ran
 from treedp_core.figures import style
+from treedp_core.figures.dark import on_dark, repainted
 from treedp_core.figures.reliability import watermark
 from treedp_core.records.export.columns import Columns, labelled
 from treedp_core.records.export.synthetic import SIMULATED, SIMULATION
@@ -78,7 +79,7 @@ def figure(
         fig.update_layout(height=LEAST_HEIGHT)
     with st.container(key=STAGE) if answer else nullcontext():
         event = st.plotly_chart(
-            fig,
+            on_dark(fig) if _is_dark() else fig,
             key=key,
             height="stretch" if answer else "content",
             config=style.CONFIG,
@@ -97,9 +98,14 @@ def figure(
 def live(spec: dict[str, Any], *, key: str, alt: str, caption: str, answer: str, ran: Ran[Columns]) -> None:
     """Show a chart that the browser itself moves as the figure of the first screen: see `figure`."""
     with st.container(key=STAGE):
-        st.vega_lite_chart(spec, key=key, alt=alt, height="stretch")
+        st.vega_lite_chart(repainted(spec) if _is_dark() else spec, key=key, alt=alt, height="stretch")
     say(answer)
     footer(key, ran, about=caption)
+
+
+def _is_dark() -> bool:
+    """Whether the page is dark, as far as the browser has told."""
+    return bool(st.context.theme.type == "dark")
 
 
 def say(answer: str) -> None:

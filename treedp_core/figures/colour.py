@@ -18,6 +18,9 @@ DIVERGING: Final = (  # too low, orange; too high, blue
     "#8c3b00", "#b75200", "#d9792f", "#efab76", "#f9dcc3", "#f3f1ee",
     "#c9dfee", "#8fbfdd", "#4d99c6", "#1c72ab", "#094d80",
 )  # fmt: skip
+# On a dark page nothing is almost black or almost white: little is dim, much is bright.
+SEQUENTIAL_DARK: Final = ("#256788", "#25848d", "#3d9f8a", "#66b785")
+DIVERGING_DARK: Final = ("#ffa24d", "#666d74", "#6cbcf5")
 LEVEL_ENDS: Final = ("#43309A", "#D6CEF5")
 """Root and leaves; violet, as the colours of strategies mean something else in the same figure."""
 

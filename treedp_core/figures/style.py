@@ -185,6 +185,7 @@ def new_figure(
                 "traceorder": "normal",
             },
             "hoverlabel": {"namelength": -1},
+            "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": GREY, "activecolor": BLUE},
             "xaxis": xaxis or {},
             "yaxis": yaxis or {},
         },

@@ -1,0 +1,40 @@
+"""A phone, 400 px wide: every page is one column that is read without scrolling sideways, and nothing is cut."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import pytest
+
+from app import all_pages
+from browsing import LiveServer, opened, settle
+
+pytestmark = pytest.mark.browser
+
+PHONE: Final = {"width": 400, "height": 800}
+LOOK: Final = """() => {
+  const main = document.querySelector('[data-testid=stMain]');
+  const seen = [...main.querySelectorAll('button, h1, p, label, input, [data-testid=stPlotlyChart], .vega-embed')];
+  const cut = seen.filter(one => {
+    const box = one.getBoundingClientRect();
+    return box.width > 1 && box.height > 1 && (box.left < -1 || box.right > window.innerWidth + 1);
+  });
+  return {
+    sideways: [document.documentElement, main].map(one => one.scrollWidth - one.clientWidth),
+    cut: cut.map(one => `${one.tagName} ${one.innerText.slice(0, 40)}`),
+    figure: document.querySelector('.st-key-stage').getBoundingClientRect().width,
+    errors: document.querySelectorAll('[data-testid="stException"]').length,
+  };
+}"""
+
+
+def test_every_page_is_one_column_on_a_phone(page: Any, server: LiveServer) -> None:
+    found = {}
+    page.set_viewport_size(PHONE)
+    for one in all_pages():
+        opened(page, server, "" if one.name == "start" else one.name, ".st-key-stage")
+        settle(page)
+        seen = page.evaluate(LOOK)
+        assert seen["figure"] >= 340 and seen["errors"] == 0, one.name
+        found[one.name] = [*seen["cut"], *(f"{px} px sideways" for px in seen["sideways"] if px > 0)]
+    assert {name: cut for name, cut in found.items() if cut} == {}

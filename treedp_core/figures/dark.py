@@ -34,27 +34,29 @@ def on_dark(fig: go.Figure) -> go.Figure:
     """
     parts = fig.to_dict()
     template = parts["layout"].pop("template", None)
-    painted = repainted(parts)
-    painted["layout"]["template"] = template
-    return go.Figure(painted)
+    return go.Figure(repainted(parts)).update_layout(template=template)
 
 
-def repainted(part: Any, *, paint: bool = False) -> Any:
-    """Return a part of a figure's or chart's specification with its colours as a dark page shows them.
+def repainted(parts: dict[str, Any]) -> dict[str, Any]:
+    """Return a figure's or chart's specification with its colours as a dark page shows them.
 
     Only what a property paints is looked at, so that data which look like a colour stay.
 
     >>> repainted({"text": "#000000", "marker": {"color": ["#CC79A7", 3.0]}})
     {'text': '#000000', 'marker': {'color': ['#CC79A7', 3.0]}}
     """
+    return {name: _repainted(one, any(word in name.lower() for word in _PAINTED)) for name, one in parts.items()}
+
+
+def _repainted(part: object, paint: bool) -> object:
     if isinstance(part, dict):
-        return {name: repainted(one, paint=_paints(name)) for name, one in part.items()}
+        return repainted(part)
     if isinstance(part, str):
         return lifted(part) if paint else part
     if isinstance(part, np.ndarray) and part.dtype.kind in "OU" and paint:
-        return [repainted(one, paint=True) for one in part.tolist()]
+        return [_repainted(one, True) for one in part.tolist()]
     if isinstance(part, list | tuple):
-        return _scale(part) or [repainted(one, paint=paint) for one in part]
+        return _scale(part) or [_repainted(one, paint) for one in part]
     return part
 
 
@@ -97,7 +99,3 @@ def _contrast(rgb: list[float]) -> float:
     linear = [part / 3294.6 if part <= 10.31 else ((part / 255 + 0.055) / 1.055) ** 2.4 for part in rgb]
     luminance = sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
     return (max(luminance, _PAGE) + 0.05) / (min(luminance, _PAGE) + 0.05)
-
-
-def _paints(name: str) -> bool:
-    return any(one in name.lower() for one in _PAINTED)

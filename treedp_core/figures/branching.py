@@ -10,7 +10,18 @@ import altair as alt
 import numpy as np
 import plotly.graph_objects as go
 
-from treedp_core.figures.style import AFTER, BEFORE, GREEN, GREY, PINK, PRESENTED_TEXT, axis, limits, new_figure
+from treedp_core.figures.style import (
+    AFTER,
+    BEFORE,
+    GREEN,
+    GREY,
+    PINK,
+    PRESENTED_LINE,
+    PRESENTED_TEXT,
+    axis,
+    limits,
+    new_figure,
+)
 from treedp_core.figures.text import plot_text
 from treedp_core.studies.branching import BestBranching
 from treedp_core.studies.branching.curve import BETAS
@@ -62,15 +73,17 @@ def live_chart(
     )  # fmt: skip
     line = alt.Chart(_rows(b=curve["beta"], f=curve[RMSE])).mark_line(color=AFTER, strokeWidth=2.5).encode(x=x, y=y)
     layers = [*_optimum(best, x), line, *_trees(trees, top, x, y), *_drag(best, whole, x, y)]
-    beside = alt.layer(alt.layer(*layers), alt.layer(*_tree_of_beta(n_bins))).resolve_scale(
-        x="independent", y="independent"
-    )
+    beside = alt.layer(
+        alt.layer(*layers), alt.layer(*_tree_of_beta(n_bins, room=0.45 if presented else 0.2))
+    ).resolve_scale(x="independent", y="independent")
     chart = cast(alt.LayerChart, beside)  # no facets were asked for
     if presented:  # text as large as in the other presented figures
         for group in chart.layer:
             for layer in group.layer:
                 if layer.mark.type == "text":
                     layer.mark.fontSize = PRESENTED_TEXT
+                if layer.mark.type == "line":
+                    layer.mark.strokeWidth = PRESENTED_LINE
         chart = chart.configure_axis(labelFontSize=PRESENTED_TEXT, titleFontSize=PRESENTED_TEXT)
     spec: dict[str, Any] = chart.to_dict()
     return spec
@@ -87,16 +100,16 @@ def _range(scale: alt.Scale, start: str, stop: str) -> alt.Scale:
     return scale
 
 
-def _tree_of_beta(n_bins: int) -> list[Any]:
+def _tree_of_beta(n_bins: int, room: float) -> list[Any]:
     """The tree of the slider's beta, level by level: the children of the node that the end of a range falls into.
 
     Those before it are added up, it is opened on the next level. The range is all up to two thirds of the bins. All is
-    computed by the browser, for any beta.
+    computed by the browser, for any beta. The words above it take such a part of its height as `room`.
     """
     end = max(1, 2 * n_bins // 3)
     levels = max(1, (n_bins - 1).bit_length())
     x = alt.X("left:Q", scale=_range(alt.Scale(domain=[0, 1]), RIGHT, "width"), axis=None)
-    y = alt.Y("above:Q", scale=alt.Scale(domain=[1, -0.2]), axis=None)
+    y = alt.Y("above:Q", scale=alt.Scale(domain=[1, -room]), axis=None)
     rows = (
         alt.Chart(alt.sequence(0, levels, as_="level"))
         .transform_calculate(height=f"ceil(log({n_bins}) / log(beta) - 1e-9)")

@@ -22,6 +22,8 @@ from treedp_core.tree import AnyArray, FloatArray
 HEIGHT: Final = 420
 PRESENTED_TEXT: Final = 24
 """Text of a figure on a projector, in px."""
+PRESENTED_LINE: Final = 4
+"""Its lines, in px."""
 CONFIG: Final[dict[str, Any]] = {
     "displaylogo": False,
     "scrollZoom": False,
@@ -232,12 +234,16 @@ def present(fig: go.Figure) -> go.Figure:
     big = {"size": PRESENTED_TEXT}
     legends = {f"{name}_font": big for name in {"legend", *fig.layout} if name.startswith("legend")}
     fig.update_layout(font=big, hoverlabel_font=big, **legends)
-    fig.update_traces(line_width=4, selector={"type": "scatter"})
+    fig.update_traces(line_width=PRESENTED_LINE, selector={"type": "scatter"})
     # A page's theme sets these sizes one by one, so the figure has to as well.
     for update in (fig.update_xaxes, fig.update_yaxes):
         update(tickfont=big, title_font=big)
     fig.update_annotations(font=big)
     for trace in fig.data:
+        if trace.type == "scatter" and "text" in (trace.mode or ""):
+            trace.textfont.size = PRESENTED_TEXT
+            if "markers" in trace.mode and trace.textposition in (None, "middle center"):
+                trace.marker.size *= 1.4  # the text stands in it
         if trace.type == "icicle":
             trace.update(textfont=big, marker_colorbar={"tickfont": big, "title_font": big})
             fig.update_layout(uniformtext_minsize=16)

@@ -1,0 +1,51 @@
+"""A presentation on a small projector: of every view figure and answer are in the window, lines strong, text large."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import pytest
+
+from app import all_pages
+from browsing import LiveServer, opened, settle
+
+pytestmark = pytest.mark.browser
+
+WIDTH, HEIGHT = 1280, 720
+LOOK: Final = """() => {
+  const stage = document.querySelector('.st-key-stage'), box = one => one.getBoundingClientRect();
+  const first = document.querySelector('.st-key-first_screen'), small = [];
+  const walk = document.createTreeWalker(first, NodeFilter.SHOW_TEXT);
+  // Icons are no text, blocks of a tree name themselves as large as they can, a key's name is on its button, and
+  // notices stand below the answer.
+  const apart = ['[data-testid=stIconMaterial]', 'kbd', 'g.slice', '.stMarkdownBadge [role=img]',
+                 '[data-testid=stAlert]', 'style', 'script'].join();
+  for (let node; (node = walk.nextNode()); ) {
+    const one = node.parentElement;
+    const { height, top } = box(one);
+    if (!node.textContent.trim() || one.closest(apart) || height < 2 || top > window.innerHeight) continue;
+    const size = parseFloat(getComputedStyle(one).fontSize);
+    if (size < 23.9) small.push(`${size} ${node.textContent.trim().slice(0, 30)}`);
+  }
+  const lines = [...stage.querySelectorAll('.scatterlayer .lines path, .mark-line path')];
+  return {
+    stage: box(stage).bottom, answer: box(document.querySelector('.st-key-answer')).bottom, small: small,
+    titles: [...stage.querySelectorAll('.xtitle, .x2title')].map(one => box(one).bottom - box(stage).bottom),
+    thin: lines.map(one => parseFloat(getComputedStyle(one).strokeWidth)).filter(width => width < 3.9),
+  };
+}"""
+
+
+@pytest.mark.parametrize("page", [pytest.param(page, id=page.name) for page in all_pages()])
+def test_a_view_fits_a_small_projector(page: Any, open_page: Any, server: LiveServer) -> None:
+    seen = open_page()
+    seen.set_viewport_size({"width": WIDTH, "height": HEIGHT})
+    for view in page.views:
+        path = "" if page is all_pages()[0] else page.name
+        opened(seen, server, f"{path}?present=1" + (f"&{page.switch.key}={view.name}" if page.switch else ""), "h1")
+        seen.locator(".st-key-stage :is(.main-svg, svg.marks)").first.wait_for()
+        settle(seen)
+        found = seen.evaluate(LOOK)
+        assert found["stage"] <= HEIGHT and found["answer"] <= HEIGHT, view.name
+        assert all(title <= 1 for title in found["titles"]), view.name
+        assert found["thin"] == [] and found["small"] == [], view.name

@@ -57,8 +57,8 @@ def test_ctrl_enter_runs_once_with_the_number_being_typed(page: Any, server: Liv
 
 
 def test_ctrl_enter_leaves_a_chip_alone_where_nothing_runs(page: Any, server: LiveServer) -> None:
-    drawn(page, server, "consistency", "con_before")
-    chip = page.get_by_role("radio", name="Gaussian", exact=True)
+    drawn(page, server, "consistency", "con_figure")
+    chip = page.get_by_role("radio", name="After", exact=True)
     chip.focus()
     page.keyboard.press("Control+Enter")
     settle(page)

@@ -1,7 +1,7 @@
 """Branching factor: how many children a node should have."""
 
 from pages.ui.page import Page, View
-from pages.ui.unused import NOTHING_DRAWN, unspent
+from pages.ui.unused import NOTHING_DRAWN, PLAIN, unspent
 from pages.views.branching.settings import NOISE, SETTINGS
 from pages.views.branching.view import show
 
@@ -19,7 +19,7 @@ PAGE = Page(
         "of K matter more than 16 against 17. Least squares and Gaussian noise both favour fewer children: binary "
         "trees are best where the two meet, and far from it with plain Laplace noise."
     ),
-    views=(View("", show, ignores=NOTHING_DRAWN | unspent(NOISE)),),
+    views=(View("", show, ignores=NOTHING_DRAWN | unspent(NOISE) | PLAIN),),
 )
 
 if __name__ == "__main__":

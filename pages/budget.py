@@ -1,9 +1,9 @@
 """Budget split: which level gets how much of the privacy budget, and what that buys."""
 
 from pages.ui.page import Page, View
-from pages.ui.unused import unspent
-from pages.views.budget import curves, custom, map, strategies, targets
-from pages.views.budget.settings import MECHANISM, SETTINGS, VIEW
+from pages.ui.unused import unused_by
+from pages.views.budget import ask, curves, custom, map, strategies, targets
+from pages.views.budget.settings import METRIC, SETTINGS, VIEW
 
 PAGE = Page(
     name="budget",
@@ -28,12 +28,22 @@ PAGE = Page(
             "targets",
             targets.show,
             question="How little ε gives the accuracy I need?",
-            ignores=unspent(MECHANISM),
+            ignores=ask.IGNORES,
         ),
-        View("custom", custom.show, question="What if I split the budget myself?", ignores=unspent(MECHANISM)),
-        View("strategies", strategies.show, question="Which rule splits the budget best?", ignores=unspent(MECHANISM)),
+        View(
+            "custom",
+            custom.show,
+            question="What if I split the budget myself?",
+            ignores=unused_by(METRIC) | ask.IGNORES,
+        ),
+        View(
+            "strategies",
+            strategies.show,
+            question="Which rule splits the budget best?",
+            ignores=unused_by(METRIC) | ask.IGNORES,
+        ),
         View("curves", curves.show, question="How does the error fall as ε grows?", ignores=curves.IGNORES),
-        View("map", map.show, question="Which counts can one rely on?", ignores=unspent(MECHANISM)),
+        View("map", map.show, question="Which counts can one rely on?", ignores=ask.IGNORES),
     ),
     switch=VIEW,
 )

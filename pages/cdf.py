@@ -1,7 +1,7 @@
 """CDF and ranges: cumulative counts, ranges and quantiles of a numeric column."""
 
 from pages.ui.page import Page, View
-from pages.ui.unused import unspent
+from pages.ui.unused import PLAIN, unspent
 from pages.views.cdf import error, experiment, optimal, release
 from pages.views.cdf import settings as s
 
@@ -26,7 +26,7 @@ PAGE = Page(
             "release",
             release.show,
             question="How many are at most x, and how sure is that?",
-            ignores=unspent(s.MECHANISM),
+            ignores=unspent(s.MECHANISM) | PLAIN,
         ),
         View("error", error.show, question="Which tree errs least at my ε?", ignores=error.IGNORES),
         View(

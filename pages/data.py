@@ -1,7 +1,7 @@
 """Choose the records, say who is protected, and look at the tree their counts stand on."""
 
 from pages.ui.page import Page, View
-from pages.ui.unused import NO_DELTA, NOTHING_DRAWN
+from pages.ui.unused import NO_DELTA, NOTHING_DRAWN, PLAIN
 from pages.views.data.view import show
 
 PAGE = Page(
@@ -13,7 +13,7 @@ PAGE = Page(
     heading="What will the mechanism see?",
     lede="Choose the records, and look at the tree that their counts stand on.",
     chooses_source=True,
-    views=(View("", show, ignores=NOTHING_DRAWN | NO_DELTA),),
+    views=(View("", show, ignores=NOTHING_DRAWN | NO_DELTA | PLAIN),),
 )
 
 if __name__ == "__main__":

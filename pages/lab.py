@@ -3,7 +3,7 @@
 from functools import partial
 
 from pages.ui.page import Page, View
-from pages.ui.unused import unspent
+from pages.ui.unused import unspent, unused_by
 from pages.views.lab import settings as s
 from pages.views.lab.view import show
 from treedp_core.studies.sweep.series import VIEWS
@@ -18,7 +18,7 @@ PAGE = Page(
     lede="Compare mechanisms and post-processing: lines are theory, markers are simulations, both at the same promise.",
     settings=s.SETTINGS,
     switch=s.VIEW,
-    views=tuple(View(name, partial(show, name), ignores=unspent(s.COMPARED)) for name in VIEWS),
+    views=tuple(View(name, partial(show, name), ignores=unspent(s.COMPARED) | unused_by(s.METRIC)) for name in VIEWS),
     learnt=(
         "An unbiased release's error falls about as 1/ε, so the curves keep their distance: the choice of "
         "mechanism, split and post-processing matters at every ε. Least squares is free and never hurts an "

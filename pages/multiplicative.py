@@ -1,6 +1,7 @@
 """Multiplicative error: errors relative to the count, and the mechanism whose error hardly grows with the levels."""
 
 from pages.ui.page import Page, View
+from pages.ui.unused import NO_THRESHOLD
 from pages.views.multiplicative import growth, meaning, run
 from pages.views.multiplicative.settings import SETTINGS, VIEW
 
@@ -19,7 +20,7 @@ PAGE = Page(
     ),
     settings=SETTINGS,
     views=(
-        View("run", run.show),
+        View("run", run.show, ignores=NO_THRESHOLD),
         View("growth", growth.show, ignores=growth.IGNORES, question="From how many levels on do thresholds pay?"),
         View("meaning", meaning.show, ignores=meaning.IGNORES, question="From which count on is the promise kept?"),
     ),

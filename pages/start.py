@@ -1,6 +1,7 @@
 """Where to begin: what the app is for, one picture, and what to ask."""
 
 from pages.ui.page import Page, View
+from pages.ui.unused import PLAIN
 from pages.views.start.parts import show
 from pages.views.start.settings import SETTINGS
 
@@ -15,7 +16,7 @@ PAGE = Page(
     "count; here you see what that does to seven of them, and where to go with your own.",
     settings=SETTINGS,
     asks_epsilon=True,
-    views=(View("", show),),
+    views=(View("", show, ignores=PLAIN),),
 )
 
 if __name__ == "__main__":

@@ -304,9 +304,8 @@ def test_moving_epsilon_keeps_markers_along_epsilon_and_greys_those_at_it(lab: C
 
 def test_settings_that_do_not_matter_grey_nothing(lab: Callable[..., AppTest]) -> None:
     app = press(lab(level="Advanced"), "lab_run")
-    app.slider(key="alpha").set_value(0.3)
-    app.select_slider(key="tau").set_value(20.0)
-    app.session_state["delta"] = 1e-7  # its slider is greyed: this noise spends none
+    for key, value in (("alpha", 0.3), ("tau", 20.0), ("delta", 1e-7)):  # their sliders are greyed
+        app.session_state[key] = value
     app.run()
     assert "Grey markers" not in words(app)
     assert len(markers(figure(app, "lab_figure"))) == 2

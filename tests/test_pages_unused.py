@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from oracles_pages import dataset, open_page, press, widget
 from test_pages_contract import VIEWS
+from treedp_core.studies.sweep.series import VIEWS as LAB_VIEWS
 from treedp_core.tree import Tree
 
 pytestmark = pytest.mark.usefixtures("own_jobs")
@@ -19,14 +23,56 @@ UNDER_MORE = {"start": {"delta": True}}
 """What only a figure under *More* uses: the strip speaks for the first screen."""
 QUICK = {"td_source": "current", "cdf_source": "current", "mul_source": "current", "td_product": "1"}
 QUICK |= {"td_trials": "20", "bud_phases": "10", "lab_trials": "20"}
+MOVED = {"eps": 1.0, "delta": 1e-5, "seed": 6, "nbr": "replace_one", "alpha": 0.3, "tau": 50.0}
+"""Every setting of the sidebar but those of the page's looks, and where it is moved to."""
+MATTERS = {"map": {"bud_strategy": "optimum"}, "targets": {"bud_targets": "0, 0, 0, 30"}}
+"""Where τ or a noisy prior makes a difference."""
+SLOW = ("curves", "rules", "growth")
+ASKED = [
+    *(
+        pytest.param(*one, MATTERS.get(one[2], {}), marks=[pytest.mark.contract] if one[2] in SLOW else [])
+        for one in VIEWS
+    ),
+    *(("lab", "lab_view", view, {"lab_metric": metric}) for view in LAB_VIEWS for metric in ("alpha_rmse", "rmsre")),
+    *(("budget", "bud_view", view, {"bud_metric": "rmse"}) for view in ("custom", "strategies")),
+]
 
 
 def opened(page: str, setting: str, view: str, **link: str) -> AppTest:
     """A view on a small tree, once it has shown all that it can."""
     app = open_page(page, SMALL, **SET, **QUICK, **link, **({setting: view} if setting else {}))
+    run(app)
+    assert not app.exception
+    return app
+
+
+def shown(app: AppTest) -> dict[str, Any]:
+    """Every figure, table, card and the answer of a page, by what tells them apart."""
+    found: dict[str, Any] = {chart.proto.id.rsplit("-", 1)[-1]: chart.proto.spec for chart in app.get("plotly_chart")}
+    for chart in app.get("arrow_vega_lite_chart"):
+        found["live"] = chart.proto.spec, [one.data.data for one in chart.proto.datasets]
+    found |= {f"table {i}": one.value.to_csv() for i, one in enumerate(app.main.dataframe)}
+    found |= {f"card {one.label}": one.value for one in app.main.metric}
+    return found | {"answer": [part.value for part in app.main.markdown if part.value and "ε = " in part.value]}
+
+
+def still(app: AppTest, keys: Iterable[str]) -> dict[str, bool]:
+    """Whether all that is shown stays as it is when a setting alone is moved and what waits for **Run** is run."""
+    before, found = shown(app), {}
+    for key in keys:
+        old = app.session_state[key]
+        app.session_state[key] = MOVED[key]
+        run(app.run())
+        assert not app.exception and app.session_state[key] == MOVED[key]
+        found[key] = shown(app) == before
+        app.session_state[key] = old
+    return found
+
+
+def run(app: AppTest) -> AppTest:
+    """Press every Run."""
     for key in [one.key for one in app.button if (one.key or "").endswith("_run") and not one.disabled]:
         press(app, key)
-    assert not app.exception
     return app
 
 
@@ -36,8 +82,8 @@ def named(app: AppTest) -> dict[str, bool]:
     return {key: text in strip for key, text in NAMED.items()}
 
 
-def greyed(app: AppTest) -> dict[str, bool]:
-    found = {key: widget(app, key) for key in NAMED}
+def greyed(app: AppTest, keys: Iterable[str] = NAMED) -> dict[str, bool]:
+    found = {key: widget(app, key) for key in keys}
     assert all(one.disabled == one.help.startswith("**Not used here.**") for one in found.values())
     return {key: one.disabled for key, one in found.items()}
 
@@ -47,6 +93,23 @@ def test_a_setting_is_greyed_just_where_the_strip_does_not_name_it(page: str, se
     app = opened(page, setting, view, **dict.fromkeys(NOISES, "gaussian"))
     used = named(app) | UNDER_MORE.get(page, {})
     assert greyed(app) == {key: not is_used for key, is_used in used.items()}
+
+
+@pytest.mark.parametrize(("page", "setting", "view", "link"), ASKED)
+def test_a_setting_is_greyed_just_where_nothing_shown_moves_with_it(
+    page: str, setting: str, view: str, link: dict[str, str]
+) -> None:
+    """With all of *More* open: what only that uses is not called unused."""
+    app = opened(page, setting, view, **dict.fromkeys(NOISES, "gaussian") | link)
+    told = greyed(app, MOVED)
+    assert told == still(app, MOVED)
+
+
+def test_the_seed_is_greyed_while_splits_are_tuned_on_another_draw_of_made_up_data() -> None:
+    for view in ("targets", "custom", "strategies", "map"):
+        app = open_page("budget", sample="small_town", bud_view=view, **QUICK)
+        told = greyed(app, ("seed",))
+        assert told == {"seed": True} == still(app, ("seed",))
 
 
 @pytest.mark.parametrize(

@@ -38,8 +38,8 @@ def sidebar(page: Page, pages: Sequence[Page]) -> None:
         _draw(SEED, idle)
         LEVEL.draw()
         if LEVEL.value == "Advanced":
-            ALPHA.draw()
-            THRESHOLD.draw()
+            _draw(ALPHA, idle)
+            _draw(THRESHOLD, idle)
         with st.container(horizontal=True):
             _share()
             _view(page, pages)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 from pages.ui.setting import Setting
+from treedp_core.errors import METRICS
 from treedp_core.mechanisms import MECHANISMS
 
 Reasons = dict[str, str | Callable[[], str]]
@@ -13,6 +15,10 @@ Reasons = dict[str, str | Callable[[], str]]
 
 NOTHING_DRAWN: Final[Reasons] = {"seed": "Nothing is drawn at random here."}
 NO_DELTA: Final[Reasons] = {"delta": "Nothing here spends a δ."}
+NO_SLACK: Final[Reasons] = {"alpha": "Nothing here forgives a part of a count."}
+NO_THRESHOLD: Final[Reasons] = {"tau": "No error here is relative to a count."}
+PLAIN: Final = NO_SLACK | NO_THRESHOLD
+"""Of views whose errors are in records, whatever the counts."""
 
 
 def unspent(mechanism: Setting[Any]) -> Reasons:
@@ -24,6 +30,16 @@ def unspent(mechanism: Setting[Any]) -> Reasons:
         return "" if spends else "The noise chosen here spends no δ; Gaussian noise does."
 
     return {"delta": why}
+
+
+def unused_by(metric: Setting[str]) -> Reasons:
+    """Return why α and τ are not used while the metric chosen on a page depends on neither."""
+
+    def why(field: str) -> str:
+        one = METRICS[metric.value]
+        return "" if field in one.uses else f"{one.label} does not depend on it."
+
+    return {"alpha": partial(why, "alpha"), "tau": partial(why, "threshold")}
 
 
 def said(reasons: Reasons) -> dict[str, str]:

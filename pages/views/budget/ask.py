@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import streamlit as st
 
 from pages.ui.settings import LEVEL, SEED, THRESHOLD
 from pages.ui.shared import experiment, note_of_slack, slack
 from pages.ui.store import is_uploaded
+from pages.ui.unused import NO_SLACK, NOTHING_DRAWN, Reasons, unspent
 from pages.views.budget import settings as s
 from pages.views.budget.prior import show_upload
 from treedp_core.mechanisms import MECHANISMS
@@ -17,6 +20,12 @@ from treedp_core.words import short
 def prior() -> str:
     """Return what splits may be tuned on: another draw is of made-up data only."""
     return "noisy" if s.PRIOR.value == "draw" and is_uploaded() else s.PRIOR.value
+
+
+IGNORES: Final[Reasons] = (
+    unspent(s.MECHANISM) | NO_SLACK | {"seed": lambda: "" if prior() == "noisy" else str(NOTHING_DRAWN["seed"])}
+)
+"""What no view looks at that compares splits: only a noisy prior is drawn."""
 
 
 def question() -> Question:

@@ -13,7 +13,7 @@ from pages.ui.settings import EPSILON, SEED, THRESHOLD
 from pages.ui.snippets import call, given
 from pages.ui.strip import strip
 from pages.ui.text import lit
-from pages.ui.unused import NO_DELTA
+from pages.ui.unused import NO_DELTA, NO_SLACK
 from pages.views.budget import ask, words
 from pages.views.budget import settings as s
 from treedp_core.figures import budget as figures
@@ -23,7 +23,7 @@ from treedp_core.studies.budget.figure4 import PRIOR_EPSILON, TOTALS, unit_of
 from treedp_core.studies.budget.tables import ERRORS_LABEL
 from treedp_core.words import plural, setting_text, short, whole
 
-IGNORES: Final = NO_DELTA | {"nbr": "The published experiment replaces a record within its known level."}
+IGNORES: Final = NO_DELTA | NO_SLACK | {"nbr": "The published experiment replaces a record within its known level."}
 
 SAMPLE: Final = "conversions"
 EVEN: Final = "Uniform, least squares"

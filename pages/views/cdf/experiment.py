@@ -14,7 +14,7 @@ from pages.ui.result import Result, in_background, show_state
 from pages.ui.settings import SEED
 from pages.ui.snippets import call, given
 from pages.ui.strip import strip
-from pages.ui.unused import NO_DELTA
+from pages.ui.unused import NO_DELTA, PLAIN
 from pages.views.cdf import settings as s
 from pages.views.cdf.source import NO_DATA
 from pages.views.cdf.words import PROTECTS, gain_answer
@@ -23,10 +23,14 @@ from treedp_core.studies.cdf import PUBLISHED, SECTION_VI, ConsistencyGain, cons
 from treedp_core.studies.cdf.gains import experiment_table, gain_rows, gain_table, label_of, mean_text
 from treedp_core.words import plural, setting_text, short, whole
 
-IGNORES: Final = NO_DELTA | {
-    "eps": f"The published experiment is at ε = {setting_text(SECTION_VI[0].epsilon)}.",
-    "nbr": "The published experiment replaces one record.",
-}
+IGNORES: Final = (
+    NO_DELTA
+    | PLAIN
+    | {
+        "eps": f"The published experiment is at ε = {setting_text(SECTION_VI[0].epsilon)}.",
+        "nbr": "The published experiment replaces one record.",
+    }
+)
 
 N_RECORDS: Final = 900
 

@@ -15,7 +15,7 @@ from pages.ui.result import KEPT, at_once, in_background, show_state
 from pages.ui.snippets import Ran, call, given
 from pages.ui.store import remember
 from pages.ui.strip import strip
-from pages.ui.unused import NO_DELTA, NOTHING_DRAWN
+from pages.ui.unused import NO_DELTA, NOTHING_DRAWN, PLAIN
 from pages.views.cdf.source import NO_DATA, asked_bins, say_refused
 from pages.views.cdf.words import PROTECTS
 from treedp_core.figures.cdf import ratio_bars
@@ -29,6 +29,7 @@ from treedp_core.words import percent, plural, short, whole
 IGNORES: Final = (
     NOTHING_DRAWN
     | NO_DELTA
+    | PLAIN
     | {
         "eps": "Which tree is best is the same for every ε.",
         "nbr": "The formulas are those of replacing one record.",

@@ -20,7 +20,7 @@ from pages.ui.snippets import Ran, call, given
 from pages.ui.store import dataset, remember
 from pages.ui.strip import strip
 from pages.ui.text import lit
-from pages.ui.unused import NOTHING_DRAWN
+from pages.ui.unused import NO_THRESHOLD, NOTHING_DRAWN
 from pages.views.multiplicative.settings import EVERY_CURVE, LEVELS, PRESETS, TOTAL, draw_alpha
 from treedp_core.checks import InputError
 from treedp_core.figures.multiplicative import few_figure, growth_figure
@@ -30,7 +30,7 @@ from treedp_core.studies.multiplicative import Setting, ranking
 from treedp_core.studies.multiplicative.ranking import Found, Places, Rank
 from treedp_core.words import plural, setting_text, short, whole
 
-IGNORES: Final = NOTHING_DRAWN | {"nbr": "The bounds are those of adding or removing one record."}
+IGNORES: Final = NOTHING_DRAWN | NO_THRESHOLD | {"nbr": "The bounds are those of adding or removing one record."}
 
 FOUR_LINES: Final = (
     "Best simple rule: the smallest error of all that is no threshold mechanism, exact; Laplace: noise on every count, "

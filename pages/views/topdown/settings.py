@@ -8,7 +8,7 @@ from typing import Any, Final
 from pages.ui.presets import Preset
 from pages.ui.setting import Setting, choice, flag, number, several, tuned_on, whole, words
 from pages.ui.settings import CONTRIBUTIONS, RELATION
-from pages.ui.unused import Reasons
+from pages.ui.unused import PLAIN, Reasons
 from treedp_core import checks
 from treedp_core.allocation import ALLOCATIONS
 from treedp_core.allocation.shares import shares_from_text
@@ -116,7 +116,9 @@ SETTINGS: Final[tuple[Setting[Any], ...]] = (
     SOURCE, VIEW, SECTION, COLUMNS, PRODUCT, SIZES, PEOPLE, RHO, ALLOCATION, SHARES, tuned_on("td_tuned"), SPREAD, RULE,
     CONFIDENCE, LEVEL, TRIALS, MEASURE, ORDER_MEASURE, SMALL,
 )  # fmt: skip
-OWN_BUDGET: Final[Reasons] = {"eps": lambda: "The ρ set on this page takes its place." if RHO.value.strip() else ""}
+OWN_BUDGET: Final[Reasons] = PLAIN | {
+    "eps": lambda: "The ρ set on this page takes its place." if RHO.value.strip() else ""
+}
 PRESETS: Final = (
     Preset(
         "As in the paper",

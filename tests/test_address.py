@@ -82,3 +82,21 @@ def test_nothing_of_a_file_goes_into_the_address(data: Dataset | None, is_told: 
     assert (TUNED.keys() <= query(app).keys()) == is_told
     assert (TUNED.keys() & query(app).keys() == set()) != is_told
     assert "SECRET" not in told(app)["query"]
+
+
+@pytest.mark.usefixtures("own_jobs")
+def test_a_link_opens_more_where_it_sets_what_stands_there() -> None:
+    """In Basic too, and only on arrival: who closes it is not shown it again by the next change."""
+
+    def is_open(app: AppTest) -> bool:
+        return any(one.key == "td_more" for one in app.segmented_control)
+
+    for link in ({"td_more": "orders"}, {"td_view": "orders"}, {"td_rho": "0.5"}):
+        app = open_page("topdown", level="Basic", **link)
+        assert is_open(app) and not app.exception, link
+    for link in ({}, {"td_view": "counts"}, {"eps": "2"}, {"lab_trials": "100"}):
+        assert not is_open(open_page("topdown", level="Basic", **link)), link
+    app.session_state["more_topdown_release_basic"] = False
+    app.run()
+    app.session_state["eps"] = 3.0
+    assert not is_open(app.run())

@@ -13,7 +13,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from pages.ui import store, tuned
 from pages.ui.page import Page
 from pages.ui.reconnect import settings_kept_by_browser
-from pages.ui.setting import Setting
+from pages.ui.setting import FOLLOWED, Setting
 from pages.ui.settings import PRESENT, REG, SHARED, TALK, of_page
 from treedp_core.checks import InputError
 
@@ -43,6 +43,7 @@ def hydrate() -> list[tuple[str, InputError]]:
         for one in (*SHARED, *of_page(_page_in(st.context.url or ""))):
             one.set(one.fresh())
     refused = _take_in(link, kept) if has_travelled or is_new else []
+    st.session_state[FOLLOWED] = {_renamed(key, link[key])[0] for key in link} if has_travelled or is_new else set()
     for key, one in REG.items():
         if key not in kept:
             st.session_state.setdefault(key, one.fresh())

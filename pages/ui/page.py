@@ -13,7 +13,7 @@ import streamlit as st
 
 from pages.ui import jobs, reconnect, store
 from pages.ui.result import progress
-from pages.ui.setting import Setting
+from pages.ui.setting import FOLLOWED, Setting
 from pages.ui.settings import EPSILON, PRESENT, get
 from pages.ui.text import lit
 from pages.ui.unused import Reasons
@@ -170,9 +170,14 @@ class Page:
             explain(f"**What you learn.** {learnt}")
 
     def _more(self, view: View, show: Callable[[], object]) -> None:
-        """Show what a view keeps below its first screen: closed in Basic, open in Advanced."""
+        """Show what a view keeps below its first screen: closed in Basic, open in Advanced.
+
+        A link that has just been followed opens it where it sets what the first screen has no control of.
+        """
         level = get("level")
         key = "_".join(filter(None, ("more", self.name, view.name, level.lower())))
+        if st.session_state.get(FOLLOWED, set()) & {one.key for one in self.settings}:
+            st.session_state[key] = True
         with st.expander("More", expanded=level == "Advanced", key=key, on_change="rerun") as more:
             if more.open:
                 show()

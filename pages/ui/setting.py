@@ -66,6 +66,10 @@ def take(chosen: Iterable[Chosen]) -> None:
         one.setting.set(one.value)
 
 
+FOLLOWED: Final = "_set_by_link"
+"""In the session: keys of the settings set by a link that this run follows, and not drawn so far."""
+
+
 @dataclass(frozen=True)
 class Setting(Generic[T]):
     """A linkable setting, declared once: what it may be, what it says, and its control.
@@ -190,6 +194,7 @@ class Setting(Generic[T]):
             "label_visibility": "collapsed" if bare else "visible",
             **({"width": self.drawn.width} if self.drawn.width is not None else {}),
         }  # fmt: skip
+        st.session_state.get(FOLLOWED, set()).discard(self.key)
         _CONTROLS[self.drawn.look or self._usual_look()](self, common, offered)
         return self.value
 

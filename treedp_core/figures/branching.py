@@ -68,7 +68,7 @@ def live_chart(
         title="children per node β", axis=alt.Axis(values=list(TICKS), grid=False, format="d"),
     )  # fmt: skip
     y = alt.Y(
-        "f:Q", scale=alt.Scale(domain=[0, top]), title="typical error (records)",
+        "f:Q", scale=alt.Scale(domain=[0, top]), title="error (records)" if presented else "typical error (records)",
         axis=alt.Axis(tickCount=6, orient="left", grid=False),
     )  # fmt: skip
     line = alt.Chart(_rows(b=curve["beta"], f=curve[RMSE])).mark_line(color=AFTER, strokeWidth=2.5).encode(x=x, y=y)
@@ -82,6 +82,8 @@ def live_chart(
             for layer in group.layer:
                 if layer.mark.type == "text":
                     layer.mark.fontSize = PRESENTED_TEXT
+                    if layer.mark.baseline == "line-bottom":  # of two lines, the second would stand on the tree
+                        layer.mark.dy = -1.2 * PRESENTED_TEXT
                 if layer.mark.type == "line":
                     layer.mark.strokeWidth = PRESENTED_LINE
         chart = chart.configure_axis(labelFontSize=PRESENTED_TEXT, titleFontSize=PRESENTED_TEXT)

@@ -73,6 +73,8 @@ def _keep_to_counted_units() -> None:
 def _draw(one: Setting[Any], idle: Mapping[str, str], help: str = "") -> None:
     """Show a setting, greyed where it is not used, with the reason."""
     why = idle.get(one.key, "")
+    if why:  # of a greyed control Streamlit drops what a browser kept over a restart, and would begin at its lowest
+        st.session_state.setdefault(one.key, one.fresh())
     told = [f"**Not used here.** {why}" if why else "", help or one.drawn.help]
     one.said(help="\n\n".join(filter(None, told))).draw(disabled=bool(why))
 

@@ -224,5 +224,6 @@ def test_a_browser_that_outlives_the_server_keeps_its_settings(
         settle(page)
         assert ("ε = 1.4" if touched == "slider" else "ε = 1.2") in strip(page)
         assert "Ages" in strip(page)
+        assert page.get_by_role("spinbutton", name="Seed").input_value() == "7", "greyed here"
         page.get_by_role("button", name="Understood").click()
         page.get_by_text("The session had ended").wait_for(state="detached")

@@ -41,11 +41,11 @@ _REST = '[data-testid="stApp"][data-test-script-state="notRunning"][data-test-co
 
 
 def chromium_path() -> str | None:
-    """Path of a system Chromium, or None."""
+    """Path of a system Chromium, or None; the one without windows first, as it takes half the time."""
     chosen = os.environ.get("TREEDP_CHROMIUM")
     if chosen:
         return chosen
-    names = ("chromium", "chromium-browser", "google-chrome")
+    names = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
     return next((path for path in map(shutil.which, names) if path), None)
 
 

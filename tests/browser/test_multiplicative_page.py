@@ -49,10 +49,10 @@ def test_exact_crossings_arrive_by_themselves(page: Any, server: LiveServer) -> 
 
 
 def test_play_goes_on_to_the_end(page: Any, server: LiveServer) -> None:
-    drawn(page, server, f"multiplicative?mul_step=10&{SET}", "mul_tree")
-    page.get_by_text("Step 10 of 12.").wait_for()
+    drawn(page, server, f"multiplicative?mul_step=8&{SET}", "mul_tree")
+    page.get_by_text("Step 8 of 10.").wait_for()
     page.get_by_role("button", name="Play").click()
     page.get_by_role("button", name="Pause").wait_for()
-    page.get_by_text("Step 12 of 12.").wait_for()
+    page.get_by_text("Step 10 of 10.").wait_for()
     page.get_by_role("button", name="Play").wait_for()
     assert page.get_by_role("button", name="Next").is_disabled()

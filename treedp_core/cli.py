@@ -20,10 +20,13 @@ FILE_VARIABLE = "TREEDP_FILE"
 KEY_VARIABLE = "TREEDP_KEY"
 WILDCARDS = ("0.0.0.0", "::", "")
 
-# The first two must be there before a process allocates memory: without them the heap keeps what uploads needed.
+# The first two must be there before a process allocates memory: without them the heap keeps what uploads needed. Small
+# matrices take ten times the time on several threads, and other visitors want them.
 DEFAULTS = {
     "MALLOC_ARENA_MAX": "2",
     "ARROW_DEFAULT_MEMORY_POOL": "system",
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
     "STREAMLIT_SERVER_ADDRESS": HOST,
     "STREAMLIT_SERVER_SHOW_EMAIL_PROMPT": "false",
     "STREAMLIT_BROWSER_GATHER_USAGE_STATS": "false",

@@ -52,7 +52,10 @@ def run(where: DeltaGenerator, page: Page, pages: Sequence[Page]) -> None:
 
 
 def _pressed(page: Page) -> None:
-    """Do what a key stands for: begin or end a presentation, show a code, or the slide or view after or before."""
+    """Do what a key stands for: begin or end a presentation, show a code, or the slide or view after or before.
+
+    "found", from a page that has its server again, wants no more than the run itself.
+    """
     key = st.session_state[_KEY].pressed
     if key == "present":
         PRESENT.set(not PRESENT.value)

@@ -1,6 +1,6 @@
 // What the app's pages need of the browser and Streamlit does not offer: an address bar that follows the settings
-// without a history entry for each step, Ctrl+Enter wherever the focus is, the keys of a presentation, and markup that
-// tells those who do not see the page what is on it.
+// without a history entry for each step, Ctrl+Enter wherever the focus is, the keys of a presentation, markup that tells
+// those who do not see the page what is on it, and a word from a new server to a page that outlived the last one.
 
 const KEPT = ['embed', 'embed_options'];
 const KEYS = { ArrowRight: 'next', PageDown: 'next', ArrowLeft: 'back', PageUp: 'back' };
@@ -9,6 +9,7 @@ let app = null;
 let resent = false;
 let cover = null; // what stands over the whole page: nothing seen, or a code
 let codes = 0;
+let lost = false;
 
 export default function (component) {
   app = component;
@@ -105,3 +106,12 @@ function name(drawing) {
 
 new MutationObserver(() => (due ||= requestAnimationFrame(mend))).observe(document.body, { childList: true, subtree: true });
 mend();
+
+// A page that finds a server again has it run, unless Streamlit does so itself: if the session is gone it says so then,
+// not at the next touch.
+new MutationObserver(([{ target }]) => {
+  const { testConnectionState, testScriptState } = target.dataset;
+  const found = testConnectionState === 'CONNECTED';
+  if (lost && found && testScriptState === 'notRunning') app?.setTriggerValue('pressed', 'found');
+  lost = !found;
+}).observe(document.body, { subtree: true, attributeFilter: ['data-test-connection-state'] });

@@ -181,7 +181,6 @@ def test_other_metrics_follow_their_formulas_before_least_squares(metric: str, l
         ("PHASES_RANGE", lambda: greedy(Problem(TREE, COUNTS, "laplace", ADD), 1.0, 1.5)),  # type: ignore[arg-type]
         ("EPS_RANGE", lambda: greedy(Problem(TREE, COUNTS, "laplace", ADD), 0.0)),
         ("RHO_RANGE", lambda: greedy(Problem(TREE, COUNTS, "gaussian", ADD), -1.0)),
-        ("VALUE_RANGE", lambda: greedy(Problem(TREE, COUNTS, "laplace", ADD), 1.0, 5, 0.0)),
         ("ONE_LEVEL", lambda: greedy(Problem(Tree.from_branching_factors(()), np.ones(1), "laplace", ADD), 1.0)),
         ("THRESHOLD_RANGE", lambda: Tolerance(threshold=0.0)),
         ("THRESHOLD_RANGE", lambda: Tolerance(threshold=-3.0)),

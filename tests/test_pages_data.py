@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import math
 import weakref
 from typing import Any
@@ -314,16 +315,22 @@ def test_a_file_that_is_not_counted_leaves_nothing(monkeypatch: pytest.MonkeyPat
 PLACES = "city,sex,state\n" + "".join(f"c{n % 6},{'fm'[n // 6 % 2]},s{n % 6 // 3}\n" for n in range(60))
 
 
+def levels_shown(app: AppTest) -> list[list[str]]:
+    """The levels chosen, with what stands beside them."""
+    given = [json.loads(one.proto.json) for one in app.get("bidi_component") if "sortable" in one.proto.component_name]
+    return given[0]["rows"] if given else []
+
+
 def test_an_order_is_suggested_and_taken_with_one_click() -> None:
     app = open_page("data", source="upload")
     app.file_uploader[0].upload("places.csv", PLACES.encode()).run()
     assert app.button(key="upload_suggested").label == "From the data: state › city"
-    assert "Distinct values: city 6 · sex 2 · state 2 (NOT PRIVATE)" in words(app)
+    assert "Distinct values: city 6 · sex 2 · state 2. Read off the records (NOT PRIVATE)." in words(app)
     app.button(key="upload_suggested").click().run()
     assert labelled(app.multiselect, "Columns").value == ["state", "city"]
-    assert "**6 leaves so far**" in words(app)
+    assert levels_shown(app) == [["state", "2 values · 2 leaves so far"], ["city", "6 values · 6 leaves so far"]]
     labelled(app.multiselect, "Columns").set_value(["sex", "state", "city"]).run()
-    assert "**12 leaves so far**" in words(app)
+    assert levels_shown(app)[1:] == [["state", "2 values · 4 leaves so far"], ["city", "6 values · 12 leaves so far"]]
     count(app)
     assert held(app).tree.n_leaves == 12 and not app.exception
 

@@ -23,7 +23,7 @@ from treedp_core.records.read.sniff import PREVIEW_ROWS, Preview
 from treedp_core.records.read.sources import ByteStream, FileSource
 from treedp_core.tree import Tree
 
-pytestmark = pytest.mark.usefixtures("fixed_width")
+pytestmark = pytest.mark.usefixtures("fixed_width", "own_jobs")
 
 MAGIC = b"#columns"
 FILE = b"#columns 8 8 4\nregion  city    n   \nNorth   Kiel    3   \nNorth   Ulm     12  \nSouth   Rome    5   \n"

@@ -1,29 +1,22 @@
-"""What the app's own script in the browser is given and tells: the address of the page, and keys that were pressed.
-
-The script is served as a file of this app, so the security headers let it run as they let Streamlit's own.
-"""
+"""What the app's own script in the browser is given and tells: the address of the page, and keys that were pressed."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 from typing import Final
 
 import streamlit as st
-from streamlit.components.v2.get_bidi_component_manager import get_bidi_component_manager
-from streamlit.components.v2.manifest_scanner import ComponentConfig, ComponentManifest
 from streamlit.delta_generator import DeltaGenerator
 
 from pages.ui import address, qr, slides
-from pages.ui.page import ROOT, Page
+from pages.ui.page import Page
+from pages.ui.scripts import script
 from pages.ui.settings import PRESENT, SHARED, SLIDE, SLIDES
 
-_NAME: Final = "treedp.shell"
 _KEY: Final = "shell_script"
 _ASKED: Final = "_code_asked"
 _CODES: Final = "_codes_asked"
-_FOLDER: Final = Path("static", "shell")
 
 
 def room() -> DeltaGenerator:
@@ -44,11 +37,8 @@ def run(where: DeltaGenerator, page: Page, pages: Sequence[Page]) -> None:
         "presents": PRESENT.value,
         "code": _code(page),
     }
-    _declare()
     with where:
-        st.components.v2.component(_NAME, js="shell.js")(
-            data=told, key=_KEY, height=1, on_pressed_change=partial(_pressed, page)
-        )
+        script("shell")(data=told, key=_KEY, height=1, on_pressed_change=partial(_pressed, page))
 
 
 def _pressed(page: Page) -> None:
@@ -78,11 +68,3 @@ def _code(page: Page) -> dict[str, str | int] | None:
         return None
     link = address.page_url(page)
     return {"nth": st.session_state[_CODES], "image": qr.image(link), "link": link, "note": qr.note(link)}
-
-
-def _declare() -> None:
-    """Tell Streamlit where the script lies: it looks for such files in installed packages only."""
-    manager = get_bidi_component_manager()
-    if manager.get_component_asset_root(_NAME) is None:
-        package, _, name = _NAME.partition(".")
-        manager.register_from_manifest(ComponentManifest(package, "1", [ComponentConfig(name, str(_FOLDER))]), ROOT)

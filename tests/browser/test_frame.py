@@ -145,6 +145,32 @@ def test_an_upload_end_to_end_frees_the_file(page: Any, start_server: Callable[.
         page.locator('[data-testid="stFileUploaderDropzoneInput"]').wait_for(state="attached")
 
 
+def test_levels_are_dragged_and_moved_by_keys(page: Any, server: LiveServer, tmp_path: Path) -> None:
+    path = tmp_path / "places.csv"
+    path.write_text("state,city,sex\nN,Kiel,f\nN,Ulm,m\nS,Rome,f\n")
+    visit(page, f"{server.url}/data")
+
+    def levels() -> list[str]:
+        settle(page)
+        return list(page.locator(".sortable .name").all_inner_texts())
+
+    def moved() -> None:
+        assert levels() == ["state", "city", "sex"]
+        rows = page.locator(".sortable li")
+        rows.nth(2).drag_to(rows.nth(0))
+        assert levels() == ["sex", "state", "city"]
+        rows.nth(0).press("ArrowDown")
+        assert levels() == ["state", "sex", "city"]
+        page.keyboard.press("ArrowDown")  # the row that was moved has kept the focus
+        assert levels() == ["state", "city", "sex"]
+        page.get_by_role("button", name="Move sex up").click()
+        assert levels() == ["state", "sex", "city"]
+
+    upload(page, path, ["state", "city", "sex"], moved)
+    page.get_by_text("More", exact=True).click()
+    page.get_by_text("state › sex › city").wait_for()
+
+
 def test_hostile_names_stay_text_on_every_page(page: Any, server: LiveServer, tmp_path: Path) -> None:
     """Columns, labels and the file's name: no link, no picture, no script, no request to another machine."""
     path = tmp_path / "![n](http_127.0.0.2) $x$ <b>.csv"

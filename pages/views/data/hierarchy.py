@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Final
 
 import streamlit as st
@@ -12,6 +13,7 @@ from pages.ui.bins import KEPT, BinsAsked
 from pages.ui.reading import Reading, leaves_listed_in
 from pages.ui.settings import CONTRIBUTIONS
 from pages.ui.snippets import Ran, call
+from pages.ui.sortable import sortable
 from pages.ui.text import lit
 from pages.ui.upload import EACH_ROW, Count, Table
 from treedp_core import checks
@@ -74,10 +76,9 @@ def _columns(table: Table) -> Count:
         "Columns of the hierarchy, from the top", table.preview.columns, key=table.key("columns"),
         default=[name for name in before.get("columns", ()) if name in table.preview.columns],
         max_selections=checks.MAX_LEVEL_COLUMNS,
-        help="The order in which you choose them is the order of the levels: for example region, state, county.",
+        help="From coarse to fine: for example region, state, county. The list below changes their order.",
     )  # fmt: skip
-    if table.columns is not None:
-        _so_far(table.columns, chosen)
+    _levels(table, chosen)
     weight = _weight(table)
     missing = st.radio(
         "Missing values", list(MISSING), key=table.key("missing"), format_func=MISSING.__getitem__, horizontal=True,
@@ -109,16 +110,32 @@ def _suggestion(table: Table, columns: HeldColumns) -> None:
         )  # fmt: skip
 
 
-def _so_far(columns: HeldColumns, chosen: Sequence[str]) -> None:
-    """Say how many values each column has, and how many leaves the chosen ones."""
-    shown = [name for name in columns.preview.columns if name not in chosen][:MAX_NAMED]
-    values = " · ".join(f"{lit(name, 24)} {whole(columns.distinct[name])}" for name in shown)
-    said = f"Distinct values: {values}" if values else ""
-    if chosen and set(chosen) <= set(columns.preview.columns):
-        key = ("leaves so far", columns.source_digest, *chosen)
-        n_leaves = store.remember(key, lambda: leaves_of(columns, chosen))
-        said = f"**{plural(n_leaves, 'leaf', 'leaves')} so far**" + (f". {said}" if said else "")
-    st.caption(f"{said} (NOT PRIVATE)")
+def _levels(table: Table, chosen: list[str]) -> None:
+    """Show the chosen columns, to be put in another order, and how many values and leaves they make."""
+    columns = table.columns
+    known = columns is not None and set(chosen) <= set(columns.preview.columns)
+    notes = _notes(columns, chosen) if columns is not None and known else dict.fromkeys(chosen, "")
+    if chosen:
+        sortable(
+            "Levels from the top", notes, key=table.key("order"),
+            on_move=partial(st.session_state.__setitem__, table.key("columns")),
+        )  # fmt: skip
+    if columns is not None:
+        others = [name for name in columns.preview.columns if name not in chosen][:MAX_NAMED]
+        values = " · ".join(f"{lit(name, 24)} {whole(columns.distinct[name])}" for name in others)
+        st.caption(f"{f'Distinct values: {values}. ' if values else ''}Read off the records (NOT PRIVATE).")
+
+
+def _notes(columns: HeldColumns, chosen: Sequence[str]) -> dict[str, str]:
+    """How many values each chosen column has, and how many leaves the tree down to it."""
+
+    def leaves(names: Sequence[str]) -> int:
+        return store.remember(("leaves so far", columns.source_digest, *names), lambda: leaves_of(columns, names))
+
+    return {
+        name: f"{plural(columns.distinct[name], 'value')} · {plural(leaves(chosen[:level]), 'leaf', 'leaves')} so far"
+        for level, name in enumerate(chosen, 1)
+    }
 
 
 def _bins(table: Table) -> Count | None:

@@ -1,0 +1,25 @@
+"""A list whose rows change places by dragging them, by the arrow keys or by their buttons."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+import streamlit as st
+
+from pages.ui.scripts import script
+
+
+def sortable(label: str, rows: Mapping[str, str], *, key: str, on_move: Callable[[list[str]], None]) -> None:
+    """Show names with a note each, in their order; another order is told before the next run begins."""
+    script("sortable", isolate_styles=False)(
+        data={"label": label, "rows": list(rows.items())}, key=key,
+        on_moved_change=partial(_moved, key, tuple(rows), on_move),
+    )  # fmt: skip
+
+
+def _moved(key: str, names: tuple[str, ...], on_move: Callable[[list[str]], None]) -> None:
+    """Pass an order on, if it is one: a browser may send anything."""
+    order = st.session_state[key].moved
+    if isinstance(order, list) and all(isinstance(name, str) for name in order) and sorted(order) == sorted(names):
+        on_move(order)

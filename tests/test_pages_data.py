@@ -331,6 +331,8 @@ def test_an_order_is_suggested_and_taken_with_one_click() -> None:
     assert levels_shown(app) == [["state", "2 values · 2 leaves so far"], ["city", "6 values · 6 leaves so far"]]
     labelled(app.multiselect, "Columns").set_value(["sex", "state", "city"]).run()
     assert levels_shown(app)[1:] == [["state", "2 values · 4 leaves so far"], ["city", "6 values · 12 leaves so far"]]
+    drawn = [json.loads(one.proto.spec)["data"][0]["labels"] for one in app.get("plotly_chart")]
+    assert [len(blocks) for blocks in drawn] == [1 + 2 + 4 + 12], "the tree of the columns, and no other beside it"
     count(app)
     assert held(app).tree.n_leaves == 12 and not app.exception
 

@@ -392,7 +392,7 @@ def _memory_note(columns: HeldColumns | None) -> str:
 
 
 def _reading_options(file: Candidate) -> ReadOptions:
-    with st.expander("Reading options", icon=":material/tune:"):
+    with st.popover("Reading options", icon=":material/tune:", help="Encoding and delimiter of a text file"):
         left, right = st.columns(2)
         encoding = left.text_input("Encoding", key=file.key("encoding"), max_chars=40, placeholder="utf-8",
                                    help="For example latin-1 or cp1252.")  # fmt: skip
@@ -408,13 +408,11 @@ def _first_rows(table: Table) -> None:
     columns = preview.columns
     shown = columns[:PREVIEW_COLUMNS]
     cells = {name: [row[j] if j < len(row) else "" for row in preview.rows[:8]] for j, name in enumerate(shown)}
-    is_known = isinstance(table.file.origin, HeldColumns)
-    place = st.expander("First rows", icon=":material/table:") if is_known else st.container()
-    with place:
+    more = f", the first {PREVIEW_COLUMNS} of them shown" if len(columns) > PREVIEW_COLUMNS else ""
+    read = f", {preview.encoding}" if preview.encoding else ""
+    size = "" if preview.n_rows is None else f", {plural(preview.n_rows, 'row')}"
+    about = f"{preview.kind}{read}{size}, {plural(len(columns), 'column')}{more}. First rows: NOT PRIVATE."
+    with st.expander(about, icon=":material/table:"):
         st.dataframe(cells, hide_index=True, height="content", alt=f"First rows of a table of {len(columns)} columns")
-        more = f", the first {PREVIEW_COLUMNS} of them shown" if len(columns) > PREVIEW_COLUMNS else ""
-        read = f", {preview.encoding}" if preview.encoding else ""
-        size = "" if preview.n_rows is None else f", {plural(preview.n_rows, 'row')}"
-        st.caption(f"{preview.kind}{read}{size}, {plural(len(columns), 'column')}{more}. First rows: NOT PRIVATE.")
     for code, sentence in preview.notices:
         notice(code, sentence)

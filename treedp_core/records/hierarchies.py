@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -15,6 +16,7 @@ from treedp_core.records.read.held import HeldColumns
 IntArray = NDArray[np.int64]
 
 LOOK_ROWS: Final = 200_000
+GLIMPSE_ROWS: Final = 50_000
 MAX_CANDIDATES: Final = 12
 WITHOUT_A_CHAIN: Final = 3
 """Levels that are suggested where no column determines another."""
@@ -29,6 +31,16 @@ def leaves_of(held: HeldColumns, columns: Sequence[str]) -> int:
     3
     """
     return int(_joint(held, columns, held.size).max(initial=-1)) + 1
+
+
+def glimpse(held: HeldColumns) -> HeldColumns:
+    r"""Return the same columns with their first 50,000 rows.
+
+    >>> from treedp_core.records.read.holding import hold
+    >>> glimpse(hold(b"state\nA\nB\n")).size
+    2
+    """
+    return replace(held, table=held.table.slice(0, GLIMPSE_ROWS))
 
 
 def suggested(held: HeldColumns) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ import streamlit as st
 
 from pages.ui import store, uploads
 from pages.ui.bins import KEPT, BinsAsked
+from pages.ui.frame import figure
 from pages.ui.reading import Reading, leaves_listed_in
 from pages.ui.settings import CONTRIBUTIONS
 from pages.ui.snippets import Ran, call
@@ -18,6 +19,7 @@ from pages.ui.text import lit
 from pages.ui.upload import EACH_ROW, Count, Table
 from treedp_core import checks
 from treedp_core.checks import InputError
+from treedp_core.figures.icicle import icicle
 from treedp_core.records import (
     HeldColumns,
     count_hierarchy,
@@ -26,7 +28,7 @@ from treedp_core.records import (
     domain_taken_from_the_data,
 )
 from treedp_core.records.domain import Domain
-from treedp_core.records.hierarchies import leaves_of, suggested
+from treedp_core.records.hierarchies import glimpse, leaves_of, suggested
 from treedp_core.tree.text import branching_factors_from_text
 from treedp_core.words import plural, whole
 
@@ -37,6 +39,9 @@ _MADE_BY: Final = (domain_taken_from_the_data, domain_of_values, domain_of_paths
 MISSING: Final = {"category": "Their own category “(blank)”", "other": "Count them under “(other)”"}
 MAX_NAMED: Final = 12
 """Columns whose number of values is shown."""
+MAX_GROWN: Final = 80
+"""Blocks of the tree that grows with the choice of columns."""
+GROWN_HEIGHT: Final = 300
 NO_UNIT: Final = "None: what one unit is will be asked"
 
 
@@ -70,15 +75,20 @@ def taken_from_the_data_warning() -> None:
 
 def _columns(table: Table) -> Count:
     before = table.before if "domain" in table.before else {}
-    if table.columns is not None:
-        _suggestion(table, table.columns)
-    chosen = st.multiselect(
-        "Columns of the hierarchy, from the top", table.preview.columns, key=table.key("columns"),
-        default=[name for name in before.get("columns", ()) if name in table.preview.columns],
-        max_selections=checks.MAX_LEVEL_COLUMNS,
-        help="From coarse to fine: for example region, state, county. The list below changes their order.",
-    )  # fmt: skip
-    _levels(table, chosen)
+    asked, grown = st.columns([3, 2])
+    with asked:
+        if table.columns is not None:
+            _suggestion(table, table.columns)
+        chosen = st.multiselect(
+            "Columns of the hierarchy, from the top", table.preview.columns, key=table.key("columns"),
+            default=[name for name in before.get("columns", ()) if name in table.preview.columns],
+            max_selections=checks.MAX_LEVEL_COLUMNS,
+            help="From coarse to fine: for example region, state, county. The list below changes their order.",
+        )  # fmt: skip
+        _levels(table, chosen)
+    if table.columns is not None and chosen:
+        with grown:
+            _tree_so_far(table.columns, chosen)
     weight = _weight(table)
     missing = st.radio(
         "Missing values", list(MISSING), key=table.key("missing"), format_func=MISSING.__getitem__, horizontal=True,
@@ -124,6 +134,21 @@ def _levels(table: Table, chosen: list[str]) -> None:
         others = [name for name in columns.preview.columns if name not in chosen][:MAX_NAMED]
         values = " · ".join(f"{lit(name, 24)} {whole(columns.distinct[name])}" for name in others)
         st.caption(f"{f'Distinct values: {values}. ' if values else ''}Read off the records (NOT PRIVATE).")
+
+
+def _tree_so_far(columns: HeldColumns, chosen: Sequence[str]) -> None:
+    """Show the tree that the chosen columns make of the first rows; a refusal is said when they are counted."""
+    try:
+        data = count_hierarchy(glimpse(columns), chosen, domain=domain_taken_from_the_data())
+    except InputError:
+        return
+    rows = "all rows" if data.report.rows == columns.size else f"the first {plural(data.report.rows, 'row')}"
+    fig = icicle(data.tree, data.labels, data.counts, data.counts, max_nodes=MAX_GROWN, colour_title="rows")
+    figure(
+        fig.update_layout(height=GROWN_HEIGHT), key="tree_so_far",
+        alt=f"Tree of {plural(data.tree.n_leaves, 'leaf', 'leaves')} that the chosen columns make of {rows}",
+        caption=f"NOT PRIVATE: the tree of {rows}, each as one record.",
+    )  # fmt: skip
 
 
 def _notes(columns: HeldColumns, chosen: Sequence[str]) -> dict[str, str]:

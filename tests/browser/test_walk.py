@@ -1,0 +1,63 @@
+"""A messy file of one's own on a walk through every view: each answers on it, or says in a line why not."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_frame import upload, visit
+
+from app import all_pages
+from browsing import LiveServer, settle
+
+pytestmark = pytest.mark.browser
+
+PLACES = {
+    "Nord": {"Kiel": ("Mitte", "Süd"), "Lübeck": ("Altstadt",), "Ulm": ()},
+    "Süd": {"Rom": ("Centro", "EUR", "Ostia"), "": ()},
+    "Übersee; fern": {},
+}
+"""Regions, cities and districts; where there are none, the path ends."""
+MADE_UP = ("multiplicative", "topdown", "cdf", "branching", "start", "budget curves")
+"""Pages and views that begin with data of their own."""
+
+
+def messy(path: Path) -> None:
+    """Semicolons, a byte order mark, umlauts, quotes, paths of three lengths, blank cells and ages that are none."""
+    draw = random.Random(7)
+    rows = ["region;city;district;age"]
+    for _ in range(3000):
+        region = draw.choice(list(PLACES))
+        city = draw.choice(list(PLACES[region]) or [""])
+        district = draw.choice(PLACES[region].get(city) or ("",))
+        age = draw.choice(["", "999", *map(str, range(90))])
+        rows.append(f'"{region}";{city};{district};{age}')
+    path.write_text("\n".join(rows) + "\n", encoding="utf-8-sig")
+
+
+def test_every_view_takes_a_ragged_file_or_says_why_not(page: Any, server: LiveServer, tmp_path: Path) -> None:
+    path = tmp_path / "Orte & Alter.csv"
+    messy(path)
+    visit(page, f"{server.url}/data")
+    upload(page, path, ["region", "city", "district"])
+    seen = 0
+    for one in all_pages():
+        page.get_by_test_id("stSidebarNav").get_by_role("link", name=one.title).click()
+        page.get_by_role("heading", level=1).get_by_text(one.views[0].question or one.heading).wait_for()
+        settle(page)
+        for view in one.views:
+            if one.switch is not None:
+                page.get_by_role("radio", name=one.switch.label_of(view.name), exact=True).click()
+                settle(page)
+            place = f"{one.name} {view.name}"
+            assert page.get_by_test_id("stException").count() == 0, place
+            assert page.get_by_role("heading", level=1).count() == 1, place
+            main = page.get_by_test_id("stMain").inner_text()
+            assert "Something went wrong" not in main, place
+            assert path.name in main or one.name in MADE_UP or place in MADE_UP, place
+            answers, notes = page.locator(".st-key-answer"), page.get_by_test_id("stAlert")
+            assert (answers.count() and answers.inner_text().strip()) or notes.count(), place
+            seen += 1
+    assert seen == sum(len(one.views) for one in all_pages())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -330,3 +331,8 @@ def test_an_estimator_gets_the_slack_of_the_sidebar() -> None:
     shrunk = [draw(Experiment(postprocess=("shrink",), alpha=alpha), SMALL.tree, SMALL.counts) for alpha in (0.1, 0.5)]
     np.testing.assert_array_equal(shrunk[0].before, shrunk[1].before)
     assert (shrunk[0].after != shrunk[1].after).any()
+
+
+def test_a_refusal_comes_back_from_another_process_as_it_is() -> None:
+    refused = pickle.loads(pickle.dumps(InputError("EPS_RANGE", "Expected epsilon > 0, got -1.")))
+    assert (type(refused), refused.code, str(refused)) == (InputError, "EPS_RANGE", "Expected epsilon > 0, got -1.")

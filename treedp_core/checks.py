@@ -42,6 +42,9 @@ class InputError(ValueError):
         super().__init__(message)
         self.code = code
 
+    def __reduce__(self) -> tuple[type[InputError], tuple[str, str]]:
+        return type(self), (self.code, str(self))
+
 
 def echo(value: object) -> str:
     """Show a refused value in a message: one line, at most 40 characters.

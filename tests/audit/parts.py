@@ -10,6 +10,8 @@ from multiprocessing import get_context
 
 import numpy as np
 
+from treedp_core.checks import InputError
+
 from . import black_box, budgets, conversions, events, files, level_noise, promises, samplers, thresholds, top_down
 from .faults import FAULTS, Fault
 from .report import Report
@@ -56,9 +58,12 @@ LONGEST = "budgets"
 
 
 def finds(part: Part, fault: Fault) -> bool:
-    """Whether a part flags a fault that is planted while it runs."""
+    """Whether a part flags a fault that is planted while it runs, or the faulty code refuses its own budgets."""
     with fault.plant():
-        return bool(part.run(part.tiny).wrong)
+        try:
+            return bool(part.run(part.tiny).wrong)
+        except InputError:
+            return True
 
 
 @dataclass

@@ -408,6 +408,14 @@ def test_blocks_too_narrow_to_read_have_no_text_to_measure() -> None:
     assert [bool(template) for template in templates] == [True, True, True, False]
 
 
+@pytest.mark.parametrize(("height", "root", "lines"), [(5, 0, 2), (6, 0, 1), (6, 1, 2)])
+def test_the_words_of_low_blocks_stand_in_one_line(height: int, root: int, lines: int) -> None:
+    tree = Tree.from_branching_factors((2,) * height)
+    counts = tree.counts_of_leaves(np.ones(tree.n_leaves))
+    template = decoded(icicle(tree, Names(), counts, counts, root=root))["data"][0]["texttemplate"][0]
+    assert len(template.split("<br>")) == lines
+
+
 def test_an_icicle_of_a_part_has_the_part_as_its_root() -> None:
     tree = Tree.from_branching_factors((2, 3))
     counts = tree.counts_of_leaves(np.arange(1, 7))

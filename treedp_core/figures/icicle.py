@@ -18,6 +18,8 @@ OTHERS = "others-"
 
 WORDLESS = 0.014
 """Share of the width, about ten pixels, up to which a block has no text: the browser would measure it, then hide it."""
+TWO_LINES = 6
+"""Levels below the root from which on blocks are too low for two lines."""
 
 
 class NodeLabels(Protocol):
@@ -155,6 +157,7 @@ def icicle(
     shades = np.nan_to_num(_per_block(seen, colour, mean=True))
     numbers = _per_block(seen, value if text is None else text)
     parents = ["", *map(str, tree.parent[seen.nodes[1:]].tolist()), *map(str, seen.others_parent.tolist())]
+    apart = "<br>" if tree.level_of[seen.nodes[-1]] - tree.level_of[root] < TWO_LINES else " "
     block = go.Icicle(
         ids=[*map(str, seen.nodes.tolist()), *(OTHERS + str(p) for p in seen.others_parent.tolist())],
         parents=parents,
@@ -163,7 +166,7 @@ def icicle(
         branchvalues="total",
         sort=False,
         text=[count_text(n) for n in numbers.tolist()],
-        texttemplate=np.where(area > WORDLESS * area[0], "%{label}<br>%{text}", "").tolist(),
+        texttemplate=np.where(area > WORDLESS * area[0], "%{label}" + apart + "%{text}", "").tolist(),
         hovertext=hover,
         hovertemplate="%{hovertext}<extra></extra>",
         marker=_colours(area, colouring(shades, colour_range, colour_title)),

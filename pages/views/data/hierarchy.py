@@ -27,6 +27,7 @@ from treedp_core.records import (
     domain_of_values,
     domain_taken_from_the_data,
 )
+from treedp_core.records.dataset import children_table
 from treedp_core.records.domain import Domain
 from treedp_core.records.hierarchies import glimpse, leaves_of, suggested
 from treedp_core.tree.text import branching_factors_from_text
@@ -148,6 +149,7 @@ def _tree_so_far(columns: HeldColumns, chosen: Sequence[str]) -> None:
         fig.update_layout(height=GROWN_HEIGHT), key="tree_so_far",
         alt=f"Tree of {plural(data.tree.n_leaves, 'leaf', 'leaves')} that the chosen columns make of {rows}",
         caption=f"NOT PRIVATE: the tree of {rows}, each as one record.",
+        ran=call(children_table, data, 0), has_code=False,
     )  # fmt: skip
 
 

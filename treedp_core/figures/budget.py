@@ -291,10 +291,9 @@ def targets_met(shares: Sequence[float], level_names: Sequence[str], met: Sequen
     traces = [
         go.Bar(
             x=np.array([min(value, high) for value, _ in values]), y=np.array([one.level + shift for one in met]),
-            orientation="h", width=0.36, xaxis="x2", name=name, marker={"color": colour},
-            text=[text for _, text in values], cliponaxis=False, constraintext="none",
-            textposition=["outside" if value < high else "inside" for value, _ in values],
-            hovertemplate=f"{name}: %{{text}}<extra></extra>",
+            orientation="h", width=0.36, xaxis="x2", name=name, marker={"color": colour}, cliponaxis=False,
+            text=[said for _, said in values], textposition=["outside" if x < high else "inside" for x, _ in values],
+            hovertemplate=f"{name}: %{{text}}<extra></extra>", constraintext="none",
         )
         for name, colour, shift, values in sides
     ]  # fmt: skip

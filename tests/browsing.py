@@ -170,6 +170,13 @@ def eventually(true: Callable[[], bool], timeout: float = PATIENCE) -> None:
         time.sleep(0.1)
 
 
+def visit(page: Any, url: str) -> Any:
+    """The page at an address, once it has come to rest."""
+    page.goto(url)
+    settle(page)
+    return page
+
+
 def drawn(page: Any, server: LiveServer, path: str, figure: str) -> Any:
     """The page at a path of the app, once the plotly figure of that key is drawn and it has come to rest."""
     return opened(page, server, path, f".st-key-{figure} .main-svg")

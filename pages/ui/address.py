@@ -65,21 +65,17 @@ def query(settings: Iterable[Setting[Any]]) -> str:
 def share_url() -> str:
     """Return a link to this page that restores every setting which differs from its default."""
     changed = _with_slides(_changed([one for one in REG.values() if one not in TALK]))
-    base = (st.context.url or "").split("?")[0]
-    return base + ("?" + urlencode(changed, doseq=True) if changed else "")
+    return _joined(_here(), urlencode(changed, doseq=True))
 
 
 def page_url(page: Page) -> str:
     """Return a link to a page as it now is, outside a presentation: what its audience is given."""
-    written = urlencode(_named(_of_slide(page.settings)), doseq=True, safe=",")
-    base = (st.context.url or "").split("?")[0]
-    return f"{base}?{written}" if written else base
+    return _joined(_here(), _slide_query(page))
 
 
 def link_of(page: Page) -> str:
     """Return a page as it now is in one line, its name and a query: `follow` brings it back."""
-    written = urlencode(_named(_of_slide(page.settings)), doseq=True, safe=",")
-    return f"{page.name}?{written}" if written else page.name
+    return _joined(page.name, _slide_query(page))
 
 
 def follow(link: str) -> None:
@@ -93,6 +89,18 @@ def follow(link: str) -> None:
 def slides_fit() -> bool:
     """Whether an address has room for the slides of a presentation."""
     return len(urlencode(_changed(TALK), doseq=True, safe=",")) <= LONGEST
+
+
+def _here() -> str:
+    return (st.context.url or "").split("?")[0]
+
+
+def _joined(path: str, query: str) -> str:
+    return f"{path}?{query}" if query else path
+
+
+def _slide_query(page: Page) -> str:
+    return urlencode(_named(_of_slide(page.settings)), doseq=True, safe=",")
 
 
 def _of_slide(settings: Iterable[Setting[Any]]) -> list[Setting[Any]]:

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from app import all_pages
-from browsing import LiveServer, settle
+from browsing import LiveServer, settle, visit
 
 pytestmark = pytest.mark.browser
 
@@ -28,12 +28,6 @@ SET = {
     "topdown": {"td_product": "1"},
 }
 """A setting of each page that is not its default."""
-
-
-def visit(page: Any, url: str) -> Any:
-    page.goto(url)
-    settle(page)
-    return page
 
 
 def address(name: str) -> str:

@@ -13,7 +13,7 @@ import pytest
 
 import browsing
 from app import all_pages
-from browsing import LiveServer, eventually, live_server, settle
+from browsing import LiveServer, eventually, live_server, settle, visit
 
 pytestmark = pytest.mark.browser
 
@@ -28,12 +28,6 @@ HOSTILE = (
     ":red[r] :material/home: **b** ~~s~~ :smile:",
     '<a href="http://127.0.0.2:9">q</a> <b>bold</b>',
 )
-
-
-def visit(page: Any, url: str) -> Any:
-    page.goto(url)
-    settle(page)
-    return page
 
 
 def strip(page: Any) -> str:

@@ -124,8 +124,10 @@ def _suggestion(table: Table, columns: HeldColumns) -> None:
 def _levels(table: Table, chosen: list[str]) -> None:
     """Show the chosen columns, to be put in another order, and how many values and leaves they make."""
     columns = table.columns
-    known = columns is not None and set(chosen) <= set(columns.preview.columns)
-    notes = _notes(columns, chosen) if columns is not None and known else dict.fromkeys(chosen, "")
+    if columns is not None and set(chosen) <= set(columns.preview.columns):
+        notes = _notes(columns, chosen)
+    else:
+        notes = dict.fromkeys(chosen, "")
     if chosen:
         sortable(
             "Levels from the top", notes, key=table.key("order"),

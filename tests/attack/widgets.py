@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import random
+import time
 from concurrent.futures import ThreadPoolExecutor
-from itertools import islice
-from typing import Any
+from typing import Any, Final
 
 from browsing import live_server
 from tabs import Tab
@@ -13,6 +14,8 @@ from .verdict import Verdict
 
 PAGES = ("", "data", "lab", "branching", "cdf", "multiplicative", "budget", "consistency", "topdown")
 QUERY = "level=Advanced&source=generate&gen_branching=4,4&gen_n=1000"
+SECONDS: Final = 300.0
+SHORT_SECONDS: Final = 20.0
 NAN, INFINITY = float("nan"), float("inf")
 Value = dict[str, Any]
 HOSTILE: dict[str, tuple[Value, ...]] = {
@@ -49,22 +52,26 @@ HOSTILE: dict[str, tuple[Value, ...]] = {
 
 
 def widgets(short: bool) -> Verdict:
-    """Send every hostile value to every control of every page, each in a session of its own."""
+    """Send the hostile values to the controls of every page, each control in a session of its own, in any order."""
     verdict = Verdict()
     with live_server() as server:
-        states = [
-            (page, key, value)
+        controls = [
+            (page, key, HOSTILE[kind])
             for page in (("lab",) if short else PAGES)
             for key, kind in _controls(server.url, page).items()
-            for value in HOSTILE.get(kind, ())
+            if kind in HOSTILE
         ]
-        chosen = list(islice(states, 0, None, 8 if short else 1))
+        random.Random(0).shuffle(controls)
+        until = time.monotonic() + (SHORT_SECONDS if short else SECONDS)
         with ThreadPoolExecutor(2) as people:
-            found = list(people.map(lambda state: _one(server.url, *state), chosen))
-    for (page, key, value), harm in zip(chosen, found, strict=True):
-        verdict.hold(not harm, f"{page or 'start'} {key} {str(value)[:60]}: {harm}")
-    n_controls = len({(page, key) for page, key, _ in chosen})
-    verdict.tell(f"{len(chosen)} hostile states of {n_controls} controls: {len(verdict.harm)} did harm")
+            tried = list(people.map(lambda control: _one(server.url, until, *control), controls))
+    for (page, key, _), found in zip(controls, tried, strict=True):
+        for value, harm in found:
+            verdict.hold(not harm, f"{page or 'start'} {key} {str(value)[:60]}: {harm}")
+    n_values = sum(map(len, tried))
+    verdict.hold(n_values > 0, "no control was reached in the time that is given")
+    n_tried = sum(map(bool, tried))
+    verdict.tell(f"{n_values} hostile states of {n_tried} of {len(controls)} controls: {len(verdict.harm)} did harm")
     return verdict
 
 
@@ -73,16 +80,29 @@ def _controls(url: str, page: str) -> dict[str, str]:
         return {key: type(message).__name__ for key, message in tab.widgets.items()}
 
 
-def _one(url: str, page: str, key: str, value: Value) -> str:
-    """What one value did: nothing, or what went wrong in its run that was not caught, or in the run after it."""
+def _one(url: str, until: float, page: str, key: str, values: tuple[Value, ...]) -> list[tuple[Value, str]]:
+    """What each value did to one control before the time is up: nothing (""), or what went wrong."""
+    found: list[tuple[Value, str]] = []
+    if time.monotonic() > until:
+        return found
     try:
         with Tab(url, page, QUERY) as tab:
-            tab.forget_what_was_said()
-            tab.run(tab.state(key, **value))
-            at_once = list(tab.exceptions)
-            tab.forget_what_was_said()
-            tab.run()
-            later = tab.exceptions + [alert for alert in tab.alerts if "went wrong" in alert]
+            for value in values:
+                found.append((value, ""))
+                found[-1] = value, _harm(tab, key, value)
+                if found[-1][1] or time.monotonic() > until:
+                    break
     except Exception as error:
-        return f"{type(error).__name__}: {error}"
+        found[-1:] = [(found[-1][0] if found else {}, f"{type(error).__name__}: {error}")]
+    return found
+
+
+def _harm(tab: Tab, key: str, value: Value) -> str:
+    """What went wrong and was not caught in the run that a value came with, or in the run after it."""
+    tab.forget_what_was_said()
+    tab.run(tab.state(key, **value))
+    at_once = list(tab.exceptions)
+    tab.forget_what_was_said()
+    tab.run()
+    later = tab.exceptions + [alert for alert in tab.alerts if "went wrong" in alert]
     return f"the next run says {later[0]}" if later else f"uncaught: {at_once[0]}" if at_once else ""

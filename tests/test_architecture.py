@@ -37,6 +37,7 @@ FLOORS = (
         "studies/topdown",
     ),
     ("figures",),
+    ("notebook",),
     ("__init__", "cli"),
     ("__main__",),
 )

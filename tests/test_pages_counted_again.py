@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from pages.ui.snippets import Ran, call
 from pages.ui.upload import Candidate, Table
+from treedp_core.notebook.code import Ran, call
 from treedp_core.records import ReadOptions, count_bins, count_hierarchy, domain_of_values, inspect
 from treedp_core.watch import Watch
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pages.ui.snippets import WIDTH, Ran, call, given
 from treedp_core.experiment import Experiment
+from treedp_core.notebook.code import WIDTH, Ran, call, given
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.tree import Tree
 

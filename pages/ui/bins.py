@@ -11,10 +11,10 @@ import streamlit as st
 from pages.ui.frame import figure
 from pages.ui.reading import Reading
 from pages.ui.result import show_state
-from pages.ui.snippets import given
 from pages.ui.text import lit
 from pages.ui.upload import Count, Table
 from treedp_core.figures.columns import number_strip
+from treedp_core.notebook.code import given
 from treedp_core.records import Dataset, count_bins
 from treedp_core.records.read.numeric import LOOK_ROWS, MUCH, NumberLook, look_at_numbers
 from treedp_core.words import percent, whole

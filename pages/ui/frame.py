@@ -11,10 +11,10 @@ import streamlit as st
 
 from pages.ui.exports import csv_bytes, download
 from pages.ui.settings import get
-from pages.ui.snippets import Ran
 from treedp_core.figures import style
 from treedp_core.figures.dark import on_dark, repainted
 from treedp_core.figures.reliability import watermark
+from treedp_core.notebook.code import Ran
 from treedp_core.records.export.columns import Columns, labelled
 from treedp_core.records.export.synthetic import SIMULATED, SIMULATION
 from treedp_core.studies.budget import NOT_PRIVATE

@@ -12,8 +12,8 @@ from typing import Final
 import streamlit as st
 
 from pages.ui.room import ROOM
-from pages.ui.snippets import Ran
 from pages.ui.uploads import is_public
+from treedp_core.notebook.code import Ran
 from treedp_core.records import Dataset, HeldColumns
 from treedp_core.records.read.holding import HELD_BYTES
 

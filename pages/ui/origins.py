@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from pages.ui.snippets import Ran, call, given
 from sample_data.catalogue import SAMPLES
+from treedp_core.notebook.code import Ran, call, given
 from treedp_core.records import (
     Dataset,
     DomainSource,

@@ -17,9 +17,9 @@ import streamlit as st
 from pages.ui import result, uploads
 from pages.ui.refusals import refusal
 from pages.ui.result import Result, in_background, show_state
-from pages.ui.snippets import Ran, call
 from pages.ui.workers import Limits
 from treedp_core.checks import InputError
+from treedp_core.notebook.code import Ran, call
 from treedp_core.records import Dataset, HeldColumns, domain_of_paths
 from treedp_core.records.watched import STEPS
 from treedp_core.words import plural, whole

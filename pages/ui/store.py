@@ -18,10 +18,10 @@ from pages.ui import jobs, kept, sessions, settings, uploads
 from pages.ui.origins import count_sample, generate, of_file
 from pages.ui.room import PUBLIC_NODES, ROOM, Ask, admitted
 from pages.ui.settings import REG, UNIT, get
-from pages.ui.snippets import Ran, given
 from sample_data.catalogue import SAMPLES
 from treedp_core.checks import InputError
 from treedp_core.cli import FILE_VARIABLE
+from treedp_core.notebook.code import Ran, given
 from treedp_core.records import Dataset, HeldColumns
 from treedp_core.tree.text import branching_factors_from_text
 

@@ -20,9 +20,9 @@ from pages.ui import kept, result, store, uploads
 from pages.ui.reading import Content, Counted, Reading, by_worker, say, say_refused
 from pages.ui.result import Result
 from pages.ui.room import ROOM
-from pages.ui.snippets import Ran, call
 from pages.ui.text import lit, refusal_text
 from treedp_core.checks import InputError
+from treedp_core.notebook.code import Ran, call
 from treedp_core.records import Dataset, HeldColumns, ReadOptions, inspect
 from treedp_core.records.read.holding import HELD_BYTES
 from treedp_core.records.read.readers import formats

@@ -12,10 +12,10 @@ import streamlit as st
 from pages.ui.result import KEPT, Result, at_once, in_background, show_state
 from pages.ui.settings import CONTRIBUTIONS, EPSILON, KNOWN_LEVELS, RELATION
 from pages.ui.shared import slack
-from pages.ui.snippets import Ran, call, given
 from pages.ui.store import dataset, remember
 from pages.ui.text import lit
 from pages.views.branching import settings as s
+from treedp_core.notebook.code import Ran, call, given
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.studies.branching import RankedShape
 from treedp_core.studies.branching.question import (

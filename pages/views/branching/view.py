@@ -14,7 +14,6 @@ from pages.ui.page import Told
 from pages.ui.setting import take
 from pages.ui.settings import DELTA, EPSILON, PRESENT
 from pages.ui.shared import slack
-from pages.ui.snippets import call
 from pages.ui.store import dataset, remember
 from pages.ui.strip import strip
 from pages.ui.text import lit
@@ -22,6 +21,7 @@ from pages.views.branching import settings as s
 from pages.views.branching.answer import Answer, answer, more_of_the_question, question
 from pages.views.branching.words import branching_answer
 from treedp_core.figures.branching import error_by_height, live_chart
+from treedp_core.notebook.code import call
 from treedp_core.privacy import Currency
 from treedp_core.studies.branching import BestBranching, advice, best_branching
 from treedp_core.studies.branching.curve import beside_curve, curve, whole_curve

@@ -14,7 +14,6 @@ from pages.ui import result, tuned
 from pages.ui.page import Told
 from pages.ui.refusals import refusal
 from pages.ui.shared import experiment
-from pages.ui.snippets import Ran, call, given
 from pages.ui.store import dataset, from_file, used
 from pages.ui.strip import of_data, of_experiment
 from pages.views.budget import ask
@@ -24,6 +23,7 @@ from pages.views.budget.prior import file_prior
 from pages.views.budget.words import badges
 from treedp_core.allocation.shares import shares_of_text
 from treedp_core.checks import InputError
+from treedp_core.notebook.code import Ran, call, given
 from treedp_core.studies.budget import (
     STRATEGIES,
     Prior,

@@ -10,13 +10,13 @@ import streamlit as st
 from pages.ui import frame, result, store
 from pages.ui.page import Told
 from pages.ui.settings import EPSILON, SEED, THRESHOLD
-from pages.ui.snippets import call, given
 from pages.ui.strip import strip
 from pages.ui.text import lit
 from pages.ui.unused import NO_DELTA, NO_SLACK
 from pages.views.budget import ask, words
 from pages.views.budget import settings as s
 from treedp_core.figures import budget as figures
+from treedp_core.notebook.code import call, given
 from treedp_core.privacy import NeighbouringRelation
 from treedp_core.studies.budget import NOT_PRIVATE, Curves, curve_table, figure4
 from treedp_core.studies.budget.figure4 import PRIOR_EPSILON, TOTALS, unit_of

@@ -11,7 +11,6 @@ from streamlit.delta_generator import DeltaGenerator
 from pages.ui import frame, result
 from pages.ui.page import Told
 from pages.ui.settings import THRESHOLD
-from pages.ui.snippets import Ran, call, given
 from pages.ui.store import dataset
 from pages.ui.text import lit
 from pages.ui.walk import follow, place, way_up
@@ -20,6 +19,7 @@ from pages.views.budget import settings as s
 from pages.views.budget.compared import Compared
 from pages.views.budget.strategies import ledger, marked, pick
 from treedp_core.figures.reliability import reliability_icicle, useful_shares
+from treedp_core.notebook.code import Ran, call, given
 from treedp_core.studies.budget import NOT_PRIVATE, Reliability, Result, map_table, reliability, useful_table
 from treedp_core.words import plural, setting_text, short, whole
 

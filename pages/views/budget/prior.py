@@ -10,10 +10,10 @@ import streamlit as st
 
 from pages.ui import store, uploads
 from pages.ui.reading import Counted, Reading, leaves_listed_in
-from pages.ui.snippets import Ran, given
 from pages.ui.text import lit
 from pages.ui.upload import EACH_ROW, Candidate, Count, Table, choose_columns, notice, upload
 from treedp_core.checks import InputError
+from treedp_core.notebook.code import Ran, given
 from treedp_core.records import Dataset, count_hierarchy
 from treedp_core.studies.budget import Prior, absent_leaves, public_of_file
 from treedp_core.words import plural

@@ -12,7 +12,6 @@ from plotly import graph_objects as go
 from pages.ui import frame, router, tuned
 from pages.ui.cards import cards
 from pages.ui.page import Told
-from pages.ui.snippets import Ran, call, given
 from pages.ui.store import dataset, remember
 from pages.ui.text import lit
 from pages.views.budget import ask, compared, words
@@ -20,6 +19,7 @@ from pages.views.budget import settings as s
 from pages.views.budget.compared import GREEDY, OPTIMUM, Compared, rows_again
 from treedp_core.figures import budget as figures
 from treedp_core.figures.reliability import watermark
+from treedp_core.notebook.code import Ran, call, given
 from treedp_core.privacy.ledger import left_after
 from treedp_core.records.export.columns import Columns
 from treedp_core.studies.budget import (

@@ -11,7 +11,6 @@ from pages.ui import frame, result, tuned
 from pages.ui.cards import cards
 from pages.ui.page import Told
 from pages.ui.settings import EPSILON, THRESHOLD
-from pages.ui.snippets import call, given
 from pages.ui.store import dataset
 from pages.ui.text import lit, plain
 from pages.views.budget import ask, compared, words
@@ -20,6 +19,7 @@ from pages.views.budget.compared import Compared
 from pages.views.budget.strategies import marked
 from treedp_core.checks import InputError
 from treedp_core.figures import budget as figures
+from treedp_core.notebook.code import call, given
 from treedp_core.studies.budget import (
     Answer,
     Ask,

@@ -8,7 +8,6 @@ from typing import Any, Final
 from pages.ui import frame, presets
 from pages.ui.page import Told
 from pages.ui.settings import CONTRIBUTIONS, EPSILON
-from pages.ui.snippets import Ran, call
 from pages.ui.store import remember
 from pages.ui.strip import strip
 from pages.ui.unused import NO_DELTA, NOTHING_DRAWN, PLAIN
@@ -17,6 +16,7 @@ from pages.views.cdf.source import asked_bins, say_refused
 from pages.views.cdf.words import PROTECTS, error_answer
 from treedp_core.experiment import EPSILON_GRID
 from treedp_core.figures.cdf import pipeline_figure
+from treedp_core.notebook.code import Ran, call
 from treedp_core.privacy import ProtectedUnit
 from treedp_core.studies.branching import best_shape
 from treedp_core.studies.cdf.error import Criterion

@@ -12,13 +12,13 @@ from pages.ui.cards import cards
 from pages.ui.page import Told
 from pages.ui.result import Result, in_background, show_state
 from pages.ui.settings import SEED
-from pages.ui.snippets import call, given
 from pages.ui.strip import strip
 from pages.ui.unused import NO_DELTA, PLAIN
 from pages.views.cdf import settings as s
 from pages.views.cdf.source import NO_DATA
 from pages.views.cdf.words import PROTECTS, gain_answer
 from treedp_core.figures.cdf import gain_figure
+from treedp_core.notebook.code import call, given
 from treedp_core.studies.cdf import PUBLISHED, SECTION_VI, ConsistencyGain, consistency_gains
 from treedp_core.studies.cdf.gains import experiment_table, gain_rows, gain_table, label_of, mean_text
 from treedp_core.words import plural, setting_text, short, whole

@@ -12,13 +12,13 @@ import streamlit as st
 from pages.ui import frame
 from pages.ui.page import Told
 from pages.ui.result import KEPT, at_once, in_background, show_state
-from pages.ui.snippets import Ran, call, given
 from pages.ui.store import remember
 from pages.ui.strip import strip
 from pages.ui.unused import NO_DELTA, NOTHING_DRAWN, PLAIN
 from pages.views.cdf.source import NO_DATA, asked_bins, say_refused
 from pages.views.cdf.words import PROTECTS
 from treedp_core.figures.cdf import ratio_bars
+from treedp_core.notebook.code import Ran, call, given
 from treedp_core.studies.branching import best_shape
 from treedp_core.studies.cdf.error import Criterion
 from treedp_core.studies.cdf.error.bound import MAX_BOUND_BINS

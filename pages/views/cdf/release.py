@@ -13,7 +13,6 @@ from pages.ui import frame, tuned
 from pages.ui.page import Told
 from pages.ui.refusals import refusal
 from pages.ui.result import at_once, show_state
-from pages.ui.snippets import Ran, call, given
 from pages.ui.store import remember, sample
 from pages.ui.strip import strip
 from pages.ui.text import lit
@@ -24,6 +23,7 @@ from pages.views.cdf.words import band_answer, bins_in_words, range_answer, what
 from treedp_core.checks import InputError
 from treedp_core.figures.cdf import CdfLines, band_figure, cdf_errors
 from treedp_core.mechanisms import MECHANISMS
+from treedp_core.notebook.code import Ran, call, given
 from treedp_core.privacy import NeighbouringRelation
 from treedp_core.studies.cdf import plan_cdf
 from treedp_core.studies.cdf.bins import Bins

@@ -11,11 +11,11 @@ from pages.ui import kept, store
 from pages.ui.bins import BinsAsked, warn_of_cut
 from pages.ui.refusals import refusal
 from pages.ui.settings import SOURCE
-from pages.ui.snippets import Ran, given
 from pages.ui.text import lit, literal_sentence
 from pages.ui.upload import Candidate, Count, Table, choose_columns, upload
 from pages.views.cdf import settings as s
 from treedp_core.checks import InputError
+from treedp_core.notebook.code import Ran, given
 from treedp_core.records import Dataset
 from treedp_core.studies.branching.question import bins_from_text
 from treedp_core.studies.cdf.bins import Bins, bins_of

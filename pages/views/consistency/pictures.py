@@ -5,7 +5,6 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.ui import frame
-from pages.ui.snippets import Ran, call, given
 from pages.ui.store import dataset, used
 from pages.ui.walk import follow, place
 from pages.views.consistency import words
@@ -14,6 +13,7 @@ from treedp_core.errors.compare import most_visible
 from treedp_core.figures import level_strips
 from treedp_core.figures.consistency import MAX_BLOCKS, balance_and_tree
 from treedp_core.figures.strips import strip_table
+from treedp_core.notebook.code import Ran, call, given
 from treedp_core.studies.sweep.before_after import Draw, draw, family_table
 from treedp_core.words import short
 

@@ -13,7 +13,6 @@ from pages.ui.cards import cards
 from pages.ui.page import Told
 from pages.ui.result import at_once, show_state
 from pages.ui.shared import experiment, note_of_slack, slack_of
-from pages.ui.snippets import Ran, call
 from pages.ui.store import dataset, used
 from pages.ui.strip import of_data, of_experiment
 from pages.views.consistency import settings as s
@@ -23,6 +22,7 @@ from pages.views.consistency.pictures import drawn_again, picture, strips
 from treedp_core.experiment import Experiment
 from treedp_core.figures import error_boxes
 from treedp_core.figures.sweep import expected_by_level
+from treedp_core.notebook.code import Ran, call
 from treedp_core.postprocess.chains import CHAINS
 from treedp_core.studies.budget import Ledger
 from treedp_core.studies.sweep.before_after import Draw, Expected, bias_table, box_table, draw, expected, expected_table

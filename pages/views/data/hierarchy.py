@@ -13,13 +13,13 @@ from pages.ui.bins import KEPT, BinsAsked
 from pages.ui.frame import figure
 from pages.ui.reading import Reading, leaves_listed_in
 from pages.ui.settings import CONTRIBUTIONS
-from pages.ui.snippets import Ran, call
 from pages.ui.sortable import sortable
 from pages.ui.text import lit
 from pages.ui.upload import EACH_ROW, Count, Table
 from treedp_core import checks
 from treedp_core.checks import InputError
 from treedp_core.figures.icicle import icicle
+from treedp_core.notebook.code import Ran, call
 from treedp_core.records import (
     HeldColumns,
     count_hierarchy,

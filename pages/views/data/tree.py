@@ -8,12 +8,12 @@ from typing import Final
 import streamlit as st
 
 from pages.ui.frame import figure
-from pages.ui.snippets import call
 from pages.ui.store import remember
 from pages.ui.text import lit
 from pages.ui.walk import walk
 from treedp_core.figures.icicle import icicle
 from treedp_core.figures.strips import count_strips, strip_table
+from treedp_core.notebook.code import call
 from treedp_core.records import Dataset
 from treedp_core.records.dataset import children_table
 from treedp_core.words import plural

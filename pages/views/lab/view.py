@@ -11,7 +11,6 @@ from pages.ui import controls, frame, presets, tuned
 from pages.ui.page import Told
 from pages.ui.result import at_once, run_button, show_state
 from pages.ui.shared import note_of_slack
-from pages.ui.snippets import call, given
 from pages.ui.store import dataset, used
 from pages.views.lab import settings as s
 from pages.views.lab import words
@@ -21,6 +20,7 @@ from treedp_core.experiment import draw_once
 from treedp_core.figures.draw import MAX_POINTS
 from treedp_core.figures.sweep import draw_figure, line_figure
 from treedp_core.mechanisms import MECHANISMS
+from treedp_core.notebook.code import call, given
 from treedp_core.studies.sweep.lines import Line, computed, off_by
 from treedp_core.studies.sweep.series import DRAW, Series
 from treedp_core.studies.sweep.split import distance_from_optimum, target_table

@@ -9,12 +9,12 @@ from typing import Final
 import streamlit as st
 
 from pages.ui import frame
-from pages.ui.snippets import Ran, call, given
 from pages.ui.text import lit
 from pages.views.multiplicative.settings import STEP, draw_alpha
 from treedp_core.experiment import Experiment
 from treedp_core.figures.multiplicative import labelled_tree
 from treedp_core.mechanisms.thresholds.trace import Step
+from treedp_core.notebook.code import Ran, call, given
 from treedp_core.privacy import Provenance
 from treedp_core.studies.multiplicative.blocks import bare, blocks
 from treedp_core.studies.multiplicative.run import PLANS, Run, node_table

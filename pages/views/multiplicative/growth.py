@@ -16,7 +16,6 @@ from pages.ui.refusals import refusal
 from pages.ui.result import Result, at_once, in_background, show_state
 from pages.ui.settings import ALPHA, EPSILON
 from pages.ui.shared import say_slack, slack
-from pages.ui.snippets import Ran, call, given
 from pages.ui.store import dataset, remember
 from pages.ui.strip import strip
 from pages.ui.text import lit
@@ -25,6 +24,7 @@ from pages.views.multiplicative.settings import EVERY_CURVE, LEVELS, PRESETS, TO
 from treedp_core.checks import InputError
 from treedp_core.figures.multiplicative import few_figure, growth_figure
 from treedp_core.mechanisms.thresholds.schedule import check_levels
+from treedp_core.notebook.code import Ran, call, given
 from treedp_core.privacy import NeighbouringRelation
 from treedp_core.studies.multiplicative import Setting, ranking
 from treedp_core.studies.multiplicative.ranking import Found, Places, Rank

@@ -11,13 +11,13 @@ import streamlit as st
 from pages.ui import frame
 from pages.ui.page import Told
 from pages.ui.presets import popover
-from pages.ui.snippets import Ran, call
 from pages.ui.store import remember
 from pages.views.multiplicative.growth import IGNORES as IGNORES
 from pages.views.multiplicative.growth import about, asked, notes
 from pages.views.multiplicative.schedule import show_printed
 from pages.views.multiplicative.settings import ETA, PRESETS
 from treedp_core.figures.multiplicative import accuracy_bars
+from treedp_core.notebook.code import Ran, call
 from treedp_core.studies.multiplicative import Setting, accuracy_table
 from treedp_core.words import plural, short, whole
 

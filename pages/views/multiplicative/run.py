@@ -16,7 +16,6 @@ from pages.ui.presets import popover
 from pages.ui.result import Result, at_once, in_background, refused, show_state
 from pages.ui.settings import MADE_SEED
 from pages.ui.shared import experiment, say_slack, slack
-from pages.ui.snippets import Ran, call, given
 from pages.ui.store import dataset, used
 from pages.ui.strip import strip
 from pages.ui.text import lit
@@ -31,6 +30,7 @@ from pages.views.multiplicative.settings import (
 )
 from treedp_core.checks import InputError
 from treedp_core.figures.multiplicative import true_and_released
+from treedp_core.notebook.code import Ran, call, given
 from treedp_core.studies.multiplicative import run as study
 from treedp_core.studies.multiplicative import trees
 from treedp_core.studies.multiplicative.run import Run

@@ -8,11 +8,11 @@ import streamlit as st
 
 from pages.ui import frame
 from pages.ui.cards import cards
-from pages.ui.snippets import call
 from pages.views.multiplicative.growth import worst_case
 from pages.views.multiplicative.settings import ROUNDS
 from treedp_core.figures.multiplicative import schedule_figure
 from treedp_core.mechanisms.thresholds.schedule import PrintedSchedule, growth_ratio, printed_schedule
+from treedp_core.notebook.code import call
 from treedp_core.studies.multiplicative.printed import breaks_at, budget_table, schedule_table
 from treedp_core.words import plural, privacy_text, setting_text, short
 

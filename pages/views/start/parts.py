@@ -13,7 +13,6 @@ from pages.ui.page import Told, show_badge
 from pages.ui.settings import EPSILON
 from pages.ui.shared import experiment, slack, warn_of_delta
 from pages.ui.sidebar import PRIVACY_NOTE
-from pages.ui.snippets import call, given
 from pages.ui.strip import strip
 from pages.ui.text import lit
 from pages.views.start import settings as s
@@ -21,6 +20,7 @@ from treedp_core.experiment import Experiment, prepare
 from treedp_core.figures.small_tree import small_tree
 from treedp_core.figures.style import AFTER, BEFORE
 from treedp_core.figures.sweep import line_figure
+from treedp_core.notebook.code import call, given
 from treedp_core.privacy import NeighbouringRelation
 from treedp_core.records import Dataset
 from treedp_core.studies.sweep.first_page import (

@@ -15,11 +15,11 @@ from pages.ui.result import Result, at_once, show_state
 from pages.ui.setting import Setting
 from pages.ui.settings import EPSILON, KNOWN_LEVELS, RELATION, SEED
 from pages.ui.shared import say_slack, slack
-from pages.ui.snippets import Ran, given
 from pages.ui.store import dataset, remember, sample, used, used_sample
 from pages.ui.text import lit
 from pages.views.topdown import settings as s
 from treedp_core.allocation.shares import shares_from_text
+from treedp_core.notebook.code import Ran, given
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit, Spread
 from treedp_core.records import Dataset, DomainSource
 from treedp_core.studies.topdown import (

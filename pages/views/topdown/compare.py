@@ -10,13 +10,13 @@ import streamlit as st
 from pages.ui import frame
 from pages.ui.page import Told, View
 from pages.ui.result import Result, run_button, show_state
-from pages.ui.snippets import call, given
 from pages.views.topdown import asked, words
 from pages.views.topdown import settings as s
 from pages.views.topdown.more import more
 from pages.views.topdown.release import released
 from pages.views.topdown.repeated import repeated
 from treedp_core.figures.topdown import bias_by_count, dots
+from treedp_core.notebook.code import call, given
 from treedp_core.studies.topdown import RuleResult, Subject, Wanted, compare_rules, tables, ways_of_rules
 from treedp_core.studies.topdown.wanted import RULES
 from treedp_core.words import short

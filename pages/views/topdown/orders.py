@@ -8,12 +8,12 @@ import streamlit as st
 
 from pages.ui import frame
 from pages.ui.result import Result, run_button, show_state
-from pages.ui.snippets import call, given
 from pages.ui.text import lit
 from pages.views.topdown import asked
 from pages.views.topdown import settings as s
 from pages.views.topdown.repeated import repeated
 from treedp_core.figures.topdown import dots
+from treedp_core.notebook.code import call, given
 from treedp_core.studies.topdown import (
     Drawn,
     OrderResult,

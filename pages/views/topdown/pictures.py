@@ -7,9 +7,9 @@ from typing import Final
 import streamlit as st
 
 from pages.ui import frame
-from pages.ui.snippets import call
 from pages.ui.walk import walk
 from treedp_core.figures import icicle
+from treedp_core.notebook.code import call
 from treedp_core.studies.topdown import Drawn
 from treedp_core.studies.topdown.tables import family_table
 from treedp_core.studies.topdown.wanted import RULES

@@ -10,11 +10,11 @@ from pages.ui import frame
 from pages.ui.cards import cards
 from pages.ui.result import at_once, show_state
 from pages.ui.settings import KNOWN_LEVELS, RELATION
-from pages.ui.snippets import call, given
 from pages.views.topdown import asked
 from pages.views.topdown import settings as s
 from treedp_core.checks import InputError
 from treedp_core.figures.topdown import epsilon_curves, extra_noise_curves
+from treedp_core.notebook.code import call, given
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit, Spread
 from treedp_core.privacy.inspector import MAX_PAIRS, Inspection, inspect
 from treedp_core.studies.topdown import Accounting, Drawn, Plan, Subject, Wanted, epsilons, extra_noise, tables

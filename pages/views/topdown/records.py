@@ -10,9 +10,9 @@ import streamlit as st
 
 from pages.ui import frame
 from pages.ui.exports import download
-from pages.ui.snippets import call
 from pages.views.topdown import asked, words
 from pages.views.topdown.release import drawn_again
+from treedp_core.notebook.code import call
 from treedp_core.privacy import Provenance
 from treedp_core.records.export import synthetic
 from treedp_core.records.export.synthetic import Columns

@@ -12,13 +12,13 @@ from pages.ui import frame, tuned
 from pages.ui.cards import cards
 from pages.ui.result import Result, at_once, in_background, refused
 from pages.ui.settings import SEED
-from pages.ui.snippets import Ran, call, given
 from pages.views.topdown import asked, words
 from pages.views.topdown import settings as s
 from pages.views.topdown.pictures import pictures
 from treedp_core.checks import InputError
 from treedp_core.figures import one_draw
 from treedp_core.figures.topdown import bias_by_count, error_under_bound, spurious_and_lost
+from treedp_core.notebook.code import Ran, call, given
 from treedp_core.studies.topdown import Drawn, Plan, Subject, Wanted, draw, draws, is_light, needs_factor_two, tables
 from treedp_core.studies.topdown.wanted import RULES
 from treedp_core.words import percent, percent_set, privacy_text, short, whole

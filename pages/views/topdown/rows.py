@@ -11,12 +11,12 @@ import streamlit as st
 from pages.ui import frame, tuned
 from pages.ui.page import Told, View
 from pages.ui.result import State, run_button, show_state
-from pages.ui.snippets import call
 from pages.views.topdown import asked, words
 from pages.views.topdown import settings as s
 from pages.views.topdown.more import more
 from pages.views.topdown.release import drawn_again, released, strip
 from treedp_core.figures.places import rows_beside, true_against_released
+from treedp_core.notebook.code import call
 from treedp_core.studies.topdown import Drawn, Subject, tables
 from treedp_core.studies.topdown.rows import pairs, pairs_table, rows_table, some_rows
 from treedp_core.words import whole

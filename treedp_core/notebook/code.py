@@ -9,13 +9,16 @@ import enum
 import math
 import sys
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -63,9 +66,9 @@ class Ran(Generic[T_co]):
         same.__dict__.update({key: value for key, value in self.__dict__.items() if key == "value"})
         return same
 
-    def giving(self, value: Any) -> Ran[Any]:
+    def giving(self, value: T) -> Ran[T]:
         """Return the same call with its value, found elsewhere."""
-        same = self.named(self.name)
+        same: Ran[Any] = self.named(self.name)
         same.__dict__["value"] = value
         return same
 
@@ -97,9 +100,9 @@ class Part:
     path: str
 
     @property
-    def value(self) -> Any:
+    def value(self) -> object:
         """The attribute itself."""
-        found = self.of.value
+        found: object = self.of.value
         for name in self.path.split("."):
             found = getattr(found, name)
         return found
@@ -121,7 +124,7 @@ def given(value: T, function: Callable[..., T], /, *args: Any, about: str = "", 
     return ran
 
 
-def _value(one: Any) -> Any:
+def _value(one: object) -> object:
     return one.value if isinstance(one, (Ran, Part)) else one
 
 
@@ -169,7 +172,7 @@ class _Writer:
         parts += [f"{key}={self.literal(one)}" for key, one in ran.kwargs.items()]
         return _wrapped(self.imported(ran.function), parts)
 
-    def imported(self, thing: Any) -> str:
+    def imported(self, thing: Callable[..., object]) -> str:
         """The name of a function or class, with what must be imported for it."""
         module, name = thing.__module__, thing.__qualname__
         if "<" in name:
@@ -181,7 +184,7 @@ class _Writer:
             self.from_app |= module.partition(".")[0] in _APP
         return str(name)
 
-    def literal(self, value: Any) -> str:
+    def literal(self, value: object) -> str:
         """An expression for a value."""
         if isinstance(value, Ran):
             return self.variable(value)
@@ -196,7 +199,7 @@ class _Writer:
             return self.literal(value.item())
         return self.plain(value)
 
-    def plain(self, value: Any) -> str:
+    def plain(self, value: object) -> str:
         if isinstance(value, float) and not math.isfinite(value):
             return f'float("{value}")'
         if isinstance(value, Fraction):
@@ -213,7 +216,7 @@ class _Writer:
             return self.imported(value)
         raise TypeError(f"No code can be written for a {type(value).__name__}.")
 
-    def sequence(self, value: Any) -> str:
+    def sequence(self, value: Sequence[object]) -> str:
         parts = [self.literal(one) for one in value]
         if isinstance(value, list):
             return _wrapped("", parts, "[]")
@@ -221,7 +224,7 @@ class _Writer:
             return _wrapped(self.imported(type(value)), parts)
         return _wrapped("", parts) if len(parts) != 1 else f"({parts[0]},)"
 
-    def dataclass(self, value: Any) -> str:
+    def dataclass(self, value: DataclassInstance) -> str:
         """A constructor's call, defaults left out."""
         parts = []
         for one in fields(value):
@@ -232,7 +235,7 @@ class _Writer:
         return _wrapped(self.imported(type(value)), parts)
 
 
-def _same(a: Any, b: Any) -> bool:
+def _same(a: object, b: object) -> bool:
     return type(a) is type(b) and bool(np.all(a == b))
 
 

@@ -1,1 +1,10 @@
-"""A study in cells: the code that repeats a result, and what leaves the app: scripts, notebooks, reports."""
+"""A study in cells: kept figures with everything they came from, the code that repeats each, and the file of them.
+
+What leaves the app comes from here too: scripts, notebooks, reports.
+"""
+
+from treedp_core.notebook.book import Notebook
+from treedp_core.notebook.cell import Cell, DataNote
+from treedp_core.notebook.given import table_of
+
+__all__ = ["Cell", "DataNote", "Notebook", "table_of"]

@@ -1,0 +1,195 @@
+"""A figure that was kept, with everything it came from: text and numbers, checked once, and never changed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from treedp_core import checks
+from treedp_core.checks import InputError
+from treedp_core.notebook import given
+from treedp_core.notebook.given import MAX_TEXT, Value
+
+MAX_NAME: Final = 120
+MAX_CODE: Final = 4_000_000
+MAX_LEVELS: Final = 64
+
+_ID: Final = re.compile(r"[0-9a-f]{16}")
+_WORD: Final = re.compile(r"[a-z][a-z0-9_]{0,39}")
+_DIGEST: Final = re.compile(r"[0-9a-f]{64}")
+_VERSION: Final = re.compile(r"[0-9A-Za-z.+!-]{1,40}")
+_DOMAINS: Final = ("public", "taken from the data")
+_BADGES: Final = ("formula", "simulation", "NOT PRIVATE")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataNote:
+    """The user's data set that a cell was made from, without its counts.
+
+    Parameters
+    ----------
+    name : str
+        Name of the file, as text only.
+    fingerprint : str
+        `Dataset.fingerprint`: SHA-256 (hex) over shape, labels and counts. Whoever holds a guess of the data can check
+        it with this.
+    source_digest : str
+        SHA-256 (hex) of the file's bytes; empty where there was no file.
+    levels : tuple of str
+        Names of the levels below the root, which are the columns of the file or a column in bins.
+    domain : str
+        "public" or "taken from the data".
+    bounds : (lower, upper) or None
+        Of a numeric column in bins.
+    weight : str
+        The column that says how many records a row stands for; empty where each row is one.
+    """
+
+    name: str
+    fingerprint: str
+    source_digest: str = ""
+    levels: tuple[str, ...] = ()
+    domain: str = "public"
+    bounds: tuple[float, float] | None = None
+    weight: str = ""
+
+    def __post_init__(self) -> None:
+        given.line("the name of the data", self.name, checks.MAX_LABEL, "CELL_DATA")
+        given.matches("the fingerprint", self.fingerprint, _DIGEST, "CELL_DATA")
+        given.matches("the digest of the file", self.source_digest, _DIGEST, "CELL_DATA", empty=True)
+        object.__setattr__(
+            self, "levels", given.texts("levels", self.levels, MAX_LEVELS, checks.MAX_LABEL, "CELL_DATA")
+        )
+        checks.one_of("the domain", self.domain, _DOMAINS, "CELL_DATA")
+        given.text("the weight", self.weight, checks.MAX_LABEL, "CELL_DATA")
+        if self.bounds is not None:
+            object.__setattr__(self, "bounds", given.pair(self.bounds))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """A figure or table that was kept, with everything it came from.
+
+    Parameters
+    ----------
+    id : str
+        Sixteen hexadecimal digits, no two cells of a notebook have the same.
+    name : str
+        What the user calls it, on one line.
+    note : str
+        What the user says of it: Markdown, to be shown without images and links (`notes.safe_markdown`).
+    page, view : str
+        Where it was made; a page without a switch has no views.
+    settings : mapping of str to tuple of str
+        The settings that differed from their defaults, as the page's link has them; one with many values has several.
+    data : DataNote or None
+        The user's data set; None for a sample or made-up data, which the settings name.
+    figure : dict or None
+        Plotly's JSON, or that of a Vega-Lite chart (which has a "$schema").
+    columns : mapping of str to tuple, or None
+        The table behind the figure: numbers, text, or None. Numbers of a column are all int or all float.
+    caption, answer : str
+        Markdown of the app's own, as they stood below the figure.
+    alt : str
+        The figure in words.
+    badges : tuple of str
+        Kinds of numbers shown: "formula", "simulation", "NOT PRIVATE".
+    label : str
+        What must stand in every copy, such as "NOT PRIVATE: tuned on the true counts."; or nothing.
+    code : str
+        The program that gives the table, as it stood below the figure.
+    seed : int or None
+        Of the noise.
+    version : str
+        Of the package.
+    made : str
+        When, in ISO 8601 with an offset.
+    holds_counts : bool
+        Whether the figure, the table or the words may depend on true counts of the user's data.
+
+    Raises
+    ------
+    InputError
+        ``CELL_ID``, ``CELL_NAME``, ``CELL_TEXT``, ``CELL_PAGE``, ``CELL_SETTINGS``, ``CELL_DATA``, ``CELL_FIGURE``,
+        ``CELL_TABLE``, ``SEED_RANGE``, ``CELL_VERSION``, ``CELL_MADE``, ``CELL_KIND``.
+
+    Examples
+    --------
+    >>> cell = Cell(id="0" * 16, name="Errors", page="lab", version="0.1.0", made="2026-11-22T15:00:00+00:00")
+    >>> cell.columns is None, cell.holds_counts
+    (True, True)
+    """
+
+    id: str
+    name: str
+    note: str = ""
+    page: str
+    view: str = ""
+    settings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    data: DataNote | None = None
+    figure: dict[str, Any] | None = None
+    columns: Mapping[str, tuple[Value, ...]] | None = None
+    caption: str = ""
+    answer: str = ""
+    alt: str = ""
+    badges: tuple[str, ...] = ()
+    label: str = ""
+    code: str = ""
+    seed: int | None = None
+    version: str
+    made: str
+    holds_counts: bool = True
+
+    def __post_init__(self) -> None:
+        given.matches("the id of a cell", self.id, _ID, "CELL_ID")
+        given.line("the name of a cell", self.name, MAX_NAME, "CELL_NAME")
+        if not self.name.strip():
+            raise InputError("CELL_NAME", "Expected a name for the cell, with at least one visible character.")
+        given.matches("the page of a cell", self.page, _WORD, "CELL_PAGE")
+        given.matches("the view of a cell", self.view, _WORD, "CELL_PAGE", empty=True)
+        for what, limit in (("note", MAX_TEXT), ("caption", MAX_TEXT), ("answer", MAX_TEXT), ("alt", MAX_TEXT),
+                            ("label", MAX_TEXT), ("code", MAX_CODE)):  # fmt: skip
+            given.text(f"the {what} of a cell", getattr(self, what), limit, "CELL_TEXT")
+        object.__setattr__(self, "settings", given.settings(self.settings))
+        if self.data is not None and not isinstance(self.data, DataNote):
+            raise InputError("CELL_DATA", "Expected the data of a cell to be a note of a data set.")
+        if self.figure is not None and not isinstance(self.figure, dict):
+            raise InputError("CELL_FIGURE", "Expected the figure of a cell to be a JSON object.")
+        if self.columns is not None:
+            object.__setattr__(self, "columns", given.columns(self.columns))
+        badges = given.texts("badges", self.badges, len(_BADGES), MAX_NAME, "CELL_KIND")
+        object.__setattr__(self, "badges", tuple(checks.one_of("a badge", one, _BADGES, "CELL_KIND") for one in badges))
+        if self.seed is not None:
+            checks.seed(self.seed)
+        given.matches("the version", self.version, _VERSION, "CELL_VERSION")
+        given.moment(self.made)
+        if not isinstance(self.holds_counts, bool):
+            raise InputError("CELL_KIND", "Expected holds_counts to be true or false.")
+
+    @property
+    def is_private_only(self) -> bool:
+        """Whether it must not be published: it says so itself, or it may depend on true counts of the user's data."""
+        return "NOT PRIVATE" in self.badges or self.label.startswith("NOT PRIVATE")
+
+    def without_counts(self) -> Cell:
+        """Return the cell without what may depend on true counts: settings, data and note stay.
+
+        >>> cell = Cell(
+        ...     id="0" * 16,
+        ...     name="Errors",
+        ...     page="lab",
+        ...     version="1",
+        ...     made="2026-11-22T15:00:00+00:00",
+        ...     answer="There are 17 records.",
+        ... )
+        >>> cell.without_counts().answer
+        ''
+        """
+        if not self.holds_counts:
+            return self
+        return replace(
+            self, figure=None, columns=None, caption="", answer="", alt="", code="", badges=(), label="",
+            holds_counts=False,
+        )  # fmt: skip

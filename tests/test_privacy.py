@@ -10,7 +10,7 @@ from functools import reduce
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import oracles_noise as oracles
@@ -179,6 +179,7 @@ shares_of_levels = st.lists(
     relation=st.sampled_from(NeighbouringRelation),
     known=st.integers(1, 8),
 )
+@example(shares=[0, 1.0, 3.0], total=1.0, currency=Currency.EPSILON, relation=UNKNOWN, known=1)
 def test_budgets_never_cost_more_than_the_total(shares, total, currency, relation, known):
     unit = ProtectedUnit(relation, 2, known)
     counted = [Fraction(s) for s in (shares[1:] if unit.total_is_public else shares)]

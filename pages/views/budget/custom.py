@@ -1,4 +1,4 @@
-"""A split of one's own: a slider and a lock for each level, which keep the sum, and a text for any number of levels."""
+"""A split of one's own: a bar with borders to drag, a slider and a lock for each level, and a text for any number."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 from pages.ui import tuned
 from pages.ui.page import Told
 from pages.ui.shared import experiment
+from pages.ui.splitbar import splitbar
 from pages.ui.store import dataset
 from pages.ui.text import lit
 from pages.views.budget import ask, compared, words
@@ -23,14 +24,15 @@ from treedp_core.studies.budget import Result
 from treedp_core.words import percent, plural
 
 _GOOD: Final = "_budget_units"
-LEVEL: Final = "bud_own_level"
-SHARE: Final = "bud_own_share"
+BAR: Final = "bud_own_bar"
+MAX_PARTS: Final = 64
+"""Levels up to which the borders of the bar can be told apart."""
 
 
 def show() -> Told:
-    """Show one level's share to move, what the split gives, and how it compares; under *More* every level's."""
+    """Show the split to drag, what it gives, and how it compares; under *More* a slider a level."""
+    _bar()
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
-        _one_level()
         place = st.container(width="content")
         ask.draw_prior()
     return compared.show(ask.question(), partial(_custom, place), _more)
@@ -63,22 +65,13 @@ def _more(one: Compared) -> None:
     ledger(one)
 
 
-def _one_level() -> None:
-    """The share of a level that is chosen; the others that are not locked share the rest."""
-    data, units, public = dataset(), _units(), _public()
-    names = data.labels.level_names
-    free = [level for level in range(data.tree.n_levels) if level not in public] or [0]
-    if st.session_state.get(LEVEL) not in free:
-        st.session_state[LEVEL] = free[0]
-    level = st.selectbox(
-        "Level", free, key=LEVEL, format_func=lambda level: lit(names[level], 24), width=150,
-        help="Whose share the slider beside moves.",
-    )  # fmt: skip
-    st.session_state[SHARE] = units[level] / 10
-    st.slider(
-        "Share %", 0.0, 100.0, step=0.1, key=SHARE, format="%.1f", on_change=_moved, args=(level, SHARE), width=240,
-        help="Of the total budget. The levels that are not locked share the rest; all levels are under **More**.",
-    )  # fmt: skip
+def _bar() -> None:
+    data = dataset()
+    if data.tree.n_levels <= MAX_PARTS:
+        fixed = _locked() | _public()
+        splitbar("Budget split", data.labels.level_names, _units(), fixed, key=BAR, on_move=_dragged)
+    else:
+        st.caption(f"{plural(data.tree.n_levels, 'level')} are too many to drag: shares can be typed under **More**.")
 
 
 def _unspent() -> None:
@@ -154,7 +147,11 @@ def _sliders(units: list[int]) -> None:
 
 def _moved(level: int, key: str) -> None:
     wanted = round(10 * float(st.session_state[key]))
-    s.SHARES.set(text_of([u / UNITS for u in rebalanced(_units(), level, wanted, _locked() | _public())]))
+    _dragged(rebalanced(_units(), level, wanted, _locked() | _public()))
+
+
+def _dragged(units: list[int]) -> None:
+    s.SHARES.set(text_of([unit / UNITS for unit in units]))
     s.STRATEGY.set(s.CUSTOM)
 
 

@@ -6,14 +6,24 @@ import io
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pages.ui.origins import checked, of_file
 from pages.ui.upload import Candidate, Table
-from treedp_core.notebook.code import Ran, call
-from treedp_core.records import ReadOptions, count_bins, count_hierarchy, domain_of_values, inspect
+from treedp_core.notebook.code import File, Ran, call
+from treedp_core.records import (
+    Dataset,
+    ReadOptions,
+    count_bins,
+    count_hierarchy,
+    domain_of_values,
+    domain_taken_from_the_data,
+    inspect,
+)
 from treedp_core.watch import Watch
 
 TEXT = "who;region;city;age;n\na;North;Kiel;3;2\na;North;Ulm;12;5\nb;South;Rome;99;1\nc;South;;7;4\nc;South;;7;4\n"
@@ -27,19 +37,73 @@ ASKED: dict[str, tuple[Any, Any, dict[str, Any]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", ASKED)
-def test_the_code_counts_the_file_as_it_was_counted(kind: str, tmp_path: Path) -> None:
+HOSTILE = ['"""+__import__("os").system("touch pwned")+"""', "évil\\", "#'] ; {x} = 1", "DATA = 'x'"]
+
+
+def counted(kind: str) -> Ran[Dataset]:
+    """The call that counts people.csv, with the check that it still is the same file."""
     function, column, how = ASKED[kind]
     domain: dict[str, Ran[Any]] = {"domain": DOMAIN.named("domain")} if function is count_hierarchy else {}
     file = Candidate(io.BytesIO(TEXT.encode()), "people.csv", "upload")
     reading = Table(file, inspect(file.origin, options=OPTIONS), OPTIONS).counted(function, column, **domain, **how)
-    ran = reading.ran.giving(reading.work(watch=Watch()))
-    (tmp_path / "people.csv").write_text(TEXT)
-    code = call(tuple, ran.get("counts")).snippet()
+    return checked(reading.ran.giving(reading.work(watch=Watch())))
+
+
+def run(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run code in a fresh interpreter and print what it ends with."""
     program = f"from contract_snippets import last_value\nprint(*last_value({code!r}))"
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent)}
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    return subprocess.run(
+        [sys.executable, "-c", program], cwd=folder, env=environment, capture_output=True, text=True, check=False
     )
+
+
+@pytest.mark.parametrize("kind", ASKED)
+def test_the_code_counts_the_file_as_it_was_counted(kind: str, tmp_path: Path) -> None:
+    ran = counted(kind)
+    (tmp_path / "people.csv").write_text(TEXT)
+    done = run(call(tuple, ran.get("counts")).snippet(), tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == [str(count) for count in ran.value.counts.tolist()]
+
+
+def test_the_code_asks_for_the_file_in_one_line_and_never_has_what_is_in_it(tmp_path: Path) -> None:
+    code = call(tuple, counted("weights").get("counts")).snippet()
+    assert code.count("people.csv") == 1
+    assert not {"a;North", "b;South", "South;Rome"} & set(code.splitlines())
+    (tmp_path / "elsewhere.csv").write_text(TEXT)
+    done = run(code.replace("DATA = 'people.csv'", "DATA = 'elsewhere.csv'"), tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_code_stops_where_the_file_is_another_by_now(tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text(TEXT.replace("99;1", "99;2"))
+    done = run(call(tuple, counted("weights").get("counts")).snippet(), tmp_path)
+    assert done.returncode != 0
+    assert "another file, or its records have changed" in done.stderr
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_names_of_columns_and_files_are_text_in_code(name: str, tmp_path: Path) -> None:
+    text = 'x,"' + name.replace('"', '""') + '"\n1,North\n2,South\n'
+    path = tmp_path / "people.csv"
+    path.write_text(text, encoding="utf-8")
+    column = inspect(path).columns[1]
+    assert column == name
+    data = count_hierarchy(path, [column], domain=domain_taken_from_the_data())
+    hostile = replace(data, name=name)
+    code = call(tuple, checked(of_file(hostile)).get("counts")).snippet()
+    (tmp_path / "copy.csv").write_text(text, encoding="utf-8")
+    done = run(code.replace(f"DATA = {name!r}", "DATA = 'copy.csv'"), tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == [str(count) for count in data.counts.tolist()]
+    assert not (tmp_path / "pwned").exists()
+
+
+def test_two_files_in_one_program_have_a_line_each() -> None:
+    code = call(tuple, (File("a.csv"), File("b.csv"), File("a.csv"), File("c.csv", "PRIOR"))).snippet()
+    assert code.splitlines()[:3] == [
+        "DATA = 'a.csv'  # where the file lies", "DATA_2 = 'b.csv'  # where the file lies",
+        "PRIOR = 'c.csv'  # where the file lies",
+    ]  # fmt: skip
+    assert code.endswith("tuple((DATA, DATA_2, DATA, PRIOR))")

@@ -19,7 +19,7 @@ from pages.ui.refusals import refusal
 from pages.ui.result import Result, in_background, show_state
 from pages.ui.workers import Limits
 from treedp_core.checks import InputError
-from treedp_core.notebook.code import Ran, call
+from treedp_core.notebook.code import File, Ran, call
 from treedp_core.records import Dataset, HeldColumns, domain_of_paths
 from treedp_core.records.watched import STEPS
 from treedp_core.words import plural, whole
@@ -33,6 +33,8 @@ READ_SECONDS: Final = 60
 QUICK_SECONDS: Final = 0.5
 """What is read as soon is shown at once, without a word of progress."""
 
+PRIOR: Final = "PRIOR"
+"""What code calls the path of a prior's file."""
 Content = Path | HeldColumns | bytes
 Counted = Ran[Dataset]
 """Counts, with the call that gives them."""
@@ -57,10 +59,10 @@ class Reading:
     then: Callable[[Counted], Counted] = lambda counted: counted
 
 
-def leaves_listed_in(file: Any, columns: Sequence[str] | None, **how: Any) -> Reading:
-    """Return what reads the leaves that an uploaded file lists."""
+def leaves_listed_in(file: Any, columns: Sequence[str] | None, *, called: str = "DOMAIN", **how: Any) -> Reading:
+    """Return what reads the leaves that an uploaded file lists; code says its path by the name it is `called`."""
     work = partial(domain_of_paths, file.getvalue(), columns, name=file.name, **how)
-    return Reading(work, call(domain_of_paths, file.name, columns, **how).named("domain"))
+    return Reading(work, call(domain_of_paths, File(file.name, called), columns, **how).named("domain"))
 
 
 def by_worker(slot: str, key: Hashable, work: partial[T], content: Content, file_id: str) -> Result[T]:

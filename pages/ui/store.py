@@ -15,7 +15,7 @@ from typing import Final, TypeVar
 import streamlit as st
 
 from pages.ui import jobs, kept, sessions, settings, uploads
-from pages.ui.origins import count_sample, generate, of_file
+from pages.ui.origins import checked, count_sample, of_file
 from pages.ui.room import PUBLIC_NODES, ROOM, Ask, admitted
 from pages.ui.settings import REG, UNIT, get
 from sample_data.catalogue import SAMPLES
@@ -23,6 +23,7 @@ from treedp_core.checks import InputError
 from treedp_core.cli import FILE_VARIABLE
 from treedp_core.notebook.code import Ran, given
 from treedp_core.records import Dataset, HeldColumns
+from treedp_core.records.made_up import generate
 from treedp_core.tree.text import branching_factors_from_text
 
 MAX_NUMBERS: Final = 16_000_000
@@ -68,9 +69,9 @@ def used_sample(name: str) -> Ran[Dataset]:
 
 
 def counted_again(source: str, counted: Dataset) -> Ran[Dataset]:
-    """Return the call that counted a file of this session."""
+    """Return the call that counted a file of this session, and the check that it is that file still."""
     file = kept.of(source)
-    return file.ran if file is not None and file.ran is not None and file.data is counted else of_file(counted)
+    return checked(file.ran if file is not None and file.ran is not None and file.data is counted else of_file(counted))
 
 
 def set_dataset(

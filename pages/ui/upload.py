@@ -17,12 +17,12 @@ from typing import Any, Final, Literal, NamedTuple, TypeVar
 import streamlit as st
 
 from pages.ui import kept, result, store, uploads
-from pages.ui.reading import Content, Counted, Reading, by_worker, say, say_refused
+from pages.ui.reading import PRIOR, Content, Counted, Reading, by_worker, say, say_refused
 from pages.ui.result import Result
 from pages.ui.room import ROOM
 from pages.ui.text import lit, refusal_text
 from treedp_core.checks import InputError
-from treedp_core.notebook.code import Ran, call
+from treedp_core.notebook.code import File, Ran, call
 from treedp_core.records import Dataset, HeldColumns, ReadOptions, inspect
 from treedp_core.records.read.holding import HELD_BYTES
 from treedp_core.records.read.readers import formats
@@ -181,7 +181,8 @@ class Table:
         is_whole = self.columns is not None and not self.columns.left_out
         origin = self.columns if is_whole else self.file.content
         work = partial(read, count, origin, columns, name=self.file.name, **given)
-        ran = call(count, self.file.name, columns, **code).named("data").saying("the file, under its name")
+        path = File(self.file.name, PRIOR if self.file.asks == "prior" else "DATA")
+        ran = call(count, path, columns, **code).named("data")
         return Reading(work, ran) if then is None else Reading(work, ran, then)
 
     def looked(self, name: str, look: Callable[..., T], column: str) -> Result[T]:

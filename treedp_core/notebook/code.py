@@ -41,7 +41,7 @@ class Ran(Generic[T_co]):
         Importable by its name.
     args, kwargs
         What can be written down: numbers, text, tuples, lists, dictionaries, arrays, enumerations, data classes,
-        functions; or a `Ran`, whose value is passed.
+        functions; or a `Ran`, whose value is passed; or a `File`.
     name : str
         What the code calls the value.
     about : str
@@ -92,6 +92,21 @@ class Ran(Generic[T_co]):
         return _Writer().program(self)
 
 
+@dataclass(frozen=True)
+class File:
+    """A file that code reads, never what is in it: its path has a line of its own at the top, to be changed there.
+
+    Parameters
+    ----------
+    path : str
+    name : str
+        What the code calls the path, in capitals.
+    """
+
+    path: str
+    name: str = "DATA"
+
+
 @dataclass(frozen=True, eq=False)
 class Part:
     """An attribute of a call's value."""
@@ -125,6 +140,8 @@ def given(value: T, function: Callable[..., T], /, *args: Any, about: str = "", 
 
 
 def _value(one: object) -> object:
+    if isinstance(one, File):
+        return one.path
     return one.value if isinstance(one, (Ran, Part)) else one
 
 
@@ -134,6 +151,7 @@ class _Writer:
     def __init__(self) -> None:
         self.imports: dict[str, set[str]] = {}
         self.lines: list[str] = []
+        self.files: dict[File, str] = {}
         self.names: dict[int, str] = {}
         self.known: dict[str, str] = {}
         self.taken: set[str] = set()
@@ -146,7 +164,8 @@ class _Writer:
             modules.insert(0, "import numpy as np")
         about = f"# {' '.join(ran.about.split())}\n" if ran.about else ""
         head = about + (_APP_PATH if self.from_app else "") + "\n".join(modules)
-        return "\n".join([*([head, ""] if head else []), *self.lines, last])
+        files = [f"{name} = {one.path!r}  # where the file lies" for one, name in self.files.items()]
+        return "\n".join([*([head, ""] if head else []), *([*files, ""] if files else []), *self.lines, last])
 
     def variable(self, ran: Ran[Any]) -> str:
         """The name of a call's value, its line written first."""
@@ -190,6 +209,10 @@ class _Writer:
             return self.variable(value)
         if isinstance(value, Part):
             return f"{self.variable(value.of)}.{value.path}"
+        if isinstance(value, File):
+            if value not in self.files:
+                self.files[value] = self.free(value.name)
+            return self.files[value]
         if isinstance(value, enum.Enum):
             return f"{self.imported(type(value))}.{value.name}"
         if isinstance(value, np.ndarray):

@@ -12,6 +12,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from treedp_core.checks import InputError, echo
 from treedp_core.records.read.text import OTHER, Notice
 from treedp_core.tree import AnyArray, Tree
 
@@ -186,6 +187,23 @@ class Dataset:
                 digest.update(len(encoded).to_bytes(4, "little") + encoded)
             digest.update(b"\xff\xff\xff\xff")
         return digest.hexdigest()
+
+
+def unchanged(data: Dataset, fingerprint: str) -> Dataset:
+    """Return a data set whose fingerprint begins like this, as it did when a figure was made from it.
+
+    Raises
+    ------
+    InputError
+        ``DATA_CHANGED`` for another one.
+    """
+    if not data.fingerprint.startswith(fingerprint):
+        raise InputError(
+            "DATA_CHANGED",
+            f"Expected the data that these numbers came from, with a fingerprint of {echo(fingerprint)} …, got "
+            f"{echo(data.fingerprint[: len(fingerprint)])} …; it is another file, or its records have changed.",
+        )
+    return data
 
 
 def labels_of(

@@ -1,4 +1,4 @@
-"""Made-up records: how many fall on each leaf of a tree, under a few shapes that real data have."""
+"""Made-up records: how many fall on each leaf of a tree, under a few shapes that real data have, and data of them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ from typing import Final
 import numpy as np
 
 from treedp_core import checks
+from treedp_core.records.dataset import Dataset, DomainSource, ReadReport, labels_of
 from treedp_core.registry import Table, lookup, table
 from treedp_core.tree import FloatArray, IntArray, Tree
+from treedp_core.tree.text import branching_factors_from_text
+from treedp_core.words import powers
 
 MIN_RECORDS: Final = 100
 MAX_RECORDS: Final = 10_000_000
@@ -85,3 +88,36 @@ def leaf_counts(tree: Tree, shape: str, n_records: int, rng: np.random.Generator
     weights = lookup(SHAPES, shape, "shape").weights(tree.n_leaves, rng)
     n = checks.integer("records", n_records, low=MIN_RECORDS, high=MAX_RECORDS, code="RECORDS_RANGE")
     return rng.multinomial(n, weights / weights.sum())
+
+
+def generate(shape: str, n_records: int, branching: str, seed: int) -> Dataset:
+    """Return a made-up data set: `n_records` on the leaves of a tree, drawn from a seed.
+
+    Parameters
+    ----------
+    shape : str
+        A name in `SHAPES`.
+    n_records : int
+    branching : str
+        As people type branching factors: "3,4" or "2^6".
+    seed : int
+
+    Raises
+    ------
+    InputError
+        ``TREE_SHAPE``, ``TOO_MANY_NODES``, ``RECORDS_RANGE``, ``VALUE_UNKNOWN``.
+
+    Examples
+    --------
+    >>> generate("zipf", 1000, "3,4", 7).total
+    1000
+    """
+    factors = branching_factors_from_text(branching)
+    tree = Tree.from_branching_factors(factors)
+    counts = tree.counts_of_leaves(leaf_counts(tree, shape, n_records, np.random.default_rng(seed)))
+    codes = [np.tile(np.arange(k), tree.level_sizes[level]) for level, k in enumerate(factors)]
+    words = [[str(child) for child in range(1, k + 1)] for k in factors]
+    names = [f"level {level}" for level in range(1, tree.n_levels)]
+    title = f"{SHAPES[shape].label} on {powers(factors)} (generated)"
+    report = ReadReport(rows=n_records, counted=n_records)
+    return Dataset(title, tree, labels_of(tree, codes, words, names), counts, DomainSource.PUBLIC, report)

@@ -9,7 +9,7 @@ from typing import Any, Final
 import streamlit as st
 
 from pages.ui import store, uploads
-from pages.ui.reading import Counted, Reading, leaves_listed_in
+from pages.ui.reading import PRIOR, Counted, Reading, leaves_listed_in
 from pages.ui.text import lit
 from pages.ui.upload import EACH_ROW, Candidate, Count, Table, choose_columns, notice, upload
 from treedp_core.checks import InputError
@@ -53,7 +53,7 @@ def file_prior() -> Ran[Prior] | None:
             return None
 
     prior = store.remember(("prior of a file", data.fingerprint, counted.fingerprint), matched)
-    earlier = store.counted_again(SLOT, counted).saying("the public file, under its name").named("earlier")
+    earlier = store.counted_again(SLOT, counted).named("earlier")
     return None if prior is None else given(prior, public_of_file, store.used(), earlier, **how).named("prior")
 
 
@@ -76,7 +76,7 @@ def _form(table: Table) -> Count:
         if missing:
             few = f"{plural(len(missing), 'column')} missing"
             raise InputError("PRIOR_LEAVES", f"Expected a prior with the columns of the data; {few}.")
-        domain = leaves_listed_in(file.origin, columns, options=table.options, records_are_public=True)
+        domain = leaves_listed_in(file.origin, columns, called=PRIOR, options=table.options, records_are_public=True)
         outside = "refuse" if data.other_leaf is None else "other"  # a prior has the same leaves as the data
         then = partial(_matched, data, zeros)
         return table.counted(count_hierarchy, columns, domain=domain, weight=weight, outside=outside, then=then)

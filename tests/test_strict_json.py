@@ -1,0 +1,95 @@
+"""What is read back from a file of the app's own: every row of the bad inputs for configuration."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import tracemalloc
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from treedp_core.checks import InputError
+from treedp_core.records.read.strict_json import members, parse
+
+DEEP = 100_000
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        (pickle.dumps({"eps": 1}), "CONFIG_NOT_JSON"),
+        (b"!!python/object/apply:os.system ['touch /tmp/canary']", "CONFIG_NOT_JSON"),
+        (b"", "CONFIG_NOT_JSON"),
+        (b"\xff\xfe{\x00}\x00", "CONFIG_NOT_JSON"),
+        (b'\xef\xbb\xbf{"eps": 1}', "CONFIG_NOT_JSON"),
+        (b'{"eps": 1}{"eps": 2}', "CONFIG_NOT_JSON"),
+        (b'{"eps": NaN}', "CONFIG_VALUE"),
+        (b'{"eps": Infinity}', "CONFIG_VALUE"),
+        (b'{"eps": -Infinity}', "CONFIG_VALUE"),
+        (b'{"eps": 1e400}', "CONFIG_VALUE"),
+        (b'{"eps": ' + b"9" * 1_000_000 + b"}", "CONFIG_VALUE"),
+        (b'{"eps": 1, "eps": 100}', "CONFIG_DUPLICATE_KEY"),
+        (b'{"a": {"eps": 1, "eps": 100}}', "CONFIG_DUPLICATE_KEY"),
+        (b"[" * DEEP + b"]" * DEEP, "CONFIG_TOO_DEEP"),
+        (b'{"a":' * DEEP + b"1" + b"}" * DEEP, "CONFIG_TOO_DEEP"),
+        (b'["]]]]", ' + b'"\\"]", [' * DEEP, "CONFIG_TOO_DEEP"),
+        (b" " * 2_000_001, "CONFIG_TOO_LARGE"),
+    ],
+)  # fmt: skip
+def test_refused(content: bytes, code: str) -> None:
+    with pytest.raises(InputError) as refused:
+        parse(content, most=2_000_000)
+    assert refused.value.code == code
+    assert len(str(refused.value)) < 200
+    assert str(refused.value).count(". ") == 0
+
+
+@pytest.mark.parametrize(
+    ("given_", "code"),
+    [
+        ({"eps": True}, "CONFIG_TYPE"),
+        ({"eps": "1"}, "CONFIG_TYPE"),
+        ({"eps": None}, "CONFIG_TYPE"),
+        ({"eps": 2**60}, "CONFIG_TYPE"),
+        ({"eps": [1]}, "CONFIG_TYPE"),
+        ([], "CONFIG_TYPE"),
+        ({}, "CONFIG_MISSING_KEY"),
+        ({"eps": 1, "path": "../../etc/passwd"}, "CONFIG_UNKNOWN_KEY"),
+    ],
+)
+def test_members_refused(given_: Any, code: str) -> None:
+    with pytest.raises(InputError) as refused:
+        members(given_, "The file", eps=float)
+    assert refused.value.code == code
+
+
+def test_a_list_of_many_pieces_is_not_nested() -> None:
+    text = json.dumps([["[", "]", '"', "\\"]] * 10_000).encode()
+    assert parse(text, most=len(text)) == [["[", "]", '"', "\\"]] * 10_000
+
+
+def test_refusing_costs_little_memory() -> None:
+    content = b'{"a":' * 400_000
+    tracemalloc.start()
+    with pytest.raises(InputError):
+        parse(content, most=len(content))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 20 * len(content)
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**80), 2**80) | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(st.characters(exclude_categories=["Cs"])),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(st.characters(exclude_categories=["Cs"])), inner),
+    max_leaves=20,
+)  # fmt: skip
+
+
+@given(VALUES)
+def test_what_python_writes_comes_back(value: Any) -> None:
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+    assert parse(text, most=len(text)) == value

@@ -1,0 +1,121 @@
+"""JSON that the app wrote itself, read back as if a stranger had: whatever is not plain is refused in one sentence."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final, NoReturn
+
+import numpy as np
+
+from treedp_core.checks import InputError, echo
+from treedp_core.words import megabytes
+
+MAX_LEVELS: Final = 64
+"""Of lists and objects inside one another."""
+MAX_DIGITS: Final = 400
+_BLOCK: Final = 1 << 18
+
+Json = dict[str, Any] | list[Any] | str | int | float | bool | None
+
+
+def parse(content: bytes, *, most: int, what: str = "The file") -> Json:
+    """Return what a JSON text of at most `most` bytes holds; every number in it is finite, every key there once.
+
+    Raises
+    ------
+    InputError
+        ``CONFIG_TOO_LARGE``, ``CONFIG_TOO_DEEP``, ``CONFIG_NOT_JSON``, ``CONFIG_DUPLICATE_KEY``, ``CONFIG_VALUE``.
+
+    >>> parse(b'{"eps": 1.5}', most=100)
+    {'eps': 1.5}
+    >>> parse(b'{"eps": 1, "eps": 100}', most=100)
+    Traceback (most recent call last):
+    treedp_core.checks.InputError: The file names 'eps' twice; expected each name once.
+    """
+    if len(content) > most:
+        size, limit = megabytes(len(content)), megabytes(most)
+        raise InputError("CONFIG_TOO_LARGE", f"{what} has {size} of JSON; at most {limit} are accepted.")
+    if _levels(content) > MAX_LEVELS:
+        raise InputError("CONFIG_TOO_DEEP", f"{what} nests lists or objects more than {MAX_LEVELS} times.")
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            seen: set[str] = set()
+            twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+            raise InputError("CONFIG_DUPLICATE_KEY", f"{what} names {echo(twice)} twice; expected each name once.")
+        return found
+
+    def refuse(text: str) -> NoReturn:
+        raise InputError("CONFIG_VALUE", f"{what} holds the number {echo(text[:50])}; expected finite numbers.")
+
+    def real(text: str) -> float:
+        value = float(text)
+        return value if abs(value) < float("inf") else refuse(text)
+
+    def whole(text: str) -> int:
+        return int(text) if len(text) <= MAX_DIGITS else refuse(text)
+
+    try:
+        found: Json = json.loads(
+            content.decode("utf-8"), object_pairs_hook=once, parse_constant=refuse, parse_float=real, parse_int=whole
+        )
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        raise InputError("CONFIG_NOT_JSON", f"{what} is not JSON in UTF-8.") from error
+    return found
+
+
+def members(given: Json, what: str, **kinds: type | tuple[type, ...]) -> dict[str, Any]:
+    """Return an object that has exactly the named members, each of its kind; a bool is no number.
+
+    Raises
+    ------
+    InputError
+        ``CONFIG_TYPE``, ``CONFIG_UNKNOWN_KEY``, ``CONFIG_MISSING_KEY``.
+
+    >>> members({"eps": 1.0}, "A setting", eps=float)
+    {'eps': 1.0}
+    >>> members({"eps": True}, "A setting", eps=float)
+    Traceback (most recent call last):
+    treedp_core.checks.InputError: A setting: expected eps to be a number, got True.
+    """
+    if not isinstance(given, dict):
+        raise InputError("CONFIG_TYPE", f"{what}: expected an object, got {echo(given)}.")
+    unknown = next((key for key in given if key not in kinds), None)
+    if unknown is not None:
+        raise InputError("CONFIG_UNKNOWN_KEY", f"{what} has {echo(unknown)}, which this version does not know.")
+    for key, kind in kinds.items():
+        if key not in given:
+            raise InputError("CONFIG_MISSING_KEY", f"{what} lacks {echo(key)}.")
+        given[key] = _of_kind(f"{what}: expected {key}", given[key], kind if isinstance(kind, tuple) else (kind,))
+    return given
+
+
+_WORDS: Final = {
+    str: "text", int: "a whole number", float: "a number", bool: "true or false", list: "a list", dict: "an object",
+    type(None): "null",
+}  # fmt: skip
+
+
+def _of_kind(name: str, value: Json, kinds: tuple[type, ...]) -> Json:
+    if type(value) in kinds:
+        return value
+    if type(value) is int and float in kinds and abs(value) <= 2**53:
+        return float(value)
+    expected = " or ".join(_WORDS[kind] for kind in kinds)
+    shown = value if isinstance(value, (str, int, float, bool)) or value is None else _WORDS[type(value)]
+    raise InputError("CONFIG_TYPE", f"{name} to be {expected}, got {echo(shown)}.")
+
+
+def _levels(content: bytes) -> int:
+    """How many lists and objects stand inside one another at most; what stands in text does not count."""
+    bare = np.frombuffer(content.replace(b"\\\\", b"").replace(b'\\"', b""), np.uint8)
+    level, most, in_text = 0, 0, 0
+    for start in range(0, bare.size, _BLOCK):
+        block = bare[start : start + _BLOCK]
+        quotes = in_text + np.cumsum(block == ord('"'))
+        steps = ((block == ord("[")) | (block == ord("{"))).astype(np.int8)
+        steps -= (block == ord("]")) | (block == ord("}"))
+        levels = level + np.cumsum(np.where(quotes & 1, 0, steps))
+        level, most, in_text = int(levels[-1]), max(most, int(levels.max())), int(quotes[-1]) & 1
+    return most

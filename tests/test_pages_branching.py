@@ -171,7 +171,7 @@ def test_ranking_for_a_prime_has_padded_trees_and_the_histogram() -> None:
     """RMSE of a prefix: noise of variance 8 h^2 / epsilon^2 on each of the nodes of its cover."""
     ranking = table(open_page("branching", bra_bins="997", eps="0.5"), "padding")
     first = ranking.iloc[0]
-    assert (first["tree"], first["padding"]) == ("10³", "3")
+    assert (first["tree"], first["padding"]) == ("10³", 3)
     variance = 8 * 9 / 0.25 * sum(covers((10, 10, 10), 997)) / 997
     assert read(first["RMSE (records)"]) == pytest.approx(math.sqrt(variance), rel=1e-3)
     flat = ranking[ranking["tree"] == "997"].iloc[0]

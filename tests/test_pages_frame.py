@@ -235,6 +235,20 @@ def test_of_a_tree_of_a_million_leaves_a_page_sends_little(app: App, page: str) 
     assert is_sound(at)
 
 
+def test_a_column_of_numbers_is_written_in_words_and_sorted_as_numbers() -> None:
+    def script() -> None:
+        from pages.ui.frame import plain_table
+        from treedp_core.words import whole
+
+        plain_table({"n": [10_000, 900], "m": [1, "–"]}, alt="x", formats={"n": whole, "m": str})
+
+    (shown,) = AppTest.from_function(script).run().dataframe
+    assert shown.value["n"].tolist() == [10_000, 900]
+    assert shown.value["m"].tolist() == ["1", "–"]
+    with pa.ipc.open_stream(shown.proto.arrow_data.styler.display_values) as words_sent:
+        assert words_sent.read_all()["n"].to_pylist() == ["10\u202f000", "900"]
+
+
 # --- files -----------------------------------------------------------------------------------------------------------
 
 

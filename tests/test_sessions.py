@@ -5,11 +5,13 @@ from __future__ import annotations
 import platform
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from browsing import ROOT
+from browsing import ROOT, eventually
 from pages.ui import sessions
 from pages.ui.jobs import Job, Jobs
 
@@ -44,6 +46,32 @@ def test_each_session_has_its_own_things_and_keeps_them(at: pytest.MonkeyPatch) 
     assert light_of(at, "one") is one
     assert sessions.mine(Jobs) is sessions.mine(Jobs)
     assert sessions.known() == ("one", "two")
+
+
+def test_who_comes_waits_while_others_come_and_who_is_there_never_does(at: pytest.MonkeyPatch) -> None:
+    who = threading.local()
+    at.setattr(sessions, "current_id", lambda: who.name)
+    at.setattr(sessions, "_door", threading.Semaphore(1))
+    inside: list[str] = []
+    goes_on = threading.Event()
+
+    def run(name: str) -> None:
+        who.name = name
+        with sessions.running():
+            inside.append(name)
+            assert goes_on.wait(30)
+
+    with ThreadPoolExecutor(3) as people:
+        first = people.submit(run, "one")
+        eventually(lambda: inside == ["one"])
+        second = people.submit(run, "two")
+        again = people.submit(run, "one")
+        eventually(lambda: inside == ["one", "one"])
+        assert not second.done()
+        goes_on.set()
+        for visit in (first, again, second):
+            visit.result(30)
+    assert inside == ["one", "one", "two"]
 
 
 def test_only_who_left_is_told_and_only_who_stays_away_ends(at: pytest.MonkeyPatch) -> None:

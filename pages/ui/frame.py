@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from functools import partial
+from numbers import Real
 from typing import Any, Final, Literal
 
+import pandas as pd
 import streamlit as st
 
 from pages.ui.exports import csv_bytes, download
@@ -103,6 +105,10 @@ def live(spec: dict[str, Any], *, key: str, alt: str, caption: str, answer: str,
     footer(key, ran, about=caption)
 
 
+def _is_of_numbers(values: Iterable[Any]) -> bool:
+    return all(isinstance(value, Real) and not isinstance(value, bool) for value in values)
+
+
 def _is_dark() -> bool:
     """Whether the page is dark, as far as the browser has told."""
     return bool(st.context.theme.type == "dark")
@@ -142,14 +148,21 @@ def plain_table(
     """Show a table with its caption.
 
     `formats` are column configurations by name, or functions whose words are shown instead of a value, as a browser has
-    no thin spaces between thousands, or pairs of both.
+    no thin spaces between thousands, or pairs of both. A column of numbers stays one, so that it is sorted as numbers.
     """
-    shown, config = dict(columns), {}
+    shown, config, words = dict(columns), {}, {}
     for name, how in formats.items():
-        write, config[name] = how if isinstance(how, tuple) else (how, _RIGHT) if callable(how) else (None, how)
+        write, config[name] = how if isinstance(how, tuple) else (how, None) if callable(how) else (None, how)
         if write is not None and name in columns:
-            shown[name] = [write(value) for value in columns[name]]
-    st.dataframe(shown, hide_index=True, column_config=config, alt=alt, width=width, height=height)
+            if _is_of_numbers(columns[name]):
+                words[name] = write
+            else:
+                shown[name] = [write(value) for value in columns[name]]
+                config[name] = config[name] or _RIGHT
+    st.dataframe(
+        pd.DataFrame(shown).style.format(words), hide_index=True, column_config=config, alt=alt, width=width,
+        height=height,
+    )  # fmt: skip
     if caption:
         st.caption(caption)
 

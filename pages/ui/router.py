@@ -28,7 +28,11 @@ def declare(pages: tuple[Page, ...]) -> tuple[Page, ...]:
 
 def run(pages: Sequence[Page], sidebar: Callable[[Page, Sequence[Page]], None]) -> None:
     """Show the navigation and the sidebar, and run the chosen page; the first of the pages is the home page."""
-    sessions.enter()
+    with sessions.running():
+        _run(pages, sidebar)
+
+
+def _run(pages: Sequence[Page], sidebar: Callable[[Page, Sequence[Page]], None]) -> None:
     store.follow()
     script = shell.room()
     embedded = bool(st.context.is_embedded)

@@ -11,8 +11,8 @@ import gc
 import logging
 import threading
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, TypeVar
 
@@ -25,6 +25,10 @@ from streamlit.runtime.state import SessionState
 TICK_SECONDS: Final = 5.0
 TICKS_TO_LIVE: Final = 8
 """A short time to live is watched more closely: at least so many times."""
+
+NEWCOMERS: Final = 2
+"""First runs of sessions that are under way at a time."""
+LONGEST_WAIT_SECONDS: Final = 20.0
 
 T = TypeVar("T", bound="Owned")
 
@@ -40,14 +44,16 @@ class Owned(Protocol):
 
 @dataclass(eq=False)
 class _Session:
-    """What one session owns, by kind, and since when nobody is connected to it."""
+    """What one session owns, by kind, since when nobody is connected to it, and whether it has run a page."""
 
     owned: dict[type[Any], Any] = field(default_factory=dict)
     left_at: float | None = None
+    has_run: bool = False
 
 
 _sessions: Final[dict[str, _Session]] = {}
 _lock: Final = threading.RLock()
+_door: Final = threading.Semaphore(NEWCOMERS)
 
 
 def current_id() -> str:
@@ -66,10 +72,21 @@ def mine(kind: type[T]) -> T:
         return found
 
 
-def enter() -> None:
-    """Note that this session runs a page; called at the start of every run."""
+@contextmanager
+def running() -> Iterator[None]:
+    """Around every run of a page: note that this session runs one, and have its first one wait for its turn.
+
+    Those who are there are answered before those who come: of these, few are served at a time.
+    """
     with _lock:
-        _sessions.setdefault(current_id(), _Session())
+        session = _sessions.setdefault(current_id(), _Session())
+        is_new, session.has_run = not session.has_run, True
+    has_turn = is_new and _door.acquire(timeout=LONGEST_WAIT_SECONDS)
+    try:
+        yield
+    finally:
+        if has_turn:
+            _door.release()
 
 
 def known() -> tuple[str, ...]:

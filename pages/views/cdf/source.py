@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, Final
 
 import streamlit as st
 
@@ -33,8 +34,10 @@ def choose(beside: Callable[[], object]) -> Bins:
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         s.SOURCE.draw()
         beside()
+        has_column = s.SOURCE.value == "upload" and _column() is not None
+        form = st.popover("Column and bounds", icon=":material/tune:", width="content") if has_column else nullcontext()
     try:
-        bins = _bins()
+        bins = _bins(form)
     except InputError as error:
         refusal(error)
         bins = None
@@ -64,11 +67,16 @@ def say_refused(error: InputError | None) -> None:
         st.caption("The bins of the data are used meanwhile.")
 
 
-def _bins() -> Bins | None:
+def _bins(form: AbstractContextManager[Any]) -> Bins | None:
     if s.SOURCE.value == "upload":
-        _ask_for_a_column()
-        if _column() is None:
+        with form:
+            _ask_for_a_column()
+        column = _column()
+        if column is None:
             return None
+        warn_of_cut(column.value)
+        for _, sentence in column.value.report.notices:
+            st.caption(literal_sentence(sentence))
     found = _of(s.SOURCE.value)
     if s.SOURCE.value == "current":
         warn_of_cut(store.dataset())
@@ -132,11 +140,6 @@ def _ask_for_a_column() -> None:
         st.caption(f"No column of {lit(table.data.name, 40)} holds numbers; choose another source.")
     else:
         choose_columns(Candidate(table.columns, table.data.name, kept.BINS, "bins"), _form)
-    column = _column()
-    if column is not None:
-        warn_of_cut(column.value)
-        for _, sentence in column.value.report.notices:
-            st.caption(literal_sentence(sentence))
 
 
 def _form(table: Table) -> Count | None:

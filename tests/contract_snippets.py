@@ -23,7 +23,7 @@ def last_value(code: str) -> Any:
 
 def as_text(found: Any) -> str:
     """A table, or the bytes of a file, as the text of its download."""
-    from pages.ui.exports import csv_bytes
+    from treedp_core.records.export.tables import csv_bytes
 
     return (found if isinstance(found, bytes) else csv_bytes(found)).decode("utf-8-sig")
 

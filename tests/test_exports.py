@@ -1,12 +1,18 @@
-"""Files that were to go wait a minute for a slow browser, and then go."""
+"""Files that leave the app: for how long they stay, and tables in which what is true stands apart."""
 
 from __future__ import annotations
+
+import io
+import zipfile
+from pathlib import Path
+from typing import Any
 
 import pytest
 from streamlit.runtime.media_file_storage import MediaFileKind, MediaFileStorageError
 from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
 
 from pages.ui.exports import LINGER_SECONDS, Lingering
+from treedp_core.records.export.tables import apart, csv_files, shown, zipped
 
 
 def test_a_swept_file_stays_for_a_minute_and_longer_if_asked_for_again() -> None:
@@ -39,3 +45,48 @@ def test_a_swept_file_stays_for_a_minute_and_longer_if_asked_for_again() -> None
     assert not is_there()
     with pytest.raises(MediaFileStorageError):
         store.get_url(name)
+
+
+SECRET = {"place": ["Ulm", "Bonn"], "true (NOT PRIVATE)": [3, 5], "released": [4, 4]}
+
+
+def test_what_is_true_and_what_is_released_are_files_of_their_own() -> None:
+    files = csv_files(SECRET, "rows", private=True, simulated=True)
+    assert {name: content.decode("utf-8-sig").splitlines() for name, content in files.items()} == {
+        "rows-NOT-PRIVATE.csv": ["place,true (NOT PRIVATE)", "Ulm,3", "Bonn,5"],
+        "rows-simulated.csv": [
+            "place,released,simulation", "Ulm,4,simulated release", "Bonn,4,simulated release",
+        ],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("columns", "private", "names"),
+    [
+        ({"level": ["all"], "error": [1.5]}, False, ["t"]),
+        ({"level": ["all"], "error": [1.5]}, True, ["t-NOT-PRIVATE"]),
+        ({"NOT PRIVATE: tuned": ["NOT PRIVATE"], "level": ["all"], "released": [1]}, False, ["t-NOT-PRIVATE"]),
+        ({"true (NOT PRIVATE)": [1]}, False, ["t-NOT-PRIVATE"]),
+        ({"level": ["all"], "true NOT PRIVATE": [1], "bound": [2]}, False, ["t-NOT-PRIVATE", "t-released"]),
+        ({"node": [1], "path": ["Ulm"], "count NOT PRIVATE": [1]}, False, ["t-NOT-PRIVATE"]),
+        ({}, True, ["t-NOT-PRIVATE"]),
+    ],
+)
+def test_names_of_files_say_what_is_not_private(columns: dict[str, Any], private: bool, names: list[str]) -> None:
+    assert list(apart(columns, "t", private=private)) == names
+
+
+def test_an_archive_is_the_same_for_the_same_files() -> None:
+    files = csv_files(SECRET, "rows")
+    assert zipped(files) == zipped(files)
+    with zipfile.ZipFile(io.BytesIO(zipped(files))) as archive:
+        assert archive.testzip() is None
+        assert {one: archive.read(one) for one in archive.namelist()} == files
+
+
+def test_a_table_shown_is_written_where_a_folder_is_given(tmp_path: Path) -> None:
+    assert shown(SECRET, "rows", tmp_path / "new")["released"].tolist() == [4, 4]
+    assert sorted(one.name for one in (tmp_path / "new").iterdir()) == ["rows-NOT-PRIVATE.csv", "rows-released.csv"]
+    again = shown(b"\xef\xbb\xbfcity,count\nNA,3\n", "records", tmp_path)
+    assert again.to_dict("list") == {"city": ["NA"], "count": [3]}
+    assert (tmp_path / "records.csv").exists()

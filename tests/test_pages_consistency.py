@@ -165,8 +165,8 @@ def test_the_ledger_of_a_node(page: Callable[..., AppTest]) -> None:
     raw, _ = draw_once(Experiment(), SMALL.tree, SMALL.counts)
     app = page(con_node="2")
     ledger = app.dataframe[0].value
-    assert ledger["label"].tolist() == ["n1.1", "n2.4", "n2.5", "n2.6", "n2.7"]
-    assert ledger["true count"].map(read).tolist() == SMALL.counts[[2, 8, 9, 10, 11]].tolist()
+    assert ledger["path"].tolist() == ["n1.1", *(f"n1.1 › n2.{i}" for i in range(4, 8))]
+    assert ledger["true count (NOT PRIVATE)"].map(read).tolist() == SMALL.counts[[2, 8, 9, 10, 11]].tolist()
     assert ledger["before"].map(read).tolist() == raw.estimate[[2, 8, 9, 10, 11]].tolist()
     after = ledger["after"].map(read)
     assert after[1:].sum() == pytest.approx(after[0], abs=0.05 * 5)  # each to one decimal place
@@ -244,7 +244,7 @@ def test_labels_reach_only_what_shows_them_literally(page: Callable[..., AppTest
     assert shown
     pieces = [lit(label), lit(f"{label}1.0", 40), lit(f"{label}level1", 40), lit(f"{label}level2", 40)]
     assert all(any(piece in text for piece in pieces) for text in shown)
-    assert app.dataframe[-2].value["label"].tolist()[0] == f"{label}1.0"
+    assert app.dataframe[-2].value["path"].tolist()[0] == f"{label}1.0"
 
 
 # --- words -----------------------------------------------------------------------------------------------------------

@@ -22,11 +22,12 @@ from streamlit.testing.v1 import AppTest
 from app import all_pages
 from browsing import ROOT
 from oracles_pages import figure, open_page, words
-from pages.ui import exports, jobs, text
+from pages.ui import jobs, text
 from pages.ui.settings import REG
 from treedp_core.checks import InputError
 from treedp_core.figures.colour import DIVERGING, DIVERGING_DARK
 from treedp_core.records import Dataset
+from treedp_core.records.export import tables
 from treedp_core.watch import Cancelled, Watch
 
 pytestmark = pytest.mark.usefixtures("own_jobs")
@@ -516,9 +517,9 @@ def test_sentences_of_the_core_are_split_into_prose_and_values() -> None:
     "cell", ["=cmd|' /C calc'!A0", "+1", "@SUM(A1)", "-2+3", "\t=1", "\r=1", "\n=1", "＝1", "  =1"]
 )
 def test_no_text_cell_is_a_formula(cell: str) -> None:
-    table = exports.csv_bytes({cell: [cell], "n": [-3]}).decode("utf-8-sig")
+    table = tables.csv_bytes({cell: [cell], "n": [-3]}).decode("utf-8-sig")
     assert table.count("'") == cell.count("'") * 2 + 2
-    assert exports.safe_cell(cell) == "'" + cell
+    assert tables.safe_cell(cell) == "'" + cell
     assert ",-3" in table
 
 

@@ -125,7 +125,7 @@ def test_the_table_of_one_draw_has_the_figures_numbers() -> None:
     final = releases[1]
     table = draw_table(releases, SMALL.counts, SMALL.tree, 1, SMALL.labels)
     assert table["node"] == [1, 2, 3]
-    assert table["label"] == ["n1.0", "n1.1", "n1.2"]
+    assert table["path"] == ["n1.0", "n1.1", "n1.2"]
     assert table["count NOT PRIVATE"] == [0 + 1 + 2 + 3, 5 + 8 + 13 + 21, 0 + 0 + 40 + 100]
     assert table["released"] == final.estimate[1:4].tolist()
 
@@ -294,7 +294,7 @@ def test_family_and_rows() -> None:
     assert [SMALL.tree.family(node) for node in (0, 2, 15, 16, -1)] == [0, 2, 3, 0, 0]
     wide = dataset(Tree.from_branching_factors((700,)), [1] * 700)
     the = draw(LEAST_SQUARES, wide.tree, wide.counts)
-    assert len(family_table(the, 0, wide.labels)["label"]) == 501
+    assert len(family_table(the, 0, wide.labels)["path"]) == 501
 
 
 def test_found_nodes_are_few_and_from_the_top() -> None:

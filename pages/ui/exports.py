@@ -1,22 +1,16 @@
-"""Files that leave the app: the one download button, and tables as CSV that a spreadsheet cannot take for formulas."""
+"""Files that leave the app: the one download button, and a store that keeps them for slow browsers."""
 
 from __future__ import annotations
 
-import csv
-import io
 import secrets
 import threading
 import time
 from collections.abc import Callable
 from typing import Final, Literal
 
-import numpy as np
 import streamlit as st
 from streamlit import runtime
 from streamlit.runtime.media_file_storage import MediaFileKind, MediaFileStorage
-
-from treedp_core.records.export.columns import Columns
-from treedp_core.records.export.spreadsheet import safe_cell
 
 LINGER_SECONDS: Final = 60.0
 
@@ -97,19 +91,3 @@ def download(
         on_click="ignore",
         help=help,
     )
-
-
-def csv_bytes(columns: Columns) -> bytes:
-    r"""Return a CSV file (UTF-8 with byte order mark) of columns of equal length.
-
-    A text cell that a spreadsheet would run as a formula gets a leading apostrophe; numbers never do.
-
-    >>> csv_bytes({"label": ["=1+1"], "count": [-3]}).decode("utf-8-sig").splitlines()
-    ['label,count', "'=1+1,-3"]
-    """
-    out = io.StringIO(newline="")
-    writer = csv.writer(out)
-    writer.writerow([safe_cell(name) for name in columns])
-    lists = [values.tolist() if isinstance(values, np.ndarray) else list(values) for values in columns.values()]
-    writer.writerows([safe_cell(value) for value in row] for row in zip(*lists, strict=True))
-    return out.getvalue().encode("utf-8-sig")

@@ -8,17 +8,16 @@ from functools import partial
 from numbers import Real
 from typing import Any, Final, Literal
 
-import pandas as pd
 import streamlit as st
 
-from pages.ui.exports import csv_bytes, download
+from pages.ui.exports import download
 from pages.ui.settings import get
 from treedp_core.figures import style
 from treedp_core.figures.dark import on_dark, repainted
 from treedp_core.figures.reliability import watermark
 from treedp_core.notebook.code import Ran
 from treedp_core.records.export.columns import Columns, labelled
-from treedp_core.records.export.synthetic import SIMULATED, SIMULATION
+from treedp_core.records.export.tables import IN_NAMES, apart, csv_bytes, csv_files, frame_of, zipped
 from treedp_core.studies.budget import NOT_PRIVATE
 
 STAGE: Final = "stage"
@@ -67,7 +66,7 @@ def figure(
     label : str
         What must stand in every copy of the figure, its code and its numbers, such as "NOT PRIVATE: why".
     simulated : bool
-        Whether the table is of a simulated release: then each row and the name of the file say so.
+        Whether the table is of a simulated release: then each row of it and the name of its file say so.
     """
     if label:
         if label.startswith(NOT_PRIVATE):
@@ -93,7 +92,10 @@ def figure(
         say(answer)
     else:
         st.caption(caption)
-    footer(key, ran, label=label, simulated=simulated, about=caption if answer else "", has_code=has_code)
+    footer(
+        key, ran, label=label, simulated=simulated, private=caption.startswith(NOT_PRIVATE),
+        about=caption if answer else "", has_code=has_code,
+    )  # fmt: skip
     return _clicked(event) if select else None
 
 
@@ -133,7 +135,8 @@ def table(
 ) -> None:
     """Show the table that a call returns, with its caption and footer: see `plain_table` and `figure`."""
     plain_table(ran.value, alt=alt, caption=caption, formats=formats, width=width, height=height)
-    footer(key, ran, simulated=simulated)
+    files = apart(ran.value, "", private=caption.startswith(NOT_PRIVATE))
+    footer(key, ran, simulated=simulated, private=f"-{IN_NAMES}" in files, several=len(files) > 1)
 
 
 def plain_table(
@@ -160,7 +163,7 @@ def plain_table(
                 shown[name] = [write(value) for value in columns[name]]
                 config[name] = config[name] or _RIGHT
     st.dataframe(
-        pd.DataFrame(shown).style.format(words), hide_index=True, column_config=config, alt=alt, width=width,
+        frame_of(shown).style.format(words), hide_index=True, column_config=config, alt=alt, width=width,
         height=height,
     )  # fmt: skip
     if caption:
@@ -173,10 +176,16 @@ def footer(
     *,
     label: str = "",
     simulated: bool = False,
+    private: bool = False,
+    several: bool = False,
     about: str = "",
     has_code: bool = True,
 ) -> None:
-    """Show what stands below every figure but in a presentation: what is `about` it, its code, and its numbers."""
+    """Show what stands below every figure but in a presentation: what is `about` it, its code, and its numbers.
+
+    What is `private` says so in the name of its file; of `several` tables, and where a release is `simulated`, what is
+    true and what is released are files of their own.
+    """
     if get("present"):
         return
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -186,15 +195,7 @@ def footer(
         if ran is not None and has_code:
             code_popover(key, ran, label)
         if ran is not None:
-            download(
-                "Data",
-                partial(_file, ran, label, simulated),
-                name=f"treedp-{'simulation-' if simulated else ''}{key.replace('_', '-')}.csv",
-                mime="text/csv",
-                key=f"{key}_csv",
-                type="tertiary",
-                help="The numbers behind the figure, as CSV",
-            )
+            _data(key, ran, label, private=private, simulated=simulated, several=simulated or several)
 
 
 def code_popover(key: str, ran: Ran[Any], label: str = "") -> None:
@@ -203,11 +204,27 @@ def code_popover(key: str, ran: Ran[Any], label: str = "") -> None:
         st.code((f"# {label}\n" if label else "") + ran.snippet(), language="python")
 
 
-def _file(ran: Ran[Columns], label: str, simulated: bool) -> bytes:
+def _data(key: str, ran: Ran[Columns], label: str, *, private: bool, simulated: bool, several: bool) -> None:
+    """Offer a table as CSV, or `several` in a ZIP: what is true and what is released apart."""
+    name = "-".join(("treedp", *((IN_NAMES,) if private and not several else ()), key.replace("_", "-")))
+    download(
+        "Data",
+        partial(_files, ran, name, label, simulated) if several else partial(_file, ran, label),
+        name=f"{name}.zip" if several else f"{name}.csv",
+        mime="application/zip" if several else "text/csv",
+        key=f"{key}_csv",
+        type="tertiary",
+        help=f"The numbers behind the figure, as CSV{': true and released ones apart' if several else ''}",
+    )
+
+
+def _file(ran: Ran[Columns], label: str) -> bytes:
+    return csv_bytes(labelled(ran.value, label) if label else ran.value)
+
+
+def _files(ran: Ran[Columns], name: str, label: str, simulated: bool) -> bytes:
     columns = labelled(ran.value, label) if label else ran.value
-    if simulated:
-        columns = {**columns, SIMULATION: [SIMULATED] * len(next(iter(columns.values()), ()))}
-    return csv_bytes(columns)
+    return zipped(csv_files(columns, name, private=True, simulated=simulated))
 
 
 def _brushed(key: str, then: Callable[[float, float], None]) -> None:

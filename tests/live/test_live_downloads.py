@@ -47,9 +47,8 @@ def test_the_name_a_reader_saves_says_nothing_of_the_session(server: LiveServer)
         key = next(key for key in tab.widgets if key.startswith("tree_") and key.endswith("_csv"))
         addresses = {tab.download_address(key)}
         answer = tab.fetch(*addresses)
-        assert (
-            answer.headers["Content-Disposition"] == f'attachment; filename="treedp-{key[:-4].replace("_", "-")}.csv"'
-        )
+        name = f"treedp-NOT-PRIVATE-{key[:-4].replace('_', '-')}.csv"
+        assert answer.headers["Content-Disposition"] == f'attachment; filename="{name}"'
         assert answer.headers["Content-Type"].startswith("text/csv")
         tab.run()
         assert tab.download_address(key) not in addresses  # nor does the content give the address away

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
@@ -21,6 +21,8 @@ TextArray = NDArray[np.object_]
 
 MAX_ROWS: Final = 100_000
 """Of a table of nodes."""
+STEP: Final = " › "
+"""Between the labels of a path."""
 
 
 class DomainSource(enum.Enum):
@@ -66,6 +68,18 @@ class Labels:
             path.append(self.label(node))
             node = int(self.parent[node])
         return tuple(reversed(path))
+
+    def paths(self, nodes: Iterable[int]) -> list[str]:
+        """Return the whole path of each of some nodes as one text; the root's is its label."""
+        known: dict[int, str] = {}
+
+        def path(node: int) -> str:
+            if node not in known:
+                above = int(self.parent[node])
+                known[node] = f"{path(above)}{STEP}{self.label(node)}" if above > 0 else self.label(node)
+            return known[node]
+
+        return [path(int(node)) for node in nodes]
 
     def of_level(self, level: int) -> TextArray:
         """Return the labels of a level, (nodes of the level,) array of str."""
@@ -233,13 +247,13 @@ def family(
     >>> tree = Tree.from_branching_factors((2,))
     >>> labels = labels_of(tree, [np.array([0, 1], dtype=np.int32)], [["north", "south"]], ["region"])
     >>> family(tree, labels, 0, {"count": np.array([4, 3, 1])}, 1)
-    {'role': ['parent', 'child'], 'label': ['all', 'north'], 'count': [4.0, 3.0]}
+    {'role': ['parent', 'child'], 'path': ['all', 'north'], 'count': [4.0, 3.0]}
     """
     children = tree.children(node)
     nodes = [node, *range(children.start, min(children.stop, children.start + n_children))]
     table: dict[str, list[Any]] = {
         "role": ["parent"] + ["child"] * (len(nodes) - 1),
-        "label": [labels.label(one) for one in nodes],
+        "path": labels.paths(nodes),
     }
     return table | {name: [float(value[one]) for one in nodes] for name, value in values.items()}
 
@@ -249,6 +263,6 @@ def children_table(data: Dataset, node: int) -> dict[str, list[Any]]:
     nodes = range(data.tree.n_nodes)[data.tree.children(node)][:MAX_ROWS]
     return {
         "node": list(nodes),
-        "label": [data.labels.label(one) for one in nodes],
+        "path": data.labels.paths(nodes),
         "count NOT PRIVATE": [int(data.counts[one]) for one in nodes],
     }

@@ -11,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 from pages.ui import frame, result
 from pages.ui.page import Told
 from pages.ui.settings import THRESHOLD
-from pages.ui.store import dataset
+from pages.ui.store import dataset, used
 from pages.ui.text import lit
 from pages.ui.walk import follow, place, way_up
 from pages.views.budget import ask, compared
@@ -73,7 +73,7 @@ def _map(one: Compared, row: Result, again: Ran[Reliability]) -> None:
             caption=f"{NOT_PRIVATE}: area is the true count. Colour: probability that the released count is within "
             f"{short(s.WITHIN.value)} % of it under “{row.label}” ({found.method}; τ = {short(THRESHOLD.value)}). "
             "Click a block to go down, the top one to go up.",
-            ran=call(map_table, again).saying(f"{NOT_PRIVATE}: judged by the true counts."),
+            ran=call(map_table, again, used().get("labels")).saying(f"{NOT_PRIVATE}: judged by the true counts."),
             select=True,
             answer=_told(one, row, found),
         )

@@ -30,7 +30,7 @@ def ledger(the: Draw) -> None:
         family_table(the, here, data.labels),
         alt="The chosen node and its children: true count, and released counts before and after",
         caption=f"NOT PRIVATE: true counts, and one simulated release of them.{more}",
-        formats=dict.fromkeys(("true count", "before", "after"), amount),
+        formats=dict.fromkeys(("true count (NOT PRIVATE)", "before", "after"), amount),
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from treedp_core.privacy.origin import NOT_PRIVATE
+from treedp_core.records import Labels
 from treedp_core.records.export.columns import Columns, labelled
 from treedp_core.studies.budget.greedy import GreedySplit
 from treedp_core.studies.budget.inverse import Inverse
@@ -90,11 +91,14 @@ def reached(problem: Problem | None, found: Inverse, target: Target | None, leve
     return f"RMSRE {short(float(np.sqrt((variance * weight).mean())))}"
 
 
-def map_table(found: Reliability) -> dict[str, Any]:
+def map_table(found: Reliability, labels: Labels) -> dict[str, Any]:
     """Return each node's probability to be good (at most 100 000 nodes), in the order of the tree."""
     tree = found.tree
     n = min(tree.n_nodes, MAX_ROWS)
-    columns: Columns = {"node": list(range(n)), "level": tree.level_of[:n], "probability": found.probability[:n]}
+    columns: Columns = {
+        "node": list(range(n)), "level": tree.level_of[:n], "path": labels.paths(range(n)),
+        "probability": found.probability[:n],
+    }  # fmt: skip
     return labelled(columns, NOT_PRIVATE)
 
 

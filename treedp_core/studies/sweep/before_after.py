@@ -164,7 +164,7 @@ def bias_table(the: Draw) -> dict[str, list[Any]]:
 
 def family_table(the: Draw, node: int, labels: Labels) -> dict[str, list[Any]]:
     """Return the counts of a node and of at most 500 of its children: true, before and after."""
-    columns = {"true count": the.counts, "before": the.before, "after": the.after}
+    columns = {"true count (NOT PRIVATE)": the.counts, "before": the.before, "after": the.after}
     return family(the.tree, labels, node, columns, MAX_ROWS)
 
 
@@ -189,5 +189,5 @@ def found_table(labels: Labels, nodes: Sequence[int]) -> dict[str, list[str]]:
     levels = np.searchsorted(labels.level_start, nodes, side="right") - 1
     return {
         "level": [labels.level_names[level] for level in levels.tolist()],
-        "path": [" › ".join(labels.path(node)) or labels.label(node) for node in nodes],
+        "path": labels.paths(nodes),
     }

@@ -48,7 +48,7 @@ def draw_table(
     nodes = range(tree.n_nodes)[tree.level(level)][:MAX_ROWS]
     return {
         "node": list(nodes),
-        "label": [labels.label(node) for node in nodes],
+        "path": labels.paths(nodes),
         "count NOT PRIVATE": [int(counts[node]) for node in nodes],
         "released": [float(final.estimate[node]) for node in nodes],
     }

@@ -100,9 +100,9 @@ def pairs(level: Compared) -> Pairs:
 
 
 def pairs_table(mine: Drawn, level: int) -> dict[str, Any]:
-    """Return the pairs of one level as columns."""
+    """Return the pairs of one level as columns; how many nodes share a pair tells of the true ones."""
     found = pairs(mine.levels[level])
-    return {"true (NOT PRIVATE)": found.truth, "released": found.released, "nodes": found.n_nodes}
+    return {"true (NOT PRIVATE)": found.truth, "released": found.released, "nodes (NOT PRIVATE)": found.n_nodes}
 
 
 def usual_error(level: Compared) -> float:

@@ -21,7 +21,7 @@ MAX_TABLE_ROWS: Final = 100_000
 MAX_TABLE_COLUMNS: Final = 200
 
 _KEY: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,59}")
-_CONTROL: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+CONTROL: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 Value = str | int | float | bool | None
 """What stands in one cell of a table."""
@@ -85,7 +85,7 @@ def text(name: str, value: object, longest: int, code: str) -> str:
         raise InputError(code, f"Expected {name} to be text, got {echo(value)}.")
     if len(value) > longest:
         raise InputError(code, f"Expected {name} to have at most {whole(longest)} characters, got {whole(len(value))}.")
-    found = _CONTROL.search(value)
+    found = CONTROL.search(value)
     if found:
         raise InputError(code, f"Expected {name} without control characters, got U+{ord(found.group()):04X}.")
     return value

@@ -1,0 +1,269 @@
+"""The file of a notebook: what is saved comes back bit for bit, and what is no notebook is refused in one sentence."""
+
+from __future__ import annotations
+
+import json
+import math
+import zipfile
+from dataclasses import fields
+from datetime import UTC, datetime, timedelta, timezone
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from hostile_notebooks import HOSTILE, flipped, sound, zipped
+from treedp_core.checks import InputError
+from treedp_core.notebook import Cell, DataNote, Notebook
+from treedp_core.notebook.archive import file_name, open_study, save
+from treedp_core.notebook.code import File, Ran, call
+from treedp_core.notebook.study import Study, Table, note_of
+from treedp_core.records import (
+    Dataset,
+    DomainSource,
+    ReadOptions,
+    ReadReport,
+    count_bins,
+    count_hierarchy,
+    domain_of_paths,
+    domain_of_values,
+    domain_taken_from_the_data,
+)
+from treedp_core.records.dataset import labels_of
+from treedp_core.tree import Tree
+
+LINE = st.text(st.characters(categories=["L", "N", "P", "S", "Zs"]), max_size=40)
+NAMED = LINE.filter(lambda text: text.strip())
+PROSE = st.text(st.characters(categories=["L", "N", "P", "S", "Zs"], include_characters="\n\t"), max_size=200)
+WORD = st.from_regex(r"[a-z][a-z0-9_]{0,12}", fullmatch=True)
+DIGEST = st.binary(min_size=32, max_size=32).map(bytes.hex)
+TIMES = st.datetimes(timezones=st.sampled_from([UTC, timezone(timedelta(hours=-5))]))
+FORMATS = sorted((Path(__file__).parent / "notebooks").glob("*.treedp"))
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False)
+    | LINE.filter(lambda text: "<" not in text),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORD, inner, max_size=3), max_leaves=8,
+)  # fmt: skip
+CALLS: list[Ran[Any]] = [
+    call(domain_taken_from_the_data).named("domain"),
+    call(domain_of_values, {"a b": ["x", "y"], "c": ["1"]}).named("domain"),
+    call(domain_of_paths, File("areas, all.csv", "AREAS"), ["a"], options=ReadOptions("latin-1", ";")).saying("why"),
+    call(count_bins, File("x.csv"), "age", lower=0.0, upper=100.0, n_bins=4, branching=(2, 2), weight=None),
+]
+
+
+@st.composite
+def trees(draw: Any) -> Tree:
+    sizes, child_counts = 1, []
+    for _ in range(draw(st.integers(0, 3))):
+        counts = draw(st.lists(st.integers(0, 3), min_size=sizes, max_size=sizes))
+        if not (sizes := sum(counts)):
+            break
+        child_counts.append(np.array(counts))
+    return Tree.from_child_counts(child_counts)
+
+
+@st.composite
+def datasets(draw: Any) -> Dataset:
+    tree = draw(trees())
+    n = tree.n_leaves
+    leaves = draw(st.lists(st.integers(0, 2**49), min_size=n, max_size=n))
+    counts = tree.counts_of_leaves(np.array(leaves, dtype=np.int64))
+    sizes = tree.level_sizes[1:].tolist()
+    words = [draw(st.lists(NAMED, min_size=size, max_size=size)) for size in sizes]
+    codes = [np.array(draw(st.permutations(range(size))), dtype=np.int32) for size in sizes]
+    report = ReadReport(7, 6, *draw(st.tuples(*[st.integers(0, 9)] * 8)), notices=(("CODE", draw(NAMED)),))
+    names = draw(st.lists(NAMED, min_size=len(sizes), max_size=len(sizes)))
+    source = draw(st.sampled_from(DomainSource))
+    return Dataset(draw(LINE), tree, labels_of(tree, codes, words, names), counts, source, report, draw(DIGEST))
+
+
+def columns() -> st.SearchStrategy[dict[str, Any]]:
+    kinds = [st.integers(-(2**63), 2**63 - 1), st.floats(allow_nan=True), st.booleans(), PROSE]
+    return st.integers(0, 4).flatmap(
+        lambda rows: st.dictionaries(
+            LINE, st.one_of([st.lists(kind | st.none(), min_size=rows, max_size=rows) for kind in kinds]), max_size=3
+        )
+    )
+
+
+def cells() -> st.SearchStrategy[Cell]:
+    return st.builds(
+        Cell, id=st.binary(min_size=8, max_size=8).map(bytes.hex), name=NAMED, note=PROSE, page=WORD,
+        view=WORD | st.just(""),
+        settings=st.dictionaries(WORD, st.lists(LINE, max_size=3), max_size=3),
+        data=st.none() | st.builds(DataNote, name=LINE, fingerprint=DIGEST, levels=st.lists(LINE, max_size=3),
+                                   bounds=st.none() | st.tuples(st.floats(-1e9, 1e9), st.floats(-1e9, 1e9))),
+        figure=st.none() | st.fixed_dictionaries({"data": st.just([]), "layout": st.dictionaries(WORD.filter(
+            lambda word: word not in ("href", "images", "src", "source", "url")), JSON, max_size=3)}),
+        columns=st.none() | columns(), caption=PROSE, answer=PROSE, alt=PROSE,
+        badges=st.lists(st.sampled_from(["formula", "simulation", "NOT PRIVATE"]), max_size=3, unique=True),
+        label=LINE, code=PROSE, seed=st.none() | st.integers(0, 2**31 - 1), version=st.just("0.1.0"),
+        made=TIMES.map(datetime.isoformat), holds_counts=st.booleans(),
+    )  # fmt: skip
+
+
+@st.composite
+def studies(draw: Any) -> Study:
+    values = (
+        st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False) | LINE
+        | st.lists(LINE, max_size=3).map(tuple)
+    )  # fmt: skip
+    tables = []
+    for slot in draw(st.lists(st.sampled_from(["upload", "file", "cdf", "bud_prior", "shelf"]), max_size=3)):
+        data, how = draw(datasets()), draw(st.none() | st.sampled_from(CALLS))
+        tables.append(Table(slot, data, how and how.giving(data), draw(TIMES)))
+    return Study(
+        notebook=Notebook(draw(LINE), tuple(draw(st.lists(cells(), max_size=3, unique_by=lambda one: one.id)))),
+        settings=draw(st.dictionaries(WORD, values, max_size=5)),
+        tables=tuple(tables),
+    )  # fmt: skip
+
+
+def same_bits(one: Any, other: Any) -> bool:
+    """Whether two values are of one type and equal, a NaN to a NaN, and 0.0 not to -0.0."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, float):
+        return (one == other and math.copysign(1, one) == math.copysign(1, other)) or (one != one and other != other)
+    if isinstance(one, dict):
+        return list(one) == list(other) and all(same_bits(one[key], other[key]) for key in one)
+    if isinstance(one, (list, tuple)):
+        return len(one) == len(other) and all(map(same_bits, one, other))
+    return bool(one == other)
+
+
+def parts(data: Dataset) -> list[Any]:
+    labels = data.labels
+    return [
+        data.name, data.tree.parent.tolist(), data.tree.level_start.tolist(), labels.codes.tolist(),
+        str(labels.codes.dtype), data.source_digest, data.fingerprint, data.counts.tolist(), data.domain_source,
+        [words.tolist() for words in labels.vocabularies], labels.level_names, data.report,
+    ]  # fmt: skip
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(studies())
+def test_what_is_saved_with_data_comes_back_bit_for_bit(study: Study) -> None:
+    content = save(study, with_data=True)
+    found = open_study(content)
+    assert same_bits(dict(study.settings), dict(found.settings))
+    assert found.notebook.title == study.notebook.title
+    for one, other in zip(study.notebook.cells, found.notebook.cells, strict=True):
+        for field in fields(Cell):
+            assert same_bits(getattr(one, field.name), getattr(other, field.name)), field.name
+    for table, back in zip(study.tables, found.tables, strict=True):
+        assert (table.slot, table.when, parts(table.data)) == (back.slot, back.when, parts(back.data))
+        assert (table.how and table.how.snippet()) == (back.how and back.how.snippet())
+        assert back.how is None or back.how.value is back.data
+    assert save(found, with_data=True) == content
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(studies())
+def test_without_data_the_file_holds_no_count(study: Study) -> None:
+    content = save(study, with_data=False)
+    found = open_study(content)
+    assert found.tables == ()
+    assert [one.note for one in found.asked] == [one.note for one in study.tables]
+    assert all(not one.holds_counts for one in found.notebook.cells)
+    with zipfile.ZipFile(BytesIO(content)) as file:
+        assert not [name for name in file.namelist() if name.startswith("data/")]
+        kept = {one.id for one in study.notebook.cells if not one.holds_counts}
+        assert {name.split("/")[1] for name in file.namelist() if name.startswith("cells/")} <= kept
+
+
+def test_no_true_count_is_in_a_file_without_data() -> None:
+    leaf = 987_654_321_987
+    data = count_hierarchy(
+        f"region,count\nN,{leaf}\nS,1\n".encode(), ["region"], domain=domain_of_values([["N", "S"]]), weight="count",
+        name="survey.csv",
+    )  # fmt: skip
+    tuned = {"bud_shares": ("1 2",), "bud_tuned": ("true_counts",), "bud_allocation": ("custom",), "eps": ("2.0",)}
+    cell = Cell(
+        id="0" * 16, name="n", page="budget", settings=tuned, data=note_of(data, None),
+        figure={"data": [{"y": [leaf]}]}, columns={"count": (leaf,)}, answer=f"{leaf}", caption=f"{leaf}",
+        alt=f"{leaf}", code=f"{leaf}",
+        label=f"NOT PRIVATE: {leaf}", version="1", made="2026-11-22T15:00:00+00:00",
+    )  # fmt: skip
+    study = Study(
+        notebook=Notebook("n", (cell,)), settings={key: value[0] for key, value in tuned.items()},
+        tables=(Table("upload", data, None, datetime.now(UTC)),),
+    )  # fmt: skip
+    with zipfile.ZipFile(BytesIO(save(study, with_data=False))) as file:
+        everything = b"".join(file.read(name) for name in file.namelist())
+    assert str(leaf).encode() not in everything
+    assert b"bud_shares" not in everything
+    assert b"true_counts" not in everything
+    assert b'"eps":2.0' in everything.replace(b'"2.0"', b"2.0")
+    assert str(leaf).encode() in b"".join(zipfile.ZipFile(BytesIO(save(study, with_data=True))).read(name) for name in (
+        "notebook.json", f"cells/{'0' * 16}/table.json"))  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_file_is_refused_in_one_sentence(name: str) -> None:
+    make, code = HOSTILE[name]
+    with pytest.raises(InputError) as refused:
+        open_study(make())
+    assert refused.value.code == code, str(refused.value)
+    said = str(refused.value)
+    assert "\n" not in said and said.endswith(".") and len(said) < 300 and said.count(". ") == 0
+
+
+@pytest.mark.parametrize("at", [place / 40 for place in range(40)])
+def test_a_flipped_byte_is_found(at: float) -> None:
+    """Or it stood where nothing depends on it, such as a time in the zip."""
+    try:
+        found = open_study(flipped(at))
+    except InputError as error:
+        assert error.code.startswith(("NOTEBOOK_", "CONFIG_"))
+    else:
+        assert save(found, with_data=True) == sound()
+
+
+def test_a_sound_one_opens_and_is_packed_for_a_person_to_see_what_is_in_it() -> None:
+    assert save(open_study(sound()), with_data=True) == sound()
+    with zipfile.ZipFile(BytesIO(sound())) as file:
+        assert "TRUE COUNTS" in json.loads(file.read("manifest.json"))["notice"]
+        assert file.testzip() is None
+
+
+def test_a_zip_that_was_packed_anew_by_another_program_opens() -> None:
+    with zipfile.ZipFile(BytesIO(sound())) as file:
+        content = {name: file.read(name) for name in sorted(file.namelist())}
+    assert save(open_study(zipped(content)), with_data=True) == sound()
+
+
+def test_a_cell_may_be_large_and_alike_throughout() -> None:
+    """What packs very tightly is stored as it is, as it would be refused for a bomb."""
+    cell = Cell(id="0" * 16, name="n", page="lab", columns={"a": (0.0,) * 100_000}, code=" " * 2_000_000,
+                version="1", made="2026-11-22T15:00:00+00:00")  # fmt: skip
+    content = save(Study(notebook=Notebook("n", (cell,))), with_data=True)
+    assert open_study(content).notebook.cells == (cell,)
+
+
+@pytest.mark.parametrize(
+    ("title", "with_data", "name"),
+    [
+        ("Survey", False, "Survey.treedp"),
+        ("Survey", True, "Survey TRUE COUNTS.treedp"),
+        ("../../etc/passwd", True, "etc passwd TRUE COUNTS.treedp"),
+        ("\u202ecod.exe <b>", False, "cod.exe b.treedp"),
+        ("", True, "Notebook TRUE COUNTS.treedp"),
+    ],
+)
+def test_the_name_of_a_file_says_what_it_holds(title: str, with_data: bool, name: str) -> None:
+    assert file_name(title, with_data=with_data) == name
+
+
+@pytest.mark.parametrize("path", FORMATS, ids=lambda path: path.stem)
+def test_a_file_of_every_format_there_ever_was_opens(path: Path) -> None:
+    found = open_study(path.read_bytes())
+    (cell,), (table,) = found.notebook.cells, found.tables
+    assert (cell.name, cell.note, cell.columns["rmse"][0]) == ("Errors", "of *three*", 0.1)  # type: ignore[index]
+    assert table.data.counts.tolist() == [3, 2, 1, 0]
+    assert found.settings == {"eps": 2.0, "lab_post": ("none",), "explain": False}

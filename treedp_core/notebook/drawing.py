@@ -1,0 +1,70 @@
+"""The figure of a cell as JSON: what plotly may be given of a file that anybody may have made."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+from treedp_core.checks import InputError, echo
+from treedp_core.records.read.strict_json import Json
+
+KINDS: Final = frozenset({"bar", "box", "heatmap", "icicle", "scatter", "scattergl"})
+"""Kinds of traces; none of them asks another address for anything."""
+TAGS: Final = frozenset({"b", "br", "em", "extra", "i", "sub", "sup"})
+"""What plotly may take for markup: no links, no styles."""
+FORBIDDEN: Final = frozenset({"href", "images", "src", "source", "url"})
+MAX_TRACES: Final = 500
+_TAG: Final = re.compile(r"<\s*/?\s*([A-Za-z!?][A-Za-z0-9]*)")
+
+
+def checked(figure: Json) -> dict[str, Any]:
+    """Return a plotly figure that only draws: no pictures, maps, links or markup beyond bold, italic and breaks.
+
+    Raises
+    ------
+    InputError
+        ``CELL_FIGURE``.
+
+    >>> checked({"data": [{"type": "scatter", "y": [1, 2]}], "layout": {}})["data"][0]["y"]
+    [1, 2]
+    >>> checked({"data": [], "layout": {"title": {"text": "<a href='http://x'>x</a>"}}})
+    Traceback (most recent call last):
+    treedp_core.checks.InputError: A figure of a cell has the markup '<a'; only text is accepted.
+    """
+    if not isinstance(figure, dict) or not set(figure) <= {"data", "layout", "frames"} or figure.get("frames"):
+        raise InputError("CELL_FIGURE", "Expected a figure of traces and a layout.")
+    traces, layout = figure.get("data", []), figure.get("layout", {})
+    if not isinstance(traces, list) or len(traces) > MAX_TRACES or not isinstance(layout, dict):
+        raise InputError("CELL_FIGURE", f"Expected a figure of at most {MAX_TRACES} traces and a layout.")
+    for trace in traces:
+        kind = trace.get("type", "scatter") if isinstance(trace, dict) else None
+        if not isinstance(kind, str) or kind not in KINDS:
+            raise InputError("CELL_FIGURE", f"A figure of a cell has a trace of the kind {echo(kind)}.")
+    for key, text in _texts(figure):
+        if key in FORBIDDEN:
+            raise InputError("CELL_FIGURE", f"A figure of a cell has {echo(key)}; it may ask for nothing elsewhere.")
+        found = _TAG.search(text) if "<" in text else None
+        while found:
+            if found[1].lower() not in TAGS:
+                raise InputError(
+                    "CELL_FIGURE", f"A figure of a cell has the markup {echo(found[0])}; only text is accepted."
+                )
+            found = _TAG.search(text, found.end())
+    return figure
+
+
+def _texts(value: Json) -> Iterator[tuple[str, str]]:
+    """Every key of an object, with its value where that is text, and every text of a list."""
+    waiting: list[Json] = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, dict):
+            for key, inner in one.items():
+                yield key, inner if isinstance(inner, str) else ""
+            waiting += [inner for inner in one.values() if isinstance(inner, (dict, list))]
+        elif isinstance(one, list):
+            for inner in one:
+                if isinstance(inner, str):
+                    yield "", inner
+            waiting += [inner for inner in one if isinstance(inner, (dict, list))]

@@ -1,0 +1,132 @@
+"""How a file was counted, as JSON: a call of one of five functions with plain arguments. Nothing of it is ever run.
+
+It comes back as the call whose code is shown and whose settings the next count begins with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from treedp_core.checks import InputError, echo
+from treedp_core.notebook import given
+from treedp_core.notebook.code import File, Ran
+from treedp_core.records import (
+    ReadOptions,
+    count_bins,
+    count_hierarchy,
+    domain_of_paths,
+    domain_of_values,
+    domain_taken_from_the_data,
+)
+from treedp_core.records.read.strict_json import Json, members
+
+FUNCTIONS: Final[Mapping[str, Callable[..., Any]]] = {
+    one.__name__: one
+    for one in (count_hierarchy, count_bins, domain_of_paths, domain_of_values, domain_taken_from_the_data)
+}
+MAX_TEXT: Final = 100_000
+MAX_ITEMS: Final = 100_000
+
+
+def written(ran: Ran[Any]) -> dict[str, Any]:
+    """Return a call as JSON.
+
+    Raises
+    ------
+    TypeError
+        It is of another function, or has an argument that is not plain.
+
+    >>> written(Ran(domain_of_paths, (File("area.csv"), ["state"]), name="domain"))["args"]
+    [{'file': 'area.csv', 'name': 'DATA'}, ['state']]
+    """
+    name = getattr(ran.function, "__name__", "")
+    if FUNCTIONS.get(name) is not ran.function:
+        raise TypeError(f"{name} counts no file.")
+    return {
+        "call": name, "args": [_plain(one) for one in ran.args], "name": ran.name, "about": ran.about,
+        "kwargs": {key: _plain(one) for key, one in ran.kwargs.items()},
+    }  # fmt: skip
+
+
+def _plain(value: object) -> Json:
+    if isinstance(value, Ran):
+        return written(value)
+    if isinstance(value, File):
+        return {"file": value.path, "name": value.name}
+    if isinstance(value, ReadOptions):
+        return {"encoding": value.encoding, "delimiter": value.delimiter}
+    if isinstance(value, tuple):
+        return {"tuple": [_plain(one) for one in value]}
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
+    if isinstance(value, Mapping):
+        return {"items": [[_plain(key), _plain(one)] for key, one in value.items()]}
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    raise TypeError(f"A {type(value).__name__} is not plain.")
+
+
+def read(said: Json) -> Ran[Any]:
+    """Return the call that `written` wrote; its value is not there.
+
+    Raises
+    ------
+    InputError
+        ``RECIPE``, and the codes of `strict_json.members`.
+
+    >>> read(written(Ran(domain_taken_from_the_data, name="domain"))).snippet().splitlines()[-1]
+    'domain_taken_from_the_data()'
+    """
+    told = members(said, "How a file was counted", call=str, args=list, kwargs=dict, name=str, about=str)
+    function = FUNCTIONS.get(told["call"])
+    names = [told["name"], *told["kwargs"]]
+    if function is None or not all(one.isidentifier() and one.isascii() and len(one) <= 40 for one in names):
+        raise InputError("RECIPE", f"A file was counted by {echo(told['call'])}, which this version does not know.")
+    if given.CONTROL.search(told["about"]) or len(told["about"]) > MAX_TEXT:
+        raise _strange()
+    values = {key: _value(one) for key, one in told["kwargs"].items()}
+    return Ran(function, tuple(map(_value, told["args"])), values, told["name"], told["about"])
+
+
+def _value(said: Json) -> object:
+    if isinstance(said, list):
+        return [_value(one) for one in _few(said)]
+    if isinstance(said, str):
+        return given.text("how a file was counted", said, MAX_TEXT, "RECIPE")
+    if not isinstance(said, dict):
+        return said
+    match sorted(said):
+        case ["about", "args", "call", "kwargs", "name"]:
+            return read(said)
+        case ["file", "name"]:
+            told = members(said, "A file", file=str, name=str)
+            if not (told["name"].isidentifier() and told["name"].isupper() and len(told["name"]) <= 40):
+                raise _strange()
+            return File(given.line("the name of a file", told["file"], 400, "RECIPE"), told["name"])
+        case ["delimiter", "encoding"]:
+            options = members(said, "Reading options", encoding=(str, type(None)), delimiter=(str, type(None)))
+            if any(one is not None and len(one) > 40 for one in options.values()):
+                raise _strange()
+            return ReadOptions(**options)
+        case ["tuple"] if isinstance(said["tuple"], list):
+            return tuple(_value(one) for one in _few(said["tuple"]))
+        case ["items"] if isinstance(said["items"], list):
+            return _mapping(_few(said["items"]))
+    raise _strange()
+
+
+def _mapping(pairs: list[Any]) -> dict[object, object]:
+    if any(not isinstance(pair, list) or len(pair) != 2 or isinstance(pair[0], (list, dict)) for pair in pairs):
+        raise _strange()
+    return {pair[0]: _value(pair[1]) for pair in pairs}
+
+
+def _few(items: list[Any]) -> list[Any]:
+    if len(items) > MAX_ITEMS:
+        raise _strange()
+    return items
+
+
+def _strange() -> InputError:
+    return InputError("RECIPE", "How a file was counted is not written as TreeDP writes it.")

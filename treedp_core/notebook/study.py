@@ -1,0 +1,150 @@
+"""A session's work as a value: its settings, its own data sets, and its notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Final, TypeVar
+
+from treedp_core import __version__
+from treedp_core.checks import InputError
+from treedp_core.notebook.book import Notebook
+from treedp_core.notebook.cell import DataNote
+from treedp_core.notebook.code import Ran
+from treedp_core.notebook.given import CONTROL
+from treedp_core.privacy.origin import origin_of_text
+from treedp_core.records import Dataset
+
+SLOTS: Final = ("upload", "file", "cdf", "bud_prior", "shelf")
+"""Where a session keeps a table: in use, a column in bins, a prior, or waiting on the shelf."""
+MAX_TABLES: Final = 8
+TUNED: Final = "_tuned"
+TUNED_SETTINGS: Final = ("shares", "tuned", "allocation")
+"""What shares that were tuned on true counts consist of, after the word of their page."""
+
+V = TypeVar("V")
+SettingValue = bool | int | float | str | tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A data set of the session.
+
+    Parameters
+    ----------
+    slot : str
+        Where the session keeps it.
+    data : Dataset
+    how : Ran or None
+        The call that counted it; its value is the data set.
+    when : datetime
+        When it was counted.
+    """
+
+    slot: str
+    data: Dataset
+    how: Ran[Dataset] | None
+    when: datetime
+
+    def __post_init__(self) -> None:
+        if self.slot not in SLOTS:
+            raise InputError("STUDY_SLOT", "A table of this notebook has no place in the app.")
+        if self.when.tzinfo is None:
+            raise InputError("STUDY_WHEN", "Expected the time a table was counted with its offset.")
+
+    @property
+    def note(self) -> DataNote:
+        """The same without its counts."""
+        return note_of(self.data, self.how)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A data set that is not in the file: who goes on gives it again, and its fingerprint tells whether it is it."""
+
+    slot: str
+    note: DataNote
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Study:
+    """Everything of a session that outlives it.
+
+    Parameters
+    ----------
+    notebook : Notebook
+    settings : mapping
+        Those that differ from their defaults: key -> value.
+    tables : tuple of Table
+        Its own data sets: TRUE COUNTS.
+    asked : tuple of Asked
+        Those that a file without data only names.
+    version : str
+        Of the package that saved it.
+    """
+
+    notebook: Notebook = field(default_factory=Notebook)
+    settings: Mapping[str, SettingValue] = field(default_factory=dict)
+    tables: tuple[Table, ...] = ()
+    asked: tuple[Asked, ...] = ()
+    version: str = __version__
+
+    def __post_init__(self) -> None:
+        if len(self.tables) + len(self.asked) > MAX_TABLES:
+            raise InputError("STUDY_TABLES", f"Expected at most {MAX_TABLES} tables in a notebook.")
+
+    def without_data(self) -> Study:
+        """Return the study without counts, without what may depend on them, and without splits tuned on them."""
+        cells = tuple(replace(one, settings=_untuned(one.settings)) for one in self.notebook.without_counts().cells)
+        return replace(
+            self,
+            notebook=replace(self.notebook, cells=cells),
+            settings=_untuned(self.settings),
+            tables=(),
+            asked=(*self.asked, *(Asked(one.slot, one.note) for one in self.tables)),
+        )
+
+
+def note_of(data: Dataset, how: Ran[Dataset] | None) -> DataNote:
+    """Return what a cell says of the data set it was made from."""
+    given = {} if how is None else how.kwargs
+    lower, upper, weight = (given.get(name) for name in ("lower", "upper", "weight"))
+    is_binned = isinstance(lower, (int, float)) and isinstance(upper, (int, float))
+    return DataNote(
+        name=visible(data.name),
+        fingerprint=data.fingerprint,
+        source_digest=data.source_digest,
+        levels=tuple(map(visible, data.labels.level_names[1:])),
+        domain=data.domain_source.value,
+        bounds=(float(lower), float(upper)) if is_binned else None,  # type: ignore[arg-type]
+        weight=weight if isinstance(weight, str) else "",
+    )
+
+
+def visible(name: str) -> str:
+    r"""Return a name of a file without what hides or turns characters, in at most 256 of them.
+
+    >>> visible("a\u202eb\nc")
+    'a b c'
+    """
+    return " ".join(CONTROL.sub(" ", name[:256]).split())
+
+
+def _untuned(settings: Mapping[str, V]) -> dict[str, V]:
+    """Settings without shares that were tuned on true counts: they tell of them."""
+    leaking = {f"{page}_{name}" for page in _tuned_on_true_counts(settings) for name in TUNED_SETTINGS}
+    return {key: value for key, value in settings.items() if key not in leaking}
+
+
+def _tuned_on_true_counts(settings: Mapping[str, object]) -> list[str]:
+    """The words of the pages whose shares were; what cannot be read is taken to be."""
+    found = []
+    for key, value in settings.items():
+        if key.endswith(TUNED) and (text := value if isinstance(value, str) else " ".join(map(str, value))):  # type: ignore[call-overload]
+            try:
+                leaks = not origin_of_text(text).is_private
+            except InputError:
+                leaks = True
+            found += [key.removesuffix(TUNED)] if leaks else []
+    return found

@@ -49,7 +49,7 @@ def sound() -> bytes:
     )  # fmt: skip
     study = Study(
         notebook=Notebook("Survey", (cell,)), settings={"eps": 2.0, "lab_post": ("none",), "explain": False},
-        tables=(Table("upload", data, how.giving(data), WHEN),),
+        tables=(Table("upload", data, how.giving(data), WHEN),), version="0.1.0",
     )  # fmt: skip
     return save(study, with_data=True)
 

@@ -120,7 +120,7 @@ def studies(draw: Any) -> Study:
     return Study(
         notebook=Notebook(draw(LINE), tuple(draw(st.lists(cells(), max_size=3, unique_by=lambda one: one.id)))),
         settings=draw(st.dictionaries(WORD, values, max_size=5)),
-        tables=tuple(tables),
+        tables=tuple(tables), version="0.1.0",
     )  # fmt: skip
 
 
@@ -242,7 +242,7 @@ def test_a_cell_may_be_large_and_alike_throughout() -> None:
     """What packs very tightly is stored as it is, as it would be refused for a bomb."""
     cell = Cell(id="0" * 16, name="n", page="lab", columns={"a": (0.0,) * 100_000}, code=" " * 2_000_000,
                 version="1", made="2026-11-22T15:00:00+00:00")  # fmt: skip
-    content = save(Study(notebook=Notebook("n", (cell,))), with_data=True)
+    content = save(Study(notebook=Notebook("n", (cell,)), version="1"), with_data=True)
     assert open_study(content).notebook.cells == (cell,)
 
 

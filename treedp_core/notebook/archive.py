@@ -47,7 +47,7 @@ def save(study: Study, *, with_data: bool) -> bytes:
 
     Examples
     --------
-    >>> content = save(Study(notebook=Notebook("Survey"), settings={"eps": 0.5}), with_data=False)
+    >>> content = save(Study(notebook=Notebook("Survey"), settings={"eps": 0.5}, version="0.1.0"), with_data=False)
     >>> open_study(content).settings
     {'eps': 0.5}
     """
@@ -70,7 +70,7 @@ def save(study: Study, *, with_data: bool) -> bytes:
     for at, table in enumerate(kept.tables):
         content[f"data/{at}/about.json"] = written(about(table.data))
         content[f"data/{at}/nodes.parquet"] = nodes_of(table.data)
-    return packed(content, NOTICES[bool(kept.tables)])
+    return packed(content, NOTICES[bool(kept.tables)], kept.version)
 
 
 def file_name(title: str, *, with_data: bool) -> str:
@@ -79,7 +79,7 @@ def file_name(title: str, *, with_data: bool) -> str:
     >>> file_name("Survey: 2020/21", with_data=True)
     'Survey 2020 21 TRUE COUNTS.treedp'
     """
-    plain = " ".join(re.sub(r"[^\w .-]|^[. ]+", " ", title).split())[:80] or "Notebook"
+    plain = " ".join(re.sub(r"[^\w .-]|\.(?=[. ])", " ", title).split())[:80].strip(". ") or "Notebook"
     return f"{plain}{f' {TRUE_COUNTS}' if with_data else ''}{SUFFIX}"
 
 

@@ -16,7 +16,6 @@ import zlib
 from collections.abc import Mapping
 from typing import Any, Final
 
-from treedp_core import __version__
 from treedp_core.checks import InputError, echo
 from treedp_core.notebook import given
 from treedp_core.records.read.strict_json import Json, members, parse
@@ -45,7 +44,7 @@ _END: Final = struct.Struct("<4s4H2LH")
 _EPOCH: Final = (1980, 1, 1, 0, 0, 0)
 
 
-def packed(members: Mapping[str, bytes], notice: str) -> bytes:
+def packed(members: Mapping[str, bytes], notice: str, package: str) -> bytes:
     """Return a file of members, equal for equal members, with a manifest that has their sizes and checksums.
 
     Raises
@@ -54,7 +53,7 @@ def packed(members: Mapping[str, bytes], notice: str) -> bytes:
         ``NOTEBOOK_TOO_LARGE``.
     """
     manifest = {
-        "format": FORMAT, "format_version": FORMAT_VERSION, "package": __version__, "notice": notice,
+        "format": FORMAT, "format_version": FORMAT_VERSION, "package": package, "notice": notice,
         "members": {name: hashlib.sha256(content).hexdigest() for name, content in members.items()},
     }  # fmt: skip
     everything = {MANIFEST: written(manifest), **members}

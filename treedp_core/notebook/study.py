@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final, TypeVar
 
-from treedp_core import __version__
 from treedp_core.checks import InputError
 from treedp_core.notebook.book import Notebook
 from treedp_core.notebook.cell import DataNote
@@ -88,7 +87,7 @@ class Study:
     settings: Mapping[str, SettingValue] = field(default_factory=dict)
     tables: tuple[Table, ...] = ()
     asked: tuple[Asked, ...] = ()
-    version: str = __version__
+    version: str
 
     def __post_init__(self) -> None:
         if len(self.tables) + len(self.asked) > MAX_TABLES:

@@ -192,7 +192,7 @@ def test_no_true_count_is_in_a_file_without_data() -> None:
     )  # fmt: skip
     study = Study(
         notebook=Notebook("n", (cell,)), settings={key: value[0] for key, value in tuned.items()},
-        tables=(Table("upload", data, None, datetime.now(UTC)),),
+        tables=(Table("upload", data, None, datetime.now(UTC)),), version="1",
     )  # fmt: skip
     with zipfile.ZipFile(BytesIO(save(study, with_data=False))) as file:
         everything = b"".join(file.read(name) for name in file.namelist())

@@ -36,6 +36,7 @@ FLOORS = (
         "studies/budget",
         "studies/topdown",
     ),
+    ("plans",),
     ("figures",),
     ("notebook",),
     ("__init__", "cli"),

@@ -1,0 +1,304 @@
+"""What a plan states of an experiment, a split of a budget, a CDF or a top-down release: all but the true counts."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Final
+
+import numpy as np
+
+from treedp_core import postprocess
+from treedp_core.checks import InputError, echo
+from treedp_core.errors import Tolerance, level_mean
+from treedp_core.experiment import Experiment, prepare, run, total_of
+from treedp_core.mechanisms import MECHANISMS, LevelNoise
+from treedp_core.noise import DiscreteLaplace, Laplace, Law
+from treedp_core.plans.stated import (
+    LISTED,
+    Bins,
+    Bounded,
+    Categories,
+    Domain,
+    NoiseLaw,
+    PlannedLevel,
+    Stated,
+    TrueError,
+)
+from treedp_core.privacy import (
+    Budget,
+    Currency,
+    ProtectedUnit,
+    Spread,
+    delta_warning,
+    rho_to_epsilon,
+    rho_to_epsilon_gaussian,
+)
+from treedp_core.privacy.ledger import Ledger
+from treedp_core.privacy.origin import Origin
+from treedp_core.privacy.spread import Capacities, capacities_of_tree, level_sensitivities
+from treedp_core.records import Dataset
+from treedp_core.registry import lookup
+from treedp_core.rounding import float_above, quotient_above
+from treedp_core.studies.cdf.bins import Bins as CountedBins
+from treedp_core.studies.cdf.release import CdfPlan
+from treedp_core.studies.topdown.plan import Plan as TopDownPlan
+from treedp_core.studies.topdown.subject import Subject, is_product
+from treedp_core.tree import Tree
+
+MOST_LEAVES: Final = 100_000
+"""Of a tree whose paths are listed, or taken into a fingerprint."""
+CONFIDENCE: Final = 0.95
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """A split of a budget over levels: its ledger, the mechanism that spends it, and the steps that follow."""
+
+    ledger: Ledger
+    mechanism: str
+    delta: float = 0.0
+    postprocess: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class _Noise:
+    """What every kind of release has: for each level its nodes, budget (inf published exactly) and law."""
+
+    unit: ProtectedUnit
+    law: str
+    per_level: Sequence[float]
+    laws: Sequence[Law | None]
+    capacities: Sequence[Capacities]
+    exact: Sequence[bool]
+    total: float
+    delta: float
+    spread: Spread = Spread.STACKED
+    tree: Tree | None = None
+    steps: tuple[str, ...] = ()
+    tuned: Origin | None = None
+    released: str = "counts"
+
+
+Made = Experiment | Split | CdfPlan | TopDownPlan
+Data = Dataset | Subject | CountedBins
+
+
+def state(
+    made: Made,
+    data: Data,
+    *,
+    counted: Dataset | None = None,
+    tuned: Origin | None = None,
+    whom: str = "",
+    steps: tuple[str, ...] = (),
+    reads_counts: bool = False,
+) -> Stated:
+    """Return what the plan of a release states: see `ReleasePlan.of`."""
+    noise = _noise(made, data, tuned, steps)
+    if noise.law not in {one.value for one in NoiseLaw}:
+        raise InputError("PLAN_LAW", f"No plan can state the promise of {echo(noise.law)} noise: it is its author's.")
+    law, source = NoiseLaw(noise.law), data if isinstance(data, Dataset) else counted
+    ledger = Ledger(noise.unit, law.currency, noise.total, noise.tuned, _finite(noise.per_level))
+    total_records = int(data.counts.sum()) if isinstance(data, CountedBins) else data.total
+    return Stated(
+        title=data.name,
+        whom=whom,
+        released=noise.released,
+        unit=noise.unit,
+        spread=noise.spread if noise.unit.contributions > 1 else Spread.STACKED,
+        bounded=_bounded(source, noise.unit),
+        weighted=source is not None and source.report.largest > 1,
+        domain=_domain(data, source, made),
+        law=law,
+        levels=_levels(noise, _names(data, len(noise.per_level))),
+        postprocess=noise.steps,
+        tuned=noise.tuned,
+        total=noise.total,
+        charged=float_above(ledger.charged),
+        epsilon=_epsilon(law, ledger.charged, noise.delta, noise.tuned),
+        delta=noise.delta if law.currency is Currency.RHO else 0.0,
+        delta_fits=_fits(noise, law, total_records),
+        true_error=_true_error(made, data) if reads_counts else None,
+    )
+
+
+# ---- the noise of each kind of release
+
+
+def _noise(made: Made, data: Data, tuned: Origin | None, steps: tuple[str, ...]) -> _Noise:
+    match made:
+        case CdfPlan():
+            one, noise = made.settings, made.noise
+            ready = _of_tree(noise, one.unit, one.mechanism, made.budget, one.delta)
+            total = _total(one.mechanism, one.epsilon, one.delta)
+            chain = ("least_squares",) if one.least_squares else ()
+            return replace(ready, total=total, tuned=tuned, steps=chain, released="cumulative counts")
+        case TopDownPlan():
+            return _of_top_down(made, data, tuned, steps)
+    if not isinstance(data, Dataset):
+        raise InputError("PLAN_DATA", "Expected the data set whose tree is released.")
+    if isinstance(made, Split):
+        return _of_split(made, data.tree)
+    pipeline = prepare(made, data.tree)
+    ready = _of_tree(pipeline.noise, made.unit, made.mechanism, pipeline.budget, made.delta)
+    return replace(ready, total=total_of(made), tuned=tuned, steps=made.postprocess)
+
+
+def _of_tree(noise: LevelNoise, unit: ProtectedUnit, law: str, budget: Budget, delta: float) -> _Noise:
+    capacities = capacities_of_tree(noise.tree)
+    return _Noise(unit, law, budget.per_level, noise.laws, capacities, noise.exact, 0.0, delta, tree=noise.tree)
+
+
+def _of_split(made: Split, tree: Tree) -> _Noise:
+    mechanism, ledger = lookup(MECHANISMS, made.mechanism, "mechanism"), made.ledger
+    public = ledger.unit.total_is_public
+    budget = Budget(ledger.currency, ((math.inf,) if public else ()) + tuple(ledger.amounts)[int(public) :])
+    ready = _of_tree(mechanism.plan(tree, budget, ledger.unit), ledger.unit, made.mechanism, budget, made.delta)
+    return replace(ready, total=ledger.total, tuned=ledger.prior, steps=made.postprocess)
+
+
+def _of_top_down(made: TopDownPlan, data: Data, tuned: Origin | None, steps: tuple[str, ...]) -> _Noise:
+    exact = [law is None for law in made.laws]
+    tree = data.tree if isinstance(data, Subject) else None
+    spent = made.guarantee.rho or 0.0
+    return _Noise(made.unit, "discrete_gaussian", made.budget.per_level, made.laws, made.levels, exact, spent,
+                  made.guarantee.delta, made.spread, tree, steps, tuned, "a table")  # fmt: skip
+
+
+def _total(mechanism: str, epsilon: float, delta: float) -> float:
+    return total_of(Experiment(mechanism=mechanism, epsilon=epsilon, delta=delta))
+
+
+def _finite(per_level: Iterable[float]) -> tuple[float, ...]:
+    return tuple(amount if math.isfinite(amount) else 0.0 for amount in per_level)
+
+
+# ---- what follows
+
+
+def _epsilon(law: NoiseLaw, charged: Fraction, delta: float, tuned: Origin | None) -> float:
+    """The promise; what the split was tuned on may have had other noise, so that only the general conversion holds."""
+    if law.currency is Currency.EPSILON or not charged:
+        return float_above(charged)
+    is_normal = law is NoiseLaw.GAUSSIAN and (tuned is None or not tuned.spent)
+    return (rho_to_epsilon_gaussian if is_normal else rho_to_epsilon)(float_above(charged), delta)
+
+
+def _fits(noise: _Noise, law: NoiseLaw, total: int) -> bool | None:
+    """Whether delta is below 1 / records, where it may be said."""
+    if law.currency is Currency.EPSILON or not noise.unit.total_is_public:
+        return None
+    return not delta_warning(noise.delta, total)
+
+
+def _levels(noise: _Noise, names: Sequence[str]) -> tuple[PlannedLevel, ...]:
+    capacities = noise.capacities
+    l1, l2 = level_sensitivities(noise.unit, capacities, noise.spread)
+    errors = _errors(noise)
+    told = noise.spread is Spread.DISTINCT and noise.unit.contributions > 1
+    levels = []
+    for i, (name, law, exact) in enumerate(zip(names, noise.laws, noise.exact, strict=True)):
+        levels.append(
+            PlannedLevel(
+                name=name,
+                nodes=capacities[i].n_nodes,
+                leaves=capacities[i].n_leaves,
+                sensitivity_l1=float(l1[i]),
+                sensitivity_l2=float(l2[i]),
+                amount=None if exact else float(noise.per_level[i]),
+                scale=None if law is None else _scale(law),
+                deviation=0.0 if exact else None if law is None else math.sqrt(law.variance),
+                margin=0.0 if exact else None if law is None else law.margin(CONFIDENCE),
+                error=errors[i],
+                capacities=capacities[i].classes if told else (),
+            )
+        )
+    return tuple(levels)
+
+
+def _scale(law: Law) -> float:
+    if isinstance(law, DiscreteLaplace):
+        return quotient_above(1, law.inverse_scale)
+    return law.scale if isinstance(law, Laplace) else float(getattr(law, "sigma", math.nan))
+
+
+def _errors(noise: _Noise) -> list[float | None]:
+    """Expected root mean square error of each level after post-processing; None where none is known beforehand."""
+    if noise.tree is None:
+        return [None] * len(noise.laws)
+    without = [0.0 if exact else np.inf for exact in noise.exact]
+    by_level = [w if law is None else law.variance for law, w in zip(noise.laws, without, strict=True)]
+    variance = np.repeat(by_level, noise.tree.level_sizes)
+    known = postprocess.prepare(noise.tree, variance, noise.steps, Tolerance())[1]
+    if known is None:
+        return [None] * len(noise.laws)
+    return [float(error) if math.isfinite(error) else None for error in np.sqrt(level_mean(noise.tree, known))]
+
+
+def _true_error(made: Made, data: Data) -> TrueError:
+    if not isinstance(made, Experiment) or not isinstance(data, Dataset):
+        raise InputError("PLAN_DATA", "Errors on the true counts are stated of an experiment only.")
+    formula = run(made, data.tree, data.counts, simulated=False).formula
+    known = [math.nan] * data.tree.n_levels if formula is None else formula.level.tolist()
+    return TrueError(made.metric, tuple(error if math.isfinite(error) else None for error in known))
+
+
+# ---- what is said of the data: names and categories, never counts
+
+
+def _names(data: Data, n_levels: int) -> tuple[str, ...]:
+    match data:
+        case Dataset():
+            return data.labels.level_names
+        case Subject():
+            return data.level_names
+    return ("all", *(f"level {i} of {data.unit}" for i in range(1, n_levels)))
+
+
+def _bounded(source: Dataset | None, unit: ProtectedUnit) -> Bounded:
+    """The count enforces the bound where a column names units and no more of their rows were counted."""
+    if source is None or not source.report.units or source.report.contributions > unit.contributions:
+        return Bounded.CLAIMED
+    return Bounded.COUNTED
+
+
+def _domain(data: Data, source: Dataset | None, made: Made) -> Domain:
+    origin = Categories.PUBLIC if source is None else Categories(source.domain_source.value)
+    if origin is Categories.FROM_DATA:
+        return Domain(origin)
+    if isinstance(data, CountedBins) and isinstance(made, CdfPlan):
+        low, high = data.ends(0, data.n_within) if data.numeric else (None, None)
+        bins = Bins(data.n_bins, made.settings.branching_factors, low, high, data.has_other)
+        return Domain(origin, bins=bins)
+    if isinstance(data, Subject) and data.is_product:
+        return _listed(origin, tuple(tuple(map(str, words)) for words in data.words), ())
+    if isinstance(data, CountedBins) or data.labels is None or data.tree is None:
+        return Domain(origin)
+    if isinstance(data, Dataset) and is_product(data):
+        return _listed(origin, tuple(tuple(map(str, words)) for words in data.labels.vocabularies[1:]), ())
+    if data.tree.n_leaves > MOST_LEAVES:
+        return Domain(origin)
+    return _listed(origin, (), tuple(data.labels.path(int(leaf)) for leaf in data.tree.leaves))
+
+
+def _listed(source: Categories, categories: tuple[tuple[str, ...], ...], leaves: tuple[tuple[str, ...], ...]) -> Domain:
+    """A domain with its list, or where that is too long with its fingerprint alone."""
+    whole = Domain(source, categories, leaves)
+    few = math.prod(map(len, categories)) <= MOST_LEAVES
+    digest = fingerprint(whole.paths()) if few else ""
+    short = sum(len(text) for texts in (*categories, *leaves) for text in texts) <= LISTED
+    return replace(whole, digest=digest) if short else Domain(source, digest=digest)
+
+
+def fingerprint(paths: Iterable[tuple[str, ...]]) -> str:
+    r"""SHA-256 (hex) of the paths of leaves, sorted: their labels joined by "\x1f", each path ended by "\n".
+
+    >>> fingerprint([("b",), ("a", "x")])[:8]
+    '3d0a4095'
+    """
+    text = "".join("\x1f".join(path) + "\n" for path in sorted(paths))
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

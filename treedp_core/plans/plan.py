@@ -1,0 +1,112 @@
+"""The release plan: what would be released, to whom it is a promise, what it costs, and what is still open."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from treedp_core.plans import documents, strict_json, verify, words
+from treedp_core.plans.made import Data, Made, state
+from treedp_core.plans.stated import Stated
+from treedp_core.privacy.origin import Origin
+from treedp_core.records import Dataset
+
+
+@dataclass(frozen=True)
+class ReleasePlan(Stated):
+    r"""A release as a document: its numbers depend on no record, unless errors on the true counts were asked for.
+
+    The fields are those of `Stated`. Make one by `of`, or read one by `from_json`.
+
+    >>> import io
+    >>> from treedp_core.experiment import Experiment
+    >>> from treedp_core.records import count_hierarchy, domain_of_values
+    >>> domain = domain_of_values({"sex": ["F", "M"]})
+    >>> data = count_hierarchy(io.BytesIO(b"sex\nF\nM\nM\n"), ["sex"], domain=domain, name="people")
+    >>> plan = ReleasePlan.of(Experiment(epsilon=0.5), data, whom="person")
+    >>> plan.levels[1].scale, plan.verify(), ReleasePlan.from_json(plan.to_json()) == plan
+    (4.0, (), True)
+    """
+
+    @classmethod
+    def of(
+        cls,
+        made: Made,
+        data: Data,
+        *,
+        counted: Dataset | None = None,
+        tuned: Origin | None = None,
+        whom: str = "",
+        steps: tuple[str, ...] = (),
+        reads_counts: bool = False,
+    ) -> ReleasePlan:
+        """Return the plan of a release.
+
+        Parameters
+        ----------
+        made : Experiment, Split, CdfPlan or treedp_core.studies.topdown.Plan
+            What spends the budget.
+        data : Dataset, or Bins of a CDF, or Subject of a top-down release
+            Whose names and categories are stated; never its counts.
+        counted : Dataset, optional
+            The data set that bins or columns come from.
+        tuned : Origin, optional
+            What the split of the budget was tuned on; a `Split` knows it from its ledger.
+        whom : str
+            What one unit is, in a word or two.
+        steps : tuple of str
+            Post-processing of a top-down release; the others know theirs.
+        reads_counts : bool
+            Whether errors in the experiment's metric, which may read the true counts, are stated: NOT PRIVATE.
+
+        Raises
+        ------
+        InputError
+            ``PLAN_LAW`` for a mechanism whose promise is not TreeDP's; ``PLAN_DATA`` where the data do not fit;
+            ``BUDGET_EXCEEDED`` and ``PRIOR_OTHER`` of the ledger; what making the release ready refuses.
+        """
+        found = state(made, data, counted=counted, tuned=tuned, whom=whom, steps=steps, reads_counts=reads_counts)
+        return cls(**{one.name: getattr(found, one.name) for one in fields(found)})
+
+    @classmethod
+    def from_json(cls, data: bytes | str) -> ReleasePlan:
+        """Return the plan that `to_json` wrote.
+
+        Raises
+        ------
+        InputError
+            ``CONFIG_NOT_JSON`` and the like: one sentence each.
+        """
+        return strict_json.read(cls, data)
+
+    def to_json(self) -> str:
+        """Return the plan as JSON, which `from_json` reads back to an equal one."""
+        return strict_json.write(self)
+
+    def to_markdown(self) -> str:
+        """Return the plan as Markdown."""
+        return documents.markdown(self)
+
+    def to_html(self) -> str:
+        """Return the plan as one HTML page."""
+        return documents.page(self)
+
+    def sentence(self) -> str:
+        """Return the accounting statement, ready for a methods section; NOT PRIVATE first where that holds."""
+        return " ".join(part for part in (words.label(self), words.sentence(self)) if part)
+
+    def verify(self) -> tuple[str, ...]:
+        """Return what does not hold, a sentence each, by working the total out again from the levels' scales."""
+        return verify.problems(self)
+
+    @property
+    def open_points(self) -> tuple[str, ...]:
+        """What somebody must still see to before anything is published."""
+        return words.open_points(self)
+
+    @property
+    def label(self) -> str:
+        """What every copy must begin with where the plan tells of true counts; else nothing."""
+        return words.label(self)
+
+    def __repr__(self) -> str:
+        return f"<ReleasePlan of {len(self.levels)} levels: {words.promise(self)}>"

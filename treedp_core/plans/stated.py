@@ -1,0 +1,292 @@
+"""What a plan states, as text and numbers only, so that a plan is its own file; what cannot be meant is refused."""
+
+from __future__ import annotations
+
+import enum
+import itertools
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from treedp_core import checks
+from treedp_core.checks import InputError
+from treedp_core.privacy import RHO_HIGH, Currency, Precision, ProtectedUnit, Spread
+from treedp_core.privacy.origin import SYMBOL, Origin
+
+CODE: Final = "PLAN_INVALID"
+MAX_LEVELS: Final = 512
+MAX_TEXT: Final = 400
+LISTED: Final = 60_000
+"""Characters of categories that a plan lists; of a longer domain it holds the fingerprint, and the list is a file."""
+
+
+class NoiseLaw(enum.Enum):
+    """The laws whose promise a plan can state and check."""
+
+    LAPLACE = "laplace"
+    DISCRETE_LAPLACE = "discrete_laplace"
+    GAUSSIAN = "gaussian"
+    DISCRETE_GAUSSIAN = "discrete_gaussian"
+
+    @property
+    def label(self) -> str:
+        """What it is called in a sentence."""
+        return self.value.replace("_", " ").replace("laplace", "Laplace").replace("gaussian", "Gaussian")
+
+    @property
+    def currency(self) -> Currency:
+        """What its level budgets add up in."""
+        return Currency.RHO if self.value.endswith("gaussian") else Currency.EPSILON
+
+    @property
+    def precision(self) -> Precision:
+        """Whether its promise holds for the numbers that leave the computer."""
+        return Precision.EXACT if self.value.startswith("discrete") else Precision.IDEAL
+
+
+class Bounded(enum.Enum):
+    """Who sees to it that no unit has more records than the plan says."""
+
+    CLAIMED = "nobody"
+    COUNTED = "the count"
+
+
+class Categories(enum.Enum):
+    """Where the list of categories comes from."""
+
+    PUBLIC = "public"
+    FROM_DATA = "taken from the data"
+
+
+@dataclass(frozen=True)
+class Bins:
+    """The bins of a numeric column below a tree of these branching factors.
+
+    Parameters
+    ----------
+    n : int
+    branching : tuple of int
+    lower, upper : float or None
+        Bounds of the column, between which bins are equal; None where bins are numbered.
+    has_other : bool
+        Whether the last bin holds what lies elsewhere.
+    """
+
+    n: int
+    branching: tuple[int, ...]
+    lower: float | None = None
+    upper: float | None = None
+    has_other: bool = False
+
+    def __post_init__(self) -> None:
+        checks.integer("bins", self.n, low=2, high=checks.MAX_NODES, code=CODE)
+        for factor in self.branching:
+            checks.integer("a branching factor", factor, low=1, high=checks.MAX_NODES, code=CODE)
+        _expect(math.prod(self.branching) >= self.n, "branching factors with room for all bins")
+        if self.lower is not None and self.upper is not None:
+            _expect(self.lower < self.upper, "lower < upper")
+        _expect((self.lower is None) == (self.upper is None), "both bounds, or none")
+
+
+@dataclass(frozen=True)
+class Domain:
+    """Which leaves exist.
+
+    Parameters
+    ----------
+    source : Categories
+    categories : tuple of tuples of str
+        Of each level below the root, where every combination is a leaf and the list is short enough.
+    leaves : tuple of tuples of str
+        Else the path of each leaf, in order, where that is short enough.
+    bins : Bins or None
+        Of a numeric column.
+    digest : str
+        SHA-256 (hex) of the paths of the leaves, as `fingerprint` takes it; empty where no path may be told.
+    """
+
+    source: Categories
+    categories: tuple[tuple[str, ...], ...] = ()
+    leaves: tuple[tuple[str, ...], ...] = ()
+    bins: Bins | None = None
+    digest: str = ""
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether the plan itself says which leaves exist."""
+        return bool(self.categories or self.leaves or self.bins)
+
+    def paths(self) -> Iterator[tuple[str, ...]]:
+        """Return the path of each leaf, in order; none where they are not listed.
+
+        >>> list(Domain(Categories.PUBLIC, categories=(("a", "b"), ("x",))).paths())
+        [('a', 'x'), ('b', 'x')]
+        """
+        if self.bins is not None:
+            numbers = (tuple(map(str, range(k))) for k in self.bins.branching)
+            return itertools.islice(itertools.product(*numbers), self.bins.n)
+        return itertools.product(*self.categories) if self.categories else iter(self.leaves)
+
+
+@dataclass(frozen=True)
+class PlannedLevel:
+    """One level: how far one unit moves it, what it spends, and the noise that follows.
+
+    Parameters
+    ----------
+    name : str
+        User text.
+    nodes, leaves : int
+        Nodes of the level, and leaves below them or among them.
+    sensitivity_l1, sensitivity_l2 : float
+        Change that its noise is calibrated to, in records, rounded up.
+    amount : float or None
+        What it spends, in the plan's currency: 0 not measured, None published exactly.
+    scale : float or None
+        Of a Laplace law its b, of a Gaussian one its sigma, in records, rounded up; None without noise.
+    deviation, margin : float or None
+        Standard deviation of the noise, and what it exceeds in one of twenty counts, in records; None where not
+        measured.
+    error : float or None
+        Expected root mean square error of its counts after post-processing, in records; None where none is known
+        before the counts are.
+    capacities : tuple of (leaves, nodes)
+        How many nodes have how many leaves, most leaves first; only where records of a unit lie on distinct leaves.
+    """
+
+    name: str
+    nodes: int
+    leaves: int
+    sensitivity_l1: float
+    sensitivity_l2: float
+    amount: float | None
+    scale: float | None
+    deviation: float | None
+    margin: float | None
+    error: float | None
+    capacities: tuple[tuple[int, int], ...] = ()
+
+    def __post_init__(self) -> None:
+        _text("a level's name", self.name)
+        for name in ("nodes", "leaves"):
+            checks.integer(name, getattr(self, name), low=0, high=10**400, code=CODE)
+        for name in ("sensitivity_l1", "sensitivity_l2", "amount", "scale", "deviation", "margin", "error"):
+            value = getattr(self, name)
+            if value is not None:
+                checks.number(name, value, low=0, open_low=name == "scale", code=CODE)
+        _expect((self.scale is not None) == bool(self.amount), "a scale for each level that is measured with noise")
+
+    @property
+    def is_public(self) -> bool:
+        """Whether it is published exactly."""
+        return self.amount is None
+
+
+@dataclass(frozen=True)
+class TrueError:
+    """An error that was worked out from the true counts, so that it tells about them: NOT PRIVATE.
+
+    Parameters
+    ----------
+    metric : str
+    by_level : (n_levels,)
+        None where it is not known.
+    """
+
+    metric: str
+    by_level: tuple[float | None, ...]
+
+    def __post_init__(self) -> None:
+        _text("a metric", self.metric)
+
+
+@dataclass(frozen=True)
+class Stated:
+    """Everything a plan states: see `ReleasePlan`.
+
+    Parameters
+    ----------
+    title : str
+        Name of the data set; user text.
+    whom : str
+        What one unit is, in a word or two; user text, may be empty.
+    released : str
+        What is released: "counts", "cumulative counts" or "a table".
+    unit : ProtectedUnit
+    spread : Spread
+        Where the records of one unit may lie.
+    bounded : Bounded
+    weighted : bool
+        Whether a row of the file can stand for several records.
+    domain : Domain
+    law : NoiseLaw
+    levels : tuple of PlannedLevel
+        From the root down.
+    postprocess : tuple of str
+        Names of the steps that follow the noise, in order.
+    tuned : Origin or None
+        What the split of the budget was tuned on; None on nothing.
+    total, charged : float
+        The budget in the law's currency, and what levels and tuning cost of it, rounded up.
+    epsilon, delta : float
+        The promise.
+    delta_fits : bool or None
+        Whether delta is below 1 / records; None where delta is 0, or the number of records is protected.
+    true_error : TrueError or None
+        Only where it was asked for.
+    """
+
+    title: str
+    whom: str
+    released: str
+    unit: ProtectedUnit
+    spread: Spread
+    bounded: Bounded
+    weighted: bool
+    domain: Domain
+    law: NoiseLaw
+    levels: tuple[PlannedLevel, ...]
+    postprocess: tuple[str, ...]
+    tuned: Origin | None
+    total: float
+    charged: float
+    epsilon: float
+    delta: float
+    delta_fits: bool | None = None
+    true_error: TrueError | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("title", "whom", "released"):
+            _text(name, getattr(self, name))
+        for step in self.postprocess:
+            _text("a step", step)
+        _expect(0 < len(self.levels) <= MAX_LEVELS, f"1 to {MAX_LEVELS} levels")
+        low = checks.EPSILON_LOW if self.currency is Currency.EPSILON else 0.0
+        high = checks.EPSILON_HIGH if self.currency is Currency.EPSILON else RHO_HIGH
+        checks.number("total", self.total, low=low, high=high, open_low=not low, code=CODE)
+        checks.number("charged", self.charged, low=0, code=CODE)
+        checks.number("epsilon", self.epsilon, low=0, code=CODE)
+        checks.delta(self.delta)
+        _expect(self.currency is Currency.RHO or self.delta == 0, "delta = 0 where the budget is in epsilon")
+        known = self.true_error is None or len(self.true_error.by_level) == len(self.levels)
+        _expect(known, "an error on the true counts for each level")
+
+    @property
+    def currency(self) -> Currency:
+        """What the levels' budgets add up in."""
+        return self.law.currency
+
+    @property
+    def symbol(self) -> str:
+        """Sign of the currency."""
+        return SYMBOL[self.currency]
+
+
+def _text(name: str, text: str) -> None:
+    _expect(len(text) <= MAX_TEXT, f"at most {MAX_TEXT} characters for {name}")
+
+
+def _expect(holds: bool, what: str) -> None:
+    if not holds:
+        raise InputError(CODE, f"Expected {what}.")

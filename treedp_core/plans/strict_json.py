@@ -1,0 +1,176 @@
+"""Data classes to JSON and back: nothing but what the classes say is read, and each refusal is one sentence.
+
+A file that is read was written by anybody. It is limited in size before it is looked at, and no value in it names a
+file or a class.
+"""
+
+from __future__ import annotations
+
+import enum
+import json
+import types
+import typing
+from dataclasses import fields, is_dataclass
+from typing import Final, TypeVar
+
+from treedp_core.checks import InputError, echo
+from treedp_core.words import whole
+
+MAX_BYTES: Final = 1 << 20
+MAX_NESTED: Final = 12
+FORMAT: Final = "treedp plan"
+VERSION: Final = 1
+
+T = TypeVar("T")
+
+
+def write(value: object) -> str:
+    """Return a data class as JSON, always the same text for the same values.
+
+    >>> from treedp_core.plans.stated import Bins
+    >>> write(Bins(8, (2, 4))).splitlines()[1:4]
+    [' "format": "treedp plan",', ' "version": 1,', ' "n": 8,']
+    """
+    whole = {"format": FORMAT, "version": VERSION, **typing.cast("dict[str, object]", _plain(value))}
+    return json.dumps(whole, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+
+
+def read(kind: type[T], data: bytes | str) -> T:
+    """Return the data class that `write` wrote.
+
+    Raises
+    ------
+    InputError
+        ``CONFIG_TOO_LARGE``, ``CONFIG_NOT_JSON``, ``CONFIG_TOO_DEEP``, ``CONFIG_VALUE``, ``CONFIG_DUPLICATE_KEY``,
+        ``CONFIG_UNKNOWN_KEY``, ``CONFIG_MISSING_KEY``, ``CONFIG_TYPE``, ``CONFIG_VERSION``, and what the class refuses.
+    """
+    found = _parsed(data)
+    if not isinstance(found, dict) or found.get("format") != FORMAT:
+        raise InputError("CONFIG_NOT_JSON", "Expected a release plan that TreeDP wrote; this is another JSON file.")
+    version = found.get("version")
+    if isinstance(version, bool) or version != VERSION:
+        raise InputError(
+            "CONFIG_VERSION",
+            f"Expected a plan of version {VERSION}, got version {echo(version)}; make it again with this TreeDP, or "
+            "open it with the one that wrote it.",
+        )
+    rest = {key: value for key, value in found.items() if key not in ("format", "version")}
+    return typing.cast("T", _built(kind, rest, "the plan"))
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, enum.Enum):
+        return value.value
+    if is_dataclass(value) and not isinstance(value, type):
+        return {one.name: _plain(getattr(value, one.name)) for one in fields(value)}
+    if isinstance(value, tuple):
+        return [_plain(one) for one in value]
+    return value
+
+
+def _parsed(data: bytes | str) -> object:
+    raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
+    if len(raw) > MAX_BYTES:
+        raise InputError(
+            "CONFIG_TOO_LARGE", f"Expected at most {whole(MAX_BYTES)} bytes of JSON, got {whole(len(raw))}."
+        )
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError:
+        raise InputError("CONFIG_NOT_JSON", "Expected JSON in UTF-8, got other bytes.") from None
+    if _nesting(text) > MAX_NESTED:
+        raise InputError("CONFIG_TOO_DEEP", f"Expected at most {MAX_NESTED} brackets inside each other, got more.")
+    try:
+        return json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)
+    except json.JSONDecodeError as error:
+        where = f"line {whole(error.lineno)}"
+        raise InputError("CONFIG_NOT_JSON", f"Expected JSON, but {where} is none.") from None
+    except InputError:
+        raise
+    except ValueError:
+        raise InputError("CONFIG_VALUE", "Expected numbers of at most 4300 digits.") from None
+
+
+def _nesting(text: str) -> int:
+    """How many brackets are open at once, at most; those inside texts do not count."""
+    most = now = 0
+    inside = escaped = False
+    for char in text:
+        if inside:
+            inside, escaped = escaped or char != '"', char == "\\" and not escaped
+        elif char == '"':
+            inside = True
+        elif char in "[{":
+            now += 1
+            most = max(most, now)
+        elif char in "]}":
+            now -= 1
+    return most
+
+
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found: dict[str, object] = {}
+    for key, value in pairs:
+        if key in found:
+            raise InputError("CONFIG_DUPLICATE_KEY", f"Expected each key once, got {echo(key)} twice.")
+        found[key] = value
+    return found
+
+
+def _no_constant(name: str) -> object:
+    raise InputError("CONFIG_VALUE", f"Expected finite numbers, got {echo(name)}.")
+
+
+def _built(kind: object, value: object, where: str) -> object:
+    """Return a value as its declared type, or refuse it by name."""
+    if is_dataclass(kind) and isinstance(kind, type):
+        return _object(kind, value, where)
+    origin, inner = typing.get_origin(kind), typing.get_args(kind)
+    if origin in (types.UnionType, typing.Union):
+        return None if value is None else _built(inner[0], value, where)
+    if origin is tuple:
+        return _sequence(inner, value, where)
+    if isinstance(kind, type) and issubclass(kind, enum.Enum):
+        known = {one.value: one for one in kind}
+        if not isinstance(value, str) or value not in known:
+            told = ", ".join(map(str, known))
+            raise InputError("CONFIG_VALUE", f"Expected {where} to be one of {told}, got {echo(value)}.")
+        return known[value]
+    return _atom(kind, value, where)
+
+
+def _atom(kind: object, value: object, where: str) -> object:
+    if kind is float and type(value) in (int, float):
+        try:
+            return float(typing.cast("float", value))
+        except OverflowError:
+            raise InputError("CONFIG_VALUE", f"Expected {where} to be a number that fits, got a larger one.") from None
+    if type(value) is not kind:
+        names = {float: "a number", int: "a whole number", str: "text", bool: "true or false"}
+        told = names.get(typing.cast("type", kind), "a value")
+        raise InputError("CONFIG_TYPE", f"Expected {where} to be {told}, got {echo(value)}.")
+    return value
+
+
+def _sequence(inner: tuple[object, ...], value: object, where: str) -> tuple[object, ...]:
+    if not isinstance(value, list):
+        raise InputError("CONFIG_TYPE", f"Expected {where} to be a list, got {echo(value)}.")
+    if len(inner) == 2 and inner[1] is ...:
+        return tuple(_built(inner[0], one, where) for one in value)
+    if len(inner) != len(value):
+        raise InputError("CONFIG_TYPE", f"Expected {len(inner)} values in each entry of {where}, got {len(value)}.")
+    return tuple(_built(kind, one, where) for kind, one in zip(inner, value, strict=True))
+
+
+def _object(kind: type, value: object, where: str) -> object:
+    if not isinstance(value, dict):
+        raise InputError("CONFIG_TYPE", f"Expected {where} to be an object, got {echo(value)}.")
+    hints = typing.get_type_hints(kind)
+    names = [one.name for one in fields(kind)]
+    for key in value:
+        if key not in names:
+            raise InputError("CONFIG_UNKNOWN_KEY", f"Expected keys of {where} that a plan has, got {echo(key)}.")
+    for name in names:
+        if name not in value:
+            raise InputError("CONFIG_MISSING_KEY", f"Expected {where} to have the key {echo(name)}, got none.")
+    return kind(**{name: _built(hints[name], value[name], name) for name in names})

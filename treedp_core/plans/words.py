@@ -1,0 +1,293 @@
+"""A plan in words: the accounting statement, what is still open, and a table of its levels. Costs are rounded up."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Final
+
+from treedp_core.mechanisms import MECHANISMS
+from treedp_core.plans.stated import Bounded, Categories, NoiseLaw, PlannedLevel, Stated
+from treedp_core.postprocess import POSTPROCESSORS
+from treedp_core.privacy import Currency, NeighbouringRelation, Precision
+from treedp_core.privacy.origin import NOT_PRIVATE, PriorKind
+from treedp_core.words import budget_text, margin, plural, privacy_text, setting_text, short, whole
+
+Table = dict[str, list[str]]
+TYPED: Final = ("Data", "One unit", "Post-processing")
+"""What of the summary somebody may have typed, into the app or into a file."""
+
+
+def sentence(plan: Stated) -> str:
+    """Return the accounting statement, ready for a methods section: ε, δ, ρ and scales are rounded up."""
+    parts = [_released(plan), _protected(plan), _noise(plan), *_exact(plan), _cost(plan), *_after(plan)]
+    return " ".join(parts)
+
+
+def promise(plan: Stated) -> str:
+    """Return the promise alone, such as "(ε = 1)-differential privacy"."""
+    pair = f"ε = {privacy_text(plan.epsilon)}" + (f", δ = {setting_text(plan.delta)}" if plan.delta else "")
+    ideal = " in exact arithmetic" if plan.law.precision is Precision.IDEAL else ""
+    return f"({pair})-differential privacy{ideal}"
+
+
+def label(plan: Stated) -> str:
+    """Return NOT PRIVATE and why, which every copy must begin with, where the plan tells of true counts; or nothing."""
+    why = []
+    if plan.tuned is not None and not plan.tuned.is_private:
+        why.append("the split was tuned on the true counts")
+    if plan.true_error is not None:
+        why.append("errors on the true counts are stated")
+    return f"{NOT_PRIVATE}: {' and '.join(why)}." if why else ""
+
+
+def _released(plan: Stated) -> str:
+    names = ", ".join(one.name for one in plan.levels[1:]) or plan.levels[0].name
+    leaves = plural(plan.levels[0].leaves, "leaf", "leaves")
+    what = "A table" if plan.released == "a table" else plan.released[0].upper() + plan.released[1:]
+    joined = "of" if plan.released == "a table" else "on"
+    return f"{what} {joined} a tree of {plural(len(plan.levels), 'level')} ({names}) and {leaves} will be released."
+
+
+def _protected(plan: Stated) -> str:
+    whom = f" One unit is one {plan.whom}." if plan.whom else ""
+    who = (
+        f" Counting left out what a unit had beyond {plural(plan.unit.contributions, 'record')}."
+        if plan.bounded is Bounded.COUNTED
+        else ""
+    )
+    return f"The release protects {plan.unit.describe(plan.spread)}.{whom}{who}"
+
+
+def _noise(plan: Stated) -> str:
+    noisy = [(i, one) for i, one in enumerate(plan.levels) if one.scale is not None]
+    if not noisy:
+        return "No level needs noise."
+    parameter = "standard deviation σ" if plan.currency is Currency.RHO else "scale b"
+    scales = [privacy_text(one.scale or 0.0) for _, one in noisy]
+    which = (
+        f"{parameter} = {scales[0]} records on every measured level"
+        if len(set(scales)) == 1
+        else f"{parameter} = " + ", ".join(f"{text} (level {i})" for (i, _), text in zip(noisy, scales, strict=True))
+    )
+    return f"Every count gets independent {plan.law.label} noise with {which}."
+
+
+def _exact(plan: Stated) -> list[str]:
+    told = []
+    public = [i for i, one in enumerate(plan.levels) if one.is_public]
+    skipped = [i for i, one in enumerate(plan.levels) if one.amount == 0]
+    if public:
+        told.append(f"{_levels(public)} is published exactly, as no unit can change it." if len(public) == 1
+                    else f"{_levels(public)} are published exactly, as no unit can change them.")  # fmt: skip
+    if skipped:
+        told.append(f"{_levels(skipped)} {'is' if len(skipped) == 1 else 'are'} not measured.")
+    return told
+
+
+def _levels(which: list[int]) -> str:
+    return f"{'Level' if len(which) == 1 else 'Levels'} {', '.join(map(str, which))}"
+
+
+def _cost(plan: Stated) -> str:
+    costs = [one.amount for one in plan.levels if one.amount]
+    terms = " + ".join(map(privacy_text, costs)) if len(set(costs)) > 1 else _equal(costs)
+    both = (
+        " (an unknown column's change moves two counts on every unknown level, which is charged)"
+        if plan.unit.relation is NeighbouringRelation.REPLACE_UNKNOWN
+        else ""
+    )
+    tuned = f" The split was tuned on {plan.tuned.kind.value}" if plan.tuned is not None else ""
+    if plan.tuned is not None:
+        spent = privacy_text(plan.tuned.spent)
+        tuned += f", released for {plan.symbol} = {spent}, which is charged too." if plan.tuned.spent else "."
+    total = f"{plan.symbol} = {privacy_text(plan.charged)}"
+    if plan.currency is Currency.EPSILON:
+        return f"By composition over the levels ({terms}) the release costs {total}{both}: {promise(plan)}.{tuned}"
+    way = (
+        "the exact conversion for Gaussian noise (Balle and Wang, 2018)"
+        if _is_exact(plan)
+        else "the conversion of Canonne, Kamath and Steinke (2020)"
+    )
+    return (
+        f"By composition over the levels ({terms}) the release costs {total} of zero-concentrated privacy{both}; "
+        f"by {way} that is {promise(plan)}.{tuned}"
+    )
+
+
+def _is_exact(plan: Stated) -> bool:
+    return plan.law is NoiseLaw.GAUSSIAN and (plan.tuned is None or not plan.tuned.spent)
+
+
+def conversion(plan: Stated) -> str:
+    """Return how the total becomes the promise, in words."""
+    if plan.currency is Currency.EPSILON:
+        return "none: ε adds up over the levels"
+    which = (
+        "exact for Gaussian noise (Balle and Wang, 2018)" if _is_exact(plan) else "Canonne, Kamath and Steinke (2020)"
+    )
+    return f"ρ to (ε, δ) at δ = {setting_text(plan.delta)}, {which}"
+
+
+def _equal(costs: list[float]) -> str:
+    return f"{len(costs)} × {privacy_text(costs[0])}" if costs else "none"
+
+
+def _after(plan: Stated) -> list[str]:
+    if not plan.postprocess:
+        return []
+    return [f"Afterwards {steps(plan)} is applied, which reads no records and costs nothing."]
+
+
+def steps(plan: Stated) -> str:
+    """Return the post-processing in words."""
+    return ", then ".join(
+        POSTPROCESSORS[name].label.lower() if name in POSTPROCESSORS else name for name in plan.postprocess
+    ) or "none"  # fmt: skip
+
+
+def bound(plan: Stated) -> str:
+    """Return who sees to it that no unit has too many records, in words."""
+    most = plural(plan.unit.contributions, "record")
+    if plan.bounded is Bounded.COUNTED:
+        return f"at most {most} a unit: the count left out any more"
+    return f"at most {most} a unit: claimed, enforced by nobody"
+
+
+def domain(plan: Stated) -> str:
+    """Return where the categories come from, in words."""
+    one = plan.domain
+    if one.source is Categories.FROM_DATA:
+        return "categories taken from the data"
+    if one.bins is not None:
+        low, high = one.bins.lower, one.bins.upper
+        where = "" if low is None or high is None else f" from {short(low, 6)} to {short(high, 6)}"
+        return f"public: {plural(one.bins.n, 'bin')}{where}"
+    listed = "listed in the plan" if one.is_listed else "too long to list here; the file's fingerprint is kept"
+    return f"public, {listed}"
+
+
+def law(plan: Stated) -> str:
+    """Return what the mechanism is called."""
+    return MECHANISMS[plan.law.value].label
+
+
+# ---- what is open
+
+
+def open_points(plan: Stated) -> tuple[str, ...]:
+    """Return what somebody must still see to before anything is published, a sentence each."""
+    return tuple(point for point in (*_about_counts(plan), *_about_data(plan), *_about_noise(plan)) if point)
+
+
+def _about_counts(plan: Stated) -> list[str]:
+    tuned = plan.tuned
+    points = ["Errors on the true counts are stated: take them out before anybody else reads this plan."]
+    told = points if plan.true_error is not None else []
+    if tuned is not None and tuned.kind is PriorKind.TRUE_COUNTS:
+        told.append("The split was tuned on the true counts, which no budget pays for: choose another split.")
+    if tuned is not None and tuned.kind is PriorKind.PUBLIC:
+        told.append("The split was tuned on counts called public: make sure that they are, and are no part of these.")
+    return told
+
+
+def _about_data(plan: Stated) -> list[str]:
+    most = plural(plan.unit.contributions, "record")
+    known = plan.unit.known_levels - 1
+    return [
+        "The categories were taken from the data, so which ones exist is told without noise: list them from another "
+        "source." if plan.domain.source is Categories.FROM_DATA else "",
+        f"Nothing enforces that a unit has at most {most}: bound the records of each before counting."
+        if plan.bounded is Bounded.CLAIMED else "",
+        "" if plan.whom else "What one unit is has not been said: a person, a household, a device?",
+        "A row can stand for several records, but what is protected is records, not rows." if plan.weighted else "",
+        "The total number of records is published exactly: make sure that it is no secret."
+        if plan.unit.total_is_public else "",
+        f"What {'level 1 tells' if known == 1 else f'levels 1 to {known} tell'} counts as public about every unit: "
+        "make sure that it is."
+        if plan.unit.relation is NeighbouringRelation.REPLACE_UNKNOWN and known else "",
+    ]  # fmt: skip
+
+
+def _about_noise(plan: Stated) -> list[str]:
+    delta = setting_text(plan.delta)
+    continuous = plan.law.precision is Precision.IDEAL
+    return [
+        f"δ = {delta} is not below 1 / records: a record may be published as it is."
+        if plan.delta_fits is False else "",
+        f"Make sure that δ = {delta} is far below 1 / records; how many there are is protected here."
+        if plan.delta and plan.delta_fits is None else "",
+        "Continuous noise keeps its promise in exact arithmetic only: choose its discrete law, or a library that draws "
+        "it safely." if continuous else "",
+        "Releases of the same records add up: note this one in the ledger of all releases.",
+        "This app simulates: draw the noise of the real release once, from a secure source (see Hand over).",
+    ]  # fmt: skip
+
+
+# ---- tables
+
+
+def summary(plan: Stated) -> list[tuple[str, str]]:
+    """Return what holds for the whole plan, as pairs of a name and words; user text among them."""
+    rows = [
+        ("Data", plan.title),
+        ("One unit", plan.whom or "not said"),
+        ("Protected", plan.unit.describe(plan.spread)),
+        ("Bound on records", bound(plan)),
+        ("Domain", domain(plan)),
+        ("Tree", f"{plural(len(plan.levels), 'level')}, {plural(plan.levels[0].leaves, 'leaf', 'leaves')}"),
+        ("Mechanism", f"{law(plan)} noise, independent on every count of a level"),
+        ("Post-processing", steps(plan)),
+        ("Tuned on", tuned(plan)),
+        ("Cost", f"{plan.symbol} = {of_total(plan)}"),
+        ("Conversion", conversion(plan)),
+        ("Promise", promise(plan)),
+    ]
+    return rows
+
+
+def of_total(plan: Stated) -> str:
+    """Return the cost rounded up, and the total as it was set, or rounded down where it was worked out."""
+    cost = privacy_text(plan.charged)
+    total = setting_text(plan.total) if plan.currency is Currency.EPSILON else budget_text(plan.total)
+    return f"{cost} of {total}" if float(cost) <= float(total) else f"{cost}, the whole budget"
+
+
+def tuned(plan: Stated) -> str:
+    """Return what the split was tuned on and what that cost, in words."""
+    if plan.tuned is None:
+        return "nothing: it looks at no counts"
+    spent = f", for {plan.symbol} = {privacy_text(plan.tuned.spent)}" if plan.tuned.spent else ""
+    return f"{plan.tuned.kind.value}{spent}"
+
+
+def level_table(plan: Stated) -> Table:
+    """Return the levels as columns of words, for people; a column of errors on the true counts says so."""
+    levels = plan.levels
+    scale = "σ" if plan.currency is Currency.RHO else "scale b"
+    sensitivity = "L2 sensitivity" if plan.currency is Currency.RHO else "L1 sensitivity"
+    columns: Table = {
+        "level": [f"{i}: {one.name}" for i, one in enumerate(levels)],
+        "nodes": [whole(one.nodes) for one in levels],
+        sensitivity: [_sensitivity(plan, one) for one in levels],
+        plan.symbol: ["public" if one.amount is None else privacy_text(one.amount) for one in levels],
+        "law": ["exact" if one.is_public else plan.law.label if one.scale else "not measured" for one in levels],
+        f"{scale} (records)": ["–" if one.scale is None else privacy_text(one.scale) for one in levels],
+        "95 % margin of the noise": ["–" if one.margin is None else margin(one.margin) for one in levels],
+        "expected RMSE after post-processing": [_error(one.error) for one in levels],
+    }
+    if plan.true_error is not None:
+        told = plan.true_error
+        columns[f"{told.metric} {NOT_PRIVATE}"] = [_error(one) for one in told.by_level]
+    return columns
+
+
+def _sensitivity(plan: Stated, level: PlannedLevel) -> str:
+    value = level.sensitivity_l2 if plan.currency is Currency.RHO else level.sensitivity_l1
+    square = Fraction(value) ** 2
+    nearest = round(square)
+    is_root = value % 1 != 0 and 0 <= square - nearest < Fraction(1, 10**9)
+    return f"√{nearest}" if is_root else privacy_text(value)
+
+
+def _error(error: float | None) -> str:
+    return "–" if error is None else short(error)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from treedp_core.plans import documents, strict_json, verify, words
+from treedp_core.plans import documents, typed_json, verify, words
 from treedp_core.plans.made import Data, Made, state
 from treedp_core.plans.stated import Stated
 from treedp_core.privacy.origin import Origin
@@ -76,11 +76,11 @@ class ReleasePlan(Stated):
         InputError
             ``CONFIG_NOT_JSON`` and the like: one sentence each.
         """
-        return strict_json.read(cls, data)
+        return typed_json.read(cls, data)
 
     def to_json(self) -> str:
         """Return the plan as JSON, which `from_json` reads back to an equal one."""
-        return strict_json.write(self)
+        return typed_json.write(self)
 
     def to_markdown(self) -> str:
         """Return the plan as Markdown."""

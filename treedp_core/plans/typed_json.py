@@ -1,7 +1,6 @@
 """Data classes to JSON and back: nothing but what the classes say is read, and each refusal is one sentence.
 
-A file that is read was written by anybody. It is limited in size before it is looked at, and no value in it names a
-file or a class.
+A file that is read was written by anybody: no value in it names a file or a class.
 """
 
 from __future__ import annotations
@@ -14,10 +13,9 @@ from dataclasses import fields, is_dataclass
 from typing import Final, TypeVar
 
 from treedp_core.checks import InputError, echo
-from treedp_core.words import whole
+from treedp_core.records.read.strict_json import parse
 
 MAX_BYTES: Final = 1 << 20
-MAX_NESTED: Final = 12
 FORMAT: Final = "treedp plan"
 VERSION: Final = 1
 
@@ -31,8 +29,8 @@ def write(value: object) -> str:
     >>> write(Bins(8, (2, 4))).splitlines()[1:4]
     [' "format": "treedp plan",', ' "version": 1,', ' "n": 8,']
     """
-    whole = {"format": FORMAT, "version": VERSION, **typing.cast("dict[str, object]", _plain(value))}
-    return json.dumps(whole, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+    found = {"format": FORMAT, "version": VERSION, **typing.cast("dict[str, object]", _plain(value))}
+    return json.dumps(found, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
 
 
 def read(kind: type[T], data: bytes | str) -> T:
@@ -44,7 +42,8 @@ def read(kind: type[T], data: bytes | str) -> T:
         ``CONFIG_TOO_LARGE``, ``CONFIG_NOT_JSON``, ``CONFIG_TOO_DEEP``, ``CONFIG_VALUE``, ``CONFIG_DUPLICATE_KEY``,
         ``CONFIG_UNKNOWN_KEY``, ``CONFIG_MISSING_KEY``, ``CONFIG_TYPE``, ``CONFIG_VERSION``, and what the class refuses.
     """
-    found = _parsed(data)
+    content = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
+    found = parse(content, most=MAX_BYTES, what="The plan")
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         raise InputError("CONFIG_NOT_JSON", "Expected a release plan that TreeDP wrote; this is another JSON file.")
     version = found.get("version")
@@ -66,59 +65,6 @@ def _plain(value: object) -> object:
     if isinstance(value, tuple):
         return [_plain(one) for one in value]
     return value
-
-
-def _parsed(data: bytes | str) -> object:
-    raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
-    if len(raw) > MAX_BYTES:
-        raise InputError(
-            "CONFIG_TOO_LARGE", f"Expected at most {whole(MAX_BYTES)} bytes of JSON, got {whole(len(raw))}."
-        )
-    try:
-        text = raw.decode("utf-8")
-    except UnicodeDecodeError:
-        raise InputError("CONFIG_NOT_JSON", "Expected JSON in UTF-8, got other bytes.") from None
-    if _nesting(text) > MAX_NESTED:
-        raise InputError("CONFIG_TOO_DEEP", f"Expected at most {MAX_NESTED} brackets inside each other, got more.")
-    try:
-        return json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)
-    except json.JSONDecodeError as error:
-        where = f"line {whole(error.lineno)}"
-        raise InputError("CONFIG_NOT_JSON", f"Expected JSON, but {where} is none.") from None
-    except InputError:
-        raise
-    except ValueError:
-        raise InputError("CONFIG_VALUE", "Expected numbers of at most 4300 digits.") from None
-
-
-def _nesting(text: str) -> int:
-    """How many brackets are open at once, at most; those inside texts do not count."""
-    most = now = 0
-    inside = escaped = False
-    for char in text:
-        if inside:
-            inside, escaped = escaped or char != '"', char == "\\" and not escaped
-        elif char == '"':
-            inside = True
-        elif char in "[{":
-            now += 1
-            most = max(most, now)
-        elif char in "]}":
-            now -= 1
-    return most
-
-
-def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found: dict[str, object] = {}
-    for key, value in pairs:
-        if key in found:
-            raise InputError("CONFIG_DUPLICATE_KEY", f"Expected each key once, got {echo(key)} twice.")
-        found[key] = value
-    return found
-
-
-def _no_constant(name: str) -> object:
-    raise InputError("CONFIG_VALUE", f"Expected finite numbers, got {echo(name)}.")
 
 
 def _built(kind: object, value: object, where: str) -> object:
@@ -149,6 +95,8 @@ def _atom(kind: object, value: object, where: str) -> object:
         names = {float: "a number", int: "a whole number", str: "text", bool: "true or false"}
         told = names.get(typing.cast("type", kind), "a value")
         raise InputError("CONFIG_TYPE", f"Expected {where} to be {told}, got {echo(value)}.")
+    if isinstance(value, str) and any("\ud800" <= char <= "\udfff" for char in value):
+        raise InputError("CONFIG_VALUE", f"Expected {where} to be text, got half a character.")
     return value
 
 

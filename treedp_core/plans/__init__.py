@@ -1,7 +1,20 @@
 """Release plans: what would be released and what it costs, checked from scratch, and handed over to other libraries."""
 
+from treedp_core.plans.handover import LIBRARIES, not_covered, opendp_program, tumult_program
 from treedp_core.plans.made import Split
 from treedp_core.plans.plan import ReleasePlan
 from treedp_core.plans.stated import Bounded, Categories, Domain, NoiseLaw, PlannedLevel
 
-__all__ = ["Bounded", "Categories", "Domain", "NoiseLaw", "PlannedLevel", "ReleasePlan", "Split"]
+__all__ = [
+    "LIBRARIES",
+    "Bounded",
+    "Categories",
+    "Domain",
+    "NoiseLaw",
+    "PlannedLevel",
+    "ReleasePlan",
+    "Split",
+    "not_covered",
+    "opendp_program",
+    "tumult_program",
+]

@@ -272,7 +272,7 @@ def _domain(data: Data, source: Dataset | None, made: Made) -> Domain:
         return Domain(origin)
     if isinstance(data, CountedBins) and isinstance(made, CdfPlan):
         low, high = data.ends(0, data.n_within) if data.numeric else (None, None)
-        bins = Bins(data.n_bins, made.settings.branching_factors, low, high, data.has_other)
+        bins = Bins(data.unit, data.n_bins, made.settings.branching_factors, low, high, data.has_other)
         return Domain(origin, bins=bins)
     if isinstance(data, Subject) and data.is_product:
         return _listed(origin, tuple(tuple(map(str, words)) for words in data.words), ())

@@ -65,6 +65,8 @@ class Bins:
 
     Parameters
     ----------
+    column : str
+        User text.
     n : int
     branching : tuple of int
     lower, upper : float or None
@@ -73,6 +75,7 @@ class Bins:
         Whether the last bin holds what lies elsewhere.
     """
 
+    column: str
     n: int
     branching: tuple[int, ...]
     lower: float | None = None
@@ -80,6 +83,7 @@ class Bins:
     has_other: bool = False
 
     def __post_init__(self) -> None:
+        _text("a column", self.column)
         checks.integer("bins", self.n, low=2, high=checks.MAX_NODES, code=CODE)
         for factor in self.branching:
             checks.integer("a branching factor", factor, low=1, high=checks.MAX_NODES, code=CODE)

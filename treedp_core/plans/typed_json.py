@@ -26,8 +26,8 @@ def write(value: object) -> str:
     """Return a data class as JSON, always the same text for the same values.
 
     >>> from treedp_core.plans.stated import Bins
-    >>> write(Bins(8, (2, 4))).splitlines()[1:4]
-    [' "format": "treedp plan",', ' "version": 1,', ' "n": 8,']
+    >>> write(Bins("age", 8, (2, 4))).splitlines()[1:4]
+    [' "format": "treedp plan",', ' "version": 1,', ' "column": "age",']
     """
     found = {"format": FORMAT, "version": VERSION, **typing.cast("dict[str, object]", _plain(value))}
     return json.dumps(found, ensure_ascii=False, allow_nan=False, indent=1) + "\n"

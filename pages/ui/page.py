@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
@@ -157,7 +156,7 @@ class Page:
     def run(self) -> None:
         """Show it: the chosen view on the first screen, then what is under *More*, and what one learns."""
         _come_through_app(self)
-        with st.container(key="presented") if PRESENT.value else nullcontext(), st.container(key=FIRST_SCREEN):
+        with st.container(key=FIRST_SCREEN):
             heading = st.container(key="heading", gap="xsmall")
             view = self._chosen()
             told = view.show()

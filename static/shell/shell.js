@@ -13,8 +13,14 @@ let lost = false;
 
 export default function (component) {
   app = component;
+  mark('presents', component.data.presents);
   write(component.data);
   if (component.data.code && component.data.code.nth !== codes) showCode(component.data.code);
+}
+
+// The style sheet goes by such marks: it is several times slower where it has to look for what is in the page.
+function mark(name, holds) {
+  document.documentElement.classList.toggle(name, Boolean(holds));
 }
 
 // Shows the query of a page: in place, or as a new entry where the page has changed its view.
@@ -91,6 +97,7 @@ let due = 0;
 
 function mend() {
   due = 0;
+  mark('no-sidebar', document.querySelector('[data-testid=stExpandSidebarButton]'));
   for (const one of document.querySelectorAll(NO_LISTS)) one.setAttribute('role', 'none');
   for (const one of document.querySelectorAll(DRAWINGS)) name(one);
 }

@@ -94,7 +94,7 @@ def columns() -> st.SearchStrategy[dict[str, Any]]:
 def cells() -> st.SearchStrategy[Cell]:
     return st.builds(
         Cell, id=st.binary(min_size=8, max_size=8).map(bytes.hex), name=NAMED, note=PROSE, page=WORD,
-        view=WORD | st.just(""),
+        view=WORD | st.just(""), part=WORD | st.just(""),
         settings=st.dictionaries(WORD, st.lists(LINE, max_size=3), max_size=3),
         data=st.none() | st.builds(DataNote, name=LINE, fingerprint=DIGEST, levels=st.lists(LINE, max_size=3),
                                    bounds=st.none() | st.tuples(st.floats(-1e9, 1e9), st.floats(-1e9, 1e9))),

@@ -78,6 +78,12 @@ def link_of(page: Page) -> str:
     return _joined(page.name, _slide_query(page))
 
 
+def settings_of(page: Page) -> dict[str, tuple[str, ...]]:
+    """Return all settings of a page as it now is that differ from their defaults, as texts of a link by key."""
+    texts = _changed(_of_slide(page.settings))
+    return {key: (text,) if isinstance(text, str) else tuple(text) for key, text in texts.items()}
+
+
 def follow(link: str) -> None:
     """Give settings the values that `link_of` wrote down; what it does not name has its default again."""
     name, _, written = link.partition("?")

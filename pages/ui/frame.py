@@ -10,7 +10,9 @@ from typing import Any, Final, Literal
 
 import streamlit as st
 
+from pages.ui import pins
 from pages.ui.exports import download
+from pages.ui.pins import Shown
 from pages.ui.settings import get
 from treedp_core.figures import style
 from treedp_core.figures.dark import on_dark, repainted
@@ -76,18 +78,11 @@ def figure(
         style.present(fig)
     if brush is not None:
         style.brushable(fig)
-    if answer:
-        fig.update_layout(height=LEAST_HEIGHT)
-    with st.container(key=STAGE) if answer else nullcontext():
-        event = st.plotly_chart(
-            on_dark(fig) if _is_dark() else fig,
-            key=key,
-            height="stretch" if answer else "content",
-            config=style.CONFIG,
-            alt=alt,
-            on_select=partial(_brushed, key, brush) if brush is not None else "rerun" if select else "ignore",
-            selection_mode="points" if brush is None else "box",
-        )
+    event = chart(
+        fig, key=key, alt=alt, on_stage=bool(answer),
+        on_select=partial(_brushed, key, brush) if brush is not None else "rerun" if select else "ignore",
+        selection_mode="points" if brush is None else "box",
+    )  # fmt: skip
     if answer:
         say(answer)
     else:
@@ -95,8 +90,20 @@ def figure(
     footer(
         key, ran, label=label, simulated=simulated, private=caption.startswith(NOT_PRIVATE),
         about=caption if answer else "", has_code=has_code,
+        shown=Shown(key, fig, ran, alt, caption, answer, label, simulated, has_code),
     )  # fmt: skip
     return _clicked(event) if select else None
+
+
+def chart(fig: Any, *, key: str, alt: str, on_stage: bool, **select: Any) -> Any:
+    """Show a plotly figure alone; on the stage of the first screen it is as high as the window leaves room."""
+    if on_stage:
+        fig.update_layout(height=LEAST_HEIGHT)
+    with st.container(key=STAGE) if on_stage else nullcontext():
+        return st.plotly_chart(
+            on_dark(fig) if _is_dark() else fig, key=key, height="stretch" if on_stage else "content",
+            config=style.CONFIG, alt=alt, **select,
+        )  # fmt: skip
 
 
 def live(spec: dict[str, Any], *, key: str, alt: str, caption: str, answer: str, ran: Ran[Columns]) -> None:
@@ -104,7 +111,7 @@ def live(spec: dict[str, Any], *, key: str, alt: str, caption: str, answer: str,
     with st.container(key=STAGE):
         st.vega_lite_chart(repainted(spec) if _is_dark() else spec, key=key, alt=alt, height="stretch")
     say(answer)
-    footer(key, ran, about=caption)
+    footer(key, ran, about=caption, shown=Shown(key, None, ran, alt, caption, answer))
 
 
 def _is_of_numbers(values: Iterable[Any]) -> bool:
@@ -136,7 +143,10 @@ def table(
     """Show the table that a call returns, with its caption and footer: see `plain_table` and `figure`."""
     plain_table(ran.value, alt=alt, caption=caption, formats=formats, width=width, height=height)
     files = apart(ran.value, "", private=caption.startswith(NOT_PRIVATE))
-    footer(key, ran, simulated=simulated, private=f"-{IN_NAMES}" in files, several=len(files) > 1)
+    footer(
+        key, ran, simulated=simulated, private=f"-{IN_NAMES}" in files, several=len(files) > 1,
+        shown=Shown(key, None, ran, alt, caption, simulated=simulated),
+    )  # fmt: skip
 
 
 def plain_table(
@@ -180,8 +190,9 @@ def footer(
     several: bool = False,
     about: str = "",
     has_code: bool = True,
+    shown: Shown | None = None,
 ) -> None:
-    """Show what stands below every figure but in a presentation: what is `about` it, its code, and its numbers.
+    """Show what stands below every figure but in a presentation: what is `about` it, its code, its numbers, and Pin.
 
     What is `private` says so in the name of its file; of `several` tables, and where a release is `simulated`, what is
     true and what is released are files of their own.
@@ -196,6 +207,7 @@ def footer(
             code_popover(key, ran, label)
         if ran is not None:
             _data(key, ran, label, private=private, simulated=simulated, several=simulated or several)
+        pins.button(shown or Shown(key, None, ran, caption=about, label=label, simulated=simulated))
 
 
 def code_popover(key: str, ran: Ran[Any], label: str = "") -> None:

@@ -60,6 +60,16 @@ def of(slot: str) -> Kept | None:
     return _files().get(slot)
 
 
+def everything() -> list[Kept]:
+    """Return what is kept of every file, those that wait last."""
+    return [*_files().values(), *shelf()]
+
+
+def slots() -> dict[str, Kept]:
+    """Return what is kept in every slot, by its name."""
+    return dict(_files())
+
+
 def drop(slot: str) -> None:
     """Keep nothing of the file in a slot, nor of one of its columns in bins."""
     for name in (slot, BINS) if slot in OWN else (slot,):

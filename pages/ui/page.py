@@ -29,6 +29,8 @@ ROOT: Final = Path(__file__).parent.parent.parent
 STYLE_SHEET: Final = ROOT / "static" / "app.css"
 FIRST_SCREEN: Final = "first_screen"
 """The key of what stands above the fold: static/app.css gives its figure the room that the rest leaves."""
+_SHOWN: Final = "_page_shown"
+_BADGES: Final = "_badges_shown"
 ROUTED: Final = threading.local()
 """Whether the router runs a page, by thread: a run of the script stays on one."""
 
@@ -156,10 +158,12 @@ class Page:
     def run(self) -> None:
         """Show it: the chosen view on the first screen, then what is under *More*, and what one learns."""
         _come_through_app(self)
+        st.session_state[_SHOWN] = self
         with st.container(key=FIRST_SCREEN):
             heading = st.container(key="heading", gap="xsmall")
             view = self._chosen()
             told = view.show()
+            st.session_state[_BADGES] = told.badges
         with heading:
             title = view.question or self.heading or self.title
             header(title, self.lede, told.strip, told.badges, chooses_source=self.chooses_source)
@@ -192,6 +196,17 @@ class Page:
             if self.beside is not None:
                 self.beside()
         return self.view
+
+
+def shown() -> Page | None:
+    """Return the page that is shown, or was in the last run."""
+    found: Page | None = st.session_state.get(_SHOWN)
+    return found
+
+
+def badges_shown() -> str:
+    """Return the kinds of numbers that the page said it showed when it was last shown."""
+    return str(st.session_state.get(_BADGES, ""))
 
 
 def configure() -> None:

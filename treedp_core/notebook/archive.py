@@ -145,9 +145,23 @@ def _short(cell: Cell) -> dict[str, Any]:
 
 
 def _cell(said: Json, found: dict[str, bytes]) -> Cell:
+    words = (
+        "id",
+        "name",
+        "note",
+        "page",
+        "view",
+        "part",
+        "caption",
+        "answer",
+        "alt",
+        "label",
+        "code",
+        "version",
+        "made",
+    )
     told = members(
-        said, "A cell", **dict.fromkeys(("id", "name", "note", "page", "view", "caption", "answer", "alt"), str),
-        **dict.fromkeys(("label", "code", "version", "made"), str), settings=dict, badges=list, holds_counts=bool,
+        said, "A cell", **dict.fromkeys(words, str), settings=dict, badges=list, holds_counts=bool,
         data=(dict, type(None)), seed=(int, type(None)), figure=bool, columns=bool,
     )  # fmt: skip
     place = f"cells/{told['id'][:16]}"

@@ -17,7 +17,7 @@ MAX_CODE: Final = 4_000_000
 MAX_LEVELS: Final = 64
 
 _ID: Final = re.compile(r"[0-9a-f]{16}")
-_WORD: Final = re.compile(r"[a-z][a-z0-9_]{0,39}")
+_WORD: Final = re.compile(r"[a-z][a-z0-9_]{0,59}")
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 _VERSION: Final = re.compile(r"[0-9A-Za-z.+!-]{1,40}")
 _DOMAINS: Final = ("public", "taken from the data")
@@ -82,6 +82,8 @@ class Cell:
         What the user says of it: Markdown, to be shown without images and links (`notes.safe_markdown`).
     page, view : str
         Where it was made; a page without a switch has no views.
+    part : str
+        Which of the figures there.
     settings : mapping of str to tuple of str
         The settings that differed from their defaults, as the page's link has them; one with many values has several.
     data : DataNote or None
@@ -127,6 +129,7 @@ class Cell:
     note: str = ""
     page: str
     view: str = ""
+    part: str = ""
     settings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     data: DataNote | None = None
     figure: dict[str, Any] | None = None
@@ -149,6 +152,7 @@ class Cell:
             raise InputError("CELL_NAME", "Expected a name for the cell, with at least one visible character.")
         given.matches("the page of a cell", self.page, _WORD, "CELL_PAGE")
         given.matches("the view of a cell", self.view, _WORD, "CELL_PAGE", empty=True)
+        given.matches("the part of a cell", self.part, _WORD, "CELL_PAGE", empty=True)
         for what, limit in (("note", MAX_TEXT), ("caption", MAX_TEXT), ("answer", MAX_TEXT), ("alt", MAX_TEXT),
                             ("label", MAX_TEXT), ("code", MAX_CODE)):  # fmt: skip
             given.text(f"the {what} of a cell", getattr(self, what), limit, "CELL_TEXT")

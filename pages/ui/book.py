@@ -1,0 +1,126 @@
+"""The notebook of this session, and what may be in it."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import streamlit as st
+
+from pages.ui import uploads
+from treedp_core.checks import InputError
+from treedp_core.notebook import Cell, Notebook
+from treedp_core.notebook.study import Asked
+from treedp_core.words import megabytes
+
+BYTES: Final = 64 << 20
+"""Of figures and tables that a session keeps in its notebook."""
+PUBLIC_BYTES: Final = 4 << 20
+OPEN: Final = "nb_cell"
+"""The id of the cell that is looked at."""
+_HELD: Final = "_notebook"
+
+
+@dataclass
+class Held:
+    """What a session keeps.
+
+    Parameters
+    ----------
+    notebook : Notebook
+    weights : dict
+        About how many bytes each cell takes up, by its id.
+    asked : tuple of Asked
+        Data sets that a file without data was made from, and that have not been given again.
+    revision : int
+        Changes with every change of the notebook.
+    """
+
+    notebook: Notebook = field(default_factory=Notebook)
+    weights: dict[str, int] = field(default_factory=dict)
+    asked: tuple[Asked, ...] = ()
+    revision: int = 0
+
+
+def held() -> Held:
+    """Return what this session keeps."""
+    kept: Held = st.session_state.setdefault(_HELD, Held())
+    return kept
+
+
+def notebook() -> Notebook:
+    """Return this session's notebook."""
+    return held().notebook
+
+
+def change(how: Callable[[Notebook], Notebook]) -> None:
+    """Change the notebook, in a callback; a change that is refused is said and leaves it as it was.
+
+    Only what is new is weighed.
+    """
+    kept = held()
+    try:
+        changed = how(kept.notebook)
+        weights = {one.id: kept.weights.get(one.id) or weight(one) for one in changed.cells}
+        before = {one.id: one for one in kept.notebook.cells}
+        weights |= {one.id: weight(one) for one in changed.cells if before.get(one.id, one).figure is not one.figure}
+        admitted(sum(weights.values()))
+    except InputError as error:
+        st.toast(f"{error} ({error.code})", icon=":material/error:", duration="long")
+        return
+    kept.notebook, kept.weights = changed, weights
+    kept.revision += 1
+
+
+def put(book: Notebook, asked: tuple[Asked, ...] = ()) -> None:
+    """Put another notebook in place of this session's.
+
+    Raises
+    ------
+    InputError
+        ``NOTEBOOK_ROOM``.
+    """
+    weights = {one.id: weight(one) for one in book.cells}
+    admitted(sum(weights.values()))
+    st.session_state[_HELD] = Held(book, weights, asked, held().revision + 1)
+
+
+def admitted(n_bytes: int) -> None:
+    """Refuse a notebook that takes up more than a session may."""
+    most = PUBLIC_BYTES if uploads.is_public() else BYTES
+    if n_bytes > most:
+        raise InputError(
+            "NOTEBOOK_ROOM", f"A notebook here may take up {megabytes(most)}: delete cells, or save it and begin anew."
+        )
+
+
+def weight(cell: Cell) -> int:
+    """Return about how many bytes a cell takes up."""
+    columns = 0 if cell.columns is None else sum(16 * len(values) for values in cell.columns.values())
+    return columns + len(cell.code) + len(cell.note) + (0 if cell.figure is None else size_of(cell.figure))
+
+
+def size_of(figure: dict[str, Any]) -> int:
+    """Return how long a figure's JSON is."""
+    return len(json.dumps(figure))
+
+
+def new_id() -> str:
+    """Return an id that no other cell has."""
+    return secrets.token_hex(8)
+
+
+def name_for(wanted: str) -> str:
+    """Return a name that no cell has yet: this one, or with a number."""
+    taken = {one.name for one in notebook().cells}
+    numbered = (wanted, *(f"{wanted} {n}" for n in range(2, len(taken) + 3)))
+    return next(one for one in numbered if one not in taken)
+
+
+def opened() -> Cell | None:
+    """Return the cell that is looked at: the one chosen, else the last one."""
+    cells = notebook().cells
+    return next((one for one in cells if one.id == st.session_state.get(OPEN)), cells[-1] if cells else None)

@@ -1,0 +1,163 @@
+"""Pin: what stands below every figure, and what the notebook keeps of one that is pinned."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import streamlit as st
+
+from pages.ui import address, book, kept, page
+from pages.ui.settings import get
+from pages.ui.text import lit
+from treedp_core import __version__
+from treedp_core.checks import InputError
+from treedp_core.notebook import Cell, table_of
+from treedp_core.notebook.code import Ran
+from treedp_core.notebook.drawing import checked
+from treedp_core.notebook.given import MAX_TABLE_ROWS
+from treedp_core.notebook.study import note_of
+from treedp_core.notebook.traced import may_hold_counts, own_data
+from treedp_core.records import Dataset
+from treedp_core.records.export.columns import Columns
+from treedp_core.studies.budget import NOT_PRIVATE
+from treedp_core.words import whole
+
+MAX_FIGURE: Final = 8 << 20
+"""Bytes of a figure that is kept."""
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """A figure or table as it stands on a page.
+
+    Parameters
+    ----------
+    key : str
+        Which one of the page.
+    figure : plotly Figure, optional
+        As it is drawn on light ground.
+    ran : Ran, optional
+        The call that gives the table behind it.
+    alt, caption, answer, label : str
+        Its words.
+    simulated : bool
+        Whether the table is of a simulated release.
+    has_code : bool
+        Whether the code of that call is shown.
+    """
+
+    key: str
+    figure: Any = None
+    ran: Ran[Columns] | None = None
+    alt: str = ""
+    caption: str = ""
+    answer: str = ""
+    label: str = ""
+    simulated: bool = False
+    has_code: bool = True
+
+
+def button(shown: Shown) -> None:
+    """Show the button that keeps a figure, unless the page is the notebook's own."""
+    if page.shown() is not None:
+        st.button(
+            "Pin", key=f"{shown.key}_pin", icon=":material/keep:", type="tertiary", on_click=pin, args=(shown,),
+            help="Keep it in the notebook of this session, with its settings, table, code and seed",
+        )  # fmt: skip
+
+
+def pin(shown: Shown) -> None:
+    """Keep a figure as the last cell of the notebook."""
+    before = book.held().revision
+    try:
+        cell = cell_of(shown, book.new_id(), book.name_for(_name()))
+    except InputError as error:
+        st.toast(f"{error} ({error.code})", icon=":material/error:", duration="long")
+        return
+    book.change(lambda notebook: notebook.add(cell))
+    if book.held().revision > before:
+        st.session_state[book.OPEN] = cell.id
+        st.toast(f"Pinned as {lit(cell.name)}: see the page Notebook.", icon=":material/keep:")
+
+
+def cell_of(shown: Shown, id: str, name: str) -> Cell:
+    """Return the cell that a figure is kept as.
+
+    Raises
+    ------
+    InputError
+        Those of `Cell`.
+    """
+    where = page.shown()
+    assert where is not None
+    own = own_datasets()
+    data = own_data(shown.ran, own)
+    columns, left_out = _table(shown.ran)
+    badges = _badges(shown)
+    caption = "\n\n".join(filter(None, (shown.caption, left_out)))
+    return Cell(
+        id=id, name=name, page=where.name, view=where.view.name if where.switch is not None else "", part=shown.key,
+        settings=address.settings_of(where), data=None if data is None else note_of(data, _how(data)),
+        figure=_figure(shown.figure), columns=columns, caption=caption, answer=shown.answer, alt=shown.alt,
+        badges=badges, label=shown.label, code=_code(shown), seed=get("seed"),
+        version=__version__, made=datetime.now(UTC).isoformat(timespec="seconds"),
+        holds_counts=bool(own) and may_hold_counts(
+            shown.ran, own, shown.caption, shown.label, shown.answer, shown.alt, *badges, *(columns or ()),
+        ),
+    )  # fmt: skip
+
+
+def own_datasets() -> list[Dataset]:
+    """Return the data sets that this session counted from files."""
+    return [one.data for one in kept.everything()]
+
+
+def _how(data: Dataset) -> Ran[Dataset] | None:
+    return next((one.ran for one in kept.everything() if one.data is data), None)
+
+
+def _name() -> str:
+    """What a cell is called at first: its page and view."""
+    where = page.shown()
+    assert where is not None
+    view = "" if where.switch is None else f": {where.switch.label_of(where.view.name)}"
+    return f"{where.title}{view}"
+
+
+def _figure(figure: Any) -> dict[str, Any] | None:
+    """A figure as JSON, as every notebook accepts it; one that is too large is left out, its table is kept."""
+    if figure is None:
+        return None
+    text = figure.to_json()
+    return checked(json.loads(text)) if len(text) <= MAX_FIGURE else None
+
+
+def _table(ran: Ran[Columns] | None) -> tuple[dict[str, Any] | None, str]:
+    """The table behind a figure, and what is said where it is too long."""
+    if ran is None:
+        return None, ""
+    rows = len(next(iter(ran.value.values()), ()))
+    if rows > MAX_TABLE_ROWS:
+        return None, f"The table has {whole(rows)} rows, more than a notebook keeps ({whole(MAX_TABLE_ROWS)})."
+    return table_of(ran.value), ""
+
+
+def _code(shown: Shown) -> str:
+    if shown.ran is None or not shown.has_code:
+        return ""
+    try:
+        snippet = shown.ran.snippet()
+    except TypeError:  # no code can be written for it, and none is shown
+        return ""
+    return (f"# {shown.label}\n" if shown.label else "") + snippet
+
+
+def _badges(shown: Shown) -> tuple[str, ...]:
+    """Kinds of numbers: of the first screen's figure what the page says, of others what they say themselves."""
+    if shown.answer:
+        return tuple(one.strip() for one in page.badges_shown().split(",") if one.strip())
+    said = f"{shown.label} {shown.caption}"
+    return (*(("simulation",) if shown.simulated else ()), *((NOT_PRIVATE,) if NOT_PRIVATE in said else ()))

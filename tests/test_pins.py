@@ -1,0 +1,87 @@
+"""Pin below every figure: what the notebook keeps of it, on every page, and whether true counts may be in it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from oracles_pages import RAGGED, dataset, figure, open_page, press, widget
+from test_pages_contract import VIEWS
+from treedp_core.notebook import Cell
+from treedp_core.notebook.archive import open_study, save
+from treedp_core.notebook.study import Study
+from treedp_core.tree import Tree
+
+pytestmark = pytest.mark.usefixtures("own_jobs")
+OWN = dataset(Tree.from_branching_factors((3, 4)), [0, 1, 2, 3, 5, 8, 13, 21, 0, 0, 40, 100], name="own.csv")
+
+
+def pins(app: AppTest) -> list[str]:
+    return [one.key for one in app.button if str(one.key).endswith("_pin")]
+
+
+def cells(app: AppTest) -> list[Cell]:
+    return list(app.session_state["_notebook"].notebook.cells)
+
+
+def test_a_pinned_figure_is_kept_with_everything_it_came_from() -> None:
+    app = press(open_page("lab", eps="0.5", lab_view="level", seed="3"), "lab_figure_pin")
+    (cell,) = cells(app)
+    assert (cell.page, cell.view, cell.part, cell.seed) == ("lab", "level", "lab_figure", 3)
+    assert cell.settings["eps"] == ("0.5",)
+    assert cell.settings["lab_view"] == ("level",)
+    assert cell.figure is not None and figure(app, "lab_figure")["data"][0]["name"] == cell.figure["data"][0]["name"]
+    assert cell.columns is not None and "level" in cell.columns
+    assert cell.badges == ("formula",)
+    assert "line_table" in cell.code
+    assert cell.data is None and not cell.holds_counts
+    assert cell.answer
+
+
+def test_two_pins_of_one_figure_have_names_of_their_own() -> None:
+    app = press(press(open_page("lab"), "lab_figure_pin"), "lab_figure_pin")
+    assert [one.name for one in cells(app)] == ["Error lab: Error vs ε", "Error lab: Error vs ε 2"]
+
+
+def test_nothing_can_be_pinned_in_a_presentation() -> None:
+    assert pins(open_page("lab", present="1")) == []
+
+
+@pytest.mark.parametrize(("page", "setting", "view"), VIEWS, ids=["-".join(filter(None, one)) for one in VIEWS])
+def test_whatever_is_pinned_can_be_saved_and_opened(page: str, setting: str, view: str) -> None:
+    app = open_page(page, OWN, **({setting: view} if setting else {}), td_source="current", cdf_source="current")
+    assert pins(app)
+    for key in pins(app):
+        widget(app, key).click()
+        app.run()
+    found = cells(app)
+    assert len(found) == len(pins(app)) and not app.exception
+    study = Study(notebook=app.session_state["_notebook"].notebook, version="1")
+    again = open_study(save(study, with_data=True))
+    assert save(again, with_data=True) == save(study, with_data=True)
+    for one in found:
+        assert one.figure is not None or one.columns is not None
+        if "NOT PRIVATE" in one.badges:
+            assert one.holds_counts
+
+
+@pytest.mark.parametrize(
+    ("page", "link", "key", "holds"),
+    [
+        ("data", {}, "tree_0_pin", True),
+        ("lab", {"lab_view": "draw"}, "lab_draw_pin", True),
+        ("consistency", {}, "con_figure_pin", True),
+        ("branching", {"bra_bins": "64"}, "bra_ranking_pin", False),
+        ("multiplicative", {"mul_view": "growth"}, "mul_growth_pin", False),
+    ],
+)
+def test_what_may_hold_true_counts_of_ones_own_data_is_known(
+    page: str, link: dict[str, Any], key: str, holds: bool
+) -> None:
+    app = open_page(page, RAGGED, **link)
+    if key not in pins(app):
+        pytest.fail(f"{key} is not among {pins(app)}")
+    (cell,) = cells(press(app, key))
+    assert cell.holds_counts is holds

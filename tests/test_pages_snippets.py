@@ -1,4 +1,7 @@
-"""The code beside every figure: run in a fresh interpreter it gives the table that the figure's Data button offers."""
+"""The code beside every figure: run in a fresh interpreter it gives the table that the figure's Data button offers.
+
+So do the script and the notebook that are written of all figures together.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,13 @@ from browsing import ROOT
 from contract_snippets import as_text
 from oracles_pages import Inline, open_page, press
 from pages.ui import frame, jobs
+from treedp_core.notebook import Cell
+from treedp_core.notebook.ipynb import ipynb_of
+from treedp_core.notebook.program import slug
+from treedp_core.notebook.script import script_of
+from treedp_core.records.export.tables import csv_files
 
+MADE = "2026-11-22T15:00:00+00:00"
 SMALL: dict[str, Any] = {"source": "generate", "gen_branching": "3,4", "gen_n": "1000"}
 
 
@@ -96,6 +105,7 @@ class Seen:
     codes: dict[str, str] = field(default_factory=dict)
     tables: dict[str, str] = field(default_factory=dict)
     without_code: set[str] = field(default_factory=set)
+    values: dict[str, Any] = field(default_factory=dict)
     results: dict[str, dict[str, str]] = field(default_factory=dict)
 
 
@@ -106,6 +116,7 @@ def visit(page: str, link: dict[str, Any], buttons: tuple[str, ...]) -> Seen:
     def watched(key: str, ran: Any, label: str = "") -> None:
         found.codes[key] = ran.snippet()
         found.tables[key] = as_text(ran.value)
+        found.values[key] = ran.value
         code(key, ran, label)
 
     def footed(key: str, ran: Any, *, has_code: bool = True, **more: Any) -> None:
@@ -157,3 +168,38 @@ def test_code_gives_the_table_beside_it(number: int, seen: list[Seen]) -> None:
     for key, result in mine.results.items():
         assert "error" not in result, f"{key}\n{mine.codes[key]}\n{result.get('error')}"
         assert result["csv"] == mine.tables[key], f"{key}\n{mine.codes[key]}"
+
+
+def exported(seen: list[Seen]) -> tuple[list[Cell], dict[str, bytes]]:
+    """A cell for every code, and the files that its table must be written to."""
+    cells, files = list[Cell](), dict[str, bytes]()
+    codes = {(one.codes[key], key): one.values[key] for one in seen for key in one.codes}
+    for number, ((code, key), value) in enumerate(codes.items(), 1):
+        cells.append(Cell(id=f"{number:016x}", name=key, page="lab", code=code, version="1", made=MADE))
+        name = f"{number}-{slug(key)}"
+        files |= {f"{name}.csv": value} if isinstance(value, bytes) else csv_files(value, name)
+    return cells, files
+
+
+def written(program: str, folder: Path, *arguments: str) -> dict[str, bytes]:
+    """The files that a program writes when a fresh interpreter runs it in a folder that is not the project's."""
+    (folder / "program.py").write_text(program, encoding="utf-8")
+    env = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "program.py", *arguments]
+    done = subprocess.run(command, env=env, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return {one.name: one.read_bytes() for one in (folder / "out").iterdir()}
+
+
+def test_the_script_of_all_figures_gives_their_tables(seen: list[Seen], tmp_path: Path) -> None:
+    cells, files = exported(seen)
+    assert written(script_of(cells, "All"), tmp_path, "out") == files
+
+
+def test_the_notebook_of_all_figures_gives_their_tables(seen: list[Seen], tmp_path: Path) -> None:
+    """Its code cells run one after another; what a reader sets comes after the cell tagged `parameters`."""
+    cells, files = exported(seen)
+    parts = [one for one in json.loads(ipynb_of(cells, "All"))["cells"] if one["cell_type"] == "code"]
+    assert [one["metadata"] for one in parts if one["metadata"]] == [{"tags": ["parameters"]}]
+    sources = [one["source"] for one in parts]
+    assert written("\n".join([sources[0], "OUT = 'out'", *sources[1:]]), tmp_path) == files

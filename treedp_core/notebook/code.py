@@ -25,7 +25,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 WIDTH: Final = 100
 _APP: Final = ("pages", "sample_data")
-_APP_PATH: Final = (
+APP_PATH: Final = (
     "import sys\n\nfrom treedp_core.cli import app_path\n\n"
     "sys.path.insert(0, str(app_path().parent))  # where the app keeps its samples and its tables\n"
 )
@@ -163,7 +163,7 @@ class _Writer:
         if "np." in "\n".join([*self.lines, last]):
             modules.insert(0, "import numpy as np")
         about = f"# {' '.join(ran.about.split())}\n" if ran.about else ""
-        head = about + (_APP_PATH if self.from_app else "") + "\n".join(modules)
+        head = about + (APP_PATH if self.from_app else "") + "\n".join(modules)
         files = [f"{name} = {one.path!r}  # where the file lies" for one, name in self.files.items()]
         return "\n".join([*([head, ""] if head else []), *([*files, ""] if files else []), *self.lines, last])
 

@@ -1,0 +1,67 @@
+"""Cells as a ZIP: a Markdown text, the tables as CSV, and pictures where something drew them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from treedp_core.notebook.cell import Cell
+from treedp_core.notebook.program import Section, program_of
+from treedp_core.notebook.script import script_of
+from treedp_core.notebook.told import facts, plain, safe, warning
+from treedp_core.privacy.origin import NOT_PRIVATE
+from treedp_core.records.export.tables import IN_NAMES, csv_files, zipped
+
+TEXT: Final = "report.md"
+
+
+def bundle_of(cells: Sequence[Cell], title: str, pictures: Mapping[str, bytes] | None = None) -> bytes:
+    """Return a ZIP of a Markdown text, a script, and tables as CSV: what is true apart from what is released.
+
+    Parameters
+    ----------
+    cells : sequence of Cell
+    title : str
+    pictures : mapping, optional
+        SVG files by the ids of cells.
+    """
+    drawn = pictures or {}
+    told = warning(cells)
+    texts, files = [f"# {safe(title)}", *([f"**{told}**"] if told else [])], dict[str, bytes]()
+    for number, section in enumerate(program_of(cells).sections, 1):
+        tables = _tables(section)
+        picture = drawn.get(section.cell.id)
+        if picture is not None:
+            name = "-".join((section.name, *((IN_NAMES,) if section.cell.is_private_only else ())))
+            files[f"{name}.svg"] = picture
+            texts.append(_text(number, section, f"{name}.svg", list(tables)))
+        else:
+            texts.append(_text(number, section, "", list(tables)))
+        files |= tables
+    return zipped({TEXT: ("\n\n".join(texts) + "\n").encode(), "script.py": script_of(cells, title).encode(), **files})
+
+
+def _tables(section: Section) -> dict[str, bytes]:
+    cell = section.cell
+    if cell.columns is None:
+        return {}
+    marked = any(NOT_PRIVATE in name for name in cell.columns)
+    simulated = marked and "simulation" in cell.badges
+    return csv_files(cell.columns, section.name, private=cell.is_private_only, simulated=simulated)
+
+
+def _text(number: int, section: Section, picture: str, tables: Sequence[str]) -> str:
+    cell = section.cell
+    alt = plain(cell.alt).replace("[", "(").replace("]", ")")
+    parts = [
+        f"## {number}. {safe(cell.name)}",
+        ", ".join(cell.badges),
+        f"**{safe(cell.label)}**" if cell.label else "",
+        safe(cell.note),
+        f"![{alt}]({picture})" if picture else "",
+        safe(cell.answer),
+        safe(cell.caption),
+        "\n".join(f"- {name}: {safe(value)}" for name, value in facts(cell)),
+        "\n".join(f"- [{name}]({name})" for name in tables),
+    ]
+    return "\n\n".join(filter(None, parts))

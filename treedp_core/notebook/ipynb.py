@@ -1,0 +1,112 @@
+"""Cells as a Jupyter notebook (nbformat 4.5), with the outputs that the app showed."""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from treedp_core.notebook.cell import Cell
+from treedp_core.notebook.given import Value
+from treedp_core.notebook.picture import drawable
+from treedp_core.notebook.program import FIGURE, TABLE, Section, program_of
+from treedp_core.notebook.script import NO_CODE, OUT, SHOWN
+from treedp_core.notebook.told import facts, plain, safe, warning
+
+ROWS: Final = 60
+"""Rows of a table that an output shows."""
+PLOTLY: Final = "application/vnd.plotly.v1+json"
+_METADATA: Final = {
+    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "language_info": {"name": "python"},
+}
+Part = dict[str, Any]
+"""A part of the notebook's JSON."""
+
+
+def ipynb_of(cells: Sequence[Cell], title: str, pictures: Mapping[str, bytes] | None = None) -> bytes:
+    """Return a Jupyter notebook that gives the tables of cells again.
+
+    Parameters
+    ----------
+    cells : sequence of Cell
+    title : str
+    pictures : mapping, optional
+        PNG files by the ids of cells: readers that cannot draw a figure show them.
+    """
+    program, drawn = program_of(cells), pictures or {}
+    files = [f"{name} = {path!r}  # where the file lies" for name, path in program.files.items()]
+    parts = [
+        _markdown("head", f"# {safe(title)}\n\n{f'**{warning(cells)}**' if warning(cells) else ''}"),
+        _code("parameters", "\n".join([f"OUT = None  # {OUT}", *files]), tags=["parameters"]),
+        _code("imports", SHOWN),
+    ]
+    for number, section in enumerate(program.sections, 1):
+        parts += _section(number, section, drawn.get(section.cell.id))
+    notebook = {"cells": parts, "metadata": _METADATA, "nbformat": 4, "nbformat_minor": 5}
+    return json.dumps(notebook, ensure_ascii=False, indent=1, allow_nan=False).encode()
+
+
+def _section(number: int, section: Section, picture: bytes | None) -> list[Part]:
+    cell = section.cell
+    about = "  \n".join(f"*{name}:* {safe(value)}" for name, value in facts(cell))
+    texts = [f"## {number}. {safe(cell.name)}", f"**{safe(cell.label)}**" if cell.label else ""]
+    texts += [safe(cell.note), safe(cell.answer), safe(cell.caption), about]
+    words = _markdown(f"words-{number}", "\n\n".join(filter(None, texts)))
+    table, figure = _table(cell), _figure(cell, picture)
+    if not section.code:
+        return [words, _code(f"code-{number}", f"# {NO_CODE}", [*figure, *table])]
+    source = f"{section.code}\nshown({TABLE}, {section.name!r}, OUT)"
+    if not section.draws:
+        return [words, _code(f"code-{number}", source, [*figure, *table])]
+    return [words, _code(f"code-{number}", source, table), _code(f"figure-{number}", FIGURE, figure)]
+
+
+def _markdown(id: str, source: str) -> Part:
+    return {"cell_type": "markdown", "id": id, "metadata": {}, "source": source}
+
+
+def _code(id: str, source: str, outputs: Sequence[Part] = (), tags: Sequence[str] = ()) -> Part:
+    return {
+        "cell_type": "code",
+        "execution_count": None,
+        "id": id,
+        "metadata": {"tags": list(tags)} if tags else {},
+        "outputs": list(outputs),
+        "source": source,
+    }
+
+
+def _figure(cell: Cell, picture: bytes | None) -> list[Part]:
+    if cell.figure is None:
+        return []
+    data: dict[str, Any] = {"text/plain": plain(cell.alt) or cell.name}
+    figure = drawable(cell)
+    if figure is not None:
+        data[PLOTLY] = figure
+    if picture is not None:
+        data["image/png"] = base64.b64encode(picture).decode()
+    return [{"output_type": "display_data", "data": data, "metadata": {}}]
+
+
+def _table(cell: Cell) -> list[Part]:
+    if cell.columns is None:
+        return []
+    rows = list(zip(*cell.columns.values(), strict=True))
+    head = "".join(f"<th>{html.escape(name)}</th>" for name in cell.columns)
+    body = "".join("<tr>" + "".join(f"<td>{text_of(one)}</td>" for one in row) + "</tr>" for row in rows[:ROWS])
+    more = f"<p>{ROWS} of {len(rows)} rows</p>" if len(rows) > ROWS else ""
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+    plain_text = f"{len(rows)} rows: {', '.join(cell.columns)}"
+    return [{"output_type": "display_data", "data": {"text/html": table, "text/plain": plain_text}, "metadata": {}}]
+
+
+def text_of(value: Value) -> str:
+    """Return a value of a table as HTML.
+
+    >>> text_of(0.1), text_of("<b>"), text_of(None)
+    ('0.1', '&lt;b&gt;', '')
+    """
+    return "" if value is None else html.escape(f"{value:g}" if isinstance(value, float) else str(value))

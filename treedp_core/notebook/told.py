@@ -1,0 +1,116 @@
+"""What a cell says of itself in every export: its facts, and Markdown of the app made plain, safe, or HTML."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from treedp_core.notebook.cell import Cell
+from treedp_core.privacy.origin import NOT_PRIVATE
+from treedp_core.words import plural
+
+FINGERPRINT: Final = 16
+"""Digits of a fingerprint that are shown."""
+WARNING: Final = f"{NOT_PRIVATE}: shows or depends on exact counts, not for publication."
+_ICON: Final = re.compile(r":material/\w+:\s*")
+_COLOUR: Final = re.compile(r":(?:[a-z]+-?[a-z]*)\[([^\]]*)\]")
+_CODE: Final = re.compile(r"(`+)(.+?)\1")
+_BOLD: Final = re.compile(r"\*\*(?=\S)(.+?)(?<=\S)\*\*")
+_ITALIC: Final = re.compile(r"(?<![\w*])\*(?=\S)([^*]+?)(?<=\S)\*(?![\w*])")
+_HEADING: Final = re.compile(r"(#{1,6})\s+(.*)")
+_BULLET: Final = re.compile(r"[-*+]\s+(.*)")
+_HIDDEN: Final = re.compile("\x00(\\d+)\x00")
+
+
+def facts(cell: Cell) -> list[tuple[str, str]]:
+    """Return what a cell came from, as names and plain text."""
+    told = [("Page", " › ".join(filter(None, (cell.page, cell.view))))]
+    if cell.data is not None:
+        levels = " › ".join(cell.data.levels)
+        about = f"{cell.data.name}{f' ({levels})' if levels else ''}, categories {cell.data.domain}"
+        told.append(("Data", about))
+        told.append(("Fingerprint", f"{cell.data.fingerprint[:FINGERPRINT]} …"))
+    settings = "; ".join(f"{key} = {', '.join(values)}" for key, values in cell.settings.items())
+    told.append(("Settings", settings or "all as they are at first"))
+    if cell.seed is not None:
+        told.append(("Seed", str(cell.seed)))
+    return [*told, ("TreeDP", cell.version), ("Made", cell.made)]
+
+
+def fact_line(cell: Cell) -> str:
+    """Return the facts of a cell on one line."""
+    return " · ".join(f"{name} {value}" for name, value in facts(cell) if name not in ("Page", "Made"))
+
+
+def warning(cells: Iterable[Cell]) -> str:
+    """Return what must stand above some cells: nothing where none of them is NOT PRIVATE."""
+    marked = [cell for cell in cells if cell.is_private_only]
+    return f"{WARNING} It holds for {plural(len(marked), 'figure')} below." if marked else ""
+
+
+def plain(markdown: str) -> str:
+    """Return Markdown of the app as text on one line.
+
+    >>> plain("**Half** of `a*b` :red[:material/lock: is] 2 × *n*")
+    'Half of a*b is 2 × n'
+    """
+    kept: list[str] = []
+    text = _hide_code(_spelled(markdown), kept)
+    text = _ITALIC.sub(r"\1", _BOLD.sub(r"\1", text))
+    text = re.sub(r"(?m)^\s*(#{1,6}|[-*+])\s+", "", text)
+    return " ".join(_HIDDEN.sub(lambda found: kept[int(found[1])], text).replace("\\", "").split())
+
+
+def safe(markdown: str) -> str:
+    r"""Return Markdown without images, links and HTML, for readers that would follow them.
+
+    >>> safe("![x](http://a) <b> [y](z) `<i>`")
+    '!\\[x\\](http&#58;//a) &lt;b> \\[y\\](z) `<i>`'
+    """
+    kept: list[str] = []
+    text = _hide_code(_spelled(markdown), kept, whole=True)
+    text = text.replace("&", "&amp;").replace("<", "&lt;").replace("[", "\\[").replace("]", "\\]")
+    text = text.replace("://", "&#58;//").replace("$", "\\$")
+    return _HIDDEN.sub(lambda found: kept[int(found[1])], text)
+
+
+def as_html(markdown: str) -> str:
+    r"""Return Markdown as HTML: paragraphs, headings, lists, bold, italic and code; all else is text.
+
+    >>> as_html("**Half** of `<b>`\n\n- one\n- <i>")
+    '<p><strong>Half</strong> of <code>&lt;b&gt;</code></p><ul><li>one</li><li>&lt;i&gt;</li></ul>'
+    """
+    out: list[str] = []
+    for block in re.split(r"\n\s*\n", _spelled(markdown).strip()):
+        lines = [line.strip() for line in block.splitlines()]
+        bullets = [_BULLET.fullmatch(line) for line in lines]
+        heading = _HEADING.fullmatch(lines[0]) if len(lines) == 1 else None
+        if lines and all(bullets):
+            out.append("<ul>" + "".join(f"<li>{_inline(found[1])}</li>" for found in bullets if found) + "</ul>")
+        elif heading:
+            out.append(f"<h4>{_inline(heading[2])}</h4>")
+        elif block.strip():
+            out.append(f"<p>{_inline(' '.join(lines))}</p>")
+    return "".join(out)
+
+
+def _spelled(markdown: str) -> str:
+    """Markdown without what only the app's own reader knows."""
+    return _COLOUR.sub(r"\1", _ICON.sub("", markdown.replace("\x00", "")))
+
+
+def _hide_code(text: str, kept: list[str], *, whole: bool = False) -> str:
+    def hide(found: re.Match[str]) -> str:
+        kept.append(found[0] if whole else found[2].strip())
+        return f"\x00{len(kept) - 1}\x00"
+
+    return _CODE.sub(hide, text)
+
+
+def _inline(text: str) -> str:
+    kept: list[str] = []
+    shown = html.escape(_hide_code(text, kept)).replace("\\", "")
+    shown = _ITALIC.sub(r"<em>\1</em>", _BOLD.sub(r"<strong>\1</strong>", shown))
+    return _HIDDEN.sub(lambda found: f"<code>{html.escape(kept[int(found[1])])}</code>", shown)

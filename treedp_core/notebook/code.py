@@ -10,15 +10,12 @@ import math
 import sys
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -29,6 +26,12 @@ APP_PATH: Final = (
     "import sys\n\nfrom treedp_core.cli import app_path\n\n"
     "sys.path.insert(0, str(app_path().parent))  # where the app keeps its samples and its tables\n"
 )
+
+
+class _Data(Protocol):
+    """A value of a data class."""
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,7 +250,7 @@ class _Writer:
             return _wrapped(self.imported(type(value)), parts)
         return _wrapped("", parts) if len(parts) != 1 else f"({parts[0]},)"
 
-    def dataclass(self, value: DataclassInstance) -> str:
+    def dataclass(self, value: _Data) -> str:
         """A constructor's call, defaults left out."""
         parts = []
         for one in fields(value):

@@ -28,6 +28,7 @@ from treedp_core.privacy.ledger import Ledger
 from treedp_core.privacy.origin import Origin, PriorKind
 from treedp_core.records import Dataset, DomainSource, ReadReport, count_hierarchy, domain_of_values
 from treedp_core.records.dataset import labels_of
+from treedp_core.studies.budget.prior import true_counts
 from treedp_core.studies.cdf.bins import bins_of
 from treedp_core.studies.cdf.release import CdfSettings, plan_cdf
 from treedp_core.studies.topdown.plan import plan as plan_top_down
@@ -190,6 +191,15 @@ def test_no_plan_contains_a_true_count(leaves: list[int], law: str, relation: st
     told = plan.to_json() + plan.to_markdown() + plan.to_html() + plan.sentence()
     digits = {int(text) for text in re.findall(r"[0-9]+", re.sub(r"(?<=[0-9])[,\u202f](?=[0-9])", "", told))}
     assert not digits & {int(count) for count in data.counts}
+
+
+def test_a_prior_leaves_its_counts_behind() -> None:
+    """What a split was tuned on may come with counts: true ones, or noisy ones of the same records."""
+    prior = true_counts(DATA.tree, np.array([123457, 45678, 77779, 11111, 22222, 12345, 1, 2, 3]))
+    plan = ReleasePlan.of(Experiment(), DATA, tuned=prior)
+    assert type(plan.tuned) is Origin
+    assert not any(text in plan.to_json() for text in ("123457", "45678", "77779"))
+    assert ReleasePlan.from_json(plan.to_json()) == plan
 
 
 def test_errors_on_the_true_counts_are_stated_only_when_asked_for_and_marked() -> None:

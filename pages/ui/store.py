@@ -145,10 +145,14 @@ def is_uploaded() -> bool:
 
 def unit() -> str:
     """Return what one unit of the data set in use is, in a word or two; of a file nothing until it has been said."""
-    if is_uploaded():
+    return UNIT.value.strip() if is_uploaded() else unit_of(dataset())
+
+
+def unit_of(data: Dataset) -> str:
+    """Return what one unit of a data set is, in a word or two; of a file nothing until it has been said."""
+    if any(from_file(slot) is data for slot in (*kept.OWN, kept.BINS)):
         return UNIT.value.strip()
-    shown = dataset()
-    return next((one.unit for name, one in SAMPLES.items() if sample(name) is shown), "record")
+    return next((one.unit for name, one in SAMPLES.items() if sample(name) is data), "record")
 
 
 def is_lost() -> bool:

@@ -16,7 +16,7 @@ from treedp_core.privacy import Currency, ProtectedUnit, exact_shares
 from treedp_core.studies.budget import Ledger, Origin, origin_of_text
 from treedp_core.tree import Tree
 
-PAGES: Final = ("bud", "lab", "con", "cdf", "td")
+PAGES: Final = ("bud", "lab", "con", "cdf", "td", "plan")
 
 
 def of(page: str) -> Origin | None:

@@ -6,7 +6,7 @@ import logging
 import os
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -93,10 +93,10 @@ class _Shown:
         """Nothing: the files stay as long as the session does."""
 
 
-def uploader(label: str, *, key: str, help: str) -> Any:
-    """Show an uploader; return its file, or None."""
-    types = [suffix for reader in READERS.values() for suffix in reader.suffixes]
-    file = st.file_uploader(label, type=types, key=key, max_upload_size=MAX_MEGABYTES, help=help)
+def uploader(label: str, *, key: str, help: str, types: Collection[str] = ()) -> Any:
+    """Show an uploader, of tables unless other `types` are taken; return its file, or None."""
+    tables = [suffix for reader in READERS.values() for suffix in reader.suffixes]
+    file = st.file_uploader(label, type=list(types or tables), key=key, max_upload_size=MAX_MEGABYTES, help=help)
     if file is not None:
         sessions.mine(_Shown).now.add(file.file_id)
     return file

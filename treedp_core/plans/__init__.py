@@ -2,7 +2,7 @@
 
 from treedp_core.plans.handover import LIBRARIES, not_covered, opendp_program, tumult_program
 from treedp_core.plans.made import Split
-from treedp_core.plans.plan import ReleasePlan
+from treedp_core.plans.plan import ReleasePlan, open_plan
 from treedp_core.plans.stated import Bounded, Categories, Domain, NoiseLaw, PlannedLevel
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "ReleasePlan",
     "Split",
     "not_covered",
+    "open_plan",
     "opendp_program",
     "tumult_program",
 ]

@@ -116,7 +116,7 @@ def state(
         law=law,
         levels=_levels(noise, _names(data, len(noise.per_level))),
         postprocess=noise.steps,
-        tuned=noise.tuned,
+        tuned=_without_counts(noise.tuned),
         total=noise.total,
         charged=float_above(ledger.charged),
         epsilon=_epsilon(law, ledger.charged, noise.delta, noise.tuned),
@@ -171,6 +171,11 @@ def _of_top_down(made: TopDownPlan, data: Data, tuned: Origin | None, steps: tup
 
 def _total(mechanism: str, epsilon: float, delta: float) -> float:
     return total_of(Experiment(mechanism=mechanism, epsilon=epsilon, delta=delta))
+
+
+def _without_counts(tuned: Origin | None) -> Origin | None:
+    """What a split was tuned on, without the counts that a prior has."""
+    return None if tuned is None else Origin(tuned.kind, tuned.spent, tuned.currency, tuned.unit)
 
 
 def _finite(per_level: Iterable[float]) -> tuple[float, ...]:

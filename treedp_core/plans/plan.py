@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from pathlib import Path
 
 from treedp_core.plans import documents, typed_json, verify, words
 from treedp_core.plans.made import Data, Made, state
@@ -98,6 +99,10 @@ class ReleasePlan(Stated):
         """Return what does not hold, a sentence each, by working the total out again from the levels' scales."""
         return verify.problems(self)
 
+    def running_costs(self) -> list[float]:
+        """Return what the levels cost added up one by one, of what costs a unit most; last what tuning cost, if any."""
+        return verify.running_costs(self)
+
     @property
     def open_points(self) -> tuple[str, ...]:
         """What somebody must still see to before anything is published."""
@@ -110,3 +115,14 @@ class ReleasePlan(Stated):
 
     def __repr__(self) -> str:
         return f"<ReleasePlan of {len(self.levels)} levels: {words.promise(self)}>"
+
+
+def open_plan(path: str | Path) -> ReleasePlan:
+    """Return the plan in a JSON file.
+
+    Raises
+    ------
+    InputError
+        As `ReleasePlan.from_json`.
+    """
+    return ReleasePlan.from_json(Path(path).read_bytes())

@@ -34,10 +34,19 @@ def problems(plan: Stated) -> tuple[str, ...]:
 
 def cost(plan: Stated) -> Fraction:
     """Return what the levels cost, from their scales alone: the most that a unit's coming, going or change can lose."""
-    return max(
-        sum((_loss(plan.law, one, moved) for one, moved in zip(plan.levels, case, strict=True)), Fraction(0))
-        for case in cases(plan)
-    )
+    return sum(_worst(plan), Fraction(0))
+
+
+def running_costs(plan: Stated) -> list[float]:
+    """Return that cost added up level by level, and last with what the split was tuned on, if that cost anything."""
+    spent = [Fraction(plan.tuned.spent)] if plan.tuned is not None and plan.tuned.spent else []
+    return [float(total) for total in itertools.accumulate([*_worst(plan), *spent])]
+
+
+def _worst(plan: Stated) -> list[Fraction]:
+    """What each level costs in the case that costs most in all."""
+    every = [[_loss(plan.law, *pair) for pair in zip(plan.levels, case, strict=True)] for case in cases(plan)]
+    return max(every, key=sum)
 
 
 def cases(plan: Stated) -> list[list[Moved]]:

@@ -9,7 +9,7 @@ from typing import Any, Final
 import streamlit as st
 from plotly import graph_objects as go
 
-from pages.ui import frame, router, tuned
+from pages.ui import frame, plans, router, tuned
 from pages.ui.cards import cards
 from pages.ui.page import Told
 from pages.ui.store import dataset, remember
@@ -198,6 +198,7 @@ def _hand_over(one: Compared, row: Result) -> None:
             help="Sets it as the custom split of the Error lab and the Consistency page, with this noise. What a "
             "prior took of the total stays unspent there.",
         )
+        plans.button("bud", partial(plans.of_ledger, row.ledger, one.question.experiment), "from Budget split")
         handed = st.session_state.get(HANDED)
         if handed is not None and handed[0] == row.name:
             st.markdown(f"Handed over: {lit(handed[1], 190)}", width="content")

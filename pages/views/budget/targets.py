@@ -7,7 +7,7 @@ from typing import Final
 
 import streamlit as st
 
-from pages.ui import frame, result, tuned
+from pages.ui import frame, plans, result, tuned
 from pages.ui.cards import cards
 from pages.ui.page import Told
 from pages.ui.settings import EPSILON, THRESHOLD
@@ -194,6 +194,7 @@ def _ledger(of: Compared, targets: tuple[Target, ...], of_targets: Answer) -> No
     ran = call(target_table, of.tuned, of.truth, again, targets, names, symbol).saying(of.label)
     frame.plain_table(ran.value, alt="Targets, budget and what is reached, by level")
     st.markdown(f"{words.answered(found, of.question, targets)}\n\n**Ledger.** {plain(cost.ledger.sentence())}")
+    plans.button("bud_targets", partial(plans.of_ledger, cost.ledger, of.question.experiment), "from Budget split")
     st.button(
         f"Set ε = {setting_text(cost.to_set)} and this split",
         key="bud_targets_use",

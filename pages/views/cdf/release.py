@@ -9,11 +9,11 @@ from typing import Final, NamedTuple
 
 import streamlit as st
 
-from pages.ui import frame, tuned
+from pages.ui import frame, plans, tuned
 from pages.ui.page import Told
 from pages.ui.refusals import refusal
 from pages.ui.result import at_once, show_state
-from pages.ui.store import remember, sample
+from pages.ui.store import remember, sample, unit_of
 from pages.ui.strip import strip
 from pages.ui.text import lit
 from pages.views.cdf import settings as s
@@ -24,6 +24,7 @@ from treedp_core.checks import InputError
 from treedp_core.figures.cdf import CdfLines, band_figure, cdf_errors
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.notebook.code import Ran, call, given
+from treedp_core.plans import ReleasePlan
 from treedp_core.privacy import NeighbouringRelation
 from treedp_core.studies.cdf import plan_cdf
 from treedp_core.studies.cdf.bins import Bins
@@ -98,6 +99,16 @@ def _more(shown: _Shown) -> None:
     if shown.mine.refused is None:  # said above, with what to do
         _quantiles(shown.data, shown.drawn)
     _distance(shown.mine)
+    plans.button("cdf", partial(_planned, shown), "from CDF and ranges")
+
+
+def _planned(shown: _Shown) -> Ran[ReleasePlan]:
+    """The plan of what is released here, of which the data set that the bins come from knows more."""
+    ready = given(shown.mine.plan, plan_cdf, shown.mine.plan.settings).named("ready")
+    bins = again(shown.data)
+    counted = bins.args[0]
+    more = {"tuned": tuned.in_force("cdf")} if tuned.in_force("cdf") is not None else {}
+    return call(ReleasePlan.of, ready, bins, counted=counted, whom=unit_of(counted.value), **more).named("plan")
 
 
 def _sliders(data: Bins) -> None:

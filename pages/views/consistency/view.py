@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from pages.ui import controls, frame, tuned
+from pages.ui import controls, frame, plans, tuned
 from pages.ui.cards import cards
 from pages.ui.page import Told
 from pages.ui.result import at_once, show_state
@@ -71,6 +71,7 @@ def _more(shown: Shown | None) -> None:
     _by_level(shown)
     ledger(shown.draw)
     controls.split_by_level(shown.draw.experiment, dataset(), key="con_split_table", label=shown.label)
+    plans.button("con", partial(plans.of_experiment, shown.draw.experiment, "con"), "from Consistency")
     _learned(shown)
 
 

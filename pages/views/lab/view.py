@@ -7,7 +7,7 @@ from functools import partial
 
 import streamlit as st
 
-from pages.ui import controls, frame, presets, tuned
+from pages.ui import controls, frame, plans, presets, tuned
 from pages.ui.page import Told
 from pages.ui.result import at_once, run_button, show_state
 from pages.ui.shared import note_of_slack
@@ -64,6 +64,8 @@ def _more(shown: Shown) -> None:
     _cards(shown)
     first = shown.lines[0].series.of(shown.base) if shown.lines else None
     controls.split_by_level(first, dataset(), key="lab_split_table", label=tuned.label("lab"))
+    if first is not None:
+        plans.button("lab", partial(plans.of_experiment, first, "lab"), "from the Error lab")
     if shown.lines and shown.view != DRAW:
         _values(shown)
     _target(shown)

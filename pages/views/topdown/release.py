@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from contextlib import suppress
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import streamlit as st
 
-from pages.ui import frame, tuned
+from pages.ui import frame, plans, tuned
 from pages.ui.cards import cards
 from pages.ui.result import Result, at_once, in_background, refused
 from pages.ui.settings import SEED
+from pages.ui.store import unit_of
 from pages.views.topdown import asked, words
 from pages.views.topdown import settings as s
 from pages.views.topdown.pictures import pictures
@@ -19,6 +20,7 @@ from treedp_core.checks import InputError
 from treedp_core.figures import one_draw
 from treedp_core.figures.topdown import bias_by_count, error_under_bound, spurious_and_lost
 from treedp_core.notebook.code import Ran, call, given
+from treedp_core.plans import ReleasePlan
 from treedp_core.studies.topdown import Drawn, Plan, Subject, Wanted, draw, draws, is_light, needs_factor_two, tables
 from treedp_core.studies.topdown.wanted import RULES
 from treedp_core.words import percent, percent_set, privacy_text, short, whole
@@ -110,6 +112,17 @@ def _level_table(what: Subject, wanted: Wanted, ready: Plan) -> None:
         height="content",
     )  # fmt: skip
     frame.footer("td_levels", ran)
+    plans.button("td", partial(_planned, wanted, again, what), "from TopDown")
+
+
+def _planned(wanted: Wanted, ready: Ran[Plan], what: Subject) -> Ran[ReleasePlan]:
+    """The plan of what is released here, of which the data set that the columns come from knows more."""
+    subject = asked.again(what)
+    counted = next((one for one in subject.args if isinstance(one, Ran)), None)
+    more: dict[str, Any] = {} if counted is None else {"counted": counted, "whom": unit_of(counted.value)}
+    if tuned.in_force("td") is not None:
+        more["tuned"] = tuned.in_force("td")
+    return call(ReleasePlan.of, ready, subject, steps=RULES[wanted.rule].steps, **more).named("plan")
 
 
 def _cards(mine: Drawn) -> None:

@@ -1,0 +1,102 @@
+"""From a ledger to the page Release plan: the button that makes a plan, and the plan that page shows meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import streamlit as st
+
+from pages.ui import store, tuned
+from pages.ui.refusals import refusal
+from treedp_core.checks import InputError
+from treedp_core.experiment import Experiment
+from treedp_core.notebook.code import Ran, call
+from treedp_core.plans import ReleasePlan, Split
+from treedp_core.privacy.ledger import Ledger
+from treedp_core.privacy.origin import Origin
+
+PAGE: Final = "pages/plan.py"
+_KEPT: Final = "_plan"
+_ASKED: Final = "_plan_asked"
+
+
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """A plan that is no plan of the page's own settings.
+
+    Parameters
+    ----------
+    made : Ran
+        The call that makes it.
+    source : str
+        Where it was made (Markdown).
+    fingerprint : str
+        Of the data set in use then; empty for a plan from a file, which is of none.
+    """
+
+    made: Ran[ReleasePlan]
+    source: str
+    fingerprint: str = ""
+
+
+def button(key: str, make: Callable[[], Ran[ReleasePlan]], source: str, label: str = "Make plan") -> None:
+    """Show the button that stands beside a ledger: it opens the page Release plan with the plan that `make` returns."""
+    st.button(
+        label, key=f"{key}_plan", icon=":material/assignment:", on_click=_make, args=(key, make, source),
+        help="What would be promised to whom, what each level costs, and what is still open: as a document, and as a "
+        "program for a library that publishes.",
+    )  # fmt: skip
+    asked, error = st.session_state.pop(_ASKED, ("", None))
+    if asked == key and error is None:
+        st.switch_page(PAGE)
+    elif asked == key:
+        refusal(error)
+
+
+def _make(key: str, make: Callable[[], Ran[ReleasePlan]], source: str) -> None:
+    """Make a plan, before the page runs again and goes to it."""
+    st.session_state[_ASKED] = (key, None)
+    try:
+        made = make()
+        made.value.verify()
+    except InputError as error:
+        st.session_state[_ASKED] = (key, error)
+    else:
+        keep(Kept(made, source, store.dataset().fingerprint))
+
+
+def of_experiment(one: Experiment, page: str, *, reads_counts: bool = False) -> Ran[ReleasePlan]:
+    """Return the plan of an experiment on the data set in use, its split tuned on what that of a page was."""
+    more: dict[str, Any] = {"tuned": tuned.in_force(page)} if tuned.in_force(page) is not None else {}
+    if reads_counts:
+        more["reads_counts"] = True
+    return call(ReleasePlan.of, one, store.used(), whom=store.unit(), **more).named("plan")
+
+
+def of_ledger(ledger: Ledger, spent: Experiment) -> Ran[ReleasePlan]:
+    """Return the plan of a split on the data set in use; of the experiment that `spent` it all but the split counts."""
+    prior = ledger.prior
+    told = None if prior is None else Origin(prior.kind, prior.spent, prior.currency, prior.unit)
+    split = call(Split, replace(ledger, prior=told), spent.mechanism, spent.delta, spent.postprocess).named("split")
+    return call(ReleasePlan.of, split, store.used(), whom=store.unit()).named("plan")
+
+
+def keep(plan: Kept) -> None:
+    """Have the page Release plan show a plan, until it is dropped or other data come into use."""
+    st.session_state[_KEPT] = plan
+
+
+def kept() -> Kept | None:
+    """Return the plan that the page is to show instead of one of its own settings."""
+    plan: Kept | None = st.session_state.get(_KEPT)
+    if plan is not None and plan.fingerprint not in ("", store.dataset().fingerprint):
+        drop()
+        return None
+    return plan
+
+
+def drop() -> None:
+    """Have the page show the plan of its own settings again."""
+    st.session_state.pop(_KEPT, None)

@@ -1,0 +1,40 @@
+"""What of the sidebar a plan does not use: nothing is drawn, and a plan from elsewhere is as it was made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from pages.ui import plans
+from pages.ui.unused import Reasons
+from pages.views.plan import settings as s
+from treedp_core.errors import METRICS
+from treedp_core.mechanisms import MECHANISMS
+
+_ELSEWHERE: Final = "The plan shown was made elsewhere; its own settings are kept in it."
+
+
+def ignored(nothing_drawn: Reasons) -> Reasons:
+    """Return the settings that the plan shown does not use, and why."""
+    own: dict[str, Callable[[], str]] = {
+        "eps": lambda: "", "nbr": lambda: "", "delta": _of_delta, "alpha": lambda: _of_error("alpha"),
+        "tau": lambda: _of_error("threshold"),
+    }  # fmt: skip
+    return nothing_drawn | {key: _or_elsewhere(why) for key, why in own.items()}
+
+
+def _or_elsewhere(why: Callable[[], str]) -> Callable[[], str]:
+    return lambda: _ELSEWHERE if plans.kept() is not None else why()
+
+
+def _of_delta() -> str:
+    return (
+        "" if MECHANISMS[s.MECHANISM.value].needs_delta else "The noise chosen here spends no δ; Gaussian noise does."
+    )
+
+
+def _of_error(field: str) -> str:
+    metric = s.TRUE_ERROR.value
+    if metric == s.NONE:
+        return "No error here is relative to a count."
+    return "" if field in METRICS[metric].uses else f"{METRICS[metric].label} does not depend on it."

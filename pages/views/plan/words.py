@@ -1,0 +1,74 @@
+"""What the page Release plan says of a plan."""
+
+from __future__ import annotations
+
+from pages.ui.strip import strip
+from pages.ui.text import lit, plain
+from treedp_core.checks import InputError
+from treedp_core.plans import ReleasePlan
+from treedp_core.plans.words import promise
+from treedp_core.privacy import Currency
+from treedp_core.words import margin, plural, privacy_text
+
+
+def used(plan: ReleasePlan, source: str = "") -> str:
+    """Return the strip of a plan; `source` is where it was made (Markdown)."""
+    return strip(
+        lit(plan.title, 40),
+        plural(len(plan.levels), "level"),
+        plural(plan.levels[0].leaves, "leaf", "leaves"),
+        *([source] if source else []),
+        relation=plan.unit.relation,
+        epsilon=float(privacy_text(plan.epsilon)),
+        delta=plan.delta,
+    )
+
+
+def badges(plan: ReleasePlan) -> str:
+    """Return the kinds of numbers that a plan has."""
+    return "formula, NOT PRIVATE" if plan.label else "formula"
+
+
+def answer(plan: ReleasePlan) -> str:
+    """Return the promise, the widest margin, and how much is open, in two sentences."""
+    widest = max((one for one in plan.levels if one.margin), key=lambda one: one.margin or 0.0, default=None)
+    noise = "No level needs noise."
+    if widest is not None:
+        noise = (
+            f"In 19 of 20, noise moves a count of {lit(widest.name, 24)} by at most **{margin(widest.margin or 0)}**."
+        )
+    open_points = plural(len(plan.open_points), "point")
+    return (
+        f"**{plain(promise(plan))}** for {plan.unit.describe(plan.spread)}. {noise} **{open_points}** "
+        f"{'is' if len(plan.open_points) == 1 else 'are'} open."
+    )
+
+
+def checked(plan: ReleasePlan) -> tuple[bool, str]:
+    """Return whether a plan holds, and that in words."""
+    found = plan.verify()
+    if found:
+        return False, f"**This plan does not hold.** {plain(' '.join(found))}"
+    return True, (
+        f"Checked: worked out again from the scales, in exact arithmetic, the levels cost {plan.symbol} = "
+        f"{privacy_text(plan.charged)} together, and keep the promise."
+    )
+
+
+def caption() -> str:
+    """Return what the figure of a plan shows."""
+    return (
+        "Left: what each level costs. Right: what the noise of a single count exceeds in one of twenty, and the "
+        "expected error of a level's counts after post-processing, where that is known before the counts are. Formula; "
+        "it depends on no record. Costs and margins are rounded up."
+    )
+
+
+def handed_over(plan: ReleasePlan, label: str, refused: InputError | None) -> str:
+    """Return what a program of a library does with a plan, or why there is none."""
+    if refused is not None:
+        return f"**{label} cannot express this plan.** {plain(str(refused))}"
+    measured = plural(sum(one.scale is not None for one in plan.levels), "level")
+    sign = "ε" if plan.currency is Currency.EPSILON else "ρ"
+    worked_out = f"stops before it draws anything if {label} finds a loss above {sign} = {privacy_text(plan.charged)}"
+    return f"The program measures {measured} one by one, publishes every node, and {worked_out}."

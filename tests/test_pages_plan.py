@@ -1,0 +1,152 @@
+"""The page Release plan: the plan of the settings, plans from ledgers and files, and programs."""
+
+from __future__ import annotations
+
+import io
+import runpy
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from oracles_pages import answer, codes, dataset, open_page, pick, press
+from pages.ui import plans
+from treedp_core.checks import InputError
+from treedp_core.experiment import Experiment
+from treedp_core.plans import ReleasePlan
+from treedp_core.records import DomainSource
+from treedp_core.tree import Tree
+
+pytestmark = pytest.mark.usefixtures("own_jobs")
+SMALL = dataset(Tree.from_branching_factors((3, 4)), [5, 1, 2, 3, 5, 8, 13, 21, 7, 9, 40, 100])
+
+
+def shown(app: AppTest) -> ReleasePlan:
+    """The plan that the page shows: its code is run."""
+    code = next(one.value for one in app.code if "level_table(" in one.value)
+    found: dict[str, Any] = {}
+    exec(code.rpartition("\n")[0], found)
+    plan: ReleasePlan = found["plan"]
+    return plan
+
+
+def kept(app: AppTest) -> plans.Kept:
+    one: plans.Kept = app.session_state["_plan"]
+    return one
+
+
+def test_the_plan_is_that_of_the_settings() -> None:
+    app = open_page("plan", sample="small_town", eps="0.5", plan_post="none")
+    plan = shown(app)
+    assert plan.epsilon == 0.5
+    assert plan.law.value == "discrete_laplace"
+    assert "(ε = 0.5)-differential privacy" in answer(app)
+    assert plan.sentence() in [one.value for one in app.code]
+    pick(app, plan_mechanism="discrete_gaussian")
+    assert shown(app).law.value == "discrete_gaussian"
+
+
+def test_it_is_checked_on_the_page() -> None:
+    app = open_page("plan", sample="small_town")
+    assert any("worked out again" in one.value for one in app.caption)
+    assert not app.main.error
+
+
+def test_categories_from_the_data_are_an_open_point_and_no_program() -> None:
+    app = open_page("plan", replace(SMALL, domain_source=DomainSource.FROM_DATA))
+    assert any("taken from the data" in one.value for one in app.markdown)
+    app = open_page("plan", replace(SMALL, domain_source=DomainSource.FROM_DATA), plan_view="handover")
+    assert "cannot express" in answer(app)
+    assert not [one for one in app.code if "import opendp" in one.value]
+
+
+def test_errors_on_the_true_counts_are_marked() -> None:
+    app = open_page("plan", sample="small_town", plan_true="rmsre")
+    assert shown(app).label.startswith("NOT PRIVATE")
+    assert any("NOT PRIVATE" in str(part.value) for part in app.main.markdown)
+
+
+@pytest.mark.parametrize(("page", "link", "key"), [
+    ("lab", {}, "lab_plan"),
+    ("consistency", {}, "con_plan"),
+    ("budget", {"bud_view": "strategies"}, "bud_plan"),
+    ("budget", {"bud_view": "custom"}, "bud_plan"),
+    ("cdf", {}, "cdf_plan"),
+    ("topdown", {}, "td_plan"),
+])  # fmt: skip
+def test_every_ledger_makes_a_plan(page: str, link: dict[str, str], key: str) -> None:
+    app = planned(open_page(page, **link), key)
+    assert app.title[0].value == "What would I promise, and what is still open?"
+    plan = kept(app).made.value
+    assert plan.verify() == ()
+    assert f"{plan.epsilon:.3g}"[:3] in answer(app)
+    press(app, "plan_back")
+    assert "_plan" not in app.session_state
+
+
+def test_a_plan_from_elsewhere_goes_with_its_data() -> None:
+    app = planned(open_page("lab", sample="small_town"), "lab_plan")
+    assert kept(app).fingerprint
+    app.session_state["sample"] = "geography"
+    app.switch_page("pages/plan.py").run()
+    assert "_plan" not in app.session_state
+
+
+def planned(app: AppTest, key: str) -> AppTest:
+    """The page after a button "Make plan"."""
+    press(app, key)
+    assert not app.exception
+    assert "_plan" in app.session_state, codes(app)
+    return app
+
+
+class Uploaded(io.BytesIO):
+    """A file as the uploader returns it."""
+
+    file_id = "one"
+    name = "plan.json"
+
+
+def test_a_plan_from_a_file_is_shown_and_a_hostile_one_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = ReleasePlan.of(Experiment(epsilon=0.25, mechanism="laplace"), SMALL)
+    text = plan.to_json()
+    given = [text.replace('"epsilon": 0.25', '"epsilon": NaN'), text, text.replace('"epsilon": 0.25', '"epsilon": 0.2')]
+    monkeypatch.setattr("pages.ui.uploads.st.file_uploader", lambda *_, **__: _file(given))
+    app = open_page("plan", sample="small_town")
+    assert codes(app) == ["CONFIG_VALUE"]
+    given.pop(0)
+    app.run()
+    assert "ε = 0.25" in answer(app)
+    given.pop(0)
+    app.run()
+    assert any("does not hold" in one.value for one in app.error)
+
+
+def _file(given: list[str]) -> Uploaded:
+    file = Uploaded(given[0].encode())
+    file.file_id = str(len(given))
+    return file
+
+
+def test_the_program_on_the_page_is_that_of_the_plan(tmp_path: Path) -> None:
+    pytest.importorskip("opendp")
+    app = open_page("plan", sample="small_town", plan_view="handover", eps="2")
+    text = next(one.value for one in app.code if "import opendp" in one.value)
+    (tmp_path / "release.py").write_text(text, encoding="utf-8")
+    found = runpy.run_path(str(tmp_path / "release.py"))
+    assert found["loss"](found["measurements"]()) == pytest.approx(2.0)
+    pick(app, plan_library="tumult")
+    assert any("tmlt.analytics" in one.value for one in app.code)
+    pick(app, nbr="replace_unknown")
+    assert "some columns of a record are known" in answer(app)
+
+
+def test_a_law_of_somebody_else_is_refused_by_its_button(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise InputError("PLAN_LAW", "It is its author's.")
+
+    monkeypatch.setattr(plans, "of_experiment", refuse)
+    app = press(open_page("lab", sample="small_town"), "lab_plan")
+    assert "PLAN_LAW" in codes(app)

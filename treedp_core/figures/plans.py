@@ -1,0 +1,93 @@
+"""A release plan in pictures: what each level costs, and how far off its counts may be."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import plotly.graph_objects as go
+
+from treedp_core.figures.budget import EDGE, level_colour
+from treedp_core.figures.style import BLUE, GREY, ORANGE, axis, limits, new_figure, your_value_marker
+from treedp_core.figures.text import plot_text
+from treedp_core.plans import ReleasePlan
+from treedp_core.words import margin, privacy_text, short
+
+_GAP: Final = 0.06
+_LEFT: Final = 0.34
+
+
+def plan_levels(plan: ReleasePlan) -> go.Figure:
+    """Return the cost of each level beside the margin of its noise and its expected error.
+
+    A level that is published exactly has neither; of one that is not measured only an error may be known.
+    """
+    rows = np.arange(len(plan.levels), dtype=np.float64)
+    costs = [one.amount or 0.0 for one in plan.levels]
+    said = ["public" if one.is_public else privacy_text(one.amount or 0.0) if one.amount else "not measured"
+            for one in plan.levels]  # fmt: skip
+    bars = go.Bar(
+        x=np.array(costs), y=rows, orientation="h", width=0.6, showlegend=False, text=said, textposition="auto",
+        cliponaxis=False, constraintext="none", hovertemplate="%{customdata}: %{text}<extra></extra>",
+        customdata=_names(plan),
+        marker={"color": [level_colour(i, rows.size) for i in range(rows.size)], "line": {"width": 1, "color": EDGE}},
+    )  # fmt: skip
+    margins = [(i, one.margin, margin(one.margin)) for i, one in enumerate(plan.levels) if one.margin]
+    errors = [(i, one.error, short(one.error)) for i, one in enumerate(plan.levels) if one.error]
+    dots = [
+        _dots(margins, "95 % margin of one noisy count", BLUE, "circle", "middle right"),
+        _dots(errors, "expected error after post-processing (RMSE)", ORANGE, "diamond-open", "middle left"),
+    ]
+    known = [np.array([value for _, value, _ in values]) for values in (margins, errors)]
+    low, high = limits(known, log=True, default=(1.0, 100.0))
+    fig = new_figure(
+        [bars, *dots],
+        xaxis=axis(f"{plan.symbol} of the level", log=False, bounds=(0.0, 1.35 * max([*costs, 1e-9])))
+        | {"domain": [0.0, _LEFT]},
+        yaxis=_level_axis(plan),
+    )
+    second = axis("records", log=True, bounds=(low / 1.6, high * 1.6), grid=True)
+    return fig.update_layout(xaxis2=second | {"domain": [_LEFT + _GAP, 1.0], "anchor": "y"}, legend={"x": _LEFT + _GAP})
+
+
+def spending(plan: ReleasePlan) -> go.Figure:
+    """Return how the cost grows level by level to what the plan promises, the largest over what a unit can do."""
+    steps = plan.running_costs()
+    before = [0.0, *steps[:-1]]
+    rows = np.arange(len(steps), dtype=np.float64)
+    last = len(plan.levels)
+    bars = go.Bar(
+        x=np.array(steps) - np.array(before), base=np.array(before), y=rows, orientation="h", width=0.6,
+        showlegend=False, cliponaxis=False, constraintext="none", textposition="outside",
+        text=[privacy_text(after) if after > start else "" for start, after in zip(before, steps, strict=True)],
+        marker={"color": [level_colour(i, last) if i < last else GREY for i in range(len(steps))],
+                "line": {"width": 1, "color": EDGE}},
+        customdata=[*_names(plan), "tuning"][: len(steps)],
+        hovertemplate="%{customdata}: %{text} so far<extra></extra>",
+    )  # fmt: skip
+    names = [*_names(plan), "the prior it was tuned on"][: len(steps)]
+    fig = new_figure(
+        [bars],
+        xaxis=axis(f"{plan.symbol}, added up", log=False, bounds=(0.0, 1.15 * max(plan.charged, 1e-9))),
+        yaxis=_level_axis(plan) | {"tickvals": rows, "ticktext": names, "range": [rows.size - 0.4, -0.6]},
+    )
+    return your_value_marker(fig, plan.charged, "promised", log=False)
+
+
+def _names(plan: ReleasePlan) -> list[str]:
+    return [plot_text(one.name, 24) for one in plan.levels]
+
+
+def _level_axis(plan: ReleasePlan) -> dict[str, Any]:
+    rows = np.arange(len(plan.levels), dtype=np.float64)
+    return {"tickvals": rows, "ticktext": _names(plan), "range": [rows.size - 0.4, -0.6], "automargin": True,
+            "showgrid": False, "ticks": "", "zeroline": False}  # fmt: skip
+
+
+def _dots(values: list[tuple[int, float, str]], name: str, colour: str, symbol: str, side: str) -> go.Scatter:
+    return go.Scatter(
+        x=np.array([value for _, value, _ in values]), y=np.array([float(i) for i, _, _ in values]),
+        mode="markers+text", xaxis="x2", name=name, marker={"color": colour, "symbol": symbol, "size": 10},
+        text=[text for _, _, text in values], textposition=side, cliponaxis=False,
+        hovertemplate=f"{name}: %{{text}}<extra></extra>",
+    )  # fmt: skip

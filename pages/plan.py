@@ -12,7 +12,7 @@ PAGE = Page(
     icon="assignment",
     section="Publish",
     about="What would be promised, what it costs, and who publishes.",
-    heading="What would I promise, and what is still open?",
+    heading="What do I promise, what is open?",
     lede=(
         "A plan says who is protected, how much noise every level gets and what that costs, without a single count. It "
         "is checked from scratch, saved as a document, and handed over to a library that publishes."

@@ -78,7 +78,7 @@ def test_errors_on_the_true_counts_are_marked() -> None:
 ])  # fmt: skip
 def test_every_ledger_makes_a_plan(page: str, link: dict[str, str], key: str) -> None:
     app = planned(open_page(page, **link), key)
-    assert app.title[0].value == "What would I promise, and what is still open?"
+    assert app.title[0].value == "What do I promise, what is open?"
     plan = kept(app).made.value
     assert plan.verify() == ()
     assert f"{plan.epsilon:.3g}"[:3] in answer(app)

@@ -83,7 +83,8 @@ def note(page: str, ledger: Ledger | None = None) -> None:
         return
     if not origin.is_private:
         st.error(
-            f"{origin.label} Do not publish these shares, nor anything released with them.",
+            f"{origin.label} Do not publish these shares, nor anything released with them; what one would publish "
+            "instead starts on the page Release plan.",
             title="NOT PRIVATE: tuned on the true counts",
             icon=":material/lock_open:",
         )

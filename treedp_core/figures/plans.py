@@ -27,7 +27,8 @@ def plan_levels(plan: ReleasePlan) -> go.Figure:
     said = ["public" if one.is_public else privacy_text(one.amount or 0.0) if one.amount else "not measured"
             for one in plan.levels]  # fmt: skip
     bars = go.Bar(
-        x=np.array(costs), y=rows, orientation="h", width=0.6, showlegend=False, text=said, textposition="auto",
+        x=np.array(costs), y=rows, orientation="h", width=0.6, showlegend=False, text=said,
+        textposition=["auto" if cost else "outside" for cost in costs],
         cliponaxis=False, constraintext="none", hovertemplate="%{customdata}: %{text}<extra></extra>",
         customdata=_names(plan),
         marker={"color": [level_colour(i, rows.size) for i in range(rows.size)], "line": {"width": 1, "color": EDGE}},

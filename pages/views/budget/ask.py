@@ -57,7 +57,8 @@ def notes() -> None:
     if prior() == "true":
         st.error(
             "The splits “Greedy” and “Tuned” are a function of the private counts. Look at them to learn how "
-            "much tuning could gain; do not publish them, nor anything released with them.",
+            "much tuning could gain; do not publish them, nor anything released with them. What one would publish "
+            "instead starts on the page Release plan.",
             title="NOT PRIVATE: tuned on the true counts",
             icon=":material/lock_open:",
         )

@@ -20,9 +20,9 @@ VIEW: Final = choice(
     "plan_view", "plan", VIEWS, label="View",
     help="The document, or a program that publishes what it says.",
 )  # fmt: skip
-MECHANISM: Final = choice("plan_mechanism", "discrete_laplace", MECHANISMS, label="Mechanism", look="select", width=190)
+MECHANISM: Final = choice("plan_mechanism", "discrete_laplace", MECHANISMS, label="Mechanism", look="select", width=170)
 POST: Final = choice(
-    "plan_post", "least_squares", CHAINS, label="Post-processing", look="select", width=230, help=POST_HELP
+    "plan_post", "least_squares", CHAINS, label="Post-processing", look="select", width=190, help=POST_HELP
 )
 ALLOCATION: Final = choice("plan_allocation", "uniform", ALLOCATIONS, label="Budget split", look="select")
 SHARES: Final = words(

@@ -213,7 +213,7 @@ def _more(shown: Shown) -> None:
 
 
 def _checklist(points: Sequence[str]) -> None:
-    st.markdown("\n".join(f"- :material/check_box_outline_blank: {plain(point)}" for point in points))
+    st.markdown("  \n".join(f":material/check_box_outline_blank: {plain(point)}" for point in points))
 
 
 # ---- hand over

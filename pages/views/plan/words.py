@@ -31,12 +31,11 @@ def badges(plan: ReleasePlan) -> str:
 
 def answer(plan: ReleasePlan) -> str:
     """Return the promise, the widest margin, and how much is open, in two sentences."""
-    widest = max((one for one in plan.levels if one.margin), key=lambda one: one.margin or 0.0, default=None)
+    widest = max((one for one in plan.levels[::-1] if one.margin), key=lambda one: one.margin or 0.0, default=None)
     noise = "No level needs noise."
     if widest is not None:
-        noise = (
-            f"In 19 of 20, noise moves a count of {lit(widest.name, 24)} by at most **{margin(widest.margin or 0)}**."
-        )
+        most = f"**{margin(widest.margin or 0.0)}** records"
+        noise = f"In 19 of 20 draws, noise moves a count of {lit(widest.name, 24)} by at most {most}."
     open_points = plural(len(plan.open_points), "point")
     return (
         f"**{plain(promise(plan))}** for {plan.unit.describe(plan.spread)}. {noise} **{open_points}** "

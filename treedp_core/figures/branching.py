@@ -151,7 +151,7 @@ def _added_in_words(rows: alt.Chart, end: int) -> alt.Chart:
     told = rows.transform_aggregate(n="sum(added)", levels="count()").transform_calculate(
         left="0",
         above="-0.03",
-        words=f"'The first {in_full(end)} bins:\\n' + datum.n + ' nodes added, noise of ' + datum.levels + "
+        words=f"'The first {in_full(end)} bins:\\n' + datum.n + ' nodes of ' + datum.levels + "
         "(datum.levels == 1 ? ' level' : ' levels')",
     )
     text: alt.Chart = told.mark_text(
@@ -247,7 +247,7 @@ def _drag(best: BestBranching, whole: Sequence[float], x: alt.X, y: alt.Y) -> li
     """The dot that follows the slider, and what it means."""
     numbers = list(range(BETAS[0], BETAS[1] + 1))
     least = min(whole)
-    words = [f"β = {b}: {short(f)} records\n{above_least(f, least)}" for b, f in zip(numbers, whole, strict=True)]
+    words = [f"β = {b}:\n{short(f)} records\n{above_least(f, least)}" for b, f in zip(numbers, whole, strict=True)]
     beta = alt.param(
         name="beta", value=start_of(best), bind=alt.binding_range(min=BETAS[0], max=BETAS[1], step=1, name="Drag β  ")
     )

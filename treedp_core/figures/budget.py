@@ -229,8 +229,8 @@ def strategies(rows: Sequence[StrategyRow], level_names: Sequence[str], *, error
     fig.update_layout(barmode="stack", bargap=0.3, height=150 + 34 * len(rows), xaxis2=second)
     if (errors[np.isfinite(errors)] > cut).any():
         fig.add_annotation(
-            x=1, xref="paper", xanchor="right", y=0, yref="paper", yanchor="bottom", showarrow=False,
-            text="bars end at 3 times the best", font={"color": GREY},
+            x=1, xref="paper", xanchor="right", y=1, yref="paper", yanchor="bottom", showarrow=False,
+            text="bars end at 3 × the best", font={"color": GREY},
         )  # fmt: skip
     return fig
 
@@ -411,7 +411,7 @@ def strategy_curves(
     low, high = (float(totals.min()), float(totals.max())) if totals.size else (0.1, 10.0)
     fig = new_figure(
         traces,
-        xaxis=axis("privacy budget ε (more private ← → more accurate)", log=True, bounds=(low / 1.06, high * 1.06)),
+        xaxis=axis("privacy budget ε", log=True, bounds=(low / 1.06, high * 1.06)),
         yaxis=axis(y_title, log=True, bounds=limits([errors], log=True, default=(0.01, 10.0)), grid=True),
     )
     ends = [(label, GREY if stale else look[0], float(error[-1])) for label, error, look in

@@ -107,8 +107,8 @@ def band_figure(
     return _shade(fig, chosen)
 
 
-BELOW: Final = (0.0, 0.58)
-ABOVE: Final = (0.72, 1.0)
+BELOW: Final = (0.0, 0.5)
+ABOVE: Final = (0.73, 1.0)
 WIDTH_LOOKS: Final = {YOURS: Look(AFTER, "solid", ""), BINARY: LOOKS["binary"], HISTOGRAM: LOOKS["histogram"]}
 
 

@@ -156,7 +156,7 @@ def accuracy_bars(table: Mapping[str, Sequence[Any]]) -> go.Figure:
     decades = np.arange(round(math.log10(high / low)) + 1)
     fig = new_figure(
         [bar],
-        xaxis=axis("kept for counts of … and more (records)", log=False, bounds=(0.0, 1.06 * math.log10(high / low)))
+        xaxis=axis("least count kept (records)", log=False, bounds=(0.0, 1.06 * math.log10(high / low)))
         | {"tickvals": decades, "ticktext": [count_text(low * 10.0**k) for k in decades.tolist()]},
         yaxis={"autorange": "reversed", "automargin": True, "showgrid": False, "ticks": ""},
     )

@@ -46,7 +46,7 @@ def rows_beside(found: Rows) -> go.Figure:
     (at, told) = bent_ticks(10.0**top - 1.0).values()
     fig = new_figure(
         traces,
-        xaxis=axis("true records (NOT PRIVATE)  ←  |  →  released records", log=False, bounds=(-top, top), grid=True)
+        xaxis=axis("true (NOT PRIVATE)  ← records →  released", log=False, bounds=(-top, top), grid=True)
         | {
             "tickvals": [*(-at[:0:-1]), *at], "ticktext": [*told[:0:-1], *told], "zeroline": True,
             "zerolinecolor": GREY,

@@ -25,8 +25,8 @@ from treedp_core.studies.sweep.series import EPSILON, LEVEL, N_LEVELS, Series
 from treedp_core.tree import AnyArray, Tree
 
 X_TITLES: Final = {
-    EPSILON: "privacy budget ε (private ← → accurate)",
-    N_LEVELS: "levels of the tree that are released, the root included",
+    EPSILON: "privacy budget ε",
+    N_LEVELS: "levels released",
 }
 EPSILON_RANGE: Final = (0.045, 18.0)
 MAX_TICKS: Final = 16

@@ -10,10 +10,10 @@ if TYPE_CHECKING:
 
 def all_pages() -> tuple[Page, ...]:
     """Return the pages in the order of the navigation, the home page first; a new page is one more name here."""
-    from pages import branching, budget, cdf, consistency, data, lab, multiplicative, plan, start, topdown
+    from pages import branching, budget, cdf, consistency, data, lab, multiplicative, notebook, plan, start, topdown
     from pages.ui.router import declare
 
-    modules = (start, data, lab, branching, cdf, multiplicative, budget, consistency, topdown, plan)
+    modules = (start, data, lab, branching, cdf, multiplicative, budget, consistency, topdown, plan, notebook)
     return declare(tuple(module.PAGE for module in modules))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import parse_qs, urlencode, urlsplit
 
@@ -87,9 +87,17 @@ def settings_of(page: Page) -> dict[str, tuple[str, ...]]:
 def follow(link: str) -> None:
     """Give settings the values that `link_of` wrote down; what it does not name has its default again."""
     name, _, written = link.partition("?")
-    for one in _of_slide(of_page(name)):
+    put_back(name, parse_qs(written, keep_blank_values=True))
+
+
+def put_back(page: str, texts: Mapping[str, Sequence[str]]) -> list[tuple[str, InputError]]:
+    """Give the settings of a page the values that texts of a link stand for, the others their defaults.
+
+    What is refused is returned and keeps its default. For the next run: in a callback.
+    """
+    for one in _of_slide(of_page(page)):
         one.set(one.fresh())
-    _take_in(parse_qs(written, keep_blank_values=True), frozenset())
+    return _take_in({key: list(values) for key, values in texts.items()}, frozenset())
 
 
 def slides_fit() -> bool:

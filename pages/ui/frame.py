@@ -16,6 +16,7 @@ from pages.ui.pins import Shown
 from pages.ui.settings import get
 from treedp_core.figures import style
 from treedp_core.figures.dark import on_dark, repainted
+from treedp_core.figures.kept import lines_of
 from treedp_core.figures.reliability import watermark
 from treedp_core.notebook.code import Ran
 from treedp_core.records.export.columns import Columns, labelled
@@ -111,7 +112,7 @@ def live(spec: dict[str, Any], *, key: str, alt: str, caption: str, answer: str,
     with st.container(key=STAGE):
         st.vega_lite_chart(repainted(spec) if _is_dark() else spec, key=key, alt=alt, height="stretch")
     say(answer)
-    footer(key, ran, about=caption, shown=Shown(key, None, ran, alt, caption, answer))
+    footer(key, ran, about=caption, shown=Shown(key, lines_of(ran.value), ran, alt, caption, answer))
 
 
 def _is_of_numbers(values: Iterable[Any]) -> bool:

@@ -93,6 +93,12 @@ def set_aside(slot: str) -> None:
         shelf().append(table)
 
 
+def wait(table: Kept) -> None:
+    """Put a table on the shelf."""
+    ROOM.note(table.data)
+    shelf().append(table)
+
+
 def shelf() -> list[Kept]:
     """Return the tables that wait, the oldest first."""
     waiting: list[Kept] = st.session_state.setdefault(_SHELF, [])

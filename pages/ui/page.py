@@ -247,8 +247,8 @@ def header(title: str, lede: str, strip: str, badge: str, *, chooses_source: boo
     """
     st.title(title, anchor=False, help=lede or None)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        for name in badge.split(","):
-            show_badge(name.strip())
+        for name in filter(None, map(str.strip, badge.split(","))):
+            show_badge(name)
         st.caption(_with_unit(strip), width="content")
     making = jobs.current(store.MAKING)
     if making is not None and making.error is None:

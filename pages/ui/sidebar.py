@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import streamlit as st
 
-from pages.ui import address, qr, shared, slides, store, unused
+from pages.ui import address, notebook_file, qr, shared, slides, store, unused
 from pages.ui.page import Page
 from pages.ui.setting import Setting
 from pages.ui.settings import ALPHA, DELTA, EPSILON, EXPLAIN, LEVEL, RELATION, SEED, THRESHOLD, get
@@ -43,6 +43,7 @@ def sidebar(page: Page, pages: Sequence[Page]) -> None:
         with st.container(horizontal=True):
             _share()
             _view(page, pages)
+            notebook_file.popover("side")
         st.caption(PRIVACY_NOTE)
 
 

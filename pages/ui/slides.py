@@ -28,6 +28,11 @@ def show(place: int) -> None:
     st.session_state[_NEXT] = _page_of(SLIDES.value[place - 1])
 
 
+def open_page(name: str) -> None:
+    """Have the next run begin on a page: in a callback."""
+    st.session_state[_NEXT] = name
+
+
 def step(by: int) -> None:
     """Show the slide after or before; at either end nothing happens."""
     place = min(SLIDE.value, len(SLIDES.value)) + by

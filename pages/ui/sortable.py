@@ -10,11 +10,23 @@ import streamlit as st
 from pages.ui.scripts import script
 
 
-def sortable(label: str, rows: Mapping[str, str], *, key: str, on_move: Callable[[list[str]], None]) -> None:
-    """Show names with a note each, in their order; another order is told before the next run begins."""
+def sortable(
+    label: str,
+    rows: Mapping[str, str],
+    *,
+    key: str,
+    on_move: Callable[[list[str]], None],
+    on_choose: Callable[[str], None] | None = None,
+) -> None:
+    """Show names with a note each, in their order; another order is told before the next run begins.
+
+    So is a name that was chosen, where names can be.
+    """
+    names = tuple(rows)
     script("sortable", isolate_styles=False)(
-        data={"label": label, "rows": list(rows.items())}, key=key,
-        on_moved_change=partial(_moved, key, tuple(rows), on_move),
+        data={"label": label, "rows": list(rows.items()), "chooses": on_choose is not None}, key=key,
+        on_moved_change=partial(_moved, key, names, on_move),
+        on_chosen_change=partial(_chosen, key, names, on_choose or (lambda name: None)),
     )  # fmt: skip
 
 
@@ -23,3 +35,10 @@ def _moved(key: str, names: tuple[str, ...], on_move: Callable[[list[str]], None
     order = st.session_state[key].moved
     if isinstance(order, list) and all(isinstance(name, str) for name in order) and sorted(order) == sorted(names):
         on_move(order)
+
+
+def _chosen(key: str, names: tuple[str, ...], on_choose: Callable[[str], None]) -> None:
+    """Pass a name on, if it is one of those shown."""
+    name = st.session_state[key].chosen
+    if isinstance(name, str) and name in names:
+        on_choose(name)

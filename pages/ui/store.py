@@ -122,6 +122,11 @@ def changed(*, source: str, recounted: bool = False) -> None:
     st.session_state[_CHANGED] = source, recounted
 
 
+def unchanged() -> None:
+    """Note that whatever table came into use, the settings are set already as they should be."""
+    st.session_state.pop(_CHANGED, None)
+
+
 def follow() -> None:
     """Have every page take the data set that came into use in the last run; before any control is drawn."""
     source, recounted = st.session_state.pop(_CHANGED, (None, False))

@@ -20,7 +20,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
       const row = document.createElement('li');
       row.draggable = true;
       row.tabIndex = 0;
-      row.append(span('handle', '⠿'), span('name', name), span('note', note), button(name, at, -1), button(name, at, 1));
+      row.append(span('handle', '⠿'), data.chooses ? link(name) : span('name', name), span('note', note), button(name, at, -1), button(name, at, 1));
       row.addEventListener('keydown', event => {
         const by = { ArrowUp: -1, ArrowDown: 1 }[event.key];
         if (!by) return;
@@ -49,6 +49,15 @@ export default function ({ data, parentElement, setTriggerValue }) {
     one.className = kind;
     one.textContent = text;
     if (kind === 'handle') one.ariaHidden = 'true';
+    return one;
+  }
+
+  function link(name) {
+    const one = document.createElement('button');
+    one.type = 'button';
+    one.className = 'name';
+    one.textContent = name;
+    one.addEventListener('click', () => setTriggerValue('chosen', name));
     return one;
   }
 

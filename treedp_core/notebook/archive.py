@@ -34,6 +34,7 @@ _LONG: Final = ("figure", "columns")
 """Fields of a cell that are members of their own."""
 _KINDS: Final = {"int": int, "float": float, "bool": bool, "text": str}
 _NOT_FINITE: Final = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _KEY: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,59}")
 
 
@@ -126,12 +127,19 @@ def _setting(key: str, value: Json) -> SettingValue:
     if not _KEY.fullmatch(key):
         raise InputError("CONFIG_UNKNOWN_KEY", f"The settings have {echo(key)}, which is no name of one.")
     if isinstance(value, list) and all(isinstance(one, str) for one in value) and len(value) <= 1_000:
-        return tuple(text(key, one, 2_000, "CONFIG_VALUE") for one in value)
+        return tuple(_typed(key, one) for one in value)
     if isinstance(value, str):
-        return text(key, value, 2_000, "CONFIG_VALUE")
+        return _typed(key, value)
     if isinstance(value, (bool, int, float)):
         return value
     raise InputError("CONFIG_TYPE", f"Expected the setting {echo(key)} to be a number, text, or a list of texts.")
+
+
+def _typed(key: str, value: str) -> str:
+    """What was typed; it may be any text that can be written down."""
+    if len(value) > 2_000 or _SURROGATE.search(value):
+        raise InputError("CONFIG_VALUE", f"Expected the setting {echo(key)} to be a text of at most 2000 characters.")
+    return value
 
 
 def _short(cell: Cell) -> dict[str, Any]:

@@ -56,6 +56,10 @@ class Notebook:
         """Return the notebook with one more cell, at its end."""
         return replace(self, cells=(*self.cells, cell))
 
+    def entitled(self, title: str) -> Notebook:
+        """Return the notebook with another title."""
+        return replace(self, title=title)
+
     def rename(self, id: str, name: str) -> Notebook:
         """Return the notebook with another name on one cell."""
         return self._with(id, lambda cell: (replace(cell, name=name),))

@@ -1,0 +1,130 @@
+"""Save and open a notebook: the buttons, what they say of true counts, and a file on its way in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+import streamlit as st
+
+from pages.ui import book, pins, reading, result, saving, uploads
+from pages.ui.exports import download
+from pages.ui.text import lit
+from treedp_core.checks import InputError
+from treedp_core.notebook.archive import file_name, open_study, save
+from treedp_core.notebook.study import Study
+from treedp_core.words import plural
+
+MIME: Final = "application/vnd.treedp+zip"
+SLOT: Final = "notebook_file"
+_STATE: Final = "_notebook_file"
+
+
+@dataclass
+class _State:
+    """How often a file was opened: the uploader is empty then. `said` is what the next run says of it."""
+
+    nth: int = 0
+    said: str = ""
+
+
+def popover(place: str, *, label: str = "Notebook") -> None:
+    """Show what saves and opens the notebook, below a button; `place` tells one such button from another."""
+    with st.popover(
+        label, icon=":material/book_2:", key=f"{place}_notebook", on_change="rerun",
+        help="Save this session's work in a file, or open one",
+    ) as shown:  # fmt: skip
+        if shown.open:
+            save_buttons(place)
+            opener(place)
+    _say()
+
+
+def save_buttons(place: str) -> None:
+    """Show what saves the session: its notebook, settings and, if asked for, its own data sets."""
+    study = saving.study()
+    n_cells, n_tables = len(study.notebook.cells), len(study.tables)
+    st.markdown(f"**Save** {plural(n_cells, 'cell')} and the settings of every page.")
+    if n_tables:
+        _button(
+            place, study, with_data=True, label="Save with data (TRUE COUNTS)",
+            help=f"NOT PRIVATE: the file holds the true counts of {plural(n_tables, 'data set')}, and whatever was "
+            "pinned. Columns of a file that are kept besides its counts are not saved.",
+        )  # fmt: skip
+        st.caption(
+            ":red[NOT PRIVATE]: with data the file holds TRUE COUNTS. Without data it holds settings, notes, "
+            "fingerprints and what does not depend on counts; a guess of the data can be tested with a fingerprint."
+        )
+    _button(
+        place, study, with_data=False, label="Save without data",
+        help="Settings, notes and what does not depend on counts of your files.",
+    )  # fmt: skip
+
+
+def _button(place: str, study: Study, *, with_data: bool, label: str, help: str) -> None:
+    download(
+        label, partial(save, study, with_data=with_data), mime=MIME, help=help,
+        name=file_name(study.notebook.title, with_data=with_data),
+        key=f"{place}_save_{'with' if with_data else 'without'}",
+    )  # fmt: skip
+
+
+def opener(place: str) -> None:
+    """Show what opens a notebook; what is here stays until the file was read and found sound."""
+    if uploads.is_public():
+        st.caption("This is a public app: it takes no files, so no notebook can be opened here.")
+        return
+    state = _state()
+    file = uploads.uploader(
+        "Open a notebook", key=f"{place}_open_{state.nth}", types=["treedp"],
+        help="A file saved here before. It takes the place of the cells, settings and data sets of this session.",
+    )  # fmt: skip
+    if file is not None:
+        content = bytes(file.getvalue())
+        found = reading.by_worker(SLOT, state.nth, partial(open_study, content), content, str(file.file_id))
+        if not found.is_ready:
+            reading.say(found, "Reading the notebook")
+        else:
+            _offer(place, found.here())
+
+
+def _offer(place: str, study: Study) -> None:
+    """Say what a file holds, and put it in place of the session when that is wanted."""
+    names = ", ".join(lit(one.data.name, 40) for one in study.tables)
+    st.markdown(
+        f"{lit(study.notebook.title)}: {plural(len(study.notebook.cells), 'cell')}, "
+        + (f"with TRUE COUNTS of {names}." if study.tables else "without data.")
+    )
+    losing = len(book.notebook().cells) + len(pins.own_datasets())
+    st.button(
+        "Open it", key=f"{place}_open_it", type="primary", icon=":material/folder_open:", on_click=replace,
+        args=(study,), help="It takes the place of what is here now."
+        + (" Save that first, if it is to be kept." if losing else ""),
+    )  # fmt: skip
+
+
+def replace(study: Study) -> None:
+    """Put a saved session in place of this one: in a callback."""
+    state = _state()
+    try:
+        refused = saving.restore(study)
+    except InputError as error:
+        state.said = f"{error} ({error.code}) Nothing was changed."
+        return
+    result.forget(SLOT)
+    uploads.forget_shown()
+    state.nth += 1
+    left_out = f" Not taken: {', '.join(lit(key, 40) for key, _ in refused[:5])}." if refused else ""
+    state.said = f"{lit(study.notebook.title)} is open: {plural(len(study.notebook.cells), 'cell')}.{left_out}"
+
+
+def _say() -> None:
+    state = _state()
+    if state.said:
+        st.toast(state.said, icon=":material/book_2:", duration="long")
+        state.said = ""
+
+
+def _state() -> Any:
+    return st.session_state.setdefault(_STATE, _State())

@@ -1,0 +1,82 @@
+"""The work of a session as a value, to be saved; and back into a session."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import streamlit as st
+
+from pages.ui import book, kept, store
+from pages.ui.setting import Setting
+from pages.ui.settings import PRESENT, REG, SLIDE
+from treedp_core import __version__
+from treedp_core.checks import InputError
+from treedp_core.notebook.study import SettingValue, Study, Table
+
+SHELF: Final = "shelf"
+UPLOADS: Final = "_upload_"
+"""What the state of an uploader begins with in the session."""
+
+
+def study() -> Study:
+    """Return everything of this session that a file can hold; nothing is copied."""
+    held = book.held()
+    values = {one.key: one.value for one in _kept_settings()}
+    tables = [Table(slot, one.data, one.ran, one.when) for slot, one in kept.slots().items()]
+    tables += [Table(SHELF, one.data, one.ran, one.when) for one in kept.shelf()]
+    return Study(
+        notebook=held.notebook,
+        settings={key: value for key, value in values.items() if value != REG[key].default},
+        tables=tuple(tables),
+        asked=held.asked,
+        version=__version__,
+    )
+
+
+def restore(found: Study) -> list[tuple[str, InputError]]:
+    """Put a saved session in place of this one, before any control is drawn; return the settings that are refused.
+
+    A refused setting has its default.
+
+    Raises
+    ------
+    InputError
+        ``NOTEBOOK_ROOM``; then nothing has changed.
+    """
+    book.put(found.notebook, found.asked)
+    for slot in list(kept.slots()):
+        store.remove(slot)
+    kept.shelf().clear()
+    store.forget_results()
+    for key in [key for key in st.session_state if str(key).startswith(UPLOADS)]:
+        del st.session_state[key]
+    for table in found.tables:
+        one = kept.Kept(table.data, table.how, None, table.when)
+        if table.slot == SHELF:
+            kept.wait(one)
+        else:
+            kept.put(table.slot, one)
+    store.unchanged()
+    return _take(found)
+
+
+def _kept_settings() -> list[Setting[Any]]:
+    return [one for one in REG.values() if one not in (PRESENT, SLIDE)]
+
+
+def _take(found: Study) -> list[tuple[str, InputError]]:
+    refused = []
+    known = {one.key: one for one in _kept_settings()}
+    for one in known.values():
+        one.set(one.fresh())
+    for key, value in found.settings.items():
+        if key in known and _fits(known[key], value):
+            known[key].set(value)
+        else:
+            refused.append((key, InputError("SETTING_REFUSED", "This version does not take it.")))
+    return refused
+
+
+def _fits(one: Setting[Any], value: SettingValue) -> bool:
+    kinds = (int, float) if isinstance(one.default, float) else (type(one.default),)
+    return type(value) in kinds and bool(one.accepts(value))

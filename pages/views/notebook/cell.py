@@ -1,0 +1,161 @@
+"""One cell: its figure, what it says, the user's note, and what can be done with it."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import streamlit as st
+
+from pages.ui import address, book, frame, pins, slides
+from pages.ui.exports import download
+from pages.ui.page import Told, show_badge
+from pages.ui.refusals import refusal
+from pages.ui.router import link
+from pages.ui.text import lit
+from pages.views.notebook import words
+from treedp_core.checks import InputError
+from treedp_core.figures.kept import redrawn
+from treedp_core.notebook import Cell
+from treedp_core.notebook.cell import MAX_NAME
+from treedp_core.notebook.given import MAX_TEXT
+from treedp_core.notebook.notes import safe_markdown
+from treedp_core.records.export.columns import labelled
+from treedp_core.records.export.tables import csv_bytes
+from treedp_core.words import plural
+
+
+def show() -> Told:
+    """Show the cell that is looked at; without any, how to get one."""
+    cell = book.opened()
+    if cell is None:
+        empty()
+        return Told("no cells", "")
+    _controls(cell)
+    _drawing(cell)
+    _footer(cell)
+    return Told(words.made_from(cell), ",".join(cell.badges), more=partial(_more, cell))
+
+
+def empty() -> None:
+    """Say how a figure comes here."""
+    st.info(words.EMPTY, icon=":material/keep:")
+    with st.container(horizontal=True):
+        link("lab", "Errors to pin")
+        link("budget", "Budgets to pin")
+        link("data", "Your own data first")
+
+
+def _controls(cell: Cell) -> None:
+    cells = book.notebook().cells
+    names = {one.id: f"{at}. {one.name}" for at, one in enumerate(cells, 1)}
+    st.session_state[book.OPEN] = cell.id
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        st.selectbox("Cell", list(names), key=book.OPEN, format_func=names.__getitem__, width=360,
+                     help="Which of the cells is shown; the last one pinned at first.")  # fmt: skip
+        st.button("Open in its page", key="nb_follow", icon=":material/open_in_new:", on_click=follow, args=(cell,),
+                  help="With all settings that it was made with; those of the other pages stay.")  # fmt: skip
+        with st.popover("Edit", icon=":material/edit:", key="nb_edit", on_change="rerun",
+                        help="Name, note, copy, delete") as shown:  # fmt: skip
+            if shown.open:
+                _edit(cell)
+
+
+def _edit(cell: Cell) -> None:
+    name, note = f"nb_name_{cell.id}", f"nb_note_{cell.id}"
+    st.session_state.setdefault(name, cell.name)
+    st.session_state.setdefault(note, cell.note)
+    st.text_input("Name", key=name, max_chars=MAX_NAME, on_change=_renamed, args=(cell.id, name),
+                  help="What the cell is called in the lists and in exports.")  # fmt: skip
+    st.text_area("Note", key=note, max_chars=MAX_TEXT, height=200, on_change=_annotated, args=(cell.id, note),
+                 help="Markdown: headings, lists, **bold**, code. Pictures and links stay as they are written: a "
+                 "note must ask for nothing elsewhere.")  # fmt: skip
+    with st.container(horizontal=True):
+        st.button("Copy", key="nb_copy", icon=":material/content_copy:", on_click=_copy, args=(cell.id,),
+                  help="Another cell like this one, behind it.")  # fmt: skip
+        st.button("Delete", key="nb_delete", icon=":material/delete:", on_click=_delete, args=(cell.id,),
+                  help="Take this cell out of the notebook.")  # fmt: skip
+
+
+def _drawing(cell: Cell) -> None:
+    alt = cell.alt or cell.name
+    if cell.figure is not None:
+        try:
+            frame.chart(redrawn(cell.figure), key=f"nb_figure_{cell.id}", alt=alt, on_stage=True)
+        except InputError as error:
+            refusal(error)
+    elif cell.columns is not None:
+        with st.container(key=frame.STAGE):
+            frame.plain_table(cell.columns, alt=alt)
+    else:
+        st.info(
+            "This cell came without its figure, as the notebook was saved without data: open it in its page to see it "
+            "again.", icon=":material/visibility_off:",
+        )  # fmt: skip
+    frame.say(cell.answer or cell.caption or lit(cell.name))
+    if why := words.stale(cell, pins.own_datasets()):
+        st.caption(f":material/update: **Not up to date.** {why}")
+    if cell.note:
+        with st.container(key="nb_note"):
+            st.markdown(safe_markdown(cell.note))
+
+
+def _footer(cell: Cell) -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if cell.caption and cell.answer:
+            with st.popover("About", icon=":material/info:", type="tertiary", help="How to read it, and its source"):
+                st.markdown(cell.caption)
+        if cell.code:
+            with st.popover("Code", icon=":material/code:", type="tertiary", help="The call that gave these numbers"):
+                st.code(cell.code, language="python")
+        if cell.columns is not None:
+            columns = labelled(cell.columns, cell.label) if cell.label else cell.columns
+            private = "-NOT-PRIVATE" if cell.is_private_only else ""
+            download("Data", partial(csv_bytes, columns), name=f"treedp{private}-cell.csv", mime="text/csv",
+                     key="nb_data", type="tertiary", help="The numbers behind the figure, as CSV")  # fmt: skip
+
+
+def _more(cell: Cell) -> None:
+    settings = {key: ", ".join(values) for key, values in cell.settings.items()}
+    st.markdown(f"**Settings that differed from their defaults:** {plural(len(settings), 'setting')}.")
+    frame.plain_table(
+        {"setting": list(settings), "value": list(settings.values())}, alt="The settings of this cell", width="content",
+    )  # fmt: skip
+    if cell.data is not None:
+        levels = " › ".join(lit(name, 40) for name in cell.data.levels)
+        st.markdown(
+            f"**Data:** {lit(cell.data.name)}, {levels}; categories {cell.data.domain}; fingerprint "
+            f"`{cell.data.fingerprint[:16]}`."
+        )
+    for badge in cell.badges:
+        show_badge(badge)
+
+
+def follow(cell: Cell) -> None:
+    """Open a cell in its page with all its settings: in a callback."""
+    refused = address.put_back(cell.page, cell.settings)
+    if refused:
+        st.toast(f"Not taken: {', '.join(lit(key, 40) for key, _ in refused[:5])}.", icon=":material/link_off:")
+    slides.open_page(cell.page)
+
+
+def _renamed(id: str, key: str) -> None:
+    book.change(lambda notebook: notebook.rename(id, st.session_state[key]))
+    if book.notebook().cell(id).name != st.session_state[key]:
+        st.session_state[key] = book.notebook().cell(id).name
+
+
+def _annotated(id: str, key: str) -> None:
+    book.change(lambda notebook: notebook.annotate(id, st.session_state[key] or ""))
+
+
+def _copy(id: str) -> None:
+    new = book.new_id()
+    book.change(lambda notebook: notebook.duplicate(id, new))
+
+
+def _delete(id: str) -> None:
+    cells = [one.id for one in book.notebook().cells]
+    at = cells.index(id)
+    book.change(lambda notebook: notebook.delete(id))
+    left = [one for one in cells if one != id]
+    st.session_state[book.OPEN] = left[min(at, len(left) - 1)] if left else None

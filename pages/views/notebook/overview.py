@@ -1,0 +1,52 @@
+"""All cells in their order: moved, opened, and what is asked for before one can go on."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.ui import book, pins
+from pages.ui.page import Told
+from pages.ui.sortable import sortable
+from pages.views.notebook import settings as s
+from pages.views.notebook import words
+from pages.views.notebook.cell import empty
+from treedp_core.notebook import Cell
+from treedp_core.words import plural
+
+
+def show() -> Told:
+    """Show the title of the notebook and its cells, each with where it came from."""
+    notebook = book.notebook()
+    if not notebook.cells:
+        empty()
+        return Told("no cells", "")
+    st.session_state.setdefault("nb_title", notebook.title)
+    st.text_input("Title", key="nb_title", max_chars=120, on_change=_titled, width=480,
+                  help="What the notebook and its file are called.")  # fmt: skip
+    own = pins.own_datasets()
+    ids = {f"{at}. {one.name}": one.id for at, one in enumerate(notebook.cells, 1)}
+    rows = {
+        name: _note(cell, bool(words.stale(cell, own))) for name, cell in zip(ids, notebook.cells, strict=True)
+    }  # fmt: skip
+    sortable(
+        "Cells of the notebook", rows, key=f"nb_order_{book.held().revision}",
+        on_move=lambda order: book.change(lambda held: held.reorder([ids[name] for name in order])),
+        on_choose=lambda name: _open(ids[name]),
+    )  # fmt: skip
+    badges = {badge for one in notebook.cells for badge in one.badges}
+    return Told(plural(len(notebook.cells), "cell"), "NOT PRIVATE" if "NOT PRIVATE" in badges else "")
+
+
+def _note(cell: Cell, is_stale: bool) -> str:
+    parts = [cell.page, *cell.badges, "not up to date" if is_stale else "", "note" if cell.note else ""]
+    return " · ".join(filter(None, parts))
+
+
+def _open(id: str) -> None:
+    st.session_state[book.OPEN] = id
+    s.VIEW.set("cell")
+
+
+def _titled() -> None:
+    book.change(lambda notebook: notebook.entitled(st.session_state["nb_title"]))
+    st.session_state["nb_title"] = book.notebook().title

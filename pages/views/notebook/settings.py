@@ -1,0 +1,13 @@
+"""Settings of the page Notebook, with their controls."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pages.ui.setting import choice
+
+VIEWS: Final = {"cell": "One cell", "all": "All cells"}
+
+VIEW: Final = choice("nb_view", "cell", VIEWS, label="View", help="A cell with its figure; every cell in order.")
+
+SETTINGS: Final = (VIEW,)

@@ -1,0 +1,213 @@
+"""The page Notebook: cells are shown, edited, moved and opened in their pages; a session is saved and restored."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import settings as how
+from hypothesis import strategies as st
+from streamlit.testing.v1 import AppTest
+
+from hostile_notebooks import HOSTILE
+from oracles_pages import answer, codes, dataset, figure, open_page, pick, press, widget, words
+from pages.ui import uploads
+from pages.ui.kept import Kept
+from pages.ui.settings import REG
+from treedp_core.notebook import Notebook
+from treedp_core.notebook.archive import open_study, save
+from treedp_core.notebook.study import Study
+from treedp_core.tree import Tree
+
+pytestmark = pytest.mark.usefixtures("own_jobs")
+OWN = dataset(Tree.from_branching_factors((3, 4)), [0, 1, 2, 3, 5, 8, 13, 21, 0, 0, 40, 100], name="own.csv")
+OTHER = dataset(Tree.from_branching_factors((2,)), [7, 8], name="other.csv")
+
+
+def notebook(app: AppTest) -> Notebook:
+    book: Notebook = app.session_state["_notebook"].notebook
+    return book
+
+
+def shown(app: AppTest) -> AppTest:
+    return app.switch_page("pages/notebook.py").run()
+
+
+def pinned(**link: Any) -> AppTest:
+    return shown(press(open_page("lab", **link), "lab_figure_pin"))
+
+
+def state(app: AppTest) -> dict[str, Any]:
+    """Every setting, as its widget holds it."""
+    return {
+        key: app.session_state[key] for key in REG if key in app.session_state and key not in ("nb_view", "present")
+    }
+
+
+def choose(monkeypatch: pytest.MonkeyPatch, content: bytes | None) -> None:
+    """Have every uploader hold a file, or none."""
+    file = None if content is None else SimpleNamespace(getvalue=lambda: content, file_id="/file", name="x.treedp")
+    monkeypatch.setattr(uploads, "uploader", lambda *given, **how: file)
+
+
+def with_popover(app: AppTest) -> AppTest:
+    app.session_state["page_notebook"] = True
+    return shown(app)
+
+
+def test_an_empty_notebook_says_how_a_figure_comes_into_it() -> None:
+    for view in ("cell", "all"):
+        app = open_page("notebook", nb_view=view)
+        assert not app.exception and not app.error
+        assert "**Pin**" in app.info[0].value
+
+
+def test_a_cell_shows_the_figure_that_was_pinned() -> None:
+    app = open_page("lab", eps="0.5", lab_view="level")
+    there, said = figure(app, "lab_figure"), answer(app)
+    app = shown(press(app, "lab_figure_pin"))
+    (cell,) = notebook(app).cells
+    here = figure(app, f"nb_figure_{cell.id}")
+    assert json.dumps(here["data"], sort_keys=True) == json.dumps(there["data"], sort_keys=True)
+    assert answer(app) == said
+    assert "ε = 0.5" in "\n".join(one.value for one in app.caption)
+
+
+def test_a_cell_opens_in_its_page_with_all_its_settings() -> None:
+    app = open_page("lab", eps="0.5", lab_view="level", lab_mechanisms=["laplace"], alpha="0.25")
+    before = state(app)
+    app = press(app, "lab_figure_pin")
+    pick(app, eps=2.0, lab_view="draw")
+    app = press(shown(app), "nb_follow")
+    assert app.title[0].value == "Which mechanism errs least at my ε?"
+    assert state(app) == before
+
+
+def test_name_note_copy_and_delete() -> None:
+    app = pinned()
+    app.session_state["nb_edit"] = True
+    app.run()
+    (cell,) = notebook(app).cells
+    pick(app, **{f"nb_name_{cell.id}": "Mine"})
+    app.text_area(key=f"nb_note_{cell.id}").set_value("**Good**, see http://x.org").run()
+    assert [(one.name, one.note) for one in notebook(app).cells] == [("Mine", "**Good**, see http://x.org")]
+    assert "**Good**, see `http://x.org`" in words(app)
+    press(app, "nb_copy")
+    assert [one.name for one in notebook(app).cells] == ["Mine", "Mine"]
+    press(press(app, "nb_delete"), "nb_delete")
+    assert notebook(app).cells == () and "**Pin**" in app.info[0].value
+
+
+def test_a_name_that_is_none_is_refused_and_the_old_one_stays() -> None:
+    app = pinned()
+    app.session_state["nb_edit"] = True
+    app.run()
+    (cell,) = notebook(app).cells
+    pick(app, **{f"nb_name_{cell.id}": " "})
+    assert notebook(app).cells[0].name == cell.name
+    assert widget(app, f"nb_name_{cell.id}").value == cell.name
+
+
+def test_the_list_has_every_cell_with_its_badge() -> None:
+    app = pick(pinned(), nb_view="all")
+    (rows,) = [
+        told["rows"] for told in (json.loads(one.proto.json) for one in app.get("bidi_component")) if "rows" in told
+    ]
+    assert rows == [["1. Error lab: Error vs ε", "lab · formula"]]
+    pick(app, nb_title="Survey: 2020")
+    assert notebook(app).title == "Survey: 2020"
+
+
+def test_a_cell_of_other_data_says_that_it_is_stale() -> None:
+    app = shown(press(open_page("lab", OWN), "lab_figure_pin"))
+    assert "Not up to date" not in words(app)
+    app.session_state["_from_file"] = {"upload": Kept(OTHER)}
+    assert "is not in this session" in words(app.run())
+
+
+def test_a_session_is_restored_with_data_settings_cells_and_notes(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = open_page(
+        "budget", OWN, bud_view="custom", bud_shares="0 0.25 0.75", eps="0.3", lab_view="level", level="Basic"
+    )
+    app = press(app, "bud_custom_pin")
+    before, cells = state(app), notebook(app).cells
+    content: list[bytes] = []
+    monkeypatch.setattr("pages.ui.notebook_file.download", lambda label, write, **how: content.append(write()))
+    with_popover(app)
+    with_data, without = content[-2:]
+    choose(monkeypatch, with_data)
+    fresh = open_page("notebook", level="Advanced", eps="4", lab_metric="rmsre")
+    fresh = press(with_popover(fresh), "page_open_it")
+    choose(monkeypatch, None)
+    fresh.run()
+    assert not fresh.exception and not fresh.error
+    assert state(fresh) == before
+    assert save(Study(notebook=notebook(fresh), version="1"), with_data=True) == save(
+        Study(notebook=Notebook(cells=cells), version="1"), with_data=True
+    )
+    kept = fresh.session_state["_from_file"]["upload"]
+    assert kept.data.fingerprint == OWN.fingerprint and kept.data.name == "own.csv"
+    again = fresh.switch_page("pages/budget.py").run()
+    assert figure(again, "bud_custom")["data"] == figure(app.switch_page("pages/budget.py").run(), "bud_custom")["data"]
+    assert open_study(without).tables == () and open_study(without).asked[0].note.fingerprint == OWN.fingerprint
+
+
+@pytest.mark.parametrize("name", ["text", "a bomb", "cut in half", "a future format", "a link in a figure", "no tree"])
+def test_a_file_that_is_refused_changes_nothing(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    make, code = HOSTILE[name]
+    app = shown(press(open_page("lab", OWN), "lab_figure_pin"))
+    before, cells = state(app), notebook(app).cells
+    choose(monkeypatch, make())
+    with_popover(app)
+    assert code in codes(app)
+    assert "Nothing was changed." in words(app)
+    assert state(app) == before and notebook(app).cells == cells
+    assert app.session_state["_from_file"]["upload"].data is OWN
+
+
+def test_a_public_app_opens_no_file_and_saves_without_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(uploads.PUBLIC_VARIABLE, "1")
+    app = with_popover(pinned())
+    assert "no notebook can be opened here" in words(app)
+    assert not app.get("file_uploader")
+    assert [one.proto.label for one in app.get("download_button") if "Save" in one.proto.label] == ["Save without data"]
+
+
+def values(one: Any) -> st.SearchStrategy[Any]:
+    """Values a setting may have, its default not among them if there is another."""
+    if one.options is not None:
+        each = st.sampled_from(sorted(one.options))
+        return st.lists(each, unique=True) if one.is_many else each
+    if isinstance(one.default, bool):
+        return st.booleans()
+    if isinstance(one.default, (int, float)):
+        kind = type(one.default)
+        ends = [kind(end) for end in (one.drawn.low, one.drawn.high) if end is not None]
+        found = [value for value in (one.default, *one.grid, *ends, kind(2.0), 0.1 + 0.2) if one.accepts(value)]
+        return st.sampled_from([value for value in found if type(value) is kind])
+    return st.text(max_size=20).filter(one.accepts) if isinstance(one.default, str) else st.just([])
+
+
+@how(max_examples=25)
+@given(st.data())
+def test_every_setting_comes_back_bit_for_bit(data: st.DataObject) -> None:
+    script = (
+        "import streamlit as st\nfrom app import all_pages\nall_pages()\nfrom pages.ui import saving\n"
+        "if 'file' in st.session_state: saving.restore(st.session_state['file'])\n"
+        "st.session_state['study'] = saving.study()\n"
+    )
+    chosen = {key: data.draw(values(one)) for key, one in REG.items() if key not in ("present", "slide", "slides")}
+    app = AppTest.from_string(script, default_timeout=60)
+    for key, value in chosen.items():
+        app.session_state[key] = value
+    study = app.run().session_state["study"]
+    other = AppTest.from_string(script, default_timeout=60)
+    other.session_state["file"] = open_study(save(study, with_data=True))
+    other.run()
+    assert not other.exception
+    for key, value in chosen.items():
+        held = other.session_state[key]
+        assert (held, type(held)) == (value, type(value)) or REG[key].default == value, key

@@ -30,8 +30,10 @@ def main() -> None:
         browser = playwright.chromium.launch(executable_path=chromium_path(), args=list(CHROMIUM_ARGUMENTS))
         for scheme in SCHEMES:
             for page in all_pages():
-                name = "" if page.name == "start" else page.name
+                name = {"start": "", "notebook": "lab"}.get(page.name, page.name)
                 seen = _open(browser, f"{server.url}/{name}", scheme)
+                if page.name == "notebook":
+                    _pin(seen, page.title)
                 file = FOLDER / f"{page.name}-{scheme}.png"
                 seen.screenshot(path=file)
                 seen.context.close()
@@ -46,6 +48,16 @@ def _open(browser: Any, url: str, scheme: str) -> Any:
     seen.locator(DRAWN).first.wait_for()
     settle(seen)
     return seen
+
+
+def _pin(seen: Any, title: str) -> None:
+    """Pin the figure that is shown, and go to the notebook."""
+    seen.get_by_role("button", name="Pin").first.click()
+    settle(seen)
+    seen.get_by_test_id("stToast").get_by_role("button", name="Close").click()
+    seen.get_by_test_id("stSidebarNav").get_by_role("link", name=title).click()
+    seen.locator(".st-key-nb_follow").wait_for()
+    settle(seen)
 
 
 if __name__ == "__main__":

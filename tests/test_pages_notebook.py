@@ -116,7 +116,7 @@ def test_the_list_has_every_cell_with_its_badge() -> None:
     (rows,) = [
         told["rows"] for told in (json.loads(one.proto.json) for one in app.get("bidi_component")) if "rows" in told
     ]
-    assert rows == [["1. Error lab: Error vs ε", "lab · formula"]]
+    assert rows == [["1. Error lab: Error vs ε", "Census-like geography (synthetic) · ε = 1 · formula"]]
     pick(app, nb_title="Survey: 2020")
     assert notebook(app).title == "Survey: 2020"
 

@@ -50,7 +50,7 @@ def _controls(cell: Cell) -> None:
     names = {one.id: f"{at}. {one.name}" for at, one in enumerate(cells, 1)}
     st.session_state[book.OPEN] = cell.id
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
-        st.selectbox("Cell", list(names), key=book.OPEN, format_func=names.__getitem__, width=360,
+        st.selectbox("Cell", list(names), key=book.OPEN, format_func=names.__getitem__, width=260,
                      help="Which of the cells is shown; the last one pinned at first.")  # fmt: skip
         st.button("Open in its page", key="nb_follow", icon=":material/open_in_new:", on_click=follow, args=(cell,),
                   help="With all settings that it was made with; those of the other pages stay.")  # fmt: skip

@@ -38,7 +38,13 @@ def show() -> Told:
 
 
 def _note(cell: Cell, is_stale: bool) -> str:
-    parts = [cell.page, *cell.badges, "not up to date" if is_stale else "", "note" if cell.note else ""]
+    parts = [
+        words.data_of(cell)[:40],
+        f"ε = {words.epsilon_of(cell)}",
+        *cell.badges,
+        "not up to date" if is_stale else "",
+        "note" if cell.note else "",
+    ]
     return " · ".join(filter(None, parts))
 
 

@@ -7,6 +7,7 @@ from typing import Final
 
 from pages.ui import settings
 from pages.ui.text import lit, plain
+from sample_data.catalogue import SAMPLES
 from treedp_core import __version__
 from treedp_core.notebook import Cell
 from treedp_core.notebook.study import Asked
@@ -35,12 +36,24 @@ def stale(cell: Cell, own: Sequence[Dataset]) -> str:
 
 def made_from(cell: Cell) -> str:
     """Return what a cell was made from: data, ε, seed, time."""
-    given = dict(cell.settings)
-    named = cell.data.name if cell.data is not None else (given.get("sample") or (settings.SAMPLE.default,))[0]
-    data = named if given.get("source", ("",))[0] != "generate" or cell.data is not None else "made-up data"
-    epsilon = (given.get("eps") or (f"{settings.EPSILON.default:.12g}",))[0]
     seed = "" if cell.seed is None else f" · seed {cell.seed}"
-    return f"{lit(data, 40)} · ε = {plain(epsilon)}{seed} · {plain(cell.made[:16].replace('T', ' '))} UTC"
+    return f"{lit(data_of(cell), 40)} · ε = {plain(epsilon_of(cell))}{seed} · {plain(cell.made[:16].replace('T', ' '))}"
+
+
+def data_of(cell: Cell) -> str:
+    """Return the name of the data a cell was made from, as text only."""
+    given = cell.settings
+    if cell.data is not None:
+        return cell.data.name
+    if given.get("source", ("sample",))[0] == "generate":
+        return "Made-up data"
+    name = given.get("sample", (settings.SAMPLE.default,))[0]
+    return SAMPLES[name].title if name in SAMPLES else name
+
+
+def epsilon_of(cell: Cell) -> str:
+    """Return the ε a cell was made with."""
+    return cell.settings.get("eps", (f"{settings.EPSILON.default:.12g}",))[0]
 
 
 def asked_for(asked: Sequence[Asked]) -> str:

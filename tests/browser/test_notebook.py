@@ -69,7 +69,7 @@ def test_pinned_saved_and_opened_in_another_session(
     visit(other, f"{server.url}/notebook")
     assert other.locator(".js-plotly-plot").count() == 0, "nothing reaches another session"
     choose(other, named)
-    assert "with TRUE COUNTS of" in other.get_by_test_id("stMain").inner_text()
+    assert "with TRUE COUNTS of" in other.locator("body").inner_text()
     other.get_by_role("button", name="Open it").click()
     settle(other)
     other.keyboard.press("Escape")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from typing import Any
 
+import altair as alt
 import pytest
 
 from treedp_core.figures.branching import live_chart
@@ -27,6 +29,12 @@ def layers(spec: dict[str, Any], group: int = 0) -> list[dict[str, Any]]:
     return found
 
 
+@pytest.mark.parametrize("presented", [False, True])
+def test_the_chart_is_one(presented: bool) -> None:
+    """Altair checks every part against the schema, which the page leaves out as it takes long."""
+    alt.LayerChart.from_dict(spec_of(Question(997, Criterion()), presented=presented), validate=True)
+
+
 def test_the_slider_lives_in_the_browser() -> None:
     bound = [one for one in spec_of(Question(2**20, Criterion()))["params"] if "bind" in one]
     assert [(one["name"], one["value"], one["bind"]["min"], one["bind"]["max"]) for one in bound] == [
@@ -45,7 +53,7 @@ def test_the_text_of_the_live_curve_is_larger_in_a_presentation() -> None:
 def test_names_of_trees_stand_beside_a_steep_curve_and_above_a_flat_one() -> None:
     spec = spec_of(Question(2**20, Criterion()))
     texts = [one for one in layers(spec) if one["mark"]["type"] == "text" and one["mark"].get("fontSize") == 12]
-    named = {one["mark"].get("align"): [row["label"] for row in one["data"]["values"]] for one in texts}
+    named = {one["mark"].get("align"): [row["label"] for row in json.loads(one["data"]["values"])] for one in texts}
     assert named[None][:2] == ["32⁴", "16⁵"]
     assert "4⁷ · 3⁴" in named["left"]
 

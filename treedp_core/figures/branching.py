@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast
@@ -87,7 +88,7 @@ def live_chart(
                 if layer.mark.type == "line":
                     layer.mark.strokeWidth = PRESENTED_LINE
         chart = chart.configure_axis(labelFontSize=PRESENTED_TEXT, titleFontSize=PRESENTED_TEXT)
-    spec: dict[str, Any] = chart.to_dict()
+    spec: dict[str, Any] = chart.to_dict(validate=False)  # a test does, which takes as long as all the rest
     return spec
 
 
@@ -136,14 +137,18 @@ def _tree_of_beta(n_bins: int, room: float) -> list[Any]:
         "part:N", legend=None, scale=alt.Scale(domain=["added", "opened", "not"], range=[PINK, BEFORE, GREY])
     )
     faint = alt.condition("datum.part == 'not'", alt.value(0.3), alt.value(0.9))
-    blocks = one.mark_rect(cornerRadius=1).encode(x=x, x2="right:Q", y=y, y2="below:Q", color=colour, opacity=faint)
+    blocks = one.mark_rect(cornerRadius=1).encode(
+        x=x, x2=alt.X2("right:Q"), y=y, y2=alt.Y2("below:Q"), color=colour, opacity=faint
+    )
     lines = []
     for side in ("0", "1"):
         ends = rows.transform_filter("datum.opened").transform_calculate(
             left=f"(datum.added + {side}) / datum.children", right=side, above="datum.below"
         )
-        lines.append(ends.mark_rule(color=BEFORE, opacity=0.6).encode(x=x, x2="right:Q", y=y, y2="next:Q"))
-    return [*lines, blocks, _added_in_words(rows, end).encode(x=x, y=y, text="words:N")]
+        lines.append(
+            ends.mark_rule(color=BEFORE, opacity=0.6).encode(x=x, x2=alt.X2("right:Q"), y=y, y2=alt.Y2("next:Q"))
+        )
+    return [*lines, blocks, _added_in_words(rows, end).encode(x=x, y=y, text=alt.Text("words:N"))]
 
 
 def _added_in_words(rows: alt.Chart, end: int) -> alt.Chart:
@@ -185,11 +190,10 @@ def above_least(value: float, least: float) -> str:
 
 
 def _rows(**columns: Sequence[object]) -> alt.Data:
-    names = list(columns)
+    """Rows as text: Altair copies what is not with every layer, again and again."""
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     untyped: Any = alt.Data
-    return cast(
-        alt.Data, untyped(values=[dict(zip(names, row, strict=True)) for row in zip(*columns.values(), strict=True)])
-    )
+    return cast(alt.Data, untyped(values=json.dumps(rows), format=alt.JsonDataFormat(type="json")))
 
 
 def _optimum(best: BestBranching, x: alt.X) -> list[alt.Chart]:
@@ -197,11 +201,11 @@ def _optimum(best: BestBranching, x: alt.X) -> list[alt.Chart]:
     if not math.isfinite(best.beta):
         return []
     low, high = max(best.low, BETAS[0]), min(best.high, BETAS[1])
-    band = alt.Chart(_rows(b=[low], end=[high])).mark_rect(color=GREEN, opacity=0.14).encode(x=x, x2="end:Q")
+    band = alt.Chart(_rows(b=[low], end=[high])).mark_rect(color=GREEN, opacity=0.14).encode(x=x, x2=alt.X2("end:Q"))
     at = alt.Chart(_rows(b=[best.beta], label=[f"β* = {short(best.beta)}"]))
     rule = at.mark_rule(color=GREY, strokeDash=[2, 3], strokeWidth=1.5).encode(x=x)
     side: dict[str, Any] = {"align": "right", "dx": -6} if best.beta > 4 else {"align": "left", "dx": 6}
-    label = at.mark_text(**side, color=GREY, fontSize=13).encode(x=x, y=alt.value(8), text="label:N")
+    label = at.mark_text(**side, color=GREY, fontSize=13).encode(x=x, y=alt.value(8), text=alt.Text("label:N"))
     return [band, rule, label]
 
 
@@ -229,7 +233,9 @@ def _labels(trees: Sequence[tuple[HeightBest, float]], x: alt.X, y: alt.Y) -> li
             b=[tree.mean_factor for tree, _ in named], f=[f for _, f in named],
             label=[product_text(tree.shape.branching_factors) for tree, _ in named],
         )  # fmt: skip
-        layers.append(alt.Chart(rows).mark_text(fontSize=12, color=BEFORE, **place).encode(x=x, y=y, text="label:N"))
+        layers.append(
+            alt.Chart(rows).mark_text(fontSize=12, color=BEFORE, **place).encode(x=x, y=y, text=alt.Text("label:N"))
+        )
     return layers
 
 
@@ -255,7 +261,7 @@ def _drag(best: BestBranching, whole: Sequence[float], x: alt.X, y: alt.Y) -> li
     dot = at.mark_point(filled=True, size=190, color=PINK, opacity=1).encode(x=x, y=y).add_params(beta)
     rule = at.mark_rule(color=PINK, strokeWidth=1.5).encode(x=x)
     text = at.mark_text(align="right", fontSize=14, fontWeight="bold", color=PINK, lineBreak="\n").encode(
-        x=alt.value(alt.ExprRef(expr=LEFT)), y=alt.value(26), text="words:N"
+        x=alt.value(alt.ExprRef(expr=LEFT)), y=alt.value(26), text=alt.Text("words:N")
     )
     return [rule, dot, text]
 

@@ -72,7 +72,7 @@ def dressed(figure: Plotly, dress: Dress, width: int, height: int) -> Plotly:
     title = _wrapped(dress.title, width - (140 if dress.mark else 0), TITLE)
     above = _PAD + len(title) * TITLE * _LINE + 4
     legend = _legend_height(data, layout, width)
-    below = _PAD + len(caption) * SMALL * _LINE
+    below = _PAD + len(caption) * SMALL * _LINE + _axes_height(layout)
     margin |= {"t": max(margin["t"], 8 + legend) + above, "l": max(margin["l"], _PAD), "r": max(margin["r"], _PAD)}
     margin["b"] += below
     layout.update(width=width, height=height, margin=margin, autosize=False, paper_bgcolor=PAPER)
@@ -87,11 +87,11 @@ def dressed(figure: Plotly, dress: Dress, width: int, height: int) -> Plotly:
 
 
 def _foot(lines: Sequence[str]) -> Plotly:
-    """The lines below the figure: plotly's title, at the foot, as it alone keeps clear of what axes need."""
+    """The lines below the figure: plotly's title, as it alone is placed from the foot; it is held by its first line."""
     return {
         "text": "<br>".join(lines), "font": {"size": SMALL, "color": INK}, "xref": "container", "x": 0,
-        "xanchor": "left", "yref": "container", "y": 0, "yanchor": "bottom", "automargin": True,
-        "pad": {"l": _PAD, "b": _PAD // 2, "t": 6},
+        "xanchor": "left", "yref": "container", "y": 0, "yanchor": "bottom",
+        "pad": {"l": _PAD, "b": _PAD // 2 + max(0, len(lines) - 1) * SMALL * 1.3},
     }  # fmt: skip
 
 
@@ -113,6 +113,13 @@ def _line(text: str, colour: str) -> str:
 def _wrapped(text: str, width: int, size: int) -> list[str]:
     """Lines of a text that a width in px has room for, at a size of letters."""
     return textwrap.wrap(" ".join(text.split()), max(20, int((width - 2 * _PAD) / (0.53 * size))))
+
+
+def _axes_height(layout: Plotly) -> float:
+    """Height of what stands below a figure's lowest x axis, in px."""
+    axes = [one for name, one in layout.items() if name.startswith("xaxis") and one.get("visible", True)]
+    titles = any(one.get("title", {}).get("text") for one in axes)
+    return 24.0 * any(one.get("showticklabels", True) for one in axes) + 22.0 * titles
 
 
 def _legend_height(data: Sequence[Plotly], layout: Plotly, width: int) -> float:

@@ -26,6 +26,8 @@ MOST: Final = 900
 ROWS: Final = 40
 """Rows of a table that are shown."""
 _SAVED: Final = (900, 600)
+_SHORT: Final = 600
+"""Characters of a note that stays on one page with its figure."""
 _KIND: Final = ("kind", "private")
 
 STYLE: Final = """
@@ -107,11 +109,14 @@ def _section(number: int, section: Section) -> str:
     cell = section.cell
     badges = "".join(f'<span class="{_KIND[name == NOT_PRIVATE]}">{html.escape(name)}</span>' for name in cell.badges)
     told = "".join(f"<dt>{html.escape(name)}</dt><dd>{html.escape(value)}</dd>" for name, value in facts(cell))
-    parts = [
-        f'<section id="cell-{number}"><h2>{number}. {html.escape(cell.name)}</h2><p class="badges">{badges}</p>',
+    head = [
+        f'<h2>{number}. {html.escape(cell.name)}</h2><p class="badges">{badges}</p>',
         f'<p class="warning">{html.escape(plain(cell.label))}</p>' if cell.label else "",
         f'<div class="note">{as_html(cell.note)}</div>' if cell.note else "",
-        _figure(section),
+    ]
+    kept = "keep" if len(cell.note) <= _SHORT else "long"
+    parts = [
+        f'<section id="cell-{number}"><div class="{kept}">{"".join(head)}{_figure(section)}</div>',
         f'<div class="keep">{as_html(cell.answer)}<div class="caption">{as_html(cell.caption)}</div></div>',
         f'<dl class="facts keep">{told}</dl>',
         _table(cell),

@@ -5,11 +5,13 @@ So do the script and the notebook that are written of all figures together.
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
 import sys
-from dataclasses import dataclass, field
+import zipfile
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +20,18 @@ import pytest
 from browsing import ROOT
 from contract_snippets import as_text
 from oracles_pages import Inline, open_page, press
-from pages.ui import frame, jobs
+from pages.ui import exporting, frame, jobs, pins
 from treedp_core.notebook import Cell
+from treedp_core.notebook.bundle import bundle_of
 from treedp_core.notebook.ipynb import ipynb_of
+from treedp_core.notebook.picture import drawable
 from treedp_core.notebook.program import slug
+from treedp_core.notebook.report import report_of
 from treedp_core.notebook.script import script_of
 from treedp_core.records.export.tables import csv_files
 
-MADE = "2026-11-22T15:00:00+00:00"
+FILES = {"td_contingency", "td_records"}
+"""What has a code but is a file, not a figure."""
 SMALL: dict[str, Any] = {"source": "generate", "gen_branching": "3,4", "gen_n": "1000"}
 
 
@@ -106,6 +112,7 @@ class Seen:
     tables: dict[str, str] = field(default_factory=dict)
     without_code: set[str] = field(default_factory=set)
     values: dict[str, Any] = field(default_factory=dict)
+    cells: dict[str, Cell] = field(default_factory=dict)
     results: dict[str, dict[str, str]] = field(default_factory=dict)
 
 
@@ -123,12 +130,16 @@ def visit(page: str, link: dict[str, Any], buttons: tuple[str, ...]) -> Seen:
         found.without_code |= {key} if ran is None or not has_code else set()
         footer(key, ran, has_code=has_code, **more)
 
+    def left(shown: pins.Shown) -> None:
+        found.cells[shown.key] = pins.cell_of(shown, "0" * 16, shown.key)
+
     mine = jobs.Jobs()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(jobs, "jobs", lambda: mine)
         patch.setattr(jobs, "pool", Inline)
         patch.setattr(frame, "footer", footed)
         patch.setattr(frame, "code_popover", watched)
+        patch.setattr(exporting, "popover", left)
         app = open_page(page, **{**SMALL, **link})
         for button in buttons:
             press(app, button)
@@ -171,13 +182,17 @@ def test_code_gives_the_table_beside_it(number: int, seen: list[Seen]) -> None:
 
 
 def exported(seen: list[Seen]) -> tuple[list[Cell], dict[str, bytes]]:
-    """A cell for every code, and the files that its table must be written to."""
+    """The cell of every figure that has another code, and the files that its table must be written to."""
     cells, files = list[Cell](), dict[str, bytes]()
-    codes = {(one.codes[key], key): one.values[key] for one in seen for key in one.codes}
-    for number, ((code, key), value) in enumerate(codes.items(), 1):
-        cells.append(Cell(id=f"{number:016x}", name=key, page="lab", code=code, version="1", made=MADE))
-        name = f"{number}-{slug(key)}"
-        files |= {f"{name}.csv": value} if isinstance(value, bytes) else csv_files(value, name)
+    for one in seen:
+        for key, cell in one.cells.items():
+            if cell.code in {other.code for other in cells if cell.code and other.part == key}:
+                continue
+            name = f"{len(cells) + 1}-{slug(key)}"
+            cells.append(replace(cell, id=f"{len(cells):016x}"))
+            if key in one.codes:
+                value = one.values[key]
+                files |= {f"{name}.csv": value} if isinstance(value, bytes) else csv_files(value, name)
     return cells, files
 
 
@@ -203,3 +218,17 @@ def test_the_notebook_of_all_figures_gives_their_tables(seen: list[Seen], tmp_pa
     assert [one["metadata"] for one in parts if one["metadata"]] == [{"tags": ["parameters"]}]
     sources = [one["source"] for one in parts]
     assert written("\n".join([sources[0], "OUT = 'out'", *sources[1:]]), tmp_path) == files
+
+
+def test_everything_of_all_figures_can_be_written(seen: list[Seen]) -> None:
+    cells, _ = exported(seen)
+    names = {cell.part for cell in cells}
+    assert names >= set().union(*(keys for *_, keys in VISITS)) - FILES
+    notebook = json.loads(ipynb_of(cells, "All"))
+    assert sum(bool(one.get("outputs")) for one in notebook["cells"]) == len(cells)
+    report = report_of(cells, "All").decode()
+    assert report.count("<section") == len(cells)
+    drawn = [cell for cell in cells if drawable(cell) is not None]
+    assert report.count('class="plot"') == len(drawn) > 40
+    with zipfile.ZipFile(io.BytesIO(bundle_of(cells, "All"))) as archive:
+        assert len(archive.namelist()) > len(cells)

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 
 import streamlit as st
 
-from pages.ui import pins
+from pages.ui import exporting, pins
 from pages.ui.exports import download
 from pages.ui.pins import Shown
 from pages.ui.settings import get
@@ -208,7 +208,9 @@ def footer(
             code_popover(key, ran, label)
         if ran is not None:
             _data(key, ran, label, private=private, simulated=simulated, several=simulated or several)
-        pins.button(shown or Shown(key, None, ran, caption=about, label=label, simulated=simulated))
+        kept = shown or Shown(key, None, ran, caption=about, label=label, simulated=simulated)
+        pins.button(kept)
+        exporting.popover(kept)
 
 
 def code_popover(key: str, ran: Ran[Any], label: str = "") -> None:

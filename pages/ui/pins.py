@@ -62,18 +62,23 @@ class Shown:
 
 def button(shown: Shown) -> None:
     """Show the button that keeps a figure, unless the page is the notebook's own."""
-    if page.shown() is not None:
+    if can_keep():
         st.button(
             "Pin", key=f"{shown.key}_pin", icon=":material/keep:", type="tertiary", on_click=pin, args=(shown,),
             help="Keep it in the notebook of this session, with its settings, table, code and seed",
         )  # fmt: skip
 
 
+def can_keep() -> bool:
+    """Whether a page stands around a figure that it can be opened in again."""
+    return page.shown() is not None
+
+
 def pin(shown: Shown) -> None:
     """Keep a figure as the last cell of the notebook."""
     before = book.held().revision
     try:
-        cell = cell_of(shown, book.new_id(), book.name_for(_name()))
+        cell = cell_of(shown, book.new_id(), book.name_for(name_now()))
     except InputError as error:
         st.toast(f"{error} ({error.code})", icon=":material/error:", duration="long")
         return
@@ -119,7 +124,7 @@ def _how(data: Dataset) -> Ran[Dataset] | None:
     return next((one.ran for one in kept.everything() if one.data is data), None)
 
 
-def _name() -> str:
+def name_now() -> str:
     """What a cell is called at first: its page and view."""
     where = page.shown()
     assert where is not None

@@ -1,0 +1,162 @@
+"""Figures and cells on their way out: a notebook, a script, a report, an archive, or a picture of a chosen size."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Final, Literal, NamedTuple
+
+import streamlit as st
+
+from pages.ui import book, pins, uploads
+from pages.ui.exports import download
+from pages.ui.refusals import refusal
+from treedp_core.checks import InputError
+from treedp_core.figures.dressed import LEAST, MOST, dressed
+from treedp_core.figures.image import Kind, images_of, missing
+from treedp_core.notebook import Cell
+from treedp_core.notebook.bundle import bundle_of
+from treedp_core.notebook.ipynb import ipynb_of
+from treedp_core.notebook.picture import drawable, dress_of
+from treedp_core.notebook.program import slug
+from treedp_core.notebook.report import report_of
+from treedp_core.notebook.script import script_of
+from treedp_core.records.export.tables import IN_NAMES
+
+SIZE: Final = (900, 600)
+"""Pixels of a picture, at first."""
+MOST_PICTURES: Final = 24
+"""Cells of which a notebook or an archive has pictures: each takes a second."""
+KINDS: Final[Mapping[Kind, str]] = {"svg": "image/svg+xml", "png": "image/png", "pdf": "application/pdf"}
+SAFE: Final = "application/octet-stream"
+"""A kind of file that no browser shows as a page of this app's address."""
+_TURN: Final = threading.Semaphore(1)
+
+
+class _File(NamedTuple):
+    """A file that cells can become."""
+
+    label: str
+    end: str
+    mime: str
+    help: str
+    write: Callable[[Sequence[Cell], str], bytes]
+
+
+def _with_pictures(
+    write: Callable[[Sequence[Cell], str, Mapping[str, bytes]], bytes],
+    kind: Literal["svg", "png"],
+    cells: Sequence[Cell],
+    title: str,
+) -> bytes:
+    """Return what is written of cells, with pictures of them where something can draw them."""
+    figures = [cell for cell in cells if drawable(cell) is not None]
+    drawn: dict[str, bytes] = {}
+    if figures and len(figures) <= MOST_PICTURES and can_draw() == "":
+        with suppress(InputError):
+            drawn = dict(zip((cell.id for cell in figures), pictures(figures, kind, *SIZE), strict=True))
+    return write(cells, title, drawn)
+
+
+def _script(cells: Sequence[Cell], title: str) -> bytes:
+    return script_of(cells, title).encode()
+
+
+FILES: Final = (
+    _File("Notebook", "ipynb", SAFE, "For Jupyter: words, code, outputs", partial(_with_pictures, ipynb_of, "png")),
+    _File("Script", "py", "text/x-python", "Python that gives the same tables", _script),
+    _File("Report", "html", SAFE, "One page that opens offline, its figures alive; prints on A4", report_of),
+    _File("Archive", "zip", "application/zip", "Markdown, CSV and a script", partial(_with_pictures, bundle_of, "svg")),
+)
+
+
+def popover(shown: pins.Shown) -> None:
+    """Show what takes a figure out of the app; it is looked at only while that is open."""
+    if not pins.can_keep():
+        return
+    with st.popover(
+        "Export", key=f"{shown.key}_export", icon=":material/ios_share:", type="tertiary", on_change="rerun",
+        help="A notebook, a script, a report or a picture of this figure",
+    ) as opened:  # fmt: skip
+        if not opened.open:
+            return
+        try:
+            cell = pins.cell_of(shown, book.new_id(), pins.name_now())
+        except InputError as error:
+            refusal(error)
+            return
+        buttons([cell], key=f"{shown.key}_export", title=cell.name)
+        picture(cell, key=f"{shown.key}_picture")
+
+
+def buttons(cells: Sequence[Cell], *, key: str, title: str) -> None:
+    """Show a button for each file that cells can become; it is written on a click."""
+    with st.container(horizontal=True, gap="small"):
+        for file in FILES:
+            download(
+                file.label,
+                partial(file.write, list(cells), title),
+                name=f"{_name(cells, title)}.{file.end}",
+                mime=file.mime,
+                key=f"{key}_{file.end}",
+                type="tertiary",
+                help=file.help,
+            )
+
+
+def picture(cell: Cell, *, key: str) -> None:
+    """Show what makes a picture of a cell's figure, at a chosen size, with its words inside."""
+    if drawable(cell) is None:
+        return
+    if sentence := can_draw():
+        st.caption(f"{sentence} A report has buttons for SVG and PNG.")
+        return
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        kind: Kind = st.segmented_control(
+            "Picture", list(KINDS), key=f"{key}_kind", default="svg", required=True, format_func=str.upper,
+            help="Title, caption, settings, seed and mark are inside",
+        )  # fmt: skip
+        width, height = (
+            st.number_input(
+                name, LEAST, MOST, value, 50, key=f"{key}_{name.lower()}", width=130, help="Pixels of the picture"
+            )
+            for name, value in zip(("Width", "Height"), SIZE, strict=True)
+        )
+        download(
+            "Picture",
+            partial(_picture, cell, kind, width, height),
+            name=f"{_name([cell], f'{cell.name} {cell.part}')}.{kind}",
+            mime=KINDS[kind],
+            key=f"{key}_file",
+            type="tertiary",
+            help="Drawn on a click, in a few seconds",
+        )
+
+
+def can_draw() -> str:
+    """Return why no pictures can be drawn here, in a sentence; nothing if they can."""
+    return "A public app draws no pictures." if uploads.is_public() else missing()
+
+
+def pictures(cells: Sequence[Cell], kind: Kind, width: int, height: int) -> list[bytes]:
+    """Return pictures of cells that have figures; one Chromium at a time draws for all sessions.
+
+    Raises
+    ------
+    InputError
+        ``IMAGE_RENDERER``, ``IMAGE_FAILED``.
+    """
+    figures = [dressed(drawable(cell) or {}, dress_of(cell), width, height) for cell in cells]
+    with _TURN:
+        return images_of(figures, kind)
+
+
+def _picture(cell: Cell, kind: Kind, width: int, height: int) -> bytes:
+    return pictures([cell], kind, width, height)[0]
+
+
+def _name(cells: Sequence[Cell], title: str) -> str:
+    private = any(cell.is_private_only for cell in cells)
+    return "-".join(("treedp", *((IN_NAMES,) if private else ()), slug(title)))

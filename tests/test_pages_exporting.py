@@ -1,0 +1,103 @@
+"""Export below a figure: what it offers, and that what is written is the figure above it."""
+
+from __future__ import annotations
+
+import ast
+import io
+import json
+import zipfile
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from oracles_pages import dataset, figure, open_page
+from pages.ui import exporting, uploads
+from treedp_core.checks import InputError
+from treedp_core.tree import Tree
+
+pytestmark = pytest.mark.usefixtures("own_jobs")
+
+Offered = dict[str, tuple[str, Callable[[], bytes]]]
+
+
+@pytest.fixture
+def offered(monkeypatch: pytest.MonkeyPatch) -> Offered:
+    """Names and contents of the files that are offered, by the keys of their buttons."""
+    found: Offered = {}
+    monkeypatch.setattr(
+        exporting, "download", lambda label, write, *, name, key, **more: found.update({key: (name, write)})
+    )
+    return found
+
+
+def exporting_from(page: str, key: str, *data: Any, **link: Any) -> Any:
+    """A page whose Export below one figure is open."""
+    app = open_page(page, *data, **link)
+    app.session_state[f"{key}_export"] = True
+    return app.run()
+
+
+def test_nothing_is_made_while_export_is_closed(offered: Offered, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exporting.pins, "cell_of", lambda *given: pytest.fail("a cell was made"))
+    assert not open_page("lab").exception
+    assert not offered
+
+
+def test_a_figure_is_offered_as_a_notebook_a_script_a_report_and_an_archive(offered: Offered) -> None:
+    app = exporting_from("lab", "lab_figure", lab_mechanisms=["laplace"])
+    files = {name.rpartition(".")[2]: write for key, (name, write) in offered.items() if key.startswith("lab_figure")}
+    assert {"ipynb", "py", "html", "zip"} <= set(files)
+    assert all(name.startswith("treedp-error-lab") for name, _ in offered.values())
+    ast.parse(files["py"]())
+    outputs = [out for one in json.loads(files["ipynb"]())["cells"] for out in one.get("outputs", [])]
+    drawn = next(out["data"]["application/vnd.plotly.v1+json"] for out in outputs)
+    assert [one["name"] for one in drawn["data"]] == [one["name"] for one in figure(app, "lab_figure")["data"]]
+    assert b"<h1>Error lab" in files["html"]()
+    with zipfile.ZipFile(io.BytesIO(files["zip"]())) as archive:
+        assert "report.md" in archive.namelist()
+
+
+def test_names_say_what_is_not_private_and_code_never_holds_what_was_counted(offered: Offered) -> None:
+    data = dataset(Tree.from_branching_factors((3,)), (31_415, 27_182, 16_180), name="=cmd.csv")
+    exporting_from("lab", "lab_draw", data, lab_view="draw")
+    names = {key: name for key, (name, _) in offered.items()}
+    assert names and all("NOT-PRIVATE" in name for name in names.values())
+    script = offered["lab_draw_export_py"][1]().decode()
+    assert "DATA = '=cmd.csv'  # where the file lies" in script
+    assert not {"31415", "27182", "16180"} & set(script.replace(",", " ").split())
+
+
+def test_a_picture_is_offered_or_what_is_missing_is_said(offered: Offered, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exporting, "missing", lambda: "")
+    monkeypatch.setattr(exporting, "images_of", lambda figures, kind: [json.dumps(one).encode() for one in figures])
+    exporting_from("lab", "lab_figure")
+    name, write = offered["lab_figure_picture_file"]
+    assert name.startswith("treedp-error-lab") and name.endswith("lab-figure.svg")
+    drawn = json.loads(write())
+    assert (drawn["layout"]["width"], drawn["layout"]["height"]) == exporting.SIZE
+    offered.clear()
+    monkeypatch.setattr(exporting, "missing", lambda: "Pictures need a Chromium.")
+    app = exporting_from("lab", "lab_figure")
+    assert "lab_figure_picture_file" not in offered
+    assert any(one.value.startswith("Pictures need a Chromium.") for one in app.caption)
+
+
+def test_a_notebook_comes_without_pictures_where_drawing_fails(
+    offered: Offered, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(*given: Any) -> list[bytes]:
+        raise InputError("IMAGE_FAILED", "The picture could not be drawn in time.")
+
+    monkeypatch.setattr(exporting, "missing", lambda: "")
+    monkeypatch.setattr(exporting, "images_of", failing)
+    exporting_from("lab", "lab_figure")
+    assert b"image/png" not in offered["lab_figure_export_ipynb"][1]()
+
+
+def test_a_public_app_starts_no_chromium(offered: Offered, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(uploads, "is_public", lambda: True)
+    monkeypatch.setattr(exporting, "images_of", lambda *given: pytest.fail("a Chromium was started"))
+    exporting_from("lab", "lab_figure")
+    assert "lab_figure_picture_file" not in offered
+    assert offered["lab_figure_export_ipynb"][1]()

@@ -5,7 +5,7 @@ from functools import partial
 from pages.ui import notebook_file
 from pages.ui.page import Page, View
 from pages.ui.unused import NO_DELTA, NOTHING_DRAWN, PLAIN, Reasons
-from pages.views.notebook import cell, overview, words
+from pages.views.notebook import cell, compare, overview, words
 from pages.views.notebook.settings import SETTINGS, VIEW
 
 _IDLE: Reasons = dict.fromkeys(
@@ -20,7 +20,11 @@ PAGE = Page(
     heading="What have I found so far?",
     lede="Every figure has a Pin below it. Here they are named, annotated, put in order, opened again and saved.",
     settings=SETTINGS,
-    views=(View("cell", cell.show, ignores=_IDLE), View("all", overview.show, ignores=_IDLE)),
+    views=(
+        View("cell", cell.show, ignores=_IDLE),
+        View("all", overview.show, ignores=_IDLE),
+        View("compare", compare.show, ignores=_IDLE),
+    ),
     switch=VIEW,
     beside=partial(notebook_file.popover, "page", label="Save or open"),
     learnt=words.LEARNT,

@@ -10,7 +10,8 @@ from typing import Any, Final
 
 import streamlit as st
 
-from pages.ui import uploads
+from pages.ui import slides, uploads
+from pages.ui.settings import REG
 from treedp_core.checks import InputError
 from treedp_core.notebook import Cell, Notebook
 from treedp_core.notebook.study import Asked
@@ -21,6 +22,8 @@ BYTES: Final = 64 << 20
 PUBLIC_BYTES: Final = 4 << 20
 OPEN: Final = "nb_cell"
 """The id of the cell that is looked at."""
+COMPARED: Final = "nb_compared"
+"""The ids of the cells that are compared."""
 _HELD: Final = "_notebook"
 
 
@@ -124,3 +127,10 @@ def opened() -> Cell | None:
     """Return the cell that is looked at: the one chosen, else the last one."""
     cells = notebook().cells
     return next((one for one in cells if one.id == st.session_state.get(OPEN)), cells[-1] if cells else None)
+
+
+def compare(ids: list[str]) -> None:
+    """Show cells beside each other on the notebook's page: in a callback."""
+    st.session_state[COMPARED] = ids
+    REG["nb_view"].set("compare")
+    slides.open_page("notebook")

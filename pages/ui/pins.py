@@ -62,16 +62,34 @@ class Shown:
 
 def button(shown: Shown) -> None:
     """Show the button that keeps a figure, unless the page is the notebook's own."""
-    if can_keep():
+    if not can_keep():
+        return
+    st.button(
+        "Pin", key=f"{shown.key}_pin", icon=":material/keep:", type="tertiary", on_click=pin, args=(shown,),
+        help="Keep it in the notebook of this session, with its settings, table, code and seed",
+    )  # fmt: skip
+    last = _last(shown.key)
+    if last is not None:
         st.button(
-            "Pin", key=f"{shown.key}_pin", icon=":material/keep:", type="tertiary", on_click=pin, args=(shown,),
-            help="Keep it in the notebook of this session, with its settings, table, code and seed",
+            "Compare", key=f"{shown.key}_compare", icon=":material/compare:", type="tertiary", on_click=_compare,
+            args=(shown, last), help=f"Pin it, and put it beside {lit(book.notebook().cell(last).name, 40)}",
         )  # fmt: skip
 
 
 def can_keep() -> bool:
     """Whether a page stands around a figure that it can be opened in again."""
     return page.shown() is not None
+
+
+def _last(part: str) -> str | None:
+    """The id of the last cell of the same figure."""
+    return next((one.id for one in reversed(book.notebook().cells) if one.part == part), None)
+
+
+def _compare(shown: Shown, first: str) -> None:
+    """Pin a figure, and show it beside another cell."""
+    pin(shown)
+    book.compare([first, book.notebook().cells[-1].id])
 
 
 def pin(shown: Shown) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import plotly.graph_objects as go
@@ -40,3 +40,60 @@ def lines_of(columns: Columns) -> go.Figure:
     (x_name, x), *others = numbers.items()
     fig = go.Figure([go.Scatter(x=list(x), y=list(values), name=name, mode="lines") for name, values in others])
     return fig.update_layout(xaxis_title=x_name, yaxis_title=others[0][0] if len(others) == 1 else None)
+
+
+def overlaid(figures: Sequence[Mapping[str, Any]], letters: str) -> go.Figure | None:
+    """Return figures on shared axes, the first one dashed and paler; None where their axes are not the same.
+
+    Parameters
+    ----------
+    figures : sequence of JSON
+        Of lines or bars.
+    letters : str
+        What each is called in the legend.
+
+    Raises
+    ------
+    InputError
+        ``CELL_FIGURE``.
+    """
+    drawn = [redrawn(one) for one in figures]
+    if len({_axes(fig) for fig in drawn}) > 1 or any(
+        one.type not in ("scatter", "bar") for f in drawn for one in f.data
+    ):
+        return None
+    last = drawn[-1]
+    fig = go.Figure(layout=last.layout)
+    for at, (each, letter) in enumerate(zip(drawn, letters, strict=False)):
+        named: set[str] = set()
+        for trace in each.data:
+            name = trace.name or ""
+            trace.update(
+                name=f"{letter} · {name}" if name else letter, legendgroup=f"{letter}{trace.legendgroup or name}",
+                showlegend=trace.showlegend is not False and name not in named, opacity=1.0 if at else 0.65,
+            )  # fmt: skip
+            named.add(name)
+            _mark(trace, at, letter)
+            fig.add_trace(trace)
+    fig.update_layout(showlegend=True, barmode="group")
+    fig.update_yaxes(range=None, autorange=True)
+    fig.layout.annotations = [one for one in fig.layout.annotations if one.xref == "paper" and one.yref == "paper"]
+    return fig
+
+
+def _mark(trace: Any, at: int, letter: str) -> None:
+    """The first figure is dashed, the third dotted, the fourth both; bars are hatched."""
+    if trace.type == "bar":
+        trace.update(offsetgroup=letter, marker_pattern_shape=("/", "", ".", "x")[at])
+    elif trace.mode is None or "lines" in trace.mode:
+        trace.update(line_dash=("dash", "solid", "dot", "dashdot")[at])
+
+
+def _axes(fig: go.Figure) -> tuple[Any, ...]:
+    """What the axes of a figure are: their names, titles and kinds."""
+    layout = fig.layout.to_plotly_json()
+    return tuple(
+        (name, (axis.get("title") or {}).get("text"), axis.get("type"))
+        for name, axis in sorted(layout.items())
+        if name.startswith(("xaxis", "yaxis")) and isinstance(axis, dict)
+    )

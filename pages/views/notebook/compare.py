@@ -1,0 +1,115 @@
+"""Two to four cells on shared axes, what differs between them, and by how much."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Final
+
+import streamlit as st
+
+from pages.ui import book, frame
+from pages.ui.page import Told
+from pages.ui.refusals import refusal
+from pages.ui.settings import REG
+from pages.ui.text import lit, plain
+from pages.views.notebook.cell import empty
+from treedp_core.checks import InputError
+from treedp_core.figures.kept import overlaid, redrawn
+from treedp_core.notebook import Cell
+from treedp_core.notebook import compare as core
+from treedp_core.words import short
+
+KEY: Final = book.COMPARED
+
+
+def show() -> Told:
+    """Show the chosen cells together; at first the last two."""
+    cells = book.notebook().cells
+    if len(cells) < 2:
+        empty()
+        if cells:
+            st.caption("Two cells are needed to compare them: pin another figure.")
+        return Told("fewer than two cells", "")
+    chosen = _chosen(cells)
+    try:
+        core.checked(chosen)
+    except InputError as error:
+        refusal(error)
+        return Told("choose cells", "")
+    _drawing(chosen)
+    defaults = _defaults()
+    said = core.other_promises(chosen, defaults)
+    frame.say(f":red[**Different promises.**] {plain(said)}" if said else _in_words(chosen))
+    badges = dict.fromkeys(badge for one in chosen for badge in one.badges)
+    names = " · ".join(f"{letter} {lit(one.name, 40)}" for letter, one in zip(core.LETTERS, chosen, strict=False))
+    return Told(names, ",".join(badges), more=partial(_more, chosen))
+
+
+def _chosen(cells: Sequence[Cell]) -> list[Cell]:
+    names = {one.id: f"{at}. {one.name}" for at, one in enumerate(cells, 1)}
+    last = [one.id for one in cells[-2:]]
+    held = [id for id in st.session_state.get(KEY, last) if id in names]
+    st.session_state[KEY] = held if held or KEY in st.session_state else last
+    ids = st.multiselect(
+        "Cells to compare, A first", list(names), key=KEY, format_func=names.__getitem__, max_selections=core.MOST,
+        help="A is dashed, the others are drawn beside it. Two to four cells.",
+    )  # fmt: skip
+    by_id = {one.id: one for one in cells}
+    return [by_id[id] for id in ids]
+
+
+def _drawing(cells: Sequence[Cell]) -> None:
+    figures = [one.figure for one in cells if one.figure is not None]
+    together = overlaid(figures, core.LETTERS) if len(figures) == len(cells) else None
+    alt = " and ".join(one.name for one in cells)
+    if together is not None:
+        frame.chart(together, key="nb_together", alt=alt, on_stage=True)
+        return
+    for at, one in enumerate(cells):
+        st.caption(f"**{core.LETTERS[at]}** {lit(one.name)}")
+        if one.figure is not None:
+            frame.chart(redrawn(one.figure), key=f"nb_beside_{at}", alt=one.alt or one.name, on_stage=False)
+        elif one.columns is not None:
+            frame.plain_table(one.columns, alt=one.alt or one.name)
+    st.caption("These figures have other axes, so they stand below one another.")
+
+
+def _in_words(cells: Sequence[Cell]) -> str:
+    """How far apart the cells are, where all promise the same."""
+    try:
+        found = core.ratios(cells)
+    except InputError:
+        return "All of them promise the same."
+    name = next(name for name in found if "÷" in name and not name.startswith(core.ERROR))
+    numbers = [one for one in found[name] if isinstance(one, (int, float))]
+    least, most = short(min(numbers)), short(max(numbers))
+    spread = least if least == most else f"{least} to {most}"
+    return f"All of them promise the same. {plain(name)}: {spread}."
+
+
+def _more(cells: Sequence[Cell]) -> None:
+    st.header("What differs", anchor=False)
+    differ = core.differing(cells, _defaults())
+    if differ["what"]:
+        frame.plain_table(differ, alt="Settings that differ between the cells", width="content")
+    else:
+        st.markdown("Nothing: the same settings, the same data, the same version.")
+    st.header("By how much", anchor=False)
+    try:
+        found = core.ratios(cells)
+    except InputError as error:
+        st.caption(plain(str(error)))
+        return
+    frame.plain_table(
+        found, alt="How many times the numbers of A those of the others are",
+        formats={name: short for name in found if "÷" in name},
+        caption="Rows with the same words and the same place on the x axis. Two simulations were drawn independently, "
+        "so the standard error of their ratio has both in it.",
+    )  # fmt: skip
+
+
+def _defaults() -> dict[str, str]:
+    """What settings are where a cell does not name them, as in a link."""
+    texts = {key: one.write(one.default) for key, one in REG.items()}
+    return {key: text if isinstance(text, str) else ", ".join(text) for key, text in texts.items()}

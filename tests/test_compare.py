@@ -1,0 +1,131 @@
+"""Cells side by side: what differs, whether they promise the same, ratios with their errors, and shared axes."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from oracles_pages import answer, figure, open_page, pick, press, table, words
+from test_notebook import cell
+from treedp_core.checks import InputError
+from treedp_core.experiment import Experiment, run
+from treedp_core.figures.kept import overlaid
+from treedp_core.notebook.compare import checked, differing, other_promises, paired, ratios
+from treedp_core.tree import Tree
+
+pytestmark = pytest.mark.usefixtures("own_jobs")
+TREE = Tree.from_branching_factors((3, 4))
+COUNTS = TREE.counts_of_leaves(np.arange(12) * 3)
+
+
+def tabled(number: int, **columns: Any) -> Any:
+    return cell(number, columns={name: tuple(values) for name, values in columns.items()})
+
+
+def test_what_differs_is_named_with_defaults_where_a_cell_says_nothing() -> None:
+    a = cell(1, settings={"eps": ("2",), "lab_post": ("none", "shrink")})
+    b = cell(2, settings={"level": ("Advanced",)})
+    assert differing([a, b], {"eps": "1", "lab_post": "none"}) == {
+        "what": ["ε", "lab_post"], "A": ["2", "none, shrink"], "B": ["1", "none"],
+    }  # fmt: skip
+
+
+def test_other_promises_are_said() -> None:
+    a, b = cell(1, settings={"eps": ("2",)}), cell(2, settings={"nbr": ("add_or_remove_one",)})
+    assert other_promises([a, b], {"eps": "1", "nbr": "replace_one"}) == (
+        "They promise different things: ε is 2 in A and 1 in B; neighbouring relation is replace_one in A and "
+        "add_or_remove_one in B."
+    )
+    assert other_promises([a, a], {}) == ""
+
+
+def test_ratios_join_rows_by_their_words_and_place() -> None:
+    a = tabled(1, level=["all", "N", "S"], rmse=[0.0, 2.0, 4.0])
+    b = tabled(2, level=["S", "N", "all"], rmse=[1.0, 4.0, 1.0])
+    assert ratios([a, b]) == {"level": ["all", "N", "S"], "rmse, B ÷ A": [None, 2.0, 0.25]}
+    c = tabled(3, series=["x", "x"], epsilon=[0.5, 1.0], formula=[4.0, 2.0])
+    d = tabled(4, series=["x", "y"], epsilon=[1.0, 1.0], formula=[3.0, 9.0])
+    assert ratios([c, d]) == {"series": ["x"], "epsilon": [1.0], "formula, B ÷ A": [1.5]}
+
+
+def test_independent_simulations_have_the_error_of_their_ratio() -> None:
+    a = tabled(1, level=["N"], simulation=[2.0], **{"standard error": [0.2]})
+    b = tabled(2, level=["N"], simulation=[4.0], **{"standard error": [0.3]})
+    found = ratios([a, b])
+    assert found["simulation, B ÷ A"] == [2.0]
+    assert found["standard error of B ÷ A"][0] == pytest.approx(2 * math.sqrt(0.1**2 + 0.075**2))
+
+
+def test_what_has_nothing_in_common_is_refused() -> None:
+    a = tabled(1, level=["N"], rmse=[1.0])
+    for other in (cell(2), tabled(2, level=["S"], rmse=[1.0]), tabled(2, level=["N"], other=[1.0])):
+        with pytest.raises(InputError) as refused:
+            ratios([a, other])
+        assert refused.value.code == "COMPARE_TABLES"
+    for cells in ([a], [a] * 5):
+        with pytest.raises(InputError) as refused:
+            checked(cells)
+        assert refused.value.code == "COMPARE_CELLS"
+
+
+def test_common_draws_give_the_exact_ratio_where_only_epsilon_differs() -> None:
+    a, b = Experiment(mechanism="laplace", epsilon=0.5), Experiment(mechanism="laplace", epsilon=2.0)
+    found = paired(a, b, TREE, COUNTS, trials=20)
+    assert found.ratio[1:] == pytest.approx([0.25, 0.25])
+    assert found.standard_error[1:] == pytest.approx([0, 0], abs=1e-12)
+
+
+def test_the_error_of_a_ratio_on_common_draws_is_that_of_many_such_ratios() -> None:
+    """300 ratios of 60 trials: their spread is the standard error that each of them states, within a tenth."""
+    a, b = Experiment(mechanism="laplace"), Experiment(mechanism="laplace", postprocess=("least_squares",))
+    found = [paired(_seeded(a, seed), _seeded(b, seed), TREE, COUNTS, trials=60) for seed in range(300)]
+    spread = np.std([one.ratio for one in found], axis=0)[1:]
+    stated = np.mean([one.standard_error for one in found], axis=0)[1:]
+    assert stated == pytest.approx(spread, rel=0.12)
+    exact = [run(one, TREE, COUNTS, simulated=False).formula for one in (a, b)]
+    assert exact[0] is not None and exact[1] is not None
+    truth = exact[1].level[1:] / exact[0].level[1:]
+    mean = np.mean([one.ratio for one in found], axis=0)[1:]
+    assert mean == pytest.approx(truth, abs=5 * float(spread.max()) / math.sqrt(300) + 0.005)
+
+
+def _seeded(one: Experiment, seed: int) -> Experiment:
+    return Experiment(mechanism=one.mechanism, postprocess=one.postprocess, seed=seed)
+
+
+def drawn(kind: str = "scatter", **layout: Any) -> dict[str, Any]:
+    return {"data": [{"type": kind, "y": [1, 2], "name": "x"}], "layout": {"xaxis": {"title": {"text": "ε"}}, **layout}}
+
+
+def test_figures_with_the_same_axes_share_them_the_first_one_dashed() -> None:
+    fig = overlaid([drawn(), drawn()], "AB")
+    assert fig is not None
+    assert [(line.name, line.line.dash) for line in fig.data] == [("A · x", "dash"), ("B · x", "solid")]
+    assert overlaid([drawn(), drawn(xaxis={"title": {"text": "level"}})], "AB") is None
+    assert overlaid([drawn(), drawn("heatmap")], "AB") is None
+    bars = overlaid([drawn("bar"), drawn("bar")], "AB")
+    assert bars is not None and [one.marker.pattern.shape for one in bars.data] == ["/", ""]
+
+
+def test_two_budgets_are_compared_in_three_clicks() -> None:
+    app = press(open_page("lab"), "lab_figure_pin")
+    pick(app, eps=2.0)
+    app = press(app, "lab_figure_compare")
+    assert not app.exception and not app.error
+    names = [line["name"] for line in figure(app, "nb_together")["data"]]
+    assert {name[0] for name in names} == {"A", "B"}
+    assert "Different promises" in answer(app) and "ε is 1 in A and 2 in B" in answer(app)
+    assert table(app, "what").to_dict("list") == {"what": ["ε"], "A": ["1"], "B": ["2"]}
+    assert "formula, B ÷ A" in table(app, "epsilon").columns
+
+
+def test_figures_of_other_kinds_stand_below_one_another() -> None:
+    app = press(open_page("lab"), "lab_figure_pin")
+    app = press(app.switch_page("pages/consistency.py").run(), "con_figure_pin")
+    app = pick(app.switch_page("pages/notebook.py").run(), nb_view="compare")
+    assert not app.exception and not app.error
+    assert "stand below one another" in words(app)
+    assert "no rows or no numbers in common" in words(app)

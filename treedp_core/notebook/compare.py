@@ -1,0 +1,239 @@
+"""Cells side by side: what differs, whether they promise the same, and how many times one's error is another's."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treedp_core import checks
+from treedp_core.checks import InputError
+from treedp_core.experiment import Experiment, prepare
+from treedp_core.notebook.cell import Cell
+from treedp_core.notebook.given import Value
+from treedp_core.tree import AnyArray, Tree
+from treedp_core.watch import Watch, generator
+
+MOST: Final = 4
+LETTERS: Final = "ABCD"
+ERROR: Final = "standard error"
+PROMISE: Final[Mapping[str, str]] = {
+    "eps": "ε", "delta": "δ", "nbr": "neighbouring relation", "contributions": "records of one unit",
+    "known_levels": "known levels", "unit": "unit",
+}  # fmt: skip
+"""The settings of every page that a promise is made of."""
+SHOWN: Final = ("level", "explain", "nb_view")
+"""Settings that change no number."""
+
+FloatArray = NDArray[np.float64]
+
+
+def checked(cells: Sequence[Cell]) -> Sequence[Cell]:
+    """Return cells that can be compared.
+
+    Raises
+    ------
+    InputError
+        ``COMPARE_CELLS``.
+    """
+    if not 2 <= len(cells) <= MOST:
+        raise InputError("COMPARE_CELLS", f"Choose 2 to {MOST} cells to compare, not {len(cells)}.")
+    return cells
+
+
+def differing(cells: Sequence[Cell], defaults: Mapping[str, str]) -> dict[str, list[str]]:
+    """Return what differs between cells: a row for each setting, a column for each cell, by its letter.
+
+    Parameters
+    ----------
+    defaults : mapping
+        What a setting is where a cell does not name it, as in a link.
+    """
+    keys = dict.fromkeys(key for one in cells for key in one.settings if key not in SHOWN)
+    rows = {key: [_written(one, key, defaults) for one in cells] for key in keys}
+    rows |= {
+        "page": [one.page for one in cells],
+        "view": [one.view for one in cells],
+        "data": ["" if one.data is None else one.data.name for one in cells],
+        "fingerprint of the data": ["" if one.data is None else one.data.fingerprint[:16] for one in cells],
+        "version": [one.version for one in cells],
+    }
+    differ = {key: values for key, values in rows.items() if len(set(values)) > 1}
+    letters = LETTERS[: len(cells)]
+    return {
+        "what": [PROMISE.get(key, key) for key in differ],
+        **{letter: [values[at] for values in differ.values()] for at, letter in enumerate(letters)},
+    }
+
+
+def other_promises(cells: Sequence[Cell], defaults: Mapping[str, str]) -> str:
+    """Return in a sentence how the promises of cells differ; nothing where all promise the same.
+
+    >>> a, b = (
+    ...     Cell(
+    ...         id=f"{i:016x}",
+    ...         name="x",
+    ...         page="lab",
+    ...         settings={"eps": (eps,)},
+    ...         version="1",
+    ...         made="2026-11-22T15:00:00+00:00",
+    ...     )
+    ...     for i, eps in enumerate(("1", "2"))
+    ... )
+    >>> other_promises([a, b], {})
+    'They promise different things: ε is 1 in A and 2 in B.'
+    """
+    parts = []
+    for key, name in PROMISE.items():
+        values = [_written(one, key, defaults) or "not said" for one in cells]
+        if len(set(values)) > 1:
+            each = [f"{value} in {letter}" for value, letter in zip(values, LETTERS, strict=False)]
+            parts.append(f"{name} is {', '.join(each[:-1])} and {each[-1]}")
+    return f"They promise different things: {'; '.join(parts)}." if parts else ""
+
+
+def _written(cell: Cell, key: str, defaults: Mapping[str, str]) -> str:
+    return ", ".join(cell.settings[key]) if key in cell.settings else defaults.get(key, "")
+
+
+def ratios(cells: Sequence[Cell]) -> dict[str, list[Value]]:
+    """Return how many times the numbers of the first cell those of the others are, row by row of their tables.
+
+    Rows belong together whose words, and whose number on the x axis, are the same. Where both are simulations with a
+    standard error, so is their ratio: the cells were drawn independently of each other, so the errors add up.
+
+    Raises
+    ------
+    InputError
+        ``COMPARE_TABLES`` where the tables have no row or no number in common.
+    """
+    first = cells[0]
+    if any(one.columns is None for one in cells):
+        raise InputError("COMPARE_TABLES", "A cell has no table, so no ratio can be given.")
+    keys = _keys(first)
+    tables = [_by_key(one, keys) for one in cells]
+    values = [name for name in first.columns or {} if name not in keys and name != ERROR and _is_number(first, name)]
+    values = [name for name in values if all(_is_number(one, name) for one in cells)]
+    common = [key for key in tables[0] if all(key in table for table in tables)]
+    if not values or not common:
+        raise InputError("COMPARE_TABLES", "The tables of these cells have no rows or no numbers in common.")
+    found: dict[str, list[Value]] = {name: [key[at] for key in common] for at, name in enumerate(keys)}
+    for name in values:
+        for letter, table in zip(LETTERS[1:], tables[1:], strict=False):
+            pairs = [(tables[0][key], table[key]) for key in common]
+            quotients = [_ratio(a.get(name), b.get(name)) for a, b in pairs]
+            if any(one is not None for one in quotients):
+                found[f"{name}, {letter} ÷ A"] = list(quotients)
+                if name == "simulation":
+                    found[f"{ERROR} of {letter} ÷ A"] = [_error(a, b, name) for a, b in pairs]
+    return found
+
+
+def _keys(cell: Cell) -> list[str]:
+    """The columns that say what a row is of: words, and numbers that rise as an x axis does."""
+    columns = cell.columns or {}
+    words = [name for name in columns if not _is_number(cell, name)]
+    number = next((name for name in columns if _is_number(cell, name)), None)
+    is_axis = number is not None and len(columns) > len(words) + 1 and number in list(columns)[: len(words) + 1]
+    return [*words, *([number] if is_axis and number is not None and number not in _RESULTS else [])]
+
+
+_RESULTS: Final = ("formula", "simulation", "error", "RMSE", ERROR)
+
+
+def _is_number(cell: Cell, name: str) -> bool:
+    values = (cell.columns or {}).get(name, ())
+    return any(one is not None for one in values) and all(
+        one is None or (isinstance(one, (int, float)) and not isinstance(one, bool)) for one in values
+    )
+
+
+def _by_key(cell: Cell, keys: Sequence[str]) -> dict[tuple[Value, ...], dict[str, Any]]:
+    columns = cell.columns or {}
+    if any(name not in columns for name in keys):
+        return {}
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    return {tuple(row[name] for name in keys): row for row in rows}
+
+
+def _ratio(a: float | None, b: float | None) -> float | None:
+    if a is None or b is None or not (math.isfinite(a) and math.isfinite(b)) or a == 0:
+        return None
+    return b / a
+
+
+def _error(a: Mapping[str, Any], b: Mapping[str, Any], name: str) -> float | None:
+    """Standard error of a ratio of independent estimates, by the delta method."""
+    ratio, errors = _ratio(a.get(name), b.get(name)), (a.get(ERROR), b.get(ERROR))
+    if not ratio or None in errors:
+        return None
+    return abs(ratio) * math.hypot(errors[0] / a[name], errors[1] / b[name])
+
+
+@dataclass(frozen=True, eq=False)
+class Paired:
+    """How many times the error of one experiment another's is, on the same draws.
+
+    Parameters
+    ----------
+    ratio, standard_error : (n_levels,)
+        nan where the first one's error is 0.
+    trials : int
+    """
+
+    ratio: FloatArray
+    standard_error: FloatArray
+    trials: int
+
+
+def paired(
+    one: Experiment, other: Experiment, tree: Tree, counts: AnyArray, *, trials: int, watch: Watch | None = None
+) -> Paired:
+    """Return the ratio of two experiments' root mean squared errors by level, from common random numbers.
+
+    Each trial draws the noise of both from one stream, so what is luck in one is luck in the other too, and the ratio
+    is known more closely than from two runs of their own. `counts` are the true ones, (n_nodes,).
+
+    Raises
+    ------
+    InputError
+        Those of `experiment.prepare`; ``TRIALS_RANGE``.
+
+    Examples
+    --------
+    >>> tree = Tree.from_branching_factors((2, 2))
+    >>> a, b = Experiment(mechanism="laplace", epsilon=1.0), Experiment(mechanism="laplace", epsilon=2.0)
+    >>> paired(a, b, tree, tree.counts_of_leaves(np.ones(4)), trials=50).ratio[1:].round(6).tolist()
+    [0.5, 0.5]
+    """
+    checks.trials(trials, tree.n_nodes, 2)
+    pipelines = [prepare(one, tree), prepare(other, tree)]
+    squares = np.empty((2, trials, tree.n_levels))
+    sizes = tree.level_sizes
+    for trial in range(trials):
+        if watch is not None:
+            watch.check()
+        for at, pipeline in enumerate(pipelines):
+            noise = pipeline.noise.draw(generator("paired", checks.seed(one.seed), trial), 1)
+            errors = np.asarray(pipeline.postprocessing[0](noise + counts) - counts, dtype=np.float64)[0]
+            squares[at, trial] = np.add.reduceat(np.square(errors), tree.level_start[:-1]) / sizes
+        if watch is not None:
+            watch.step(1)
+    return _paired(squares, trials)
+
+
+def _paired(squares: FloatArray, trials: int) -> Paired:
+    """The ratio of roots of means, and its error by the delta method from the covariance over trials.
+
+    With x, y the means, d = y_i / y - x_i / x of trial i: Var(log(y / x)) = Var(d) / n, and half of that for the root.
+    """
+    mean = squares.mean(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.sqrt(mean[1] / mean[0])
+        apart = squares[1] / mean[1] - squares[0] / mean[0]
+        error = ratio / 2 * apart.std(axis=0, ddof=1) / math.sqrt(trials)
+    return Paired(ratio, error, trials)

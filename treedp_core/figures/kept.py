@@ -81,7 +81,7 @@ def overlaid(figures: Sequence[Mapping[str, Any]], letters: str) -> go.Figure | 
     return fig
 
 
-def _mark(trace: Any, at: int, letter: str) -> None:
+def _mark(trace: go.Scatter | go.Bar, at: int, letter: str) -> None:
     """The first figure is dashed, the third dotted, the fourth both; bars are hatched."""
     if trace.type == "bar":
         trace.update(offsetgroup=letter, marker_pattern_shape=("/", "", ".", "x")[at])

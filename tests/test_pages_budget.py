@@ -569,10 +569,31 @@ def test_a_target_is_added_and_taken_away(budget: Callable[..., AppTest]) -> Non
     assert app.session_state["bud_targets"] == "0, random:10, random:20"
     chips = widget(app, "bud_chips")
     assert len(chips.options) == 2
-    app = chips.set_value([2]).run()
+    app = chips.set_value([1]).run()
     assert app.session_state["bud_targets"] == "0, 0, random:20"
     assert not app.error
     assert not app.exception
+
+
+def test_a_sentence_about_a_part_of_the_large_counts_is_answered(budget: Callable[..., AppTest]) -> None:
+    """Two targets on one level, one of them about one release; both are in the answer, and what binds is simulated."""
+    app = pick(budget(bud_view="targets", bud_prior="true", bud_targets="0, random:30"), bud_ask="share")
+    app = pick(app, bud_add_level=1, bud_add_value=20.0, bud_add_part=60.0, bud_add_among=1.0)
+    app = press(app, "bud_add")
+    assert app.session_state["bud_targets"] == "0, random:30|share:20/60@1"
+    assert len(widget(app, "bud_chips").options) == 2
+    told = words(app)
+    assert "at once" in told and "≥ 1 within 20 %" in told
+    card = next(card for card in app.main.metric if card.label == "Seen in simulation")
+    error = re.search(r"± ([0-9.]+), (one release|mean count)", card.delta)
+    assert error is not None
+    assert float(card.value) > 0.95 - 3 * float(error[1])
+    assert not app.exception
+    app = pick(app, bud_targets="0, share:3r/100")
+    assert codes(app) == set()
+    assert "within 3 records at once" in words(app)
+    app = pick(app, bud_targets="0, every:5@100000")
+    assert codes(app) == {"TARGET_RANGE"}
 
 
 def test_the_first_screen_answers_in_a_sentence() -> None:

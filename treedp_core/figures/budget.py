@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -264,7 +265,8 @@ def met_of(targets: Sequence[Target], found: Answer) -> list[Met]:
 
 
 def _sized(one: Target, error: float) -> str:
-    return f"{short(error)} records" if one.ask is Ask.RMSE else f"{short(100 * error)} %"
+    is_size = one.in_records or one.ask is Ask.RMSE
+    return f"{short(error)} records" if is_size else f"{short(100 * error)} %"
 
 
 def targets_met(shares: Sequence[float], level_names: Sequence[str], met: Sequence[Met]) -> go.Figure:
@@ -288,10 +290,13 @@ def targets_met(shares: Sequence[float], level_names: Sequence[str], met: Sequen
     high = 1.25 * max(min(worst, CUT), 1.2)
     sides = (("this split", BLUE, -0.2, [(one.tuned, one.tuned_text) for one in met]),
              ("an equal split of the same ε", GREY, 0.2, [(one.equal, one.equal_text) for one in met]))  # fmt: skip
+    places = _places(met)
     traces = [
         go.Bar(
-            x=np.array([min(value, high) for value, _ in values]), y=np.array([one.level + shift for one in met]),
-            orientation="h", width=0.36, xaxis="x2", name=name, marker={"color": colour}, cliponaxis=False,
+            x=np.array([min(value, high) for value, _ in values]),
+            y=np.array([at + size * shift for at, size in places]), orientation="h",
+            width=[0.36 * size for _, size in places], xaxis="x2", name=name, marker={"color": colour},
+            cliponaxis=False,
             text=[said for _, said in values], textposition=["outside" if x < high else "inside" for x, _ in values],
             hovertemplate=f"{name}: %{{text}}<extra></extra>", constraintext="none",
         )
@@ -310,12 +315,24 @@ def targets_met(shares: Sequence[float], level_names: Sequence[str], met: Sequen
     fig.add_shape(
         type="line", x0=1, x1=1, xref="x2", y0=0, y1=1, yref="paper", line={"color": ORANGE, "width": 2, "dash": "dot"}
     )
-    for one in met:
+    for one, (at, size) in zip(met, places, strict=True):
         fig.add_annotation(
-            x=1, xref="x2", y=one.level - 0.42, yref="y", yanchor="bottom", xanchor="left", xshift=4, showarrow=False,
+            x=1, xref="x2", y=at - 0.42 * size, yref="y", yanchor="bottom", xanchor="left", xshift=4, showarrow=False,
             text=plot_text(one.wanted), font={"color": ORANGE},
         )  # fmt: skip
     return fig
+
+
+def _places(met: Sequence[Met]) -> list[tuple[float, float]]:
+    """Where each target stands, and how large it is drawn: those of one level share its row."""
+    rows = Counter(one.level for one in met)
+    seen: Counter[int] = Counter()
+    places = []
+    for one in met:
+        n, i = rows[one.level], seen[one.level]
+        places.append((one.level + (i - (n - 1) / 2) / n, 1.0 / n))
+        seen[one.level] += 1
+    return places
 
 
 def _prior_bar(rows: Sequence[StrategyRow], names: Sequence[str]) -> go.Bar:

@@ -37,8 +37,9 @@ HEIGHTS: Final = {
     "3": "3: partner, country, delay in 6-day buckets",
 }
 ASKS: Final = {
-    Ask.AVERAGE_NODE: "A count picked at random is within x %",
-    Ask.EVERY_NODE: "Every count is within x %",
+    Ask.AVERAGE_NODE: "A count picked at random is within x",
+    Ask.EVERY_NODE: "Every count is within x",
+    Ask.SHARE: "A part of the counts is within x, all in one release",
     Ask.RMSRE: "RMSRE at most x %",
     Ask.RMSE: "RMSE at most x records",
 }
@@ -109,12 +110,14 @@ ASK: Final = choice(
     "bud_ask", Ask.AVERAGE_NODE.name.lower(), {ask.name.lower(): told for ask, told in ASKS.items()},
     label="Kind", look="select", width="stretch",
     help="Counts below τ are judged as if they were τ. “Every count” holds for each count by itself, not for all of "
-    "them at once.",
+    "them at once: that is “A part of the counts”, with a part of 100 %.",
 )  # fmt: skip
 TARGETS: Final = words(
     "bud_targets", "", wanted_of_text, label="Targets, from the root down", placeholder="0, every:5, random:10",
-    help="One for each level, 0 for none: every:5 is every count within 5 %, random:10 a random count within 10 %, "
-    "rmsre:20 an RMSRE of 20 %, rmse:3 an RMSE of 3 records; a plain number is of the kind under **Add**.",
+    help="Level by level, 0 for none: every:5 is every count within 5 %, random:10 a random count within 10 %, "
+    "share:5/90 90 % of the counts within 5 % in one release, rmsre:20 an RMSRE of 20 %, rmse:3 an RMSE of 3 records. "
+    "every:8r is within 8 records; every:5@100 asks about counts of at least 100 in the prior only; a bar joins "
+    "several targets of a level: every:5@100|random:20. A plain number is of the kind under **Add**.",
 )  # fmt: skip
 WITHIN: Final = number(
     "bud_within", 10.0,

@@ -26,6 +26,7 @@ from treedp_core.studies.budget import (
     Origin,
     Price,
     Target,
+    Wanted,
     answer,
     price,
     smallest_budget,
@@ -33,6 +34,7 @@ from treedp_core.studies.budget import (
     targets_of_text,
     usual_text,
     with_target,
+    without,
 )
 from treedp_core.words import plural, privacy_text, setting_text
 
@@ -44,6 +46,10 @@ PANELS: Final = (
 CHIPS: Final = "bud_chips"
 LEVEL: Final = "bud_add_level"
 VALUE: Final = "bud_add_value"
+UNIT: Final = "bud_add_unit"
+PART: Final = "bud_add_part"
+AMONG: Final = "bud_add_among"
+UNITS: Final = ("%", "records")
 
 
 def show() -> Told:
@@ -78,24 +84,21 @@ def _usual() -> Ask:
 def _chips() -> None:
     """One chip a target, which takes it away."""
     try:
-        there = {target.level: target for target in wanted()}
+        there = dict(enumerate(wanted()))
     except InputError:
         there = {}
     names = dataset().labels.level_names
     st.session_state[CHIPS] = list(there)
     st.pills(
         "Targets", list(there), selection_mode="multi", key=CHIPS, on_change=_dropped, args=(tuple(there),),
-        format_func=lambda level: words.target(there[level], lit(names[level], 18)),
+        format_func=lambda number: words.target(there[number], lit(names[there[number].level], 18)),
         help="What the smallest ε must reach, each with the probability chosen under **Add a target**. A click takes "
         "a target away.",
     )  # fmt: skip
 
 
 def _dropped(there: tuple[int, ...]) -> None:
-    text = _text()
-    for level in set(there) - set(st.session_state[CHIPS]):
-        text = with_target(text, level, Ask.AVERAGE_NODE, 0.0, _usual())
-    s.TARGETS.set(text)
+    s.TARGETS.set(without(_text(), [number for number in there if number not in st.session_state[CHIPS]], _usual()))
 
 
 def _add() -> None:
@@ -104,20 +107,40 @@ def _add() -> None:
     st.selectbox(
         "Level", range(data.tree.n_levels), index=min(1, data.tree.height), key=LEVEL,
         format_func=lambda level: f"{lit(names[level], 24)} ({plural(int(data.tree.level_sizes[level]), 'node')})",
-        help="Whose counts are to be close. A level has one target: a new one takes the place of the old one.",
+        help="Whose counts are to be close. A level may have several targets; one that asks the same of the same "
+        "counts takes the place of the old one.",
     )  # fmt: skip
+    single = Ask[asked.upper()] not in (Ask.RMSE, Ask.RMSRE)
+    if single:
+        st.segmented_control(
+            "x is in", UNITS, key=UNIT, required=True, default=UNITS[0],
+            help="Per cent of the true count, or a margin in records.",
+        )  # fmt: skip
     st.number_input(
-        "At most (records)" if asked == "rmse" else "Within (%)", min_value=0.0, value=5.0, key=VALUE, format="%g",
-        help="x in the kind above; 0 takes the level's target away.",
+        "At most (records)" if asked == "rmse" else "x", min_value=0.0, value=5.0, key=VALUE, format="%g",
+        help="x in the kind above; 0 takes the target away.",
     )  # fmt: skip
-    if asked in ("average_node", "every_node"):
+    if asked == "share":
+        st.number_input(
+            "Part of the counts (%)", min_value=0.1, max_value=100.0, value=95.0, key=PART, format="%g",
+            help="How many of the counts of one release are to be close, at least; 100 is all of them at once.",
+        )  # fmt: skip
+    st.number_input(
+        "Only counts of at least", min_value=0.0, value=0.0, key=AMONG, format="%g",
+        help="In the prior, which may be looked at: the true counts may not. 0 asks about all.",
+    )  # fmt: skip
+    if single:
         s.CONFIDENCE.draw()
     st.button("Add", key="bud_add", type="primary", icon=":material/add:", on_click=_added, help="Adds this target.")
 
 
 def _added() -> None:
-    level, value = st.session_state[LEVEL], st.session_state[VALUE]
-    s.TARGETS.set(with_target(_text(), int(level), _usual(), float(value or 0.0), _usual()))
+    held, ask = st.session_state, _usual()
+    one = Wanted(
+        ask, float(held[VALUE] or 0.0), ask not in (Ask.RMSE, Ask.RMSRE) and held.get(UNIT) == UNITS[1],
+        float(held.get(PART) or 95.0), float(held[AMONG] or 0.0),
+    )  # fmt: skip
+    s.TARGETS.set(with_target(_text(), int(held[LEVEL]), one, ask))
 
 
 def _targets(one: Compared) -> None:
@@ -192,7 +215,8 @@ def _ledger(of: Compared, targets: tuple[Target, ...], of_targets: Answer) -> No
     ), flow=True)  # fmt: skip
     again = given(found, smallest_budget, of.tuned, targets).named("found")
     ran = call(target_table, of.tuned, of.truth, again, targets, names, symbol).saying(of.label)
-    frame.plain_table(ran.value, alt="Targets, budget and what is reached, by level")
+    table = result.at_once("budget_target_table", (of, targets), lambda: ran.value).here()
+    frame.plain_table(table, alt="Targets, budget and what is reached, by level")
     st.markdown(f"{words.answered(found, of.question, targets)}\n\n**Ledger.** {plain(cost.ledger.sentence())}")
     plans.button("bud_targets", partial(plans.of_ledger, cost.ledger, of.question.experiment), "from Budget split")
     st.button(

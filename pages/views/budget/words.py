@@ -172,11 +172,14 @@ def caption(question: Question, tree: Tree, results: Sequence[Result]) -> str:
 def target(one: Target, level: str) -> str:
     """Return a target in a few words; `level` is the name of its level, ready for the screen."""
     if one.ask is Ask.RMSE:
-        return f"{level}: RMSE ≤ {short(one.value)}"
-    within = f"{short(100 * one.value)} %"
+        return f"{level}{f' ≥ {short(one.among)}' if one.among else ''}: RMSE ≤ {short(one.value)}"
+    large = f" ≥ {short(one.among)}" if one.among else ""
+    within = f"{short(one.value)} records" if one.in_records else f"{short(100 * one.value)} %"
     if one.ask is Ask.RMSRE:
-        return f"{level}: RMSRE ≤ {within}"
-    return f"{'every' if one.ask is Ask.EVERY_NODE else 'a random'} {level} within {within}"
+        return f"{level}{large}: RMSRE ≤ {within}"
+    if one.ask is Ask.SHARE:
+        return f"{percent(one.part)} of {level}{large} within {within} at once"
+    return f"{'every' if one.ask is Ask.EVERY_NODE else 'a random'} {level}{large} within {within}"
 
 
 def smallest(of: Question, prior: Prior, targets: Sequence[Target], found: Answer, names: Sequence[str]) -> str:
@@ -186,7 +189,7 @@ def smallest(of: Question, prior: Prior, targets: Sequence[Target], found: Answe
     """
     every = [target(one, names[one.level]) for one in targets]
     wanted = " and ".join(filter(None, (", ".join(every[:-1]), every[-1])))
-    single = [one for one in targets if one.ask in (Ask.EVERY_NODE, Ask.AVERAGE_NODE)]
+    single = [one for one in targets if one.on_counts]
     sure = f", {'each ' if len(single) > 1 else ''}with probability {short(single[0].confidence)}" if single else ""
     parts = [_part(of, amount, found.found.total, names[level]) for level, amount in enumerate(found.found.amounts)]
     parts += [f"{privacy_text(of.epsilon_of_prior)} for the prior"] if prior.spent else []
@@ -209,8 +212,10 @@ def seen(found: Confirmation | None) -> tuple[str, str]:
     if found is None:
         return "–", ""
     asked = found.target.ask
-    what = {Ask.EVERY_NODE: "worst count", Ask.AVERAGE_NODE: "mean count"}.get(asked, asked.name)
-    shown = fixed(found.seen, 4) if asked in (Ask.EVERY_NODE, Ask.AVERAGE_NODE) else short(found.seen)
+    what = {Ask.EVERY_NODE: "worst count", Ask.AVERAGE_NODE: "mean count", Ask.SHARE: "one release"}.get(
+        asked, asked.name
+    )
+    shown = fixed(found.seen, 4) if found.target.on_counts else short(found.seen)
     return shown, f"{plus_minus(found.standard_error).strip()}, {what}, {plural(found.trials, 'run')}"
 
 

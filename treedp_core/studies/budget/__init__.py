@@ -3,7 +3,7 @@
 from treedp_core.privacy.ledger import Ledger
 from treedp_core.privacy.origin import NOT_PRIVATE, Origin, origin_of_text
 from treedp_core.studies.budget.answer import Answer, Price, answer, price
-from treedp_core.studies.budget.asked import targets_of_text, usual_text, wanted_of_text, with_target
+from treedp_core.studies.budget.asked import Wanted, targets_of_text, usual_text, wanted_of_text, with_target, without
 from treedp_core.studies.budget.confirm import Confirmation
 from treedp_core.studies.budget.figure4 import Curves, curve_table, figure4
 from treedp_core.studies.budget.greedy import GreedySplit, greedy
@@ -53,6 +53,7 @@ __all__ = [
     "Result",
     "Strategy",
     "Target",
+    "Wanted",
     "absent_leaves",
     "answer",
     "best_simple",
@@ -80,4 +81,5 @@ __all__ = [
     "usual_text",
     "wanted_of_text",
     "with_target",
+    "without",
 ]

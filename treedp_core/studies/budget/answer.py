@@ -62,7 +62,8 @@ def answer(tuned: Problem, targets: Sequence[Target], watch: Watch | None = None
         As `smallest_budget`.
     """
     found = smallest_budget(tuned, targets, watch)
-    binding = next((target for target in targets if target.level in found.binding), None)
+    most = max(zip(found.values, range(len(targets)), strict=True), default=(0.0, 0))
+    binding = targets[most[1]] if targets[most[1]].level in found.binding else None
     problem = tuned if watch is None else tuned.watched(watch)
     seen = None if binding is None else confirm(problem, found.amounts, binding)
     if not found.total:

@@ -1,22 +1,82 @@
-"""Targets as a short text, one for each level, so that a link can carry them: "0, every:1, 0, random:10"."""
+"""Targets as a short text, level by level, so that a link can carry them: "0, every:1, 0, random:10|share:5/90@100"."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
+from treedp_core import checks
 from treedp_core.allocation.shares import values_of_text
 from treedp_core.checks import InputError, echo
 from treedp_core.studies.budget.targets import Ask, Target
 from treedp_core.tree.text import pieces
 
-KINDS: Final = {"every": Ask.EVERY_NODE, "random": Ask.AVERAGE_NODE, "rmse": Ask.RMSE, "rmsre": Ask.RMSRE}
+KINDS: Final = {
+    "every": Ask.EVERY_NODE, "random": Ask.AVERAGE_NODE, "share": Ask.SHARE, "rmse": Ask.RMSE, "rmsre": Ask.RMSRE,
+}  # fmt: skip
 WORDS: Final = {ask: word for word, ask in KINDS.items()}
+_NUMBER: Final = r"[0-9.eE+-]+?"
+_ONE: Final = re.compile(
+    rf"(?:(?P<kind>[a-z]+):)?(?P<value>{_NUMBER})(?P<records>r)?(?:/(?P<part>{_NUMBER}))?(?:@(?P<among>{_NUMBER}))?",
+    re.ASCII,
+)
 
-Wanted = tuple[Ask, float]
-"""A kind, and its number as it is typed: records for RMSE, else per cent; 0 for no target."""
+
+@dataclass(frozen=True)
+class Wanted:
+    """A target as it is typed.
+
+    Parameters
+    ----------
+    ask : Ask
+    value : float
+        Records for RMSE and a margin, else per cent; 0 for no target.
+    in_records : bool
+        Whether the error of single counts is a margin.
+    part : float
+        Per cent of the counts, where a part of them is asked about.
+    among : float
+        Only counts of at least so many records in the prior; 0 for all.
+    """
+
+    ask: Ask
+    value: float
+    in_records: bool = False
+    part: float = 95.0
+    among: float = 0.0
+
+    @property
+    def text(self) -> str:
+        """The same as text.
+
+        >>> Wanted(Ask.SHARE, 5.0, in_records=True, part=90.0, among=100.0).text
+        'share:5r/90@100'
+        """
+        if not self.value:
+            return "0"
+        part = f"/{self.part:.12g}" if self.ask is Ask.SHARE else ""
+        among = f"@{self.among:.12g}" if self.among else ""
+        return f"{WORDS[self.ask]}:{self.value:.12g}{'r' * self.in_records}{part}{among}"
+
+    def target(self, level: int, confidence: float, at_least: float) -> Target:
+        """Return the target on a level: small counts are judged as if they were `at_least`."""
+        is_size = self.in_records or self.ask is Ask.RMSE
+        return Target(
+            level, self.ask, self.value if is_size else 0.01 * self.value, confidence, at_least, self.among,
+            self.in_records, 0.01 * self.part if self.ask is Ask.SHARE else 1.0,
+        )  # fmt: skip
+
+    def is_like(self, other: Wanted) -> bool:
+        """Whether it asks the same of the same counts, by another number."""
+        return replace(self, value=1.0) == replace(other, value=1.0)
 
 
-def wanted_of_text(text: str, usual: Ask = Ask.AVERAGE_NODE) -> tuple[Wanted, ...]:
+ByLevel = tuple[tuple[Wanted, ...], ...]
+
+
+def wanted_of_text(text: str, usual: Ask = Ask.AVERAGE_NODE) -> ByLevel:
     """Return what is wanted of each level from the root down; a number without a kind is of the `usual` one.
 
     Raises
@@ -24,16 +84,27 @@ def wanted_of_text(text: str, usual: Ask = Ask.AVERAGE_NODE) -> tuple[Wanted, ..
     InputError
         ``TARGET_RANGE``.
 
-    >>> [(ask.name, value) for ask, value in wanted_of_text("0, every:1")]
-    [('AVERAGE_NODE', 0.0), ('EVERY_NODE', 1.0)]
+    >>> [[(one.ask.name, one.value) for one in level] for level in wanted_of_text("0, every:1|random:5")]
+    [[], [('EVERY_NODE', 1.0), ('AVERAGE_NODE', 5.0)]]
     """
-    found = []
-    for piece in pieces(text):
-        kind, colon, number = piece.rpartition(":")
-        if colon and kind not in KINDS:
-            raise InputError("TARGET_RANGE", f"Expected targets such as 0, every:5, random:10, got {echo(piece)}.")
-        found.append((KINDS.get(kind, usual), values_of_text(number)[0] if number else 0.0))
-    return tuple(found)
+    levels = [[_one(part, usual) for part in piece.split("|")] for piece in pieces(text)]
+    return tuple(tuple(one for one in level if one.value) for level in levels)
+
+
+def _one(text: str, usual: Ask) -> Wanted:
+    found = _ONE.fullmatch(text)
+    if found is None or (found["kind"] or "every") not in KINDS:
+        raise InputError("TARGET_RANGE", f"Expected targets such as 0, every:5, random:10, got {echo(text)}.")
+    ask = KINDS[found["kind"]] if found["kind"] else usual
+    value, part, among = (values_of_text(found[name] or default)[0]
+                          for name, default in (("value", ""), ("part", "95"), ("among", "0")))  # fmt: skip
+    if ask is not Ask.SHARE and found["part"]:
+        raise InputError("TARGET_RANGE", f"Expected a part of the counts with share only, got {echo(text)}.")
+    if ask in (Ask.RMSE, Ask.RMSRE) and found["records"]:
+        raise InputError("TARGET_RANGE", f"Expected records for single counts only, got {echo(text)}.")
+    if ask is Ask.SHARE:
+        checks.number("the part of the counts in %", part, low=0, high=100, open_low=True, code="TARGET_RANGE")
+    return Wanted(ask, value, bool(found["records"]), part, among)
 
 
 def usual_text(n_levels: int) -> str:
@@ -45,16 +116,35 @@ def usual_text(n_levels: int) -> str:
     return "0, every:1, 0, random:10" if n_levels > 4 else "0, " * max(1, n_levels - 2) + "random:10"
 
 
-def with_target(text: str, level: int, ask: Ask, value: float, usual: Ask = Ask.AVERAGE_NODE) -> str:
-    """Return the text with another target for a level; 0 takes it away. Numbers without a kind are of the `usual` one.
+def with_target(text: str, level: int, wanted: Wanted, usual: Ask = Ask.AVERAGE_NODE) -> str:
+    """Return the text with one more target on a level; one that asks the same of the same counts gives way to it.
 
-    >>> with_target("0, every:1", 3, Ask.RMSE, 2.5)
-    '0, every:1, 0, rmse:2.5'
+    A value of 0 takes that one away. Numbers without a kind are of the `usual` one.
+
+    >>> with_target("0, every:1", 1, Wanted(Ask.RMSE, 2.5)), with_target("0, every:1", 1, Wanted(Ask.EVERY_NODE, 3.0))
+    ('0, every:1|rmse:2.5', '0, every:3')
     """
-    every = list(wanted_of_text(text, usual))
-    every += [(ask, 0.0)] * (level + 1 - len(every))
-    every[level] = (ask, value)
-    return ", ".join(f"{WORDS[one]}:{number:.12g}" if number else "0" for one, number in every)
+    levels = [list(here) for here in wanted_of_text(text, usual)]
+    levels += [[] for _ in range(level + 1 - len(levels))]
+    levels[level] = [one for one in levels[level] if not one.is_like(wanted)] + [wanted] * bool(wanted.value)
+    return _text(levels)
+
+
+def without(text: str, numbers: Sequence[int], usual: Ask = Ask.AVERAGE_NODE) -> str:
+    """Return the text without some of its targets, by their numbers from the root down.
+
+    >>> without("0, every:1|random:5, rmse:3", [0])
+    '0, random:5, rmse:3'
+    """
+    left, at = [], 0
+    for here in wanted_of_text(text, usual):
+        left.append([one for i, one in enumerate(here, at) if i not in numbers])
+        at += len(here)
+    return _text(left)
+
+
+def _text(levels: Sequence[Sequence[Wanted]]) -> str:
+    return ", ".join("|".join(one.text for one in here) or "0" for here in levels)
 
 
 def targets_of_text(text: str, n_levels: int, usual: Ask, confidence: float, at_least: float) -> tuple[Target, ...]:
@@ -68,9 +158,5 @@ def targets_of_text(text: str, n_levels: int, usual: Ask, confidence: float, at_
     >>> [one.described for one in targets_of_text("0, every:1", 3, Ask.RMSE, 0.95, 10.0)]
     ['level 1: every count within 1 % with probability 0.95']
     """
-    wanted = wanted_of_text(text, usual)[:n_levels]
-    return tuple(
-        Target(level, ask, value if ask is Ask.RMSE else 0.01 * value, confidence, at_least)
-        for level, (ask, value) in enumerate(wanted)
-        if value > 0
-    )
+    levels = wanted_of_text(text, usual)[:n_levels]
+    return tuple(one.target(level, confidence, at_least) for level, here in enumerate(levels) for one in here)

@@ -8,15 +8,14 @@ from typing import Final
 import numpy as np
 
 from treedp_core.errors import squared_relative
+from treedp_core.studies.budget.in_one_release import close_in_one, may_miss, releases
 from treedp_core.studies.budget.problem import Problem
-from treedp_core.studies.budget.reliability import draw_errors, reach_of, reliability
-from treedp_core.studies.budget.targets import Ask, Target
+from treedp_core.studies.budget.reliability import within_reach
+from treedp_core.studies.budget.targets import Ask, Target, asked_nodes, reach_of_target
 from treedp_core.tree import FloatArray
-from treedp_core.watch import generator
 
 MOST_TRIALS: Final = 20_000
 DRAWS: Final = 20_000_000
-BATCH: Final = 2_000_000
 SEED: Final = 0x5EED_0F_C0F1
 
 
@@ -28,8 +27,8 @@ class Confirmation:
     ----------
     target : Target
     seen : float
-        For a target on single counts the part of releases in which the least reliable count, or a count on average, was
-        within reach; else the error.
+        For a target on single counts the part of releases in which the least reliable count, a count on average, or
+        enough of the counts, were within reach; else the error.
     standard_error : float
     trials : int
     """
@@ -40,8 +39,10 @@ class Confirmation:
     trials: int
 
 
-def confirm(problem: Problem, amounts: FloatArray, target: Target) -> Confirmation:
+def confirm(problem: Problem, amounts: FloatArray, target: Target, prior: Problem | None = None) -> Confirmation:
     """Return what releases that spend `amounts` (n_levels,) reach of a target, on the problem's counts.
+
+    `prior` is the problem on the counts that say which nodes are asked about, where they are others.
 
     >>> from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
     >>> from treedp_core.tree import Tree
@@ -51,24 +52,24 @@ def confirm(problem: Problem, amounts: FloatArray, target: Target) -> Confirmati
     >>> abs(found.seen - 2**0.5) < 4 * found.standard_error
     True
     """
-    tree, level = problem.tree, problem.tree.level(target.level)
-    nodes = np.arange(*level.indices(tree.n_nodes))
-    on_counts = target.ask in (Ask.EVERY_NODE, Ask.AVERAGE_NODE)
-    reach = reach_of(problem, target.value if on_counts else 1.0, target.at_least)[nodes] * (1.0 + 1e-9)
+    tree, nodes = problem.tree, asked_nodes(prior or problem, target)
+    reach = reach_of_target(problem, target)[nodes]
     if target.ask is Ask.EVERY_NODE:
-        probability = reliability(problem, amounts, target.value, target.at_least).probability[nodes]
-        nodes, reach = nodes[[np.argmin(probability)]], reach[[np.argmin(probability)]]
+        worst = [int(np.argmin(within_reach(problem, amounts, reach_of_target(problem, target), nodes)))]
+        nodes, reach = nodes[worst], reach[worst]
     weight = np.ones(nodes.size)
     if target.ask is Ask.RMSRE:
         weight = squared_relative(weight, np.asarray(problem.counts)[nodes], problem.tolerance)
     trials = int(min(MOST_TRIALS, max(400, DRAWS // tree.n_nodes)))
-    each, batch = np.empty(trials), max(1, BATCH // tree.n_nodes)
-    for number, begin in enumerate(range(0, trials, batch)):
-        problem.watch.check()
-        size = min(batch, trials - begin)
-        errors = draw_errors(problem, amounts, generator("confirmation of targets", SEED, number), size)[:, nodes]
-        value = np.abs(errors) <= reach if on_counts else np.square(errors) * weight
-        each[begin : begin + size] = value.mean(axis=1)
+    on_counts, allowed = target.on_counts, may_miss(nodes.size, target.part)
+    every = []
+    for errors in releases(problem, amounts, "confirmation of targets", SEED, trials):
+        close = close_in_one(errors, nodes, reach)
+        if target.ask is Ask.SHARE:
+            every.append((nodes.size - close <= allowed).astype(np.float64))
+        else:
+            every.append(close / nodes.size if on_counts else (np.square(errors[:, nodes]) * weight).mean(axis=1))
+    each = np.concatenate(every)
     mean, error = float(each.mean()), float(each.std()) / trials**0.5
     if on_counts:
         return Confirmation(target, mean, max(error, 1.0 / trials), trials)

@@ -199,7 +199,7 @@ def _after_least_squares(problem: Problem, bounds: list[Bound]) -> Inverse:
     ends = enough + [just_enough(problem, bounds, split) for split in better]
     ends.sort(key=lambda end: float(problem.charge(end)))
     truth = Truth(problem, bounds)
-    few = truth.is_normal or problem.quotient.n_classes > MANY_CLASSES
+    few = truth.is_normal or truth.is_simulated or problem.quotient.n_classes > MANY_CLASSES
     amounts = truth.tidied(ends[0]) if few else truth.best(ends, float(problem.charge(ends[0])))
     watch.step(40)
     amounts = truth.enough(amounts)

@@ -117,15 +117,29 @@ def reliability(problem: Problem, amounts: FloatArray, within: float, at_least: 
     >>> reliability(problem, np.array([0.0, 1.0]), 0.1).probability.round(6).tolist()  # 1 - e^-2 for the leaf
     [0.0, 0.864665]
     """
-    reach = reach_of(problem, within, at_least)
+    return _reliability(problem, amounts, reach_of(problem, within, at_least), np.arange(problem.tree.n_nodes))
+
+
+def within_reach(problem: Problem, amounts: FloatArray, reach: FloatArray, nodes: IntArray) -> FloatArray:
+    """Return the probability (n,) of some nodes' errors to be at most ``reach`` (n_nodes,).
+
+    Parameters
+    ----------
+    amounts : (n_levels,)
+    nodes : (n,)
+    """
+    return _reliability(problem, amounts, reach, nodes).probability[nodes]
+
+
+def _reliability(problem: Problem, amounts: FloatArray, reach: FloatArray, nodes: IntArray) -> Reliability:
     spent = np.where(problem.paid > 0, amounts, 0.0)
     if problem.least_squares:
-        return after_least_squares(problem, spent, reach, np.arange(problem.tree.n_nodes))
+        return after_least_squares(problem, spent, reach, nodes)
     probability = np.where(problem.node_variance(spent) == 0, 1.0, 0.0)
     for level, law in enumerate(problem.laws(spent)):
         if law is not None:
-            nodes = problem.tree.level(level)
-            probability[nodes] = 1.0 - law.tail(reach[nodes])
+            here = problem.tree.level(level)
+            probability[here] = 1.0 - law.tail(reach[here])
     return Reliability(problem.tree, probability)
 
 

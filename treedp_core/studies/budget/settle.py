@@ -45,8 +45,14 @@ class Truth:
 
     @property
     def is_normal(self) -> bool:
-        """Whether the normal law is the true one."""
-        return self.problem.noise.normal or not any(bound.uses_reach for bound in self.bounds)
+        """Whether the normal law of single errors says all."""
+        on_counts = any(bound.uses_reach for bound in self.bounds)
+        return not on_counts or (self.problem.noise.normal and not self.is_simulated)
+
+    @property
+    def is_simulated(self) -> bool:
+        """Whether a target is about many counts in one release, whose errors go together."""
+        return any(bound.target.ask is Ask.SHARE for bound in self.bounds)
 
     def values(
         self, amounts: FloatArray, *, quick: bool = False, normal: bool = False, until: float = np.inf

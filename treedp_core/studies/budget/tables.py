@@ -11,12 +11,13 @@ import numpy as np
 from treedp_core.privacy.origin import NOT_PRIVATE
 from treedp_core.records import Labels
 from treedp_core.records.export.columns import Columns, labelled
+from treedp_core.studies.budget.confirm import confirm
 from treedp_core.studies.budget.greedy import GreedySplit
 from treedp_core.studies.budget.inverse import Inverse
 from treedp_core.studies.budget.problem import Problem
-from treedp_core.studies.budget.reliability import Reliability, reliability
+from treedp_core.studies.budget.reliability import Reliability, within_reach
 from treedp_core.studies.budget.strategies import Result
-from treedp_core.studies.budget.targets import Ask, Target
+from treedp_core.studies.budget.targets import Ask, Target, asked_nodes, reach_of_target
 from treedp_core.words import privacy_text, short
 
 ERRORS_LABEL: Final = f"{NOT_PRIVATE}: errors are those on the true counts."
@@ -65,29 +66,34 @@ def target_table(
     tuned: Problem, truth: Problem, found: Inverse, targets: Sequence[Target], names: Sequence[str], symbol: str
 ) -> dict[str, Any]:
     """Return targets, what meets them on the prior, and what the true counts would say: the last is not private."""
-    by_level = {target.level: target for target in targets}
+    on = [[target for target in targets if target.level == level] for level in range(len(names))]
+
+    def told(problem: Problem) -> list[str]:
+        return ["; ".join(reached(problem, found, one, tuned) for one in here) or "–" for here in on]
+
     columns: dict[str, list[Any]] = {
         "level": list(names),
-        "target": [by_level[i].described.partition(": ")[2] if i in by_level else "–" for i in range(len(names))],
+        "target": ["; ".join(one.described.partition(": ")[2] for one in here) or "–" for here in on],
         symbol: [privacy_text(amount) for amount in found.amounts.tolist()],
-        "on the prior": [reached(tuned, found, by_level.get(i), i) for i in range(len(names))],
-        f"on the true counts ({NOT_PRIVATE})": [reached(truth, found, by_level.get(i), i) for i in range(len(names))],
+        "on the prior": told(tuned),
+        f"on the true counts ({NOT_PRIVATE})": told(truth),
     }
     return columns
 
 
-def reached(problem: Problem | None, found: Inverse, target: Target | None, level: int) -> str:
-    """Return what a level reaches: a probability, or an error."""
-    if problem is None or target is None:
-        return "–"
-    if target.ask in (Ask.EVERY_NODE, Ask.AVERAGE_NODE):
-        p = reliability(problem, found.amounts, target.value, target.at_least).probability[problem.tree.level(level)]
+def reached(problem: Problem, found: Inverse, target: Target, prior: Problem) -> str:
+    """Return what a split reaches of a target: a probability, or an error; `prior` says which counts it is about."""
+    nodes = asked_nodes(prior, target)
+    if target.ask is Ask.SHARE:
+        return f"probability {confirm(problem, found.amounts, target, prior).seen:.3f} (simulated)"
+    if target.on_counts:
+        p = within_reach(problem, found.amounts, reach_of_target(problem, target), nodes)
         worst = target.ask is Ask.EVERY_NODE
         return f"{'worst ' if worst else 'mean '}probability {float(p.min() if worst else p.mean()):.3f}"
-    variance = problem.node_variance(found.amounts)[problem.tree.level(level)]
+    variance = problem.node_variance(found.amounts)[nodes]
     if target.ask is Ask.RMSE:
         return f"RMSE {short(float(np.sqrt(variance.mean())))}"
-    weight = replace(problem, metric="rmsre").node_weight[problem.tree.level(level)]
+    weight = replace(problem, metric="rmsre").node_weight[nodes]
     return f"RMSRE {short(float(np.sqrt((variance * weight).mean())))}"
 
 

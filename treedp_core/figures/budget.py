@@ -288,22 +288,9 @@ def targets_met(shares: Sequence[float], level_names: Sequence[str], met: Sequen
     )  # fmt: skip
     worst = max([one.equal for one in met if np.isfinite(one.equal)], default=1.0)
     high = 1.25 * max(min(worst, CUT), 1.2)
-    sides = (("this split", BLUE, -0.2, [(one.tuned, one.tuned_text) for one in met]),
-             ("an equal split of the same ε", GREY, 0.2, [(one.equal, one.equal_text) for one in met]))  # fmt: skip
     places = _places(met)
-    traces = [
-        go.Bar(
-            x=np.array([min(value, high) for value, _ in values]),
-            y=np.array([at + size * shift for at, size in places]), orientation="h",
-            width=[0.36 * size for _, size in places], xaxis="x2", name=name, marker={"color": colour},
-            cliponaxis=False,
-            text=[said for _, said in values], textposition=["outside" if x < high else "inside" for x, _ in values],
-            hovertemplate=f"{name}: %{{text}}<extra></extra>", constraintext="none",
-        )
-        for name, colour, shift, values in sides
-    ]  # fmt: skip
     fig = new_figure(
-        [share, *traces],
+        [share, *_error_bars(met, places, high)],
         xaxis=axis("share of ε", log=False, bounds=(0.0, 1.12)) | {"domain": [0.0, 0.4], "tickformat": ".0%"},
         yaxis={
             "tickvals": rows, "ticktext": names, "range": [rows.size - 0.4, -0.6], "automargin": True,
@@ -321,6 +308,23 @@ def targets_met(shares: Sequence[float], level_names: Sequence[str], met: Sequen
             text=plot_text(one.wanted), font={"color": ORANGE},
         )  # fmt: skip
     return fig
+
+
+def _error_bars(met: Sequence[Met], places: list[tuple[float, float]], high: float) -> list[go.Bar]:
+    """The error at each target, of this split and of an equal one, cut at `high`."""
+    sides = (("this split", BLUE, -0.2, [(one.tuned, one.tuned_text) for one in met]),
+             ("an equal split of the same ε", GREY, 0.2, [(one.equal, one.equal_text) for one in met]))  # fmt: skip
+    return [
+        go.Bar(
+            x=np.array([min(value, high) for value, _ in values]),
+            y=np.array([at + size * shift for at, size in places]), orientation="h",
+            width=[0.36 * size for _, size in places], xaxis="x2", name=name, marker={"color": colour},
+            cliponaxis=False,
+            text=[said for _, said in values], textposition=["outside" if x < high else "inside" for x, _ in values],
+            hovertemplate=f"{name}: %{{text}}<extra></extra>", constraintext="none",
+        )
+        for name, colour, shift, values in sides
+    ]  # fmt: skip
 
 
 def _places(met: Sequence[Met]) -> list[tuple[float, float]]:

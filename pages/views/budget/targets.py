@@ -138,7 +138,7 @@ def _added() -> None:
     held, ask = st.session_state, _usual()
     one = Wanted(
         ask, float(held[VALUE] or 0.0), ask not in (Ask.RMSE, Ask.RMSRE) and held.get(UNIT) == UNITS[1],
-        float(held.get(PART) or 95.0), float(held[AMONG] or 0.0),
+        float(held.get(PART) or 95.0) if ask is Ask.SHARE else 95.0, float(held[AMONG] or 0.0),
     )  # fmt: skip
     s.TARGETS.set(with_target(_text(), int(held[LEVEL]), one, ask))
 

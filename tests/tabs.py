@@ -133,7 +133,7 @@ class Tab:
                 self.run(part=part)
             if not parts:
                 self.run()
-            time.sleep(0.1)
+            time.sleep(min(self.parts.values(), default=0.1))
 
     def settle(self) -> None:
         """Follow the parts that refresh themselves until the page has none: nothing is under way any more."""

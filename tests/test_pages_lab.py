@@ -236,7 +236,7 @@ def test_split_table_on_the_page(lab: Callable[..., AppTest]) -> None:
     app.run()
     frame = app.dataframe[0].value
     assert frame["level"].tolist() == list(SMALL.labels.level_names)
-    assert frame["share"].tolist() == ["0 %", "50 %", "50 %"]
+    assert frame["share"].tolist() == [0, 0.5, 0.5]
 
 
 # --- simulation ------------------------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Final
@@ -15,9 +14,8 @@ from pages.ui.refusals import guard
 
 # Streamlit imports it with its first table; while one session does, plotly in another fails on the half-made module.
 import_module("pandas")
-# By now all pages are imported. Streamlit collects garbage after every run, which would look at all of that again and
-# again, and take three times as long as the run itself.
-gc.freeze()
+# By now all pages are imported.
+sessions.collect()
 
 _known: Final[dict[str, Page]] = {}
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from oracles_pages import dataset, figure, open_page
+from oracles_pages import dataset, figure, open_page, press
 from pages.ui import exporting, uploads
 from treedp_core.checks import InputError
 from treedp_core.tree import Tree
@@ -32,13 +32,11 @@ def offered(monkeypatch: pytest.MonkeyPatch) -> Offered:
 
 
 def exporting_from(page: str, key: str, *data: Any, **link: Any) -> Any:
-    """A page whose Export below one figure is open."""
-    app = open_page(page, *data, **link)
-    app.session_state[f"{key}_export"] = True
-    return app.run()
+    """A page whose Export below one figure was pressed."""
+    return press(open_page(page, *data, **link), f"{key}_export")
 
 
-def test_nothing_is_made_while_export_is_closed(offered: Offered, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_made_before_export_is_pressed(offered: Offered, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exporting.pins, "cell_of", lambda *given: pytest.fail("a cell was made"))
     assert not open_page("lab").exception
     assert not offered
@@ -46,7 +44,7 @@ def test_nothing_is_made_while_export_is_closed(offered: Offered, monkeypatch: p
 
 def test_a_figure_is_offered_as_a_notebook_a_script_a_report_and_an_archive(offered: Offered) -> None:
     app = exporting_from("lab", "lab_figure", lab_mechanisms=["laplace"])
-    files = {name.rpartition(".")[2]: write for key, (name, write) in offered.items() if key.startswith("lab_figure")}
+    files = {name.rpartition(".")[2]: write for name, write in offered.values()}
     assert {"ipynb", "py", "html", "zip"} <= set(files)
     assert all(name.startswith("treedp-error-lab") for name, _ in offered.values())
     ast.parse(files["py"]())
@@ -63,7 +61,7 @@ def test_names_say_what_is_not_private_and_code_never_holds_what_was_counted(off
     exporting_from("lab", "lab_draw", data, lab_view="draw")
     names = {key: name for key, (name, _) in offered.items()}
     assert names and all("NOT-PRIVATE" in name for name in names.values())
-    script = offered["lab_draw_export_py"][1]().decode()
+    script = offered["export_py"][1]().decode()
     assert "DATA = '=cmd.csv'  # where the file lies" in script
     assert not {"31415", "27182", "16180"} & set(script.replace(",", " ").split())
 
@@ -72,14 +70,14 @@ def test_a_picture_is_offered_or_what_is_missing_is_said(offered: Offered, monke
     monkeypatch.setattr(exporting, "missing", lambda: "")
     monkeypatch.setattr(exporting, "images_of", lambda figures, kind: [json.dumps(one).encode() for one in figures])
     exporting_from("lab", "lab_figure")
-    name, write = offered["lab_figure_picture_file"]
+    name, write = offered["export_picture"]
     assert name.startswith("treedp-error-lab") and name.endswith("lab-figure.svg")
     drawn = json.loads(write())
     assert (drawn["layout"]["width"], drawn["layout"]["height"]) == exporting.SIZE
     offered.clear()
     monkeypatch.setattr(exporting, "missing", lambda: "Pictures need a Chromium.")
     app = exporting_from("lab", "lab_figure")
-    assert "lab_figure_picture_file" not in offered
+    assert "export_picture" not in offered
     assert any(one.value.startswith("Pictures need a Chromium.") for one in app.caption)
 
 
@@ -92,12 +90,12 @@ def test_a_notebook_comes_without_pictures_where_drawing_fails(
     monkeypatch.setattr(exporting, "missing", lambda: "")
     monkeypatch.setattr(exporting, "images_of", failing)
     exporting_from("lab", "lab_figure")
-    assert b"image/png" not in offered["lab_figure_export_ipynb"][1]()
+    assert b"image/png" not in offered["export_ipynb"][1]()
 
 
 def test_a_public_app_starts_no_chromium(offered: Offered, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(uploads, "is_public", lambda: True)
     monkeypatch.setattr(exporting, "images_of", lambda *given: pytest.fail("a Chromium was started"))
     exporting_from("lab", "lab_figure")
-    assert "lab_figure_picture_file" not in offered
-    assert offered["lab_figure_export_ipynb"][1]()
+    assert "export_picture" not in offered
+    assert offered["export_ipynb"][1]()

@@ -139,7 +139,7 @@ def visit(page: str, link: dict[str, Any], buttons: tuple[str, ...]) -> Seen:
         patch.setattr(jobs, "pool", Inline)
         patch.setattr(frame, "footer", footed)
         patch.setattr(frame, "code_popover", watched)
-        patch.setattr(exporting, "popover", left)
+        patch.setattr(exporting, "button", left)
         app = open_page(page, **{**SMALL, **link})
         for button in buttons:
             press(app, button)

@@ -12,7 +12,6 @@ import streamlit as st
 
 from pages.ui import book, pins, uploads
 from pages.ui.exports import download
-from pages.ui.refusals import refusal
 from treedp_core.checks import InputError
 from treedp_core.figures.dressed import LEAST, MOST, dressed
 from treedp_core.figures.image import Kind, images_of, missing
@@ -23,6 +22,7 @@ from treedp_core.notebook.picture import drawable, dress_of
 from treedp_core.notebook.program import slug
 from treedp_core.notebook.report import report_of
 from treedp_core.notebook.script import script_of
+from treedp_core.notebook.told import warning
 from treedp_core.records.export.tables import IN_NAMES
 
 SIZE: Final = (900, 600)
@@ -32,6 +32,7 @@ MOST_PICTURES: Final = 24
 KINDS: Final[Mapping[Kind, str]] = {"svg": "image/svg+xml", "png": "image/png", "pdf": "application/pdf"}
 SAFE: Final = "application/octet-stream"
 """A kind of file that no browser shows as a page of this app's address."""
+_ASKED: Final = "_export"
 _TURN: Final = threading.Semaphore(1)
 
 
@@ -72,26 +73,61 @@ FILES: Final = (
 )
 
 
-def popover(shown: pins.Shown) -> None:
-    """Show what takes a figure out of the app; it is looked at only while that is open."""
-    if not pins.can_keep():
-        return
-    with st.popover(
-        "Export", key=f"{shown.key}_export", icon=":material/ios_share:", type="tertiary", on_change="rerun",
-        help="A notebook, a script, a report or a picture of this figure",
-    ) as opened:  # fmt: skip
-        if not opened.open:
-            return
-        try:
-            cell = pins.cell_of(shown, book.new_id(), pins.name_now())
-        except InputError as error:
-            refusal(error)
-            return
-        buttons([cell], key=f"{shown.key}_export", title=cell.name)
-        picture(cell, key=f"{shown.key}_picture")
+def button(shown: pins.Shown) -> None:
+    """Show the button that takes a figure out of the app; nothing is made before it is pressed."""
+    if pins.can_keep():
+        about = "A notebook, a script, a report or a picture of this figure"
+        _button(f"{shown.key}_export", about, partial(_one, shown))
 
 
-def buttons(cells: Sequence[Cell], *, key: str, title: str) -> None:
+def _one(shown: pins.Shown) -> tuple[Sequence[Cell], str]:
+    name = pins.name_now()
+    return [pins.cell_of(shown, book.new_id(), name)], name
+
+
+def cells_button(cells: Sequence[Cell], title: str, *, key: str) -> None:
+    """Show the button that takes cells of a notebook out of the app: one, several or all."""
+    _button(key, "A notebook, a script, a report or an archive of these cells", lambda: (cells, title))
+
+
+def _button(key: str, about: str, what: Callable[[], tuple[Sequence[Cell], str]]) -> None:
+    """Show a button that asks in which form something is to leave."""
+    st.button(
+        "Export", key=key, icon=":material/ios_share:", type="tertiary", help=about, on_click=_ask, args=(key, what)
+    )
+    asked = st.session_state.get(_ASKED)
+    if asked is not None and asked[0] == key:
+        del st.session_state[_ASKED]
+        _choose(*asked[1])
+
+
+def _ask(key: str, what: Callable[[], tuple[Sequence[Cell], str]]) -> None:
+    try:
+        st.session_state[_ASKED] = key, what()
+    except InputError as error:
+        st.toast(f"{error} ({error.code})", icon=":material/error:", duration="long")
+
+
+@st.dialog("Export", width="medium", icon=":material/ios_share:")
+def _choose(cells: Sequence[Cell], title: str) -> None:
+    """Ask which cells are to leave, and as what."""
+    chosen = list(cells)
+    if len(cells) > 1:
+        names = [f"{at}. {cell.name}" for at, cell in enumerate(cells, 1)]
+        picked = st.multiselect(
+            "Cells", range(len(cells)), list(range(len(cells))), key="export_cells", format_func=names.__getitem__,
+            help="Which cells the file has, in their order.",
+        )  # fmt: skip
+        chosen = [cells[at] for at in sorted(picked)]
+    if told := warning(chosen):
+        st.markdown(f":red[:material/lock_open: {told}]")
+    if chosen:
+        buttons(chosen, title)
+    if len(chosen) == 1:
+        picture(chosen[0])
+
+
+def buttons(cells: Sequence[Cell], title: str) -> None:
     """Show a button for each file that cells can become; it is written on a click."""
     with st.container(horizontal=True, gap="small"):
         for file in FILES:
@@ -100,13 +136,12 @@ def buttons(cells: Sequence[Cell], *, key: str, title: str) -> None:
                 partial(file.write, list(cells), title),
                 name=f"{_name(cells, title)}.{file.end}",
                 mime=file.mime,
-                key=f"{key}_{file.end}",
-                type="tertiary",
+                key=f"export_{file.end}",
                 help=file.help,
             )
 
 
-def picture(cell: Cell, *, key: str) -> None:
+def picture(cell: Cell) -> None:
     """Show what makes a picture of a cell's figure, at a chosen size, with its words inside."""
     if drawable(cell) is None:
         return
@@ -115,12 +150,12 @@ def picture(cell: Cell, *, key: str) -> None:
         return
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         kind: Kind = st.segmented_control(
-            "Picture", list(KINDS), key=f"{key}_kind", default="svg", required=True, format_func=str.upper,
+            "Picture", list(KINDS), key="export_kind", default="svg", required=True, format_func=str.upper,
             help="Title, caption, settings, seed and mark are inside",
         )  # fmt: skip
         width, height = (
             st.number_input(
-                name, LEAST, MOST, value, 50, key=f"{key}_{name.lower()}", width=130, help="Pixels of the picture"
+                name, LEAST, MOST, value, 50, key=f"export_{name.lower()}", width=130, help="Pixels of the picture"
             )
             for name, value in zip(("Width", "Height"), SIZE, strict=True)
         )
@@ -129,8 +164,7 @@ def picture(cell: Cell, *, key: str) -> None:
             partial(_picture, cell, kind, width, height),
             name=f"{_name([cell], f'{cell.name} {cell.part}')}.{kind}",
             mime=KINDS[kind],
-            key=f"{key}_file",
-            type="tertiary",
+            key="export_picture",
             help="Drawn on a click, in a few seconds",
         )
 

@@ -103,7 +103,7 @@ def chart(fig: Any, *, key: str, alt: str, on_stage: bool, **select: Any) -> Any
     with st.container(key=STAGE) if on_stage else nullcontext():
         return st.plotly_chart(
             on_dark(fig) if _is_dark() else fig, key=key, height="stretch" if on_stage else "content",
-            config=style.CONFIG, alt=alt, **select,
+            config=style.config(f"treedp-{key.replace('_', '-')}"), alt=alt, **select,
         )  # fmt: skip
 
 
@@ -210,7 +210,7 @@ def footer(
             _data(key, ran, label, private=private, simulated=simulated, several=simulated or several)
         kept = shown or Shown(key, None, ran, caption=about, label=label, simulated=simulated)
         pins.button(kept)
-        exporting.popover(kept)
+        exporting.button(kept)
 
 
 def code_popover(key: str, ran: Ran[Any], label: str = "") -> None:

@@ -27,7 +27,6 @@ PRESENTED_LINE: Final = 4
 CONFIG: Final[dict[str, Any]] = {
     "displaylogo": False,
     "scrollZoom": False,
-    "toImageButtonOptions": {"format": "svg", "filename": "treedp"},
 }
 # Okabe and Ito's colours, told apart by colour-blind readers; the one place where they are written.
 BLUE: Final = "#0072B2"
@@ -82,6 +81,15 @@ def look(mechanism: str, variant: tuple[str, ...] = ()) -> Look:
     dash = _DASHES[(_DASHES.index(base.dash) + turn) % len(_DASHES)]
     shape = shapes[-1] if shapes and not dotted else base.symbol
     return Look(base.colour, dash, shape + "-open" * linear + "-dot" * dotted)
+
+
+def config(name: str) -> dict[str, Any]:
+    """Return what plotly is told of a figure's buttons: the one that saves it calls the file by a name.
+
+    >>> config("treedp-lab")["toImageButtonOptions"]["filename"]
+    'treedp-lab'
+    """
+    return CONFIG | {"toImageButtonOptions": {"format": "svg", "filename": name}}
 
 
 def limits(values: Iterable[AnyArray | None], *, log: bool, default: tuple[float, float]) -> tuple[float, float]:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from treedp_core.notebook.cell import Cell
+from treedp_core.notebook.notes import safe_markdown
 from treedp_core.privacy.origin import NOT_PRIVATE
 from treedp_core.words import plural
 
@@ -64,16 +65,12 @@ def plain(markdown: str) -> str:
 
 
 def safe(markdown: str) -> str:
-    r"""Return Markdown without images, links and HTML, for readers that would follow them.
+    r"""Return Markdown without images, links, HTML and formulas, for readers that would follow them.
 
-    >>> safe("![x](http://a) <b> [y](z) `<i>`")
-    '!\\[x\\](http&#58;//a) &lt;b> \\[y\\](z) `<i>`'
+    >>> safe("**Half** ![x](http://a) :red[now] `<i>`")
+    '**Half** `![x](http://a)` now `<i>`'
     """
-    kept: list[str] = []
-    text = _hide_code(_spelled(markdown), kept, whole=True)
-    text = text.replace("&", "&amp;").replace("<", "&lt;").replace("[", "\\[").replace("]", "\\]")
-    text = text.replace("://", "&#58;//").replace("$", "\\$")
-    return _HIDDEN.sub(lambda found: kept[int(found[1])], text)
+    return safe_markdown(_spelled(markdown))
 
 
 def as_html(markdown: str) -> str:
@@ -101,9 +98,9 @@ def _spelled(markdown: str) -> str:
     return _COLOUR.sub(r"\1", _ICON.sub("", markdown.replace("\x00", "")))
 
 
-def _hide_code(text: str, kept: list[str], *, whole: bool = False) -> str:
+def _hide_code(text: str, kept: list[str]) -> str:
     def hide(found: re.Match[str]) -> str:
-        kept.append(found[0] if whole else found[2].strip())
+        kept.append(found[2].strip())
         return f"\x00{len(kept) - 1}\x00"
 
     return _CODE.sub(hide, text)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from oracles_pages import dataset, figure, open_page, press
+from oracles_pages import dataset, figure, open_page, press, widget
 from pages.ui import exporting, uploads
 from treedp_core.checks import InputError
 from treedp_core.tree import Tree
@@ -99,3 +99,18 @@ def test_a_public_app_starts_no_chromium(offered: Offered, monkeypatch: pytest.M
     exporting_from("lab", "lab_figure")
     assert "export_picture" not in offered
     assert offered["export_ipynb"][1]()
+
+
+def test_chosen_cells_of_the_notebook_leave_together(offered: Offered) -> None:
+    app = open_page("lab", lab_view="draw")
+    press(app, "lab_draw_pin")
+    press(app, "lab_draw_pin").switch_page("pages/notebook.py").run()
+    press(app, "nb_export")
+    assert offered["export_html"][1]().decode().count("<section") == 1
+    widget(app, "nb_view").set_value("all").run()
+    press(app, "nb_export_all")
+    assert offered["export_html"][1]().decode().count("<section") == 2
+    assert any("NOT PRIVATE" in one.value for one in app.markdown)
+    with zipfile.ZipFile(io.BytesIO(offered["export_zip"][1]())) as archive:
+        names = [name for name in archive.namelist() if name.endswith(".csv")]
+    assert sorted("NOT-PRIVATE" in name for name in names) == [False, False, True, True]

@@ -10,7 +10,8 @@ from treedp_core.notebook.program import Section, program_of
 from treedp_core.notebook.script import script_of
 from treedp_core.notebook.told import facts, plain, safe, warning
 from treedp_core.privacy.origin import NOT_PRIVATE
-from treedp_core.records.export.tables import IN_NAMES, csv_files, zipped
+from treedp_core.records.export.columns import Columns, labelled
+from treedp_core.records.export.tables import IN_NAMES, apart, csv_bytes, zipped
 
 TEXT: Final = "report.md"
 
@@ -29,7 +30,7 @@ def bundle_of(cells: Sequence[Cell], title: str, pictures: Mapping[str, bytes] |
     told = warning(cells)
     texts, files = [f"# {safe(title)}", *([f"**{told}**"] if told else [])], dict[str, bytes]()
     for number, section in enumerate(program_of(cells).sections, 1):
-        tables = _tables(section)
+        tables = {f"{name}.csv": csv_bytes(one) for name, one in tables_of(section.cell, section.name).items()}
         picture = drawn.get(section.cell.id)
         if picture is not None:
             name = "-".join((section.name, *((IN_NAMES,) if section.cell.is_private_only else ())))
@@ -41,13 +42,13 @@ def bundle_of(cells: Sequence[Cell], title: str, pictures: Mapping[str, bytes] |
     return zipped({TEXT: ("\n\n".join(texts) + "\n").encode(), "script.py": script_of(cells, title).encode(), **files})
 
 
-def _tables(section: Section) -> dict[str, bytes]:
-    cell = section.cell
+def tables_of(cell: Cell, name: str) -> dict[str, Columns]:
+    """Return the table of a cell by the names of files: what is true apart from what is released."""
     if cell.columns is None:
         return {}
-    marked = any(NOT_PRIVATE in name for name in cell.columns)
-    simulated = marked and "simulation" in cell.badges
-    return csv_files(cell.columns, section.name, private=cell.is_private_only, simulated=simulated)
+    columns = labelled(cell.columns, cell.label) if cell.label else cell.columns
+    simulated = "simulation" in cell.badges and any(NOT_PRIVATE in one for one in columns)
+    return apart(columns, name, private=cell.is_private_only, simulated=simulated)
 
 
 def _text(number: int, section: Section, picture: str, tables: Sequence[str]) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 
 import streamlit as st
 
-from pages.ui import address, book, frame, pins, slides
+from pages.ui import address, book, exporting, frame, pins, slides
 from pages.ui.exports import download
 from pages.ui.page import Told, show_badge
 from pages.ui.refusals import refusal
@@ -16,11 +17,12 @@ from pages.views.notebook import words
 from treedp_core.checks import InputError
 from treedp_core.figures.kept import redrawn
 from treedp_core.notebook import Cell
+from treedp_core.notebook.bundle import tables_of
 from treedp_core.notebook.cell import MAX_NAME
 from treedp_core.notebook.given import MAX_TEXT
 from treedp_core.notebook.notes import safe_markdown
-from treedp_core.records.export.columns import labelled
-from treedp_core.records.export.tables import csv_bytes
+from treedp_core.records.export.columns import Columns
+from treedp_core.records.export.tables import csv_bytes, zipped
 from treedp_core.words import plural
 
 
@@ -108,10 +110,24 @@ def _footer(cell: Cell) -> None:
             with st.popover("Code", icon=":material/code:", type="tertiary", help="The call that gave these numbers"):
                 st.code(cell.code, language="python")
         if cell.columns is not None:
-            columns = labelled(cell.columns, cell.label) if cell.label else cell.columns
-            private = "-NOT-PRIVATE" if cell.is_private_only else ""
-            download("Data", partial(csv_bytes, columns), name=f"treedp{private}-cell.csv", mime="text/csv",
-                     key="nb_data", type="tertiary", help="The numbers behind the figure, as CSV")  # fmt: skip
+            _data(cell)
+        exporting.cells_button([cell], cell.name, key="nb_export")
+
+
+def _data(cell: Cell) -> None:
+    """Offer the table, what is true apart from what is released."""
+    files = tables_of(cell, "treedp-cell")
+    if len(files) == 1:
+        ((name, columns),) = files.items()
+        write, name, mime = partial(csv_bytes, columns), f"{name}.csv", "text/csv"
+    else:
+        write, name, mime = partial(_files, files), "treedp-cell.zip", "application/zip"
+    download("Data", write, name=name, mime=mime, key="nb_data", type="tertiary",
+             help="The numbers behind the figure, as CSV")  # fmt: skip
+
+
+def _files(files: Mapping[str, Columns]) -> bytes:
+    return zipped({f"{name}.csv": csv_bytes(table) for name, table in files.items()})
 
 
 def _more(cell: Cell) -> None:

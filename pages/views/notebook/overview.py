@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.ui import book, pins
+from pages.ui import book, exporting, pins
 from pages.ui.page import Told
 from pages.ui.sortable import sortable
 from pages.views.notebook import settings as s
@@ -21,8 +21,10 @@ def show() -> Told:
         empty()
         return Told("no cells", "")
     st.session_state.setdefault("nb_title", notebook.title)
-    st.text_input("Title", key="nb_title", max_chars=120, on_change=_titled, width=480,
-                  help="What the notebook and its file are called.")  # fmt: skip
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        st.text_input("Title", key="nb_title", max_chars=120, on_change=_titled, width=480,
+                      help="What the notebook and its file are called.")  # fmt: skip
+        exporting.cells_button(notebook.cells, notebook.title, key="nb_export_all")
     own = pins.own_datasets()
     ids = {f"{at}. {one.name}": one.id for at, one in enumerate(notebook.cells, 1)}
     rows = {

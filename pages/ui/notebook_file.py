@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
@@ -29,14 +30,18 @@ class _State:
     said: str = ""
 
 
-def popover(place: str, *, label: str = "Notebook") -> None:
-    """Show what saves and opens the notebook, below a button; `place` tells one such button from another."""
+def popover(place: str, *, label: str = "Notebook", besides: Callable[[], None] = lambda: None) -> None:
+    """Show what saves and opens the notebook, below a button; `place` tells one such button from another.
+
+    `besides` shows what else is said where it is saved.
+    """
     with st.popover(
         label, icon=":material/book_2:", key=f"{place}_notebook", on_change="rerun",
         help="Save this session's work in a file, or open one",
     ) as shown:  # fmt: skip
         if shown.open:
             save_buttons(place)
+            besides()
             opener(place)
     _say()
 

@@ -8,7 +8,7 @@ from typing import Final
 
 import streamlit as st
 
-from pages.ui import reconnect, sessions, settings, shell, slides, store, uploads
+from pages.ui import autosave, reconnect, sessions, settings, shell, slides, store, uploads
 from pages.ui.page import ROUTED, Page
 from pages.ui.refusals import guard
 
@@ -52,6 +52,8 @@ def _run(pages: Sequence[Page], sidebar: Callable[[Page, Sequence[Page]], None])
     slides.number()
     uploads.forget_unshown()
     shell.run(script, page, pages)
+    with script:
+        autosave.run()
     reconnect.run_again()
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import streamlit as st
 
-from pages.ui import address, notebook_file, qr, shared, slides, store, unused
+from pages.ui import address, autosave, notebook_file, qr, shared, slides, store, unused
 from pages.ui.page import Page
 from pages.ui.setting import Setting
 from pages.ui.settings import ALPHA, DELTA, EPSILON, EXPLAIN, LEVEL, RELATION, SEED, THRESHOLD, get
@@ -32,6 +32,7 @@ def sidebar(page: Page, pages: Sequence[Page]) -> None:
     """
     idle = unused.said(page.view.ignores)
     with st.sidebar:
+        autosave.offers()
         st.caption("Settings of every page")
         _keep_to_counted_units()
         _budget(page, idle)
@@ -43,7 +44,7 @@ def sidebar(page: Page, pages: Sequence[Page]) -> None:
         with st.container(horizontal=True):
             _share()
             _view(page, pages)
-            notebook_file.popover("side")
+            notebook_file.popover("side", besides=autosave.switch)
         st.caption(PRIVACY_NOTE)
 
 

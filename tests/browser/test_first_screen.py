@@ -19,7 +19,7 @@ WINDOWS: Final = ((1440, 900), (1280, 720), (900, 800))
 MOST_CONTROLS: Final = 4
 LEAST_HEIGHT: Final = 240
 VIEWS: Final = [(page, view) for page in all_pages() for view in page.views if page.name != "notebook"]
-"""The notebook has a figure once one is pinned: see test_notebook."""
+"""The notebook has a figure once one is pinned: see test_kept_cells."""
 
 LOOK: Final = """() => {
   const box = one => { const r = one.getBoundingClientRect(); return {top: r.top, bottom: r.bottom, height: r.height} };

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import plotly.graph_objects as go
 
 from treedp_core.checks import InputError
+from treedp_core.figures.style import BLUE, GREEN, ORANGE, PINK, SKY, VIOLET, YELLOW
 from treedp_core.records.export.columns import Columns
+
+SERIES: Final = (BLUE, ORANGE, GREEN, PINK, YELLOW, SKY, VIOLET)
 
 
 def redrawn(figure: Mapping[str, Any]) -> go.Figure:
@@ -62,6 +65,7 @@ def overlaid(figures: Sequence[Mapping[str, Any]], letters: str) -> go.Figure | 
         one.type not in ("scatter", "bar") for f in drawn for one in f.data
     ):
         return None
+    _tell_apart(drawn)
     last = drawn[-1]
     fig = go.Figure(layout=last.layout)
     for at, (each, letter) in enumerate(zip(drawn, letters, strict=False)):
@@ -79,6 +83,15 @@ def overlaid(figures: Sequence[Mapping[str, Any]], letters: str) -> go.Figure | 
     fig.update_yaxes(range=None, autorange=True)
     fig.layout.annotations = [one for one in fig.layout.annotations if one.xref == "paper" and one.yref == "paper"]
     return fig
+
+
+def _tell_apart(figures: Sequence[go.Figure]) -> None:
+    """Give every series a colour of its own, where only a dash told some from others: dashes say which figure it is."""
+    names = list(dict.fromkeys(line.name for fig in figures for line in fig.data if line.type == "scatter"))
+    colours = {line.name: line.line.color for fig in figures for line in fig.data if line.type == "scatter"}
+    if len(set(colours.values())) < len(names):
+        for line in (line for fig in figures for line in fig.data if line.type == "scatter"):
+            line.update(line_color=SERIES[names.index(line.name) % len(SERIES)])
 
 
 def _mark(trace: go.Scatter | go.Bar, at: int, letter: str) -> None:

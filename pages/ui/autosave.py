@@ -1,0 +1,228 @@
+"""The notebook kept in the user's own browser: only if its user has said so, and never over what another tab wrote.
+
+The browser fetches a new state by itself, from an address that only this session knows, so no page waits for it.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import secrets
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any, Final, Literal
+
+import streamlit as st
+from streamlit import runtime
+
+from pages.ui import book, kept, notebook_file, reading, saving, uploads
+from pages.ui.scripts import script
+from pages.ui.text import lit
+from treedp_core.notebook.archive import open_study, save
+from treedp_core.notebook.study import Study
+from treedp_core.words import megabytes
+
+CONSENT: Final = "It holds TRUE COUNTS of your data sets, and stays on this computer until you take it away here."
+MOST_NODES: Final = 200_000
+MOST_BYTES: Final = 16 << 20
+"""Of cells: what takes longer to write is saved as a file."""
+SLOT: Final = "autosave_open"
+_KEY: Final = "autosave_script"
+_STATE: Final = "_autosave"
+_SWITCH: Final = "autosave_on"
+Wants = Literal["", "remove", "load", "force"]
+
+
+@dataclass(frozen=True)
+class Record:
+    """What the browser says that it keeps."""
+
+    title: str
+    when: datetime
+    size: int
+
+
+@dataclass
+class _Auto:
+    """What this session knows of its browser, and what it wants of it.
+
+    `found` is what the browser kept when the session began, `other` what another tab wrote since.
+    """
+
+    on: bool = False
+    found: Record | None = None
+    other: Record | None = None
+    wants: Wants = ""
+    asked: int = 0
+    signature: str = ""
+    content: bytes = b""
+    nth: int = 0
+    coming: bytes = b""
+    token: str = field(default_factory=lambda: secrets.token_hex(16))
+
+    @property
+    def has_question(self) -> bool:
+        """Whether it is not known yet which notebook is to stay."""
+        return self.found is not None or self.other is not None or bool(self.coming)
+
+    def ask(self, wants: Wants) -> None:
+        """Want something of the browser: in a callback."""
+        self.wants, self.asked = wants, self.asked + 1
+
+
+def switch() -> None:
+    """Show what keeps the notebook in the browser, with what that means."""
+    if uploads.is_public():
+        return
+    auto = _auto()
+    st.session_state[_SWITCH] = auto.on
+    st.toggle("Keep it in this browser", key=_SWITCH, on_change=_switched, help=f"After every change. {CONSENT}")
+    if auto.on:
+        st.caption(f":red[NOT PRIVATE]: {CONSENT}" if kept.everything() else "Kept in this browser after every change.")
+        if _is_too_large():
+            st.caption("It is too large by now to be kept here after every change: save it as a file.")
+        st.button("Remove from this browser", key="autosave_remove", icon=":material/delete:", on_click=_remove,
+                  help="Nothing of it stays in this browser; what is shown stays.")  # fmt: skip
+
+
+def offers() -> None:
+    """Show what the browser keeps, and ask where another tab has written; on every page, while there is a question."""
+    auto = _auto()
+    if auto.coming:
+        _open()
+    record, asks = (auto.other, True) if auto.other is not None else (auto.found, False)
+    if record is None or uploads.is_public():
+        return
+    about = f"{lit(record.title, 40)}, {record.when:%d %b %H:%M} UTC, {megabytes(record.size)}"
+    if asks:
+        st.warning(f"Another tab has kept a notebook in this browser since: {about}. Which one is to stay?")
+    else:
+        st.info(f"This browser keeps a notebook: {about}.", icon=":material/book_2:")
+    with st.container(horizontal=True):
+        st.button("Open it", key="autosave_open", icon=":material/folder_open:", on_click=auto.ask, args=("load",),
+                  help="It takes the place of what is here now.")  # fmt: skip
+        if asks:
+            st.button("Keep mine", key="autosave_mine", on_click=_keep_mine,
+                      help="What is here now takes the place of the other one.")  # fmt: skip
+        else:
+            st.button(
+                "Not now",
+                key="autosave_later",
+                on_click=_later,
+                help="It stays in the browser, and this session is not kept there.",
+            )
+
+
+def run() -> None:
+    """Have the browser keep the notebook as it now is; called at the end of every run."""
+    if uploads.is_public():
+        return
+    auto = _auto()
+    told: dict[str, Any] = {"on": auto.on, "wants": auto.wants, "asked": auto.asked, "nth": -1, "url": "", "title": ""}
+    if auto.on and not auto.has_question and not _is_too_large():
+        _write(auto)
+        told |= {"nth": auto.nth, "url": _address(auto), "title": book.notebook().title}
+    script("autosave")(data=told, key=_KEY, height=1, on_told_change=_told)
+
+
+def _write(auto: _Auto) -> None:
+    """Write the session down, where it has changed."""
+    study = saving.study()
+    marks = (book.held().revision, sorted(study.settings.items()), [(one.slot, id(one.data)) for one in study.tables])
+    signature = hashlib.sha256(repr(marks).encode()).hexdigest()
+    if signature != auto.signature:
+        auto.content = save(study, with_data=True)
+        auto.signature, auto.nth = signature, auto.nth + 1
+
+
+def _address(auto: _Auto) -> str:
+    """Where the browser fetches it: an address that nobody can guess."""
+    files = runtime.get_instance().media_file_mgr
+    return str(files.add(auto.content, f"application/octet-stream; export={auto.token}", "autosave"))
+
+
+def _is_too_large() -> bool:
+    nodes = sum(one.data.tree.n_nodes for one in kept.everything())
+    return nodes > MOST_NODES or sum(book.held().weights.values()) > MOST_BYTES
+
+
+def _told() -> None:
+    """Take in what the browser says: anybody may send anything."""
+    told = st.session_state[_KEY].told
+    auto = _auto()
+    if not isinstance(told, dict):
+        return
+    kind, record = told.get("kind"), _record(told)
+    if kind == "found" and record is not None:
+        auto.found, auto.on = record, True
+    elif kind == "conflict" and record is not None:
+        auto.other = record
+    elif kind == "content" and isinstance(told.get("content"), str):
+        try:
+            auto.coming = base64.b64decode(told["content"], validate=True)
+        except (binascii.Error, ValueError):
+            auto.coming = b"-"  # which is refused as no notebook
+    auto.wants = ""
+
+
+def _record(told: dict[str, Any]) -> Record | None:
+    title, when, size = told.get("title"), told.get("when"), told.get("size")
+    if not isinstance(title, str) or len(title) > 200 or not isinstance(when, int | float) or not isinstance(size, int):
+        return None
+    try:
+        return Record(title, datetime.fromtimestamp(when / 1000, UTC), size)
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def _open() -> None:
+    """Read what the browser sent as any file is read, and put it in place of the session."""
+    auto = _auto()
+    key = hashlib.sha256(auto.coming).hexdigest()
+    found = reading.by_worker(
+        SLOT, key, partial(open_study, auto.coming), auto.coming, f"{uploads.ON_DISK}{SLOT}/{key}"
+    )
+    if found.is_ready:
+        auto.coming = b""
+        _opened(found.here())
+        st.rerun()
+    reading.say(found, "Opening the notebook")
+    if found.error is not None:
+        auto.coming = b""
+
+
+def _opened(study: Study) -> None:
+    auto = _auto()
+    notebook_file.replace(study)
+    auto.found = auto.other = None
+
+
+def _switched() -> None:
+    auto = _auto()
+    auto.on = bool(st.session_state[_SWITCH])
+    if not auto.on:
+        _remove()
+
+
+def _remove() -> None:
+    auto = _auto()
+    auto.ask("remove")
+    auto.on, auto.found, auto.other, auto.content, auto.signature = False, None, None, b"", ""
+
+
+def _keep_mine() -> None:
+    auto = _auto()
+    auto.ask("force")
+    auto.on, auto.other, auto.found, auto.signature = True, None, None, ""
+
+
+def _later() -> None:
+    auto = _auto()
+    auto.found, auto.on = None, False
+
+
+def _auto() -> _Auto:
+    auto: _Auto = st.session_state.setdefault(_STATE, _Auto())
+    return auto

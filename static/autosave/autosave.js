@@ -1,0 +1,111 @@
+// Keeps the notebook in this browser, if its user has said so: one record, written when the app has something new.
+// A record that another tab wrote since is not written over: the app is told, and asks.
+
+const NAME = 'treedp';
+const STORE = 'notebook';
+const RECORD = 'kept';
+let app = null;
+let base = null; // the version that this tab read or wrote last
+let stored = -1; // what the app offered last and is in the record
+let busy = Promise.resolve();
+let asked = -1;
+let looked = false;
+
+export default function (component) {
+  app = component;
+  const { data } = component;
+  busy = busy.then(() => act(data)).catch(() => undefined);
+}
+
+async function act(data) {
+  if (!looked) {
+    looked = true;
+    const found = await read();
+    if (found) tell({ kind: 'found', ...words(found) });
+  }
+  if (data.asked !== asked) {
+    asked = data.asked;
+    if (data.wants === 'remove') await remove();
+    if (data.wants === 'load') await load();
+    if (data.wants === 'force') base = (await read())?.version ?? null;
+  }
+  if (data.on && data.url && data.nth !== stored) await write(data);
+}
+
+async function write({ nth, url, title }) {
+  const answer = await fetch(url);
+  if (!answer.ok) return;
+  const content = await answer.arrayBuffer();
+  const version = crypto.randomUUID();
+  const other = await change(store => {
+    const before = store.get(RECORD);
+    return new Promise((done, fail) => {
+      before.onerror = () => fail(before.error);
+      before.onsuccess = () => {
+        const held = before.result;
+        if (held && held.version !== base) return done(held);
+        store.put({ content, title, version, when: Date.now() }, RECORD);
+        done(null);
+      };
+    });
+  });
+  if (other) return tell({ kind: 'conflict', ...words(other) });
+  base = version;
+  stored = nth;
+}
+
+async function load() {
+  const found = await read();
+  if (!found) return tell({ kind: 'none' });
+  base = found.version;
+  const bytes = new Uint8Array(found.content);
+  let text = '';
+  for (let at = 0; at < bytes.length; at += 0x8000) text += String.fromCharCode(...bytes.subarray(at, at + 0x8000));
+  tell({ kind: 'content', content: btoa(text), ...words(found) });
+}
+
+async function remove() {
+  await change(store => store.delete(RECORD));
+  base = null;
+  stored = -1;
+}
+
+function words({ title, when, content }) {
+  return { title, when, size: content.byteLength };
+}
+
+function tell(what) {
+  app.setTriggerValue('told', what);
+}
+
+function read() {
+  return change(store => {
+    const asking = store.get(RECORD);
+    return new Promise((done, fail) => {
+      asking.onsuccess = () => done(asking.result);
+      asking.onerror = () => fail(asking.error);
+    });
+  });
+}
+
+// Does something in one transaction, and returns what it found once that is written down.
+function change(how) {
+  return new Promise((done, fail) => {
+    const opening = indexedDB.open(NAME, 1);
+    opening.onupgradeneeded = () => opening.result.createObjectStore(STORE);
+    opening.onerror = () => fail(opening.error);
+    opening.onsuccess = () => {
+      const database = opening.result;
+      const transaction = database.transaction(STORE, 'readwrite');
+      const found = Promise.resolve(how(transaction.objectStore(STORE)));
+      transaction.oncomplete = () => {
+        database.close();
+        found.then(done, fail);
+      };
+      transaction.onabort = transaction.onerror = () => {
+        database.close();
+        fail(transaction.error);
+      };
+    };
+  });
+}

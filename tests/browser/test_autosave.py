@@ -1,0 +1,100 @@
+"""The notebook kept in the browser: only when asked for, there after a reload, and never lost between two tabs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from test_frame import upload
+from test_kept_cells import CSV, DRAWN, go, pin
+
+from browsing import LiveServer, Traffic, eventually, settle, visit
+
+pytestmark = pytest.mark.browser
+KEPT = """() => new Promise(done => {
+  const opening = indexedDB.open('treedp', 1);
+  opening.onupgradeneeded = () => opening.result.createObjectStore('notebook');
+  opening.onsuccess = () => {
+    const asking = opening.result.transaction('notebook').objectStore('notebook').get('kept');
+    asking.onsuccess = () => { opening.result.close();
+      done(asking.result ? {version: asking.result.version, size: asking.result.content.byteLength} : null) };
+  };
+})"""
+
+
+def keep(page: Any) -> None:
+    page.locator(".st-key-side_notebook button").first.click()
+    page.get_by_text("Keep it in this browser").click()
+    settle(page)
+    page.keyboard.press("Escape")
+    eventually(lambda: page.evaluate(KEPT) is not None)
+
+
+def changed(page: Any, before: Any) -> bool:
+    found = page.evaluate(KEPT)
+    return found is not None and found["version"] != before["version"]
+
+
+def test_nothing_is_kept_before_it_is_asked_for_and_all_of_it_is_there_after_a_reload(
+    page: Any, server: LiveServer, tmp_path: Any
+) -> None:
+    file = tmp_path / "survey.csv"
+    file.write_text(CSV, encoding="utf-8")
+    visit(page, f"{server.url}/data")
+    upload(page, file, ["region", "city"])
+    go(page, "Error lab")
+    pin(page)
+    there = page.evaluate(DRAWN)
+    assert page.evaluate(KEPT) is None
+    keep(page)
+    visit(page, f"{server.url}/lab")
+    page.get_by_text("This browser keeps a notebook").wait_for()
+    page.get_by_role("button", name="Open it").click()
+    settle(page)
+    page.locator(".st-key-lab_figure .main-svg").first.wait_for()
+    eventually(lambda: page.evaluate(DRAWN) == there)
+    assert "survey.csv" in page.locator(".st-key-heading").inner_text()
+    go(page, "Notebook")
+    assert page.evaluate(DRAWN) == there
+
+
+def test_what_is_removed_is_gone(page: Any, server: LiveServer) -> None:
+    visit(page, f"{server.url}/lab")
+    pin(page)
+    keep(page)
+    page.locator(".st-key-side_notebook button").first.click()
+    page.get_by_role("button", name="Remove from this browser").click()
+    eventually(lambda: page.evaluate(KEPT) is None)
+    page.keyboard.press("Escape")
+    visit(page, f"{server.url}/lab")
+    assert page.get_by_text("This browser keeps a notebook").count() == 0
+
+
+def test_two_tabs_do_not_destroy_each_others_work(page: Any, server: LiveServer) -> None:
+    visit(page, f"{server.url}/lab")
+    pin(page)
+    keep(page)
+    mine = page.evaluate(KEPT)
+    other = page.context.new_page()
+    Traffic().watch(other)
+    visit(other, f"{server.url}/lab")
+    other.get_by_role("button", name="Not now").click()
+    settle(other)
+    pin(other)
+    pin(other)
+    keep(other)
+    other.get_by_text("Another tab has kept a notebook").wait_for()
+    assert other.evaluate(KEPT) == mine, "the last writer is asked first"
+    other.get_by_role("button", name="Keep mine").click()
+    eventually(lambda: changed(other, mine))
+    settle(other)
+    theirs = other.evaluate(KEPT)
+    pin(page)
+    page.get_by_text("Another tab has kept a notebook").wait_for()
+    assert page.evaluate(KEPT) == theirs
+    page.get_by_role("button", name="Open it").click()
+    settle(page)
+    go(page, "Notebook")
+    page.get_by_role("radio", name="All cells").click()
+    settle(page)
+    assert page.locator(".sortable li").count() == 2

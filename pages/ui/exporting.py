@@ -12,6 +12,7 @@ import streamlit as st
 
 from pages.ui import book, pins, uploads
 from pages.ui.exports import download
+from pages.ui.offered import offer, taken
 from treedp_core.checks import InputError
 from treedp_core.figures.dressed import LEAST, MOST, dressed
 from treedp_core.figures.image import Kind, images_of, missing
@@ -93,17 +94,18 @@ def cells_button(cells: Sequence[Cell], title: str, *, key: str) -> None:
 def _button(key: str, about: str, what: Callable[[], tuple[Sequence[Cell], str]]) -> None:
     """Show a button that asks in which form something is to leave."""
     st.button(
-        "Export", key=key, icon=":material/ios_share:", type="tertiary", help=about, on_click=_ask, args=(key, what)
-    )
+        "Export", key=key, icon=":material/ios_share:", type="tertiary", help=about, on_click=_ask,
+        args=(offer(key, what),),
+    )  # fmt: skip
     asked = st.session_state.get(_ASKED)
     if asked is not None and asked[0] == key:
         del st.session_state[_ASKED]
         _choose(*asked[1])
 
 
-def _ask(key: str, what: Callable[[], tuple[Sequence[Cell], str]]) -> None:
+def _ask(key: str) -> None:
     try:
-        st.session_state[_ASKED] = key, what()
+        st.session_state[_ASKED] = key, taken(key)()
     except InputError as error:
         st.toast(f"{error} ({error.code})", icon=":material/error:", duration="long")
 

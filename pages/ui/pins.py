@@ -10,6 +10,7 @@ from typing import Any, Final
 import streamlit as st
 
 from pages.ui import address, book, kept, page
+from pages.ui.offered import offer, taken
 from pages.ui.settings import get
 from pages.ui.text import lit
 from treedp_core import __version__
@@ -64,15 +65,16 @@ def button(shown: Shown) -> None:
     """Show the button that keeps a figure, unless the page is the notebook's own."""
     if not can_keep():
         return
+    offer(shown.key, shown)
     st.button(
-        "Pin", key=f"{shown.key}_pin", icon=":material/keep:", type="tertiary", on_click=pin, args=(shown,),
+        "Pin", key=f"{shown.key}_pin", icon=":material/keep:", type="tertiary", on_click=pin, args=(shown.key,),
         help="Keep it in the notebook of this session, with its settings, table, code and seed",
     )  # fmt: skip
     last = _last(shown.key)
     if last is not None:
         st.button(
             "Compare", key=f"{shown.key}_compare", icon=":material/compare:", type="tertiary", on_click=_compare,
-            args=(shown, last), help=f"Pin it, and put it beside {lit(book.notebook().cell(last).name, 40)}",
+            args=(shown.key, last), help=f"Pin it, and put it beside {lit(book.notebook().cell(last).name, 40)}",
         )  # fmt: skip
 
 
@@ -86,14 +88,15 @@ def _last(part: str) -> str | None:
     return next((one.id for one in reversed(book.notebook().cells) if one.part == part), None)
 
 
-def _compare(shown: Shown, first: str) -> None:
+def _compare(key: str, first: str) -> None:
     """Pin a figure, and show it beside another cell."""
-    pin(shown)
+    pin(key)
     book.compare([first, book.notebook().cells[-1].id])
 
 
-def pin(shown: Shown) -> None:
-    """Keep a figure as the last cell of the notebook."""
+def pin(key: str) -> None:
+    """Keep a figure of the page as the last cell of the notebook."""
+    shown: Shown = taken(key)
     before = book.held().revision
     try:
         cell = cell_of(shown, book.new_id(), book.name_for(name_now()))

@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from streamlit.testing.v1 import AppTest
 
 from browsing import ROOT
@@ -97,6 +98,15 @@ def answer(app: AppTest) -> str:
 def table(app: AppTest, column: str) -> Any:
     """The first table with that column, as a data frame."""
     return next(one.value for one in app.dataframe if column in one.value.columns)
+
+
+def written(app: AppTest, column: str) -> Any:
+    """The same, its numbers as they are written."""
+    element = next(one for one in app.dataframe if column in one.value.columns)
+    with pa.ipc.open_stream(element.proto.arrow_data.styler.display_values) as sent:
+        words, values = sent.read_pandas(), element.value
+    differ = [name for name in values.columns if words[name].tolist() != values[name].astype(str).tolist()]
+    return values.assign(**{name: words[name].tolist() for name in differ})
 
 
 def read(text: Any) -> float:

@@ -21,9 +21,9 @@ from oracles_pages import (
     open_page,
     press,
     read,
-    table,
     widget,
     words,
+    written,
 )
 from pages.ui import jobs
 from pages.views.cdf.settings import FITS
@@ -124,7 +124,7 @@ def test_draw_again_changes_only_the_noise() -> None:
 def test_the_range_is_read_by_every_mechanism() -> None:
     """Laplace histogram without a total: 47 bins of variance 8 each; noise on every count: twice 2 (127)^2."""
     app = open_page("cdf", cdf_mechanism="laplace")
-    rows = table(app, "mechanism").set_index("mechanism")["st. dev. (records)"]
+    rows = written(app, "mechanism").set_index("mechanism")["st. dev. (records)"]
     assert read(rows["Noise on every cumulative count"]) == math.sqrt(4) * 127
     assert rows["Your release, consistent"] == "–"
     flat = plan_cdf(CdfSettings(128, (128,), "laplace", least_squares=False))
@@ -140,7 +140,7 @@ def test_ranges_on_a_small_column() -> None:
     data = binned()
     app = open_page("cdf", data, cdf_source="current", cdf_from="1", cdf_to="3", eps="50")
     assert "true: 3 (NOT PRIVATE)" in words(app)
-    released = table(app, "mechanism")["released count"].tolist()
+    released = written(app, "mechanism")["released count"].tolist()
     assert all(abs(read(count) - 3) < 10 for count in released)
 
 
@@ -206,7 +206,7 @@ def test_nothing_cut_is_called_true() -> None:
     widget(app, "upload_count").click().run()
     names = [trace.get("name", "") for key in ("cdf_release", "cdf_errors") for trace in figure(app, key)["data"]]
     assert "cut to the bounds (NOT PRIVATE)" in names and not any("true" in name for name in names)
-    assert "cut to the bounds (NOT PRIVATE)" in table(app, "quantile")
+    assert "cut to the bounds (NOT PRIVATE)" in written(app, "quantile")
     assert "3 % of the records lie outside the bounds" in words(app)
     assert not app.exception
 
@@ -223,7 +223,7 @@ def test_an_upload_shows_what_its_bounds_cut_off_before_it_is_counted() -> None:
 
 
 def test_quantiles_with_intervals() -> None:
-    quantiles = table(open_page("cdf"), "quantile")
+    quantiles = written(open_page("cdf"), "quantile")
     assert quantiles["quantile"].tolist() == ["5 %", "25 %", "50 %", "75 %", "95 %"]
     low, true, high = (quantiles[name].map(read) for name in ("from", "true (NOT PRIVATE)", "to"))
     assert (low <= true).all()  # the band of this seed covers the truth, as 19 in 20 do
@@ -232,10 +232,10 @@ def test_quantiles_with_intervals() -> None:
 
 def test_true_quantiles_by_hand() -> None:
     """7 records; half of them, 3.5, is reached in bin [2, 3), which holds record 4: 2, as no bin is finer than 1."""
-    quantiles = table(open_page("cdf", binned(), cdf_source="current"), "quantile")
+    quantiles = written(open_page("cdf", binned(), cdf_source="current"), "quantile")
     assert quantiles["true (NOT PRIVATE)"].tolist()[2] == "2"
-    finer = table(open_page("cdf", binned(n_bins=32), cdf_source="current"), "quantile")  # bins of a quarter
-    assert finer["true (NOT PRIVATE)"].tolist()[2] == "2.1"  # the record 2.2 is the fourth, in [2, 2.25): 2 + 1 / 8
+    finer = written(open_page("cdf", binned(n_bins=32), cdf_source="current"), "quantile")  # bins of a quarter
+    assert finer["true (NOT PRIVATE)"].tolist()[2] == 2.1  # the record 2.2 is the fourth, in [2, 2.25): 2 + 1 / 8
 
 
 def test_a_private_total_has_no_consistency_and_says_so() -> None:
@@ -346,7 +346,7 @@ def test_what_lies_outside_the_bounds_is_given_no_number_and_never_called_true()
     app = upload(
         open_page("cdf", cdf_source="upload"), "size\n1\n3\n3\n9\n9\n", {"Lower": 0.0, "Upper": 8.0, "Bins K": 8}
     )
-    found = table(app, "quantile").set_index("quantile")
+    found = written(app, "quantile").set_index("quantile")
     assert found.columns[-1] == "true within the bounds (NOT PRIVATE)"
     assert found.iloc[:, -1]["75 %"] == "outside the bounds" and found.iloc[:, -1]["50 %"] != "outside the bounds"
     assert app.slider(key="cdf_to").max == 8.0
@@ -393,7 +393,7 @@ def test_figure_1_of_the_paper() -> None:
     widget(app, "cdf_preset_Published error curves").click()
     app.run()
     assert app.session_state["cdf_bins"] == "256"
-    values = table(app, SQUARES).set_index("pipeline")[SQUARES].str.replace("\u202f", "").astype(float)
+    values = written(app, SQUARES).set_index("pipeline")[SQUARES].str.replace("\u202f", "").astype(float)
     assert values["Noise on every cumulative count"] == 2 * 255**3
     assert values["Histogram"] == 4 * 256 * 255
     assert values["Binary tree"] == pytest.approx(4 * 256 * 8**3)
@@ -417,8 +417,7 @@ def test_a_view_of_one_relation_says_so_whatever_the_sidebar_has(view: str) -> N
 def test_the_papers_numbers_keep_all_their_digits_on_screen() -> None:
     """Five digits would turn 2 * 255^3 = 33,162,750 into 33,163,000 and 524,288 into 524,290."""
     app = open_page("cdf", cdf_view="error", cdf_bins="256")
-    shown = next(one for one in app.dataframe if SQUARES in one.value.columns)
-    assert {"33\u202f162\u202f750", "524\u202f288"} <= set(shown.value[SQUARES])
+    assert {"33\u202f162\u202f750", "524\u202f288"} <= set(written(app, SQUARES)[SQUARES])
 
 
 def test_other_bins_and_bad_ones() -> None:
@@ -441,7 +440,7 @@ def test_the_preset_puts_our_numbers_beside_the_papers() -> None:
     widget(app, "cdf_preset_Published experiment").click()
     app.run()
     assert not app.exception
-    rows = table(app, "ℓ₂ consistent")
+    rows = written(app, "ℓ₂ consistent")
     assert rows.iloc[0].tolist() == ["paper (100 runs)", "502.81", "286.43", "18.54", "10.72"]
     gains = consistency_gains(trials=100, seed=7)
     assert rows.iloc[1]["ℓ₂ consistent"].startswith(f"{gains[0].l2_consistent.mean:.4g} ± ")
@@ -458,7 +457,7 @@ def test_stale_results_stay_and_say_what_they_were_computed_for(monkeypatch: pyt
     app.session_state["seed"] = 8
     app.run()
     assert "Shown meanwhile: 20 runs and seed 7" in words(app)
-    assert len(table(app, "ℓ₁")) == 6
+    assert len(written(app, "ℓ₁")) == 6
 
 
 def test_the_experiment_can_be_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:

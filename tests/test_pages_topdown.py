@@ -24,9 +24,9 @@ from oracles_pages import (
     metric_values,
     open_page,
     read,
-    table,
     widget,
     words,
+    written,
 )
 from oracles_top_down import HUGE, RECORDS, product_data
 from pages.ui import jobs
@@ -60,11 +60,11 @@ def test_a_nested_tree_stays_as_it_is_and_says_so() -> None:
 
 def test_choosing_columns_makes_the_tree_of_that_order() -> None:
     app = open_page("topdown", product_data(), td_source="current", td_rho="900")
-    assert table(app, "level")["level"].tolist() == ["all", "c0", "c1", "c2"]
+    assert written(app, "level")["level"].tolist() == ["all", "c0", "c1", "c2"]
     widget(app, "td_columns").set_value(["3", "1"])
     app.run()
-    assert table(app, "level")["level"].tolist() == ["all", "c2", "c0"]
-    assert table(app, "level")["cells"].tolist() == ["1", "2", "4"]
+    assert written(app, "level")["level"].tolist() == ["all", "c2", "c0"]
+    assert written(app, "level")["cells"].tolist() == [1, 2, 4]
     assert not app.exception
 
 
@@ -75,7 +75,7 @@ def test_a_link_names_columns_by_position_only() -> None:
     assert "c1" not in link
     other = open_page("topdown", td_columns=["2", "9"])  # the trips have no ninth column
     assert not other.exception
-    assert table(other, "level")["level"].tolist() == ["all", "destination"]
+    assert written(other, "level")["level"].tolist() == ["all", "destination"]
 
 
 # --- the first screen -------------------------------------------------------------------------------------------------
@@ -173,7 +173,7 @@ def test_draw_again_changes_the_noise_only() -> None:
 def test_a_noisy_total_is_measured_too() -> None:
     app = open_page("topdown", nbr="add_or_remove_one", delta="1e-6")
     assert not app.main.error
-    assert read(table(app, "level")["σ (records)"][0]) > 0
+    assert read(written(app, "level")["σ (records)"][0]) > 0
     assert "the total is measured too" in words(app)
 
 
@@ -341,7 +341,7 @@ def test_accounting_of_the_paper_in_numbers() -> None:
 
 def test_relations_and_contributions_beside_each_other() -> None:
     app = open_page("topdown", td_view="accounting", td_rho="1", contributions="2", delta="1e-6")
-    rows = table(app, "two neighbouring data sets")
+    rows = written(app, "two neighbouring data sets")
     assert len(rows) == 4
     stacked, distinct = rows.iloc[0], rows.iloc[1]
     assert read(stacked.iloc[-1]) == round(math.sqrt(3) * 2, 2)  # d = 3, sigma = sqrt(2) m / sqrt(2 rho / 3)
@@ -351,7 +351,7 @@ def test_relations_and_contributions_beside_each_other() -> None:
 
 def test_sensitivity_enumerated_beside_the_formula() -> None:
     app = open_page("topdown", td_view="sensitivity", contributions="2")
-    rows = table(app, "L1 enumerated")
+    rows = written(app, "L1 enumerated")
     assert rows["L1 enumerated"].map(read).tolist() == [0, 4, 4]
     assert rows["L2 formula"].map(read).tolist() == [0, 2.83, 2.83]  # the root of 8
     assert app.main.success
@@ -366,7 +366,7 @@ def test_sensitivity_enumerated_beside_the_formula() -> None:
 def test_records_and_their_files() -> None:
     app = open_page("topdown", product_data(), td_source="current", td_view="records", td_rho="900")
     assert not app.exception
-    preview = table(app, "count")
+    preview = written(app, "count")
     assert preview["count"].sum() == len(RECORDS)
     assert any("simulation-grade noise" in warning.value for warning in app.main.warning)
     what = product_of_columns(product_data(), (0, 1, 2))

@@ -22,6 +22,7 @@ from treedp_core.notebook.code import Ran
 from treedp_core.records.export.columns import Columns, labelled
 from treedp_core.records.export.tables import IN_NAMES, apart, csv_bytes, csv_files, frame_of, zipped
 from treedp_core.studies.budget import NOT_PRIVATE
+from treedp_core.words import short
 
 STAGE: Final = "stage"
 """The key of the first screen's figure: static/app.css gives it the room that the rest leaves."""
@@ -115,8 +116,8 @@ def live(spec: dict[str, Any], *, key: str, alt: str, caption: str, answer: str,
     footer(key, ran, about=caption, shown=Shown(key, lines_of(ran.value), ran, alt, caption, answer))
 
 
-def _is_of_numbers(values: Iterable[Any]) -> bool:
-    return all(isinstance(value, Real) and not isinstance(value, bool) for value in values)
+def _is_of_numbers(values: Iterable[Any], kind: type = Real) -> bool:
+    return all(isinstance(value, kind) and not isinstance(value, bool) for value in values)
 
 
 def _is_dark() -> bool:
@@ -164,7 +165,8 @@ def plain_table(
     `formats` are column configurations by name, or functions whose words are shown instead of a value, as a browser has
     no thin spaces between thousands, or pairs of both. A column of numbers stays one, so that it is sorted as numbers.
     """
-    shown, config, words = dict(columns), {}, {}
+    shown, config = dict(columns), {}
+    words = {name: short for name, values in columns.items() if name not in formats and _is_of_numbers(values, float)}
     for name, how in formats.items():
         write, config[name] = how if isinstance(how, tuple) else (how, None) if callable(how) else (None, how)
         if write is not None and name in columns:

@@ -14,11 +14,16 @@ from typing import Any
 
 def last_value(code: str) -> Any:
     """Run code as it is and return the value of its last expression."""
-    program, space = ast.parse(code), {"__name__": "snippet"}
+    return run(code)[0]
+
+
+def run(code: str) -> tuple[Any, Any]:
+    """Run code as it is; return the value of its last expression, and the figure that it draws, if any."""
+    program, space = ast.parse(code), dict[str, Any](__name__="snippet")
     end = program.body.pop()
     assert isinstance(end, ast.Expr)
     exec(compile(program, "snippet", "exec"), space)
-    return eval(compile(ast.Expression(end.value), "snippet", "eval"), space)
+    return eval(compile(ast.Expression(end.value), "snippet", "eval"), space), space.get("figure")
 
 
 def as_text(found: Any) -> str:
@@ -32,7 +37,9 @@ def main() -> None:
     """Run them all."""
     for code in json.load(sys.stdin):
         try:
-            print(json.dumps({"csv": as_text(last_value(code))}), flush=True)
+            found, figure = run(code)
+            drawn = {} if figure is None else {"figure": figure.to_json()}
+            print(json.dumps({"csv": as_text(found), **drawn}), flush=True)
         except Exception:
             print(json.dumps({"error": traceback.format_exc()}), flush=True)
 

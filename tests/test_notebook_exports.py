@@ -89,7 +89,8 @@ def ran(code: str, folder: Path, *arguments: str) -> subprocess.CompletedProcess
         "[x for x in (1, 2)]", "(lambda: 1)()", "f'{1}'", "def f():\n    pass\nf()", "x = 1", "", "1 +", "(" * 500,
         "dict.fromkeys.__self__", "import sys\nsys.exit()", "while True:\n    pass",
         "from treedp_core import nothing\n1",
-        "from treedp_coreevil import x\nx()", "dict = 1\nx()", "x\n1", "import sys\nsys.path.insert(0, '/tmp')\n1",
+        "from treedp_coreevil import x\nx()", "dict = 1\nx()", "OUT = '/tmp'\n1",
+        "shown = dict\n1", "x\n1", "import sys\nsys.path.insert(0, '/tmp')\n1",
     ],
 )  # fmt: skip
 def test_code_that_does_more_than_call_what_is_ours_is_left_out(code: str) -> None:

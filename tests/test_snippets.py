@@ -116,3 +116,12 @@ def test_app_modules_are_found_wherever_the_package_lies() -> None:
     assert "app_path" in code
     assert value_of(code).total > 0
     assert isinstance(Ran(int), Ran)
+
+
+def test_code_draws_a_figure_in_the_line_before_its_last() -> None:
+    rows = call(both, 1, 2).named("shown")
+    drawn = call(len, rows).drawn_by(call(sorted, rows))
+    code = drawn.snippet()
+    assert code.splitlines()[-3:] == ["shown_2 = both(1, 2)", "figure = sorted(shown_2)", "len(shown_2)"]
+    assert drawn.value == 2
+    assert call(both, (call(int, 3), [call(int, 4)])).value == ((3, [4]),)

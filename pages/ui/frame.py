@@ -18,7 +18,7 @@ from treedp_core.figures import style
 from treedp_core.figures.dark import on_dark, repainted
 from treedp_core.figures.kept import lines_of
 from treedp_core.figures.reliability import watermark
-from treedp_core.notebook.code import Ran
+from treedp_core.notebook.code import Ran, call
 from treedp_core.records.export.columns import Columns, labelled
 from treedp_core.records.export.tables import IN_NAMES, apart, csv_bytes, csv_files, frame_of, zipped
 from treedp_core.studies.budget import NOT_PRIVATE
@@ -52,6 +52,8 @@ def figure(
 
     Parameters
     ----------
+    fig : plotly Figure or Ran
+        A call that draws it stands in its code, too.
     alt : str
         The takeaway, for those who do not see the figure; user text is fine here.
     caption : str
@@ -72,8 +74,13 @@ def figure(
     simulated : bool
         Whether the table is of a simulated release: then each row of it and the name of its file say so.
     """
+    marked = label.startswith(NOT_PRIVATE)
+    if isinstance(fig, Ran):
+        if ran is not None:
+            ran = ran.drawn_by(call(watermark, fig.named("unmarked"), NOT_PRIVATE) if marked else fig)
+        fig = fig.value
     if label:
-        if label.startswith(NOT_PRIVATE):
+        if marked:
             watermark(fig, NOT_PRIVATE)
         caption = caption if caption.startswith(label) else f"{label} {caption}"
     if get("present"):

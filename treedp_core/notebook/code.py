@@ -21,6 +21,10 @@ T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
 WIDTH: Final = 100
+RESERVED: Final = ("OUT", "shown", "sys", "table")
+"""Names that exported programs use themselves."""
+FIGURE: Final = "figure"
+"""What code calls the figure that it draws."""
 _APP: Final = ("pages", "sample_data")
 APP_PATH: Final = (
     "import sys\n\nfrom treedp_core.cli import app_path\n\n"
@@ -49,6 +53,8 @@ class Ran(Generic[T_co]):
         What the code calls the value.
     about : str
         A comment in front of its line.
+    figure : Ran, optional
+        The call that draws the value: the code ends with both.
     """
 
     function: Callable[..., T_co]
@@ -56,6 +62,7 @@ class Ran(Generic[T_co]):
     kwargs: Mapping[str, Any] = field(default_factory=dict)
     name: str = "found"
     about: str = ""
+    figure: Ran[Any] | None = None
 
     @cached_property
     def value(self) -> T_co:
@@ -79,6 +86,12 @@ class Ran(Generic[T_co]):
         """Return the same call with a comment that its code begins with."""
         same = self.named(self.name)
         object.__setattr__(same, "about", about)
+        return same
+
+    def drawn_by(self, figure: Ran[Any]) -> Ran[T_co]:
+        """Return the same call, whose code draws a figure in the line before its last."""
+        same = self.named(self.name)
+        object.__setattr__(same, "figure", figure)
         return same
 
     def get(self, path: str) -> Part:
@@ -145,6 +158,8 @@ def given(value: T, function: Callable[..., T], /, *args: Any, about: str = "", 
 def _value(one: object) -> object:
     if isinstance(one, File):
         return one.path
+    if type(one) is tuple or type(one) is list:
+        return type(one)(map(_value, one))
     return one.value if isinstance(one, (Ran, Part)) else one
 
 
@@ -157,10 +172,14 @@ class _Writer:
         self.files: dict[File, str] = {}
         self.names: dict[int, str] = {}
         self.known: dict[str, str] = {}
-        self.taken: set[str] = set()
+        self.taken = set(RESERVED)
         self.from_app = False
 
     def program(self, ran: Ran[Any]) -> str:
+        if ran.figure is not None:
+            self.taken.add(FIGURE)
+            drawn = self.call(ran.figure)
+            self.lines.append(f"{FIGURE} = {drawn}")
         last = self.call(ran)
         modules = [f"from {module} import {', '.join(sorted(names))}" for module, names in sorted(self.imports.items())]
         if "np." in "\n".join([*self.lines, last]):

@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from treedp_core.notebook.cell import Cell
+from treedp_core.notebook.code import FIGURE
 from treedp_core.notebook.given import Value
 from treedp_core.notebook.picture import drawable
-from treedp_core.notebook.program import FIGURE, TABLE, Section, program_of
+from treedp_core.notebook.program import TABLE, Section, program_of
 from treedp_core.notebook.script import NO_CODE, OUT, SHOWN
 from treedp_core.notebook.told import facts, plain, safe, warning
 

@@ -17,12 +17,10 @@ from fractions import Fraction
 from typing import Final
 
 from treedp_core.notebook.cell import Cell
-from treedp_core.notebook.code import APP_PATH
+from treedp_core.notebook.code import APP_PATH, FIGURE, RESERVED
 
 TABLE: Final = "table"
 """What the table of a cell is called in code."""
-FIGURE: Final = "figure"
-"""What its figure is called, where code draws it."""
 OURS: Final = ("treedp_core", "pages.ui.origins", "sample_data")
 _NOT_THESE: Final = ("treedp_core.cli", "treedp_core.notebook", "treedp_core.records.export.tables")
 _BUILTINS: Final = {"float", "int", "str", "bool", "range", "tuple", "list", "dict", "round", "min", "max", "len"}
@@ -132,7 +130,7 @@ def _is_known(line: ast.stmt, known: set[str]) -> bool:
     if not all(node.id in known for node in ast.walk(line.value) if isinstance(node, ast.Name)):
         return False
     if isinstance(line, ast.Assign):
-        if len(line.targets) != 1 or not isinstance(line.targets[0], ast.Name):
+        if len(line.targets) != 1 or not isinstance(line.targets[0], ast.Name) or line.targets[0].id in RESERVED:
             return False
         known.add(line.targets[0].id)
     return True

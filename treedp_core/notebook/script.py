@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from treedp_core.notebook.cell import Cell
-from treedp_core.notebook.program import FIGURE, TABLE, Section, program_of
+from treedp_core.notebook.code import FIGURE
+from treedp_core.notebook.program import TABLE, Section, program_of
 from treedp_core.notebook.told import facts, plain, warning
 
 SHOWN: Final = "from treedp_core.records.export.tables import shown"
@@ -37,7 +38,9 @@ def _section(number: int, section: Section) -> list[str]:
     if not section.code:
         return [*lines, f"# {NO_CODE}"]
     lines += [section.code, f"print(shown({TABLE}, {section.name!r}, OUT))"]
-    return [*lines, f"{FIGURE}.show()"] if section.draws else lines
+    if section.draws:
+        lines += ["if OUT:", f'    {FIGURE}.write_html(f"{{OUT}}/{section.name}.html", include_plotlyjs="directory")']
+    return lines
 
 
 def comment(text: str, width: int = 110) -> list[str]:

@@ -65,10 +65,11 @@ def _about(asked: Asked) -> str:
 def _figure(kept: result.Result[Curves], asked: Asked) -> None:
     shown = kept.value or Curves.empty(TOTALS)
     title = f"RMSRE of the tree (τ = {short(asked[1])})"
-    fig = figures.strategy_curves(
-        shown.totals, shown.labels, shown.errors, y_title=title, marker_x=EPSILON.value, stale=not kept.is_ready
-    )
-    again = given(kept.value, figure4, store.used_sample(SAMPLE), *asked).named("curves")
+    again = given(shown, figure4, store.used_sample(SAMPLE), *asked).named("curves")
+    fig = call(
+        figures.strategy_curves, again.get("totals"), again.get("labels"), again.get("errors"), y_title=title,
+        marker_x=EPSILON.value, stale=not kept.is_ready,
+    )  # fmt: skip
     told = _takeaway(shown)
     frame.figure(
         fig,

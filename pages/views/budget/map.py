@@ -60,12 +60,13 @@ def _found(one: Compared, row: Result) -> Ran[Reliability]:
 
 
 def _map(one: Compared, row: Result, again: Ran[Reliability]) -> None:
-    data, found = dataset(), again.value
+    data, found, source = dataset(), again.value, used()
 
     def show(root: int) -> str | None:
-        fig = reliability_icicle(
-            data.tree, data.labels, data.counts, found.probability, root=root, max_nodes=MAX_BLOCKS
-        )
+        fig = call(
+            reliability_icicle, source.get("tree"), source.get("labels"), source.get("counts"),
+            again.get("probability"), root=root, max_nodes=MAX_BLOCKS,
+        )  # fmt: skip
         return frame.figure(
             marked(fig, one),
             key="bud_map",
@@ -73,7 +74,7 @@ def _map(one: Compared, row: Result, again: Ran[Reliability]) -> None:
             caption=f"{NOT_PRIVATE}: area is the true count. Colour: probability that the released count is within "
             f"{short(s.WITHIN.value)} % of it under “{row.label}” ({found.method}; τ = {short(THRESHOLD.value)}). "
             "Click a block to go down, the top one to go up.",
-            ran=call(map_table, again, used().get("labels")).saying(f"{NOT_PRIVATE}: judged by the true counts."),
+            ran=call(map_table, again, source.get("labels")).saying(f"{NOT_PRIVATE}: judged by the true counts."),
             select=True,
             answer=_told(one, row, found),
         )

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final
 
+import plotly.graph_objects as go
 import streamlit as st
-from plotly import graph_objects as go
 
 from pages.ui import frame, plans, router, tuned
 from pages.ui.cards import cards
@@ -86,9 +86,11 @@ def _table_again(one: Compared) -> Ran[Columns]:
     return call(strategy_table, rows_again(one), names, one.label, one.question.metric).saying(one.label)
 
 
-def marked(fig: go.Figure, one: Compared) -> go.Figure:
-    """Return the figure with a watermark where a split in it was tuned on the true counts."""
-    return watermark(fig, NOT_PRIVATE) if one.label else fig
+def marked(fig: go.Figure | Ran[go.Figure], one: Compared) -> Any:
+    """Return a figure, or the call that draws it, with a watermark where a split was tuned on the true counts."""
+    if not one.label:
+        return fig
+    return call(watermark, fig.named("unmarked"), NOT_PRIVATE) if isinstance(fig, Ran) else watermark(fig, NOT_PRIVATE)
 
 
 def _drawn(one: Compared, rows: Sequence[Result]) -> list[figures.StrategyRow]:

@@ -36,7 +36,7 @@ def show() -> Told:
     at = call(errors_at, curves, epsilon)
     answer = error_answer(at.value["pipeline"], at.value["RMSE of a cumulative count"], epsilon)
     frame.figure(
-        pipeline_figure(curves.value, epsilon),
+        call(pipeline_figure, curves, epsilon),
         key="cdf_error",
         alt=answer,
         answer=answer,

@@ -53,7 +53,11 @@ def show() -> Told:
     again: Any = given(gains, consistency_gains, SECTION_VI, N_RECORDS, trials, seed).named("gains") if gains else []
     rows = gain_rows(gains, norm)
     frame.figure(
-        gain_figure(rows, x_title=f"{s.NORMS[norm]} distance from the true CDF"),
+        call(
+            gain_figure,
+            given(rows, gain_rows, again, norm).named("rows"),
+            x_title=f"{s.NORMS[norm]} distance from the true CDF",
+        ),
         key="cdf_gains",
         alt=gain_answer(rows),
         answer=gain_answer(rows),

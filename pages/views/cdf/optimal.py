@@ -51,7 +51,7 @@ def show() -> Told:
         f"{short(max(ratios))} times the least."
     )
     frame.figure(
-        ratio_bars(labels, ratios, x_title="mean variance of a cumulative count ÷ lower bound"),
+        call(ratio_bars, labels, ratios, x_title="mean variance of a cumulative count ÷ lower bound"),
         key="cdf_optimal",
         alt=answer,
         answer=answer,

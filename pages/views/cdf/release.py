@@ -157,10 +157,13 @@ def _brush(data: Bins, start: float, stop: float) -> None:
     _set_range(data, data.bin_at(start), data.bin_at(stop))
 
 
-def _lines(shown: _Shown) -> CdfLines:
-    data, mine = shown.data, shown.mine
-    return CdfLines(data.edges, data.truth, mine.release.cumulative, mine.consistent, (mine.band.low, mine.band.high),
-                    data.truth_name)  # fmt: skip
+def _lines(shown: _Shown) -> Ran[CdfLines]:
+    data, drawn = again(shown.data), shown.drawn
+    band = (drawn.get("band.low"), drawn.get("band.high"))
+    return call(
+        CdfLines, data.get("edges"), data.get("truth"), drawn.get("release.cumulative"), drawn.get("consistent"), band,
+        shown.data.truth_name,
+    ).named("shown")  # fmt: skip
 
 
 def _x_title(data: Bins) -> str:
@@ -173,7 +176,7 @@ def _figure(shown: _Shown) -> None:
     count = float(range_count(mine.release.cumulative, shown.start, shown.stop))
     answer = band_answer(widths, data.total if mine.plan.settings.unit.total_is_public else None)
     frame.figure(
-        band_figure(_lines(shown), widths, x_title=_x_title(data), chosen=shown.ends),
+        call(band_figure, _lines(shown), shown.widths, x_title=_x_title(data), chosen=shown.ends),
         key="cdf_release",
         alt=answer,
         answer=f"{answer} {range_answer(shown.ends, count, mine.deviation(shown.start, shown.stop))}",
@@ -196,7 +199,7 @@ def _errors(shown: _Shown) -> None:
     off = missed(shown.mine, shown.data.truth)
     after = "" if off.consistent is None else f", {short(off.consistent)} after consistency"
     frame.figure(
-        cdf_errors(_lines(shown), x_title=_x_title(shown.data), chosen=shown.ends),
+        call(cdf_errors, _lines(shown), x_title=_x_title(shown.data), chosen=shown.ends),
         key="cdf_errors",
         alt=f"Errors of the cumulative counts: on average {short(off.mean)} records{after}, at most {short(off.most)}.",
         caption="NOT PRIVATE: the release minus the true counts; 0 is exact. The band covers 0 wherever it covers the "

@@ -25,7 +25,9 @@ def picture(the: Draw, label: str, answer: str) -> None:
     told = words.weighed(the.tree, family, the.after if after else the.before)
     source = used()
     mark = frame.figure(
-        balance_and_tree(the, labels, family, after=after, root=root, equation=told),
+        call(
+            balance_and_tree, drawn_again(the), source.get("labels"), family, after=after, root=root, equation=told
+        ),
         key="con_figure",
         alt=f"{labels.label(family)}: {told}. Below, signed errors of the counts as an icicle.",
         answer=answer,

@@ -114,31 +114,31 @@ def _cards(shown: Shown) -> None:
 
 def _by_level(shown: Shown) -> None:
     """Errors level by level: this draw as boxes, and the expected RMSE from the formula."""
-    names, boxes = dataset().labels.level_names, shown.draw.quantiles
+    names, boxes = used().get("labels.level_names"), drawn_again(shown.draw).get("quantiles")
     st.header("Error by level", anchor=False)
     left, right = st.columns(2)
     with left:
         frame.figure(
-            error_boxes(boxes, names),
+            call(error_boxes, boxes, names),
             key="con_boxes",
             alt="Boxes of signed errors before and after, for each level.",
             caption="NOT PRIVATE: signed errors of this draw (simulation on the true counts, seed "
             f"{shown.draw.experiment.seed}). Boxes: quartiles and median; dashed: mean; whiskers: 95 % of the nodes.",
-            ran=call(box_table, drawn_again(shown.draw).get("quantiles"), used().get("labels.level_names")),
+            ran=call(box_table, boxes, names),
             simulated=True,
             label=shown.label,
         )
     silent = words.is_biased(shown.draw.experiment)
     with right:
         frame.figure(
-            expected_by_level(shown.expected.value, names),
+            call(expected_by_level, shown.expected, names),
             key="con_levels",
             alt="Expected root mean square error of each level, before and after.",
             caption="Expected RMSE by level: formula, from noise variances (after least squares Dawson et al., "
             "Algorithm 2)"
             + ("." if shown.label else "; it does not depend on the counts.")  # a tuned split does
             + (" After a biased step no formula is known." if silent else ""),
-            ran=call(expected_table, shown.expected, used().get("labels.level_names")),
+            ran=call(expected_table, shown.expected, names),
             label=shown.label,
         )
 

@@ -79,7 +79,7 @@ def _figure(shown: Shown) -> None:
         **({} if found is None else {"asked": found.question}),
     ).named("lines")  # fmt: skip
     frame.figure(
-        line_figure(shown.question, drawn, data.labels.level_names),
+        call(line_figure, shown.question, again.giving(drawn), source.get("labels.level_names")),
         key="lab_figure",
         alt=words.plain_line(drawn, base, data.tree) or "Empty axes: nothing to draw.",
         answer=words.answer(drawn, base, data.tree) or _nothing_chosen(),
@@ -134,7 +134,7 @@ def _one_draw(shown: Shown, one: Series, level: int) -> None:
     )
     again = given(releases, draw_once, settings, tree, counts).named("releases")
     frame.figure(
-        draw_figure(one, releases, data.counts, data.tree, level, data.labels),
+        call(draw_figure, one, again, counts, tree, level, source.get("labels")),
         key="lab_draw",
         alt=f"True and released counts of one simulated release with {one.label} on level {level}.",
         answer=words.draw_line(*off_by(releases[1], data.counts, data.tree, level), one.label, n_nodes),

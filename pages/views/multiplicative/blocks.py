@@ -55,7 +55,7 @@ def show_step(made: Run, step: int, again: Ran[Run]) -> None:
         "share, that got one value. Empty space has lighter nodes."
     )
     frame.figure(
-        labelled_tree(blocks(made, step), made.values),
+        call(labelled_tree, call(blocks, again, step).named("shown"), again.get("values")),
         key="mul_tree",
         alt=f"The tree after step {step} of {made.n_steps}: {told}",
         answer=f"**Step {whole(step)} of {whole(made.n_steps)}.** {_short(made, step)} At the end "

@@ -156,11 +156,12 @@ def _figure(chosen: Setting, d: int | None, curves: Ran[Found], places: Places, 
     yours = "your levels" if LEVELS.value.strip() else "your tree"
     marker = "" if d is None else f"{yours}: {plural(d, 'level')}"
     if EVERY_CURVE.value:
-        fig, shown = growth_figure(curves.value, places.values(), n_levels=d, marker_text=marker), curves
+        shown: Ran[Any] = curves
+        fig = call(growth_figure, shown, list(places.values()), n_levels=d, marker_text=marker)
     else:
         shown = call(ranking.deciding, curves).named("curves")
         at = [places[ranking.TURN]] if ranking.TURN in places else []
-        fig = few_figure(shown.value, at, n_levels=d, marker_text=marker)
+        fig = call(few_figure, shown, at, n_levels=d, marker_text=marker)
     frame.figure(
         fig,
         key="mul_growth",

@@ -53,7 +53,7 @@ def _accuracy(chosen: Setting, d: int) -> Ran[dict[str, Any]]:
 def _figure(chosen: Setting, d: int, eta: float) -> None:
     ran = _accuracy(chosen, d)
     frame.figure(
-        accuracy_bars(ran.value),
+        call(accuracy_bars, ran.named("kept")),
         key="mul_kept",
         alt="Counts from which on the promise is kept, by mechanism",
         answer=_answer(ran.value, chosen, d, eta),

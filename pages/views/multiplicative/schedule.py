@@ -31,7 +31,7 @@ def show_printed() -> None:
     if over is not None:
         st.markdown(f"The printed budgets break the promise from **ℓ = {over}** rounds on.")
     frame.figure(
-        schedule_figure(ran.value, promised=eps, chosen=rounds),
+        call(schedule_figure, ran.named("budgets"), promised=eps, chosen=rounds),
         key="mul_schedule",
         alt=f"With {rounds} rounds the printed budgets sum to {short(one.overspend)} times the promise.",
         caption=f"Formula. α = {short(alpha)}, ε = {setting_text(eps)}, r = {short(growth_ratio(alpha))}. Algorithm 4 "

@@ -53,7 +53,7 @@ def show() -> Told:
     if plan is not None:
         label = plan.label
         frame.figure(
-            plan_levels(plan),
+            call(plan_levels, shown.made),
             key="plan_levels",
             alt="Cost of each level, and the margin and the expected error of its counts.",
             answer=words.answer(plan),
@@ -77,7 +77,7 @@ def show_handover() -> Told:
     plan = shown.plan
     if plan is not None:
         frame.figure(
-            spending(plan),
+            call(spending, shown.made),
             key="plan_spending",
             alt="The cost of each level, added up to what is promised.",
             answer=words.handed_over(plan, library.label, refused),

@@ -70,9 +70,18 @@ def show() -> Told:
 def _tree(settings: Experiment, drawn: TownDraw) -> None:
     """Show the seven counts, as drawn or made consistent."""
     noisy = s.SHOWN.value == "noisy"
-    released = drawn.noisy if noisy else drawn.consistent
+    again = given(drawn, town_draw, settings).named("drawn")
+    released = again.get("noisy" if noisy else "consistent")
     figure(
-        small_tree(TOWN, drawn.counts, released, drawn.margin, TOWN_NAMES, colour=BEFORE if noisy else AFTER),
+        call(
+            small_tree,
+            TOWN,
+            again.get("counts"),
+            released,
+            again.get("margin"),
+            TOWN_NAMES,
+            colour=BEFORE if noisy else AFTER,
+        ),
         key="start_tree",
         alt=_answer(settings, drawn),
         answer=_answer(settings, drawn),
@@ -137,7 +146,7 @@ def _curves(data: Dataset, settings: Experiment) -> None:
     source = store.used()
     again = given(found, computed, question, source.get("tree"), source.get("counts")).named("lines")
     figure(
-        line_figure(question, found, data.labels.level_names, settings.epsilon),
+        call(line_figure, question, again, source.get("labels.level_names"), settings.epsilon),
         key="start_curves",
         alt="Root mean square error against epsilon for four noise laws: it falls as one over epsilon; at epsilon "
         f"{setting_text(settings.epsilon)} a count is within {short(example_margin(data.tree, settings))} records 19 "

@@ -16,7 +16,7 @@ from pages.views.topdown import settings as s
 from pages.views.topdown.more import more
 from pages.views.topdown.release import drawn_again, released, strip
 from treedp_core.figures.places import rows_beside, true_against_released
-from treedp_core.notebook.code import call
+from treedp_core.notebook.code import call, given
 from treedp_core.studies.topdown import Drawn, Subject, tables
 from treedp_core.studies.topdown.rows import pairs, pairs_table, rows_table, some_rows
 from treedp_core.words import whole
@@ -48,7 +48,7 @@ def rows() -> Told:
 def _rows(mine: Drawn) -> None:
     found = some_rows(mine, N_ROWS)
     frame.figure(
-        rows_beside(found),
+        call(rows_beside, given(found, some_rows, drawn_again(mine), N_ROWS).named("rows")),
         key="td_rows",
         alt=f"Places, true beside released: {words.rows(mine.leaves, words.promised(mine.wanted))}",
         answer=words.rows(mine.leaves, words.promised(mine.wanted)),

@@ -173,7 +173,9 @@ def plain_table(
     no thin spaces between thousands, or pairs of both. A column of numbers stays one, so that it is sorted as numbers.
     """
     shown, config = dict(columns), {}
-    words = {name: short for name, values in columns.items() if name not in formats and _is_of_numbers(values, float)}
+    words: dict[str, Any] = {
+        name: short for name, values in columns.items() if name not in formats and _is_of_numbers(values, float)
+    }
     for name, how in formats.items():
         write, config[name] = how if isinstance(how, tuple) else (how, None) if callable(how) else (None, how)
         if write is not None and name in columns:

@@ -14,6 +14,7 @@ import pytest
 from oracles_pages import dataset, figure, open_page, press, widget
 from pages.ui import exporting, uploads
 from treedp_core.checks import InputError
+from treedp_core.notebook.ipynb import PLOTLY
 from treedp_core.tree import Tree
 
 pytestmark = pytest.mark.usefixtures("own_jobs")
@@ -49,7 +50,7 @@ def test_a_figure_is_offered_as_a_notebook_a_script_a_report_and_an_archive(offe
     assert all(name.startswith("treedp-error-lab") for name, _ in offered.values())
     ast.parse(files["py"]())
     outputs = [out for one in json.loads(files["ipynb"]())["cells"] for out in one.get("outputs", [])]
-    drawn = next(out["data"]["application/vnd.plotly.v1+json"] for out in outputs)
+    drawn = next(out["data"][PLOTLY] for out in outputs if PLOTLY in out["data"])
     assert [one["name"] for one in drawn["data"]] == [one["name"] for one in figure(app, "lab_figure")["data"]]
     assert b"<h1>Error lab" in files["html"]()
     with zipfile.ZipFile(io.BytesIO(files["zip"]())) as archive:

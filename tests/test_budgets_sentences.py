@@ -14,6 +14,7 @@ from oracles_tree import level_starts, random_parents
 from pages.ui.origins import count_sample
 from treedp_core import postprocess
 from treedp_core.checks import InputError
+from treedp_core.experiment import Experiment, prepare
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.privacy import Budget, NeighbouringRelation, ProtectedUnit
 from treedp_core.studies.budget import Ask, Problem, Target, answer, smallest_budget
@@ -69,6 +70,18 @@ def test_several_at_once_and_the_one_that_binds() -> None:
     assert found.seen is not None
     assert found.seen.target is wanted[int(np.argmax(alone))]
     assert abs(found.seen.seen - 0.95) < 4 * found.seen.standard_error
+
+
+@pytest.mark.parametrize("squares", [True, False])
+def test_an_experiment_takes_the_answer(squares: bool) -> None:
+    """Total and shares as they are: the experiment's budget is the answer's split, under a total that is public too."""
+    for unit in (ADD, REPLACE):
+        problem = Problem(SIX, np.array([330, 10, 20, 50, 50, 100, 100]), "laplace", unit, least_squares=squares)
+        found = smallest_budget(problem, [Target(1, Ask.SHARE, 0.2, 0.9, among=50, part=0.75)])
+        one = Experiment(mechanism="laplace", epsilon=found.total, allocation="custom", shares=found.shares,
+                         relation=unit.relation.value)  # fmt: skip
+        spent = np.where(problem.paid > 0, prepare(one, SIX).budget.per_level, 0.0)
+        np.testing.assert_array_equal(spent, found.amounts)
 
 
 def test_small_town_s_large_districts() -> None:

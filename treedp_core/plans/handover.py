@@ -319,7 +319,7 @@ _TUMULT: Final = Template('''\
 """A release written by TreeDP from its plan: $promise.
 
 Usage: python release.py RECORDS.csv RELEASED.csv
-Needs: pip install tmlt.analytics (and Java, for Spark). TreeDP's own tests do not run this program.
+Needs: pip install tmlt.analytics (and Java, for Spark). Tried with version 0.21; TreeDP's own tests do not run it.
 """
 
 # $protects
@@ -328,6 +328,7 @@ $points
 
 import csv
 import itertools
+import os
 import sys
 
 from pyspark.sql import SparkSession
@@ -344,6 +345,7 @@ TOTAL = $promised  # $symbol of all levels together
 
 def main():
     records, released = sys.argv[1:3]
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else Spark's workers take another Python
     frame = SparkSession.builder.getOrCreate().read.csv(records, header=True, inferSchema=False).select(*COLUMNS)
     session = Session.from_dataframe($budget(TOTAL), "records", frame, protected_change=$change)
     with open(released, "w", encoding="utf-8", newline="") as file:

@@ -38,7 +38,7 @@ TRUE_ERROR: Final = choice(
 LIBRARY: Final = choice(
     "plan_library", LIBRARIES[0].name, {one.name: one for one in LIBRARIES}, label="Library",
     help="OpenDP: this project's tests run its programs and compare noise and loss with the plan. Tumult Analytics: "
-    "written from its documentation, not run.",
+    "its programs were tried with version 0.21; the tests do not run them.",
 )  # fmt: skip
 
 SETTINGS: Final[tuple[Setting[Any], ...]] = (VIEW, MECHANISM, POST, ALLOCATION, SHARES, TUNED, TRUE_ERROR, LIBRARY)

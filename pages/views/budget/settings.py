@@ -39,7 +39,7 @@ HEIGHTS: Final = {
 ASKS: Final = {
     Ask.AVERAGE_NODE: "A count picked at random is within x",
     Ask.EVERY_NODE: "Every count is within x",
-    Ask.SHARE: "A part of the counts is within x, all in one release",
+    Ask.SHARE: "A part of them within x at once",
     Ask.RMSRE: "RMSRE at most x %",
     Ask.RMSE: "RMSE at most x records",
 }

@@ -111,24 +111,27 @@ def _add() -> None:
         "counts takes the place of the old one.",
     )  # fmt: skip
     single = Ask[asked.upper()] not in (Ask.RMSE, Ask.RMSRE)
-    if single:
-        st.segmented_control(
-            "x is in", UNITS, key=UNIT, required=True, default=UNITS[0],
-            help="Per cent of the true count, or a margin in records.",
-        )  # fmt: skip
-    st.number_input(
+    left, right = st.columns(2)
+    left.number_input(
         "At most (records)" if asked == "rmse" else "x", min_value=0.0, value=5.0, key=VALUE, format="%g",
         help="x in the kind above; 0 takes the target away.",
     )  # fmt: skip
+    if single:
+        right.segmented_control(
+            "in", UNITS, key=UNIT, required=True, default=UNITS[0],
+            help="Per cent of the true count, or a margin in records.",
+        )  # fmt: skip
+    left, right = st.columns(2)
+    left.number_input(
+        "Counts from … on", min_value=0.0, value=0.0, key=AMONG, format="%g",
+        help="Only counts of at least so many records in the prior, which may be looked at; the true counts may not. "
+        "0 asks about all.",
+    )  # fmt: skip
     if asked == "share":
-        st.number_input(
-            "Part of the counts (%)", min_value=0.1, max_value=100.0, value=95.0, key=PART, format="%g",
+        right.number_input(
+            "Part of them (%)", min_value=0.1, max_value=100.0, value=95.0, key=PART, format="%g",
             help="How many of the counts of one release are to be close, at least; 100 is all of them at once.",
         )  # fmt: skip
-    st.number_input(
-        "Only counts of at least", min_value=0.0, value=0.0, key=AMONG, format="%g",
-        help="In the prior, which may be looked at: the true counts may not. 0 asks about all.",
-    )  # fmt: skip
     if single:
         s.CONFIDENCE.draw()
     st.button("Add", key="bud_add", type="primary", icon=":material/add:", on_click=_added, help="Adds this target.")

@@ -18,6 +18,9 @@ HOST = "127.0.0.1"
 FIRST_PORT = 8501
 FILE_VARIABLE = "TREEDP_FILE"
 KEY_VARIABLE = "TREEDP_KEY"
+NOTEBOOK_VARIABLE = "TREEDP_NOTEBOOK"
+SAVE_VARIABLE = "TREEDP_SAVE"
+NOTEBOOK = ".treedp"
 WILDCARDS = ("0.0.0.0", "::", "")
 
 # The first two must be there before a process allocates memory: without them the heap keeps what uploads needed. Small
@@ -40,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     given = _parser().parse_args(arguments)
     try:
-        env = environment(os.environ, given.file, network=given.allow_network)
+        env = environment(os.environ, given.file, network=given.allow_network, save=given.save)
         port = usable_port(given.port, env)
         return _become([sys.executable, "-m", "streamlit", "run", str(app_path()), f"--server.port={port}"], env)
     except InputError as error:
@@ -48,17 +51,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
 
 
-def environment(base: Mapping[str, str], file: str | None = None, *, network: bool = False) -> dict[str, str]:
+def environment(
+    base: Mapping[str, str], file: str | None = None, *, network: bool = False, save: str | None = None
+) -> dict[str, str]:
     """Environment of the server: `base`, the safe defaults it does not set itself, and the file to open.
 
     A file is shown to whoever opens the app; other users of this machine reach its address too, hence a key of its own
-    for each start with a file.
+    for each start with a file. A file of records and a notebook go by variables of their own; `save` names the notebook
+    that every change is written to, which is opened first if it is there.
 
     Raises
     ------
     InputError
-        FILE_MISSING when there is no such file; ADDRESS_OPEN when the server would listen on every network of this
-        machine and `network` does not allow that.
+        FILE_MISSING when there is no such file; SAVE_PLACE when no notebook can be written there; ADDRESS_OPEN when
+        the server would listen on every network of this machine and `network` does not allow that.
 
     Examples
     --------
@@ -66,7 +72,7 @@ def environment(base: Mapping[str, str], file: str | None = None, *, network: bo
     '4'
     """
     env = DEFAULTS | dict(base)
-    for name in (FILE_VARIABLE, KEY_VARIABLE):
+    for name in (FILE_VARIABLE, KEY_VARIABLE, NOTEBOOK_VARIABLE, SAVE_VARIABLE):
         env.pop(name, None)
     if env["STREAMLIT_SERVER_ADDRESS"].strip("[] ") in WILDCARDS and not network:
         raise InputError(
@@ -75,9 +81,26 @@ def environment(base: Mapping[str, str], file: str | None = None, *, network: bo
             "add --allow-network if that is meant.",
         )
     if file is not None:
-        env[FILE_VARIABLE] = str(_readable(file))
+        env[NOTEBOOK_VARIABLE if file.lower().endswith(NOTEBOOK) else FILE_VARIABLE] = str(_readable(file))
+    if save is not None:
+        env[SAVE_VARIABLE] = str(_writable(save))
+    if file is not None or save is not None:
         env[KEY_VARIABLE] = secrets.token_urlsafe(24)
     return env
+
+
+def _writable(save: str) -> Path:
+    try:
+        path = Path(save).expanduser().absolute()
+        there = path.parent.is_dir() and os.access(path.parent, os.W_OK)
+        there = there and not path.is_symlink() and (not path.exists() or path.is_file())
+    except (OSError, ValueError, RuntimeError):
+        there = False
+    if not there or not save.lower().endswith(NOTEBOOK):
+        raise InputError(
+            "SAVE_PLACE", f"No notebook can be saved as {echo(save)}; give a name with {NOTEBOOK} in a folder of yours."
+        )
+    return path
 
 
 def _readable(file: str) -> Path:
@@ -143,7 +166,14 @@ def _parser() -> argparse.ArgumentParser:
         prog="treedp",
         description=f"Explore differentially private counts on trees in the browser, on http://{HOST} only.",
     )
-    parser.add_argument("file", nargs="?", metavar="FILE", help="a local file of records to open, of any size")
+    parser.add_argument(
+        "file", nargs="?", metavar="FILE", help=f"a local file of records, of any size, or a notebook ({NOTEBOOK})"
+    )
+    parser.add_argument(
+        "--save",
+        metavar="NOTEBOOK",
+        help=f"write every change to this notebook (TRUE COUNTS; {NOTEBOOK}), opened first",
+    )
     parser.add_argument("--port", metavar="N", help=f"port to serve on (default {FIRST_PORT})")
     parser.add_argument(
         "--allow-network", action="store_true", help="let STREAMLIT_SERVER_ADDRESS be 0.0.0.0 or ::, open to others"

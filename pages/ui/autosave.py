@@ -17,7 +17,7 @@ from typing import Any, Final, Literal
 import streamlit as st
 from streamlit import runtime
 
-from pages.ui import book, kept, notebook_file, reading, saving, uploads
+from pages.ui import book, disk, kept, notebook_file, reading, saving, uploads
 from pages.ui.scripts import script
 from pages.ui.text import lit
 from treedp_core.notebook.archive import open_study, save
@@ -116,7 +116,8 @@ def offers() -> None:
 
 
 def run() -> None:
-    """Have the browser keep the notebook as it now is; called at the end of every run."""
+    """Have the browser, and the file that the app was told, keep the notebook as it is; called at the end of a run."""
+    disk.keep()
     if uploads.is_public():
         return
     auto = _auto()
@@ -130,8 +131,7 @@ def run() -> None:
 def _write(auto: _Auto) -> None:
     """Write the session down, where it has changed."""
     study = saving.study()
-    marks = (book.held().revision, sorted(study.settings.items()), [(one.slot, id(one.data)) for one in study.tables])
-    signature = hashlib.sha256(repr(marks).encode()).hexdigest()
+    signature = saving.signature(study)
     if signature != auto.signature:
         auto.content = save(study, with_data=True)
         auto.signature, auto.nth = signature, auto.nth + 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any, Final
 
 import streamlit as st
@@ -31,6 +32,13 @@ def study() -> Study:
         asked=held.asked,
         version=__version__,
     )
+
+
+def signature(found: Study) -> str:
+    """Return a text that changes with everything a file would hold."""
+    tables = [(one.slot, one.data.fingerprint) for one in found.tables]
+    marks = (book.held().revision, sorted(found.settings.items()), tables)
+    return hashlib.sha256(repr(marks).encode()).hexdigest()
 
 
 def restore(found: Study) -> list[tuple[str, InputError]]:

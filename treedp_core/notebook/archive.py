@@ -10,13 +10,14 @@ import re
 from collections.abc import Mapping
 from dataclasses import fields
 from datetime import datetime
+from pathlib import Path
 from typing import Any, Final
 
 from treedp_core.checks import InputError, echo
 from treedp_core.notebook import drawing, recipe
 from treedp_core.notebook.book import Notebook
 from treedp_core.notebook.cell import Cell, DataNote
-from treedp_core.notebook.container import limit_of, packed, unpacked, written
+from treedp_core.notebook.container import MAX_FILE, limit_of, packed, unpacked, written
 from treedp_core.notebook.given import Value, text
 from treedp_core.notebook.study import Asked, SettingValue, Study, Table
 from treedp_core.records.read.strict_json import Json, members, parse
@@ -108,6 +109,22 @@ def open_study(content: bytes, *, watch: Watch | None = None) -> Study:
     if watch is not None:
         watch.step(STEPS)
     return study
+
+
+def open_file(path: Path, *, watch: Watch | None = None) -> Study:
+    """Return the study of a file on this computer.
+
+    Raises
+    ------
+    InputError
+        Those of `open_study`; ``FILE_MISSING``.
+    """
+    try:
+        with path.open("rb") as file:
+            content = file.read(MAX_FILE + 1)
+    except OSError:
+        raise InputError("FILE_MISSING", f"The notebook {echo(path.name)} cannot be read.") from None
+    return open_study(content, watch=watch)
 
 
 def _json(found: dict[str, bytes], name: str) -> Json:

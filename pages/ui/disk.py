@@ -1,0 +1,163 @@
+"""A notebook on this computer, named when the app was started: opened as a session begins, written with every change.
+
+Writing is done by a thread of its own, so that no page waits for it. A file that somebody else has written since is not
+written over before the user was asked.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import threading
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+import streamlit as st
+
+from pages.ui import notebook_file, reading, saving, uploads
+from pages.ui.text import lit
+from treedp_core.checks import InputError
+from treedp_core.cli import NOTEBOOK_VARIABLE, SAVE_VARIABLE
+from treedp_core.notebook.archive import open_file, save
+from treedp_core.notebook.study import Study
+
+SLOT: Final = "disk_open"
+_STATE: Final = "_disk"
+Mark = tuple[int, int] | None
+"""When a file was written and how long it is; None where there is none."""
+
+
+@dataclass
+class _Disk:
+    """What this session knows of the file. `written` is what it read or wrote last."""
+
+    opens: bool = True
+    written: Mark = None
+    signature: str = ""
+    is_other: bool = False
+    trouble: str = ""
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+def begin() -> None:
+    """Open the notebook that the app was started with, once a session; before any control is drawn."""
+    disk, path = _disk(), _to_open()
+    if not disk.opens:
+        return
+    if path is None:
+        disk.opens = False
+        return
+    mark = mark_of(path)
+    file_id = f"{uploads.ON_DISK}{SLOT}/{mark}"
+    found = reading.by_worker(SLOT, mark, partial(open_file, path), path, file_id)
+    if found.error is not None:
+        disk.opens = False
+        reading.say(found, "Opening the notebook")
+    elif found.is_ready:
+        disk.opens = False
+        if path == _named(SAVE_VARIABLE):
+            disk.written = mark
+        notebook_file.replace(found.here())
+        st.rerun()
+    else:
+        reading.say(found, "Opening the notebook")
+
+
+def keep() -> None:
+    """Write the session to the file that the app was told, if it has changed; called at the end of every run."""
+    disk, path = _disk(), _named(SAVE_VARIABLE)
+    if path is None or disk.is_other or disk.opens:
+        return
+    study = saving.study()
+    if not disk.signature and not study.notebook.cells and not study.tables:
+        return  # nothing has been done here yet
+    signature = saving.signature(study)
+    if signature != disk.signature:
+        disk.signature = signature
+        threading.Thread(target=_write, args=(disk, path, study), name="notebook on disk").start()
+
+
+def say() -> None:
+    """Say where the session is kept, and ask where somebody else has written there."""
+    disk, path = _disk(), _named(SAVE_VARIABLE)
+    if path is None:
+        return
+    if disk.is_other:
+        st.warning(f"{lit(path.name, 40)} was written by another tab or program since. Which one is to stay?")
+        with st.container(horizontal=True):
+            st.button("Open it", key="disk_open", on_click=_open_other, help="It takes the place of what is here now.")
+            st.button("Keep mine", key="disk_mine", on_click=_keep_mine,
+                      help="What is here now takes the place of the file.")  # fmt: skip
+    elif disk.trouble:
+        st.warning(disk.trouble)
+    else:
+        st.caption(f":red[NOT PRIVATE]: every change is saved in {lit(path.name, 40)}, which holds TRUE COUNTS.")
+
+
+def mark_of(path: Path) -> Mark:
+    """Return when a file was written and how long it is."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size
+
+
+def _write(disk: _Disk, path: Path, study: Study) -> None:
+    """Write a study to a file, whole or not at all."""
+    with disk.lock:
+        if mark_of(path) != disk.written:
+            disk.is_other, disk.signature = True, ""
+            return
+        try:
+            content = save(study, with_data=True)
+            handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    file.write(content)
+                os.replace(name, path)
+            finally:
+                with suppress(OSError):
+                    os.unlink(name)
+            disk.written, disk.trouble = mark_of(path), ""
+        except (OSError, InputError) as error:
+            reason = str(error) if isinstance(error, InputError) else "the folder cannot be written to."
+            disk.trouble = f"Nothing was saved in {lit(path.name, 40)}: {reason}"
+
+
+def _open_other() -> None:
+    disk = _disk()
+    path = _named(SAVE_VARIABLE)
+    assert path is not None
+    try:
+        study = open_file(path)
+    except InputError as error:
+        disk.trouble = f"{error} ({error.code})"
+        return
+    disk.is_other, disk.written = False, mark_of(path)
+    notebook_file.replace(study)
+
+
+def _keep_mine() -> None:
+    disk, path = _disk(), _named(SAVE_VARIABLE)
+    assert path is not None
+    disk.is_other, disk.written, disk.signature = False, mark_of(path), ""
+
+
+def _to_open() -> Path | None:
+    """The notebook that was named to be opened; else that of an earlier day, which is gone on with."""
+    named, kept = _named(NOTEBOOK_VARIABLE), _named(SAVE_VARIABLE)
+    return named or (kept if kept is not None and kept.exists() else None)
+
+
+def _named(variable: str) -> Path | None:
+    path = os.environ.get(variable, "")
+    return Path(path) if path and not uploads.is_public() else None
+
+
+def _disk() -> _Disk:
+    disk: _Disk = st.session_state.setdefault(_STATE, _Disk())
+    return disk

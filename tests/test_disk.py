@@ -1,0 +1,97 @@
+"""A notebook named on the command line: opened as a session begins, written with every change, never over another's."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from browsing import eventually
+from hostile_notebooks import sound
+from oracles_pages import open_page, press
+from treedp_core import cli
+from treedp_core.checks import InputError
+from treedp_core.notebook.archive import open_study
+
+pytestmark = pytest.mark.usefixtures("own_jobs")
+
+
+def names(path: Path) -> list[str]:
+    return [one.name for one in open_study(path.read_bytes()).notebook.cells] if path.exists() else []
+
+
+def cells(app: AppTest) -> list[str]:
+    return [one.name for one in app.session_state["_notebook"].notebook.cells]
+
+
+def test_the_command_tells_records_from_notebooks_and_where_to_save(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("a\n1\n")
+    (tmp_path / "b.treedp").write_bytes(sound())
+    records = cli.environment({}, str(tmp_path / "a.csv"), save=str(tmp_path / "c.treedp"))
+    assert records["TREEDP_FILE"] == str(tmp_path / "a.csv") and "TREEDP_NOTEBOOK" not in records
+    assert records["TREEDP_SAVE"] == str(tmp_path / "c.treedp") and records["TREEDP_KEY"]
+    notebook = cli.environment({"TREEDP_SAVE": "/old.treedp"}, str(tmp_path / "b.treedp"))
+    assert notebook["TREEDP_NOTEBOOK"] == str(tmp_path / "b.treedp")
+    assert "TREEDP_FILE" not in notebook and "TREEDP_SAVE" not in notebook
+    for place in (tmp_path / "x.csv", tmp_path / "no" / "x.treedp", tmp_path):
+        with pytest.raises(InputError) as refused:
+            cli.environment({}, save=str(place))
+        assert refused.value.code == "SAVE_PLACE"
+
+
+def test_a_session_begins_with_the_notebook(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    path = tmp_path / "study.treedp"
+    path.write_bytes(sound())
+    monkeypatch.setenv("TREEDP_NOTEBOOK", str(path))
+    app = open_page("notebook")
+    assert not app.exception
+    assert cells(app) == ["Errors"] and app.session_state["eps"] == 2.0
+    assert app.session_state["_from_file"]["upload"].data.counts.tolist() == [3, 2, 1, 0]
+    press(app, "nb_follow")
+    assert path.read_bytes() == sound(), "it is only opened"
+
+
+def test_a_notebook_that_is_refused_leaves_a_session_as_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    path = tmp_path / "study.treedp"
+    path.write_bytes(sound()[:-5])
+    monkeypatch.setenv("TREEDP_NOTEBOOK", str(path))
+    app = open_page("lab", eps="0.5")
+    assert "NOTEBOOK_DAMAGED" in app.sidebar.error[0].value
+    assert app.session_state["eps"] == 0.5
+    assert not app.run().sidebar.error, "said once"
+
+
+def test_every_change_is_written_and_gone_on_with(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    path = tmp_path / "study.treedp"
+    monkeypatch.setenv("TREEDP_SAVE", str(path))
+    app = open_page("lab")
+    assert not path.exists(), "nothing has been done yet"
+    press(app, "lab_figure_pin")
+    eventually(lambda: names(path) == ["Error lab: Error vs ε"])
+    assert [one.name for one in tmp_path.iterdir()] == ["study.treedp"]
+    if os.name != "nt":
+        assert path.stat().st_mode & 0o077 == 0, "nobody else may read it"
+    press(app, "lab_figure_pin")
+    eventually(lambda: len(names(path)) == 2)
+    assert len(cells(open_page("lab"))) == 2
+
+
+def test_what_somebody_else_has_written_is_not_written_over(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    path = tmp_path / "study.treedp"
+    monkeypatch.setenv("TREEDP_SAVE", str(path))
+    app = open_page("lab")
+    path.write_bytes(sound())
+    press(app, "lab_figure_pin")
+    eventually(lambda: app.session_state["_disk"].is_other)
+    app.run()
+    assert "Which one is to stay?" in app.sidebar.warning[0].value
+    assert path.read_bytes() == sound()
+    press(app, "disk_mine")
+    eventually(lambda: names(path) == ["Error lab: Error vs ε"])
+    path.write_bytes(sound())
+    press(app, "lab_figure_pin")
+    eventually(lambda: app.session_state["_disk"].is_other)
+    press(app.run(), "disk_open")
+    assert cells(app) == ["Errors"]

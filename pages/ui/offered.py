@@ -24,5 +24,5 @@ def taken(key: str) -> Any:
 
 
 def begin() -> None:
-    """Let go of what the last run offered."""
-    st.session_state[_OFFERED] = {}
+    """Let go of what the last run offered: in place, as Streamlit has the value of before until the next run."""
+    st.session_state.setdefault(_OFFERED, {}).clear()

@@ -14,8 +14,6 @@ from pages.ui.refusals import guard
 
 # Streamlit imports it with its first table; while one session does, plotly in another fails on the half-made module.
 import_module("pandas")
-# By now all pages are imported.
-sessions.collect()
 
 _known: Final[dict[str, Page]] = {}
 

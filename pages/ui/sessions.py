@@ -30,6 +30,9 @@ NEWCOMERS: Final = 2
 """First runs of sessions that are under way at a time."""
 LONGEST_WAIT_SECONDS: Final = 20.0
 
+COLLECT_SECONDS: Final = 15.0
+"""At least so long from one collection of garbage to the next; after every run it would take longer than the run."""
+
 T = TypeVar("T", bound="Owned")
 
 _log: Final = logging.getLogger("treedp")
@@ -53,6 +56,8 @@ class _Session:
 
 _sessions: Final[dict[str, _Session]] = {}
 _lock: Final = threading.RLock()
+_litter: Final = threading.Event()
+"""Whether a page has run since garbage was last collected."""
 _door: Final = threading.Semaphore(NEWCOMERS)
 
 
@@ -85,6 +90,7 @@ def running() -> Iterator[None]:
     try:
         yield
     finally:
+        _litter.set()
         if has_turn:
             _door.release()
 
@@ -128,30 +134,24 @@ async def clock(chore: Callable[[], bool]) -> AsyncIterator[None]:
 async def _watch(server: runtime.Runtime, chore: Callable[[], bool]) -> None:
     time_to_live = float(st.get_option("server.disconnectedSessionTTL"))
     pause = min(TICK_SECONDS, time_to_live / TICKS_TO_LIVE)
+    due = 0.0
     while True:
         await asyncio.sleep(pause)
         try:  # two ticks early: Streamlit loses sight of a session that outstays the time to live, but keeps it
-            ended = tick(server.is_active_session, time.monotonic(), time_to_live - 2 * pause)
+            now = time.monotonic()
+            ended = tick(server.is_active_session, now, time_to_live - 2 * pause)
             for name in ended:
                 _close(server, name)
             server.media_file_mgr.remove_orphaned_files()
             has_freed = chore()
-            if ended:
-                await asyncio.to_thread(collect)
+            if ended or (_litter.is_set() and now >= due):
+                _litter.clear()
+                due = now + COLLECT_SECONDS
+                await asyncio.to_thread(gc.collect)
             if ended or has_freed:
                 await asyncio.to_thread(return_pages)
         except Exception as error:  # the next tick tries again
             _log.error("the clock of sessions: %s", type(error).__name__)
-
-
-def collect() -> None:
-    """Let go of what only refers to itself, and have the collector look no more at what is left.
-
-    Streamlit collects after every run; what is imported would make that take three times as long as the run.
-    """
-    gc.unfreeze()
-    gc.collect()
-    gc.freeze()
 
 
 def return_pages() -> None:

@@ -21,8 +21,10 @@ import pytest
 import treedp_core
 from browsing import ROOT, SAFE_ENVIRONMENT, free_port, wait_until_healthy
 from gallery import MOST_BYTES, pictures
+from pages.ui.origins import count_sample
 from treedp_core import cli
 from treedp_core.checks import InputError
+from treedp_core.notebook.code import call
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 CONFIG = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
@@ -217,6 +219,19 @@ def test_the_wheel_s_own_settings_are_in_force(elsewhere: tuple[str, Path]) -> N
     url, _ = elsewhere
     assert handshake(url, host="evil.example") == 403
     assert handshake(url, host="localhost") == 101
+
+
+def test_code_of_a_sample_runs_from_the_wheel_alone(wheel: Path, tmp_path: Path) -> None:
+    """The sample and its file come from the wheel, in a folder where there is nothing else of the project."""
+    zipfile.ZipFile(wheel).extractall(tmp_path / "site")
+    (tmp_path / "empty").mkdir()
+    code = call(print, call(count_sample, "mobility").named("data").get("total")).snippet()
+    env = os.environ | {"PYTHONPATH": str(tmp_path / "site")}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path / "empty", env=env, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) == count_sample("mobility").total
 
 
 def handshake(url: str, host: str) -> int:

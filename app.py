@@ -13,7 +13,7 @@ def all_pages() -> tuple[Page, ...]:
     from pages import branching, budget, cdf, consistency, data, lab, multiplicative, notebook, plan, start, topdown
     from pages.ui.router import declare
 
-    modules = (start, data, lab, branching, cdf, multiplicative, budget, consistency, topdown, plan, notebook)
+    modules = (start, notebook, data, lab, branching, cdf, multiplicative, budget, consistency, topdown, plan)
     return declare(tuple(module.PAGE for module in modules))
 
 

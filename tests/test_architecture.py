@@ -50,7 +50,7 @@ PLACES = {
     "streamlit": ("app.py", "pages/"),
     "plotly": ("treedp_core/figures/", "pages/ui/", "pages/views/"),
     "altair": ("treedp_core/figures/",),
-    "pandas": ("treedp_core/records/",),
+    "pandas": ("treedp_core/records/", "treedp_core/studies/sweep/frames.py"),
     "pyarrow": ("treedp_core/records/",),
     "pages": ("app.py", "pages/"),
     "sample_data": ("app.py", "pages/ui/", "pages/views/", "sample_data/"),

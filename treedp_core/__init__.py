@@ -5,7 +5,7 @@ compares them with the truth; a figure shows the error. The names here are what 
 """
 
 from treedp_core.checks import InputError
-from treedp_core.experiment import Experiment, SmallestEpsilon, draw_once, prepare, run, smallest_epsilon, sweep
+from treedp_core.experiment import Experiment, SmallestEpsilon, draw_once, grid, prepare, run, smallest_epsilon, sweep
 from treedp_core.postprocess import apply
 from treedp_core.privacy import NeighbouringRelation
 from treedp_core.records import count_hierarchy, domain_of_paths, domain_of_values, domain_taken_from_the_data
@@ -27,6 +27,7 @@ __all__ = [
     "domain_of_values",
     "domain_taken_from_the_data",
     "draw_once",
+    "grid",
     "prepare",
     "run",
     "smallest_epsilon",

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
 from dataclasses import astuple, dataclass, fields, replace
 from functools import partial
+from itertools import product
 from typing import Any, Final
 
 import numpy as np
@@ -221,6 +222,30 @@ def draw_once(experiment: Experiment, tree: Tree, counts: AnyArray) -> tuple[Rel
     """Return one simulated release of true counts (n_nodes,), before and after post-processing."""
     rng = generator("one draw", checks.seed(experiment.seed), identity(experiment))
     return prepare(experiment, tree).release(counts, rng)
+
+
+def grid(base: Experiment | None = None, **choices: Any) -> list[Experiment]:
+    """Return one experiment for each combination of choices, the last one moving fastest.
+
+    Parameters
+    ----------
+    base : Experiment, optional
+        What is not chosen.
+    **choices
+        Fields of `Experiment`: a list (or a range or an array) is tried item by item, anything else is one choice.
+
+    Raises
+    ------
+    InputError
+        ``VALUE_UNKNOWN`` for a name that is no field.
+
+    >>> [(one.mechanism, one.epsilon) for one in grid(mechanism=["laplace", "gaussian"], epsilon=[1, 2], delta=1e-6)]
+    [('laplace', 1), ('laplace', 2), ('gaussian', 1), ('gaussian', 2)]
+    """
+    names = [field.name for field in fields(Experiment)]
+    tried = [value if isinstance(value, list | range | np.ndarray) else [value] for value in choices.values()]
+    known = [checks.one_of("field of an experiment", name, names) for name in choices]
+    return [replace(base or Experiment(), **dict(zip(known, cell, strict=True))) for cell in product(*tried)]
 
 
 def sweep(

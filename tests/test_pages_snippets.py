@@ -33,7 +33,7 @@ from treedp_core.records.export.tables import csv_files
 DRAWN = {
     "start_tree", "start_curves", "lab_figure", "lab_draw", "con_figure", "con_boxes", "con_levels", "cdf_release",
     "cdf_errors", "cdf_error", "cdf_optimal", "cdf_gains", "mul_growth", "mul_tree", "mul_kept", "mul_schedule",
-    "td_rows", "bud_map", "bud_curves",
+    "td_rows", "bud_map", "bud_curves", "plan_levels", "plan_spending",
 }  # fmt: skip
 """Figures that their code draws, too."""
 FILES = {"td_contingency", "td_records"}
@@ -97,6 +97,13 @@ VISITS: list[tuple[str, dict[str, Any], tuple[str, ...], set[str]]] = [
     ("budget", {"bud_view": "targets", "bud_ask": "rmse", "bud_targets": "0, 10, 5"}, (), {"bud_targets_split"}),
     ("budget", {"bud_view": "targets", "source": "sample", "sample": "small_town", "bud_targets": "0, every:5"}, (),
      {"bud_targets_split"}),
+    ("plan", {"plan_mechanism": "discrete_gaussian", "delta": "1e-6", "plan_true": "rmsre"}, (), {"plan_levels"}),
+    ("plan", {"plan_view": "handover", "nbr": "replace_unknown", "plan_allocation": "custom",
+              "plan_shares": "0, 0.25, 0.5", "plan_tuned": "noisy epsilon 0.125 replace_unknown 1 1"}, (),
+     {"plan_spending"}),
+    ("cdf", {"cdf_source": "current", "cdf_mechanism": "laplace"}, ("cdf_plan",), {"plan_levels", *CDF}),
+    ("topdown", {"td_source": "current", "contributions": "2"}, ("td_plan",), {"plan_levels", *RELEASE}),
+    ("budget", {"bud_view": "strategies", "eps": "0.5"}, ("bud_plan",), {"plan_levels", *STRATEGIES}),
     ("budget", {"bud_view": "map", "bud_strategy": "greedy"}, (), {"bud_map", "bud_useful"}),
     ("budget", {"bud_view": "curves", "bud_height": "3", "bud_phases": "10"}, (), {"bud_curves"}),
 ]  # fmt: skip

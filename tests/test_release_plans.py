@@ -316,7 +316,14 @@ def changed(**values: Any) -> str:
     return json.dumps({**json.loads(TEXT), **values})
 
 
+def scaled(scale: float) -> str:
+    levels = json.loads(TEXT)["levels"]
+    return changed(levels=[{**levels[0], "scale": scale}, *levels[1:]])
+
+
 HOSTILE = {
+    "noise of nothing": (scaled(5e-324), "PLAN_INVALID"),
+    "noise without end": (scaled(1e300), "PLAN_INVALID"),
     "pickle": (b"\x80\x04\x95", "CONFIG_NOT_JSON"),
     "yaml": (b"!!python/object/apply:os.system ['touch /tmp/x']", "CONFIG_NOT_JSON"),
     "other json": ("[1]", "CONFIG_NOT_JSON"),

@@ -13,6 +13,8 @@ from treedp_core.figures.text import plot_text
 from treedp_core.plans import ReleasePlan
 from treedp_core.words import margin, privacy_text, short
 
+NONE: Final = 1e-4
+"""Records up to which an error is none, and not drawn."""
 _GAP: Final = 0.06
 _LEFT: Final = 0.34
 
@@ -33,8 +35,16 @@ def plan_levels(plan: ReleasePlan) -> go.Figure:
         customdata=_names(plan),
         marker={"color": [level_colour(i, rows.size) for i in range(rows.size)], "line": {"width": 1, "color": EDGE}},
     )  # fmt: skip
-    margins = [(i, one.margin, margin(one.margin)) for i, one in enumerate(plan.levels) if one.margin]
-    errors = [(i, one.error, short(one.error)) for i, one in enumerate(plan.levels) if one.error]
+    margins = [
+        (i, one.margin, margin(one.margin))
+        for i, one in enumerate(plan.levels)
+        if one.margin is not None and one.margin > NONE
+    ]
+    errors = [
+        (i, one.error, short(one.error))
+        for i, one in enumerate(plan.levels)
+        if one.error is not None and one.error > NONE
+    ]
     dots = [
         _dots(margins, "95 % margin of one noisy count", BLUE, "circle", "middle right"),
         _dots(errors, "expected error after post-processing (RMSE)", ORANGE, "diamond-open", "middle left"),

@@ -17,6 +17,9 @@ from treedp_core.privacy.origin import SYMBOL, Origin
 CODE: Final = "PLAN_INVALID"
 MAX_LEVELS: Final = 512
 MAX_TEXT: Final = 400
+LEAST_SCALE: Final = 1e-6
+MOST_RECORDS: Final = 1e21
+"""Noise narrower than the one, and numbers larger than the other, are no release's; both are far from any use."""
 LISTED: Final = 60_000
 """Characters of categories that a plan lists; of a longer domain it holds the fingerprint, and the list is a file."""
 
@@ -178,7 +181,7 @@ class PlannedLevel:
         for name in ("sensitivity_l1", "sensitivity_l2", "amount", "scale", "deviation", "margin", "error"):
             value = getattr(self, name)
             if value is not None:
-                checks.number(name, value, low=0, open_low=name == "scale", code=CODE)
+                checks.number(name, value, low=LEAST_SCALE if name == "scale" else 0, high=MOST_RECORDS, code=CODE)
         _expect((self.scale is not None) == bool(self.amount), "a scale for each level that is measured with noise")
 
     @property
@@ -269,8 +272,8 @@ class Stated:
         low = checks.EPSILON_LOW if self.currency is Currency.EPSILON else 0.0
         high = checks.EPSILON_HIGH if self.currency is Currency.EPSILON else RHO_HIGH
         checks.number("total", self.total, low=low, high=high, open_low=not low, code=CODE)
-        checks.number("charged", self.charged, low=0, code=CODE)
-        checks.number("epsilon", self.epsilon, low=0, code=CODE)
+        checks.number("charged", self.charged, low=0, high=MOST_RECORDS, code=CODE)
+        checks.number("epsilon", self.epsilon, low=0, high=MOST_RECORDS, code=CODE)
         checks.delta(self.delta)
         _expect(self.currency is Currency.RHO or self.delta == 0, "delta = 0 where the budget is in epsilon")
         known = self.true_error is None or len(self.true_error.by_level) == len(self.levels)

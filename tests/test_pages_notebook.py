@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
 from hostile_notebooks import HOSTILE
-from oracles_pages import answer, codes, dataset, figure, open_page, pick, press, widget, words
-from pages.ui import uploads
+from oracles_pages import Inline, answer, codes, dataset, figure, open_page, pick, press, widget, words
+from pages.ui import jobs, uploads
 from pages.ui.kept import Kept
 from pages.ui.settings import REG
 from treedp_core.notebook import Notebook
@@ -22,9 +22,15 @@ from treedp_core.notebook.archive import open_study, save
 from treedp_core.notebook.study import Study
 from treedp_core.tree import Tree
 
-pytestmark = pytest.mark.usefixtures("own_jobs")
+pytestmark = pytest.mark.usefixtures("own_jobs", "at_once")
 OWN = dataset(Tree.from_branching_factors((3, 4)), [0, 1, 2, 3, 5, 8, 13, 21, 0, 0, 40, 100], name="own.csv")
 OTHER = dataset(Tree.from_branching_factors((2,)), [7, 8], name="other.csv")
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work in the background is done on the spot."""
+    monkeypatch.setattr(jobs, "pool", Inline)
 
 
 def notebook(app: AppTest) -> Notebook:
@@ -211,3 +217,46 @@ def test_every_setting_comes_back_bit_for_bit(data: st.DataObject) -> None:
     for key, value in chosen.items():
         held = other.session_state[key]
         assert (held, type(held)) == (value, type(value)) or REG[key].default == value, key
+
+
+def test_a_cell_is_run_again_on_the_data_of_now_and_everything_else_stays() -> None:
+    app = press(open_page("lab", OWN, eps="0.5", lab_view="draw"), "lab_draw_pin")
+    app = press(app.switch_page("pages/consistency.py").run(), "con_levels_pin")
+    pick(app, eps=2.0)
+    app.session_state["_from_file"] = {"upload": Kept(OTHER)}
+    app.session_state["nb_edit"] = True
+    app = shown(app)
+    (first, second) = notebook(app).cells
+    app.text_area(key=f"nb_note_{second.id}").set_value("mine").run()
+    app = press(pick(app, nb_view="all"), "nb_again_all")
+    app.run()
+    assert not app.exception and not app.error
+    assert [(one.id, one.name, one.note) for one in notebook(app).cells] == [
+        (first.id, first.name, ""), (second.id, second.name, "mine"),
+    ]  # fmt: skip
+    one, two = notebook(app).cells
+    assert one.data is not None and one.data.name == "other.csv" and one.settings["eps"] == ("0.5",)
+    assert one.figure != first.figure and two.columns != second.columns
+    assert app.session_state["eps"] == 2.0 and app.title[0].value == "What have I found so far?"
+    assert "_run_again" not in app.session_state
+
+
+def test_a_simulation_is_run_again_too() -> None:
+    app = press(press(open_page("lab", lab_trials="100"), "lab_run"), "lab_figure_pin")
+    before = notebook(app).cells[0].columns["simulation"]  # type: ignore[index]
+    assert any(one is not None for one in before)
+    app.session_state["nb_edit"] = True
+    app = press(shown(app), "nb_again")
+    app.run()
+    after = notebook(app).cells[0].columns["simulation"]  # type: ignore[index]
+    assert after == before, "equal seeds give equal numbers"
+
+
+def test_of_many_cells_one_is_drawn() -> None:
+    app = pinned()
+    held = app.session_state["_notebook"]
+    (cell,) = held.notebook.cells
+    for number in range(200):
+        held.notebook = held.notebook.duplicate(cell.id, f"{number:016x}")
+    assert len(app.run().get("plotly_chart")) == 1
+    assert len(pick(app, nb_view="all").get("plotly_chart")) == 0

@@ -17,7 +17,7 @@ from typing import Any, Final, Literal
 import streamlit as st
 from streamlit import runtime
 
-from pages.ui import book, disk, kept, notebook_file, reading, saving, uploads
+from pages.ui import again, book, disk, kept, notebook_file, reading, saving, uploads
 from pages.ui.scripts import script
 from pages.ui.text import lit
 from treedp_core.notebook.archive import open_study, save
@@ -116,7 +116,11 @@ def offers() -> None:
 
 
 def run() -> None:
-    """Have the browser, and the file that the app was told, keep the notebook as it is; called at the end of a run."""
+    """Have the browser, and the file that the app was told, keep the notebook as it is; called at the end of a run.
+
+    Where cells are run again, the next one comes first.
+    """
+    again.step()
     disk.keep()
     if uploads.is_public():
         return

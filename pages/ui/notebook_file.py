@@ -124,6 +124,11 @@ def replace(study: Study) -> None:
     state.said = f"{lit(study.notebook.title)} is open: {plural(len(study.notebook.cells), 'cell')}.{left_out}"
 
 
+def tell(said: str) -> None:
+    """Have the next run say something in a passing message."""
+    _state().said = said
+
+
 def _say() -> None:
     state = _state()
     if state.said:

@@ -152,6 +152,10 @@ def refused(slot: str, error: InputError, *, of: Hashable = None) -> Result[Any]
     return kept.result(State.REFUSED if kept.last is None else State.STALE, slot, error)
 
 
+START_ALL: Final = "_start_all"
+"""In the session: whether jobs that wait for their button begin by themselves now."""
+
+
 def in_background(
     slot: str,
     key: Hashable,
@@ -201,7 +205,7 @@ def in_background(
     _collect(kept, slot, room)
     job = jobs.current(slot)
     is_new = key not in kept.values and (job is None or job.key != asked) and not _refusal_of(slot, asked)
-    if st.session_state.pop(_wanted(slot), False) or (start == "auto" and is_new):
+    if st.session_state.pop(_wanted(slot), False) or ((start == "auto" or st.session_state.get(START_ALL)) and is_new):
         start_now()
         _collect(kept, slot, room)  # a quick one
         job = jobs.current(slot)

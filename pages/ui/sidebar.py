@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import streamlit as st
 
-from pages.ui import address, autosave, disk, notebook_file, qr, shared, slides, store, unused
+from pages.ui import address, again, autosave, disk, notebook_file, qr, shared, slides, store, unused
 from pages.ui.page import Page
 from pages.ui.setting import Setting
 from pages.ui.settings import ALPHA, DELTA, EPSILON, EXPLAIN, LEVEL, RELATION, SEED, THRESHOLD, get
@@ -32,6 +32,7 @@ def sidebar(page: Page, pages: Sequence[Page]) -> None:
     """
     idle = unused.said(page.view.ignores)
     with st.sidebar:
+        again.begin()
         disk.begin()
         autosave.offers()
         disk.say()

@@ -7,7 +7,7 @@ from functools import partial
 
 import streamlit as st
 
-from pages.ui import address, book, exporting, frame, pins, slides
+from pages.ui import address, again, book, exporting, frame, pins, slides
 from pages.ui.exports import download
 from pages.ui.page import Told, show_badge
 from pages.ui.refusals import refusal
@@ -72,6 +72,8 @@ def _edit(cell: Cell) -> None:
                  help="Markdown: headings, lists, **bold**, code. Pictures and links stay as they are written: a "
                  "note must ask for nothing elsewhere.")  # fmt: skip
     with st.container(horizontal=True):
+        st.button("Run again", key="nb_again", icon=":material/replay:", on_click=again.start, args=([cell.id],),
+                  help="Make it anew in its page, on the data in use now; name and note stay.")  # fmt: skip
         st.button("Copy", key="nb_copy", icon=":material/content_copy:", on_click=_copy, args=(cell.id,),
                   help="Another cell like this one, behind it.")  # fmt: skip
         st.button("Delete", key="nb_delete", icon=":material/delete:", on_click=_delete, args=(cell.id,),

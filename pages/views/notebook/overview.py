@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.ui import book, exporting, pins
+from pages.ui import again, book, exporting, pins
 from pages.ui.page import Told
 from pages.ui.sortable import sortable
 from pages.views.notebook import settings as s
@@ -25,6 +25,9 @@ def show() -> Told:
         st.text_input("Title", key="nb_title", max_chars=120, on_change=_titled, width=480,
                       help="What the notebook and its file are called.")  # fmt: skip
         exporting.cells_button(notebook.cells, notebook.title, key="nb_export_all")
+        st.button("Run all again", key="nb_again_all", icon=":material/replay:", on_click=again.start,
+                  args=([one.id for one in notebook.cells],),
+                  help="Every cell is made anew on the data in use now; names and notes stay.")  # fmt: skip
     own = pins.own_datasets()
     ids = {f"{at}. {one.name}": one.id for at, one in enumerate(notebook.cells, 1)}
     rows = {

@@ -1,0 +1,118 @@
+"""Run again: pinned cells are made anew in their own pages, one after the other, on the data that are in use now.
+
+A page is shown with a cell's settings; once nothing of it is computed any more, its figure takes the cell's place. Then
+the next page is shown, and at the end the notebook, with every setting as it was.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+import streamlit as st
+
+from pages.ui import address, book, jobs, notebook_file, page, pins, result, slides
+from pages.ui.offered import taken
+from pages.ui.settings import REG
+from pages.ui.text import lit
+from treedp_core.checks import InputError
+from treedp_core.notebook import Cell
+from treedp_core.words import plural
+
+_RUN: Final = "_run_again"
+
+
+@dataclass
+class _Again:
+    """Cells that wait, the first of them under way; how everything was before; whether the next run `moves` on."""
+
+    waiting: list[str]
+    back: dict[str, Any]
+    failed: list[str] = field(default_factory=list)
+    done: int = 0
+    moves: bool = False
+
+
+def start(ids: list[str]) -> None:
+    """Begin to run cells again: in a callback."""
+    if ids:
+        back = {key: one.value for key, one in REG.items()}
+        st.session_state[_RUN] = _Again(list(ids), back)
+        st.session_state[result.START_ALL] = st.session_state[page.OPEN_MORE] = True
+        _show(book.notebook().cell(ids[0]))
+
+
+def begin() -> None:
+    """Show the next cell, where one is to be, and how far all are; before any control is drawn."""
+    again = _again()
+    if again is not None and again.moves:
+        again.moves = False
+        if again.waiting:
+            _show(book.notebook().cell(again.waiting[0]))
+        else:
+            _end()
+        st.rerun()
+    if again is not None:
+        total = len(again.waiting) + again.done + len(again.failed)
+        left, right = st.columns([3, 1], vertical_alignment="center")
+        left.caption(f":material/replay: Running {plural(total, 'cell')} again: {again.done + len(again.failed)} done.")
+        right.button("Stop", key="again_stop", on_click=_end, help="Cells that were not run again stay as they are.")
+
+
+def step() -> None:
+    """Go on with what is run again; called at the end of every run."""
+    again = _again()
+    if again is None or again.moves:
+        return
+    cell = next((one for one in book.notebook().cells if one.id == again.waiting[0]), None)
+    if cell is not None and (_is_elsewhere(cell) or any(one.is_running for one in jobs.jobs().slots.values())):
+        return
+    if cell is not None and not _put(cell):
+        again.failed.append(cell.name)
+    elif cell is not None:
+        again.done += 1
+    del again.waiting[0]
+    again.moves = True
+    st.rerun()
+
+
+def _put(cell: Cell) -> bool:
+    """Put what the page has shown in place of a cell; False where it did not show it."""
+    try:
+        made = replace(pins.cell_of(taken(cell.part), cell.id, cell.name), note=cell.note)
+    except (InputError, KeyError):
+        return False
+    before = book.held().revision
+    book.change(lambda notebook: notebook.put(made))
+    return book.held().revision > before
+
+
+def _is_elsewhere(cell: Cell) -> bool:
+    """Whether the page of a cell is not the one that has just been shown."""
+    where = page.shown()
+    return where is None or where.name != cell.page
+
+
+def _show(cell: Cell) -> None:
+    address.put_back(cell.page, cell.settings)
+    slides.open_page(cell.page)
+
+
+def _end() -> None:
+    """Put every setting back, and say what came of it."""
+    again = st.session_state.pop(_RUN, None)
+    st.session_state.pop(result.START_ALL, None)
+    st.session_state.pop(page.OPEN_MORE, None)
+    if again is None:
+        return
+    for key, value in again.back.items():
+        REG[key].set(value)
+    slides.open_page("notebook")
+    failed = ", ".join(lit(name, 40) for name in again.failed[:3])
+    said = f" Not made again: {failed}: their pages did not show them, so they stay as they were." if failed else ""
+    notebook_file.tell(f"{plural(again.done, 'cell')} made again.{said}")
+
+
+def _again() -> _Again | None:
+    again: _Again | None = st.session_state.get(_RUN)
+    return again

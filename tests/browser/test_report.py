@@ -44,7 +44,7 @@ def page(tmp_path: Path) -> Iterator[Any]:
         page.asked = []
         page.on("request", lambda request: page.asked.append(request.url))
         page.goto((tmp_path / "report.html").as_uri())
-        page.locator(".figure .main-svg").first.wait_for()
+        page.locator(".figure").last.locator(".main-svg").first.wait_for(state="attached")
         yield page
         browser.close()
 

@@ -57,7 +57,8 @@ summary { cursor: pointer; font-size: 13px; color: #57606a; }
   section { break-inside: auto; } .warning { break-inside: avoid; } }
 """
 SCRIPT: Final = """
-for (const box of document.querySelectorAll(".figure")) {
+const waiting = [...document.querySelectorAll(".figure")];
+function draw(box) {
   const drawn = JSON.parse(box.querySelector("script").textContent);
   Plotly.newPlot(box.querySelector(".plot"), drawn.data, drawn.layout, {displayModeBar: false});
   for (const button of box.querySelectorAll("button")) {
@@ -66,6 +67,14 @@ for (const box of document.querySelectorAll(".figure")) {
       {format: button.dataset.format, filename: drawn.name, width: drawn.saved.width, height: drawn.saved.height});
   }
 }
+function next() {
+  if (waiting.length) {
+    draw(waiting.shift());
+    setTimeout(next);
+  }
+}
+addEventListener("beforeprint", () => { while (waiting.length) draw(waiting.shift()); });
+next();
 """
 
 
@@ -138,7 +147,7 @@ def _figure(section: Section) -> str:
     alt = html.escape(plain(section.cell.alt), quote=True)
     buttons = "".join(f'<button data-format="{one}">{one.upper()}</button>' for one in ("svg", "png"))
     return (
-        f'<div class="figure"><div class="plot" role="img" aria-label="{alt}"></div>'
+        f'<div class="figure"><div class="plot" role="img" aria-label="{alt}" style="height:{shown["height"]}px"></div>'
         f'<p class="screen">{buttons}</p><script type="application/json">{_json(drawn)}</script></div>'
     )
 

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from oracles_pages import dataset
 from treedp_core import Experiment, Tree, grid, run, sweep
 from treedp_core.checks import InputError
 from treedp_core.studies.sweep.frames import to_frame
@@ -58,3 +59,8 @@ def test_what_was_not_found_is_missing() -> None:
     with pytest.raises(InputError) as caught:
         to_frame([], by="leaf")  # type: ignore[arg-type]
     assert caught.value.code == "VALUE_UNKNOWN"
+
+
+def test_what_is_printed_is_short_and_quotes_no_count() -> None:
+    data = dataset(TREE, [5311] * 6, name="table")
+    assert repr(data) == "<Dataset 'table' on <Tree of 3 levels, 9 nodes, 6 leaves>, exact counts: NOT PRIVATE>"

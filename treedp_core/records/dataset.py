@@ -160,6 +160,9 @@ class Dataset:
     def __post_init__(self) -> None:
         self.counts.flags.writeable = False
 
+    def __repr__(self) -> str:
+        return f"<Dataset {self.name[:60]!r} on {self.tree!r}, exact counts: NOT PRIVATE>"
+
     @property
     def total(self) -> int:
         """Number of records counted."""

@@ -42,8 +42,8 @@ class Tree:
     Examples
     --------
     >>> tree = Tree.from_branching_factors((2, 3))
-    >>> tree.n_nodes, tree.n_levels, tree.n_leaves
-    (9, 3, 6)
+    >>> tree
+    <Tree of 3 levels, 9 nodes, 6 leaves>
     >>> tree.counts_of_leaves(np.array([1, 0, 2, 0, 0, 4])).tolist()
     [7, 3, 4, 1, 0, 2, 0, 0, 4]
     """
@@ -59,6 +59,9 @@ class Tree:
         checks.nodes(self.parent.size)
         if not _is_level_order(self.parent, self.level_start):
             raise InputError("TREE_SHAPE", "Expected parents in level order with a single root first.")
+
+    def __repr__(self) -> str:
+        return f"<Tree of {self.n_levels:,} levels, {self.n_nodes:,} nodes, {self.n_leaves:,} leaves>"
 
     # ---- construction
 

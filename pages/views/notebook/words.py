@@ -37,7 +37,7 @@ def stale(cell: Cell, own: Sequence[Dataset]) -> str:
 def made_from(cell: Cell) -> str:
     """Return what a cell was made from: data, ε, seed, time."""
     seed = "" if cell.seed is None else f" · seed {cell.seed}"
-    return f"{lit(data_of(cell), 40)} · ε = {plain(epsilon_of(cell))}{seed} · {plain(cell.made[:16].replace('T', ' '))}"
+    return f"{lit(data_of(cell), 40)} · {plain(epsilon_of(cell))}{seed} · {plain(cell.made[:16].replace('T', ' '))}"
 
 
 def data_of(cell: Cell) -> str:
@@ -52,8 +52,9 @@ def data_of(cell: Cell) -> str:
 
 
 def epsilon_of(cell: Cell) -> str:
-    """Return the ε a cell was made with."""
-    return cell.settings.get("eps", (f"{settings.EPSILON.default:.12g}",))[0]
+    """Return the ε a cell was made with, as its settings have it."""
+    epsilon = cell.settings.get("eps", (f"{settings.EPSILON.default:.12g}",))[0]
+    return f"ε = {epsilon}"
 
 
 def asked_for(asked: Sequence[Asked]) -> str:

@@ -79,7 +79,9 @@ def releases(problem: Problem, amounts: FloatArray, stream: str, seed: int, tria
     batch = max(1, BATCH // problem.tree.n_nodes)
     for number, begin in enumerate(range(0, trials, batch)):
         problem.watch.check()
-        yield draw_errors(problem, amounts, generator(stream, seed, number), min(batch, trials - begin))
+        yield draw_errors(
+            problem, amounts, generator("releases of a split", stream, seed, number), min(batch, trials - begin)
+        )
 
 
 def close_in_one(errors: FloatArray, nodes: IntArray, reach: FloatArray) -> IntArray:

@@ -40,6 +40,10 @@ SAFE_ENVIRONMENT = {
 _REST = '[data-testid="stApp"][data-test-script-state="notRunning"][data-test-connection-state="CONNECTED"]'
 
 
+EMPTY_AT_FIRST = ("notebook",)
+"""Pages without a figure until one is pinned; they say so."""
+
+
 def chromium_path() -> str | None:
     """Path of a system Chromium, or None; the one without windows first, as it takes half the time."""
     chosen = os.environ.get("TREEDP_CHROMIUM")

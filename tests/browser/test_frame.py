@@ -13,7 +13,7 @@ import pytest
 
 import browsing
 from app import all_pages
-from browsing import LiveServer, eventually, live_server, settle, visit
+from browsing import EMPTY_AT_FIRST, LiveServer, eventually, live_server, settle, visit
 
 pytestmark = pytest.mark.browser
 
@@ -70,7 +70,8 @@ def upload(page: Any, path: Path, columns: list[str], meanwhile: Callable[[], No
 def test_every_page_is_whole(page: Any, server: LiveServer, name: str, scheme: str) -> None:
     page.emulate_media(color_scheme=scheme)
     visit(page, f"{server.url}/{name}")
-    page.locator(".js-plotly-plot .main-svg, .stVegaLiteChart :is(canvas, svg.marks)").first.wait_for()
+    figure = ".js-plotly-plot .main-svg, .stVegaLiteChart :is(canvas, svg.marks)"
+    page.locator('[data-testid="stAlert"]' if name in EMPTY_AT_FIRST else figure).first.wait_for()
     assert page.locator("h1").count() == 1
     assert page.locator('[data-testid="stException"]').count() == 0
     assert page.get_by_role("dialog").count() == 0

@@ -7,12 +7,12 @@ from typing import Any, Final
 import pytest
 
 from app import all_pages
-from browsing import LiveServer, opened, settle
+from browsing import EMPTY_AT_FIRST, LiveServer, opened
 
 pytestmark = pytest.mark.browser
 
 PHONE: Final = {"width": 400, "height": 800}
-LOOK: Final = """() => {
+LOOK: Final = """what => {
   const main = document.querySelector('[data-testid=stMain]');
   const seen = [...main.querySelectorAll('button, h1, p, label, input, [data-testid=stPlotlyChart], .vega-embed')];
   const cut = seen.filter(one => {
@@ -22,7 +22,7 @@ LOOK: Final = """() => {
   return {
     sideways: [document.documentElement, main].map(one => one.scrollWidth - one.clientWidth),
     cut: cut.map(one => `${one.tagName} ${one.innerText.slice(0, 40)}`),
-    figure: document.querySelector('.st-key-stage').getBoundingClientRect().width,
+    figure: document.querySelector(what).getBoundingClientRect().width,
     errors: document.querySelectorAll('[data-testid="stException"]').length,
   };
 }"""
@@ -32,9 +32,9 @@ def test_every_page_is_one_column_on_a_phone(page: Any, server: LiveServer) -> N
     found = {}
     page.set_viewport_size(PHONE)
     for one in all_pages():
-        opened(page, server, "" if one.name == "start" else one.name, ".st-key-stage")
-        settle(page)
-        seen = page.evaluate(LOOK)
+        what = '[data-testid="stAlert"]' if one.name in EMPTY_AT_FIRST else ".st-key-stage"
+        opened(page, server, "" if one.name == "start" else one.name, what)
+        seen = page.evaluate(LOOK, what)
         assert seen["figure"] >= 340 and seen["errors"] == 0, one.name
         found[one.name] = [*seen["cut"], *(f"{px} px sideways" for px in seen["sideways"] if px > 0)]
     assert {name: cut for name, cut in found.items() if cut} == {}

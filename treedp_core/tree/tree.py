@@ -61,7 +61,7 @@ class Tree:
             raise InputError("TREE_SHAPE", "Expected parents in level order with a single root first.")
 
     def __repr__(self) -> str:
-        return f"<Tree of {self.n_levels:,} levels, {self.n_nodes:,} nodes, {self.n_leaves:,} leaves>"
+        return f"<Tree of {whole(self.n_levels)} levels, {whole(self.n_nodes)} nodes, {whole(self.n_leaves)} leaves>"
 
     # ---- construction
 

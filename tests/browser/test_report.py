@@ -7,9 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import sync_playwright
 
-from browsing import CHROMIUM_ARGUMENTS, NO_CHROMIUM, chromium_path
 from treedp_core.notebook import Cell
 from treedp_core.notebook.report import report_of
 
@@ -29,24 +27,19 @@ def cell(number: int) -> Cell:
 
 
 @pytest.fixture
-def page(tmp_path: Path) -> Iterator[Any]:
+def page(chromium: Any, tmp_path: Path) -> Iterator[Any]:
     """A report of five cells, opened from its file by a browser that is offline."""
-    path = chromium_path()
-    if path is None:
-        pytest.skip(NO_CHROMIUM)
     (tmp_path / "report.html").write_bytes(report_of([cell(number) for number in range(1, 6)], "Survey"))
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=list(CHROMIUM_ARGUMENTS))
-        page = browser.new_context(offline=True, accept_downloads=True).new_page()
-        page.complaints = []
-        page.on("pageerror", lambda error: page.complaints.append(str(error)))
-        page.on("console", lambda said: page.complaints.append(said.text) if said.type == "error" else None)
-        page.asked = []
-        page.on("request", lambda request: page.asked.append(request.url))
-        page.goto((tmp_path / "report.html").as_uri())
-        page.locator(".figure").last.locator(".main-svg").first.wait_for(state="attached")
-        yield page
-        browser.close()
+    page = chromium.new_context(offline=True, accept_downloads=True).new_page()
+    page.complaints = []
+    page.on("pageerror", lambda error: page.complaints.append(str(error)))
+    page.on("console", lambda said: page.complaints.append(said.text) if said.type == "error" else None)
+    page.asked = []
+    page.on("request", lambda request: page.asked.append(request.url))
+    page.goto((tmp_path / "report.html").as_uri())
+    page.locator(".figure").last.locator(".main-svg").first.wait_for(state="attached")
+    yield page
+    page.context.close()
 
 
 def test_a_report_draws_its_figures_without_a_network(page: Any, tmp_path: Path) -> None:

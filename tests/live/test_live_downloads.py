@@ -42,9 +42,14 @@ def test_two_sessions_with_files_that_differ_in_one_cell_each_get_their_own_coun
         assert of_the_changed_leaf(corrected).endswith(",8")
 
 
+def table_of(tab: Tab) -> str:
+    """The key of the button that saves the table of the tree."""
+    return next(key for key in tab.widgets if key.startswith("tree_") and key.endswith("_csv"))
+
+
 def test_the_name_a_reader_saves_says_nothing_of_the_session(server: LiveServer) -> None:
     with Tab(server.url, "data") as tab:
-        key = next(key for key in tab.widgets if key.startswith("tree_") and key.endswith("_csv"))
+        key = table_of(tab)
         addresses = {tab.download_address(key)}
         answer = tab.fetch(*addresses)
         name = f"treedp-NOT-PRIVATE-{key[:-4].replace('_', '-')}.csv"
@@ -57,7 +62,7 @@ def test_the_name_a_reader_saves_says_nothing_of_the_session(server: LiveServer)
 def test_a_file_waits_for_a_slow_browser(server: LiveServer) -> None:
     """Every run of anybody's page sweeps files that no page refers to: two of them took a download away before."""
     with Tab(server.url, "data") as mine, Tab(server.url) as other:
-        key = mine.key("tree_").removesuffix("_csv") + "_csv"
+        key = table_of(mine)
         address = mine.download_address(key)
         for _ in range(4):
             other.run()
@@ -66,7 +71,7 @@ def test_a_file_waits_for_a_slow_browser(server: LiveServer) -> None:
 
 def test_two_hundred_downloads_while_others_work(server: LiveServer) -> None:
     with Tab(server.url, "data") as mine, Tab(server.url) as other:
-        key = mine.key("tree_").removesuffix("_csv") + "_csv"
+        key = table_of(mine)
         stop = threading.Event()
         busy = threading.Thread(target=lambda: [other.run() for _ in iter(stop.is_set, True)])
         busy.start()

@@ -23,7 +23,7 @@ def moved(page: Any, before: dict[str, float]) -> dict[str, float]:
 
 
 def test_a_note_on_delta_and_a_run_move_neither_the_figure_nor_a_control(page: Any, server: LiveServer) -> None:
-    drawn(page, server, "lab?lab_trials=12000", "lab_figure")
+    drawn(page, server, "lab?lab_trials=60000", "lab_figure")
     before = tops(page)
     page.get_by_role("button", name="Gaussian", exact=True).click()
     page.get_by_text("cannot promise").first.wait_for()

@@ -10,7 +10,6 @@ from pages.ui.text import lit, plain
 from sample_data.catalogue import SAMPLES
 from treedp_core import __version__
 from treedp_core.notebook import Cell
-from treedp_core.notebook.study import Asked
 from treedp_core.records import Dataset
 
 EMPTY: Final = (
@@ -55,12 +54,3 @@ def epsilon_of(cell: Cell) -> str:
     """Return the ε a cell was made with, as its settings have it."""
     epsilon = cell.settings.get("eps", (f"{settings.EPSILON.default:.12g}",))[0]
     return f"ε = {epsilon}"
-
-
-def asked_for(asked: Sequence[Asked]) -> str:
-    """Return which files a notebook without data wants back."""
-    names = ", ".join(lit(one.note.name, 40) for one in asked)
-    return (
-        f"This notebook was saved without data. To go on with it, choose again, on the page Data and tree: {names}. "
-        "Its fingerprint will tell whether it is the same file, counted in the same way."
-    )

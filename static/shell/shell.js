@@ -111,7 +111,9 @@ function name(drawing) {
   drawing.setAttribute(key, value);
 }
 
-new MutationObserver(() => (due ||= requestAnimationFrame(mend))).observe(document.body, { childList: true, subtree: true });
+new MutationObserver(() => (due ||= requestAnimationFrame(mend))).observe(document.body, {
+  childList: true, subtree: true, attributeFilter: ['aria-label'],
+});
 mend();
 
 // A page that finds a server again has it run, unless Streamlit does so itself: if the session is gone it says so then,

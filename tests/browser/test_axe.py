@@ -10,11 +10,12 @@ from typing import Any, Final
 import pytest
 
 from app import all_pages
-from browsing import EMPTY_AT_FIRST, LiveServer, opened, settle
+from browsing import EMPTY_AT_FIRST, LiveServer, drawn, eventually, opened, settle
 
 pytestmark = pytest.mark.browser
 
 RULES: Final = {"runOnly": ["wcag2a", "wcag2aa"], "resultTypes": ["violations"]}
+FIGURES: Final = ".js-plotly-plot, .vega-embed"
 UNNAMED: Final = "figures => figures.filter(one => !one.querySelector('svg[role=img][aria-label]')).length"
 GRAVE: Final = ("serious", "critical")
 
@@ -43,10 +44,16 @@ def test_no_page_has_a_serious_fault(page: Any, server: LiveServer) -> None:
             page.locator("h1", has_text=one.views[0].question or one.heading).wait_for()
             settle(page)
             found[f"{one.name} {scheme}"] = findings(page)
-            figures = page.locator(".js-plotly-plot, .vega-embed")
-            assert figures.count() or one.name in EMPTY_AT_FIRST
-            assert figures.evaluate_all(UNNAMED) == 0, one.name
+            assert page.locator(FIGURES).count() or one.name in EMPTY_AT_FIRST
+            eventually(lambda: page.locator(FIGURES).evaluate_all(UNNAMED) == 0)
     assert {place: said for place, said in found.items() if said} == {}
+
+
+def test_a_drawing_follows_the_text_of_its_figure(page: Any, server: LiveServer) -> None:
+    drawn(page, server, "lab", "lab_figure")
+    image = page.locator(".st-key-lab_figure svg[role=img]")
+    image.evaluate("image => image.parentElement.closest('[aria-label]').setAttribute('aria-label', 'Another text')")
+    eventually(lambda: image.get_attribute("aria-label") == "Another text")
 
 
 def test_a_fault_is_found(page: Any) -> None:

@@ -69,12 +69,12 @@ def test_the_report_fails_below_98_per_cent_and_for_a_wrong_list(others: list[ha
 
 def test_a_planted_fault_is_noticed_and_one_in_words_only_is_not() -> None:
     down = Mutant(
-        "rounding.py",
+        "words.py",
         "return -float_above(-exact)",
         "return float_above(exact)",
         "",
         "test_privacy.py::test_rounding_to_nearest_would_overspend",
     )
-    words = replace(down, original="with a direction: noise", mutated="with direction: noise")
+    words = replace(down, original="How numbers are written", mutated="How numbers get written")
     assert [harness.judge(one).word for one in (down, words)] == ["killed", "survived"], harness.judge(words).told
     assert harness.judge(replace(down, test="test_privacy.py::test_no_such")).word == "broken"

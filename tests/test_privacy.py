@@ -35,7 +35,8 @@ from treedp_core.privacy import (
     rho_to_epsilon_gaussian,
     rho_to_epsilon_simple,
 )
-from treedp_core.rounding import float_above, float_below, sqrt_above
+from treedp_core.privacy.rounding import sqrt_above
+from treedp_core.words import float_above, float_below
 
 ADD, REPLACE, UNKNOWN = NeighbouringRelation
 

@@ -30,8 +30,8 @@ from treedp_core.privacy import (
     delta_warning,
     fitting_delta,
 )
+from treedp_core.privacy.release import Release
 from treedp_core.records.export import synthetic
-from treedp_core.release import Release
 from treedp_core.studies.cdf import CdfSettings, plan_cdf
 from treedp_core.studies.topdown import accounting, plan
 from treedp_core.studies.topdown.plan import noise_on_tree

@@ -22,9 +22,9 @@ from treedp_core.mechanisms import MECHANISMS, LevelNoise
 from treedp_core.privacy import Budget, Currency, Guarantee, NeighbouringRelation, ProtectedUnit, Provenance, guarantee
 from treedp_core.privacy.conversions import epsilon_to_rho
 from treedp_core.privacy.origin import NOT_PRIVATE
+from treedp_core.privacy.release import Release
+from treedp_core.privacy.rounding import smallest
 from treedp_core.registry import lookup
-from treedp_core.release import Release
-from treedp_core.rounding import smallest
 from treedp_core.tree import AnyArray, FloatArray, Tree
 from treedp_core.watch import Cancelled, Watch, generator
 

@@ -15,8 +15,6 @@ from fractions import Fraction
 from itertools import groupby
 from typing import Final
 
-from treedp_core.rounding import float_above, float_below
-
 DIGITS: Final = 4
 THIN: Final = "\u202f"
 """Between thousands: a thin space that does not break."""
@@ -59,6 +57,25 @@ def plus_minus(standard_error: float) -> str:
     (' ± 0.98', ' (too rare to tell)')
     """
     return f" ± {1.96 * standard_error:.2g}" if math.isfinite(standard_error) else " (too rare to tell)"
+
+
+def float_above(exact: Fraction) -> float:
+    """Smallest float that is at least `exact`.
+
+    >>> float_above(Fraction(1, 10)) >= Fraction(1, 10)
+    True
+    """
+    nearest = float(exact)
+    return math.nextafter(nearest, math.inf) if Fraction(nearest) < exact else nearest
+
+
+def float_below(exact: Fraction) -> float:
+    """Largest float that is at most `exact`.
+
+    >>> float_below(Fraction(1, 3)) <= Fraction(1, 3)
+    True
+    """
+    return -float_above(-exact)
 
 
 def _rounded(x: float, context: Context) -> Decimal:

@@ -9,8 +9,9 @@ from functools import partial
 
 import numpy as np
 
-from treedp_core import privacy, rounding
+from treedp_core import privacy, words
 from treedp_core.experiment import Experiment, prepare
+from treedp_core.privacy import rounding
 
 from .decimals import Number, concentrated_delta, decimal, digits, gaussian_delta, gaussian_delta_of_rho
 from .neighbours import ADD, REPLACE, UNKNOWN, Small, Who, data_sets, neighbours
@@ -87,8 +88,8 @@ def _roundings(report: Report, rng: np.random.Generator) -> None:
     """Each rounding lies on its side of the exact number, and no float lies between."""
     a, b = (Fraction(float(x)) for x in np.exp(rng.uniform(-20, 20, 2)))
     cases: Iterable[tuple[str, float, Callable[[float], bool], float]] = (
-        ("float_above", rounding.float_above(a / b), lambda x: Fraction(x) >= a / b, -np.inf),
-        ("float_below", rounding.float_below(a / b), lambda x: Fraction(x) <= a / b, np.inf),
+        ("float_above", words.float_above(a / b), lambda x: Fraction(x) >= a / b, -np.inf),
+        ("float_below", words.float_below(a / b), lambda x: Fraction(x) <= a / b, np.inf),
         ("quotient_above", rounding.quotient_above(a, b), lambda x: Fraction(x) >= a / b, -np.inf),
         ("quotient_below", rounding.quotient_below(a, b), lambda x: Fraction(x) <= a / b, np.inf),
         ("sqrt_above", rounding.sqrt_above(a), lambda x: Fraction(x) ** 2 >= a, -np.inf),

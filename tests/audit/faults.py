@@ -15,7 +15,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-from treedp_core import privacy, rounding, words
+from treedp_core import privacy, words
 from treedp_core.checks import InputError
 from treedp_core.errors import simulated as montecarlo
 from treedp_core.experiment import Pipeline
@@ -27,12 +27,12 @@ from treedp_core.mechanisms.thresholds.sparse_vector import NoiseLaw
 from treedp_core.noise import exact_draws as integer_draws
 from treedp_core.noise import laws as noise
 from treedp_core.noise import truncated_laplace as bounds
-from treedp_core.privacy import Budget, NeighbouringRelation, ProtectedUnit, Provenance, Spread, ledger
+from treedp_core.privacy import Budget, NeighbouringRelation, ProtectedUnit, Provenance, Spread, ledger, rounding
 from treedp_core.privacy import spread as contributions
 from treedp_core.privacy.origin import Origin
+from treedp_core.privacy.release import Release
 from treedp_core.records.count import elsewhere
 from treedp_core.records.read import units
-from treedp_core.release import Release
 from treedp_core.studies.budget import per_node, settle
 from treedp_core.studies.topdown import sparse
 from treedp_core.studies.topdown.plan import known_levels
@@ -112,8 +112,8 @@ def too_narrow(factor: float) -> Planter:
 def nearest() -> Iterator[None]:
     """Every rounding with a direction rounds to the nearest float instead."""
     with (
-        everywhere(rounding.float_above, float),
-        everywhere(rounding.float_below, float),
+        everywhere(words.float_above, float),
+        everywhere(words.float_below, float),
         everywhere(rounding.quotient_above, lambda a, b: float(Fraction(a) / Fraction(b))),
         everywhere(rounding.quotient_below, lambda a, b: float(Fraction(a) / Fraction(b))),
         everywhere(rounding.sqrt_above, lambda square: math.sqrt(Fraction(square))),

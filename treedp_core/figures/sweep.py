@@ -17,8 +17,8 @@ from treedp_core.figures.draw import one_draw
 from treedp_core.figures.levels import error_by_level
 from treedp_core.figures.text import plot_text
 from treedp_core.postprocess.chains import CHAINS
+from treedp_core.privacy.release import Release
 from treedp_core.records import Labels
-from treedp_core.release import Release
 from treedp_core.studies.sweep.before_after import Expected
 from treedp_core.studies.sweep.lines import Line, Question
 from treedp_core.studies.sweep.series import EPSILON, LEVEL, N_LEVELS, Series

@@ -14,8 +14,8 @@ from treedp_core import checks
 from treedp_core.checks import InputError, echo
 from treedp_core.noise import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace, Law
 from treedp_core.privacy import Currency
+from treedp_core.privacy.rounding import quotient_above, quotient_below, sqrt_above
 from treedp_core.registry import Table, table
-from treedp_core.rounding import quotient_above, quotient_below, sqrt_above
 from treedp_core.tree import FloatArray
 
 _REACH: Final = 100.0  # whole numbers -100 to 100 hold all of a discrete Gaussian with sigma < 2 but 1e-500

@@ -20,9 +20,9 @@ from treedp_core.checks import InputError
 from treedp_core.plans.stated import Categories, NoiseLaw, Stated
 from treedp_core.plans.words import label, open_points, promise
 from treedp_core.privacy import Currency, NeighbouringRelation, Spread
+from treedp_core.privacy.rounding import sqrt_above
 from treedp_core.privacy.spread import Capacities, level_sensitivities
-from treedp_core.rounding import float_above, sqrt_above
-from treedp_core.words import whole
+from treedp_core.words import float_above, whole
 
 MOST_NODES: Final = 1_000_000
 """Nodes of a level that a program measures."""

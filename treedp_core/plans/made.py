@@ -39,15 +39,16 @@ from treedp_core.privacy import (
 )
 from treedp_core.privacy.ledger import Ledger
 from treedp_core.privacy.origin import Origin
+from treedp_core.privacy.rounding import quotient_above
 from treedp_core.privacy.spread import Capacities, capacities_of_tree, level_sensitivities
 from treedp_core.records import Dataset
 from treedp_core.registry import lookup
-from treedp_core.rounding import float_above, quotient_above
 from treedp_core.studies.cdf.bins import Bins as CountedBins
 from treedp_core.studies.cdf.release import CdfPlan
 from treedp_core.studies.topdown.plan import Plan as TopDownPlan
 from treedp_core.studies.topdown.subject import Subject, is_product
 from treedp_core.tree import Tree
+from treedp_core.words import float_above
 
 MOST_LEAVES: Final = 100_000
 """Of a tree whose paths are listed, or taken into a fingerprint."""

@@ -9,8 +9,8 @@ from typing import Final
 from treedp_core.checks import InputError, echo
 from treedp_core.errors import Tolerance
 from treedp_core.postprocess import least_squares, non_negative, shrink, top_down, tree_nnls
+from treedp_core.privacy.release import Release
 from treedp_core.registry import Promise, Table, lookup, table
-from treedp_core.release import Release
 from treedp_core.tree import AnyArray, FloatArray, Tree
 
 Step = tuple[Callable[[AnyArray], AnyArray], FloatArray | None]

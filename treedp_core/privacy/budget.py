@@ -22,7 +22,7 @@ from treedp_core.checks import InputError, echo
 from treedp_core.privacy.conversions import rho_to_epsilon, rho_to_epsilon_gaussian
 from treedp_core.privacy.promise import Guarantee, Precision
 from treedp_core.privacy.unit import NeighbouringRelation, ProtectedUnit, Spread
-from treedp_core.rounding import float_below
+from treedp_core.words import float_below
 
 FloatArray = NDArray[np.float64]
 

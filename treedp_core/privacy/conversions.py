@@ -16,7 +16,8 @@ import numpy as np
 
 from treedp_core import checks
 from treedp_core.noise.normal_tail import density, first_tail, mills
-from treedp_core.rounding import float_below, quotient_above, sqrt_above
+from treedp_core.privacy.rounding import quotient_above, sqrt_above
+from treedp_core.words import float_below
 
 _ULP: Final = 2.0**-52
 _TINY: Final = 1e-300

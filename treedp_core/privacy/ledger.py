@@ -9,8 +9,7 @@ from treedp_core.checks import InputError
 from treedp_core.privacy.budget import Currency
 from treedp_core.privacy.origin import SYMBOL, Origin
 from treedp_core.privacy.unit import ProtectedUnit
-from treedp_core.rounding import float_below
-from treedp_core.words import budget_text, privacy_text, setting_text
+from treedp_core.words import budget_text, float_below, privacy_text, setting_text
 
 
 @dataclass(frozen=True, eq=False)

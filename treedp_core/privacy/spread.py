@@ -29,8 +29,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from treedp_core.checks import InputError
+from treedp_core.privacy.rounding import sqrt_above
 from treedp_core.privacy.unit import NeighbouringRelation, ProtectedUnit, Spread
-from treedp_core.rounding import sqrt_above
 from treedp_core.tree import FloatArray, Tree
 
 

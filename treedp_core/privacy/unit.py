@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from treedp_core import checks
 from treedp_core.checks import InputError, echo
-from treedp_core.rounding import float_above, sqrt_above
-from treedp_core.words import whole
+from treedp_core.privacy.rounding import sqrt_above
+from treedp_core.words import float_above, whole
 
 FloatArray = NDArray[np.float64]
 

@@ -18,7 +18,7 @@ from treedp_core.mechanisms.thresholds.plan_types import PlanLevel
 from treedp_core.mechanisms.thresholds.sparse_vector import NOISES, Noise, round_noises, waiting_times
 from treedp_core.noise.laws import TruncatedLaplace
 from treedp_core.noise.truncated_laplace import DiscreteTruncatedLaplace, discrete_bound
-from treedp_core.rounding import quotient_above, quotient_below
+from treedp_core.privacy.rounding import quotient_above, quotient_below
 from treedp_core.tree import IntArray
 
 BoolArray = NDArray[np.bool_]

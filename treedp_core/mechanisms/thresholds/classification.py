@@ -13,7 +13,7 @@ from treedp_core.mechanisms.thresholds.plan_types import Plan, PlanLevel
 from treedp_core.mechanisms.thresholds.reduction import label_nodes
 from treedp_core.mechanisms.thresholds.schedule import check_alpha, check_delta
 from treedp_core.noise.truncated_laplace import truncated_bound
-from treedp_core.rounding import quotient_below
+from treedp_core.privacy.rounding import quotient_below
 from treedp_core.tree import IntArray
 from treedp_core.tree.path_tree import PathTree
 

@@ -22,10 +22,11 @@ from treedp_core.mechanisms.thresholds.schedule import check_delta
 from treedp_core.mechanisms.thresholds.sparse_vector import NOISES, Noise
 from treedp_core.noise.laws import TruncatedLaplace
 from treedp_core.noise.truncated_laplace import DiscreteTruncatedLaplace, discrete_bound, truncated_bound
-from treedp_core.rounding import float_below, quotient_above, quotient_below
+from treedp_core.privacy.rounding import quotient_above, quotient_below
 from treedp_core.tree import AnyArray, FloatArray, IntArray
 from treedp_core.tree.path_tree import PathTree
 from treedp_core.watch import Watch
+from treedp_core.words import float_below
 
 Planner = Callable[[float, float, int, float], Plan]
 """(epsilon, delta, n_levels, max_total) -> Plan; for example ``partial(tuned_plan, alpha)``."""

@@ -41,8 +41,7 @@ from treedp_core.mechanisms.thresholds.schedule import (
 )
 from treedp_core.noise.law import FloatArray
 from treedp_core.noise.truncated_laplace import truncated_bound
-from treedp_core.rounding import float_below
-from treedp_core.words import fixed, short
+from treedp_core.words import fixed, float_below, short
 
 ROOT_EPSILON: Final = Fraction(2, 100)
 ROOT_DELTA: Final = Fraction(5, 100)

@@ -27,11 +27,11 @@ from treedp_core.mechanisms.thresholds.estimation import (
 )
 from treedp_core.mechanisms.thresholds.sparse_vector import NOISES, Noise
 from treedp_core.privacy import Guarantee, NeighbouringRelation, Precision, ProtectedUnit, Provenance, Spread
-from treedp_core.release import Release
-from treedp_core.rounding import float_below
+from treedp_core.privacy.release import Release
 from treedp_core.tree import AnyArray, FloatArray, IntArray, Tree
 from treedp_core.tree.path_tree import PathTree
 from treedp_core.watch import Watch
+from treedp_core.words import float_below
 
 _SLACK: Final = 1e-12  # relative; far above the rounding of the few float operations of a share of delta
 

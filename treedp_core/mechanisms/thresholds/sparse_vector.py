@@ -31,7 +31,7 @@ from treedp_core import checks
 from treedp_core.mechanisms.thresholds.plan_types import PlanLevel, TestLaw
 from treedp_core.noise.exact_draws import draw_discrete_laplace
 from treedp_core.noise.law import FloatArray
-from treedp_core.rounding import quotient_below
+from treedp_core.privacy.rounding import quotient_below
 from treedp_core.tree import AnyArray
 
 Noise = Literal["discrete", "continuous"]

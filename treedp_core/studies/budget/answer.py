@@ -12,7 +12,6 @@ from treedp_core import checks
 from treedp_core.allocation.shares import handed_over
 from treedp_core.privacy.ledger import Ledger
 from treedp_core.privacy.origin import Origin
-from treedp_core.rounding import float_above
 from treedp_core.studies.budget.confirm import Confirmation, confirm
 from treedp_core.studies.budget.inverse import Inverse, smallest_budget
 from treedp_core.studies.budget.problem import Problem
@@ -20,7 +19,7 @@ from treedp_core.studies.budget.question import Question
 from treedp_core.studies.budget.reached import equal_split, error_of
 from treedp_core.studies.budget.targets import Target
 from treedp_core.watch import Watch
-from treedp_core.words import privacy_text
+from treedp_core.words import float_above, privacy_text
 
 
 @dataclass(frozen=True, eq=False)

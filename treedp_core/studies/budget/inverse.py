@@ -18,7 +18,7 @@ import numpy as np
 
 from treedp_core.checks import InputError
 from treedp_core.mechanisms.calibration import level_law
-from treedp_core.rounding import smallest
+from treedp_core.privacy.rounding import smallest
 from treedp_core.studies.budget.class_variance import gradient, sweeps
 from treedp_core.studies.budget.descent import SMALLEST, corners
 from treedp_core.studies.budget.optimum import simple_splits

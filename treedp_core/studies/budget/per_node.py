@@ -17,10 +17,9 @@ from treedp_core.checks import InputError
 from treedp_core.errors import ErrorSummary
 from treedp_core.postprocess import least_squares
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
-from treedp_core.rounding import float_above
 from treedp_core.studies.budget.problem import Problem
 from treedp_core.tree import FloatArray, Tree
-from treedp_core.words import whole
+from treedp_core.words import float_above, whole
 
 
 def path_charge(tree: Tree, unit: ProtectedUnit, amounts: FloatArray) -> float:

@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from treedp_core.rounding import smallest
+from treedp_core.privacy.rounding import smallest
 from treedp_core.studies.budget.inverse import just_enough, needed, raw_value
 from treedp_core.studies.budget.problem import Problem
 from treedp_core.studies.budget.settle import MOST, Truth

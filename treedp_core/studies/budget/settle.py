@@ -17,11 +17,11 @@ import numpy as np
 from treedp_core import checks
 from treedp_core.allocation import split
 from treedp_core.privacy import RHO_HIGH, Currency
-from treedp_core.rounding import float_above
 from treedp_core.studies.budget.class_variance import sweeps
 from treedp_core.studies.budget.problem import CRUMB, Problem
 from treedp_core.studies.budget.targets import Ask, Bound
 from treedp_core.tree import FloatArray, IntArray
+from treedp_core.words import float_above
 
 UNITS: Final = 10**15
 """Shares are whole multiples of this part, so that a float says each of them exactly and they sum to 1."""

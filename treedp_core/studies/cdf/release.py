@@ -26,8 +26,8 @@ from treedp_core.privacy import (
     guarantee,
 )
 from treedp_core.privacy.conversions import epsilon_to_rho
+from treedp_core.privacy.release import Release
 from treedp_core.registry import Table, lookup
-from treedp_core.release import Release
 from treedp_core.studies.cdf.error.budgets import optimal_shares
 from treedp_core.studies.cdf.error.criterion import Criterion
 from treedp_core.studies.cdf.error.prefixes import (

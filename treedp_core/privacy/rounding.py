@@ -9,6 +9,8 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 
+from treedp_core.words import float_above, float_below
+
 Rational = Fraction | float | int
 
 
@@ -24,25 +26,6 @@ def smallest(holds: Callable[[float], bool], low: float, high: float, closeness:
             break
         low, high = (low, middle) if holds(middle) else (middle, high)
     return high
-
-
-def float_above(exact: Fraction) -> float:
-    """Smallest float that is at least `exact`.
-
-    >>> float_above(Fraction(1, 10)) >= Fraction(1, 10)
-    True
-    """
-    nearest = float(exact)
-    return math.nextafter(nearest, math.inf) if Fraction(nearest) < exact else nearest
-
-
-def float_below(exact: Fraction) -> float:
-    """Largest float that is at most `exact`.
-
-    >>> float_below(Fraction(1, 3)) <= Fraction(1, 3)
-    True
-    """
-    return -float_above(-exact)
 
 
 def quotient_above(numerator: Rational, denominator: Rational) -> float:

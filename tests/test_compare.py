@@ -13,7 +13,17 @@ from test_notebook import cell
 from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment, run
 from treedp_core.figures.kept import overlaid
-from treedp_core.notebook.compare import checked, differing, other_promises, paired, ratios
+from treedp_core.notebook.compare import (
+    Side,
+    checked,
+    differing,
+    matched,
+    most_trials,
+    on_common_noise,
+    other_promises,
+    paired,
+    ratios,
+)
 from treedp_core.tree import Tree
 
 pytestmark = pytest.mark.usefixtures("own_jobs")
@@ -71,9 +81,14 @@ def test_what_has_nothing_in_common_is_refused() -> None:
         assert refused.value.code == "COMPARE_CELLS"
 
 
+def side(experiment: Experiment, tree: Tree = TREE, levels: tuple[str, ...] = ("all", "N", "S")) -> Side:
+    counts = COUNTS if tree is TREE else tree.counts_of_leaves(np.arange(tree.n_leaves) * 3)
+    return Side("x", experiment, tree, counts, levels)
+
+
 def test_common_draws_give_the_exact_ratio_where_only_epsilon_differs() -> None:
-    a, b = Experiment(mechanism="laplace", epsilon=0.5), Experiment(mechanism="laplace", epsilon=2.0)
-    found = paired(a, b, TREE, COUNTS, trials=20)
+    a, b = Experiment(mechanism="laplace", epsilon=0.5), Experiment(mechanism="laplace", epsilon=2.0, seed=8)
+    found = paired(side(a), side(b), trials=20)
     assert found.ratio[1:] == pytest.approx([0.25, 0.25])
     assert found.standard_error[1:] == pytest.approx([0, 0], abs=1e-12)
 
@@ -81,7 +96,7 @@ def test_common_draws_give_the_exact_ratio_where_only_epsilon_differs() -> None:
 def test_the_error_of_a_ratio_on_common_draws_is_that_of_many_such_ratios() -> None:
     """300 ratios of 60 trials: their spread is the standard error that each of them states, within a tenth."""
     a, b = Experiment(mechanism="laplace"), Experiment(mechanism="laplace", postprocess=("least_squares",))
-    found = [paired(_seeded(a, seed), _seeded(b, seed), TREE, COUNTS, trials=60) for seed in range(300)]
+    found = [paired(side(_seeded(a, seed)), side(_seeded(b, seed)), trials=60) for seed in range(300)]
     spread = np.std([one.ratio for one in found], axis=0)[1:]
     stated = np.mean([one.standard_error for one in found], axis=0)[1:]
     assert stated == pytest.approx(spread, rel=0.12)
@@ -90,6 +105,27 @@ def test_the_error_of_a_ratio_on_common_draws_is_that_of_many_such_ratios() -> N
     truth = exact[1].level[1:] / exact[0].level[1:]
     mean = np.mean([one.ratio for one in found], axis=0)[1:]
     assert mean == pytest.approx(truth, abs=5 * float(spread.max()) / math.sqrt(300) + 0.005)
+
+
+def test_trees_of_other_shapes_are_compared_by_the_names_of_their_levels() -> None:
+    """Three measured levels share a budget of one where two do: each errs 3/2 as much, wherever its name stands."""
+    one = Experiment(mechanism="laplace")
+    deeper = Tree.from_branching_factors((3, 4, 2))
+    found = paired(side(one), side(one, deeper, ("all", "S", "N", "new")), trials=3000)
+    assert found.levels == ("all", "N", "S")
+    off = (found.ratio[1:] - 1.5) / found.standard_error[1:]
+    assert abs(off).max() < 4 and found.standard_error[1:].max() < 0.05
+    with pytest.raises(InputError, match="No level has the same name"):
+        paired(side(one), side(one, deeper, tuple("wxyz")), trials=2)
+
+
+def test_series_of_one_name_are_compared_and_the_first_ones_where_none_is() -> None:
+    a, b, c = (Side(name, Experiment(), TREE, COUNTS, ()) for name in "abc")
+    assert matched([(a, b), (b, c), (c,)]) == [("B", b, b), ("C", a, c)]
+    found = on_common_noise([("B", side(Experiment()), side(Experiment(epsilon=2.0)))], trials=5)
+    assert found["cells"] == ["B ÷ A"] * 3 and found["level"] == ["all", "N", "S"]
+    assert found["ratio"][0] is None  # the public total is exact in both
+    assert most_trials([("B", a, b)], 400) == 400
 
 
 def _seeded(one: Experiment, seed: int) -> Experiment:

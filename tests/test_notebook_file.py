@@ -21,7 +21,7 @@ from treedp_core.checks import InputError
 from treedp_core.notebook import Cell, DataNote, Notebook
 from treedp_core.notebook.archive import file_name, open_study, save
 from treedp_core.notebook.code import File, Ran, call
-from treedp_core.notebook.study import Study, Table, note_of
+from treedp_core.notebook.study import Given, Study, Table, given_again, note_of
 from treedp_core.records import (
     Dataset,
     DomainSource,
@@ -175,6 +175,37 @@ def test_without_data_the_file_holds_no_count(study: Study) -> None:
         assert not [name for name in file.namelist() if name.startswith("data/")]
         kept = {one.id for one in study.notebook.cells if not one.holds_counts}
         assert {name.split("/")[1] for name in file.namelist() if name.startswith("cells/")} <= kept
+
+
+def counted(content: bytes, slot: str = "upload", columns: tuple[str, ...] = ("region",)) -> Table:
+    data = count_hierarchy(content, columns, domain=domain_taken_from_the_data(), name="survey.csv")
+    return Table(slot, data, None, datetime.now(UTC))
+
+
+def test_what_a_file_without_data_asks_for_is_known_again_by_its_fingerprint() -> None:
+    content, more = b"region,place\nN,a\nS,b\n", b"region,place\nN,a\nN,a\n"
+    mine = counted(content)
+    (asked,) = open_study(save(Study(tables=(mine,), version="1"), with_data=False)).asked
+    for tables, said in (
+        ((), Given.MISSING),
+        ((mine,), Given.SAME),
+        ((counted(content, "shelf"), counted(more)), Given.SAME),
+        ((counted(content, columns=("region", "place")),), Given.RECOUNTED),
+        ((counted(more),), Given.OTHER),
+        ((counted(content, "bud_prior"),), Given.MISSING),
+    ):
+        assert given_again([asked], tables) == (said,)
+    (other,) = open_study(save(Study(tables=(counted(more),), version="1"), with_data=False)).asked
+    assert given_again([asked, other], [mine]) == (Given.SAME, Given.MISSING)
+
+
+def test_what_was_given_again_is_asked_for_once() -> None:
+    mine = counted(b"region\nN\n")
+    study = open_study(save(Study(tables=(mine,), version="1"), with_data=False))
+    for _ in range(12):
+        again = Study(tables=(mine, counted(b"region\nS\n")), asked=study.asked, version="1")
+        study = open_study(save(again, with_data=False))
+    assert len(study.asked) == 2
 
 
 def test_no_true_count_is_in_a_file_without_data() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,14 +13,18 @@ from hypothesis import settings as how
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
+from browsing import ROOT
 from hostile_notebooks import HOSTILE
-from oracles_pages import Inline, answer, codes, dataset, figure, open_page, pick, press, widget, words
+from oracles_pages import Inline, answer, codes, dataset, figure, open_page, pick, press, table, widget, words
 from pages.ui import jobs, uploads
+from pages.ui.book import Held
 from pages.ui.kept import Kept
 from pages.ui.settings import REG
+from test_pages_data import count, labelled
+from test_pages_own_data import VISITS, counted
 from treedp_core.notebook import Notebook
 from treedp_core.notebook.archive import open_study, save
-from treedp_core.notebook.study import Study
+from treedp_core.notebook.study import Study, Table
 from treedp_core.tree import Tree
 
 pytestmark = pytest.mark.usefixtures("own_jobs", "at_once")
@@ -132,6 +137,40 @@ def test_a_cell_of_other_data_says_that_it_is_stale() -> None:
     assert "Not up to date" not in words(app)
     app.session_state["_from_file"] = {"upload": Kept(OTHER)}
     assert "is not in this session" in words(app.run())
+
+
+def test_a_notebook_without_data_lists_its_files_and_knows_them_again() -> None:
+    asked = Study(tables=(Table("upload", OWN, None, datetime.now(UTC)),), version="1").without_data().asked
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    app.session_state["_notebook"] = Held(asked=asked)
+    app = app.switch_page("pages/notebook.py").run()
+    listed = table(app, "fingerprint")
+    assert listed["file"].tolist() == ["own.csv"] and listed["state"].tolist() == ["not given yet"]
+    assert listed["fingerprint"].tolist() == [OWN.fingerprint[:12]]
+    for data, state, said in ((OTHER, "another file", app.warning), (OWN, "same file", app.success)):
+        app.session_state["_from_file"], app.session_state["source"] = {"upload": Kept(data)}, "upload"
+        app.switch_page("pages/data.py").run()
+        assert table(app, "fingerprint")["state"].tolist() == [state]
+        said = app.warning if data is OTHER else app.success
+        assert any(one.value.startswith(state.capitalize()) for one in said)
+        assert not app.exception
+
+
+def test_the_file_that_is_asked_for_leaves_every_setting_as_it_was() -> None:
+    first = counted()
+    study = Study(tables=(Table("upload", first.session_state["_from_file"]["upload"].data, None, datetime.now(UTC)),),
+                  version="1").without_data()  # fmt: skip
+    for content, said, kept in ((VISITS, "Same file", "sparse"), (VISITS + b"N,Ulm,3,1\n", "Another file", "current")):
+        app = open_page("data", source="upload", td_source="sparse", unit="visit")
+        app.session_state["_notebook"] = Held(asked=study.asked)
+        app.file_uploader[0].upload("visits.csv", content).run()
+        boxes = [one.value for one in (*app.success, *app.warning)]
+        assert any(one.startswith(said) for one in boxes), boxes
+        labelled(app.multiselect, "Columns").set_value(["region", "city"]).run()
+        app = count(app)
+        assert (app.session_state["td_source"], app.session_state["unit"]) == (
+            kept, "visit" if kept == "sparse" else ""
+        ), said  # fmt: skip
 
 
 def test_a_session_is_restored_with_data_settings_cells_and_notes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -99,7 +99,7 @@ def _offer(place: str, study: Study) -> None:
     names = ", ".join(lit(one.data.name, 40) for one in study.tables)
     st.markdown(
         f"{lit(study.notebook.title)}: {plural(len(study.notebook.cells), 'cell')}, "
-        + (f"with TRUE COUNTS of {names}." if study.tables else "without data.")
+        + (f"with TRUE COUNTS of {names}." if study.tables else f"without data{_asks_for(study)}.")
     )
     losing = len(book.notebook().cells) + len(pins.own_datasets())
     st.button(
@@ -107,6 +107,11 @@ def _offer(place: str, study: Study) -> None:
         args=(study,), help="It takes the place of what is here now."
         + (" Save that first, if it is to be kept." if losing else ""),
     )  # fmt: skip
+
+
+def _asks_for(study: Study) -> str:
+    names = ", ".join(lit(one.note.name, 40) for one in study.asked)
+    return f"; it asks for {names}" if names else ""
 
 
 def replace(study: Study) -> None:

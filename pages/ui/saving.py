@@ -12,7 +12,7 @@ from pages.ui.setting import Setting
 from pages.ui.settings import PRESENT, REG, SLIDE
 from treedp_core import __version__
 from treedp_core.checks import InputError
-from treedp_core.notebook.study import SettingValue, Study, Table
+from treedp_core.notebook.study import SettingValue, Study, Table, still_asked
 
 SHELF: Final = "shelf"
 UPLOADS: Final = "_upload_"
@@ -21,17 +21,21 @@ UPLOADS: Final = "_upload_"
 
 def study() -> Study:
     """Return everything of this session that a file can hold; nothing is copied."""
-    held = book.held()
+    held, tables = book.held(), tables_here()
     values = {one.key: one.value for one in _kept_settings()}
-    tables = [Table(slot, one.data, one.ran, one.when) for slot, one in kept.slots().items()]
-    tables += [Table(SHELF, one.data, one.ran, one.when) for one in kept.shelf()]
     return Study(
         notebook=held.notebook,
         settings={key: value for key, value in values.items() if value != REG[key].default},
         tables=tuple(tables),
-        asked=held.asked,
+        asked=still_asked(held.asked, tables),
         version=__version__,
     )
+
+
+def tables_here() -> list[Table]:
+    """Return the data sets that this session counted from files."""
+    tables = [Table(slot, one.data, one.ran, one.when) for slot, one in kept.slots().items()]
+    return tables + [Table(SHELF, one.data, one.ran, one.when) for one in kept.shelf()]
 
 
 def signature(found: Study) -> str:

@@ -16,7 +16,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 import streamlit as st
 
-from pages.ui import kept, result, store, uploads
+from pages.ui import asked, kept, result, store, uploads
 from pages.ui.reading import PRIOR, Content, Counted, Reading, by_worker, say, say_refused
 from pages.ui.result import Result
 from pages.ui.room import ROOM
@@ -255,6 +255,8 @@ def choose_columns(file: Candidate, form: Callable[[Table], Count | None]) -> No
     if table is None:
         return
     _first_rows(table)
+    if table.columns is not None and table.columns is not file.origin:
+        asked.say_of_file(table.columns.source_digest)
     count = form(table)
     st.button(
         _ASKS[file.asks].use, type="primary", key=f"{file.slot}_count", icon=":material/functions:", on_click=setattr,
@@ -338,7 +340,7 @@ def _put_in_use(table: Table, ran: Counted) -> None:
     if is_new and slot.wants == "add":
         kept.set_aside(name)
     store.set_dataset(ran.value, name, ran, table.columns)
-    if name in kept.OWN:
+    if name in kept.OWN and not asked.is_wanted(ran.value):  # a notebook's settings stand as they were made for it
         store.changed(source=name, recounted=not is_new)
     if is_new:
         uploads.forget_shown()
@@ -364,6 +366,7 @@ def _card(file: kept.Kept, slot: str, note: str, *, keeps: bool) -> None:
             )  # fmt: skip
         st.button("Remove", key=f"{slot}_remove", icon=":material/delete:", on_click=_slot(slot).remove, args=(slot,),
                   help="Forget these counts and columns now, and show what stood here before.")  # fmt: skip
+    asked.say_of_data(data)
     if keeps:
         st.caption(_memory_note(file.columns))
 

@@ -175,58 +175,97 @@ def _error(a: Mapping[str, Any], b: Mapping[str, Any], name: str) -> float | Non
 
 
 @dataclass(frozen=True, eq=False)
+class Side:
+    """An experiment on data: what a cell was made of.
+
+    Parameters
+    ----------
+    name : str
+        Which series of the cell.
+    experiment : Experiment
+    tree : Tree
+    counts : (n_nodes,)
+        True counts, in records.
+    levels : tuple of str
+        Names of the levels.
+    """
+
+    name: str
+    experiment: Experiment
+    tree: Tree
+    counts: AnyArray
+    levels: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
 class Paired:
     """How many times the error of one experiment another's is, on the same draws.
 
     Parameters
     ----------
+    levels : tuple of str
+        Names of the levels that both have.
     ratio, standard_error : (n_levels,)
         nan where the first one's error is 0.
     trials : int
     """
 
+    levels: tuple[str, ...]
     ratio: FloatArray
     standard_error: FloatArray
     trials: int
 
 
-def paired(
-    one: Experiment, other: Experiment, tree: Tree, counts: AnyArray, *, trials: int, watch: Watch | None = None
-) -> Paired:
+def paired(one: Side, other: Side, *, trials: int, watch: Watch | None = None) -> Paired:
     """Return the ratio of two experiments' root mean squared errors by level, from common random numbers.
 
-    Each trial draws the noise of both from one stream, so what is luck in one is luck in the other too, and the ratio
-    is known more closely than from two runs of their own. `counts` are the true ones, (n_nodes,).
+    Each trial draws the noise of both from one stream, that of the first one's seed, so what is luck in one is luck in
+    the other too, and the ratio is known more closely than from two runs of their own. Trees of other shapes draw from
+    the same stream at other places; their levels are matched by name.
 
     Raises
     ------
     InputError
-        Those of `experiment.prepare`; ``TRIALS_RANGE``.
+        Those of `experiment.prepare`; ``TRIALS_RANGE``; ``COMPARE_LEVELS`` where no level has a name in both.
 
     Examples
     --------
     >>> tree = Tree.from_branching_factors((2, 2))
-    >>> a, b = Experiment(mechanism="laplace", epsilon=1.0), Experiment(mechanism="laplace", epsilon=2.0)
-    >>> paired(a, b, tree, tree.counts_of_leaves(np.ones(4)), trials=50).ratio[1:].round(6).tolist()
+    >>> a, b = (
+    ...     Side(
+    ...         "Laplace",
+    ...         Experiment(mechanism="laplace", epsilon=epsilon),
+    ...         tree,
+    ...         tree.counts_of_leaves(np.ones(4)),
+    ...         ("all", "N", "S"),
+    ...     )
+    ...     for epsilon in (1.0, 2.0)
+    ... )
+    >>> paired(a, b, trials=50).ratio[1:].round(6).tolist()
     [0.5, 0.5]
     """
-    checks.trials(trials, tree.n_nodes, 2)
-    pipelines = [prepare(one, tree), prepare(other, tree)]
-    squares = np.empty((2, trials, tree.n_levels))
-    sizes = tree.level_sizes
+    levels = tuple(name for name in one.levels if name in other.levels)
+    if not levels:
+        raise InputError("COMPARE_LEVELS", "No level has the same name in both trees, so none can be compared.")
+    checks.trials(trials, one.tree.n_nodes + other.tree.n_nodes)
+    seed = checks.seed(one.experiment.seed)
+    pipelines = [prepare(side.experiment, side.tree) for side in (one, other)]
+    rows = [[side.levels.index(name) for name in levels] for side in (one, other)]
+    squares = np.empty((2, trials, len(levels)))
     for trial in range(trials):
         if watch is not None:
             watch.check()
-        for at, pipeline in enumerate(pipelines):
-            noise = pipeline.noise.draw(generator("paired", checks.seed(one.seed), trial), 1)
-            errors = np.asarray(pipeline.postprocessing[0](noise + counts) - counts, dtype=np.float64)[0]
-            squares[at, trial] = np.add.reduceat(np.square(errors), tree.level_start[:-1]) / sizes
+        for at, (side, pipeline) in enumerate(zip((one, other), pipelines, strict=True)):
+            noise = pipeline.noise.draw(generator("paired", seed, trial), 1)
+            errors = np.asarray(pipeline.postprocessing[0](noise + side.counts) - side.counts, dtype=np.float64)[0]
+            means = np.add.reduceat(np.square(errors), side.tree.level_start[:-1]) / side.tree.level_sizes
+            squares[at, trial] = means[rows[at]]
         if watch is not None:
             watch.step(1)
-    return _paired(squares, trials)
+    return _paired(levels, squares, trials)
 
 
-def _paired(squares: FloatArray, trials: int) -> Paired:
+def _paired(levels: tuple[str, ...], squares: FloatArray, trials: int) -> Paired:
     """The ratio of roots of means, and its error by the delta method from the covariance over trials.
 
     With x, y the means, d = y_i / y - x_i / x of trial i: Var(log(y / x)) = Var(d) / n, and half of that for the root.
@@ -236,4 +275,58 @@ def _paired(squares: FloatArray, trials: int) -> Paired:
         ratio = np.sqrt(mean[1] / mean[0])
         apart = squares[1] / mean[1] - squares[0] / mean[0]
         error = ratio / 2 * apart.std(axis=0, ddof=1) / math.sqrt(trials)
-    return Paired(ratio, error, trials)
+    return Paired(levels, ratio, error, trials)
+
+
+def matched(cells: Sequence[Sequence[Side]]) -> list[tuple[str, Side, Side]]:
+    """Return which series of the first cell is compared with which of the others: letter, one, other.
+
+    Series of one name belong together; where two cells have none in common, their first ones do.
+    """
+    first, *others = cells
+    found = []
+    for letter, other in zip(LETTERS[1:], others, strict=False):
+        by_name = {side.name: side for side in other}
+        common = [(side, by_name[side.name]) for side in first if side.name in by_name] or [(first[0], other[0])]
+        found += [(letter, *pair) for pair in common]
+    return found
+
+
+def on_common_noise(
+    pairs: Sequence[tuple[str, Side, Side]], *, trials: int, watch: Watch | None = None
+) -> dict[str, list[Value]]:
+    """Return how many times the error of A that of the others is, by series and level: a table of `paired`.
+
+    Parameters
+    ----------
+    pairs : sequence of (letter, one, other)
+        As `matched` returns them.
+
+    Raises
+    ------
+    InputError
+        Those of `paired`.
+    """
+    found: dict[str, list[Value]] = {"cells": [], "series": [], "level": [], "ratio": [], ERROR: []}
+    for letter, one, other in pairs:
+        made = paired(one, other, trials=trials, watch=watch)
+        name = one.name if one.name == other.name else f"{other.name} ÷ {one.name}"
+        for level, ratio, error in zip(made.levels, made.ratio.tolist(), made.standard_error.tolist(), strict=True):
+            found["cells"].append(f"{letter} ÷ A")
+            found["series"].append(name)
+            found["level"].append(level)
+            found["ratio"].append(ratio if math.isfinite(ratio) else None)
+            found[ERROR].append(error if math.isfinite(error) else None)
+    return found
+
+
+def most_trials(pairs: Sequence[tuple[str, Side, Side]], wanted: int) -> int:
+    """Return how many trials may be run of these pairs: those wanted, or as many as the largest pair admits.
+
+    Raises
+    ------
+    InputError
+        ``TRIALS_RANGE`` where not even two can be.
+    """
+    nodes = max(one.tree.n_nodes + other.tree.n_nodes for _, one, other in pairs)
+    return checks.trials(min(wanted, max(2, checks.MAX_CELL_DRAWS // nodes)), nodes)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import enum
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final, TypeVar
@@ -18,6 +19,9 @@ from treedp_core.records import Dataset
 SLOTS: Final = ("upload", "file", "cdf", "bud_prior", "shelf")
 """Where a session keeps a table: in use, a column in bins, a prior, or waiting on the shelf."""
 MAX_TABLES: Final = 8
+MAX_ASKED: Final = 8
+_OWN: Final = ("upload", "file", "shelf")
+"""Slots between which a table moves: a file that is given again may be in any of them."""
 TUNED: Final = "_tuned"
 TUNED_SETTINGS: Final = ("shares", "tuned", "allocation")
 """What shares that were tuned on true counts consist of, after the word of their page."""
@@ -58,12 +62,43 @@ class Table:
         return note_of(self.data, self.how)
 
 
+class Given(enum.Enum):
+    """What became of a data set that is asked for."""
+
+    SAME = "same file"
+    RECOUNTED = "same file, counted in another way"
+    OTHER = "another file"
+    MISSING = "not given yet"
+
+
 @dataclass(frozen=True)
 class Asked:
     """A data set that is not in the file: who goes on gives it again, and its fingerprint tells whether it is it."""
 
     slot: str
     note: DataNote
+
+
+def given_again(asked: Sequence[Asked], tables: Sequence[Table]) -> tuple[Given, ...]:
+    """Return what became of each data set that is asked for: a file that nobody asks for is another one."""
+
+    def has_room(one: Asked, table: Table) -> bool:
+        return table.slot == one.slot or {table.slot, one.slot} <= set(_OWN)
+
+    def is_same(one: Asked, table: Table) -> bool:
+        return has_room(one, table) and table.data.fingerprint == one.note.fingerprint
+
+    def is_recounted(one: Asked, table: Table) -> bool:
+        return has_room(one, table) and one.note.source_digest == table.data.source_digest != ""
+
+    others = [table for table in tables if not any(is_same(one, table) or is_recounted(one, table) for one in asked)]
+    return tuple(
+        Given.SAME if any(is_same(one, table) for table in tables)
+        else Given.RECOUNTED if any(is_recounted(one, table) for table in tables)
+        else Given.OTHER if any(has_room(one, table) for table in others)
+        else Given.MISSING
+        for one in asked
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -78,7 +113,7 @@ class Study:
     tables : tuple of Table
         Its own data sets: TRUE COUNTS.
     asked : tuple of Asked
-        Those that a file without data only names.
+        Those that a file without data only names, and that have not been given again.
     version : str
         Of the package that saved it.
     """
@@ -90,19 +125,30 @@ class Study:
     version: str
 
     def __post_init__(self) -> None:
-        if len(self.tables) + len(self.asked) > MAX_TABLES:
+        if len(self.tables) > MAX_TABLES or len(self.asked) > MAX_ASKED:
             raise InputError("STUDY_TABLES", f"Expected at most {MAX_TABLES} tables in a notebook.")
 
     def without_data(self) -> Study:
-        """Return the study without counts, without what may depend on them, and without splits tuned on them."""
+        """Return the study without counts, without what may depend on them, and without splits tuned on them.
+
+        Its own tables are asked for in their place; of more than eight that are asked for, the oldest are forgotten.
+        """
         cells = tuple(replace(one, settings=_untuned(one.settings)) for one in self.notebook.without_counts().cells)
         return replace(
             self,
             notebook=replace(self.notebook, cells=cells),
             settings=_untuned(self.settings),
             tables=(),
-            asked=(*self.asked, *(Asked(one.slot, one.note) for one in self.tables)),
+            asked=(*still_asked(self.asked, self.tables), *(Asked(one.slot, one.note) for one in self.tables))[
+                -MAX_ASKED:
+            ],
         )
+
+
+def still_asked(asked: Sequence[Asked], tables: Sequence[Table]) -> tuple[Asked, ...]:
+    """Return the data sets that are asked for and are not among these tables."""
+    became = given_again(asked, tables)
+    return tuple(one for one, state in zip(asked, became, strict=True) if state is not Given.SAME)
 
 
 def note_of(data: Dataset, how: Ran[Dataset] | None) -> DataNote:

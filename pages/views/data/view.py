@@ -6,6 +6,7 @@ from functools import partial
 
 import streamlit as st
 
+from pages.ui import asked as asked_for
 from pages.ui import store
 from pages.ui.page import Told, explain
 from pages.ui.settings import EPSILON, RELATION, SOURCE
@@ -39,6 +40,7 @@ def show() -> Told:
         ask()
     if is_waited_for():
         st.caption(f"Until you count a file, {lit(data.name, 40)} stays in use.")
+    asked_for.show()
     warn(data)
     return Told(promise, "formula, NOT PRIVATE", more=partial(_more, data, asked))
 

@@ -7,7 +7,7 @@ from functools import partial
 
 import streamlit as st
 
-from pages.ui import address, again, book, exporting, frame, pins, slides
+from pages.ui import address, again, asked, book, exporting, frame, pins, slides
 from pages.ui.exports import download
 from pages.ui.page import Told, show_badge
 from pages.ui.refusals import refusal
@@ -31,10 +31,12 @@ def show() -> Told:
     cell = book.opened()
     if cell is None:
         empty()
+        asked.show()
         return Told("no cells", "")
     _controls(cell)
     _drawing(cell)
     _footer(cell)
+    asked.show()
     return Told(words.made_from(cell), ",".join(cell.badges), more=partial(_more, cell))
 
 

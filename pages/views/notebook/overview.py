@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.ui import again, book, exporting, pins
+from pages.ui import again, asked, book, exporting, pins
 from pages.ui.page import Told
 from pages.ui.sortable import sortable
 from pages.views.notebook import settings as s
@@ -19,6 +19,7 @@ def show() -> Told:
     notebook = book.notebook()
     if not notebook.cells:
         empty()
+        asked.show()
         return Told("no cells", "")
     st.session_state.setdefault("nb_title", notebook.title)
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
@@ -38,6 +39,7 @@ def show() -> Told:
         on_move=lambda order: book.change(lambda held: held.reorder([ids[name] for name in order])),
         on_choose=lambda name: _open(ids[name]),
     )  # fmt: skip
+    asked.show()
     badges = {badge for one in notebook.cells for badge in one.badges}
     return Told(plural(len(notebook.cells), "cell"), "NOT PRIVATE" if "NOT PRIVATE" in badges else "")
 

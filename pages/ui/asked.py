@@ -1,0 +1,96 @@
+"""The data sets that a notebook saved without data asks for, and whether a file that is given is one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import streamlit as st
+
+from pages.ui import book, saving
+from pages.ui.frame import plain_table
+from pages.ui.text import lit
+from treedp_core.notebook.cell import DataNote
+from treedp_core.notebook.study import Asked, Given, given_again
+from treedp_core.records import Dataset
+from treedp_core.words import plural, short
+
+ICON: Final = ":material/fingerprint:"
+SHORT: Final = 12
+"""Digits of a fingerprint that are shown."""
+WHERE: Final[Mapping[str, str]] = {"cdf": "CDF and quantiles", "bud_prior": "Budget split"}
+"""The pages that take a file of their own; every other one is given on the page of the data."""
+
+
+def show() -> None:
+    """List what is asked for, how it was counted, and what has become of it; nothing where nothing is asked for."""
+    asked = book.held().asked
+    if not asked:
+        return
+    became = given_again(asked, saving.tables_here())
+    left = sum(one is not Given.SAME for one in became)
+    st.caption(
+        f":material/upload_file: This notebook was saved without data. It asks for {plural(len(asked), 'file')}"
+        + (f", {left} of them not given yet: give each on its page." if left else ": all are here again.")
+    )
+    plain_table(
+        {
+            "file": [one.note.name for one in asked],
+            "state": [state.value for state in became],
+            "fingerprint": [one.note.fingerprint[:SHORT] for one in asked],
+            "columns": [" › ".join(one.note.levels) for one in asked],
+            "settings": [how_counted(one.note) for one in asked],
+            "give it on": [WHERE.get(one.slot, "Data and tree") for one in asked],
+        },
+        alt=f"The {plural(len(asked), 'file')} that this notebook asks for", height="content",
+    )  # fmt: skip
+
+
+def how_counted(note: DataNote) -> str:
+    """Return how a data set was counted, besides its columns."""
+    bounds = "" if note.bounds is None else f"bounds {short(note.bounds[0])} to {short(note.bounds[1])}"
+    weight = f"weight {note.weight}" if note.weight else ""
+    return ", ".join(filter(None, (f"categories {note.domain}", bounds, weight)))
+
+
+def say_of_file(source_digest: str) -> None:
+    """Say of a file that has been read, but not counted, whether it is one that is asked for."""
+    asked = book.held().asked
+    if not asked or not source_digest:
+        return
+    mine = [one for one in asked if one.note.source_digest == source_digest]
+    if mine:
+        levels = "; or ".join(" › ".join(lit(name, 40) for name in one.note.levels) for one in mine)
+        st.success(
+            f"Same file: the notebook asks for {lit(mine[0].note.name, 40)}. It was counted by {levels}, "
+            f"{lit(how_counted(mine[0].note), 100)}.", icon=ICON,
+        )  # fmt: skip
+    elif any(one.note.source_digest for one in asked):
+        st.warning(f"Another file: the notebook asks for {', '.join(map(_named, asked[:3]))}.", icon=ICON)
+
+
+def is_wanted(data: Dataset) -> bool:
+    """Whether it is a data set that is asked for, so that every setting stands as it was made for it."""
+    return any(one.note.fingerprint == data.fingerprint for one in book.held().asked)
+
+
+def say_of_data(data: Dataset) -> None:
+    """Say of a data set of the session whether it is one that is asked for."""
+    asked = book.held().asked
+    if not asked:
+        return
+    name, fingerprint = lit(data.name, 40), data.fingerprint[:SHORT]
+    if is_wanted(data):
+        st.success(f"Same file: {name} has the fingerprint {fingerprint} that the notebook asks for.", icon=ICON)
+    elif any(one.note.source_digest == data.source_digest != "" for one in asked):
+        st.warning(
+            f"Same file, counted in another way: {name} is what the notebook asks for, but not with these columns, "
+            "categories or weights.", icon=ICON,
+        )  # fmt: skip
+    else:
+        names = ", ".join(map(_named, asked[:3]))
+        st.warning(f"Another file: {name} has the fingerprint {fingerprint}; the notebook asks for {names}.", icon=ICON)
+
+
+def _named(one: Asked) -> str:
+    return f"{lit(one.note.name, 40)} (fingerprint {one.note.fingerprint[:SHORT]})"

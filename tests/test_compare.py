@@ -7,12 +7,19 @@ from typing import Any
 
 import numpy as np
 import pytest
+from streamlit.testing.v1 import AppTest
 
-from oracles_pages import answer, figure, open_page, pick, press, table, words
+from oracles_pages import Inline, Later, answer, figure, open_page, pick, press, table, words
+from pages.ui import jobs
+from pages.ui.kept import Kept
 from test_notebook import cell
+from test_pages_data import labelled
+from test_pages_notebook import OTHER, OWN
+from test_pages_own_data import counted
 from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment, run
 from treedp_core.figures.kept import overlaid
+from treedp_core.notebook import Cell
 from treedp_core.notebook.compare import (
     Side,
     checked,
@@ -124,7 +131,7 @@ def test_series_of_one_name_are_compared_and_the_first_ones_where_none_is() -> N
     assert matched([(a, b), (b, c), (c,)]) == [("B", b, b), ("C", a, c)]
     found = on_common_noise([("B", side(Experiment()), side(Experiment(epsilon=2.0)))], trials=5)
     assert found["cells"] == ["B ÷ A"] * 3 and found["level"] == ["all", "N", "S"]
-    assert found["ratio"][0] is None  # the public total is exact in both
+    assert math.isnan(found["ratio"][0])  # type: ignore[arg-type]  # the public total is exact in both
     assert most_trials([("B", a, b)], 400) == 400
 
 
@@ -156,6 +163,70 @@ def test_two_budgets_are_compared_in_three_clicks() -> None:
     assert "Different promises" in answer(app) and "ε is 1 in A and 2 in B" in answer(app)
     assert table(app, "what").to_dict("list") == {"what": ["ε"], "A": ["1"], "B": ["2"]}
     assert "formula, B ÷ A" in table(app, "epsilon").columns
+
+
+def compared(app: AppTest) -> list[Cell]:
+    cells = {one.id: one for one in app.session_state["_notebook"].notebook.cells}
+    return [cells[id] for id in app.session_state["nb_compared"]]
+
+
+def test_two_tables_are_compared_in_three_clicks_and_the_one_in_use_stays() -> None:
+    app = open_page("lab", OWN, eps="0.5")
+    app.session_state["_shelf"] = [Kept(OTHER)]
+    app = press(app, "lab_figure_pin")
+    app.session_state["lab_figure_other"] = True
+    app = press(app.run(), "lab_figure_other_table_0")
+    assert not app.exception and not app.error
+    one, other = compared(app)
+    assert (one.data.name, other.data.name) == ("own.csv", "other.csv")  # type: ignore[union-attr]
+    assert one.settings["eps"] == other.settings["eps"] and one.figure != other.figure
+    assert app.session_state["_from_file"]["upload"].data is OWN
+    assert [one.data.name for one in app.session_state["_shelf"]] == ["other.csv"]
+    assert app.title[0].value == "What have I found so far?"
+
+
+def test_two_samples_are_compared_in_three_clicks() -> None:
+    app = press(open_page("consistency", eps="0.5"), "con_figure_pin")
+    app.session_state["con_figure_other"] = True
+    app = press(app.run(), "con_figure_other_mobility")
+    assert not app.exception and not app.error
+    one, other = compared(app)
+    assert one.settings["sample"] == ("geography",) and other.settings["sample"] == ("mobility",)
+    assert one.columns != other.columns and app.session_state["sample"] == "geography"
+
+
+def test_two_hierarchies_of_one_file_are_compared_in_four_clicks() -> None:
+    app = press(counted().switch_page("pages/lab.py").run(), "lab_figure_pin")
+    app.session_state["lab_figure_other"] = True
+    labelled(app.run().multiselect, "Another").set_value(["region"]).run()
+    app = press(app, "lab_figure_other_count")
+    assert not app.exception and not app.error
+    one, other = compared(app)
+    assert (one.data.levels, other.data.levels) == (("region", "city"), ("region",))  # type: ignore[union-attr]
+    assert one.data.source_digest == other.data.source_digest != ""  # type: ignore[union-attr]
+    assert app.session_state["_from_file"]["upload"].data.labels.level_names[1:] == ("region", "city")
+
+
+def test_cells_are_simulated_again_on_the_same_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jobs, "pool", Inline)
+    app = press(open_page("lab", lab_mechanisms=["laplace"], lab_post=["none"]), "lab_figure_pin")
+    pick(app, eps=2.0)
+    app = press(press(app, "lab_figure_compare").switch_page("pages/notebook.py").run(), "nb_same_noise")
+    assert not app.exception and not app.error
+    found = table(app, "ratio")
+    assert found["cells"].tolist() == ["B ÷ A"] * len(found)
+    assert found["ratio"].tolist()[1:] == pytest.approx([0.5] * (len(found) - 1), rel=1e-9)
+    assert found["standard error"].tolist()[1:] == pytest.approx([0.0] * (len(found) - 1), abs=1e-9)
+    assert "one stream of noise, seed 7" in words(app) and "Different promises" in answer(app)
+
+
+def test_a_comparison_under_way_shows_how_far_it_is_and_can_be_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jobs, "pool", Later)
+    app = press(open_page("consistency"), "con_figure_pin")
+    app = press(press(app, "con_figure_compare").switch_page("pages/notebook.py").run(), "nb_same_noise")
+    assert app.button(key="nb_same_noise_job_cancel").label == "Cancel" and not app.exception
+    press(app, "nb_same_noise_job_cancel").run()
+    assert "cancelled" in words(app)
 
 
 def test_figures_of_other_kinds_stand_below_one_another() -> None:

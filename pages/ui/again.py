@@ -6,7 +6,9 @@ the next page is shown, and at the end the notebook, with every setting as it wa
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from operator import methodcaller
 from typing import Any, Final
 
 import streamlit as st
@@ -24,20 +26,25 @@ _RUN: Final = "_run_again"
 
 @dataclass
 class _Again:
-    """Cells that wait, the first of them under way; how everything was before; whether the next run `moves` on."""
+    """Cells that wait, the first of them under way; how everything was before; whether the next run `moves` on.
+
+    Cells that are `new` have no figure of their own yet: they go where none was made. `then` ends it.
+    """
 
     waiting: list[str]
     back: dict[str, Any]
     failed: list[str] = field(default_factory=list)
     done: int = 0
     moves: bool = False
+    new: tuple[str, ...] = ()
+    then: Callable[[], None] | None = None
 
 
-def start(ids: list[str]) -> None:
-    """Begin to run cells again: in a callback."""
+def start(ids: list[str], *, is_new: bool = False, then: Callable[[], None] | None = None) -> None:
+    """Begin to run cells again: in a callback; `then` is done when every setting is as it was, else they are shown."""
     if ids:
         back = {key: one.value for key, one in REG.items()}
-        st.session_state[_RUN] = _Again(list(ids), back)
+        st.session_state[_RUN] = _Again(list(ids), back, new=tuple(ids) if is_new else (), then=then)
         st.session_state[result.START_ALL] = st.session_state[page.OPEN_MORE] = True
         _show(book.notebook().cell(ids[0]))
 
@@ -71,6 +78,7 @@ def step() -> None:
         again.failed.append(cell.name)
     elif cell is not None:
         again.done += 1
+        again.new = tuple(one for one in again.new if one != cell.id)
     del again.waiting[0]
     again.moves = True
     st.rerun()
@@ -107,7 +115,12 @@ def _end() -> None:
         return
     for key, value in again.back.items():
         REG[key].set(value)
+    for id in again.new:
+        if any(one.id == id for one in book.notebook().cells):
+            book.change(methodcaller("delete", id))
     slides.open_page("notebook")
+    if again.then is not None:
+        again.then()
     failed = ", ".join(lit(name, 40) for name in again.failed[:3])
     said = f" Not made again: {failed}: their pages did not show them, so they stay as they were." if failed else ""
     notebook_file.tell(f"{plural(again.done, 'cell')} made again.{said}")

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 
 import streamlit as st
 
-from pages.ui import exporting, pins
+from pages.ui import beside, exporting, pins
 from pages.ui.exports import download
 from pages.ui.pins import Shown
 from pages.ui.settings import get
@@ -221,6 +221,8 @@ def footer(
             _data(key, ran, label, private=private, simulated=simulated, several=simulated or several)
         kept = shown or Shown(key, None, ran, caption=about, label=label, simulated=simulated)
         pins.button(kept)
+        if pins.can_keep():
+            beside.popover(key)
         exporting.button(kept)
 
 

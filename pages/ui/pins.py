@@ -70,11 +70,11 @@ def button(shown: Shown) -> None:
         "Pin", key=f"{shown.key}_pin", icon=":material/keep:", type="tertiary", on_click=pin, args=(shown.key,),
         help="Keep it in the notebook of this session, with its settings, table, code and seed",
     )  # fmt: skip
-    last = _last(shown.key)
-    if last is not None:
+    before = last(shown.key)
+    if before is not None:
         st.button(
             "Compare", key=f"{shown.key}_compare", icon=":material/compare:", type="tertiary", on_click=_compare,
-            args=(shown.key, last), help=f"Pin it, and put it beside {lit(book.notebook().cell(last).name, 40)}",
+            args=(shown.key, before), help=f"Pin it, and put it beside {lit(book.notebook().cell(before).name, 40)}",
         )  # fmt: skip
 
 
@@ -83,8 +83,8 @@ def can_keep() -> bool:
     return page.shown() is not None
 
 
-def _last(part: str) -> str | None:
-    """The id of the last cell of the same figure."""
+def last(part: str) -> str | None:
+    """Return the id of the last cell of a figure."""
     return next((one.id for one in reversed(book.notebook().cells) if one.part == part), None)
 
 

@@ -291,10 +291,10 @@ def progress(slot: str, what: str, unit: str, *, can_stop: bool = True) -> None:
     st.fragment(live, run_every=jobs.REFRESH_SECONDS)()
 
 
-def run_button(result: Result[Any], key: str, *, help: str, disabled: bool = False) -> None:
+def run_button(result: Result[Any], key: str, *, help: str, disabled: bool = False, label: str = "Run") -> None:
     """Show the button that begins a job of `start="button"`."""
     st.button(
-        "Run", key=key, type="primary", icon=":material/play_arrow:", shortcut="Ctrl+Enter", on_click=result.begin,
+        label, key=key, type="primary", icon=":material/play_arrow:", shortcut="Ctrl+Enter", on_click=result.begin,
         disabled=disabled or result.is_pending or result.begin is None, help=help,
     )  # fmt: skip
 

@@ -297,6 +297,8 @@ def on_common_noise(
 ) -> dict[str, list[Value]]:
     """Return how many times the error of A that of the others is, by series and level: a table of `paired`.
 
+    Where A does not err at all it is nan.
+
     Parameters
     ----------
     pairs : sequence of (letter, one, other)
@@ -315,8 +317,8 @@ def on_common_noise(
             found["cells"].append(f"{letter} ÷ A")
             found["series"].append(name)
             found["level"].append(level)
-            found["ratio"].append(ratio if math.isfinite(ratio) else None)
-            found[ERROR].append(error if math.isfinite(error) else None)
+            found["ratio"].append(ratio)
+            found[ERROR].append(error)
     return found
 
 

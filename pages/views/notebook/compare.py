@@ -11,16 +11,22 @@ import streamlit as st
 from pages.ui import book, frame
 from pages.ui.page import Told
 from pages.ui.refusals import refusal
+from pages.ui.result import in_background, run_button, show_state
 from pages.ui.settings import REG
 from pages.ui.text import lit, plain
 from pages.views.notebook.cell import empty
+from pages.views.notebook.sides import sides_of
 from treedp_core.checks import InputError
 from treedp_core.figures.kept import overlaid, redrawn
 from treedp_core.notebook import Cell
 from treedp_core.notebook import compare as core
-from treedp_core.words import short
+from treedp_core.postprocess import POSTPROCESSORS
+from treedp_core.words import short, whole
 
 KEY: Final = book.COMPARED
+SLOT: Final = "nb_same_noise_job"
+TRIALS: Final = 400
+"""Pairs of releases that are simulated, where the trees are not too large for that."""
 
 
 def show() -> Told:
@@ -41,6 +47,7 @@ def show() -> Told:
     defaults = _defaults()
     said = core.other_promises(chosen, defaults)
     frame.say(f":red[**Different promises.**] {plain(said)}" if said else _in_words(chosen))
+    _same_noise(chosen)
     badges = dict.fromkeys(badge for one in chosen for badge in one.badges)
     names = " · ".join(f"{letter} {lit(one.name, 40)}" for letter, one in zip(core.LETTERS, chosen, strict=False))
     return Told(names, ",".join(badges), more=partial(_more, chosen))
@@ -73,6 +80,41 @@ def _drawing(cells: Sequence[Cell]) -> None:
         elif one.columns is not None:
             frame.plain_table(one.columns, alt=one.alt or one.name)
     st.caption("These figures have other axes, so they stand below one another.")
+
+
+def _same_noise(cells: Sequence[Cell]) -> None:
+    """Offer to simulate the cells anew on the same noise, and show by how much their errors differ."""
+    try:
+        sides = sides_of(cells)
+        if not sides:
+            return
+        pairs = core.matched(sides)
+        trials = core.most_trials(pairs, TRIALS)
+    except InputError as error:
+        refusal(error)
+        return
+    key = tuple((letter, *((one.experiment, one.levels, id(one.counts)) for one in pair)) for letter, *pair in pairs)
+    found = in_background(
+        SLOT, key, trials * len(pairs), partial(core.on_common_noise, pairs, trials=trials), start="button",
+        of=tuple(one.id for one in cells), room=1,
+    )  # fmt: skip
+    run_button(
+        found,
+        "nb_same_noise",
+        label="Compare on the same noise",
+        help=f"Simulate every cell {whole(trials)} times on one stream of noise, so that luck cancels in the ratio.",
+    )
+    show_state(found, "Simulating", "runs")
+    if found.is_ready:
+        leaks = any(not POSTPROCESSORS[step].linear for _, *pair in pairs for one in pair
+                    for step in one.experiment.postprocess)  # fmt: skip
+        frame.plain_table(
+            found.here(), alt="How many times the error of A those of the others are, by level, on the same noise",
+            formats={"ratio": short, core.ERROR: short}, height="content",
+            caption=f"{'NOT PRIVATE: simulated on the true counts. ' if leaks else ''}Root mean squared error of a "
+            f"node, {whole(trials)} pairs of releases from one stream of noise, seed "
+            f"{pairs[0][1].experiment.seed}; the standard error is that of paired draws.",
+        )  # fmt: skip
 
 
 def _in_words(cells: Sequence[Cell]) -> str:

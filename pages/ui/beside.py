@@ -1,0 +1,145 @@
+"""The same figure on other data, beside one that was pinned: another table, another hierarchy, another sample."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import Final
+
+import streamlit as st
+
+from pages.ui import again, book, kept, pins, store
+from pages.ui.text import lit
+from sample_data.catalogue import SAMPLES
+from treedp_core import checks
+from treedp_core.checks import InputError
+from treedp_core.notebook import Cell
+from treedp_core.notebook.code import Ran, call
+from treedp_core.notebook.given import settings as texts
+from treedp_core.records import count_hierarchy, domain_of_values, domain_taken_from_the_data
+
+SLOT: Final = "upload"
+MOST_ROWS: Final = 2_000_000
+"""Rows of a table that are counted anew while the page waits."""
+
+
+def popover(part: str) -> None:
+    """Show what puts the figure on other data beside the last pin of it, once there is one."""
+    last = pins.last(part)
+    if last is None:
+        return
+    with st.popover(
+        "Other data", icon=":material/table_view:", type="tertiary", key=f"{part}_other", on_change="rerun",
+        help=f"Compare {lit(book.notebook().cell(last).name, 40)} with the same figure on other data",
+    ) as shown:  # fmt: skip
+        if shown.open:
+            _tables(part, last)
+            _hierarchy(part, last)
+            _samples(part, last)
+
+
+def _tables(part: str, last: str) -> None:
+    for nth, table in enumerate(kept.shelf()):
+        levels = " › ".join(lit(name, 24) for name in table.data.labels.level_names[1:])
+        st.button(f"{lit(table.data.name, 40)}: {levels}", key=f"{part}_other_table_{nth}", on_click=_on_table,
+                  args=(last, nth), help="This table, by the settings of the pinned figure.")  # fmt: skip
+
+
+def _samples(part: str, last: str) -> None:
+    if book.notebook().cell(last).data is not None:
+        return
+    mine = book.notebook().cell(last).settings
+    for name, one in SAMPLES.items():
+        if mine.get("source") or (name,) != mine.get("sample", ("small_town",)):
+            st.button(one.title, key=f"{part}_other_{name}", on_click=_on_sample, args=(last, name),
+                      help="This sample, by the settings of the pinned figure.")  # fmt: skip
+
+
+def _hierarchy(part: str, last: str) -> None:
+    """Ask for other columns of the table in use, where it can be counted by them at once."""
+    table = kept.of(SLOT)
+    columns = None if table is None else table.columns
+    if table is None or columns is None or _domain(table.ran, ()) is None or columns.size > MOST_ROWS:
+        return
+    if store.dataset() is not table.data or len(kept.shelf()) >= kept.MAX_TABLES - 1:
+        return
+    key = f"{part}_other_columns_{table.data.fingerprint[:8]}"
+    chosen = st.multiselect(
+        f"Another hierarchy of {lit(table.data.name, 40)}", columns.preview.columns, key=key,
+        default=[name for name in table.data.labels.level_names[1:] if name in columns.preview.columns],
+        max_selections=checks.MAX_LEVEL_COLUMNS, help="Columns from coarse to fine. The table in use stays as it is.",
+    )  # fmt: skip
+    st.button("Count and compare", key=f"{part}_other_count", type="primary", on_click=_on_columns, args=(last, key),
+              disabled=not chosen or chosen == list(table.data.labels.level_names[1:]),
+              help="The table is kept besides, as one that waits.")  # fmt: skip
+
+
+def _domain(ran: Ran[object] | None, columns: tuple[str, ...]) -> Ran[object] | None:
+    """The domain that a table was counted with, for other columns; None where that cannot be said."""
+    domain = None if ran is None or ran.function is not count_hierarchy else ran.kwargs.get("domain")
+    if not isinstance(domain, Ran):
+        return None
+    if domain.function is domain_taken_from_the_data:
+        return domain
+    lists = domain.args[0] if domain.function is domain_of_values else None
+    if isinstance(lists, dict) and set(columns) <= set(lists):
+        return call(domain_of_values, {name: lists[name] for name in columns}).named("domain")
+    return None
+
+
+def _on_columns(last: str, key: str) -> None:
+    table, columns = kept.of(SLOT), tuple(st.session_state[key])
+    assert table is not None and table.ran is not None
+    domain = _domain(table.ran, columns)
+    try:
+        if domain is None:
+            raise InputError("DOMAIN_MISSING", "No values are listed for these columns: count them on Data and tree.")
+        how = {**table.ran.kwargs, "domain": domain}
+        ran = Ran(count_hierarchy, (table.ran.args[0], list(columns)), how, table.ran.name, table.ran.about)
+        given = {name: one.value if isinstance(one, Ran) else one for name, one in how.items()}
+        data = count_hierarchy(table.columns, list(columns), name=table.data.name, **given)
+    except InputError as error:
+        st.toast(f"{error} ({error.code})", icon=":material/error:", duration="long")
+        return
+    kept.wait(kept.Kept(data, ran.giving(data), table.columns))
+    _on_table(last, len(kept.shelf()) - 1)
+
+
+def _on_table(last: str, nth: int) -> None:
+    """Have a table that waits take the place of the one in use until the figure was made of it."""
+    before = kept.of(SLOT)
+    named = kept.shelf()[nth].data.name
+    new = _copied(last, named, {"source": (SLOT,)})
+    if new is None:
+        return
+    store.use_table(SLOT, nth)
+    store.unchanged()
+    fingerprint = "" if before is None else before.data.fingerprint
+    again.start([new], is_new=True, then=partial(_done, last, new, fingerprint))
+
+
+def _on_sample(last: str, name: str) -> None:
+    new = _copied(last, SAMPLES[name].title, {"source": ("sample",), "sample": (name,)})
+    if new is not None:
+        again.start([new], is_new=True, then=partial(_done, last, new, ""))
+
+
+def _copied(last: str, named: str, changed: dict[str, tuple[str, ...]]) -> str | None:
+    """Put a copy of a cell behind it, that is to be made anew with other settings; its id, if there is room."""
+    new, before = book.new_id(), book.held().revision
+    name = book.name_for(f"{book.notebook().cell(last).name[:60]}, {named[:50]}")
+
+    def copy(cell: Cell) -> Cell:
+        return replace(cell, id=new, name=name, note="", settings=texts({**cell.settings, **changed}))
+
+    book.change(lambda notebook: notebook.duplicate(last, new).put(copy(notebook.cell(last))))
+    return new if book.held().revision > before else None
+
+
+def _done(first: str, new: str, fingerprint: str) -> None:
+    """Have the table that was in use in use again, and show both cells."""
+    waiting = [one.data.fingerprint for one in kept.shelf()]
+    if fingerprint in waiting:
+        store.use_table(SLOT, waiting.index(fingerprint))
+        store.unchanged()
+    book.compare([one.id for one in book.notebook().cells if one.id in (first, new)])

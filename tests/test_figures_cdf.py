@@ -103,6 +103,6 @@ def test_bars_begin_at_the_bound() -> None:
 
 
 def test_heights_mark_the_best() -> None:
-    fig = error_by_height([1, 2, 3], [5.0, 1.0, 1.2], ["64", "8 · 8", "4 · 4 · 4"])
+    fig = error_by_height({"h": [1, 2, 3], "t": ["64", "8 · 8", "4 · 4 · 4"], "r": [5.0, 1.0, 1.2]})
     assert fig.data[1].x.tolist() == [2.0]
     assert fig.layout.yaxis.type == "log"

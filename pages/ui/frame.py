@@ -16,7 +16,6 @@ from pages.ui.pins import Shown
 from pages.ui.settings import get
 from treedp_core.figures import style
 from treedp_core.figures.dark import on_dark, repainted
-from treedp_core.figures.kept import lines_of
 from treedp_core.figures.reliability import watermark
 from treedp_core.notebook.code import Ran, call
 from treedp_core.records.export.columns import Columns, labelled
@@ -115,12 +114,18 @@ def chart(fig: Any, *, key: str, alt: str, on_stage: bool, **select: Any) -> Any
         )  # fmt: skip
 
 
-def live(spec: dict[str, Any], *, key: str, alt: str, caption: str, answer: str, ran: Ran[Columns]) -> None:
-    """Show a chart that the browser itself moves as the figure of the first screen: see `figure`."""
+def live(
+    spec: dict[str, Any], *, key: str, alt: str, caption: str, answer: str, ran: Ran[Columns], still: Ran[Any]
+) -> None:
+    """Show a chart that the browser itself moves as the figure of the first screen: see `figure`.
+
+    `still` draws it as plotly does: what is pinned, exported and drawn by its code.
+    """
     with st.container(key=STAGE):
         st.vega_lite_chart(repainted(spec) if _is_dark() else spec, key=key, alt=alt, height="stretch")
     say(answer)
-    footer(key, ran, about=caption, shown=Shown(key, lines_of(ran.value), ran, alt, caption, answer))
+    ran = ran.drawn_by(still)
+    footer(key, ran, about=caption, shown=Shown(key, still, ran, alt, caption, answer))
 
 
 def _is_of_numbers(values: Iterable[Any], kind: type = Real) -> bool:

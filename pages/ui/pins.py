@@ -38,7 +38,7 @@ class Shown:
     ----------
     key : str
         Which one of the page.
-    figure : plotly Figure, optional
+    figure : plotly Figure, or a Ran of one, optional
         As it is drawn on light ground.
     ran : Ran, optional
         The call that gives the table behind it.
@@ -155,6 +155,8 @@ def name_now() -> str:
 
 def _figure(figure: Any) -> dict[str, Any] | None:
     """A figure as JSON, as every notebook accepts it; one that is too large is left out, its table is kept."""
+    if isinstance(figure, Ran):  # drawn only when it is kept
+        figure = figure.value
     if figure is None:
         return None
     text = figure.to_json()

@@ -93,6 +93,9 @@ def live_chart(
 
 
 RMSE: Final = "RMSE (records)"
+LEFT_PART: Final = (0.0, 0.56)
+RIGHT_PART: Final = (0.62, 1.0)
+"""Parts of the width that the curve and the tree have in a picture."""
 LEFT: Final = "(width < 600 ? 0.46 : 0.56) * width"
 RIGHT: Final = "(width < 600 ? 0.52 : 0.62) * width"
 
@@ -266,22 +269,19 @@ def _drag(best: BestBranching, whole: Sequence[float], x: alt.X, y: alt.Y) -> li
     return [rule, dot, text]
 
 
-def error_by_height(heights: Sequence[int], ratios: Sequence[float], shapes: Sequence[str]) -> go.Figure:
+def error_by_height(table: Mapping[str, Sequence[Any]]) -> go.Figure:
     """Return the error of the best tree of each height, as a multiple of the best of all.
 
     Parameters
     ----------
-    heights : (n,)
-        Levels below the root, ascending.
-    ratios : (n,)
-        At least 1.
-    shapes : (n,)
-        Branching factors as text, for the hover.
+    table : mapping
+        Of `height_table`: levels below the root, ascending, (n,); branching factors as text, (n,); at least 1, (n,).
 
-    >>> fig = error_by_height([1, 2], [3.0, 1.0], ["64", "8 · 8"])
+    >>> fig = error_by_height({"height": [1, 2], "tree": ["64", "8 · 8"], "÷ best": [3.0, 1.0]})
     >>> [trace.name for trace in fig.data]
     ['best tree of each height', 'best of all']
     """
+    heights, shapes, ratios = table.values()
     x, y = np.array(heights, dtype=float), np.array(ratios, dtype=float)
     names = np.array([plot_text(shape, 40) for shape in shapes], dtype=object)
     best = int(np.argmin(y))

@@ -9,7 +9,6 @@ import plotly.graph_objects as go
 
 from treedp_core.checks import InputError
 from treedp_core.figures.style import BLUE, GREEN, ORANGE, PINK, SKY, VIOLET, YELLOW
-from treedp_core.records.export.columns import Columns
 
 SERIES: Final = (BLUE, ORANGE, GREEN, PINK, YELLOW, SKY, VIOLET)
 
@@ -29,20 +28,6 @@ def redrawn(figure: Mapping[str, Any]) -> go.Figure:
         return go.Figure(dict(figure))
     except (ValueError, TypeError, KeyError, AttributeError, IndexError) as error:
         raise InputError("CELL_FIGURE", "This figure is not as TreeDP draws it, so it cannot be shown.") from error
-
-
-def lines_of(columns: Columns) -> go.Figure:
-    """Return a plain figure of a table, for a chart that only a browser draws: its numbers against the first of them.
-
-    >>> [line.name for line in lines_of({"β": [2, 3], "RMSE": [1.5, 1.0]}).data]
-    ['RMSE']
-    """
-    numbers = {
-        name: values for name, values in columns.items() if all(isinstance(one, (int, float)) for one in list(values))
-    }
-    (x_name, x), *others = numbers.items()
-    fig = go.Figure([go.Scatter(x=list(x), y=list(values), name=name, mode="lines") for name, values in others])
-    return fig.update_layout(xaxis_title=x_name, yaxis_title=others[0][0] if len(others) == 1 else None)
 
 
 def overlaid(figures: Sequence[Mapping[str, Any]], letters: str) -> go.Figure | None:

@@ -31,7 +31,8 @@ from treedp_core.figures.text import count_text, plot_text
 from treedp_core.studies.multiplicative.blocks import Blocks
 from treedp_core.studies.multiplicative.curves import CURVES
 from treedp_core.studies.multiplicative.ranking import Found
-from treedp_core.studies.multiplicative.run import drawn
+from treedp_core.studies.multiplicative.run import Run, drawn
+from treedp_core.studies.multiplicative.simple import RULES
 from treedp_core.tree import AnyArray, FloatArray
 from treedp_core.words import privacy_text, short, whole
 
@@ -244,6 +245,15 @@ def _bars(blocks: Blocks, chosen: AnyArray, name: str, marker: dict[str, Any], i
         marker={**marker, "line": outline}, hovertext=hover, hovertemplate="%{hovertext}<extra></extra>",
         text=text if small else None, textposition="inside", insidetextanchor="middle", textangle=0,
         constraintext="both", insidetextfont=None if ink is None else {"color": ink},
+    )  # fmt: skip
+
+
+def thresholds_against(made: Run, rival: str) -> go.Figure:
+    """Return released against true counts of one run, beside those of a simple rule."""
+    nodes = made.nodes
+    return true_and_released(
+        nodes.truth, nodes.released, nodes.simple[rival].released, alpha=made.alpha, error=made.error,
+        simple_name=RULES[rival],
     )  # fmt: skip
 
 

@@ -11,6 +11,7 @@ import plotly.graph_objects as go
 from treedp_core.figures.colour import colouring
 from treedp_core.figures.style import axis, new_figure
 from treedp_core.figures.text import plot_text
+from treedp_core.studies.sweep.before_after import Draw
 from treedp_core.tree import AnyArray, FloatArray, IntArray, Tree
 
 MAX_COLUMNS = 600
@@ -71,6 +72,14 @@ def count_strips(tree: Tree, counts: AnyArray, level_names: Sequence[str]) -> go
     largest = np.maximum.reduceat(counts, tree.level_start[:-1])
     shares = counts / np.repeat(np.maximum(largest, 1), tree.level_sizes)
     return level_strips(tree, shares, level_names, colour_range=(0.0, 1.0), colour_title="share")
+
+
+def error_strips(drawn: Draw, level_names: Sequence[str], *, after: bool) -> go.Figure:
+    """Return the signed errors of one draw as strips, before or after post-processing: of a column the furthest."""
+    return level_strips(
+        drawn.tree, drawn.errors[after], level_names, reduce="extreme", colour_range=(-drawn.clip, drawn.clip),
+        colour_title="error",
+    )  # fmt: skip
 
 
 def strip_table(strips: go.Figure) -> dict[str, list[Any]]:

@@ -180,6 +180,7 @@ class _Writer:
             self.taken.add(FIGURE)
             drawn = self.call(ran.figure)
             self.lines.append(f"{FIGURE} = {drawn}")
+            self.names[id(ran.figure)] = self.known[drawn] = FIGURE
         last = self.call(ran)
         modules = [f"from {module} import {', '.join(sorted(names))}" for module, names in sorted(self.imports.items())]
         if "np." in "\n".join([*self.lines, last]):

@@ -21,7 +21,8 @@ from pages.views.branching import settings as s
 from pages.views.branching.answer import Answer, answer, more_of_the_question, question
 from pages.views.branching.words import branching_answer
 from treedp_core.figures.branching import error_by_height, live_chart
-from treedp_core.notebook.code import call
+from treedp_core.figures.branching_still import still_chart
+from treedp_core.notebook.code import call, given
 from treedp_core.privacy import Currency
 from treedp_core.studies.branching import BestBranching, advice, best_branching
 from treedp_core.studies.branching.curve import beside_curve, curve, whole_curve
@@ -61,11 +62,11 @@ def _more(found: Answer) -> None:
 
 def _live(found: Answer) -> None:
     """Show the error over beta, which follows its slider without the server, with whole trees for K."""
-    asked, total, heights, presented = found.asked, found.total, found.heights.value, PRESENT.value
+    asked, total, heights, presented = found.asked, found.total, found.heights, PRESENT.value
     best, ran = best_branching(asked.criterion), call(curve, asked, total)
 
     def spec() -> dict[str, Any]:
-        trees, whole_betas = beside_curve(asked, heights, total), whole_curve(asked, total)
+        trees, whole_betas = beside_curve(asked, heights.value, total), whole_curve(asked, total)
         return live_chart(ran.value, best, trees, whole_betas, n_bins=asked.n_bins, presented=presented)
 
     least = rmse(asked.criterion, found.best, total)
@@ -83,6 +84,13 @@ def _live(found: Answer) -> None:
         "and the orange one is opened on the next level. The more levels, the less budget for each.\n\n"
         f"Formula; {SOURCE} derivation.",
         ran=ran,
+        still=call(
+            still_chart,
+            ran.named("curve"),
+            given(best, best_branching, asked.criterion),
+            call(beside_curve, asked, heights, total),
+            n_bins=asked.n_bins,
+        ),
     )
 
 
@@ -149,12 +157,12 @@ def _heights(found: Answer) -> None:
     """Show the error of the best tree of each height."""
     st.header("Error against height", anchor=False)
     ran = call(height_table, found.heights)
-    heights, trees, ratios = ran.value.values()
+    ratios = list(ran.value.values())[2]
     best = min(found.heights.value, key=lambda one: one.value)
     slow = found.asked.criterion.least_squares and s.BUDGET.value == "optimal"
     note = " Equal budgets: optimal ones after least squares are in the table." if slow else ""
     frame.figure(
-        error_by_height(heights, ratios, trees),
+        call(error_by_height, ran.named("heights")),
         key="bra_heights",
         alt=f"The best tree has {plural(best.height, 'level')} below the root: "
         f"{product_text(best.shape.branching_factors)}; the histogram (height 1) has "

@@ -18,7 +18,8 @@ from pages.views.budget import ask, compared
 from pages.views.budget import settings as s
 from pages.views.budget.compared import Compared
 from pages.views.budget.strategies import ledger, marked, pick
-from treedp_core.figures.reliability import reliability_icicle, useful_shares
+from treedp_core.figures.of_budget import useful_of
+from treedp_core.figures.reliability import reliability_icicle
 from treedp_core.notebook.code import Ran, call, given
 from treedp_core.studies.budget import NOT_PRIVATE, Reliability, Result, map_table, reliability, useful_table
 from treedp_core.words import plural, setting_text, short, whole
@@ -106,7 +107,7 @@ def _useful(one: Compared, row: Result, again: Ran[Reliability]) -> None:
     n_useful = int(found.useful(confidence).sum())
     st.markdown("**The useful tree**")
     frame.figure(
-        marked(useful_shares(names, found.useful_share(confidence), data.tree.level_sizes), one),
+        marked(call(useful_of, again, names, confidence), one),
         key="bud_useful",
         alt=f"{n_useful} of {data.tree.n_nodes} counts are useful.",
         caption=f"{NOT_PRIVATE}: counts within {short(s.WITHIN.value)} % with probability at least "

@@ -17,7 +17,7 @@ from pages.ui.text import lit
 from pages.views.budget import ask, compared, words
 from pages.views.budget import settings as s
 from pages.views.budget.compared import GREEDY, OPTIMUM, Compared, rows_again
-from treedp_core.figures import budget as figures
+from treedp_core.figures.of_budget import levels_of, steps_of, strategies_of
 from treedp_core.figures.reliability import watermark
 from treedp_core.notebook.code import Ran, call, given
 from treedp_core.privacy.ledger import left_after
@@ -63,7 +63,7 @@ def _more(one: Compared) -> None:
     st.markdown("**Error by level**")
     title = words.titled(one.question, "the level")
     frame.figure(
-        marked(figures.strategy_levels(_drawn(one, one.rows), names, y_title=title), one),
+        marked(call(levels_of, rows_again(one), names, y_title=title, to_come=_to_come(one)), one),
         key="bud_levels",
         alt=f"{one.question.metric} of each level under each strategy.",
         caption="Expected errors on the true counts (closed form), strategies in the "
@@ -77,8 +77,9 @@ def _more(one: Compared) -> None:
 def comparison(one: Compared, rows: Sequence[Result], key: str, alt: str, caption: str, answer: str) -> None:
     """Show who gets what under every strategy, and the error of the tree."""
     title = words.titled(one.question, "the tree")
-    fig = marked(figures.strategies(_drawn(one, rows), dataset().labels.level_names, error_title=title), one)
-    frame.figure(fig, key=key, alt=alt, caption=caption, ran=_table_again(one), answer=answer)
+    names, shown = dataset().labels.level_names, tuple(row.name for row in rows)
+    fig = call(strategies_of, rows_again(one), names, error_title=title, shown=shown, to_come=_to_come(one))
+    frame.figure(marked(fig, one), key=key, alt=alt, caption=caption, ran=_table_again(one), answer=answer)
 
 
 def _table_again(one: Compared) -> Ran[Columns]:
@@ -93,11 +94,9 @@ def marked(fig: go.Figure | Ran[go.Figure], one: Compared) -> Any:
     return call(watermark, fig.named("unmarked"), NOT_PRIVATE) if isinstance(fig, Ran) else watermark(fig, NOT_PRIVATE)
 
 
-def _drawn(one: Compared, rows: Sequence[Result]) -> list[figures.StrategyRow]:
-    drawn = [figures.row_of(row) for row in rows]
-    if one.is_pending:
-        drawn.append(figures.row_to_come(OPTIMUM, STRATEGIES[OPTIMUM].label, dataset().tree.n_levels))
-    return drawn
+def _to_come(one: Compared) -> str:
+    """The strategy that is still sought."""
+    return OPTIMUM if one.is_pending else ""
 
 
 def _takeaway(one: Compared) -> str:
@@ -140,9 +139,7 @@ def _steps(one: Compared, names: Sequence[str]) -> None:
     left = left_after(row.ledger.total, row.origin, row.ledger.currency)
     again = given(steps, greedy, one.tuned, left, one.question.phases).named("found")
     frame.figure(
-        marked(figures.greedy_steps(
-            steps.start, steps.slice, steps.steps, steps.losses, names, one.question.symbol
-        ), one),
+        marked(call(steps_of, again, names, one.question.symbol), one),
         key="bud_steps",
         alt="What each level has after each greedy slice; move the slider below to go through the slices.",
         caption=f"Slices: {told}. Each goes where it lowers the tree's {one.question.metric} on the prior most; "

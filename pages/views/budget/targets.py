@@ -18,7 +18,8 @@ from pages.views.budget import settings as s
 from pages.views.budget.compared import Compared
 from pages.views.budget.strategies import marked
 from treedp_core.checks import InputError
-from treedp_core.figures import budget as figures
+from treedp_core.figures.budget import targets_met
+from treedp_core.figures.of_budget import targets_of
 from treedp_core.notebook.code import call, given
 from treedp_core.studies.budget import (
     Answer,
@@ -175,12 +176,13 @@ def _figure(of: Compared, targets: tuple[Target, ...], kept: result.Result[Answe
     names, found = dataset().labels.level_names, kept.value
     if found is None:
         told = f"{SEARCHING} …" if kept.is_pending else "No answer: see below."
-        fig, ran = figures.targets_met((), names, ()), None
+        fig, ran = call(targets_met, (), names, ()), None
     else:
         assert of.prior is not None
         told = words.smallest(of.question, of.prior.value, targets, found, [lit(name, 24) for name in names])
-        fig = figures.targets_met(found.found.shares, names, figures.met_of(targets, found))
-        again = given(found.found, smallest_budget, of.tuned, targets).named("found")
+        answered = given(found, answer, of.tuned, targets).named("answered")
+        fig = call(targets_of, answered, names, targets)
+        again = answered.get("found")
         ran = call(target_table, of.tuned, of.truth, again, targets, names, of.question.symbol).saying(of.label)
     frame.figure(
         marked(fig, of),

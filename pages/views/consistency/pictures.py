@@ -10,9 +10,8 @@ from pages.ui.walk import follow, place
 from pages.views.consistency import words
 from pages.views.consistency.settings import NODE, SHOWN
 from treedp_core.errors.compare import most_visible
-from treedp_core.figures import level_strips
 from treedp_core.figures.consistency import MAX_BLOCKS, balance_and_tree
-from treedp_core.figures.strips import strip_table
+from treedp_core.figures.strips import error_strips, strip_table
 from treedp_core.notebook.code import Ran, call, given
 from treedp_core.studies.sweep.before_after import Draw, draw, family_table
 from treedp_core.words import short
@@ -57,11 +56,9 @@ def strips(the: Draw, label: str) -> None:
     with st.expander("The whole tree at a glance", key="con_strips", on_change="rerun") as opened:
         if not opened.open:
             return
-        for title, errors in zip(("before", "after"), the.errors, strict=True):
-            fig = level_strips(
-                data.tree, errors, data.labels.level_names, reduce="extreme", colour_range=(-clip, clip),
-                colour_title="error",
-            )  # fmt: skip
+        for title in ("before", "after"):
+            names = used().get("labels.level_names")
+            fig = call(error_strips, drawn_again(the), names, after=title == "after").named("strips")
             frame.figure(
                 fig,
                 key=f"con_strips_{title}",
@@ -69,7 +66,6 @@ def strips(the: Draw, label: str) -> None:
                 caption=f"NOT PRIVATE: signed errors of this draw {title}; each column shows the error furthest from 0 "
                 f"among its nodes, clipped {short(clip)} records to either side.",
                 ran=call(strip_table, fig),
-                has_code=False,
                 simulated=True,
                 label=label,
             )

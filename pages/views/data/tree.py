@@ -8,7 +8,7 @@ from typing import Final
 import streamlit as st
 
 from pages.ui.frame import figure
-from pages.ui.store import remember
+from pages.ui.store import remember, used
 from pages.ui.text import lit
 from pages.ui.walk import walk
 from treedp_core.figures.icicle import icicle
@@ -29,17 +29,24 @@ def show_tree(data: Dataset, answer: str) -> None:
 
 
 def _blocks(data: Dataset, answer: str, root: int) -> str | None:
+    source = used()
     return figure(
-        icicle(
-            data.tree, data.labels, data.counts, data.counts, root=root, max_nodes=MAX_BLOCKS, colour_title="records"
+        call(
+            icicle,
+            source.get("tree"),
+            source.get("labels"),
+            source.get("counts"),
+            source.get("counts"),
+            root=root,
+            max_nodes=MAX_BLOCKS,
+            colour_title="records",
         ),
         key=f"tree_{root}",
         alt=f"Tree of {data.tree.n_nodes} nodes below node {root} as blocks whose widths are exact counts",
         answer=answer,
         caption=f"NOT PRIVATE: exact counts. Width and colour: records. At most {MAX_BLOCKS} blocks are shown; the "
         "smallest are merged into “others”. Click a block to go down, the top block to go up.",
-        ran=call(children_table, data, root),
-        has_code=False,
+        ran=call(children_table, source, root),
         select=True,
     )
 
@@ -53,7 +60,9 @@ def show_strips(data: Dataset) -> None:
     """Show all levels of a large tree as strips."""
     if data.tree.n_nodes <= MAX_BLOCKS:
         return
-    fig = remember(("strips", data.fingerprint), lambda: count_strips(data.tree, data.counts, data.labels.level_names))
+    source = used()
+    drawn = call(count_strips, source.get("tree"), source.get("counts"), source.get("labels.level_names"))
+    fig = remember(("strips", data.fingerprint), lambda: drawn.named("strips"))
     figure(
         fig,
         key="strips",
@@ -62,5 +71,4 @@ def show_strips(data: Dataset) -> None:
         f"{plural(data.tree.n_leaves, 'leaf', 'leaves')}, left to right; colour: records as a share "
         "of the level's largest node, mean over the nodes of a column.",
         ran=call(strip_table, fig),
-        has_code=False,
     )

@@ -14,9 +14,9 @@ from pages.views.multiplicative.settings import STEP, draw_alpha
 from treedp_core.experiment import Experiment
 from treedp_core.figures.multiplicative import labelled_tree
 from treedp_core.mechanisms.thresholds.trace import Step
-from treedp_core.notebook.code import Ran, call, given
+from treedp_core.notebook.code import Ran, call
 from treedp_core.privacy import Provenance
-from treedp_core.studies.multiplicative.blocks import bare, blocks
+from treedp_core.studies.multiplicative.blocks import bare, bare_table, blocks
 from treedp_core.studies.multiplicative.run import PLANS, Run, node_table
 from treedp_core.studies.multiplicative.trees import Source
 from treedp_core.words import percent, plural, privacy_text, short, whole
@@ -27,20 +27,19 @@ SECONDS: Final = 1.2
 """How long a step stands while the run plays."""
 
 
-def show_bare(source: Source) -> None:
+def show_bare(again: Ran[Source]) -> None:
     """Show the tree before any run."""
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         draw_alpha()
-    shown = bare(source)
+    source, shown = again.value, call(bare, again).named("shown")
     frame.figure(
-        labelled_tree(shown, []),
+        call(labelled_tree, shown, []),
         key="mul_bare",
         alt="The tree before any run: no node has a released value.",
         answer="Nothing has been released yet: a run colours the nodes, threshold by threshold.",
         caption=f"NOT PRIVATE: true counts, {lit(source.name, 40)}, {plural(source.paths.n_levels, 'level')}. "
         "Nothing has been released; a run colours the nodes here, threshold by threshold.",
-        ran=given({"level": shown.top, "true count NOT PRIVATE": shown.count}, dict),
-        has_code=False,
+        ran=call(bare_table, shown),
     )
 
 

@@ -29,7 +29,7 @@ from pages.views.multiplicative.settings import (
     SOURCE,
 )
 from treedp_core.checks import InputError
-from treedp_core.figures.multiplicative import true_and_released
+from treedp_core.figures.multiplicative import thresholds_against
 from treedp_core.notebook.code import Ran, call, given
 from treedp_core.studies.multiplicative import run as study
 from treedp_core.studies.multiplicative import trees
@@ -53,7 +53,7 @@ def show() -> Told:
         show_step(made, step, again)
         say_slack("thresholds", "mul_set_delta", made.source.paths.total)
     elif source.value is not None:
-        show_bare(source.value)
+        show_bare(_source_again(_source_key()).named("source").giving(source.value))
     show_state(found, "Running on a large tree, round by round")
     if made is None:
         return Told(strip(SOURCE.label_of(SOURCE.value)), "formula, simulation, NOT PRIVATE", more=_controls)
@@ -148,10 +148,7 @@ def _against(made: Run, again: Ran[Run]) -> None:
     )
     error = "" if made.error is None else f", and lighter by the worst-case error E = {short(made.error)} more"
     frame.figure(
-        true_and_released(
-            nodes.truth, nodes.released, nodes.simple[rival].released, alpha=made.alpha, error=made.error,
-            simple_name=RULES[rival],
-        ),
+        call(thresholds_against, again, rival),
         key="mul_against",
         alt=f"{percent(made.inside)} of the nodes' released counts are within α times their true count.",
         caption=f"NOT PRIVATE: one simulated run on {judged}, at most 400 drawn. Dark band: errors "

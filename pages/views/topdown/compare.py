@@ -15,10 +15,9 @@ from pages.views.topdown import settings as s
 from pages.views.topdown.more import more
 from pages.views.topdown.release import released
 from pages.views.topdown.repeated import repeated
-from treedp_core.figures.topdown import bias_by_count, dots
+from treedp_core.figures.of_topdown import bias_of_rules, rules_of
 from treedp_core.notebook.code import call, given
 from treedp_core.studies.topdown import RuleResult, Subject, Wanted, compare_rules, tables, ways_of_rules
-from treedp_core.studies.topdown.wanted import RULES
 from treedp_core.words import short
 
 SLOT: Final = "td_rules"
@@ -48,9 +47,9 @@ def _rules_shown(what: Subject, result: Result[list[RuleResult]], found: list[Ru
     again = given(found, compare_rules, asked.again(what), *result.made_for).named("found")
     measure = s.MEASURE.value
     title, ways = s.MEASURE.label_of(measure), ways_of_rules(found, measure)
-    best, names = ways.closest(), [one.rule for one in found]
+    best = ways.closest()
     frame.figure(
-        dots(ways, x_title=title, chosen=names.index(s.RULE.value) if s.RULE.value in names else -1),
+        call(rules_of, again, measure, x_title=title, chosen=s.RULE.value),
         key="td_rules_dots",
         alt=f"{title} of every projection: the smallest is {ways.names[best]} with {short(ways.mean[best])}.",
         caption="NOT PRIVATE (depends on the true counts). Mean over the runs, bars: 1.96 standard errors; filled: "
@@ -83,7 +82,7 @@ def _rules_tables(what: Subject, result: Result[list[RuleResult]], found: list[R
         caption="Mean over the runs ± its 95 % interval. NOT PRIVATE. Simulation.",
     )
     frame.figure(
-        bias_by_count({RULES[one.rule].label: one.bias for one in found}),
+        call(bias_of_rules, again),
         key="td_rules_bias",
         alt="Bias of leaves by size of their true count, for every projection.",
         caption="NOT PRIVATE: bias of a leaf by its true count, mean over leaves and runs; bars: 1.96 standard errors "

@@ -12,7 +12,7 @@ from pages.ui.text import lit
 from pages.views.topdown import asked
 from pages.views.topdown import settings as s
 from pages.views.topdown.repeated import repeated
-from treedp_core.figures.topdown import dots
+from treedp_core.figures.of_topdown import orders_of
 from treedp_core.notebook.code import call, given
 from treedp_core.studies.topdown import (
     Drawn,
@@ -68,7 +68,7 @@ def _orders_shown(what: Subject, result: Result[list[OrderResult]], found: list[
         f"{_told(what, found[worst])} with {short(ways.mean[worst])}{plus_minus(ways.se[worst])}.{told}"
     )
     frame.figure(
-        dots(ways.in_order(ranked), x_title=title, chosen=ranked.index(0)),
+        call(orders_of, again, what.columns, measure, x_title=title),
         key="td_orders_dots",
         alt=f"{title} by order of the columns; smallest with {ways.names[best]}.",
         caption=f"NOT PRIVATE (depends on the true counts). Mean over the runs, bars: 1.96 standard errors; filled: "

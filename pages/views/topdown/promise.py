@@ -65,26 +65,28 @@ def _conversions(rho: float, delta: float) -> None:
     grid = grid_with(rho)
     found = at_once("td_conversions", (grid, delta), lambda: (epsilons(grid, delta), extra_noise(grid, delta)),
                     of="formula").here()  # fmt: skip
+    table = given(found[0], epsilons, grid, delta).named("table")
+    extra = given(found[1], extra_noise, grid, delta).named("table")
     left, right = st.columns(2)
     with left:
         frame.figure(
-            epsilon_curves(found[0], rho),
+            call(epsilon_curves, table, rho),
             key="td_epsilon",
             alt="ε against ρ: the standard bound lies above the tight one, most for small ρ in proportion.",
             caption=f"ε for which ρ implies (ε, δ)-differential privacy at δ = {setting_text(delta)}, rounded up. "
             "Formula: Bun and Steinke (2016); Canonne, Kamath and Steinke (2020), which covers discrete noise; Balle "
             "and Wang (2018), exact for continuous Gaussian noise only.",
-            ran=given(found[0], epsilons, grid, delta),
+            ran=table,
         )
     with right:
         frame.figure(
-            extra_noise_curves(found[1], rho),
+            call(extra_noise_curves, extra, rho),
             key="td_extra",
             alt="Extra noise of the standard bound against ρ: largest for small ρ.",
             caption="By how much σ is larger than it must be when the ε of the standard bound is what is promised, and "
             f"the tight conversion, or the exact one of continuous noise, would do. δ = {setting_text(delta)}. "
             "Formula.",
-            ran=given(found[1], extra_noise, grid, delta),
+            ran=extra,
         )
 
 

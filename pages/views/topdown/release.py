@@ -17,8 +17,7 @@ from pages.views.topdown import asked, words
 from pages.views.topdown import settings as s
 from pages.views.topdown.pictures import pictures
 from treedp_core.checks import InputError
-from treedp_core.figures import one_draw
-from treedp_core.figures.topdown import bias_by_count, error_under_bound, spurious_and_lost
+from treedp_core.figures.of_topdown import bias_of_release, bounds_of_release, level_of_release, wrong_nodes
 from treedp_core.notebook.code import Ran, call, given
 from treedp_core.plans import ReleasePlan
 from treedp_core.studies.topdown import Drawn, Plan, Subject, Wanted, draw, draws, is_light, needs_factor_two, tables
@@ -42,7 +41,7 @@ def section(what: Subject, mine: Drawn | None) -> None:
     with right:
         _wrong_nodes(mine)
     _bias(mine)
-    pictures(mine)
+    pictures(mine, drawn_again(mine))
 
 
 def strip(what: Subject, mine: Drawn | None) -> str:
@@ -153,8 +152,7 @@ def _one_level(mine: Drawn) -> None:
     hidden = here.n_cells - here.truth.size
     extra = f" Nodes that are 0 in both are left out: {whole(hidden)}." if hidden else ""
     frame.figure(
-        one_draw(here.truth, here.released, sigma=float(mine.plan.sigmas[level]), mechanism="discrete_gaussian",
-                 variant=RULES[mine.wanted.rule].steps, name=mine.subject.namer(level)),
+        call(level_of_release, drawn_again(mine), level),
         key="td_one_level",
         label=tuned.label("td"),
         alt=f"True and released counts of one level: the largest error is {short(here.max_error)} records.",
@@ -168,15 +166,14 @@ def _one_level(mine: Drawn) -> None:
 def _under_bound(mine: Drawn) -> None:
     confidence, is_bounded = s.CONFIDENCE.value, RULES[mine.wanted.rule].is_bounded
     ran = call(tables.bound_table, drawn_again(mine), 1 - confidence)
-    seen, allowed, exact = list(ran.value.values())[1:]
+    seen, allowed, _ = list(ran.value.values())[1:]
     note = (
         "Both projections change a family as little as possible, so the theorem covers them."
         if is_bounded
         else "Dotted: the theorem is about noise that goes straight into the projection, not about this rule."
     )
     frame.figure(
-        error_under_bound(mine.subject.level_names, seen, allowed, exact, confidence=confidence,
-                          bound_applies=is_bounded),
+        call(bounds_of_release, drawn_again(mine), confidence),
         key="td_bound",
         label=tuned.label("td"),
         alt=f"Largest error by level under Theorem 1: at last {short(seen[-1])} of {short(allowed[-1])} records.",
@@ -191,7 +188,7 @@ def _wrong_nodes(mine: Drawn) -> None:
     ran = call(tables.wrong_table, drawn_again(mine))
     spurious, lost = ran.value["spurious"], ran.value["lost"]
     frame.figure(
-        spurious_and_lost(mine.subject.level_names, spurious, lost),
+        call(wrong_nodes, drawn_again(mine)),
         key="td_wrong",
         label=tuned.label("td"),
         alt=f"Nodes by level: on the last level {whole(spurious[-1])} spurious and {whole(lost[-1])} lost.",
@@ -203,7 +200,7 @@ def _wrong_nodes(mine: Drawn) -> None:
 
 def _bias(mine: Drawn) -> None:
     frame.figure(
-        bias_by_count({RULES[mine.wanted.rule].label: mine.bias}),
+        call(bias_of_release, drawn_again(mine)),
         key="td_bias",
         label=tuned.label("td"),
         alt="Mean error of leaves by size of their true count: small counts gain or lose, large ones hardly.",

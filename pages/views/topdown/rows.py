@@ -15,10 +15,11 @@ from pages.views.topdown import asked, words
 from pages.views.topdown import settings as s
 from pages.views.topdown.more import more
 from pages.views.topdown.release import drawn_again, released, strip
-from treedp_core.figures.places import rows_beside, true_against_released
+from treedp_core.figures.of_topdown import pairs_of_level
+from treedp_core.figures.places import rows_beside
 from treedp_core.notebook.code import call, given
 from treedp_core.studies.topdown import Drawn, Subject, tables
-from treedp_core.studies.topdown.rows import pairs, pairs_table, rows_table, some_rows
+from treedp_core.studies.topdown.rows import pairs_table, rows_table, some_rows
 from treedp_core.words import whole
 
 N_ROWS: Final = 12
@@ -76,7 +77,7 @@ def _counts(mine: Drawn) -> None:
     bound = tables.bound_table(mine, 1 - s.CONFIDENCE.value)["Theorem 1"][level]
     answer = words.counts(mine, level, float(bound), s.CONFIDENCE.value)
     frame.figure(
-        true_against_released(pairs(mine.levels[level])),
+        call(pairs_of_level, drawn_again(mine), level),
         key="td_pairs",
         alt=f"True against released counts: {answer}",
         answer=answer,

@@ -19,7 +19,7 @@ from treedp_core.studies.topdown.plan import Plan
 from treedp_core.studies.topdown.projections import MEASURES, RuleResult
 from treedp_core.studies.topdown.subject import Subject
 from treedp_core.studies.topdown.wanted import RULES, Wanted
-from treedp_core.tree import AnyArray, Tree
+from treedp_core.tree import Tree
 from treedp_core.words import plus_minus, short
 
 
@@ -52,14 +52,15 @@ def released_table(mine: Drawn, level: int) -> dict[str, Any]:
     return {"true (NOT PRIVATE)": here.truth, "released": here.released}
 
 
-def family_table(mine: Drawn, values: AnyArray, node: int) -> dict[str, list[Any]]:
-    """Return the counts of a node of a release's picture and of its children: true, and of `values` (n_nodes,).
+def family_table(mine: Drawn, node: int, *, after: bool) -> dict[str, list[Any]]:
+    """Return the counts of a node of a release's picture and of its children: true, and as measured or released.
 
     It is empty where the release is too large for a picture.
     """
     if mine.picture is None:
         return {}
-    tree, labels, truth, _ = mine.picture
+    tree, labels, truth, released = mine.picture
+    values = released if after or mine.noisy is None else mine.noisy
     return family(tree, labels, node, {"true count NOT PRIVATE": truth, "count": values})
 
 

@@ -10,7 +10,7 @@ from browsing import live_server
 from hostile_files import Hostile, hostile_files, too_much_for_one_process
 from tabs import Tab
 
-from .verdict import Verdict, forget_peak, memory
+from .verdict import Verdict, forget_peak, memory, memory_at_rest
 
 GROWTH_MB = 150.0
 SECONDS = 2.0  # beyond what a harmless file takes
@@ -27,6 +27,7 @@ def files(short: bool) -> Verdict:
     verdict = Verdict()
     slowest, largest, n = 0.0, 0.0, 0
     with live_server() as server:
+        memory_at_rest(server.pid)
         usual = min(_seconds(server.url, HARMLESS)[0] for _ in range(3))
         for file in islice(_corpus(), 0, None, 5 if short else 1):
             forget_peak(server.pid)

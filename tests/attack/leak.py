@@ -7,7 +7,7 @@ import time
 from browsing import live_server
 from tabs import Tab
 
-from .verdict import Verdict, memory
+from .verdict import Verdict, memory, memory_at_rest
 
 ALLOWED_GROWTH = 1.10  # of the memory after the warm-up rounds
 LEFT_OVER_MB = 40.0
@@ -20,7 +20,7 @@ def leak(short: bool) -> Verdict:
     with live_server(env={"STREAMLIT_SERVER_DISCONNECTED_SESSION_TTL": "5"}) as server:
         with Tab(server.url, "data"):
             pass
-        idle = memory(server.pid)
+        idle = memory_at_rest(server.pid)
         after = []
         for i in range(rounds):
             with Tab(server.url, "data", "source=upload") as tab:

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from browsing import live_server
 from tabs import Tab
 
-from .verdict import Verdict, memory
+from .verdict import Verdict, memory, memory_at_rest
 
 PUBLIC = {"TREEDP_PUBLIC": "1"}
 UPLOAD_MB = 10.0
@@ -19,7 +19,7 @@ def uploads(short: bool) -> Verdict:
     verdict = Verdict()
     megabytes = 2 if short else 60
     with live_server(env=PUBLIC) as server, Tab(server.url, "data", "source=upload") as tab:
-        before = memory(server.pid)
+        before = memory_at_rest(server.pid)
         answers = [tab.put("x.csv", b"secret,1\n" * (megabytes * 111_111)) for _ in range(3)]
         grown = memory(server.pid) - before
     verdict.tell(f"3 files of {megabytes} MB: answers {sorted(set(answers))}, {grown:+.0f} MB")
@@ -35,7 +35,7 @@ def links(short: bool) -> Verdict:
     queries = [f"source=generate&gen_branching=3999999&gen_seed={i}" for i in range(visitors)]
     with live_server(env=PUBLIC) as server:
         with Tab(server.url, "data"):
-            idle = memory(server.pid)
+            idle = memory_at_rest(server.pid)
         with ThreadPoolExecutor(visitors) as people:
             trouble = [found for visit in people.map(lambda q: _visit(server.url, q), queries) for found in visit]
         peak = memory(server.pid, peak=True)

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
+
+STEADY_MB: Final = 2.0
+LOADED_WITHIN: Final = 90.0
 
 
 @dataclass
@@ -27,6 +32,20 @@ def memory(pid: int, peak: bool = False) -> float:
     """Resident memory of a process and its children in MB, now or at its peak (Linux)."""
     field_name = "VmHWM" if peak else "VmRSS"
     return sum(_of_one(process, field_name) for process in _family(pid)) / 1024
+
+
+def memory_at_rest(pid: int) -> float:
+    """Resident memory of a server in MB once the process that its workers are forked from has loaded all it needs.
+
+    A server answers before that; what is loaded later would count as kept by whom is measured.
+    """
+    seen: list[float] = []
+    deadline = time.monotonic() + LOADED_WITHIN
+    while len(_family(pid)) < 2 or len(seen) < 4 or max(seen[-4:]) - min(seen[-4:]) > STEADY_MB:
+        assert time.monotonic() < deadline, f"memory did not come to rest within {LOADED_WITHIN:g} s: {seen[-4:]}"
+        time.sleep(0.5)
+        seen.append(memory(pid))
+    return seen[-1]
 
 
 def forget_peak(pid: int) -> None:

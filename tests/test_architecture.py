@@ -27,6 +27,7 @@ FLOORS = (
     ("errors",),
     ("mechanisms", "allocation", "postprocess"),
     ("experiment",),
+    ("testing",),
     ("studies/__init__", "studies/cdf", "studies/data"),
     (
         "studies/sweep",

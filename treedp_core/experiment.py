@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
-from dataclasses import astuple, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from itertools import product
 from typing import Any, Final
@@ -24,7 +24,7 @@ from treedp_core.privacy.conversions import epsilon_to_rho
 from treedp_core.privacy.origin import NOT_PRIVATE
 from treedp_core.privacy.release import Release
 from treedp_core.privacy.rounding import smallest
-from treedp_core.registry import lookup
+from treedp_core.registry import Choice, Choices, Own, lookup
 from treedp_core.tree import AnyArray, FloatArray, Tree
 from treedp_core.watch import Cancelled, Watch, generator
 
@@ -35,16 +35,20 @@ EPSILON_GRID: Final = (
 """Values of epsilon over which errors are drawn."""
 
 
+_MECHANISM, _POSTPROCESS = Choice("mechanisms", "discrete_laplace"), Choices("postprocessors")
+_ALLOCATION, _METRIC = Choice("allocations", "uniform"), Choice("metrics", "rmse")
+
+
 @dataclass(frozen=True)
 class Experiment:
-    """Everything that defines a run but the data: numbers, strings and tuples only.
+    """Everything that defines a run but the data: numbers, names and tuples, and entries of one's own.
 
     Parameters
     ----------
-    mechanism, allocation, metric : str
-        Names in `MECHANISMS`, `ALLOCATIONS`, `METRICS`.
-    postprocess : tuple of str
-        Names in `POSTPROCESSORS`, applied in order.
+    mechanism, allocation, metric : str, or Mechanism, Allocation, Metric
+        Names in `MECHANISMS`, `ALLOCATIONS`, `METRICS`, or entries themselves; they read as names.
+    postprocess : tuple of str or Postprocessor
+        Names in `POSTPROCESSORS` or entries, applied in order.
     epsilon, delta : float
         The total privacy budget; delta is used by Gaussian noise only.
     relation, contributions, known_levels
@@ -56,10 +60,10 @@ class Experiment:
     trials, seed : int
     """
 
-    mechanism: str = "discrete_laplace"
-    postprocess: tuple[str, ...] = ()
-    allocation: str = "uniform"
-    metric: str = "rmse"
+    mechanism: Choice = _MECHANISM
+    postprocess: Choices = _POSTPROCESS
+    allocation: Choice = _ALLOCATION
+    metric: Choice = _METRIC
     epsilon: float = 1.0
     delta: float = 0.0
     relation: str = NeighbouringRelation.REPLACE_ONE.value
@@ -134,7 +138,10 @@ def prepare(experiment: Experiment, tree: Tree) -> Pipeline:
     total = total_of(experiment)
     budget = split(tree, total, mechanism.currency, unit, experiment.allocation, experiment.shares)
     noise = mechanism.plan(tree, budget, unit)
-    promise = guarantee(budget, unit, experiment.delta, mechanism.continuous_gaussian, precision=noise.precision)
+    claimed_by = MECHANISMS.author(experiment.mechanism)
+    promise = guarantee(
+        budget, unit, experiment.delta, mechanism.continuous_gaussian, precision=noise.precision, claimed_by=claimed_by
+    )
     step = postprocess.prepare(tree, noise.variance, experiment.postprocess, experiment.tolerance)
     errors = _known_errors(experiment, noise, step[1], mechanism.continuous_gaussian)
     return Pipeline(tree, metric, experiment.tolerance, budget, promise, noise, step, errors)
@@ -201,8 +208,8 @@ def identity(experiment: Experiment) -> int:
     >>> identity(Experiment(epsilon=1)) == identity(Experiment(epsilon=1.0))
     True
     """
-    values = astuple(replace(experiment, trials=0, metric=""))
-    text = repr(tuple(_plain(value, field.type) for value, field in zip(values, fields(Experiment), strict=True)))
+    judged_alike = replace(experiment, trials=0, metric="")
+    text = repr(tuple(_plain(getattr(judged_alike, one.name), one.type) for one in fields(Experiment)))
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
 
 
@@ -215,7 +222,9 @@ def _plain(value: Any, kind: object) -> Any:
             return int(value)
         case "tuple[float, ...]":
             return tuple(float(item) + 0.0 for item in value)
-    return value
+        case "Choices":
+            return tuple(_plain(item, "Choice") for item in value)
+    return (type(value.entry).__name__, type(value.entry).__module__, str(value)) if isinstance(value, Own) else value
 
 
 def draw_once(experiment: Experiment, tree: Tree, counts: AnyArray) -> tuple[Release, Release]:

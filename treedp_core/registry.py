@@ -1,12 +1,36 @@
-"""Tables of named choices: a mechanism, metric, post-processor or allocation is one function and one line."""
+"""Tables of named choices: a mechanism, metric, post-processor or allocation is one function and one line.
+
+What was in a table from the start is TreeDP's own, and tests hold it to what it promises. Whatever joins later says so
+wherever it is used: by `register`, by a plug-in, or as an entry that somebody passes instead of a name.
+"""
 
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Protocol, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
+from dataclasses import fields, is_dataclass, replace
+from importlib import import_module
+from importlib.metadata import entry_points
+from pkgutil import resolve_name
+from typing import Any, Final, Protocol, TypeVar
 
 from treedp_core.checks import InputError, echo
+
+CLAIM: Final = "not reviewed: its promise is its author's claim"
+TABLES: Final = {
+    "mechanisms": "treedp_core.mechanisms:MECHANISMS",
+    "postprocessors": "treedp_core.postprocess:POSTPROCESSORS",
+    "chains": "treedp_core.postprocess.chains:CHAINS",
+    "allocations": "treedp_core.allocation:ALLOCATIONS",
+    "metrics": "treedp_core.errors:METRICS",
+    "readers": "treedp_core.records.read.readers:READERS",
+}
+"""Kinds of entries that others may add, and where their tables are; ``treedp.<kind>`` is a group of entry points."""
+MINE: Final = "own code"
+"""The author of what was not loaded as a plug-in."""
+_LOADING: ContextVar[str] = ContextVar("_LOADING", default=MINE)
+_LOADED: dict[str, tuple[str, ...]] = {}
 
 
 class Promise(enum.Flag):
@@ -31,6 +55,86 @@ class Named(Protocol):
 E = TypeVar("E", bound=Named)
 
 
+class Own(str):
+    """The name of an entry that is in no table, with the entry: look-ups return that one."""
+
+    entry: Named
+
+    def __new__(cls, entry: Named) -> Own:
+        """Return the name of an entry."""
+        name = super().__new__(cls, entry.name)
+        name.entry = entry
+        return name
+
+    def __eq__(self, other: object) -> bool:
+        return str(self) == other if not isinstance(other, Own) else self.entry == other.entry
+
+    __hash__ = str.__hash__
+
+    def __reduce__(self) -> tuple[type[Own], tuple[Named]]:
+        return type(self), (self.entry,)
+
+
+class Choice:
+    """A field of a data class that takes an entry of a table or its name, and reads as the name.
+
+    Parameters
+    ----------
+    table : str
+        Its kind in `TABLES`.
+    default : str
+    """
+
+    def __init__(self, table: str, default: str) -> None:
+        self._table, self._default = table, default
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, one: object, owner: type | None = None) -> str:
+        found: str = self._default if one is None else vars(one)[self._name]
+        return found
+
+    def __set__(self, one: object, value: str | Named) -> None:
+        vars(one)[self._name] = name_of(self._table, value)
+
+
+class Choices:
+    """A field of a data class that takes entries of a table or their names in order, and reads as the names."""
+
+    def __init__(self, table: str) -> None:
+        self._table = table
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, one: object, owner: type | None = None) -> tuple[str, ...]:
+        found: tuple[str, ...] = () if one is None else vars(one)[self._name]
+        return found
+
+    def __set__(self, one: object, value: Sequence[str | Named]) -> None:
+        given = (value,) if isinstance(value, str) or not isinstance(value, Iterable) else value
+        vars(one)[self._name] = tuple(name_of(self._table, each) for each in given)
+
+
+def name_of(table: str, value: str | Named) -> str:
+    """Return what a field holds for an entry: the name of one that is in the table, else an `Own` name.
+
+    Raises
+    ------
+    InputError
+        ``NAME_TAKEN`` when the table has another entry of that name.
+    """
+    if isinstance(value, str) or not isinstance(getattr(value, "name", None), str):
+        return value  # type: ignore[return-value]  # a look-up refuses what is no name
+    known: Table[Named] = resolve_name(TABLES[table])
+    if value.name not in known:
+        return Own(value)
+    if known[value.name] is not value:
+        raise InputError("NAME_TAKEN", f"The name {echo(value.name)} is that of another entry; choose another name.")
+    return value.name
+
+
 class Table(Mapping[str, E]):
     """Named entries in their order, open for more: what reads the table offers a new entry from then on.
 
@@ -45,11 +149,13 @@ class Table(Mapping[str, E]):
     def __init__(self, *entries: E, derived: Callable[[], Iterable[E]] = tuple) -> None:
         self._own: dict[str, E] = {}
         self._derived = derived
+        self._authors: dict[str, str] = {}
         for entry in entries:
             self.register(entry)
+        self._authors.clear()
 
     def register(self, entry: E) -> E:
-        """Add an entry, and return it.
+        """Add an entry, and return it; what a plug-in adds says so in its words.
 
         Raises
         ------
@@ -63,12 +169,30 @@ class Table(Mapping[str, E]):
         """
         if entry.name in self:
             raise ValueError(f"Names in a table must differ, and it has {entry.name!r} already.")
-        self._own[entry.name] = entry
+        author = _LOADING.get()
+        entry = entry if author == MINE else _labelled(entry, author)
+        self._own[entry.name], self._authors[entry.name] = entry, author
         return entry
 
+    def author(self, name: str) -> str:
+        """Return who answers for an entry: nobody else for TreeDP's own, else a plug-in's package, or "own code".
+
+        >>> from types import SimpleNamespace as Entry
+        >>> some = Table(Entry(name="a"))
+        >>> some.register(Entry(name="b")).name, some.author("a"), some.author("b")
+        ('b', '', 'own code')
+        """
+        if isinstance(name, Own):
+            return MINE
+        return self._authors.get(name) or str(getattr(self.get(name), "author", ""))
+
     def setdefault(self, entry: E) -> E:
-        """Add an entry unless it is there already, and return it."""
-        return entry if self.get(entry.name) is entry else self.register(entry)
+        """Add an entry unless it is there already, and return it; of those that are not TreeDP's the newest counts."""
+        if self._own.get(entry.name) is entry:
+            return entry
+        if entry.name in self._authors:
+            self.withdraw(entry.name)
+        return self.register(entry)
 
     def withdraw(self, name: str) -> None:
         """Take away an entry that was added.
@@ -80,11 +204,14 @@ class Table(Mapping[str, E]):
         ['b']
         """
         del self._own[name]
+        self._authors.pop(name, None)
 
     def _all(self) -> dict[str, E]:
         return {**{entry.name: entry for entry in self._derived()}, **self._own}
 
     def __getitem__(self, name: str) -> E:
+        if isinstance(name, Own):
+            return name.entry  # type: ignore[return-value]
         return self._own[name] if name in self._own else self._all()[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -116,3 +243,81 @@ def lookup(entries: Mapping[str, E], name: str, what: str = "entry") -> E:
     if name not in entries:
         raise InputError("VALUE_UNKNOWN", f"Unknown {what} {echo(name)}; choose one of: {', '.join(entries)}.")
     return entries[name]
+
+
+def load_plugin(package: str) -> tuple[str, ...]:
+    """Import an installed package and take its entries into the tables; return what it added, such as "metrics: mine".
+
+    A package adds what it registers when it is imported, and what its entry points in the groups ``treedp.<kind>``
+    name. Nothing but this call, and ``treedp --plugin``, which makes it, runs a plug-in's code.
+
+    Parameters
+    ----------
+    package : str
+        Its name, as it is imported.
+
+    Raises
+    ------
+    InputError
+        ``PLUGIN_MISSING`` when there is no such package, ``PLUGIN_FAILED`` when its code fails or what it adds is no
+        entry, ``PLUGIN_EMPTY`` when it adds nothing; then the tables stay as they were.
+    """
+    if package not in _LOADED:
+        if not all(part.isidentifier() for part in package.split(".")):
+            raise InputError("PLUGIN_MISSING", f"Expected the name of a package, got {echo(package)}.")
+        tables: dict[str, Table[Any]] = {kind: resolve_name(place) for kind, place in TABLES.items()}
+        before = {kind: set(entries._own) for kind, entries in tables.items()}
+        token = _LOADING.set(package)
+        try:
+            added = _added(package, tables, before)
+        except BaseException:
+            for kind, entries in tables.items():
+                for name in set(entries._own) - before[kind]:
+                    entries.withdraw(name)
+            raise
+        finally:
+            _LOADING.reset(token)
+        _LOADED[package] = added
+    return _LOADED[package]
+
+
+def _added(package: str, tables: Mapping[str, Table[Any]], before: Mapping[str, set[str]]) -> tuple[str, ...]:
+    try:
+        import_module(package)
+        for kind, entries in tables.items():
+            for point in entry_points(group=f"treedp.{kind}"):
+                if point.module == package or point.module.startswith(f"{package}."):
+                    _take(entries, point.load())
+    except ModuleNotFoundError as error:
+        if error.name and f"{package}.".startswith(f"{error.name}."):
+            raise InputError("PLUGIN_MISSING", f"There is no package {echo(package)} to load.") from None
+        raise _failed(package, error) from None
+    except Exception as error:
+        raise _failed(package, error) from None
+    added = tuple(f"{kind}: {name}" for kind in tables for name in tables[kind]._own if name not in before[kind])
+    if not added:
+        raise InputError("PLUGIN_EMPTY", f"The package {echo(package)} adds no entry to any table.")
+    return added
+
+
+def _take(entries: Table[Any], entry: Named) -> None:
+    """Add what an entry point names, unless the package has registered it itself."""
+    if getattr(entry, "name", None) not in entries:
+        wanted = type(next(iter(entries.values())))
+        if not isinstance(entry, wanted):
+            raise TypeError(f"an entry point is no {wanted.__name__}")
+        entries.register(entry)
+
+
+def _failed(package: str, error: Exception) -> InputError:
+    said = " ".join(str(error).split())[:200].rstrip(".")
+    return InputError("PLUGIN_FAILED", f"The plug-in {echo(package)} cannot be loaded: {type(error).__name__}: {said}.")
+
+
+def _labelled(entry: E, package: str) -> E:
+    """The same entry with words that say whose it is, where it has words."""
+    one: Any = entry
+    said = {"label": "{} (not reviewed)", "help": f"{{}} From {package}, {CLAIM}."}
+    words = {field.name for field in fields(one) if field.init} if is_dataclass(one) else set()
+    mine = {key: text.format(getattr(one, key)) for key, text in said.items() if key in words}
+    return replace(one, **mine) if mine else entry

@@ -12,7 +12,7 @@ from typing import Final
 from treedp_core.mechanisms.calibration import LAWS, LevelLaw
 from treedp_core.mechanisms.level_noise import LevelNoise, level_noise
 from treedp_core.privacy import Budget, Currency, ProtectedUnit
-from treedp_core.registry import Promise, Table, table
+from treedp_core.registry import Own, Promise, Table, table
 from treedp_core.tree import Tree
 
 
@@ -44,18 +44,24 @@ class Mechanism:
         return self.currency is Currency.RHO
 
 
+@dataclass(frozen=True)
+class _OfLevels:
+    """Plans noise of one law on every level; unlike a function within a function it can be sent to another process."""
+
+    law: LevelLaw
+
+    def __call__(self, tree: Tree, budget: Budget, unit: ProtectedUnit) -> LevelNoise:
+        return level_noise(tree, budget, unit, Own(self.law))
+
+
 def of_levels(law: LevelLaw, label: str, about: str, colour: str, *, whole: bool = False) -> Mechanism:
     """Return the mechanism that puts noise of one law on every level.
 
     `whole` says that the noise is whole numbers.
     """
-
-    def plan(tree: Tree, budget: Budget, unit: ProtectedUnit) -> LevelNoise:
-        return level_noise(tree, budget, unit, law.name)
-
     promises = Promise.UNBIASED | (Promise.INTEGER if whole else Promise.NOTHING)
     LAWS.setdefault(law)
-    return Mechanism(law.name, label, about, law, plan, colour, promises)
+    return Mechanism(law.name, label, about, law, _OfLevels(law), colour, promises)
 
 
 MECHANISMS: Final[Table[Mechanism]] = table(

@@ -33,6 +33,11 @@ class Chain:
         return POSTPROCESSORS[self.steps[0]].help if len(self.steps) == 1 else ""
 
     @property
+    def author(self) -> str:
+        """Who answers for the first of its steps that is not TreeDP's own; nobody else for steps that all are."""
+        return next(filter(None, map(POSTPROCESSORS.author, self.steps)), "")
+
+    @property
     def promises(self) -> Promise:
         """What the last step promises."""
         return POSTPROCESSORS[self.steps[-1]].promises if self.steps else Promise.UNBIASED

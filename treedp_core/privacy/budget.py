@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -155,6 +155,7 @@ def guarantee(
     *,
     precision: Precision,
     spread: Spread = Spread.STACKED,
+    claimed_by: str = "",
 ) -> Guarantee:
     """Guarantee of a release that spends `budget` on the levels of a tree.
 
@@ -170,6 +171,8 @@ def guarantee(
         Of the noise.
     spread : Spread
         What the noise takes the records of one unit to be: by default the worst, all on one leaf.
+    claimed_by : str
+        Who answers for noise that is not TreeDP's own.
 
     Raises
     ------
@@ -185,15 +188,16 @@ def guarantee(
             "KNOWN_LEVELS",
             f"Expected at most as many known levels as the tree has, {budget.n_levels}, got {unit.known_levels}.",
         )
+    rests_on: Any = {"precision": precision, "spread": spread, "claimed_by": claimed_by}
     cost = unit.charge(budget.per_level)
     if budget.currency is Currency.EPSILON:
         checks.delta(delta)
-        return Guarantee(unit, cost, 0.0, precision=precision, spread=spread)
+        return Guarantee(unit, cost, 0.0, **rests_on)
     slack = checks.delta(delta, required=True)
     if cost == 0.0:
-        return Guarantee(unit, 0.0, 0.0, 0.0, precision=precision, spread=spread)
+        return Guarantee(unit, 0.0, 0.0, 0.0, **rests_on)
     convert = rho_to_epsilon_gaussian if law_is_continuous_gaussian else rho_to_epsilon
-    return Guarantee(unit, convert(cost, slack), slack, cost, precision=precision, spread=spread)
+    return Guarantee(unit, convert(cost, slack), slack, cost, **rests_on)
 
 
 def _weight(level: int, share: float | Fraction) -> Fraction:

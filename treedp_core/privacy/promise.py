@@ -9,6 +9,7 @@ from typing import Final
 
 from treedp_core import checks
 from treedp_core.privacy.unit import ProtectedUnit, Spread
+from treedp_core.registry import CLAIM
 from treedp_core.words import budget_text, privacy_text, setting_text
 
 MOST_RECORDS: Final = 10**12
@@ -80,6 +81,8 @@ class Guarantee:
         Continuous noise keeps its promise for real numbers only: the low bits of floats can tell neighbours apart.
     spread : Spread
         Where the noise takes the records of one unit to lie; the same for every unit of one record.
+    claimed_by : str
+        Who answers for noise that is not TreeDP's own: nobody has checked the promise, and its sentence says so.
     """
 
     unit: ProtectedUnit
@@ -88,6 +91,7 @@ class Guarantee:
     rho: float | None = None
     precision: Precision = field(kw_only=True)
     spread: Spread = field(kw_only=True)
+    claimed_by: str = field(default="", kw_only=True)
 
     def __post_init__(self) -> None:
         if self.unit.contributions == 1:
@@ -103,4 +107,5 @@ class Guarantee:
         """
         pair = f"ε = {privacy_text(self.epsilon)}" + (f", δ = {privacy_text(self.delta)}" if self.delta else "")
         exact = " in exact arithmetic" if self.precision is Precision.IDEAL else ""
-        return f"({pair})-differential privacy{exact}; protects {self.unit.describe(self.spread)}."
+        claim = f" Its noise ({self.claimed_by}) is {CLAIM}." if self.claimed_by else ""
+        return f"({pair})-differential privacy{exact}; protects {self.unit.describe(self.spread)}.{claim}"

@@ -254,7 +254,10 @@ def plan_cdf(settings: CdfSettings) -> CdfPlan:
         budget = split(tree, total, mechanism.currency, unit, settings.allocation, settings.shares)
     _refuse_gaps(settings, budget)
     noise = mechanism.plan(tree, budget, unit)
-    promise = guarantee(budget, unit, settings.delta, mechanism.continuous_gaussian, precision=noise.precision)
+    claimed_by = MECHANISMS.author(settings.mechanism)
+    promise = guarantee(
+        budget, unit, settings.delta, mechanism.continuous_gaussian, precision=noise.precision, claimed_by=claimed_by
+    )
     return CdfPlan(settings, tree, budget, promise, noise)
 
 

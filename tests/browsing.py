@@ -30,7 +30,9 @@ CHROMIUM_ARGUMENTS = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    "--renderer-process-limit=1",  # pages of a browser session share a process, and what it has compiled
 )
+WINDOW: Final = {"width": 1280, "height": 900}
 SAFE_ENVIRONMENT = {
     "STREAMLIT_SERVER_HEADLESS": "true",
     "STREAMLIT_BROWSER_GATHER_USAGE_STATS": "false",
@@ -192,6 +194,40 @@ def opened(page: Any, server: LiveServer, path: str, marker: str) -> Any:
     page.locator(marker).first.wait_for()
     settle(page)
     return page
+
+
+class Sessions:
+    """Browser sessions that are lent to one test after another: emptied of all that pages keep, not of what was loaded.
+
+    A page in a new session reads and compiles the app's scripts anew, which takes longer than all else on it.
+    """
+
+    def __init__(self, chromium: Any) -> None:
+        self._chromium = chromium
+        self._first: list[tuple[Any, Any]] = []
+
+    def empty(self, number: int) -> Any:
+        """The session of that number, of which nothing is kept."""
+        if number == len(self._first):
+            context = self._chromium.new_context(viewport=WINDOW, accept_downloads=True)
+            context.set_default_timeout(1000 * PATIENCE)
+            page = context.new_page()  # while it is there, the process stays
+            self._first.append((context, context.new_cdp_session(page)))
+        return self._first[number][0]
+
+    def clear(self, context: Any) -> None:
+        """Close the pages of a session but for the first, and remove what they kept."""
+        for page in context.pages[1:]:
+            page.close()
+        context.clear_cookies()
+        context.clear_permissions()
+        away = next(devtools for one, devtools in self._first if one is context)
+        away.send("Storage.clearDataForOrigin", {"origin": "*", "storageTypes": "all"})
+
+    def close(self) -> None:
+        """End all of them."""
+        for context, _ in self._first:
+            context.close()
 
 
 @dataclass

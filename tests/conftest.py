@@ -16,14 +16,15 @@ from app import all_pages
 from browsing import (
     CHROMIUM_ARGUMENTS,
     NO_CHROMIUM,
-    PATIENCE,
     ROOT,
     Findings,
     LiveServer,
+    Sessions,
     Traffic,
     chromium_path,
     live_server,
 )
+from oracles_pages import Inline, WorkersHere
 
 all_pages()  # they and their settings are known from here on
 
@@ -69,15 +70,12 @@ def start_server() -> Callable[..., AbstractContextManager[LiveServer]]:
 @pytest.fixture
 def executor() -> Any:
     """What background work of a page is given to: it is done at once."""
-    from oracles_pages import Inline
-
     return Inline()
 
 
 @pytest.fixture
 def own_jobs(monkeypatch: pytest.MonkeyPatch, executor: Any) -> Any:
     """Jobs of the test's own, done by its `executor`: in memory, a session's jobs are one for all tests."""
-    from oracles_pages import WorkersHere
     from pages.ui import jobs
 
     mine = jobs.Jobs()
@@ -115,34 +113,38 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
     return report
 
 
-@pytest.fixture
-def open_page(chromium: Any) -> Iterator[Callable[..., Any]]:
-    """Open a page in a fresh browser session; script errors and foreign requests fail the test at its end.
+@pytest.fixture(scope="session")
+def sessions(chromium: Any) -> Iterator[Sessions]:
+    """Browser sessions for all tests, each emptied before it is lent again."""
+    lent = Sessions(chromium)
+    yield lent
+    lent.close()
 
-    ``page = open_page(color_scheme="dark")``
+
+@pytest.fixture
+def open_page(sessions: Sessions) -> Iterator[Callable[[], Any]]:
+    """Open a page, every call in another browser session; script errors and foreign requests fail the test at its end.
+
+    ``page = open_page()``
     """
     findings = Findings()
-    contexts = []
+    contexts: list[Any] = []
 
-    def opener(**options: Any) -> Any:
-        context = chromium.new_context(
-            **{"viewport": {"width": 1280, "height": 900}, "accept_downloads": True, **options}
-        )
-        contexts.append(context)
-        context.set_default_timeout(1000 * PATIENCE)
-        page = context.new_page()
+    def opener() -> Any:
+        contexts.append(sessions.empty(len(contexts)))
+        page = contexts[-1].new_page()
         findings.watch(page)
         Traffic().watch(page)
         return page
 
     yield opener
     for context in contexts:
-        context.close()
+        sessions.clear(context)
     assert findings.errors == []
     assert findings.foreign == []
 
 
 @pytest.fixture
-def page(open_page: Callable[..., Any]) -> Any:
-    """A page in a fresh browser session, watched as `open_page` says."""
+def page(open_page: Callable[[], Any]) -> Any:
+    """A page in an empty browser session, watched as `open_page` says."""
     return open_page()

@@ -6,11 +6,13 @@ import base64
 import json
 import pickle
 from collections.abc import Sequence
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from browsing import ROOT
@@ -20,6 +22,10 @@ from treedp_core.records import Dataset, DomainSource, ReadReport
 from treedp_core.records.dataset import labels_of
 from treedp_core.tree import Tree
 from treedp_core.watch import Watch
+
+# A server asks all installed packages once whether they bring components; each app in memory would ask them anew,
+# which takes as long as its first run.
+manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
 
 
 class Inline:

@@ -35,6 +35,7 @@ FLOORS = (
         "studies/multiplicative",
         "studies/budget",
         "studies/topdown",
+        "studies/protects",
     ),
     ("plans",),
     ("figures",),

@@ -20,6 +20,7 @@ from pages.views.budget.settings import VIEWS as BUDGET_VIEWS
 from pages.views.cdf.settings import VIEWS as CDF_VIEWS
 from pages.views.multiplicative.settings import VIEWS as MULTIPLICATIVE_VIEWS
 from pages.views.plan.settings import VIEWS as PLAN_VIEWS
+from pages.views.protects.settings import VIEWS as PROTECTS_VIEWS
 from pages.views.topdown.settings import SECTIONS
 from pages.views.topdown.settings import VIEWS as TOPDOWN_VIEWS
 from sample_data.catalogue import SAMPLES
@@ -45,6 +46,7 @@ VIEWS: dict[tuple[str, str, str], set[str]] = {
        for view in MULTIPLICATIVE_VIEWS},
     **{("budget", "bud_view", view): ALL for view in BUDGET_VIEWS},
     **{("topdown", "td_view", view): {"simulation", "NOT PRIVATE"} for view in TOPDOWN_VIEWS},
+    **{("protects", "pro_view", view): {"formula"} for view in PROTECTS_VIEWS},
     **{("plan", "plan_view", view): {"formula"} for view in PLAN_VIEWS},
     **{("topdown", "td_more", section): {"simulation", "NOT PRIVATE"} for section in SECTIONS},
 }  # fmt: skip

@@ -27,6 +27,7 @@ SET = {
     "consistency": {"con_post": "none"},
     "topdown": {"td_product": "1"},
     "plan": {"plan_post": "none"},
+    "protects": {"pro_prior": "0.9"},
 }
 """A setting of each page that has an ε of its own, not its default."""
 

@@ -39,6 +39,7 @@ from treedp_core.studies.sweep.tables import line_table
 from treedp_core.words import plural, setting_text, short
 
 QUESTIONS: Final[tuple[tuple[str, str, dict[str, Any]], ...]] = (
+    ("What does ε protect?", "protects", {}),
     ("What will be counted?", "data", {}),
     ("How much noise?", "lab", {}),
     ("Which ε?", "budget", {"bud_view": "targets"}),

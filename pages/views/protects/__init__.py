@@ -1,0 +1,1 @@
+"""What epsilon protects from."""

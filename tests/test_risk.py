@@ -189,7 +189,7 @@ def test_tests_and_beliefs_are_those_of_the_losses() -> None:
     misses = risk.misses(alarms)
     assert misses[0] == pytest.approx(1.0) and misses[-1] == 0.0 and (np.diff(misses, 2) >= -1e-12).all()
     assert 1 - float((alarms + misses).min()) <= 2 * risk.right(0.5) - 1 + 1e-9
-    edges = np.linspace(0.02, 0.98, 49)
+    edges = np.linspace(0.02, 0.98, 50)  # 50 % is the middle of a cell
     with_it, without = risk.beliefs(0.5, edges)
     assert with_it.sum() == pytest.approx(1) and without.sum() == pytest.approx(1)
     assert with_it[edges[1:] < 1 - risk.posterior(0.5)].sum() == 0.0

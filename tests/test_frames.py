@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from oracles_pages import dataset
-from treedp_core import Experiment, Tree, grid, run, sweep
+from treedp_core import Experiment, Tree, draw_once, figures, grid, run, sweep
 from treedp_core.checks import InputError
 from treedp_core.studies.sweep.frames import to_frame
 
@@ -64,3 +66,116 @@ def test_what_was_not_found_is_missing() -> None:
 def test_what_is_printed_is_short_and_quotes_no_count() -> None:
     data = dataset(TREE, [5311] * 6, name="table")
     assert repr(data) == "<Dataset 'table' on <Tree of 3 levels, 9 nodes, 6 leaves>, exact counts: NOT PRIVATE>"
+
+
+# ---- by node, as a figure, and as notebooks show things
+
+
+def test_rows_by_node_have_whole_paths_and_the_errors_of_their_definition() -> None:
+    """Discrete Laplace noise of parameter t = ε / (2 · 2) has variance 2 e^-t / (1 - e^-t)^2 on two noisy levels."""
+    from treedp_core.records import count_hierarchy, domain_of_values
+
+    domain = domain_of_values({"sex": ["F", "M"], "age": ["old", "young"]})
+    data = count_hierarchy(b"sex,age\nF,old\nM,young\nM,young\n", ["sex", "age"], domain=domain, name="people")
+    cells = grid(Experiment(trials=400), epsilon=[1.0, 2.0])
+    found = sweep(cells, data.tree, data.counts, by_node=True)
+    frame = to_frame(found, by="node", labels=data.labels)
+    assert frame.columns.tolist() == [
+        "epsilon", "node", "level", "path", "formula", "simulation", "standard error"
+    ]  # fmt: skip
+    assert frame["path"].tolist()[:8] == [
+        "all", "F", "M", "(other)", "F › old", "F › young", "M › old", "M › young"
+    ]  # fmt: skip
+    assert frame["level"].tolist()[8:] == ["all", "sex", "sex", "sex", "age", "age", "age", "age"]
+    for epsilon in (1.0, 2.0):
+        q = math.exp(-epsilon / 4)
+        rows = frame[(frame.epsilon == epsilon) & (frame.level != "all")]
+        np.testing.assert_allclose(rows.formula, math.sqrt(2 * q / (1 - q) ** 2), rtol=1e-9)
+        assert (abs(rows.simulation - rows.formula) < 6 * rows["standard error"]).all()
+        assert (rows["standard error"] > 0).all()
+    plain = sweep(cells, data.tree, data.counts)
+    assert plain[0].simulation is not None and found[0].simulation is not None
+    assert plain[0].simulation.level.tolist() == found[0].simulation.level.tolist()
+    assert "path" not in to_frame(found, by="node").columns
+
+
+@pytest.mark.parametrize("metric", ["alpha_rmse", "max_absolute_error", "rmsre"])
+def test_nodes_of_every_metric_are_those_of_trees_of_one_node(metric: str) -> None:
+    """The mean, or the largest, of the nodes' values is the level's."""
+    (found,) = sweep([Experiment(metric=metric, trials=500, threshold=1.0)], TREE, COUNTS, by_node=True)
+    assert found.formula is not None and found.formula.node is not None and found.formula.node.shape == (TREE.n_nodes,)
+    leaves = found.formula.node[TREE.level(2)]
+    if metric == "rmsre":
+        assert math.sqrt(np.mean(leaves**2)) == pytest.approx(found.formula.level[2])
+    elif metric == "alpha_rmse":
+        assert leaves.max() == pytest.approx(found.formula.level[2])
+    else:
+        assert (leaves < found.formula.level[2]).all()
+    assert found.simulation is not None and found.simulation.node is not None
+    assert (abs(found.simulation.node - found.formula.node) <= 6 * found.simulation.node_se).all()
+
+
+def test_frames_by_node_are_refused_where_there_are_no_nodes() -> None:
+    found = sweep([Experiment(trials=3)], TREE, COUNTS, by_node=True)
+    other = sweep([Experiment(trials=3)], TREE.top(2), COUNTS[:3], by_node=True)
+    for wrong in (sweep([Experiment(trials=3)], TREE, COUNTS), [*found, *other]):
+        with pytest.raises(InputError) as caught:
+            to_frame(wrong, by="node")
+        assert caught.value.code == "FRAME_NODES"
+
+
+def test_the_figure_of_outcomes_shows_their_numbers() -> None:
+    cells = grid(Experiment(trials=20), mechanism=["laplace", "discrete_laplace"], epsilon=[2.0, 0.5])
+    found = sweep(cells, TREE, COUNTS)
+    fig = figures.of(found)
+    lines = {trace.name: trace for trace in fig.data if trace.mode == "lines" and trace.xaxis in (None, "x")}
+    assert set(lines) == {"Laplace", "Discrete Laplace"} and list(lines["Laplace"].x) == [0.5, 2.0]
+    want = [one.formula.tree for one in (found[1], found[0]) if one.formula is not None]
+    np.testing.assert_allclose(list(lines["Laplace"].y), want)
+    markers = [trace for trace in fig.data if trace.mode == "markers" and trace.xaxis in (None, "x")]
+    assert found[1].simulation is not None and markers[0].y[0] == pytest.approx(found[1].simulation.tree)
+    levels = figures.of([found[0], found[2]], level_names=("all", "half", "leaf"))
+    assert "half" in str(levels.to_dict()["layout"]) + str([trace.x for trace in levels.data])
+
+
+def test_lines_that_differ_only_in_a_setting_have_names_and_colours_of_their_own() -> None:
+    cells = grid(allocation=["uniform", "minimax", "leaves_only"], postprocess=[("least_squares",)], epsilon=[1.0, 2.0])
+    fig = figures.of(sweep(cells, TREE, COUNTS, simulated=False))
+    lines = [trace for trace in fig.data if trace.mode == "lines" and trace.xaxis in (None, "x")]
+    assert [trace.name for trace in lines] == [
+        f"Discrete Laplace, least squares, the split “{name}”" for name in ("uniform", "minimax", "leaves only")
+    ]
+    assert len({trace.line.color for trace in lines}) == 3
+
+
+def test_a_figure_of_two_metrics_or_of_nothing_is_refused() -> None:
+    for cells, code in ((grid(metric=["rmse", "rmsre"]), "FIGURE_METRICS"), ([], "FIGURE_EMPTY")):
+        with pytest.raises(InputError) as caught:
+            figures.of(sweep(cells, TREE, COUNTS, simulated=False))
+        assert caught.value.code == code
+
+
+def test_everything_has_a_short_name_and_a_table_in_a_notebook_that_runs_no_code_of_a_column() -> None:
+    from treedp_core.plans import ReleasePlan
+    from treedp_core.records import count_hierarchy, domain_of_values
+
+    hostile = "<script>alert(1)</script>\u202e"
+    domain = domain_of_values({"<img src=x onerror=y>": ["F", "M"]})
+    text = b"<img src=x onerror=y>\nF\nM\nM\n"
+    data = count_hierarchy(text, ["<img src=x onerror=y>"], domain=domain, name=hostile)
+    experiment = Experiment(trials=5)
+    outcome, release = run(experiment, data.tree, data.counts), draw_once(experiment, data.tree, data.counts)[0]
+    things = [
+        data.tree, data, release, outcome, outcome.guarantee, ReleasePlan.of(experiment, data, whom="<b>person</b>")
+    ]  # fmt: skip
+    for thing in things:
+        assert len(repr(thing)) < 700 and "\n" not in repr(thing), thing
+        shown = thing._repr_html_()
+        assert shown.startswith("<table>") and shown.endswith("</table>")
+        left = re.sub(r"</?(table|caption|tr|th|td)>", "", shown)
+        assert "<" not in left and ">" not in left and "\u202e" not in shown
+    assert "Simulation of a release" in release._repr_html_() and "Simulation" in repr(release)
+    assert "NOT PRIVATE" in data._repr_html_() and not re.search(r">\s*3\s*<", data._repr_html_())
+    assert "RMSE (records)" in repr(outcome) and "by formula" in repr(outcome) and "simulated" in repr(outcome)
+    assert "NOT PRIVATE" not in repr(outcome)
+    assert "NOT PRIVATE" in repr(run(replace(experiment, metric="rmsre"), data.tree, data.counts))

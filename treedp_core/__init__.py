@@ -10,6 +10,7 @@ from treedp_core.postprocess import apply
 from treedp_core.privacy import NeighbouringRelation
 from treedp_core.privacy.release import Release
 from treedp_core.records import count_hierarchy, domain_of_paths, domain_of_values, domain_taken_from_the_data
+from treedp_core.studies.sweep.frames import to_frame
 from treedp_core.tree import Tree
 
 __version__ = "0.1.0"
@@ -32,4 +33,5 @@ __all__ = [
     "run",
     "smallest_epsilon",
     "sweep",
+    "to_frame",
 ]

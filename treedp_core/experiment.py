@@ -27,12 +27,14 @@ from treedp_core.privacy.rounding import smallest
 from treedp_core.registry import Choice, Choices, Own, lookup
 from treedp_core.tree import AnyArray, FloatArray, Tree
 from treedp_core.watch import Cancelled, Watch, generator
+from treedp_core.words import card, plus_minus, setting_text, short
 
 EPSILON_GRID: Final = (
     0.05, 0.07, 0.1, 0.14, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 1.0,
     1.2, 1.4, 1.7, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 12.0, 16.0,
 )  # fmt: skip
 """Values of epsilon over which errors are drawn."""
+_LEVELS_SHOWN: Final = 20
 
 
 _MECHANISM, _POSTPROCESS = Choice("mechanisms", "discrete_laplace"), Choices("postprocessors")
@@ -123,6 +125,28 @@ class Outcome:
     formula: ErrorSummary | None
     simulation: ErrorSummary | None
 
+    def __repr__(self) -> str:
+        return f"<Outcome of {self._about()}: {self._found()}>"
+
+    def _repr_html_(self) -> str:
+        rows = [("error", self._found()), ("promise", self.guarantee.sentence())]
+        for summary, name in ((self.formula, "formula"), (self.simulation, "simulation")):
+            levels = [] if summary is None else summary.level.tolist()
+            rows += [(f"level {level}, {name}", short(value)) for level, value in enumerate(levels[:_LEVELS_SHOWN])]
+        return card(self._about(), rows)
+
+    def _about(self) -> str:
+        one = self.experiment
+        steps = " → ".join([one.mechanism, *one.postprocess])
+        return f"{steps}, {one.allocation} split, ε = {setting_text(one.epsilon)}"
+
+    def _found(self) -> str:
+        metric, formula, tried = METRICS[self.experiment.metric], self.formula, self.simulation
+        found = [] if formula is None else [f"{short(formula.tree)} by formula"]
+        found += [] if tried is None else [f"{short(tried.tree)}{plus_minus(tried.tree_se)} simulated"]
+        depends = metric.reads_counts or (tried is not None and formula is None)
+        return f"{metric.title} {', '.join(found) or 'not known'}{f', {NOT_PRIVATE}' if depends else ''}"
+
 
 def prepare(experiment: Experiment, tree: Tree) -> Pipeline:
     """Return an experiment made ready for a tree.
@@ -169,9 +193,17 @@ def _known_errors(
 
 
 def run(
-    experiment: Experiment, tree: Tree, counts: AnyArray, *, simulated: bool = True, watch: Watch | None = None
+    experiment: Experiment,
+    tree: Tree,
+    counts: AnyArray,
+    *,
+    simulated: bool = True,
+    by_node: bool = False,
+    watch: Watch | None = None,
 ) -> Outcome:
     """Run one experiment on true counts (n_nodes,): the formula always, the trials if `simulated`.
+
+    With `by_node` each node's error is kept besides those of levels and tree.
 
     >>> from treedp_core.tree import Tree
     >>> tree = Tree.from_branching_factors((2, 2))
@@ -182,12 +214,16 @@ def run(
     """
     pipeline = prepare(experiment, tree)
     known = pipeline.errors
-    formula = None if known is None else expected_errors(tree, pipeline.metric, counts, known, pipeline.tolerance)
-    simulation = _simulated(experiment, pipeline, counts, watch or Watch()) if simulated else None
+    formula = None
+    if known is not None:
+        formula = expected_errors(tree, pipeline.metric, counts, known, pipeline.tolerance, by_node=by_node)
+    simulation = _simulated(experiment, pipeline, counts, watch or Watch(), by_node) if simulated else None
     return Outcome(experiment, pipeline.budget, pipeline.guarantee, formula, simulation)
 
 
-def _simulated(experiment: Experiment, pipeline: Pipeline, counts: AnyArray, watch: Watch) -> ErrorSummary:
+def _simulated(
+    experiment: Experiment, pipeline: Pipeline, counts: AnyArray, watch: Watch, by_node: bool
+) -> ErrorSummary:
     trials = checks.trials(experiment.trials, pipeline.tree.n_nodes)
     function, variance = pipeline.postprocessing
     linear = variance is not None  # then errors do not depend on the counts: post-process the noise alone
@@ -197,7 +233,9 @@ def _simulated(experiment: Experiment, pipeline: Pipeline, counts: AnyArray, wat
         return function(noise) if linear else function(noise + counts) - counts
 
     entropy = (checks.seed(experiment.seed), identity(experiment))
-    return simulate(pipeline.tree, pipeline.metric, counts, errors_of, pipeline.tolerance, trials, entropy, watch)
+    return simulate(
+        pipeline.tree, pipeline.metric, counts, errors_of, pipeline.tolerance, trials, entropy, watch, by_node=by_node
+    )
 
 
 def identity(experiment: Experiment) -> int:
@@ -263,6 +301,7 @@ def sweep(
     counts: AnyArray,
     *,
     simulated: bool = True,
+    by_node: bool = False,
     executor: Executor | None = None,
     watch: Watch | None = None,
 ) -> list[Outcome]:
@@ -272,6 +311,8 @@ def sweep(
     ----------
     counts : (n_nodes,)
         True counts, in records.
+    by_node : bool
+        Whether each node's error is kept, for `to_frame(..., by="node")`.
     executor : concurrent.futures.Executor, optional
         Threads, processes or a cluster's; without one the cells run here, one after the other. Progress is reported
         trial by trial here and in threads, cell by cell elsewhere.
@@ -287,7 +328,7 @@ def sweep(
         for cell in cells:
             checks.trials(cell.trials, tree.n_nodes, len(cells))
     here = executor is None or isinstance(executor, ThreadPoolExecutor)
-    one = partial(run, tree=tree, counts=counts, simulated=simulated, watch=watch if here else None)
+    one = partial(run, tree=tree, counts=counts, simulated=simulated, by_node=by_node, watch=watch if here else None)
     if executor is None:
         return [one(cell) for cell in cells]
     futures = [executor.submit(one, cell) for cell in cells]

@@ -8,8 +8,9 @@ float next to it is larger by 5.6e-18. Beyond that nothing is forgiven: 0.1 + 0.
 
 from __future__ import annotations
 
+import html
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from itertools import groupby
@@ -18,6 +19,7 @@ from typing import Final
 DIGITS: Final = 4
 THIN: Final = "\u202f"
 """Between thousands: a thin space that does not break."""
+_MOST_SHOWN: Final = 500
 _UP: Final = Context(prec=DIGITS, rounding=ROUND_CEILING)
 _MARGIN: Final = Context(prec=3, rounding=ROUND_CEILING)
 _DOWN: Final = Context(prec=DIGITS, rounding=ROUND_FLOOR)
@@ -231,3 +233,17 @@ __all__ = [
     "signed",
     "whole",
 ]
+
+
+def card(title: str, rows: Iterable[tuple[str, str]]) -> str:
+    """Return a small table in HTML, for notebooks: every text is escaped, and characters that hide are left out.
+
+    >>> card("a < b", [("x", "1")])
+    '<table><caption>a &lt; b</caption><tr><th>x</th><td>1</td></tr></table>'
+    """
+    body = "".join(f"<tr><th>{_safe(name)}</th><td>{_safe(value)}</td></tr>" for name, value in rows)
+    return f"<table><caption>{_safe(title)}</caption>{body}</table>"
+
+
+def _safe(text: str) -> str:
+    return html.escape("".join(one if one.isprintable() else " " for one in text[:_MOST_SHOWN]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -33,7 +33,7 @@ class NodeErrors:
 
 
 def expected_errors(
-    tree: Tree, metric: Metric, counts: AnyArray, errors: NodeErrors, tolerance: Tolerance
+    tree: Tree, metric: Metric, counts: AnyArray, errors: NodeErrors, tolerance: Tolerance, *, by_node: bool = False
 ) -> ErrorSummary | None:
     """Return the exact value of a metric for each level and the tree, or None where no closed form is known.
 
@@ -41,16 +41,23 @@ def expected_errors(
     ----------
     counts : (n_nodes,)
         True counts; only metrics relative to them use them.
+    by_node : bool
+        Whether each node's value is wanted too.
 
     Notes
     -----
     Root mean square errors follow from variances alone, after least squares too. Losses that are not squares (and
     the alpha-RMSE) need the law of the error: known before least squares, and after it for Gaussian noise.
     """
-    if metric.summary is Summary.EXPECTED_MAX:
-        return None if errors.laws is None else _expected_largest(tree, metric, errors, errors.laws)
-    loss = _node_loss(tree, metric, counts, errors, tolerance)
-    return None if loss is None else summarise(tree, metric, loss)
+    is_largest = metric.summary is Summary.EXPECTED_MAX
+    loss = None if is_largest and not by_node else _node_loss(tree, metric, counts, errors, tolerance)
+    if is_largest:
+        found = None if errors.laws is None else _expected_largest(tree, metric, errors, errors.laws)
+    else:
+        found = None if loss is None else summarise(tree, metric, loss)
+    if found is None or loss is None or not by_node:
+        return found
+    return replace(found, node=metric.value(loss), node_se=np.zeros(loss.size))
 
 
 def _node_loss(

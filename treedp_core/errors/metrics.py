@@ -201,6 +201,8 @@ class ErrorSummary:
     tree, tree_se : float
     single_runs : (trials,) or None
         The tree's value of each single trial (a simulated metric only).
+    node, node_se : (n_nodes,) or None
+        The metric's value of each node, where it was asked for.
     """
 
     level: FloatArray
@@ -208,6 +210,8 @@ class ErrorSummary:
     tree: float
     tree_se: float
     single_runs: FloatArray | None = None
+    node: FloatArray | None = None
+    node_se: FloatArray | None = None
 
 
 def summarise(tree: Tree, metric: Metric, node_loss: FloatArray) -> ErrorSummary:

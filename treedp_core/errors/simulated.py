@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -27,6 +28,8 @@ def simulate(
     trials: int,
     entropy: tuple[int, ...],
     watch: Watch,
+    *,
+    by_node: bool = False,
 ) -> ErrorSummary:
     """Return a metric estimated from independent trials, with standard errors.
 
@@ -41,13 +44,16 @@ def simulate(
         Seed of this run; chunk i draws from ``generator("trials", *entropy, i)``, so the numbers depend neither
         on the number of workers nor on the order in which they finish.
     watch : Watch
+    by_node : bool
+        Whether each node's value is wanted too.
 
     Raises
     ------
     Cancelled
         When `watch.cancelled()` says so.
     """
-    of_nodes = metric.summary is Summary.MAX_OF_EXPECTED
+    is_largest = metric.summary is Summary.MAX_OF_EXPECTED
+    of_nodes = is_largest or by_node
     total, total_square = (np.zeros(tree.n_nodes if of_nodes else 0) for _ in range(2))
     erred = np.zeros(tree.n_nodes if of_nodes else 0, dtype=np.bool_)
     by_trial = np.empty((trials, tree.n_levels))
@@ -67,7 +73,10 @@ def simulate(
     if not of_nodes:
         return summary
     moments = _unmeasured_as_infinite(total) / trials, total_square / trials
-    return _largest_node(tree, metric, *moments, erred, trials, summary.single_runs)
+    value, se = _of_nodes(metric, *moments, trials)
+    if is_largest:
+        summary = _largest_node(tree, moments[0], value, se, erred, summary.single_runs)
+    return replace(summary, node=value, node_se=se) if by_node else summary
 
 
 def _chunks(trials: int, n_nodes: int, entropy: tuple[int, ...]) -> Iterator[tuple[np.random.Generator, int]]:
@@ -121,23 +130,21 @@ def _finished(metric: Metric, mean: FloatArray, se: FloatArray) -> tuple[FloatAr
     return np.asarray(value), np.where(np.isfinite(value), se, 0.0)
 
 
+def _of_nodes(metric: Metric, mean: FloatArray, square: FloatArray, trials: int) -> tuple[FloatArray, FloatArray]:
+    """Each node's value and standard error from the means of its losses and of their squares."""
+    with np.errstate(invalid="ignore"):
+        variance = np.maximum(square - mean**2, 0.0) * (trials / max(trials - 1, 1))
+    return _finished(metric, mean, np.sqrt(variance / trials) if trials > 1 else np.full_like(mean, np.inf))
+
+
 def _largest_node(
-    tree: Tree,
-    metric: Metric,
-    mean: FloatArray,
-    mean_square: FloatArray,
-    erred: BoolArray,
-    trials: int,
-    single_runs: FloatArray | None,
+    tree: Tree, mean: FloatArray, value: FloatArray, se: FloatArray, erred: BoolArray, single_runs: FloatArray | None
 ) -> ErrorSummary:
     """The node whose mean loss is largest, of each level and of the tree.
 
     Choosing the largest of many noisy means is biased upwards by about as much as their standard errors. A node that
     erred, but never beyond its slack, has a loss too rare for these trials: its standard error is inf, not 0.
     """
-    with np.errstate(invalid="ignore"):
-        variance = np.maximum(mean_square - mean**2, 0.0) * (trials / max(trials - 1, 1))
-    value, se = _finished(metric, mean, np.sqrt(variance / trials) if trials > 1 else np.full_like(mean, np.inf))
     unseen = (mean == 0) & erred
     se[unseen] = np.inf
     rank = np.where(unseen, np.nextafter(0, 1), mean)

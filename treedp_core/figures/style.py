@@ -74,7 +74,7 @@ def look(mechanism: str, variant: tuple[str, ...] = ()) -> Look:
     """
     if mechanism not in MECHANISMS:
         return REFERENCE
-    base = PALETTE[MECHANISMS[mechanism].colour]
+    base = PALETTE.get(MECHANISMS[mechanism].colour, REFERENCE)
     marks = [POSTPROCESSORS[step].mark if step in POSTPROCESSORS else "bowtie" for step in variant]
     linear, dotted, shapes = "open" in marks, "dot" in marks, [one for one in marks if one not in ("open", "dot")]
     turn = linear + 2 * bool(dotted or shapes) + 2 * bool(shapes)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
 import numpy as np
 import plotly.graph_objects as go
 
-from treedp_core.errors import METRICS
-from treedp_core.experiment import Experiment
+from treedp_core.checks import InputError
+from treedp_core.errors import METRICS, ErrorSummary
+from treedp_core.experiment import Experiment, Outcome
 from treedp_core.figures import style
 from treedp_core.figures.curves import Curve, Simulated, beside_best, error_curves
 from treedp_core.figures.draw import one_draw
@@ -21,8 +23,8 @@ from treedp_core.privacy.release import Release
 from treedp_core.records import Labels
 from treedp_core.studies.sweep.before_after import Expected
 from treedp_core.studies.sweep.lines import Line, Question
-from treedp_core.studies.sweep.series import EPSILON, LEVEL, N_LEVELS, Series
-from treedp_core.tree import AnyArray, Tree
+from treedp_core.studies.sweep.series import EPSILON, LEVEL, N_LEVELS, Series, words_of
+from treedp_core.tree import AnyArray, FloatArray, Tree
 
 X_TITLES: Final = {
     EPSILON: "privacy budget ε",
@@ -44,25 +46,119 @@ def line_figure(
     return _curves(question.view, lines, question.base, epsilon or question.base.epsilon, len(level_names))
 
 
+def of(outcomes: Iterable[Outcome], *, level_names: Sequence[str] = ()) -> go.Figure:
+    """Return the figure of what a sweep found: errors over epsilon where several were tried, else by level.
+
+    Parameters
+    ----------
+    outcomes : iterable of Outcome
+        Of one metric, on one tree; each combination of what differs besides epsilon is a line.
+    level_names : sequence of str
+        From the root down; numbers without them.
+
+    Raises
+    ------
+    InputError
+        ``FIGURE_METRICS`` when the outcomes have several metrics, ``FIGURE_EMPTY`` when there are none.
+
+    >>> from treedp_core import grid, sweep
+    >>> tree = Tree.from_branching_factors((2, 2))
+    >>> cells = grid(mechanism=["laplace", "discrete_laplace"], epsilon=[0.5, 1.0, 2.0])
+    >>> fig = of(sweep(cells, tree, tree.counts_of_leaves(np.ones(4)), simulated=False))
+    >>> fig.layout.xaxis.title.text, sorted({trace.name for trace in fig.data if trace.mode == "lines"})
+    ('privacy budget ε', ['Discrete Laplace', 'Laplace'])
+    """
+    found = list(outcomes)
+    metrics = {one.experiment.metric for one in found}
+    if len(metrics) != 1:
+        code = "FIGURE_METRICS" if metrics else "FIGURE_EMPTY"
+        raise InputError(code, f"Expected outcomes of one metric in a figure, got {len(metrics)}.")
+    metric = METRICS[metrics.pop()]
+    groups: dict[Experiment, list[Outcome]] = {}
+    for one in found:
+        groups.setdefault(replace(one.experiment, epsilon=1.0), []).append(one)
+    labels = dict(zip(groups, words_of(list(groups)), strict=True))
+    epsilons = {one.experiment.epsilon for one in found}
+    if len(epsilons) > 1:
+        curves = [_swept(labels[key], group) for key, group in groups.items()]
+        fig = _along_epsilon(curves, metric.title, metric.label, min(epsilons), max(epsilons), None)
+    else:
+        levels = [_of_levels(labels[key], group[-1]) for key, group in groups.items()]
+        n_levels = max(len(one.budget.per_level) for one in found)
+        fig = error_by_level(levels, level_names or list(map(str, range(n_levels))), y_title=metric.title)
+    return _apart(fig, groups, labels)
+
+
+def _swept(label: str, group: Sequence[Outcome]) -> Curve:
+    """The line of outcomes that differ in epsilon only."""
+    ordered = sorted(group, key=lambda one: one.experiment.epsilon)
+    x = np.array([one.experiment.epsilon for one in ordered])
+    formula = np.array([np.nan if one.formula is None else one.formula.tree for one in ordered])
+    there = np.array([one.simulation is not None for one in ordered])
+    tried = [one.simulation for one in ordered if one.simulation is not None]
+    return Curve(
+        label=label, mechanism=ordered[0].experiment.mechanism, variant=ordered[0].experiment.postprocess, x=x,
+        formula=None if np.isnan(formula).all() else formula,
+        simulated=np.array([one.tree for one in tried]) if tried else None,
+        standard_error=np.array([one.tree_se for one in tried]) if tried else None,
+        simulated_x=x[there] if tried else None,
+    )  # fmt: skip
+
+
+def _of_levels(label: str, one: Outcome) -> Simulated:
+    def part(summary: ErrorSummary | None, name: str) -> FloatArray | None:
+        return None if summary is None else getattr(summary, name)
+
+    return Simulated(
+        label=label, mechanism=one.experiment.mechanism, variant=one.experiment.postprocess,
+        formula=part(one.formula, "level"), simulated=part(one.simulation, "level"),
+        standard_error=part(one.simulation, "level_se"),
+    )  # fmt: skip
+
+
+def _apart(fig: go.Figure, groups: Iterable[Experiment], labels: dict[Experiment, str]) -> go.Figure:
+    """Give lines of one mechanism and post-processing, which differ in something else, colours of their own."""
+    colours, used = [one.colour for one in style.PALETTE.values()], dict[tuple[str, ...], int]()
+    for key in groups:
+        same = (key.mechanism, *key.postprocess)
+        nth = used[same] = used.get(same, -1) + 1
+        if nth:
+            start = colours.index(mine) if (mine := style.look(key.mechanism).colour) in colours else 0
+            colour = colours[(start + nth) % len(colours)]
+            group = {"legendgroup": plot_text(labels[key])}
+            fig.update_traces(line_color=colour, selector=group | {"mode": "lines"})
+            fig.update_traces(marker_color=colour, error_y_color=colour, selector=group | {"mode": "markers"})
+            fig.update_traces(textfont_color=colour, selector=group | {"mode": "text"})
+    return fig
+
+
 def _curves(view: str, lines: Sequence[Line], base: Experiment, epsilon: float, n_levels: int) -> go.Figure:
-    along_epsilon = view == EPSILON
-    series = [_curve(line) for line in lines]
+    series, metric = [_curve(line) for line in lines], METRICS[base.metric]
+    if view == EPSILON:  # the axis of the shared slider, stretched where a link brought an epsilon beyond it
+        return _along_epsilon(series, metric.title, metric.label, *_stretched(epsilon), epsilon)
     fig = error_curves(
-        series,
-        x_title=X_TITLES[view],
-        y_title=METRICS[base.metric].title,
-        log_x=along_epsilon,
-        marker_x=epsilon if along_epsilon else None,
-        x_range=_epsilon_range(epsilon) if along_epsilon else (min(2, n_levels) - 0.2, n_levels + 0.2),
-        costs=("x",) if along_epsilon else (),
+        series, x_title=X_TITLES[view], y_title=metric.title, log_x=False,
+        x_range=(min(2, n_levels) - 0.2, n_levels + 0.2),
+    )  # fmt: skip
+    fig.update_xaxes(tick0=min(2, n_levels), dtick=-(-n_levels // MAX_TICKS))  # there are no half levels
+    return beside_best(fig, series, title=_beside(metric.label))
+
+
+def _along_epsilon(
+    series: Sequence[Curve], y_title: str, label: str, low: float, high: float, marker: float | None
+) -> go.Figure:
+    """Error curves over the privacy budget, and each divided by the best beside."""
+    fig = error_curves(
+        series, x_title=X_TITLES[EPSILON], y_title=y_title, marker_x=marker, x_range=(low, high), costs=("x",)
     )
-    if not along_epsilon:  # there are no half levels
-        fig.update_xaxes(tick0=min(2, n_levels), dtick=-(-n_levels // MAX_TICKS))
-    return beside_best(fig, series, title=f"{METRICS[base.metric].label} ÷ the best of those shown")
+    return beside_best(fig, series, title=_beside(label))
 
 
-def _epsilon_range(epsilon: float) -> tuple[float, float]:
-    """The axis of the shared slider, stretched where a link brought an epsilon beyond it."""
+def _beside(label: str) -> str:
+    return f"{label} ÷ the best of those shown"
+
+
+def _stretched(epsilon: float) -> tuple[float, float]:
     return min(EPSILON_RANGE[0], epsilon / 1.1), max(EPSILON_RANGE[1], epsilon * 1.1)
 
 

@@ -10,6 +10,7 @@ from treedp_core.plans.made import Data, Made, state
 from treedp_core.plans.stated import Stated
 from treedp_core.privacy.origin import Origin
 from treedp_core.records import Dataset
+from treedp_core.words import card, short
 
 
 @dataclass(frozen=True)
@@ -115,6 +116,10 @@ class ReleasePlan(Stated):
 
     def __repr__(self) -> str:
         return f"<ReleasePlan of {len(self.levels)} levels: {words.promise(self)}>"
+
+    def _repr_html_(self) -> str:
+        levels = ((one.name, "exact" if one.scale is None else f"scale {short(one.scale)}") for one in self.levels)
+        return card(self.sentence(), levels)
 
 
 def open_plan(path: str | Path) -> ReleasePlan:

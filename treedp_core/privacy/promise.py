@@ -10,7 +10,7 @@ from typing import Final
 from treedp_core import checks
 from treedp_core.privacy.unit import ProtectedUnit, Spread
 from treedp_core.registry import CLAIM
-from treedp_core.words import budget_text, privacy_text, setting_text
+from treedp_core.words import budget_text, card, privacy_text, setting_text
 
 MOST_RECORDS: Final = 10**12
 """A public bound on a number of records that is private."""
@@ -96,6 +96,16 @@ class Guarantee:
     def __post_init__(self) -> None:
         if self.unit.contributions == 1:
             object.__setattr__(self, "spread", Spread.STACKED)
+
+    def __repr__(self) -> str:
+        return f"<Guarantee: {self.sentence()}>"
+
+    def _repr_html_(self) -> str:
+        cost = [("ρ", privacy_text(self.rho))] if self.rho is not None else []
+        slack = [("δ", privacy_text(self.delta))] if self.delta else []
+        return card(
+            self.sentence(), [("ε", privacy_text(self.epsilon)), *slack, *cost, ("noise", self.precision.value)]
+        )
 
     def sentence(self) -> str:
         """One plain sentence for the screen; numbers are rounded up to four digits.

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from treedp_core.checks import InputError
 from treedp_core.privacy import Guarantee, Precision, Provenance
 from treedp_core.tree import AnyArray, FloatArray
+from treedp_core.words import card, whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +46,11 @@ class Release:
 
     def __repr__(self) -> str:
         return f"<Release {self.estimate.shape}. {self.sentence()}>"
+
+    def _repr_html_(self) -> str:
+        known = "stated for every node" if self.variance is not None else "not known"
+        shape = " × ".join(whole(n) for n in self.estimate.shape)
+        return card(self.sentence(), [("estimates", shape), ("variance", known), ("noise", self.provenance.value)])
 
 
 def refuse_floats(guarantee: Guarantee, provenance: Provenance) -> None:

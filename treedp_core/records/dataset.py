@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from treedp_core.checks import InputError, echo
 from treedp_core.records.read.text import OTHER, Notice
 from treedp_core.tree import AnyArray, Tree
+from treedp_core.words import card
 
 IntArray = NDArray[np.int64]
 TextArray = NDArray[np.object_]
@@ -162,6 +163,10 @@ class Dataset:
 
     def __repr__(self) -> str:
         return f"<Dataset {self.name[:60]!r} on {self.tree!r}, exact counts: NOT PRIVATE>"
+
+    def _repr_html_(self) -> str:
+        rows = [("levels", " › ".join(self.labels.level_names[1:])), ("categories", self.domain_source.value)]
+        return card(f"{self.name[:60]}: exact counts, NOT PRIVATE", [("tree", repr(self.tree)[1:-1]), *rows])
 
     @property
     def total(self) -> int:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +19,13 @@ from numpy.typing import NDArray
 from treedp_core import checks
 from treedp_core.checks import InputError
 from treedp_core.tree.families import AnyArray, Equal, Families, IntArray, families
-from treedp_core.words import whole
+from treedp_core.words import card, plural, whole
 
 FloatArray = NDArray[np.float64]
+
+
+MAX_LEVELS_SHOWN: Final = 20
+"""In a notebook."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +67,10 @@ class Tree:
 
     def __repr__(self) -> str:
         return f"<Tree of {whole(self.n_levels)} levels, {whole(self.n_nodes)} nodes, {whole(self.n_leaves)} leaves>"
+
+    def _repr_html_(self) -> str:
+        levels = enumerate(self.level_sizes.tolist()[:MAX_LEVELS_SHOWN])
+        return card(repr(self)[1:-1], [(f"level {level}", plural(size, "node")) for level, size in levels])
 
     # ---- construction
 

@@ -9,16 +9,25 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import numpy as np
 
 from treedp_core import checks
+from treedp_core.checks import InputError
+from treedp_core.errors import ErrorSummary
 from treedp_core.experiment import Experiment, Outcome
+from treedp_core.records import Labels
+from treedp_core.tree import AnyArray
 
 if TYPE_CHECKING:
     import pandas as pd
 
+MAX_ROWS: Final = 5_000_000
 FOUND: Final = ("formula", "simulation", "standard error")
 
 
 def to_frame(
-    outcomes: Iterable[Outcome], *, by: Literal["tree", "level"] = "tree", level_names: Sequence[str] = ()
+    outcomes: Iterable[Outcome],
+    *,
+    by: Literal["tree", "level", "node"] = "tree",
+    level_names: Sequence[str] = (),
+    labels: Labels | None = None,
 ) -> pd.DataFrame:
     """Return the errors of outcomes: a column for each field that differs between them, and for what was found.
 
@@ -26,10 +35,12 @@ def to_frame(
     ----------
     outcomes : iterable of Outcome
         As `sweep` returns them.
-    by : {"tree", "level"}
-        One row for each outcome, or one for each of its levels.
+    by : {"tree", "level", "node"}
+        One row for each outcome, for each of its levels, or for each node, of outcomes that were run `by_node`.
     level_names : sequence of str
         From the root down; numbers without them.
+    labels : Labels, optional
+        Names of levels and nodes, as `Dataset.labels`: rows by node then have the whole path of each.
 
     Returns
     -------
@@ -40,7 +51,8 @@ def to_frame(
     Raises
     ------
     InputError
-        ``VALUE_UNKNOWN`` for another `by`.
+        ``VALUE_UNKNOWN`` for another `by`; ``FRAME_NODES`` for outcomes without nodes or of another tree than the
+        labels; ``FRAME_ROWS`` for more than five million rows.
 
     >>> from treedp_core import grid, sweep
     >>> from treedp_core.tree import Tree
@@ -54,9 +66,12 @@ def to_frame(
     """
     import pandas as pd
 
-    checks.one_of("by", by, ("tree", "level"))
+    checks.one_of("by", by, ("tree", "level", "node"))
+    level_names = level_names or (() if labels is None else labels.level_names)
     found = list(outcomes)
     differ = [field.name for field in fields(Experiment) if _differs(field.name, found)]
+    if by == "node":
+        return pd.DataFrame(_by_node(found, differ, level_names, labels))
     rows: list[dict[str, Any]] = []
     for one in found:
         asked = {name: getattr(one.experiment, name) for name in differ}
@@ -89,3 +104,39 @@ def _by_level(one: Outcome) -> list[dict[str, float]]:
         *((none, none) if simulation is None else (simulation.level, simulation.level_se)),
     )
     return [dict(zip(FOUND, row, strict=True)) for row in zip(*(values.tolist() for values in found), strict=True)]
+
+
+def _by_node(
+    found: Sequence[Outcome], differ: Sequence[str], names: Sequence[str], labels: Labels | None
+) -> dict[str, AnyArray | list[Any]]:
+    """Columns with a row for each outcome and node."""
+    sizes = [_n_nodes(one) for one in found]
+    if len(set(sizes)) > 1 or (labels is not None and set(sizes) - {labels.codes.size}):
+        raise InputError("FRAME_NODES", "Expected outcomes and labels of one tree.")
+    if sum(sizes) > MAX_ROWS:
+        raise InputError("FRAME_ROWS", f"Expected at most {MAX_ROWS} rows by node, got {sum(sizes)}: choose fewer.")
+    n_nodes = sizes[0] if sizes else 0
+    columns: dict[str, AnyArray | list[Any]] = {
+        name: [getattr(one.experiment, name) for one in found for _ in range(n_nodes)] for name in differ
+    }
+    columns["node"] = np.tile(np.arange(n_nodes), len(found))
+    if labels is not None:
+        levels = np.searchsorted(labels.level_start, np.arange(n_nodes), side="right") - 1
+        columns["level"] = [names[level] for level in levels.tolist()] * len(found)
+        columns["path"] = labels.paths(range(n_nodes)) * len(found)
+    for name, what in zip(FOUND, ("node", "node", "node_se"), strict=True):
+        parts = [one.formula if name == "formula" else one.simulation for one in found]
+        columns[name] = np.concatenate([np.zeros(0), *(_nodes(part, what, n_nodes) for part in parts)])
+    return columns
+
+
+def _n_nodes(one: Outcome) -> int:
+    sizes = [part.node.size for part in (one.formula, one.simulation) if part is not None and part.node is not None]
+    if not sizes:
+        raise InputError("FRAME_NODES", "Expected outcomes with the errors of nodes: sweep(..., by_node=True).")
+    return sizes[0]
+
+
+def _nodes(part: ErrorSummary | None, what: str, n_nodes: int) -> AnyArray:
+    values: AnyArray | None = None if part is None else getattr(part, what)
+    return np.full(n_nodes, np.nan) if values is None else values

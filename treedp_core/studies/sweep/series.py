@@ -134,6 +134,22 @@ def settings_apart(old: Experiment, new: Experiment, *, ignore: Iterable[str] = 
     return [_WORDS[name](old) for name in names if getattr(old, name) != getattr(new, name)]
 
 
+def words_of(experiments: Sequence[Experiment]) -> list[str]:
+    """Return a name for each of several experiments: its mechanism, its post-processing, and what else differs.
+
+    >>> words_of([Experiment(), Experiment(allocation="minimax", postprocess=("least_squares",))])
+    ['Discrete Laplace, the split “uniform”', 'Discrete Laplace, least squares, the split “minimax”']
+    """
+    always = ("mechanism", "postprocess")
+    differ = [one for one in _WORDS if one not in always and len({getattr(each, one) for each in experiments}) > 1]
+    names = []
+    for one in experiments:
+        steps = [POSTPROCESSORS[step].label for step in one.postprocess]
+        words = [MECHANISMS[one.mechanism].label, *(step[0].lower() + step[1:] for step in steps)]
+        names.append(", ".join([*words, *(_WORDS[name](one) for name in differ)]))
+    return names
+
+
 _WORDS: Final[Mapping[str, Callable[[Experiment], str]]] = {
     "mechanism": lambda e: MECHANISMS[e.mechanism].label,
     "postprocess": lambda e: " → ".join(e.postprocess) or "no post-processing",

@@ -22,14 +22,19 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from treedp_core.experiment import Experiment
 from treedp_core.notebook import Cell, DataNote, Notebook
 from treedp_core.notebook.archive import save
 from treedp_core.notebook.code import File, call
+from treedp_core.notebook.container import FORMAT_VERSION
 from treedp_core.notebook.study import Study, Table
+from treedp_core.plans import ReleasePlan
 from treedp_core.records import count_hierarchy, domain_of_values
 
 WHEN = datetime(2026, 11, 22, 15, tzinfo=UTC)
 ID = "0123456789abcdef"
+PEOPLE = count_hierarchy(b"sex\nF\nM\n", ["sex"], domain=domain_of_values({"sex": ["F", "M"]}), name="people")
+PLAN = ReleasePlan.of(Experiment(epsilon=0.5), PEOPLE, whom="person")
 CELL, DATA = f"cells/{ID}", "data/0"
 
 
@@ -45,11 +50,11 @@ def sound() -> bytes:
         data=DataNote(name="survey.csv", fingerprint=data.fingerprint, levels=("region",)),
         figure={"data": [{"type": "scatter", "y": [1.5, None]}], "layout": {"title": {"text": "<b>x</b>"}}},
         columns={"level": ("all", "N"), "rmse": (0.1, float("inf"))}, answer="a", code="1", version="0.1.0",
-        made=WHEN.isoformat(), badges=("formula",), seed=7,
+        made=WHEN.isoformat(), badges=("formula",), seed=7, plan=PLAN,
     )  # fmt: skip
     study = Study(
         notebook=Notebook("Survey", (cell,)), settings={"eps": 2.0, "lab_post": ("none",), "explain": False},
-        tables=(Table("upload", data, how.giving(data), WHEN),), version="0.1.0",
+        tables=(Table("upload", data, how.giving(data), WHEN),), version="0.1.0", plan=PLAN,
     )  # fmt: skip
     return save(study, with_data=True)
 
@@ -174,7 +179,7 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
     "packed otherwise": (lambda: zipped(members(), zipfile.ZIP_BZIP2), "NOTEBOOK_FOREIGN"),
     "a member nobody refers to": (with_member("data/7/about.json", b"{}"), "NOTEBOOK_DAMAGED"),
     "a wrong checksum": (lambda: zipped({**members(), "settings.json": b"{}"}), "NOTEBOOK_DAMAGED"),
-    "a future format": (lambda: summed(members(), format_version=2), "CONFIG_VERSION"),
+    "a future format": (lambda: summed(members(), format_version=FORMAT_VERSION + 1), "CONFIG_VERSION"),
     "format 0": (lambda: summed(members(), format_version=0), "CONFIG_VERSION"),
     "format true": (lambda: summed(members(), format_version=True), "CONFIG_VERSION"),
     "an unknown word in the manifest": (lambda: summed(members(), path="../x"), "CONFIG_UNKNOWN_KEY"),
@@ -216,6 +221,13 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
         told("notebook.json", tables=[{"slot": "upload", "when": WHEN.isoformat(), "how": {
             "call": "count_hierarchy", "args": [], "kwargs": {"x=1)\nimport os#": 1}, "name": "x", "about": ""}}]),
         "RECIPE",
+    ),
+    "a plan that is none": (with_member(f"{CELL}/plan.json", b"{}"), "CONFIG_NOT_JSON"),
+    "a plan of NaN": (
+        with_member("plan.json", PLAN.to_json().replace('"epsilon": 0.5', '"epsilon": NaN').encode()), "CONFIG_VALUE",
+    ),
+    "a plan that is not there": (
+        lambda: summed({name: one for name, one in members().items() if name != "plan.json"}), "NOTEBOOK_DAMAGED",
     ),
     "a link in a figure": (figure(title={"text": "<a href='http://192.0.2.1'>x</a>"}), "CELL_FIGURE"),
     "a script in a figure": (figure(title={"text": "< script>alert(1)</script>"}), "CELL_FIGURE"),

@@ -16,12 +16,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hostile_notebooks import HOSTILE, flipped, sound, zipped
+from hostile_notebooks import HOSTILE, PEOPLE, PLAN, flipped, sound, zipped
 from treedp_core.checks import InputError
+from treedp_core.experiment import Experiment
 from treedp_core.notebook import Cell, DataNote, Notebook
 from treedp_core.notebook.archive import file_name, open_study, save
 from treedp_core.notebook.code import File, Ran, call
 from treedp_core.notebook.study import Given, Study, Table, given_again, note_of
+from treedp_core.plans import ReleasePlan
 from treedp_core.records import (
     Dataset,
     DomainSource,
@@ -102,7 +104,8 @@ def cells() -> st.SearchStrategy[Cell]:
             lambda word: word not in ("href", "images", "src", "source", "url")), JSON, max_size=3)}),
         columns=st.none() | columns(), caption=PROSE, answer=PROSE, alt=PROSE,
         badges=st.lists(st.sampled_from(["formula", "simulation", "NOT PRIVATE"]), max_size=3, unique=True),
-        label=LINE, code=PROSE, seed=st.none() | st.integers(0, 2**31 - 1), version=st.just("0.1.0"),
+        plan=st.sampled_from([None, PLAN]), label=LINE, code=PROSE,
+        seed=st.none() | st.integers(0, 2**31 - 1), version=st.just("0.1.0"),
         made=TIMES.map(datetime.isoformat), holds_counts=st.booleans(),
     )  # fmt: skip
 
@@ -120,7 +123,7 @@ def studies(draw: Any) -> Study:
     return Study(
         notebook=Notebook(draw(LINE), tuple(draw(st.lists(cells(), max_size=3, unique_by=lambda one: one.id)))),
         settings=draw(st.dictionaries(WORD, values, max_size=5)),
-        tables=tuple(tables), version="0.1.0",
+        tables=tuple(tables), version="0.1.0", plan=draw(st.sampled_from([None, PLAN])),
     )  # fmt: skip
 
 
@@ -152,7 +155,7 @@ def test_what_is_saved_with_data_comes_back_bit_for_bit(study: Study) -> None:
     content = save(study, with_data=True)
     found = open_study(content)
     assert same_bits(dict(study.settings), dict(found.settings))
-    assert found.notebook.title == study.notebook.title
+    assert found.notebook.title == study.notebook.title and found.plan == study.plan
     for one, other in zip(study.notebook.cells, found.notebook.cells, strict=True):
         for field in fields(Cell):
             assert same_bits(getattr(one, field.name), getattr(other, field.name)), field.name
@@ -174,7 +177,8 @@ def test_without_data_the_file_holds_no_count(study: Study) -> None:
     with zipfile.ZipFile(BytesIO(content)) as file:
         assert not [name for name in file.namelist() if name.startswith("data/")]
         kept = {one.id for one in study.notebook.cells if not one.holds_counts}
-        assert {name.split("/")[1] for name in file.namelist() if name.startswith("cells/")} <= kept
+        told = [name for name in file.namelist() if name.startswith("cells/") and not name.endswith("plan.json")]
+        assert {name.split("/")[1] for name in told} <= kept
 
 
 def counted(content: bytes, slot: str = "upload", columns: tuple[str, ...] = ("region",)) -> Table:
@@ -206,6 +210,16 @@ def test_what_was_given_again_is_asked_for_once() -> None:
         again = Study(tables=(mine, counted(b"region\nS\n")), asked=study.asked, version="1")
         study = open_study(save(again, with_data=False))
     assert len(study.asked) == 2
+
+
+def test_a_plan_goes_without_data_unless_it_tells_of_true_counts() -> None:
+    loud = ReleasePlan.of(Experiment(epsilon=0.5, metric="rmsre"), PEOPLE, whom="person", reads_counts=True)
+    assert loud.label
+    for plan, kept in ((PLAN, PLAN), (loud, None)):
+        cell = Cell(id="0" * 16, name="n", page="plan", version="1", made="2026-11-22T15:00:00+00:00", plan=plan)
+        study = Study(notebook=Notebook("n", (cell,)), plan=plan, version="1")
+        found = open_study(save(study, with_data=False))
+        assert (found.plan, found.notebook.cells[0].plan) == (kept, kept)
 
 
 def test_no_true_count_is_in_a_file_without_data() -> None:
@@ -298,3 +312,4 @@ def test_a_file_of_every_format_there_ever_was_opens(path: Path) -> None:
     assert (cell.name, cell.note, cell.columns["rmse"][0]) == ("Errors", "of *three*", 0.1)  # type: ignore[index]
     assert table.data.counts.tolist() == [3, 2, 1, 0]
     assert found.settings == {"eps": 2.0, "lab_post": ("none",), "explain": False}
+    assert path.stem == "format_1" or (found.plan, cell.plan) == (PLAN, PLAN)

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given
 from hypothesis import settings as how
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
@@ -20,6 +20,7 @@ from pages.ui import jobs, uploads
 from pages.ui.book import Held
 from pages.ui.kept import Kept
 from pages.ui.settings import REG
+from test_notebook_file import cells, datasets
 from test_pages_data import count, labelled
 from test_pages_own_data import VISITS, counted
 from treedp_core.notebook import Notebook
@@ -236,9 +237,9 @@ def values(one: Any) -> st.SearchStrategy[Any]:
     return st.text(max_size=20).filter(one.accepts) if isinstance(one.default, str) else st.just([])
 
 
-@how(max_examples=25)
+@how(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(st.data())
-def test_every_setting_comes_back_bit_for_bit(data: st.DataObject) -> None:
+def test_every_setting_and_data_set_comes_back_bit_for_bit(data: st.DataObject) -> None:
     script = (
         "import streamlit as st\nfrom app import all_pages\nall_pages()\nfrom pages.ui import saving\n"
         "if 'file' in st.session_state: saving.restore(st.session_state['file'])\n"
@@ -248,11 +249,17 @@ def test_every_setting_comes_back_bit_for_bit(data: st.DataObject) -> None:
     app = AppTest.from_string(script, default_timeout=60)
     for key, value in chosen.items():
         app.session_state[key] = value
+    slots = data.draw(st.lists(st.sampled_from(("upload", "file", "cdf", "bud_prior")), unique=True))
+    app.session_state["_from_file"] = {slot: Kept(data.draw(datasets())) for slot in slots}
+    app.session_state["_shelf"] = [Kept(one) for one in data.draw(st.lists(datasets(), max_size=2))]
+    app.session_state["_notebook"] = Held(Notebook("n", tuple(data.draw(
+        st.lists(cells(), max_size=2, unique_by=lambda one: one.id)))))  # fmt: skip
     study = app.run().session_state["study"]
     other = AppTest.from_string(script, default_timeout=60)
     other.session_state["file"] = open_study(save(study, with_data=True))
     other.run()
     assert not other.exception
+    assert save(other.session_state["study"], with_data=True) == save(study, with_data=True)
     for key, value in chosen.items():
         held = other.session_state[key]
         assert (held, type(held)) == (value, type(value)) or REG[key].default == value, key

@@ -150,3 +150,16 @@ def test_a_law_of_somebody_else_is_refused_by_its_button(monkeypatch: pytest.Mon
     monkeypatch.setattr(plans, "of_experiment", refuse)
     app = press(open_page("lab", sample="small_town"), "lab_plan")
     assert "PLAN_LAW" in codes(app)
+
+
+def test_a_plan_from_another_page_is_reopened_from_its_cell_and_stays_with_the_session() -> None:
+    app = press(open_page("lab", sample="small_town", eps="0.25", lab_mechanisms=["laplace"]), "lab_plan")
+    app = press(app.switch_page("pages/plan.py").run(), "plan_levels_pin")
+    said = answer(app)
+    (cell,) = app.session_state["_notebook"].notebook.cells
+    assert cell.plan is not None and "0.25" in cell.plan.sentence()
+    app = press(app, "plan_back")
+    assert answer(app) != said
+    app = press(app.switch_page("pages/notebook.py").run(), "nb_follow")
+    app.switch_page("pages/plan.py").run()
+    assert answer(app) == said and "from the notebook" in "\n".join(one.value for one in app.caption)

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import streamlit as st
 
-from pages.ui import address, book, jobs, notebook_file, page, pins, result, slides
+from pages.ui import address, book, jobs, notebook_file, page, pins, plans, result, slides
 from pages.ui.offered import taken
 from pages.ui.settings import REG
 from pages.ui.text import lit
@@ -38,13 +38,14 @@ class _Again:
     moves: bool = False
     new: tuple[str, ...] = ()
     then: Callable[[], None] | None = None
+    plan: plans.Kept | None = None
 
 
 def start(ids: list[str], *, is_new: bool = False, then: Callable[[], None] | None = None) -> None:
     """Begin to run cells again: in a callback; `then` is done when every setting is as it was, else they are shown."""
     if ids:
         back = {key: one.value for key, one in REG.items()}
-        st.session_state[_RUN] = _Again(list(ids), back, new=tuple(ids) if is_new else (), then=then)
+        st.session_state[_RUN] = _Again(list(ids), back, new=tuple(ids) if is_new else (), then=then, plan=plans.kept())
         st.session_state[result.START_ALL] = st.session_state[page.OPEN_MORE] = True
         _show(book.notebook().cell(ids[0]))
 
@@ -103,6 +104,8 @@ def _is_elsewhere(cell: Cell) -> bool:
 
 def _show(cell: Cell) -> None:
     address.put_back(cell.page, cell.settings)
+    if cell.page == "plan":
+        plans.of_cell(cell.plan)
     slides.open_page(cell.page)
 
 
@@ -115,6 +118,7 @@ def _end() -> None:
         return
     for key, value in again.back.items():
         REG[key].set(value)
+    plans.put_back(again.plan)
     for id in again.new:
         if any(one.id == id for one in book.notebook().cells):
             book.change(methodcaller("delete", id))

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import streamlit as st
 
-from pages.ui import address, book, kept, page
+from pages.ui import address, book, kept, page, plans
 from pages.ui.offered import offer, taken
 from pages.ui.settings import get
 from pages.ui.text import lit
@@ -133,6 +133,7 @@ def cell_of(shown: Shown, id: str, name: str) -> Cell:
         holds_counts=bool(own) and may_hold_counts(
             shown.ran, own, shown.caption, shown.label, shown.answer, shown.alt, *badges, *(columns or ()),
         ),
+        plan=plans.to_keep() if where.name == "plan" else None,
     )  # fmt: skip
 
 

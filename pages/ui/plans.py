@@ -12,8 +12,8 @@ from pages.ui import store, tuned
 from pages.ui.refusals import refusal
 from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment
-from treedp_core.notebook.code import Ran, call
-from treedp_core.plans import ReleasePlan, Split
+from treedp_core.notebook.code import Ran, call, given
+from treedp_core.plans import ReleasePlan, Split, open_plan
 from treedp_core.privacy.ledger import Ledger
 from treedp_core.privacy.origin import Origin
 
@@ -95,6 +95,32 @@ def kept() -> Kept | None:
         drop()
         return None
     return plan
+
+
+def of_cell(plan: ReleasePlan | None) -> None:
+    """Have the page show the plan that was kept in a notebook, or that of its own settings: in a callback."""
+    drop()
+    if plan is not None:
+        of_file(plan, "from the notebook")
+
+
+def of_file(plan: ReleasePlan, source: str) -> None:
+    """Have the page show a plan that came from somewhere else, whatever data are in use."""
+    again = given(plan, open_plan, "treedp-plan.json", about="the plan's own file, under its name").named("plan")
+    keep(Kept(again, source))
+
+
+def to_keep() -> ReleasePlan | None:
+    """Return the plan that a notebook keeps: one that the page's own settings do not give."""
+    plan = kept()
+    return None if plan is None else plan.made.value
+
+
+def put_back(plan: Kept | None) -> None:
+    """Have the page show what it did when `kept` returned this."""
+    drop()
+    if plan is not None:
+        keep(plan)
 
 
 def drop() -> None:

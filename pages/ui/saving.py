@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import streamlit as st
 
-from pages.ui import book, kept, store
+from pages.ui import book, kept, plans, store
 from pages.ui.setting import Setting
 from pages.ui.settings import PRESENT, REG, SLIDE
 from treedp_core import __version__
@@ -29,6 +29,7 @@ def study() -> Study:
         tables=tuple(tables),
         asked=still_asked(held.asked, tables),
         version=__version__,
+        plan=plans.to_keep(),
     )
 
 
@@ -41,7 +42,7 @@ def tables_here() -> list[Table]:
 def signature(found: Study) -> str:
     """Return a text that changes with everything a file would hold."""
     tables = [(one.slot, one.data.fingerprint) for one in found.tables]
-    marks = (book.held().revision, sorted(found.settings.items()), tables)
+    marks = (book.held().revision, sorted(found.settings.items()), tables, found.plan and found.plan.to_json())
     return hashlib.sha256(repr(marks).encode()).hexdigest()
 
 
@@ -69,6 +70,7 @@ def restore(found: Study) -> list[tuple[str, InputError]]:
         else:
             kept.put(table.slot, one)
     store.unchanged()
+    plans.of_cell(found.plan)
     return _take(found)
 
 

@@ -20,6 +20,7 @@ from treedp_core.notebook.cell import Cell, DataNote
 from treedp_core.notebook.container import MAX_FILE, limit_of, packed, unpacked, written
 from treedp_core.notebook.given import Value, text
 from treedp_core.notebook.study import Asked, SettingValue, Study, Table
+from treedp_core.plans import ReleasePlan
 from treedp_core.records.read.strict_json import Json, members, parse
 from treedp_core.records.stored import about, nodes_of, restored
 from treedp_core.watch import Watch
@@ -31,7 +32,7 @@ NOTICES: Final = {
     False: "This file holds no counts. Its fingerprints let whoever holds a guess of the data test it.",
 }
 STEPS: Final = 1
-_LONG: Final = ("figure", "columns")
+_LONG: Final = ("figure", "columns", "plan")
 """Fields of a cell that are members of their own."""
 _KINDS: Final = {"int": int, "float": float, "bool": bool, "text": str}
 _NOT_FINITE: Final = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
@@ -62,6 +63,7 @@ def save(study: Study, *, with_data: bool) -> bytes:
             "cells": [_short(one) for one in kept.notebook.cells],
             "tables": [_table(one) for one in kept.tables],
             "asked": [{"slot": one.slot, "note": _note(one.note)} for one in kept.asked],
+            "plan": kept.plan is not None,
         }),
     }  # fmt: skip
     for one in kept.notebook.cells:
@@ -69,6 +71,10 @@ def save(study: Study, *, with_data: bool) -> bytes:
             content[f"cells/{one.id}/figure.json"] = written(one.figure)
         if one.columns is not None:
             content[f"cells/{one.id}/table.json"] = written(_columns(one.columns))
+        if one.plan is not None:
+            content[f"cells/{one.id}/plan.json"] = one.plan.to_json().encode()
+    if kept.plan is not None:
+        content["plan.json"] = kept.plan.to_json().encode()
     for at, table in enumerate(kept.tables):
         content[f"data/{at}/about.json"] = written(about(table.data))
         content[f"data/{at}/nodes.parquet"] = nodes_of(table.data)
@@ -96,13 +102,17 @@ def open_study(content: bytes, *, watch: Watch | None = None) -> Study:
     """
     found = unpacked(content)
     settings, version = _settings(_json(found, "settings.json"))
-    told = members(_json(found, "notebook.json"), "The notebook", title=str, cells=list, tables=list, asked=list)
+    told = members(
+        _with_plan(_json(found, "notebook.json")), "The notebook", title=str, cells=list, tables=list, asked=list,
+        plan=bool,
+    )  # fmt: skip
     study = Study(
         notebook=Notebook(told["title"], tuple(_cell(one, found) for one in told["cells"])),
         settings=settings,
         tables=tuple(_restored(one, at, found) for at, one in enumerate(told["tables"])),
         asked=tuple(_asked(one) for one in told["asked"]),
         version=version,
+        plan=_plan(found, "plan.json") if told["plan"] else None,
     )
     if found:
         raise InputError("NOTEBOOK_DAMAGED", f"This notebook is damaged: nothing refers to {echo(next(iter(found)))}.")
@@ -128,9 +138,13 @@ def open_file(path: Path, *, watch: Watch | None = None) -> Study:
 
 
 def _json(found: dict[str, bytes], name: str) -> Json:
+    return parse(_member(found, name), most=limit_of(name), what=echo(name))
+
+
+def _member(found: dict[str, bytes], name: str) -> bytes:
     if name not in found:
         raise InputError("NOTEBOOK_DAMAGED", f"This notebook is damaged: {echo(name)} is missing.")
-    return parse(found.pop(name), most=limit_of(name), what=echo(name))
+    return found.pop(name)
 
 
 def _settings(said: Json) -> tuple[dict[str, SettingValue], str]:
@@ -186,14 +200,24 @@ def _cell(said: Json, found: dict[str, bytes]) -> Cell:
         "made",
     )
     told = members(
-        said, "A cell", **dict.fromkeys(words, str), settings=dict, badges=list, holds_counts=bool,
-        data=(dict, type(None)), seed=(int, type(None)), figure=bool, columns=bool,
+        _with_plan(said), "A cell", **dict.fromkeys(words, str), settings=dict, badges=list, holds_counts=bool,
+        data=(dict, type(None)), seed=(int, type(None)), figure=bool, columns=bool, plan=bool,
     )  # fmt: skip
     place = f"cells/{told['id'][:16]}"
     told["data"] = None if told["data"] is None else _noted(told["data"])
     told["figure"] = drawing.checked(_json(found, f"{place}/figure.json")) if told["figure"] else None
     told["columns"] = _read_columns(_json(found, f"{place}/table.json")) if told["columns"] else None
+    told["plan"] = _plan(found, f"{place}/plan.json") if told["plan"] else None
     return Cell(**told)
+
+
+def _with_plan(said: Json) -> Json:
+    """What a file of the first format has, as later ones have it: it knew no plans."""
+    return {"plan": False, **said} if isinstance(said, dict) else said
+
+
+def _plan(found: dict[str, bytes], name: str) -> ReleasePlan:
+    return ReleasePlan.from_json(_member(found, name))
 
 
 def _note(note: DataNote) -> dict[str, Any]:

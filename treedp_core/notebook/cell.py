@@ -11,6 +11,7 @@ from treedp_core import checks
 from treedp_core.checks import InputError
 from treedp_core.notebook import given
 from treedp_core.notebook.given import MAX_TEXT, Value
+from treedp_core.plans import ReleasePlan
 
 MAX_NAME: Final = 120
 MAX_CODE: Final = 4_000_000
@@ -110,6 +111,8 @@ class Cell:
         When, in ISO 8601 with an offset.
     holds_counts : bool
         Whether the figure, the table or the words may depend on true counts of the user's data.
+    plan : ReleasePlan or None
+        The plan that the page showed, where it was none of the page's own settings.
 
     Raises
     ------
@@ -144,6 +147,7 @@ class Cell:
     version: str
     made: str
     holds_counts: bool = True
+    plan: ReleasePlan | None = None
 
     def __post_init__(self) -> None:
         given.matches("the id of a cell", self.id, _ID, "CELL_ID")
@@ -171,6 +175,8 @@ class Cell:
         given.moment(self.made)
         if not isinstance(self.holds_counts, bool):
             raise InputError("CELL_KIND", "Expected holds_counts to be true or false.")
+        if self.plan is not None and not isinstance(self.plan, ReleasePlan):
+            raise InputError("CELL_KIND", "Expected the plan of a cell to be a release plan.")
 
     @property
     def is_private_only(self) -> bool:
@@ -178,7 +184,7 @@ class Cell:
         return "NOT PRIVATE" in self.badges or self.label.startswith("NOT PRIVATE")
 
     def without_counts(self) -> Cell:
-        """Return the cell without what may depend on true counts: settings, data and note stay.
+        """Return the cell without what may depend on true counts: settings, data, note and plan stay.
 
         >>> cell = Cell(
         ...     id="0" * 16,
@@ -195,5 +201,10 @@ class Cell:
             return self
         return replace(
             self, figure=None, columns=None, caption="", answer="", alt="", code="", badges=(), label="",
-            holds_counts=False,
+            holds_counts=False, plan=without_counts(self.plan),
         )  # fmt: skip
+
+
+def without_counts(plan: ReleasePlan | None) -> ReleasePlan | None:
+    """Return a plan, unless it tells of true counts."""
+    return None if plan is None or plan.label else plan

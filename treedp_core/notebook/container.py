@@ -22,7 +22,8 @@ from treedp_core.records.read.strict_json import Json, members, parse
 from treedp_core.words import megabytes
 
 FORMAT: Final = "TreeDP notebook"
-FORMAT_VERSION: Final = 1
+FORMAT_VERSION: Final = 2
+"""Of the files that are written; since 2 there are plans in them. Older ones are read."""
 MANIFEST: Final = "manifest.json"
 MAX_FILE: Final = 200 << 20
 MAX_TOTAL: Final = 512 << 20
@@ -37,6 +38,7 @@ _MEMBERS: Final[Mapping[str, int]] = {
     r"notebook\.json": 64 << 20,
     r"cells/[0-9a-f]{16}/figure\.json": 16 << 20,
     r"cells/[0-9a-f]{16}/table\.json": 64 << 20,
+    r"(cells/[0-9a-f]{16}/)?plan\.json": 1 << 20,
     r"data/[0-9]/about\.json": 192 << 20,
     r"data/[0-9]/nodes\.parquet": 128 << 20,
 }

@@ -10,9 +10,10 @@ from typing import Final, TypeVar
 
 from treedp_core.checks import InputError
 from treedp_core.notebook.book import Notebook
-from treedp_core.notebook.cell import DataNote
+from treedp_core.notebook.cell import DataNote, without_counts
 from treedp_core.notebook.code import Ran
 from treedp_core.notebook.given import CONTROL
+from treedp_core.plans import ReleasePlan
 from treedp_core.privacy.origin import origin_of_text
 from treedp_core.records import Dataset
 
@@ -116,6 +117,8 @@ class Study:
         Those that a file without data only names, and that have not been given again.
     version : str
         Of the package that saved it.
+    plan : ReleasePlan or None
+        What the page of plans showed, where it was none of its own settings.
     """
 
     notebook: Notebook = field(default_factory=Notebook)
@@ -123,6 +126,7 @@ class Study:
     tables: tuple[Table, ...] = ()
     asked: tuple[Asked, ...] = ()
     version: str
+    plan: ReleasePlan | None = None
 
     def __post_init__(self) -> None:
         if len(self.tables) > MAX_TABLES or len(self.asked) > MAX_ASKED:
@@ -139,6 +143,7 @@ class Study:
             notebook=replace(self.notebook, cells=cells),
             settings=_untuned(self.settings),
             tables=(),
+            plan=without_counts(self.plan),
             asked=(*still_asked(self.asked, self.tables), *(Asked(one.slot, one.note) for one in self.tables))[
                 -MAX_ASKED:
             ],

@@ -7,7 +7,7 @@ from functools import partial
 
 import streamlit as st
 
-from pages.ui import address, again, asked, book, exporting, frame, pins, slides
+from pages.ui import address, again, asked, book, exporting, frame, pins, plans, slides
 from pages.ui.exports import download
 from pages.ui.page import Told, show_badge
 from pages.ui.refusals import refusal
@@ -153,6 +153,8 @@ def _more(cell: Cell) -> None:
 def follow(cell: Cell) -> None:
     """Open a cell in its page with all its settings: in a callback."""
     refused = address.put_back(cell.page, cell.settings)
+    if cell.page == "plan":
+        plans.of_cell(cell.plan)
     if refused:
         st.toast(f"Not taken: {', '.join(lit(key, 40) for key, _ in refused[:5])}.", icon=":material/link_off:")
     slides.open_page(cell.page)

@@ -22,8 +22,8 @@ from pages.views.plan import words
 from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment
 from treedp_core.figures.plans import plan_levels, spending
-from treedp_core.notebook.code import Ran, call, given
-from treedp_core.plans import LIBRARIES, ReleasePlan, not_covered, open_plan
+from treedp_core.notebook.code import Ran, call
+from treedp_core.plans import LIBRARIES, ReleasePlan, not_covered
 from treedp_core.plans.words import level_table, summary
 from treedp_core.postprocess.chains import CHAINS
 
@@ -185,8 +185,7 @@ def _open() -> None:
     except InputError as error:
         refusal(error)
         return
-    again = given(plan, open_plan, "treedp-plan.json", about="the plan's own file, under its name").named("plan")
-    plans.keep(plans.Kept(again, "from a file"))
+    plans.of_file(plan, "from a file")
     st.rerun()
 
 

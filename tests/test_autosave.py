@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import base64
+import threading
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import streamlit as st
+from streamlit.testing.v1 import AppTest
 
+from browsing import eventually
 from hostile_notebooks import sound
-from oracles_pages import codes, open_page, words
+from oracles_pages import codes, open_page, press, words
 from pages.ui import autosave, uploads
+from treedp_core.notebook.archive import open_study, save
 
 pytestmark = pytest.mark.usefixtures("own_jobs")
 FOUND = {"kind": "found", "title": "Survey", "when": 1_795_000_000_000, "size": 5_000}
@@ -76,3 +80,47 @@ def test_a_public_app_keeps_nothing_in_browsers(monkeypatch: pytest.MonkeyPatch)
     assert not [one for one in app.toggle if one.key == autosave._SWITCH]
     assert len(app.main.get("bidi_component")) == 1
     assert "This browser keeps" not in words(app)
+
+
+def kept_in(app: AppTest) -> list[str]:
+    """The names of the cells that the browser is given to keep."""
+    content = app.session_state["_autosave"].content
+    return [one.name for one in open_study(content).notebook.cells] if content else []
+
+
+def test_a_large_notebook_is_written_beside_the_page_which_never_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(autosave, "SMALL", (0, 0))
+    may_go, now = threading.Event(), [100.0]
+    monkeypatch.setattr(autosave, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(autosave, "save", lambda study, with_data: may_go.wait(60) and save(study, with_data=with_data))
+    app = press(open_page("lab"), "lab_figure_pin")
+    app.session_state["_autosave"].on = True
+    app.run()
+    assert not app.exception
+    auto = app.session_state["_autosave"]
+    assert auto.writing is not None and not auto.writing.is_over and kept_in(app) == []
+    press(app, "lab_figure_pin")  # done while it is written
+    may_go.set()
+    eventually(lambda: auto.writing.is_over)
+    app.run()
+    assert kept_in(app) == ["Error lab: Error vs ε"] and auto.writing is None, "the next one waits for its time"
+    now[0] += autosave.PAUSE_SECONDS
+    app.run()
+    eventually(lambda: auto.writing.is_over)
+    app.run()
+    assert len(kept_in(app)) == 2 and not app.sidebar.warning
+
+
+def test_what_is_too_large_for_the_browser_is_said_on_every_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = press(open_page("lab"), "lab_figure_pin")
+    app.session_state["_autosave"].on = True
+    monkeypatch.setattr(autosave, "LARGEST", (0, 0))
+    app.run()
+    assert "too large by now to be kept in the browser" in app.sidebar.warning[0].value
+    monkeypatch.setattr(autosave, "LARGEST", (10**6, 10**9))
+    assert not app.run().sidebar.warning
+    monkeypatch.setattr(autosave, "SMALL", (0, 0))
+    monkeypatch.setattr(autosave, "MOST_BYTES", 10)
+    press(app, "lab_figure_pin")
+    eventually(lambda: bool(app.run().sidebar.warning))
+    assert len(kept_in(app)) == 1 and "save it as a file" in app.sidebar.warning[0].value

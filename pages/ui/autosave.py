@@ -8,7 +8,10 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
+import math
 import secrets
+import threading
+import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -20,14 +23,20 @@ from streamlit import runtime
 from pages.ui import again, book, disk, kept, notebook_file, reading, saving, uploads
 from pages.ui.scripts import script
 from pages.ui.text import lit
+from treedp_core.checks import InputError
 from treedp_core.notebook.archive import open_study, save
 from treedp_core.notebook.study import Study
 from treedp_core.words import megabytes
 
 CONSENT: Final = "It holds TRUE COUNTS of your data sets, and stays on this computer until you take it away here."
-MOST_NODES: Final = 200_000
-MOST_BYTES: Final = 16 << 20
-"""Of cells: what takes longer to write is saved as a file."""
+SMALL: Final = (20_000, 2 << 20)
+"""Nodes, and bytes of cells, that are written while the page waits: that takes a moment. More is written beside it."""
+LARGEST: Final = (4_000_000, book.BYTES)
+"""The same of what is kept at all: more must be saved as a file."""
+MOST_BYTES: Final = 36 << 20
+"""Of the file: in letters it is a third longer, and .streamlit/config.toml says what a browser may send."""
+PAUSE_SECONDS: Final = 20.0
+"""Between two writings of what is not small."""
 SLOT: Final = "autosave_open"
 _KEY: Final = "autosave_script"
 _STATE: Final = "_autosave"
@@ -42,6 +51,26 @@ class Record:
     title: str
     when: datetime
     size: int
+
+
+@dataclass(eq=False)
+class _Writing:
+    """A session that is being written down, on a thread of its own, and what came of it."""
+
+    study: Study
+    signature: str
+    content: bytes | None = None
+    is_over: bool = False
+
+    def run(self) -> None:
+        """Write it."""
+        try:
+            content = save(self.study, with_data=True)
+            self.content = content if len(content) <= MOST_BYTES else None
+        except InputError:
+            self.content = None
+        finally:
+            self.is_over = True
 
 
 @dataclass
@@ -60,6 +89,9 @@ class _Auto:
     content: bytes = b""
     nth: int = 0
     coming: bytes = b""
+    writing: _Writing | None = None
+    begun: float = -math.inf
+    too_large: str = ""
     token: str = field(default_factory=lambda: secrets.token_hex(16))
 
     @property
@@ -80,9 +112,10 @@ def switch() -> None:
     st.session_state[_SWITCH] = auto.on
     st.toggle("Keep it in this browser", key=_SWITCH, on_change=_switched, help=f"After every change. {CONSENT}")
     if auto.on:
-        st.caption(f":red[NOT PRIVATE]: {CONSENT}" if kept.everything() else "Kept in this browser after every change.")
-        if _is_too_large():
-            st.caption("It is too large by now to be kept here after every change: save it as a file.")
+        often = (
+            f"at most every {PAUSE_SECONDS:.0f} seconds, as it is large" if not _fits(SMALL) else "after every change"
+        )
+        st.caption(f"{f':red[NOT PRIVATE]: {CONSENT} ' if kept.everything() else ''}It is kept {often}.")
         st.button("Remove from this browser", key="autosave_remove", icon=":material/delete:", on_click=_remove,
                   help="Nothing of it stays in this browser; what is shown stays.")  # fmt: skip
 
@@ -92,6 +125,9 @@ def offers() -> None:
     auto = _auto()
     if auto.coming:
         _open()
+    if auto.on and _is_too_large():
+        st.warning("This notebook is too large by now to be kept in the browser: save it as a file.",
+                   icon=":material/book_2:")  # fmt: skip
     record, asks = (auto.other, True) if auto.other is not None else (auto.found, False)
     if record is None or uploads.is_public():
         return
@@ -126,19 +162,43 @@ def run() -> None:
         return
     auto = _auto()
     told: dict[str, Any] = {"on": auto.on, "wants": auto.wants, "asked": auto.asked, "nth": -1, "url": "", "title": ""}
-    if auto.on and not auto.has_question and not _is_too_large():
-        _write(auto)
-        told |= {"nth": auto.nth, "url": _address(auto), "title": book.notebook().title}
+    waits = False
+    if auto.on and not auto.has_question and _fits(LARGEST):
+        waits = _write(auto)
+        if auto.content:
+            told |= {"nth": auto.nth, "url": _address(auto), "title": book.notebook().title}
     script("autosave")(data=told, key=_KEY, height=1, on_told_change=_told)
+    if waits:
+        st.fragment(_wait, run_every=1.0)()
 
 
-def _write(auto: _Auto) -> None:
-    """Write the session down, where it has changed."""
+def _write(auto: _Auto) -> bool:
+    """Write the session down, where it has changed; whether something is still to be written."""
     study = saving.study()
     signature = saving.signature(study)
-    if signature != auto.signature:
-        auto.content = save(study, with_data=True)
-        auto.signature, auto.nth = signature, auto.nth + 1
+    done = auto.writing if auto.writing is not None and auto.writing.is_over else None
+    if done is not None:
+        auto.writing = None
+        auto.too_large = done.signature if done.content is None else ""
+        if done.content is not None:
+            auto.content, auto.signature, auto.nth = done.content, done.signature, auto.nth + 1
+    if signature in (auto.signature, auto.too_large):
+        return False
+    if _fits(SMALL):
+        auto.writing = None
+        auto.content, auto.signature, auto.nth = save(study, with_data=True), signature, auto.nth + 1
+        return False
+    if auto.writing is None and time.monotonic() >= auto.begun + PAUSE_SECONDS:
+        auto.writing, auto.begun = _Writing(study, signature), time.monotonic()
+        threading.Thread(target=auto.writing.run, name="notebook in the browser", daemon=True).start()
+    return True
+
+
+def _wait() -> None:
+    """Have the page run again once what is being written is there, or the next writing may begin."""
+    auto = _auto()
+    if auto.writing.is_over if auto.writing is not None else time.monotonic() >= auto.begun + PAUSE_SECONDS:
+        st.rerun()
 
 
 def _address(auto: _Auto) -> str:
@@ -148,8 +208,13 @@ def _address(auto: _Auto) -> str:
 
 
 def _is_too_large() -> bool:
+    return bool(_auto().too_large) or not _fits(LARGEST)
+
+
+def _fits(most: tuple[int, int]) -> bool:
+    """Whether the session has at most so many nodes, and bytes of cells."""
     nodes = sum(one.data.tree.n_nodes for one in kept.everything())
-    return nodes > MOST_NODES or sum(book.held().weights.values()) > MOST_BYTES
+    return nodes <= most[0] and sum(book.held().weights.values()) <= most[1]
 
 
 def _told() -> None:
@@ -213,7 +278,7 @@ def _switched() -> None:
 def _remove() -> None:
     auto = _auto()
     auto.ask("remove")
-    auto.on, auto.found, auto.other, auto.content, auto.signature = False, None, None, b"", ""
+    auto.on, auto.found, auto.other, auto.content, auto.signature, auto.writing = False, None, None, b"", "", None
 
 
 def _keep_mine() -> None:

@@ -26,7 +26,7 @@ from pages.ui.text import lit
 from treedp_core.checks import InputError
 from treedp_core.notebook.archive import open_study, save
 from treedp_core.notebook.study import Study
-from treedp_core.words import megabytes
+from treedp_core.words import megabytes, whole
 
 CONSENT: Final = "It holds TRUE COUNTS of your data sets, and stays on this computer until you take it away here."
 SMALL: Final = (20_000, 2 << 20)
@@ -113,7 +113,9 @@ def switch() -> None:
     st.toggle("Keep it in this browser", key=_SWITCH, on_change=_switched, help=f"After every change. {CONSENT}")
     if auto.on:
         often = (
-            f"at most every {PAUSE_SECONDS:.0f} seconds, as it is large" if not _fits(SMALL) else "after every change"
+            f"at most every {whole(round(PAUSE_SECONDS))} seconds, as it is large"
+            if not _fits(SMALL)
+            else "after every change"
         )
         st.caption(f"{f':red[NOT PRIVATE]: {CONSENT} ' if kept.everything() else ''}It is kept {often}.")
         st.button("Remove from this browser", key="autosave_remove", icon=":material/delete:", on_click=_remove,

@@ -1,25 +1,26 @@
 """The first screen of every view: question, a row of controls, the figure with its axes, and the answer, in the window.
 
-Each view is opened once and looked at in three windows, light and dark.
+Each page is opened once; each of its views is looked at in three windows, light and dark.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
 from typing import Any, Final
 
 import pytest
 
 from app import all_pages
-from browsing import LiveServer, opened, settle
+from browsing import EMPTY_AT_FIRST, LiveServer, opened, settle
 
 pytestmark = pytest.mark.browser
 
 WINDOWS: Final = ((1440, 900), (1280, 720), (900, 800))
 MOST_CONTROLS: Final = 4
 LEAST_HEIGHT: Final = 240
-VIEWS: Final = [(page, view) for page in all_pages() for view in page.views if page.name != "notebook"]
-"""The notebook has a figure once one is pinned: see test_kept_cells."""
+STATES: Final = (*(("light", window) for window in ((1440, 900), (900, 800), (1280, 720))), ("dark", (1280, 720)))
+"""In an order in which few things change from one to the next."""
+HOME: Final = all_pages()[0]
 
 LOOK: Final = """() => {
   const box = one => { const r = one.getBoundingClientRect(); return {top: r.top, bottom: r.bottom, height: r.height} };
@@ -40,37 +41,61 @@ LOOK: Final = """() => {
     headings: document.querySelectorAll('h1').length,
     too_wide: document.documentElement.scrollWidth - window.innerWidth,
     errors: document.querySelectorAll('[data-testid="stException"]').length,
+    dialogs: document.querySelectorAll('[role=dialog]').length,
+    broken: document.body.innerText.includes('Something went wrong'),
+    back: getComputedStyle(document.querySelector('[data-testid=stApp]')).backgroundColor,
   };
 }"""
 
 
-def address(page: Any, view: Any) -> str:
-    """The address that opens a view."""
-    path = "" if page.name == "start" else page.name
-    return f"{path}?{page.switch.key}={view.name}" if page.switch is not None else path
+@pytest.mark.parametrize(
+    "which", [pytest.param(page, id=page.name) for page in all_pages() if page.name not in EMPTY_AT_FIRST]
+)
+def test_every_view_is_whole_and_answers_on_the_first_screen(page: Any, server: LiveServer, which: Any) -> None:
+    """The notebook has a figure once one is pinned: see test_kept_cells."""
+    opened(page, server, "" if which is HOME else which.name, ".st-key-stage")
+    states = list(STATES)
+    for view in which.views:
+        if view is not which.views[0]:
+            page.get_by_role("radio", name=which.switch.label_of(view.name), exact=True).click()
+            page.wait_for_url(f"**{which.switch.key}={view.name}*")
+            page.locator("h1", has_text=view.question or which.heading).wait_for()
+        page.locator(".st-key-stage :is(.main-svg, svg.marks, canvas)").first.wait_for()
+        for scheme, (width, height) in states:
+            page.emulate_media(color_scheme=scheme)
+            page.set_viewport_size({"width": width, "height": height})
+            settle(page)
+            seen = page.evaluate(LOOK)
+            place = f"{view.name}, {scheme}, {width} x {height}"
+            check(seen, height, 1 if which.switch is not None else 0, place)
+            assert is_dark(seen["back"]) == (scheme == "dark"), place
+        states.reverse()
 
 
-@pytest.mark.parametrize(("page", "view"), [
-    pytest.param(page, view, id=f"{page.name}-{view.name}") for page, view in VIEWS
-])  # fmt: skip
-def test_the_answer_is_on_the_first_screen(
-    open_page: Callable[..., Any], server: LiveServer, page: Any, view: Any
-) -> None:
-    seen = opened(open_page(), server, address(page, view), "h1")
-    seen.locator(".st-key-stage").wait_for()
-    for scheme in ("light", "dark"):
-        seen.emulate_media(color_scheme=scheme)
-        for width, height in WINDOWS if scheme == "light" else WINDOWS[1:2]:
-            seen.set_viewport_size({"width": width, "height": height})
-            settle(seen)
-            check(seen.evaluate(LOOK), height, 1 if page.switch is not None else 0)
+def test_an_empty_page_is_whole(page: Any, server: LiveServer) -> None:
+    for name in EMPTY_AT_FIRST:
+        opened(page, server, name, '[data-testid="stAlert"]')
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            settle(page)
+            assert page.locator("h1").count() == 1
+            assert page.locator('[data-testid="stException"], [role=dialog]').count() == 0
+            assert page.get_by_text("Something went wrong").count() == 0
+            back = page.evaluate("getComputedStyle(document.querySelector('[data-testid=stApp]')).backgroundColor")
+            assert is_dark(back) == (scheme == "dark")
 
 
-def check(found: dict[str, Any], height: int, switches: int) -> None:
+def is_dark(colour: str) -> bool:
+    """Whether a colour, such as "rgb(1, 2, 3)", is a dark one."""
+    return sum(map(int, re.findall(r"\d+", colour)[:3])) < 200
+
+
+def check(found: dict[str, Any], height: int, switches: int, place: str) -> None:
     """What must hold in a window of a height, above a view with so many switches."""
-    assert found["errors"] == 0 and found["headings"] == 1
-    assert found["stage"]["height"] >= LEAST_HEIGHT and found["stage"]["bottom"] <= height
-    assert found["said"] and found["answer"]["bottom"] <= height
-    assert all(title["bottom"] <= found["stage"]["bottom"] + 1 for title in found["titles"])
-    assert len(found["controls"]) - switches <= MOST_CONTROLS, found["controls"]
-    assert found["cut"] == [] and found["too_wide"] <= 0
+    assert found["errors"] == found["dialogs"] == 0 and not found["broken"], place
+    assert found["headings"] == 1, place
+    assert found["stage"]["height"] >= LEAST_HEIGHT and found["stage"]["bottom"] <= height, place
+    assert found["said"] and found["answer"]["bottom"] <= height, place
+    assert all(title["bottom"] <= found["stage"]["bottom"] + 1 for title in found["titles"]), place
+    assert len(found["controls"]) - switches <= MOST_CONTROLS, (place, found["controls"])
+    assert found["cut"] == [] and found["too_wide"] <= 0, place

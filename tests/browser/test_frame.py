@@ -12,13 +12,10 @@ from urllib.parse import urlsplit
 import pytest
 
 import browsing
-from app import all_pages
-from browsing import EMPTY_AT_FIRST, LiveServer, eventually, live_server, settle, visit
+from browsing import LiveServer, eventually, live_server, settle, visit
 
 pytestmark = pytest.mark.browser
 
-PAGES = all_pages()
-NAMES = ["" if page is PAGES[0] else page.name for page in PAGES]
 HOSTILE = (
     "![x](http://127.0.0.2:9/b.png)",
     "<img src=http://127.0.0.2:9/a.png onerror=window.hit=1>",
@@ -63,21 +60,6 @@ def upload(page: Any, path: Path, columns: list[str], meanwhile: Callable[[], No
     page.get_by_role("button", name="Count", exact=True).click()
     page.get_by_text("file discarded").wait_for()
     settle(page)
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", NAMES)
-def test_every_page_is_whole(page: Any, server: LiveServer, name: str, scheme: str) -> None:
-    page.emulate_media(color_scheme=scheme)
-    visit(page, f"{server.url}/{name}")
-    figure = ".js-plotly-plot .main-svg, .stVegaLiteChart :is(canvas, svg.marks)"
-    page.locator('[data-testid="stAlert"]' if name in EMPTY_AT_FIRST else figure).first.wait_for()
-    assert page.locator("h1").count() == 1
-    assert page.locator('[data-testid="stException"]').count() == 0
-    assert page.get_by_role("dialog").count() == 0
-    assert page.get_by_text("Something went wrong").count() == 0
-    back = page.evaluate("getComputedStyle(document.querySelector('[data-testid=stApp]')).backgroundColor")
-    assert (sum(map(int, re.findall(r"\d+", back)[:3])) < 200) == (scheme == "dark")
 
 
 def test_a_deep_link_on_a_cold_server_comes_through_the_router(page: Any, start_server: Callable[..., Any]) -> None:

@@ -102,7 +102,7 @@ def test_its_first_screen_holds_the_figure_and_what_it_says(page: Any, server: L
         for width, height in WINDOWS:
             page.set_viewport_size({"width": width, "height": height})
             settle(page)
-            check(page.evaluate(LOOK), height, 2)  # the switch, and what saves beside it
+            check(page.evaluate(LOOK), height, 2, scheme)  # the switch, and what saves beside it
 
 
 def test_cells_change_places_and_open_from_the_list(page: Any, server: LiveServer) -> None:

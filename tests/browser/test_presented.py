@@ -37,17 +37,21 @@ LOOK: Final = """() => {
 
 
 @pytest.mark.parametrize(
-    "page", [pytest.param(page, id=page.name) for page in all_pages() if page.name not in EMPTY_AT_FIRST]
+    "which", [pytest.param(page, id=page.name) for page in all_pages() if page.name not in EMPTY_AT_FIRST]
 )
-def test_a_view_fits_a_small_projector(page: Any, open_page: Any, server: LiveServer) -> None:
-    seen = open_page()
-    seen.set_viewport_size({"width": WIDTH, "height": HEIGHT})
-    for view in page.views:
-        path = "" if page is all_pages()[0] else page.name
-        opened(seen, server, f"{path}?present=1" + (f"&{page.switch.key}={view.name}" if page.switch else ""), "h1")
-        seen.locator(".st-key-stage :is(.main-svg, svg.marks)").first.wait_for()
-        settle(seen)
-        found = seen.evaluate(LOOK)
+def test_a_view_fits_a_small_projector(page: Any, server: LiveServer, which: Any) -> None:
+    """From one view to the next as a presenter goes, by a key."""
+    page.set_viewport_size({"width": WIDTH, "height": HEIGHT})
+    opened(page, server, ("" if which is all_pages()[0] else which.name) + "?present=1", ".st-key-stage")
+    for view in which.views:
+        if view is not which.views[0]:
+            page.keyboard.press("ArrowRight")
+            page.wait_for_url(f"**{which.switch.key}={view.name}*")
+            page.locator("h1", has_text=view.question or which.heading).wait_for()
+        page.locator(".st-key-stage :is(.main-svg, svg.marks)").first.wait_for()
+        page.get_by_test_id("stProgress").wait_for(state="detached")
+        settle(page)
+        found = page.evaluate(LOOK)
         assert found["stage"] <= HEIGHT and found["answer"] <= HEIGHT, view.name
         assert all(title <= 1 for title in found["titles"]), view.name
         assert found["thin"] == [] and found["small"] == [], view.name

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
+
+from treedp_core.cli import load_plugins
 
 if TYPE_CHECKING:
     from pages.ui.page import Page
@@ -19,6 +22,8 @@ PAGES: Final = (
 def all_pages() -> tuple[Page, ...]:
     """Return the pages in the order of the navigation."""
     from pages.ui.router import declare
+
+    load_plugins(os.environ)  # first: tables of pages are made from the core's
 
     return declare(tuple(import_module(f"pages.{name}").PAGE for name in PAGES))
 

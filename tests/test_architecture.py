@@ -44,7 +44,7 @@ FLOORS = (
     ("__main__",),
 )
 FLOOR = {name: floor for floor, names in enumerate(FLOORS) for name in names}
-CLI_MAY_IMPORT = {"checks", "__init__"}
+CLI_MAY_IMPORT = {"checks", "registry", "__init__"}
 
 # Libraries that belong to some places only; a place is a file or, with a slash at its end, a folder.
 PLACES = {

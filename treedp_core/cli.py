@@ -13,6 +13,7 @@ from pathlib import Path
 
 from treedp_core import __version__, checks
 from treedp_core.checks import InputError, echo
+from treedp_core.registry import load_plugin
 
 HOST = "127.0.0.1"
 FIRST_PORT = 8501
@@ -20,6 +21,7 @@ FILE_VARIABLE = "TREEDP_FILE"
 KEY_VARIABLE = "TREEDP_KEY"
 NOTEBOOK_VARIABLE = "TREEDP_NOTEBOOK"
 SAVE_VARIABLE = "TREEDP_SAVE"
+PLUGINS_VARIABLE = "TREEDP_PLUGINS"
 NOTEBOOK = ".treedp"
 WILDCARDS = ("0.0.0.0", "::", "")
 
@@ -39,11 +41,12 @@ DEFAULTS = {
 def main(arguments: Sequence[str] | None = None) -> int:
     """Exit status of `treedp`; on success the process becomes the app's server and does not return.
 
-    Status 2, with one sentence on standard error, when the file or the port cannot be used.
+    Status 2, with one sentence on standard error, when the file, the port or a plug-in cannot be used.
     """
     given = _parser().parse_args(arguments)
     try:
-        env = environment(os.environ, given.file, network=given.allow_network, save=given.save)
+        env = environment(os.environ, given.file, network=given.allow_network, save=given.save, plugins=given.plugin)
+        load_plugins(env)
         port = usable_port(given.port, env)
         return _become([sys.executable, "-m", "streamlit", "run", str(app_path()), f"--server.port={port}"], env)
     except InputError as error:
@@ -52,13 +55,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def environment(
-    base: Mapping[str, str], file: str | None = None, *, network: bool = False, save: str | None = None
+    base: Mapping[str, str],
+    file: str | None = None,
+    *,
+    network: bool = False,
+    save: str | None = None,
+    plugins: Sequence[str] = (),
 ) -> dict[str, str]:
     """Environment of the server: `base`, the safe defaults it does not set itself, and the file to open.
 
     A file is shown to whoever opens the app; other users of this machine reach its address too, hence a key of its own
     for each start with a file. A file of records and a notebook go by variables of their own; `save` names the notebook
-    that every change is written to, which is opened first if it is there.
+    that every change is written to, which is opened first if it is there. `plugins` are the packages that the app and
+    its workers load: those of the command line, and never others.
 
     Raises
     ------
@@ -72,7 +81,7 @@ def environment(
     '4'
     """
     env = DEFAULTS | dict(base)
-    for name in (FILE_VARIABLE, KEY_VARIABLE, NOTEBOOK_VARIABLE, SAVE_VARIABLE):
+    for name in (FILE_VARIABLE, KEY_VARIABLE, NOTEBOOK_VARIABLE, SAVE_VARIABLE, PLUGINS_VARIABLE):
         env.pop(name, None)
     if env["STREAMLIT_SERVER_ADDRESS"].strip("[] ") in WILDCARDS and not network:
         raise InputError(
@@ -84,9 +93,23 @@ def environment(
         env[NOTEBOOK_VARIABLE if file.lower().endswith(NOTEBOOK) else FILE_VARIABLE] = str(_readable(file))
     if save is not None:
         env[SAVE_VARIABLE] = str(_writable(save))
+    if plugins:
+        env[PLUGINS_VARIABLE] = ",".join(plugins)
     if file is not None or save is not None:
         env[KEY_VARIABLE] = secrets.token_urlsafe(24)
     return env
+
+
+def load_plugins(env: Mapping[str, str]) -> None:
+    """Load the plug-ins that the app was started with: in the app's process, and in that of its workers.
+
+    Raises
+    ------
+    InputError
+        As `load_plugin`.
+    """
+    for package in filter(None, env.get(PLUGINS_VARIABLE, "").split(",")):
+        load_plugin(package)
 
 
 def _writable(save: str) -> Path:
@@ -174,6 +197,10 @@ def _parser() -> argparse.ArgumentParser:
         metavar="NOTEBOOK",
         help=f"write every change to this notebook (TRUE COUNTS; {NOTEBOOK}), opened first",
     )
+    parser.add_argument(
+        "--plugin", action="append", default=[], metavar="PACKAGE",
+        help="load an installed package whose entries join the app's tables, as not reviewed; may be repeated",
+    )  # fmt: skip
     parser.add_argument("--port", metavar="N", help=f"port to serve on (default {FIRST_PORT})")
     parser.add_argument(
         "--allow-network", action="store_true", help="let STREAMLIT_SERVER_ADDRESS be 0.0.0.0 or ::, open to others"

@@ -281,6 +281,14 @@ def load_plugin(package: str) -> tuple[str, ...]:
     return _LOADED[package]
 
 
+def plugin_of(name: str) -> str:
+    """Return the package of the plug-in that an entry of this name came with; nothing for all others."""
+    if not _LOADED:
+        return ""
+    authors = (resolve_name(place).author(name) for place in TABLES.values())
+    return next((one for one in authors if one not in ("", MINE)), "")
+
+
 def _added(package: str, tables: Mapping[str, Table[Any]], before: Mapping[str, set[str]]) -> tuple[str, ...]:
     try:
         import_module(package)

@@ -24,6 +24,7 @@ from typing import Any, Final, NoReturn
 from pages.ui.channel import parts_of, receive, send
 from pages.ui.workers import FORK, ORDER
 from treedp_core.checks import InputError
+from treedp_core.cli import load_plugins
 from treedp_core.watch import Cancelled, Watch
 
 REPORT_SECONDS: Final = 0.1
@@ -34,6 +35,7 @@ _END_WITH_PARENT: Final = 1
 
 def main(*preloaded: str) -> NoReturn:
     """Load the modules that workers need, and fork workers until nobody is there to order any."""
+    load_plugins(os.environ)
     sys.meta_path.insert(0, _NoPandas())
     for module in preloaded:
         import_module(module)

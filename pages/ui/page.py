@@ -16,11 +16,14 @@ from pages.ui.setting import FOLLOWED, Setting
 from pages.ui.settings import EPSILON, PRESENT, get
 from pages.ui.text import lit
 from pages.ui.unused import Reasons
+from treedp_core.notebook.cell import NOT_REVIEWED
+from treedp_core.registry import CLAIM
 
 LOST: Final = "No uploaded file is counted in this session: a reload ends one, and a link carries settings only."
-BADGES: Final[Mapping[str, tuple[Literal["blue", "violet", "red"], str, str]]] = {
+BADGES: Final[Mapping[str, tuple[Literal["blue", "violet", "red", "orange"], str, str]]] = {
     "formula": ("blue", ":material/function:", "Computed exactly from theory; nothing was drawn at random."),
     "simulation": ("violet", ":material/casino:", "Estimated from simulated releases; bars are 95 % intervals."),
+    NOT_REVIEWED: ("orange", ":material/warning:", f"An entry of a plug-in was used: {CLAIM}."),
     "NOT PRIVATE": ("red", ":material/lock_open:", "Shows or depends on the exact counts: not for publication."),
 }
 
@@ -148,6 +151,11 @@ class Page:
         )  # fmt: skip
 
     @property
+    def uses_plugin(self) -> bool:
+        """Whether one of its settings stands at an entry of a table that is not TreeDP's own."""
+        return any(one.is_not_reviewed for one in self.settings)
+
+    @property
     def view(self) -> View:
         """The view that its switch stands at."""
         return next(view for view in self.views if self.switch is None or view.name == self.switch.value)
@@ -165,6 +173,8 @@ class Page:
             heading = st.container(key="heading", gap="xsmall")
             view = self._chosen()
             told = view.show()
+            if self.uses_plugin:
+                told = told._replace(badges=f"{told.badges}, {NOT_REVIEWED}")
             st.session_state[_BADGES] = told.badges
         with heading:
             title = view.question or self.heading or self.title

@@ -16,6 +16,7 @@ from pages.ui.text import lit
 from treedp_core import __version__
 from treedp_core.checks import InputError
 from treedp_core.notebook import Cell, table_of
+from treedp_core.notebook.cell import NOT_REVIEWED
 from treedp_core.notebook.code import Ran
 from treedp_core.notebook.drawing import checked
 from treedp_core.notebook.given import MAX_TABLE_ROWS
@@ -189,4 +190,7 @@ def _badges(shown: Shown) -> tuple[str, ...]:
     if shown.answer:
         return tuple(one.strip() for one in page.badges_shown().split(",") if one.strip())
     said = f"{shown.label} {shown.caption}"
-    return (*(("simulation",) if shown.simulated else ()), *((NOT_PRIVATE,) if NOT_PRIVATE in said else ()))
+    where = page.shown()
+    told = {"simulation": shown.simulated, NOT_PRIVATE: NOT_PRIVATE in said,
+            NOT_REVIEWED: where is not None and where.uses_plugin}  # fmt: skip
+    return tuple(name for name, holds in told.items() if holds)

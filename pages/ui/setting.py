@@ -11,6 +11,7 @@ import streamlit as st
 
 from treedp_core import checks
 from treedp_core.checks import InputError, echo
+from treedp_core.registry import Table
 from treedp_core.studies.budget import origin_of_text
 
 MAX_DIGITS: Final = 12
@@ -148,6 +149,12 @@ class Setting(Generic[T]):
         if held is None or not self.accepts(held):
             return self.default
         return tuple(held) if self.is_many else held  # type: ignore[return-value]  # a tuple is what T is then
+
+    @property
+    def is_not_reviewed(self) -> bool:
+        """Whether it stands at an entry of a table that is not TreeDP's own: a plug-in's."""
+        chosen: Any = self.value if self.is_many else (self.value,)
+        return isinstance(self.options, Table) and any(self.options.author(name) for name in chosen)
 
     def set(self, value: T) -> None:
         """Give it a value, before its control is drawn or in a callback."""

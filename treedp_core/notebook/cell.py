@@ -22,7 +22,8 @@ _WORD: Final = re.compile(r"[a-z][a-z0-9_]{0,59}")
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 _VERSION: Final = re.compile(r"[0-9A-Za-z.+!-]{1,40}")
 _DOMAINS: Final = ("public", "taken from the data")
-_BADGES: Final = ("formula", "simulation", "NOT PRIVATE")
+NOT_REVIEWED: Final = "not reviewed"
+_BADGES: Final = ("formula", "simulation", "NOT PRIVATE", NOT_REVIEWED)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,7 +99,8 @@ class Cell:
     alt : str
         The figure in words.
     badges : tuple of str
-        Kinds of numbers shown: "formula", "simulation", "NOT PRIVATE".
+        Kinds of numbers shown: "formula", "simulation", "NOT PRIVATE"; "not reviewed" where an entry of a plug-in,
+        whose promise is its author's claim, was used.
     label : str
         What must stand in every copy, such as "NOT PRIVATE: tuned on the true counts."; or nothing.
     code : str

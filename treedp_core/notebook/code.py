@@ -17,6 +17,8 @@ from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar
 
 import numpy as np
 
+from treedp_core.registry import CLAIM, Own, plugin_of
+
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
@@ -174,6 +176,7 @@ class _Writer:
         self.known: dict[str, str] = {}
         self.taken = set(RESERVED)
         self.from_app = False
+        self.plugins: dict[str, None] = {}
 
     def program(self, ran: Ran[Any]) -> str:
         if ran.figure is not None:
@@ -182,13 +185,24 @@ class _Writer:
             self.lines.append(f"{FIGURE} = {drawn}")
             self.names[id(ran.figure)] = self.known[drawn] = FIGURE
         last = self.call(ran)
+        if self.plugins:
+            self.imports.setdefault("treedp_core.registry", set()).add("load_plugin")
         modules = [f"from {module} import {', '.join(sorted(names))}" for module, names in sorted(self.imports.items())]
         if "np." in "\n".join([*self.lines, last]):
             modules.insert(0, "import numpy as np")
         about = f"# {' '.join(ran.about.split())}\n" if ran.about else ""
         head = about + (APP_PATH if self.from_app else "") + "\n".join(modules)
+        loaded = [f"load_plugin({name!r})  # {CLAIM}" for name in self.plugins]
         files = [f"{name} = {one.path!r}  # where the file lies" for one, name in self.files.items()]
-        return "\n".join([*([head, ""] if head else []), *([*files, ""] if files else []), *self.lines, last])
+        return "\n".join(
+            [
+                *([head, ""] if head else []),
+                *([*loaded, ""] if loaded else []),
+                *([*files, ""] if files else []),
+                *self.lines,
+                last,
+            ]
+        )
 
     def variable(self, ran: Ran[Any]) -> str:
         """The name of a call's value, its line written first."""
@@ -230,6 +244,10 @@ class _Writer:
         """An expression for a value."""
         if isinstance(value, Ran):
             return self.variable(value)
+        if isinstance(value, Own):
+            return self.literal(value.entry)
+        if isinstance(value, str) and (package := plugin_of(value)):
+            self.plugins[package] = None
         if isinstance(value, Part):
             return f"{self.variable(value.of)}.{value.path}"
         if isinstance(value, File):

@@ -7,9 +7,10 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from treedp_core.notebook.cell import Cell
+from treedp_core.notebook.cell import NOT_REVIEWED, Cell
 from treedp_core.notebook.notes import safe_markdown
 from treedp_core.privacy.origin import NOT_PRIVATE
+from treedp_core.registry import CLAIM
 from treedp_core.words import plural
 
 FINGERPRINT: Final = 16
@@ -35,6 +36,8 @@ def facts(cell: Cell) -> list[tuple[str, str]]:
         told.append(("Fingerprint", f"{cell.data.fingerprint[:FINGERPRINT]} …"))
     settings = "; ".join(f"{key} = {', '.join(values)}" for key, values in cell.settings.items())
     told.append(("Settings", settings or "all as they are at first"))
+    if NOT_REVIEWED in cell.badges:
+        told.append(("A plug-in was used", CLAIM))
     if cell.seed is not None:
         told.append(("Seed", str(cell.seed)))
     return [*told, ("TreeDP", cell.version), ("Made", cell.made)]

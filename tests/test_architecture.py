@@ -36,6 +36,7 @@ FLOORS = (
         "studies/budget",
         "studies/topdown",
         "studies/protects",
+        "studies/ranges",
     ),
     ("plans",),
     ("figures",),

@@ -46,6 +46,7 @@ VIEWS: dict[tuple[str, str, str], set[str]] = {
        for view in MULTIPLICATIVE_VIEWS},
     **{("budget", "bud_view", view): ALL for view in BUDGET_VIEWS},
     **{("topdown", "td_view", view): {"simulation", "NOT PRIVATE"} for view in TOPDOWN_VIEWS},
+    ("ranges", "", ""): ALL,
     **{("protects", "pro_view", view): {"formula"} for view in PROTECTS_VIEWS},
     **{("plan", "plan_view", view): {"formula"} for view in PLAN_VIEWS},
     **{("topdown", "td_more", section): {"simulation", "NOT PRIVATE"} for section in SECTIONS},

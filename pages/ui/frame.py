@@ -121,8 +121,19 @@ def live(
 
     `still` draws it as plotly does: what is pinned, exported and drawn by its code.
     """
-    with st.container(key=STAGE):
+
+    def draw() -> None:
         st.vega_lite_chart(repainted(spec) if _is_dark() else spec, key=key, alt=alt, height="stretch")
+
+    moving(draw, key=key, alt=alt, caption=caption, answer=answer, ran=ran, still=still)
+
+
+def moving(
+    draw: Callable[[], None], *, key: str, alt: str, caption: str, answer: str, ran: Ran[Columns], still: Ran[Any]
+) -> None:
+    """Show what draws itself in the browser as the figure of the first screen: see `live`."""
+    with st.container(key=STAGE):
+        draw()
     say(answer)
     ran = ran.drawn_by(still)
     footer(key, ran, about=caption, shown=Shown(key, still, ran, alt, caption, answer))

@@ -28,6 +28,7 @@ SET = {
     "topdown": {"td_product": "1"},
     "plan": {"plan_post": "none"},
     "protects": {"pro_prior": "0.9"},
+    "ranges": {"ran_bins": "16"},
 }
 """A setting of each page that has an ε of its own, not its default."""
 COPIED = ("start", "lab")

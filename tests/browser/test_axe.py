@@ -17,8 +17,8 @@ pytestmark = pytest.mark.browser
 RULES: Final = ["wcag2a", "wcag2aa"]
 OF_COLOUR: Final = ["color-contrast", "link-in-text-block"]
 """Those of these rules that look at colours: all that another scheme can break."""
-FIGURES: Final = ".js-plotly-plot, .vega-embed"
-UNNAMED: Final = "figures => figures.filter(one => !one.querySelector('svg[role=img][aria-label]')).length"
+FIGURES: Final = ".js-plotly-plot, .vega-embed, .ranges"
+UNNAMED: Final = "figures => figures.filter(one => !one.querySelector('[role=img][aria-label]')).length"
 GRAVE: Final = ("serious", "critical")
 
 

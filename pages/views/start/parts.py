@@ -40,6 +40,7 @@ from treedp_core.words import plural, setting_text, short
 
 QUESTIONS: Final[tuple[tuple[str, str, dict[str, Any]], ...]] = (
     ("What does ε protect?", "protects", {}),
+    ("Why a tree?", "ranges", {}),
     ("What will be counted?", "data", {}),
     ("How much noise?", "lab", {}),
     ("Which ε?", "budget", {"bud_view": "targets"}),

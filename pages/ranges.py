@@ -1,0 +1,30 @@
+"""Why a tree: one range, counted in three ways."""
+
+from pages.ui.page import Page, View
+from pages.ui.unused import NO_DELTA, PLAIN, Reasons
+from pages.views.ranges.settings import SETTINGS
+from pages.views.ranges.view import show
+
+IGNORED: Reasons = {
+    "nbr": "The three ways are those of replacing one record.",
+    "contributions": "Here a unit has one record.",
+    "known_levels": "Here no level is known.",
+}
+PAGE = Page(
+    name="ranges",
+    title="Why a tree",
+    icon="account_tree",
+    section="Learn",
+    about="One range, counted in three ways.",
+    heading="Why put counts on a tree?",
+    lede="A range is a sum of noisy counts. A histogram adds many with little noise, cumulative counts two with much; "
+    "a tree adds a few.",
+    settings=SETTINGS,
+    asks_epsilon=True,
+    views=(View("", show, ignores=NO_DELTA | PLAIN | IGNORED),),
+    learnt="Noise adds up: twice as many counts make a sum √2 times as uncertain. A tree shares ε between its levels, "
+    "so each count is noisier, but a long range needs few. The wider the table, the more that is worth.",
+)
+
+if __name__ == "__main__":
+    PAGE.run()

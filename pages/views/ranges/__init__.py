@@ -1,0 +1,1 @@
+"""Why a tree: one range, three ways."""

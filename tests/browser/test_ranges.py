@@ -1,0 +1,63 @@
+"""Why a tree: a range moves by pointer and keys, without the server, and its numbers are the core's."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from browsing import LiveServer, opened, settle
+from treedp_core.studies.ranges import three_ways
+
+pytestmark = pytest.mark.browser
+
+
+def told(page: Any) -> list[str]:
+    return list(page.locator(".ranges [role=img]").evaluate_all("rows => rows.map(one => one.ariaLabel)"))
+
+
+def ends(page: Any) -> list[int]:
+    return [int(str(one.get_attribute("aria-valuenow"))) for one in page.locator(".ranges .knob").all()]
+
+
+def check(page: Any, start: int, stop: int) -> None:
+    """What stands beside each way, for a range."""
+    assert [int(str(one.get_attribute("aria-valuenow"))) for one in page.locator(".ranges .knob").all()] == [
+        start,
+        stop,
+    ]
+    for said, way in zip(told(page), three_ways(64, 1.0, 7).ways, strict=True):
+        deviation, counts = re.findall(r"± ([\d.]+) (\d+) count", said)[0]
+        exact = way.deviation(start, stop)
+        assert float(deviation) == pytest.approx(exact, abs=0.5 if exact >= 100 else 0.051), said
+        assert int(counts) == len(way.pieces(start, stop)), said
+
+
+def test_a_range_moves_in_the_browser(page: Any, server: LiveServer) -> None:
+    opened(page, server, "ranges?ran_bins=64", ".ranges svg")
+    sent: list[str] = []
+    page.on("websocket", lambda socket: socket.on("framesent", lambda _: sent.append(socket.url)))
+    first, last = page.locator(".ranges .knob").all()
+    start, stop = ends(page)
+    check(page, start, stop)
+    first.focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("PageUp")
+    last.focus()
+    page.keyboard.press("End")
+    check(page, start + 9, 64)
+    strip = page.locator(".ranges .bins").bounding_box()
+    at = [strip["x"] + strip["width"] * part / 64 for part in (3.5, 20.2)]
+    page.mouse.move(at[0], strip["y"] + 10)
+    page.mouse.down()
+    page.mouse.move(at[1], strip["y"] + 10, steps=4)
+    page.mouse.up()
+    check(page, 3, 20)
+    settle(page)
+    assert sent == []
+    before = told(page)
+    page.get_by_role("button", name="Draw again").click()
+    settle(page)
+    assert told(page) != before  # the range stays, the noise is another one
+    assert ends(page) == [3, 20]

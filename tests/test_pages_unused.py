@@ -50,7 +50,7 @@ def shown(app: AppTest) -> dict[str, Any]:
     """Every figure, table, card and the answer of a page, by what tells them apart."""
     found: dict[str, Any] = {chart.proto.id.rsplit("-", 1)[-1]: chart.proto.spec for chart in app.get("plotly_chart")}
     moving = [one.proto for one in app.get("bidi_component") if one.proto.component_name.endswith(".ranges")]
-    found |= {"moving": one.json for one in moving}
+    found |= {"moving": [one.json for one in moving]}
     for chart in app.get("arrow_vega_lite_chart"):
         found["live"] = chart.proto.spec, [one.data.data for one in chart.proto.datasets]
     found |= {f"table {i}": one.value.to_csv() for i, one in enumerate(app.main.dataframe)}

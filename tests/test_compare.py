@@ -149,6 +149,8 @@ def test_figures_with_the_same_axes_share_them_the_first_one_dashed() -> None:
     assert [(line.name, line.line.dash) for line in fig.data] == [("A · x", "dash"), ("B · x", "solid")]
     assert overlaid([drawn(), drawn(xaxis={"title": {"text": "level"}})], "AB") is None
     assert overlaid([drawn(), drawn("heatmap")], "AB") is None
+    down = overlaid([drawn(yaxis={"range": [3, -1]}), drawn(yaxis={"range": [3, -1]})], "AB")
+    assert down is not None and down.layout.yaxis.autorange == "reversed" and fig.layout.yaxis.autorange is True
     bars = overlaid([drawn("bar"), drawn("bar")], "AB")
     assert bars is not None and [one.marker.pattern.shape for one in bars.data] == ["/", ""]
 

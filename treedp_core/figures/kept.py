@@ -65,9 +65,14 @@ def overlaid(figures: Sequence[Mapping[str, Any]], letters: str) -> go.Figure | 
             _mark(trace, at, letter)
             fig.add_trace(trace)
     fig.update_layout(showlegend=True, barmode="group")
-    fig.update_yaxes(range=None, autorange=True)
+    fig.for_each_yaxis(lambda one: one.update(range=None, autorange="reversed" if _falls(one.range) else True))
     fig.layout.annotations = [one for one in fig.layout.annotations if one.xref == "paper" and one.yref == "paper"]
     return fig
+
+
+def _falls(range: tuple[float, float] | None) -> bool:
+    """Whether an axis has its largest value at the bottom, as levels do."""
+    return range is not None and range[0] > range[1]
 
 
 def _tell_apart(figures: Sequence[go.Figure]) -> None:

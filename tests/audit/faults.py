@@ -27,6 +27,7 @@ from treedp_core.mechanisms.thresholds.sparse_vector import NoiseLaw
 from treedp_core.noise import exact_draws as integer_draws
 from treedp_core.noise import laws as noise
 from treedp_core.noise import truncated_laplace as bounds
+from treedp_core.plans import made, verify
 from treedp_core.privacy import Budget, NeighbouringRelation, ProtectedUnit, Provenance, Spread, ledger, rounding
 from treedp_core.privacy import spread as contributions
 from treedp_core.privacy.origin import Origin
@@ -276,14 +277,20 @@ def unsaid_simulation() -> AbstractContextManager[Any]:
     return patch.object(Provenance, "sentence", lambda self, guarantee: guarantee.sentence())
 
 
+def _charging_less(found: Any, *_: Any, **__: Any) -> Any:
+    return replace(found, charged=0.98 * found.charged)
+
+
 OTHER = elsewhere.with_other_leaf
 CHARGE, LEVEL_NOISE, SENSITIVITIES = ProtectedUnit.exact_charge, level_noise, contributions.level_sensitivities
 SPARSE_RELEASE, GUARANTEE, FROM_SHARES = sparse.release, privacy.guarantee, privacy.budget_from_shares
 ROUND_NOISES = sparse_vector.round_noises
+
+
 LEFT, ONE_RECORD = ledger.left_after, thresholds.budget_for_one_record
 LEVELS, TOP_DOWN, BUDGETS, THRESHOLDS = "levels", "top-down", "budgets", "thresholds"
 CONVERSIONS, COMPOSED, EVENTS, SAMPLERS, BLACK_BOX = "conversions", "composed", "events", "samplers", "black box"
-FILES, PROMISES = "files", "promises"
+FILES, PLANS, PROMISES = "files", "plans", "promises"
 ALL_NOISE = (LEVELS, TOP_DOWN, BUDGETS)
 
 FAULTS = (
@@ -359,6 +366,9 @@ FAULTS = (
     Fault("all chunks draw the same", one_chunk_again, (SAMPLERS,)),
     Fault("records without a category left out", lambda: everywhere(OTHER, lambda *a: OTHER(*a[:-1], 0)), (FILES,)),
     Fault("one row too many of each unit", one_row_more, (FILES,)),
+    Fault("a plan that nobody checks", lambda: patch.object(verify, "problems", lambda _: ()), (PLANS,)),
+    Fault("a plan for half of its noise", changed(made._scale, lambda x, *_: 2 * x), (PLANS,)),
+    Fault("a plan that charges 2 % too little", changed(made.state, _charging_less), (PLANS,)),
     Fault("the spread is not said", unsaid_spread, (PROMISES,)),
     Fault("known levels are not said", lambda: patch.object(ProtectedUnit, "_known", "known"), (PROMISES,)),
     Fault("numbers shown to the nearest", changed(words.privacy_text, lambda _, x: f"{float(x):.4g}"), (PROMISES,)),

@@ -12,7 +12,19 @@ import numpy as np
 
 from treedp_core.checks import InputError
 
-from . import black_box, budgets, conversions, events, files, level_noise, promises, samplers, thresholds, top_down
+from . import (
+    black_box,
+    budgets,
+    conversions,
+    events,
+    files,
+    level_noise,
+    plans,
+    promises,
+    samplers,
+    thresholds,
+    top_down,
+)
 from .faults import FAULTS, Fault
 from .report import Report
 
@@ -48,6 +60,7 @@ PARTS = {
         Part("events", events.audit, 7, 140, 7),
         Part("files", files.audit, 1, 2, 1),
         Part("promises", promises.audit, 60, 2000, 60),
+        Part("plans", plans.audit, 2, 40, 1),
         Part("samplers", samplers.audit, 200, 2000, 400),
         Part("black box", black_box.audit, 25, 100, 25),
     )

@@ -168,6 +168,11 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
     "two files in one": (lambda: sound() + sound(), "NOTEBOOK_DAMAGED"),
     "a bomb": (with_member("settings.json", b" " * 900_000_000), "NOTEBOOK_TOO_LARGE"),
     "a smaller bomb": (with_member("notebook.json", b" " * 60_000_000), "NOTEBOOK_TOO_LARGE"),
+    "tables that take much memory": (
+        lambda: summed({**members(), **{f"cells/{i:016x}/table.json": b" " * 60_000_000 for i in range(4)}}),
+        "NOTEBOOK_TOO_LARGE",
+    ),
+    "an ipynb": (lambda: b'{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}', "NOTEBOOK_FOREIGN"),
     "a bomb that lies": (lying_size, "NOTEBOOK_DAMAGED"),
     "a hundred thousand members": (lambda: with_entries(60_000), "NOTEBOOK_TOO_LARGE"),
     "a path upwards": (with_member("../../etc/passwd", b"x"), "NOTEBOOK_FOREIGN"),

@@ -202,6 +202,11 @@ class Tab:
             self.parts[message.auto_rerun.fragment_id] = message.auto_rerun.interval
         elif kind == "delta" and message.delta.WhichOneof("type") == "new_element":
             self._take_element(message.delta.new_element)
+        elif kind == "delta" and message.delta.WhichOneof("type") == "add_block":
+            block = message.delta.add_block
+            content = getattr(block, block.WhichOneof("type") or "", None)
+            if getattr(content, "id", ""):  # a popover or an expander
+                self.widgets[content.id.split("-", 2)[-1]] = content
 
     def _take_element(self, element: Any) -> None:
         kind = element.WhichOneof("type")

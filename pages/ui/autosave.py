@@ -253,7 +253,12 @@ def _open() -> None:
     auto = _auto()
     key = hashlib.sha256(auto.coming).hexdigest()
     found = reading.by_worker(
-        SLOT, key, partial(open_study, auto.coming), auto.coming, f"{uploads.ON_DISK}{SLOT}/{key}"
+        SLOT,
+        key,
+        partial(open_study, auto.coming),
+        auto.coming,
+        f"{uploads.ON_DISK}{SLOT}/{key}",
+        instead=reading.FEWER,
     )
     if found.is_ready:
         auto.coming = b""

@@ -52,7 +52,7 @@ def begin() -> None:
         return
     mark = mark_of(path)
     file_id = f"{uploads.ON_DISK}{SLOT}/{mark}"
-    found = reading.by_worker(SLOT, mark, partial(open_file, path), path, file_id)
+    found = reading.by_worker(SLOT, mark, partial(open_file, path), path, file_id, instead=reading.FEWER)
     if found.error is not None:
         disk.opens = False
         reading.say(found, "Opening the notebook")

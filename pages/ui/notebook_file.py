@@ -87,7 +87,9 @@ def opener(place: str) -> None:
     )  # fmt: skip
     if file is not None:
         content = bytes(file.getvalue())
-        found = reading.by_worker(SLOT, state.nth, partial(open_study, content), content, str(file.file_id))
+        found = reading.by_worker(
+            SLOT, state.nth, partial(open_study, content), content, str(file.file_id), instead=reading.FEWER
+        )
         if not found.is_ready:
             reading.say(found, "Reading the notebook")
         else:

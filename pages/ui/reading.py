@@ -28,6 +28,8 @@ T = TypeVar("T")
 
 READ_BYTES: Final = 1 << 30
 """What reading a file may take up in memory, besides the file itself."""
+GROUP: Final = "group its records first, or save only the columns of interest"
+FEWER: Final = "save it with fewer data sets, or without data"
 READ_SECONDS: Final = 60
 """How long it may compute, and a second more for each megabyte of the file."""
 QUICK_SECONDS: Final = 0.5
@@ -65,17 +67,30 @@ def leaves_listed_in(file: Any, columns: Sequence[str] | None, *, called: str = 
     return Reading(work, call(domain_of_paths, File(file.name, called), columns, **how).named("domain"))
 
 
-def by_worker(slot: str, key: Hashable, work: partial[T], content: Content, file_id: str) -> Result[T]:
-    """Return what a worker reads off a file; it stays as long as the file does, or its columns."""
+def by_worker(
+    slot: str, key: Hashable, work: partial[T], content: Content, file_id: str, *, instead: str = GROUP
+) -> Result[T]:
+    """Return what a worker reads off a file; it stays as long as the file does, or its columns.
+
+    `instead` says what may help where that takes too much.
+    """
     is_kept = isinstance(content, HeldColumns)
     if not is_kept:
         uploads.shown(file_id, slot, partial(result.forget, slot))
     return in_background(
-        slot, key, STEPS, work, of=file_id, of_data=is_kept, room=1, limits=limits_of(content), wait=QUICK_SECONDS
+        slot,
+        key,
+        STEPS,
+        work,
+        of=file_id,
+        of_data=is_kept,
+        room=1,
+        limits=limits_of(content, instead),
+        wait=QUICK_SECONDS,
     )
 
 
-def limits_of(content: Content) -> Limits:
+def limits_of(content: Content, instead: str = GROUP) -> Limits:
     """Return what a worker that reads a file may take up."""
     if isinstance(content, Path):
         size = content.stat().st_size
@@ -83,8 +98,7 @@ def limits_of(content: Content) -> Limits:
         size = content.n_bytes if isinstance(content, HeldColumns) else len(content)
     seconds = READ_SECONDS + (size >> 20)
     broken = (
-        f"This file needs more than {whole(READ_BYTES >> 20)} MB or {plural(seconds, 'second')} to read; group its "
-        "records first, or save only the columns of interest."
+        f"This file needs more than {whole(READ_BYTES >> 20)} MB or {plural(seconds, 'second')} to read; {instead}."
     )
     failed = "The file could not be read; try again, or save it in another format."
     return Limits(READ_BYTES, seconds, ("FILE_TOO_LARGE", broken), ("FILE_UNREADABLE", failed))

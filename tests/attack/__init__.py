@@ -13,12 +13,14 @@ from .files import files
 from .leak import leak
 from .load import load
 from .messages import clear_cache, starve
+from .notebooks import notebooks
 from .public import links, uploads
 from .verdict import Verdict
 from .widgets import widgets
 
 ATTACKS: Final[dict[str, Callable[[bool], Verdict]]] = {
     "files": files,
+    "notebooks": notebooks,
     "downloads": downloads,
     "uploads": uploads,
     "links": links,

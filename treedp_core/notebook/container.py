@@ -27,6 +27,8 @@ FORMAT_VERSION: Final = 2
 MANIFEST: Final = "manifest.json"
 MAX_FILE: Final = 200 << 20
 MAX_TOTAL: Final = 512 << 20
+MAX_JSON: Final = 192 << 20
+"""Of all JSON together, which takes up several times as much memory when it is read."""
 MAX_MEMBERS: Final = 2_000
 MAX_DIRECTORY: Final = 1 << 20
 MAX_RATIO: Final = 200
@@ -61,7 +63,7 @@ def packed(members: Mapping[str, bytes], notice: str, package: str) -> bytes:
     everything = {MANIFEST: written(manifest), **members}
     for name, content in everything.items():
         _admit_size(name, len(content))
-    _admit_total(sum(map(len, everything.values())), len(everything))
+    _admit_total({name: len(content) for name, content in everything.items()})
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as file:
         for name, content in everything.items():
@@ -108,7 +110,7 @@ def unpacked(content: bytes) -> dict[str, bytes]:
                 _admit(info)
             if len(names) < len(infos):
                 raise _damaged("a name occurs twice in it")
-            _admit_total(sum(info.file_size for info in infos), len(infos))
+            _admit_total({info.filename: info.file_size for info in infos})
             sums = _manifest(file.read(MANIFEST))
             found = {info.filename: file.read(info) for info in infos if info.filename != MANIFEST}
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError, NotImplementedError) as error:
@@ -163,9 +165,12 @@ def _admit_size(name: str, size: int) -> None:
         )
 
 
-def _admit_total(size: int, n_members: int) -> None:
-    if size > MAX_TOTAL or n_members > MAX_MEMBERS:
+def _admit_total(sizes: Mapping[str, int]) -> None:
+    size, json_size = sum(sizes.values()), sum(size for name, size in sizes.items() if name.endswith(".json"))
+    if size > MAX_TOTAL or len(sizes) > MAX_MEMBERS:
         raise _too_large(size, MAX_TOTAL)
+    if json_size > MAX_JSON:
+        raise _too_large(json_size, MAX_JSON)
 
 
 def _manifest(content: bytes) -> dict[str, Any]:

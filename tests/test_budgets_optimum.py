@@ -73,11 +73,11 @@ def test_no_split_on_a_grid_is_better(law: str, unit: ProtectedUnit, squares: bo
 
 @pytest.mark.parametrize("law", sorted(NOISE))
 @pytest.mark.parametrize("unit", RELATIONS, ids=lambda unit: unit.relation.value)
-@pytest.mark.parametrize("seed", range(3))
-def test_never_worse_than_a_thousand_greedy_slices_or_any_simple_split(
-    law: str, unit: ProtectedUnit, seed: int
-) -> None:
-    for squares, metric in ((True, "rmsre"), (False, "rmsre"), (True, "rmse")):
+def test_never_worse_than_a_thousand_greedy_slices_or_any_simple_split(law: str, unit: ProtectedUnit) -> None:
+    """Three trees and totals, each with another metric: every pair of a law or a relation with these."""
+    shift = sorted(NOISE).index(law) + RELATIONS.index(unit)
+    for i, (squares, metric) in enumerate(((True, "rmsre"), (False, "rmsre"), (True, "rmse"))):
+        seed = (i + shift) % 3
         _, problem = random_problem(seed + 10, law, unit, metric, squares, most=60)
         total = [0.05, 1.0, 6.0][seed]
         best = optimum(problem, total).error

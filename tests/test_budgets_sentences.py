@@ -26,7 +26,7 @@ from treedp_core.watch import generator
 ADD = ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)
 REPLACE = ProtectedUnit(NeighbouringRelation.REPLACE_ONE)
 SIX = Tree.from_branching_factors((6,))
-TRIALS = 20_000
+TRIALS = 10_000
 
 
 def six(law: str = "laplace", *, squares: bool = False) -> Problem:

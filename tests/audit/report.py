@@ -42,6 +42,20 @@ class Report:
         self.wrong += other.wrong
 
 
+class Wrong(BaseException):
+    """Something was wrong: no part of the audit may take this for an error of what it looks at."""
+
+
+class UntilWrong(Report):
+    """Counts like any other, up to the first thing that is wrong."""
+
+    def holds(self, right: bool, what: str, compared: int = 1) -> None:
+        """Count a check, and stop if it fails."""
+        super().holds(right, what, compared)
+        if not right:
+            raise Wrong(what)
+
+
 def _shown(spent: Fraction, claimed: float | Fraction) -> str:
     over = spent / Fraction(claimed) - 1 if claimed else spent
     return f"{float(spent):.6g} of the claimed {float(claimed):.6g} (over by {float(over):.3g})"

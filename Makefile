@@ -45,7 +45,7 @@ doctest: $(BIN)/.test  ## the examples in docstrings and in the README files
 	$(BIN)/pytest -q --doctest-modules treedp_core sample_data pages/ui pages/views README.md
 
 unit: $(BIN)/.test  ## unit, property, statistical, architecture and page tests
-	$(BIN)/pytest -q -n $(WORKERS) -m "not browser and not contract"
+	$(BIN)/pytest -q -n $(WORKERS) --dist worksteal -m "not browser and not contract"
 
 browser: $(BIN)/.test  ## the app in a real Chromium
 	$(BIN)/pytest -q -n $(BROWSERS) -m browser

@@ -26,7 +26,7 @@ from treedp_core.watch import generator
 ADD = ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)
 REPLACE = ProtectedUnit(NeighbouringRelation.REPLACE_ONE)
 SIX = Tree.from_branching_factors((6,))
-TRIALS = 10_000
+TRIALS = 20_000
 
 
 def six(law: str = "laplace", *, squares: bool = False) -> Problem:
@@ -162,9 +162,9 @@ def seen(problem: Problem, amounts: np.ndarray, target: Target, seed: int) -> fl
 
 
 def trees() -> list[tuple[Tree, np.ndarray]]:
-    """Five random trees of 30 or 40 nodes, and counts of 20 to 400 on their leaves."""
+    """Seven random trees of 30 or 40 nodes, and counts of 20 to 400 on their leaves."""
     rng, found = np.random.default_rng(11), []
-    while len(found) < 5:
+    while len(found) < 7:
         parents = random_parents(rng, 40)
         tree = Tree(np.array(parents), np.array(level_starts(parents)))
         counts = tree.counts_of_leaves(rng.integers(20, 400, tree.n_leaves))
@@ -185,14 +185,15 @@ ASKED = {
 @pytest.mark.parametrize("law", sorted(NOISE))
 @pytest.mark.parametrize("name", ASKED)
 def test_what_is_promised_is_seen_under_every_law_before_and_after_least_squares(law: str, name: str) -> None:
-    """Five random trees: never below the claim by 4 standard errors, of the claim's own simulation and of this one.
+    """Ten times: never below the claim by 4 standard errors, of the claim's own simulation and of this one.
 
-    Nor far above it, but for the plateaus of whole noise. A false alarm once in 1000.
+    Nor far above it, but for the plateaus of whole noise. A false alarm once in 1000. Before least squares on seven
+    random trees; after it, which takes a hundred times as long, on three of them, others for each law and target.
     """
-    target = ASKED[name]
+    target, shift = ASKED[name], sorted(NOISE).index(law) + 3 * list(ASKED).index(name)
     deviations = []
     for number, (tree, counts) in enumerate(trees()):
-        for squares in (False, True):
+        for squares in (False, True) if (number + shift) % 7 < 3 else (False,):
             problem = Problem(tree, counts, law, ADD, least_squares=squares)
             found = smallest_budget(problem, [target])
             claim = 1 - found.values[0] * (1 - target.confidence)
@@ -201,5 +202,6 @@ def test_what_is_promised_is_seen_under_every_law_before_and_after_least_squares
             assert 0.8999 <= claim < 0.9 + (0.1 if law.startswith("discrete") else 2e-3)
             confirmed = confirm(problem, found.amounts, target)
             assert abs(confirmed.seen - claim) < 4 * math.hypot(confirmed.standard_error, error)
+    assert len(deviations) == 10
     assert np.min(deviations) > -4
     assert np.mean(np.abs(deviations) <= 2) >= 0.6

@@ -47,7 +47,7 @@ def opened(page: str, setting: str, view: str) -> AppTest:
         "mul_source": "current",
         "delta": "0.000001",
     }
-    link |= {"td_product": "1", "td_trials": "20", "bud_phases": "100"}
+    link |= {"td_product": "1", "td_trials": "20", "bud_phases": "10" if view == "curves" else "100"}
     return open_page(page, SMALL, **link, **({setting: view} if setting else {}))
 
 

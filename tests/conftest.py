@@ -104,6 +104,11 @@ def chromium() -> Iterator[Any]:
         browser.close()
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what mostly waits, so that no worker waits alone at the end."""
+    items.sort(key=lambda item: item.path.name != "test_live_attacks.py")
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Give every skip for want of a Chromium the same place, so that pytest shows one line for all of them."""

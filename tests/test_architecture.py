@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -590,6 +591,12 @@ def test_a_rule_lets_pass(rule: Rule, path: str, text: str) -> None:
 def test_a_cycle_is_found() -> None:
     assert cycle({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": set()}) == ["b", "c"]
     assert cycle({"a": {"b"}, "b": {"c"}, "c": set()}) == []
+
+
+def test_no_two_files_of_tests_have_one_name() -> None:
+    """Their folders are no packages, so the second of a name could not be collected."""
+    names = sorted(file.name for file in (ROOT / "tests").rglob("test_*.py"))
+    assert [one for one, other in pairwise(names) if one == other] == []
 
 
 def test_numbers_are_written_in_one_place() -> None:

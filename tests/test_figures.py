@@ -19,6 +19,7 @@ from oracles_tree import level_starts, random_parents
 from treedp_core.errors.compare import LevelBoxes, level_quantiles
 from treedp_core.figures import colour, curves, draw, levels, style
 from treedp_core.figures.dark import lifted, on_dark
+from treedp_core.figures.draft import Draft
 from treedp_core.figures.icicle import clicked_node, icicle, visible_nodes
 from treedp_core.figures.strips import level_strips, strip_values
 from treedp_core.figures.text import plot_text
@@ -56,7 +57,7 @@ def curve(label: str = "A", mechanism: str = "laplace", **arrays: Any) -> curves
 
 
 def drawn(series: list[curves.Curve], **options: Any) -> dict[str, Any]:
-    return decoded(curves.error_curves(series, x_title="ε", y_title="RMSE", **options))
+    return decoded(curves.error_curves(series, x_title="ε", y_title="RMSE", **options).figure())
 
 
 def random_tree(seed: int, n_nodes: int) -> tuple[Tree, list[int]]:
@@ -160,12 +161,12 @@ def test_limits_without_values_are_the_default() -> None:
 
 
 def test_the_marker_at_your_value_follows_the_kind_of_axis() -> None:
-    log = style.your_value_marker(go.Figure(), 0.01, "your <b>", log=True).layout
+    log = style.your_value_marker(Draft([]), 0.01, "your <b>", log=True).figure().layout
     assert (log.shapes[0].x0, log.shapes[0].x1, log.annotations[0].x) == (0.01, 0.01, -2.0)
     assert log.annotations[0].text == "your &lt;b&gt;"
-    assert style.your_value_marker(go.Figure(), 4.0, "here", log=False).layout.annotations[0].x == 4.0
+    assert style.your_value_marker(Draft([]), 4.0, "here", log=False).layout["annotations"][0]["x"] == 4.0
     for impossible in (0.0, -1.0, float("nan"), float("inf")):
-        assert not style.your_value_marker(go.Figure(), impossible).layout.shapes
+        assert not style.your_value_marker(Draft([]), impossible).layout
 
 
 def test_the_base_layout_lets_the_theme_show_through() -> None:
@@ -178,7 +179,7 @@ def test_the_base_layout_lets_the_theme_show_through() -> None:
 
 
 def test_the_presenter_variant_has_large_letters_and_strong_lines() -> None:
-    fig = style.present(curves.error_curves([curve(formula=X)], x_title="x", y_title="y", marker_x=1.0))
+    fig = style.present(curves.error_curves([curve(formula=X)], x_title="x", y_title="y", marker_x=1.0).figure())
     assert (fig.layout.font.size, fig.layout.xaxis.title.font.size, fig.data[0].line.width) == (24, 24, 4)
     tree = Tree.from_branching_factors((2,))
     counts = np.array([2, 1, 1])
@@ -276,7 +277,7 @@ def series(label: str, mechanism: str, **arrays: Any) -> curves.Simulated:
 
 
 def by_level(shown: list[curves.Simulated], n: int) -> dict[str, Any]:
-    return decoded(levels.error_by_level(shown, [f"level {i}" for i in range(n)], y_title="RMSE"))
+    return decoded(levels.error_by_level(shown, [f"level {i}" for i in range(n)], y_title="RMSE").figure())
 
 
 def test_levels_show_a_bar_for_the_formula_and_a_marker_for_the_simulation_side_by_side() -> None:
@@ -563,8 +564,8 @@ def hostile_figures() -> dict[str, go.Figure]:
     return {
         "curves": curves.error_curves(
             several, x_title=HOSTILE[0], y_title=HOSTILE[1], marker_x=1, marker_text=HOSTILE[0]
-        ),
-        "levels": levels.error_by_level(on_levels, HOSTILE[:2], y_title=HOSTILE[4]),
+        ).figure(),
+        "levels": levels.error_by_level(on_levels, HOSTILE[:2], y_title=HOSTILE[4]).figure(),
         "boxes": levels.error_boxes(boxes, HOSTILE[:4]),
         "icicle": icicle(tree, Names(), counts, counts, released=counts, colour_title=HOSTILE[0]),
         "strips": level_strips(tree, counts, HOSTILE[:4], colour_title=HOSTILE[1]),

@@ -5,12 +5,14 @@ Here each view meets each relation and each kind of odd data once; `make contrac
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator
 from itertools import product
 from typing import Any
 
 import numpy as np
+import plotly.graph_objects as go
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -25,13 +27,14 @@ from pages.views.topdown.settings import SECTIONS
 from pages.views.topdown.settings import VIEWS as TOPDOWN_VIEWS
 from sample_data.catalogue import SAMPLES
 from test_pages_help import unexplained
+from treedp_core.figures.draft import Draft
 from treedp_core.privacy import NeighbouringRelation
 from treedp_core.records import Dataset, DomainSource, ReadReport
 from treedp_core.records.dataset import labels_of
 from treedp_core.studies.sweep.series import VIEWS as LAB_VIEWS
 from treedp_core.tree import Tree
 
-pytestmark = pytest.mark.usefixtures("own_jobs")
+pytestmark = pytest.mark.usefixtures("own_jobs", "as_plotly_checks_them")
 
 ALL = {"formula", "simulation", "NOT PRIVATE"}
 VIEWS: dict[tuple[str, str, str], set[str]] = {
@@ -93,6 +96,23 @@ def visited(app: AppTest, page: str, setting: str, view: str, relation: str, lev
     assert expected <= {found[1] for found in badges if found}, place
     if page not in ("data", "start"):  # which have more badges further down
         assert {found[1] for found in badges if found} == expected, place
+
+
+@pytest.fixture
+def as_plotly_checks_them(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The app draws without plotly's check, and every figure is the one that plotly makes with it."""
+    differ, drawn = list[str](), Draft.figure
+
+    def both(draft: Draft) -> go.Figure:
+        found = drawn(draft)
+        told, checked = (json.loads(one.to_json()) for one in (found, go.Figure(draft.data, draft.layout)))
+        differ.extend(f"{one}: {told[one]} != {checked[one]}" for one in checked if told[one] != checked[one])
+        drawn(Draft([], {"hight": 1}))  # plotly's check would refuse it
+        return found
+
+    monkeypatch.setattr(Draft, "figure", both)
+    yield
+    assert differ == []
 
 
 def covering(kind: str) -> Iterator[tuple[tuple[str, str, str], str, str]]:

@@ -16,6 +16,7 @@ from pages.ui.setting import FOLLOWED, Setting
 from pages.ui.settings import EPSILON, PRESENT, get
 from pages.ui.text import lit
 from pages.ui.unused import Reasons
+from treedp_core.figures.draft import unchecked
 from treedp_core.notebook.cell import NOT_REVIEWED
 from treedp_core.registry import CLAIM
 
@@ -165,6 +166,7 @@ class Page:
         """Whether the slider of ε stands on the page now, not in the sidebar."""
         return self.asks_epsilon or PRESENT.value
 
+    @unchecked()
     def run(self) -> None:
         """Show it: the chosen view on the first screen, then what is under *More*, and what one learns."""
         _come_through_app(self)

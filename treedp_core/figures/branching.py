@@ -11,6 +11,7 @@ import altair as alt
 import numpy as np
 import plotly.graph_objects as go
 
+from treedp_core.figures.draft import scatter
 from treedp_core.figures.style import (
     AFTER,
     BEFORE,
@@ -287,11 +288,11 @@ def error_by_height(table: Mapping[str, Sequence[Any]]) -> go.Figure:
     best = int(np.argmin(y))
     bounds = (0.8, limits([y], log=True, default=(1.0, 10.0))[1])
     hover = "%{text}<br>%{x:d} levels below the root<br>%{y:,.3~r} × the best<extra></extra>"
-    line = go.Scatter(
+    line = scatter(
         x=x, y=y, text=names, mode="lines+markers", name="best tree of each height", hovertemplate=hover,
         line={"color": AFTER, "width": 2.5}, marker={"symbol": "circle", "size": 9, "color": AFTER},
     )  # fmt: skip
-    mark = go.Scatter(
+    mark = scatter(
         x=x[best : best + 1], y=y[best : best + 1], text=names[best : best + 1], mode="markers+text",
         name="best of all", hovertemplate=hover, textposition="top center", textfont={"color": BEFORE},
         marker={"symbol": "square", "size": 13, "color": BEFORE},
@@ -301,4 +302,4 @@ def error_by_height(table: Mapping[str, Sequence[Any]]) -> go.Figure:
         xaxis=axis("levels below the root (height)", log=False, bounds=(0.5, float(x.max()) + 0.5)),
         yaxis=axis("typical error (RMSE) ÷ the best", log=True, bounds=bounds, grid=True),
     )
-    return fig.update_xaxes(dtick=1 if x.max() <= 24 else 5)
+    return fig.update_xaxes(dtick=1 if x.max() <= 24 else 5).figure()

@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 
 from treedp_core.figures.branching import LEFT_PART, RIGHT_PART, RMSE, TICKS, above_least, start_of
 from treedp_core.figures.colour import rgba
+from treedp_core.figures.draft import Draft, Trace, bar, scatter
 from treedp_core.figures.style import AFTER, BEFORE, GREEN, GREY, PINK, axis, new_figure
 from treedp_core.studies.branching import BestBranching
 from treedp_core.studies.branching.curve import BETAS
@@ -42,11 +43,11 @@ def still_chart(
     """
     beta, top = start_of(best), 1.1 * max(curve[RMSE])
     at, error = min(zip(curve["beta"], curve[RMSE], strict=True), key=lambda one: abs(one[0] - beta))
-    line = go.Scatter(
+    line = scatter(
         x=list(curve["beta"]), y=list(curve[RMSE]), mode="lines", name="RMSE of a query",
         line={"color": AFTER, "width": 2.5}, hovertemplate="β = %{x:.3~g}<br>%{y:,.4~g} records<extra></extra>",
     )  # fmt: skip
-    dot = go.Scatter(
+    dot = scatter(
         x=[at], y=[error], mode="markers+text", name=f"β = {beta}", marker={"color": PINK, "size": 13},
         text=[f"β = {beta}: {short(error)} records, {above_least(error, min(curve[RMSE]))}"],
         textposition="top right", textfont={"color": PINK}, hoverinfo="skip", cliponaxis=False,
@@ -69,12 +70,12 @@ def still_chart(
         text=f"The first {in_full(_end(n_bins))} bins: {_added(n_bins, beta)} nodes of {n_levels} "
         f"{'level' if n_levels == 1 else 'levels'}", font={"color": PINK},
     )  # fmt: skip
-    return fig
+    return fig.figure()
 
 
-def _trees(trees: Sequence[tuple[HeightBest, float]], top: float) -> list[go.Scatter]:
+def _trees(trees: Sequence[tuple[HeightBest, float]], top: float) -> list[Trace]:
     shown = [(one, f) for one, f in trees if BETAS[0] <= one.mean_factor <= BETAS[1] and f <= top]
-    return [go.Scatter(
+    return [scatter(
         x=[one.mean_factor for one, _ in shown], y=[f for _, f in shown], mode="markers", name="whole trees for K",
         text=[product_text(one.shape.branching_factors) for one, _ in shown],
         marker={"symbol": "square", "size": 9, "color": BEFORE},
@@ -82,7 +83,7 @@ def _trees(trees: Sequence[tuple[HeightBest, float]], top: float) -> list[go.Sca
     )]  # fmt: skip
 
 
-def _optimum(fig: go.Figure, best: BestBranching) -> None:
+def _optimum(fig: Draft, best: BestBranching) -> None:
     """The band of what is within 5 % of the least, and a line at the optimum."""
     if not math.isfinite(best.beta):
         return
@@ -95,7 +96,7 @@ def _optimum(fig: go.Figure, best: BestBranching) -> None:
                        text=f"β* = {short(best.beta)}", font={"color": GREY})  # fmt: skip
 
 
-def _levels(n_bins: int, beta: int) -> list[go.Bar]:
+def _levels(n_bins: int, beta: int) -> list[Trace]:
     """The children of the node that the end of a range falls into, level by level."""
     height, end = _height(n_bins, beta), _end(n_bins)
     blocks: list[list[tuple[float, float, int]]] = [[], [], []]
@@ -107,7 +108,7 @@ def _levels(n_bins: int, beta: int) -> list[go.Bar]:
             part = 0 if child < added else 1 if child == added and opened else 2
             blocks[part].append((child / n, (1 - min(0.12, n / 400)) / n, level))
     return [
-        go.Bar(
+        bar(
             base=[left for left, _, _ in found], x=[width for _, width, _ in found], y=[level for *_, level in found],
             orientation="h", width=0.5, marker={"color": colour, "opacity": opacity}, name=name, xaxis="x2", yaxis="y2",
             hoverinfo="name",

@@ -12,6 +12,7 @@ import plotly.graph_objects as go
 
 from treedp_core.figures.colour import LEVEL_ENDS
 from treedp_core.figures.curves import legend_name, name_ends, shown
+from treedp_core.figures.draft import Trace, bar, scatter
 from treedp_core.figures.style import (
     BLUE,
     GREEN,
@@ -134,7 +135,7 @@ def greedy_steps(
     spent = start + size * np.cumsum(steps[:, None] == np.arange(n_levels), axis=0)
     x = np.arange(1, phases + 1)
     bars = [
-        go.Bar(
+        bar(
             x=x, y=spent[:, level], name=plot_text(level_names[level], 24),
             marker=_level_fill(level, n_levels, edge=phases < MANY_SLICES),
             hovertemplate="after slice %{x}<br>%{fullData.name}: %{y:.3~g}<extra></extra>",
@@ -152,14 +153,14 @@ def greedy_steps(
         f"slice {i + 1} of {phases} → {names[level]}, error {short(float(error[i]))}"
         for i, level in enumerate(steps.tolist())
     ]
-    fig.update_layout(barmode="stack", bargap=0.12, margin_b=70, sliders=[_scrubber(told, phases)])
+    fig.update_layout(barmode="stack", bargap=0.12, margin={"b": 70}, sliders=[_scrubber(told, phases)])
     fig.add_shape(
         type="rect", x0=phases + 0.5, x1=phases + 0.5, y0=0, y1=1, yref="paper", fillcolor=VEIL, line={"width": 0}
     )
     fig.add_annotation(
         x=0, xref="paper", y=1, yref="paper", xanchor="left", yanchor="top", text=told[-1], showarrow=False, xshift=6
     )
-    return fig
+    return fig.figure()
 
 
 def _scrubber(told: Sequence[str], phases: int) -> dict[str, Any]:
@@ -196,7 +197,7 @@ def strategies(rows: Sequence[StrategyRow], level_names: Sequence[str], *, error
     """
     names = [plot_text(row.label, 40) for row in rows]
     shares = [
-        go.Bar(
+        bar(
             x=np.array([row.shares[level] for row in rows]), y=names, orientation="h", xaxis="x",
             name=plot_text(level_names[level], 24),
             marker=_level_fill(level, len(level_names)),
@@ -210,7 +211,7 @@ def strategies(rows: Sequence[StrategyRow], level_names: Sequence[str], *, error
     cut = _cut(errors)
     high = limits([np.minimum(errors[np.isfinite(errors)], cut)], log=False, default=(0.0, 1.0))[1]
     looks = [strategy_colour(row.name) for row in rows]
-    tree = go.Bar(
+    tree = bar(
         x=np.where(np.isfinite(errors), np.minimum(errors, cut), 0.0), y=names, orientation="h", xaxis="x2",
         showlegend=False,
         text=[short(error) for error in errors], textposition="outside", cliponaxis=False,
@@ -233,7 +234,7 @@ def strategies(rows: Sequence[StrategyRow], level_names: Sequence[str], *, error
             x=1, xref="paper", xanchor="right", y=1, yref="paper", yanchor="bottom", showarrow=False,
             text="bars end at 3 × the best", font={"color": GREY},
         )  # fmt: skip
-    return fig
+    return fig.figure()
 
 
 def _cut(errors: FloatArray) -> float:
@@ -280,7 +281,7 @@ def targets_met(shares: Sequence[float], level_names: Sequence[str], met: Sequen
     """
     names = [plot_text(name, 24) for name in level_names]
     rows = np.arange(len(names), dtype=np.float64)
-    share = go.Bar(
+    share = bar(
         x=np.array(shares), y=rows[: len(shares)], orientation="h", showlegend=False, width=0.6,
         marker={"color": [level_colour(i, len(names)) for i in range(len(names))], "line": {"width": 1, "color": EDGE}},
         text=[percent(part) if part else "" for part in shares], textposition="auto", cliponaxis=False,
@@ -307,15 +308,15 @@ def targets_met(shares: Sequence[float], level_names: Sequence[str], met: Sequen
             x=1, xref="x2", y=at - 0.42 * size, yref="y", yanchor="bottom", xanchor="left", xshift=4, showarrow=False,
             text=plot_text(one.wanted), font={"color": ORANGE},
         )  # fmt: skip
-    return fig
+    return fig.figure()
 
 
-def _error_bars(met: Sequence[Met], places: list[tuple[float, float]], high: float) -> list[go.Bar]:
+def _error_bars(met: Sequence[Met], places: list[tuple[float, float]], high: float) -> list[Trace]:
     """The error at each target, of this split and of an equal one, cut at `high`."""
     sides = (("this split", BLUE, -0.2, [(one.tuned, one.tuned_text) for one in met]),
              ("an equal split of the same ε", GREY, 0.2, [(one.equal, one.equal_text) for one in met]))  # fmt: skip
     return [
-        go.Bar(
+        bar(
             x=np.array([min(value, high) for value, _ in values]),
             y=np.array([at + size * shift for at, size in places]), orientation="h",
             width=[0.36 * size for _, size in places], xaxis="x2", name=name, marker={"color": colour},
@@ -339,9 +340,9 @@ def _places(met: Sequence[Met]) -> list[tuple[float, float]]:
     return places
 
 
-def _prior_bar(rows: Sequence[StrategyRow], names: Sequence[str]) -> go.Bar:
+def _prior_bar(rows: Sequence[StrategyRow], names: Sequence[str]) -> Trace:
     """What a prior cost, as an empty box at the end of the bar."""
-    return go.Bar(
+    return bar(
         x=np.array([row.prior for row in rows]),
         y=list(names),
         orientation="h",
@@ -368,7 +369,7 @@ def strategy_levels(rows: Sequence[StrategyRow], level_names: Sequence[str], *, 
         colour, pattern = strategy_colour(row.name)
         x = np.arange(len(level_names), dtype=np.float64) + (j - (len(rows) - 1) / 2) * width
         traces.append(
-            go.Bar(
+            bar(
                 x=x, y=shown(row.level, True), width=0.9 * width, name=plot_text(row.label, 40),
                 legendgroup=str(j), customdata=[plot_text(name, 24) for name in level_names],
                 marker={"color": colour, "pattern": {"shape": pattern, "fillmode": "replace", "size": 5}},
@@ -384,12 +385,11 @@ def strategy_levels(rows: Sequence[StrategyRow], level_names: Sequence[str], *, 
         xaxis=axis("level (root first)", log=False, bounds=(-0.5, len(level_names) - 0.5)) | ticks,
         yaxis=axis(y_title, log=True, bounds=(low, high), grid=True),
     )
-    fig.update_layout(height=HEIGHT + LEGEND_LINE * (len(rows) // 2))
-    return fig
+    return fig.update_layout(height=HEIGHT + LEGEND_LINE * (len(rows) // 2)).figure()
 
 
-def _written(sign: str, x: FloatArray, y: float, colour: str, group: str) -> go.Scatter:
-    return go.Scatter(
+def _written(sign: str, x: FloatArray, y: float, colour: str, group: str) -> Trace:
+    return scatter(
         x=x, y=np.full(x.size, y), mode="text", text=[sign] * x.size, textfont={"color": colour, "size": 13},
         textposition="bottom center" if sign == "∞" else "top center",
         legendgroup=group, showlegend=False, hoverinfo="skip",
@@ -421,7 +421,7 @@ def strategy_curves(
     for label, error, (colour, dash, symbol) in zip(labels, errors, _CURVES, strict=False):
         colour = GREY if stale else colour
         traces.append(
-            go.Scatter(
+            scatter(
                 x=totals, y=shown(error, True), mode="lines+markers", name=legend_name(label, error, True),
                 customdata=[privacy_text(total) for total in totals.tolist()],
                 opacity=0.4 if stale else 1.0, line={"color": colour, "dash": dash, "width": 2.5},
@@ -438,4 +438,4 @@ def strategy_curves(
     ends = [(label, GREY if stale else look[0], float(error[-1])) for label, error, look in
             zip(labels, errors, _CURVES, strict=False)]  # fmt: skip
     name_ends(fig, ends)
-    return your_value_marker(fig, marker_x) if low <= marker_x <= high else fig
+    return (your_value_marker(fig, marker_x) if low <= marker_x <= high else fig).figure()

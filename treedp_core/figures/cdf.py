@@ -11,6 +11,7 @@ import plotly.graph_objects as go
 
 from treedp_core.figures.colour import rgba
 from treedp_core.figures.curves import LEFT, RIGHT
+from treedp_core.figures.draft import Draft, Trace, scatter
 from treedp_core.figures.style import (
     AFTER,
     BEFORE,
@@ -92,7 +93,7 @@ def band_figure(
     ]
     if lines.consistent is not None:
         traces.append(_line(x, lines.consistent, at, "consistent", AFTER, "solid", 2.0))
-    above = [trace.update(yaxis="y2") for trace in traces]
+    above = [trace | {"yaxis": "y2"} for trace in traces]
     top = limits([one.half for one in widths], log=False, default=(0.0, 1.0))
     fig = new_figure(
         [*above, *(_width(lines, one) for one in widths)],
@@ -102,9 +103,9 @@ def band_figure(
     fig.update_layout(
         yaxis2=axis("records", log=False, bounds=_cdf_bounds(lines), grid=True)
         | {"domain": ABOVE, "anchor": "x", "nticks": 4},
-        legend2={**fig.layout.legend.to_plotly_json(), "y": BELOW[1] + 0.01},
+        legend2={**fig.layout["legend"], "y": BELOW[1] + 0.01},
     )
-    return _shade(fig, chosen)
+    return _shade(fig, chosen).figure()
 
 
 BELOW: Final = (0.0, 0.5)
@@ -112,14 +113,13 @@ ABOVE: Final = (0.73, 1.0)
 WIDTH_LOOKS: Final = {YOURS: Look(AFTER, "solid", ""), BINARY: LOOKS["binary"], HISTOGRAM: LOOKS["histogram"]}
 
 
-def _width(lines: CdfLines, one: Width) -> go.Scatter:
+def _width(lines: CdfLines, one: Width) -> Trace:
     at, look = thinned(one.half), WIDTH_LOOKS[one.name]
     tree = f" ({product_text(one.branching_factors)})" if one.name == YOURS else ""
     name = plot_text(f"{one.name}{tree} ± {margin(one.largest)}")
     line = _line(_places(lines, at), one.half, at, name, look.colour, look.dash, 3.0 if one.name == YOURS else 2.0)
-    return line.update(
-        legend="legend2", hovertemplate="%{fullData.name}<br>up to %{x:,.6~g}: ± %{y:,.1f}<extra></extra>"
-    )
+    hover = "%{fullData.name}<br>up to %{x:,.6~g}: ± %{y:,.1f}<extra></extra>"
+    return line | {"legend": "legend2", "hovertemplate": hover}
 
 
 def _places(lines: CdfLines, at: AnyArray) -> AnyArray:
@@ -133,11 +133,11 @@ def _bounds(lines: CdfLines) -> tuple[float, float]:
     return float(finite[0]), float(finite[-1])
 
 
-def _shade(fig: go.Figure, chosen: tuple[float, float] | None) -> go.Figure:
+def _shade(fig: Draft, chosen: tuple[float, float] | None) -> Draft:
     if chosen is not None:
         fig.add_shape(
             type="rect", x0=chosen[0], x1=chosen[1], y0=0, y1=1, yref="paper", fillcolor=rgba(PINK, 0.18),
-            line_width=0, layer="below",
+            line={"width": 0}, layer="below",
         )  # fmt: skip
     return fig
 
@@ -177,7 +177,7 @@ def cdf_errors(lines: CdfLines, *, x_title: str, chosen: tuple[float, float] | N
         yaxis=axis("error (records)", log=False, bounds=bounds, grid=True),
     )
     fig.add_hline(y=0, line={"color": GREY, "width": 2})
-    return _shade(fig, chosen).update_layout(height=300)
+    return _shade(fig, chosen).update_layout(height=300).figure()
 
 
 def thinned(values: AnyArray) -> IntArray:
@@ -197,20 +197,20 @@ def thinned(values: AnyArray) -> IntArray:
     return np.unique(np.minimum(picked, values.size - 1))
 
 
-def _line(x: FloatArray, values: AnyArray, at: IntArray, name: str, colour: str, dash: str, width: float) -> go.Scatter:
+def _line(x: FloatArray, values: AnyArray, at: IntArray, name: str, colour: str, dash: str, width: float) -> Trace:
     y = np.concatenate([[0.0], np.asarray(values[at], dtype=float)])
-    return go.Scatter(
+    return scatter(
         x=x, y=y, mode="lines", name=name, line={"color": colour, "dash": dash, "width": width},
         hovertemplate="%{fullData.name}<br>up to %{x:,.6~g}: %{y:,.1f}<extra></extra>",
     )  # fmt: skip
 
 
-def _band(lines: CdfLines, at: IntArray, x: FloatArray) -> list[go.Scatter]:
+def _band(lines: CdfLines, at: IntArray, x: FloatArray) -> list[Trace]:
     assert lines.band is not None
     low, high = (np.concatenate([[0.0], np.asarray(end[at], dtype=float)]) for end in lines.band)
     bare: dict[str, Any] = {"x": x, "mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
     filled = {"fill": "tonexty", "fillcolor": rgba(AFTER, 0.24), "name": "95 % band", "showlegend": True}
-    return [go.Scatter(y=low, showlegend=False, **bare), go.Scatter(y=high, **filled, **bare)]
+    return [scatter(y=low, showlegend=False, **bare), scatter(y=high, **filled, **bare)]
 
 
 WORST_SHOWN: Final = 5.0
@@ -240,17 +240,18 @@ def pipeline_figure(curves: Sequence[PipelineCurve], epsilon: float) -> go.Figur
     at.sort(key=lambda one: one[0])
     top = min(WORST_SHOWN * at[0][0], at[-1][0]) * 1.04
     fig.update_layout(
-        xaxis_domain=LEFT,
+        xaxis={"domain": LEFT},
         showlegend=False,
         xaxis2=axis("the same at your ε (records)", log=False, bounds=(0.0, top)) | {"domain": RIGHT, "anchor": "y2"},
         yaxis2={"visible": False, "range": [len(at) - 0.6, -0.8], "anchor": "x2"},
     )
-    return _ranked(fig, [(curve.label, error, _look(curve)) for error, curve in at], start=0.0, top=top, axes="x2 y2")
+    rows = [(curve.label, error, _look(curve)) for error, curve in at]
+    return _ranked(fig, rows, start=0.0, top=top, axes="x2 y2").figure()
 
 
 def _ranked(
-    fig: go.Figure, rows: Sequence[tuple[str, float, Look]], *, start: float, top: float, axes: str = "x y"
-) -> go.Figure:
+    fig: Draft, rows: Sequence[tuple[str, float, Look]], *, start: float, top: float, axes: str = "x y"
+) -> Draft:
     """Add a line with a dot at its end for each value, the first on top, named above it; cut at the top of the axis."""
     xref, yref = axes.split()
     for row, (name, value, look) in enumerate(rows):
@@ -264,7 +265,7 @@ def _ranked(
         )  # fmt: skip
     marker = {"size": 11, "color": [look.colour for *_, look in rows], "symbol": [look.symbol for *_, look in rows]}
     return fig.add_trace(
-        go.Scatter(
+        scatter(
             x=np.array([min(value, top) for _, value, _ in rows]), y=np.arange(len(rows), dtype=float), mode="markers",
             marker=marker, xaxis=xref, yaxis=yref, showlegend=False, cliponaxis=False,
             hovertext=[f"{plot_text(name)}: {short(value)}" for name, value, _ in rows], hoverinfo="text",
@@ -276,9 +277,9 @@ def _look(curve: PipelineCurve) -> Look:
     return LOOKS.get(curve.kind, Look(GREY, "dot", "x"))
 
 
-def _curve(curve: PipelineCurve) -> go.Scatter:
+def _curve(curve: PipelineCurve) -> Trace:
     look = _look(curve)
-    return go.Scatter(
+    return scatter(
         x=curve.x, y=curve.y, mode="lines+markers", name=plot_text(curve.label),
         customdata=[privacy_text(x) for x in curve.x.tolist()],
         line={"color": look.colour, "dash": look.dash, "width": 2.5},
@@ -299,7 +300,7 @@ def gain_figure(gains: Sequence[Gain], *, x_title: str) -> go.Figure:
     before, after = (np.array([getattr(one, name) for one in gains]) for name in ("before", "after"))
     joints = np.full(3 * len(gains), np.nan)
     joints[0::3], joints[1::3] = before, after
-    bars = go.Scatter(
+    bars = scatter(
         x=joints, y=np.repeat(rows, 3), mode="lines", line={"color": GREY, "width": 3}, hoverinfo="skip",
         showlegend=False,
     )  # fmt: skip
@@ -317,12 +318,12 @@ def gain_figure(gains: Sequence[Gain], *, x_title: str) -> go.Figure:
     fig.update_yaxes(
         tickvals=rows, ticktext=labels, range=[len(gains) - 0.4, -0.6], automargin=True, showgrid=False, zeroline=False
     )
-    return fig.update_layout(height=110 + 58 * len(gains))
+    return fig.update_layout(height=110 + 58 * len(gains)).figure()
 
 
-def _dots(x: FloatArray, y: FloatArray, se: FloatArray, name: str, colour: str, symbol: str) -> go.Scatter:
+def _dots(x: FloatArray, y: FloatArray, se: FloatArray, name: str, colour: str, symbol: str) -> Trace:
     bars = {"type": "data", "array": 1.96 * se, "color": colour, "thickness": 1.5}
-    return go.Scatter(
+    return scatter(
         x=x, y=y, mode="markers", name=name, error_x=bars, marker={"color": colour, "symbol": symbol, "size": 12},
         hovertemplate="%{fullData.name}: %{x:,.4~g}<extra></extra>",
     )  # fmt: skip
@@ -338,4 +339,5 @@ def ratio_bars(labels: Sequence[str], ratios: Sequence[float], *, x_title: str) 
     fig = new_figure([], xaxis=axis(x_title, log=False, bounds=(1.0, top)))
     fig.update_yaxes(visible=False, range=[len(ratios) - 0.6, -0.8])
     own = Look(AFTER, "solid", "circle")
-    return _ranked(fig, [(name, value, own) for name, value in zip(labels, ratios, strict=True)], start=1.0, top=top)
+    rows = [(name, value, own) for name, value in zip(labels, ratios, strict=True)]
+    return _ranked(fig, rows, start=1.0, top=top).figure()

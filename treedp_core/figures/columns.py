@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import plotly.graph_objects as go
 
+from treedp_core.figures.draft import bar
 from treedp_core.figures.style import AFTER, BEFORE, axis, limits, new_figure
 from treedp_core.tree import AnyArray, FloatArray
 
@@ -22,7 +23,7 @@ def number_strip(edges: FloatArray, rows: AnyArray, *, lower: float, upper: floa
     inside = (middle >= lower) & (middle <= upper)
     looks = (("inside the bounds", inside, AFTER, ""), ("outside", ~inside, BEFORE, "/"))
     bars = [
-        go.Bar(
+        bar(
             x=middle[part], y=np.asarray(rows)[part], width=width[part], name=name,
             marker={"color": colour, "pattern": {"shape": shape}},
             hovertemplate="near %{x:,.4~g}: %{y:,} rows<extra>%{fullData.name}</extra>",
@@ -36,4 +37,4 @@ def number_strip(edges: FloatArray, rows: AnyArray, *, lower: float, upper: floa
     )
     for bound in filter(np.isfinite, (lower, upper)):
         fig.add_vline(x=bound, line={"dash": "dot", "width": 2, "color": BEFORE})
-    return fig.update_layout(height=STRIP_HEIGHT, barmode="overlay")
+    return fig.update_layout(height=STRIP_HEIGHT, barmode="overlay").figure()

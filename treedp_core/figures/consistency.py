@@ -8,7 +8,8 @@ import numpy as np
 import plotly.graph_objects as go
 
 from treedp_core.errors.compare import adds_up
-from treedp_core.figures.icicle import NodeLabels, icicle
+from treedp_core.figures.draft import Draft, Trace, bar
+from treedp_core.figures.icicle import NodeLabels, drafted
 from treedp_core.figures.style import BLUE, GREY, ORANGE, SKY, axis
 from treedp_core.figures.text import count_text, plot_text
 from treedp_core.studies.sweep.before_after import Draw
@@ -43,19 +44,15 @@ def balance_and_tree(the: Draw, labels: NodeLabels, family: int, *, after: bool,
         The sum in words, written over the balance.
     """
     values = the.after if after else the.before
-    fig = icicle(
+    fig = drafted(
         the.tree, labels, the.counts, the.errors[after], root=root, max_nodes=MAX_BLOCKS,
         colour_range=(-the.clip, the.clip), colour_title="error", text=values, released=values,
     )  # fmt: skip
-    fig.data[0].domain = {"x": [0.0, 1.0], "y": [0.0, TREE_TOP]}
-    fig.data[0].texttemplate = [
-        text.replace("<br>", " ") for text in fig.data[0].texttemplate
-    ]  # one line: rows are low
-    _mark(fig.data[0], {str(node) for node in (family, *range(the.tree.n_nodes)[the.tree.children(family)])})
+    _place(fig, {str(node) for node in (family, *range(the.tree.n_nodes)[the.tree.children(family)])})
     totals = [float(one[family]) for one in (the.before, the.after)]
     totals += [float(one[the.tree.children(family)].sum()) for one in (the.before, the.after)]
     high = 1.02 * max([1.0, *(one for one in totals if np.isfinite(one))])
-    fig.add_traces(_bars(the, labels, family, values, high))
+    fig.data += _bars(the, labels, family, values, high)
     fig.update_layout(
         margin={"l": 8, "r": 8, "t": 34, "b": 8}, barmode="overlay", bargap=0.12, showlegend=False,
         xaxis=axis("records", log=False, bounds=(min([0.0, *(1.02 * one for one in totals if one < 0)]), high))
@@ -69,18 +66,26 @@ def balance_and_tree(the: Draw, labels: NodeLabels, family: int, *, after: bool,
         x=0, y=1, xref="paper", yref="paper", xanchor="left", yanchor="bottom", yshift=4, showarrow=False,
         text=f"<b>{plot_text(equation, 160)}</b>", font={"size": 17},
     )  # fmt: skip
-    return fig
+    return fig.figure()
 
 
-def _mark(block: go.Icicle, nodes: set[str]) -> None:
-    """Give the family on the balance a border of its own."""
-    is_marked, line = [one in nodes for one in block.ids], block.marker.line
-    line.width = np.where(is_marked, 2.5, line.width)
-    line.color = np.where(is_marked, ORANGE, line.color)
-    block.marker.colorbar.update(y=TREE_TOP / 2, len=TREE_TOP, yanchor="middle")
+def _place(fig: Draft, nodes: set[str]) -> None:
+    """Put the tree below the balance, and give the family on it a border of its own."""
+    (block,) = fig.data
+    is_marked, line = [one in nodes for one in block["ids"]], block["marker"]["line"]
+    width, colour = np.where(is_marked, 2.5, line["width"]), np.where(is_marked, ORANGE, line["color"])
+    fig.update_traces(
+        {},
+        domain={"x": [0.0, 1.0], "y": [0.0, TREE_TOP]},
+        texttemplate=[text.replace("<br>", " ") for text in block["texttemplate"]],  # one line: rows are low
+        marker={
+            "line": {"width": width, "color": colour},
+            "colorbar": {"y": TREE_TOP / 2, "len": TREE_TOP, "yanchor": "middle"},
+        },
+    )
 
 
-def _bars(the: Draw, labels: NodeLabels, family: int, values: AnyArray, high: float) -> list[go.Bar]:
+def _bars(the: Draw, labels: NodeLabels, family: int, values: AnyArray, high: float) -> list[Trace]:
     """The parent, its children end to end, and what is too much or missing."""
     children = list(range(the.tree.n_nodes)[the.tree.children(family)])
     parts = values[children].astype(float)
@@ -99,10 +104,10 @@ def _bars(the: Draw, labels: NodeLabels, family: int, values: AnyArray, high: fl
     return bars
 
 
-def _bar(lengths: list[float], base: list[float], row: int, names: list[str], colour: str, high: float) -> go.Bar:
+def _bar(lengths: list[float], base: list[float], row: int, names: list[str], colour: str, high: float) -> Trace:
     told = [f"{plot_text(name, 24)} {count_text(length)}" for name, length in zip(names, lengths, strict=True)]
     wide = [abs(length) > NARROW * high for length in lengths]
-    return go.Bar(
+    return bar(
         x=[length if np.isfinite(length) else 0.0 for length in lengths],
         base=[start if np.isfinite(start) else 0.0 for start in base],
         y=[row] * len(lengths), orientation="h", width=0.8, hovertext=told,
@@ -113,9 +118,9 @@ def _bar(lengths: list[float], base: list[float], row: int, names: list[str], co
     )  # fmt: skip
 
 
-def _gap(start: float, length: float, told: str) -> go.Bar:
+def _gap(start: float, length: float, told: str) -> Trace:
     """What the children have too much or too little, hatched."""
-    return go.Bar(
+    return bar(
         x=[length], base=[start], y=[0], orientation="h", width=0.8, hovertext=[f"{count_text(length)} {told}"],
         hovertemplate="%{hovertext}<extra></extra>", unselected={"marker": {"opacity": 1.0}},
         marker={

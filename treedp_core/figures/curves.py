@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
-import plotly.graph_objects as go
 
+from treedp_core.figures.draft import Draft, Trace, scatter
 from treedp_core.figures.style import GREY, axis, limits, look, new_figure, your_value_marker
 from treedp_core.figures.text import plot_text
 from treedp_core.tree import FloatArray
@@ -71,8 +71,8 @@ def error_curves(
     x_range: tuple[float, float] | None = None,
     y_range: tuple[float, float] | None = None,
     costs: Collection[str] = (),
-) -> go.Figure:
-    """Return error curves over a setting.
+) -> Draft:
+    """Draft error curves over a setting.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def error_curves(
 
     >>> x = np.array([0.1, 1.0])
     >>> curve = Curve(label="Laplace", mechanism="laplace", variant=(), x=x, formula=2 / x)
-    >>> fig = error_curves([curve], x_title="ε", y_title="RMSE (records)", marker_x=1.0)
+    >>> fig = error_curves([curve], x_title="ε", y_title="RMSE (records)", marker_x=1.0).figure()
     >>> [trace.mode for trace in fig.data], [round(10.0**v, 6) for v in fig.layout.yaxis.range]
     (['lines'], [1.0, 50.0])
     """
@@ -96,10 +96,8 @@ def error_curves(
     y_bounds = y_range or limits(values, log=log_y, default=(1.0, 1000.0))
     traces = [_line(c, log_y) for c in series if c.formula is not None]
     traces += [_simulated_curve(c, log_y) for c in series if c.simulated is not None]
-    for trace in traces:
-        _round_up(trace, costs)
     fig = new_figure(
-        traces,
+        [_round_up(trace, costs) for trace in traces],
         xaxis=axis(x_title, log=log_x, bounds=x_bounds),
         yaxis=axis(y_title, log=log_y, bounds=y_bounds, grid=True),
     )
@@ -112,7 +110,7 @@ WORST_SHOWN: Final = 5.0
 """How many times the best the panel beside reaches at most: what is worse leaves it at the top."""
 
 
-def beside_best(fig: go.Figure, series: Sequence[Curve], *, title: str) -> go.Figure:
+def beside_best(fig: Draft, series: Sequence[Curve], *, title: str) -> Draft:
     """Move error curves to the left and show them divided by the best at each x beside, on a linear axis.
 
     Lines that are a few per cent apart cannot be told apart over decades. Each line is named at its end. The figure is
@@ -120,7 +118,7 @@ def beside_best(fig: go.Figure, series: Sequence[Curve], *, title: str) -> go.Fi
 
     Parameters
     ----------
-    fig : Figure
+    fig : Draft
         What `error_curves` made of the same series.
     title : str
         Of the new panel.
@@ -130,7 +128,7 @@ def beside_best(fig: go.Figure, series: Sequence[Curve], *, title: str) -> go.Fi
     ...     Curve(label=name, mechanism="", variant=(), x=x, formula=x**power) for name, power in (("A", 1), ("B", 0))
     ... ]
     >>> beside = beside_best(error_curves(two, x_title="ε", y_title="RMSE"), two, title="error ÷ the best").data[2:]
-    >>> [line.y.tolist() for line in beside]
+    >>> [line["y"].tolist() for line in beside]
     [[1.0, 10.0], [1.0, 1.0]]
     """
     drawn = [curve for curve in series if curve.formula is not None and np.array_equal(curve.x, series[0].x)]
@@ -140,10 +138,10 @@ def beside_best(fig: go.Figure, series: Sequence[Curve], *, title: str) -> go.Fi
     top = min(WORST_SHOWN, 1 + 1.15 * max(float(np.nanmax(np.append(ratios, 1.0))) - 1, 0.2))
     for curve, y in zip(drawn, ratios, strict=True):
         line = _line(replace(curve, formula=y), False)
-        fig.add_trace(line.update(xaxis="x2", yaxis="y2", showlegend=False))
+        fig.add_trace(line | {"xaxis": "x2", "yaxis": "y2", "showlegend": False})
     fig.update_layout(
-        xaxis_domain=LEFT,
-        xaxis2={**fig.layout.xaxis.to_plotly_json(), "domain": RIGHT, "anchor": "y2"},
+        xaxis={"domain": LEFT},
+        xaxis2={**fig.layout["xaxis"], "domain": RIGHT, "anchor": "y2"},
         yaxis2={**axis("", log=False, bounds=(1 - 0.04 * (top - 1), top), grid=True), "anchor": "x2"},
         showlegend=False,
     )
@@ -157,22 +155,22 @@ def beside_best(fig: go.Figure, series: Sequence[Curve], *, title: str) -> go.Fi
                 x=1, xref="x2 domain", xanchor="right", y=at, yref="y2", yanchor="bottom", showarrow=False,
                 text=plot_text(curve.label), font={"color": look(curve.mechanism, curve.variant).colour},
             )  # fmt: skip
-    for shape in fig.layout.shapes:
-        fig.add_shape({**shape.to_plotly_json(), "xref": "x2"})
+    for shape in fig.layout.get("shapes", ()):
+        fig.add_shape(**shape | {"xref": "x2"})
     return fig
 
 
-def name_ends(fig: go.Figure, ends: Sequence[tuple[str, str, float]]) -> go.Figure:
+def name_ends(fig: Draft, ends: Sequence[tuple[str, str, float]]) -> Draft:
     """Name lines at their right ends instead of in a legend: (label, colour, last value); the figure is changed.
 
     Labels that would cover each other are moved apart; lines without a last value are not named. The axis is
     logarithmic.
 
-    >>> fig = go.Figure(layout={"yaxis": {"type": "log", "range": [0, 2]}})
-    >>> [note.text for note in name_ends(fig, [("A", "#000", 10.0)]).layout.annotations]
+    >>> fig = Draft([], {"yaxis": {"type": "log", "range": [0, 2]}})
+    >>> [note["text"] for note in name_ends(fig, [("A", "#000", 10.0)]).layout["annotations"]]
     ['A']
     """
-    low, high = fig.layout.yaxis.range
+    low, high = fig.layout["yaxis"]["range"]
     heights = [np.log10(y) if y > 0 else np.nan for _, _, y in ends]
     for at, (label, colour, _), y in zip(_apart(heights, 0.06 * (high - low), high), ends, heights, strict=True):
         if np.isfinite(y):
@@ -181,7 +179,7 @@ def name_ends(fig: go.Figure, ends: Sequence[tuple[str, str, float]]) -> go.Figu
                 align="left", text=plot_text(label), font={"color": colour},
             )  # fmt: skip
     longest = max((len(label) for label, _, _ in ends), default=0)
-    return fig.update_layout(showlegend=False, margin_r=20 + 7 * longest, margin_t=12)
+    return fig.update_layout(showlegend=False, margin={"r": 20 + 7 * longest, "t": 12})
 
 
 def over_best(values: FloatArray) -> FloatArray:
@@ -202,13 +200,14 @@ def _apart(heights: Sequence[float], least: float, top: float) -> list[float]:
     return [placed[i] - over for i in range(len(heights))]
 
 
-def _round_up(trace: go.Scatter, axes: Collection[str]) -> None:
-    told = str(trace.hovertemplate or "")
+def _round_up(trace: Trace, axes: Collection[str]) -> Trace:
+    told: str = trace["hovertemplate"]
     for axis_name in axes:
         told = told.replace(f"%{{{axis_name}:,.3~r}}", f"%{{customdata[{'xy'.index(axis_name)}]}}")
-    if told != str(trace.hovertemplate or ""):
-        pairs = zip(trace.x.tolist(), trace.y.tolist(), strict=True)
-        trace.update(hovertemplate=told, customdata=[[privacy_text(x), privacy_text(y)] for x, y in pairs])
+    if told == trace["hovertemplate"]:
+        return trace
+    pairs = zip(trace["x"].tolist(), trace["y"].tolist(), strict=True)
+    return trace | {"hovertemplate": told, "customdata": [[privacy_text(x), privacy_text(y)] for x, y in pairs]}
 
 
 def _x_limits(series: Sequence[Curve], log: bool) -> tuple[float, float]:
@@ -245,10 +244,10 @@ def legend_name(label: str, values: FloatArray, log: bool) -> str:
     return name
 
 
-def _line(curve: Curve, log_y: bool) -> go.Scatter:
+def _line(curve: Curve, log_y: bool) -> Trace:
     style = look(curve.mechanism, curve.variant)
     assert curve.formula is not None
-    return go.Scatter(
+    return scatter(
         x=np.asarray(curve.x, dtype=float),
         y=shown(curve.formula, log_y),
         mode="lines",
@@ -262,7 +261,7 @@ def _line(curve: Curve, log_y: bool) -> go.Scatter:
 _HOVER = "%{fullData.name}<br>%{xaxis.title.text}: %{x:,.3~r}<br>%{yaxis.title.text}: %{y:,.3~r}"
 
 
-def _simulated_curve(curve: Curve, log_y: bool) -> go.Scatter:
+def _simulated_curve(curve: Curve, log_y: bool) -> Trace:
     assert curve.simulated is not None
     return markers(
         curve, np.asarray(curve.markers_x, dtype=float), log_y, _HOVER,
@@ -270,12 +269,12 @@ def _simulated_curve(curve: Curve, log_y: bool) -> go.Scatter:
     )  # fmt: skip
 
 
-def markers(one: Simulated, x: FloatArray, log_y: bool, hover: str, **more: object) -> go.Scatter:
+def markers(one: Simulated, x: FloatArray, log_y: bool, hover: str, **more: object) -> Trace:
     """Return the simulation of a series at places x (m,): markers with 95 % bars, grey where it is stale."""
     style = look(one.mechanism, one.variant)
     colour = GREY if one.stale else style.colour
     assert one.simulated is not None
-    return go.Scatter(
+    return scatter(
         x=x,
         y=shown(one.simulated, log_y),
         mode="markers",

@@ -34,7 +34,9 @@ def on_dark(fig: go.Figure) -> go.Figure:
     """
     parts = fig.to_dict()
     template = parts["layout"].pop("template", None)
-    return go.Figure(repainted(parts)).update_layout(template=template)
+    painted = repainted(parts)
+    painted["layout"]["template"] = template
+    return go.Figure(painted, _validate=False)  # it was checked when it was drawn
 
 
 def repainted(parts: dict[str, Any]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import plotly.graph_objects as go
 
 from treedp_core.figures.colour import rgba
 from treedp_core.figures.curves import Z95
+from treedp_core.figures.draft import Trace, scatter
 from treedp_core.figures.style import GREY, axis, limits, look, new_figure
 from treedp_core.figures.text import count_text, plot_text
 from treedp_core.tree import AnyArray, FloatArray, IntArray
@@ -60,12 +61,12 @@ def one_draw(
     hover = "" if name is None else "%{text}<br>"
     shared: dict[str, Any] = {"x": x, "text": None if name is None else [plot_text(name(i)) for i in node.tolist()]}
     traces += [
-        go.Scatter(
+        scatter(
             y=scale(true), customdata=true, mode="lines", name="true count",
             line={"color": GREY, "width": 2.5, "shape": "hvh"},
             hovertemplate=hover + "%{customdata:,}<extra>true count</extra>", **shared,
         ),
-        go.Scatter(
+        scatter(
             y=scale(noisy), customdata=noisy, mode="markers", name=plot_text(label),
             marker={"color": style.colour, "symbol": style.symbol, "size": 9 if node.size <= 60 else 5},
             hovertemplate=hover + "%{customdata:,.4~r}<extra>released</extra>", **shared,
@@ -76,7 +77,7 @@ def one_draw(
         xaxis=axis("nodes, largest true count first", log=False, bounds=(0.5, len(truth) + 0.5)),
         yaxis=scale.axis("count (records)", low, high),
     )
-    return fig.update_layout(legend_traceorder="normal")  # a filled band would turn it round
+    return fig.update_layout(legend={"traceorder": "normal"}).figure()  # a filled band would turn it round
 
 
 def thinned(truth: AnyArray, max_points: int = MAX_POINTS) -> tuple[IntArray, IntArray]:
@@ -144,9 +145,9 @@ def _power_ticks(unit: float, low: float, high: float) -> FloatArray:
     return ticks
 
 
-def _band(x: FloatArray, true: FloatArray, reach: float, colour: str, scale: _Scale) -> list[go.Scatter]:
+def _band(x: FloatArray, true: FloatArray, reach: float, colour: str, scale: _Scale) -> list[Trace]:
     bare = {"mode": "lines", "line": {"width": 0, "shape": "hvh"}, "hoverinfo": "skip", "showlegend": False, "x": x}
     return [
-        go.Scatter(y=scale(true - reach), **bare),
-        go.Scatter(y=scale(true + reach), fill="tonexty", fillcolor=rgba(colour, 0.16), **bare),
+        scatter(y=scale(true - reach), **bare),
+        scatter(y=scale(true + reach), fill="tonexty", fillcolor=rgba(colour, 0.16), **bare),
     ]

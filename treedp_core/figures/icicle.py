@@ -9,6 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from treedp_core.figures.colour import Colouring, colouring
+from treedp_core.figures.draft import Draft, trace
 from treedp_core.figures.style import new_figure
 from treedp_core.figures.text import count_text, plot_text
 from treedp_core.tree import AnyArray, FloatArray, IntArray, Tree
@@ -151,6 +152,26 @@ def icicle(
     >>> block.ids, block.labels[1], block["values"].tolist()
     (('0', '1', '2'), '&lt;b&gt;1&lt;/b&gt;', [4.0, 3.0, 1.0])
     """
+    return drafted(
+        tree, labels, value, colour, root=root, max_nodes=max_nodes, colour_range=colour_range,
+        colour_title=colour_title, text=text, released=released,
+    ).figure()  # fmt: skip
+
+
+def drafted(
+    tree: Tree,
+    labels: NodeLabels,
+    value: AnyArray,
+    colour: AnyArray,
+    *,
+    root: int,
+    max_nodes: int,
+    colour_range: tuple[float, float] | None,
+    colour_title: str,
+    text: AnyArray | None = None,
+    released: AnyArray | None = None,
+) -> Draft:
+    """Draft an `icicle`, whose one trace may be changed."""
     seen = visible_nodes(tree, value, root, max_nodes)
     area = _areas(tree, seen, value)
     names, hover = _texts(tree, labels, seen, value, released)
@@ -158,7 +179,8 @@ def icicle(
     numbers = _per_block(seen, value if text is None else text)
     parents = ["", *map(str, tree.parent[seen.nodes[1:]].tolist()), *map(str, seen.others_parent.tolist())]
     apart = "<br>" if tree.level_of[seen.nodes[-1]] - tree.level_of[root] < TWO_LINES else " "
-    block = go.Icicle(
+    block = trace(
+        "icicle",
         ids=[*map(str, seen.nodes.tolist()), *(OTHERS + str(p) for p in seen.others_parent.tolist())],
         parents=parents,
         labels=names,
@@ -173,9 +195,8 @@ def icicle(
         tiling={"orientation": "v"},
         pathbar={"visible": False},
     )
-    fig = new_figure([block])
-    fig.update_layout(margin={"l": 0, "r": 0, "t": 8, "b": 8}, uniformtext={"minsize": 11, "mode": "hide"})
-    return fig
+    margin = {"l": 0, "r": 0, "t": 8, "b": 8}
+    return new_figure([block]).update_layout(margin=margin, uniformtext={"minsize": 11, "mode": "hide"})
 
 
 def clicked_node(tree: Tree, identifier: object) -> int | None:

@@ -11,18 +11,19 @@ import plotly.graph_objects as go
 from treedp_core.errors.compare import LevelBoxes
 from treedp_core.figures.colour import rgba
 from treedp_core.figures.curves import Simulated, markers, shown, upper_end
+from treedp_core.figures.draft import Draft, Trace, scatter, trace
 from treedp_core.figures.style import AFTER, BEFORE, GREEN, GREY, PINK, axis, limits, look, new_figure
 from treedp_core.figures.text import plot_text
 from treedp_core.tree import FloatArray
 
 
-def error_by_level(series: Sequence[Simulated], level_names: Sequence[str], *, y_title: str) -> go.Figure:
-    """Return errors of each level (n_levels,), series side by side: a bar at the formula, a marker at the simulation.
+def error_by_level(series: Sequence[Simulated], level_names: Sequence[str], *, y_title: str) -> Draft:
+    """Draft errors of each level (n_levels,), series side by side: a bar at the formula, a marker at the simulation.
 
     The axis is logarithmic: infinite errors are written ∞ at its top, errors of 0 are written 0 at its bottom.
 
     >>> series = [Simulated(label="Laplace", mechanism="laplace", variant=(), formula=np.array([0.0, 2.0, np.inf]))]
-    >>> fig = error_by_level(series, ["all", "state", "county"], y_title="RMSE (records)")
+    >>> fig = error_by_level(series, ["all", "state", "county"], y_title="RMSE (records)").figure()
     >>> [trace.mode for trace in fig.data], fig.data[1].text
     (['lines', 'text'], ('0', '∞'))
     """
@@ -30,7 +31,7 @@ def error_by_level(series: Sequence[Simulated], level_names: Sequence[str], *, y
     bounds = limits(values, log=True, default=(1.0, 1000.0))
     names = [plot_text(name, 24) for name in level_names]
     width = min(0.8 / max(len(series), 1), 0.3)
-    traces: list[go.Scatter] = []
+    traces: list[Trace] = []
     for j, one in enumerate(series):
         x = np.arange(len(level_names), dtype=np.float64) + (j - (len(series) - 1) / 2) * width
         if one.formula is not None:
@@ -61,7 +62,9 @@ def error_boxes(groups: Sequence[LevelBoxes], level_names: Sequence[str]) -> go.
         for j, (g, offset) in enumerate(zip(groups, offsets, strict=True))
     ]
     y = axis("error (records)", log=False, bounds=(-reach, reach), grid=True)
-    return new_figure(traces, xaxis=_level_axis(level_names), yaxis=y | {"zeroline": True, "zerolinecolor": GREY})
+    return new_figure(
+        traces, xaxis=_level_axis(level_names), yaxis=y | {"zeroline": True, "zerolinecolor": GREY}
+    ).figure()
 
 
 def _level_axis(names: Sequence[str]) -> dict[str, Any]:
@@ -74,11 +77,11 @@ def _level_axis(names: Sequence[str]) -> dict[str, Any]:
 _HOVER = "%{fullData.name}<br>%{text}: %{y:,.3~r}"
 
 
-def _bars(one: Simulated, x: FloatArray, half: float, names: list[str]) -> go.Scatter:
+def _bars(one: Simulated, x: FloatArray, half: float, names: list[str]) -> Trace:
     style = look(one.mechanism, one.variant)
     assert one.formula is not None
     y = shown(one.formula, True)
-    return go.Scatter(
+    return scatter(
         x=np.column_stack([x - half, x, x + half, np.full(x.size, np.nan)]).ravel(),
         y=np.column_stack([y, y, y, np.full(x.size, np.nan)]).ravel(),
         mode="lines",
@@ -90,7 +93,7 @@ def _bars(one: Simulated, x: FloatArray, half: float, names: list[str]) -> go.Sc
     )
 
 
-def _off_axis(one: Simulated, x: FloatArray, bounds: tuple[float, float]) -> list[go.Scatter]:
+def _off_axis(one: Simulated, x: FloatArray, bounds: tuple[float, float]) -> list[Trace]:
     """The values the axis cannot show, as text just inside its ends."""
     values = one.formula if one.formula is not None else one.simulated
     if values is None:
@@ -102,7 +105,7 @@ def _off_axis(one: Simulated, x: FloatArray, bounds: tuple[float, float]) -> lis
     inset = (high / low) ** 0.04
     there = np.flatnonzero(infinite | zero)
     return [
-        go.Scatter(
+        scatter(
             x=x[there],
             y=np.where(infinite[there], high / inset, low * inset),
             mode="text",
@@ -116,8 +119,9 @@ def _off_axis(one: Simulated, x: FloatArray, bounds: tuple[float, float]) -> lis
     ]
 
 
-def _box(group: LevelBoxes, x: FloatArray, width: float, colour: str) -> go.Box:
-    return go.Box(
+def _box(group: LevelBoxes, x: FloatArray, width: float, colour: str) -> Trace:
+    return trace(
+        "box",
         x=x,
         lowerfence=group.low,
         q1=group.lower_quartile,

@@ -11,6 +11,7 @@ import plotly.graph_objects as go
 
 from treedp_core.figures.colour import SEQUENTIAL, colour_scale, rgba
 from treedp_core.figures.curves import name_ends
+from treedp_core.figures.draft import Trace, bar, scatter
 from treedp_core.figures.style import (
     AFTER,
     BEFORE,
@@ -98,7 +99,7 @@ def growth_figure(
     )
     # On a narrow screen the twelve names of the legend stand one below the other and take half of this height.
     fig.update_layout(height=GROWTH_HEIGHT)
-    return fig if n_levels is None else your_value_marker(fig, n_levels, marker_text)
+    return (fig if n_levels is None else your_value_marker(fig, n_levels, marker_text)).figure()
 
 
 FEW: Final = {
@@ -135,7 +136,9 @@ def few_figure(
         yaxis=axis("worst-case α-RMSE (records)", log=True, bounds=y, grid=True),
     )
     name_ends(fig, [(FEW[name][0], looks[name].colour, float(error[-1])) for name, (_, error) in lines.items()])
-    return fig if n_levels is None or n_levels > 1e4 else your_value_marker(fig, n_levels, marker_text)
+    if n_levels is not None and n_levels <= 1e4:
+        your_value_marker(fig, n_levels, marker_text)
+    return fig.figure()
 
 
 def accuracy_bars(table: Mapping[str, Sequence[Any]]) -> go.Figure:
@@ -148,7 +151,7 @@ def accuracy_bars(table: Mapping[str, Sequence[Any]]) -> go.Figure:
     least = np.array(table["τ (records)"], dtype=float)
     names = [plot_text(name) for name in table["mechanism"]]
     low, high = limits([least], log=True, default=(1.0, 1000.0))
-    bar = go.Bar(
+    lengths = bar(
         x=np.log10(np.where(np.isfinite(least), np.maximum(least, low), low) / low), y=names, orientation="h",
         text=[short(one) for one in least.tolist()], textposition="outside", cliponaxis=False,
         marker={"color": [GREY if "bound" in name else BLUE if "hreshold" in name else ORANGE for name in names]},
@@ -156,24 +159,24 @@ def accuracy_bars(table: Mapping[str, Sequence[Any]]) -> go.Figure:
     )  # fmt: skip
     decades = np.arange(round(math.log10(high / low)) + 1)
     fig = new_figure(
-        [bar],
+        [lengths],
         xaxis=axis("least count kept (records)", log=False, bounds=(0.0, 1.06 * math.log10(high / low)))
         | {"tickvals": decades, "ticktext": [count_text(low * 10.0**k) for k in decades.tolist()]},
         yaxis={"autorange": "reversed", "automargin": True, "showgrid": False, "ticks": ""},
     )
-    return fig.update_layout(margin_t=12, bargap=0.3)
+    return fig.update_layout(margin={"t": 12}, bargap=0.3).figure()
 
 
-def _curve(points: tuple[FloatArray, FloatArray], look: Look, name: str, width: float, told: str = "") -> go.Scatter:
-    return go.Scatter(
+def _curve(points: tuple[FloatArray, FloatArray], look: Look, name: str, width: float, told: str = "") -> Trace:
+    return scatter(
         x=points[0], y=np.where(points[1] > 0, points[1], np.nan), mode="lines", name=plot_text(name),
         line={"color": look.colour, "dash": look.dash, "width": width},
         hovertemplate="%{fullData.name}" + told + "<br>%{x:,.3~r} levels: %{y:,.3~r} records<extra></extra>",
     )  # fmt: skip
 
 
-def _rings(places: FloatArray, size: int, text: Sequence[str], **more: object) -> go.Scatter:
-    return go.Scatter(
+def _rings(places: FloatArray, size: int, text: Sequence[str], **more: object) -> Trace:
+    return scatter(
         x=places[:, 0], y=places[:, 1], mode="markers+text", name="crossing", text=text,
         marker={"symbol": "circle-open", "size": size, "color": GREY, "line": {"width": 2}},
         hovertemplate="curves cross at about %{x:,.2~r} levels<extra></extra>", **more,
@@ -212,7 +215,7 @@ def labelled_tree(blocks: Blocks, values: Sequence[float]) -> go.Figure:
     small = blocks.count.size <= TEXT_BLOCKS
     fig.update_layout(barmode="overlay", bargap=0, showlegend=False, margin={"t": 12})
     fig.update_layout(uniformtext={"mode": "hide", "minsize": 8})  # what does not fit is told on hovering
-    return fig.update_layout(height=380 if small else 440)
+    return fig.update_layout(height=380 if small else 440).figure()
 
 
 def _levels_axis(deep: float) -> dict[str, Any]:
@@ -225,7 +228,7 @@ def _levels_axis(deep: float) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _bars(blocks: Blocks, chosen: AnyArray, name: str, marker: dict[str, Any], ink: str | None = None) -> go.Bar:
+def _bars(blocks: Blocks, chosen: AnyArray, name: str, marker: dict[str, Any], ink: str | None = None) -> Trace:
     count, value, mark = blocks.count[chosen], blocks.value[chosen], blocks.mark[chosen]
     top, height = blocks.top[chosen], blocks.height[chosen]
     small = blocks.count.size <= TEXT_BLOCKS
@@ -240,8 +243,8 @@ def _bars(blocks: Blocks, chosen: AnyArray, name: str, marker: dict[str, Any], i
              for a, h in zip(top.tolist(), height.tolist(), strict=True)]  # fmt: skip
     hover = [f"{s}<br>true count {n}<br>released {g}" for s, n, g in zip(spans, numbers, given, strict=True)]
     text = [f"{n}<br>→ {g}" if v == v else n for n, g, v in zip(numbers, given, value.tolist(), strict=True)]
-    return go.Bar(
-        x=blocks.left[chosen], width=blocks.width[chosen], offset=0.0, base=top, y=height, name=name,
+    return bar(
+        x=blocks.left[chosen], width=blocks.width[chosen], offset=0.0, base=top.tolist(), y=height, name=name,
         marker={**marker, "line": outline}, hovertext=hover, hovertemplate="%{hovertext}<extra></extra>",
         text=text if small else None, textposition="inside", insidetextanchor="middle", textangle=0,
         constraintext="both", insidetextfont=None if ink is None else {"color": ink},
@@ -282,7 +285,7 @@ def true_and_released(
     traces = [] if error is None else _forgiven(grid, alpha, error, "α-band and error", 0.10)
     traces += _forgiven(grid, alpha, 0.0, "α-band", 0.22)
     traces.append(
-        go.Scatter(x=bent(grid), y=bent(grid), mode="lines", line={"color": GREY, "width": 1.5}, hoverinfo="skip",
+        scatter(x=bent(grid), y=bent(grid), mode="lines", line={"color": GREY, "width": 1.5}, hoverinfo="skip",
                    showlegend=False)
     )  # fmt: skip
     for values, name, colour, symbol in (
@@ -290,7 +293,7 @@ def true_and_released(
         (released, "Thresholds", AFTER, "circle"),
     ):
         traces.append(
-            go.Scatter(
+            scatter(
                 x=bent(truth[at]), y=bent(values[at]), mode="markers", name=plot_text(name),
                 marker={"color": colour, "symbol": symbol, "size": 7, "opacity": 0.85},
                 customdata=np.stack([truth[at], values[at]], axis=1),
@@ -302,14 +305,14 @@ def true_and_released(
         traces,
         xaxis=_bent_axis("true count w (records; NOT PRIVATE)", float(truth.max(initial=1.0)) * 1.2),
         yaxis=_bent_axis("released (records)", top * 1.2) | {"showgrid": True},
-    )
+    ).figure()
 
 
 def _forgiven(grid: FloatArray, alpha: float, error: float, name: str, opacity: float) -> list[Any]:
     low, high = np.maximum((1.0 - alpha) * grid - error, 0.0), (1.0 + alpha) * grid + error
     bare: dict[str, Any] = {"x": bent(grid), "mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
     fill = {"fill": "tonexty", "fillcolor": rgba(GREEN, opacity), "name": name, "showlegend": True}
-    return [go.Scatter(y=bent(low), showlegend=False, **bare), go.Scatter(y=bent(high), **fill, **bare)]
+    return [scatter(y=bent(low), showlegend=False, **bare), scatter(y=bent(high), **fill, **bare)]
 
 
 def _bent_axis(title: str, high: float) -> dict[str, Any]:
@@ -333,7 +336,7 @@ def schedule_figure(table: Mapping[str, AnyArray], *, promised: float, chosen: i
         (("printed", "as printed", BEFORE, "solid"), ("corrected", "corrected", AFTER, "dash")),
     )
     traces = [
-        go.Scatter(
+        scatter(
             x=rounds, y=table[kind], mode="lines+markers", name=name, marker={"size": 6},
             customdata=[privacy_text(total) for total in table[kind].tolist()],
             line={"color": colour, "dash": dash, "width": 2.5},
@@ -350,4 +353,4 @@ def schedule_figure(table: Mapping[str, AnyArray], *, promised: float, chosen: i
     fig.add_hline(y=promised, line={"color": GREY, "width": 2, "dash": "dot"})
     note = {"text": "promised ε", "showarrow": False, "font": {"color": GREY}}
     fig.add_annotation(x=1, xref="paper", y=float(np.log10(promised)), xanchor="right", yanchor="bottom", **note)
-    return your_value_marker(fig, float(chosen), "your ℓ", log=False)
+    return your_value_marker(fig, float(chosen), "your ℓ", log=False).figure()

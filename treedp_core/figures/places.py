@@ -7,6 +7,7 @@ from typing import Any, Final
 import numpy as np
 import plotly.graph_objects as go
 
+from treedp_core.figures.draft import Trace, bar, scatter
 from treedp_core.figures.style import BLUE, GREY, ORANGE, PINK, axis, bent, bent_ticks, new_figure
 from treedp_core.figures.text import count_text, plot_text
 from treedp_core.studies.topdown.rows import KEPT, LOST, SPURIOUS, Pairs, Rows
@@ -56,7 +57,9 @@ def rows_beside(found: Rows) -> go.Figure:
             "range": [y.size - 0.4, -0.6], "showgrid": False, "zeroline": False,
         },
     )  # fmt: skip
-    return fig.update_layout(barmode="overlay", bargap=0.2, showlegend=False, margin={"l": 8, "r": 8, "t": 8, "b": 8})
+    return fig.update_layout(
+        barmode="overlay", bargap=0.2, showlegend=False, margin={"l": 8, "r": 8, "t": 8, "b": 8}
+    ).figure()
 
 
 def _end(name: str, limit: int = 36) -> str:
@@ -64,18 +67,18 @@ def _end(name: str, limit: int = 36) -> str:
     return plot_text(name if len(name) <= limit else f"…{name[1 - limit :]}", limit)
 
 
-def _bars(y: AnyArray, records: AnyArray, side: float, name: str, colour: str) -> go.Bar:
+def _bars(y: AnyArray, records: AnyArray, side: float, name: str, colour: str) -> Trace:
     values = bent(np.maximum(records, 0))
-    return go.Bar(
+    return bar(
         x=side * values, y=y, orientation="h", name=name, customdata=records,
         text=[count_text(n) if n else "" for n in records.tolist()], textposition="outside", cliponaxis=False,
         marker={"color": colour}, hovertemplate="%{customdata:,} records<extra>%{fullData.name}</extra>",
     )  # fmt: skip
 
 
-def _words(y: AnyArray, x: float, text: str, colour: str, place: str) -> go.Scatter:
+def _words(y: AnyArray, x: float, text: str, colour: str, place: str) -> Trace:
     """What became of rows, written where their bar would be."""
-    return go.Scatter(
+    return scatter(
         x=np.full(y.size, x), y=y, mode="text", name=text, text=[f"\u2002{text}\u2002"] * y.size, textposition=place,
         textfont={"color": colour, "weight": 700}, hoverinfo="skip",
     )  # fmt: skip
@@ -90,7 +93,7 @@ def true_against_released(found: Pairs) -> go.Figure:
     """
     top = 1.04 * float(np.log10(1.0 + max([9.0, *found.truth.tolist(), *found.released.tolist()])))
     traces: list[Any] = [
-        go.Scatter(x=[0.0, top], y=[0.0, top], mode="lines", name="as it is", line={"color": GREY, "dash": "dot"},
+        scatter(x=[0.0, top], y=[0.0, top], mode="lines", name="as it is", line={"color": GREY, "dash": "dot"},
                    hoverinfo="skip")
     ]  # fmt: skip
     masks = {
@@ -111,13 +114,13 @@ def true_against_released(found: Pairs) -> go.Figure:
             text = f"{whole(int(found.n_nodes[masks[fate]].sum()))} {fate}"
             fig.add_annotation(x=x, y=y, xref="paper", yref="paper", xanchor=anchor, text=text, showarrow=False,
                                font={"color": COLOURS[fate], "size": 15})  # fmt: skip
-    return fig.update_layout(showlegend=False, margin={"l": 8, "r": 12, "t": 8, "b": 8})
+    return fig.update_layout(showlegend=False, margin={"l": 8, "r": 12, "t": 8, "b": 8}).figure()
 
 
-def _markers(found: Pairs, here: AnyArray, fate: str, most: float) -> go.Scatter:
+def _markers(found: Pairs, here: AnyArray, fate: str, most: float) -> Trace:
     n_nodes = found.n_nodes[here]
     size: FloatArray = SMALLEST + (LARGEST - SMALLEST) * np.sqrt((n_nodes - 1.0) / max(1.0, most - 1.0))
-    return go.Scatter(
+    return scatter(
         x=bent(found.truth[here]), y=bent(found.released[here]), mode="markers", name=fate,
         customdata=np.column_stack([found.truth[here], found.released[here], n_nodes]),
         marker={"color": COLOURS[fate], "symbol": SYMBOLS[fate], "size": size, "opacity": 0.6},

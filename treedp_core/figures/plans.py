@@ -8,6 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from treedp_core.figures.budget import EDGE, level_colour
+from treedp_core.figures.draft import Trace, bar, scatter
 from treedp_core.figures.style import BLUE, GREY, ORANGE, axis, limits, new_figure, your_value_marker
 from treedp_core.figures.text import plot_text
 from treedp_core.plans import ReleasePlan
@@ -28,7 +29,7 @@ def plan_levels(plan: ReleasePlan) -> go.Figure:
     costs = [one.amount or 0.0 for one in plan.levels]
     said = ["public" if one.is_public else privacy_text(one.amount or 0.0) if one.amount else "not measured"
             for one in plan.levels]  # fmt: skip
-    bars = go.Bar(
+    bars = bar(
         x=np.array(costs), y=rows, orientation="h", width=0.6, showlegend=False, text=said,
         textposition=["auto" if cost else "outside" for cost in costs],
         cliponaxis=False, constraintext="none", hovertemplate="%{customdata}: %{text}<extra></extra>",
@@ -58,7 +59,8 @@ def plan_levels(plan: ReleasePlan) -> go.Figure:
         yaxis=_level_axis(plan),
     )
     second = axis("records", log=True, bounds=(low / 1.6, high * 1.6), grid=True)
-    return fig.update_layout(xaxis2=second | {"domain": [_LEFT + _GAP, 1.0], "anchor": "y"}, legend={"x": _LEFT + _GAP})
+    second |= {"domain": [_LEFT + _GAP, 1.0], "anchor": "y"}
+    return fig.update_layout(xaxis2=second, legend={"x": _LEFT + _GAP}).figure()
 
 
 def spending(plan: ReleasePlan) -> go.Figure:
@@ -67,8 +69,8 @@ def spending(plan: ReleasePlan) -> go.Figure:
     before = [0.0, *steps[:-1]]
     rows = np.arange(len(steps), dtype=np.float64)
     last = len(plan.levels)
-    bars = go.Bar(
-        x=np.array(steps) - np.array(before), base=np.array(before), y=rows, orientation="h", width=0.6,
+    bars = bar(
+        x=np.array(steps) - np.array(before), base=before, y=rows, orientation="h", width=0.6,
         showlegend=False, cliponaxis=False, constraintext="none", textposition="outside",
         text=[privacy_text(after) if after > start else "" for start, after in zip(before, steps, strict=True)],
         marker={"color": [level_colour(i, last) if i < last else GREY for i in range(len(steps))],
@@ -82,7 +84,7 @@ def spending(plan: ReleasePlan) -> go.Figure:
         xaxis=axis(f"{plan.symbol}, added up", log=False, bounds=(0.0, 1.15 * max(plan.charged, 1e-9))),
         yaxis=_level_axis(plan) | {"tickvals": rows, "ticktext": names, "range": [rows.size - 0.4, -0.6]},
     )
-    return your_value_marker(fig, plan.charged, "promised", log=False)
+    return your_value_marker(fig, plan.charged, "promised", log=False).figure()
 
 
 def _names(plan: ReleasePlan) -> list[str]:
@@ -95,8 +97,8 @@ def _level_axis(plan: ReleasePlan) -> dict[str, Any]:
             "showgrid": False, "ticks": "", "zeroline": False}  # fmt: skip
 
 
-def _dots(values: list[tuple[int, float, str]], name: str, colour: str, symbol: str, side: str) -> go.Scatter:
-    return go.Scatter(
+def _dots(values: list[tuple[int, float, str]], name: str, colour: str, symbol: str, side: str) -> Trace:
+    return scatter(
         x=np.array([value for _, value, _ in values]), y=np.array([float(i) for i, _, _ in values]),
         mode="markers+text", xaxis="x2", name=name, marker={"color": colour, "symbol": symbol, "size": 10},
         text=[text for _, _, text in values], textposition=side, cliponaxis=False,

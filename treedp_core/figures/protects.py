@@ -9,6 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from treedp_core.figures.colour import rgba
+from treedp_core.figures.draft import Draft, bar, scatter
 from treedp_core.figures.style import AFTER, BEFORE, GREEN, GREY, axis, limits, new_figure
 from treedp_core.figures.text import plot_text
 from treedp_core.studies.protects import EDGES, Protected
@@ -35,49 +36,47 @@ def beliefs_and_levels(found: Protected, prior: float, said: tuple[str, str], le
     """
     middle = (EDGES[1:] + EDGES[:-1]) / 2
     bars = [
-        go.Bar(
+        bar(
             x=middle, y=shares, width=np.diff(EDGES), name=plot_text(name),
-            marker={"color": rgba(colour, FILL), "line_width": 0},
+            marker={"color": rgba(colour, FILL), "line": {"width": 0}},
             hovertemplate="belief %{x:.0%}: %{y:.1%} of releases<extra>%{fullData.name}</extra>",
         )
         for shares, name, colour in zip(found.beliefs(prior), said, (AFTER, BEFORE), strict=True)
     ]  # fmt: skip
-    top = 1.3 * max(float(np.max(one.y)) for one in bars)
+    top = 1.3 * max(float(np.max(one["y"])) for one in bars)
     fig = _beside(bars, found, level_names, axis("share of releases", log=False, bounds=(0.0, top), grid=True))
-    fig.update_layout(barmode="overlay", bargap=0)
-    fig.layout.xaxis.title.text = "belief afterwards"
+    fig.update_layout(barmode="overlay", bargap=0, xaxis={"title": {"text": "belief afterwards"}})
     _line(fig, prior, f"before: {percent_set(prior)}", GREY, 1.0)
     most = found.risk.posterior(prior)
     _line(fig, most, f"at most {privacy_text(100 * most)} %", AFTER, 0.9)
-    return fig
+    return fig.figure()
 
 
 def misses_and_levels(found: Protected, level_names: Sequence[str]) -> go.Figure:
     """Return the best attacker's misses over his false alarms, beside the margin of each level."""
     alarms = np.linspace(0.0, 1.0, 201)
     lines = [
-        go.Scatter(
+        scatter(
             x=[0, 1], y=[1, 0], mode="lines", name="blind guess", line={"color": GREY, "dash": "dot"}, hoverinfo="skip",
         ),
-        go.Scatter(
+        scatter(
             x=alarms, y=found.risk.misses(alarms), mode="lines", name="best test", fill="tonexty",
             fillcolor=rgba(AFTER, 0.16), line={"color": AFTER, "width": 2.5},
             hovertemplate="false alarms %{x:.0%}, misses %{y:.1%}<extra></extra>",
         ),
     ]  # fmt: skip
     fig = _beside(lines, found, level_names, axis("misses", log=False, bounds=(0.0, 1.02), grid=True))
-    fig.layout.xaxis.title.text = "false alarms"
-    return fig
+    return fig.update_layout(xaxis={"title": {"text": "false alarms"}}).figure()
 
 
-def _beside(left: list[Any], found: Protected, level_names: Sequence[str], yaxis: dict[str, Any]) -> go.Figure:
+def _beside(left: list[Any], found: Protected, level_names: Sequence[str], yaxis: dict[str, Any]) -> Draft:
     """Put the attacker's side on the left, shares from 0 to 1 below it, and the margins on the right."""
     share = axis("", log=False, bounds=(0.0, 1.0)) | {"domain": list(LEFT), "tickformat": ".0%", "anchor": "y"}
     names = [plot_text(name, 16) for name in level_names]
     high = limits([found.margins], log=False, default=(0.0, 1.0))[1]
     finite = np.where(np.isfinite(found.margins), found.margins, high)
     told = [_told(one) for one in found.margins.tolist()]
-    levels = go.Bar(
+    levels = bar(
         x=finite, y=np.arange(len(names)), orientation="h", xaxis="x2", yaxis="y2", showlegend=False, text=told,
         textposition="outside", cliponaxis=False, width=0.6, marker={"color": rgba(GREEN, 0.75)},
         customdata=names, hovertemplate="%{customdata}: %{text} records<extra></extra>",
@@ -98,7 +97,7 @@ def _told(value: float) -> str:
     return "exact" if value == 0 else "not released" if not np.isfinite(value) else f"± {margin(value)}"
 
 
-def _line(fig: go.Figure, x: float, text: str, colour: str, height: float) -> None:
+def _line(fig: Draft, x: float, text: str, colour: str, height: float) -> None:
     """Mark a belief over the left side, its words beside it on the side with more room."""
     fig.add_shape(
         type="line", x0=x, x1=x, y0=0, y1=height, yref="y domain", line={"color": colour, "width": 1.5, "dash": "dot"}

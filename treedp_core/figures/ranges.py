@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 import plotly.graph_objects as go
 
+from treedp_core.figures.draft import scatter
 from treedp_core.figures.style import AFTER, BEFORE, PINK, axis, limits, new_figure
 from treedp_core.figures.text import plot_text
 
@@ -19,7 +20,7 @@ def error_by_length(columns: Mapping[str, Sequence[float]]) -> go.Figure:
     """Return the standard deviation of ranges over the bins they hold, a line for each way of `of_lengths`."""
     ways = [name for name in columns if name.endswith(UNIT)]
     lines = [
-        go.Scatter(
+        scatter(
             x=list(columns["bins"]), y=list(columns[name]), mode="lines", name=plot_text(name.removesuffix(UNIT)),
             line={"color": colour, "dash": dash, "width": 2.5},
         )
@@ -30,4 +31,4 @@ def error_by_length(columns: Mapping[str, Sequence[float]]) -> go.Figure:
         lines,
         xaxis=axis("bins in the range", log=False, bounds=(0.0, float(max(columns["bins"])))),
         yaxis=axis("st. dev. (records)", log=True, bounds=limits(heights, log=True, default=(1.0, 10.0)), grid=True),
-    )
+    ).figure()

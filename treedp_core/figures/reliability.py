@@ -8,7 +8,8 @@ import numpy as np
 import plotly.graph_objects as go
 
 from treedp_core.figures.colour import SEQUENTIAL, colour_scale
-from treedp_core.figures.icicle import NodeLabels, icicle
+from treedp_core.figures.draft import bar
+from treedp_core.figures.icicle import NodeLabels, drafted
 from treedp_core.figures.style import BLUE, GRID, ORANGE, axis, new_figure
 from treedp_core.figures.text import plot_text
 from treedp_core.tree import AnyArray, FloatArray, IntArray, Tree
@@ -33,17 +34,18 @@ def reliability_icicle(
     >>> fig.data[0].text, fig.data[0].hovertext[1]
     (('100 %', '75 %', '50 %'), '1<br>true count 3<br>within reach with probability 0.75')
     """
-    fig = icicle(
+    fig = drafted(
         tree, labels, counts, probability, root=root, max_nodes=max_nodes, colour_range=(0.0, 1.0), colour_title="p"
     )
-    block = fig.data[0]
+    (block,) = fig.data
     # The icicle shades counts, by log(1 + x): undo that, a probability is its own shade.
-    shades = np.clip(10.0 ** np.asarray(block.marker.colors, dtype=np.float64) - 1.0, 0.0, 1.0).round(9)
+    shades = np.clip(10.0 ** block["marker"]["colors"] - 1.0, 0.0, 1.0).round(9)
     hover = [
         f"{line}<br>within reach with probability {short(float(p))}"
-        for line, p in zip(block.hovertext, shades, strict=True)
+        for line, p in zip(block["hovertext"], shades, strict=True)
     ]
-    block.update(
+    return fig.update_traces(
+        {},
         text=[_percent(p) for p in shades.tolist()],
         hovertext=hover,
         marker={
@@ -57,8 +59,7 @@ def reliability_icicle(
                 "ticktext": ["0", "0.25", "0.5", "0.75", "1"],
             },
         },
-    )
-    return fig
+    ).figure()
 
 
 def _percent(p: float) -> str:
@@ -77,20 +78,19 @@ def useful_shares(level_names: Sequence[str], share: FloatArray, sizes: IntArray
     ('1 of 1', '1 of 4')
     """
     met = np.rint(share * sizes).astype(np.int64)
-    bars = go.Bar(
+    shares = bar(
         x=share, y=np.arange(share.size), orientation="h", marker={"color": BLUE},
         text=[f"{whole(m)} of {whole(n)}" for m, n in zip(met.tolist(), sizes.tolist(), strict=True)],
         textposition="outside", cliponaxis=False, hovertemplate="%{text} (%{x:.1%})<extra></extra>",
     )  # fmt: skip
     names = {"tickvals": np.arange(share.size), "ticktext": [plot_text(name, 24) for name in level_names]}
     fig = new_figure(
-        [bars],
+        [shares],
         xaxis=axis("useful nodes", log=False, bounds=(0.0, 1.5))
         | {"tickformat": ".0%", "tickvals": [0, 0.25, 0.5, 0.75, 1], "gridcolor": GRID},
         yaxis=axis("", log=False, bounds=(share.size - 0.5, -0.5)) | names | {"ticks": "", "showline": False},
     )
-    fig.update_layout(height=110 + 34 * share.size, bargap=0.35, margin_t=12)
-    return fig
+    return fig.update_layout(height=110 + 34 * share.size, bargap=0.35, margin={"t": 12}).figure()
 
 
 def watermark(fig: go.Figure, text: str) -> go.Figure:

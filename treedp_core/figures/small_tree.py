@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 import plotly.graph_objects as go
 
+from treedp_core.figures.draft import Draft, Trace, scatter
 from treedp_core.figures.style import AFTER, BEFORE, GREY, axis, limits, new_figure
 from treedp_core.figures.text import count_text, plot_text
 from treedp_core.tree import AnyArray, FloatArray, Tree
@@ -52,8 +53,8 @@ def small_tree(
     fig.update_layout(
         showlegend=False,
         margin={"t": 24},
-        xaxis_range=[-0.6, float(x.max()) + 0.6],
-        yaxis_range=[-tree.height - 0.6, 0.45],
+        xaxis={"range": [-0.6, float(x.max()) + 0.6]},
+        yaxis={"range": [-tree.height - 0.6, 0.45]},
         xaxis2={**axis("records", log=False, bounds=limits([reach], log=False, default=(0, 1)), grid=True),
                 "domain": RIGHT, "anchor": "y2"},
         yaxis2={"domain": (0.0, 1.0), "anchor": "x2", "autorange": "reversed", "automargin": True, "showgrid": False},
@@ -65,7 +66,7 @@ def small_tree(
             font={"color": GREY, "size": 13}, **beside,
         )  # fmt: skip
     _mark_sums(fig, tree, estimate, x, y)
-    return fig
+    return fig.figure()
 
 
 def _places(tree: Tree) -> tuple[FloatArray, FloatArray]:
@@ -81,11 +82,11 @@ def _places(tree: Tree) -> tuple[FloatArray, FloatArray]:
     return x, y
 
 
-def _edges(tree: Tree, x: FloatArray, y: FloatArray) -> go.Scatter:
+def _edges(tree: Tree, x: FloatArray, y: FloatArray) -> Trace:
     child = np.arange(1, tree.n_nodes)
     parent = tree.parent[1:]
     gap = np.full(child.size, np.nan)
-    return go.Scatter(
+    return scatter(
         x=np.stack([x[parent], x[child], gap], 1).ravel(), y=np.stack([y[parent], y[child], gap], 1).ravel(),
         mode="lines", line={"color": GREY, "width": 1.5}, hoverinfo="skip",
     )  # fmt: skip
@@ -93,37 +94,35 @@ def _edges(tree: Tree, x: FloatArray, y: FloatArray) -> go.Scatter:
 
 def _nodes(
     x: FloatArray, y: FloatArray, counts: AnyArray, estimate: AnyArray, names: Sequence[str], colour: str
-) -> go.Scatter:
+) -> Trace:
     labels = [plot_text(name) for name in names]
     released, true = [count_text(value) for value in estimate], [f"true {count_text(value)}" for value in counts]
     hover = "%{customdata[0]}<br>released %{customdata[1]}<br>%{customdata[2]}<extra></extra>"
-    return go.Scatter(
+    return scatter(
             x=x, y=y, mode="markers+text", text=released, textfont={"color": "white", "size": 15},
             marker={"symbol": "square", "size": 36, "color": colour, "line": {"width": 0}},
             customdata=list(zip(labels, released, true, strict=True)), hovertemplate=hover,
     )  # fmt: skip
 
 
-def _errors(
-    counts: AnyArray, estimate: AnyArray, margin: FloatArray, names: Sequence[str], colour: str
-) -> list[go.Scatter]:
+def _errors(counts: AnyArray, estimate: AnyArray, margin: FloatArray, names: Sequence[str], colour: str) -> list[Trace]:
     """Each count on a line of its own: a grey tick with the margin, and the released count."""
     labels = [plot_text(name) for name in names]
     return [
-        go.Scatter(
+        scatter(
             x=counts, y=labels, xaxis="x2", yaxis="y2", mode="markers", name="true",
             marker={"symbol": "line-ns", "size": 14, "line": {"width": 2, "color": GREY}},
             error_x={"type": "data", "array": margin, "color": GREY, "thickness": 1.5, "width": 4},
             hovertemplate="true %{x:,} ± %{error_x.array:,}<extra>95 % margin</extra>",
         ),
-        go.Scatter(
+        scatter(
             x=estimate, y=labels, xaxis="x2", yaxis="y2", mode="markers", name="released",
             marker={"symbol": "circle", "size": 10, "color": colour}, hovertemplate="released %{x:,}<extra></extra>",
         ),
     ]  # fmt: skip
 
 
-def _mark_sums(fig: go.Figure, tree: Tree, estimate: AnyArray, x: FloatArray, y: FloatArray) -> None:
+def _mark_sums(fig: Draft, tree: Tree, estimate: AnyArray, x: FloatArray, y: FloatArray) -> None:
     """Say of each family whether its children add up to it."""
     for node in range(tree.n_nodes - tree.n_leaves):
         children = np.flatnonzero(tree.parent == node)

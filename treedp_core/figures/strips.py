@@ -9,6 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from treedp_core.figures.colour import colouring
+from treedp_core.figures.draft import trace
 from treedp_core.figures.style import axis, new_figure
 from treedp_core.figures.text import plot_text
 from treedp_core.studies.sweep.before_after import Draw
@@ -41,7 +42,8 @@ def level_strips(
     z = strip_values(tree, values, reduce=reduce)
     colours = colouring(z, colour_range, colour_title)
     leaves_per_column = tree.n_leaves / z.shape[1]
-    strips = go.Heatmap(
+    strips = trace(
+        "heatmap",
         z=colours.shades,
         customdata=z,
         x0=leaves_per_column / 2,
@@ -59,7 +61,7 @@ def level_strips(
         [strips],
         xaxis=axis("leaves, left to right", log=False, bounds=(0.0, float(tree.n_leaves))),
         yaxis=axis("", log=False, bounds=(tree.n_levels - 0.5, -0.5)) | names,
-    )
+    ).figure()
 
 
 def count_strips(tree: Tree, counts: AnyArray, level_names: Sequence[str]) -> go.Figure:

@@ -7,13 +7,14 @@ used for data has a contrast of at least 3:1 on both.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 import plotly.graph_objects as go
 
+from treedp_core.figures.draft import Draft, Trace
 from treedp_core.figures.text import count_text, plot_text
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.postprocess import POSTPROCESSORS
@@ -175,12 +176,12 @@ def bent_ticks(high: float) -> dict[str, Any]:
 
 
 def new_figure(
-    traces: list[Any], *, xaxis: dict[str, Any] | None = None, yaxis: dict[str, Any] | None = None
-) -> go.Figure:
-    """Return a figure in the base layout: 420 px high, legend above left, transparent, numbers with thin spaces."""
-    return go.Figure(
-        data=traces,
-        layout={
+    traces: Sequence[Trace], *, xaxis: dict[str, Any] | None = None, yaxis: dict[str, Any] | None = None
+) -> Draft:
+    """Return a draft in the base layout: 420 px high, legend above left, transparent, numbers with thin spaces."""
+    return Draft(
+        traces,
+        {
             "height": HEIGHT,
             "margin": {"l": 8, "r": 12, "t": 40, "b": 8},
             "paper_bgcolor": "rgba(0,0,0,0)",
@@ -196,18 +197,18 @@ def new_figure(
             },
             "hoverlabel": {"namelength": -1},
             "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": GREY, "activecolor": BLUE},
-            "xaxis": xaxis or {},
-            "yaxis": yaxis or {},
+            **({"xaxis": xaxis} if xaxis else {}),
+            **({"yaxis": yaxis} if yaxis else {}),
         },
     )
 
 
-def your_value_marker(fig: go.Figure, x: float, text: str = "your ε", log: bool = True) -> go.Figure:
+def your_value_marker(fig: Draft, x: float, text: str = "your ε", log: bool = True) -> Draft:
     """Mark a value of the x axis with a dotted line and a label inside the plot; the figure is changed and returned.
 
     Plotly places shapes in data units but annotations on a log axis in powers of ten.
 
-    >>> fig = your_value_marker(go.Figure(), 100.0)
+    >>> fig = your_value_marker(Draft([]), 100.0).figure()
     >>> fig.layout.shapes[0].x0, fig.layout.annotations[0].x
     (100.0, 2.0)
     """

@@ -15,6 +15,7 @@ from treedp_core.errors import METRICS, ErrorSummary
 from treedp_core.experiment import Experiment, Outcome
 from treedp_core.figures import style
 from treedp_core.figures.curves import Curve, Simulated, beside_best, error_curves
+from treedp_core.figures.draft import Draft
 from treedp_core.figures.draw import one_draw
 from treedp_core.figures.levels import error_by_level
 from treedp_core.figures.text import plot_text
@@ -42,8 +43,8 @@ def line_figure(
     The line at your epsilon is the question's, unless another `epsilon` is given.
     """
     if question.view == LEVEL:
-        return _by_level(lines, METRICS[question.base.metric].title, level_names)
-    return _curves(question.view, lines, question.base, epsilon or question.base.epsilon, len(level_names))
+        return _by_level(lines, METRICS[question.base.metric].title, level_names).figure()
+    return _curves(question.view, lines, question.base, epsilon or question.base.epsilon, len(level_names)).figure()
 
 
 def of(outcomes: Iterable[Outcome], *, level_names: Sequence[str] = ()) -> go.Figure:
@@ -86,7 +87,7 @@ def of(outcomes: Iterable[Outcome], *, level_names: Sequence[str] = ()) -> go.Fi
         levels = [_of_levels(labels[key], group[-1]) for key, group in groups.items()]
         n_levels = max(len(one.budget.per_level) for one in found)
         fig = error_by_level(levels, level_names or list(map(str, range(n_levels))), y_title=metric.title)
-    return _apart(fig, groups, labels)
+    return _apart(fig, groups, labels).figure()
 
 
 def _swept(label: str, group: Sequence[Outcome]) -> Curve:
@@ -116,7 +117,7 @@ def _of_levels(label: str, one: Outcome) -> Simulated:
     )  # fmt: skip
 
 
-def _apart(fig: go.Figure, groups: Iterable[Experiment], labels: dict[Experiment, str]) -> go.Figure:
+def _apart(fig: Draft, groups: Iterable[Experiment], labels: dict[Experiment, str]) -> Draft:
     """Give lines of one mechanism and post-processing, which differ in something else, colours of their own."""
     colours, used = [one.colour for one in style.PALETTE.values()], dict[tuple[str, ...], int]()
     for key in groups:
@@ -124,15 +125,15 @@ def _apart(fig: go.Figure, groups: Iterable[Experiment], labels: dict[Experiment
         nth = used[same] = used.get(same, -1) + 1
         if nth:
             start = colours.index(mine) if (mine := style.look(key.mechanism).colour) in colours else 0
-            colour = colours[(start + nth) % len(colours)]
+            painted = {"color": colours[(start + nth) % len(colours)]}
             group = {"legendgroup": plot_text(labels[key])}
-            fig.update_traces(line_color=colour, selector=group | {"mode": "lines"})
-            fig.update_traces(marker_color=colour, error_y_color=colour, selector=group | {"mode": "markers"})
-            fig.update_traces(textfont_color=colour, selector=group | {"mode": "text"})
+            fig.update_traces(line=painted, selector=group | {"mode": "lines"})
+            fig.update_traces(marker=painted, error_y=painted, selector=group | {"mode": "markers"})
+            fig.update_traces(textfont=painted, selector=group | {"mode": "text"})
     return fig
 
 
-def _curves(view: str, lines: Sequence[Line], base: Experiment, epsilon: float, n_levels: int) -> go.Figure:
+def _curves(view: str, lines: Sequence[Line], base: Experiment, epsilon: float, n_levels: int) -> Draft:
     series, metric = [_curve(line) for line in lines], METRICS[base.metric]
     if view == EPSILON:  # the axis of the shared slider, stretched where a link brought an epsilon beyond it
         return _along_epsilon(series, metric.title, metric.label, *_stretched(epsilon), epsilon)
@@ -146,7 +147,7 @@ def _curves(view: str, lines: Sequence[Line], base: Experiment, epsilon: float, 
 
 def _along_epsilon(
     series: Sequence[Curve], y_title: str, label: str, low: float, high: float, marker: float | None
-) -> go.Figure:
+) -> Draft:
     """Error curves over the privacy budget, and each divided by the best beside."""
     fig = error_curves(
         series, x_title=X_TITLES[EPSILON], y_title=y_title, marker_x=marker, x_range=(low, high), costs=("x",)
@@ -178,7 +179,7 @@ def _curve(line: Line) -> Curve:
     )
 
 
-def _by_level(lines: Sequence[Line], y_title: str, level_names: Sequence[str]) -> go.Figure:
+def _by_level(lines: Sequence[Line], y_title: str, level_names: Sequence[str]) -> Draft:
     series = [
         Simulated(
             label=line.series.label,
@@ -194,7 +195,7 @@ def _by_level(lines: Sequence[Line], y_title: str, level_names: Sequence[str]) -
     fig = error_by_level(series, level_names, y_title=y_title)
     for one in series:  # bars of one mechanism share its colour, so its pipelines need their dashes
         dash = style.look(one.mechanism, one.variant).dash
-        fig.update_traces(line_dash=dash, selector={"mode": "lines", "name": plot_text(one.label)})
+        fig.update_traces(line={"dash": dash}, selector={"mode": "lines", "name": plot_text(one.label)})
     return fig
 
 
@@ -237,6 +238,6 @@ def expected_by_level(found: Sequence[Expected], level_names: Sequence[str]) -> 
     fig = error_by_level(series, level_names, y_title=METRICS["rmse"].title)
     for one, colour in zip(series, (style.BEFORE, style.AFTER), strict=False):
         group = {"legendgroup": plot_text(one.label)}
-        fig.update_traces(line_color=colour, selector=group | {"mode": "lines"})
-        fig.update_traces(textfont_color=colour, selector=group | {"mode": "text"})
-    return fig
+        fig.update_traces(line={"color": colour}, selector=group | {"mode": "lines"})
+        fig.update_traces(textfont={"color": colour}, selector=group | {"mode": "text"})
+    return fig.figure()

@@ -12,6 +12,7 @@ import plotly.graph_objects as go
 from treedp_core.errors.compare import BiasBySize
 from treedp_core.errors.ways import Ways
 from treedp_core.figures.curves import Z95, Curve, error_curves
+from treedp_core.figures.draft import Trace, bar, scatter
 from treedp_core.figures.style import (
     AFTER,
     BEFORE,
@@ -76,7 +77,7 @@ def error_under_bound(
     traces: list[Any] = [
         _steps(x, bound, f"Theorem 1, {sure}", BEFORE, dash, names),
         _steps(x, exact, f"by exact tails, {sure}", AFTER, dash, names),
-        go.Scatter(
+        scatter(
             x=x, y=observed, mode="markers", name="largest error (NOT PRIVATE)", text=names,
             marker={"color": GREEN, "size": 12},
             hovertemplate="%{text}<br>%{y:,.4~g} records<extra>largest error</extra>",
@@ -87,12 +88,12 @@ def error_under_bound(
         traces,
         xaxis=_levels(level_names),
         yaxis=axis("largest error (records)", log=False, bounds=(-0.02 * high, high), grid=True),
-    )
+    ).figure()
 
 
-def _steps(x: FloatArray, y: FloatArray, name: str, colour: str, dash: str, names: list[str]) -> go.Scatter:
+def _steps(x: FloatArray, y: FloatArray, name: str, colour: str, dash: str, names: list[str]) -> Trace:
     gap = np.full(x.size, np.nan)
-    return go.Scatter(
+    return scatter(
         x=np.column_stack([x - 0.35, x, x + 0.35, gap]).ravel(), y=np.column_stack([y, y, y, gap]).ravel(),
         mode="lines", name=name, line={"color": colour, "width": 3, "dash": dash},
         text=[one for one in names for _ in range(4)],
@@ -110,7 +111,7 @@ def spurious_and_lost(level_names: Sequence[str], spurious: Sequence[int], lost:
     x = np.arange(len(level_names), dtype=np.float64)
     names = [plot_text(name, 40) for name in level_names]
     traces = [
-        go.Bar(
+        bar(
             x=x + shift, y=np.asarray(values, dtype=float), width=0.36, name=name,
             marker={"color": colour, "pattern": {"shape": pattern}}, customdata=names,
             text=[count_text(v) for v in np.asarray(values).tolist()], textposition="outside", cliponaxis=False,
@@ -125,7 +126,7 @@ def spurious_and_lost(level_names: Sequence[str], spurious: Sequence[int], lost:
                   default=(0.0, 1.0))[1]  # fmt: skip
     return new_figure(
         traces, xaxis=_levels(level_names), yaxis=axis("nodes", log=False, bounds=(0.0, max(1.0, high)), grid=True)
-    )
+    ).figure()
 
 
 def bias_by_count(found: Mapping[str, BiasBySize]) -> go.Figure:
@@ -148,7 +149,7 @@ def bias_by_count(found: Mapping[str, BiasBySize]) -> go.Figure:
         colour, symbol, dash = LOOKS[i % len(LOOKS)]
         shift = 0.05 * (i - (len(found) - 1) / 2)
         traces.append(
-            go.Scatter(
+            scatter(
                 x=x + shift, y=one.bias, mode="lines+markers", name=plot_text(label),
                 line={"color": colour, "dash": dash, "width": 1.5}, marker={"symbol": symbol, "size": 8},
                 error_y={"type": "data", "array": Z95 * one.standard_error, "color": colour, "thickness": 1.5},
@@ -163,7 +164,7 @@ def bias_by_count(found: Mapping[str, BiasBySize]) -> go.Figure:
         traces,
         xaxis=axis("true count of a leaf (records)", log=False, bounds=(-0.5, len(sizes) - 0.5)) | ticks,
         yaxis=y | {"zeroline": True, "zerolinecolor": GREY},
-    )
+    ).figure()
 
 
 def dots(ways: Ways, *, x_title: str, chosen: int = -1) -> go.Figure:
@@ -177,20 +178,20 @@ def dots(ways: Ways, *, x_title: str, chosen: int = -1) -> go.Figure:
     reach = Z95 * np.where(np.isfinite(ways.se), ways.se, 0.0)
     y = np.arange(ways.mean.size, dtype=float)
     symbols = ["circle" if i == chosen else "circle-open" for i in range(y.size)]
-    trace = go.Scatter(
+    dot = scatter(
         x=ways.mean, y=y, mode="markers", showlegend=False,
         error_x={"type": "data", "array": reach, "color": AFTER, "thickness": 2},
         marker={"color": AFTER, "size": 12, "symbol": symbols, "line": {"color": AFTER, "width": 2}},
         hovertemplate="%{x:,.4~g}<extra></extra>",
     )  # fmt: skip
     low, high = _room(ways.mean - reach, ways.mean + reach)
-    fig = new_figure([trace], xaxis=axis(x_title, log=False, bounds=(low, high)))
+    fig = new_figure([dot], xaxis=axis(x_title, log=False, bounds=(low, high)))
     fig.update_xaxes(showgrid=True)
     fig.update_yaxes(
         tickvals=y, ticktext=[plot_text(name, 60) for name in ways.names], range=[y.size - 0.4, -0.6],
         automargin=True, showgrid=False, zeroline=False,
     )  # fmt: skip
-    return fig.update_layout(height=110 + 34 * y.size)
+    return fig.update_layout(height=110 + 34 * y.size).figure()
 
 
 def epsilon_curves(table: Mapping[str, FloatArray], rho: float) -> go.Figure:
@@ -198,7 +199,7 @@ def epsilon_curves(table: Mapping[str, FloatArray], rho: float) -> go.Figure:
     return error_curves(
         _conversions(table, ("bound", "discrete_gaussian", "gaussian")), x_title="ρ", y_title="ε", marker_x=rho,
         marker_text="your ρ", costs=("x", "y"),
-    )  # fmt: skip
+    ).figure()  # fmt: skip
 
 
 def extra_noise_curves(table: Mapping[str, FloatArray], rho: float) -> go.Figure:
@@ -208,7 +209,7 @@ def extra_noise_curves(table: Mapping[str, FloatArray], rho: float) -> go.Figure
     return error_curves(
         curves, x_title="ρ", y_title="extra noise (%)", log_y=False, y_range=(0.0, float(math.ceil(high / 10) * 10)),
         marker_x=rho, marker_text="your ρ", costs=("x",),
-    )  # fmt: skip
+    ).figure()  # fmt: skip
 
 
 def _conversions(table: Mapping[str, FloatArray], colours: Sequence[str]) -> list[Curve]:

@@ -171,7 +171,7 @@ def drafted(
     text: AnyArray | None = None,
     released: AnyArray | None = None,
 ) -> Draft:
-    """Draft an `icicle`, whose one trace may be changed."""
+    """Draft an `icicle` of values and colours (n_nodes,), whose one trace may be changed."""
     seen = visible_nodes(tree, value, root, max_nodes)
     area = _areas(tree, seen, value)
     names, hover = _texts(tree, labels, seen, value, released)

@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 from treedp_core import __version__, checks
@@ -43,12 +44,34 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Status 2, with one sentence on standard error, when the file, the port or a plug-in cannot be used.
     """
-    given = _parser().parse_args(arguments)
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    if words[:1] == ["run"]:
+        return _run(words[1:])
+    given = _parser().parse_args(words)
     try:
         env = environment(os.environ, given.file, network=given.allow_network, save=given.save, plugins=given.plugin)
         load_plugins(env)
         port = usable_port(given.port, env)
         return _become([sys.executable, "-m", "streamlit", "run", str(app_path()), f"--server.port={port}"], env)
+    except InputError as error:
+        print(f"treedp: {error}", file=sys.stderr)
+        return 2
+
+
+def _run(words: Sequence[str]) -> int:
+    """Exit status of `treedp run FILE`: a notebook in its pages, or a sweep; the process becomes what runs it.
+
+    Status 0 when all was done as before, 1 when a cell failed or differs, 2 with one sentence for what cannot be used.
+    """
+    named = [word for word in words if word.lower().endswith((NOTEBOOK, ".json"))][:1]
+    plugins = [word for before, word in pairwise(words) if before == "--plugin"]
+    try:
+        env = environment(os.environ, named[0] if named else None, plugins=plugins)
+        is_notebook = bool(named) and named[0].lower().endswith(NOTEBOOK)
+        if is_notebook:
+            env["PYTHONPATH"] = os.pathsep.join(filter(None, (str(app_path().parent), env.get("PYTHONPATH", ""))))
+        module = "pages.ui.headless" if is_notebook else "treedp_core.notebook.headless"
+        return _become([sys.executable, "-m", module, *words, "--made-by", __version__], env)
     except InputError as error:
         print(f"treedp: {error}", file=sys.stderr)
         return 2
@@ -188,6 +211,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="treedp",
         description=f"Explore differentially private counts on trees in the browser, on http://{HOST} only.",
+        epilog="treedp run FILE runs a notebook or a sweep without a browser; see treedp run --help.",
     )
     parser.add_argument(
         "file", nargs="?", metavar="FILE", help=f"a local file of records, of any size, or a notebook ({NOTEBOOK})"

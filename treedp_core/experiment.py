@@ -125,6 +125,11 @@ class Outcome:
     formula: ErrorSummary | None
     simulation: ErrorSummary | None
 
+    @property
+    def reads_counts(self) -> bool:
+        """Whether what was found depends on the true counts: their metric does, or there is no closed form."""
+        return METRICS[self.experiment.metric].reads_counts or (self.simulation is not None and self.formula is None)
+
     def __repr__(self) -> str:
         return f"<Outcome of {self._about()}: {self._found()}>"
 
@@ -144,8 +149,8 @@ class Outcome:
         metric, formula, tried = METRICS[self.experiment.metric], self.formula, self.simulation
         found = [] if formula is None else [f"{short(formula.tree)} by formula"]
         found += [] if tried is None else [f"{short(tried.tree)}{plus_minus(tried.tree_se)} simulated"]
-        depends = metric.reads_counts or (tried is not None and formula is None)
-        return f"{metric.title} {', '.join(found) or 'not known'}{f', {NOT_PRIVATE}' if depends else ''}"
+        label = f", {NOT_PRIVATE}" if self.reads_counts else ""
+        return f"{metric.title} {', '.join(found) or 'not known'}{label}"
 
 
 def prepare(experiment: Experiment, tree: Tree) -> Pipeline:

@@ -281,6 +281,11 @@ def load_plugin(package: str) -> tuple[str, ...]:
     return _LOADED[package]
 
 
+def is_loaded(package: str) -> bool:
+    """Whether a package was loaded as a plug-in."""
+    return package in _LOADED
+
+
 def plugin_of(name: str) -> str:
     """Return the package of the plug-in that an entry of this name came with; nothing for all others."""
     if not _LOADED:

@@ -17,7 +17,12 @@ TEXT: Final = "report.md"
 
 
 def bundle_of(cells: Sequence[Cell], title: str, pictures: Mapping[str, bytes] | None = None) -> bytes:
-    """Return a ZIP of a Markdown text, a script, and tables as CSV: what is true apart from what is released.
+    """Return the files of `files_of` as a ZIP; the parameters are the same."""
+    return zipped(files_of(cells, title, pictures))
+
+
+def files_of(cells: Sequence[Cell], title: str, pictures: Mapping[str, bytes] | None = None) -> dict[str, bytes]:
+    """Return a Markdown text, a script, and tables as CSV, by name: what is true apart from what is released.
 
     Parameters
     ----------
@@ -39,7 +44,7 @@ def bundle_of(cells: Sequence[Cell], title: str, pictures: Mapping[str, bytes] |
         else:
             texts.append(_text(number, section, "", list(tables)))
         files |= tables
-    return zipped({TEXT: ("\n\n".join(texts) + "\n").encode(), "script.py": script_of(cells, title).encode(), **files})
+    return {TEXT: ("\n\n".join(texts) + "\n").encode(), "script.py": script_of(cells, title).encode(), **files}
 
 
 def tables_of(cell: Cell, name: str) -> dict[str, Columns]:

@@ -18,11 +18,16 @@ from typing import Final
 
 from treedp_core.notebook.cell import Cell
 from treedp_core.notebook.code import APP_PATH, FIGURE, RESERVED
+from treedp_core.registry import is_loaded
 
 TABLE: Final = "table"
 """What the table of a cell is called in code."""
 OURS: Final = ("treedp_core", "pages.ui.origins", "sample_data")
-_NOT_THESE: Final = ("treedp_core.cli", "treedp_core.notebook", "treedp_core.records.export.tables")
+_NOT_THESE: Final = (
+    "treedp_core.cli", "treedp_core.notebook", "treedp_core.records.export.tables", "treedp_core.registry.",
+)  # fmt: skip
+LOAD: Final = "load_plugin"
+"""Loads code: a saved cell may call it for packages only that this start of the app was told to load."""
 _BUILTINS: Final = {"float", "int", "str", "bool", "range", "tuple", "list", "dict", "round", "min", "max", "len"}
 _NUMPY: Final = re.compile(r"array|bool|u?int(8|16|32|64)|float(32|64)")
 _NODES: Final = (
@@ -111,6 +116,9 @@ def _is_plain(node: ast.AST) -> bool:
         return not node.attr.startswith("_") and (not numpy or _NUMPY.fullmatch(node.attr) is not None)
     if isinstance(node, ast.Name):
         return not node.id.startswith("_")
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == LOAD:
+        names = [one.value for one in node.args if isinstance(one, ast.Constant)]
+        return not node.keywords and len(node.args) == 1 and all(is_loaded(str(name)) for name in names) and names != []
     if isinstance(node, ast.Call):
         return isinstance(node.func, (ast.Name, ast.Attribute))
     if isinstance(node, ast.Import):
@@ -138,7 +146,7 @@ def _is_known(line: ast.stmt, known: set[str]) -> bool:
 
 def _is_offered(module: str | None, name: str) -> bool:
     """Whether a module of ours has a class or function of ours by a name."""
-    if (module, name) == ("fractions", Fraction.__name__):
+    if (module, name) in (("fractions", Fraction.__name__), ("treedp_core.registry", LOAD)):
         return True
     if module is None or not f"{module}.".startswith(tuple(f"{one}." for one in OURS)):
         return False

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from treedp_core import checks
+from treedp_core.checks import InputError
 from treedp_core.records.dataset import Dataset, DomainSource, ReadReport, labels_of
 from treedp_core.registry import Table, lookup, table
 from treedp_core.tree import FloatArray, IntArray, Tree
 from treedp_core.tree.text import branching_factors_from_text
-from treedp_core.words import powers
+from treedp_core.words import powers, whole
 
 MIN_RECORDS: Final = 100
 MAX_RECORDS: Final = 10_000_000
@@ -113,11 +114,28 @@ def generate(shape: str, n_records: int, branching: str, seed: int) -> Dataset:
     1000
     """
     factors = branching_factors_from_text(branching)
+    drawn = leaf_counts(Tree.from_branching_factors(factors), shape, n_records, np.random.default_rng(seed))
+    return of_leaf_counts(branching, drawn.tolist(), f"{SHAPES[shape].label} on {powers(factors)} (generated)")
+
+
+def of_leaf_counts(branching: str, leaves: Sequence[int], name: str = "Counts") -> Dataset:
+    """Return a data set of given counts, one for each leaf in order.
+
+    Raises
+    ------
+    InputError
+        ``TREE_SHAPE``, ``TOO_MANY_NODES``, ``COUNTS_SHAPE``.
+
+    >>> of_leaf_counts("2,2", [3, 0, 20, 7]).counts.tolist()
+    [30, 3, 27, 3, 0, 20, 7]
+    """
+    factors = branching_factors_from_text(branching)
     tree = Tree.from_branching_factors(factors)
-    counts = tree.counts_of_leaves(leaf_counts(tree, shape, n_records, np.random.default_rng(seed)))
+    if len(leaves) != tree.n_leaves:
+        raise InputError("COUNTS_SHAPE", f"Expected {whole(tree.n_leaves)} counts, got {whole(len(leaves))}.")
+    counts = tree.counts_of_leaves(np.array(leaves, dtype=np.int64))
     codes = [np.tile(np.arange(k), tree.level_sizes[level]) for level, k in enumerate(factors)]
     words = [[str(child) for child in range(1, k + 1)] for k in factors]
     names = [f"level {level}" for level in range(1, tree.n_levels)]
-    title = f"{SHAPES[shape].label} on {powers(factors)} (generated)"
-    report = ReadReport(rows=n_records, counted=n_records)
-    return Dataset(title, tree, labels_of(tree, codes, words, names), counts, DomainSource.PUBLIC, report)
+    report = ReadReport(rows=int(counts[0]), counted=int(counts[0]))
+    return Dataset(name, tree, labels_of(tree, codes, words, names), counts, DomainSource.PUBLIC, report)

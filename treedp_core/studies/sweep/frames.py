@@ -83,6 +83,22 @@ def to_frame(
     return pd.DataFrame(rows, columns=[*differ, *(["level"] if by == "level" else []), *FOUND])
 
 
+def columns_of(
+    outcomes: Iterable[Outcome], *, by: Literal["tree", "level", "node"] = "tree", labels: Labels | None = None
+) -> dict[str, list[Any]]:
+    """Return the same as `to_frame` as columns of numbers and text.
+
+    >>> columns_of([], by="tree")
+    {'formula': [], 'simulation': [], 'standard error': []}
+    """
+    frame = to_frame(outcomes, by=by, labels=labels)
+    return {str(name): [_plain(one) for one in frame[name].tolist()] for name in frame.columns}
+
+
+def _plain(value: object) -> object:
+    return " → ".join(map(str, value)) or "none" if isinstance(value, tuple) else value
+
+
 def _differs(name: str, outcomes: Sequence[Outcome]) -> bool:
     return len({getattr(one.experiment, name) for one in outcomes}) > 1
 

@@ -1,0 +1,112 @@
+"""`treedp run STUDY.treedp`: every cell of a notebook made anew in its page, without a browser.
+
+The pages themselves run, as in the app, their work in the same workers; nothing of the file is ever run as code.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from streamlit.testing.v1 import AppTest
+
+from pages.ui.uploads import PUBLIC_VARIABLE
+from treedp_core.checks import InputError
+from treedp_core.cli import NOTEBOOK_VARIABLE, app_path, load_plugins
+from treedp_core.notebook import Cell, Notebook
+from treedp_core.notebook.headless import new_folder, parser, refused, say, write
+from treedp_core.notebook.program import slug
+from treedp_core.words import plural
+
+SECONDS: Final = 3600.0
+"""How long all cells may take."""
+PAUSE: Final = 0.1
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Exit status: 0 when every cell was made again and shows what it showed, 1 when one did not, 2 for a bad file."""
+    given = parser().parse_args(arguments)
+    logging.getLogger("streamlit").setLevel(logging.ERROR)
+    try:
+        load_plugins(os.environ)
+        out = None if given.out is None else new_folder(given.out)
+        before, after, failed = run_again(Path(given.file))
+        if out is not None and after.cells:
+            write(out, after.cells, after.title)
+    except InputError as error:
+        return refused(error)
+    wrong = {cell.id: "its page did not show it" for cell in before.cells if cell.name in failed}
+    wrong |= {old.id: why for old, new in zip(before.cells, after.cells, strict=True) if (why := differs(old, new))}
+    for cell in before.cells:
+        say(f"{slug(cell.name)}: {wrong.get(cell.id, 'the same numbers')}")
+    said = f", {len(wrong)} not as before" if wrong else ""
+    say(f"{plural(len(before.cells), 'cell')} run again{said}{f', written to {out}' if out else ''}.")
+    return 1 if wrong else 0
+
+
+def run_again(path: Path) -> tuple[Notebook, Notebook, list[str]]:
+    """Return a notebook as its file has it and as its pages make it now, and the names of cells that failed.
+
+    Raises
+    ------
+    InputError
+        ``NOTEBOOK_REFUSED`` with the sentence that the app would show; ``RUN_TIME`` when it takes too long.
+    """
+    os.environ[NOTEBOOK_VARIABLE] = str(path.absolute())
+    os.environ.pop(PUBLIC_VARIABLE, None)
+    until = time.monotonic() + SECONDS
+    app = AppTest.from_file(str(app_path()), default_timeout=SECONDS).run()
+    while app.session_state["_disk"].opens:
+        _wait(app, until)
+    if app.error:
+        raise InputError("NOTEBOOK_REFUSED", app.error[0].value.splitlines()[0])
+    before: Notebook = app.session_state["_notebook"].notebook
+    if not before.cells:
+        return before, before, []
+    app.switch_page("pages/notebook.py").run()
+    app.segmented_control(key="nb_view").set_value("all").run()
+    app.button(key="nb_again_all").click().run()
+    state, told = None, -1
+    while "_run_again" in app.session_state:
+        state = app.session_state["_run_again"]
+        if told != (told := state.done + len(state.failed)):
+            say(f"{told} of {plural(len(before.cells), 'cell')}")
+        _wait(app, until)
+    after: Notebook = app.session_state["_notebook"].notebook
+    return before, after, [] if state is None else state.failed
+
+
+def _wait(app: AppTest, until: float) -> None:
+    if time.monotonic() > until:
+        raise InputError("RUN_TIME", "The notebook takes longer than an hour; run it in parts.")
+    time.sleep(PAUSE)
+    app.run()
+
+
+def differs(old: Cell, new: Cell) -> str:
+    """Return in which way a cell that was made again is not what it was; nothing where it is.
+
+    All simulations are run, also of cells that were pinned without: only what a cell showed is compared.
+    """
+    if old.data is not None and (new.data is None or new.data.fingerprint != old.data.fingerprint):
+        return "its data are not in the file"
+    if old.columns is None:
+        return ""
+    if new.columns is None or set(old.columns) - set(new.columns):
+        return "it has another table"
+    same = all(_same(old.columns[name], new.columns[name]) for name in old.columns)
+    return "" if same else "it shows other numbers"
+
+
+def _same(shown: Sequence[Any], now: Sequence[Any]) -> bool:
+    if len(shown) != len(now):
+        return False
+    return all(a is None or a == b or (a != a and b != b) for a, b in zip(shown, now, strict=True))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,306 @@
+"""`treedp run`: sweeps and notebooks without a browser; exit statuses, files, executors, and what is refused."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from concurrent.futures import Executor, Future
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from browsing import ROOT
+from oracles_pages import Inline, WorkersHere, dataset, open_page, press
+from pages.ui import headless as pages
+from pages.ui import jobs, uploads
+from treedp_core import Experiment, Tree, cli, run
+from treedp_core.checks import InputError
+from treedp_core.notebook import headless
+from treedp_core.notebook.archive import save
+from treedp_core.notebook.headless import executor_of
+from treedp_core.notebook.program import is_ours
+from treedp_core.notebook.study import Study, Table
+from treedp_core.studies.sweep.task import read_task
+
+MADE: dict[str, Any] = {"made_up": "zipf", "records": 1000, "branching": "3,4", "seed": 7}
+GIVEN: dict[str, Any] = {"branching": "2,2", "counts": [3, 0, 20, 7]}
+TRIED: dict[str, Any] = {
+    "mechanism": ["laplace", "discrete_laplace"], "postprocess": [[], ["least_squares"]], "epsilon": [0.5, 2],
+    "trials": 50,
+}  # fmt: skip
+SCRIPT: dict[str, Any] = {"treedp_sweep": 1, "data": MADE, "experiments": TRIED, "by": "level"}
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Callable[..., str]:
+    def write(content: dict[str, Any] | bytes) -> str:
+        path = tmp_path / "script.json"
+        path.write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
+        return str(path)
+
+    return write
+
+
+def rows(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text.removeprefix("\ufeff"))))
+
+
+# ---- sweeps
+
+
+def test_a_sweep_gives_the_numbers_of_each_experiment_alone(
+    script: Callable[..., str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert headless.main([script(SCRIPT | {"data": GIVEN})]) == 0
+    told = capsys.readouterr()
+    found = rows(told.out)
+    assert len(found) == 2 * 2 * 2 * 3 and "8 combinations done" in told.err
+    tree = Tree.from_branching_factors((2, 2))
+    counts = np.array([30, 3, 27, 3, 0, 20, 7])
+    for one in found:
+        steps = () if one["postprocess"] == "none" else (one["postprocess"],)
+        alone = run(
+            Experiment(mechanism=one["mechanism"], postprocess=steps, epsilon=float(one["epsilon"]), trials=50), tree,
+            counts,
+        )  # fmt: skip
+        level = ["all", "level 1", "level 2"].index(one["level"])
+        assert alone.formula is not None and alone.simulation is not None
+        assert float(one["formula"]) == alone.formula.level[level]
+        assert float(one["simulation"]) == alone.simulation.level[level]
+
+
+class Backwards(Executor):
+    """Does what it was given last first, once it is asked for a result."""
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        future.set_running_or_notify_cancel()
+        future.set_result(fn(*args, **kwargs))
+        return future
+
+
+@pytest.mark.parametrize("name", ["threads:3", "processes:2", "test_run:Backwards"])
+def test_numbers_are_bit_for_bit_the_same_on_every_executor(
+    name: str, script: Callable[..., str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = script(SCRIPT)
+    assert headless.main([path]) == 0
+    alone = capsys.readouterr().out
+    assert headless.main([path, "--executor", name]) == 0
+    assert capsys.readouterr().out == alone and len(alone) > 500
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        ("threads:0", "VALUE_RANGE"), ("threads:x", "VALUE_RANGE"), ("processes:", "VALUE_RANGE"),
+        ("processes:100000", "VALUE_RANGE"), ("json:loads", "EXECUTOR_UNKNOWN"), ("nothing:x", "EXECUTOR_UNKNOWN"),
+        ("builtins:dict", "EXECUTOR_UNKNOWN"), ("a b", "EXECUTOR_UNKNOWN"), ("dask://127.0.0.1:1", "EXECUTOR_"),
+    ],
+)  # fmt: skip
+def test_what_is_no_executor_is_refused_in_a_sentence(name: str, code: str) -> None:
+    with pytest.raises(InputError) as refused, executor_of(name):
+        pass
+    assert refused.value.code.startswith(code) and "\n" not in str(refused.value)
+
+
+def test_a_folder_gets_what_the_app_exports_and_its_script_gives_the_same_table(
+    script: Callable[..., str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    assert headless.main([script(SCRIPT | {"title": "Two laws"}), "--out", str(out), "--made-by", "9.9"]) == 0
+    assert capsys.readouterr().out == ""
+    assert {one.name for one in out.iterdir()} == {
+        "1-two-laws.csv", "notebook.ipynb", "report.html", "report.md", "script.py"
+    }  # fmt: skip
+    assert "Two laws" in (out / "report.md").read_text(encoding="utf-8")
+    ran = subprocess.run(
+        [sys.executable, "script.py", "again"], cwd=out, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stderr
+    assert (out / "again" / "1-two-laws.csv").read_bytes() == (out / "1-two-laws.csv").read_bytes()
+    assert headless.main([script(SCRIPT), "--out", str(out)]) == 2
+    assert "not empty" in capsys.readouterr().err
+
+
+def test_errors_that_depend_on_the_counts_of_a_file_say_so(
+    script: Callable[..., str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "people.csv").write_text("sex,age\nF,old\nM,young\nM,young\n", encoding="utf-8")
+    file = {"file": "people.csv", "columns": ["sex", "age"]}
+    tried = {"epsilon": [1, 2], "metric": "rmsre"}
+    asked = SCRIPT | {"data": file, "experiments": tried, "by": "node", "simulated": False}
+    assert headless.main([script(asked)]) == 0
+    found = rows(capsys.readouterr().out)
+    assert found[4]["path"] == "F › old" or "F › old" in [one["path"] for one in found]
+    assert all(one["NOT PRIVATE"].startswith("NOT PRIVATE") for one in found)
+    assert headless.main([script(asked | {"experiments": {"epsilon": [1, 2]}})]) == 0
+    assert "NOT PRIVATE" not in capsys.readouterr().out
+
+
+def test_a_plugin_of_the_command_line_is_swept_in_processes_too(tmp_path: Path) -> None:
+    script = tmp_path / "script.json"
+    script.write_text(
+        json.dumps(SCRIPT | {"experiments": TRIED | {"mechanism": ["laplace", "wide"]}}), encoding="utf-8"
+    )
+    command = [sys.executable, "-m", "treedp_core", "run", str(script)]
+    env = {"PATH": "", "PYTHONPATH": f"{ROOT}:{ROOT / 'tests'}"}
+    bare = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    assert bare.returncode == 2 and "Unknown mechanism 'wide'" in bare.stderr and bare.stderr.count("\n") == 1
+    command += ["--plugin", "own_plugin", "--executor", "processes:1", "--out", str(tmp_path / "out")]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    report = (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
+    assert "not reviewed" in report
+    assert "load_plugin('own_plugin')" in (tmp_path / "out" / "script.py").read_text(encoding="utf-8")
+
+
+def nested(n: int) -> bytes:
+    return b"[" * n + b"]" * n
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        (b"", "CONFIG_NOT_JSON"), (b"\xff\xfe", "CONFIG_NOT_JSON"), (nested(100_000), "CONFIG_TOO_DEEP"),
+        (b" " * 4_000_001, "CONFIG_TOO_LARGE"), (b"[]", "SCRIPT_VERSION"), (b"{}", "SCRIPT_VERSION"),
+        (b'{"treedp_sweep": true}', "SCRIPT_VERSION"),
+        (b'{"treedp_sweep": 1, "treedp_sweep": 1}', "CONFIG_DUPLICATE_KEY"),
+        (SCRIPT | {"treedp_sweep": 2}, "SCRIPT_VERSION"), (SCRIPT | {"more": 1}, "CONFIG_UNKNOWN_KEY"),
+        (SCRIPT | {"by": "leaf"}, "SCRIPT_VALUE"), (SCRIPT | {"simulated": 1}, "CONFIG_TYPE"),
+        (SCRIPT | {"experiments": {"epsilom": 1}}, "SCRIPT_VALUE"),
+        (SCRIPT | {"experiments": {"epsilon": "1"}}, "SCRIPT_VALUE"),
+        (SCRIPT | {"experiments": {"epsilon": True}}, "SCRIPT_VALUE"),
+        (SCRIPT | {"experiments": {"epsilon": []}}, "SCRIPT_CELLS"),
+        (SCRIPT | {"experiments": {"epsilon": [1] * 400, "seed": list(range(400))}}, "SCRIPT_CELLS"),
+        (SCRIPT | {"experiments": {"mechanism": {"name": "x"}}}, "SCRIPT_VALUE"),
+        (SCRIPT | {"experiments": {"postprocess": [[1]]}}, "SCRIPT_VALUE"),
+        (SCRIPT | {"data": {}}, "CONFIG_MISSING_KEY"), (SCRIPT | {"data": MADE | {"records": 1.5}}, "CONFIG_TYPE"),
+        (SCRIPT | {"data": MADE | {"branching": "9^9"}}, "TOO_MANY_NODES"),
+        (SCRIPT | {"data": GIVEN | {"counts": [1]}}, "COUNTS_SHAPE"),
+        (SCRIPT | {"data": GIVEN | {"counts": [-1, 0, 0, 0]}}, "VALUE_RANGE"),
+        (SCRIPT | {"data": {"file": "../x.csv", "columns": ["a"]}}, "SCRIPT_FILE"),
+        (SCRIPT | {"data": {"file": "/etc/passwd", "columns": ["a"]}}, "SCRIPT_FILE"),
+        (SCRIPT | {"data": {"file": "link.csv", "columns": ["a"]}}, "SCRIPT_FILE"),
+        (SCRIPT | {"data": {"file": "a\x00.csv", "columns": ["a"]}}, "SCRIPT_FILE"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else None,
+)  # fmt: skip
+def test_a_script_that_is_none_is_refused_in_a_sentence(
+    content: Any, code: str, script: Callable[..., str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "link.csv").symlink_to("/etc/hostname")
+    path = Path(script(content))
+    with pytest.raises(InputError) as refused:
+        read_task(path.read_bytes(), tmp_path)
+    assert refused.value.code == code
+    assert headless.main([str(path)]) == 2
+    told = capsys.readouterr()
+    assert told.err.count("\n") == 1 and len(told.err) < 400 and told.out == ""
+
+
+def test_experiments_that_are_refused_end_with_a_sentence(
+    script: Callable[..., str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    for wrong in ({"epsilon": -1}, {"mechanism": "magic"}, {"trials": 10**9}, {"mechanism": "gaussian"}):
+        assert headless.main([script(SCRIPT | {"experiments": wrong})]) == 2
+        assert capsys.readouterr().err.count("\n") == 1
+    assert headless.main(["nothing.json"]) == 2
+    assert "nothing.json" in capsys.readouterr().err
+
+
+# ---- the command
+
+
+def test_the_command_becomes_what_runs_the_file(
+    monkeypatch: pytest.MonkeyPatch, script: Callable[..., str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    became: list[Any] = []
+    monkeypatch.setattr(cli, "_become", lambda command, env: became.append((command, env)) or 0)
+    path = script(SCRIPT)
+    assert cli.main(["run", path, "--plugin", "mine", "--executor", "threads:2"]) == 0
+    (command, env) = became[0]
+    assert command[1:4] == ["-m", "treedp_core.notebook.headless", path]
+    assert env[cli.PLUGINS_VARIABLE] == "mine" and env["OMP_NUM_THREADS"]
+    assert cli.main(["run", "nothing.treedp"]) == 2
+    assert "nothing.treedp" in capsys.readouterr().err and len(became) == 1
+
+
+def test_code_of_a_notebook_loads_no_package_that_was_not_asked_for() -> None:
+    load = "from treedp_core.registry import load_plugin\n\nload_plugin({})\nround(1.5)"
+    assert not is_ours(load.format("'os'")) and not is_ours(load.format("name='os'"))
+    assert not is_ours("from treedp_core.registry import name_of\n\nname_of('metrics', 'rmse')")
+    assert not is_ours("from treedp_core.notebook.headless import executor_of\n\nexecutor_of('os:abort')")
+
+
+# ---- notebooks
+
+
+OWN = dataset(Tree.from_branching_factors((3, 4)), [0, 1, 2, 3, 5, 8, 13, 21, 0, 0, 40, 100], name="own.csv")
+
+
+@pytest.fixture(scope="module")
+def study() -> Study:
+    """Two cells: errors simulated on a sample, and one draw of a data set of one's own."""
+    with pytest.MonkeyPatch.context() as patch:
+        mine = jobs.Jobs()
+        patch.setattr(jobs, "jobs", lambda: mine)
+        patch.setattr(jobs, "pool", Inline)
+        patch.setattr(jobs, "WORKERS", WorkersHere())
+        first = press(press(open_page("lab", lab_trials="100"), "lab_run"), "lab_figure_pin")
+        second = press(open_page("lab", OWN, eps="0.5", lab_view="draw"), "lab_draw_pin")
+    cells = [app.session_state["_notebook"].notebook.cells[0] for app in (first, second)]
+    book = first.session_state["_notebook"].notebook.add(replace(cells[1], name="Own data"))
+    table = Table("upload", OWN, None, datetime.now(UTC))
+    return Study(notebook=book, tables=(table,), version="0.1.0")
+
+
+@pytest.fixture
+def rerun(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], own_jobs: Any
+) -> Callable[..., tuple[int, str]]:
+    monkeypatch.setenv(cli.NOTEBOOK_VARIABLE, "")
+    monkeypatch.setenv(uploads.PUBLIC_VARIABLE, "")
+
+    def go(content: bytes, *words: str) -> tuple[int, str]:
+        path = tmp_path / "study.treedp"
+        path.write_bytes(content)
+        status = pages.main([str(path), *words])
+        return status, capsys.readouterr().err
+
+    return go
+
+
+def test_every_cell_of_a_notebook_is_run_again_and_shows_what_it_showed(
+    study: Study, rerun: Callable[..., tuple[int, str]], tmp_path: Path
+) -> None:
+    status, told = rerun(save(study, with_data=True), "--out", str(tmp_path / "out"))
+    assert status == 0 and told.count("the same numbers") == 2, told
+    files = {one.name for one in (tmp_path / "out").iterdir()}
+    assert {"report.html", "report.md", "script.py", "notebook.ipynb"} < files
+    assert len([one for one in files if one.endswith(".csv")]) >= 2
+
+
+def test_cells_that_show_other_numbers_or_have_no_data_are_named(
+    study: Study, rerun: Callable[..., tuple[int, str]]
+) -> None:
+    one = study.notebook.cells[0]
+    assert one.columns is not None and any(one.columns["simulation"])
+    other = {name: values[::-1] for name, values in one.columns.items()}
+    wrong = replace(study, notebook=study.notebook.put(replace(one, columns=other)), tables=())
+    status, told = rerun(save(wrong, with_data=True))
+    assert status == 1, told
+    assert "it shows other numbers" in told and "own-data: its data are not in the file" in told
+
+
+def test_a_file_that_is_no_notebook_is_refused(rerun: Callable[..., tuple[int, str]]) -> None:
+    status, told = rerun(b"PK no notebook at all")
+    assert status == 2 and told.count("\n") == 1, told

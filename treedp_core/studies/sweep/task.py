@@ -1,0 +1,158 @@
+"""A sweep written down as JSON, to be run elsewhere: what is tried, on which counts, and how the result is told.
+
+::
+
+    {
+        "treedp_sweep": 1,
+        "title": "Two laws",
+        "data": {"made_up": "zipf", "records": 10000, "branching": "8,8", "seed": 7},
+        "experiments": {"mechanism": ["laplace", "discrete_laplace"], "epsilon": [0.5, 1, 2], "trials": 100},
+        "simulated": true,
+        "by": "level",
+    }
+
+Data are made up; or ``{"branching": "2,2", "counts": [3, 0, 20, 7]}``, one count for each leaf; or ``{"file":
+"people.csv", "columns": ["state", "city"], "weight": null, "domain": {"state": [...], "city": [...]}}``, a file beside
+the script, whose categories are taken from the data where the domain is null. Experiments have the fields of
+`Experiment`: each a value, or a list of values to try; every combination is run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Final, Literal, cast
+
+import numpy as np
+
+from treedp_core import checks
+from treedp_core.checks import InputError, echo
+from treedp_core.experiment import Experiment, grid
+from treedp_core.records import Dataset, count_hierarchy, domain_of_values, domain_taken_from_the_data
+from treedp_core.records.made_up import generate, of_leaf_counts
+from treedp_core.records.read.strict_json import Json, members, parse
+
+VERSION: Final = 1
+MAX_BYTES: Final = 4_000_000
+MAX_CELLS: Final = 100_000
+By = Literal["tree", "level", "node"]
+_KINDS: Final[Mapping[str, tuple[type, ...]]] = {
+    "Choice": (str,), "str": (str,), "float": (float, int), "int": (int,), "Choices": (str,),
+    "tuple[float, ...]": (float, int),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """A sweep that is ready to run.
+
+    Parameters
+    ----------
+    title : str
+    data : Dataset
+    is_private : bool
+        Whether the counts are those of a file.
+    choices : mapping
+        What is tried, as `grid` takes it.
+    cells : tuple of Experiment
+        Every combination.
+    simulated : bool
+    by : str
+        Rows of the result: "tree", "level" or "node".
+    made_up : tuple or None
+        What `generate` takes, where the data are made up.
+    """
+
+    title: str
+    data: Dataset
+    is_private: bool
+    choices: Mapping[str, Any]
+    cells: tuple[Experiment, ...]
+    simulated: bool
+    by: By
+    made_up: tuple[str, int, str, int] | None
+
+
+def read_task(content: bytes, folder: Path) -> Task:
+    """Return the sweep of a script; a file of records is looked for in its folder and nowhere else.
+
+    Raises
+    ------
+    InputError
+        ``CONFIG_…`` of `strict_json`, ``SCRIPT_VERSION``, ``SCRIPT_VALUE``, ``SCRIPT_FILE``, ``SCRIPT_CELLS``, and
+        those of what makes the data.
+    """
+    said = parse(content, most=MAX_BYTES, what="The script")
+    if not isinstance(said, dict) or said.get("treedp_sweep") != VERSION or said.get("treedp_sweep") is True:
+        raise InputError("SCRIPT_VERSION", f'Expected a script with "treedp_sweep": {VERSION}.')
+    told = members(
+        {"title": "Sweep", "simulated": True, "by": "tree"} | said, "The script", treedp_sweep=int, title=str,
+        data=dict, experiments=dict, simulated=bool, by=str,
+    )  # fmt: skip
+    by = cast(By, checks.one_of("by", told["by"], ("tree", "level", "node"), "SCRIPT_VALUE"))
+    choices = _choices(told["experiments"])
+    n_cells = int(np.prod([len(one) for one in choices.values() if isinstance(one, list)], dtype=float))
+    if not 1 <= n_cells <= MAX_CELLS:
+        raise InputError("SCRIPT_CELLS", f"Expected 1 to {MAX_CELLS} combinations of settings, got {n_cells}.")
+    data, made_up = _data(told["data"], folder)
+    title = " ".join(told["title"].split())[:100] or "Sweep"
+    cells = tuple(grid(**choices))
+    return Task(title, data, made_up is None, choices, cells, told["simulated"], by, made_up)
+
+
+def _choices(said: Mapping[str, Json]) -> dict[str, Any]:
+    kinds = {one.name: str(one.type) for one in fields(Experiment)}
+    known = [checks.one_of("a setting of the experiments", name, kinds, "SCRIPT_VALUE") for name in said]
+    return {name: _tried(name, said[name], kinds[name]) for name in known}
+
+
+def _tried(name: str, value: Json, kind: str) -> object:
+    """A value, or a list of values to try, each of the type of its field."""
+    is_sequence = kind in ("Choices", "tuple[float, ...]")
+    if is_sequence and isinstance(value, list) and not (value and all(isinstance(one, list) for one in value)):
+        return tuple(_typed(name, one, kind) for one in value)
+    if isinstance(value, list):
+        return [_tried(name, one, kind) if is_sequence else _typed(name, one, kind) for one in value]
+    return _typed(name, value, kind)
+
+
+def _typed(name: str, value: Json, kind: str) -> object:
+    if type(value) not in _KINDS[kind]:
+        raise InputError("SCRIPT_VALUE", f"The script cannot have {echo(value)} as {name}.")
+    return value
+
+
+def _data(said: dict[str, Any], folder: Path) -> tuple[Dataset, tuple[str, int, str, int] | None]:
+    if "made_up" in said:
+        told = members(said, "The data", made_up=str, records=int, branching=str, seed=int)
+        made_up = (told["made_up"], told["records"], told["branching"], checks.seed(told["seed"]))
+        return generate(*made_up), made_up
+    if "counts" in said:
+        told = members(said, "The data", branching=str, counts=list)
+        counts = [checks.integer("a count", one, low=0, high=checks.MAX_COUNT) for one in told["counts"]]
+        return of_leaf_counts(told["branching"], counts), None
+    told = members(
+        {"weight": None, "domain": None} | said, "The data", file=str, columns=list, weight=(str, type(None)),
+        domain=(dict, type(None)),
+    )  # fmt: skip
+    path = folder / told["file"]
+    try:
+        is_inside = path.resolve().is_relative_to(folder.resolve()) and path.is_file()
+    except (OSError, ValueError, RuntimeError):  # too long a name, a NUL in it, a circle of links
+        is_inside = False
+    if not is_inside:
+        raise InputError("SCRIPT_FILE", f"There is no file {echo(told['file'])} beside the script.")
+    if not all(isinstance(one, str) for one in told["columns"]):
+        raise InputError("SCRIPT_VALUE", "Expected names of columns.")
+    domain = domain_taken_from_the_data() if told["domain"] is None else domain_of_values(_values(told["domain"]))
+    return count_hierarchy(path, told["columns"], domain=domain, weight=told["weight"]), None
+
+
+def _values(said: Mapping[str, Json]) -> dict[str, list[str]]:
+    found = {}
+    for name, values in said.items():
+        if not isinstance(values, list) or not all(isinstance(one, str) for one in values):
+            raise InputError("SCRIPT_VALUE", f"Expected the categories of {echo(name)} as a list of texts.")
+        found[name] = [str(one) for one in values]
+    return found

@@ -301,6 +301,21 @@ def test_cells_that_show_other_numbers_or_have_no_data_are_named(
     assert "it shows other numbers" in told and "own-data: its data are not in the file" in told
 
 
+def test_a_cell_of_no_page_is_named_and_the_others_are_made_in_processes(
+    study: Study, tmp_path: Path, rerun: Callable[..., tuple[int, str]]
+) -> None:
+    """The command itself: with the processes of the app, in which a simulation takes longer than a run of the page."""
+    one = study.notebook.cells[0]
+    book = study.notebook.add(replace(one, id="f" * 16, name="Nowhere", page="nowhere"))
+    path = tmp_path / "study.treedp"
+    path.write_bytes(save(replace(study, notebook=book), with_data=True))
+    command = [sys.executable, "-m", "treedp_core", "run", str(path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 1, done.stderr
+    assert done.stderr.count("the same numbers") == 2 and "nowhere: its page did not show it" in done.stderr
+    assert "ScriptRunContext" not in done.stderr
+
+
 def test_a_file_that_is_no_notebook_is_refused(rerun: Callable[..., tuple[int, str]]) -> None:
     status, told = rerun(b"PK no notebook at all")
     assert status == 2 and told.count("\n") == 1, told

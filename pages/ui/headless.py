@@ -30,7 +30,6 @@ PAUSE: Final = 0.1
 def main(arguments: Sequence[str] | None = None) -> int:
     """Exit status: 0 when every cell was made again and shows what it showed, 1 when one did not, 2 for a bad file."""
     given = parser().parse_args(arguments)
-    logging.getLogger("streamlit").setLevel(logging.ERROR)
     try:
         load_plugins(os.environ)
         out = None if given.out is None else new_folder(given.out)
@@ -75,9 +74,24 @@ def run_again(path: Path) -> tuple[Notebook, Notebook, list[str]]:
         state = app.session_state["_run_again"]
         if told != (told := state.done + len(state.failed)):
             say(f"{told} of {plural(len(before.cells), 'cell')}")
+        _turn_to(app, state)
         _wait(app, until)
     after: Notebook = app.session_state["_notebook"].notebook
     return before, after, [] if state is None else state.failed
+
+
+def _turn_to(app: AppTest, state: Any) -> None:
+    """Stay on the page of the cell that is made now, as a browser would; one of no page cannot be made."""
+    if not state.waiting or state.moves:
+        return
+    cell = app.session_state["_notebook"].notebook.cell(state.waiting[0])
+    page = f"pages/{cell.page}.py"
+    if (app_path().parent / page).is_file():
+        app.switch_page(page)
+    else:
+        state.failed.append(cell.name)
+        del state.waiting[0]
+        state.moves = True
 
 
 def _wait(app: AppTest, until: float) -> None:
@@ -109,4 +123,5 @@ def _same(shown: Sequence[Any], now: Sequence[Any]) -> bool:
 
 
 if __name__ == "__main__":
+    logging.disable(logging.WARNING)  # pages that run without a browser warn of that
     raise SystemExit(main())

@@ -405,3 +405,8 @@ def test_targets_on_counts_that_a_public_total_gives_away_need_next_to_nothing(l
     problem = Problem(path, np.array([5, 5, 5]), law, REPLACE)
     found = smallest_budget(problem, [Target(1, Ask.RMSE, 1.0), Target(2, Ask.RMSE, 2.0)])
     assert found.total <= 1e-3 and max(found.values) <= 1.0
+    tree = Tree.from_child_counts([np.array([1]), np.array([1]), np.array([2]), np.array([0, 3])])
+    problem = Problem(tree, tree.counts_of_leaves(np.array([9, 40, 80, 7])), law, REPLACE)
+    for ask in (Ask.EVERY_NODE, Ask.AVERAGE_NODE, Ask.SHARE):
+        found = smallest_budget(problem, [Target(1, ask, 0.1, 0.8, among=100.0, part=0.9)])
+        assert found.total <= 1e-3 and max(found.values) <= 1.0

@@ -22,6 +22,7 @@ from . import (
     plans,
     promises,
     samplers,
+    targets,
     thresholds,
     top_down,
 )
@@ -61,6 +62,7 @@ PARTS = {
         Part("files", files.audit, 1, 2, 1),
         Part("promises", promises.audit, 60, 2000, 60),
         Part("plans", plans.audit, 2, 40, 1),
+        Part("targets", targets.audit, 4, 20, 4),
         Part("samplers", samplers.audit, 200, 2000, 400),
         Part("black box", black_box.audit, 25, 100, 25),
     )

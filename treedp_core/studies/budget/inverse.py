@@ -30,6 +30,8 @@ from treedp_core.watch import Watch
 from treedp_core.words import setting_text
 
 LOW: Final = 1e-7
+NEXT_TO_NOTHING: Final = 1e-7
+"""Of a budget, in either currency: noise for much less is too large to be drawn."""
 """Smallest amount tried on a level."""
 TINY: Final = 1e-300
 LARGE: Final = 600.0
@@ -187,6 +189,14 @@ def _after_least_squares(problem: Problem, bounds: list[Bound]) -> Inverse:
     if not any(problem.paid[b.target.level] for b in bounds):
         nothing = np.zeros(problem.paid.size)
         return Inverse(0.0, tuple(nothing.tolist()), nothing, (0.0,) * len(bounds), (), 0.0)
+    truth = Truth(problem, bounds)
+    equal = (problem.paid > 0).astype(float)
+    nothing = equal * (NEXT_TO_NOTHING / float(problem.charge(equal)))
+    if max(value for value, _ in _values(problem, bounds, nothing)) <= 1.0 and truth.met(nothing):
+        problem.watch.step(100)  # a public total tells all that is asked for
+        total, shares, amounts = admitted(problem, nothing, truth.met)
+        found, error = truth.values(amounts)
+        return Inverse(total, shares, amounts, tuple(found), truth.binding(amounts), 0.0, error)
     crumbs = problem.paid * SMALLEST
     alone = _each_alone(problem, bounds, LARGE)[0]  # each level by itself also does, and must not be beaten
     starts = [alone] if np.isfinite(alone).all() and alone.any() else []
@@ -198,7 +208,6 @@ def _after_least_squares(problem: Problem, bounds: list[Bound]) -> Inverse:
     better = [_programme(problem, bounds, split) + crumbs * split.sum() for split in watch.over(tried, 20)]
     ends = enough + [just_enough(problem, bounds, split) for split in better]
     ends.sort(key=lambda end: float(problem.charge(end)))
-    truth = Truth(problem, bounds)
     few = truth.is_normal or truth.is_simulated or problem.quotient.n_classes > MANY_CLASSES
     amounts = truth.tidied(ends[0]) if few else truth.best(ends, float(problem.charge(ends[0])))
     watch.step(40)

@@ -239,9 +239,10 @@ class Bound:
         v, reach, allowed = variance[of_node][self.chosen], self.reach[self.chosen], self._average_allowed
         outside = (1.0 - normal_within(reach, v)) / (reach.size * allowed)
         # d/dv of 2 (1 - Phi(t / sqrt v)) is phi(t / sqrt v) t / v^(3/2)
-        u = reach / np.sqrt(v)
+        known = v == 0  # of a public total
+        u = reach / np.sqrt(np.where(known, 1.0, v))
         slope = np.zeros(of_node.size)
-        slope[self.chosen] = density(u) * u / v / (reach.size * allowed)
+        slope[self.chosen] = np.where(known, 0.0, density(u) * u / np.where(known, 1.0, v)) / (reach.size * allowed)
         by_class = np.bincount(of_node - start, weights=slope, minlength=int(quotient.class_start[level + 1]) - start)
         return float(outside.sum()), np.asarray(by_class, dtype=np.float64)
 

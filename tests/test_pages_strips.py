@@ -32,6 +32,8 @@ def strip(app: AppTest) -> str:
 def shown(app: AppTest) -> list[str]:
     """Figures, cards and tables of a page, and the captions below them."""
     figures = [one.proto.spec for kind in ("plotly_chart", "vega_lite_chart") for one in app.main.get(kind)]
+    drawn = (one.proto for one in app.main.get("bidi_component"))
+    figures += [one.json for one in drawn if one.component_name.endswith(".ranges")]
     tables = [one.value.to_csv() for one in app.main.dataframe]
     cards = [f"{one.label} {one.value} {one.delta}" for one in app.main.metric]
     captions = [str(one.value) for one in app.main.caption[1:]]

@@ -55,7 +55,7 @@ def test_whatever_is_pinned_can_be_saved_and_opened(page: str, setting: str, vie
     assert pins(app)
     for key in pins(app):
         widget(app, key).click()
-        app.run()
+    app.run()
     found = cells(app)
     assert len(found) == len(pins(app)) and not app.exception
     study = Study(notebook=app.session_state["_notebook"].notebook, version="1")

@@ -20,6 +20,7 @@ from oracles_pages import RAGGED, Later, dataset, open_page
 from pages.ui import jobs
 from pages.views.budget.settings import VIEWS as BUDGET_VIEWS
 from pages.views.cdf.settings import VIEWS as CDF_VIEWS
+from pages.views.lesson.settings import PLACES as LESSON_PLACES
 from pages.views.multiplicative.settings import VIEWS as MULTIPLICATIVE_VIEWS
 from pages.views.plan.settings import VIEWS as PLAN_VIEWS
 from pages.views.protects.settings import VIEWS as PROTECTS_VIEWS
@@ -50,6 +51,7 @@ VIEWS: dict[tuple[str, str, str], set[str]] = {
     **{("budget", "bud_view", view): ALL for view in BUDGET_VIEWS},
     **{("topdown", "td_view", view): {"simulation", "NOT PRIVATE"} for view in TOPDOWN_VIEWS},
     ("ranges", "", ""): ALL,
+    **{("lesson", "step", place): {"formula"} for place in LESSON_PLACES},
     **{("protects", "pro_view", view): {"formula"} for view in PROTECTS_VIEWS},
     **{("plan", "plan_view", view): {"formula"} for view in PLAN_VIEWS},
     **{("topdown", "td_more", section): {"simulation", "NOT PRIVATE"} for section in SECTIONS},

@@ -101,6 +101,7 @@ VISITS: list[tuple[str, dict[str, Any], tuple[str, ...], set[str]]] = [
     ("budget", {"bud_view": "targets", "bud_ask": "rmse", "bud_targets": "0, 10, 5"}, (), {"bud_targets_split"}),
     ("budget", {"bud_view": "targets", "source": "sample", "sample": "small_town", "bud_targets": "0, every:5"}, (),
      {"bud_targets_split"}),
+    ("lesson", {"step": "noise", "les_said": ["noise:2"]}, (), {"les_noise_run"}),
     ("ranges", {"ran_bins": "16", "eps": "2"}, (), {"ran_ranges_figure"}),
     ("protects", {"pro_mechanism": "discrete_gaussian", "delta": "1e-6", "pro_records": "2"}, (),
      {"pro_beliefs", "pro_persons"}),

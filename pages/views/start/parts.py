@@ -39,6 +39,7 @@ from treedp_core.studies.sweep.tables import line_table
 from treedp_core.words import plural, setting_text, short
 
 QUESTIONS: Final[tuple[tuple[str, str, dict[str, Any]], ...]] = (
+    ("New to this? A lesson", "lesson", {}),
     ("What does ε protect?", "protects", {}),
     ("Why a tree?", "ranges", {}),
     ("What will be counted?", "data", {}),

@@ -1,0 +1,48 @@
+"""A question with its field, what is kept of an answer, and what is said to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import streamlit as st
+
+from pages.ui.refusals import refusal
+from pages.views.lesson import settings as s
+from treedp_core.checks import InputError
+from treedp_core.studies.lesson import Question, mark, number_of, with_answer
+
+
+def ask(question: Question, button: str, *, bare: bool = False) -> None:
+    """Show a question, unless `bare`, with a field or choices and a button; a refused answer changes nothing."""
+    key = f"les_in_{question.key.replace('.', '_')}"
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        label = "Answer" if bare else question.text
+        if question.choices:
+            named = question.choices.__getitem__
+            st.segmented_control(label, range(len(question.choices)), format_func=named, key=key, help=question.hint)
+        else:
+            hint = question.unit or "a number"
+            st.text_input(label, key=key, max_chars=24, placeholder=hint, help="With a decimal point or comma.")
+        about = "It is checked by its formula."
+        st.button(button, key=f"{key}_go", on_click=_take, args=(question.key, key), help=about)
+    error = st.session_state.pop(f"_{key}_refused", None)
+    if error is not None:
+        refusal(error)
+
+
+def reaction(question: Question, given: Mapping[str, float]) -> None:
+    """Show what is said to the answer that was given, if one was."""
+    if question.key in given:
+        marked = mark(question, given[question.key])
+        tell = st.success if marked.is_right else st.warning
+        tell(marked.said)
+
+
+def _take(name: str, key: str) -> None:
+    held = st.session_state.get(key)
+    try:
+        value = float(held) if isinstance(held, int) else number_of(str(held or ""))
+        s.ANSWERS.set(with_answer(s.ANSWERS.value, name, value))
+        st.session_state[f"more_lesson_{name.partition('.')[0]}_basic"] = True  # the exercises are there
+    except InputError as error:
+        st.session_state[f"_{key}_refused"] = error

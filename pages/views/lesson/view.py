@@ -1,0 +1,103 @@
+"""One step of the lesson: a few words, a guess, what it leads to, exercises, and the way on."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import streamlit as st
+
+from pages.ui import frame, router
+from pages.ui.page import Told
+from pages.views.lesson import settings as s
+from pages.views.lesson.asked import ask, reaction
+from treedp_core.figures.lesson import before_the_guess, of_guess, points_of_steps
+from treedp_core.notebook.code import call
+from treedp_core.studies.lesson import (
+    CARD,
+    STEPS,
+    Step,
+    answers,
+    exercises,
+    mark,
+    minutes_left,
+    reveal_table,
+    revealed,
+    score,
+    step_named,
+    steps_done,
+)
+from treedp_core.words import plural
+
+
+def show(name: str) -> Told:
+    """Show a step: nothing of the answer before there is a guess."""
+    step, given = step_named(name), answers(s.ANSWERS.value)
+    st.markdown(step.text)
+    ask(step.predict, "Run my guess")
+    guess = given.get(name)
+    if guess is None:
+        frame.chart(before_the_guess(), key=f"les_{name}", alt="Nothing is shown before the guess.", on_stage=True)
+        frame.say("Guess first. Your own number is then run, and you see what it leads to.")
+    else:
+        _reveal(step, guess)
+    _onward(name)
+    return Told(_where(name), "formula", more=partial(_exercises, name))
+
+
+def show_card() -> Told:
+    """Show the final card: ten questions, and how many are right."""
+    points = score(s.ANSWERS.value, s.SEAT.value, CARD)
+    st.markdown("Ten questions about all eight steps. Take your time; every answer is checked by its formula.")
+    told = [score(s.ANSWERS.value, s.SEAT.value, one.name) for one in STEPS]
+    fig = points_of_steps([one.right for one in told], [one.of for one in told])
+    frame.chart(fig, key="les_card", alt=f"Exercises solved in each step; {points.right} on the card.", on_stage=True)
+    frame.say(
+        f"**{points.right} of {points.of}** right on the card, {points.answered} answered; "
+        f"{sum(one.right for one in told)} of {sum(one.of for one in told)} in the steps."
+    )
+    _onward(CARD)
+    return Told(_where(CARD), "formula", more=partial(_exercises, CARD))
+
+
+def _reveal(step: Step, guess: float) -> None:
+    marked, found = mark(step.predict, guess), revealed(step.name, guess)
+    said = f"{'**Right.** ' * marked.is_right}{marked.said} {found.said} *Keep: {step.keep}*"
+    frame.figure(
+        call(of_guess, step.name, guess), key=f"les_{step.name}_run", alt=said, answer=said,
+        ran=call(reveal_table, step.name, guess),
+        caption="Your guess in orange, the right answer in green, where they are on the axis. Formula; the noise of "
+        "step 2 is 4 000 draws.",
+    )  # fmt: skip
+
+
+def _exercises(name: str) -> None:
+    """Show the exercises of a step, with points and hints."""
+    s.SEAT.draw()
+    points = score(s.ANSWERS.value, s.SEAT.value, name)
+    st.header(f"Exercises: {points.right} of {points.of} right", anchor=False)
+    given = answers(s.ANSWERS.value)
+    for question in exercises(name, s.SEAT.value):
+        with st.container(border=True):
+            st.markdown(question.text)
+            ask(question, "Check", bare=True)
+            reaction(question, given)
+
+
+def _onward(name: str) -> None:
+    names = list(s.PLACES)
+    at = names.index(name)
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        for label, to, icon in (("Back", at - 1, "arrow_back"), ("Next", at + 1, "arrow_forward")):
+            inside = 0 <= to < len(names)
+            st.button(
+                label, key=f"les_{label.lower()}", icon=f":material/{icon}:", disabled=not inside,
+                on_click=s.STEP.set, args=(names[to] if inside else name,), help="Nothing has to be answered first.",
+            )  # fmt: skip
+        if name != CARD:
+            step = step_named(name)
+            router.link(step.page, "Open this in the lab", dict(step.opened))
+
+
+def _where(name: str) -> str:
+    done = steps_done(s.ANSWERS.value)
+    return f"{plural(minutes_left(name), 'minute')} left · {done} of {len(STEPS)} predicted · seat {s.SEAT.value}"

@@ -1,0 +1,228 @@
+"""The lesson: every answer key against the core for a thousand seeds, what is said to wrong answers, and its words."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+import pytest
+
+from treedp_core import lesson
+from treedp_core.checks import InputError
+from treedp_core.experiment import Experiment, prepare
+from treedp_core.noise import DiscreteLaplace, Laplace
+from treedp_core.postprocess import least_squares
+from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
+from treedp_core.privacy.risk import risk_of_levels
+from treedp_core.studies.branching import best_branching
+from treedp_core.studies.cdf.error import Criterion
+from treedp_core.studies.cdf.error.budgets import optimal_shares
+from treedp_core.studies.cdf.release import CdfSettings, plan_cdf
+from treedp_core.studies.lesson import (
+    CARD,
+    EXERCISES,
+    STEPS,
+    Question,
+    answers,
+    entry_checked,
+    exercises,
+    mark,
+    minutes_left,
+    number_of,
+    reveal_table,
+    revealed,
+    score,
+    steps_done,
+    with_answer,
+)  # fmt: skip
+from treedp_core.tree import Tree
+from treedp_core.tree.workloads import Shape, Workload
+
+SEEDS = range(1000)
+REPLACE, ADD = (
+    ProtectedUnit(one) for one in (NeighbouringRelation.REPLACE_ONE, NeighbouringRelation.ADD_OR_REMOVE_ONE)
+)
+
+
+@cache
+def posterior(prior: float, epsilon: float) -> float:
+    return 100 * risk_of_levels([DiscreteLaplace(epsilon)], ADD).posterior(prior)
+
+
+@cache
+def level_deviation(epsilon: float, levels: int) -> float:
+    made = prepare(Experiment("laplace", epsilon=epsilon), Tree.from_branching_factors((2,) * levels))
+    return math.sqrt(made.noise.level_variance[-1])
+
+
+@cache
+def best_share(top: int, below: int) -> float:
+    found = optimal_shares(Shape.full((top, below)), Criterion("laplace", Workload.CDF, False, REPLACE)).shares
+    return 100 * found[-1] / sum(found)
+
+
+@cache
+def error_of(factors: tuple[int, ...]) -> float:
+    settings = CdfSettings(math.prod(factors), factors, "laplace", 1.0, least_squares=False)
+    return float(plan_cdf(settings).variance.sum())
+
+
+@cache
+def settled(children: int, parent: float, parts: tuple[float, ...]) -> np.ndarray:
+    tree = Tree.from_branching_factors((children,))
+    return least_squares.prepare(tree, np.ones(children + 1))[0](np.array([parent, *parts]))
+
+
+def chosen(question: Question) -> float:
+    shapes = [
+        (
+            int(re.match(r"(\d+)", re.sub(r"\s", "", name.replace("\u202f", "")))[1]),
+            int(re.findall(r"(\d+) level", name)[0]),
+        )  # type: ignore[index]
+        for name in question.choices
+    ]
+    return float(np.argmin([error_of((n,) * h) for n, h in shapes]))
+
+
+def path_length(given: dict[str, float]) -> int:
+    tree = Tree.from_branching_factors((int(given["children"]),) * int(given["height"]))
+    return len(tree.ancestors(int(tree.leaves[-1])))
+
+
+FROM_THE_CORE: dict[str, Callable[[Question], float]] = {
+    "gives.1": lambda q: posterior(q.given["prior"], q.given["epsilon"]),
+    "gives.2": lambda q: path_length(dict(q.given)),
+    "noise.1": lambda q: math.sqrt(Laplace(1 / q.given["epsilon"]).variance),
+    "noise.2": lambda q: Laplace(1 / q.given["epsilon"]).margin(0.95),
+    "who.1": lambda q: (
+        ProtectedUnit(NeighbouringRelation.REPLACE_ONE, int(q.given["m"])).l1_sensitivity(2)[1] / q.given["epsilon"]
+    ),
+    "who.2": lambda q: risk_of_levels([DiscreteLaplace(q.given["epsilon"])], ADD, int(q.given["m"])).loss(),
+    "ranges.1": lambda q: math.sqrt(float(np.full(int(q.given["bins"]), q.given["sd"] ** 2).sum())),
+    "ranges.2": lambda q: max(n for n in range(1, 200) if n * q.given["sd"] ** 2 <= q.given["most"] ** 2 + 1e-9),
+    "tree.1": lambda q: float(
+        Shape.full((int(q.given["children"]),) * 2).tree().prefix_cover(int(q.given["bins"])).size
+    ),
+    "tree.2": lambda q: level_deviation(q.given["epsilon"], int(q.given["levels"])),
+    "children.1": lambda q: float(
+        next(h for h in range(1, 20) if Shape.full((int(q.given["children"]),) * h).n_bins >= q.given["bins"])
+    ),
+    "children.2": chosen,
+    "spend.1": lambda q: best_share(int(q.given["top"]), int(q.given["below"])),
+    "spend.2": lambda q: Laplace(q.given["times"]).variance / Laplace(1.0).variance,
+    "adds.1": lambda q: float(
+        settled(
+            int(q.given["children"]),
+            q.given["parent"],
+            (q.given["total"] / q.given["children"],) * int(q.given["children"]),
+        )[0]
+    ),
+    "adds.2": lambda q: q.given["first"] + q.given["gap"] / q.given["children"],
+}
+
+
+@pytest.mark.parametrize("step", EXERCISES)
+def test_every_answer_is_that_of_the_core_for_a_thousand_seeds(step: str) -> None:
+    made = [one for seed in SEEDS for one in exercises(step, seed)]
+    for question in made:
+        exact = FROM_THE_CORE[question.key](question)
+        assert question.answer == pytest.approx(exact, rel=1e-6), (question.text, exact)
+        assert question.is_right(float(f"{exact:.4g}")) or question.tolerance == 0, question.text
+        assert mark(question, question.answer).is_right
+        for one in question.wrong:
+            assert not question.is_right(one.value), (question.text, one)
+            assert not mark(question, one.value).is_right
+    for k in range(len(EXERCISES[step])):  # neighbours differ
+        texts = [exercises(step, seed)[k].text + str(exercises(step, seed)[k].choices) for seed in range(40)]
+        assert len(set(texts)) >= 5
+
+
+def test_a_child_after_least_squares_is_what_its_exercise_says() -> None:
+    for seed in range(200):
+        q = exercises("adds", seed)[1]
+        children, first, gap = (int(q.given[name]) for name in ("children", "first", "gap"))
+        after = settled(children, float(children * first), (float(first),) * children)  # no gap: nothing moves
+        np.testing.assert_allclose(after[1:], first)
+        wide = settled(children, float(children * first + gap * (children + 1) / children), (float(first),) * children)
+        assert wide[0] - children * first == pytest.approx(gap) and wide[1] == pytest.approx(q.answer)
+
+
+PREDICTED: dict[str, Callable[[], float]] = {
+    "gives": lambda: 100 * risk_of_levels([DiscreteLaplace(50.0)], ADD).posterior(0.5),
+    "noise": lambda: math.sqrt(Laplace(2.0).variance),
+    "who": lambda: float(REPLACE.l1_sensitivity(2)[1]),
+    "ranges": lambda: math.sqrt(100 * 2.8**2),
+    "tree": lambda: float(Shape.full((16, 16)).tree().prefix_cover(200).size),
+    "children": lambda: min((2, 4, 8, 16, 64, 4096), key=lambda n: error_of((n,) * round(math.log(4096, n)))),
+    "spend": lambda: best_share(4, 64),
+    "adds": lambda: float(settled(2, 30.0, (12.0, 12.0))[0]),
+}
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda one: one.name)
+def test_a_prediction_is_run_whatever_is_guessed(step: object) -> None:
+    assert isinstance(step, type(STEPS[0]))
+    asked = step.predict
+    assert asked.answer == pytest.approx(PREDICTED[step.name](), rel=1e-6)
+    guesses = [asked.answer, *(one.value for one in asked.wrong), 0.0, -3.0, 1e9, 17.3]
+    said = {mark(asked, guess).said for guess in guesses}
+    assert len(said) >= 3
+    for guess in guesses:
+        found = revealed(step.name, guess)
+        assert found.said and all(line.shape == found.x.shape for _, line in found.lines)
+        assert "nan" not in found.said and len(found.said.split()) <= 20
+        table = reveal_table(step.name, guess)
+        assert json.dumps(table, allow_nan=False)
+    assert (
+        revealed(step.name, asked.answer).said != revealed(step.name, asked.wrong[0].value).said or step.name == "gives"
+    )
+
+
+def test_what_is_said_of_the_best_is_true() -> None:
+    best = best_branching(Criterion("laplace", Workload.CDF, False, REPLACE))
+    assert best.whole is not None and abs(best.whole - 16) <= 1  # "about 16"
+    keep = next(one.keep for one in STEPS if one.name == "children")
+    assert "About 16" in keep
+    assert revealed("noise", 2.0).lines[0][1].sum() == pytest.approx(1.0, abs=0.01)
+
+
+def test_the_words_are_few_and_short() -> None:
+    said = [one.text for one in STEPS] + [one.keep for one in STEPS]
+    assert all(len(one.text.split()) + len(one.predict.text.split()) <= 80 for one in STEPS)
+    said += [one.predict.text for one in STEPS] + [one.predict.right for one in STEPS]
+    said += [wrong.why for one in STEPS for wrong in one.predict.wrong]
+    said += [q.text for step in EXERCISES for q in exercises(step, 0)]
+    sentences = [len(one.split()) for text in said for one in re.split(r"[.?!:](?:\s|$)", text) if one.strip()]
+    assert sum(sentences) / len(sentences) <= 20 and max(sentences) <= 34
+    assert minutes_left(STEPS[0].name) == 45 and minutes_left(CARD) < 10
+    assert len(exercises(CARD, 1)) == 10
+
+
+def test_progress_is_text_and_points() -> None:
+    entries = with_answer(with_answer((), "noise", 2.5), "noise", 2.8)
+    assert answers(entries) == {"noise": 2.8} and steps_done(entries) == 1
+    questions = exercises("noise", 4)
+    for question in questions:
+        entries = with_answer(entries, question.key, question.answer)
+    entries = with_answer(entries, questions[0].key, -1.0)
+    assert (score(entries, 4, "noise").right, score(entries, 4, "noise").answered) == (1, 2)
+    assert score(entries, 4, CARD).answered == 0 and score(entries, 4, CARD).of == 10
+    for refused in ("", "noise", "noise:", "noise:x", "no:1", "noise.9:1", "card.11:1", "noise:1e400", "noise:nan"):
+        with pytest.raises(InputError):
+            entry_checked(refused)
+    assert entry_checked("card.10:0,5") == "card.10:0,5" and number_of("1\u202f234,5") == 1234.5
+
+
+def test_a_hand_out_is_checked() -> None:
+    question = exercises("spend", 12)[0]
+    assert lesson.ask("spend.1", 12) == question.text
+    assert lesson.check("spend.1", f"{question.answer:.1f}".replace(".", ","), 12).startswith("Right. ")
+    assert lesson.check("spend.1", 50, 12).startswith("Not quite: ")
+    choice = exercises("children", 12)[1]
+    assert lesson.check("children.2", choice.answer + 1, 12).startswith("Right. ")
+    with pytest.raises(InputError):
+        lesson.check("spend.7", 1, 12)

@@ -1,0 +1,31 @@
+"""A lesson of eight steps: predict, see it run, and exercises that are checked by formula."""
+
+from treedp_core.studies.lesson.exercises import EXERCISES, exercises
+from treedp_core.studies.lesson.progress import answers, entry_checked, question_named, score, steps_done, with_answer
+from treedp_core.studies.lesson.question import Marked, Question, Wrong, mark, number_of
+from treedp_core.studies.lesson.reveal import Revealed, reveal_table, revealed
+from treedp_core.studies.lesson.steps import CARD, STEPS, Step, minutes_left, step_named
+
+__all__ = [
+    "CARD",
+    "EXERCISES",
+    "STEPS",
+    "Marked",
+    "Question",
+    "Revealed",
+    "Step",
+    "Wrong",
+    "answers",
+    "entry_checked",
+    "exercises",
+    "mark",
+    "minutes_left",
+    "number_of",
+    "question_named",
+    "reveal_table",
+    "revealed",
+    "score",
+    "step_named",
+    "steps_done",
+    "with_answer",
+]

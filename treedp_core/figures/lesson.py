@@ -9,6 +9,7 @@ from typing import Final
 import plotly.graph_objects as go
 
 from treedp_core.figures.colour import rgba
+from treedp_core.figures.draft import Draft, bar, scatter
 from treedp_core.figures.style import AFTER, BEFORE, GREEN, GREY, axis, limits, new_figure
 from treedp_core.figures.text import plot_text
 from treedp_core.studies.lesson import Revealed, revealed
@@ -27,14 +28,14 @@ def before_the_guess() -> go.Figure:
     fig.add_annotation(
         x=0.5, y=0.5, xref="paper", yref="paper", showarrow=False, text="?", font={"color": GREY, "size": 72}
     )
-    return fig
+    return fig.figure()
 
 
 def of_guess(step: str, guess: float) -> go.Figure:
     """Return the curve that a guess leads to, see `revealed`."""
     found = revealed(step, guess)
     lines = [
-        go.Scatter(x=found.x, y=y, mode="lines", name=plot_text(name), line={"color": colour, "dash": dash, "width": 3})
+        scatter(x=found.x, y=y, mode="lines", name=plot_text(name), line={"color": colour, "dash": dash, "width": 3})
         for (name, y), (colour, dash) in zip(found.lines, LOOKS, strict=False)
     ]
     low, high = limits([y for _, y in found.lines], log=False, default=(0.0, 1.0))
@@ -47,10 +48,10 @@ def of_guess(step: str, guess: float) -> go.Figure:
     fig.update_layout(showlegend=len(lines) > 1)
     for x, text, colour, height in ((found.guess, "your guess", BEFORE, 1.0), (found.right, "right", GREEN, 0.9)):
         _mark(fig, found, x, text, colour, height)
-    return fig
+    return fig.figure()
 
 
-def _mark(fig: go.Figure, found: Revealed, x: float, text: str, colour: str, height: float) -> None:
+def _mark(fig: Draft, found: Revealed, x: float, text: str, colour: str, height: float) -> None:
     """Mark a place of the x axis, if it is on it."""
     low, high = float(found.x.min()), float(found.x.max())
     if not (math.isfinite(x) and low <= x <= high):
@@ -69,7 +70,7 @@ def points_of_steps(right: Sequence[int], of: Sequence[int]) -> go.Figure:
     """Return how many exercises of each step are solved, beside how many there are."""
     steps = list(range(1, len(of) + 1))
     bars = [
-        go.Bar(x=steps, y=list(counts), name=name, marker={"color": rgba(colour, 0.6)})
+        bar(x=steps, y=list(counts), name=name, marker={"color": rgba(colour, 0.6)})
         for counts, name, colour in ((of, "exercises", GREY), (right, "right", GREEN))
     ]
     fig = new_figure(
@@ -77,4 +78,5 @@ def points_of_steps(right: Sequence[int], of: Sequence[int]) -> go.Figure:
         xaxis=axis("step", log=False, bounds=(0.4, len(of) + 0.6)) | {"dtick": 1},
         yaxis=axis("exercises", log=False, bounds=(0.0, max(of) + 0.5), grid=True) | {"dtick": 1},
     )
-    return fig.update_layout(barmode="overlay")
+    fig.update_layout(barmode="overlay")
+    return fig.figure()

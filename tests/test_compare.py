@@ -176,8 +176,7 @@ def test_two_tables_are_compared_in_three_clicks_and_the_one_in_use_stays() -> N
     app = open_page("lab", OWN, eps="0.5")
     app.session_state["_shelf"] = [Kept(OTHER)]
     app = press(app, "lab_figure_pin")
-    app.session_state["lab_figure_other"] = True
-    app = press(app.run(), "lab_figure_other_table_0")
+    app = press(press(app, "lab_figure_other"), "lab_figure_other_table_0")
     assert not app.exception and not app.error
     one, other = compared(app)
     assert (one.data.name, other.data.name) == ("own.csv", "other.csv")  # type: ignore[union-attr]
@@ -189,8 +188,7 @@ def test_two_tables_are_compared_in_three_clicks_and_the_one_in_use_stays() -> N
 
 def test_two_samples_are_compared_in_three_clicks() -> None:
     app = press(open_page("consistency", eps="0.5"), "con_figure_pin")
-    app.session_state["con_figure_other"] = True
-    app = press(app.run(), "con_figure_other_mobility")
+    app = press(press(app, "con_figure_other"), "con_figure_other_mobility")
     assert not app.exception and not app.error
     one, other = compared(app)
     assert one.settings["sample"] == ("geography",) and other.settings["sample"] == ("mobility",)
@@ -199,8 +197,10 @@ def test_two_samples_are_compared_in_three_clicks() -> None:
 
 def test_two_hierarchies_of_one_file_are_compared_in_four_clicks() -> None:
     app = press(counted().switch_page("pages/lab.py").run(), "lab_figure_pin")
-    app.session_state["lab_figure_other"] = True
-    labelled(app.run().multiselect, "Another").set_value(["region"]).run()
+    app = press(app, "lab_figure_other")
+    labelled(app.multiselect, "Another").set_value(
+        ["region"]
+    )  # and pressed in one run: a part of a page that runs by itself is not one here
     app = press(app, "lab_figure_other_count")
     assert not app.exception and not app.error
     one, other = compared(app)

@@ -50,6 +50,11 @@ def start(ids: list[str], *, is_new: bool = False, then: Callable[[], None] | No
         _show(book.notebook().cell(ids[0]))
 
 
+def is_under_way() -> bool:
+    """Whether cells are being run again."""
+    return _again() is not None
+
+
 def begin() -> None:
     """Show the next cell, where one is to be, and how far all are; before any control is drawn."""
     again = _again()

@@ -19,23 +19,38 @@ from treedp_core.notebook.given import settings as texts
 from treedp_core.records import count_hierarchy, domain_of_values, domain_taken_from_the_data
 
 SLOT: Final = "upload"
+_ASKED: Final = "_other_data_of"
 MOST_ROWS: Final = 2_000_000
 """Rows of a table that are counted anew while the page waits."""
 
 
-def popover(part: str) -> None:
+def button(part: str) -> None:
     """Show what puts the figure on other data beside the last pin of it, once there is one."""
     last = pins.last(part)
     if last is None:
         return
-    with st.popover(
-        "Other data", icon=":material/table_view:", type="tertiary", key=f"{part}_other", on_change="rerun",
+    st.button(
+        "Other data", key=f"{part}_other", icon=":material/table_view:", type="tertiary", on_click=_ask, args=(part,),
         help=f"Compare {lit(book.notebook().cell(last).name, 40)} with the same figure on other data",
-    ) as shown:  # fmt: skip
-        if shown.open:
-            _tables(part, last)
-            _hierarchy(part, last)
-            _samples(part, last)
+    )  # fmt: skip
+    if st.session_state.get(_ASKED) == part:
+        del st.session_state[_ASKED]
+        _choose(part, last)
+
+
+def _ask(part: str) -> None:
+    st.session_state[_ASKED] = part
+
+
+@st.dialog("The same figure on other data", width="medium", icon=":material/table_view:")
+def _choose(part: str, last: str) -> None:
+    """Ask on which data; once that is said the dialog goes."""
+    if again.is_under_way():
+        st.rerun()
+    st.caption("It is made there by the settings of the pinned figure, and both are shown side by side.")
+    _tables(part, last)
+    _hierarchy(part, last)
+    _samples(part, last)
 
 
 def _tables(part: str, last: str) -> None:
@@ -70,7 +85,7 @@ def _hierarchy(part: str, last: str) -> None:
         max_selections=checks.MAX_LEVEL_COLUMNS, help="Columns from coarse to fine. The table in use stays as it is.",
     )  # fmt: skip
     st.button("Count and compare", key=f"{part}_other_count", type="primary", on_click=_on_columns, args=(last, key),
-              disabled=not chosen or chosen == list(table.data.labels.level_names[1:]),
+              disabled=not chosen,
               help="The table is kept besides, as one that waits.")  # fmt: skip
 
 

@@ -238,7 +238,7 @@ def footer(
         kept = shown or Shown(key, None, ran, caption=about, label=label, simulated=simulated)
         pins.button(kept)
         if pins.can_keep():
-            beside.popover(key)
+            beside.button(key)
         exporting.button(kept)
 
 

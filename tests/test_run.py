@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -96,6 +97,23 @@ def test_numbers_are_bit_for_bit_the_same_on_every_executor(
     alone = capsys.readouterr().out
     assert headless.main([path, "--executor", name]) == 0
     assert capsys.readouterr().out == alone and len(alone) > 500
+
+
+class Dies(Backwards):
+    """Has lost its process."""
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        future.set_exception(BrokenProcessPool("gone"))
+        return future
+
+
+def test_an_executor_that_ends_is_said_to_have_ended(
+    script: Callable[..., str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert headless.main([script(SCRIPT), "--executor", "test_run:Dies"]) == 1
+    told = capsys.readouterr()
+    assert "ended before" in told.err and told.err.count("\n") == 1 and told.out == ""
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
@@ -71,6 +71,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return refused(InputError("FILE_UNREADABLE", f"{echo(asked.file)}: {error.strerror or 'not readable'}."))
     except InputError as error:
         return refused(error)
+    except BrokenExecutor:
+        say("A process or machine of the executor ended before its work was done; nothing was written.")
+        return 1
     return 0
 
 

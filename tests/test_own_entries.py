@@ -146,6 +146,17 @@ def test_a_plan_of_noise_that_nobody_reviewed_is_refused() -> None:
 # ---- plug-ins
 
 
+def test_what_follows_from_a_table_follows_when_it_changes() -> None:
+    other = Table(ONE_MORE)
+    derived = Table(replace(ONE_MORE, name="own"), derived=other.values)
+    assert list(derived) == ["one_more", "own"]
+    other.register(replace(ONE_MORE, name="two_more"))
+    assert list(derived) == ["one_more", "two_more", "own"]
+    other.withdraw("one_more")
+    assert list(derived) == ["two_more", "own"]
+    assert derived.get("one_more") is None
+
+
 def test_nothing_is_loaded_unless_it_is_asked_for(plugin: Callable[..., str]) -> None:
     plugin(PLUGIN, "[treedp.mechanisms]\nwide = their_noise:WIDE\n")
     assert "wide" not in MECHANISMS and "their_noise" not in sys.modules

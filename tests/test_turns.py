@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from pages.ui import turns
+from pages.ui import jobs, turns
 from pages.ui.turns import Turn, Turns
 
 PATIENCE = 60.0
@@ -87,6 +87,21 @@ def test_one_who_comes_late_waits_for_no_end() -> None:
     stage.job("a1", 10**9, Turn("a", is_wanted=lambda: "z1" not in stage.diary))
     stage.job("z1", 1)
     assert stage.all_done().count("z1") == 1
+
+
+def test_progress_is_drawn_less_often_where_many_sessions_look_at_theirs(
+    gate: tuple[Stage, Turn], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage, holder = gate
+    monkeypatch.setattr(jobs, "_TURNS", stage.queue)
+    monkeypatch.setattr(jobs, "REFRESHES", 4)
+    assert jobs.refresh_seconds() == 0.4  # one session: the holder's
+    for name in ("a1", "a2", "b1"):
+        stage.job(name, 1)
+    assert jobs.refresh_seconds() == 0.75  # three sessions, though four jobs
+    stage.queue.end(holder)
+    stage.all_done()
+    assert jobs.refresh_seconds() == 0.4
 
 
 def test_the_place_in_the_queue_is_told(gate: tuple[Stage, Turn]) -> None:

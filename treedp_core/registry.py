@@ -13,7 +13,7 @@ from dataclasses import fields, is_dataclass, replace
 from importlib import import_module
 from importlib.metadata import entry_points
 from pkgutil import resolve_name
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, ClassVar, Final, Protocol, TypeVar
 
 from treedp_core.checks import InputError, echo
 
@@ -143,13 +143,16 @@ class Table(Mapping[str, E]):
     *entries
         Each with a `name` of its own.
     derived : function, optional
-        Entries that follow from other tables; they come first, and are read anew each time.
+        Entries that follow from other tables and nothing else; they come first, and are read anew when a table changes.
     """
+
+    _n_changes: ClassVar[int] = 0
 
     def __init__(self, *entries: E, derived: Callable[[], Iterable[E]] = tuple) -> None:
         self._own: dict[str, E] = {}
         self._derived = derived
         self._authors: dict[str, str] = {}
+        self._read: tuple[int, dict[str, E]] = (-1, {})
         for entry in entries:
             self.register(entry)
         self._authors.clear()
@@ -172,6 +175,7 @@ class Table(Mapping[str, E]):
         author = _LOADING.get()
         entry = entry if author == MINE else _labelled(entry, author)
         self._own[entry.name], self._authors[entry.name] = entry, author
+        Table._n_changes += 1
         return entry
 
     def author(self, name: str) -> str:
@@ -205,9 +209,12 @@ class Table(Mapping[str, E]):
         """
         del self._own[name]
         self._authors.pop(name, None)
+        Table._n_changes += 1
 
     def _all(self) -> dict[str, E]:
-        return {**{entry.name: entry for entry in self._derived()}, **self._own}
+        if self._read[0] != Table._n_changes:
+            self._read = Table._n_changes, {**{entry.name: entry for entry in self._derived()}, **self._own}
+        return self._read[1]
 
     def __getitem__(self, name: str) -> E:
         if isinstance(name, Own):

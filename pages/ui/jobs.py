@@ -21,6 +21,8 @@ UNDER_WAY: Final = 16
 HEAVY: Final = 2
 """Of them, how many may have limits: each may take up as much memory as those allow."""
 REFRESH_SECONDS: Final = 0.4
+REFRESHES: Final = 20
+"""How often a second progress is drawn anew, over all sessions: beyond that each waits a little longer."""
 
 Work = Callable[[Watch], Any]
 
@@ -167,6 +169,11 @@ def pool() -> Threads:
 def jobs() -> Jobs:
     """Return the jobs of this session."""
     return sessions.mine(Jobs)
+
+
+def refresh_seconds() -> float:
+    """Return how long progress stands until it is drawn anew: longer where many sessions look at theirs."""
+    return max(REFRESH_SECONDS, _TURNS.n_sessions / REFRESHES)
 
 
 def start(

@@ -288,7 +288,7 @@ def progress(slot: str, what: str, unit: str, *, can_stop: bool = True) -> None:
                 st.button("Cancel", key=f"{slot}_cancel", on_click=jobs.cancel, args=(slot,),
                           help="Stop this; what is shown stays.")  # fmt: skip
 
-    st.fragment(live, run_every=jobs.REFRESH_SECONDS)()
+    st.fragment(live, run_every=jobs.refresh_seconds())()
 
 
 def run_button(result: Result[Any], key: str, *, help: str, disabled: bool = False, label: str = "Run") -> None:

@@ -81,6 +81,12 @@ class Turns:
         with self._changed:
             return self._line().index(turn) + 1 if turn in self._waiting else 0
 
+    @property
+    def n_sessions(self) -> int:
+        """How many sessions have a job that computes, or waits for its turn."""
+        with self._changed:
+            return len({turn.session for turn in (*self._waiting, *self._working)})
+
     def _wait(self, turn: Turn) -> None:
         self._waiting.append(turn)
         while turn.is_wanted() and not (len(self._working) < self.at_once and self._next() is turn):

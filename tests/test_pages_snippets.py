@@ -102,6 +102,8 @@ VISITS: list[tuple[str, dict[str, Any], tuple[str, ...], set[str]]] = [
     ("budget", {"bud_view": "targets", "source": "sample", "sample": "small_town", "bud_targets": "0, every:5"}, (),
      {"bud_targets_split"}),
     ("lesson", {"step": "noise", "les_said": ["noise:2"]}, (), {"les_noise_run"}),
+    ("lesson", {"step": "tree"}, (), {"les_tree"}),
+    ("lesson", {"step": "card", "les_said": ["gives.1:30"]}, (), {"les_card"}),
     ("ranges", {"ran_bins": "16", "eps": "2"}, (), {"ran_ranges_figure"}),
     ("protects", {"pro_mechanism": "discrete_gaussian", "delta": "1e-6", "pro_records": "2"}, (),
      {"pro_beliefs", "pro_persons"}),

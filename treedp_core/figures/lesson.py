@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import plotly.graph_objects as go
@@ -66,8 +66,9 @@ def _mark(fig: Draft, found: Revealed, x: float, text: str, colour: str, height:
     )  # fmt: skip
 
 
-def points_of_steps(right: Sequence[int], of: Sequence[int]) -> go.Figure:
-    """Return how many exercises of each step are solved, beside how many there are."""
+def points_of_steps(points: Mapping[str, Sequence[int]]) -> go.Figure:
+    """Return how many exercises of each step are solved, beside how many there are, from `points_table`."""
+    right, of = points["right"], points["exercises"]
     steps = list(range(1, len(of) + 1))
     bars = [
         bar(x=steps, y=list(counts), name=name, marker={"color": rgba(colour, 0.6)})

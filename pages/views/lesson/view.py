@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Final
 
 import streamlit as st
 
@@ -20,6 +21,8 @@ from treedp_core.studies.lesson import (
     exercises,
     mark,
     minutes_left,
+    points_table,
+    question_table,
     reveal_table,
     revealed,
     score,
@@ -27,6 +30,8 @@ from treedp_core.studies.lesson import (
     steps_done,
 )
 from treedp_core.words import plural
+
+FIRST: Final = "Guess first. Your own number is then run, and you see what it leads to."
 
 
 def show(name: str) -> Told:
@@ -36,8 +41,10 @@ def show(name: str) -> Told:
     ask(step.predict, "Run my guess")
     guess = given.get(name)
     if guess is None:
-        frame.chart(before_the_guess(), key=f"les_{name}", alt="Nothing is shown before the guess.", on_stage=True)
-        frame.say("Guess first. Your own number is then run, and you see what it leads to.")
+        frame.figure(
+            call(before_the_guess), key=f"les_{name}", alt="Nothing is shown before the guess.", answer=FIRST,
+            ran=call(question_table, name), caption="Nothing is shown before the guess. Formula.",
+        )  # fmt: skip
     else:
         _reveal(step, guess)
     _onward(name)
@@ -48,13 +55,15 @@ def show_card() -> Told:
     """Show the final card: ten questions, and how many are right."""
     points = score(s.ANSWERS.value, s.SEAT.value, CARD)
     st.markdown("Ten questions about all eight steps. Take your time; every answer is checked by its formula.")
-    told = [score(s.ANSWERS.value, s.SEAT.value, one.name) for one in STEPS]
-    fig = points_of_steps([one.right for one in told], [one.of for one in told])
-    frame.chart(fig, key="les_card", alt=f"Exercises solved in each step; {points.right} on the card.", on_stage=True)
-    frame.say(
+    ran = call(points_table, s.ANSWERS.value, s.SEAT.value).named("points")
+    said = (
         f"**{points.right} of {points.of}** right on the card, {points.answered} answered; "
-        f"{sum(one.right for one in told)} of {sum(one.of for one in told)} in the steps."
+        f"{sum(ran.value['right'])} of {sum(ran.value['exercises'])} in the steps."
     )
+    frame.figure(
+        call(points_of_steps, ran), key="les_card", alt=said, answer=said, ran=ran,
+        caption="Exercises of each step, and how many of them you have solved. Formula.",
+    )  # fmt: skip
     _onward(CARD)
     return Told(_where(CARD), "formula", more=partial(_exercises, CARD))
 

@@ -1,10 +1,18 @@
 """A lesson of eight steps: predict, see it run, and exercises that are checked by formula."""
 
 from treedp_core.studies.lesson.exercises import EXERCISES, exercises
-from treedp_core.studies.lesson.progress import answers, entry_checked, question_named, score, steps_done, with_answer
+from treedp_core.studies.lesson.progress import (
+    answers,
+    entry_checked,
+    points_table,
+    question_named,
+    score,
+    steps_done,
+    with_answer,
+)
 from treedp_core.studies.lesson.question import Marked, Question, Wrong, mark, number_of
 from treedp_core.studies.lesson.reveal import Revealed, reveal_table, revealed
-from treedp_core.studies.lesson.steps import CARD, STEPS, Step, minutes_left, step_named
+from treedp_core.studies.lesson.steps import CARD, STEPS, Step, minutes_left, question_table, step_named
 
 __all__ = [
     "CARD",
@@ -21,7 +29,9 @@ __all__ = [
     "mark",
     "minutes_left",
     "number_of",
+    "points_table",
     "question_named",
+    "question_table",
     "reveal_table",
     "revealed",
     "score",

@@ -91,6 +91,17 @@ def score(entries: Iterable[str], seed: int, step: str) -> Score:
     return Score(len(marks), sum(marks), len(asked))
 
 
+def points_table(entries: tuple[str, ...], seed: int) -> dict[str, list[int]]:
+    """Return the exercises of each step, and how many of them are answered and right."""
+    told = [score(entries, seed, one.name) for one in STEPS]
+    return {
+        "step": list(range(1, len(STEPS) + 1)),
+        "exercises": [one.of for one in told],
+        "answered": [one.answered for one in told],
+        "right": [one.right for one in told],
+    }
+
+
 def steps_done(entries: Iterable[str]) -> int:
     """Return how many predictions have been made."""
     return len(answers(entries).keys() & {one.name for one in STEPS})

@@ -220,6 +220,16 @@ def step_named(name: str) -> Step:
     return next(one for one in STEPS if one.name == name)
 
 
+def question_table(name: str) -> dict[str, list[str]]:
+    """Return what a step asks, and no more.
+
+    >>> question_table("noise")["unit"]
+    ['records']
+    """
+    asked = step_named(name).predict
+    return {"step": [name], "question": [asked.text], "unit": [asked.unit]}
+
+
 def minutes_left(name: str) -> int:
     """Return the minutes from the beginning of a step to the end of the lesson.
 

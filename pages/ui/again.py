@@ -46,7 +46,7 @@ def start(ids: list[str], *, is_new: bool = False, then: Callable[[], None] | No
     if ids:
         back = {key: one.value for key, one in REG.items()}
         st.session_state[_RUN] = _Again(list(ids), back, new=tuple(ids) if is_new else (), then=then, plan=plans.kept())
-        st.session_state[result.START_ALL] = st.session_state[page.OPEN_MORE] = True
+        st.session_state[page.OPEN_MORE] = True
         _show(book.notebook().cell(ids[0]))
 
 
@@ -108,6 +108,7 @@ def _is_elsewhere(cell: Cell) -> bool:
 
 
 def _show(cell: Cell) -> None:
+    st.session_state[result.START_ALL] = "simulation" in cell.badges
     address.put_back(cell.page, cell.settings)
     if cell.page == "plan":
         plans.of_cell(cell.plan)

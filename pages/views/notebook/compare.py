@@ -8,7 +8,7 @@ from typing import Final
 
 import streamlit as st
 
-from pages.ui import book, frame
+from pages.ui import asked, book, frame
 from pages.ui.page import Told
 from pages.ui.refusals import refusal
 from pages.ui.result import in_background, run_button, show_state
@@ -21,6 +21,7 @@ from treedp_core.figures.kept import overlaid, redrawn
 from treedp_core.notebook import Cell
 from treedp_core.notebook import compare as core
 from treedp_core.postprocess import POSTPROCESSORS
+from treedp_core.records.export.columns import Columns
 from treedp_core.words import short, whole
 
 KEY: Final = book.COMPARED
@@ -47,10 +48,11 @@ def show() -> Told:
     defaults = _defaults()
     said = core.other_promises(chosen, defaults)
     frame.say(f":red[**Different promises.**] {plain(said)}" if said else _in_words(chosen))
-    _same_noise(chosen)
+    noise = _same_noise(chosen)
+    asked.show()
     badges = dict.fromkeys(badge for one in chosen for badge in one.badges)
     names = " · ".join(f"{letter} {lit(one.name, 40)}" for letter, one in zip(core.LETTERS, chosen, strict=False))
-    return Told(names, ",".join(badges), more=partial(_more, chosen))
+    return Told(names, ",".join(badges), more=partial(_more, chosen, noise))
 
 
 def _chosen(cells: Sequence[Cell]) -> list[Cell]:
@@ -79,20 +81,23 @@ def _drawing(cells: Sequence[Cell]) -> None:
             frame.chart(redrawn(one.figure), key=f"nb_beside_{at}", alt=one.alt or one.name, on_stage=False)
         elif one.columns is not None:
             frame.plain_table(one.columns, alt=one.alt or one.name)
-    st.caption("These figures have other axes, so they stand below one another.")
+    st.caption(
+        "These figures have other axes, so they stand below one another." if figures else
+        "These cells came without figures, as the notebook was saved without data: give the files again, and run them again."
+    )  # fmt: skip
 
 
-def _same_noise(cells: Sequence[Cell]) -> None:
-    """Offer to simulate the cells anew on the same noise, and show by how much their errors differ."""
+def _same_noise(cells: Sequence[Cell]) -> Columns | None:
+    """Offer to simulate the cells anew on the same noise; say by how much their errors differ, and return it."""
     try:
         sides = sides_of(cells)
         if not sides:
-            return
+            return None
         pairs = core.matched(sides)
         trials = core.most_trials(pairs, TRIALS)
     except InputError as error:
         refusal(error)
-        return
+        return None
     key = tuple((letter, *((one.experiment, one.levels, id(one.counts)) for one in pair)) for letter, *pair in pairs)
     found = in_background(
         SLOT, key, trials * len(pairs), partial(core.on_common_noise, pairs, trials=trials), start="button",
@@ -105,16 +110,16 @@ def _same_noise(cells: Sequence[Cell]) -> None:
         help=f"Simulate every cell {whole(trials)} times on one stream of noise, so that luck cancels in the ratio.",
     )
     show_state(found, "Simulating", "runs")
-    if found.is_ready:
-        leaks = any(not POSTPROCESSORS[step].linear for _, *pair in pairs for one in pair
-                    for step in one.experiment.postprocess)  # fmt: skip
-        frame.plain_table(
-            found.here(), alt="How many times the error of A those of the others are, by level, on the same noise",
-            formats={"ratio": short, core.ERROR: short}, height="content",
-            caption=f"{'NOT PRIVATE: simulated on the true counts. ' if leaks else ''}Root mean squared error of a "
-            f"node, {whole(trials)} pairs of releases from one stream of noise, seed "
-            f"{pairs[0][1].experiment.seed}; the standard error is that of paired draws.",
-        )  # fmt: skip
+    if not found.is_ready:
+        return None
+    leaks = any(not POSTPROCESSORS[step].linear for _, *pair in pairs for one in pair
+                for step in one.experiment.postprocess)  # fmt: skip
+    st.caption(
+        f"{'NOT PRIVATE: simulated on the true counts. ' if leaks else ''}On the same noise, by level: "
+        f"{core.spread_of(found.here())}. {whole(trials)} pairs of releases from one stream of noise, seed "
+        f"{pairs[0][1].experiment.seed}; each level stands under **More**."
+    )
+    return found.here()
 
 
 def _in_words(cells: Sequence[Cell]) -> str:
@@ -130,7 +135,14 @@ def _in_words(cells: Sequence[Cell]) -> str:
     return f"All of them promise the same. {plain(name)}: {spread}."
 
 
-def _more(cells: Sequence[Cell]) -> None:
+def _more(cells: Sequence[Cell], noise: Columns | None) -> None:
+    if noise is not None:
+        st.header("On the same noise", anchor=False)
+        frame.plain_table(
+            noise, alt="How many times the error of A those of the others are, by level, on the same noise",
+            formats={"ratio": short, core.ERROR: short}, height="content",
+            caption="Root mean squared error of a node; the standard error is that of paired draws.",
+        )  # fmt: skip
     st.header("What differs", anchor=False)
     differ = core.differing(cells, _defaults())
     if differ["what"]:

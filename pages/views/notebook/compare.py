@@ -83,7 +83,7 @@ def _drawing(cells: Sequence[Cell]) -> None:
             frame.plain_table(one.columns, alt=one.alt or one.name)
     st.caption(
         "These figures have other axes, so they stand below one another." if figures else
-        "These cells came without figures, as the notebook was saved without data: give the files again, and run them again."
+        "These cells came without figures, as the notebook was saved without data: give the files, then run them again."
     )  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import math
 import re
@@ -30,6 +31,7 @@ from treedp_core.studies.lesson import (
     answers,
     entry_checked,
     exercises,
+    hand_out,
     mark,
     minutes_left,
     number_of,
@@ -37,6 +39,7 @@ from treedp_core.studies.lesson import (
     revealed,
     score,
     steps_done,
+    teacher_sheet,
     with_answer,
 )  # fmt: skip
 from treedp_core.tree import Tree
@@ -226,3 +229,31 @@ def test_a_hand_out_is_checked() -> None:
     assert lesson.check("children.2", choice.answer + 1, 12).startswith("Right. ")
     with pytest.raises(InputError):
         lesson.check("spend.7", 1, 12)
+
+
+def test_a_hand_out_runs_and_holds_no_answer() -> None:
+    notebook = json.loads(hand_out(12))
+    assert len({cell["id"] for cell in notebook["cells"]}) == len(notebook["cells"])
+    codes = [cell["source"] for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    asked = [one for step in EXERCISES for one in exercises(step, 12)]
+    assert len(codes) == 1 + len(asked)
+    for code, question in zip(codes[1:], asked, strict=True):
+        assert question.text in hand_out(12).decode().replace("\\n", "\n")
+        assert question.right not in str(notebook)
+        assert code == f"answer = None\nlesson.check({question.key!r}, answer, seat=12)"
+        assert lesson.check(question.key, None, seat=12) == "No answer yet."
+
+
+def test_the_teachers_sheet_has_every_step_every_wrong_idea_and_the_solutions() -> None:
+    sheet = teacher_sheet(range(3), "https://lesson.example")
+    for step in STEPS:
+        assert f"https://lesson.example/lesson?step={step.name}" in sheet
+        for text in (step.title, step.aim, step.keep, *(one.why for one in step.predict.wrong)):
+            assert html.escape(text) in sheet
+    for seat in range(3):
+        for step in (*EXERCISES, CARD):
+            cells = "".join(f"<td>{html.escape(one.solution)}</td>" for one in exercises(step, seat))
+            assert f"<tr><th>{seat}</th>{cells}</tr>" in sheet
+    assert "<script" not in sheet and "src=" not in sheet
+    with pytest.raises(InputError, match="at most 100 seats"):
+        teacher_sheet(range(101))

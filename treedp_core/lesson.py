@@ -21,7 +21,7 @@ def ask(key: str, seat: int) -> str:
     return question_named(key, seat).text
 
 
-def check(key: str, answer: float | str, seat: int) -> str:
+def check(key: str, answer: float | str | None, seat: int) -> str:
     """Return "Right." with the reason, or what is not right; a text may have a decimal comma.
 
     A choice is answered by its place, from 1.
@@ -32,6 +32,8 @@ def check(key: str, answer: float | str, seat: int) -> str:
         ``LESSON_KEY`` for a name that no question has, ``LESSON_NUMBER`` for what is no number.
     """
     asked = question_named(key, seat)
+    if answer is None:
+        return "No answer yet."
     value = number_of(answer) if isinstance(answer, str) else float(answer)
     marked = mark(asked, value - 1 if asked.choices else value)
     return f"Right. {marked.said}" if marked.is_right else marked.said

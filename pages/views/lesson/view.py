@@ -8,6 +8,7 @@ from typing import Final
 import streamlit as st
 
 from pages.ui import frame, router
+from pages.ui.exports import download
 from pages.ui.page import Told
 from pages.views.lesson import settings as s
 from pages.views.lesson.asked import ask, reaction
@@ -19,6 +20,7 @@ from treedp_core.studies.lesson import (
     Step,
     answers,
     exercises,
+    hand_out,
     mark,
     minutes_left,
     points_table,
@@ -28,6 +30,7 @@ from treedp_core.studies.lesson import (
     score,
     step_named,
     steps_done,
+    teacher_sheet,
 )
 from treedp_core.words import plural
 
@@ -65,7 +68,27 @@ def show_card() -> Told:
         caption="Exercises of each step, and how many of them you have solved. Formula.",
     )  # fmt: skip
     _onward(CARD)
-    return Told(_where(CARD), "formula", more=partial(_exercises, CARD))
+    return Told(_where(CARD), "formula", more=_of_card)
+
+
+def _of_card() -> None:
+    """Show the card's questions, and what a class takes along."""
+    _exercises(CARD)
+    st.header("For a class", anchor=False)
+    seat = s.SEAT.value
+    with st.container(horizontal=True, gap="small"):
+        download(
+            "Hand-out", partial(hand_out, seat), name=f"treedp-lesson-seat-{seat}.ipynb", key="les_hand_out",
+            mime="application/x-ipynb+json", help="A notebook with the exercises of this seat, empty cells and checks.",
+        )  # fmt: skip
+        download(
+            "Teacher's sheet", _sheet, name="treedp-lesson-teacher.html", mime="text/html", key="les_sheet",
+            help="Goals, minutes, what wrong answers mean, and the SOLUTIONS of seats 0 to 39; prints on A4.",
+        )  # fmt: skip
+
+
+def _sheet() -> bytes:
+    return teacher_sheet(range(40)).encode()
 
 
 def _reveal(step: Step, guess: float) -> None:

@@ -12,6 +12,7 @@ from treedp_core.studies.lesson.progress import (
 )
 from treedp_core.studies.lesson.question import Marked, Question, Wrong, mark, number_of
 from treedp_core.studies.lesson.reveal import Revealed, reveal_table, revealed
+from treedp_core.studies.lesson.sheet import hand_out, teacher_sheet
 from treedp_core.studies.lesson.steps import CARD, STEPS, Step, minutes_left, question_table, step_named
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "answers",
     "entry_checked",
     "exercises",
+    "hand_out",
     "mark",
     "minutes_left",
     "number_of",
@@ -37,5 +39,6 @@ __all__ = [
     "score",
     "step_named",
     "steps_done",
+    "teacher_sheet",
     "with_answer",
 ]

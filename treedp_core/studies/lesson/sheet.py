@@ -1,0 +1,117 @@
+"""What a class gets on paper and as files: the teacher's sheet, ready to print, and the students' hand-out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import Final
+
+from treedp_core.checks import InputError
+from treedp_core.studies.lesson.exercises import EXERCISES, exercises
+from treedp_core.studies.lesson.question import Question, Wrong
+from treedp_core.studies.lesson.steps import CARD, STEPS, Step
+from treedp_core.words import short
+
+MAX_SEATS: Final = 100
+BASE: Final = "http://127.0.0.1:8501"
+_STYLE: Final = (
+    "body{font:11pt/1.4 sans-serif;max-width:18cm;margin:1cm auto}h2{margin-bottom:0;break-after:avoid}"
+    "section{break-inside:avoid}table{border-collapse:collapse;font-size:8pt}"
+    "td,th{border:1px solid;padding:1mm 1.5mm;text-align:left}@page{size:A4;margin:1.5cm}"
+)
+
+
+def teacher_sheet(seats: Sequence[int], base: str = BASE) -> str:
+    """Return the teacher's sheet as one HTML file that opens offline and prints on A4.
+
+    Goals, minutes, links, what each wrong answer means, and the solutions of each seat.
+
+    Parameters
+    ----------
+    seats : sequence of int
+        At most 100.
+    base : str
+        Address of the app, for links.
+
+    Raises
+    ------
+    InputError
+        ``LESSON_SEATS`` for too many.
+    """
+    if len(seats) > MAX_SEATS:
+        raise InputError("LESSON_SEATS", f"Expected at most {MAX_SEATS} seats.")
+    total = sum(one.minutes for one in STEPS)
+    body = "".join(_of_step(i, one, base) for i, one in enumerate(STEPS, 1))
+    return (
+        '<!doctype html><html lang="en"><meta charset="utf-8"><title>TreeDP lesson: teacher\'s sheet</title>'
+        f"<style>{_STYLE}</style><h1>Lesson: teacher's sheet</h1>"
+        f"<p>{total} minutes for {len(STEPS)} steps, then a card of ten questions. Every step: let them guess, run it, "
+        "talk about the wrong answers, then the exercises. Numbers are accepted with a decimal comma, and to 3 %.</p>"
+        f"{body}<h2>Solutions by seat</h2>{_solutions([*EXERCISES, CARD], seats)}</html>"
+    )
+
+
+def _of_step(number: int, step: Step, base: str) -> str:
+    link = f"{base}/lesson?step={step.name}"
+    asked = [step.predict, *(one(0) for one in EXERCISES[step.name])]
+    return (
+        f"<section><h2>{number}. {escape(step.title)} ({step.minutes} minutes)</h2><p><b>Goal:</b> {escape(step.aim)} "
+        f'<a href="{escape(link)}">{escape(link)}</a></p><p>{escape(step.text)}</p>'
+        f"<p><b>Predict:</b> {escape(step.predict.text)} <b>{escape(step.predict.solution)}</b>. "
+        f"{escape(step.predict.right)}</p>{''.join(map(_ideas, asked))}<p><b>Keep:</b> {escape(step.keep)}</p></section>"
+    )
+
+
+def _ideas(question: Question) -> str:
+    """What each wrong answer to a question means, with the numbers of seat 0."""
+    rows = "".join(f"<li>{escape(_value(question, one))}: {escape(one.why)}</li>" for one in question.wrong)
+    return f"<p>{escape(question.key)}, wrong ideas:</p><ul>{rows}</ul>"
+
+
+def _value(question: Question, one: Wrong) -> str:
+    return question.choices[int(one.value)] if question.choices else f"{short(one.value)} {question.unit}".strip()
+
+
+def _solutions(steps: Iterable[str], seats: Sequence[int]) -> str:
+    tables = []
+    for step in steps:
+        by_seat = [(seat, exercises(step, seat)) for seat in seats]
+        if by_seat:
+            head = "".join(f"<th>{escape(one.key)}</th>" for one in by_seat[0][1])
+            rows = "".join(
+                f"<tr><th>{seat}</th>{''.join(f'<td>{escape(one.solution)}</td>' for one in asked)}</tr>"
+                for seat, asked in by_seat
+            )
+            tables.append(f"<table><tr><th>seat</th>{head}</tr>{rows}</table><br>")
+    return "".join(tables)
+
+
+def hand_out(seat: int) -> bytes:
+    """Return the students' hand-out as a Jupyter notebook (nbformat 4.5): questions, empty cells, automatic checks.
+
+    >>> json.loads(hand_out(3))["nbformat"]
+    4
+    """
+    cells = [
+        _markdown("head", f"# Counts on a tree, privately\n\nSeat {seat}. Write each answer between the brackets.")
+    ]
+    cells.append(_code("import", "from treedp_core import lesson"))
+    for number, step in enumerate(STEPS, 1):
+        cells.append(_markdown(step.name, f"## {number}. {step.title}\n\n{step.text}"))
+        for question in exercises(step.name, seat):
+            options = "".join(f"\n{i}. {one}" for i, one in enumerate(question.choices, 1))
+            key = question.key.replace(".", "-")
+            cells.append(_markdown(f"{key}-question", question.text + ("\n" + options if options else "")))
+            cells.append(_code(key, f"answer = None\nlesson.check({question.key!r}, answer, seat={seat})"))
+    about = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
+    notebook = {"cells": cells, "metadata": about, "nbformat": 4, "nbformat_minor": 5}
+    return json.dumps(notebook, ensure_ascii=False, indent=1).encode()
+
+
+def _markdown(name: str, text: str) -> dict[str, object]:
+    return {"cell_type": "markdown", "id": name, "metadata": {}, "source": text}
+
+
+def _code(name: str, text: str) -> dict[str, object]:
+    return {"cell_type": "code", "execution_count": None, "id": name, "metadata": {}, "outputs": [], "source": text}

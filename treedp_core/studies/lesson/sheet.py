@@ -57,9 +57,10 @@ def _of_step(number: int, step: Step, base: str) -> str:
     asked = [step.predict, *(one(0) for one in EXERCISES[step.name])]
     return (
         f"<section><h2>{number}. {escape(step.title)} ({step.minutes} minutes)</h2><p><b>Goal:</b> {escape(step.aim)} "
-        f'<a href="{escape(link)}">{escape(link)}</a></p><p>{escape(step.text)}</p>'
+        f'<a href="{escape(link)}">{escape(link)}</a></p><p>{escape(step.text.replace("$", ""))}</p>'
         f"<p><b>Predict:</b> {escape(step.predict.text)} <b>{escape(step.predict.solution)}</b>. "
-        f"{escape(step.predict.right)}</p>{''.join(map(_ideas, asked))}<p><b>Keep:</b> {escape(step.keep)}</p></section>"
+        f"{escape(step.predict.right)}</p>{''.join(map(_ideas, asked))}"
+        f"<p><b>Keep:</b> {escape(step.keep)}</p></section>"
     )
 
 
@@ -93,9 +94,8 @@ def hand_out(seat: int) -> bytes:
     >>> json.loads(hand_out(3))["nbformat"]
     4
     """
-    cells = [
-        _markdown("head", f"# Counts on a tree, privately\n\nSeat {seat}. Write each answer between the brackets.")
-    ]
+    start = f"# Counts on a tree, privately\n\nSeat {seat}. Write each answer in place of `None`, and run its cell."
+    cells = [_markdown("head", start)]
     cells.append(_code("import", "from treedp_core import lesson"))
     for number, step in enumerate(STEPS, 1):
         cells.append(_markdown(step.name, f"## {number}. {step.title}\n\n{step.text}"))

@@ -49,8 +49,8 @@ def still_chart(
     )  # fmt: skip
     dot = scatter(
         x=[at], y=[error], mode="markers+text", name=f"β = {beta}", marker={"color": PINK, "size": 13},
-        text=[f"β = {beta}: {short(error)} records, {above_least(error, min(curve[RMSE]))}"],
-        textposition="top right", textfont={"color": PINK}, hoverinfo="skip", cliponaxis=False,
+        text=[f"β = {beta}: {short(error)} records<br>{above_least(error, min(curve[RMSE]))}"],
+        textposition="bottom center", textfont={"color": PINK}, hoverinfo="skip", cliponaxis=False,
     )  # fmt: skip
     left = axis("children per node β", log=True, bounds=(float(BETAS[0]), float(BETAS[1])))
     fig = new_figure(
@@ -66,7 +66,7 @@ def still_chart(
         yaxis2={"range": [n_levels - 0.4, -0.6], "visible": False, "anchor": "x2"},
     )  # fmt: skip
     fig.add_annotation(
-        x=RIGHT_PART[0], xref="paper", y=1, yref="paper", xanchor="left", yanchor="bottom", showarrow=False,
+        x=RIGHT_PART[0], xref="paper", y=0, yref="paper", xanchor="left", yanchor="top", showarrow=False,
         text=f"The first {in_full(_end(n_bins))} bins: {_added(n_bins, beta)} nodes of {n_levels} "
         f"{'level' if n_levels == 1 else 'levels'}", font={"color": PINK},
     )  # fmt: skip

@@ -29,7 +29,6 @@ SET = {
     "plan": {"plan_post": "none"},
     "protects": {"pro_prior": "0.9"},
     "ranges": {"ran_bins": "16"},
-    "lesson": {"les_seat": "12"},
 }
 """A setting of each page that has an ε of its own, not its default."""
 COPIED = ("start", "lab")

@@ -57,7 +57,7 @@ def _of_step(number: int, step: Step, base: str) -> str:
     asked = [step.predict, *(one(0) for one in EXERCISES[step.name])]
     return (
         f"<section><h2>{number}. {escape(step.title)} ({step.minutes} minutes)</h2><p><b>Goal:</b> {escape(step.aim)} "
-        f'<a href="{escape(link)}">{escape(link)}</a></p><p>{escape(step.text.replace("$", ""))}</p>'
+        f'<a href="{escape(link)}">{escape(link)}</a></p><p>{escape(step.text)}</p>'
         f"<p><b>Predict:</b> {escape(step.predict.text)} <b>{escape(step.predict.solution)}</b>. "
         f"{escape(step.predict.right)}</p>{''.join(map(_ideas, asked))}"
         f"<p><b>Keep:</b> {escape(step.keep)}</p></section>"

@@ -40,7 +40,7 @@ def lines(size: int) -> CdfLines:
 
 def widths(size: int) -> list[Width]:
     half = np.sqrt(np.arange(size, dtype=float))
-    return [Width("yours", (size,), half), Width("binary tree", (2,) * 9, 2 * half)]
+    return [Width("yours", str(size), half), Width("binary tree", "2", 2 * half)]
 
 
 def test_many_bins_make_small_figures_of_arrays() -> None:

@@ -63,6 +63,20 @@ def test_a_release_of_the_ages() -> None:
     np.testing.assert_allclose(off["noisy − true"], np.array(noisy) - np.array(truth))
 
 
+def test_a_matrix_takes_gaussian_noise_and_says_what_it_spends() -> None:
+    """128 bins by a matrix err less than any tree; other noise is refused, and one press takes the right one."""
+    app = open_page("cdf", cdf_tree="root")
+    assert codes(app) == ["STRATEGY_NOISE"]
+    widget(app, "cdf_fit_noise").click()
+    app.run()
+    assert not codes(app)
+    assert "Discrete Gaussian noise by the square-root matrix" in words(app)
+    spent = written(app, "of the release").set_index("of the release")["value"]
+    assert spent["matrix"] == "Square-root matrix" and spent["answers"] == "128" and spent["ε"] == "1"
+    mine, binary = margins(answer(app))[:2]
+    assert mine < 0.8 * binary
+
+
 def margins(text: str) -> list[float]:
     return [float(one) for one in re.findall(r"± ([\d.]+)", text)]
 
@@ -400,7 +414,9 @@ def test_figure_1_of_the_paper() -> None:
     assert values["16-ary tree"] == pytest.approx(4 * 256 * 2**3 * 15)
     assert values["16-ary tree, least squares"] == pytest.approx(41_040)
     curves = {curve["name"]: curve for curve in figure(app, "cdf_error")["data"] if "name" in curve}
-    assert all(np.allclose(np.array(c["y"]) * c["x"], c["y"][0] * c["x"][0]) for c in curves.values())
+    pure = [curve for name, curve in curves.items() if not name.startswith("Gaussian")]
+    assert all(np.allclose(np.array(c["y"]) * c["x"], c["y"][0] * c["x"][0]) for c in pure)
+    assert len(curves) == len(pure) + 2
     assert curves["Histogram"]["y"][0] * curves["Histogram"]["x"][0] == pytest.approx(math.sqrt(4 * 255))
     assert (
         f"At ε = 1 a cumulative count is off by {math.sqrt(41_040 / 256):.3g} records with 16-ary tree, least"

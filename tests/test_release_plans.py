@@ -29,8 +29,8 @@ from treedp_core.privacy.origin import Origin, PriorKind
 from treedp_core.records import Dataset, DomainSource, ReadReport, count_hierarchy, domain_of_values
 from treedp_core.records.dataset import labels_of
 from treedp_core.studies.budget.prior import true_counts
+from treedp_core.studies.cdf import CdfSettings, plan_cdf
 from treedp_core.studies.cdf.bins import bins_of
-from treedp_core.studies.cdf.release import CdfSettings, plan_cdf
 from treedp_core.studies.topdown.plan import plan as plan_top_down
 from treedp_core.studies.topdown.subject import made_up
 from treedp_core.tree import Tree

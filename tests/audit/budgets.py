@@ -25,7 +25,7 @@ from treedp_core.studies.budget.per_node import path_charge, topped_up
 from treedp_core.studies.budget.problem import Problem
 from treedp_core.studies.budget.subtrees import split_by_subtree
 from treedp_core.studies.budget.targets import Ask, Target
-from treedp_core.studies.cdf.release import CdfSettings, plan_cdf
+from treedp_core.studies.cdf import CdfSettings, plan_cdf
 
 from . import losses
 from .decimals import concentrated_delta, gaussian_delta_of_rho

@@ -20,6 +20,8 @@ from treedp_core.figures.style import (
     GREY,
     ORANGE,
     PINK,
+    SKY,
+    VIOLET,
     Look,
     axis,
     limits,
@@ -31,7 +33,6 @@ from treedp_core.studies.cdf.gains import Gain
 from treedp_core.studies.cdf.pipelines import PipelineCurve
 from treedp_core.studies.cdf.widths import BINARY, HISTOGRAM, YOURS, Width
 from treedp_core.tree import AnyArray, FloatArray, IntArray
-from treedp_core.tree.text import product_text
 from treedp_core.words import margin, privacy_text, short
 
 MAX_SLICES: Final = 700
@@ -42,6 +43,8 @@ LOOKS: Final = {
     "binary": Look(ORANGE, "dash", "square"),
     "histogram": Look(GREEN, "dot", "diamond"),
     "range queries": Look(PINK, "dashdot", "cross"),
+    "Gaussian tree": Look(SKY, "dash", "star"),
+    "matrix": Look(VIOLET, "solid", "hexagon"),
 }
 """The identity of every kind of pipeline; anything else is grey."""
 
@@ -80,7 +83,7 @@ def band_figure(
     is shaded. Many bins are thinned to the extremes in each of 700 slices.
 
     >>> one = CdfLines(np.array([0.0, 1.0, 2.0]), np.array([3, 5]), np.array([4.0, 5.0]), np.array([4, 5]))
-    >>> fig = band_figure(one, [Width("yours", (2,), np.array([2.5, 0.0]))], x_title="age")
+    >>> fig = band_figure(one, [Width("yours", "2", np.array([2.5, 0.0]))], x_title="age")
     >>> [(trace.name, trace.yaxis) for trace in fig.data]
     [('true (NOT PRIVATE)', 'y2'), ('noisy', 'y2'), ('consistent', 'y2'), ('yours (2) ± 2.5', None)]
     """
@@ -115,7 +118,7 @@ WIDTH_LOOKS: Final = {YOURS: Look(AFTER, "solid", ""), BINARY: LOOKS["binary"], 
 
 def _width(lines: CdfLines, one: Width) -> Trace:
     at, look = thinned(one.half), WIDTH_LOOKS[one.name]
-    tree = f" ({product_text(one.branching_factors)})" if one.name == YOURS else ""
+    tree = f" ({one.way})" if one.name == YOURS else ""
     name = plot_text(f"{one.name}{tree} ± {margin(one.largest)}")
     line = _line(_places(lines, at), one.half, at, name, look.colour, look.dash, 3.0 if one.name == YOURS else 2.0)
     hover = "%{fullData.name}<br>up to %{x:,.6~g}: ± %{y:,.1f}<extra></extra>"

@@ -18,12 +18,14 @@ from pages.views.cdf.words import what
 from treedp_core.allocation.shares import shares_from_text
 from treedp_core.checks import InputError
 from treedp_core.experiment import total_of
+from treedp_core.mechanisms import MECHANISMS
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.studies.branching import best_shape
 from treedp_core.studies.cdf import CdfSettings, plan_cdf
 from treedp_core.studies.cdf.bins import Bins
 from treedp_core.studies.cdf.compare import Draw, draw
 from treedp_core.studies.cdf.error import Criterion
+from treedp_core.studies.cdf.release import STRATEGIES, TREE
 from treedp_core.tree.text import branching_factors_from_text
 from treedp_core.tree.workloads import Shape, equal_tree
 
@@ -38,7 +40,7 @@ def controls() -> None:
 def more_controls() -> None:
     """Show how the budget is split and the release made consistent, and what takes another draw."""
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
-        if s.ALLOCATION.draw() == "custom":
+        if s.TREE.value not in STRATEGIES and s.ALLOCATION.draw() == "custom":
             s.SHARES.draw()
         s.FIT.draw()
         s.POST.draw()
@@ -56,6 +58,12 @@ def _settings(data: Bins) -> CdfSettings:
     """
     mechanism = s.MECHANISM.value
     unit = ProtectedUnit(NeighbouringRelation(RELATION.value), CONTRIBUTIONS.value)
+    if s.TREE.value in STRATEGIES:
+        return CdfSettings(
+            data.n_bins, (), mechanism, EPSILON.value, slack_of([mechanism], data.total),
+            least_squares=s.POST.value, relation=RELATION.value, contributions=CONTRIBUTIONS.value,
+            strategy=s.TREE.value,
+        )  # fmt: skip
     shape = _shape(data.n_bins, Criterion(mechanism, least_squares=s.POST.value, unit=unit))
     shares = shares_from_text(s.SHARES.value) if s.ALLOCATION.value == "custom" else ()
     return CdfSettings(
@@ -95,6 +103,10 @@ def drawn_of(data: Bins) -> tuple[Draw, Callable[[], object]]:
         note_of_slack([s.MECHANISM.value], "cdf_set_delta", data.total)
         tuned.note("cdf")
         show_state(found, "Drawing a release")
+        if found.error is not None and found.error.code == "STRATEGY_NOISE":
+            fit = STRATEGIES[s.TREE.value].mechanisms[0]
+            st.button(f"Take {MECHANISMS[fit].label.lower()} noise", key="cdf_fit_noise", on_click=s.MECHANISM.set,
+                      args=(fit,), help="Sets the mechanism of this page to one that the matrix is for.")  # fmt: skip
         if mine is None:
             st.caption(f":material/history: Shown meanwhile: {what(plain)}.")
 
@@ -103,7 +115,7 @@ def drawn_of(data: Bins) -> tuple[Draw, Callable[[], object]]:
 
 def _made(data: Bins, chosen: CdfSettings) -> Draw:
     plan = remember(chosen, lambda: plan_cdf(chosen), shelf="cdf plan", room=1)
-    if tuned.in_force("cdf") is not None:
+    if tuned.in_force("cdf") is not None and chosen.strategy == TREE:
         total = total_of(experiment(mechanism=chosen.mechanism, delta=chosen.delta))
         tuned.admit("cdf", chosen.unit, plan.budget.currency, total, plan.budget.per_level)
     return draw(plan, data.counts, s.FIT.value, SEED.value)

@@ -8,9 +8,10 @@ from typing import Any, Final
 from pages.ui import frame, presets
 from pages.ui.page import Told
 from pages.ui.settings import CONTRIBUTIONS, EPSILON
+from pages.ui.shared import slack
 from pages.ui.store import remember
 from pages.ui.strip import strip
-from pages.ui.unused import NO_DELTA, NOTHING_DRAWN, PLAIN
+from pages.ui.unused import NOTHING_DRAWN, PLAIN
 from pages.views.cdf import settings as s
 from pages.views.cdf.source import asked_bins, say_refused
 from pages.views.cdf.words import PROTECTS, error_answer
@@ -23,7 +24,7 @@ from treedp_core.studies.cdf.error import Criterion
 from treedp_core.studies.cdf.pipelines import SQUARES, error_curves, error_table, errors_at
 from treedp_core.words import halves, plural, setting_text, short, whole
 
-IGNORES: Final = NOTHING_DRAWN | NO_DELTA | PLAIN | {"nbr": "The formulas are those of replacing one record."}
+IGNORES: Final = NOTHING_DRAWN | PLAIN | {"nbr": "The formulas are those of replacing one record."}
 
 
 def show() -> Told:
@@ -32,7 +33,7 @@ def show() -> Told:
     grid = tuple(sorted({*EPSILON_GRID[::2], epsilon}))
     criterion = Criterion(least_squares=True, unit=ProtectedUnit(PROTECTS, times))
     best = remember(("best", bins, criterion), lambda: call(best_shape, bins, criterion).named("best"))
-    curves = call(error_curves, bins, grid, times, best).named("curves")
+    curves = call(error_curves, bins, grid, times, best, slack()).named("curves")
     at = call(errors_at, curves, epsilon)
     answer = error_answer(at.value["pipeline"], at.value["RMSE of a cumulative count"], epsilon)
     frame.figure(
@@ -40,13 +41,15 @@ def show() -> Told:
         key="cdf_error",
         alt=answer,
         answer=answer,
-        caption=f"K = {whole(bins)}. Root of the mean expected squared error of the cumulative counts, Laplace noise, "
-        "equal budgets, one record replaced, N public. Formula: Lemmas III.1 and III.2 and Theorem IV.1 of Rameshwar "
-        "et al. (four of the lines are those of their Fig. 1, there with K = 256); least squares: own derivation.",
+        caption=f"K = {whole(bins)}. Root of the mean expected squared error of the cumulative counts, equal budgets, "
+        f"one record replaced, N public; Laplace noise, or Gaussian where it says so, at δ = {setting_text(slack())}. "
+        "Formula: Lemmas III.1 and III.2 and Theorem IV.1 of Rameshwar et al. (four of the lines are those of their "
+        "Fig. 1, there with K = 256); least squares: own derivation; square-root matrix: Fichtenberger, Henzinger and "
+        "Upadhyay (2023), the total added by least squares.",
         ran=call(error_table, curves),
     )
     say_refused(error)
-    told = strip(plural(bins, "bin"), relation=PROTECTS, fixed=True, epsilon=epsilon)
+    told = strip(plural(bins, "bin"), relation=PROTECTS, fixed=True, epsilon=epsilon, delta=slack())
     return Told(told, "formula", more=partial(_more, at, epsilon))
 
 

@@ -29,7 +29,9 @@ from treedp_core.privacy import NeighbouringRelation
 from treedp_core.studies.cdf import plan_cdf
 from treedp_core.studies.cdf.bins import Bins
 from treedp_core.studies.cdf.compare import Draw, draw, missed, quantile_table, range_table, release_table
+from treedp_core.studies.cdf.matrices.plan import matrix_ledger
 from treedp_core.studies.cdf.pipelines import above_bound, has_bound, lower_bound
+from treedp_core.studies.cdf.release import CdfPlan
 from treedp_core.studies.cdf.widths import Width, half_widths, width_table
 from treedp_core.tree.workloads import range_count
 from treedp_core.words import halves, short, signed, whole
@@ -99,7 +101,10 @@ def _more(shown: _Shown) -> None:
     if shown.mine.refused is None:  # said above, with what to do
         _quantiles(shown.data, shown.drawn)
     _distance(shown.mine)
-    plans.button("cdf", partial(_planned, shown), "from CDF and ranges")
+    if isinstance(shown.mine.plan, CdfPlan):
+        plans.button("cdf", partial(_planned, shown), "from CDF and ranges")
+    else:
+        _ledger(shown.drawn)
 
 
 def _planned(shown: _Shown) -> Ran[ReleasePlan]:
@@ -109,6 +114,18 @@ def _planned(shown: _Shown) -> Ran[ReleasePlan]:
     counted = bins.args[0]
     more = {"tuned": tuned.in_force("cdf")} if tuned.in_force("cdf") is not None else {}
     return call(ReleasePlan.of, ready, bins, counted=counted, whom=unit_of(counted.value), **more).named("plan")
+
+
+def _ledger(drawn: Ran[Draw]) -> None:
+    """Show what noise on a matrix spends: all at once."""
+    frame.table(
+        call(matrix_ledger, drawn.get("plan")),
+        key="cdf_ledger",
+        alt="What the release spends",
+        width="content",
+        caption="One release of whole numbers: the matrix, rounded to whole numbers, times the counts, plus noise. The "
+        "sensitivity is that of this rounded matrix; turning its answers into cumulative counts costs nothing.",
+    )
 
 
 def _sliders(data: Bins) -> None:

@@ -12,7 +12,8 @@ from treedp_core.allocation.shares import shares_from_text
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.studies.branching.question import bins_from_text
 from treedp_core.studies.cdf.error.bound import MAX_BOUND_BINS
-from treedp_core.studies.cdf.release import SPLITS
+from treedp_core.studies.cdf.release import SPLITS, STRATEGIES
+from treedp_core.studies.cdf.release import TREE as TREE_OF
 from treedp_core.tree.text import branching_factors_from_text
 from treedp_core.words import whole as in_full
 
@@ -23,7 +24,10 @@ VIEWS: Final = {
     "experiment": "Published experiment",
     "optimal": "How far from optimal",
 }
-TREES: Final = {"best": "Best found", "sixteen": "16-ary", "binary": "Binary", "histogram": "Histogram", "own": "Own"}
+TREES: Final = {
+    "best": "Best found", "sixteen": "16-ary", "binary": "Binary", "histogram": "Histogram", "own": "Own",
+    **{name: one.label for name, one in STRATEGIES.items() if name != TREE_OF},
+}  # fmt: skip
 FITS: Final = {"squared": "Squared", "absolute": "Absolute", "hamming": "Hamming"}
 NORMS: Final = {"l2": "ℓ₂", "l1": "ℓ₁"}
 TRIALS_GRID: Final = (100, 400, 1600)
@@ -43,7 +47,8 @@ SOURCE: Final = choice(
 MECHANISM: Final = choice("cdf_mechanism", "discrete_laplace", MECHANISMS, label="Mechanism", look="select", width=170)
 TREE: Final = choice(
     "cdf_tree", "best", TREES, label="Tree", look="select", width=150,
-    help="Best found: least expected error of the cumulative counts for this K.",
+    help="Best found: least expected error of the cumulative counts for this K. "
+    "Square-root matrix: noise on weighted sums of all bins, Gaussian noise only; below any tree’s error.",
 )  # fmt: skip
 FACTORS: Final = words(
     "cdf_factors", "", branching_factors_from_text, label="Branching factors", width=160, placeholder="10,10,10",

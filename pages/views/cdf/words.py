@@ -10,8 +10,8 @@ from treedp_core.privacy import NeighbouringRelation
 from treedp_core.studies.cdf import CdfSettings
 from treedp_core.studies.cdf.bins import Bins
 from treedp_core.studies.cdf.gains import Gain
+from treedp_core.studies.cdf.release import TREE
 from treedp_core.studies.cdf.widths import Width
-from treedp_core.tree.text import product_text
 from treedp_core.words import margin, plural, setting_text, short, whole
 
 PROTECTS: Final = NeighbouringRelation.REPLACE_ONE
@@ -21,10 +21,10 @@ PROTECTS: Final = NeighbouringRelation.REPLACE_ONE
 def what(settings: CdfSettings) -> str:
     """Return what is released, on which tree, at which budget."""
     post = "least squares" if settings.least_squares else "no least squares"
-    return (
-        f"{MECHANISMS[settings.mechanism].label} noise on the tree {product_text(settings.branching_factors)}, "
-        f"{settings.allocation} budgets, {post}, ε = {setting_text(settings.epsilon)}"
-    )
+    noise, at = f"{MECHANISMS[settings.mechanism].label} noise", f"ε = {setting_text(settings.epsilon)}"
+    if settings.strategy != TREE:
+        return f"{noise} by the {settings.way.lower()}, {post}, {at}"
+    return f"{noise} on the tree {settings.way}, {settings.allocation} budgets, {post}, {at}"
 
 
 def band_answer(widths: Sequence[Width], total: int | None) -> str:

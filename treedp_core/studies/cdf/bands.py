@@ -20,7 +20,8 @@ from treedp_core import checks
 from treedp_core.checks import InputError
 from treedp_core.errors.simulated import CHUNK_CELLS
 from treedp_core.postprocess.isotonic import IntArray
-from treedp_core.studies.cdf.release import CdfPlan, CdfRelease
+from treedp_core.studies.cdf.plan import AnyPlan
+from treedp_core.studies.cdf.release import CdfRelease
 from treedp_core.tree import AnyArray, FloatArray
 from treedp_core.watch import generator
 from treedp_core.words import whole
@@ -29,9 +30,9 @@ BAND_CELLS: Final = 20_000_000
 """Noise values that may be drawn for a band's multiple; large trees get fewer simulated releases."""
 
 
-def affordable_trials(plan: CdfPlan) -> int:
+def affordable_trials(plan: AnyPlan) -> int:
     """Return how many releases are simulated for a band of 95 %: fewer on large trees, at least 19."""
-    return max(19, min(999, BAND_CELLS // plan.tree.n_nodes))
+    return max(19, min(999, BAND_CELLS // plan.n_values))
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,12 +57,12 @@ class Band:
     trials: int
 
 
-def band_multiple(plan: CdfPlan, confidence: float = 0.95, trials: int = 999, seed: int = 7) -> float:
+def band_multiple(plan: AnyPlan, confidence: float = 0.95, trials: int = 999, seed: int = 7) -> float:
     """Return the multiple of the standard deviations that covers all prefixes at once; depends on no records.
 
     Parameters
     ----------
-    plan : CdfPlan
+    plan : CdfPlan or MatrixPlan
     confidence : float
         In (0, 1).
     trials : int
@@ -76,7 +77,7 @@ def band_multiple(plan: CdfPlan, confidence: float = 0.95, trials: int = 999, se
     level = checks.number(
         "confidence", confidence, low=0, high=1, open_low=True, open_high=True, code="CONFIDENCE_RANGE"
     )
-    n = checks.trials(trials, plan.tree.n_nodes)
+    n = checks.trials(trials, plan.n_values)
     rank = math.ceil(level * (n + 1))
     if rank > n:
         needed = math.ceil(level / (1.0 - level))
@@ -88,7 +89,7 @@ def band_multiple(plan: CdfPlan, confidence: float = 0.95, trials: int = 999, se
         return 0.0
     deviation = np.sqrt(plan.variance[noisy])
     largest = np.empty(n)
-    size = max(1, CHUNK_CELLS // plan.tree.n_nodes)
+    size = max(1, CHUNK_CELLS // plan.n_values)
     checks.seed(seed)
     for i, start in enumerate(range(0, n, size)):
         errors = plan.errors(generator("band", seed, i), min(size, n - start))[:, noisy]
@@ -97,7 +98,7 @@ def band_multiple(plan: CdfPlan, confidence: float = 0.95, trials: int = 999, se
 
 
 def simultaneous_band(
-    plan: CdfPlan, release: CdfRelease, confidence: float = 0.95, trials: int = 999, seed: int = 7
+    plan: AnyPlan, release: CdfRelease, confidence: float = 0.95, trials: int = 999, seed: int = 7
 ) -> Band:
     """Return a band that covers all true cumulative counts at once with at least the given probability.
 

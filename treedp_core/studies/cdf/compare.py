@@ -14,7 +14,8 @@ from treedp_core.noise import Laplace
 from treedp_core.privacy import Currency
 from treedp_core.studies.cdf.bands import Band, affordable_trials, quantiles, simultaneous_band
 from treedp_core.studies.cdf.bins import Bins
-from treedp_core.studies.cdf.release import CdfPlan, CdfRelease, CdfSettings, plan_cdf
+from treedp_core.studies.cdf.plan import AnyPlan, plan_cdf
+from treedp_core.studies.cdf.release import TREE, CdfRelease, CdfSettings
 from treedp_core.tree import FloatArray, IntArray
 from treedp_core.tree.workloads import equal_tree, range_count
 from treedp_core.watch import generator
@@ -31,7 +32,7 @@ class Draw:
 
     Parameters
     ----------
-    plan : CdfPlan
+    plan : CdfPlan or MatrixPlan
     release : CdfRelease
     consistent : (K,) or None
     band : Band
@@ -41,7 +42,7 @@ class Draw:
     seed : int
     """
 
-    plan: CdfPlan
+    plan: AnyPlan
     release: CdfRelease
     consistent: IntArray | None
     band: Band
@@ -54,7 +55,7 @@ class Draw:
         return float(np.sqrt(self.plan.range_variance(start, stop)))
 
 
-def draw(plan: CdfPlan, counts: IntArray, fit: str, seed: int) -> Draw:
+def draw(plan: AnyPlan, counts: IntArray, fit: str, seed: int) -> Draw:
     """Return one release of counts (K,) with its band and, where N is public, its consistent fit.
 
     Raises
@@ -133,7 +134,7 @@ def _range_rows(data: Bins, mine: Draw, start: int, stop: int, compare: bool) ->
 def _others(settings: CdfSettings) -> list[tuple[str, CdfSettings]]:
     """The pipelines a range is compared over, at the same promise."""
     bins = settings.n_bins
-    plain = replace(settings, allocation="uniform", shares=(), least_squares=False)
+    plain = replace(settings, allocation="uniform", shares=(), least_squares=False, strategy=TREE)
     trees = {"Histogram": (bins,), "Binary tree": equal_tree(bins, 2).branching_factors,
              "16-ary tree": equal_tree(bins, 16).branching_factors}  # fmt: skip
     every = [(name, replace(plain, branching_factors=factors)) for name, factors in trees.items()]

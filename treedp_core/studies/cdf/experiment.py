@@ -11,7 +11,8 @@ import numpy as np
 from treedp_core import checks
 from treedp_core.errors.ways import mean_and_error
 from treedp_core.postprocess.isotonic import consistent_cdf
-from treedp_core.studies.cdf.release import CdfPlan, CdfSettings, plan_cdf
+from treedp_core.studies.cdf.plan import AnyPlan, plan_cdf
+from treedp_core.studies.cdf.release import CdfSettings
 from treedp_core.tree import FloatArray
 from treedp_core.tree.workloads import n_records_checked
 from treedp_core.watch import Cancelled, Watch, generator
@@ -95,8 +96,8 @@ def consistency_gains(
     return gains
 
 
-def _one_trial(plan: CdfPlan, n_records: int, entropy: tuple[int, ...], pipeline: int) -> tuple[float, ...]:
-    bins = plan.tree.n_leaves
+def _one_trial(plan: AnyPlan, n_records: int, entropy: tuple[int, ...], pipeline: int) -> tuple[float, ...]:
+    bins = plan.settings.n_bins
     counts = generator("records of Section VI", *entropy).multinomial(n_records, np.full(bins, 1.0 / bins))
     release = plan.release(counts, generator("noise of Section VI", *entropy, pipeline))
     truth, total = np.cumsum(counts), release.public_total()

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
 
+from treedp_core import checks
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.privacy import Currency, NeighbouringRelation, ProtectedUnit
+from treedp_core.privacy.conversions import epsilon_to_rho
 from treedp_core.studies.cdf.error import Criterion, cdf_lower_bound, optimal_shares, total_squared_error
 from treedp_core.studies.cdf.error.simple import histogram_error, range_queries_error
-from treedp_core.studies.cdf.release import CdfPlan
+from treedp_core.studies.cdf.matrices.plan import MAX_MATRIX_BINS, mean_variance
+from treedp_core.studies.cdf.plan import AnyPlan
+from treedp_core.studies.cdf.release import STRATEGIES
 from treedp_core.tree import FloatArray
 from treedp_core.tree.text import product_text
 from treedp_core.tree.workloads import Shape, Workload, equal_tree
@@ -37,22 +41,24 @@ class PipelineCurve:
         A key of `treedp_core.figures.cdf.LOOKS`.
     x, y : (n,)
         Epsilon, and the root of the mean squared error of a cumulative count, in records.
-    squares : float
-        Squared errors summed over the bins at epsilon 1, in squared records: the paper's N^2 E_2.
+    squares : (n,)
+        Squared errors summed over the bins, in squared records: the paper's N^2 E_2.
     """
 
     label: str
     kind: str
     x: FloatArray
     y: FloatArray
-    squares: float = math.nan
+    squares: FloatArray = field(default_factory=lambda: np.empty(0))
 
 
-def error_curves(n_bins: int, epsilons: Sequence[float], contributions: int, best: Shape) -> list[PipelineCurve]:
-    """Return errors of Laplace pipelines over K bins, one record replaced: those of Rameshwar et al., Fig. 1, and more.
+def error_curves(
+    n_bins: int, epsilons: Sequence[float], contributions: int, best: Shape, delta: float = checks.DELTA_USUAL
+) -> list[PipelineCurve]:
+    """Return errors of pipelines over K bins, one record replaced: those of Rameshwar et al., Fig. 1, and more.
 
-    Every error falls as 1 / epsilon, so each is computed once. `best` is a
-    tree for the last of them.
+    Those with Laplace noise fall as 1 / epsilon, those with Gaussian noise as the root of rho for epsilon and `delta`,
+    so each is computed once. `best` is a tree for two of them. The matrix is left out beyond `MAX_MATRIX_BINS`.
     """
     unit = ProtectedUnit(NeighbouringRelation.REPLACE_ONE, contributions)
     sixteen, binary = equal_tree(n_bins, 16), equal_tree(n_bins, 2)
@@ -66,7 +72,21 @@ def error_curves(n_bins: int, epsilons: Sequence[float], contributions: int, bes
          _after_least_squares(best, unit)),
     ]  # fmt: skip
     x = np.array(epsilons)
-    return [PipelineCurve(label, kind, x, math.sqrt(value / n_bins) / x, value) for label, kind, value in at_one]
+    rho = np.array([epsilon_to_rho(epsilon, delta, True) for epsilon in epsilons])
+    fitted = Criterion("gaussian", least_squares=True, unit=unit)
+    gaussian = [(f"Gaussian, {product_text(best.branching_factors)}, least squares", "Gaussian tree",
+                 n_bins * _equal(best, fitted))]  # fmt: skip
+    if n_bins <= MAX_MATRIX_BINS:
+        gaussian.append(
+            (f"Gaussian, {_small(STRATEGIES['root'].label)}", "matrix", n_bins * mean_variance(n_bins, unit))
+        )
+    squares = [(label, kind, value / x**2) for label, kind, value in at_one]
+    squares += [(label, kind, value / rho) for label, kind, value in gaussian]
+    return [PipelineCurve(label, kind, x, np.sqrt(values / n_bins), values) for label, kind, values in squares]
+
+
+def _small(label: str) -> str:
+    return label[0].lower() + label[1:]
 
 
 def error_table(curves: Sequence[PipelineCurve]) -> dict[str, list[float]]:
@@ -82,7 +102,7 @@ def errors_at(curves: Sequence[PipelineCurve], epsilon: float) -> dict[str, list
         "pipeline": [curve.label for curve in rows],
         "RMSE of a cumulative count": [float(curve.y[at]) for curve in rows],
         "× the best": [float(curve.y[at] / rows[0].y[at]) for curve in rows],
-        SQUARES: [curve.squares / epsilon**2 for curve in rows],
+        SQUARES: [float(curve.squares[at]) for curve in rows],
     }
 
 
@@ -119,6 +139,7 @@ def distance_table(n_bins: int, best: Shape, watch: Watch | None = None) -> dict
     rows += [
         (found, _equal(best, fitted)),
         ("Binary tree, least squares, optimal budgets", optimal_shares(trees[-1][1], fitted).value),
+        ("Square-root matrix (any number of bins)", mean_variance(n_bins, fitted.unit)),
         ("Optimal matrix mechanism (numerical, cubic work)", bound.attained),
     ]
     rows.sort(key=lambda row: -row[1])
@@ -128,7 +149,7 @@ def distance_table(n_bins: int, best: Shape, watch: Watch | None = None) -> dict
     }
 
 
-def has_bound(plan: CdfPlan) -> bool:
+def has_bound(plan: AnyPlan) -> bool:
     """Whether the lower bound speaks of a release: few bins, Gaussian noise, one record replaced."""
     settings = plan.settings
     gaussian = MECHANISMS[settings.mechanism].currency is Currency.RHO
@@ -140,7 +161,7 @@ def lower_bound(n_bins: int) -> float:
     return cdf_lower_bound(n_bins, 0.01).lower
 
 
-def above_bound(plan: CdfPlan, lower: float) -> float:
+def above_bound(plan: AnyPlan, lower: float) -> float:
     """Return the mean variance of a release over the least possible at its rho; 1 is optimal."""
     rho = sum(amount for amount in plan.budget.per_level if amount < math.inf)
     return float(plan.variance.mean()) * rho / lower

@@ -27,7 +27,7 @@ from treedp_core.privacy import (
 )
 from treedp_core.privacy.conversions import epsilon_to_rho
 from treedp_core.privacy.release import Release
-from treedp_core.registry import Table, lookup
+from treedp_core.registry import Table, lookup, table
 from treedp_core.studies.cdf.error.budgets import optimal_shares
 from treedp_core.studies.cdf.error.criterion import Criterion
 from treedp_core.studies.cdf.error.prefixes import (
@@ -37,6 +37,7 @@ from treedp_core.studies.cdf.error.prefixes import (
     range_variance,
 )
 from treedp_core.tree import AnyArray, FloatArray, Tree
+from treedp_core.tree.text import product_text
 from treedp_core.tree.workloads import Shape, Workload, digit_sums, prefix_estimates
 from treedp_core.words import whole
 
@@ -53,6 +54,30 @@ class Optimal:
 OPTIMAL: Final = Optimal()
 SPLITS: Final[Table[Allocation | Optimal]] = Table(OPTIMAL, derived=ALLOCATIONS.values)
 """How level budgets are chosen here: every allocation, and the best for cumulative counts."""
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """A table entry: on what noise is put, and the mechanisms whose noise that may be (all, if none is named)."""
+
+    name: str
+    label: str
+    help: str
+    mechanisms: tuple[str, ...] = ()
+
+
+TREE: Final = "tree"
+GAUSSIANS: Final = ("discrete_gaussian", "gaussian")
+STRATEGIES: Final[Table[Strategy]] = table(
+    Strategy(TREE, "Tree", "Noise on the counts of a tree's nodes."),
+    Strategy(
+        "root",
+        "Square-root matrix",
+        "Gaussian noise on weighted sums of all bins: less error than any tree, for any number of bins.",
+        GAUSSIANS,
+    ),
+)
+"""On what the noise of a CDF is put."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +101,8 @@ class CdfSettings:
         Whether the best linear unbiased estimates replace the noisy counts; they use a public total.
     relation, contributions
         Who is protected: see `ProtectedUnit`.
+    strategy : str
+        A name in `STRATEGIES`; with a matrix there are no branching factors and no budgets of levels.
     """
 
     n_bins: int
@@ -88,6 +115,12 @@ class CdfSettings:
     least_squares: bool = True
     relation: str = NeighbouringRelation.REPLACE_ONE.value
     contributions: int = 1
+    strategy: str = TREE
+
+    @property
+    def way(self) -> str:
+        """What the noise is put on, in a word or two: the tree's factors, or the matrix."""
+        return product_text(self.branching_factors) if self.strategy == TREE else STRATEGIES[self.strategy].label
 
     @property
     def shape(self) -> Shape:
@@ -173,7 +206,7 @@ class CdfPlan:
         InputError
             ``CDF_SHAPE`` when there is not one such count for each bin.
         """
-        counts = self.tree.counts_of_leaves(self.checked(bin_counts))
+        counts = self.tree.counts_of_leaves(checked_bins(bin_counts, self.tree.n_leaves))
         noisy = self.noise.release(counts, self.guarantee, rng, provenance=provenance)
         return self.from_release(noisy, int(counts[0]))
 
@@ -194,6 +227,11 @@ class CdfPlan:
         """Return errors of the cumulative counts in independent trials, (trials, K): no records are needed."""
         return self.cumulative(self.noise.draw(rng, trials))
 
+    @property
+    def n_values(self) -> int:
+        """Noise values of one release."""
+        return self.tree.n_nodes
+
     @cached_property
     def variance(self) -> FloatArray:
         """Exact error variance of each cumulative count, (K,)."""
@@ -213,27 +251,26 @@ class CdfPlan:
     def _estimator(self) -> Callable[[AnyArray], AnyArray]:
         return least_squares.prepare(self.tree, self.noise.variance)[0]
 
-    def checked(self, bin_counts: AnyArray) -> IntArray:
-        """Return counts of bins (n_bins,) as int64, or refuse them."""
-        counts = np.asarray(bin_counts)
-        is_whole = counts.shape == (self.tree.n_leaves,) and np.issubdtype(counts.dtype, np.number)
-        is_whole = is_whole and bool(np.isfinite(counts).all()) and bool((counts == np.floor(counts)).all())
-        if not is_whole or (counts < 0).any() or counts.sum(dtype=float) > checks.MAX_COUNT:
-            raise InputError(
-                "CDF_SHAPE", f"Expected a whole count of at least 0 for each of the {whole(self.tree.n_leaves)} bins."
-            )
-        return counts.astype(np.int64)
+
+def checked_bins(bin_counts: AnyArray, n_bins: int) -> IntArray:
+    """Return counts of bins (n_bins,) as int64, or refuse them."""
+    counts = np.asarray(bin_counts)
+    is_whole = counts.shape == (n_bins,) and np.issubdtype(counts.dtype, np.number)
+    is_whole = is_whole and bool(np.isfinite(counts).all()) and bool((counts == np.floor(counts)).all())
+    if not is_whole or (counts < 0).any() or counts.sum(dtype=float) > checks.MAX_COUNT:
+        raise InputError("CDF_SHAPE", f"Expected a whole count of at least 0 for each of the {whole(n_bins)} bins.")
+    return counts.astype(np.int64)
 
 
-def plan_cdf(settings: CdfSettings) -> CdfPlan:
-    """Return a CDF release made ready.
+def plan_tree(settings: CdfSettings) -> CdfPlan:
+    """Return a CDF release on a tree made ready.
 
     Raises
     ------
     InputError
         ``TREE_SHAPE``, ``TOO_MANY_NODES``, ``EPS_RANGE``, ``DELTA_REQUIRED``, ``BUDGET_SPLIT`` and the like.
 
-    >>> plan = plan_cdf(CdfSettings(5, (5,), mechanism="laplace"))
+    >>> plan = plan_tree(CdfSettings(5, (5,), mechanism="laplace"))
     >>> float(plan.variance.sum())
     32.0
     >>> plan.release(np.array([3, 0, 1, 0, 5]), np.random.default_rng(1)).consistent()[-1]

@@ -11,7 +11,8 @@ import numpy as np
 from treedp_core.studies.cdf.bands import affordable_trials, band_multiple
 from treedp_core.studies.cdf.bins import Bins
 from treedp_core.studies.cdf.compare import BAND_SEED, CONFIDENCE, Draw, release_table
-from treedp_core.studies.cdf.release import plan_cdf
+from treedp_core.studies.cdf.plan import plan_cdf
+from treedp_core.studies.cdf.release import TREE
 from treedp_core.tree import FloatArray
 from treedp_core.tree.workloads import equal_tree
 
@@ -28,13 +29,14 @@ class Width:
     ----------
     name : str
         "yours", "binary tree" or "histogram".
-    branching_factors : tuple of int
+    way : str
+        What its noise is put on, such as the tree's factors.
     half : (K,)
         In records.
     """
 
     name: str
-    branching_factors: tuple[int, ...]
+    way: str
     half: FloatArray
 
     @property
@@ -50,13 +52,14 @@ def half_widths(mine: Draw, *, compare: bool = True) -> list[Width]:
     tree is left out.
     """
     settings = mine.plan.settings
-    found = [Width(YOURS, settings.branching_factors, mine.band.multiple * np.sqrt(mine.plan.variance))]
+    found = [Width(YOURS, settings.way, mine.band.multiple * np.sqrt(mine.plan.variance))]
     bins = settings.n_bins
     for name, factors in ((BINARY, equal_tree(bins, 2).branching_factors), (HISTOGRAM, (bins,))):
-        if compare and factors != settings.branching_factors:
-            plan = plan_cdf(replace(settings, branching_factors=factors, allocation="uniform", shares=()))
+        tree = replace(settings, branching_factors=factors, allocation="uniform", shares=(), strategy=TREE)
+        if compare and tree.way != settings.way:
+            plan = plan_cdf(tree)
             multiple = band_multiple(plan, CONFIDENCE, affordable_trials(plan), BAND_SEED)
-            found.append(Width(name, factors, multiple * np.sqrt(plan.variance)))
+            found.append(Width(name, tree.way, multiple * np.sqrt(plan.variance)))
     return found
 
 

@@ -1,0 +1,186 @@
+"""Matrices for cumulative counts against the definition: dense numpy, whole numbers, and every pair of neighbours."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product as every
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.linalg import toeplitz
+
+from treedp_core.checks import InputError
+from treedp_core.privacy import NeighbouringRelation, Precision, ProtectedUnit
+from treedp_core.studies.branching import best_shape
+from treedp_core.studies.cdf import CdfSettings, plan_cdf
+from treedp_core.studies.cdf.compare import draw
+from treedp_core.studies.cdf.error import Criterion
+from treedp_core.studies.cdf.matrices.plan import matrix_ledger, mean_variance, sensitivity
+from treedp_core.studies.cdf.matrices.root import RootMatrix
+from treedp_core.studies.cdf.matrices.series import exact_product
+from treedp_core.studies.cdf.pipelines import distance_table, error_curves
+from treedp_core.tree.workloads import equal_tree
+
+ADD, REPLACE, UNKNOWN = (
+    NeighbouringRelation.ADD_OR_REMOVE_ONE, NeighbouringRelation.REPLACE_ONE, NeighbouringRelation.REPLACE_UNKNOWN
+)  # fmt: skip
+GOOD = CdfSettings(64, (), "discrete_gaussian", 1.0, 1e-6, relation=ADD.value, strategy="root")
+
+
+def dense(matrix: RootMatrix) -> Any:
+    """The whole matrix (K, K), in Python's numbers."""
+    return np.tril(toeplitz(matrix.coefficients)).astype(object) * matrix.weights.astype(object)
+
+
+def decoder(matrix: RootMatrix) -> Any:
+    """Errors of the cumulative counts per unit of noise, (K, K): the inverse, summed, and N by least squares."""
+    rows = np.cumsum(np.linalg.inv(dense(matrix).astype(float)), axis=0)
+    if matrix.with_total:
+        rows = rows - np.outer(rows @ rows[-1] / (rows[-1] @ rows[-1]), rows[-1])
+    return rows
+
+
+@pytest.mark.parametrize(("n_bins", "normalised", "with_total"), [*every((2, 3, 7, 64, 300), (0, 1), (0, 1))])
+def test_the_root_is_the_dense_matrix(n_bins: int, normalised: int, with_total: int) -> None:
+    matrix = RootMatrix(n_bins, bool(normalised), bool(with_total))
+    whole, rows = dense(matrix), decoder(matrix)
+    counts = np.random.default_rng(n_bins).integers(0, 10_000, n_bins)
+    assert (whole @ counts == matrix.encode(counts)).all()
+    np.testing.assert_allclose(matrix.variance, np.square(rows).sum(1), rtol=3e-6, atol=1e-9 * matrix.variance.max())
+    for last in (0, n_bins // 2, n_bins - 1):
+        np.testing.assert_allclose(matrix.row(last), rows[last], atol=1e-5 * np.abs(rows).max())
+    noise = np.random.default_rng(1).normal(size=(3, n_bins))
+    np.testing.assert_allclose(matrix.decode(noise), noise @ rows.T, atol=1e-5 * np.abs(rows).max())
+
+
+@pytest.mark.parametrize("n_bins", [2, 3, 8, 61])
+def test_sensitivities_are_those_of_the_whole_matrix_over_all_neighbours(n_bins: int) -> None:
+    for normalised in (False, True):
+        matrix = RootMatrix(n_bins, normalised)
+        columns = dense(matrix).T
+        added = max(sum(v * v for v in column) for column in columns)
+        moved = max(sum((a - b) ** 2 for a, b in zip(one, two, strict=True)) for one, two in every(columns, columns))
+        assert matrix.column_square() == added
+        assert moved <= matrix.pair_square() <= 2 * added
+        if not normalised:
+            assert matrix.pair_square() == moved
+        for relation, square, times in every((ADD, REPLACE, UNKNOWN), (1,), (1, 3)):
+            need = {ADD: added, REPLACE: moved, UNKNOWN: max(added, moved)}[relation] * square * times**2
+            assert Fraction(sensitivity(matrix, ProtectedUnit(relation, times))) ** 2 >= need
+
+
+@pytest.mark.parametrize(("n_bins", "plain", "normalised"), [
+    (4, 0.954157, 0.870254), (64, 2.485729, 2.263557), (100, 2.810010, 2.565650), (256, 3.561200, 3.269801),
+    (1024, 4.835397, 4.474107),
+])  # fmt: skip
+def test_known_errors_when_a_record_is_added(n_bins: int, plain: float, normalised: float) -> None:
+    """Derived elsewhere from the real matrices; whole columns are equal to 2^-12 only."""
+    one = RootMatrix(n_bins, False)
+    assert one.variance.mean() * one.column_square() / 2 == pytest.approx(plain, rel=1e-5)
+    assert mean_variance(n_bins, ProtectedUnit(ADD)) == pytest.approx(normalised, rel=6e-4)
+
+
+def test_known_error_when_a_record_is_replaced_and_the_better_matrix_for_each_relation() -> None:
+    assert mean_variance(256, ProtectedUnit(REPLACE)) == pytest.approx(5.248, rel=1e-4)
+    for n_bins, relation in every((2, 5, 40, 1000, 30_000), (ADD, REPLACE)):
+        unit, errors = ProtectedUnit(relation), []
+        for normalised in (False, True):
+            matrix = RootMatrix(n_bins, normalised, relation is REPLACE)
+            errors.append(float(matrix.variance.mean()) * sensitivity(matrix, unit) ** 2 / 2)
+        assert mean_variance(n_bins, unit) == pytest.approx(min(errors))
+
+
+@pytest.mark.parametrize("relation", [ADD, REPLACE])
+@pytest.mark.parametrize("n_bins", [256, 1024, 2**20])
+def test_no_tree_is_as_good(n_bins: int, relation: NeighbouringRelation) -> None:
+    unit = ProtectedUnit(relation)
+    fitted = Criterion("gaussian", least_squares=True, unit=unit)
+    for factor in (2, 4, 8, 16):
+        tree = equal_tree(n_bins, factor)
+        alone = fitted.mean_variance(tree, fitted.budget(tree, fitted.equal_shares(tree), 1.0))
+        assert mean_variance(n_bins, unit) < 0.84 * alone
+
+
+@pytest.mark.parametrize("mechanism", ["gaussian", "discrete_gaussian"])
+@pytest.mark.parametrize("relation", [ADD, REPLACE, UNKNOWN])
+def test_simulated_errors_have_the_variance_of_the_formula(mechanism: str, relation: NeighbouringRelation) -> None:
+    """Four standard errors: 0.9 and 1.1 times the variance are rejected."""
+    plan = plan_cdf(replace(GOOD, mechanism=mechanism, relation=relation.value, contributions=2))
+    drawn = plan.errors(np.random.default_rng(5), 6000)
+    squares = np.square(drawn).mean(axis=1)
+    mean, reach = squares.mean(), 4 * squares.std() / np.sqrt(squares.size)
+    true = plan.variance.mean()
+    assert abs(mean - true) < reach
+    assert abs(mean - 0.9 * true) > reach < abs(mean - 1.1 * true)
+    between = np.square(drawn[:, 39] - drawn[:, 9])
+    assert abs(between.mean() - plan.range_variance(10, 40)) < 4 * between.std() / np.sqrt(between.size)
+
+
+@pytest.mark.parametrize("counts", [[0] * 64, [10**15] + [0] * 63, list(range(64))])
+@pytest.mark.parametrize("relation", [ADD, REPLACE])
+def test_a_release_is_the_truth_plus_the_decoded_noise(counts: list[int], relation: NeighbouringRelation) -> None:
+    plan = plan_cdf(replace(GOOD, relation=relation.value))
+    made = plan.release(np.array(counts), np.random.default_rng(3))
+    noise = plan.errors(np.random.default_rng(3), 1)[0]
+    np.testing.assert_allclose(made.cumulative - np.cumsum(counts), noise, atol=1e-6 + 1e-15 * max(counts))
+    assert made.n_records == (sum(counts) if relation is REPLACE else None)
+    assert "Simulation of a release" in made.sentence()
+
+
+def test_what_is_promised_is_what_was_asked_for() -> None:
+    for relation in (ADD, REPLACE, UNKNOWN):
+        plan = plan_cdf(replace(GOOD, relation=relation.value))
+        promise = plan.guarantee
+        assert promise.precision is Precision.EXACT and promise.rho is not None
+        assert 0.999 < promise.epsilon <= 1.0
+        assert Fraction(plan.sensitivity) ** 2 <= 2 * Fraction(promise.rho) * Fraction(plan.law.sigma) ** 2  # type: ignore[attr-defined]
+    assert dict(zip(*matrix_ledger(plan).values(), strict=True))["matrix"] == "Square-root matrix"
+
+
+def test_a_band_and_a_fit_come_with_it() -> None:
+    plan = plan_cdf(replace(GOOD, relation=REPLACE.value))
+    counts = np.arange(64)
+    mine = draw(plan, counts, "squared", 3)
+    truth = np.cumsum(counts)
+    assert (mine.band.low <= truth).all() and (truth <= mine.band.high).all()
+    assert mine.consistent is not None and mine.consistent[-1] == counts.sum()
+
+
+def test_it_stands_beside_trees_at_the_same_promise() -> None:
+    best = best_shape(64, Criterion(least_squares=True))
+    curves = {one.kind: one for one in error_curves(64, (0.5, 1.0), 1, best, 1e-6)}
+    settings = replace(GOOD, mechanism="gaussian", relation=REPLACE.value)
+    for at, epsilon in enumerate((0.5, 1.0)):
+        variance = plan_cdf(replace(settings, epsilon=epsilon)).variance
+        assert curves["matrix"].y[at] ** 2 == pytest.approx(variance.mean())
+    rows = dict(zip(*distance_table(64, best).values(), strict=True))
+    assert rows["Square-root matrix (any number of bins)"] == pytest.approx(3.3415 / 3.0152, rel=3e-3)
+    large = {one.kind for one in error_curves(2**21, (1.0,), 1, best_shape(2**21, Criterion()), 1e-6)}
+    assert "matrix" not in large
+
+
+@pytest.mark.parametrize(("settings", "code"), [
+    (replace(GOOD, n_bins=1), "TREE_SHAPE"),
+    (replace(GOOD, n_bins=2**20 + 1), "TREE_SHAPE"),
+    (replace(GOOD, mechanism="laplace"), "STRATEGY_NOISE"),
+    (replace(GOOD, delta=0.0), "DELTA_REQUIRED"),
+    (replace(GOOD, epsilon=1e-4), "NOISE_RANGE"),
+    (replace(GOOD, strategy="cube"), "VALUE_UNKNOWN"),
+])  # fmt: skip
+def test_what_cannot_be_released_is_refused(settings: CdfSettings, code: str) -> None:
+    with pytest.raises(InputError) as refused:
+        plan_cdf(settings)
+    assert refused.value.code == code
+    plan = plan_cdf(GOOD)
+    for start, stop in ((3, 3), (0, 65), (-1, 4)):
+        with pytest.raises(InputError, match="Expected"):
+            plan.range_variance(start, stop)
+
+
+def test_products_are_exact_beyond_64_bits() -> None:
+    rng = np.random.default_rng(2)
+    a, b = rng.integers(-(2**20), 2**20, 50), rng.integers(-(2**52), 2**52, 70).astype(object) * 2**12
+    by_hand = [sum(int(a[i]) * b[k - i] for i in range(50) if 0 <= k - i < 70) for k in range(70)]
+    assert exact_product(a, b, 70).tolist() == by_hand

@@ -1,0 +1,223 @@
+"""A CDF release by a matrix made ready: counts times a whole matrix, plus noise, and back to cumulative counts."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from typing import Final, Protocol
+
+import numpy as np
+
+from treedp_core import checks
+from treedp_core.checks import InputError
+from treedp_core.mechanisms import MECHANISMS
+from treedp_core.mechanisms.calibration import level_law
+from treedp_core.noise import Law
+from treedp_core.privacy import (
+    Budget,
+    Currency,
+    Guarantee,
+    NeighbouringRelation,
+    Precision,
+    ProtectedUnit,
+    Provenance,
+    guarantee,
+)
+from treedp_core.privacy.conversions import epsilon_to_rho
+from treedp_core.privacy.rounding import sqrt_above
+from treedp_core.registry import lookup
+from treedp_core.studies.cdf.matrices.root import RootMatrix
+from treedp_core.studies.cdf.release import STRATEGIES, CdfRelease, CdfSettings, checked_bins
+from treedp_core.tree import AnyArray, FloatArray
+from treedp_core.words import privacy_text, short, whole
+
+MAX_MATRIX_BINS: Final = 1 << 20
+
+
+class Matrix(Protocol):
+    """What a release needs of a whole matrix (n_rows, K): a product, the way back, and how far a record moves it."""
+
+    @property
+    def n_bins(self) -> int:
+        """K."""
+
+    @property
+    def n_rows(self) -> int:
+        """Noise values of one release."""
+
+    @property
+    def variance(self) -> FloatArray:
+        """Error variance of each cumulative count where the noise has variance 1, (K,)."""
+
+    def encode(self, counts: AnyArray) -> AnyArray:
+        """Return the matrix times whole counts of bins (K,), exactly, (n_rows,)."""
+
+    def decode(self, released: AnyArray, total: float = 0.0) -> FloatArray:
+        """Return the cumulative counts (..., K) of what was released, (..., n_rows), given a public total."""
+
+    def row(self, last: int) -> FloatArray:
+        """Return how much of each noise value is in the error of cumulative count `last`, (n_rows,)."""
+
+    def column_square(self) -> int:
+        """Squared length of the longest column."""
+
+    def pair_square(self) -> int:
+        """Squared distance of the two columns farthest apart."""
+
+
+@dataclass(frozen=True, eq=False)
+class MatrixPlan:
+    """A CDF release by a matrix made ready: all that does not depend on the records, shared by every trial.
+
+    Parameters
+    ----------
+    settings : CdfSettings
+    matrix : Matrix
+    sensitivity : float
+        How far one unit moves the product, in the norm of the noise, rounded up.
+    budget : Budget
+        All of it is spent at once; the total, where it is public, costs nothing.
+    guarantee : Guarantee
+    law : Law
+        Of the noise on the product.
+    """
+
+    settings: CdfSettings
+    matrix: Matrix
+    sensitivity: float
+    budget: Budget
+    guarantee: Guarantee
+    law: Law
+
+    def release(
+        self, bin_counts: AnyArray, rng: np.random.Generator, provenance: Provenance = Provenance.SIMULATION
+    ) -> CdfRelease:
+        """Return the noisy cumulative counts of true counts of bins (K,), whole and at least 0.
+
+        The noise is added to whole numbers; all else is post-processing, in floats and refined once, as what was
+        released is many times larger than its noise.
+
+        Raises
+        ------
+        InputError
+            ``CDF_SHAPE`` when there is not one such count for each bin.
+        """
+        counts = checked_bins(bin_counts, self.settings.n_bins)
+        product, noise = self.matrix.encode(counts), self.law.sample(rng, self.matrix.n_rows)
+        total = int(counts.sum()) if self.settings.unit.total_is_public else None
+        rough = np.diff(self.matrix.decode(product + noise, float(total or 0)), prepend=0.0)
+        near = np.rint(rough).astype(np.int64)
+        rest = (product - self.matrix.encode(near)) + noise
+        left = 0 if total is None else total - int(near.sum())
+        estimate = np.cumsum(near) + self.matrix.decode(rest, float(left))
+        return CdfRelease(estimate, self.variance, total, self.guarantee, provenance)
+
+    def errors(self, rng: np.random.Generator, trials: int) -> FloatArray:
+        """Return errors of the cumulative counts in independent trials, (trials, K): no records are needed."""
+        return self.matrix.decode(self.law.sample(rng, (trials, self.matrix.n_rows)))
+
+    @property
+    def n_values(self) -> int:
+        """Noise values of one release."""
+        return self.matrix.n_rows
+
+    @cached_property
+    def variance(self) -> FloatArray:
+        """Exact error variance of each cumulative count, (K,)."""
+        return self.law.variance * self.matrix.variance
+
+    def range_variance(self, start: int, stop: int) -> float:
+        """Return the exact error variance of the records in bins start, ..., stop - 1."""
+        first = checks.integer("start", start, low=0, high=self.settings.n_bins - 1, code="RANGE_BOUNDS")
+        behind = checks.integer("stop", stop, low=first + 1, high=self.settings.n_bins, code="RANGE_BOUNDS")
+        row = self.matrix.row(behind - 1)
+        return self.law.variance * float(np.square(row - self.matrix.row(first - 1) if first else row).sum())
+
+
+def plan_matrix(settings: CdfSettings) -> MatrixPlan:
+    """Return a CDF release by a matrix made ready.
+
+    Raises
+    ------
+    InputError
+        ``STRATEGY_NOISE`` for a mechanism that the matrix is not for; ``TREE_SHAPE``, ``TOO_MANY_NODES``,
+        ``EPS_RANGE``, ``DELTA_REQUIRED``, ``NOISE_RANGE``.
+    """
+    strategy = lookup(STRATEGIES, settings.strategy, "strategy")
+    mechanism = lookup(MECHANISMS, settings.mechanism, "mechanism")
+    if mechanism.name not in strategy.mechanisms:
+        fit = " or ".join(MECHANISMS[name].label for name in strategy.mechanisms)
+        raise InputError("STRATEGY_NOISE", f"The {strategy.label.lower()} is for other noise: choose {fit}.")
+    unit, matrix = settings.unit, matrix_of(settings)
+    total, currency = checks.epsilon(settings.epsilon), mechanism.currency
+    if currency is Currency.RHO:
+        slack = checks.delta(settings.delta, required=True)
+        total = epsilon_to_rho(total, slack, mechanism.continuous_gaussian)
+    moved = sensitivity(matrix, unit)
+    law = level_law(mechanism.name, total, moved, moved)
+    assert law is not None
+    # a change of unknown columns is charged twice on a level, and here the sensitivity already holds it
+    spent = total / 2.0 if unit.relation is NeighbouringRelation.REPLACE_UNKNOWN else total
+    budget = Budget(currency, (0.0, spent))
+    precision = Precision.EXACT if law.integer else Precision.IDEAL
+    promise = guarantee(budget, unit, settings.delta, mechanism.continuous_gaussian, precision=precision)
+    return MatrixPlan(settings, matrix, moved, budget, promise, law)
+
+
+def matrix_of(settings: CdfSettings) -> Matrix:
+    """Return the matrix of a strategy that has one."""
+    return _root(settings.n_bins, settings.unit, settings.least_squares)
+
+
+def mean_variance(n_bins: int, unit: ProtectedUnit, with_total: bool = True) -> float:
+    """Return the mean error variance of the cumulative counts by the square-root matrix at rho = 1, in records squared.
+
+    A total that is public is used if `with_total`.
+
+    >>> unit = ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)
+    >>> round(mean_variance(256, unit), 2)
+    3.27
+    """
+    matrix = _root(n_bins, unit, with_total)
+    return float(matrix.variance.mean()) * sensitivity(matrix, unit) ** 2 / 2.0
+
+
+@lru_cache(maxsize=4)
+def _root(n_bins: int, unit: ProtectedUnit, with_total: bool) -> RootMatrix:
+    """The root that errs less: normalised where records are added or removed, plain where they are replaced."""
+    bins = checks.integer("n_bins", n_bins, low=2, high=MAX_MATRIX_BINS, code="TREE_SHAPE")
+    added = unit.relation is NeighbouringRelation.ADD_OR_REMOVE_ONE
+    return RootMatrix(bins, added, with_total and unit.total_is_public)
+
+
+def sensitivity(matrix: Matrix, unit: ProtectedUnit) -> float:
+    """Return how far one unit moves a matrix times the counts (Euclidean), rounded up: all its records do the same.
+
+    >>> sensitivity(RootMatrix(2, False), ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)) / 2**20
+    1.118033988749895
+    """
+    square = 0
+    if unit.relation is not NeighbouringRelation.REPLACE_ONE:
+        square = matrix.column_square()
+    if unit.relation is not NeighbouringRelation.ADD_OR_REMOVE_ONE:
+        square = max(square, matrix.pair_square())
+    return sqrt_above(Fraction(unit.contributions**2 * square))
+
+
+def matrix_ledger(plan: MatrixPlan) -> dict[str, list[str]]:
+    """Return what a release by a matrix spends, and on what, in words."""
+    promise = plan.guarantee
+    spent = [("ρ", privacy_text(promise.rho))] if promise.rho is not None else []
+    slack = [("δ", privacy_text(promise.delta))] if promise.delta else []
+    rows = [
+        ("matrix", STRATEGIES[plan.settings.strategy].label),
+        ("answers", whole(plan.matrix.n_rows)),
+        ("sensitivity, in units of the whole matrix", short(plan.sensitivity, 6)),
+        (f"{plan.law.label.lower()} noise, st. dev. in the same units", short(math.sqrt(plan.law.variance), 6)),
+        *spent,
+        ("ε", privacy_text(promise.epsilon)),
+        *slack,
+    ]
+    return {"of the release": [name for name, _ in rows], "value": [value for _, value in rows]}

@@ -1,0 +1,25 @@
+"""A CDF release made ready, on a tree or by a matrix."""
+
+from __future__ import annotations
+
+from treedp_core.registry import lookup
+from treedp_core.studies.cdf.matrices.plan import MatrixPlan, plan_matrix
+from treedp_core.studies.cdf.release import STRATEGIES, TREE, CdfPlan, CdfSettings, plan_tree
+
+AnyPlan = CdfPlan | MatrixPlan
+
+
+def plan_cdf(settings: CdfSettings) -> AnyPlan:
+    """Return a CDF release made ready.
+
+    Raises
+    ------
+    InputError
+        ``TREE_SHAPE``, ``TOO_MANY_NODES``, ``EPS_RANGE``, ``DELTA_REQUIRED``, ``BUDGET_SPLIT``, ``STRATEGY_NOISE`` and
+        the like.
+
+    >>> plan_cdf(CdfSettings(8, (), "gaussian", 1.0, 1e-6, strategy="root")).variance.shape
+    (8,)
+    """
+    strategy = lookup(STRATEGIES, settings.strategy, "strategy")
+    return plan_tree(settings) if strategy.name == TREE else plan_matrix(settings)

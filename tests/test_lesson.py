@@ -20,9 +20,9 @@ from treedp_core.postprocess import least_squares
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.privacy.risk import risk_of_levels
 from treedp_core.studies.branching import best_branching
+from treedp_core.studies.cdf import CdfSettings, plan_cdf
 from treedp_core.studies.cdf.error import Criterion
 from treedp_core.studies.cdf.error.budgets import optimal_shares
-from treedp_core.studies.cdf.release import CdfSettings, plan_cdf
 from treedp_core.studies.lesson import (
     CARD,
     EXERCISES,

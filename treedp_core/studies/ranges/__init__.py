@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from treedp_core.noise import Laplace
-from treedp_core.studies.cdf.release import CdfPlan, CdfSettings, plan_cdf
+from treedp_core.studies.cdf.release import CdfPlan, CdfSettings, plan_tree
 from treedp_core.tree import FloatArray, IntArray
 from treedp_core.tree.workloads import Workload, level_weights
 from treedp_core.watch import generator
@@ -100,7 +100,7 @@ def three_ways(n_bins: int, epsilon: float, seed: int) -> Ranges:
 
 def plan_of(n_bins: int, branching_factors: tuple[int, ...], epsilon: float) -> CdfPlan:
     """Return the plan of a way with a tree: plain sums, equal budgets."""
-    return plan_cdf(CdfSettings(n_bins, branching_factors, "laplace", epsilon, least_squares=False))
+    return plan_tree(CdfSettings(n_bins, branching_factors, "laplace", epsilon, least_squares=False))
 
 
 def made_up(n_bins: int) -> IntArray:

@@ -37,7 +37,8 @@ def shown(app: AppTest) -> list[str]:
     tables = [one.value.to_csv() for one in app.main.dataframe]
     cards = [f"{one.label} {one.value} {one.delta}" for one in app.main.metric]
     captions = [str(one.value) for one in app.main.caption[1:]]
-    return [*figures, *tables, *cards, *captions, answer(app)]
+    components = [one.proto.json for one in app.main.get("bidi_component") if not one.proto.id.endswith("_script")]
+    return [*figures, *tables, *cards, *captions, *components, answer(app)]
 
 
 def opened(page: str, setting: str, view: str) -> AppTest:

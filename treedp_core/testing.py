@@ -130,11 +130,11 @@ def _mechanism(entry: Mechanism, refuse: _Refusals) -> None:
 def _shapes_of_noise(noise: LevelNoise, tree: Tree, refuse: _Refusals) -> None:
     laws, exact = len(noise.laws), len(noise.exact)
     refuse(laws != tree.n_levels or exact != laws, "SHAPE", f"plans {laws} levels of noise for {tree.n_levels} levels")
-    one, some, again = (noise.draw(generator("check", 1), n) for n in (None, 3, 3))
+    one, some, again = (noise.draw(generator("check: a draw"), n) for n in (None, 3, 3))
     for found, shape in ((one, (tree.n_nodes,)), (some, (3, tree.n_nodes))):
         refuse(np.shape(found) != shape, "SHAPE", f"draws noise of shape {np.shape(found)} where {shape} is asked for")
     refuse(not np.array_equal(some, again), "SEED", "draws other noise from the same seed")
-    other = noise.draw(generator("check", 2), 3)
+    other = noise.draw(generator("check: another draw"), 3)
     drawn = any(law is not None for law in noise.laws)
     refuse(drawn and np.array_equal(some, other), "SEED", "draws the same noise from another seed")
 
@@ -225,7 +225,7 @@ def _precision(entry: Mechanism, budget: Budget, refuse: _Refusals) -> None:
 
 def _draws(noise: LevelNoise, whole: bool, refuse: _Refusals) -> None:
     """Draws follow the law that they are said to follow: mean, variance and tail."""
-    drawn = noise.draw(generator("check", 3), TRIALS)
+    drawn = noise.draw(generator("check: variance"), TRIALS)
     refuse(whole and drawn.dtype.kind != "i", "PROMISE", "promises whole numbers and draws others")
     for level, law in enumerate(noise.laws):
         if law is None:
@@ -270,7 +270,7 @@ def _postprocessor(entry: Postprocessor, refuse: _Refusals) -> None:
         noise = MECHANISMS["discrete_laplace"].plan(tree, split(tree, 1.0, Currency.EPSILON, unit, "uniform"), unit)
         function, variance = entry.prepare(tree, noise.variance, Tolerance())
         is_told = Promise.UNBIASED in entry.promises or variance is not None
-        drawn = noise.draw(generator("check", 4), TRIALS if is_told else FEW)
+        drawn = noise.draw(generator("check: claimed variance"), TRIALS if is_told else FEW)
         _shapes_of_steps(function, counts + drawn[:5], refuse)
         found = function(counts + drawn)
         _promised(entry.promises, tree, found[:FEW], refuse)
@@ -360,7 +360,7 @@ def _metric(entry: Metric, refuse: _Refusals) -> None:
     refuse.words(entry)
     said = dict.fromkeys(("value", "percent", "nodes", "threshold", "slack"), "")
     entry.sentence.format(**said)
-    rng, tolerance = generator("check", 5), Tolerance()
+    rng, tolerance = generator("check: errors"), Tolerance()
     counts, errors = np.array([0.0, 3.0, 12.0, 60.0]), rng.normal(0, 20, (50, 4))
     loss = entry.loss(errors, counts, tolerance)
     refuse(np.shape(loss) != errors.shape, "SHAPE", f"makes losses of shape {np.shape(loss)} from {errors.shape}")

@@ -68,7 +68,7 @@ export default function ({ data, parentElement }) {
         const deviation = Math.sqrt(sum(plus, one.variance) + sum(minus, one.variance));
         const shown = sum(plus, one.released) - sum(minus, one.released);
         const counts = plus.length + minus.length;
-        words.replaceChildren(element('b', '', `± ${number(deviation)}`), ` ${counts} ${counts === 1 ? 'count' : 'counts'}, shows ${number(shown)}`);
+        words.replaceChildren(element('b', '', `σ = ${number(deviation)}`), ` ${counts} ${counts === 1 ? 'count' : 'counts'}, shows ${number(shown)}`);
         const scale = part => 50 + 50 * Math.min(Math.max(part / data.reach, -1), 1);
         reach.style.left = `${scale(-2 * deviation)}%`;
         reach.style.right = `${100 - scale(2 * deviation)}%`;

@@ -28,7 +28,7 @@ def check(page: Any, start: int, stop: int) -> None:
         stop,
     ]
     for said, way in zip(told(page), three_ways(64, 1.0, 7).ways, strict=True):
-        deviation, counts = re.findall(r"± ([\d.]+) (\d+) count", said)[0]
+        deviation, counts = re.findall(r"σ = ([\d.]+) (\d+) count", said)[0]
         exact = way.deviation(start, stop)
         assert float(deviation) == pytest.approx(exact, abs=0.5 if exact >= 100 else 0.051), said
         assert int(counts) == len(way.pieces(start, stop)), said

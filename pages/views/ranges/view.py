@@ -22,7 +22,7 @@ from treedp_core.words import plural, setting_text, short, whole
 
 CAPTION: Final = (
     "NOT PRIVATE, but made up: grey bars are true counts. Blue: noisy counts that are added for the range; orange: "
-    "those taken away. ± is one standard deviation (formula), the bar beside it is two of them to each side of the "
+    "those taken away. σ is the standard deviation (formula), the bar beside it is two of them to each side of the "
     "truth; the dot is one simulated release. Laplace noise, one record replaced, total public; histogram and tree "
     "without least squares, which would improve both. Drag the ends or the middle, or use the arrow keys; nothing is "
     "asked of the server. Ways: Rameshwar et al., Lemmas III.1, III.2 and IV.1."
@@ -58,9 +58,9 @@ def answer(found: Ranges, epsilon: float) -> str:
     best = min(found.ways, key=lambda one: one.typical)
     start = (
         f"Over all {plural(found.n_ranges, 'range')} of {bins} bins at ε = {setting_text(epsilon)}, the tree "
-        f"{TREES[bins][0]} × {TREES[bins][1]} is off by ± **{short(tree.typical)}** with "
-        f"{short(tree.pieces_on_average, 2)} noisy counts a range, the histogram by ± {short(histogram.typical)} with "
-        f"{short(histogram.pieces_on_average, 2)}, noise on every prefix by ± {short(prefixes.typical)} with two. "
+        f"{TREES[bins][0]} × {TREES[bins][1]} is typically off by **{short(tree.typical)}** with "
+        f"{short(tree.pieces_on_average, 2)} noisy counts a range, the histogram by {short(histogram.typical)} with "
+        f"{short(histogram.pieces_on_average, 2)}, noise on every prefix by {short(prefixes.typical)} with two. "
     )
     if best is tree:
         return start + "Few counts, each a little noisier: the tree wins on long ranges."

@@ -69,7 +69,7 @@ def test_pinned_saved_and_opened_in_another_session(
     visit(other, f"{server.url}/notebook")
     assert other.locator(".js-plotly-plot").count() == 0, "nothing reaches another session"
     choose(other, named)
-    assert "with TRUE COUNTS of" in other.locator("body").inner_text()
+    other.get_by_text("with TRUE COUNTS of").first.wait_for()
     other.get_by_role("button", name="Open it").click()
     settle(other)
     other.keyboard.press("Escape")
@@ -88,7 +88,7 @@ def test_a_file_that_is_no_notebook_changes_nothing(page: Any, server: LiveServe
     foreign = tmp_path / "x.treedp"
     foreign.write_bytes(b"PK\x03\x04" + b"\x00" * 100)
     choose(page, foreign)
-    assert "NOTEBOOK_DAMAGED" in page.locator("body").inner_text()
+    page.get_by_text("NOTEBOOK_DAMAGED").first.wait_for()
     page.keyboard.press("Escape")
     assert page.locator(".js-plotly-plot").count() == 1
 

@@ -21,7 +21,7 @@ class Drawn:
 
     def __init__(self, key: str, seed: int) -> None:
         """Begin a stream of its own."""
-        self._rng = generator(f"lesson {key}", seed)
+        self._rng = generator("lesson exercise", key, seed)
 
     def of(self, *options: float) -> float:
         """Return one of some numbers."""

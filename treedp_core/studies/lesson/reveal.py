@@ -16,7 +16,7 @@ from treedp_core.studies.lesson.steps import step_named
 from treedp_core.tree import FloatArray
 from treedp_core.tree.workloads import Shape
 from treedp_core.watch import generator
-from treedp_core.words import percent, short
+from treedp_core.words import percent, privacy_text, short
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +61,7 @@ def _gives(guess: float) -> Revealed:
     part = guess / 100.0
     at = math.log(part / (1.0 - part)) if 0.5 < part < 1.0 else math.nan
     said = (
-        f"{short(guess)} % would be the bound of a release with ε = {short(at)}; exact counts have no ε."
+        f"{short(guess)} % would be the bound of a release with ε = {privacy_text(at)}; exact counts have no ε."
         if math.isfinite(at)
         else "With exact counts he is certain; with noise the curve bounds him."
     )
@@ -76,7 +76,7 @@ def _noise(guess: float) -> Revealed:
     shares = np.histogram(drawn, edges)[0] / n
     lines = [(f"{n} draws at ε = 0.5", shares)]
     if 0.05 <= guess <= 100:
-        lines.append((f"if it were ± {short(guess)}", np.diff(Laplace(guess / math.sqrt(2)).cdf(edges))))
+        lines.append((f"if σ were {short(guess)}", np.diff(Laplace(guess / math.sqrt(2)).cdf(edges))))
     within = float((np.abs(drawn) <= guess).mean()) if guess > 0 else 0.0
     said = f"{percent(within)} of {n} draws are off by at most your {short(guess)}."
     middle, right = (edges[1:] + edges[:-1]) / 2, math.sqrt(law.variance)
@@ -92,7 +92,7 @@ def _who(guess: float) -> Revealed:
     if 0 < guess <= 1000:
         lines.append(("your guess", np.full(bins.size, guess)))
     need = 2.0 / guess if guess > 0 else math.inf
-    said = f"Noise of scale {short(guess)} promises ε = {short(need)} to a replaced record."
+    said = f"Noise of scale {short(guess)} promises ε = {privacy_text(need)} to a replaced record."
     return replace(
         Revealed("bins", "scale of the noise at ε = 1", bins, tuple(lines), math.nan, math.nan, said), log=True
     )

@@ -129,7 +129,7 @@ def _every_prefix(truth: IntArray, epsilon: float, seed: int) -> Way:
     """Noise on every cumulative count but the last, which is N (Rameshwar et al., Lemma III.1)."""
     bins = truth.size
     law = Laplace((bins - 1) / epsilon)
-    noise = np.append(law.sample(generator("one range, three ways", seed, bins, 1), bins - 1), 0.0)
+    noise = np.append(law.sample(generator("one range, every prefix", seed, bins), bins - 1), 0.0)
     variance = np.append(np.full(bins - 1, law.variance), 0.0)
     ends = np.arange(1, bins + 1)
     noisy = 2.0 - 4.0 / (bins + 1)  # ends of a range that are neither 0 nor K, on average

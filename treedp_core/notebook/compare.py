@@ -17,7 +17,7 @@ from treedp_core.notebook.cell import Cell
 from treedp_core.notebook.given import Value
 from treedp_core.tree import AnyArray, Tree
 from treedp_core.watch import Watch, generator
-from treedp_core.words import short
+from treedp_core.words import plus_minus, short
 
 MOST: Final = 4
 LETTERS: Final = "ABCD"
@@ -324,14 +324,14 @@ def on_common_noise(
 
 
 def spread_of(found: Mapping[str, Sequence[Any]]) -> str:
-    """Return the smallest and the largest ratio of a table of `on_common_noise` in words, with their errors.
+    """Return the smallest and the largest ratio of a table of `on_common_noise` in words, with 95 % intervals.
 
     >>> spread_of({"ratio": [math.nan, 0.5, 0.25], "standard error": [math.nan, 0.01, 0.0]})
-    '0.25 ± 0 to 0.5 ± 0.01 times the error of A (± standard error)'
+    '0.25 ± 0 to 0.5 ± 0.02 times the error of A'
     """
     known = sorted(one for one in zip(found["ratio"], found[ERROR], strict=True) if math.isfinite(one[0]))
-    ends = dict.fromkeys(f"{short(ratio)} ± {short(error)}" for ratio, error in (known[:1] + known[-1:]))
-    return f"{' to '.join(ends)} times the error of A (± standard error)" if ends else "A does not err"
+    ends = dict.fromkeys(f"{short(ratio)}{plus_minus(error)}" for ratio, error in (known[:1] + known[-1:]))
+    return f"{' to '.join(ends)} times the error of A" if ends else "A does not err"
 
 
 def most_trials(pairs: Sequence[tuple[str, Side, Side]], wanted: int) -> int:

@@ -26,6 +26,7 @@ from treedp_core.studies.budget.problem import Problem
 from treedp_core.studies.budget.subtrees import split_by_subtree
 from treedp_core.studies.budget.targets import Ask, Target
 from treedp_core.studies.cdf import CdfSettings, plan_cdf
+from treedp_core.studies.cdf.matrices.plan import MatrixPlan
 
 from . import losses
 from .decimals import concentrated_delta, gaussian_delta_of_rho
@@ -54,6 +55,7 @@ def audit(report: Report, rng: np.random.Generator, n: int) -> None:
             who = Who(relation, int(rng.integers(1, most + 1)), int(rng.integers(1, small.n_levels + 1)))
             _inverse(report, rng, list_pairs(small, who, data), law, by_search)
         _cdf(report, rng, *CDF_SHAPES[i % len(CDF_SHAPES)])
+        _matrix(report, rng, CDF_SHAPES[i % len(CDF_SHAPES)][0])
 
 
 def _with_levels(rng: np.random.Generator) -> Small:
@@ -203,6 +205,24 @@ def _cdf(report: Report, rng: np.random.Generator, n_bins: int, factors: tuple[i
             delta_of = gaussian_delta_of_rho if settings.mechanism == "gaussian" else concentrated_delta
             right = delta_of(spent, promise.epsilon) <= Fraction(settings.delta)
             report.holds(right, f"CDF, {settings}: (epsilon, delta)")
+
+
+def _matrix(report: Report, rng: np.random.Generator, n_bins: int) -> None:
+    """Noise on whole sums of all bins: what they change by, over all neighbours, at the cost of its law."""
+    small = Small(tuple(CdfSettings(n_bins, (n_bins,)).shape.tree().parent.tolist()))
+    for relation, mechanism in product((ADD, REPLACE, UNKNOWN), ("gaussian", "discrete_gaussian")):
+        who = Who(relation, int(rng.integers(1, 3)))
+        epsilon = float(np.exp(rng.uniform(-3, 2)))
+        ready = plan_cdf(CdfSettings(n_bins, (), mechanism, epsilon, 1e-6, relation=relation, contributions=
+                                     who.contributions, strategy="root"))  # fmt: skip
+        assert isinstance(ready, MatrixPlan) and ready.guarantee.rho is not None
+        pairs = list_pairs(small, who, data_sets(small, rng, who.contributions))
+        report.pairs += pairs.n
+        moved = (ready.matrix.encode(change).tolist() for change in pairs.changes[:, small.leaves])
+        spent = losses.price(ready.law)[1] * max(sum(one * one for one in change) for change in moved)
+        what = f"CDF by the root of {n_bins} bins, {mechanism} for {who}"
+        report.spent(what, spent, ready.guarantee.rho, pairs.n)
+        report.holds(ready.guarantee.epsilon <= epsilon, f"{what}: promises more than was asked for")
 
 
 def _cdf_settings(rng: np.random.Generator, n_bins: int, factors: tuple[int, ...]) -> Iterator[CdfSettings]:

@@ -35,6 +35,7 @@ from treedp_core.privacy.release import Release
 from treedp_core.records.count import elsewhere
 from treedp_core.records.read import units
 from treedp_core.studies.budget import per_node, settle
+from treedp_core.studies.cdf.matrices import plan as matrices
 from treedp_core.studies.topdown import sparse
 from treedp_core.studies.topdown.plan import known_levels
 from treedp_core.tree import Tree
@@ -324,6 +325,7 @@ FAULTS = (
         (TOP_DOWN,),
     ),
     Fault("size refused by the true total", lambda: everywhere(SPARSE_RELEASE, _refusing_by_the_truth), (TOP_DOWN,)),
+    Fault("a matrix that moves by less", changed(matrices.sensitivity, lambda x, *_: 0.98 * x), (BUDGETS,)),
     Fault("a prior forgotten", forgotten_prior, (BUDGETS,)),
     Fault(
         "smallest budget a trillionth too small",

@@ -46,9 +46,9 @@ SOURCE: Final = choice(
 )  # fmt: skip
 MECHANISM: Final = choice("cdf_mechanism", "discrete_laplace", MECHANISMS, label="Mechanism", look="select", width=170)
 TREE: Final = choice(
-    "cdf_tree", "best", TREES, label="Tree", look="select", width=150,
+    "cdf_tree", "best", TREES, label="Tree", look="select", width=190,
     help="Best found: least expected error of the cumulative counts for this K. "
-    "Square-root matrix: noise on weighted sums of all bins, Gaussian noise only; below any tree’s error.",
+    "Square-root matrix: noise on weighted sums of all bins, Gaussian noise only, with less error than trees.",
 )  # fmt: skip
 FACTORS: Final = words(
     "cdf_factors", "", branching_factors_from_text, label="Branching factors", width=160, placeholder="10,10,10",

@@ -73,7 +73,7 @@ STRATEGIES: Final[Table[Strategy]] = table(
     Strategy(
         "root",
         "Square-root matrix",
-        "Gaussian noise on weighted sums of all bins: less error than any tree, for any number of bins.",
+        "Gaussian noise on weighted sums of all bins: less error than trees, up to 2^20 bins.",
         GAUSSIANS,
     ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import pkgutil
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -592,6 +592,19 @@ def test_a_rule_lets_pass(rule: Rule, path: str, text: str) -> None:
 def test_a_cycle_is_found() -> None:
     assert cycle({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": set()}) == ["b", "c"]
     assert cycle({"a": {"b"}, "b": {"c"}, "c": set()}) == []
+
+
+def shelf(paths: Iterable[str]) -> tuple[set[str], set[str]]:
+    """The packages and the loose modules of the core among paths within it."""
+    parts = [path.split("/") for path in paths]
+    return {one[0] for one in parts if len(one) > 1}, {one[0] for one in parts if len(one) == 1 and one[0][0] != "_"}
+
+
+def test_the_shelf_of_the_core_has_room_for_twelve_packages_and_eight_modules() -> None:
+    core = ROOT / "treedp_core"
+    packages, modules = shelf(path.relative_to(core).as_posix() for path in core.rglob("*.py"))
+    assert len(packages) <= 12 and len(modules) <= 8, (packages, modules)
+    assert shelf(["__init__.py", "cli.py", "noise/laws.py", "noise/__init__.py"]) == ({"noise"}, {"cli.py"})
 
 
 def test_no_two_files_of_tests_have_one_name() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
@@ -285,6 +286,19 @@ def test_a_cell_is_run_again_on_the_data_of_now_and_everything_else_stays() -> N
     assert one.figure != first.figure and two.columns != second.columns
     assert app.session_state["eps"] == 2.0 and app.title[0].value == "What have I found so far?"
     assert "_run_again" not in app.session_state
+
+
+def test_a_cell_of_a_page_that_is_not_here_stays_and_is_named() -> None:
+    """A later version, or another installation, may have had that page."""
+    app = pinned()
+    held = app.session_state["_notebook"]
+    held.notebook = replace(held.notebook, cells=(replace(held.notebook.cells[0], page="elsewhere"),))
+    app = press(app.run(), "nb_follow")
+    assert not app.exception and app.title[0].value == "What have I found so far?"
+    assert "no page" in app.toast[0].value
+    app = press(pick(app, nb_view="all"), "nb_again_all")
+    assert not app.exception and "_run_again" not in app.session_state
+    assert "Not made again: Error lab" in app.toast[0].value
 
 
 def test_a_simulation_is_run_again_too() -> None:

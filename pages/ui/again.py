@@ -15,7 +15,7 @@ import streamlit as st
 
 from pages.ui import address, book, jobs, notebook_file, page, pins, plans, result, slides
 from pages.ui.offered import taken
-from pages.ui.settings import REG
+from pages.ui.settings import REG, is_page
 from pages.ui.text import lit
 from treedp_core.checks import InputError
 from treedp_core.notebook import Cell
@@ -78,9 +78,14 @@ def step() -> None:
     if again is None or again.moves:
         return
     cell = next((one for one in book.notebook().cells if one.id == again.waiting[0]), None)
-    if cell is not None and (_is_elsewhere(cell) or any(one.is_running for one in jobs.jobs().slots.values())):
+    there = cell is not None and is_page(cell.page)
+    if (
+        cell is not None
+        and there
+        and (_is_elsewhere(cell) or any(one.is_running for one in jobs.jobs().slots.values()))
+    ):
         return
-    if cell is not None and not _put(cell):
+    if cell is not None and not (there and _put(cell)):
         again.failed.append(cell.name)
     elif cell is not None:
         again.done += 1

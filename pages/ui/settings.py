@@ -156,9 +156,14 @@ def declare(settings: Iterable[Setting[Any]], page: str) -> None:
     _OF_PAGE[page] = own
 
 
+def is_page(name: str) -> bool:
+    """Whether a page of that name was declared."""
+    return name in _OF_PAGE
+
+
 def of_page(page: str) -> tuple[Setting[Any], ...]:
     """Return the settings a page has of its own; those of the first page where there is none of that name."""
-    return _OF_PAGE[page] if page in _OF_PAGE else next(iter(_OF_PAGE.values()), ())
+    return _OF_PAGE[page] if is_page(page) else next(iter(_OF_PAGE.values()), ())
 
 
 def follow(*, own: bool, recounted: bool = False) -> None:

@@ -43,8 +43,9 @@ def step(by: int) -> None:
 def turn(page: Page, pages: Sequence[Page]) -> None:
     """Go to the page of the slide that has just been asked for, if it is another one."""
     name = st.session_state.pop(_NEXT, page.name)
-    if name != page.name:
-        st.switch_page(next(one.path for one in pages if one.name == name))
+    asked = next((one for one in pages if one.name == name), page)
+    if asked is not page:
+        st.switch_page(asked.path)
 
 
 def are_shown() -> bool:

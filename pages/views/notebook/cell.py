@@ -7,11 +7,12 @@ from functools import partial
 
 import streamlit as st
 
-from pages.ui import address, again, asked, book, exporting, frame, pins, plans, slides
+from pages.ui import address, again, asked, book, exporting, frame, notebook_file, pins, plans, slides
 from pages.ui.exports import download
 from pages.ui.page import Told, show_badge
 from pages.ui.refusals import refusal
 from pages.ui.router import link
+from pages.ui.settings import is_page
 from pages.ui.text import lit
 from pages.views.notebook import words
 from treedp_core.checks import InputError
@@ -152,6 +153,9 @@ def _more(cell: Cell) -> None:
 
 def follow(cell: Cell) -> None:
     """Open a cell in its page with all its settings: in a callback."""
+    if not is_page(cell.page):
+        notebook_file.tell("This TreeDP has no page that made this cell; the cell stays as it is.")
+        return
     refused = address.put_back(cell.page, cell.settings)
     if cell.page == "plan":
         plans.of_cell(cell.plan)

@@ -298,7 +298,7 @@ def test_a_cell_of_a_page_that_is_not_here_stays_and_is_named() -> None:
     assert "no page" in app.toast[0].value
     app = press(pick(app, nb_view="all"), "nb_again_all")
     assert not app.exception and "_run_again" not in app.session_state
-    assert "Not made again: Error lab" in app.toast[0].value
+    assert "Not made again: `Error lab" in app.toast[0].value
 
 
 def test_a_simulation_is_run_again_too() -> None:

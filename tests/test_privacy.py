@@ -395,6 +395,18 @@ def test_rho_to_epsilon_gaussian_is_enough_and_no_more(rho, delta):
     assert epsilon <= rho_to_epsilon(rho, delta)
 
 
+@pytest.mark.parametrize("continuous", [True, False])
+def test_a_split_that_costs_a_little_less_promises_no_more_than_was_asked_for(continuous: bool) -> None:
+    """Levels that share a budget add up to a few units in the last place less, and epsilons are rounded one by one."""
+    rng = np.random.default_rng(2211)
+    forward = rho_to_epsilon_gaussian if continuous else rho_to_epsilon
+    asked = [(5.067920826745206, 1.587950812296518e-07)]
+    asked += zip(np.exp(rng.uniform(-3, 2, 150)).tolist(), (10 ** rng.uniform(-12, -2, 150)).tolist(), strict=True)
+    for epsilon, delta in asked:
+        rho = epsilon_to_rho(epsilon, delta, continuous)
+        assert max(forward(rho * (1 - k * 2.0**-52), delta) for k in range(5)) <= epsilon, (epsilon, delta)
+
+
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("delta", DELTAS)
 def test_epsilon_to_rho_is_enough_and_no_more(epsilon, delta):

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from browsing import LiveServer, drawn, settle
+from browsing import LiveServer, drawn, eventually, settle
 
 pytestmark = pytest.mark.browser
 
@@ -37,8 +37,9 @@ def test_a_split_moves_to_the_error_lab(page: Any, server: LiveServer) -> None:
     slider = page.locator(".st-key-bud_s4 input[type=range]")
     slider.focus()
     page.keyboard.press("End")
+    shares = page.get_by_role("textbox", name="Shares, from the root down")
+    eventually(lambda: shares.input_value() == "0, 0, 0, 0, 1")
     settle(page)
-    assert page.get_by_role("textbox", name="Shares, from the root down").input_value() == "0, 0, 0, 0, 1"
     page.get_by_role("button", name="Use this split").click()
     page.get_by_text("Handed over").wait_for()
     page.locator('[data-testid="stMain"]').get_by_role("link", name="Error lab").click()

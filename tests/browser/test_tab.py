@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pytest
 
-from browsing import LiveServer, opened
+from browsing import LiveServer, eventually, opened, settle
 
 pytestmark = pytest.mark.browser
 
@@ -60,6 +60,8 @@ def tab_through(page: Any) -> dict[str, list[str]]:
 @pytest.mark.parametrize("name", ["", "lab", "budget?bud_view=strategies", "cdf"])
 def test_tab_reaches_every_control_and_shows_where_it_is(page: Any, server: LiveServer, name: str) -> None:
     opened(page, server, name, ".st-key-stage")
+    eventually(lambda: page.get_by_test_id("stProgress").count() == 0)  # with it goes a Cancel
+    settle(page)
     assert tab_through(page) == {"not reached": [], "not shown": []}
 
 

@@ -21,6 +21,9 @@ from treedp_core.words import float_below
 
 _ULP: Final = 2.0**-52
 _TINY: Final = 1e-300
+SPARE: Final = 2.0**-43
+"""Part of an epsilon that is not spent: a split may cost a little less than its total, and epsilons of nearly equal rho
+differ by their rounding, so the smaller one's could be the larger by some units in the last place."""
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 
 
@@ -151,13 +154,12 @@ def epsilon_to_rho(epsilon: float, delta: float, continuous_gaussian: bool) -> f
     loss = checks.number("epsilon", epsilon, low=0, open_low=True, code="EPS_RANGE")
     slack = checks.delta_of_conversion(delta)
     forward = rho_to_epsilon_gaussian if continuous_gaussian else rho_to_epsilon
+    aim = loss * (1.0 - SPARE)
     rho = (
-        float_below(Fraction(_largest_shift(loss, slack)) ** 2 / 2)
-        if continuous_gaussian
-        else _largest_rho(loss, slack)
+        float_below(Fraction(_largest_shift(aim, slack)) ** 2 / 2) if continuous_gaussian else _largest_rho(aim, slack)
     )
     step = 2.0 * _ULP
-    while forward(rho, slack) > loss:
+    while forward(rho, slack) > loss * (1.0 - SPARE / 2.0):
         rho, step = rho * (1.0 - step), 2.0 * step
     return rho
 

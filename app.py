@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 # Files of the pages in the order of the navigation, the home page first; a new page is one more name here. No string
 # stands alone in this file: Streamlit would show it.
 PAGES: Final = (
-    "start", "lesson", "protects", "ranges", "notebook", "data", "lab", "branching", "cdf", "multiplicative", "budget",
-    "consistency", "topdown", "plan",
+    "start", "lesson", "protects", "ranges", "methods", "notebook", "data", "lab", "branching", "cdf", "multiplicative",
+    "budget", "consistency", "topdown", "plan",
 )  # fmt: skip
 
 

@@ -40,6 +40,7 @@ FLOORS = (
         "studies/ranges",
         "studies/lesson",
     ),
+    ("studies/methods",),
     ("plans", "lesson"),
     ("figures",),
     ("notebook",),

@@ -51,6 +51,7 @@ VIEWS: dict[tuple[str, str, str], set[str]] = {
     **{("budget", "bud_view", view): ALL for view in BUDGET_VIEWS},
     **{("topdown", "td_view", view): {"simulation", "NOT PRIVATE"} for view in TOPDOWN_VIEWS},
     ("ranges", "", ""): ALL,
+    ("methods", "", ""): {"formula"},
     **{("lesson", "step", place): {"formula"} for place in LESSON_PLACES},
     **{("protects", "pro_view", view): {"formula"} for view in PROTECTS_VIEWS},
     **{("plan", "plan_view", view): {"formula"} for view in PLAN_VIEWS},

@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from importlib import import_module
 from importlib.metadata import entry_points
 from pkgutil import resolve_name
@@ -42,6 +42,30 @@ class Promise(enum.Flag):
     INTEGER = enum.auto()
     UNBIASED = enum.auto()
     MONOTONE = enum.auto()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stated:
+    """What is to be known of an entry of a table, for the page that lists them; "" is not stated by its author.
+
+    Parameters
+    ----------
+    assumes, best, loses : str
+        What must hold for it, where it is the best of its kind, and where it loses: a sentence each.
+    formula : str
+        What it does, in LaTeX.
+    source : str
+        Where it comes from, with the number of the theorem; by default the entry's own `source`, if it has one.
+    """
+
+    assumes: str = ""
+    formula: str = ""
+    source: str = ""
+    best: str = ""
+    loses: str = ""
+
+
+UNSTATED: Final = Stated()
 
 
 class Named(Protocol):

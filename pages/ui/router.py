@@ -56,7 +56,7 @@ def _run(pages: Sequence[Page], sidebar: Callable[[Page, Sequence[Page]], None])
     reconnect.run_again()
 
 
-def link(name: str, label: str | None = None, opened: Mapping[str, str] | None = None) -> None:
+def link(name: str, label: str | None = None, opened: Mapping[str, str | list[str]] | None = None) -> None:
     """Show a link to a page of this app, if it has that page; `opened` are settings it opens with, as in a link."""
     if name in _known:
         page = _known[name]

@@ -10,9 +10,10 @@ from typing import Final
 import numpy as np
 
 from treedp_core.allocation import cube_root, minimax
+from treedp_core.allocation import stated as of
 from treedp_core.checks import InputError
 from treedp_core.privacy import Budget, Currency, ProtectedUnit, budget_from_shares, exact_shares
-from treedp_core.registry import Table, lookup, table
+from treedp_core.registry import UNSTATED, Stated, Table, lookup, table
 from treedp_core.tree import FloatArray, Tree
 
 Shares = Callable[[Tree, ProtectedUnit, Currency, Sequence[float]], FloatArray]
@@ -22,7 +23,7 @@ Shares = Callable[[Tree, ProtectedUnit, Currency, Sequence[float]], FloatArray]
 class Allocation:
     """A table entry: `shares` gives each level's part (any positive scale, 0 = not measured), (n_levels,).
 
-    `needs_tree` says that more than the number of levels counts.
+    `needs_tree` says that more than the number of levels counts; `stated` is what else is to be known of it.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Allocation:
     help: str
     shares: Shares
     needs_tree: bool = True
+    stated: Stated = UNSTATED
 
 
 def _uniform(tree: Tree, unit: ProtectedUnit, currency: Currency, custom: Sequence[float]) -> FloatArray:
@@ -50,8 +52,14 @@ def _custom(tree: Tree, unit: ProtectedUnit, currency: Currency, custom: Sequenc
 
 
 ALLOCATIONS: Final[Table[Allocation]] = table(
-    Allocation("uniform", "Uniform", "Every level gets the same share.", _uniform, needs_tree=False),
-    Allocation("leaves_only", "Leaves only", "All on the leaves; upper levels are sums of leaf counts.", _leaves_only),
+    Allocation("uniform", "Uniform", "Every level gets the same share.", _uniform, needs_tree=False, stated=of.UNIFORM),
+    Allocation(
+        "leaves_only",
+        "Leaves only",
+        "All on the leaves; upper levels are sums of leaf counts.",
+        _leaves_only,
+        stated=of.LEAVES_ONLY,
+    ),
     Allocation(
         "minimax",
         "Minimax",
@@ -59,6 +67,7 @@ ALLOCATIONS: Final[Table[Allocation]] = table(
         "records added, removed or replaced, no unbiased Gaussian mechanism has a smaller largest error; on other "
         "trees the mean number of children is used, without that claim.",
         minimax.shares,
+        stated=of.MINIMAX,
     ),
     Allocation(
         "cube_root",
@@ -66,6 +75,7 @@ ALLOCATIONS: Final[Table[Allocation]] = table(
         "The best for cumulative counts before least squares: cube roots (Gaussian noise: square roots) of how often "
         "they use each level (Rameshwar et al., Theorem IV.2).",
         cube_root.shares,
+        stated=of.CUBE_ROOT,
     ),
     Allocation(
         "custom",
@@ -74,6 +84,7 @@ ALLOCATIONS: Final[Table[Allocation]] = table(
         "A public total needs none: its share goes to the other levels.",
         _custom,
         needs_tree=False,
+        stated=of.CUSTOM,
     ),
 )
 

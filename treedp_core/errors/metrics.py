@@ -14,8 +14,9 @@ from typing import Final
 import numpy as np
 
 from treedp_core import checks
+from treedp_core.errors import stated as of
 from treedp_core.noise import Moments
-from treedp_core.registry import Table, table
+from treedp_core.registry import UNSTATED, Stated, Table, table
 from treedp_core.tree import AnyArray, FloatArray, Tree
 
 
@@ -76,6 +77,8 @@ class Metric:
         and {slack} (alpha in per cent) it names what it needs; they come as text.
     uses : tuple of str
         Fields of `Tolerance` the loss depends on.
+    stated : Stated
+        What else is to be known of it.
     """
 
     name: str
@@ -89,6 +92,7 @@ class Metric:
     source: str
     sentence: str
     uses: tuple[str, ...] = ()
+    stated: Stated = UNSTATED
 
     @property
     def reads_counts(self) -> bool:
@@ -154,7 +158,7 @@ METRICS: Final[Table[Metric]] = table(
         "rmse", "RMSE", "Root mean square error: how many records a count is off, typically.",
         squared, None, True, Summary.MEAN_OVER_NODES, "records",
         "noise variances; after least squares Dawson et al., Algorithm 2",
-        "a count is typically off by about {value} records",
+        "a count is typically off by about {value} records", stated=of.RMSE,
     ),
     Metric(
         "rmsre", "RMSRE", "Root mean square relative error; counts below the threshold τ are taken as τ. For the tree: "
@@ -162,7 +166,7 @@ METRICS: Final[Table[Metric]] = table(
         squared_relative, None, True, Summary.MEAN_OVER_LEVELS, "",
         "noise variances and true counts, Dawson et al., Definition 7",
         "a count is typically off by about {percent} of itself (counts below {threshold} taken as {threshold})",
-        ("threshold",),
+        ("threshold",), of.RMSRE,
     ),
     Metric(
         "alpha_rmse", "α-RMSE", "Root mean square of the error beyond α times the true count; of the worst node "
@@ -170,13 +174,13 @@ METRICS: Final[Table[Metric]] = table(
         squared_beyond_slack, expected_squared_beyond_slack, True, Summary.MAX_OF_EXPECTED, "records",
         "Ghazi et al., Definition 1.4",
         "even the worst count is typically off by no more than {value} records beyond {slack} of itself",
-        ("alpha",),
+        ("alpha",), of.ALPHA_RMSE,
     ),
     Metric(
         "max_absolute_error", "Largest error", "Expected error of the worst node (as in InfTDA).",
         absolute, expected_absolute, False, Summary.EXPECTED_MAX, "records",
         "distribution functions of independent errors",
-        "the worst of all {nodes} is off by about {value} records",
+        "the worst of all {nodes} is off by about {value} records", stated=of.LARGEST,
     ),
     Metric(
         "smoothed_relative_error", "Smoothed relative error", "Mean of |error| / max(count, τ) "
@@ -184,7 +188,7 @@ METRICS: Final[Table[Metric]] = table(
         relative, expected_relative, False, Summary.MEAN_OVER_NODES, "",
         "Ghazi et al., Appendix B",
         "a count is on average off by {percent} of itself (counts below {threshold} taken as {threshold})",
-        ("threshold",),
+        ("threshold",), of.SMOOTHED,
     ),
 )  # fmt: skip
 

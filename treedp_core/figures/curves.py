@@ -163,15 +163,17 @@ def beside_best(fig: Draft, series: Sequence[Curve], *, title: str) -> Draft:
 def name_ends(fig: Draft, ends: Sequence[tuple[str, str, float]]) -> Draft:
     """Name lines at their right ends instead of in a legend: (label, colour, last value); the figure is changed.
 
-    Labels that would cover each other are moved apart; lines without a last value are not named. The axis is
-    logarithmic.
+    Labels that would cover each other are moved apart; lines without a last value are not named.
 
     >>> fig = Draft([], {"yaxis": {"type": "log", "range": [0, 2]}})
     >>> [note["text"] for note in name_ends(fig, [("A", "#000", 10.0)]).layout["annotations"]]
     ['A']
     """
     low, high = fig.layout["yaxis"]["range"]
-    heights = [np.log10(y) if y > 0 else np.nan for _, _, y in ends]
+    if fig.layout["yaxis"].get("type") == "log":
+        heights = [np.log10(y) if y > 0 else np.nan for _, _, y in ends]
+    else:
+        heights = [y for _, _, y in ends]
     for at, (label, colour, _), y in zip(_apart(heights, 0.06 * (high - low), high), ends, heights, strict=True):
         if np.isfinite(y):
             fig.add_annotation(

@@ -9,10 +9,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from treedp_core.mechanisms import stated as of
 from treedp_core.mechanisms.calibration import LAWS, LevelLaw
 from treedp_core.mechanisms.level_noise import LevelNoise, level_noise
 from treedp_core.privacy import Budget, Currency, ProtectedUnit
-from treedp_core.registry import Own, Promise, Table, table
+from treedp_core.registry import UNSTATED, Own, Promise, Stated, Table, table
 from treedp_core.tree import Tree
 
 
@@ -27,6 +28,7 @@ class Mechanism:
     plan: Callable[[Tree, Budget, ProtectedUnit], LevelNoise]
     colour: str
     promises: Promise = Promise.UNBIASED
+    stated: Stated = UNSTATED
 
     @property
     def currency(self) -> Currency:
@@ -54,33 +56,42 @@ class _OfLevels:
         return level_noise(tree, budget, unit, Own(self.law))
 
 
-def of_levels(law: LevelLaw, label: str, about: str, colour: str, *, whole: bool = False) -> Mechanism:
+def of_levels(
+    law: LevelLaw, label: str, about: str, colour: str, *, whole: bool = False, stated: Stated = UNSTATED
+) -> Mechanism:
     """Return the mechanism that puts noise of one law on every level.
 
-    `whole` says that the noise is whole numbers.
+    `whole` says that the noise is whole numbers, `stated` what else is to be known of it.
     """
     promises = Promise.UNBIASED | (Promise.INTEGER if whole else Promise.NOTHING)
     LAWS.setdefault(law)
-    return Mechanism(law.name, label, about, law, _OfLevels(law), colour, promises)
+    return Mechanism(law.name, label, about, law, _OfLevels(law), colour, promises, stated)
 
 
 MECHANISMS: Final[Table[Mechanism]] = table(
-    of_levels(LAWS["laplace"], "Laplace", "Laplace noise on every level; pure differential privacy.", "green"),
+    of_levels(
+        LAWS["laplace"], "Laplace", "Laplace noise on every level; pure differential privacy.", "green",
+        stated=of.LAPLACE,
+    ),
     of_levels(
         LAWS["discrete_laplace"],
         "Discrete Laplace",
         "Whole-number Laplace (two-sided geometric) noise; what Dawson et al. use. Pure differential privacy.",
         "blue",
         whole=True,
+        stated=of.DISCRETE_LAPLACE,
     ),
-    of_levels(LAWS["gaussian"], "Gaussian", "Gaussian noise on every level; needs delta > 0.", "pink"),
+    of_levels(
+        LAWS["gaussian"], "Gaussian", "Gaussian noise on every level; needs delta > 0.", "pink", stated=of.GAUSSIAN,
+    ),
     of_levels(
         LAWS["discrete_gaussian"],
         "Discrete Gaussian",
         "Whole-number Gaussian noise, as in the 2020 US Census and InfTDA; needs delta > 0.",
         "orange",
         whole=True,
+        stated=of.DISCRETE_GAUSSIAN,
     ),
-)
+)  # fmt: skip
 
 __all__ = ["MECHANISMS", "LevelNoise", "Mechanism", "level_noise", "of_levels"]

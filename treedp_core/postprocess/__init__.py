@@ -9,8 +9,9 @@ from typing import Final
 from treedp_core.checks import InputError, echo
 from treedp_core.errors import Tolerance
 from treedp_core.postprocess import least_squares, non_negative, shrink, top_down, tree_nnls
+from treedp_core.postprocess import stated as of
 from treedp_core.privacy.release import Release
-from treedp_core.registry import Promise, Table, lookup, table
+from treedp_core.registry import UNSTATED, Promise, Stated, Table, lookup, table
 from treedp_core.tree import AnyArray, FloatArray, Tree
 
 Step = tuple[Callable[[AnyArray], AnyArray], FloatArray | None]
@@ -37,6 +38,8 @@ class Postprocessor:
         Fields of `Tolerance` its results depend on.
     family_rule : str
         The rule of `families.RULES` that it applies to every family from the root down, if it does nothing else.
+    stated : Stated
+        What else is to be known of it.
     """
 
     name: str
@@ -50,6 +53,7 @@ class Postprocessor:
     weighted: bool = False
     uses: tuple[str, ...] = ()
     family_rule: str = ""
+    stated: Stated = UNSTATED
 
     def __post_init__(self) -> None:
         if self.linear == bool(self.why_biased):
@@ -76,6 +80,7 @@ POSTPROCESSORS: Final[Table[Postprocessor]] = table(
         linear=True,
         mark="open",
         weighted=True,
+        stated=of.LEAST_SQUARES,
     ),
     Postprocessor(
         "non_negative",
@@ -85,6 +90,7 @@ POSTPROCESSORS: Final[Table[Postprocessor]] = table(
         Promise.NON_NEGATIVE,
         why_biased="Setting negatives to 0 is biased: noise below 0 is cut off, noise above 0 stays.",
         mark="dot",
+        stated=of.NON_NEGATIVE,
     ),
     Postprocessor(
         "shrink",
@@ -96,6 +102,7 @@ POSTPROCESSORS: Final[Table[Postprocessor]] = table(
         why_biased="Shrinking is biased: every count comes out too small, in proportion to its size.",
         mark="triangle-down",
         uses=("alpha",),
+        stated=of.SHRINK,
     ),
     Postprocessor(
         "top_down_intopt",
@@ -107,6 +114,7 @@ POSTPROCESSORS: Final[Table[Postprocessor]] = table(
         why_biased=_OF_FAMILIES,
         mark="triangle-up",
         family_rule="intopt",
+        stated=of.INTOPT,
     ),
     Postprocessor(
         "top_down_water_filling",
@@ -118,6 +126,7 @@ POSTPROCESSORS: Final[Table[Postprocessor]] = table(
         why_biased=_OF_FAMILIES,
         mark="star",
         family_rule="water_filling",
+        stated=of.WATER_FILLING,
     ),
     Postprocessor(
         "non_negative_least_squares",
@@ -128,6 +137,7 @@ POSTPROCESSORS: Final[Table[Postprocessor]] = table(
         why_biased=_OF_FAMILIES,
         mark="hexagon",
         weighted=True,
+        stated=of.NON_NEGATIVE_LEAST_SQUARES,
     ),
     Postprocessor(
         "real_then_round",
@@ -138,6 +148,7 @@ POSTPROCESSORS: Final[Table[Postprocessor]] = table(
         _WHOLE,
         why_biased=_OF_FAMILIES,
         mark="pentagon",
+        stated=of.REAL_THEN_ROUND,
     ),
 )
 

@@ -1,0 +1,25 @@
+"""Methods: what there is, what it assumes and where it comes from."""
+
+from pages.ui.page import Page, View
+from pages.ui.unused import NOTHING_DRAWN, Reasons
+from pages.views.methods.methods import show
+from pages.views.methods.settings import SETTINGS
+
+OWN = "This page brings its own numbers."
+IGNORED: Reasons = NOTHING_DRAWN | dict.fromkeys(
+    ("eps", "delta", "nbr", "contributions", "known_levels", "alpha", "tau"), OWN
+)
+PAGE = Page(
+    name="methods",
+    title="Methods",
+    icon="menu_book",
+    section="Learn",
+    about="What each method assumes, and where it comes from.",
+    lede="Every mechanism, post-processing, split, metric and bound: assumption, formula, source, where it is best and "
+    "where it loses.",
+    settings=SETTINGS,
+    views=(View("", show, question="Which method, and why?", ignores=IGNORED),),
+)
+
+if __name__ == "__main__":
+    PAGE.run()

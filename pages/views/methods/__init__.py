@@ -1,0 +1,1 @@
+"""What TreeDP offers, and where it comes from."""

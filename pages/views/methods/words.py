@@ -1,0 +1,69 @@
+"""What the page Methods says about its numbers."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+from treedp_core.studies.methods.entries import RECORDS, Compared, Method
+from treedp_core.studies.methods.selfcheck import WITHIN, SelfCheck
+from treedp_core.words import percent, plural, setting_text, short, whole
+
+EQUAL: Final = 1.005
+"""How many times the best still counts as the best."""
+MADE_UP: Final = f"Made-up counts: {whole(RECORDS)} records on 32 leaves, 5 binary splits, one record replaced."
+
+
+def answer(one: Method, found: Compared) -> str:
+    """Return where an entry is best and where it loses, as stated and as found here."""
+    stated = f"**Best:** {_small(one.stated.best)} **Loses:** {_small(one.stated.loses)}"
+    return f"{stated} {_here(one, found)}".strip()
+
+
+def _small(sentence: str) -> str:
+    return sentence if sentence.endswith(".") else f"{sentence}."
+
+
+def _here(one: Method, found: Compared) -> str:
+    """Return what the figure shows: how far the entry is from the best, and where."""
+    values = found.lines.get(found.chosen, [])
+    known = [(y, x) for x, y in zip(found.x, values, strict=False) if math.isfinite(y)]
+    if one.kind == "bounds":
+        rest = {label: ys[-1] for label, ys in found.lines.items() if label != found.chosen}
+        name, value = min(rest.items(), key=lambda pair: pair[1])
+        return f"At {found.over} = {short(found.x[-1])}: {short(values[-1])}; {name}: {short(value)}."
+    if not known:
+        last = {label: ys[-1] for label, ys in found.lines.items()}
+        worst = max(last, key=lambda label: last[label])
+        return f"Here at ε = {setting_text(found.x[-1])}: {worst.lower()}, {short(last[worst])} times the best."
+    (least, at_least), (most, at_most) = min(known), max(known)
+    if most <= EQUAL:
+        return "Here it is the best of its kind throughout."
+    begin = "the best" if least <= EQUAL else f"{short(least)} times the best"
+    return (
+        f"Here: {begin} at {found.over} = {setting_text(at_least)}, {short(most)} times at "
+        f"{found.over} = {setting_text(at_most)}."
+    )
+
+
+def caption(one: Method, found: Compared) -> str:
+    """Return how the figure is to be read, and what its entry assumes."""
+    how = "simulated releases where there is no closed form" if found.simulated else "formula"
+    data = "" if one.kind in ("bounds", "allocations") else f" {MADE_UP}"
+    return (
+        f"**{one.label}.** {one.help}  \n**Assumes:** {one.stated.assumes}  \n**Source:** {one.stated.source}  \n"
+        f"The figure: {found.says}, {how}.{' What is beyond 10 times leaves it at the top.' * found.is_ratio}{data}"
+    )
+
+
+def checked(found: SelfCheck) -> str:
+    """Return what the self-check found, and what chance alone would do."""
+    off = len(found.rows) - found.n_within
+    verdict = f":material/verified: **{found.n_within} of {len(found.rows)} within {short(WITHIN)} standard errors**"
+    if off:
+        verdict = f":material/error: **{plural(off, 'closed form')} of {len(found.rows)} off its simulation**"
+    return (
+        f"{verdict}, {whole(found.trials)} releases each, seed {whole(found.seed)}. If all are right, "
+        f"{short(found.expected_outside, 2)} of them would be outside on average; the furthest would be as far in "
+        f"{percent(found.worst_chance)} of such checks. Without a closed form: {', '.join(found.without).lower()}."
+    )

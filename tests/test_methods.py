@@ -1,0 +1,132 @@
+"""What the page Methods is made of: every entry says what it assumes, and closed forms agree with simulations."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from treedp_core.checks import InputError
+from treedp_core.errors import METRICS
+from treedp_core.errors.metrics import squared
+from treedp_core.registry import UNSTATED, Stated
+from treedp_core.studies.methods.bounds import BOUNDS
+from treedp_core.studies.methods.entries import KINDS, METHODS, NOT_STATED, compared, method_table
+from treedp_core.studies.methods.selfcheck import OUTSIDE, WITHIN, Row, SelfCheck, check_table, self_check
+from treedp_core.testing import check_entry
+from treedp_core.watch import Cancelled, Watch
+
+CHECKED = self_check()
+
+
+@pytest.mark.parametrize("name", [name for name, one in METHODS.items() if not one.author])
+def test_every_entry_of_our_own_says_what_it_assumes_and_where_it_comes_from(name: str) -> None:
+    said = METHODS[name].stated
+    assert all(text and text != NOT_STATED for text in vars(said).values())
+    assert all(text.endswith(".") for text in (said.assumes, said.source, said.best, said.loses))
+    assert said.formula.count("{") == said.formula.count("}") and "$" not in said.formula
+    assert len(said.best) <= 110 and len(said.loses) <= 110, "two lines on the first screen"
+
+
+def test_every_kind_has_entries_and_nothing_is_listed_twice() -> None:
+    assert {one.kind for one in METHODS.values()} == set(KINDS)
+    assert len({one.label for one in METHODS.values() if one.kind == "bounds"}) == len(BOUNDS)
+
+
+def test_an_entry_from_outside_is_listed_at_once_and_what_it_does_not_say_is_said_to_be_missing() -> None:
+    own = replace(METRICS["rmse"], name="mine", label="Mine", stated=Stated(best="Here."), source="")
+    METRICS.register(own)
+    try:
+        one = METHODS["metrics.mine"]
+        assert one.author == "own code"
+        assert (one.stated.assumes, one.stated.source, one.stated.best) == (NOT_STATED, NOT_STATED, "Here.")
+        table = method_table("metrics")
+        assert table["formula"][-1] == NOT_STATED and table["best"][-1] == "Here."
+        assert len(compared("metrics.mine").lines) >= 2
+    finally:
+        METRICS.withdraw("mine")
+    assert "metrics.mine" not in METHODS
+
+
+def test_the_contract_of_an_entry_takes_no_half_sentence_and_no_broken_formula() -> None:
+    check_entry(replace(METRICS["rmse"], stated=UNSTATED))
+    for wrong in (Stated(assumes="Nothing"), Stated(formula=r"\frac{1}{2"), Stated(formula="$x$")):
+        with pytest.raises(InputError, match="states") as caught:
+            check_entry(replace(METRICS["rmse"], stated=wrong))
+        assert caught.value.code == "ENTRY_WORDS"
+
+
+@pytest.mark.parametrize("name", list(METHODS))
+def test_an_entry_is_compared_with_the_others_of_its_kind(name: str) -> None:
+    found = compared(name)
+    lengths = {len(values) for values in found.lines.values()}
+    assert lengths == {len(found.x)} and len(found.lines) >= 2
+    values = np.array(list(found.lines.values()))
+    if found.is_ratio:
+        assert np.allclose(np.nanmin(values, axis=0), 1.0)
+    elif "lower" in found.chosen:
+        assert (values >= values[0] * (1 - 1e-9)).all()
+    elif found.chosen == "Theorem 1":
+        assert (values <= values[0]).all()
+
+
+# ---- the self-check
+
+
+def test_every_closed_form_agrees_with_its_simulation() -> None:
+    assert len(CHECKED.rows) >= 20
+    assert [(row.entry, row.what, row.apart) for row in CHECKED.rows if not row.holds] == []
+    assert CHECKED.n_within == len(CHECKED.rows)
+    assert len({row.simulated for row in CHECKED.rows}) == len(CHECKED.rows), "no draw serves twice"
+    checked = {row.entry for row in CHECKED.rows}
+    assert {METHODS[name].label for name in METHODS if name not in checked} == set(CHECKED.without)
+    assert set(check_table(CHECKED)["entry"]) == {METHODS[name].label for name in checked}
+
+
+@pytest.mark.parametrize("factor", [0.9, 1.1])
+@pytest.mark.parametrize("row", CHECKED.rows, ids=lambda row: f"{row.entry} {row.what}")
+def test_a_formula_a_tenth_off_would_be_caught(row: Row, factor: float) -> None:
+    assert not replace(row, closed=factor * row.closed).holds
+
+
+def test_a_wrong_formula_in_a_table_is_caught() -> None:
+    """Not the result is changed but the entry: its closed form is 1.1 times the mean of its losses."""
+    right = METRICS["max_absolute_error"]
+    wrong = replace(
+        METRICS["smoothed_relative_error"], name="wrong",
+        expected=lambda law, counts, tolerance: 1.1 * law.mean_absolute / np.maximum(counts, tolerance.threshold),
+    )  # fmt: skip
+    METRICS.register(wrong)
+    try:
+        found = self_check(2_000)
+    finally:
+        METRICS.withdraw("wrong")
+    assert [row.entry for row in found.rows if not row.holds] == ["metrics.wrong"]
+    assert right.name in METRICS
+
+
+def test_a_metric_of_squares_is_checked_by_its_variance() -> None:
+    metric = replace(METRICS["alpha_rmse"], name="other", loss=squared, expected=None)
+    METRICS.register(metric)
+    try:
+        rows = self_check(50).rows
+    finally:
+        METRICS.withdraw("other")
+    assert "metrics.other" in {row.entry for row in rows}
+
+
+def test_chance_is_told_for_the_whole_family() -> None:
+    assert math.isclose(OUTSIDE, 0.0026998, rel_tol=1e-4)
+    rows = tuple(Row("mechanisms.laplace", "x", 1.0, 1.0 + 0.1 * z, 0.1) for z in (-1.0, 0.5, 2.0))
+    found = SelfCheck(rows, (), 1, 1)
+    assert math.isclose(found.expected_outside, 3 * 0.0026998, rel_tol=1e-4)
+    assert math.isclose(found.worst_chance, 1 - (1 - 0.0455003) ** 3, rel_tol=1e-4)
+    assert not Row("mechanisms.laplace", "x", 1.0, 1.0 + WITHIN * 0.11, 0.1).holds
+    assert Row("mechanisms.laplace", "x", 1.0, 1.0, 0.0).holds and not Row("a", "x", 1.0, 1.1, 0.0).holds
+
+
+def test_the_self_check_can_be_stopped() -> None:
+    with pytest.raises(Cancelled):
+        self_check(50, watch=Watch(cancelled=lambda: True))

@@ -1,0 +1,215 @@
+"""The self-check: every closed form against a simulation that shares no formula with it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Final
+
+import numpy as np
+
+from treedp_core import checks
+from treedp_core.allocation import ALLOCATIONS
+from treedp_core.allocation.minimax import squared_norm
+from treedp_core.errors import METRICS
+from treedp_core.errors.ways import mean_and_error
+from treedp_core.experiment import Experiment, prepare, run
+from treedp_core.mechanisms import MECHANISMS
+from treedp_core.noise import expected_maximum
+from treedp_core.postprocess import POSTPROCESSORS
+from treedp_core.privacy import NeighbouringRelation
+from treedp_core.studies.cdf.error import total_squared_error
+from treedp_core.studies.cdf.release import CdfSettings, plan_tree
+from treedp_core.studies.methods.bounds import TABLES
+from treedp_core.studies.methods.entries import METHODS, base, small_tree
+from treedp_core.studies.topdown.plan import plan
+from treedp_core.tree import FloatArray, Tree
+from treedp_core.tree.workloads import Shape
+from treedp_core.watch import Watch, generator
+
+SEED: Final = 20_261
+TRIALS: Final = 20_000
+WITHIN: Final = 3.0
+"""Standard errors."""
+OUTSIDE: Final = math.erfc(WITHIN / math.sqrt(2.0))
+"""Probability that a right formula is further than that from its simulation."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A closed form beside its simulation.
+
+    Parameters
+    ----------
+    entry : str
+        Name in `METHODS`.
+    what : str
+        What was computed, in words.
+    closed, simulated, standard_error : float
+    """
+
+    entry: str
+    what: str
+    closed: float
+    simulated: float
+    standard_error: float
+
+    @property
+    def apart(self) -> float:
+        """How many standard errors the simulation is above the closed form."""
+        gap = self.simulated - self.closed
+        return gap / self.standard_error if self.standard_error else math.copysign(math.inf, gap) if gap else 0.0
+
+    @property
+    def holds(self) -> bool:
+        """Whether they agree within `WITHIN` standard errors."""
+        return abs(self.apart) <= WITHIN
+
+
+@dataclass(frozen=True)
+class SelfCheck:
+    """What the self-check found; `without` are labels of entries that have no closed form."""
+
+    rows: tuple[Row, ...]
+    without: tuple[str, ...]
+    trials: int
+    seed: int
+
+    @property
+    def n_within(self) -> int:
+        """How many closed forms agree."""
+        return sum(row.holds for row in self.rows)
+
+    @property
+    def expected_outside(self) -> float:
+        """How many right ones would disagree, on average over seeds."""
+        return OUTSIDE * len(self.rows)
+
+    @property
+    def worst_chance(self) -> float:
+        """Chance that the furthest of so many right ones is as far as it is: 1 - (1 - p)^n."""
+        p = math.erfc(max(abs(row.apart) for row in self.rows) / math.sqrt(2.0))
+        return -math.expm1(len(self.rows) * math.log1p(-p)) if p < 1 else 1.0
+
+
+_Found = tuple[float, float, float] | None
+"""A closed form, its simulation and the standard error; none where there is no closed form."""
+_Check = tuple[str, str, Callable[[int, int, Watch], _Found]]
+UNEQUAL: Final = (2, 3, 4)
+"""Children by level of a tree on which no two splits are the same."""
+
+
+def n_steps(trials: int = TRIALS) -> int:
+    """Return what a watch of `self_check` counts up to."""
+    return len(list(_checks())) * trials
+
+
+def self_check(trials: int = TRIALS, seed: int = SEED, watch: Watch | None = None) -> SelfCheck:
+    """Return every closed form of the tables beside a simulation of it.
+
+    Parameters
+    ----------
+    trials : int
+        Of each.
+    seed : int
+    watch : Watch, optional
+        Told of the trials that are done.
+
+    Raises
+    ------
+    Cancelled
+        When `watch.cancelled()` says so.
+    """
+    n, watch = checks.trials(trials, small_tree()[0].n_nodes), watch or Watch()
+    rows = []
+    for entry, what, compute in _checks():
+        watch.check()
+        found = compute(n, checks.seed(seed), watch)
+        rows += [] if found is None else [Row(entry, what, *found)]
+    checked = {row.entry for row in rows}
+    without = tuple(one.label for name, one in METHODS.items() if name not in checked)
+    return SelfCheck(tuple(rows), without, n, seed)
+
+
+def check_table(found: SelfCheck) -> dict[str, list[Any]]:
+    """Return the rows as columns."""
+    rows = found.rows
+    return {
+        "entry": [METHODS[row.entry].label for row in rows],
+        "checked": [row.what for row in rows],
+        "closed form": [row.closed for row in rows],
+        "simulation": [row.simulated for row in rows],
+        "standard error": [row.standard_error for row in rows],
+        "standard errors apart": [row.apart for row in rows],
+    }
+
+
+# ---- what is checked
+
+
+def _checks() -> Iterator[_Check]:
+    for name in MECHANISMS:
+        for steps, after in (((), "before least squares"), (("least_squares",), "after least squares")):
+            cell = base(mechanism=name, postprocess=steps)
+            yield f"mechanisms.{name}", f"RMSE {after}", partial(_experiment, cell, ())
+    for name, step in POSTPROCESSORS.items():
+        if step.linear:
+            yield f"postprocessors.{name}", "RMSE", partial(_experiment, base(postprocess=(name,)), UNEQUAL)
+    for name in ALLOCATIONS:
+        shares = (0.0, 0.2, 0.3, 0.5) if name == "custom" else ()
+        cell = base(mechanism="gaussian", allocation=name, shares=shares, postprocess=("least_squares",))
+        yield f"allocations.{name}", "RMSE, Gaussian, least squares", partial(_experiment, cell, UNEQUAL)
+    for name, metric in METRICS.items():
+        cell = base(metric=name, relation=NeighbouringRelation.ADD_OR_REMOVE_ONE.value)
+        yield f"metrics.{name}", f"{metric.label}, one record added", partial(_experiment, cell, ())
+    yield "bounds.gamma_2", "variance of the worst node, attained", _worst_node
+    yield "bounds.cumulative_laplace", "N² E₂ of 16 × 16 (Theorem IV.1)", _cumulative
+    yield "bounds.inftda", "largest of 64 noises, not projected", _largest
+
+
+def _experiment(cell: Experiment, factors: tuple[int, ...], trials: int, seed: int, watch: Watch) -> _Found:
+    """A run on the made-up data set, or on an empty tree of so many children by level."""
+    tree, counts = small_tree()
+    if factors:
+        tree = Tree.from_branching_factors(factors)
+        counts = np.zeros(tree.n_nodes, dtype=np.int64)
+    found = run(replace(cell, trials=trials, seed=seed), tree, counts, watch=watch)
+    if found.formula is None or found.simulation is None:
+        return None
+    return found.formula.tree, found.simulation.tree, found.simulation.tree_se
+
+
+def _worst_node(trials: int, seed: int, watch: Watch) -> tuple[float, float, float]:
+    """Minimax shares and least squares give every node the variance gamma_2^2 / (2 rho)."""
+    tree = Tree.from_branching_factors((2,) * 5)
+    relation = NeighbouringRelation.ADD_OR_REMOVE_ONE.value
+    cell = base(mechanism="gaussian", postprocess=("least_squares",), allocation="minimax", relation=relation)
+    ready = prepare(cell, tree)
+    rho = math.fsum(ready.budget.per_level)
+    errors = ready.postprocessing[0](ready.noise.draw(generator("self-check: worst node", seed), trials))
+    watch.step(trials)
+    return squared_norm((2,) * 5) / (2.0 * rho), *_mean(np.square(errors[:, int(tree.level(5).start)]))
+
+
+def _cumulative(trials: int, seed: int, watch: Watch) -> tuple[float, float, float]:
+    ready = plan_tree(CdfSettings(256, (16, 16), "laplace", 1.0, least_squares=False))
+    errors = ready.noise.draw(generator("self-check: cumulative counts", seed), trials)
+    off = np.stack([errors[:, ready.tree.prefix_cover(j)].sum(axis=1) for j in range(1, 256)])
+    watch.step(trials)
+    return total_squared_error(Shape.full((16, 16)), (0.5, 0.5), 1), *_mean(np.square(off).sum(axis=0))
+
+
+def _largest(trials: int, seed: int, watch: Watch) -> tuple[float, float, float]:
+    ready = plan(TABLES, 1.0)
+    law, nodes = ready.laws[2], ready.cells[2]
+    assert law is not None
+    drawn = law.sample(generator("self-check: largest of a level", seed), (trials, nodes))
+    watch.step(trials)
+    return expected_maximum([(law, nodes)]), *_mean(np.abs(drawn).max(axis=1).astype(float))
+
+
+def _mean(values: FloatArray) -> tuple[float, float]:
+    mean, error = mean_and_error(values)
+    return float(mean), float(error)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import pickle
 import random
+import tracemalloc
 from typing import Any
 
 import pandas as pd
@@ -173,6 +175,22 @@ def test_leaves_are_the_combinations_that_occur() -> None:
     assert leaves_of(held, ["region", "city"]) == len(set(zip(found["region"], found["city"], strict=True)))
     assert leaves_of(held, ["age"]) == 5 and leaves_of(held, ["delay"]) == len(set(found["delay"]))
     assert leaves_of(held, []) == 1
+    pairs = set(zip(found["who"], found["delay"], strict=True))  # far fewer than there could be
+    assert leaves_of(held, ["who", "delay"]) == len(pairs)
+
+
+def test_a_million_labels_take_little_memory_also_while_they_are_sent() -> None:
+    n = 100_000
+    data = count_hierarchy(b"region\n" + b"\n".join(b"%d" % i for i in range(n)), ["region"], domain=FROM_DATA)
+    stored = pickle.dumps(data)
+    tracemalloc.start()
+    again = pickle.loads(stored)
+    kept, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert again.fingerprint == data.fingerprint and not again.labels.vocabularies[1].flags.writeable
+    few = count_hierarchy(FILES["csv"], LEVELS, domain=FROM_DATA)
+    assert pickle.loads(pickle.dumps(few)).labels.of_level(2).tolist() == few.labels.of_level(2).tolist()
+    assert kept <= 50 * n and peak <= 75 * n  # bytes; text one by one took 90 and 109
 
 
 def test_an_order_follows_which_column_determines_which() -> None:

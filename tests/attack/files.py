@@ -15,7 +15,6 @@ from .verdict import Verdict, forget_peak, memory, memory_at_rest
 GROWTH_MB = 150.0
 SECONDS = 2.0  # beyond what a harmless file takes
 COLUMN = {"label": "region", "weight": "region", "bins": "n"}
-COUNTS_MB = 50.0  # beyond that, for counts that take up more than others: those of a million leaves are 130 MB
 LONG = {file.name for file in too_much_for_one_process()}
 """Files that are counted, with progress: however long that takes, it holds up nobody."""
 EACH_ROW = "Each row is one record"
@@ -36,8 +35,7 @@ def files(short: bool) -> Verdict:
             grown = memory(server.pid, peak=True) - before
             slowest = max(slowest, 0.0 if file.name in LONG else seconds - usual)
             largest, n = max(largest, grown), n + 1
-            most = GROWTH_MB + COUNTS_MB * (file.name in LONG)
-            verdict.hold(grown <= most, f"{file.name} ({file.use}): the server grew by {grown:.0f} MB")
+            verdict.hold(grown <= GROWTH_MB, f"{file.name} ({file.use}): the server grew by {grown:.0f} MB")
             is_soon = short or file.name in LONG or seconds - usual <= SECONDS
             verdict.hold(is_soon, f"{file.name} ({file.use}): {seconds - usual:.1f} s")
             refused = file.outcome == "counted" or any(file.outcome in alert for alert in said)

@@ -178,7 +178,8 @@ def drafted(
     shades = np.nan_to_num(_per_block(seen, colour, mean=True))
     numbers = _per_block(seen, value if text is None else text)
     parents = ["", *map(str, tree.parent[seen.nodes[1:]].tolist()), *map(str, seen.others_parent.tolist())]
-    apart = "<br>" if tree.level_of[seen.nodes[-1]] - tree.level_of[root] < TWO_LINES else " "
+    top, last = np.searchsorted(tree.level_start, [root, seen.nodes[-1]], side="right")
+    apart = "<br>" if last - top < TWO_LINES else " "
     block = trace(
         "icicle",
         ids=[*map(str, seen.nodes.tolist()), *(OTHERS + str(p) for p in seen.others_parent.tolist())],

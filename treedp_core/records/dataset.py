@@ -18,12 +18,13 @@ from treedp_core.tree import AnyArray, Tree
 from treedp_core.words import card
 
 IntArray = NDArray[np.int64]
-TextArray = NDArray[np.object_]
+TextArray = np.ndarray[tuple[Any, ...], np.dtypes.StringDType]
 
 MAX_ROWS: Final = 100_000
 """Of a table of nodes."""
 STEP: Final = " › "
 """Between the labels of a path."""
+_BLOCK: Final = 1 << 14  # labels taken out of one text at a time
 
 
 class DomainSource(enum.Enum):
@@ -56,6 +57,15 @@ class Labels:
     level_names: tuple[str, ...]
     level_start: IntArray
     parent: IntArray
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Each vocabulary as one text and the lengths of its labels: labels one by one take ten times as much."""
+        packed = tuple(("".join(words), np.strings.str_len(words).astype(np.int32)) for words in self.vocabularies)
+        return vars(self) | {"vocabularies": packed}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        unpacked = tuple(_apart(text, lengths) for text, lengths in state["vocabularies"])
+        self.__dict__.update(state | {"vocabularies": unpacked})
 
     def label(self, node: int) -> str:
         """Return the label of one node; the root's is "all"."""
@@ -240,9 +250,20 @@ def labels_of(
 
 
 def text_array(labels: Sequence[str]) -> TextArray:
-    """Return labels as an array of str objects."""
-    out = np.empty(len(labels), dtype=object)
+    """Return labels as an array of text, whose short ones take no memory beside it."""
+    out = np.empty(len(labels), dtype=np.dtypes.StringDType())
     out[:] = labels
+    out.flags.writeable = False
+    return out
+
+
+def _apart(text: str, lengths: NDArray[np.int32]) -> TextArray:
+    """Return the labels that stand one after the other in a text."""
+    end = np.cumsum(lengths, dtype=np.int64)
+    out = np.empty(lengths.size, dtype=np.dtypes.StringDType())
+    for first in range(0, lengths.size, _BLOCK):
+        block = slice(first, first + _BLOCK)
+        out[block] = [text[at - n : at] for at, n in zip(end[block].tolist(), lengths[block].tolist(), strict=True)]
     out.flags.writeable = False
     return out
 

@@ -21,6 +21,7 @@ MAX_CANDIDATES: Final = 12
 WITHOUT_A_CHAIN: Final = 3
 """Levels that are suggested where no column determines another."""
 _ROWS_A_VALUE: Final = 5  # a column with fewer is taken for a name or a number of its own, not for a category
+_SPARSE: Final = 4  # free numbers a row, up to which a mark for each takes less memory than sorting
 
 
 def leaves_of(held: HeldColumns, columns: Sequence[str]) -> int:
@@ -81,6 +82,17 @@ def _joint(held: HeldColumns, columns: Sequence[str], rows: int) -> IntArray:
     for name in columns:
         column = held.table.column(name).combine_chunks().slice(0, rows)
         coded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
-        keys = joint * (len(coded.dictionary) + 1) + indices_of(coded)
-        joint = np.unique(keys, return_inverse=True)[1]
+        joint *= len(coded.dictionary) + 1
+        joint += indices_of(coded)
+        joint = _numbered(joint)
     return joint
+
+
+def _numbered(keys: IntArray) -> IntArray:
+    """Return keys (n,) of at least 0 numbered anew from 0 in their order: without sorting if few numbers are free."""
+    largest = int(keys.max(initial=0))
+    if largest > _SPARSE * keys.size:
+        return np.unique(keys, return_inverse=True)[1]
+    occurs = np.zeros(largest + 1, dtype=bool)
+    occurs[keys] = True
+    return (np.cumsum(occurs, dtype=np.int64) - 1)[keys]

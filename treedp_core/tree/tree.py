@@ -116,10 +116,10 @@ class Tree:
         """Index of the last level (number of edges on the longest path)."""
         return self.n_levels - 1
 
-    @property
+    @cached_property
     def n_leaves(self) -> int:
         """Number of leaves, on whatever level."""
-        return int(self.leaf_count[0])
+        return int(np.count_nonzero(self.is_leaf))
 
     def level(self, level: int) -> slice:
         """Return the nodes of a level as a slice of the node axis."""
@@ -143,7 +143,10 @@ class Tree:
     @cached_property
     def first_child(self) -> IntArray:
         """First child of each node, (n_nodes,); where a node has none, where its children would stand."""
-        return 1 + np.cumsum(self.n_children) - self.n_children
+        end = np.cumsum(self.n_children)
+        end -= self.n_children
+        end += 1
+        return end
 
     @cached_property
     def is_leaf(self) -> NDArray[np.bool_]:

@@ -17,12 +17,14 @@ from treedp_core.checks import InputError, echo
 from treedp_core.registry import load_plugin
 
 HOST = "127.0.0.1"
+EVERY_NETWORK = "0.0.0.0"
 FIRST_PORT = 8501
 FILE_VARIABLE = "TREEDP_FILE"
 KEY_VARIABLE = "TREEDP_KEY"
 NOTEBOOK_VARIABLE = "TREEDP_NOTEBOOK"
 SAVE_VARIABLE = "TREEDP_SAVE"
 PLUGINS_VARIABLE = "TREEDP_PLUGINS"
+CLASS_VARIABLE = "TREEDP_CLASS"
 NOTEBOOK = ".treedp"
 WILDCARDS = ("0.0.0.0", "::", "")
 
@@ -49,7 +51,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _run(words[1:])
     given = _parser().parse_args(words)
     try:
-        env = environment(os.environ, given.file, network=given.allow_network, save=given.save, plugins=given.plugin)
+        env = environment(
+            os.environ, given.file, network=given.allow_network, save=given.save, plugins=given.plugin,
+            classroom=given.classroom,
+        )  # fmt: skip
         load_plugins(env)
         port = usable_port(given.port, env)
         return _become([sys.executable, "-m", "streamlit", "run", str(app_path()), f"--server.port={port}"], env)
@@ -84,28 +89,34 @@ def environment(
     network: bool = False,
     save: str | None = None,
     plugins: Sequence[str] = (),
+    classroom: bool = False,
 ) -> dict[str, str]:
     """Environment of the server: `base`, the safe defaults it does not set itself, and the file to open.
 
     A file is shown to whoever opens the app; other users of this machine reach its address too, hence a key of its own
     for each start with a file. A file of records and a notebook go by variables of their own; `save` names the notebook
     that every change is written to, which is opened first if it is there. `plugins` are the packages that the app and
-    its workers load: those of the command line, and never others.
+    its workers load: those of the command line, and never others. A `classroom` serves the network of this machine,
+    under its address there, and takes no file.
 
     Raises
     ------
     InputError
         FILE_MISSING when there is no such file; SAVE_PLACE when no notebook can be written there; ADDRESS_OPEN when
-        the server would listen on every network of this machine and `network` does not allow that.
+        the server would listen on every network of this machine and `network` does not allow that; CLASS_FILE for a
+        class with a file.
 
     Examples
     --------
     >>> environment({"MALLOC_ARENA_MAX": "4"})["MALLOC_ARENA_MAX"]
     '4'
     """
-    env = DEFAULTS | dict(base)
-    for name in (FILE_VARIABLE, KEY_VARIABLE, NOTEBOOK_VARIABLE, SAVE_VARIABLE, PLUGINS_VARIABLE):
+    if classroom and (file is not None or save is not None):
+        raise InputError("CLASS_FILE", "A class opens no file and saves none; leave the file out, or --class.")
+    env = DEFAULTS | (_for_a_class(base) if classroom else {}) | dict(base)
+    for name in (FILE_VARIABLE, KEY_VARIABLE, NOTEBOOK_VARIABLE, SAVE_VARIABLE, PLUGINS_VARIABLE, CLASS_VARIABLE):
         env.pop(name, None)
+    network = network or classroom
     if env["STREAMLIT_SERVER_ADDRESS"].strip("[] ") in WILDCARDS and not network:
         raise InputError(
             "ADDRESS_OPEN",
@@ -116,11 +127,35 @@ def environment(
         env[NOTEBOOK_VARIABLE if file.lower().endswith(NOTEBOOK) else FILE_VARIABLE] = str(_readable(file))
     if save is not None:
         env[SAVE_VARIABLE] = str(_writable(save))
+    if classroom:
+        env[CLASS_VARIABLE] = "1"
     if plugins:
         env[PLUGINS_VARIABLE] = ",".join(plugins)
     if file is not None or save is not None:
         env[KEY_VARIABLE] = secrets.token_urlsafe(24)
     return env
+
+
+def _for_a_class(base: Mapping[str, str]) -> dict[str, str]:
+    """Settings under which others on this machine's network reach it, where `base` does not name an address."""
+    if "STREAMLIT_SERVER_ADDRESS" in base:
+        return {}
+    mine = own_address()
+    return {
+        "STREAMLIT_SERVER_ADDRESS": EVERY_NETWORK,
+        "STREAMLIT_SERVER_ALLOWED_HOSTS": " ".join(("localhost", HOST, "::1", mine)),
+        "STREAMLIT_BROWSER_SERVER_ADDRESS": mine,
+    }
+
+
+def own_address() -> str:
+    """Address of this machine on its network, 127.0.0.1 without one; nothing is sent to find it out."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))  # of documentation: only the way there is looked up
+            return str(probe.getsockname()[0])
+        except OSError:
+            return HOST
 
 
 def load_plugins(env: Mapping[str, str]) -> None:
@@ -229,6 +264,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--allow-network", action="store_true", help="let STREAMLIT_SERVER_ADDRESS be 0.0.0.0 or ::, open to others"
     )
+    parser.add_argument(
+        "--class", action="store_true", dest="classroom",
+        help="open the lesson to a class on this machine's network, behind a word that is printed; no uploads",
+    )  # fmt: skip
     parser.add_argument("--version", action="version", version=f"TreeDP {__version__}")
     return parser
 

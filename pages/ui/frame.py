@@ -114,6 +114,14 @@ def chart(fig: Any, *, key: str, alt: str, on_stage: bool, **select: Any) -> Any
         )  # fmt: skip
 
 
+def alone(fig: Any, *, key: str, answer: str) -> None:
+    """Show a figure on the stage with its answer and nothing else: without code, numbers to take along, or a pin."""
+    if get("present"):
+        style.present(fig)
+    chart(fig, key=key, alt=answer, on_stage=True)
+    say(answer)
+
+
 def live(
     spec: dict[str, Any], *, key: str, alt: str, caption: str, answer: str, ran: Ran[Columns], still: Ran[Any]
 ) -> None:

@@ -112,7 +112,8 @@ class Page:
     learnt : str
         What one learns (Markdown), whatever the view.
     asks_epsilon : bool
-        Whether it shows the slider of ε itself, so that the sidebar does not; in a presentation every page does.
+        Whether it shows the slider of ε itself, so that the sidebar does not; in a presentation every page does
+        that uses it.
     chooses_source : bool
         Whether the page itself says when an uploaded data set is gone.
     file : str
@@ -164,7 +165,7 @@ class Page:
     @property
     def shows_epsilon(self) -> bool:
         """Whether the slider of ε stands on the page now, not in the sidebar."""
-        return self.asks_epsilon or PRESENT.value
+        return self.asks_epsilon or (PRESENT.value and EPSILON.key not in self.view.ignores)
 
     @unchecked()
     def run(self) -> None:
@@ -203,7 +204,7 @@ class Page:
     def _chosen(self) -> View:
         """Draw the switch, if there is a choice; return the view it stands at."""
         with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
-            if PRESENT.value and not self.asks_epsilon:
+            if self.shows_epsilon and not self.asks_epsilon:
                 with st.container(width=360):
                     EPSILON.draw()
             if self.switch is not None:

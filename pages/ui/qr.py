@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from functools import lru_cache
 from typing import Final
 from urllib.parse import urlsplit
@@ -19,6 +20,15 @@ def image(link: str) -> str:
     if not link or len(link.encode()) > LONGEST:
         return ""
     return str(segno.make(link.encode(), error="l", micro=False).svg_data_uri(omitsize=True, dark="#000", light="#fff"))
+
+
+def in_letters(link: str) -> str:
+    """Return the QR code of a link in the block letters of a terminal."""
+    import segno
+
+    into = io.StringIO()
+    segno.make(link.encode(), error="l", micro=False).terminal(into, compact=True, border=2)
+    return into.getvalue()
 
 
 def note(link: str) -> str:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import hmac
 import logging
 import os
 import re
 import sys
 import threading
 import webbrowser
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from functools import cache
-from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import parse_qsl, urlencode, urlsplit
@@ -27,7 +25,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit import config, file_util
 from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 
-from pages.ui import exports, logs, sessions
+from pages.ui import classroom, exports, logs, sessions
+from pages.ui.admission import cookie, same
 from pages.ui.uploads import UploadLimit
 from pages.ui.workers import WORKERS
 from treedp_core.cli import KEY_VARIABLE
@@ -51,6 +50,7 @@ class Gate:
     - Host: only the names in `server.allowedHosts`, on every path, which stops DNS rebinding.
     - Origin: a page of another origin may neither open the websocket nor change anything; another port of this machine
       is another origin.
+    - Class: if it is one, only who gave its word or came by its teacher's link is served.
     - Key: if TREEDP_KEY is set, only a browser that once came with ``?key=…`` is served, as other users of the machine
       reach 127.0.0.1 too.
     """
@@ -83,6 +83,9 @@ def _refusal(scope: Scope, headers: Headers) -> Response | None:
         return PlainTextResponse("Pages of another origin may not do this.", 403)
     if scope["path"].startswith(_OPERATORS_ONLY) and not _is_from_here(scope, headers):
         return PlainTextResponse("Only for the operator, on the machine itself.", 403)
+    if classroom.is_class():
+        room = classroom.guesses()
+        return classroom.door().answer(scope, headers, is_over=room.is_over, comes=room.begin)
     return _without_key(scope, headers)
 
 
@@ -109,26 +112,15 @@ def _without_key(scope: Scope, headers: Headers) -> Response | None:
     if not key or scope["path"].endswith("/_stcore/health"):
         return None
     name = f"treedp_{scope['server'][1] if scope.get('server') else 0}"
-    if _same(_cookie(headers, name), key):
+    if same(cookie(headers, name), key):
         return None
     query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
-    if scope["type"] == "http" and any(field == KEY_PARAMETER and _same(value, key) for field, value in query):
+    if scope["type"] == "http" and any(field == KEY_PARAMETER and same(value, key) for field, value in query):
         rest = urlencode([(field, value) for field, value in query if field != KEY_PARAMETER])
         answer = RedirectResponse(scope["path"] + (f"?{rest}" if rest else ""), 303)
         answer.set_cookie(name, key, httponly=True, samesite="strict")
         return answer
     return PlainTextResponse("Open the address that treedp printed when it was started: it holds the key.", 403)
-
-
-def _cookie(headers: Headers, name: str) -> str:
-    cookies: SimpleCookie = SimpleCookie()
-    with suppress(CookieError):
-        cookies.load(headers.get("cookie", ""))
-    return cookies[name].value if name in cookies else ""
-
-
-def _same(given: str, key: str) -> bool:
-    return hmac.compare_digest(given.encode(), key.encode())
 
 
 async def _refuse(answer: Response, scope: Scope, receive: Receive, send: Send, headers: Headers) -> None:
@@ -180,13 +172,22 @@ async def lifespan(app: Any) -> AsyncIterator[None]:
     MultiPartParser.spool_max_size = sys.maxsize
     WORKERS.start()
     url = address()
-    _say(f"TreeDP is at {url} (Ctrl+C ends it)")
+    for line in classroom.told(url) if classroom.is_class() else (f"TreeDP is at {url} (Ctrl+C ends it)",):
+        _say(line)
+    if classroom.is_class():
+        url = classroom.teacher_link(url)
     if not config.get_option("server.headless"):
         threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
     with logs.discreet():
-        async with sessions.clock(exports.linger()):
+        async with sessions.clock(_chores()):
             yield
     WORKERS.close()
+
+
+def _chores() -> Callable[[], bool]:
+    """What is done at every tick: files that nobody fetches go, and so does a class that is over."""
+    sweep = exports.linger()
+    return lambda: any([sweep(), classroom.sweep()])
 
 
 def uncaught(error: Exception) -> bool:

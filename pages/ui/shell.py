@@ -9,7 +9,7 @@ from typing import Final
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from pages.ui import address, qr, slides
+from pages.ui import address, classroom, qr, slides
 from pages.ui.page import Page
 from pages.ui.scripts import script
 from pages.ui.settings import PRESENT, SHARED, SLIDE, SLIDES
@@ -67,4 +67,6 @@ def _code(page: Page) -> dict[str, str | int] | None:
     if not st.session_state.pop(_ASKED, False):
         return None
     link = address.page_url(page)
+    if classroom.is_open() and classroom.is_teacher():  # the audience comes in by it
+        link = classroom.join_link(link.partition("?")[0].rpartition("/")[0], page.view.name)
     return {"nth": st.session_state[_CODES], "image": qr.image(link), "link": link, "note": qr.note(link)}

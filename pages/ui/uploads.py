@@ -19,6 +19,7 @@ from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileMan
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from pages.ui import sessions
+from treedp_core.cli import CLASS_VARIABLE
 from treedp_core.records.read import READERS
 
 PUBLIC_VARIABLE: Final = "TREEDP_PUBLIC"
@@ -34,8 +35,8 @@ _log: Final = logging.getLogger("treedp")
 
 
 def is_public() -> bool:
-    """Whether strangers use this app: it then takes no files, and less at once."""
-    return os.environ.get(PUBLIC_VARIABLE, "") not in ("", "0")
+    """Whether strangers use this app, or a class: it then takes no files, and less at once."""
+    return any(os.environ.get(name, "") not in ("", "0") for name in (PUBLIC_VARIABLE, CLASS_VARIABLE))
 
 
 class UploadLimit:

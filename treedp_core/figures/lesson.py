@@ -12,7 +12,7 @@ from treedp_core.figures.colour import rgba
 from treedp_core.figures.draft import Draft, bar, scatter
 from treedp_core.figures.style import AFTER, BEFORE, GREEN, GREY, axis, limits, new_figure
 from treedp_core.figures.text import plot_text
-from treedp_core.studies.lesson import Revealed, revealed
+from treedp_core.studies.lesson import Revealed, bars, most_frequent, revealed, step_named
 
 LOOKS: Final = ((AFTER, "solid"), (BEFORE, "dash"), (GREY, "dot"))
 
@@ -33,6 +33,45 @@ def before_the_guess() -> go.Figure:
 
 def of_guess(step: str, guess: float) -> go.Figure:
     """Return the curve that a guess leads to, see `revealed`."""
+    return _curve(step, guess, "your guess").figure()
+
+
+def of_class(step: str, counts: Mapping[float, int]) -> go.Figure:
+    """Return how often a class guessed what, beside the curve that its most frequent guess leads to.
+
+    Parameters
+    ----------
+    step : str
+    counts : mapping of float to int
+        How often each number was guessed.
+    """
+    asked = step_named(step).predict
+    guess = most_frequent(counts, asked.answer)
+    fig = _curve(step, guess, "" if asked.is_right(guess) else "most of you")
+    fig.update_layout(xaxis={"domain": [0.58, 1.0]}, legend={"x": 0.58})
+    found = bars(step, counts)
+    for is_right, name, colour in ((False, "wrong", BEFORE), (True, "right", GREEN)):
+        shown = [one if one.is_right == is_right else None for one in found]
+        fig.add_trace(
+            bar(
+                x=[plot_text(one.label) for one in found], y=[one.number if one else None for one in shown],
+                text=[str(one.number) if one else "" for one in shown], textposition="outside", cliponaxis=False,
+                name=name, showlegend=False, marker={"color": colour}, xaxis="x2", yaxis="y2",
+            )
+        )  # fmt: skip
+    highest = max(one.number for one in found)
+    across = axis(f"guessed ({asked.unit or 'a number'})", log=False, bounds=(-0.6, len(found) - 0.4))
+    up = axis("guesses", log=False, bounds=(0.0, 1.15 * max(1, highest)), grid=True)
+    fig.update_layout(
+        barmode="overlay",
+        xaxis2=across | {"domain": [0.0, 0.46], "type": "category", "anchor": "y2"},
+        yaxis2=up | {"anchor": "x2", "dtick": math.ceil(max(1, highest) / 3)},
+    )
+    return fig.figure()
+
+
+def _curve(step: str, guess: float, whose: str) -> Draft:
+    """Draw the curve of a step, with a guess and the right answer marked on it."""
     found = revealed(step, guess)
     lines = [
         scatter(x=found.x, y=y, mode="lines", name=plot_text(name), line={"color": colour, "dash": dash, "width": 3})
@@ -46,15 +85,15 @@ def of_guess(step: str, guess: float) -> go.Figure:
         yaxis=axis(found.y_title, log=False, bounds=(low, 1.15 * high), grid=True),
     )
     fig.update_layout(showlegend=len(lines) > 1)
-    for x, text, colour, height in ((found.guess, "your guess", BEFORE, 1.0), (found.right, "right", GREEN, 0.9)):
+    for x, text, colour, height in ((found.guess, whose, BEFORE, 1.0), (found.right, "right", GREEN, 0.9)):
         _mark(fig, found, x, text, colour, height)
-    return fig.figure()
+    return fig
 
 
 def _mark(fig: Draft, found: Revealed, x: float, text: str, colour: str, height: float) -> None:
     """Mark a place of the x axis, if it is on it."""
     low, high = float(found.x.min()), float(found.x.max())
-    if not (math.isfinite(x) and low <= x <= high):
+    if not (text and math.isfinite(x) and low <= x <= high):
         return
     where = math.log10(x) if found.log else x
     part = (where - math.log10(low)) / math.log10(high / low) if found.log else (x - low) / (high - low)

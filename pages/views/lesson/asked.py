@@ -6,10 +6,11 @@ from collections.abc import Mapping
 
 import streamlit as st
 
+from pages.ui import classroom
 from pages.ui.refusals import refusal
 from pages.views.lesson import settings as s
 from treedp_core.checks import InputError
-from treedp_core.studies.lesson import Question, mark, number_of, with_answer
+from treedp_core.studies.lesson import Question, answers, mark, number_of, with_answer
 
 
 def ask(question: Question, button: str, *, bare: bool = False) -> None:
@@ -42,7 +43,10 @@ def _take(name: str, key: str) -> None:
     held = st.session_state.get(key)
     try:
         value = float(held) if isinstance(held, int) else number_of(str(held or ""))
+        had_one = name in answers(s.ANSWERS.value)
         s.ANSWERS.set(with_answer(s.ANSWERS.value, name, value))
+        if name in s.PLACES:
+            classroom.guess(name, value, had_one=had_one)
         st.session_state[f"more_lesson_{name.partition('.')[0]}_basic"] = True  # the exercises are there
     except InputError as error:
         st.session_state[f"_{key}_refused"] = error

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Final
 
 import streamlit as st
 
-from pages.ui import frame, router
+from pages.ui import classroom, frame, router
 from pages.ui.exports import download
 from pages.ui.page import Told
+from pages.ui.settings import PRESENT
 from pages.views.lesson import settings as s
 from pages.views.lesson.asked import ask, reaction
+from pages.views.lesson.taught import ask_hands, said_to_class, teach, teachers_keys, wait
 from treedp_core.figures.lesson import before_the_guess, of_guess, points_of_steps
 from treedp_core.notebook.code import call
 from treedp_core.studies.lesson import (
@@ -41,9 +44,17 @@ def show(name: str) -> Told:
     """Show a step: nothing of the answer before there is a guess."""
     step, given = step_named(name), answers(s.ANSWERS.value)
     st.markdown(step.text)
-    ask(step.predict, "Run my guess")
+    if classroom.is_open() and classroom.is_teacher():
+        teach(step)
+        _onward(name, partial(teachers_keys, step))
+        return Told(f"{plural(minutes_left(name), 'minute')} left · a class", "formula")
+    ask(step.predict, "Hand in my guess" if classroom.waits(name) else "Run my guess")
     guess = given.get(name)
-    if guess is None:
+    if PRESENT.value and not classroom.is_open() and ask_hands(step):
+        pass
+    elif guess is not None and classroom.waits(name):
+        wait(step, guess)
+    elif guess is None:
         frame.figure(
             call(before_the_guess), key=f"les_{name}", alt="Nothing is shown before the guess.", answer=FIRST,
             ran=call(question_table, name), caption="Nothing is shown before the guess. Formula.",
@@ -93,7 +104,7 @@ def _sheet() -> bytes:
 
 def _reveal(step: Step, guess: float) -> None:
     marked, found = mark(step.predict, guess), revealed(step.name, guess)
-    said = f"{'**Right.** ' * marked.is_right}{marked.said} {found.said} *Keep: {step.keep}*"
+    said = f"{'**Right.** ' * marked.is_right}{marked.said} {found.said} *Keep: {step.keep}*{said_to_class(step)}"
     frame.figure(
         call(of_guess, step.name, guess), key=f"les_{step.name}_run", alt=said, answer=said,
         ran=call(reveal_table, step.name, guess),
@@ -115,10 +126,12 @@ def _exercises(name: str) -> None:
             reaction(question, given)
 
 
-def _onward(name: str) -> None:
+def _onward(name: str, before: Callable[[], None] | None = None) -> None:
     names = list(s.PLACES)
     at = names.index(name)
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        if before is not None:
+            before()
         for label, to, icon in (("Back", at - 1, "arrow_back"), ("Next", at + 1, "arrow_forward")):
             inside = 0 <= to < len(names)
             st.button(

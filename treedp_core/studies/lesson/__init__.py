@@ -1,6 +1,7 @@
 """A lesson of eight steps: predict, see it run, and exercises that are checked by formula."""
 
 from treedp_core.studies.lesson.exercises import EXERCISES, exercises
+from treedp_core.studies.lesson.hands import bars, hands, most_frequent, said_of_hands
 from treedp_core.studies.lesson.progress import (
     answers,
     entry_checked,
@@ -25,17 +26,21 @@ __all__ = [
     "Step",
     "Wrong",
     "answers",
+    "bars",
     "entry_checked",
     "exercises",
     "hand_out",
+    "hands",
     "mark",
     "minutes_left",
+    "most_frequent",
     "number_of",
     "points_table",
     "question_named",
     "question_table",
     "reveal_table",
     "revealed",
+    "said_of_hands",
     "score",
     "step_named",
     "steps_done",

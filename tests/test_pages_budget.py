@@ -37,6 +37,7 @@ from treedp_core.experiment import Experiment, run
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.records.export.columns import labelled
 from treedp_core.studies.budget import Problem, greedy
+from treedp_core.studies.budget.figure4 import TOTALS
 from treedp_core.tree import Tree
 from treedp_core.words import short
 
@@ -182,7 +183,8 @@ def test_a_search_can_be_cancelled_and_started_again(
     budget: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch, own_jobs: jobs.Jobs
 ) -> None:
     monkeypatch.setattr(jobs, "pool", Later)
-    for view, slot in (("strategies", "budget_optimum"), ("targets", "budget_targets"), ("curves", "budget_curves")):
+    slots = {"strategies": "budget_optimum", "targets": "budget_targets", "curves": "budget_own_curves"}
+    for view, slot in slots.items():
         app = budget(bud_prior="true", bud_view=view)
         assert ": 0 %" in words(app)
         app = press(app, f"{slot}_cancel")
@@ -734,7 +736,7 @@ def test_reliability_by_hand(budget: Callable[..., AppTest]) -> None:
 
 
 def test_the_curves_are_drawn_and_priced(budget: Callable[..., AppTest]) -> None:
-    app = budget(bud_view="curves", bud_height="3")
+    app = budget(bud_view="curves", bud_of="paper", bud_height="3")
     drawn = figure(app, "bud_curves")
     assert [trace["name"] for trace in drawn["data"]][-1] == "Greedy, least squares"
     assert len(drawn["data"]) == 5
@@ -742,6 +744,18 @@ def test_the_curves_are_drawn_and_priced(budget: Callable[..., AppTest]) -> None
     assert "Height 3, τ = 10" in words(app)
     other = figure(pick(app, tau=5.0), "bud_curves")
     assert other["data"][0]["y"] != drawn["data"][0]["y"]
+
+
+def test_curves_of_ones_own_data_follow_the_page(budget: Callable[..., AppTest]) -> None:
+    """Errors at ε = 1 are those of the strategies side by side; a prior's cost is part of each total."""
+    app = budget(SMALL, bud_view="curves", bud_prior="noisy")
+    drawn = {trace["name"]: trace["y"] for trace in figure(app, "bud_curves")["data"]}
+    at = TOTALS.index(1.0)
+    strategies = tree_errors(budget(SMALL, bud_view="strategies", bud_prior="noisy"))
+    assert short(drawn["Uniform, least squares"][at]) == strategies["Uniform"]
+    assert short(drawn["Greedy, least squares"][at]) == strategies["Greedy"]
+    dear = figure(pick(app, bud_prior_eps=3.0), "bud_curves")["data"]
+    assert [math.isnan(y) for y in dear[3]["y"]] == [True] * 4 + [False] * 3
 
 
 def test_while_curves_are_worked_out_the_axes_stay(
@@ -756,7 +770,7 @@ def test_while_curves_are_worked_out_the_axes_stay(
 # --- bad input -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("view", [view for view in VIEWS if view != "curves"])
+@pytest.mark.parametrize("view", VIEWS)
 def test_one_level_is_refused_in_one_sentence(budget: Callable[..., AppTest], view: str) -> None:
     one = dataset(Tree(np.array([-1]), np.array([0, 1])), [5])
     app = budget(one, bud_view=view)
@@ -764,7 +778,7 @@ def test_one_level_is_refused_in_one_sentence(budget: Callable[..., AppTest], vi
     assert not app.exception
 
 
-@pytest.mark.parametrize("view", [view for view in VIEWS if view != "curves"])
+@pytest.mark.parametrize("view", VIEWS)
 def test_zero_counts_everywhere(budget: Callable[..., AppTest], view: str) -> None:
     nothing = dataset(SMALL.tree, [0] * 12)
     app = budget(nothing, bud_prior="true", bud_view=view)

@@ -119,7 +119,8 @@ VISITS: list[tuple[str, dict[str, Any], tuple[str, ...], set[str]]] = [
     ("topdown", {"td_source": "current", "contributions": "2"}, ("td_plan",), {"plan_levels", *RELEASE}),
     ("budget", {"bud_view": "strategies", "eps": "0.5"}, ("bud_plan",), {"plan_levels", *STRATEGIES}),
     ("budget", {"bud_view": "map", "bud_strategy": "greedy"}, (), {"bud_map", "bud_useful"}),
-    ("budget", {"bud_view": "curves", "bud_height": "3", "bud_phases": "10"}, (), {"bud_curves"}),
+    ("budget", {"bud_view": "curves", "bud_prior": "noisy"}, (), {"bud_curves"}),
+    ("budget", {"bud_view": "curves", "bud_of": "paper", "bud_height": "3", "bud_phases": "10"}, (), {"bud_curves"}),
 ]  # fmt: skip
 WITHOUT_CODE = {"tree_so_far"}
 """A look at rows of a file that is not counted yet."""

@@ -72,6 +72,7 @@ def test_a_list_too_long_for_an_address_lasts_in_the_session() -> None:
     app = open_page("lab", slides=many, slide="1", present="1")
     assert chosen(app) == many
     assert len(told(app)["query"]) < address.LONGEST and "slides" not in told(app)["query"]
+    assert parse_qs(told(app)["query"])["slide"] == ["1"], "so that Back knows which one it leads to"
     assert "slides" not in app.sidebar.code[0].value
     assert any("as long as this session" in caption.value for caption in app.sidebar.caption)
 

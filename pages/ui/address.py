@@ -14,7 +14,7 @@ from pages.ui import store, tuned
 from pages.ui.page import Page
 from pages.ui.reconnect import settings_kept_by_browser
 from pages.ui.setting import FOLLOWED, Setting
-from pages.ui.settings import PRESENT, REG, SHARED, TALK, of_page
+from pages.ui.settings import PRESENT, REG, SHARED, SLIDE, TALK, of_page
 from treedp_core.checks import InputError
 
 SILENT: Final = ("embed", "embed_options")
@@ -123,9 +123,10 @@ def _of_slide(settings: Iterable[Setting[Any]]) -> list[Setting[Any]]:
 
 
 def _with_slides(changed: dict[str, str | list[str]]) -> dict[str, str | list[str]]:
-    """Add the slides while they are shown, where there is room."""
+    """Add the slides while they are shown, where there is room; which of them is shown always has some."""
     more = changed | (_changed(TALK) if PRESENT.value else {})
-    return more if len(urlencode(more, doseq=True, safe=",")) <= LONGEST else changed
+    fits = len(urlencode(more, doseq=True, safe=",")) <= LONGEST
+    return more if fits else changed | _changed([SLIDE])
 
 
 def _named(settings: Iterable[Setting[Any]]) -> dict[str, str | list[str]]:

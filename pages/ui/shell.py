@@ -28,7 +28,7 @@ def run(where: DeltaGenerator, page: Page, pages: Sequence[Page]) -> None:
     """Have the browser show the address of a page as it now is; `pages` begins with the home page."""
     home, *others = [one.name for one in pages]
     view = "" if page.switch is None else page.switch.value
-    stand = f"/{SLIDE.value}" if slides.are_shown() else ""
+    stand = f"/presented/{SLIDE.value if slides.are_shown() else 0}" if PRESENT.value else ""
     told = {
         "page": "" if page.name == home else page.name,
         "pages": others,

@@ -23,6 +23,14 @@ function mark(name, holds) {
   document.documentElement.classList.toggle(name, Boolean(holds));
 }
 
+// On its way to another page Streamlit leaves an entry of the old one without its query behind: Back would lead there,
+// out of a presentation and to the defaults. An entry of a page has a query of its own, or nothing to lose.
+const push = window.history.pushState.bind(window.history);
+window.history.pushState = (state, title, url) => {
+  const { pathname, search } = new URL(url, window.location.href);
+  if (search || !window.location.search || pathname !== window.location.pathname) push(state, title, url);
+};
+
 // Shows the query of a page: in place, or as a new entry where the page has changed its view.
 function write({ page, pages, view, query }) {
   const url = new URL(window.location.href);
@@ -34,8 +42,8 @@ function write({ page, pages, view, query }) {
   const was = window.history.state?.view;
   if (was === view && url.search === (search && `?${search}`)) return;
   url.search = search;
-  const how = was !== undefined && was !== view ? 'pushState' : 'replaceState';
-  window.history[how]({ ...window.history.state, view }, '', url);
+  const put = was !== undefined && was !== view ? push : window.history.replaceState.bind(window.history);
+  put({ ...window.history.state, view }, '', url);
 }
 
 // A focused chip or button would take Ctrl+Enter for a press of its own: the page's shortcut gets it instead.

@@ -86,6 +86,17 @@ def test_keys_present_step_through_the_views_and_blacken(page: Any, server: Live
     page.locator("#black-screen").wait_for(state="detached")
     page.keyboard.press("p")
     page.wait_for_url(lambda url: "present" not in url)
+    settle(page)
+    addresses = []
+    for _ in range(3):
+        page.go_back()
+        settle(page)
+        addresses.append(page.url.rpartition("/")[2])
+    assert addresses == ["lab?present=1", "lab?present=1&lab_view=level", "lab?present=1"], "each step, one by one"
+    page.go_back()
+    page.wait_for_url(lambda url: "present" not in url)
+    page.go_forward()
+    page.wait_for_url("**/lab?present=1")
 
 
 def test_a_letter_in_a_field_is_a_letter(page: Any, server: LiveServer) -> None:
@@ -127,6 +138,11 @@ def test_arrows_step_through_the_slides_of_a_teacher(page: Any, server: LiveServ
     page.keyboard.press("ArrowRight")
     page.wait_for_url("**/consistency?*slide=2*")
     settle(page)
+    for go, name, number in ((page.go_back, "lab", 1), (page.go_forward, "consistency", 2)):
+        go()
+        settle(page)
+        assert f"/{name}?" in page.url and f"slide={number}" in page.url, "the browser's buttons turn slides, too"
+        assert page.locator(".st-key-slide_number").inner_text() == f"{number} of 2"
 
 
 def test_a_link_is_drawn_as_a_code_in_share_and_large_on_q(page: Any, server: LiveServer) -> None:

@@ -1,7 +1,9 @@
-"""Error against ε on the attribution-like sample: the five strategies of Dawson et al., Figure 4, on other data."""
+"""Error against ε for the five strategies of Dawson et al., Figure 4: on the data in use, or by their design."""
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -10,32 +12,87 @@ import streamlit as st
 from pages.ui import frame, result, store
 from pages.ui.page import Told
 from pages.ui.settings import EPSILON, SEED, THRESHOLD
+from pages.ui.store import dataset, used
 from pages.ui.strip import strip
 from pages.ui.text import lit
-from pages.ui.unused import NO_DELTA, NO_SLACK
-from pages.views.budget import ask, words
+from pages.ui.unused import NO_DELTA, NO_SLACK, Reasons, said, unused_by
+from pages.views.budget import ask, compared, words
 from pages.views.budget import settings as s
+from pages.views.budget.prior import file_prior
 from treedp_core.figures import budget as figures
-from treedp_core.notebook.code import call, given
+from treedp_core.figures.reliability import watermark
+from treedp_core.mechanisms import MECHANISMS
+from treedp_core.notebook.code import Ran, call, given
 from treedp_core.privacy import NeighbouringRelation
-from treedp_core.studies.budget import NOT_PRIVATE, Curves, curve_table, figure4
+from treedp_core.studies.budget import NOT_PRIVATE, Curves, Question, curve_table, curves_of, figure4
 from treedp_core.studies.budget.figure4 import PRIOR_EPSILON, TOTALS, unit_of
 from treedp_core.studies.budget.tables import ERRORS_LABEL
+from treedp_core.tree import Tree
 from treedp_core.words import plural, setting_text, short, whole
 
-IGNORES: Final = NO_DELTA | NO_SLACK | {"nbr": "The published experiment replaces a record within its known level."}
+_PAPER: Final = NO_DELTA | NO_SLACK | {"nbr": "The published experiment replaces a record within its known level."}
+_OWN: Final = unused_by(s.METRIC) | ask.IGNORES
 
+WORKING: Final = "Working out the curves"
 SAMPLE: Final = "conversions"
 EVEN: Final = "Uniform, least squares"
 Asked = tuple[int, float, int, int, bool]
 """Height, τ, slices, seed, and whether each partner has a split of its own."""
 
 
+_TUNED_ON: Final = {
+    "draw": "another draw of the made-up records",
+    "noisy": "one simulated noisy release",
+    "public": "a public file",
+    "true": "the TRUE COUNTS: not to be published",
+}
+
+
 def show() -> Told:
     """Show the controls and the figure; while new curves are worked out the old ones stay, greyed."""
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
-        s.HEIGHT.draw()
-        s.PARTNERS.draw()
+        s.CURVES_OF.draw()
+        if _is_published():
+            s.HEIGHT.draw()
+            s.PARTNERS.draw()
+        else:
+            ask.draw_prior()
+    return _published() if _is_published() else _own()
+
+
+def _is_published() -> bool:
+    return s.CURVES_OF.value == "paper"
+
+
+def _ignored(key: str) -> str:
+    return said(_PAPER if _is_published() else _OWN).get(key, "")
+
+
+IGNORES: Final[Reasons] = {key: partial(_ignored, key) for key in _PAPER | _OWN}
+
+
+def _own() -> Told:
+    """Curves of the data set in use; what a noisy prior costs is part of each total."""
+    question = ask.question()
+    asked = replace(question, experiment=replace(question.experiment, epsilon=1.0, postprocess=()))
+    prior = file_prior() if question.prior == "public" else None
+    tuned_on = None if prior is None else prior.value
+    kept = result.in_background(
+        "budget_own_curves", (asked, tuned_on), 100, partial(curves_of, asked, dataset(), TOTALS, tuned_on),
+        about=compared.about(asked),
+    )  # fmt: skip
+    of, looked_at = kept.made_for or (asked, tuned_on)
+    again = given(
+        kept.value or Curves.empty(TOTALS), curves_of, of, used(), TOTALS, prior if looked_at is tuned_on else None
+    ).named("curves")
+    caption, leaks = _caption_of_own(of, dataset().tree), of.prior == "true"
+    _figure(kept, again, words.titled(of, "the tree"), caption, leaks=leaks)
+    result.show_state(kept, WORKING)
+    ask.notes()
+    return Told(compared.about(question), words.badges(question), more=_more_of_own)
+
+
+def _published() -> Told:
     asked = (int(s.HEIGHT.value), THRESHOLD.value, s.PHASES_P.value, SEED.value, s.PARTNERS.value)
     sample = store.sample(SAMPLE)
     kept = result.in_background(
@@ -43,8 +100,9 @@ def show() -> Told:
         of_data=False,
     )  # fmt: skip
     shown: Asked = kept.made_for or asked
-    _figure(kept, shown)
-    result.show_state(kept, "Working out the curves")
+    again = given(kept.value or Curves.empty(TOTALS), figure4, store.used_sample(SAMPLE), *shown).named("curves")
+    _figure(kept, again, f"RMSRE of the tree (τ = {short(shown[1])})", _caption(shown))
+    result.show_state(kept, WORKING)
     height, *_, seed, _ = shown
     return Told(
         strip(
@@ -62,23 +120,39 @@ def _about(asked: Asked) -> str:
     return f"height {height}, τ = {short(tau)}, {plural(phases, 'slice')}, tuned {where}, seed {seed}"
 
 
-def _figure(kept: result.Result[Curves], asked: Asked) -> None:
-    shown = kept.value or Curves.empty(TOTALS)
-    title = f"RMSRE of the tree (τ = {short(asked[1])})"
-    again = given(shown, figure4, store.used_sample(SAMPLE), *asked).named("curves")
+def _figure(
+    kept: result.Result[Curves], again: Ran[Curves], y_title: str, caption: str, *, leaks: bool = False
+) -> None:
     fig = call(
-        figures.strategy_curves, again.get("totals"), again.get("labels"), again.get("errors"), y_title=title,
+        figures.strategy_curves, again.get("totals"), again.get("labels"), again.get("errors"), y_title=y_title,
         marker_x=EPSILON.value, stale=not kept.is_ready,
     )  # fmt: skip
-    told = _takeaway(shown)
+    told = _takeaway(again.value)
     frame.figure(
-        fig,
+        call(watermark, fig.named("unmarked"), NOT_PRIVATE) if leaks else fig,
         key="bud_curves",
         alt=told or "Empty axes: the curves are being worked out.",
-        answer=told or "Working out the curves …",
-        caption=_caption(asked),
+        answer=told or ("Working out the curves …" if kept.is_pending else "No answer: see below."),
+        caption=caption,
         ran=call(curve_table, again).saying(ERRORS_LABEL) if kept.value is not None else None,
     )
+
+
+def _caption_of_own(question: Question, tree: Tree) -> str:
+    cost = " What it cost is part of each ε." if question.prior == "noisy" else ""
+    return (
+        f"{NOT_PRIVATE}: expected errors on the true counts (closed form, {MECHANISMS[question.law].label}). Greedy: "
+        f"{plural(question.phases, 'slice')}, one split for all {plural(tree.n_levels, 'level')}, tuned on "
+        f"{_TUNED_ON[question.prior]}.{cost} Dashed: before least squares."
+    )
+
+
+def _more_of_own() -> None:
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        s.MECHANISM.draw()
+        if ask.prior() == "noisy":
+            s.PRIOR_EPSILON.draw()
+    ask.tuning(metric=True)
 
 
 def _more(asked: Asked) -> None:
@@ -108,8 +182,11 @@ def _takeaway(found: Curves) -> str:
     if not found.labels:
         return ""
     total, errors = found.near(EPSILON.value)
-    best = min(errors, key=errors.__getitem__)
+    known = {name: error for name, error in errors.items() if not math.isnan(error)}
+    best = min(known, key=known.__getitem__)
     even = errors[EVEN]
+    if best == EVEN or not errors[best]:
+        return f"At ε = {setting_text(total)} the smallest error is {short(errors[best])} ({best})."
     return (
         f"At ε = {setting_text(total)} the smallest error is {short(errors[best])} ({best}); an equal split with least "
         f"squares has {short(even)}, {short(even / errors[best])} times that."

@@ -101,6 +101,11 @@ LOCKS: Final = words("bud_locks", "", values_of_text)
 HEIGHT: Final = choice(
     "bud_height", "5", HEIGHTS, label="Height of the tree", format=str, help="\n\n".join(HEIGHTS.values())
 )  # fmt: skip
+CURVES_OF: Final = choice(
+    "bud_of", "data", {"data": "The data in use", "paper": "Published design"}, label="Curves of",
+    help="**The data in use**: splits are tuned on what **Tune on** says. **Published design**: Dawson et al., Figure "
+    "4, on a sample of synthetic conversions, tuned on an earlier half of it.",
+)  # fmt: skip
 PARTNERS: Final = flag(
     "bud_partners", True, label="A split for each partner",
     help="As in the paper: greedy is tuned for each partner on its own prior, on the pooled one where it has none; "
@@ -134,6 +139,6 @@ CONFIDENCE: Final = number(
 NODE: Final = whole("bud_node", 0, 0, checks.MAX_NODES)
 
 SETTINGS: Final[tuple[Setting[Any], ...]] = (
-    VIEW, MECHANISM, LEAST_SQUARES, METRIC, PHASES_P, PRIOR, PRIOR_EPSILON, STRATEGY, SHARES, TUNED, LOCKS, HEIGHT,
-    PARTNERS, ASK, TARGETS, WITHIN, CONFIDENCE, NODE,
+    VIEW, MECHANISM, LEAST_SQUARES, METRIC, PHASES_P, PRIOR, PRIOR_EPSILON, STRATEGY, SHARES, TUNED, LOCKS, CURVES_OF,
+    HEIGHT, PARTNERS, ASK, TARGETS, WITHIN, CONFIDENCE, NODE,
 )  # fmt: skip

@@ -5,7 +5,7 @@ from treedp_core.privacy.origin import NOT_PRIVATE, Origin, origin_of_text
 from treedp_core.studies.budget.answer import Answer, Price, answer, price
 from treedp_core.studies.budget.asked import Wanted, targets_of_text, usual_text, wanted_of_text, with_target, without
 from treedp_core.studies.budget.confirm import Confirmation
-from treedp_core.studies.budget.figure4 import Curves, curve_table, figure4
+from treedp_core.studies.budget.figure4 import Curves, curve_table, curves_of, figure4
 from treedp_core.studies.budget.greedy import GreedySplit, greedy
 from treedp_core.studies.budget.inverse import Inverse, smallest_budget
 from treedp_core.studies.budget.optimum import Optimum
@@ -59,6 +59,7 @@ __all__ = [
     "best_simple",
     "compare",
     "curve_table",
+    "curves_of",
     "every_strategy",
     "figure4",
     "greedy",

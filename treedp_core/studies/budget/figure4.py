@@ -1,4 +1,4 @@
-"""Errors against the total for five strategies (Dawson et al., Figure 4), and the figure's design on a sample."""
+"""Errors against the total for five strategies (Dawson et al., Figure 4): by its design, and on any data."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from treedp_core.privacy.origin import NOT_PRIVATE
 from treedp_core.records import Dataset
 from treedp_core.studies.budget.greedy import PHASES
 from treedp_core.studies.budget.per_node import node_error
-from treedp_core.studies.budget.prior import noisy
+from treedp_core.studies.budget.prior import Prior, noisy
 from treedp_core.studies.budget.problem import Problem
-from treedp_core.studies.budget.strategies import STRATEGIES
+from treedp_core.studies.budget.question import Question, prior_of, problem_on
+from treedp_core.studies.budget.strategies import STRATEGIES, compare
 from treedp_core.studies.budget.subtrees import split_by_subtree
 from treedp_core.studies.budget.tables import ERRORS_LABEL
 from treedp_core.tree import AnyArray, FloatArray, Tree
@@ -178,6 +179,66 @@ def figure4(
     tuned = Problem(halves.tree, prior.counts, LAW, unit, "rmsre", Tolerance(threshold=threshold))
     judged = Problem(halves.tree, halves.later, LAW, unit, "rmsre", Tolerance(threshold=threshold))
     return curves(tuned, judged, TOTALS, phases, 1 if by_partner else None, watch)
+
+
+def curves_of(
+    question: Question,
+    data: Dataset,
+    totals: Sequence[float] = TOTALS,
+    prior: Prior | None = None,
+    watch: Watch | None = None,
+) -> Curves:
+    """Return the five curves on a data set of one's own; what a prior costs is part of each total.
+
+    Parameters
+    ----------
+    question : Question
+        The noise, whom it protects, the metric, and what greedy splits are tuned on; not its ε, nor its least squares.
+    data : Dataset
+    totals : sequence of float
+        Each in ε.
+    prior : Prior, optional
+        Of a file, where the question asks for a public one; without it no greedy splits.
+    watch : Watch, optional
+        As in `curves`.
+
+    Raises
+    ------
+    InputError
+        ``PRIOR_EMPTY``, ``BUDGET_EXCEEDED`` for a noisy prior that costs even the largest total, and what a mechanism
+        refuses.
+    """
+    watch = watch or Watch()
+    asked = [replace(question, experiment=replace(question.experiment, epsilon=total)) for total in totals]
+    drawn = CURVES if prior is not None or question.prior != "public" else CURVES[:3]
+    looked = [prior or _prior_of(one, data) for one in asked] if len(drawn) == len(CURVES) else []
+    if looked and not any(looked):
+        prior_of(asked[-1], data)  # says why
+    errors = np.full((len(drawn), len(totals)), np.nan)
+    for row, (_, name, squares) in watch.over(list(enumerate(drawn)), 100):
+        truth = _judged(question, data, data.counts, squares).watched(watch)
+        for column, one in enumerate(asked):
+            if not STRATEGIES[name].needs_prior:
+                found = compare(truth, truth, one.total, (name,))
+            elif known := looked[column]:
+                tuned = _judged(question, data, known.counts, squares)
+                found = compare(tuned, truth, one.total, (name,), question.phases, known, watch)
+            else:
+                continue
+            errors[row, column] = found[0].errors.tree
+    return Curves(np.asarray(totals, dtype=np.float64), tuple(label for label, _, _ in drawn), errors)
+
+
+def _prior_of(one: Question, data: Dataset) -> Prior | None:
+    """What splits of a total are tuned on; nothing where that would cost all of it."""
+    if one.prior == "noisy" and one.epsilon_of_prior >= one.experiment.epsilon:
+        return None
+    return prior_of(one, data)
+
+
+def _judged(question: Question, data: Dataset, counts: AnyArray, squares: bool) -> Problem:
+    steps = ("least_squares",) if squares else ()
+    return problem_on(replace(question, experiment=replace(question.experiment, postprocess=steps)), data, counts)
 
 
 def curve_table(found: Curves) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from treedp_core.studies.multiplicative.accuracy import accurate_threshold, clam
 from treedp_core.studies.multiplicative.curves import CURVES
 from treedp_core.studies.multiplicative.growth import break_even, growth
 from treedp_core.studies.multiplicative.lower_bounds import least_possible_threshold, packing_bound
-from treedp_core.studies.multiplicative.shrinkage import alpha_rmse, shrunk_alpha_rmse, worst_shrunk_alpha_rmse
+from treedp_core.studies.multiplicative.shrinkage import shrunk_alpha_rmse, worst_shrunk_alpha_rmse
 from treedp_core.studies.multiplicative.theorem import clamp_bound, theorem_error
 from treedp_core.tree import Tree
 from treedp_core.watch import generator
@@ -32,6 +32,11 @@ from treedp_core.watch import generator
 SIGMA = 4.2246788893268353
 """Of one count at epsilon 1, delta 1e-6, solved elsewhere from the exact Gaussian trade-off."""
 LAWS = [(Gaussian(3.0), oracle.normal(3.0)), (Laplace(2.0), oracle.laplace(2.0))]
+
+
+def alpha_rmse(law: Laplace, alpha: float, count: float) -> float:
+    """Of a count with noise of that law, in records."""
+    return math.sqrt(law.excess_square(alpha * count))
 
 
 # --- shrinkage -------------------------------------------------------------------------------------------------------
@@ -142,7 +147,7 @@ def test_the_theorem_at_a_thousand_levels() -> None:
 @pytest.mark.parametrize("eta", [0.3, 0.01])
 def test_low_alpha_rmse_is_accurate(law: Laplace, eta: float) -> None:
     """Lemma 3.2 on noise whose miss probability is known exactly; the exact threshold is smaller, and is tight."""
-    tau = accurate_threshold(float(alpha_rmse(law, 0.25, 0.0)), 0.25, 0.5, eta)
+    tau = accurate_threshold(alpha_rmse(law, 0.25, 0.0), 0.25, 0.5, eta)
     counts = np.arange(0, 400.0)
     assert (law.tail(0.5 * np.maximum(counts, tau)) <= eta).all()
     exact = noise_accurate_threshold(law, 0.5, eta)
@@ -155,7 +160,7 @@ def test_low_alpha_rmse_is_accurate(law: Laplace, eta: float) -> None:
 def test_relative_errors_are_bounded_without_a_square_root_of_two(law: Laplace) -> None:
     tolerance = Tolerance(alpha=0.3, threshold=7.0)
     counts = np.arange(0.0, 200.0)
-    bounds = np.array([float(alpha_rmse(law, 0.3, w)) / 7.0 + 0.3 for w in counts])
+    bounds = np.array([alpha_rmse(law, 0.3, w) / 7.0 + 0.3 for w in counts])
     smoothed = law.mean_absolute / np.maximum(counts, 7.0)
     rmsre = np.sqrt(law.variance) / np.maximum(counts, tolerance.threshold)
     assert (smoothed <= bounds).all() and (rmsre <= bounds).all()
@@ -359,7 +364,7 @@ def test_where_the_papers_constants_pay(alpha: float, expected: tuple[float, flo
         (lambda: accurate_threshold(-1.0, 0.25, 0.5, 0.1), "ERROR_RANGE"),
         (lambda: accurate_threshold(1.0, 0.25, 0.5, 0.0), "ETA_RANGE"),
         (lambda: clamped_alpha_rmse(0.5, -1.0, 0.1, 5.0), "THRESHOLD_RANGE"),
-        (lambda: alpha_rmse(Laplace(1.0), 0.5, -1.0), "COUNT_RANGE"),
+        (lambda: shrunk_alpha_rmse(Laplace(1.0), 0.5, -1.0), "COUNT_RANGE"),
         (lambda: shrunk_alpha_rmse(Laplace(1.0), 1.0, 1.0), "ALPHA_RANGE"),
         (lambda: run(replace(BASE, postprocess=("shrink", "least_squares")), TREE, COUNTS), "VARIANCE_NEEDED"),
     ],

@@ -244,7 +244,7 @@ def test_the_paper_gives_each_level_rho_over_d() -> None:
     assert ready.sigmas[1:] ** 2 == pytest.approx(np.full(3, 3 / 0.6))
     assert (ready.sigmas[1:] ** 2 >= 5 - 1e-12).all() and ready.guarantee.rho is not None
     assert ready.guarantee.rho <= 0.6
-    assert ready.variances[0] == 0 and ready.cells == (1, 2, 6, 24)
+    assert ready.laws[0] is None and ready.cells == (1, 2, 6, 24)
 
 
 @pytest.mark.parametrize("unit", [REPLACE, ADD])
@@ -608,7 +608,7 @@ def test_synthetic_records_as_files() -> None:
     assert tree is not None
     labels = labels_of(tree, domain.level_codes(), domain.vocabularies, ["=city", "sex"])
     table = table_of_tree(tree, tree.counts_of_leaves(np.array([2, 0, 1, 3])), labels.codes, domain.sizes)
-    columns = synthetic.columns_of(labels)
+    columns = synthetic.Columns(("=city", "sex"), (["=Ulm", 'B"onn'], ["F", "M"]))
     expected = [("=Ulm", "F", 2), ('B"onn', "F", 1), ('B"onn', "M", 3)]
     parquet = pq.read_table(io.BytesIO(synthetic.contingency_parquet(table, columns, RELEASE)))
     assert [tuple(row.values()) for row in parquet.to_pylist()] == expected

@@ -206,5 +206,3 @@ _SOLVERS: Final[dict[str, Callable[[FloatArray, int], IntArray]]] = {
     "absolute": _absolute,
     "hamming": _hamming,
 }
-ERRORS: Final = tuple(_SOLVERS)
-"""Names of the errors that `consistent_cdf` knows."""

@@ -18,7 +18,6 @@ import pyarrow.parquet as pq
 
 from treedp_core.checks import InputError
 from treedp_core.privacy import Provenance
-from treedp_core.records.dataset import Labels
 from treedp_core.records.export.spreadsheet import safe_cell
 from treedp_core.tree.leaf_table import CodeArray, LeafTable
 from treedp_core.words import whole
@@ -42,11 +41,6 @@ class Columns:
 
     names: tuple[str, ...]
     vocabularies: tuple[Sequence[str], ...]
-
-
-def columns_of(labels: Labels) -> Columns:
-    """Return the columns below the root of a data set's labels."""
-    return Columns(labels.level_names[1:], tuple(v.tolist() for v in labels.vocabularies[1:]))
 
 
 def contingency_csv(table: LeafTable, columns: Columns, provenance: Provenance) -> bytes:

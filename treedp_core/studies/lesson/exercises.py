@@ -28,13 +28,11 @@ class Drawn:
         return float(options[int(self._rng.integers(len(options)))])
 
 
-def belief(seed: int) -> Question:
+def belief(drawn: Drawn) -> Question:
     """How sure one becomes at most."""
-    drawn = Drawn("gives.1", seed)
     prior, epsilon = drawn.of(0.05, 0.1, 0.2, 0.3, 0.4), drawn.of(0.5, 0.8, 1.0, 1.5, 2.0)
     odds = prior / (1 - prior) * math.exp(epsilon)
     return number(
-        "gives.1",
         f"An attacker is {short(100 * prior)} % sure that you are in. A release has ε = {setting_text(epsilon)}. How "
         "sure is he at most afterwards, in percent?",
         100 * odds / (1 + odds), unit="%", given={"prior": prior, "epsilon": epsilon},
@@ -48,13 +46,11 @@ def belief(seed: int) -> Question:
     )  # fmt: skip
 
 
-def path(seed: int) -> Question:
+def path(drawn: Drawn) -> Question:
     """How many counts one person changes."""
-    drawn = Drawn("gives.2", seed)
     children, height = drawn.of(2, 3, 4, 5), drawn.of(2, 3, 4, 5)
     nodes = sum(children**level for level in range(int(height) + 1))
     return number(
-        "gives.2",
         f"Every node of a tree has {counted(children)} children, {counted(height)} levels below the root. One person "
         "joins. How many counts change?",
         height + 1, exact=True, unit="counts", given={"children": children, "height": height},
@@ -68,11 +64,10 @@ def path(seed: int) -> Question:
     )  # fmt: skip
 
 
-def deviation(seed: int) -> Question:
+def deviation(drawn: Drawn) -> Question:
     """Standard deviation of Laplace noise."""
-    epsilon = Drawn("noise.1", seed).of(*EPSILONS)
+    epsilon = drawn.of(*EPSILONS)
     return number(
-        "noise.1",
         f"One count gets Laplace noise at ε = {setting_text(epsilon)}; a record may come or go. What is the standard "
         "deviation of the noise?",
         math.sqrt(2) / epsilon, unit="records", given={"epsilon": epsilon},
@@ -86,11 +81,10 @@ def deviation(seed: int) -> Question:
     )  # fmt: skip
 
 
-def margin(seed: int) -> Question:
+def margin(drawn: Drawn) -> Question:
     """Half width of the 95 % interval of Laplace noise."""
-    epsilon = Drawn("noise.2", seed).of(*EPSILONS)
+    epsilon = drawn.of(*EPSILONS)
     return number(
-        "noise.2",
         f"Within how many records is a count at ε = {setting_text(epsilon)}, 19 times in 20? (Laplace noise of scale "
         "1 / ε: P(|Z| > t) = e^(−ε t).)",
         math.log(20) / epsilon, unit="records", given={"epsilon": epsilon},
@@ -103,13 +97,11 @@ def margin(seed: int) -> Question:
     )  # fmt: skip
 
 
-def scale(seed: int) -> Question:
+def scale(drawn: Drawn) -> Question:
     """Scale of the noise of a histogram when records are replaced."""
-    drawn = Drawn("who.1", seed)
     epsilon, m, bins = drawn.of(*EPSILONS), drawn.of(1, 2, 3, 5), drawn.of(10, 20, 40, 80)
     held = "one record" if m == 1 else f"up to {counted(m)} records"
     return number(
-        "who.1",
         f"A histogram of {counted(bins)} bins, ε = {setting_text(epsilon)}. A person has {held}, and all of them may "
         "be replaced by others. What scale b does each bin's noise need?",
         2 * m / epsilon, unit="records", given={"epsilon": epsilon, "m": m},
@@ -123,12 +115,10 @@ def scale(seed: int) -> Question:
     )  # fmt: skip
 
 
-def per_record(seed: int) -> Question:
+def per_record(drawn: Drawn) -> Question:
     """What one record of several is promised."""
-    drawn = Drawn("who.2", seed)
     epsilon, m = drawn.of(0.5, 1.0, 2.0, 3.0), drawn.of(2, 4, 5, 8, 10)
     return number(
-        "who.2",
         f"Noise protects single records with ε = {setting_text(epsilon)}. Somebody has {counted(m)} records. Which ε "
         "has this person?",
         epsilon * m, given={"epsilon": epsilon, "m": m},
@@ -141,12 +131,10 @@ def per_record(seed: int) -> Question:
     )  # fmt: skip
 
 
-def long_range(seed: int) -> Question:
+def long_range(drawn: Drawn) -> Question:
     """Standard deviation of a range of a histogram."""
-    drawn = Drawn("ranges.1", seed)
     bins, sd = drawn.of(4, 9, 16, 25, 36, 49, 64), drawn.of(1.5, 2.0, 2.8, 5.0, 14.0)
     return number(
-        "ranges.1",
         f"Each bin's noise has standard deviation {short(sd)}. What has the sum of {counted(bins)} bins?",
         sd * math.sqrt(bins), unit="records", given={"bins": bins, "sd": sd},
         right="Variances add up, so standard deviations grow with the root of the number of bins.",
@@ -159,12 +147,10 @@ def long_range(seed: int) -> Question:
     )  # fmt: skip
 
 
-def how_long(seed: int) -> Question:
+def how_long(drawn: Drawn) -> Question:
     """Longest range within a given error."""
-    drawn = Drawn("ranges.2", seed)
     sd, times = drawn.of(1.0, 2.0, 3.0, 4.0), drawn.of(3, 4, 5, 6, 8, 10)
     return number(
-        "ranges.2",
         f"Each bin's noise has standard deviation {short(sd)}. How many bins may a range have, if its own is to be at "
         f"most {short(sd * times)}?",
         times**2, exact=True, unit="bins", given={"sd": sd, "most": sd * times},
@@ -175,14 +161,12 @@ def how_long(seed: int) -> Question:
     )  # fmt: skip
 
 
-def cover(seed: int) -> Question:
+def cover(drawn: Drawn) -> Question:
     """Counts of a tree that hold the first bins."""
-    drawn = Drawn("tree.1", seed)
     children = drawn.of(4, 5, 8, 10)
     digits = [drawn.of(1, 2, 3), drawn.of(1, 2, 3)]
     bins = digits[0] * children + digits[1]
     return number(
-        "tree.1",
         f"A tree has {counted(children)} nodes below the root and {counted(children)} bins below each. How many "
         f"counts give the first {counted(bins)} bins, if none is taken away?",
         sum(digits), exact=True, unit="counts", given={"children": children, "bins": bins},
@@ -193,12 +177,10 @@ def cover(seed: int) -> Question:
     )  # fmt: skip
 
 
-def shared(seed: int) -> Question:
+def shared(drawn: Drawn) -> Question:
     """Noise of a count when levels share the budget."""
-    drawn = Drawn("tree.2", seed)
     epsilon, levels = drawn.of(*EPSILONS), drawn.of(2, 3, 4, 5, 6)
     return number(
-        "tree.2",
         f"{counted(levels)} levels share ε = {setting_text(epsilon)} equally; one record is replaced. What is the "
         "standard deviation of each count's Laplace noise?",
         math.sqrt(2) * 2 * levels / epsilon, unit="records", given={"epsilon": epsilon, "levels": levels},
@@ -212,12 +194,10 @@ def shared(seed: int) -> Question:
     )  # fmt: skip
 
 
-def levels(seed: int) -> Question:
+def levels(drawn: Drawn) -> Question:
     """Levels that a number of bins needs."""
-    drawn = Drawn("children.1", seed)
     children, height = drawn.of(2, 4, 8, 16), drawn.of(2, 3, 4)
     return number(
-        "children.1",
         f"Each node has {counted(children)} children. How many levels below the root do {counted(children**height)} "
         "bins need?",
         height, exact=True, unit="levels", given={"children": children, "bins": children**height},
@@ -232,9 +212,8 @@ SHAPES: Final = ((64, (2,) * 6, (8, 8)), (256, (2,) * 8, (16, 16)), (1024, (2,) 
                  (4096, (2,) * 12, (16,) * 3), (729, (3,) * 6, (9,) * 3))  # fmt: skip
 
 
-def which(seed: int) -> Question:
+def which(drawn: Drawn) -> Question:
     """The tree with the least error."""
-    drawn = Drawn("children.2", seed)
     bins, deep, flat = SHAPES[int(drawn.of(*range(len(SHAPES))))]
     trees = [deep, flat, (bins,)]
     turn = int(drawn.of(0, 1, 2))
@@ -245,7 +224,7 @@ def which(seed: int) -> Question:
     why = {1: "Of all bins a prefix adds half: too many noisy counts.", len(deep): "So many levels share ε too thinly."}
     wrong = tuple(Wrong(i, why.get(len(one), "Compare h² Σ (n − 1).")) for i, one in enumerate(trees) if i != best)
     return Question(
-        "children.2", f"{counted(bins)} bins, Laplace noise, equal shares of ε, no post-processing. Which tree counts "
+        "", f"{counted(bins)} bins, Laplace noise, equal shares of ε, no post-processing. Which tree counts "
         "all up to x best?",
         float(best), 0.0, "Neither many levels nor many children: h² Σ (n − 1) is least.", wrong,
         "Squared error grows with h² Σ (n − 1), h the number of levels, n the children.", "", names,
@@ -258,13 +237,11 @@ def _named(factors: tuple[int, ...]) -> str:
     return f"{n} children, {h} level{'s' if h > 1 else ''}"
 
 
-def split(seed: int) -> Question:
+def split(drawn: Drawn) -> Question:
     """The best share of the last of two levels."""
-    drawn = Drawn("spend.1", seed)
     top, below = drawn.of(2, 3, 4, 9), drawn.of(17, 28, 33, 65, 126)
     roots = [math.cbrt(top - 1), math.cbrt(below - 1)]
     return number(
-        "spend.1",
         f"A tree has {counted(top)} nodes below the root and {counted(below)} bins below each. Which share of ε, in "
         "percent, should the bins get for the best cumulative counts? (Laplace noise, no post-processing.)",
         100 * roots[1] / sum(roots), unit="%", given={"top": top, "below": below},
@@ -278,11 +255,11 @@ def split(seed: int) -> Question:
     )  # fmt: skip
 
 
-def dearer(seed: int) -> Question:
+def dearer(drawn: Drawn) -> Question:
     """What less budget does to the variance."""
-    times = Drawn("spend.2", seed).of(2, 3, 4, 5, 10)
+    times = drawn.of(2, 3, 4, 5, 10)
     return number(
-        "spend.2", f"A level gets {counted(times)} times less ε. By which factor does the variance of its Laplace "
+        f"A level gets {counted(times)} times less ε. By which factor does the variance of its Laplace "
         "noise grow?",
         times**2, exact=True, given={"times": times},
         right="The scale grows by the factor, the variance by its square.",
@@ -292,14 +269,12 @@ def dearer(seed: int) -> Question:
     )  # fmt: skip
 
 
-def agreed(seed: int) -> Question:
+def agreed(drawn: Drawn) -> Question:
     """A parent after least squares."""
-    drawn = Drawn("adds.1", seed)
     children, total, off = drawn.of(2, 3, 4), drawn.of(40, 60, 80, 120), drawn.of(-15, -9, -6, 6, 9, 15)
     parent = total + off
     best = (children * parent + total) / (children + 1)
     return number(
-        "adds.1",
         f"A noisy count says {counted(parent)}, its {counted(children)} children add up to {counted(total)}. All "
         "counts have the same noise. What does least squares make of the parent?",
         best, unit="records", given={"children": children, "parent": parent, "total": total},
@@ -313,12 +288,10 @@ def agreed(seed: int) -> Question:
     ).within(abs(off) / (children + 1) / 4)  # fmt: skip
 
 
-def shifted(seed: int) -> Question:
+def shifted(drawn: Drawn) -> Question:
     """A child after its parent is settled."""
-    drawn = Drawn("adds.2", seed)
     children, first, gap = drawn.of(2, 3, 4), drawn.of(12, 20, 31), drawn.of(6, 12, 24)
     return number(
-        "adds.2",
         f"After least squares a parent is {counted(gap)} more than its {counted(children)} children added up. All "
         f"children have the same noise. What becomes of a child that said {counted(first)}?",
         first + gap / children, unit="records", given={"children": children, "first": first, "gap": gap},
@@ -332,7 +305,7 @@ def shifted(seed: int) -> Question:
     ).within(gap / children / 4)  # fmt: skip
 
 
-EXERCISES: Final[dict[str, tuple[Callable[[int], Question], ...]]] = {
+EXERCISES: Final[dict[str, tuple[Callable[[Drawn], Question], ...]]] = {
     "gives": (belief, path),
     "noise": (deviation, margin),
     "who": (scale, per_record),
@@ -342,13 +315,20 @@ EXERCISES: Final[dict[str, tuple[Callable[[int], Question], ...]]] = {
     "spend": (split, dearer),
     "adds": (agreed, shifted),
 }
-"""Step -> its exercises; each makes a question from a seed."""
-CARD: Final = (belief, deviation, margin, scale, long_range, cover, shared, which, split, agreed)
+"""Step -> its exercises, "step.1" and so on; each makes a question from numbers that are drawn for it."""
+ON_CARD: Final = (
+    "gives.1", "noise.1", "noise.2", "who.1", "ranges.1", "tree.1", "tree.2", "children.2", "spend.1", "adds.1",
+)  # fmt: skip
 """The ten questions of the final card."""
 
 
 def exercises(step: str, seed: int) -> tuple[Question, ...]:
     """Return the exercises of a step, or the final card's, for one seat's seed."""
     if step == "card":
-        return tuple(one(seed + 10_000).named(f"card.{i}") for i, one in enumerate(CARD, 1))
-    return tuple(one(seed) for one in EXERCISES[step])
+        return tuple(_asked(key, seed + 10_000).named(f"card.{i}") for i, key in enumerate(ON_CARD, 1))
+    return tuple(_asked(f"{step}.{i}", seed) for i in range(1, len(EXERCISES[step]) + 1))
+
+
+def _asked(key: str, seed: int) -> Question:
+    step, _, place = key.partition(".")
+    return EXERCISES[step][int(place) - 1](Drawn(key, seed)).named(key)

@@ -64,9 +64,11 @@ class Question:
     @property
     def solution(self) -> str:
         """The right answer in words, for the teacher."""
-        if self.choices:
-            return self.choices[int(self.answer)]
-        return f"{short(self.answer)} {self.unit}".strip()
+        return self.written(self.answer)
+
+    def written(self, value: float) -> str:
+        """Return an answer in words."""
+        return self.choices[int(value)] if self.choices else f"{short(value)} {self.unit}".strip()
 
     def named(self, key: str) -> Question:
         """Return the same question under another name."""
@@ -91,19 +93,19 @@ class Marked:
 
 
 def number(
-    key: str, text: str, answer: float, *, right: str, wrong: tuple[Wrong, ...], hint: str, unit: str = "",
+    text: str, answer: float, *, right: str, wrong: tuple[Wrong, ...], hint: str, unit: str = "",
     given: Mapping[str, float] | None = None, exact: bool = False,
 ) -> Question:  # fmt: skip
-    """Return a question whose answer is a number, `exact` a whole one that must be met."""
+    """Return a question, not named yet, whose answer is a number, `exact` a whole one that must be met."""
     tolerance = 0.0 if exact else CLOSE * abs(answer)
-    asked = Question(key, text, answer, tolerance, right, wrong, hint, unit, (), given or {})
+    asked = Question("", text, answer, tolerance, right, wrong, hint, unit, (), given or {})
     return asked.within(tolerance)
 
 
 def mark(question: Question, value: float) -> Marked:
     """Return what is said to an answer: to a right one why, to a wrong one what seems to be behind it.
 
-    >>> asked = number("k", "2 + 2?", 4.0, right="Yes.", wrong=(Wrong(22.0, "They are added."),), hint="", exact=True)
+    >>> asked = number("2 + 2?", 4.0, right="Yes.", wrong=(Wrong(22.0, "They are added."),), hint="", exact=True)
     >>> mark(asked, 4.0).said, mark(asked, 22.0).said, mark(asked, 3.0).said
     ('Yes.', 'Not quite: they are added.', 'Too small. ')
     """

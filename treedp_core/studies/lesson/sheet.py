@@ -9,9 +9,8 @@ from typing import Final
 
 from treedp_core.checks import InputError
 from treedp_core.studies.lesson.exercises import EXERCISES, exercises
-from treedp_core.studies.lesson.question import Question, Wrong
+from treedp_core.studies.lesson.question import Question
 from treedp_core.studies.lesson.steps import CARD, STEPS, Step
-from treedp_core.words import short
 
 MAX_SEATS: Final = 100
 BASE: Final = "http://127.0.0.1:8501"
@@ -54,7 +53,7 @@ def teacher_sheet(seats: Sequence[int], base: str = BASE) -> str:
 
 def _of_step(number: int, step: Step, base: str) -> str:
     link = f"{base}/lesson?step={step.name}"
-    asked = [step.predict, *(one(0) for one in EXERCISES[step.name])]
+    asked = [step.predict, *exercises(step.name, 0)]
     return (
         f"<section><h2>{number}. {escape(step.title)} ({step.minutes} minutes)</h2><p><b>Goal:</b> {escape(step.aim)} "
         f'<a href="{escape(link)}">{escape(link)}</a></p><p>{escape(step.text)}</p>'
@@ -66,12 +65,8 @@ def _of_step(number: int, step: Step, base: str) -> str:
 
 def _ideas(question: Question) -> str:
     """What each wrong answer to a question means, with the numbers of seat 0."""
-    rows = "".join(f"<li>{escape(_value(question, one))}: {escape(one.why)}</li>" for one in question.wrong)
+    rows = "".join(f"<li>{escape(question.written(one.value))}: {escape(one.why)}</li>" for one in question.wrong)
     return f"<p>{escape(question.key)}, wrong ideas:</p><ul>{rows}</ul>"
-
-
-def _value(question: Question, one: Wrong) -> str:
-    return question.choices[int(one.value)] if question.choices else f"{short(one.value)} {question.unit}".strip()
 
 
 def _solutions(steps: Iterable[str], seats: Sequence[int]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 from treedp_core.studies.lesson.question import Question, Wrong, number
@@ -21,10 +22,10 @@ class Step:
     title : str
         Its question, as a heading.
     minutes : int
+    asked : callable
+        Makes the question that is to be answered before anything is shown.
     text : str
         At most 80 words (Markdown).
-    predict : Question
-        To be answered before anything is shown.
     keep : str
         One sentence to keep.
     page : str
@@ -37,17 +38,22 @@ class Step:
     name: str
     title: str
     minutes: int
+    asked: Callable[[], Question]
     text: str
-    predict: Question
     keep: str
     page: str
     opened: Mapping[str, str]
     aim: str
 
+    @cached_property
+    def predict(self) -> Question:
+        """What is to be answered before anything is shown, named like the step."""
+        return self.asked().named(self.name)
+
 
 def _gives() -> Question:
     return number(
-        "gives", "A neighbour knows everybody else in your town. He is 50 % sure that you are in the table of exact "
+        "A neighbour knows everybody else in your town. He is 50 % sure that you are in the table of exact "
         "counts. How sure is he once he has seen it, in percent?",
         100.0, unit="%",
         right="He subtracts all others, and what is left is you.",
@@ -59,7 +65,7 @@ def _gives() -> Question:
 
 def _noise() -> Question:
     return number(
-        "noise", "One count gets Laplace noise at ε = 0.5. By how much is it typically off (standard deviation)?",
+        "One count gets Laplace noise at ε = 0.5. By how much is it typically off (standard deviation)?",
         math.sqrt(2) / 0.5, unit="records", given={"epsilon": 0.5},
         right="Scale 1 / ε = 2, times √2.",
         wrong=(Wrong(2.0, "That is the scale 1 / ε; the standard deviation is √2 times that."),
@@ -71,7 +77,7 @@ def _noise() -> Question:
 
 def _who() -> Question:
     return number(
-        "who", "A histogram has 16 bins. A record may be replaced by another, ε = 1. Which scale does the noise of "
+        "A histogram has 16 bins. A record may be replaced by another, ε = 1. Which scale does the noise of "
         "each bin need?",
         2.0, given={"epsilon": 1.0, "m": 1},
         right="One bin loses a record and one gains it, whatever the number of bins.",
@@ -84,7 +90,7 @@ def _who() -> Question:
 
 def _ranges() -> Question:
     return number(
-        "ranges", "Each bin is off by 2.8 records (standard deviation). A range adds 100 bins. By how much is it off?",
+        "Each bin is off by 2.8 records (standard deviation). A range adds 100 bins. By how much is it off?",
         28.0, unit="records", given={"bins": 100, "sd": 2.8},
         right="Noises partly cancel: the root of 100 is 10.",
         wrong=(Wrong(280.0, "Noises partly cancel: variances add up, not standard deviations."),
@@ -95,7 +101,7 @@ def _ranges() -> Question:
 
 def _tree() -> Question:
     return number(
-        "tree", "256 bins lie in 16 groups of 16, and groups are counted, too. How many counts give the first 200 "
+        "256 bins lie in 16 groups of 16, and groups are counted, too. How many counts give the first 200 "
         "bins, if none is taken away?",
         20.0, exact=True, unit="counts", given={"children": 16, "bins": 200},
         right="12 groups hold 192 bins, and 8 bins are left.",
@@ -108,7 +114,7 @@ def _tree() -> Question:
 
 def _children() -> Question:
     return number(
-        "children", "4 096 bins. All nodes have the same number of children: 2, 4, 8, 16, 64 or 4 096. With which is "
+        "4 096 bins. All nodes have the same number of children: 2, 4, 8, 16, 64 or 4 096. With which is "
         "“all up to x” least off?",
         16.0, exact=True, unit="children", given={"bins": 4096},
         right="Three levels share ε, and few counts are added.",
@@ -124,7 +130,7 @@ def _children() -> Question:
 def _spend() -> Question:
     roots = [math.cbrt(3), math.cbrt(63)]
     return number(
-        "spend", "4 groups of 64 bins. Which share of ε should the bins get, in percent, so that “all up to x” is "
+        "4 groups of 64 bins. Which share of ε should the bins get, in percent, so that “all up to x” is "
         "least off?",
         100 * roots[1] / sum(roots), unit="%", given={"top": 4, "below": 64},
         right="Shares follow the cube roots of children − 1.",
@@ -137,7 +143,7 @@ def _spend() -> Question:
 
 def _adds() -> Question:
     return number(
-        "adds", "A noisy total says 30; its two noisy parts say 12 and 12. All have the same noise. What is the best "
+        "A noisy total says 30; its two noisy parts say 12 and 12. All have the same noise. What is the best "
         "guess of the total?",
         28.0, unit="records", given={"children": 2, "parent": 30, "total": 24},
         right="The sum of two noises is worth half as much as one: (2 × 30 + 24) / 3.",
@@ -148,61 +154,57 @@ def _adds() -> Question:
     ).within(0.3)  # fmt: skip
 
 
-def _step(name: str, title: str, minutes: int, predict: Callable[[], Question], **rest: object) -> Step:
-    return Step(name, title, minutes, predict=predict(), **rest)  # type: ignore[arg-type]
-
-
 STEPS: Final[tuple[Step, ...]] = (
-    _step(
+    Step(
         "gives", "What does a count give away?", 4, _gives,
         text="A table of exact counts names nobody. Yet whoever knows all others can take them away. "
         "What does the rest tell about you?",
         keep="Sums protect nobody: who knows the others subtracts them.",
         page="protects", opened={}, aim="Exact sums are not anonymous.",
     ),
-    _step(
+    Step(
         "noise", "What do noise and ε do?", 5, _noise,
         text="Now every count gets random noise. ε says how much: odds about you change by at most e^ε. "
         "The less they may change, the more noise it takes.",
         keep="Half of ε is twice the noise.",
         page="lab", opened={}, aim="The scale of noise is sensitivity over ε; a draw is not a law.",
     ),
-    _step(
+    Step(
         "who", "Who is protected?", 5, _who,
         text="A promise is about somebody: a record that comes or goes, or one that is replaced by another. "
         "What they can change decides how much noise it takes.",
         keep="Noise follows what one unit can change, not how many counts there are.",
         page="data", opened={}, aim="Neighbouring relation and sensitivity; a record is not a person.",
     ),
-    _step(
+    Step(
         "ranges", "What happens when counts are added?", 5, _ranges,
         text="How many are between 20 and 65? A histogram adds one noisy bin after the other. "
         "Every bin brings its own noise along.",
         keep="Noise of a sum grows with the root of how many counts it adds.",
         page="ranges", opened={}, aim="Variances add up.",
     ),
-    _step(
+    Step(
         "tree", "Why put a tree on it?", 6, _tree,
         text="Count groups of bins as well. A long range is then a few whole groups and some single bins. "
         "The price: a person is counted on each level, so the levels share ε.",
         keep="A tree buys few counts a range with more noise in each.",
         page="ranges", opened={}, aim="Node covers; the budget is shared by levels.",
     ),
-    _step(
+    Step(
         "children", "How many children should a node have?", 6, _children,
         text="Few children make many levels, and each gets little of ε. Many children make few levels, but much is "
         "added on each. Somewhere between is a best.",
         keep="About 16 children are best for plain Laplace noise, and the best is flat.",
         page="branching", opened={"bra_bins": "4096"}, aim="A trade-off with a flat optimum.",
     ),
-    _step(
+    Step(
         "spend", "How should ε be spent?", 6, _spend,
         text="Levels need not get equal shares of ε. A level whose counts are added often deserves more. "
         "How much more?",
         keep="Give more of ε to what is added more often, but less than in proportion.",
         page="budget", opened={"bud_view": "custom"}, aim="Theorem IV.2 of Rameshwar et al.: cube roots.",
     ),
-    _step(
+    Step(
         "adds", "Can it be made to add up?", 5, _adds,
         text="Noisy parts do not add up to their noisy total. Repairing that costs no privacy, as no record is looked "
         "at again. And two measurements of one thing are better than one.",

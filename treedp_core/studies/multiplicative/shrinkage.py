@@ -26,17 +26,6 @@ _GRID: Final = 401
 _ZOOMS: Final = 4
 
 
-def alpha_rmse(law: Law, alpha: float, counts: ArrayLike) -> FloatArray:
-    """Exact alpha-RMSE of counts with noise of that law, in records, shape of `counts`; largest at 0.
-
-    >>> from treedp_core.noise import Laplace
-    >>> round(float(alpha_rmse(Laplace(1.0), 0.5, 4.0)), 5)  # sqrt(2) / e
-    0.52026
-    """
-    a = _alpha(alpha)
-    return np.asarray(np.sqrt(law.excess_square(a * _counts(counts))))
-
-
 def shrunk_alpha_rmse(law: Law, alpha: float, counts: ArrayLike) -> FloatArray:
     """Exact alpha-RMSE of counts estimated as max(0, (1 - alpha) (count + noise)), in records, shape of `counts`.
 

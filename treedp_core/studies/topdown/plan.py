@@ -79,11 +79,6 @@ class Plan:
         noisy = self.sigmas[self.sigmas > 0]
         return float(np.sqrt(np.mean(noisy**2))) if noisy.size else 0.0
 
-    @property
-    def variances(self) -> FloatArray:
-        """Exact noise variance of each level in records squared, (n_levels,)."""
-        return np.array([0.0 if law is None else law.variance for law in self.laws])
-
 
 def plan(
     domain: Sequence[int] | Tree,

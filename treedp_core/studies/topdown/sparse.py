@@ -7,7 +7,7 @@ of survivors form a block, survivors x categories, taken a stretch at a time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -171,7 +171,7 @@ def release(
     levels = [_root(plan, table.total, rng)]
     _refuse_too_many_cells(plan, int(levels[0].count.sum()))
     for level in range(1, plan.n_levels):
-        levels.append(_below(levels[-1], truth[level], plan, level, project, rng, watch or Watch()))
+        levels.append(_joined(_blocks(levels[-1], truth[level], plan, level, project, rng, watch or Watch())))
     return SparseRun(plan, tuple(levels), truth, provenance)
 
 
@@ -202,24 +202,6 @@ def _refuse_too_many_cells(plan: Plan, total: int) -> None:
         )
 
 
-def _below(
-    above: LevelResult,
-    truth: Prefixes,
-    plan: Plan,
-    level: int,
-    project: Projection,
-    rng: np.random.Generator,
-    watch: Watch,
-) -> LevelResult:
-    """Return the survivors of a level, from those of the level above."""
-    pieces = list(_blocks(above, truth, plan, level, project, rng, watch))
-    if not pieces:
-        none = np.zeros(0, dtype=np.int64)
-        return LevelResult(none, none.astype(np.int32), none, none)
-    parent, code, count, origin = (np.concatenate(parts) for parts in zip(*pieces, strict=True))
-    return LevelResult(parent, code.astype(np.int32), count, origin)
-
-
 def _blocks(
     above: LevelResult,
     truth: Prefixes,
@@ -229,6 +211,7 @@ def _blocks(
     rng: np.random.Generator,
     watch: Watch,
 ) -> Iterator[tuple[IntArray, IntArray, IntArray, IntArray]]:
+    """Yield the survivors of a level, from those of the level above: parent, code, count and origin."""
     size, law = plan.sizes[level - 1], plan.laws[level]
     n_above = int(truth.parent[-1]) + 1 if truth.parent.size else 0
     first = np.searchsorted(truth.parent, np.arange(n_above + 1))
@@ -249,6 +232,12 @@ def _blocks(
         row, code = np.divmod(kept, size)
         watch.step(counts.size)
         yield start + row, code, counts[kept], _origins(kept, cell, child)
+
+
+def _joined(blocks: Iterable[tuple[IntArray, IntArray, IntArray, IntArray]]) -> LevelResult:
+    none = np.zeros(0, dtype=np.int64)
+    parent, code, count, origin = (np.concatenate(parts) for parts in zip((none,) * 4, *blocks, strict=True))
+    return LevelResult(parent, code.astype(np.int32), count, origin)
 
 
 def _origins(kept: IntArray, cell: IntArray, child: IntArray) -> IntArray:

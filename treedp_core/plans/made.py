@@ -66,7 +66,7 @@ class Split:
 
 
 @dataclass(frozen=True, eq=False)
-class _Noise:
+class Planned:
     """What every kind of release has: for each level its nodes, budget (inf published exactly) and law."""
 
     unit: ProtectedUnit
@@ -82,38 +82,36 @@ class _Noise:
     steps: tuple[str, ...] = ()
     tuned: Origin | None = None
     released: str = "counts"
+    factors: tuple[int, ...] = ()
+    """Of the tree over bins."""
 
 
 Made = Experiment | Split | CdfPlan | TopDownPlan
 Data = Dataset | Subject | CountedBins
 
 
-def state(
-    made: Made,
-    data: Data,
-    *,
-    counted: Dataset | None = None,
-    tuned: Origin | None = None,
-    whom: str = "",
-    steps: tuple[str, ...] = (),
-    reads_counts: bool = False,
-) -> Stated:
-    """Return what the plan of a release states: see `ReleasePlan.of`."""
-    noise = _noise(made, data, tuned, steps)
+def state(noise: Planned, data: Data, source: Dataset | None) -> Stated:
+    """Return what the plan of a release states of its noise and of the data, which were counted from `source`.
+
+    Raises
+    ------
+    InputError
+        ``PLAN_LAW``, and what the ledger refuses: see `ReleasePlan.of`.
+    """
     if noise.law not in {one.value for one in NoiseLaw}:
         raise InputError("PLAN_LAW", f"No plan can state the promise of {echo(noise.law)} noise: it is its author's.")
-    law, source = NoiseLaw(noise.law), data if isinstance(data, Dataset) else counted
+    law = NoiseLaw(noise.law)
     ledger = Ledger(noise.unit, law.currency, noise.total, noise.tuned, _finite(noise.per_level))
     total_records = int(data.counts.sum()) if isinstance(data, CountedBins) else data.total
     return Stated(
         title=data.name,
-        whom=whom,
+        whom="",
         released=noise.released,
         unit=noise.unit,
         spread=noise.spread if noise.unit.contributions > 1 else Spread.STACKED,
         bounded=_bounded(source, noise.unit),
         weighted=source is not None and source.report.largest > 1,
-        domain=_domain(data, source, made),
+        domain=_domain(data, source, noise.factors),
         law=law,
         levels=_levels(noise, _names(data, len(noise.per_level))),
         postprocess=noise.steps,
@@ -123,21 +121,28 @@ def state(
         epsilon=_epsilon(law, ledger.charged, noise.delta, noise.tuned),
         delta=noise.delta if law.currency is Currency.RHO else 0.0,
         delta_fits=_fits(noise, law, total_records),
-        true_error=_true_error(made, data) if reads_counts else None,
     )
 
 
 # ---- the noise of each kind of release
 
 
-def _noise(made: Made, data: Data, tuned: Origin | None, steps: tuple[str, ...]) -> _Noise:
+def planned(made: Made, data: Data, tuned: Origin | None, steps: tuple[str, ...]) -> Planned:
+    """Return the levels of a release, and what each of them spends.
+
+    Raises
+    ------
+    InputError
+        ``PLAN_DATA`` where the data do not fit; what making the release ready refuses.
+    """
     match made:
         case CdfPlan():
             one, noise = made.settings, made.noise
             ready = _of_tree(noise, one.unit, one.mechanism, made.budget, one.delta)
             total = _total(one.mechanism, one.epsilon, one.delta)
             chain = ("least_squares",) if one.least_squares else ()
-            return replace(ready, total=total, tuned=tuned, steps=chain, released="cumulative counts")
+            return replace(ready, total=total, tuned=tuned, steps=chain, released="cumulative counts",
+                           factors=one.branching_factors)  # fmt: skip
         case TopDownPlan():
             return _of_top_down(made, data, tuned, steps)
     if not isinstance(data, Dataset):
@@ -149,12 +154,12 @@ def _noise(made: Made, data: Data, tuned: Origin | None, steps: tuple[str, ...])
     return replace(ready, total=total_of(made), tuned=tuned, steps=made.postprocess)
 
 
-def _of_tree(noise: LevelNoise, unit: ProtectedUnit, law: str, budget: Budget, delta: float) -> _Noise:
+def _of_tree(noise: LevelNoise, unit: ProtectedUnit, law: str, budget: Budget, delta: float) -> Planned:
     capacities = capacities_of_tree(noise.tree)
-    return _Noise(unit, law, budget.per_level, noise.laws, capacities, noise.exact, 0.0, delta, tree=noise.tree)
+    return Planned(unit, law, budget.per_level, noise.laws, capacities, noise.exact, 0.0, delta, tree=noise.tree)
 
 
-def _of_split(made: Split, tree: Tree) -> _Noise:
+def _of_split(made: Split, tree: Tree) -> Planned:
     mechanism, ledger = lookup(MECHANISMS, made.mechanism, "mechanism"), made.ledger
     public = ledger.unit.total_is_public
     budget = Budget(ledger.currency, ((math.inf,) if public else ()) + tuple(ledger.amounts)[int(public) :])
@@ -162,11 +167,11 @@ def _of_split(made: Split, tree: Tree) -> _Noise:
     return replace(ready, total=ledger.total, tuned=ledger.prior, steps=made.postprocess)
 
 
-def _of_top_down(made: TopDownPlan, data: Data, tuned: Origin | None, steps: tuple[str, ...]) -> _Noise:
+def _of_top_down(made: TopDownPlan, data: Data, tuned: Origin | None, steps: tuple[str, ...]) -> Planned:
     exact = [law is None for law in made.laws]
     tree = data.tree if isinstance(data, Subject) else None
     spent = made.guarantee.rho or 0.0
-    return _Noise(made.unit, "discrete_gaussian", made.budget.per_level, made.laws, made.levels, exact, spent,
+    return Planned(made.unit, "discrete_gaussian", made.budget.per_level, made.laws, made.levels, exact, spent,
                   made.guarantee.delta, made.spread, tree, steps, tuned, "a table")  # fmt: skip
 
 
@@ -194,14 +199,14 @@ def _epsilon(law: NoiseLaw, charged: Fraction, delta: float, tuned: Origin | Non
     return (rho_to_epsilon_gaussian if is_normal else rho_to_epsilon)(float_above(charged), delta)
 
 
-def _fits(noise: _Noise, law: NoiseLaw, total: int) -> bool | None:
+def _fits(noise: Planned, law: NoiseLaw, total: int) -> bool | None:
     """Whether delta is below 1 / records, where it may be said."""
     if law.currency is Currency.EPSILON or not noise.unit.total_is_public:
         return None
     return not delta_warning(noise.delta, total)
 
 
-def _levels(noise: _Noise, names: Sequence[str]) -> tuple[PlannedLevel, ...]:
+def _levels(noise: Planned, names: Sequence[str]) -> tuple[PlannedLevel, ...]:
     capacities = noise.capacities
     l1, l2 = level_sensitivities(noise.unit, capacities, noise.spread)
     errors = _errors(noise)
@@ -232,7 +237,7 @@ def _scale(law: Law) -> float:
     return law.scale if isinstance(law, Laplace) else float(getattr(law, "sigma", math.nan))
 
 
-def _errors(noise: _Noise) -> list[float | None]:
+def _errors(noise: Planned) -> list[float | None]:
     """Expected root mean square error of each level after post-processing; None where none is known beforehand."""
     if noise.tree is None:
         return [None] * len(noise.laws)
@@ -245,7 +250,14 @@ def _errors(noise: _Noise) -> list[float | None]:
     return [float(error) if math.isfinite(error) else None for error in np.sqrt(level_mean(noise.tree, known))]
 
 
-def _true_error(made: Made, data: Data) -> TrueError:
+def true_error(made: Made, data: Data) -> TrueError:
+    """Return the errors of an experiment, in its own metric, on the true counts: NOT PRIVATE.
+
+    Raises
+    ------
+    InputError
+        ``PLAN_DATA`` for a release of any other kind.
+    """
     if not isinstance(made, Experiment) or not isinstance(data, Dataset):
         raise InputError("PLAN_DATA", "Errors on the true counts are stated of an experiment only.")
     formula = run(made, data.tree, data.counts, simulated=False).formula
@@ -272,13 +284,13 @@ def _bounded(source: Dataset | None, unit: ProtectedUnit) -> Bounded:
     return Bounded.COUNTED
 
 
-def _domain(data: Data, source: Dataset | None, made: Made) -> Domain:
+def _domain(data: Data, source: Dataset | None, factors: tuple[int, ...]) -> Domain:
     origin = Categories.PUBLIC if source is None else Categories(source.domain_source.value)
     if origin is Categories.FROM_DATA:
         return Domain(origin)
-    if isinstance(data, CountedBins) and isinstance(made, CdfPlan):
+    if isinstance(data, CountedBins) and factors:
         low, high = data.ends(0, data.n_within) if data.numeric else (None, None)
-        bins = Bins(data.unit, data.n_bins, made.settings.branching_factors, low, high, data.has_other)
+        bins = Bins(data.unit, data.n_bins, factors, low, high, data.has_other)
         return Domain(origin, bins=bins)
     if isinstance(data, Subject) and data.is_product:
         return _listed(origin, tuple(tuple(map(str, words)) for words in data.words), ())
@@ -288,7 +300,7 @@ def _domain(data: Data, source: Dataset | None, made: Made) -> Domain:
         return _listed(origin, tuple(tuple(map(str, words)) for words in data.labels.vocabularies[1:]), ())
     if data.tree.n_leaves > MOST_LEAVES:
         return Domain(origin)
-    return _listed(origin, (), tuple(data.labels.path(int(leaf)) for leaf in data.tree.leaves))
+    return _listed(origin, (), tuple(data.labels.paths_of(data.tree.leaves)))
 
 
 def _listed(source: Categories, categories: tuple[tuple[str, ...], ...], leaves: tuple[tuple[str, ...], ...]) -> Domain:

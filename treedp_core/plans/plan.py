@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 from treedp_core.plans import documents, typed_json, verify, words
-from treedp_core.plans.made import Data, Made, state
+from treedp_core.plans.made import Data, Made, planned, state, true_error
 from treedp_core.plans.stated import Stated
 from treedp_core.privacy.origin import Origin
 from treedp_core.records import Dataset
@@ -66,8 +66,10 @@ class ReleasePlan(Stated):
             ``PLAN_LAW`` for a mechanism whose promise is not TreeDP's; ``PLAN_DATA`` where the data do not fit;
             ``BUDGET_EXCEEDED`` and ``PRIOR_OTHER`` of the ledger; what making the release ready refuses.
         """
-        found = state(made, data, counted=counted, tuned=tuned, whom=whom, steps=steps, reads_counts=reads_counts)
-        return cls(**{one.name: getattr(found, one.name) for one in fields(found)})
+        source = data if isinstance(data, Dataset) else counted
+        found = state(planned(made, data, tuned, steps), data, source)
+        stated = {one.name: getattr(found, one.name) for one in fields(found)}
+        return cls(**stated | {"whom": whom, "true_error": true_error(made, data) if reads_counts else None})
 
     @classmethod
     def from_json(cls, data: bytes | str) -> ReleasePlan:

@@ -80,6 +80,14 @@ class Labels:
             node = int(self.parent[node])
         return tuple(reversed(path))
 
+    def paths_of(self, nodes: IntArray) -> list[tuple[str, ...]]:
+        """Return the `path` of each of many nodes (n,), by way of all."""
+        labels = (label for level in range(len(self.vocabularies)) for label in self.of_level(level).tolist())
+        found: list[tuple[str, ...]] = []
+        for label, above in zip(labels, self.parent.tolist(), strict=True):
+            found.append((*found[above], label) if found else ())
+        return [found[node] for node in nodes.tolist()]
+
     def paths(self, nodes: Iterable[int]) -> list[str]:
         """Return the whole path of each of some nodes as one text; the root's is its label."""
         known: dict[int, str] = {}
@@ -205,7 +213,7 @@ class Dataset:
     def _occupied(self) -> dict[tuple[str, ...], int]:
         """Counts of the leaves that hold records, by name."""
         held = self.tree.leaves[self.counts[self.tree.leaves] > 0]
-        return {self.labels.path(int(leaf)): int(self.counts[leaf]) for leaf in held}
+        return dict(zip(self.labels.paths_of(held), self.counts[held].tolist(), strict=True))
 
     @cached_property
     def fingerprint(self) -> str:

@@ -111,11 +111,11 @@ def public_of_file(data: Dataset, file: Dataset, *, absent_are_zero: bool = Fals
         np.array_equal(data.labels.of_level(level), file.labels.of_level(level)) for level in range(1, tree.n_levels)
     ):
         return public(tree, file.counts)
-    ours = {data.labels.path(int(leaf)): i for i, leaf in enumerate(tree.leaves)}
-    theirs = {file.labels.path(int(leaf)): int(file.counts[leaf]) for leaf in file.tree.leaves}
-    wrong = theirs.keys() - ours.keys() if absent_are_zero else ours.keys() ^ theirs.keys()
+    names, leaves = data.labels.paths_of(tree.leaves), file.tree.leaves
+    ours, theirs = set(names), dict(zip(file.labels.paths_of(leaves), file.counts[leaves].tolist(), strict=True))
+    wrong = theirs.keys() - ours if absent_are_zero else ours ^ theirs.keys()
     if wrong:
-        missing, extra = len(ours.keys() - theirs.keys()), len(theirs.keys() - ours.keys())
+        missing, extra = len(ours - theirs.keys()), len(theirs.keys() - ours)
         example = min(wrong)
         raise InputError(
             "PRIOR_LEAVES",
@@ -123,14 +123,13 @@ def public_of_file(data: Dataset, file: Dataset, *, absent_are_zero: bool = Fals
             "are not in the "
             f"data, for example {echo(' / '.join(example))}.",
         )
-    by_leaf = np.array([theirs.get(path, 0) for path in ours])
+    by_leaf = np.array([theirs.get(path, 0) for path in names])
     return public(tree, tree.counts_of_leaves(by_leaf))
 
 
 def absent_leaves(data: Dataset, file: Dataset) -> int:
     """Return how many leaves of a data set a file lacks."""
-    theirs = {file.labels.path(int(leaf)) for leaf in file.tree.leaves}
-    return sum(data.labels.path(int(leaf)) not in theirs for leaf in data.tree.leaves)
+    return len(set(data.labels.paths_of(data.tree.leaves)) - set(file.labels.paths_of(file.tree.leaves)))
 
 
 def noisy(

@@ -2,7 +2,7 @@
 
 from pages.ui.page import Page, View
 from pages.ui.unused import NOTHING_DRAWN, PLAIN, unspent
-from pages.views.branching.settings import NOISE, SETTINGS
+from pages.views.branching.settings import NOISE, PRESETS, SETTINGS
 from pages.views.branching.view import show
 
 PAGE = Page(
@@ -13,6 +13,7 @@ PAGE = Page(
     about="How many children a node should have.",
     heading="How many children should a node have?",
     settings=SETTINGS,
+    presets=PRESETS,
     lede=("With few children many levels share the budget; with many, long ranges add up many noisy counts."),
     learnt=(
         "The optimum is flat: anything within the shaded band costs at most 5 %, so whole numbers and the padding "

@@ -12,6 +12,7 @@ PAGE = Page(
     section="Explore",
     about="Cumulative counts, ranges and quantiles of a numeric column.",
     settings=s.SETTINGS,
+    presets=s.PRESETS,
     lede=(
         "How many records lie below a value, or between two? Cumulative counts from a tree, made whole and "
         "non-decreasing."

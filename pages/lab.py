@@ -17,6 +17,7 @@ PAGE = Page(
     heading="Which mechanism errs least at my ε?",
     lede="Compare mechanisms and post-processing: lines are theory, markers are simulations, both at the same promise.",
     settings=s.SETTINGS,
+    presets=s.PRESETS,
     switch=s.VIEW,
     views=tuple(View(name, partial(show, name), ignores=unspent(s.COMPARED) | unused_by(s.METRIC)) for name in VIEWS),
     learnt=(

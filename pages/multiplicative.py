@@ -3,7 +3,7 @@
 from pages.ui.page import Page, View
 from pages.ui.unused import NO_THRESHOLD
 from pages.views.multiplicative import growth, meaning, run
-from pages.views.multiplicative.settings import SETTINGS, VIEW
+from pages.views.multiplicative.settings import PRESETS, SETTINGS, VIEW
 
 PAGE = Page(
     name="multiplicative",
@@ -19,6 +19,7 @@ PAGE = Page(
         "errors are what matters: on few levels, shrinking Gaussian counts by 1 − α is better."
     ),
     settings=SETTINGS,
+    presets=PRESETS,
     views=(
         View("run", run.show, ignores=NO_THRESHOLD),
         View("growth", growth.show, ignores=growth.IGNORES, question="From how many levels on do thresholds pay?"),

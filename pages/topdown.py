@@ -2,7 +2,7 @@
 
 from pages.ui.page import Page
 from pages.views.topdown import compare, rows
-from pages.views.topdown.settings import SETTINGS, VIEW
+from pages.views.topdown.settings import PRESETS, SETTINGS, VIEW
 
 PAGE = Page(
     name="topdown",
@@ -15,6 +15,7 @@ PAGE = Page(
         "consistent from the root down, so they are records again."
     ),
     settings=SETTINGS,
+    presets=PRESETS,
     views=(rows.ROWS, rows.COUNTS, compare.PROJECTIONS),
     switch=VIEW,
 )  # fmt: skip

@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from oracles_pages import Later, answer, figure, metric_values, open_page, read, table, words
 from pages.ui import jobs
+from pages.views.branching.settings import PRESETS
 from treedp_core.studies.branching import RankedShape, equal_budgets, statements
 from treedp_core.studies.branching.curve import curve
 from treedp_core.studies.branching.question import NOISES, POSTS, WORKLOADS, Question, ranked, rmse
@@ -55,8 +56,11 @@ def test_a_bad_number_of_bins_keeps_the_last_good_one() -> None:
 
 def test_presets_set_only_the_bins() -> None:
     app = open_page("branching", bra_noise="gaussian", eps="0.5")
-    for text, shown in (("3^6", "729"), ("2^11", "2\u202f048"), ("997", "997"), ("2^20", "1\u202f048\u202f576")):
-        button(app, f"bra_preset_{text}").click()
+    shown_for = {"3^6": "729", "2^11": "2\u202f048", "997": "997", "2^20": "1\u202f048\u202f576"}
+    for preset in PRESETS:
+        [(_, text)] = preset.sets
+        shown = shown_for[text]
+        button(app, f"branching_preset_{preset.name}").click()
         app.run()
         assert f"Trees for K = {shown}" in words(app)
         assert not app.exception
@@ -67,8 +71,8 @@ def test_presets_set_only_the_bins() -> None:
 
 def test_the_bins_of_the_data_are_offered() -> None:
     app = open_page("branching", sample="small_town")
-    assert button(app, "bra_preset_data").label.startswith("64:")
-    button(app, "bra_preset_data").click()
+    assert button(app, "bra_of_data").label.startswith("64:")
+    button(app, "bra_of_data").click()
     app.run()
     assert "for 64 bins" in answer(app) and not app.error
 
@@ -246,7 +250,7 @@ def test_heights_are_compared_with_equal_budgets_where_optimal_ones_are_slow() -
     link = {"bra_bins": "256", "bra_noise": "gaussian", "bra_post": "least_squares"}
     equal, best = (
         figure(open_page("branching", bra_budgets=budgets, **link), "bra_heights")["data"][0]["y"]
-        for budgets in ("equal", "optimal")
+        for budgets in ("equal", "optimal")  # a link of old
     )
     assert equal == best
 

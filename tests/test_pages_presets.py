@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import pytest
 
+from app import all_pages
 from oracles_pages import Later, open_page, press
 from pages.ui import jobs
 from pages.ui.presets import Preset
-from pages.views.cdf.settings import PRESETS as CDF
-from pages.views.lab.settings import PRESETS as LAB
-from pages.views.multiplicative.settings import PRESETS as MULTIPLICATIVE
-from pages.views.topdown.settings import PRESETS as TOPDOWN
 
-PRESETS = {"lab": LAB, "cdf": CDF, "topdown": TOPDOWN, "multiplicative": MULTIPLICATIVE}
+PRESETS = {page.name: page.presets for page in all_pages() if page.presets}
+
+
+def test_pages_have_presets() -> None:
+    assert set(PRESETS) >= {"lab", "cdf", "topdown", "multiplicative", "branching"}
 
 
 @pytest.mark.parametrize("page", PRESETS)

@@ -10,7 +10,8 @@ from typing import Any, Final, Literal, NamedTuple
 
 import streamlit as st
 
-from pages.ui import jobs, reconnect, store
+from pages.ui import jobs, presets, reconnect, store
+from pages.ui.presets import Preset
 from pages.ui.result import progress
 from pages.ui.setting import FOLLOWED, Setting
 from pages.ui.settings import EPSILON, PRESENT, get
@@ -103,6 +104,8 @@ class Page:
         What it does about that, in a sentence: the heading's tooltip.
     settings : tuple of Setting
         What a link carries of it, besides the settings every page shares.
+    presets : tuple of Preset
+        Settings that go together, offered first under *More*.
     views : tuple of View
         The first is shown at first; with several a switch is drawn.
     switch : Setting, optional
@@ -128,6 +131,7 @@ class Page:
     heading: str = ""
     lede: str = ""
     settings: tuple[Setting[Any], ...] = ()
+    presets: tuple[Preset, ...] = ()
     views: tuple[View, ...]
     switch: Setting[str] | None = None
     beside: Callable[[], object] | None = None
@@ -199,6 +203,7 @@ class Page:
             st.session_state[key] = True
         with st.expander("More", expanded=level == "Advanced", key=key, on_change="rerun") as more:
             if more.open:
+                presets.draw(self.name, self.presets)
                 show()
 
     def _chosen(self) -> View:

@@ -30,8 +30,10 @@ class Preset:
     then: Callable[[], object] | None = None
 
 
-def popover(page: str, presets: Sequence[Preset]) -> None:
-    """Show the presets of a page; a button's key is ``{page}_preset_{name}``."""
+def draw(page: str, presets: Sequence[Preset]) -> None:
+    """Draw the popover of a page's presets, where it has some; a button's key is ``{page}_preset_{name}``."""
+    if not presets:
+        return
     key = f"{page}_presets"
     with st.popover("Presets", icon=":material/auto_awesome:", help="Ready-made settings", key=key, on_change="rerun"):
         for one in presets:

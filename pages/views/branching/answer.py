@@ -31,13 +31,6 @@ from treedp_core.studies.cdf.error import Criterion
 from treedp_core.tree.workloads import Workload
 from treedp_core.words import whole
 
-PRESETS: Final = {
-    "2^20": ("2²⁰: a million", "A power of 16: 16⁵ fits without padding."),
-    "3^6": ("3⁶: powers of 3", "A power of a small prime: few trees fit without padding."),
-    "2^11": ("2¹¹: a prime number of levels", "No whole root: padding or unequal levels are needed."),
-    "997": ("997: a prime", "Without padding only the histogram is left."),
-}
-"""Numbers of bins that show something: what, and why."""
 NO_DATA: Final = "no data"
 
 
@@ -93,16 +86,13 @@ def question() -> tuple[Question, Callable[[], object]]:
 
 
 def more_of_the_question() -> None:
-    """Show numbers of bins that show something, and what else is asked."""
+    """Show what else is asked."""
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         bins = bins_of_data()
         st.button(
-            f"{whole(bins)}: the leaves of the data", key="bra_preset_data", on_click=s.BINS.set, args=("",),
+            f"{whole(bins)}: the leaves of the data", key="bra_of_data", on_click=s.BINS.set, args=("",),
             disabled=bins < 2, help="As many bins as the data set in use has leaves.",
         )  # fmt: skip
-        for text, (label, why) in PRESETS.items():
-            st.button(label, key=f"bra_preset_{text}", on_click=s.BINS.set, args=(text,), help=why)
-    with st.container(horizontal=True, gap="small"):
         for one in (s.NOISE, s.BUDGET, s.PADDED):
             one.draw()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from pages.ui.presets import Preset
 from pages.ui.setting import Setting, choice, flag, words
 from treedp_core.studies.branching.question import BUDGETS, NOISES, POSTS, WORKLOADS, bins_from_text
 
@@ -30,7 +31,12 @@ POST: Final = choice(
     help="Least squares with the known total costs no budget.",
 )  # fmt: skip
 BUDGET: Final = choice(
-    "bra_budgets", "equal", BUDGETS, label="Level budgets", help="Equal for all levels, or the best for each tree."
+    "bra_budgets",
+    "uniform",
+    BUDGETS,
+    once={"equal": "uniform"},
+    label="Level budgets",
+    help="Uniform: the same for all levels, or the best for each tree.",
 )
 PADDED: Final = flag(
     "bra_padded", True, label="Padding",
@@ -38,3 +44,10 @@ PADDED: Final = flag(
 )  # fmt: skip
 
 SETTINGS: Final[tuple[Setting[Any], ...]] = (BINS, NOISE, WORKLOAD, POST, BUDGET, PADDED)
+PRESETS: Final = (
+    Preset("2²⁰: a million", "A power of 16: 16⁵ fits without padding.", (BINS.to("2^20"),)),
+    Preset("3⁶: powers of 3", "A power of a small prime: few trees fit without padding.", (BINS.to("3^6"),)),
+    Preset("2¹¹: a prime number of levels", "No whole root: padding or unequal levels are needed.", (BINS.to("2^11"),)),
+    Preset("997: a prime", "Without padding only the histogram is left.", (BINS.to("997"),)),
+)
+"""Numbers of bins that show something."""

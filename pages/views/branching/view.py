@@ -128,7 +128,7 @@ def _ranking(found: Answer) -> None:
     st.header(f"Trees for K = {found.bins}", anchor=False)
     st.caption(advice(asked.n_bins).replace("*", "\\*"))
     budgets = "the best budgets of each tree" if asked.optimal_budgets else "equal budgets"
-    so_far = "" if asked.optimal_budgets or s.BUDGET.value == "equal" else " so far"
+    so_far = "" if asked.optimal_budgets or s.BUDGET.value == "uniform" else " so far"
     frame.table(
         remember(("ranking", asked, total), lambda: call(ranking_table, asked, found.ranked, total)),
         key="bra_ranking",

@@ -7,7 +7,7 @@ from functools import partial
 
 import streamlit as st
 
-from pages.ui import presets, tuned
+from pages.ui import tuned
 from pages.ui.controls import draw_again
 from pages.ui.result import at_once, refused, show_state
 from pages.ui.settings import CONTRIBUTIONS, EPSILON, RELATION, SEED
@@ -45,7 +45,6 @@ def more_controls() -> None:
         s.FIT.draw()
         s.POST.draw()
         draw_again("cdf_draw")
-        presets.popover("cdf", s.PRESETS)
 
 
 def _settings(data: Bins) -> CdfSettings:

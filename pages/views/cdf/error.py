@@ -5,14 +5,13 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Final
 
-from pages.ui import frame, presets
+from pages.ui import frame
 from pages.ui.page import Told
 from pages.ui.settings import CONTRIBUTIONS, EPSILON
 from pages.ui.shared import slack
 from pages.ui.store import remember
 from pages.ui.strip import strip
 from pages.ui.unused import NOTHING_DRAWN, PLAIN
-from pages.views.cdf import settings as s
 from pages.views.cdf.source import asked_bins, say_refused
 from pages.views.cdf.words import PROTECTS, error_answer
 from treedp_core.experiment import EPSILON_GRID
@@ -54,7 +53,6 @@ def show() -> Told:
 
 
 def _more(at: Ran[dict[str, list[Any]]], epsilon: float) -> None:
-    presets.popover("cdf", s.PRESETS)
     frame.table(
         at,
         key="cdf_error_at",

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import streamlit as st
 
-from pages.ui import frame, presets
+from pages.ui import frame
 from pages.ui.cards import cards
 from pages.ui.page import Told
 from pages.ui.result import Result, in_background, show_state
@@ -74,7 +74,6 @@ def show() -> Told:
 
 
 def _more(gains: list[ConsistencyGain], again: Any, trials: int) -> None:
-    presets.popover("cdf", s.PRESETS)
     if gains:
         _headline(gains)
     frame.table(

@@ -7,7 +7,7 @@ from functools import partial
 
 import streamlit as st
 
-from pages.ui import controls, frame, plans, presets, tuned
+from pages.ui import controls, frame, plans, tuned
 from pages.ui.page import Told
 from pages.ui.result import at_once, run_button, show_state
 from pages.ui.shared import note_of_slack
@@ -60,7 +60,6 @@ def _more(shown: Shown) -> None:
         s.METRIC.draw()
         controls.split(s.ALLOCATION, s.SHARES)
         s.TRIALS.draw()
-        presets.popover("lab", s.PRESETS)
     _cards(shown)
     first = shown.lines[0].series.of(shown.base) if shown.lines else None
     controls.split_by_level(first, dataset(), key="lab_split_table", label=tuned.label("lab"))

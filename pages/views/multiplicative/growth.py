@@ -11,7 +11,6 @@ import streamlit as st
 
 from pages.ui import frame, setting
 from pages.ui.page import Told
-from pages.ui.presets import popover
 from pages.ui.refusals import refusal
 from pages.ui.result import Result, at_once, in_background, show_state
 from pages.ui.settings import ALPHA, EPSILON
@@ -20,7 +19,7 @@ from pages.ui.store import dataset, remember
 from pages.ui.strip import strip
 from pages.ui.text import lit
 from pages.ui.unused import NO_THRESHOLD, NOTHING_DRAWN
-from pages.views.multiplicative.settings import EVERY_CURVE, LEVELS, PRESETS, TOTAL, draw_alpha
+from pages.views.multiplicative.settings import EVERY_CURVE, LEVELS, TOTAL, draw_alpha
 from treedp_core.checks import InputError
 from treedp_core.figures.multiplicative import few_figure, growth_figure
 from treedp_core.mechanisms.thresholds.schedule import check_levels
@@ -67,7 +66,6 @@ def _rows(chosen: Setting, d: int) -> Ran[list[Rank]]:
 
 
 def _more(chosen: Setting, d: int | None, near: Ran[Places], rows: Ran[list[Rank]] | None) -> None:
-    popover("multiplicative", PRESETS)
     if rows is not None and d is not None:
         _headline(rows.value, d)
         _ranking(rows, d)

@@ -10,12 +10,11 @@ import streamlit as st
 
 from pages.ui import frame
 from pages.ui.page import Told
-from pages.ui.presets import popover
 from pages.ui.store import remember
 from pages.views.multiplicative.growth import IGNORES as IGNORES
 from pages.views.multiplicative.growth import about, asked, notes
 from pages.views.multiplicative.schedule import show_printed
-from pages.views.multiplicative.settings import ETA, PRESETS
+from pages.views.multiplicative.settings import ETA
 from treedp_core.figures.multiplicative import accuracy_bars
 from treedp_core.notebook.code import Ran, call
 from treedp_core.studies.multiplicative import Setting, accuracy_table
@@ -82,7 +81,6 @@ def _caption(chosen: Setting, d: int, eta: float) -> str:
 
 
 def _more(chosen: Setting, d: int | None) -> None:
-    popover("multiplicative", PRESETS)
     st.markdown(WORDS)
     if d is not None:
         frame.table(

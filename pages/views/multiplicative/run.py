@@ -12,7 +12,6 @@ import streamlit as st
 from pages.ui import frame
 from pages.ui.controls import draw_again
 from pages.ui.page import Told
-from pages.ui.presets import popover
 from pages.ui.result import Result, at_once, in_background, refused, show_state
 from pages.ui.settings import MADE_SEED
 from pages.ui.shared import experiment, say_slack, slack
@@ -25,7 +24,6 @@ from pages.views.multiplicative.settings import (
     DEEP_TREE_LEAVES,
     DEEP_TREE_LEVELS,
     PLAN,
-    PRESETS,
     SOURCE,
 )
 from treedp_core.checks import InputError
@@ -81,7 +79,6 @@ def _controls() -> None:
         PLAN.draw()
         CLAMP.draw()
         draw_again("mul_draw")
-        popover("multiplicative", PRESETS)
 
 
 def _source_key() -> tuple[str | int, ...]:

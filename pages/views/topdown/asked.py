@@ -10,7 +10,6 @@ from streamlit.delta_generator import DeltaGenerator
 
 from pages.ui import tuned
 from pages.ui.controls import draw_again, level_picker
-from pages.ui.presets import popover
 from pages.ui.result import Result, at_once, show_state
 from pages.ui.setting import Setting
 from pages.ui.settings import EPSILON, KNOWN_LEVELS, RELATION, SEED
@@ -167,7 +166,7 @@ def _order(names: tuple[str, ...]) -> tuple[int, ...]:
 
 
 def budget(what: Subject) -> None:
-    """Show under *More* the controls that no row has: what is spent, on which levels, for whom, and presets."""
+    """Show under *More* the controls that no row has: what is spent, on which levels, and for whom."""
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         if s.VIEW.value == "counts":
             s.SOURCE.draw()
@@ -181,7 +180,6 @@ def budget(what: Subject) -> None:
         if s.UNIT.draw() > 1:
             s.SPREAD.draw()
         s.CONFIDENCE.draw()
-        popover("topdown", s.PRESETS)
 
 
 def rule(what: Subject) -> None:

@@ -25,7 +25,7 @@ MAX_BINS: Final = 10**15
 NOISES: Final = {"laplace": "Laplace", "gaussian": "Gaussian"}
 WORKLOADS: Final = {workload.value: workload.label for workload in Workload}
 POSTS: Final = {"none": "None", "least_squares": "Least squares"}
-BUDGETS: Final = {"equal": "Equal", "optimal": "Optimal"}
+BUDGETS: Final = {"uniform": "Uniform", "optimal": "Optimal"}
 MAX_HEIGHT: Final = 40
 N_BEST: Final = 10
 

@@ -26,6 +26,7 @@ from oracles_pages import (
     written,
 )
 from pages.ui import jobs
+from pages.views.cdf import draw
 from pages.views.cdf.settings import FITS
 from treedp_core.records import Dataset, count_bins
 from treedp_core.studies.branching import best_shape
@@ -75,6 +76,24 @@ def test_a_matrix_takes_gaussian_noise_and_says_what_it_spends() -> None:
     assert spent["matrix"] == "Square-root matrix" and spent["answers"] == "128" and spent["ε"] == "1"
     mine, binary = margins(answer(app))[:2]
     assert mine < 0.8 * binary
+
+
+def test_a_matrix_is_sought_for_the_counts_that_are_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+    link = {"cdf_tree": "optimal", "cdf_mechanism": "discrete_gaussian", "nbr": "add_or_remove_one"}
+    app = open_page("cdf", **link, cdf_for="own", cdf_ranges="1-10, 5-20")
+    assert not codes(app) and "by the optimal matrix for own ranges" in words(app)
+    spent = written(app, "of the release").set_index("of the release")["value"]
+    assert spent["matrix"] == "Optimal matrix for own ranges"
+    assert float(spent["mean variance above the least possible"].removesuffix(" %")) <= 0.5
+    widget(app, "cdf_ranges").set_value("1-10, 1-10")
+    assert codes(app.run()) == ["RANGE_BOUNDS"]
+    monkeypatch.setattr(jobs, "pool", Later)
+    monkeypatch.setattr(draw, "BOUND_BINS", 64)
+    widget(app, "cdf_for").set_value("ranges")
+    app.run()
+    assert "Seeking the optimal matrix: 0 of 20 rounds" in app.get("progress")[0].proto.text
+    press(app, "cdf_matrix_cancel")
+    assert "Seeking the optimal matrix: cancelled." in words(app.run())
 
 
 def margins(text: str) -> list[float]:

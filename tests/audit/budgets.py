@@ -210,17 +210,20 @@ def _cdf(report: Report, rng: np.random.Generator, n_bins: int, factors: tuple[i
 def _matrix(report: Report, rng: np.random.Generator, n_bins: int) -> None:
     """Noise on whole sums of all bins: what they change by, over all neighbours, at the cost of its law."""
     small = Small(tuple(CdfSettings(n_bins, (n_bins,)).shape.tree().parent.tolist()))
-    for relation, mechanism in product((ADD, REPLACE, UNKNOWN), ("gaussian", "discrete_gaussian")):
+    made_for = (("root", "cdf"), ("optimal", "cdf"), ("optimal", "ranges"))
+    for relation, mechanism, (strategy, workload) in product(
+        (ADD, REPLACE, UNKNOWN), ("gaussian", "discrete_gaussian"), made_for
+    ):
         who = Who(relation, int(rng.integers(1, 3)))
         epsilon = float(np.exp(rng.uniform(-3, 2)))
         ready = plan_cdf(CdfSettings(n_bins, (), mechanism, epsilon, 1e-6, relation=relation, contributions=
-                                     who.contributions, strategy="root"))  # fmt: skip
+                                     who.contributions, strategy=strategy, workload=workload))  # fmt: skip
         assert isinstance(ready, MatrixPlan) and ready.guarantee.rho is not None
         pairs = list_pairs(small, who, data_sets(small, rng, who.contributions))
         report.pairs += pairs.n
         moved = (ready.matrix.encode(change).tolist() for change in pairs.changes[:, small.leaves])
         spent = losses.price(ready.law)[1] * max(sum(one * one for one in change) for change in moved)
-        what = f"CDF by the root of {n_bins} bins, {mechanism} for {who}"
+        what = f"CDF by the {strategy} matrix for {workload} of {n_bins} bins, {mechanism} for {who}"
         report.spent(what, spent, ready.guarantee.rho, pairs.n)
         report.holds(ready.guarantee.epsilon <= epsilon, f"{what}: promises more than was asked for")
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Final
 
 import streamlit as st
 
 from pages.ui import tuned
 from pages.ui.controls import draw_again
-from pages.ui.result import at_once, refused, show_state
+from pages.ui.result import Result, at_once, in_background, refused, show_state
 from pages.ui.settings import CONTRIBUTIONS, EPSILON, RELATION, SEED
 from pages.ui.shared import experiment, note_of_slack, slack_of
 from pages.ui.store import remember
 from pages.views.cdf import settings as s
+from pages.views.cdf.source import NO_DATA
 from pages.views.cdf.words import what
 from treedp_core.allocation.shares import shares_from_text
 from treedp_core.checks import InputError
@@ -25,16 +27,31 @@ from treedp_core.studies.cdf import CdfSettings, plan_cdf
 from treedp_core.studies.cdf.bins import Bins
 from treedp_core.studies.cdf.compare import Draw, draw
 from treedp_core.studies.cdf.error import Criterion
+from treedp_core.studies.cdf.matrices.optimal import ROUNDS, optimal_matrix
+from treedp_core.studies.cdf.matrices.plan import Matrix
+from treedp_core.studies.cdf.matrices.wanted import OWN, ranges_from_text
+from treedp_core.studies.cdf.pipelines import BOUND_BINS
 from treedp_core.studies.cdf.release import STRATEGIES, TREE
 from treedp_core.tree.text import branching_factors_from_text
 from treedp_core.tree.workloads import Shape, equal_tree
 
+MATRICES: Final = 3
+"""That are kept: of 1 024 bins each takes 4 MB, and 8 MB more once it is used."""
+ON_ITS_WAY: Final = InputError("BUSY", "The matrix is on its way.")
+
 
 def controls() -> None:
-    """Show on which tree what is released."""
+    """Show on which tree what is released, or what a matrix is made for."""
     if s.TREE.draw() == "own":
         s.FACTORS.draw()
+    if _is_sought() and s.WORKLOAD.draw() == OWN:
+        with st.popover("Ranges", icon=":material/tune:", width="content"):
+            s.RANGES.draw()
     s.MECHANISM.draw()
+
+
+def _is_sought() -> bool:
+    return s.TREE.value in STRATEGIES and STRATEGIES[s.TREE.value].sought
 
 
 def more_controls() -> None:
@@ -58,10 +75,12 @@ def _settings(data: Bins) -> CdfSettings:
     mechanism = s.MECHANISM.value
     unit = ProtectedUnit(NeighbouringRelation(RELATION.value), CONTRIBUTIONS.value)
     if s.TREE.value in STRATEGIES:
+        workload = s.WORKLOAD.value if _is_sought() else s.WORKLOAD.default
+        ranges = ranges_from_text(s.RANGES.value) if workload == OWN else ()
         return CdfSettings(
             data.n_bins, (), mechanism, EPSILON.value, slack_of([mechanism], data.total),
             least_squares=s.POST.value, relation=RELATION.value, contributions=CONTRIBUTIONS.value,
-            strategy=s.TREE.value,
+            strategy=s.TREE.value, workload=workload, ranges=ranges,
         )  # fmt: skip
     shape = _shape(data.n_bins, Criterion(mechanism, least_squares=s.POST.value, unit=unit))
     shares = shares_from_text(s.SHARES.value) if s.ALLOCATION.value == "custom" else ()
@@ -88,20 +107,29 @@ def drawn_of(data: Bins) -> tuple[Draw, Callable[[], object]]:
 
     Below a refusal it is the last good one of these data, else a histogram's.
     """
+    sought: Result[Matrix] | None = None
     try:
         chosen = _settings(data)
+        sought = _sought(chosen)
     except InputError as error:
         found = refused("cdf_draw", error, of=data.fingerprint)
     else:
         key = (chosen, s.FIT.value, SEED.value, tuned.in_force("cdf"))
-        found = at_once("cdf_draw", key, partial(_made, data, chosen), about=what(chosen), of=data.fingerprint)
+        if sought is None or sought.is_ready:
+            make = partial(_made, data, chosen, None if sought is None else sought.value)
+            found = at_once("cdf_draw", key, make, about=what(chosen), of=data.fingerprint)
+        else:
+            found = refused("cdf_draw", sought.error or ON_ITS_WAY, of=data.fingerprint)
     mine: Draw | None = found.value
     plain = CdfSettings(data.n_bins, (data.n_bins,), epsilon=EPSILON.value)
 
     def say() -> None:
         note_of_slack([s.MECHANISM.value], "cdf_set_delta", data.total)
         tuned.note("cdf")
-        show_state(found, "Drawing a release")
+        if sought is None or sought.is_ready:
+            show_state(found, "Drawing a release")
+        else:
+            show_state(sought, f"Seeking the {STRATEGIES[s.TREE.value].label.lower()}", "rounds")
         if found.error is not None and found.error.code == "STRATEGY_NOISE":
             fit = STRATEGIES[s.TREE.value].mechanisms[0]
             st.button(f"Take {MECHANISMS[fit].label.lower()} noise", key="cdf_fit_noise", on_click=s.MECHANISM.set,
@@ -112,8 +140,19 @@ def drawn_of(data: Bins) -> tuple[Draw, Callable[[], object]]:
     return mine or draw(plan_cdf(plain), data.counts, "squared", SEED.value), say
 
 
-def _made(data: Bins, chosen: CdfSettings) -> Draw:
-    plan = remember(chosen, lambda: plan_cdf(chosen), shelf="cdf plan", room=1)
+def _sought(chosen: CdfSettings) -> Result[Matrix] | None:
+    """The matrix of many bins, from a search in the background; None where none is needed or it takes no time."""
+    strategy = STRATEGIES[chosen.strategy]
+    if not strategy.sought or chosen.mechanism not in strategy.mechanisms or chosen.n_bins <= BOUND_BINS:
+        return None
+    work = partial(optimal_matrix, chosen.wanted, chosen.with_total)
+    return in_background(
+        "cdf_matrix", (chosen.strategy, *work.args), ROUNDS, work, of=NO_DATA, of_data=False, room=MATRICES
+    )
+
+
+def _made(data: Bins, chosen: CdfSettings, matrix: Matrix | None) -> Draw:
+    plan = remember(chosen, lambda: plan_cdf(chosen, matrix), shelf="cdf plan", room=1)
     if tuned.in_force("cdf") is not None and chosen.strategy == TREE:
         total = total_of(experiment(mechanism=chosen.mechanism, delta=chosen.delta))
         tuned.admit("cdf", chosen.unit, plan.budget.currency, total, plan.budget.per_level)

@@ -12,6 +12,7 @@ from treedp_core.allocation.shares import shares_from_text
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.studies.branching.question import bins_from_text
 from treedp_core.studies.cdf.error.bound import MAX_BOUND_BINS
+from treedp_core.studies.cdf.matrices.wanted import WORKLOADS, ranges_from_text
 from treedp_core.studies.cdf.release import SPLITS, STRATEGIES
 from treedp_core.studies.cdf.release import TREE as TREE_OF
 from treedp_core.tree.text import branching_factors_from_text
@@ -48,7 +49,16 @@ MECHANISM: Final = choice("cdf_mechanism", "discrete_laplace", MECHANISMS, label
 TREE: Final = choice(
     "cdf_tree", "best", TREES, label="Tree", look="select", width=190,
     help="Best found: least expected error of the cumulative counts for this K. "
-    "Square-root matrix: noise on weighted sums of all bins, Gaussian noise only, with less error than trees.",
+    "Matrices: noise on weighted sums of all bins, Gaussian noise only, with less error than trees; the optimal one is "
+    "sought for the counts that you want.",
+)  # fmt: skip
+WORKLOAD: Final = choice(
+    "cdf_for", "cdf", WORKLOADS, label="Made for", look="select", width=190,
+    help="The counts whose mean squared error a matrix that is sought makes least; all others come with it.",
+)  # fmt: skip
+RANGES: Final = words(
+    "cdf_ranges", "", ranges_from_text, label="Ranges of bins", width=320, placeholder="1-10, 5-20",
+    help="First and last bin of each, from bin 1 on; each range once.",
 )  # fmt: skip
 FACTORS: Final = words(
     "cdf_factors", "", branching_factors_from_text, label="Branching factors", width=160, placeholder="10,10,10",
@@ -101,6 +111,6 @@ PRESETS: Final = (
 )
 
 SETTINGS: Final[tuple[Setting[Any], ...]] = (
-    SOURCE, VIEW, MECHANISM, TREE, FACTORS, ALLOCATION, SHARES, tuned_on("cdf_tuned"), POST, FIT, FROM, TO, COMPARE,
-    BINS, TRIALS, NORM,
+    SOURCE, VIEW, MECHANISM, TREE, WORKLOAD, RANGES, FACTORS, ALLOCATION, SHARES, tuned_on("cdf_tuned"), POST, FIT,
+    FROM, TO, COMPARE, BINS, TRIALS, NORM,
 )  # fmt: skip

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from treedp_core.registry import lookup
-from treedp_core.studies.cdf.matrices.plan import MatrixPlan, plan_matrix
+from treedp_core.studies.cdf.matrices.plan import Matrix, MatrixPlan, plan_matrix
 from treedp_core.studies.cdf.release import STRATEGIES, TREE, CdfPlan, CdfSettings, plan_tree
 
 AnyPlan = CdfPlan | MatrixPlan
 
 
-def plan_cdf(settings: CdfSettings) -> AnyPlan:
-    """Return a CDF release made ready.
+def plan_cdf(settings: CdfSettings, matrix: Matrix | None = None) -> AnyPlan:
+    """Return a CDF release made ready; a matrix that was sought before for these settings may be given.
 
     Raises
     ------
@@ -22,4 +22,4 @@ def plan_cdf(settings: CdfSettings) -> AnyPlan:
     (8,)
     """
     strategy = lookup(STRATEGIES, settings.strategy, "strategy")
-    return plan_tree(settings) if strategy.name == TREE else plan_matrix(settings)
+    return plan_tree(settings) if strategy.name == TREE else plan_matrix(settings, matrix)

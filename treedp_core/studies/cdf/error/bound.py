@@ -1,18 +1,19 @@
-"""How small the CDF error of Gaussian noise can be at all: the optimal matrix mechanism, with a certified lower bound.
+"""How small the error of linear queries by Gaussian noise can be at all: optimal matrices, with certified bounds.
 
-What is bounded: the mean variance of the K cumulative counts (the last is N, public, variance 0) of every mechanism
-that adds Gaussian noise to linear queries of the histogram, estimates the counts linearly and without bias, may use N,
-and is rho-zCDP when one record is replaced. Trees with any shape and budgets, and least squares, are among them.
+What is bounded: the mean variance of linear queries of a histogram, by every mechanism that adds Gaussian noise to
+linear queries of it, estimates linearly and without bias, and is rho-zCDP when one record is added or removed, or when
+one is replaced and N is public. Trees with any shape and budgets, and least squares, are among them.
 
-Such a mechanism amounts to adding noise with some precision matrix Q to the first K - 1 cumulative counts. Moving a
-record from bin k to bin j < k raises those of bins j, ..., k - 1 by one, so rho-zCDP asks 1_I' Q 1_I <= 2 rho for the
-indicator 1_I of every interval I; the error is tr(Q^-1). For any weights pi_I >= 0 with sum 1 and
-G = sum pi_I 1_I 1_I', feasible Q obey tr(Q G) <= 2 rho, and tr(Q^-1) tr(Q G) >= (tr G^(1/2))^2, hence
+Such a mechanism amounts to adding noise with some precision matrix Q, to the bins or, where a record is replaced, to
+the first K - 1 cumulative counts. A record moves those by a vector v: a unit vector, or the indicator of an interval
+of cumulative counts (from bin k to bin j < k it raises those of j, ..., k - 1). rho-zCDP asks v' Q v <= 2 rho for each
+of them, and the error is tr(Q^-1 G), G = L^2 the sum of the queries' outer products. For any weights pi_v >= 0 with
+sum 1 and H = sum pi_v v v', feasible Q obey tr(Q H) <= 2 rho, and tr(Q^-1 G) tr(Q H) >= (tr (L H L)^(1/2))^2, hence
 
-    tr(Q^-1) >= (tr G^(1/2))^2 / (2 rho)          for every pi,
+    tr(Q^-1 G) >= (tr (L H L)^(1/2))^2 / (2 rho)          for every pi,
 
-and Q = G^(-1/2), scaled until the worst interval is feasible, is a mechanism whose error is larger by the factor
-max_I 1_I' Q 1_I / tr G^(1/2). Raising the weights of the intervals that are too sensitive closes the gap.
+and Q = L (L H L)^(-1/2) L, scaled until the worst v is feasible, is a mechanism whose error is larger by the factor
+max_v v' Q v / tr (L H L)^(1/2). Raising the weights of those that are moved too far closes the gap.
 """
 
 from __future__ import annotations
@@ -27,13 +28,13 @@ from treedp_core import checks
 from treedp_core.tree import FloatArray
 
 MAX_BOUND_BINS: Final = 1024
-_POWER: Final = 2.0
 _ITERATIONS: Final = 400
+_NONE: Final = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
 class MatrixBound:
-    """Bounds at rho = 1 on the mean variance of the K cumulative counts, in records squared; divide by rho.
+    """Bounds at rho = 1 on the mean variance of linear queries, in records squared; divide by rho.
 
     Parameters
     ----------
@@ -41,8 +42,8 @@ class MatrixBound:
         No mechanism of the class described above is better.
     attained : float
         A mechanism of that class attains it.
-    precision : (K - 1, K - 1)
-        That mechanism's precision matrix of the cumulative counts.
+    precision : (K, K) or (K - 1, K - 1)
+        That mechanism's precision matrix, of the bins or of the first K - 1 cumulative counts.
     """
 
     lower: float
@@ -53,6 +54,8 @@ class MatrixBound:
 def cdf_lower_bound(n_bins: int, gap: float = 0.005, each_round: Callable[[], object] = lambda: None) -> MatrixBound:
     """Return lower and upper bounds on the best possible CDF error of Gaussian noise, replacing one record.
 
+    The last cumulative count is N, public, and has variance 0.
+
     Parameters
     ----------
     n_bins : int
@@ -60,7 +63,7 @@ def cdf_lower_bound(n_bins: int, gap: float = 0.005, each_round: Callable[[], ob
     gap : float
         Stop when `attained` is at most (1 + gap) times `lower`, or after 400 rounds.
     each_round : function, optional
-        Called before every round, of which a gap of 0.01 takes about 20; it may raise to stop.
+        Called before every round, of which a gap of 0.01 takes about 10; it may raise to stop.
 
     Raises
     ------
@@ -73,20 +76,74 @@ def cdf_lower_bound(n_bins: int, gap: float = 0.005, each_round: Callable[[], ob
     """
     bins = checks.integer("n_bins", n_bins, low=2, high=MAX_BOUND_BINS, code="BOUND_SIZE")
     checks.number("gap", gap, low=1e-4, high=1)
-    weights = np.triu(np.ones((bins, bins)), 1)
+    return least_error(np.eye(bins - 1), None, bins, True, gap, each_round)
+
+
+def least_error(
+    gram: FloatArray, spare: FloatArray | None, queries: float, replaced: bool, gap: float,
+    each_round: Callable[[], object],
+) -> MatrixBound:  # fmt: skip
+    """Return bounds on the mean variance of linear queries, and a precision matrix that attains one.
+
+    Parameters
+    ----------
+    gram : (n, n)
+        G: sum of the outer products of the queries, over bins, or over cumulative counts if a record is `replaced`.
+    spare : (n, n), optional
+        What is added to a G that is singular, so that the matrix answers all else too; the bounds leave it out.
+    queries : float
+        How many there are.
+    gap, each_round
+        See `cdf_lower_bound`.
+    """
+    n, root = gram.shape[0], _root(gram if spare is None else gram + spare)
+    weights = np.triu(np.ones((n + 1, n + 1)), 1) if replaced else np.ones(n)
+    power = 4.0 if replaced else 2.0  # the largest that do not swing
     for _ in range(_ITERATIONS):
         each_round()
         weights /= weights.sum()
-        values, vectors = np.linalg.eigh(_weighted_intervals(weights))
-        roots = np.sqrt(np.maximum(values, values[-1] * 1e-15))
-        precision = (vectors / roots) @ vectors.T
-        sensitivity = _interval_sums(precision)
-        norm, worst = float(roots.sum()), float(sensitivity.max())
+        mixed = _weighted_intervals(weights) if replaced else np.diag(weights)
+        values, vectors = _eigen(root @ mixed @ root)
+        roots = np.sqrt(np.maximum(values, values.max() * 1e-15))
+        half = root @ vectors
+        precision = (half / roots) @ half.T
+        moved = _interval_sums(precision) if replaced else np.diag(precision)
+        norm, worst = float(roots.sum()), float(moved.max())
         if worst <= (1.0 + gap) * norm:
             break
-        weights *= (sensitivity / norm) ** _POWER
-    lower = norm**2 / 2.0 / bins
-    return MatrixBound(lower, lower * worst / norm, precision * (2.0 / worst))
+        weights = np.maximum(weights * (moved / norm) ** power, _NONE * (moved > 0))
+    precision *= 2.0 / worst
+    if spare is None:
+        lower = norm**2 / 2.0 / queries
+        return MatrixBound(lower, lower * worst / norm, precision)
+    alone = _root(gram)
+    norm = float(np.sqrt(np.maximum(_eigen(alone @ mixed @ alone)[0], 0.0)).sum())
+    return MatrixBound(norm**2 / 2.0 / queries, float(np.trace(np.linalg.solve(precision, gram))) / queries, precision)
+
+
+def _root(matrix: FloatArray) -> FloatArray:
+    """Symmetric square root, (n, n)."""
+    values, vectors = _eigen(matrix)
+    return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T)
+
+
+def _eigen(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Eigenvalues (n,) and vectors (n, n), in no order; in two halves where reversal changes nothing."""
+    matrix = (matrix + matrix.T) / 2.0
+    n = matrix.shape[0]
+    if n < 2 or not np.allclose(matrix, matrix[::-1, ::-1], rtol=1e-9, atol=1e-11 * np.abs(matrix).max()):
+        return np.linalg.eigh(matrix)
+    half, middle = n // 2, n % 2
+    turn = np.zeros((n, n))
+    index = np.arange(half)
+    turn[index, index] = turn[n - 1 - index, index] = np.sqrt(0.5)
+    turn[index, half + middle + index] = np.sqrt(0.5)
+    turn[n - 1 - index, half + middle + index] = -np.sqrt(0.5)
+    if middle:
+        turn[half, half] = 1.0
+    even, odd = turn[:, : half + middle], turn[:, half + middle :]
+    parts = [(basis, *np.linalg.eigh(basis.T @ matrix @ basis)) for basis in (even, odd)]
+    return np.concatenate([values for _, values, _ in parts]), np.hstack([basis @ found for basis, _, found in parts])
 
 
 def _weighted_intervals(weights: FloatArray) -> FloatArray:

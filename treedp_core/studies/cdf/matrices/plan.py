@@ -28,12 +28,15 @@ from treedp_core.privacy import (
 from treedp_core.privacy.conversions import epsilon_to_rho
 from treedp_core.privacy.rounding import sqrt_above
 from treedp_core.registry import lookup
+from treedp_core.studies.cdf.matrices.optimal import optimal_matrix
 from treedp_core.studies.cdf.matrices.root import RootMatrix
+from treedp_core.studies.cdf.matrices.wanted import MAX_BINS
+from treedp_core.studies.cdf.matrices.whole import WholeMatrix
 from treedp_core.studies.cdf.release import STRATEGIES, CdfRelease, CdfSettings, checked_bins
 from treedp_core.tree import AnyArray, FloatArray
-from treedp_core.words import privacy_text, short, whole
+from treedp_core.words import percent, privacy_text, short, whole
 
-MAX_MATRIX_BINS: Final = 1 << 20
+MAX_MATRIX_BINS: Final = MAX_BINS
 
 
 class Matrix(Protocol):
@@ -136,13 +139,13 @@ class MatrixPlan:
         return self.law.variance * float(np.square(row - self.matrix.row(first - 1) if first else row).sum())
 
 
-def plan_matrix(settings: CdfSettings) -> MatrixPlan:
-    """Return a CDF release by a matrix made ready.
+def plan_matrix(settings: CdfSettings, matrix: Matrix | None = None) -> MatrixPlan:
+    """Return a CDF release by a matrix made ready; one that was sought before for these settings may be given.
 
     Raises
     ------
     InputError
-        ``STRATEGY_NOISE`` for a mechanism that the matrix is not for; ``TREE_SHAPE``, ``TOO_MANY_NODES``,
+        ``STRATEGY_NOISE`` for a mechanism that the matrix is not for; ``TREE_SHAPE``, ``BOUND_SIZE``, ``RANGE_BOUNDS``,
         ``EPS_RANGE``, ``DELTA_REQUIRED``, ``NOISE_RANGE``.
     """
     strategy = lookup(STRATEGIES, settings.strategy, "strategy")
@@ -150,11 +153,12 @@ def plan_matrix(settings: CdfSettings) -> MatrixPlan:
     if mechanism.name not in strategy.mechanisms:
         fit = " or ".join(MECHANISMS[name].label for name in strategy.mechanisms)
         raise InputError("STRATEGY_NOISE", f"The {strategy.label.lower()} is for other noise: choose {fit}.")
-    unit, matrix = settings.unit, matrix_of(settings)
+    unit = settings.unit
     total, currency = checks.epsilon(settings.epsilon), mechanism.currency
     if currency is Currency.RHO:
         slack = checks.delta(settings.delta, required=True)
         total = epsilon_to_rho(total, slack, mechanism.continuous_gaussian)
+    matrix = matrix_of(settings) if matrix is None else matrix
     moved = sensitivity(matrix, unit)
     law = level_law(mechanism.name, total, moved, moved)
     assert law is not None
@@ -167,8 +171,13 @@ def plan_matrix(settings: CdfSettings) -> MatrixPlan:
 
 
 def matrix_of(settings: CdfSettings) -> Matrix:
-    """Return the matrix of a strategy that has one."""
+    """Return the matrix of a strategy that has one; one that is sought takes up to seconds, and the last are kept."""
+    if STRATEGIES[settings.strategy].sought:
+        return _sought(settings.wanted, settings.with_total)
     return _root(settings.n_bins, settings.unit, settings.least_squares)
+
+
+_sought = lru_cache(maxsize=4)(optimal_matrix)
 
 
 def mean_variance(n_bins: int, unit: ProtectedUnit, with_total: bool = True) -> float:
@@ -212,8 +221,9 @@ def matrix_ledger(plan: MatrixPlan) -> dict[str, list[str]]:
     spent = [("ρ", privacy_text(promise.rho))] if promise.rho is not None else []
     slack = [("δ", privacy_text(promise.delta))] if promise.delta else []
     rows = [
-        ("matrix", STRATEGIES[plan.settings.strategy].label),
+        ("matrix", plan.settings.way),
         ("answers", whole(plan.matrix.n_rows)),
+        *_above_the_least(plan),
         ("sensitivity, in units of the whole matrix", short(plan.sensitivity, 6)),
         (f"{plan.law.label.lower()} noise, st. dev. in the same units", short(math.sqrt(plan.law.variance), 6)),
         *spent,
@@ -221,3 +231,14 @@ def matrix_ledger(plan: MatrixPlan) -> dict[str, list[str]]:
         *slack,
     ]
     return {"of the release": [name for name, _ in rows], "value": [value for _, value in rows]}
+
+
+def _above_the_least(plan: MatrixPlan) -> list[tuple[str, str]]:
+    """How far a matrix that was sought is from the certified bound, where there is one for whom it protects."""
+    matrix, unit = plan.matrix, plan.settings.unit
+    if not isinstance(matrix, WholeMatrix) or unit.relation is NeighbouringRelation.REPLACE_UNKNOWN:
+        return []
+    if matrix.with_total != unit.total_is_public:
+        return []
+    at_one = matrix.mean_variance * (plan.sensitivity / unit.contributions) ** 2 / 2.0
+    return [("mean variance above the least possible", percent(max(at_one / matrix.lower - 1.0, 0.0)))]

@@ -1,0 +1,189 @@
+"""Matrices that are sought for the counts that someone wants: known errors, dense oracles, every pair of neighbours."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product as every
+from typing import Any
+
+import numpy as np
+import pytest
+
+from treedp_core.checks import InputError
+from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
+from treedp_core.studies.cdf import CdfSettings, plan_cdf
+from treedp_core.studies.cdf.matrices.optimal import optimal_matrix
+from treedp_core.studies.cdf.matrices.plan import MatrixPlan, matrix_ledger, sensitivity
+from treedp_core.studies.cdf.matrices.wanted import MAX_RANGES, Wanted, ranges_from_text
+from treedp_core.watch import Cancelled, Watch
+
+ADD, REPLACE, UNKNOWN = (
+    NeighbouringRelation.ADD_OR_REMOVE_ONE, NeighbouringRelation.REPLACE_ONE, NeighbouringRelation.REPLACE_UNKNOWN
+)  # fmt: skip
+OWN = ((1, 4), (3, 9), (2, 2))
+GOOD = CdfSettings(24, (), "discrete_gaussian", 1.0, 1e-6, relation=ADD.value, strategy="optimal")
+
+
+def rows_wanted(wanted: Wanted) -> Any:
+    """The wanted counts as rows of bins, written out, (queries, K)."""
+    n = wanted.n_bins
+    ends = {
+        "cdf": [(1, i) for i in range(1, n + 1)],
+        "ranges": [(i, j) for i in range(1, n + 1) for j in range(i, n + 1)],
+        "bins": [(i, i) for i in range(1, n + 1)],
+        "own": list(wanted.ranges),
+    }[wanted.workload]
+    return np.array([[float(first <= bin_ <= last) for bin_ in range(1, n + 1)] for first, last in ends])
+
+
+def variances(entries: Any, with_total: bool, rows: Any) -> Any:
+    """Error variances of queries by generalised inverses, a public total as a row that is measured very well."""
+    measured = entries.astype(float)
+    if with_total:
+        free = np.linalg.svd(np.ones((1, measured.shape[1])))[2][1:].T
+        measured, rows = measured @ free, rows @ free
+    return np.square(rows @ np.linalg.pinv(measured)).sum(axis=1)
+
+
+def plan_of(**changed: Any) -> MatrixPlan:
+    plan = plan_cdf(replace(GOOD, **changed))
+    assert isinstance(plan, MatrixPlan)
+    return plan
+
+
+@pytest.mark.parametrize("workload", ["cdf", "ranges", "bins", "own"])
+@pytest.mark.parametrize("relation", [ADD, REPLACE])
+def test_errors_are_those_of_the_whole_matrix(workload: str, relation: NeighbouringRelation) -> None:
+    plan = plan_of(relation=relation.value, workload=workload, ranges=OWN)
+    matrix, wanted = plan.matrix, plan.settings.wanted
+    with_total = relation is REPLACE
+    expected = variances(matrix.entries, with_total, rows_wanted(wanted))
+    assert matrix.mean_variance == pytest.approx(expected.mean(), rel=1e-6)
+    np.testing.assert_allclose(wanted.gram(), rows_wanted(wanted).T @ rows_wanted(wanted))
+    cumulative = variances(matrix.entries, with_total, rows_wanted(Wanted(24)))
+    np.testing.assert_allclose(matrix.variance, cumulative, rtol=1e-5, atol=1e-9 * cumulative.max())
+    between = variances(matrix.entries, with_total, rows_wanted(Wanted(24, "own", ((5, 17),))))
+    assert plan.range_variance(4, 17) == pytest.approx(plan.law.variance * between[0], rel=1e-6)
+    counts = np.random.default_rng(1).integers(0, 2**45, 24)
+    assert matrix.encode(counts).tolist() == [
+        sum(int(a) * int(c) for a, c in zip(row, counts, strict=True)) for row in matrix.entries
+    ]
+
+
+@pytest.mark.parametrize("workload", ["cdf", "ranges", "bins", "own"])
+@pytest.mark.parametrize("with_total", [False, True])
+def test_sensitivities_are_those_over_all_neighbours(workload: str, with_total: bool) -> None:
+    matrix = optimal_matrix(Wanted(13, workload, OWN), with_total)
+    columns = [[int(v) for v in column] for column in matrix.entries.T]
+    added = max(sum(v * v for v in column) for column in columns)
+    moved = max(sum((a - b) ** 2 for a, b in zip(one, two, strict=True)) for one, two in every(columns, columns))
+    for relation, times in every((ADD, REPLACE, UNKNOWN), (1, 3)):
+        need = {ADD: added, REPLACE: moved, UNKNOWN: max(added, moved)}[relation] * times**2
+        assert need <= Fraction(sensitivity(matrix, ProtectedUnit(relation, times))) ** 2 <= need * (1 + 1e-12)
+    assert 0.999 * 2**40 < (moved if with_total else added) < 1.001 * 2**40
+
+
+@pytest.mark.parametrize(("n_bins", "workload", "relation", "least"), [
+    (4, "cdf", ADD, 0.859268), (64, "cdf", ADD, 2.204700), (100, "cdf", ADD, 2.498722), (128, "cdf", ADD, 2.670365),
+    (64, "ranges", ADD, 2.65010), (128, "ranges", ADD, 3.37739), (256, "ranges", ADD, 4.2095), (31, "bins", ADD, 0.5),
+    (64, "cdf", REPLACE, 3.01545), (100, "cdf", REPLACE, 3.52945), (128, "cdf", REPLACE, 3.82975),
+    (40, "bins", REPLACE, 1 - 1 / 40),
+])  # fmt: skip
+def test_known_errors(n_bins: int, workload: str, relation: NeighbouringRelation, least: float) -> None:
+    """Sought elsewhere, by another search; a histogram is best for bins."""
+    plan = plan_of(n_bins=n_bins, workload=workload, relation=relation.value)
+    matrix = plan.matrix
+    found = matrix.mean_variance * plan.sensitivity**2 / 2
+    assert matrix.lower * (1 - 1e-9) <= found <= 1.005 * matrix.lower
+    assert matrix.lower <= least * (1 + 2e-4) and found >= least * (1 - 2e-4)
+
+
+def test_no_random_matrix_is_below_the_bound() -> None:
+    rng = np.random.default_rng(7)
+    for workload, with_total in every(("cdf", "ranges", "own"), (False, True)):
+        wanted = Wanted(9, workload, OWN)
+        lower = optimal_matrix(wanted, with_total).lower
+        rows = rows_wanted(wanted)
+        for _ in range(20):
+            tried = rng.normal(size=(12, 9)) + rng.integers(0, 4) * np.eye(12, 9)
+            apart = np.square(tried[:, :, None] - tried[:, None, :]).sum(axis=0).max()
+            moved = apart if with_total else np.square(tried).sum(axis=0).max()
+            assert variances(tried, with_total, rows).mean() * moved / 2 >= lower
+
+
+def test_what_nobody_asked_for_costs_what_was_asked_for_little() -> None:
+    """One range of 24 bins has variance 1 / (2 rho) alone; the rest costs half a percent."""
+    plan = plan_of(workload="own", ranges=((5, 17),))
+    found = plan.matrix.mean_variance * plan.sensitivity**2 / 2
+    assert 0.5 <= found <= 0.5 * 1.005 and plan.matrix.lower <= 0.5 * (1 + 1e-9)
+    assert np.isfinite(plan.variance).all()
+
+
+@pytest.mark.parametrize("mechanism", ["gaussian", "discrete_gaussian"])
+@pytest.mark.parametrize("relation", [ADD, REPLACE, UNKNOWN])
+def test_simulated_errors_have_the_variance_of_the_formula(mechanism: str, relation: NeighbouringRelation) -> None:
+    """Four standard errors: 0.9 and 1.1 times the variance are rejected."""
+    plan = plan_of(mechanism=mechanism, relation=relation.value, contributions=2, workload="ranges")
+    drawn = plan.errors(np.random.default_rng(5), 6000)
+    squares = np.square(drawn).mean(axis=1)
+    mean, reach = squares.mean(), 4 * squares.std() / np.sqrt(squares.size)
+    true = plan.variance.mean()
+    assert abs(mean - true) < reach
+    assert abs(mean - 0.9 * true) > reach < abs(mean - 1.1 * true)
+
+
+@pytest.mark.parametrize("counts", [[0] * 24, [10**15] + [0] * 23, list(range(24))])
+@pytest.mark.parametrize("relation", [ADD, REPLACE])
+def test_a_release_is_the_truth_plus_the_decoded_noise(counts: list[int], relation: NeighbouringRelation) -> None:
+    plan = plan_of(relation=relation.value)
+    made = plan.release(np.array(counts), np.random.default_rng(3))
+    noise = plan.errors(np.random.default_rng(3), 1)[0]
+    np.testing.assert_allclose(made.cumulative - np.cumsum(counts), noise, atol=1e-6 + 1e-15 * max(counts))
+    assert made.n_records == (sum(counts) if relation is REPLACE else None)
+
+
+def test_what_is_promised_is_what_was_asked_for_and_said() -> None:
+    for relation, fitted in every((ADD, REPLACE, UNKNOWN), (True, False)):
+        plan = plan_of(relation=relation.value, least_squares=fitted)
+        promise = plan.guarantee
+        assert promise.rho is not None and 0.999 < promise.epsilon <= 1.0
+        assert Fraction(plan.sensitivity) ** 2 <= 2 * Fraction(promise.rho) * Fraction(plan.law.sigma) ** 2  # type: ignore[attr-defined]
+        told = dict(zip(*matrix_ledger(plan).values(), strict=True))
+        assert told["matrix"] == "Optimal matrix for cumulative counts"
+        is_bounded = relation is ADD or (relation is REPLACE and fitted)
+        assert ("mean variance above the least possible" in told) == is_bounded
+
+
+def test_a_search_is_watched_and_stopped() -> None:
+    rounds: list[int] = []
+    optimal_matrix(Wanted(16), True, Watch(rounds.append))
+    assert 3 < sum(rounds) < 40
+    with pytest.raises(Cancelled):
+        optimal_matrix(Wanted(16), True, Watch(cancelled=lambda: True))
+
+
+@pytest.mark.parametrize("n_bins", [2, 3, 211])
+def test_any_number_of_bins_will_do(n_bins: int) -> None:
+    plan = plan_of(n_bins=n_bins, workload="ranges")
+    assert plan.matrix.mean_variance * plan.sensitivity**2 / 2 <= 1.005 * plan.matrix.lower
+
+
+@pytest.mark.parametrize(("changed", "code"), [
+    ({"n_bins": 1}, "TREE_SHAPE"), ({"n_bins": 2**20}, "BOUND_SIZE"), ({"mechanism": "laplace"}, "STRATEGY_NOISE"),
+    ({"delta": 0.0}, "DELTA_REQUIRED"), ({"epsilon": 1e-7}, "EPS_RANGE"), ({"workload": "own"}, "RANGE_BOUNDS"),
+    ({"workload": "own", "ranges": ((3, 25),)}, "RANGE_BOUNDS"), ({"workload": "trees"}, "VALUE_UNKNOWN"),
+    ({"workload": "own", "ranges": ((3, 3), (3, 3))}, "RANGE_BOUNDS"),
+])  # fmt: skip
+def test_what_cannot_be_released_is_refused(changed: dict[str, Any], code: str) -> None:
+    with pytest.raises(InputError) as refused:
+        plan_cdf(replace(GOOD, **changed))
+    assert refused.value.code == code
+
+
+@pytest.mark.parametrize("text", ["", " ,;", "0-3", "5-2", "1-2, 1-2", "a-b", "1-2-3", "1," * 1001])
+def test_ranges_that_are_none_are_refused_in_a_sentence(text: str) -> None:
+    with pytest.raises(InputError, match=r"^Expected .*\.$") as refused:
+        ranges_from_text(text)
+    assert refused.value.code == "RANGE_BOUNDS"
+    assert len(ranges_from_text(",".join(map(str, range(1, MAX_RANGES + 1))))) == MAX_RANGES

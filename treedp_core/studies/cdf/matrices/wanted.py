@@ -1,0 +1,133 @@
+"""For which counts a matrix is made: all cumulative counts, all ranges, all bins, or ranges that someone names."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from treedp_core import checks
+from treedp_core.checks import InputError, echo
+from treedp_core.tree import FloatArray
+from treedp_core.words import whole
+
+OWN: Final = "own"
+WORKLOADS: Final = {"cdf": "Cumulative counts", "ranges": "All ranges", "bins": "Bins", OWN: "Own ranges"}
+MAX_BINS: Final = 1 << 20
+MAX_RANGES: Final = 1000
+_RANGE: Final = re.compile(r"(\d{1,7})(?:\s*[-–]\s*(\d{1,7}))?")
+
+Ranges = tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which counts of K bins are wanted, all with the same weight.
+
+    Parameters
+    ----------
+    n_bins : int
+        K.
+    workload : str
+        A name in `WORKLOADS`.
+    ranges : tuple of pairs
+        For ``own``: first and last bin of each, counted from 1.
+
+    Raises
+    ------
+    InputError
+        ``VALUE_UNKNOWN`` for another workload; ``RANGE_BOUNDS`` for no ranges, repeated ones, or bins that are none.
+    """
+
+    n_bins: int
+    workload: str = "cdf"
+    ranges: Ranges = ()
+
+    def __post_init__(self) -> None:
+        checks.integer("n_bins", self.n_bins, low=2, high=MAX_BINS, code="TREE_SHAPE")
+        if self.workload not in WORKLOADS:
+            raise InputError("VALUE_UNKNOWN", f"Expected a workload out of {', '.join(WORKLOADS)}.")
+        if self.workload != OWN:
+            object.__setattr__(self, "ranges", ())
+            return
+        if not self.ranges:
+            raise InputError("RANGE_BOUNDS", "Expected at least one range of bins, such as 1-10, 5-20.")
+        if len(set(self.ranges)) < len(self.ranges):
+            raise InputError("RANGE_BOUNDS", "Expected every range of bins once.")
+        for first, last in self.ranges:
+            if not 1 <= first <= last <= self.n_bins:
+                raise InputError(
+                    "RANGE_BOUNDS",
+                    f"Expected ranges within bins 1 to {whole(self.n_bins)}, the first bin first, got {first}-{last}.",
+                )
+
+    @property
+    def queries(self) -> float:
+        """How many counts are wanted."""
+        n = self.n_bins
+        if self.workload == OWN:
+            return float(len(self.ranges))
+        return n * (n + 1) / 2.0 if self.workload == "ranges" else float(n)
+
+    def gram(self) -> FloatArray:
+        """Return how many of the wanted counts hold both of two bins, (K, K)."""
+        n, i = self.n_bins, np.arange(self.n_bins, dtype=np.float64)
+        match self.workload:
+            case "cdf":
+                return np.asarray(n - np.maximum.outer(i, i))
+            case "ranges":
+                return np.asarray((np.minimum.outer(i, i) + 1.0) * (n - np.maximum.outer(i, i)))
+            case "bins":
+                return np.eye(n)
+        rows = np.zeros((len(self.ranges), n))
+        for row, (first, last) in zip(rows, self.ranges, strict=True):
+            row[first - 1 : last] = 1.0
+        return np.asarray(rows.T @ rows)
+
+    def mean_variance(self, cumulative: FloatArray) -> float:
+        """Return the mean error variance of the wanted counts, given errors of the cumulative counts.
+
+        Parameters
+        ----------
+        cumulative : (K, n_rows)
+            How much of each of independent noise values of variance 1 is in the error of each cumulative count.
+        """
+        if self.workload == "cdf":
+            return float(np.square(cumulative).sum()) / self.queries
+        behind = np.vstack([np.zeros(cumulative.shape[1]), cumulative])
+        if self.workload == "ranges":  # sum over pairs of |r_i - r_j|^2
+            n = behind.shape[0]
+            return float(n * np.square(behind).sum() - np.square(behind.sum(axis=0)).sum()) / self.queries
+        ends = np.array(self.ranges if self.workload == OWN else [(i, i) for i in range(1, self.n_bins + 1)])
+        return float(np.square(behind[ends[:, 1]] - behind[ends[:, 0] - 1]).sum()) / self.queries
+
+
+def ranges_from_text(text: str) -> Ranges:
+    """Return ranges of bins as people type them.
+
+    Raises
+    ------
+    InputError
+        ``RANGE_BOUNDS`` for none, repeated ones, or what is no range.
+
+    >>> ranges_from_text("1-10, 5-20; 7")
+    ((1, 10), (5, 20), (7, 7))
+    """
+    parts = [part.strip() for part in re.split(r"[,;\n]", text) if part.strip()]
+    if not parts:
+        raise InputError("RANGE_BOUNDS", "Expected at least one range of bins, such as 1-10, 5-20.")
+    checks.integer("the number of ranges", len(parts), low=1, high=MAX_RANGES, code="RANGE_BOUNDS")
+    found: list[tuple[int, int]] = []
+    for part in parts:
+        match = _RANGE.fullmatch(part)
+        if match is None:
+            raise InputError("RANGE_BOUNDS", f"Expected ranges of bins such as 1-10, 5-20, got {echo(part)}.")
+        first, last = int(match[1]), int(match[2] or match[1])
+        if not 1 <= first <= last:
+            raise InputError("RANGE_BOUNDS", f"Expected ranges with the first bin first, from bin 1 on, got {part}.")
+        if (first, last) in found:
+            raise InputError("RANGE_BOUNDS", f"Expected every range once, got {part} twice.")
+        found.append((first, last))
+    return tuple(found)

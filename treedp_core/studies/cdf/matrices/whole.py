@@ -1,0 +1,106 @@
+"""A matrix in whole numbers with every entry of its own: exact product and sensitivities, least squares back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from treedp_core.studies.cdf.matrices.wanted import Wanted
+from treedp_core.tree import AnyArray, FloatArray, IntArray
+
+WHOLE_BITS: Final = 20
+_SAFE: Final = 2.0**62
+
+
+@dataclass(frozen=True, eq=False)
+class WholeMatrix:
+    """Whole weights of K bins in each of n_rows sums, made for some counts.
+
+    Parameters
+    ----------
+    entries : (n_rows, K)
+        Whole numbers; columns are at most about 2^20 long, so floats hold all their products exactly.
+    with_total : bool
+        Whether the total is public; then least squares uses it.
+    wanted : Wanted
+        What it was made for.
+    lower : float
+        No matrix has a smaller mean variance of the wanted counts at rho = 1; nan where no bound is known.
+    """
+
+    entries: IntArray
+    with_total: bool
+    wanted: Wanted
+    lower: float = float("nan")
+
+    @property
+    def n_bins(self) -> int:
+        """K."""
+        return int(self.entries.shape[1])
+
+    @property
+    def n_rows(self) -> int:
+        """Noise values of one release."""
+        return int(self.entries.shape[0])
+
+    def encode(self, counts: AnyArray) -> AnyArray:
+        """Return the matrix times whole counts of bins (K,), exactly, (n_rows,)."""
+        largest = float(np.abs(self.entries).max()) * float(np.abs(counts).sum(dtype=float))
+        whole: AnyArray = np.asarray(self.entries, dtype=np.int64 if largest < _SAFE else object)
+        return np.asarray(whole @ counts.astype(whole.dtype))
+
+    def decode(self, released: AnyArray, total: float = 0.0) -> FloatArray:
+        """Return the cumulative counts (..., K) of what was released, (..., n_rows), given a total that is public."""
+        values = released.astype(np.float64)
+        if self.with_total:
+            values = values - total * self.entries[:, -1]
+        found: FloatArray = values @ self.errors.T
+        if self.with_total:
+            found[..., -1] += total
+        return found
+
+    @cached_property
+    def errors(self) -> FloatArray:
+        """How much of each noise value is in the error of each cumulative count, (K, n_rows): least squares.
+
+        Where the total is public, the last bin is what the others leave of it.
+        """
+        whole = self.entries.astype(np.float64)
+        free = whole[:, :-1] - whole[:, -1:] if self.with_total else whole
+        basis, triangle = np.linalg.qr(free)
+        found = np.cumsum(solve_triangular(triangle, basis.T), axis=0)
+        return np.vstack([found, np.zeros(self.n_rows)]) if self.with_total else found
+
+    @cached_property
+    def variance(self) -> FloatArray:
+        """Error variance of each cumulative count where the noise has variance 1, (K,)."""
+        return np.asarray(np.square(self.errors).sum(axis=1))
+
+    def row(self, last: int) -> FloatArray:
+        """Return how much of each noise value is in the error of cumulative count `last`, (n_rows,)."""
+        return np.asarray(self.errors[last])
+
+    @cached_property
+    def mean_variance(self) -> float:
+        """Mean error variance of the wanted counts where the noise has variance 1."""
+        return self.wanted.mean_variance(self.errors)
+
+    def column_square(self) -> int:
+        """Squared length of the longest column, exactly."""
+        return int(np.square(self.entries.astype(np.int64)).sum(axis=0).max())
+
+    def pair_square(self) -> int:
+        """Squared distance of the two columns farthest apart, exactly: floats hold every partial sum."""
+        whole = self.entries.astype(np.float64)
+        products = whole.T @ whole
+        squares = np.diag(products)
+        return int((np.add.outer(squares, squares) - 2.0 * products).max())
+
+
+def in_whole_numbers(matrix: FloatArray, with_total: bool, wanted: Wanted, lower: float = float("nan")) -> WholeMatrix:
+    """Return a matrix (n_rows, K) whose columns are at most 1 long, times 2^20 and rounded to whole numbers."""
+    return WholeMatrix(np.rint(matrix * 2.0**WHOLE_BITS).astype(np.int32), with_total, wanted, lower)

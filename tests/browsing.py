@@ -105,6 +105,34 @@ def live_server(
             server.wait()
 
 
+@dataclass(frozen=True)
+class ClassServer(LiveServer):
+    """A running class, and what its terminal says: the word for its students, and the teacher's link."""
+
+    word: str
+    teacher: str
+
+
+@contextmanager
+def class_server() -> Iterator[ClassServer]:
+    """Start a class as its teacher does, on this machine only; end that one process afterwards."""
+    port = free_port()
+    said: list[str] = []
+    process = subprocess.Popen(
+        [sys.executable, "-m", "treedp_core", "--class", "--port", str(port)], cwd=ROOT, stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, text=True,
+        env={**os.environ, **SAFE_ENVIRONMENT, "STREAMLIT_SERVER_ADDRESS": "127.0.0.1", "PYTHONIOENCODING": "utf-8"},
+    )  # fmt: skip
+    try:
+        wait_until_healthy(f"http://127.0.0.1:{port}", process)
+        assert process.stdout is not None
+        said += [process.stdout.readline() for _ in range(3)]
+        yield ClassServer(f"http://127.0.0.1:{port}", process.pid, said[1].split()[-1], said[2].split()[-1])
+    finally:
+        process.terminate()
+        process.communicate()
+
+
 def wait_until_healthy(url: str, server: subprocess.Popen[Any], within: float = 60.0) -> None:
     """Return once the server answers its health check; say so when it ended or took too long instead."""
     deadline = time.monotonic() + within

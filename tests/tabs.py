@@ -20,6 +20,13 @@ COOKIE = "_streamlit_xsrf"
 PATIENCE = 120.0
 
 
+def admitted(url: str, secret: str, kind: str = "class") -> str:
+    """The cookie that a class gives to who knows its word, or to its teacher."""
+    answer = requests.get(f"{url}/?{kind}={secret}", allow_redirects=False, timeout=PATIENCE)
+    assert answer.status_code == 303, answer.status_code
+    return "; ".join(f"{name}={value}" for name, value in answer.cookies.items())
+
+
 class Tab:
     """One session: ``with Tab(server.url, "lab", "eps=2") as tab``; its page has run once.
 
@@ -27,8 +34,8 @@ class Tab:
     runs said, ``parts`` the fragments that ask to be run again and again, ``states`` what a browser would send again.
     """
 
-    def __init__(self, url: str, page: str = "", query: str = "") -> None:
-        self.url, self.page, self.query = url, page, query
+    def __init__(self, url: str, page: str = "", query: str = "", cookie: str = "") -> None:
+        self.url, self.page, self.query, self.cookie = url, page, query, cookie
         self.widgets: dict[str, Any] = {}
         self.states: dict[str, WidgetState] = {}
         self.parts: dict[str, float] = {}
@@ -55,12 +62,15 @@ class Tab:
             f"{self.url.replace('http', 'ws', 1)}/_stcore/stream",
             subprotocols=["streamlit", self.xsrf, *filter(None, [as_session])],  # type: ignore[list-item]
             origin=self.url,  # type: ignore[arg-type]
-            additional_headers={"Cookie": f"{COOKIE}={self.xsrf}"},
+            additional_headers={"Cookie": self._cookies()},
             max_size=None,
             open_timeout=PATIENCE,
             ping_interval=None,
         )
         self.socket = self.open.enter_context(socket)
+
+    def _cookies(self) -> str:
+        return "; ".join(filter(None, (f"{COOKIE}={self.xsrf}", self.cookie)))
 
     def close(self) -> None:
         """Close the tab."""
@@ -142,7 +152,7 @@ class Tab:
     def put(self, name: str, data: bytes, file_id: str = "") -> int:
         """Send a file to the upload address; the status of the answer."""
         path = f"/_stcore/upload_file/{self.session_id}/{file_id or uuid.uuid4().hex}"
-        headers = {"X-Xsrftoken": self.xsrf, "Cookie": f"{COOKIE}={self.xsrf}"}
+        headers = {"X-Xsrftoken": self.xsrf, "Cookie": self._cookies()}
         answer = requests.put(self.url + path, files={"file": (name, data)}, headers=headers, timeout=PATIENCE)
         return answer.status_code
 

@@ -11,6 +11,8 @@ from functools import cache
 
 import numpy as np
 import pytest
+from scipy.integrate import quad
+from scipy.optimize import brentq, minimize_scalar
 
 from treedp_core import lesson
 from treedp_core.checks import InputError
@@ -22,7 +24,7 @@ from treedp_core.privacy.risk import risk_of_levels
 from treedp_core.studies.branching import best_branching
 from treedp_core.studies.cdf import CdfSettings, plan_cdf
 from treedp_core.studies.cdf.error import Criterion
-from treedp_core.studies.cdf.error.budgets import optimal_shares
+from treedp_core.studies.cdf.error.simple import total_squared_error
 from treedp_core.studies.lesson import (
     CARD,
     EXERCISES,
@@ -63,9 +65,27 @@ def level_deviation(epsilon: float, levels: int) -> float:
 
 
 @cache
+def spread(scale: float) -> float:
+    """The standard deviation of Laplace noise, by integrating over its distribution function."""
+    law = Laplace(scale)
+    return math.sqrt(2 * quad(lambda t: 2 * t * law.cdf(-t), 0, 60 * scale, epsabs=0, epsrel=1e-10)[0])
+
+
+@cache
+def half_width(scale: float) -> float:
+    """What 95 % of Laplace noise lies within, by looking for it in the distribution function."""
+    law = Laplace(scale)
+    return float(brentq(lambda t: law.cdf(t) - law.cdf(-t) - 0.95, 0, 60 * scale, xtol=1e-12))
+
+
+@cache
 def best_share(top: int, below: int) -> float:
-    found = optimal_shares(Shape.full((top, below)), Criterion("laplace", Workload.CDF, False, REPLACE)).shares
-    return 100 * found[-1] / sum(found)
+    """By trying shares, not by the cube roots that both the lesson and the core know."""
+    shape = Shape.full((top, below))
+    found = minimize_scalar(
+        lambda share: total_squared_error(shape, [1 - share, share], 1), bracket=(0.4, 0.7, 0.95), tol=1e-12
+    )
+    return 100 * float(found.x)
 
 
 @cache
@@ -78,6 +98,14 @@ def error_of(factors: tuple[int, ...]) -> float:
 def settled(children: int, parent: float, parts: tuple[float, ...]) -> np.ndarray:
     tree = Tree.from_branching_factors((children,))
     return least_squares.prepare(tree, np.ones(children + 1))[0](np.array([parent, *parts]))
+
+
+@cache
+def pushed(children: int, first: float, gap: float) -> float:
+    """A child beside siblings of other values, under a parent that is known: its noise is next to none."""
+    parts = [first, *(first + 7.0 * i for i in range(1, children))]
+    tree, variance = Tree.from_branching_factors((children,)), np.array([1e-9, *[1.0] * children])
+    return float(least_squares.prepare(tree, variance)[0](np.array([sum(parts) + gap, *parts]))[1])
 
 
 def chosen(question: Question) -> float:
@@ -99,8 +127,8 @@ def path_length(given: dict[str, float]) -> int:
 FROM_THE_CORE: dict[str, Callable[[Question], float]] = {
     "gives.1": lambda q: posterior(q.given["prior"], q.given["epsilon"]),
     "gives.2": lambda q: path_length(dict(q.given)),
-    "noise.1": lambda q: math.sqrt(Laplace(1 / q.given["epsilon"]).variance),
-    "noise.2": lambda q: Laplace(1 / q.given["epsilon"]).margin(0.95),
+    "noise.1": lambda q: spread(1 / q.given["epsilon"]),
+    "noise.2": lambda q: half_width(1 / q.given["epsilon"]),
     "who.1": lambda q: (
         ProtectedUnit(NeighbouringRelation.REPLACE_ONE, int(q.given["m"])).l1_sensitivity(2)[1] / q.given["epsilon"]
     ),
@@ -116,7 +144,7 @@ FROM_THE_CORE: dict[str, Callable[[Question], float]] = {
     ),
     "children.2": chosen,
     "spend.1": lambda q: best_share(int(q.given["top"]), int(q.given["below"])),
-    "spend.2": lambda q: Laplace(q.given["times"]).variance / Laplace(1.0).variance,
+    "spend.2": lambda q: (spread(q.given["times"]) / spread(1.0)) ** 2,
     "adds.1": lambda q: float(
         settled(
             int(q.given["children"]),
@@ -124,7 +152,7 @@ FROM_THE_CORE: dict[str, Callable[[Question], float]] = {
             (q.given["total"] / q.given["children"],) * int(q.given["children"]),
         )[0]
     ),
-    "adds.2": lambda q: q.given["first"] + q.given["gap"] / q.given["children"],
+    "adds.2": lambda q: pushed(int(q.given["children"]), q.given["first"], q.given["gap"]),
 }
 
 
@@ -156,7 +184,7 @@ def test_a_child_after_least_squares_is_what_its_exercise_says() -> None:
 
 PREDICTED: dict[str, Callable[[], float]] = {
     "gives": lambda: 100 * risk_of_levels([DiscreteLaplace(50.0)], ADD).posterior(0.5),
-    "noise": lambda: math.sqrt(Laplace(2.0).variance),
+    "noise": lambda: spread(2.0),
     "who": lambda: float(REPLACE.l1_sensitivity(2)[1]),
     "ranges": lambda: math.sqrt(100 * 2.8**2),
     "tree": lambda: float(Shape.full((16, 16)).tree().prefix_cover(200).size),

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from .classroom import classroom
 from .downloads import downloads
 from .files import files
 from .leak import leak
@@ -28,6 +29,7 @@ ATTACKS: Final[dict[str, Callable[[bool], Verdict]]] = {
     "starve": starve,
     "widgets": widgets,
     "load": load,
+    "classroom": classroom,
     "leak": leak,
 }
 """Every attack by name; each takes whether it is to be the short form."""

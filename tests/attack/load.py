@@ -47,15 +47,15 @@ def _visits(url: str, n: int) -> tuple[Times, list[str]]:
 def _visit(url: str, times: Times, errors: list[str]) -> None:
     """Open the Error lab, move ε three times, run a simulation, and leave."""
     try:
-        with _clock(times["page"]):
+        with clock(times["page"]):
             tab = Tab(url, "lab", QUERY).__enter__()
         with tab.open:
             for epsilon in ("0.5", "2", "3"):
                 tab.keep(tab.key("eps"), string_array_value=[epsilon])
-                with _clock(times["ε moved"]):
+                with clock(times["ε moved"]):
                     tab.run()
                 time.sleep(THINKING)
-            with _clock(times["simulation"]):
+            with clock(times["simulation"]):
                 tab.forget_what_was_said()
                 tab.press("lab_run")
                 tab.until(lambda: not tab.parts, within=300)
@@ -65,7 +65,8 @@ def _visit(url: str, times: Times, errors: list[str]) -> None:
 
 
 @contextmanager
-def _clock(into: list[float]) -> Iterator[None]:
+def clock(into: list[float]) -> Iterator[None]:
+    """Note how long something takes."""
     began = time.perf_counter()
     yield
     into.append(time.perf_counter() - began)

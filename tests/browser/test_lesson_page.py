@@ -1,38 +1,77 @@
-"""The lesson in a browser: played by somebody who guesses wrong everywhere, and by somebody who guesses right."""
+"""The lesson in a browser, by the keyboard alone: played by one who guesses wrong everywhere, and by one who is right.
+
+On the way every step fits a small window, before a guess and after it, and axe finds nothing serious.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+from test_axe import OF_COLOUR, RULES, findings
 
 from browsing import LiveServer, opened, settle
-from treedp_core.studies.lesson import STEPS, exercises, revealed
+from treedp_core.studies.lesson import STEPS, Step, exercises, revealed
 
 pytestmark = pytest.mark.browser
 
+HEIGHT = 720
+LOWEST = """() => Math.max(...[...document.querySelectorAll('.st-key-answer, .st-key-les_next button, .st-key-stage')]
+  .map(one => one.getBoundingClientRect().bottom))"""
+FOCUSED = "one => one === document.activeElement"
 
-def played(page: Any, server: LiveServer, guess: Any) -> list[str]:
-    """What the page says at each step, once it was gone through by keys and its own buttons."""
-    opened(page, server, "lesson", ".st-key-stage .main-svg")
-    said = []
+
+def tab_to(page: Any, target: Any, *, back: bool = False) -> None:
+    """Move the focus by the Tab key alone until it is there."""
+    for _ in range(90):
+        if target.evaluate(FOCUSED):
+            return
+        page.keyboard.press("Shift+Tab" if back else "Tab")
+    raise AssertionError(f"Tab does not reach {target}")
+
+
+def guessed(page: Any, step: Step, said: str, *, back: bool) -> str:
+    """What the page answers to a guess given by keys; nothing of it was there before, and all is in the window."""
+    page.locator("h1", has_text=step.title).wait_for()
+    settle(page)
+    source = page.content()
+    assert step.predict.right not in source and revealed(step.name, step.predict.answer).said not in source
+    assert page.evaluate(LOWEST) <= HEIGHT, f"{step.name} before the guess"
+    tab_to(page, page.locator(f".st-key-les_in_{step.name} input"), back=back)
+    page.keyboard.type(said)
+    tab_to(page, page.get_by_role("button", name="Run my guess"))
+    page.keyboard.press("Enter")
+    page.locator(".st-key-answer", has_text=step.keep).wait_for()
+    settle(page)
+    assert page.evaluate(LOWEST) <= HEIGHT, f"{step.name} after the guess"
+    return str(page.locator(".st-key-answer").inner_text())
+
+
+def played(
+    page: Any, server: LiveServer, link: str, guess: Callable[[Step], str], on: Callable[[], None], rules: list[str]
+) -> list[str]:
+    """What the page says at each step; `on` goes to the next one."""
+    page.set_viewport_size({"width": 1280, "height": HEIGHT})
+    opened(page, server, link, ".st-key-stage .main-svg")
+    said, faults = [], {}
     for step in STEPS:
-        page.locator("h1", has_text=step.title).wait_for()
-        source = page.content()
-        assert step.predict.right not in source and revealed(step.name, step.predict.answer).said not in source
-        page.get_by_role("textbox").first.fill(guess(step))
-        page.get_by_role("button", name="Run my guess").click()
-        page.locator(".st-key-answer", has_text=step.keep).wait_for()
-        said.append(page.locator(".st-key-answer").inner_text())
-        page.get_by_role("button", name="Next").click()
+        said.append(guessed(page, step, guess(step), back=step is not STEPS[0]))
+        faults[step.name] = findings(page, rules)
+        on()
     page.locator("h1", has_text="What have I learnt?").wait_for()
     settle(page)  # the address is written by then
+    assert {name: found for name, found in faults.items() if found} == {}
     assert "8 of 8 predicted" in page.locator(".st-key-heading").inner_text()
     return said
 
 
 def test_one_who_guesses_wrong_everywhere_is_told_why(page: Any, server: LiveServer) -> None:
-    said = played(page, server, lambda step: f"{step.predict.wrong[0].value:g}".replace(".", ","))
+    def on() -> None:
+        tab_to(page, page.get_by_role("button", name="Next"))
+        page.keyboard.press("Enter")
+
+    said = played(page, server, "lesson", lambda one: f"{one.predict.wrong[0].value:g}".replace(".", ","), on, RULES)
     for text, step in zip(said, STEPS, strict=True):
         assert text.startswith("Not quite: "), step.name
     page.reload()
@@ -42,8 +81,12 @@ def test_one_who_guesses_wrong_everywhere_is_told_why(page: Any, server: LiveSer
 
 
 def test_one_who_guesses_right_everywhere_is_told_so(page: Any, server: LiveServer) -> None:
-    said = played(page, server, lambda step: f"{step.predict.answer:.4g}")
+    """In a presentation, in the dark."""
+    page.emulate_media(color_scheme="dark")
+    on = lambda: page.keyboard.press("ArrowRight")  # noqa: E731
+    said = played(page, server, "lesson?present=1", lambda one: f"{one.predict.answer:.4g}", on, OF_COLOUR)
     assert all(text.startswith("Right.") for text in said)
+    page.keyboard.press("p")
     first = exercises("card", 7)[0]
     page.locator("summary", has_text="More").click()
     page.locator(".st-key-les_in_card_1 input").fill(f"{first.answer:.4g}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import streamlit as st
 
@@ -13,7 +13,7 @@ from treedp_core.checks import InputError
 from treedp_core.studies.lesson import Question, answers, mark, number_of, with_answer
 
 
-def ask(question: Question, button: str, *, bare: bool = False) -> None:
+def ask(question: Question, button: str, *, bare: bool = False, beside: Callable[[], None] | None = None) -> None:
     """Show a question, unless `bare`, with a field or choices and a button; a refused answer changes nothing."""
     key = f"les_in_{question.key.replace('.', '_')}"
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
@@ -26,6 +26,8 @@ def ask(question: Question, button: str, *, bare: bool = False) -> None:
             st.text_input(label, key=key, max_chars=24, placeholder=hint, help="With a decimal point or comma.")
         about = "It is checked by its formula."
         st.button(button, key=f"{key}_go", on_click=_take, args=(question.key, key), help=about)
+        if beside is not None:
+            beside()
     error = st.session_state.pop(f"_{key}_refused", None)
     if error is not None:
         refusal(error)

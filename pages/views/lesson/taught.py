@@ -11,6 +11,7 @@ import streamlit as st
 
 from pages.ui import classroom, frame
 from pages.ui.refusals import refusal
+from pages.ui.settings import PRESENT
 from pages.ui.text import lit
 from treedp_core.checks import InputError
 from treedp_core.figures.lesson import before_the_guess, of_class
@@ -71,31 +72,42 @@ def said_to_class(step: Step) -> str:
     return f" Of your class, {said_of_hands(step.name, room.of(step.name)).partition('. ')[0]}."
 
 
-def ask_hands(step: Step) -> bool:
-    """Ask, in a presentation, for a show of hands; whether its histogram is shown."""
-    kept: dict[str, dict[float, int]] = st.session_state.setdefault(_HANDS, {})
+def ask_hands(step: Step) -> None:
+    """Ask for a show of hands, where a presentation has no class to collect guesses from."""
+    if not PRESENT.value or classroom.is_open():
+        return
     key = f"les_hands_{step.name}"
-    st.text_input(
-        "Show of hands", key=key, max_chars=200, placeholder="50: 12, 100: 3", on_change=_take_hands,
-        args=(step.name, key), help="Each guess and how many had it; it is not kept.",
-    )  # fmt: skip
-    error = st.session_state.pop(f"_{key}_refused", None)
+    with st.container(width=400):
+        st.text_input(
+            "Or a show of hands", key=key, max_chars=200, placeholder="50: 12, 100: 3", on_change=_take_hands,
+            args=(step.name, key), help="Each guess and how many had it; it is not kept.",
+        )  # fmt: skip
+
+
+def show_hands(step: Step) -> bool:
+    """Show a show of hands, or why it was refused; whether there is one."""
+    error = st.session_state.pop(_refused(step.name), None)
     if error is not None:
         refusal(error)
-    if step.name not in kept:
+    counts = st.session_state.get(_HANDS, {}).get(step.name)
+    if counts is None or not PRESENT.value:
         return False
-    _histogram(step, kept[step.name])
+    _histogram(step, counts)
     return True
 
 
 def _take_hands(name: str, key: str) -> None:
-    kept: dict[str, dict[float, int]] = st.session_state[_HANDS]
+    kept: dict[str, dict[float, int]] = st.session_state.setdefault(_HANDS, {})
     kept.pop(name, None)
     try:
         if str(st.session_state[key] or "").strip():
             kept[name] = hands(str(st.session_state[key]))
     except InputError as error:
-        st.session_state[f"_{key}_refused"] = error
+        st.session_state[_refused(name)] = error
+
+
+def _refused(name: str) -> str:
+    return f"_les_hands_refused_{name}"
 
 
 def _histogram(step: Step, counts: dict[float, int]) -> None:

@@ -11,10 +11,9 @@ import streamlit as st
 from pages.ui import classroom, frame, router
 from pages.ui.exports import download
 from pages.ui.page import Told
-from pages.ui.settings import PRESENT
 from pages.views.lesson import settings as s
 from pages.views.lesson.asked import ask, reaction
-from pages.views.lesson.taught import ask_hands, said_to_class, teach, teachers_keys, wait
+from pages.views.lesson.taught import ask_hands, said_to_class, show_hands, teach, teachers_keys, wait
 from treedp_core.figures.lesson import before_the_guess, of_guess, points_of_steps
 from treedp_core.notebook.code import call
 from treedp_core.studies.lesson import (
@@ -48,9 +47,10 @@ def show(name: str) -> Told:
         teach(step)
         _onward(name, partial(teachers_keys, step))
         return Told(f"{plural(minutes_left(name), 'minute')} left · a class", "formula")
-    ask(step.predict, "Hand in my guess" if classroom.waits(name) else "Run my guess")
+    button = "Hand in my guess" if classroom.waits(name) else "Run my guess"
+    ask(step.predict, button, beside=partial(ask_hands, step))
     guess = given.get(name)
-    if PRESENT.value and not classroom.is_open() and ask_hands(step):
+    if show_hands(step):
         pass
     elif guess is not None and classroom.waits(name):
         wait(step, guess)

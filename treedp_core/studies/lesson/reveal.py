@@ -93,9 +93,7 @@ def _who(guess: float) -> Revealed:
         lines.append(("your guess", np.full(bins.size, guess)))
     need = 2.0 / guess if guess > 0 else math.inf
     said = f"Noise of scale {short(guess)} promises ε = {privacy_text(need)} to a replaced record."
-    return replace(
-        Revealed("bins", "scale at ε = 1", bins, tuple(lines), math.nan, math.nan, said), log=True
-    )
+    return replace(Revealed("bins", "scale at ε = 1", bins, tuple(lines), math.nan, math.nan, said), log=True)
 
 
 def _ranges(guess: float) -> Revealed:

@@ -125,7 +125,7 @@ def few_figure(
     traces = [_curve(points, looks[name], FEW[name][0], 3, f": {FEW[name][1]}") for name, points in lines.items()]
     y = limits([np.maximum(error, 0.11) for _, error in lines.values()], log=True, default=(1.0, 1e4))
     for levels, error in crossings:
-        told = f"thresholds pay from {short(math.ceil(levels), 2)} levels on"
+        told = f"thresholds pay<br>from {short(math.ceil(levels), 2)} levels on"
         traces.append(
             _rings(np.array([[levels, error]]), 14, [told], textposition="bottom right", showlegend=False,
                    cliponaxis=False)

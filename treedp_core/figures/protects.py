@@ -46,9 +46,9 @@ def beliefs_and_levels(found: Protected, prior: float, said: tuple[str, str], le
     top = 1.3 * max(float(np.max(one["y"])) for one in bars)
     fig = _beside(bars, found, level_names, axis("share of releases", log=False, bounds=(0.0, top), grid=True))
     fig.update_layout(barmode="overlay", bargap=0, xaxis={"title": {"text": "belief afterwards"}})
-    _line(fig, prior, f"before: {percent_set(prior)}", GREY, 1.0)
+    _line(fig, prior, f"before: {percent_set(prior)}", GREY, 0.88, at_left=prior < 0.4)
     most = found.risk.posterior(prior)
-    _line(fig, most, f"at most {privacy_text(100 * most)} %", AFTER, 0.9)
+    _line(fig, most, f"at most {privacy_text(100 * most)} %", AFTER, 1.0, at_left=most < 0.6)
     return fig.figure()
 
 
@@ -97,12 +97,11 @@ def _told(value: float) -> str:
     return "exact" if value == 0 else "not released" if not np.isfinite(value) else f"± {margin(value)}"
 
 
-def _line(fig: Draft, x: float, text: str, colour: str, height: float) -> None:
-    """Mark a belief over the left side, its words beside it on the side with more room."""
+def _line(fig: Draft, x: float, text: str, colour: str, height: float, *, at_left: bool) -> None:
+    """Mark a belief over the left side, its words beside it; those of a mark at the left on its right."""
     fig.add_shape(
         type="line", x0=x, x1=x, y0=0, y1=height, yref="y domain", line={"color": colour, "width": 1.5, "dash": "dot"}
     )
-    at_left = x < 0.6
     fig.add_annotation(
         x=x, y=height, yref="y domain", xanchor="left" if at_left else "right", yanchor="top",
         xshift=4 if at_left else -4, text=plot_text(text), showarrow=False, font={"color": colour},

@@ -20,6 +20,7 @@ from treedp_core.errors.expected import NodeErrors, expected_errors
 from treedp_core.errors.simulated import simulate
 from treedp_core.mechanisms import MECHANISMS, LevelNoise
 from treedp_core.privacy import Budget, Currency, Guarantee, NeighbouringRelation, ProtectedUnit, Provenance, guarantee
+from treedp_core.privacy.accounting import Accounting, largest_total
 from treedp_core.privacy.conversions import epsilon_to_rho
 from treedp_core.privacy.origin import NOT_PRIVATE
 from treedp_core.privacy.release import Release
@@ -60,6 +61,8 @@ class Experiment:
     alpha, threshold : float
         See `Tolerance`.
     trials, seed : int
+    accounting : str
+        How a discrete Gaussian's cost becomes (epsilon, delta), in `Accounting`: "numerical" needs less noise.
     """
 
     mechanism: Choice = _MECHANISM
@@ -76,6 +79,7 @@ class Experiment:
     threshold: float = 10.0
     trials: int = 400
     seed: int = 7
+    accounting: str = Accounting.FORMULA.value
 
     @property
     def unit(self) -> ProtectedUnit:
@@ -164,20 +168,21 @@ def prepare(experiment: Experiment, tree: Tree) -> Pipeline:
     metric = lookup(METRICS, experiment.metric, "metric")
     mechanism = lookup(MECHANISMS, experiment.mechanism, "mechanism")
     unit = experiment.unit
-    total = total_of(experiment)
-    budget = split(tree, total, mechanism.currency, unit, experiment.allocation, experiment.shares)
-    noise = mechanism.plan(tree, budget, unit)
+    budget, noise = _spent(experiment, tree, total_of(experiment, tree))
     claimed_by = MECHANISMS.author(experiment.mechanism)
     promise = guarantee(
-        budget, unit, experiment.delta, mechanism.continuous_gaussian, precision=noise.precision, claimed_by=claimed_by
-    )
+        budget, unit, experiment.delta, mechanism.continuous_gaussian, precision=noise.precision, claimed_by=claimed_by,
+        laws=noise.laws if _is_numerical(experiment) else (),
+    )  # fmt: skip
     step = postprocess.prepare(tree, noise.variance, experiment.postprocess, experiment.tolerance)
     errors = _known_errors(experiment, noise, step[1], mechanism.continuous_gaussian)
     return Pipeline(tree, metric, experiment.tolerance, budget, promise, noise, step, errors)
 
 
-def total_of(experiment: Experiment) -> float:
+def total_of(experiment: Experiment, tree: Tree | None = None) -> float:
     """Return the total budget in the mechanism's own currency, rounded down.
+
+    Numerical accounting depends on the noise of every level: without a tree it is what the formula allows, or less.
 
     >>> total_of(Experiment(epsilon=0.5))
     0.5
@@ -185,7 +190,21 @@ def total_of(experiment: Experiment) -> float:
     mechanism, epsilon = lookup(MECHANISMS, experiment.mechanism, "mechanism"), checks.epsilon(experiment.epsilon)
     if mechanism.currency is Currency.EPSILON:
         return epsilon
-    return epsilon_to_rho(epsilon, checks.delta(experiment.delta, required=True), mechanism.continuous_gaussian)
+    slack = checks.delta(experiment.delta, required=True)
+    if tree is None or mechanism.continuous_gaussian or not _is_numerical(experiment):
+        return epsilon_to_rho(epsilon, slack, mechanism.continuous_gaussian)
+    return largest_total(lambda total: _spent(experiment, tree, total)[1].laws, experiment.unit, epsilon, slack)
+
+
+def _spent(experiment: Experiment, tree: Tree, total: float) -> tuple[Budget, LevelNoise]:
+    """A total over the levels, and its noise."""
+    mechanism, unit = lookup(MECHANISMS, experiment.mechanism, "mechanism"), experiment.unit
+    budget = split(tree, total, mechanism.currency, unit, experiment.allocation, experiment.shares)
+    return budget, mechanism.plan(tree, budget, unit)
+
+
+def _is_numerical(experiment: Experiment) -> bool:
+    return checks.one_of("accounting", experiment.accounting, [a.value for a in Accounting]) == "numerical"
 
 
 def _known_errors(
@@ -252,7 +271,8 @@ def identity(experiment: Experiment) -> int:
     True
     """
     judged_alike = replace(experiment, trials=0, metric="")
-    text = repr(tuple(_plain(getattr(judged_alike, one.name), one.type) for one in fields(Experiment)))
+    said = [one for one in fields(Experiment) if one.name != "accounting" or experiment.accounting != one.default]
+    text = repr(tuple(_plain(getattr(judged_alike, one.name), one.type) for one in said))
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
 
 

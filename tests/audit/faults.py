@@ -28,10 +28,23 @@ from treedp_core.noise import exact_draws as integer_draws
 from treedp_core.noise import laws as noise
 from treedp_core.noise import truncated_laplace as bounds
 from treedp_core.plans import made, verify
-from treedp_core.privacy import Budget, NeighbouringRelation, ProtectedUnit, Provenance, Spread, ledger, rounding
+from treedp_core.privacy import (
+    Budget,
+    NeighbouringRelation,
+    ProtectedUnit,
+    Provenance,
+    Spread,
+    accounting,
+    ledger,
+    losses,
+    risk,
+    rounding,
+)
 from treedp_core.privacy import spread as contributions
+from treedp_core.privacy.losses import Losses
 from treedp_core.privacy.origin import Origin
 from treedp_core.privacy.release import Release
+from treedp_core.privacy.risk import Risk
 from treedp_core.records.count import elsewhere
 from treedp_core.records.read import units
 from treedp_core.studies.budget import per_node, settle
@@ -291,6 +304,37 @@ ROUND_NOISES = sparse_vector.round_noises
 LEFT, ONE_RECORD = ledger.left_after, thresholds.budget_for_one_record
 LEVELS, TOP_DOWN, BUDGETS, THRESHOLDS = "levels", "top-down", "budgets", "thresholds"
 CONVERSIONS, COMPOSED, EVENTS, SAMPLERS, BLACK_BOX = "conversions", "composed", "events", "samplers", "black box"
+NUMERICAL = "numerical"
+
+
+def _to_the_nearest(found: tuple[int, Any], one: Losses, step: float) -> tuple[int, Any]:
+    first, own = found
+    at = np.round(one.loss / step).astype(int) - first
+    return first, np.bincount(np.clip(at, 0, own.size - 1), one.mass, own.size)
+
+
+def _without_tails(one: Losses, *_: object) -> Losses:
+    kept = one.mass > 1e-6
+    return Losses(one.loss[kept], one.mass[kept], 0.0, one.step)
+
+
+def _narrow_lattice(one: Losses, *_: object) -> Losses:
+    return replace(one, loss=one.loss * (1 - 1e-6), step=one.step * (1 - 1e-6))
+
+
+def one_change_fewer() -> AbstractContextManager[Any]:
+    honest = losses.of_changes
+    return everywhere(honest, lambda changes: honest(list(changes)[1:]))
+
+
+def _single_counts(ways: Any, *_: object) -> Any:
+    return [(known[:1], own[:1]) for known, own in ways]
+
+
+def _best_way(found: Risk, *_: object) -> Risk:
+    return replace(found, ways=(min(found.ways, key=lambda one: one.epsilon(1e-6)),))
+
+
 FILES, PLANS, PROMISES = "files", "plans", "promises"
 ALL_NOISE = (LEVELS, TOP_DOWN, BUDGETS)
 
@@ -360,6 +404,14 @@ FAULTS = (
             (privacy.rho_to_delta, 1 - 1e-9),
         )
     ),
+    Fault("a split loss goes to the nearest point", changed(losses._gridded, _to_the_nearest), (NUMERICAL,)),
+    Fault("a cut tail is dropped", changed(losses._of_one, _without_tails), (NUMERICAL,)),
+    Fault("one level is left out of the sum", one_change_fewer, (NUMERICAL,)),
+    Fault("a moved record as one count", changed(risk._ways, _single_counts), (NUMERICAL,)),
+    Fault("the best way instead of the worst", changed(risk.risk_of_levels, _best_way), (NUMERICAL,)),
+    Fault("composed epsilon rounded down", method(Losses, "epsilon", lambda x, *_: x * (1 - 1e-9)), (NUMERICAL,)),
+    Fault("losses a millionth too small", changed(losses._of_one, _narrow_lattice), (NUMERICAL,)),
+    Fault("a total 0.1 % too large", changed(accounting.largest_total, lambda x, *_: x * 1.001), (NUMERICAL,)),
     Fault("draws 1.02 times too narrow", drawn_narrower(1.02), (SAMPLERS,)),
     Fault("the first proposal is kept", lambda: everywhere(integer_draws._reject, _first_proposal), (SAMPLERS,)),
     Fault("Laplace noise never negative", lambda: everywhere(noise._sign, lambda *_: None), (SAMPLERS,)),

@@ -37,6 +37,7 @@ from treedp_core.privacy import (
     rho_to_epsilon,
     rho_to_epsilon_gaussian,
 )
+from treedp_core.privacy.accounting import Accounting, epsilon_of_levels
 from treedp_core.privacy.ledger import Ledger
 from treedp_core.privacy.origin import Origin
 from treedp_core.privacy.rounding import quotient_above
@@ -84,6 +85,12 @@ class Planned:
     released: str = "counts"
     factors: tuple[int, ...] = ()
     """Of the tree over bins."""
+    accounting: Accounting | None = None
+
+    @property
+    def composed(self) -> bool:
+        """Whether the promise is that of the noise itself; what a split was tuned on may have had other noise."""
+        return self.accounting is Accounting.NUMERICAL and (self.tuned is None or not self.tuned.spent)
 
 
 Made = Experiment | Split | CdfPlan | TopDownPlan
@@ -118,9 +125,10 @@ def state(noise: Planned, data: Data, source: Dataset | None) -> Stated:
         tuned=_without_counts(noise.tuned),
         total=noise.total,
         charged=float_above(ledger.charged),
-        epsilon=_epsilon(law, ledger.charged, noise.delta, noise.tuned),
+        epsilon=_epsilon(law, ledger.charged, noise),
         delta=noise.delta if law.currency is Currency.RHO else 0.0,
         delta_fits=_fits(noise, law, total_records),
+        accounting=_accounting(law, noise),
     )
 
 
@@ -142,7 +150,7 @@ def planned(made: Made, data: Data, tuned: Origin | None, steps: tuple[str, ...]
             total = _total(one.mechanism, one.epsilon, one.delta)
             chain = ("least_squares",) if one.least_squares else ()
             return replace(ready, total=total, tuned=tuned, steps=chain, released="cumulative counts",
-                           factors=one.branching_factors)  # fmt: skip
+                           factors=one.branching_factors, accounting=made.guarantee.accounting)  # fmt: skip
         case TopDownPlan():
             return _of_top_down(made, data, tuned, steps)
     if not isinstance(data, Dataset):
@@ -151,7 +159,8 @@ def planned(made: Made, data: Data, tuned: Origin | None, steps: tuple[str, ...]
         return _of_split(made, data.tree)
     pipeline = prepare(made, data.tree)
     ready = _of_tree(pipeline.noise, made.unit, made.mechanism, pipeline.budget, made.delta)
-    return replace(ready, total=total_of(made), tuned=tuned, steps=made.postprocess)
+    return replace(ready, total=total_of(made, data.tree), tuned=tuned, steps=made.postprocess,
+                   accounting=pipeline.guarantee.accounting)  # fmt: skip
 
 
 def _of_tree(noise: LevelNoise, unit: ProtectedUnit, law: str, budget: Budget, delta: float) -> Planned:
@@ -172,7 +181,8 @@ def _of_top_down(made: TopDownPlan, data: Data, tuned: Origin | None, steps: tup
     tree = data.tree if isinstance(data, Subject) else None
     spent = made.guarantee.rho or 0.0
     return Planned(made.unit, "discrete_gaussian", made.budget.per_level, made.laws, made.levels, exact, spent,
-                  made.guarantee.delta, made.spread, tree, steps, tuned, "a table")  # fmt: skip
+                  made.guarantee.delta, made.spread, tree, steps, tuned, "a table",
+                  accounting=made.guarantee.accounting)  # fmt: skip
 
 
 def _total(mechanism: str, epsilon: float, delta: float) -> float:
@@ -191,12 +201,20 @@ def _finite(per_level: Iterable[float]) -> tuple[float, ...]:
 # ---- what follows
 
 
-def _epsilon(law: NoiseLaw, charged: Fraction, delta: float, tuned: Origin | None) -> float:
+def _epsilon(law: NoiseLaw, charged: Fraction, noise: Planned) -> float:
     """The promise; what the split was tuned on may have had other noise, so that only the general conversion holds."""
     if law.currency is Currency.EPSILON or not charged:
         return float_above(charged)
-    is_normal = law is NoiseLaw.GAUSSIAN and (tuned is None or not tuned.spent)
-    return (rho_to_epsilon_gaussian if is_normal else rho_to_epsilon)(float_above(charged), delta)
+    if law is NoiseLaw.GAUSSIAN and (noise.tuned is None or not noise.tuned.spent):
+        return rho_to_epsilon_gaussian(float_above(charged), noise.delta)
+    found = rho_to_epsilon(float_above(charged), noise.delta)
+    return min(found, epsilon_of_levels(noise.laws, noise.unit, noise.delta)) if noise.composed else found
+
+
+def _accounting(law: NoiseLaw, noise: Planned) -> Accounting | None:
+    if law is not NoiseLaw.DISCRETE_GAUSSIAN:
+        return None
+    return Accounting.NUMERICAL if noise.composed else Accounting.FORMULA
 
 
 def _fits(noise: Planned, law: NoiseLaw, total: int) -> bool | None:

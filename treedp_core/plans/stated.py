@@ -6,15 +6,18 @@ import enum
 import itertools
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from treedp_core import checks
 from treedp_core.checks import InputError
 from treedp_core.privacy import RHO_HIGH, Currency, Precision, ProtectedUnit, Spread
+from treedp_core.privacy.accounting import Accounting
 from treedp_core.privacy.origin import SYMBOL, Origin
 
 CODE: Final = "PLAN_INVALID"
+LATER: Final = {"later": True}
+"""Marks a field that files written before it was there may lack."""
 MAX_LEVELS: Final = 512
 MAX_TEXT: Final = 400
 LEAST_SCALE: Final = 1e-6
@@ -242,6 +245,8 @@ class Stated:
         Whether delta is below 1 / records; None where delta is 0, or the number of records is protected.
     true_error : TrueError or None
         Only where it was asked for.
+    accounting : Accounting or None
+        How epsilon was found from the noise, where there is more than one way.
     """
 
     title: str
@@ -262,6 +267,7 @@ class Stated:
     delta: float
     delta_fits: bool | None = None
     true_error: TrueError | None = None
+    accounting: Accounting | None = field(default=None, metadata=LATER)
 
     def __post_init__(self) -> None:
         for name in ("title", "whom", "released"):

@@ -13,7 +13,9 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import Final
 
+from treedp_core.plans.composed import composed_delta
 from treedp_core.plans.stated import NoiseLaw, PlannedLevel, Stated
+from treedp_core.privacy.accounting import Accounting
 from treedp_core.privacy.unit import NeighbouringRelation, Spread
 from treedp_core.words import privacy_text
 
@@ -22,6 +24,8 @@ NEGLIGIBLE: Final = Decimal("1e-30")
 CLOSE: Final = 1e-9
 FAR: Final = 40
 MISSED: Final = 0.05
+MOST_MIXED: Final = 6
+"""Records of a unit up to which each mixture of moved, new and lost ones is composed; above, one that is worse."""
 
 Moved = tuple[int, int]
 """How far one unit can move a level: in sum of absolute changes, and in sum of their squares."""
@@ -199,7 +203,35 @@ def _is_promised(plan: Stated, total: Fraction, tuned: Fraction) -> bool:
         loss, slack = Decimal(plan.epsilon), Decimal(plan.delta)
         if _log_delta(rho, loss) + NEGLIGIBLE <= slack.ln():
             return True
-        return plan.law is NoiseLaw.GAUSSIAN and not tuned and _normal_delta(rho, loss) <= slack * (1 + NEGLIGIBLE)
+        if plan.law is NoiseLaw.GAUSSIAN:
+            return not tuned and _normal_delta(rho, loss) <= slack * (1 + NEGLIGIBLE)
+    return plan.accounting is Accounting.NUMERICAL and not tuned and _is_composed(plan)
+
+
+def _is_composed(plan: Stated) -> bool:
+    """Whether the noise of all levels, composed again, keeps the promise in each way that a unit can change."""
+    if plan.spread is not Spread.STACKED:
+        return False
+    scales = [(i, one.scale) for i, one in enumerate(plan.levels) if one.scale is not None]
+    return all(
+        composed_delta([(scale, by) for i, scale in scales for by in case[i]], plan.epsilon) <= plan.delta * (1 + CLOSE)
+        for case in _changes(plan)
+    )
+
+
+def _changes(plan: Stated) -> list[list[tuple[int, ...]]]:
+    """How far single counts of every level move: where columns are known some records move, others come or go."""
+    if plan.unit.relation is not NeighbouringRelation.REPLACE_UNKNOWN:
+        return [[(square // far,) * (far * far // square) if square else () for far, square in one]
+                for one in cases(plan)]  # fmt: skip
+    m, found = plan.unit.contributions, []
+    for new in range(m + 1) if m <= MOST_MIXED else ():
+        for lost in range(min(new, m - new) + 1):
+            known = [by for by in (new, lost) if by]
+            own = [by for by in (m - lost, m - new) if by]
+            found.append((tuple(known), tuple(own)))
+    return [[known if i < plan.unit.known_levels else own for i in range(len(plan.levels))]
+            for known, own in found or [((m,), (m, m))]]  # fmt: skip
 
 
 def _log_delta(rho: Decimal, epsilon: Decimal) -> Decimal:

@@ -9,6 +9,7 @@ from treedp_core.mechanisms import MECHANISMS
 from treedp_core.plans.stated import Bounded, Categories, NoiseLaw, PlannedLevel, Stated
 from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.privacy import Currency, NeighbouringRelation, Precision
+from treedp_core.privacy.accounting import Accounting
 from treedp_core.privacy.origin import NOT_PRIVATE, PriorKind
 from treedp_core.words import budget_text, margin, plural, privacy_text, setting_text, short, whole
 
@@ -24,7 +25,11 @@ def sentence(plan: Stated) -> str:
 
 
 def promise(plan: Stated) -> str:
-    """Return the promise alone, such as "(ε = 1)-differential privacy"."""
+    """Return the promise alone, such as "(ε = 1)-differential privacy", and how it was found where there are ways."""
+    return _pair(plan) + (f" {plan.accounting.told}" if plan.accounting is not None else "")
+
+
+def _pair(plan: Stated) -> str:
     pair = f"ε = {privacy_text(plan.epsilon)}" + (f", δ = {setting_text(plan.delta)}" if plan.delta else "")
     ideal = " in exact arithmetic" if plan.law.precision is Precision.IDEAL else ""
     return f"({pair})-differential privacy{ideal}"
@@ -102,29 +107,38 @@ def _cost(plan: Stated) -> str:
         tuned += f", released for {plan.symbol} = {spent}, which is charged too." if plan.tuned.spent else "."
     total = f"{plan.symbol} = {privacy_text(plan.charged)}"
     if plan.currency is Currency.EPSILON:
-        return f"By composition over the levels ({terms}) the release costs {total}{both}: {promise(plan)}.{tuned}"
-    way = (
-        "the exact conversion for Gaussian noise (Balle and Wang, 2018)"
-        if _is_exact(plan)
-        else "the conversion of Canonne, Kamath and Steinke (2020)"
-    )
+        return f"By composition over the levels ({terms}) the release costs {total}{both}: {_pair(plan)}.{tuned}"
+    way = {
+        None: "by the exact conversion for Gaussian noise (Balle and Wang, 2018)",
+        Accounting.FORMULA: f"by {_FORMULA}",
+        Accounting.NUMERICAL: f"by numerical accounting, {_NUMERICAL},",
+    }[_way(plan)]
     return (
         f"By composition over the levels ({terms}) the release costs {total} of zero-concentrated privacy{both}; "
-        f"by {way} that is {promise(plan)}.{tuned}"
+        f"{way} that is {_pair(plan)}.{tuned}"
     )
 
 
-def _is_exact(plan: Stated) -> bool:
-    return plan.law is NoiseLaw.GAUSSIAN and (plan.tuned is None or not plan.tuned.spent)
+_FORMULA: Final = "the conversion of Canonne, Kamath and Steinke (2020)"
+_NUMERICAL: Final = "which composes the losses of all noise (Canonne et al., 2020; Doroshenko et al., 2022)"
+
+
+def _way(plan: Stated) -> Accounting | None:
+    """How the cost becomes the promise; None by the exact formula of normal noise."""
+    if plan.law is NoiseLaw.GAUSSIAN and (plan.tuned is None or not plan.tuned.spent):
+        return None
+    return plan.accounting or Accounting.FORMULA
 
 
 def conversion(plan: Stated) -> str:
     """Return how the total becomes the promise, in words."""
     if plan.currency is Currency.EPSILON:
         return "none: ε adds up over the levels"
-    which = (
-        "exact for Gaussian noise (Balle and Wang, 2018)" if _is_exact(plan) else "Canonne, Kamath and Steinke (2020)"
-    )
+    which = {
+        None: "exact for Gaussian noise (Balle and Wang, 2018)",
+        Accounting.FORMULA: "zCDP formula: Canonne, Kamath and Steinke (2020)",
+        Accounting.NUMERICAL: f"numerical accounting, {_NUMERICAL}",
+    }[_way(plan)]
     return f"ρ to (ε, δ) at δ = {setting_text(plan.delta)}, {which}"
 
 

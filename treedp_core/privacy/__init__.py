@@ -1,7 +1,9 @@
 """Who is protected, how far, how much, and what a release promises."""
 
-from treedp_core.privacy.budget import RHO_HIGH, Budget, Currency, budget_from_shares, exact_shares, guarantee
+from treedp_core.privacy.accounting import Accounting
+from treedp_core.privacy.budget import Budget, Currency, budget_from_shares, exact_shares, guarantee
 from treedp_core.privacy.conversions import (
+    RHO_HIGH,
     epsilon_to_rho,
     gaussian_delta,
     gaussian_sigma,
@@ -15,6 +17,7 @@ from treedp_core.privacy.unit import NeighbouringRelation, ProtectedUnit, Spread
 
 __all__ = [
     "RHO_HIGH",
+    "Accounting",
     "Budget",
     "Currency",
     "Guarantee",

@@ -19,14 +19,15 @@ from numpy.typing import NDArray
 
 from treedp_core import checks
 from treedp_core.checks import InputError, echo
-from treedp_core.privacy.conversions import rho_to_epsilon, rho_to_epsilon_gaussian
+from treedp_core.noise import Law
+from treedp_core.privacy.accounting import Accounting, composes, epsilon_of_levels
+from treedp_core.privacy.conversions import RHO_HIGH, rho_to_epsilon, rho_to_epsilon_gaussian
 from treedp_core.privacy.promise import Guarantee, Precision
 from treedp_core.privacy.unit import NeighbouringRelation, ProtectedUnit, Spread
 from treedp_core.words import float_below
 
 FloatArray = NDArray[np.float64]
 
-RHO_HIGH: Final = 1000.0
 _DECIMAL: Final = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?", re.ASCII)
 _SUM_DISPLAY: Final = Context(prec=12, rounding=ROUND_CEILING)
 
@@ -156,6 +157,7 @@ def guarantee(
     precision: Precision,
     spread: Spread = Spread.STACKED,
     claimed_by: str = "",
+    laws: Sequence[Law | None] = (),
 ) -> Guarantee:
     """Guarantee of a release that spends `budget` on the levels of a tree.
 
@@ -173,6 +175,10 @@ def guarantee(
         What the noise takes the records of one unit to be: by default the worst, all on one leaf.
     claimed_by : str
         Who answers for noise that is not TreeDP's own.
+    laws : sequence of Law or None
+        The noise of the levels, where the promise is to be worked out from it (numerical accounting) and not from its
+        cost; without effect on pure budgets, on normal noise, whose formula is exact, on records that lie on distinct
+        leaves, and on laws whose losses are not known.
 
     Raises
     ------
@@ -196,8 +202,13 @@ def guarantee(
     slack = checks.delta(delta, required=True)
     if cost == 0.0:
         return Guarantee(unit, 0.0, 0.0, 0.0, **rests_on)
-    convert = rho_to_epsilon_gaussian if law_is_continuous_gaussian else rho_to_epsilon
-    return Guarantee(unit, convert(cost, slack), slack, cost, **rests_on)
+    if law_is_continuous_gaussian:
+        return Guarantee(unit, rho_to_epsilon_gaussian(cost, slack), slack, cost, **rests_on)
+    bound, stacked = rho_to_epsilon(cost, slack), spread is Spread.STACKED or unit.contributions == 1
+    if laws and stacked and composes(laws):
+        found = min(bound, epsilon_of_levels(laws, unit, slack))
+        return Guarantee(unit, found, slack, cost, accounting=Accounting.NUMERICAL, **rests_on)
+    return Guarantee(unit, bound, slack, cost, accounting=Accounting.FORMULA, **rests_on)
 
 
 def _weight(level: int, share: float | Fraction) -> Fraction:

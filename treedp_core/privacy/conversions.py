@@ -21,6 +21,7 @@ from treedp_core.words import float_below
 
 _ULP: Final = 2.0**-52
 _TINY: Final = 1e-300
+RHO_HIGH: Final = 1000.0
 SPARE: Final = 2.0**-43
 """Part of an epsilon that is not spent: a split may cost a little less than its total, and epsilons of nearly equal rho
 differ by their rounding, so the smaller one's could be the larger by some units in the last place."""

@@ -12,6 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import lru_cache
 from typing import Final, Protocol
 
@@ -20,19 +21,27 @@ from scipy import special
 
 from treedp_core.checks import InputError
 from treedp_core.noise import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace, Law
-from treedp_core.privacy.conversions import gaussian_delta
+from treedp_core.privacy.conversions import gaussian_delta, rho_to_epsilon_gaussian
 from treedp_core.privacy.unit import FloatArray
+from treedp_core.words import float_above
 
 CELLS: Final = 512
 """Of a law that is cut into cells, and cells of a level's loss."""
 MOST_ATOMS: Final = 4096
 """Up to which atoms stay where they are."""
+MOST_SUMMED: Final = 1 << 15
+"""Atoms of a sum of one law up to which they do: the more, the less a grid changes."""
 GRID: Final = 4096
 NEGLIGIBLE: Final = 1e-18
 """Mass beyond the ends of what is computed: it is given to the attacker."""
 FAR: Final = 30.0
 """Standard deviations between two normal laws from which on they are told apart for certain, for all purposes."""
-_UP: Final = 1.0 + 1e-12
+FINE: Final = 0.03
+"""Cells of a grid over the deviation of the losses put on it: splitting these widens their sum by less than 1.0002."""
+_UP: Final = 1.0 + 1e-9
+"""Masses are sums and products of positive numbers: a few hundred of them over 4096 cells each round by less."""
+_ROUNDED: Final = 1e-11
+"""Part of what lies above an epsilon by which delta is taken to be larger: losses are rounded, and splits cancel."""
 
 
 class LossLaw(Protocol):
@@ -44,6 +53,9 @@ class LossLaw(Protocol):
 
     def delta(self, epsilon: float) -> float:
         """Smallest delta of (epsilon, delta)-privacy, rounded up."""
+
+    def epsilon(self, delta: float) -> float:
+        """Smallest epsilon of (epsilon, delta)-privacy, rounded up; inf where there is none."""
 
     def above(self, losses: FloatArray) -> tuple[FloatArray, FloatArray]:
         """P and Q of a loss above each of these, (n,) each."""
@@ -82,6 +94,11 @@ class Losses:
         return np.asarray(self.mass * np.exp(-self.loss))
 
     @property
+    def variance(self) -> float:
+        """Of the loss, where it is not certain."""
+        return float(self.mass @ (self.loss - float(self.mass @ self.loss)) ** 2)
+
+    @property
     def largest(self) -> float:
         """Largest possible loss; inf where there is none."""
         last = float(self.loss[-1]) if self.top is None else self.top
@@ -97,7 +114,25 @@ class Losses:
             return 0.0
         over = self.loss > epsilon
         part = float(self.mass[over] @ -np.expm1(epsilon - self.loss[over]))
-        return min(1.0, (part + self.certain) * _UP)
+        return min(1.0, (part + self.certain) * _UP + float(self.mass[over].sum()) * _ROUNDED)
+
+    def epsilon(self, delta: float) -> float:
+        """Smallest epsilon of (epsilon, delta)-privacy, rounded up; inf where there is none.
+
+        >>> Losses(np.array([-1.0, 1.0]), np.array([0.25, 0.75])).epsilon(0.0)
+        1.0
+        """
+        if delta <= self.certain * _UP:
+            return self.largest
+        p, q = (np.cumsum(one[::-1])[::-1] for one in (self.mass, self.without))
+        first = int(np.argmax(np.append(p[1:] + self.certain - np.exp(self.loss[:-1]) * q[1:], 0.0) <= delta))
+        # between the atom before it and the first one at which delta is enough, it is p - e^epsilon q there
+        with_it = (p[first] + self.certain - delta) / q[first]
+        epsilon = max(math.log(with_it), 0.0) if with_it > 0 else 0.0
+        step = 1e-13
+        while self.delta(epsilon) > delta:
+            epsilon, step = epsilon + step * max(1.0, epsilon), 2.0 * step
+        return min(epsilon, self.largest)
 
     def above(self, losses: FloatArray) -> tuple[FloatArray, FloatArray]:
         """P and Q of a loss above each of these, (n,) each."""
@@ -132,6 +167,10 @@ class NormalLosses:
     def delta(self, epsilon: float) -> float:
         """Smallest delta of (epsilon, delta)-privacy, rounded up (Balle and Wang, 2018, Theorem 8)."""
         return gaussian_delta(epsilon, 1.0, self.mu)
+
+    def epsilon(self, delta: float) -> float:
+        """Smallest epsilon of (epsilon, delta)-privacy, rounded up; inf where there is none."""
+        return rho_to_epsilon_gaussian(float_above(Fraction(self.mu) ** 2 / 2), delta) if delta > 0 else math.inf
 
     def above(self, losses: FloatArray) -> tuple[FloatArray, FloatArray]:
         """P and Q of a loss above each of these, (n,) each."""
@@ -184,6 +223,8 @@ def of_changes(changes: Iterable[tuple[Law, int]]) -> LossLaw:
     found = NOTHING
     while groups and found.loss.size * groups[0].loss.size <= MOST_ATOMS:
         found = _sum_of_atoms(found, groups.pop(0))
+    if len(groups) == 1 and found is NOTHING:
+        return groups[0]
     return _on_a_grid([found, *groups]) if groups else found
 
 
@@ -214,7 +255,7 @@ def _discrete_laplace(a: float, change: int) -> Losses:
 def _discrete_gaussian(sigma: float, change: int) -> Losses:
     """Loss change (change - 2 k) / (2 sigma^2) at k."""
     law = DiscreteGaussian(sigma)
-    far = int(law.reach(NEGLIGIBLE))
+    far = math.ceil(9.0 * sigma)  # beyond lies less than what is negligible, and it is added up, whatever it is
     step = change / sigma**2
     if far > MOST_ATOMS:
         return _cut(law, change, far)
@@ -260,15 +301,21 @@ def _split(ends: FloatArray, with_it: FloatArray, without: FloatArray) -> FloatA
 
 
 def _power(one: Losses, n: int) -> Losses:
-    """The sum of n losses of one law."""
+    """The sum of n losses of one law: atom by atom where these are few, else of a grid, by doubling."""
     if n == 1:
         return one
-    if not one.step:
-        return _on_a_grid([one] * n)
-    mass = one.mass
-    for _ in range(n - 1):
-        mass = np.convolve(mass, one.mass)
-    return _trimmed(n * one.loss[0], one.step, mass, -math.expm1(n * math.log1p(-one.certain)))
+    first, even = 0, one
+    if not one.step or n * one.loss.size > MOST_SUMMED:
+        step = FINE * math.sqrt(one.variance)
+        first, mass = _gridded(one, step)
+        even = Losses(one.loss[:1], mass, one.certain, step)
+    low, mass, certain = 0, np.ones(1), 0.0
+    for bit in f"{n:b}":
+        low, mass, certain = _cropped(2 * low, np.convolve(mass, mass), 2.0 * certain)
+        if bit == "1":
+            low, mass, certain = _cropped(low, np.convolve(mass, even.mass), certain + even.certain)
+    start = n * one.loss[0] if even is one else n * first * even.step
+    return _trimmed(start + low * even.step, even.step, mass, certain)
 
 
 def _sum_of_atoms(a: Losses, b: Losses) -> Losses:
@@ -283,28 +330,40 @@ def _sum_of_atoms(a: Losses, b: Losses) -> Losses:
 
 def _on_a_grid(groups: list[Losses]) -> Losses:
     """The sum of losses of which none is small: each put on one grid, then folded."""
-    step = sum(float(one.loss[-1] - one.loss[0]) for one in groups) / GRID
+    width = sum(float(one.loss[-1] - one.loss[0]) for one in groups)
+    step = min(width / GRID, FINE * math.sqrt(sum(one.variance for one in groups) / len(groups)))
     low, mass, certain = 0, np.ones(1), 0.0
     for one in groups:
-        first = math.floor(float(one.loss[0]) / step)
-        last = max(math.ceil(float(one.loss[-1]) / step) - 1 - first, 0)
-        cell = np.clip(np.floor(one.loss / step).astype(int) - first, 0, last)
-        left = step * (first + cell)
-        up = one.mass * np.clip(-np.expm1(left - one.loss) / -math.expm1(-step), 0.0, 1.0)
-        own = np.zeros(last + 2)
-        np.add.at(own, cell, one.mass - up)
-        np.add.at(own, cell + 1, up)
-        low, mass, certain = low + first, np.convolve(mass, own), certain + one.certain
+        first, own = _gridded(one, step)
+        low, mass, certain = _cropped(low + first, np.convolve(mass, own), certain + one.certain)
     top = math.fsum(one.largest for one in groups) if not certain else None
     return replace(_trimmed(low * step, step, mass, certain), top=top)
 
 
+def _gridded(one: Losses, step: float) -> tuple[int, FloatArray]:
+    """Return the index of the first point of a grid, and the masses from there on: each atom split between two."""
+    first = math.floor(float(one.loss[0]) / step)
+    last = max(math.ceil(float(one.loss[-1]) / step) - 1 - first, 0)
+    cell = np.clip(np.floor(one.loss / step).astype(int) - first, 0, last)
+    up = one.mass * np.clip(-np.expm1(step * (first + cell) - one.loss) / -math.expm1(-step), 0.0, 1.0)
+    own = np.zeros(last + 2)
+    np.add.at(own, cell, one.mass - up)
+    np.add.at(own, cell + 1, up)
+    return first, own
+
+
 def _trimmed(low: float, step: float, mass: FloatArray, certain: float) -> Losses:
+    """Atoms a step apart from `low` on, without those that hardly ever happen."""
+    first, kept, certain = _cropped(0, mass, certain)
+    return Losses(low + step * np.arange(first, first + kept.size, dtype=float), kept, certain, step)
+
+
+def _cropped(low: int, mass: FloatArray, certain: float) -> tuple[int, FloatArray, float]:
     """Move what hardly ever happens up: from the lower end to the least loss kept, from the upper one to certainty."""
     if mass.size <= MOST_ATOMS:
-        return Losses(low + step * np.arange(mass.size, dtype=float), mass, certain, step)
+        return low, mass, certain
     first = int(np.searchsorted(np.cumsum(mass), NEGLIGIBLE))
     last = mass.size - int(np.searchsorted(np.cumsum(mass[::-1]), NEGLIGIBLE))
     kept = mass[first:last].copy()
     kept[0] += float(mass[:first].sum())
-    return Losses(low + step * np.arange(first, last, dtype=float), kept, certain + float(mass[last:].sum()), step)
+    return low + first, kept, certain + float(mass[last:].sum())

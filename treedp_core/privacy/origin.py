@@ -8,7 +8,8 @@ from typing import Final
 
 from treedp_core import checks
 from treedp_core.checks import InputError, echo
-from treedp_core.privacy.budget import RHO_HIGH, Currency
+from treedp_core.privacy.budget import Currency
+from treedp_core.privacy.conversions import RHO_HIGH
 from treedp_core.privacy.unit import NeighbouringRelation, ProtectedUnit
 from treedp_core.words import privacy_text
 

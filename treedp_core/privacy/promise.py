@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Final
 
 from treedp_core import checks
+from treedp_core.privacy.accounting import Accounting
 from treedp_core.privacy.unit import ProtectedUnit, Spread
 from treedp_core.registry import CLAIM
 from treedp_core.words import budget_text, card, privacy_text, setting_text
@@ -83,6 +84,8 @@ class Guarantee:
         Where the noise takes the records of one unit to lie; the same for every unit of one record.
     claimed_by : str
         Who answers for noise that is not TreeDP's own: nobody has checked the promise, and its sentence says so.
+    accounting : Accounting or None
+        How epsilon was found from rho; None where there is one way only.
     """
 
     unit: ProtectedUnit
@@ -92,6 +95,7 @@ class Guarantee:
     precision: Precision = field(kw_only=True)
     spread: Spread = field(kw_only=True)
     claimed_by: str = field(default="", kw_only=True)
+    accounting: Accounting | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         if self.unit.contributions == 1:
@@ -117,5 +121,6 @@ class Guarantee:
         """
         pair = f"ε = {privacy_text(self.epsilon)}" + (f", δ = {privacy_text(self.delta)}" if self.delta else "")
         exact = " in exact arithmetic" if self.precision is Precision.IDEAL else ""
+        way = f" {self.accounting.told}" if self.accounting is not None else ""
         claim = f" Its noise ({self.claimed_by}) is {CLAIM}." if self.claimed_by else ""
-        return f"({pair})-differential privacy{exact}; protects {self.unit.describe(self.spread)}.{claim}"
+        return f"({pair})-differential privacy{exact}{way}; protects {self.unit.describe(self.spread)}.{claim}"

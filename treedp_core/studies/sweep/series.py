@@ -13,6 +13,7 @@ from treedp_core.mechanisms import MECHANISMS
 from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.postprocess.chains import CHAINS
 from treedp_core.privacy import NeighbouringRelation
+from treedp_core.privacy.accounting import Accounting
 from treedp_core.tree import Tree
 from treedp_core.words import setting_text
 
@@ -63,7 +64,7 @@ def _idle(cell: Experiment) -> list[str]:
     uses.update(name for step in cell.postprocess for name in POSTPROCESSORS[step].uses)
     idle = [name for name in ("alpha", "threshold") if name not in uses]
     if not needs_delta(cell.mechanism):
-        idle.append("delta")
+        idle += ["delta", "accounting"]
     if cell.relation != NeighbouringRelation.REPLACE_UNKNOWN.value:
         idle.append("known_levels")
     if cell.allocation != "custom":
@@ -165,4 +166,5 @@ _WORDS: Final[Mapping[str, Callable[[Experiment], str]]] = {
     "threshold": lambda e: f"τ = {e.threshold:g}",
     "trials": lambda e: f"{e.trials} runs",
     "seed": lambda e: f"seed {e.seed}",
+    "accounting": lambda e: Accounting(e.accounting).told,
 }

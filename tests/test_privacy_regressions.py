@@ -146,7 +146,7 @@ def test_equal_experiments_draw_the_same_and_different_ones_do_not() -> None:
     changes = {
         "mechanism": "laplace", "postprocess": ("least_squares",), "allocation": "minimax", "epsilon": 1.0000000001,
         "delta": 1e-7, "relation": REPLACE, "contributions": 2, "known_levels": 2, "shares": (0.5,), "alpha": 0.2,
-        "threshold": 11.0, "seed": 8,
+        "threshold": 11.0, "seed": 8, "accounting": "numerical",
     }  # fmt: skip
     assert set(changes) == set(vars(BASE)) - {"trials", "metric"}
     assert len({identity(BASE), *(identity(replace(BASE, **{k: v})) for k, v in changes.items())}) == 1 + len(changes)

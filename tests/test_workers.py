@@ -23,7 +23,10 @@ from pages.ui.workers import Limits, Workers, takes
 from treedp_core import experiment
 from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment
-from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
+from treedp_core.mechanisms import MECHANISMS, of_levels
+from treedp_core.mechanisms.calibration import LAWS, LevelLaw
+from treedp_core.noise import Laplace
+from treedp_core.privacy import Currency, NeighbouringRelation, ProtectedUnit
 from treedp_core.studies.budget import Ask, Problem, Target, answer, compare
 from treedp_core.studies.budget.prior import true_counts
 from treedp_core.tree import Tree
@@ -296,6 +299,26 @@ def test_a_job_of_the_core_is_done_by_a_worker_and_any_other_here(monkeypatch: p
         with suppress(TypeError):
             job.run(work)
     assert sent == [of_core]
+
+
+def test_a_job_with_an_entry_that_was_added_meanwhile_is_done_here(
+    workers: Workers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Workers have the tables as they were when what they are forked from started."""
+    monkeypatch.setattr(jobs, "WORKERS", workers)
+    workers.run(partial(errands.process), Watch())
+    law = LevelLaw("twice", Currency.EPSILON, lambda spent, l1, l2: Laplace(2 * l1 / spent), LAWS["laplace"].precision)
+    MECHANISMS.register(of_levels(law, "Twice", "Twice the noise.", "violet"))
+    try:
+        work = partial(experiment.run, Experiment("twice", trials=5), TREE, COUNTS)
+        assert not takes(work)
+        job = jobs.Job(key="k", total=5)
+        job.run(work)
+        assert job.state == "done" and job.result.simulation is not None
+    finally:
+        MECHANISMS.withdraw("twice")
+        LAWS.withdraw("twice")
+    assert takes(work)
 
 
 def test_what_is_cancelled_while_a_worker_does_it_is_cancelled(

@@ -317,6 +317,11 @@ def is_loaded(package: str) -> bool:
     return package in _LOADED
 
 
+def has_own() -> bool:
+    """Whether a table has an entry of this process's own code: other processes have no such entry."""
+    return any(MINE in resolve_name(place)._authors.values() for place in TABLES.values())
+
+
 def plugin_of(name: str) -> str:
     """Return the package of the plug-in that an entry of this name came with; nothing for all others."""
     if not _LOADED:

@@ -23,6 +23,7 @@ from typing import Any, Final
 
 from pages.ui.channel import parts_of, receive, send
 from treedp_core.checks import InputError
+from treedp_core.registry import has_own
 from treedp_core.watch import Cancelled, Watch
 
 ORDER: Final = struct.Struct("!q")
@@ -70,11 +71,13 @@ class Limits:
 def takes(work: object) -> bool:
     """Whether work is done in a process: a partial of a function of the core, where processes can be forked safely.
 
+    Entries that this process's own code added to the tables are in none of its workers: such work is done here.
+
     >>> from treedp_core import experiment
     >>> takes(partial(experiment.run, 1)), takes(lambda watch: 1)
     (True, False)
     """
-    if not isinstance(work, partial) or sys.platform != "linux":
+    if not isinstance(work, partial) or sys.platform != "linux" or has_own():
         return False
     module, name = (getattr(work.func, part, "") for part in ("__module__", "__qualname__"))
     return module.startswith("treedp_core.") and "<" not in name

@@ -78,18 +78,14 @@ def step() -> None:
     if again is None or again.moves:
         return
     cell = next((one for one in book.notebook().cells if one.id == again.waiting[0]), None)
-    there = cell is not None and is_page(cell.page)
-    if (
-        cell is not None
-        and there
-        and (_is_elsewhere(cell) or any(one.is_running for one in jobs.jobs().slots.values()))
-    ):
+    of_page = cell if cell is not None and is_page(cell.page) else None
+    if of_page is not None and (_is_elsewhere(of_page) or any(one.is_running for one in jobs.jobs().slots.values())):
         return
-    if cell is not None and not (there and _put(cell)):
-        again.failed.append(cell.name)
-    elif cell is not None:
+    if of_page is not None and _put(of_page):
         again.done += 1
-        again.new = tuple(one for one in again.new if one != cell.id)
+        again.new = tuple(one for one in again.new if one != of_page.id)
+    elif cell is not None:
+        again.failed.append(cell.name)
     del again.waiting[0]
     again.moves = True
     st.rerun()

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from pages.ui.frame import figure
 from pages.ui.reading import Reading
@@ -68,7 +69,7 @@ class BinsAsked:
         """Whether there are a column and both bounds."""
         return self.column is not None and self.lower is not None and self.upper is not None
 
-    def _bound(self, place: Any, name: str, label: str) -> float | None:
+    def _bound(self, place: DeltaGenerator, name: str, label: str) -> float | None:
         """Ask for a bound; those of one column are no other's, and none is offered."""
         last = self.table.before.get(name) if self.column == self.table.before.get("numeric") else None
         found: float | None = place.number_input(

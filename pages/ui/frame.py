@@ -8,6 +8,7 @@ from functools import partial
 from numbers import Real
 from typing import Any, Final, Literal
 
+import plotly.graph_objects as go
 import streamlit as st
 
 from pages.ui import beside, exporting, pins
@@ -32,7 +33,7 @@ _RIGHT: Final = st.column_config.TextColumn(alignment="right")
 
 
 def figure(
-    fig: Any,
+    fig: go.Figure | Ran[go.Figure],
     *,
     key: str,
     alt: str,
@@ -103,7 +104,7 @@ def figure(
     return _clicked(event) if select else None
 
 
-def chart(fig: Any, *, key: str, alt: str, on_stage: bool, **select: Any) -> Any:
+def chart(fig: go.Figure, *, key: str, alt: str, on_stage: bool, **select: Any) -> Any:
     """Show a plotly figure alone; on the stage of the first screen it is as high as the window leaves room."""
     if on_stage:
         fig.update_layout(height=LEAST_HEIGHT)
@@ -114,7 +115,7 @@ def chart(fig: Any, *, key: str, alt: str, on_stage: bool, **select: Any) -> Any
         )  # fmt: skip
 
 
-def alone(fig: Any, *, key: str, answer: str) -> None:
+def alone(fig: go.Figure, *, key: str, answer: str) -> None:
     """Show a figure on the stage with its answer and nothing else: without code, numbers to take along, or a pin."""
     if get("present"):
         style.present(fig)
@@ -147,7 +148,7 @@ def moving(
     footer(key, ran, about=caption, shown=Shown(key, still, ran, alt, caption, answer))
 
 
-def _is_of_numbers(values: Iterable[Any], kind: type = Real) -> bool:
+def _is_of_numbers(values: Iterable[object], kind: type = Real) -> bool:
     return all(isinstance(value, kind) and not isinstance(value, bool) for value in values)
 
 

@@ -116,7 +116,7 @@ def differs(old: Cell, new: Cell) -> str:
     return "" if same else "it shows other numbers"
 
 
-def _same(shown: Sequence[Any], now: Sequence[Any]) -> bool:
+def _same(shown: Sequence[object], now: Sequence[object]) -> bool:
     if len(shown) != len(now):
         return False
     return all(a is None or a == b or (a != a and b != b) for a, b in zip(shown, now, strict=True))

@@ -153,7 +153,7 @@ class Jobs:
 class Threads:
     """An executor that gives each job a thread of its own: which of them go on is a matter of turns."""
 
-    def submit(self, work: Callable[..., None], *arguments: Any) -> None:
+    def submit(self, work: Callable[..., None], *arguments: object) -> None:
         """Begin."""
         threading.Thread(target=work, args=arguments, name="job", daemon=True).start()
 

@@ -12,7 +12,7 @@ import streamlit as st
 _OFFERED: Final = "_offered"
 
 
-def offer(key: str, what: Any) -> str:
+def offer(key: str, what: object) -> str:
     """Hold what a button is about until the next run of the whole page; return its key."""
     st.session_state.setdefault(_OFFERED, {})[key] = what
     return key

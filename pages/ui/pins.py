@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
+import plotly.graph_objects as go
 import streamlit as st
 
 from pages.ui import address, book, kept, page, plans
@@ -52,7 +53,7 @@ class Shown:
     """
 
     key: str
-    figure: Any = None
+    figure: go.Figure | Ran[go.Figure] | None = None
     ran: Ran[Columns] | None = None
     alt: str = ""
     caption: str = ""

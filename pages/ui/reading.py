@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import streamlit as st
+from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from pages.ui import result, uploads
 from pages.ui.refusals import refusal
@@ -61,7 +62,9 @@ class Reading:
     then: Callable[[Counted], Counted] = lambda counted: counted
 
 
-def leaves_listed_in(file: Any, columns: Sequence[str] | None, *, called: str = "DOMAIN", **how: Any) -> Reading:
+def leaves_listed_in(
+    file: UploadedFile, columns: Sequence[str] | None, *, called: str = "DOMAIN", **how: Any
+) -> Reading:
     """Return what reads the leaves that an uploaded file lists; code says its path by the name it is `called`."""
     work = partial(domain_of_paths, file.getvalue(), columns, name=file.name, **how)
     return Reading(work, call(domain_of_paths, File(file.name, called), columns, **how).named("domain"))

@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -165,7 +165,7 @@ MIDDLEWARE: Final = (Middleware(Gate), Middleware(UploadLimit))
 
 
 @asynccontextmanager
-async def lifespan(app: Any) -> AsyncIterator[None]:
+async def lifespan(app: object) -> AsyncIterator[None]:
     """Say where the app is as it starts, and open it in the browser of a person who sits at this machine."""
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)  # its start is told in a sentence of ours
     # Streamlit reads an upload into memory whole; without this it would pass through a temporary file first.

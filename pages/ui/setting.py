@@ -286,7 +286,7 @@ def whole(
 ) -> Setting[int]:
     """Return a setting that is a whole number in [low, high]."""
 
-    def check(value: Any) -> int:
+    def check(value: object) -> int:
         return checks.integer(key, value, low=low, high=high, code=code)
 
     def read(text: str) -> int:
@@ -311,7 +311,7 @@ def choice(
     `once` maps names in old links to those of today; `own` is its value once a table of one's own is in use.
     """
 
-    def check(value: Any) -> str:
+    def check(value: object) -> str:
         return checks.one_of(key, value, options)
 
     return Setting(
@@ -325,7 +325,7 @@ def several(
 ) -> Setting[tuple[str, ...]]:
     """Return a setting that is any number of the names in `options`."""
 
-    def check(value: Any) -> str:
+    def check(value: object) -> str:
         return checks.one_of(key, value, options)
 
     return Setting(key, default, check, (), lambda values: all(map(_passes(check), values)), options, Drawn(**drawn))
@@ -375,7 +375,7 @@ def _passes(check: Check) -> Callable[[Any], bool]:
     return accepts
 
 
-def _is_bool(value: Any) -> bool:
+def _is_bool(value: object) -> bool:
     return isinstance(value, bool)
 
 

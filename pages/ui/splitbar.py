@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 import streamlit as st
 
@@ -35,7 +35,7 @@ def splitbar(
 
 def _moved(key: str, units: tuple[int, ...], fixed: frozenset[int], on_move: Callable[[list[int]], None]) -> None:
     """Pass shares on, if they are some: a browser may send anything."""
-    sent: Any = st.session_state[key].moved
+    sent: object = st.session_state[key].moved
     if not isinstance(sent, list) or len(sent) != len(units):
         return
     if not all(type(share) in KINDS and 0 <= share <= sum(units) and share == int(share) for share in sent):

@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 import streamlit as st
 from starlette.datastructures import Headers
@@ -17,6 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from streamlit import runtime
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from pages.ui import sessions
 from treedp_core.cli import CLASS_VARIABLE
@@ -94,7 +95,7 @@ class _Shown:
         """Nothing: the files stay as long as the session does."""
 
 
-def uploader(label: str, *, key: str, help: str, types: Collection[str] = ()) -> Any:
+def uploader(label: str, *, key: str, help: str, types: Collection[str] = ()) -> UploadedFile | None:
     """Show an uploader, of tables unless other `types` are taken; return its file, or None."""
     tables = [suffix for reader in READERS.values() for suffix in reader.suffixes]
     file = st.file_uploader(label, type=list(types or tables), key=key, max_upload_size=MAX_MEGABYTES, help=help)

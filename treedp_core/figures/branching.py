@@ -25,6 +25,7 @@ from treedp_core.figures.style import (
     new_figure,
 )
 from treedp_core.figures.text import plot_text
+from treedp_core.records.export.columns import Columns
 from treedp_core.studies.branching import BestBranching
 from treedp_core.studies.branching.curve import BETAS
 from treedp_core.studies.branching.question import HeightBest
@@ -270,7 +271,7 @@ def _drag(best: BestBranching, whole: Sequence[float], x: alt.X, y: alt.Y) -> li
     return [rule, dot, text]
 
 
-def error_by_height(table: Mapping[str, Sequence[Any]]) -> go.Figure:
+def error_by_height(table: Columns) -> go.Figure:
     """Return the error of the best tree of each height, as a multiple of the best of all.
 
     Parameters

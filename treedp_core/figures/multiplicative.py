@@ -29,6 +29,7 @@ from treedp_core.figures.style import (
     your_value_marker,
 )
 from treedp_core.figures.text import count_text, plot_text
+from treedp_core.records.export.columns import Columns
 from treedp_core.studies.multiplicative.blocks import Blocks
 from treedp_core.studies.multiplicative.curves import CURVES
 from treedp_core.studies.multiplicative.ranking import Found
@@ -141,7 +142,7 @@ def few_figure(
     return fig.figure()
 
 
-def accuracy_bars(table: Mapping[str, Sequence[Any]]) -> go.Figure:
+def accuracy_bars(table: Columns) -> go.Figure:
     """Return from which count on each mechanism keeps its promise, smallest first; a table of `accuracy_table`.
 
     >>> table = {"mechanism": ["Laplace", "Gaussian"], "τ (records)": [30.0, math.nan]}

@@ -15,6 +15,7 @@ from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment, prepare
 from treedp_core.notebook.cell import Cell
 from treedp_core.notebook.given import Value
+from treedp_core.records.export.columns import Columns
 from treedp_core.tree import AnyArray, Tree
 from treedp_core.watch import Watch, generator
 from treedp_core.words import plus_minus, short
@@ -323,7 +324,7 @@ def on_common_noise(
     return found
 
 
-def spread_of(found: Mapping[str, Sequence[Any]]) -> str:
+def spread_of(found: Columns) -> str:
     """Return the smallest and the largest ratio of a table of `on_common_noise` in words, with 95 % intervals.
 
     >>> spread_of({"ratio": [math.nan, 0.5, 0.25], "standard error": [math.nan, 0.01, 0.0]})

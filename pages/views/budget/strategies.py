@@ -87,7 +87,7 @@ def _table_again(one: Compared) -> Ran[Columns]:
     return call(strategy_table, rows_again(one), names, one.label, one.question.metric).saying(one.label)
 
 
-def marked(fig: go.Figure | Ran[go.Figure], one: Compared) -> Any:
+def marked(fig: go.Figure | Ran[go.Figure], one: Compared) -> go.Figure | Ran[go.Figure]:
     """Return a figure, or the call that draws it, with a watermark where a split was tuned on the true counts."""
     if not one.label:
         return fig

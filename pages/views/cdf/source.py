@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, Final
+from typing import Final
 
 import streamlit as st
 
@@ -67,7 +67,7 @@ def say_refused(error: InputError | None) -> None:
         st.caption("The bins of the data are used meanwhile.")
 
 
-def _bins(form: AbstractContextManager[Any]) -> Bins | None:
+def _bins(form: AbstractContextManager[object]) -> Bins | None:
     if s.SOURCE.value == "upload":
         with form:
             _ask_for_a_column()

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 import streamlit as st
+from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from pages.ui import store, uploads
 from pages.ui.bins import KEPT, BinsAsked
@@ -217,7 +218,7 @@ def _listed(table: Table, column: str, before: Sequence[str]) -> str:
     )  # fmt: skip
 
 
-def _domain_of_file(file: Any, columns: Sequence[str], weight: str | None) -> Reading:
+def _domain_of_file(file: UploadedFile | None, columns: Sequence[str], weight: str | None) -> Reading:
     if file is None:
         raise InputError("DOMAIN_MISSING", "Choose a domain file, or another way to say which categories exist.")
     return leaves_listed_in(file, columns or None, weight=weight)

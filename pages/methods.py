@@ -2,8 +2,8 @@
 
 from pages.ui.page import Page, View
 from pages.ui.unused import NOTHING_DRAWN, Reasons
-from pages.views.methods.methods import show
-from pages.views.methods.settings import SETTINGS
+from pages.views.methods import methods, papers
+from pages.views.methods.settings import SETTINGS, VIEW
 
 OWN = "This page brings its own numbers."
 IGNORED: Reasons = NOTHING_DRAWN | dict.fromkeys(
@@ -18,7 +18,11 @@ PAGE = Page(
     lede="Every mechanism, post-processing, split, metric and bound: assumption, formula, source, where it is best and "
     "where it loses.",
     settings=SETTINGS,
-    views=(View("", show, question="Which method, and why?", ignores=IGNORED),),
+    switch=VIEW,
+    views=(
+        View("methods", methods.show, question="Which method, and why?", ignores=IGNORED),
+        View("papers", papers.show, question="Do the papers' numbers hold?", ignores=IGNORED),
+    ),
 )
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import plotly.graph_objects as go
@@ -17,6 +17,10 @@ from treedp_core.studies.methods.selfcheck import WITHIN
 MOST: Final = 10.0
 """How many times the best is shown at most."""
 _DASHES: Final = ("dash", "dot", "dashdot", "longdash", "longdashdot", "solid")
+_VERDICTS: Final = {
+    "reproduced": (GREY, "circle"), "corrected": (ORANGE, "x"), "sharpened": (GREEN, "triangle-up"),
+    "open": (VIOLET, "diamond"),
+}  # fmt: skip
 _OTHERS: Final = (GREY, GREEN, ORANGE, PINK, VIOLET, YELLOW)
 
 
@@ -100,6 +104,45 @@ def checked(columns: Mapping[str, Sequence[float]]) -> go.Figure:
     return fig.update_layout(height=max(320, 60 + 22 * len(rows))).figure()
 
 
+def ratios(columns: Mapping[str, Sequence[Any]], chosen: str) -> go.Figure:
+    """Return today's numbers over the paper's, in the order of the paper, by verdict; those of one place are marked.
+
+    Parameters
+    ----------
+    columns : mapping
+        As `treedp_core.studies.methods.papers.ratio_table` returns it.
+    chosen : str
+        The place whose numbers are ringed and named.
+    """
+    values = np.array(columns["today ÷ the paper's"], dtype=float)
+    verdicts, places = np.array(columns["verdict"]), list(columns["place"])
+    rows = [f"{place}: {number}" for place, number in zip(places, columns["number"], strict=True)]
+    x = np.arange(1, values.size + 1)
+    dots = []
+    for name, (colour, symbol) in _VERDICTS.items():
+        which = verdicts == name
+        dots.append(
+            scatter(
+                x=x[which], y=values[which], mode="markers", name=name,
+                marker={"color": colour, "symbol": symbol, "size": 10},
+                customdata=[plot_text(rows[i], 100) for i in np.flatnonzero(which).tolist()],
+                hovertemplate="%{customdata}<br>today ÷ the paper's: %{y:.3~r}<extra>%{fullData.name}</extra>",
+            )
+        )  # fmt: skip
+    ringed = np.array([place == chosen for place in places])
+    if ringed.any():
+        ring = {"color": "rgba(0,0,0,0)", "symbol": "circle", "size": 20, "line": {"color": AFTER, "width": 2.5}}
+        dots.append(
+            scatter(x=x[ringed], y=values[ringed], mode="markers", marker=ring, showlegend=False, hoverinfo="skip")
+        )
+    low, high = limits([values], log=True, default=(0.1, 10.0))
+    return new_figure(
+        [one for one in dots if len(one["x"])],
+        xaxis=axis("numbers in the order of the paper", log=False, bounds=(0.0, values.size + 1.0)),
+        yaxis=axis("today ÷ the paper's", log=True, bounds=(low / 1.5, high * 1.5), grid=True),
+    ).figure()
+
+
 def grown(columns: Mapping[str, Sequence[float]], title: str) -> go.Figure:
     """Return curves over the first column on logarithmic axes, each named at its end: straight lines are powers."""
     over, *names = columns
@@ -119,5 +162,6 @@ def grown(columns: Mapping[str, Sequence[float]], title: str) -> go.Figure:
         xaxis=axis(over, log=True, bounds=(x.min() / 1.05, x.max() * 1.05)),
         yaxis=axis(title, log=True, bounds=limits(values, log=True, default=(1.0, 100.0)), grid=True),
     )
-    ends = [(name, colour, float(y[-1])) for name, y, (colour, _) in zip(names, values, looks, strict=False)]
+    last = [float(y[np.isfinite(y)][-1]) for y in values]
+    ends = [(name, colour, y) for name, y, (colour, _) in zip(names, last, looks, strict=False)]
     return name_ends(fig, ends).figure()

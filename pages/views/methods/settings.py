@@ -6,7 +6,15 @@ from typing import Any, Final
 
 from pages.ui.setting import Setting, choice
 from treedp_core.studies.methods.entries import KINDS, METHODS
+from treedp_core.studies.methods.papers import CLAIMS, PAPERS
 
+VIEWS: Final = {"methods": "Methods", "papers": "Papers, checked"}
+DRAWN: Final = {"verdicts": "All numbers", "growth": "Its picture"}
+
+VIEW: Final = choice(
+    "met_view", "methods", VIEWS, label="View",
+    help="Every method with formula and source; or what the four papers say, with today's numbers.",
+)  # fmt: skip
 KIND: Final = choice(
     "met_kind", "mechanisms", KINDS, label="Kind", look="select", width=190,
     help="Noise, what follows it, how ε is split, how errors are judged, or what nobody can beat.",
@@ -15,5 +23,17 @@ ONE: Final = choice(
     "met_one", "mechanisms.gaussian", METHODS, label="Which one", look="select", width=280,
     format=lambda name: METHODS[name].label, help="Every entry of the table, those of plug-ins last.",
 )  # fmt: skip
+PAPER: Final = choice(
+    "met_paper", "ghazi", PAPERS, label="Paper", look="select", width=190, help="One of the four papers.",
+)  # fmt: skip
+CLAIM: Final = choice(
+    "met_claim", "ghazi.1", CLAIMS, label="Claim", look="select", width=290,
+    format=lambda name: f"{CLAIMS[name].place}: {CLAIMS[name].verdict.value}",
+    help="A theorem, algorithm, figure or table, in the order of the paper.",
+)  # fmt: skip
+SHOWN: Final = choice(
+    "met_shown", "verdicts", DRAWN, label="Figure",
+    help="Today's numbers over the paper's; or the paper's own picture, with growth exponents measured.",
+)  # fmt: skip
 
-SETTINGS: Final[tuple[Setting[Any], ...]] = (KIND, ONE)
+SETTINGS: Final[tuple[Setting[Any], ...]] = (VIEW, KIND, ONE, PAPER, CLAIM, SHOWN)

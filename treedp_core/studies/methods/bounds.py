@@ -193,7 +193,7 @@ BOUNDS: Final[Table[Bound]] = table(
     ),
     Bound(
         "inftda", "Each level, top-down", "What the largest error of a level exceeds with probability at most β.",
-        _top_down, "largest error at ρ = 1 (records)", ("topdown", {"td_view": "promise"}),
+        _top_down, "largest error at ρ = 1 (records)", ("topdown", {"td_more": "release"}),
         Stated(
             assumes="Discrete Gaussian noise with ρ/d on each level, then IntOpt or water filling; N public.",
             formula=r"\max_{v\in k}|\hat x_v-x_v|\ \le\ \sum_{\ell\le k}"

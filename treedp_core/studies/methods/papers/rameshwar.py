@@ -1,0 +1,372 @@
+"""Rameshwar, Tandon and Sharma, "Optimal Tree-Based Mechanisms for DP Approximate CDFs": every claim, checked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from treedp_core.postprocess.isotonic import consistent_cdf
+from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
+from treedp_core.studies.branching.limits import best_branching, loss_factor
+from treedp_core.studies.branching.theorems import (
+    corollary_v1,
+    corollary_v2,
+    lemma_v1,
+    lemma_v2,
+    theorem_v1,
+    theorem_v2,
+)
+from treedp_core.studies.cdf.error import Criterion, optimal_shares, total_squared_error
+from treedp_core.studies.cdf.error.simple import histogram_error, range_queries_error
+from treedp_core.studies.cdf.experiment import PUBLISHED, SECTION_VI, consistency_gains
+from treedp_core.studies.cdf.two_views import counts_behind, two_view_variances
+from treedp_core.studies.methods.papers.claim import Claim, Number, Verdict
+from treedp_core.tree import Tree
+from treedp_core.tree.workloads import Shape, equal_tree, prefix_estimates
+from treedp_core.watch import generator
+
+BINS: Final = 256
+TRIALS: Final = 40
+RUNS_OF_THE_PAPER: Final = 100
+ERROR: Final = ("cdf", {"cdf_view": "error", "cdf_bins": "256"})
+EXPERIMENT: Final = ("cdf", {"cdf_view": "experiment"})
+RELEASE: Final = ("cdf", {"cdf_view": "release"})
+BRANCHING: Final = ("branching", {"bra_bins": "2^20"})
+VIEWS: Final = (2, 2, 2)
+"""Children by level of the tree on which Appendix B is tried."""
+
+
+def _laplace() -> tuple[Number, ...]:
+    unit = ProtectedUnit(NeighbouringRelation.REPLACE_ONE)
+    return (Number("records that one replaced record moves between bins", float(unit.l1_sensitivity(2)[1]), 2.0),)
+
+
+def _every_prefix() -> tuple[Number, ...]:
+    return (Number("N² E₂ of 256 bins, ε = 1", range_queries_error(BINS, 1.0, 1), 2.0 * (BINS - 1) ** 3),)
+
+
+def _histogram() -> tuple[Number, ...]:
+    first = next(k for k in range(2, 10) if histogram_error(k, 1.0, 1) < range_queries_error(k, 1.0, 1))
+    return (
+        Number("N² E₂ of 256 bins, ε = 1", histogram_error(BINS, 1.0, 1), 4.0 * BINS * (BINS - 1)),
+        Number("bins from which it is better", float(first), 4.0),
+    )
+
+
+def _unequal() -> tuple[Number, ...]:
+    """A replaced record moves two of the first K - 1 bins: for K = 3, N^2 E_2 = 4 / a^2 + 2 / (1 - a)^2 at ε = 1."""
+    two = (4.0 ** (1 / 3) + 2.0 ** (1 / 3)) ** 3
+    return (
+        Number("N² E₂ of 2 bins: one bin, which gets all of ε", 2.0, histogram_error(2, 1.0, 1)),
+        Number("N² E₂ of 3 bins, best budgets", two, histogram_error(3, 1.0, 1)),
+    )
+
+
+def _covers() -> tuple[Number, ...]:
+    tree = Shape.full((4, 3, 5)).tree()
+    most = max(tree.prefix_cover(j).size for j in range(1, tree.n_leaves))
+    return (Number("nodes of the longest cover, 4 × 3 × 5", float(most), float(3 + 2 + 4)),)
+
+
+def _private() -> tuple[Number, ...]:
+    ready = optimal_shares(Shape.full((4, 16)), Criterion())
+    return (Number("ε of all levels over ε", float(ready.shares.sum()), 1.0, 1e-9),)
+
+
+def _tree_error() -> tuple[Number, ...]:
+    """Theorem IV.1 by its own sum, and by simulating nothing: digit sums of the covers."""
+    factors, epsilons, records = (16, 16), (0.05, 0.05), 900
+    printed = 4.0 * 256 / records**2 * sum((n - 1) / e**2 for n, e in zip(factors, epsilons, strict=True))
+    ours = total_squared_error(Shape.full(factors), epsilons, records)
+    tree = Shape.full((2, 3)).tree()
+    uses = np.zeros(tree.n_levels)
+    for j in range(1, tree.n_leaves):
+        np.add.at(uses, tree.level_of[tree.prefix_cover(j)], 1)
+    counted = float(8.0 * (uses[1] * 9.0 + uses[2] * 2.25))
+    return (
+        Number("E₂ of 16 × 16, ε = 0.1, N = 900", ours, printed),
+        Number("N² E₂ of 2 × 3, ε = 1/3 and 2/3, by counting covers", counted, 324.0),
+    )
+
+
+def _user_level() -> tuple[Number, ...]:
+    many = ProtectedUnit(NeighbouringRelation.REPLACE_ONE, contributions=3)
+    shape, split = Shape.full((16, 16)), (0.5, 0.5)
+    return (
+        Number("E₂, 900 users with 3 records, N counts records", total_squared_error(shape, split, 2_700, many),
+               total_squared_error(shape, split, 900)),
+    )  # fmt: skip
+
+
+def _budgets() -> tuple[Number, ...]:
+    first, second = optimal_shares(Shape.full((2, 8)), Criterion()).shares[1:].tolist()
+    part = 1.0 / (1.0 + 7.0 ** (1 / 3))
+    return (Number("share of level 1 of 2 × 8", first, part), Number("share of level 2", second, 1.0 - part))
+
+
+def best_factors(n_bins: int, epsilons: Sequence[float]) -> list[float]:
+    """Return the real factors with product K that are best for given budgets (Theorem IV.2 (ii)).
+
+    >>> [round(n, 2) for n in best_factors(256, (0.6, 0.4))]
+    [24.0, 10.67]
+    """
+    scale = (n_bins / math.prod(e**2 for e in epsilons)) ** (1.0 / len(epsilons))
+    return [scale * e**2 for e in epsilons]
+
+
+def _factors() -> tuple[Number, ...]:
+    """The formula against a search: budgets 0.6 and 0.4 over 256 bins."""
+    ours = best_factors(256, (0.6, 0.4))
+    grid = np.linspace(2.0, 128.0, 1_260_001)
+    error = (grid - 1.0) / 0.36 + (256.0 / grid - 1.0) / 0.16
+    found = float(grid[np.argmin(error)])
+    return (Number("children of level 1, 256 bins, ε = 0.6 and 0.4", ours[0], found, 1e-4),)
+
+
+def _small_factors() -> tuple[Number, ...]:
+    found = best_factors(16, (0.9, 0.1))
+    return (Number("children of level 2, 16 bins, ε = 0.9 and 0.1 (at least 2)", max(2.0, found[1]), found[1]),)
+
+
+def _upper_bound() -> tuple[Number, ...]:
+    """Least of 4 K sum n_i / eps_i^2 over 4 096 bins and 3 levels: equal factors and budgets against a search."""
+    bins, height = 4_096, 3
+    lemma = 4.0 * bins ** ((height + 1) / height) * height**3
+    grid = np.geomspace(2.0, bins / 4.0, 400)
+    a, b = np.meshgrid(grid, grid)
+    c = bins / a / b
+    searched = np.where(c >= 1.0, (np.cbrt(a) + np.cbrt(b) + np.cbrt(c)) ** 3, np.inf).min()
+    return (Number("least of the approximation, 4 096 bins, 3 levels", lemma, float(4.0 * bins * searched), 1e-3),)
+
+
+def _optimal_error() -> tuple[Number, ...]:
+    """Theorem IV.3 where factors are whole, and that unequal ones are never better."""
+    bins, height = 4_096, 3
+    printed = 4.0 * bins * height**3 * (bins ** (1.0 / height) - 1.0)
+    equal = bins * optimal_shares(Shape.full((16, 16, 16)), Criterion()).value
+    others = min(
+        bins * optimal_shares(Shape.full(one), Criterion()).value for one in ((8, 16, 32), (4, 32, 32), (8, 8, 64))
+    )
+    return (
+        Number("N² E₂ of 16³, best budgets", equal, printed),
+        Number("unequal factors over it, at least 1", float(min(1.0, others / printed)), 1.0),
+    )
+
+
+def _needs_three() -> tuple[Number, ...]:
+    """With factors of at least 2 unequal ones can be better: 9 bins, 2 levels, best budgets."""
+    unequal = (np.cbrt(2.0 - 1.0) + np.cbrt(4.5 - 1.0)) ** 3
+    equal = (np.cbrt(3.0 - 1.0) * 2.0) ** 3
+    return (Number("Σ of 9 bins, factors 2 and 4.5; 3 and 3", float(unequal), float(equal)),)
+
+
+def _best_factor() -> tuple[Number, ...]:
+    found = best_branching(Criterion())
+    return (
+        Number("β*", found.beta, 16.79),
+        Number("best whole β", float(found.whole or 0), 17.0),
+        Number(
+            "f(17) ÷ f(16), below 1",
+            loss_factor(17, Criterion()) / loss_factor(16, Criterion()),
+            0.703529 / 0.703777,
+            1e-5,
+        ),
+    )
+
+
+def _figure_1() -> tuple[Number, ...]:
+    trees = [(f"{b}-ary tree", _equal_error(b), printed) for b, printed in ((2, 524_288.0), (16, 122_880.0))]
+    return (
+        Number("noise on every cumulative count", range_queries_error(BINS, 1.0, 1), 33_162_750.0),
+        Number("histogram", histogram_error(BINS, 1.0, 1), 261_120.0),
+        *(Number(name, ours, printed) for name, ours, printed in trees),
+    )
+
+
+def _equal_error(b: int) -> float:
+    shape = equal_tree(BINS, b)
+    return total_squared_error(shape, [1.0 / shape.height] * shape.height, 1)
+
+
+def _figure_1_better() -> tuple[Number, ...]:
+    shape, fitted = equal_tree(BINS, 16), Criterion(least_squares=True)
+    ours = BINS * fitted.mean_variance(shape, fitted.budget(shape, fitted.equal_shares(shape), 1.0))
+    return (Number("N² E₂ of 16 × 16 after least squares", ours, _equal_error(16)),)
+
+
+def _refined(beta: int, height: int, epsilon: float) -> float:
+    """Lemma IV.4 as printed, times N^2, at a budget per level."""
+    weights = sum(1.0 / sum(float(beta) ** -j for j in range(height - i + 1)) for i in range(1, height + 1))
+    return float(2.0 * beta**height * (beta - 1) / epsilon**2 * weights)
+
+
+def two_views(weighted: bool = False) -> float:
+    """Return N^2 E_2 of both views of every cumulative count of 2^3 bins, averaged or weighted, at epsilon = 1."""
+    tree = Tree.from_branching_factors(VIEWS)
+    variance = np.repeat([0.0, *[8.0 * len(VIEWS) ** 2] * len(VIEWS)], tree.level_sizes)
+    return float(two_view_variances(tree, variance, weighted=weighted).sum())
+
+
+def _two_views() -> tuple[Number, ...]:
+    return (Number("N² E₂ of 2³ bins, ε = 1", two_views(), _refined(2, 3, 1.0 / 3.0)),)
+
+
+def _best_views() -> tuple[Number, ...]:
+    shape, fitted = Shape.full(VIEWS), Criterion(least_squares=True)
+    blue = shape.n_bins * fitted.mean_variance(shape, fitted.budget(shape, fitted.equal_shares(shape), 1.0))
+    return (
+        Number("both views weighted, 2³ bins, ε = 1", two_views(weighted=True), two_views()),
+        Number("least squares", blue, two_views()),
+    )
+
+
+def _variance_of_a_view() -> tuple[Number, ...]:
+    """A child of the root of 2^3 bins after it is combined with its descendants: 8 / eps_level^2 over 1 + 1/2 + 1/4."""
+    from_bottom = 8.0 * 9.0
+    for _ in range(2):
+        from_bottom = 1.0 / (1.0 / 72.0 + 1.0 / (2.0 * from_bottom))
+    return (Number("variance of a node of level 1, 2³ bins, ε = 1", from_bottom, 8.0 / (1.0 + 0.5 + 0.25)),)
+
+
+def _right_covers() -> tuple[Number, ...]:
+    tree = Shape.full((3, 2, 4)).tree()
+    counts = tree.counts_of_leaves(generator("papers: right covers", 7).integers(0, 99, tree.n_leaves)).astype(float)
+    both = prefix_estimates(tree, counts) + counts_behind(tree, counts)
+    return (Number("largest gap of left plus right to N", float(np.abs(both - counts[0]).max()), 0.0),)
+
+
+def _violations(*checks: bool) -> float:
+    return float(sum(not one for one in checks))
+
+
+def _equal_is_best() -> tuple[Number, ...]:
+    trees = ((2, 8), (16, 16), (4, 8, 32), (3, 5, 7), (10, 10, 10))
+    return (Number("trees of 5 that break it", _violations(*(lemma_v1(one).holds for one in trees)), 0.0),)
+
+
+def _prime_powers() -> tuple[Number, ...]:
+    cases = [(p, t, h) for p in (2, 3, 5) for t in range(2, 9) for h in range(1, t + 1)]
+    return (
+        Number(
+            f"of {len(cases)} prime powers and heights", _violations(*(theorem_v1(*one).holds for one in cases)), 0.0
+        ),
+    )
+
+
+def _heights() -> tuple[Number, ...]:
+    cases = [(b**h, h) for b in (4, 10, 16, 17, 20) for h in (1, 2, 3)]
+    return (Number(f"of {len(cases)} powers", _violations(*(theorem_v2(*one).holds for one in cases)), 0.0),)
+
+
+def _corollary_v1() -> tuple[Number, ...]:
+    cases = [(17, 2), (17, 3), (19, 2), (23, 2), (2, 4), (3, 2), (13, 1)]
+    return (Number(f"of {len(cases)} prime powers", _violations(*(corollary_v1(*one).holds for one in cases)), 0.0),)
+
+
+def _corollary_v2() -> tuple[Number, ...]:
+    cases = (2**12, 2**16, 2**20, 3**10, 10**6, 17**3)
+    return (Number(f"of {len(cases)} numbers of bins", _violations(*(corollary_v2(one).holds for one in cases)), 0.0),)
+
+
+def _primes() -> tuple[Number, ...]:
+    cases = (11, 13, 17, 19, 23)
+    return (Number(f"of {len(cases)} prime exponents", _violations(*(lemma_v2(t).holds for t in cases)), 0.0),)
+
+
+def _chain() -> tuple[Number, ...]:
+    """(s + 1)^2 (15 s + 7) against 16 s^3 + 48 s^2 at s = 2, where the proof says that it is smaller."""
+    s = 2
+    return (Number("the chain at t = 11", (s + 1.0) ** 2 * (15.0 * s + 7.0), 16.0 * s**3 + 48.0 * s**2, more=True),)
+
+
+def _trellis() -> tuple[Number, ...]:
+    """The trellis of Section VI with a distance of one's own against the direct fits, on noisy counts."""
+    y = np.array([0.9, 0.4, 0.4, 3.0])
+
+    def by_hand(values: np.ndarray, at: float) -> np.ndarray:
+        return np.abs(values - at)
+
+    costs = [float(np.abs(consistent_cdf(y, 3, how)[:3] - y[:3]).sum()) for how in ("absolute", by_hand)]
+    return (Number("ℓ₁ cost of (0.9, 0.4, 0.4)", costs[0], 1.3), Number("by the trellis", costs[1], 1.3))
+
+
+def section_vi() -> tuple[Number, ...]:
+    """Return the experiment of Section VI, simulated with fewer runs, beside the paper's means of 100 runs."""
+    found = consistency_gains(SECTION_VI[:1], trials=TRIALS)[0]
+    numbers = []
+    for name, label in (
+        ("l1", "ℓ₁"),
+        ("l1_consistent", "ℓ₁ consistent"),
+        ("l2", "ℓ₂"),
+        ("l2_consistent", "ℓ₂ consistent"),
+    ):
+        one = getattr(found, name)
+        both = one.se * math.sqrt(1.0 + TRIALS / RUNS_OF_THE_PAPER)
+        numbers.append(Number(label, one.mean, PUBLISHED[name], 3.0 * both / PUBLISHED[name]))
+    return tuple(numbers)
+
+
+def _section_vi_better() -> tuple[Number, ...]:
+    found = consistency_gains(SECTION_VI[-1:], trials=TRIALS // 2)[0]
+    return (
+        Number("ℓ₁ consistent, padded 10³, least squares", found.l1_consistent.mean, PUBLISHED["l1_consistent"]),
+        Number("ℓ₂ consistent", found.l2_consistent.mean, PUBLISHED["l2_consistent"]),
+    )
+
+
+R, C, S, N = Verdict.REPRODUCED, Verdict.CORRECTED, Verdict.SHARPENED, Verdict.NOT_APPLICABLE
+CLAIMS: Final = (
+    Claim("Definition II.2, Theorem II.1", "Laplace noise for a replaced record.", R, _laplace, "", RELEASE),
+    Claim("Lemma III.1", "Noise on every cumulative count: 2 (K − 1)³.", R, _every_prefix, "", ERROR),
+    Claim("Lemma III.2", "A histogram: 4 K (K − 1), better from 4 bins on.", R, _histogram, "", ERROR),
+    Claim("Sec. III, remark on unequal bins", "Bins with budgets of their own gain nothing.", C, _unequal,
+          "True from 4 bins on; with 2 and 3 bins they gain.", ("ranges", {})),
+    Claim("Definition IV.1, Lemma IV.1", "A cumulative count adds up at most Σ (nᵢ − 1) nodes.", R, _covers, "",
+          ("ranges", {})),
+    Claim("Proposition IV.1", "Budgets of levels that sum to ε are ε-private.", R, _private, "", RELEASE),
+    Claim("Theorem IV.1", "E₂ = 4 K / N² Σ (nᵢ − 1) / εᵢ².", R, _tree_error, "", ERROR),
+    Claim("Sec. IV, remark on users with many records", "The same error as with one.", R, _user_level,
+          "L enters the noise and N alike.", ("cdf", {"contributions": "3"})),
+    Claim("Theorem IV.2 (i)", "The best budgets are cube roots.", R, _budgets, "",
+          ("lab", {"lab_allocation": "cube_root"})),
+    Claim("Theorem IV.2 (ii)", "The best factors are squares of the budgets.", R, _factors, "", BRANCHING),
+    Claim("Theorem IV.2 (ii), few bins", "Factors for any budgets.", C, _small_factors,
+          "Factors below 2 come out for unequal budgets; no tree has them.", BRANCHING),
+    Claim("Lemma IV.2", "Equal factors and budgets are best for the approximation.", R, _upper_bound, "", BRANCHING),
+    Claim("Theorem IV.3", "They are best for the true error, from 3 children on.", R, _optimal_error, "",
+          ("methods", {"met_one": "bounds.cumulative_laplace"})),
+    Claim("Theorem IV.3, its condition", "Equal factors are best if each is at least 3.", S, _needs_three,
+          "The condition is needed: with 2 children allowed, 2 and 4.5 beat 3 and 3.", BRANCHING),
+    Claim("Lemma IV.3", "β* is about 16.79; the best whole number is 17.", C, _best_factor, "16.80; 17 is right.",
+          BRANCHING),
+    Claim("Figure 1", "Four mechanisms, 256 bins.", R, _figure_1, "N² E₂ at ε = 1.", ERROR),
+    Claim("Figure 1, improved", "The 16-ary tree is the best of them.", S, _figure_1_better,
+          "Least squares costs nothing and divides its error by three.", ERROR),
+    Claim("Lemma IV.4", "Views from left and right, averaged.", R, _two_views, "By the views' own variances.", ERROR),
+    Claim("Lemma IV.4, improved", "The plain average.", S, _best_views,
+          "Weights by precision are better, and least squares is better still.", ERROR),
+    Claim("Proposition B.1", "Variance of a node combined with its descendants.", C, _variance_of_a_view,
+          "8/ε² must be 8/ε̂², with the budget of a level.", ERROR),
+    Claim("Lemma B.1", "Right covers.", R, _right_covers, "", ERROR),
+    Claim("Lemma V.1", "No factors beat equal real ones.", R, _equal_is_best, "", BRANCHING),
+    Claim("Theorem V.1", "For K = pᵗ exponents that differ by at most 1 are best.", R, _prime_powers, "Violations.",
+          BRANCHING),
+    Claim("Theorem V.2", "On which side of h the best height is.", R, _heights, "Violations.", BRANCHING),
+    Claim("Corollary V.1", "The best height of prime powers.", R, _corollary_v1, "Violations.", BRANCHING),
+    Claim("Corollary V.2", "Between which heights the best one is.", R, _corollary_v2, "Violations.", BRANCHING),
+    Claim("Lemma V.2", "For 2ᵗ, t prime, unequal factors are three times better.", R, _primes, "Violations.",
+          ("branching", {"bra_bins": "2^11"})),
+    Claim("Lemma V.2, its proof", "A chain of inequalities.", C, _chain,
+          "False at t = 11; with (64 s³ + 144 s²)/3 it holds, and so does the lemma.",
+          ("branching", {"bra_bins": "2^11"})),
+    Claim("Section VI, trellis", "Consistent counts for any distance that adds up.", R, _trellis,
+          "Rounding a real fit is not enough for ℓ₁.", RELEASE),
+    Claim("Section VI, experiment", "997 bins, 900 records, ε = 0.1: means of 100 runs.", R, section_vi,
+          "Within three standard errors of both.", EXPERIMENT),
+    Claim("Section VI, improved", "997 is prime, so a histogram is reasonable.", S, _section_vi_better,
+          "Padding to 10 · 10 · 10 and least squares: a third of the distance.", EXPERIMENT),
+    Claim("K = 1", "One bin.", N, None, "A count needs no tree."),
+)  # fmt: skip

@@ -25,7 +25,7 @@ PICTURES: Final = {
     "projected, 16 columns of 1 000 categories; and the mean largest error of 40 simulated releases after IntOpt, 11 "
     "columns of 2 categories, made-up records. Exponents measured from level 3 on. Formula and simulation.",
     "dawson": "The five strategies of Figure 4 on made-up conversions, splits tuned on one period and judged on the "
-    "next. Formula. Your own data: Budget split, Strategies, prior “Public or historic file” for the earlier period.",
+    "next. Formula. Your own data: Budget split, Error vs ε, tuned on a “Public or historic file”.",
     "rameshwar": "Figure 1, 256 bins, one record replaced, and the 16-ary tree after least squares. Formula. "
     "Rameshwar et al., Figure 1.",
 }

@@ -141,7 +141,7 @@ def _figure_4() -> tuple[Number, ...]:
     return (Number("largest error of greedy with least squares over the best of five", float(best.max()), 1.0),)
 
 
-BUDGET_CURVES: Final = ("budget", {"bud_view": "curves"})
+BUDGET_CURVES: Final = ("budget", {"bud_view": "curves", "bud_of": "paper"})
 CONSISTENCY: Final[tuple[str, dict[str, str]]] = ("consistency", {})
 R, C, S, N = Verdict.REPRODUCED, Verdict.CORRECTED, Verdict.SHARPENED, Verdict.NOT_APPLICABLE
 CLAIMS: Final = (
@@ -169,7 +169,7 @@ CLAIMS: Final = (
           "On made-up conversions: tuned on one period, judged on the next.", BUDGET_CURVES),
     Claim("Figure 4 on your own data", "The same with a second period of yours.", R, _figure_4,
           "Count your table, then give the earlier period as a file: the prior is “Public or historic file”.",
-          ("budget", {"bud_view": "strategies", "bud_prior": "public", "bud_metric": "rmsre"})),
+          ("budget", {"bud_view": "curves", "bud_of": "data", "bud_prior": "public", "bud_metric": "rmsre"})),
     Claim("Section 7", "Splits by subtree, counts of at least 0, approximate privacy.", N, None,
           "Named as future work; here all three are offered.", ("consistency", {})),
 )  # fmt: skip

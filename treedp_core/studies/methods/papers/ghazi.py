@@ -26,7 +26,6 @@ from treedp_core.studies.multiplicative.accuracy import (
 from treedp_core.studies.multiplicative.curves import Setting
 from treedp_core.studies.multiplicative.growth import break_even, growth
 from treedp_core.studies.multiplicative.lower_bounds import packing_bound
-from treedp_core.studies.multiplicative.shrinkage import alpha_rmse
 from treedp_core.studies.multiplicative.theorem import theorem_error
 from treedp_core.tree import Tree
 from treedp_core.watch import generator
@@ -60,7 +59,9 @@ def _definition() -> tuple[Number, ...]:
     z = np.linspace(-12.0, 12.0, 240_001)
     density = np.exp(-z * z / 2.0) / math.sqrt(2.0 * math.pi)
     integral = float(np.trapezoid(np.square(np.maximum(np.abs(z) - ALPHA, 0.0)) * density, z))
-    return (Number("α-RMSE of a count 1, σ = 1", float(alpha_rmse(Gaussian(1.0), ALPHA, 1.0)), math.sqrt(integral)),)
+    return (
+        Number("α-RMSE of a count 1, σ = 1", math.sqrt(float(Gaussian(1.0).excess_square(ALPHA))), math.sqrt(integral)),
+    )
 
 
 def _parallel() -> tuple[Number, ...]:
@@ -216,7 +217,7 @@ def _certificate(n_levels: int, power: float | None) -> float:
 def _relative() -> tuple[Number, ...]:
     """REL of Gaussian noise, and what bounds it: with the factor of the paper and without."""
     kappa, sigma = 10.0, 2.0
-    worst = float(alpha_rmse(Gaussian(sigma), ALPHA, 0.0))
+    worst = math.sqrt(float(Gaussian(sigma).excess_square(0.0)))
     printed = math.sqrt(2.0) * worst / kappa + ALPHA
     return (Number("bound on the relative error, κ = 10, σ = 2", worst / kappa + ALPHA, printed),)
 

@@ -27,10 +27,12 @@ from treedp_core.studies.cdf.error import Criterion
 from treedp_core.studies.cdf.error.simple import total_squared_error
 from treedp_core.studies.lesson import (
     CARD,
+    DRAGS,
     EXERCISES,
     STEPS,
     Question,
     answers,
+    drag_for_browser,
     entry_checked,
     exercises,
     hand_out,
@@ -40,6 +42,7 @@ from treedp_core.studies.lesson import (
     reveal_table,
     revealed,
     score,
+    step_named,
     steps_done,
     teacher_sheet,
     with_answer,
@@ -211,6 +214,22 @@ def test_a_prediction_is_run_whatever_is_guessed(step: object) -> None:
     assert (
         revealed(step.name, asked.answer).said != revealed(step.name, asked.wrong[0].value).said or step.name == "gives"
     )
+
+
+@pytest.mark.parametrize("name", DRAGS)
+def test_a_guess_is_dragged_along_an_axis_that_hints_at_nothing(name: str) -> None:
+    drag, asked = DRAGS[name], step_named(name).predict
+    assert drag.low <= asked.answer <= drag.high and not asked.is_right(drag.low)
+    if name != "gives":  # where it is the end of the scale
+        assert drag.low < asked.answer < drag.high
+    ends = [-drag.high, drag.high] if drag.shape == "bell" else [drag.low, drag.high]
+    assert [drag.ticks[0], drag.ticks[-1]] == ends and list(drag.ticks) == sorted(drag.ticks)
+    right = [tick for tick in drag.ticks if asked.is_right(tick)]
+    assert len(right) <= 1 and (not right or len(drag.ticks) >= 5)
+    places = drag.stops or np.arange(drag.low, drag.high + drag.by / 2, drag.by)
+    assert any(asked.is_right(float(place)) for place in places)
+    told = json.dumps(drag_for_browser(name, None), allow_nan=False)
+    assert asked.right not in told and asked.hint not in told and "answer" not in told
 
 
 def test_what_is_said_of_the_best_is_true() -> None:

@@ -1,4 +1,4 @@
-"""The bar of shares takes what a browser sends only if it is a split of the same sum that keeps what is fixed."""
+"""What is dragged is taken only if it can be: a split of the same sum that keeps what is fixed, a guess on its axis."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import streamlit as st
 
-from pages.ui import splitbar
+from pages.ui import dragged, splitbar
 
 
 @pytest.mark.parametrize(
@@ -37,4 +37,16 @@ def test_only_a_split_of_the_same_sum_is_passed_on(
     monkeypatch.setattr(st, "session_state", {"bar": SimpleNamespace(moved=sent)})
     passed: list[list[int]] = []
     splitbar._moved("bar", (100, 300, 500), frozenset({0}), passed.append)
+    assert passed == taken
+
+
+@pytest.mark.parametrize(
+    ("sent", "taken"),
+    [(50, [50.0]), (0.1, [0.1]), (100, [100.0]), (101, []), (-1, []), (float("nan"), []), (float("inf"), []),
+     (True, []), ("50", []), (None, []), ([50], []), ({}, [])],
+)  # fmt: skip
+def test_only_a_guess_on_its_axis_is_passed_on(monkeypatch: pytest.MonkeyPatch, sent: Any, taken: list[float]) -> None:
+    monkeypatch.setattr(st, "session_state", {"axis": SimpleNamespace(guessed=sent)})
+    passed: list[float] = []
+    dragged._guessed("axis", 0, 100, passed.append)
     assert passed == taken

@@ -123,6 +123,12 @@ def alone(fig: go.Figure, *, key: str, answer: str) -> None:
     say(answer)
 
 
+def staged(draw: Callable[[], None]) -> None:
+    """Show what draws itself in the browser on the stage of the first screen."""
+    with st.container(key=STAGE):
+        draw()
+
+
 def live(
     spec: dict[str, Any], *, key: str, alt: str, caption: str, answer: str, ran: Ran[Columns], still: Ran[Any]
 ) -> None:
@@ -141,8 +147,7 @@ def moving(
     draw: Callable[[], None], *, key: str, alt: str, caption: str, answer: str, ran: Ran[Columns], still: Ran[Any]
 ) -> None:
     """Show what draws itself in the browser as the figure of the first screen: see `live`."""
-    with st.container(key=STAGE):
-        draw()
+    staged(draw)
     say(answer)
     ran = ran.drawn_by(still)
     footer(key, ran, about=caption, shown=Shown(key, still, ran, alt, caption, answer))

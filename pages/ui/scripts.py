@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from streamlit.components.v2.types import ComponentRenderer
 
 _PACKAGE: Final = "treedp"
-_NAMES: Final = ("shell", "sortable", "splitbar", "autosave", "ranges")
+_NAMES: Final = ("shell", "sortable", "splitbar", "autosave", "ranges", "guess")
 
 
 def script(name: str, *, isolate_styles: bool = True) -> ComponentRenderer:

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.browser
 RULES: Final = ["wcag2a", "wcag2aa"]
 OF_COLOUR: Final = ["color-contrast", "link-in-text-block"]
 """Those of these rules that look at colours: all that another scheme can break."""
-FIGURES: Final = ".js-plotly-plot, .vega-embed, .ranges"
+FIGURES: Final = ".js-plotly-plot, .vega-embed, .ranges, .guess"
 UNNAMED: Final = "figures => figures.filter(one => !one.querySelector('[role=img][aria-label]')).length"
 GRAVE: Final = ("serious", "critical")
 

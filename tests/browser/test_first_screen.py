@@ -60,7 +60,7 @@ def test_every_view_is_whole_and_answers_on_the_first_screen(page: Any, server: 
             page.get_by_role("radio", name=which.switch.label_of(view.name), exact=True).click()
             page.wait_for_url(f"**{which.switch.key}={view.name}*")
             page.locator("h1", has_text=view.question or which.heading).wait_for()
-        page.locator(".st-key-stage :is(.main-svg, svg.marks, canvas, .ranges svg)").first.wait_for()
+        page.locator(".st-key-stage :is(.main-svg, svg.marks, canvas, .ranges svg, .guess svg)").first.wait_for()
         for scheme, (width, height) in states:
             page.emulate_media(color_scheme=scheme)
             page.set_viewport_size({"width": width, "height": height})

@@ -1,4 +1,4 @@
-"""The lesson in a browser, by the keyboard alone: played by one who guesses wrong everywhere, and by one who is right.
+"""The lesson in a browser, by the keyboard: played by one who guesses wrong everywhere, and by one who is right.
 
 On the way every step fits a small window, before a guess and after it, and axe finds nothing serious.
 """
@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 from test_axe import OF_COLOUR, RULES, findings
 
 from browsing import LiveServer, opened, settle
@@ -32,15 +33,34 @@ def tab_to(page: Any, target: Any, *, back: bool = False) -> None:
 
 
 def guessed(page: Any, step: Step, said: str, *, back: bool) -> str:
-    """What the page answers to a guess given by keys; nothing of it was there before, and all is in the window."""
+    """What the page answers to a guess; nothing of it was there before, and all is in the window.
+
+    It is typed, or moved by keys, or dragged: the last by a mouse, all else by the keyboard.
+    """
     page.locator("h1", has_text=step.title).wait_for()
     settle(page)
     source = page.content()
     assert step.predict.right not in source and revealed(step.name, step.predict.answer).said not in source
     assert page.evaluate(LOWEST) <= HEIGHT, f"{step.name} before the guess"
-    tab_to(page, page.locator(f".st-key-les_in_{step.name} input"), back=back)
-    page.keyboard.type(said)
-    tab_to(page, page.get_by_role("button", name="Run my guess"))
+    field, knob = page.locator(f".st-key-les_in_{step.name} input"), page.locator(".guess .knob")
+    if step.name == "spend" and said == "50":
+        tab_to(page, knob, back=back)
+        for _ in range(5):
+            page.keyboard.press("PageUp")
+        expect(field).to_have_value("50")
+        expect(knob).to_be_focused()
+    elif step.name == "gives" and said == "100":
+        area = page.locator(".guess .plot").bounding_box()
+        page.mouse.move(area["x"] + 0.5 * area["width"], area["y"] + 0.5 * area["height"])
+        page.mouse.down()
+        page.mouse.move(area["x"] + 2 * area["width"], area["y"])
+        page.mouse.up()
+        expect(field).to_have_value("100")
+        expect(knob).to_have_attribute("aria-valuetext", "100 %")
+    else:
+        tab_to(page, field, back=back)
+        page.keyboard.type(said)
+    tab_to(page, page.get_by_role("button", name="Run my guess"), back=knob.count() > 0 and knob.evaluate(FOCUSED))
     page.keyboard.press("Enter")
     page.locator(".st-key-answer", has_text=step.keep).wait_for()
     settle(page)
@@ -53,7 +73,7 @@ def played(
 ) -> list[str]:
     """What the page says at each step; `on` goes to the next one."""
     page.set_viewport_size({"width": 1280, "height": HEIGHT})
-    opened(page, server, link, ".st-key-stage .main-svg")
+    opened(page, server, link, ".st-key-stage .guess svg")
     said, faults = [], {}
     for step in STEPS:
         said.append(guessed(page, step, guess(step), back=step is not STEPS[0]))

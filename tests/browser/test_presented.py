@@ -48,7 +48,7 @@ def test_a_view_fits_a_small_projector(page: Any, server: LiveServer, which: Any
             page.keyboard.press("ArrowRight")
             page.wait_for_url(f"**{which.switch.key}={view.name}*")
             page.locator("h1", has_text=view.question or which.heading).wait_for()
-        page.locator(".st-key-stage :is(.main-svg, svg.marks, .ranges svg)").first.wait_for()
+        page.locator(".st-key-stage :is(.main-svg, svg.marks, .ranges svg, .guess svg)").first.wait_for()
         page.get_by_test_id("stProgress").wait_for(state="detached")
         settle(page)
         found = page.evaluate(LOOK)

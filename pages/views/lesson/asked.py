@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 import streamlit as st
 
 from pages.ui import classroom
+from pages.ui.dragged import dragged
 from pages.ui.refusals import refusal
 from pages.views.lesson import settings as s
 from treedp_core.checks import InputError
-from treedp_core.studies.lesson import Question, answers, mark, number_of, with_answer
+from treedp_core.studies.lesson import Question, Step, answers, drag_for_browser, mark, number_of, with_answer
 
 
 def ask(question: Question, button: str, *, bare: bool = False, beside: Callable[[], None] | None = None) -> None:
     """Show a question, unless `bare`, with a field or choices and a button; a refused answer changes nothing."""
-    key = f"les_in_{question.key.replace('.', '_')}"
+    key = _field(question.key)
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         label = "Answer" if bare else question.text
         if question.choices:
@@ -33,12 +35,30 @@ def ask(question: Question, button: str, *, bare: bool = False, beside: Callable
         refusal(error)
 
 
+def drag(step: Step) -> None:
+    """Show the axis on which a step's guess is dragged: it goes into the field, and stands where the field says."""
+    key = _field(step.name)
+    try:
+        typed: float | None = number_of(str(st.session_state.get(key) or ""))
+    except InputError:
+        typed = None
+    dragged(drag_for_browser(step.name, typed), key=f"les_drag_{step.name}", on_guess=partial(_write, key))
+
+
 def reaction(question: Question, given: Mapping[str, float]) -> None:
     """Show what is said to the answer that was given, if one was."""
     if question.key in given:
         marked = mark(question, given[question.key])
         tell = st.success if marked.is_right else st.warning
         tell(marked.said)
+
+
+def _field(question: str) -> str:
+    return f"les_in_{question.replace('.', '_')}"
+
+
+def _write(key: str, guess: float) -> None:
+    st.session_state[key] = f"{guess:.12g}"
 
 
 def _take(name: str, key: str) -> None:

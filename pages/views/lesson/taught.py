@@ -5,6 +5,7 @@ What a class guessed has no code, no file and no pin: it is shown, and then forg
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 import streamlit as st
@@ -15,7 +16,7 @@ from pages.ui.settings import PRESENT
 from pages.ui.text import lit
 from treedp_core.checks import InputError
 from treedp_core.figures.lesson import before_the_guess, of_class
-from treedp_core.studies.lesson import Step, hands, said_of_hands
+from treedp_core.studies.lesson import DRAGS, Step, hands, said_of_hands
 from treedp_core.words import plural, short
 
 TEACHER_EVERY: Final = 2.0
@@ -54,13 +55,15 @@ def teachers_keys(step: Step) -> None:
         )  # fmt: skip
 
 
-def wait(step: Step, guess: float) -> None:
-    """Show a student that a guess is in, until the teacher reveals the step."""
-    unit = step.predict.unit
-    _nothing_yet(
-        step,
-        f"Your guess, {lit(f'{short(guess)} {unit}'.strip())}, is in. You may change it until your teacher reveals it.",
-    )
+def wait(step: Step, guess: float, drag: Callable[[], None]) -> None:
+    """Show a student that a guess is in, and how to change it, until the teacher reveals the step."""
+    said = lit(f"{short(guess)} {step.predict.unit}".strip())
+    told = f"Your guess, {said}, is in. You may change it until your teacher reveals it."
+    if step.name in DRAGS:
+        frame.staged(drag)
+        frame.say(told)
+    else:
+        _nothing_yet(step, told)
     st.fragment(_look, run_every=STUDENT_EVERY)(step.name)
 
 

@@ -12,12 +12,13 @@ from pages.ui import classroom, frame, router
 from pages.ui.exports import download
 from pages.ui.page import Told
 from pages.views.lesson import settings as s
-from pages.views.lesson.asked import ask, reaction
+from pages.views.lesson.asked import ask, drag, reaction
 from pages.views.lesson.taught import ask_hands, said_to_class, show_hands, teach, teachers_keys, wait
 from treedp_core.figures.lesson import before_the_guess, of_guess, points_of_steps
 from treedp_core.notebook.code import call
 from treedp_core.studies.lesson import (
     CARD,
+    DRAGS,
     STEPS,
     Step,
     answers,
@@ -36,7 +37,9 @@ from treedp_core.studies.lesson import (
 )
 from treedp_core.words import plural
 
-FIRST: Final = "Guess first. Your own number is then run, and you see what it leads to."
+FIRST: Final = "Guess first: drag or type. Your own number is then run, and you see what it leads to."
+TYPE_FIRST: Final = "Guess first. Your own number is then run, and you see what it leads to."
+NOTHING: Final = "Nothing is shown before the guess."
 
 
 def show(name: str) -> Told:
@@ -53,16 +56,23 @@ def show(name: str) -> Told:
     if show_hands(step):
         pass
     elif guess is not None and classroom.waits(name):
-        wait(step, guess)
+        wait(step, guess, partial(drag, step))
     elif guess is None:
-        frame.figure(
-            call(before_the_guess), key=f"les_{name}", alt="Nothing is shown before the guess.", answer=FIRST,
-            ran=call(question_table, name), caption="Nothing is shown before the guess. Formula.",
-        )  # fmt: skip
+        _before(step)
     else:
         _reveal(step, guess)
     _onward(name)
     return Told(_where(name), "formula", more=partial(_exercises, name))
+
+
+def _before(step: Step) -> None:
+    """Show nothing but an axis, on which a guess may be dragged where it is a place or a curve."""
+    key, ran, still = f"les_{step.name}", call(question_table, step.name), call(before_the_guess)
+    if step.name in DRAGS:
+        draw = partial(drag, step)
+        frame.moving(draw, key=key, alt=NOTHING, caption=f"{NOTHING} Formula.", answer=FIRST, ran=ran, still=still)
+    else:
+        frame.figure(still, key=key, alt=NOTHING, caption=f"{NOTHING} Formula.", answer=TYPE_FIRST, ran=ran)
 
 
 def show_card() -> Told:

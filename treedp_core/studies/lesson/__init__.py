@@ -1,5 +1,6 @@
 """A lesson of eight steps: predict, see it run, and exercises that are checked by formula."""
 
+from treedp_core.studies.lesson.drags import DRAGS, drag_for_browser
 from treedp_core.studies.lesson.exercises import EXERCISES, exercises
 from treedp_core.studies.lesson.hands import bars, hands, most_frequent, said_of_hands
 from treedp_core.studies.lesson.progress import (
@@ -18,6 +19,7 @@ from treedp_core.studies.lesson.steps import CARD, STEPS, Step, minutes_left, qu
 
 __all__ = [
     "CARD",
+    "DRAGS",
     "EXERCISES",
     "STEPS",
     "Marked",
@@ -27,6 +29,7 @@ __all__ = [
     "Wrong",
     "answers",
     "bars",
+    "drag_for_browser",
     "entry_checked",
     "exercises",
     "hand_out",

@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -18,9 +19,12 @@ from oracles_figures import children_lists, contrast, data_range, decoded, strip
 from oracles_tree import level_starts, random_parents
 from treedp_core.errors.compare import LevelBoxes, level_quantiles
 from treedp_core.figures import colour, curves, draw, levels, style
+from treedp_core.figures.budget import Met, targets_met
+from treedp_core.figures.curves import name_ends
 from treedp_core.figures.dark import lifted, on_dark
 from treedp_core.figures.draft import Draft
 from treedp_core.figures.icicle import clicked_node, icicle, visible_nodes
+from treedp_core.figures.labels import apart
 from treedp_core.figures.strips import level_strips, strip_values
 from treedp_core.figures.text import plot_text
 from treedp_core.mechanisms import MECHANISMS
@@ -628,3 +632,41 @@ def test_a_tree_of_a_million_leaves_is_drawn_at_once(make: Callable[[], go.Figur
         make()
         best = min(best, time.thread_time() - start)
     assert best < 0.05
+
+
+PLACES = st.lists(st.floats(-5, 15) | st.just(float("nan")) | st.just(float("inf")), max_size=12)
+
+
+@given(PLACES, st.floats(0.1, 3.0))
+def test_labels_stand_apart_in_their_order_and_no_farther_off_than_they_must(wanted: list[float], least: float) -> None:
+    placed = apart(wanted, least, 0.0, 10.0)
+    pairs = sorted((at, there) for at, there in zip(wanted, placed, strict=True) if np.isfinite(at))
+    found = [there for _, there in pairs]
+    assert all(np.isnan(there) for at, there in zip(wanted, placed, strict=True) if not np.isfinite(at))
+    step = min(least, 10.0 / max(1, len(found) - 1))
+    assert all(-1e-9 <= there <= 10.0 + 1e-9 for there in found)
+    assert all(after - before >= step - 1e-9 for before, after in pairwise(found))
+    there_already = [min(max(at, 0.0), 10.0) for at, _ in pairs]
+    if all(after - before >= step for before, after in pairwise(there_already)):
+        assert found == pytest.approx(there_already)
+
+
+@given(st.lists(st.floats(1.0, 1.4), min_size=2, max_size=9), st.integers(0, 3))
+def test_direct_labels_of_figures_never_cover_each_other(ends: list[float], more: int) -> None:
+    """A plot is at least 150 px high with targets and 220 with lines: labels of 12 px need 10 % and 6 % of that."""
+    fig = name_ends(Draft([], {"yaxis": {"type": "log", "range": [0, 2]}}), [("A", "#000", y) for y in ends])
+    heights = sorted(note["y"] for note in fig.layout["annotations"])
+    assert all(after - before >= 0.12 - 1e-9 for before, after in pairwise(heights))
+    x = np.array([1.0, 2.0])
+    lines = [curves.Curve(label=str(i), mechanism="", variant=(), x=x, formula=x * y) for i, y in enumerate(ends)]
+    fig = curves.beside_best(curves.error_curves(lines, x_title="x", y_title="y"), lines, title="")
+    low, high = fig.layout["yaxis2"]["range"]
+    notes = sorted(note["y"] for note in fig.layout["annotations"] if note.get("yref") == "y2")
+    assert all(after - before >= 0.06 * (high - low) for before, after in pairwise(notes)) and notes[-1] <= high
+    met = [Met(level, "≤ 5 %", 1.0, "5 %", y, "6 %") for level, y in enumerate(ends)] + [
+        Met(1, "", 1.0, "", 1.0, "")
+    ] * more
+    column = targets_met([], [str(i) for i in range(len(ends))], met).layout.annotations
+    rows = sorted(note.y for note in column)
+    tall = 0.1 * len(ends) * min(note.font.size for note in column) / 12.0
+    assert all(after - before >= tall - 1e-9 for before, after in pairwise(rows))

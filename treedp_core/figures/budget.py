@@ -12,7 +12,8 @@ import plotly.graph_objects as go
 
 from treedp_core.figures.colour import LEVEL_ENDS
 from treedp_core.figures.curves import legend_name, name_ends, shown
-from treedp_core.figures.draft import Trace, bar, scatter
+from treedp_core.figures.draft import Draft, Trace, bar, scatter
+from treedp_core.figures.labels import apart
 from treedp_core.figures.style import (
     BLUE,
     GREEN,
@@ -259,7 +260,7 @@ def met_of(targets: Sequence[Target], found: Answer) -> list[Met]:
     """Return targets and what reaches them as they are drawn."""
     every = zip(targets, found.reached, found.reached_equally, strict=True)
     return [
-        Met(one.level, f"wanted {_sized(one, one.value)}", tuned / one.value, _sized(one, tuned), equal / one.value,
+        Met(one.level, f"≤ {_sized(one, one.value)}", tuned / one.value, _sized(one, tuned), equal / one.value,
             _sized(one, equal))
         for one, tuned, equal in every
     ]  # fmt: skip
@@ -288,41 +289,48 @@ def targets_met(shares: Sequence[float], level_names: Sequence[str], met: Sequen
         hovertemplate="%{customdata}: %{x:.1%}<extra></extra>", customdata=names,
     )  # fmt: skip
     worst = max([one.equal for one in met if np.isfinite(one.equal)], default=1.0)
-    high = 1.25 * max(min(worst, CUT), 1.2)
-    places = _places(met)
+    high = 1.1 * max(min(worst, CUT), 1.2)
     fig = new_figure(
-        [share, *_error_bars(met, places, high)],
-        xaxis=axis("share of ε", log=False, bounds=(0.0, 1.12)) | {"domain": [0.0, 0.4], "tickformat": ".0%"},
+        [share, *_error_bars(met, high)],
+        xaxis=axis("share of ε", log=False, bounds=(0.0, 1.12)) | {"domain": [0.0, 0.3], "tickformat": ".0%"},
         yaxis={
             "tickvals": rows, "ticktext": names, "range": [rows.size - 0.4, -0.6], "automargin": True,
             "showgrid": False, "ticks": "", "zeroline": False,
         },
     )  # fmt: skip
-    second = axis("error ÷ wanted", log=False, bounds=(0.0, high)) | {"domain": [0.46, 1.0], "anchor": "y"}
-    fig.update_layout(barmode="overlay", xaxis2=second, legend={"x": 0.46})
+    second = axis("error ÷ wanted", log=False, bounds=(0.0, high)) | {"domain": [0.34, WORDS_FROM - 0.02]}
+    fig.update_layout(barmode="overlay", xaxis2=second | {"anchor": "y"}, legend={"x": 0.34})
     fig.add_shape(
         type="line", x0=1, x1=1, xref="x2", y0=0, y1=1, yref="paper", line={"color": ORANGE, "width": 2, "dash": "dot"}
     )
-    for one, (at, size) in zip(met, places, strict=True):
-        fig.add_annotation(
-            x=1, xref="x2", y=at - 0.42 * size, yref="y", yanchor="bottom", xanchor="left", xshift=4, showarrow=False,
-            text=plot_text(one.wanted), font={"color": ORANGE},
-        )  # fmt: skip
+    _name_targets(fig, met, rows.size)
     return fig.figure()
 
 
-def _error_bars(met: Sequence[Met], places: list[tuple[float, float]], high: float) -> list[Trace]:
+def _name_targets(fig: Draft, met: Sequence[Met], n_rows: int) -> None:
+    """Write what each target reaches and wants beside its bars, in a column of its own."""
+    tall = 0.1 * n_rows
+    size = 12.0 * min(1.0, (n_rows - 1) / (tall * max(1, len(met) - 1)))
+    for one, at in zip(met, apart([y for y, _ in _places(met)], tall, 0.0, n_rows - 1.0), strict=True):
+        told = ((one.tuned_text, BLUE), (one.equal_text, GREY), (one.wanted, ORANGE))
+        fig.add_annotation(
+            x=WORDS_FROM, xref="paper", xanchor="left", y=at, yref="y", yanchor="middle", showarrow=False,
+            align="left", text=" · ".join(f'<span style="color:{colour}">{plot_text(text)}</span>' for text, colour in
+                                          told), font={"size": size},
+        )  # fmt: skip
+
+
+def _error_bars(met: Sequence[Met], high: float) -> list[Trace]:
     """The error at each target, of this split and of an equal one, cut at `high`."""
     sides = (("this split", BLUE, -0.2, [(one.tuned, one.tuned_text) for one in met]),
              ("an equal split of the same ε", GREY, 0.2, [(one.equal, one.equal_text) for one in met]))  # fmt: skip
+    places = _places(met)
     return [
         bar(
             x=np.array([min(value, high) for value, _ in values]),
             y=np.array([at + size * shift for at, size in places]), orientation="h",
             width=[0.36 * size for _, size in places], xaxis="x2", name=name, marker={"color": colour},
-            cliponaxis=False,
-            text=[said for _, said in values], textposition=["outside" if x < high else "inside" for x, _ in values],
-            hovertemplate=f"{name}: %{{text}}<extra></extra>", constraintext="none",
+            hovertext=[said for _, said in values], hovertemplate=f"{name}: %{{hovertext}}<extra></extra>",
         )
         for name, colour, shift, values in sides
     ]  # fmt: skip
@@ -396,6 +404,8 @@ def _written(sign: str, x: FloatArray, y: float, colour: str, group: str) -> Tra
     )  # fmt: skip
 
 
+WORDS_FROM: Final = 0.66
+"""Where the column with what targets reach begins, as a part of the figure's width."""
 _CURVES: Final = (
     (GREY, "dash", "circle-open"),
     (GREY, "solid", "circle"),

@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from treedp_core.figures.draft import Draft, Trace, scatter
+from treedp_core.figures.labels import apart
 from treedp_core.figures.style import GREY, axis, limits, look, new_figure, your_value_marker
 from treedp_core.figures.text import plot_text
 from treedp_core.tree import FloatArray
@@ -149,7 +150,8 @@ def beside_best(fig: Draft, series: Sequence[Curve], *, title: str) -> Draft:
         x=0, xref="x2 domain", xanchor="left", y=1, yref="paper", yanchor="bottom", showarrow=False,
         text=plot_text(title, 120), font={"color": GREY},
     )  # fmt: skip
-    for at, curve, y in zip(_apart([y[-1] for y in ratios], 0.07 * (top - 1), top), drawn, ratios, strict=True):
+    tall = 0.07 * (top - 1)
+    for at, curve, y in zip(apart([y[-1] for y in ratios], tall, 1.0, top - tall), drawn, ratios, strict=True):
         if np.isfinite(y[-1]):
             fig.add_annotation(
                 x=1, xref="x2 domain", xanchor="right", y=at, yref="y2", yanchor="bottom", showarrow=False,
@@ -174,7 +176,7 @@ def name_ends(fig: Draft, ends: Sequence[tuple[str, str, float]]) -> Draft:
         heights = [np.log10(y) if y > 0 else np.nan for _, _, y in ends]
     else:
         heights = [y for _, _, y in ends]
-    for at, (label, colour, _), y in zip(_apart(heights, 0.06 * (high - low), high), ends, heights, strict=True):
+    for at, (label, colour, _), y in zip(apart(heights, 0.06 * (high - low), low, high), ends, heights, strict=True):
         if np.isfinite(y):
             fig.add_annotation(
                 x=1, xref="paper", xanchor="left", xshift=4, y=at, yref="y", yanchor="middle", showarrow=False,
@@ -190,16 +192,6 @@ def over_best(values: FloatArray) -> FloatArray:
     least = finite.min(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(np.isfinite(least) & (least > 0) & np.isfinite(values), values / least, np.nan)
-
-
-def _apart(heights: Sequence[float], least: float, top: float) -> list[float]:
-    """Heights of labels moved up where two would cover each other, and kept below the top."""
-    placed: dict[int, float] = {}
-    below = -np.inf
-    for i in sorted(range(len(heights)), key=lambda i: (np.isnan(heights[i]), heights[i])):
-        placed[i] = below = max(heights[i], below + least)
-    over = max(0.0, max((v for v in placed.values() if np.isfinite(v)), default=0.0) + least - top)
-    return [placed[i] - over for i in range(len(heights))]
 
 
 def _round_up(trace: Trace, axes: Collection[str]) -> Trace:

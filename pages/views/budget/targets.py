@@ -42,8 +42,8 @@ from treedp_core.words import plural, privacy_text, setting_text
 SLOT: Final = "budget_targets"
 SEARCHING: Final = "Searching for the smallest ε"
 PANELS: Final = (
-    "Left: each level's share of the smallest budget. Right: the error at each target, that of an equal split, and what "
-    "is wanted, as bars and in numbers."
+    "Left: each level's share of the smallest budget. Right: the error at each target, that of an equal split, and "
+    "what is wanted, as bars and in numbers."
 )
 CHIPS: Final = "bud_chips"
 LEVEL: Final = "bud_add_level"

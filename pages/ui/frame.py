@@ -27,6 +27,8 @@ from treedp_core.words import short
 STAGE: Final = "stage"
 """The key of the first screen's figure: static/app.css gives it the room that the rest leaves."""
 LEAST_HEIGHT: Final = 260
+MOVING_HEIGHT: Final = 400
+"""Of what draws itself below the first screen."""
 Formats = Mapping[str, Any]
 NO_FORMATS: Final[Formats] = {}
 _RIGHT: Final = st.column_config.TextColumn(alignment="right")
@@ -146,11 +148,16 @@ def live(
 def moving(
     draw: Callable[[], None], *, key: str, alt: str, caption: str, answer: str, ran: Ran[Columns], still: Ran[Any]
 ) -> None:
-    """Show what draws itself in the browser as the figure of the first screen: see `live`."""
-    staged(draw)
-    say(answer)
+    """Show what draws itself in the browser: with an answer as the figure of the first screen, see `live`."""
+    if answer:
+        staged(draw)
+        say(answer)
+    else:
+        with st.container(height=MOVING_HEIGHT, border=False):
+            draw()
+        st.caption(caption)
     ran = ran.drawn_by(still)
-    footer(key, ran, about=caption, shown=Shown(key, still, ran, alt, caption, answer))
+    footer(key, ran, about=caption if answer else "", shown=Shown(key, still, ran, alt, caption, answer))
 
 
 def _is_of_numbers(values: Iterable[object], kind: type = Real) -> bool:

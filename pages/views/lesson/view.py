@@ -11,9 +11,11 @@ import streamlit as st
 from pages.ui import classroom, frame, router
 from pages.ui.exports import download
 from pages.ui.page import Told
+from pages.ui.pictures import one_range, with_or_without
 from pages.views.lesson import settings as s
 from pages.views.lesson.asked import ask, drag, reaction
 from pages.views.lesson.taught import ask_hands, said_to_class, show_hands, teach, teachers_keys, wait
+from treedp_core.experiment import Experiment
 from treedp_core.figures.lesson import before_the_guess, of_guess, points_of_steps
 from treedp_core.notebook.code import call
 from treedp_core.studies.lesson import (
@@ -35,11 +37,14 @@ from treedp_core.studies.lesson import (
     steps_done,
     teacher_sheet,
 )
+from treedp_core.studies.sweep.first_page import TOWN, TOWN_LEVELS
 from treedp_core.words import plural
 
 FIRST: Final = "Guess first: drag or type. Your own number is then run, and you see what it leads to."
 TYPE_FIRST: Final = "Guess first. Your own number is then run, and you see what it leads to."
 NOTHING: Final = "Nothing is shown before the guess."
+EXAMPLE: Final = Experiment("discrete_laplace", epsilon=0.5)
+"""What *With or without you* shows in the lesson: the ε of its second step."""
 
 
 def show(name: str) -> Told:
@@ -62,7 +67,17 @@ def show(name: str) -> Told:
     else:
         _reveal(step, guess)
     _onward(name)
-    return Told(_where(name), "formula", more=partial(_exercises, name))
+    is_told = guess is not None and not classroom.waits(name)
+    return Told(_where(name), "formula", more=partial(_more, name, has_picture=is_told))
+
+
+def _more(name: str, *, has_picture: bool) -> None:
+    """Show the exercises of a step, and once its guess has been run a picture that explains."""
+    _exercises(name)
+    if has_picture and name in ("gives", "noise"):
+        with_or_without(EXAMPLE, TOWN, TOWN_LEVELS, key="les_beliefs")
+    elif has_picture and name in ("ranges", "tree"):
+        one_range(256, 1.0, 7, key="les_ranges")
 
 
 def _before(step: Step) -> None:

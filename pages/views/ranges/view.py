@@ -2,31 +2,17 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Final
-
 import streamlit as st
 
-from pages.ui import controls, frame
+from pages.ui import controls
 from pages.ui.page import Told
-from pages.ui.ranges import ranges
+from pages.ui.pictures import range_in_three_ways, show_range
 from pages.ui.settings import EPSILON, SEED
-from pages.ui.store import remember
 from pages.ui.strip import strip
 from pages.views.ranges import settings as s
-from treedp_core.figures.ranges import error_by_length
-from treedp_core.notebook.code import call
 from treedp_core.privacy import NeighbouringRelation
-from treedp_core.studies.ranges import RECORDS, TREES, Ranges, for_browser, of_lengths, three_ways
+from treedp_core.studies.ranges import RECORDS, TREES, Ranges
 from treedp_core.words import plural, setting_text, short, whole
-
-CAPTION: Final = (
-    "NOT PRIVATE, but made up: grey bars are true counts. Blue: noisy counts that are added for the range; orange: "
-    "those taken away. σ is the standard deviation (formula), the bar beside it is two of them to each side of the "
-    "truth; the dot is one simulated release. Laplace noise, one record replaced, total public; histogram and tree "
-    "without least squares, which would improve both. Drag the ends or the middle, or use the arrow keys; nothing is "
-    "asked of the server. Ways: Rameshwar et al., Lemmas III.1, III.2 and IV.1."
-)
 
 
 def show() -> Told:
@@ -37,13 +23,9 @@ def show() -> Told:
         bins = int(s.BINS.draw())
         controls.draw_again("ran_draw")
     epsilon, seed = EPSILON.value, SEED.value
-    found = remember(("ranges", bins, epsilon, seed), lambda: three_ways(bins, epsilon, seed))
+    found = range_in_three_ways(bins, epsilon, seed)
     said = answer(found, epsilon)
-    ran = remember(("ranges by length", bins, epsilon), lambda: call(of_lengths, bins, epsilon).named("lengths"))
-    frame.moving(
-        partial(ranges, "A range over bins, counted in three ways", for_browser(found), key="ran_ranges"),
-        key="ran_ranges_figure", alt=said, caption=CAPTION, answer=said, ran=ran, still=call(error_by_length, ran),
-    )  # fmt: skip
+    show_range(found, bins, epsilon, key="ran_ranges", alt=said, answer=said)
     about = strip(
         f"{whole(RECORDS)} made-up records", relation=NeighbouringRelation.REPLACE_ONE, fixed=True, epsilon=epsilon,
         seed=seed,

@@ -10,6 +10,7 @@ import streamlit as st
 from pages.ui import controls, router, store
 from pages.ui.frame import figure
 from pages.ui.page import Told, show_badge
+from pages.ui.pictures import one_range, with_or_without
 from pages.ui.settings import EPSILON
 from pages.ui.shared import experiment, slack, warn_of_delta
 from pages.ui.sidebar import PRIVACY_NOTE
@@ -26,6 +27,7 @@ from treedp_core.records import Dataset
 from treedp_core.studies.sweep.first_page import (
     EXAMPLE_COUNT,
     TOWN,
+    TOWN_LEVELS,
     TOWN_NAMES,
     TownDraw,
     example_level,
@@ -121,8 +123,11 @@ def _questions() -> None:
 
 
 def _more() -> None:
-    """The error of four noise laws on the data in use, and what the session holds."""
+    """Two pictures that explain, the error of four noise laws on the data in use, and what the session holds."""
     data, settings = store.dataset(), experiment()
+    plain = Experiment(epsilon=settings.epsilon, relation=settings.relation, contributions=settings.contributions)
+    with_or_without(plain, TOWN, TOWN_LEVELS, key="start_beliefs")
+    one_range(256, settings.epsilon, settings.seed, key="start_ranges")
     st.header("Error against ε", anchor=False)
     _sentence(data, settings)
     _curves(data, settings)

@@ -17,6 +17,7 @@ CONFIDENCE: Final = 0.95
 EXAMPLE_COUNT: Final = 200
 TOWN: Final = Tree.from_branching_factors((2, 2))
 TOWN_NAMES: Final = ("Town", "West", "East", "Mill", "Church", "River", "Hill")
+TOWN_LEVELS: Final = ("Town", "Sides", "Parts")
 TOWN_LEAVES: Final = (35, 25, 30, 10)
 
 

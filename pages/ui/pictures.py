@@ -1,0 +1,79 @@
+"""Two pictures that explain, wherever they help: what a release tells about you, and a range counted in three ways."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Final
+
+import streamlit as st
+
+from pages.ui import frame
+from pages.ui.page import show_badge
+from pages.ui.ranges import ranges
+from pages.ui.store import remember
+from treedp_core.experiment import Experiment
+from treedp_core.figures.protects import beliefs_and_levels
+from treedp_core.figures.ranges import error_by_length
+from treedp_core.notebook.code import call, given
+from treedp_core.privacy import NeighbouringRelation
+from treedp_core.studies.protects import belief_table, protected
+from treedp_core.studies.ranges import Ranges, for_browser, of_lengths, three_ways
+from treedp_core.tree import Tree
+from treedp_core.words import plural, privacy_text, setting_text
+
+EVEN: Final = 0.5
+"""The belief before, where a picture asks for none."""
+LABEL: Final = "A range over bins, counted in three ways"
+HOW: Final = (
+    "NOT PRIVATE, but made up: grey bars are true counts. Blue: noisy counts that are added for the range; orange: "
+    "those taken away. σ is the standard deviation (formula), the bar beside it is two of them to each side of the "
+    "truth; the dot is one simulated release. Laplace noise, one record replaced, total public; histogram and tree "
+    "without least squares, which would improve both. Drag the ends or the middle, or use the arrow keys; nothing is "
+    "asked of the server. Ways: Rameshwar et al., Lemmas III.1, III.2 and IV.1."
+)
+
+
+def range_in_three_ways(bins: int, epsilon: float, seed: int) -> Ranges:
+    """Return what is counted over so many bins, one for a session that asks again."""
+    return remember(("ranges", bins, epsilon, seed), lambda: three_ways(bins, epsilon, seed))
+
+
+def show_range(found: Ranges, bins: int, epsilon: float, *, key: str, alt: str, answer: str = "") -> None:
+    """Show a range that is dragged: on the first screen with an `answer`, else with its explanation below."""
+    ran = remember(("ranges by length", bins, epsilon), lambda: call(of_lengths, bins, epsilon).named("lengths"))
+    draw = partial(ranges, LABEL, for_browser(found), key=key)
+    still = call(error_by_length, ran)
+    frame.moving(draw, key=f"{key}_figure", alt=alt, caption=HOW, answer=answer, ran=ran, still=still)
+
+
+def one_range(bins: int, epsilon: float, seed: int, *, key: str) -> None:
+    """Show one range in three ways below a first screen, under a heading of its own."""
+    _heading("One range, three ways", "formula", "simulation", "NOT PRIVATE")
+    found = range_in_three_ways(bins, epsilon, seed)
+    show_range(found, bins, epsilon, key=key, alt=f"{LABEL}: {plural(bins, 'bin')}, ε = {setting_text(epsilon)}")
+
+
+def with_or_without(settings: Experiment, tree: Tree, level_names: Sequence[str], *, key: str) -> None:
+    """Show what an attacker believes after a release with a record and without it, beside what the noise costs."""
+    _heading("With or without you", "formula")
+    replaces = settings.unit.relation is NeighbouringRelation.REPLACE_ONE
+    called = ("this record is yours", "another is") if replaces else ("your record is in", "it is not")
+    seen = given(protected(settings, tree, 1), protected, settings, tree, 1).named("seen")
+    most = privacy_text(100 * seen.value.risk.posterior(EVEN))
+    said = (
+        f"At ε = {setting_text(settings.epsilon)} an attacker who was 50 % sure that {called[0]} is at most {most} % "
+        f"sure once all {plural(tree.n_nodes, 'count')} are out. Left: what he believes then, if {called[0]} and if "
+        f"{called[1]}; right: the margin that the noise costs each level. Formula, no data."
+    )
+    frame.figure(
+        call(beliefs_and_levels, seen, EVEN, called, tuple(level_names)), key=key, alt=said, caption=said,
+        ran=call(belief_table, seen, EVEN),
+    )  # fmt: skip
+
+
+def _heading(text: str, *badges: str) -> None:
+    st.header(text, anchor=False)
+    with st.container(horizontal=True, gap="small"):
+        for one in badges:
+            show_badge(one)

@@ -18,7 +18,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const drawing = document.createElementNS(SVG, 'svg');
   drawing.setAttribute('viewBox', `0 0 ${WIDE} ${HIGH}`);
   drawing.setAttribute('preserveAspectRatio', 'none');
-  drawing.setAttribute('aria-hidden', 'true');
+  drawing.setAttribute('role', 'img');
   const curve = document.createElementNS(SVG, 'path');
   drawing.append(curve);
   const knob = element('div', 'knob');
@@ -51,6 +51,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     plot.classList.toggle('open', value === null);
     knob.ariaValueNow = at;
     knob.ariaValueText = value === null ? 'no guess yet' : words(value);
+    drawing.setAttribute('aria-label', `${data.title}: ${knob.ariaValueText}`);
     curve.setAttribute('d', drawn(at, place));
   }
 

@@ -163,3 +163,15 @@ def test_a_plan_from_another_page_is_reopened_from_its_cell_and_stays_with_the_s
     app = press(app.switch_page("pages/notebook.py").run(), "nb_follow")
     app.switch_page("pages/plan.py").run()
     assert answer(app) == said and "from the notebook" in "\n".join(one.value for one in app.caption)
+
+
+def test_accounting_is_chosen_and_what_it_saves_is_told() -> None:
+    app = open_page("plan", sample="small_town", plan_mechanism="discrete_gaussian", delta="1e-6", plan_post="none")
+    assert any("Numerical accounting would be noise −6." in one.value for one in app.caption)
+    assert any("from 5 levels on" in one.value for one in app.caption)
+    before = shown(app)
+    pick(app, plan_accounting="numerical")
+    after = shown(app)
+    assert "by numerical accounting" in answer(app) and before.epsilon <= 1.0 >= after.epsilon
+    assert 0.9 < (after.levels[-1].scale or 0) / (before.levels[-1].scale or 1) < 0.95
+    assert any("**Numerical accounting: noise −6." in one.value for one in app.caption)

@@ -14,7 +14,7 @@ from pages.ui.exports import download
 from pages.ui.page import Told
 from pages.ui.refusals import refusal
 from pages.ui.result import Result, at_once, show_state
-from pages.ui.shared import experiment, note_of_slack, slack_of
+from pages.ui.shared import experiment, note_of_slack, slack, slack_of
 from pages.ui.store import unit
 from pages.ui.text import plain
 from pages.views.plan import settings as s
@@ -26,6 +26,7 @@ from treedp_core.notebook.code import Ran, call
 from treedp_core.plans import LIBRARIES, ReleasePlan, not_covered
 from treedp_core.plans.words import level_table, summary
 from treedp_core.postprocess.chains import CHAINS
+from treedp_core.privacy import Accounting
 
 SLOT: Final = "plan"
 _OPENED: Final = "_plan_opened"
@@ -62,7 +63,7 @@ def show() -> Told:
             label=label,
         )
         holds, told = words.checked(plan)
-        (st.caption if holds else st.error)(told)
+        (st.caption if holds else st.error)(f"{told} {words.gain(plan)}".rstrip())
     return _told(shown, partial(_more, shown))
 
 
@@ -123,11 +124,17 @@ def _current() -> Shown:
         return Shown(kept.made, None, kept.source)
     asked = experiment(
         mechanism=s.MECHANISM.value, postprocess=CHAINS[s.POST.value].steps, allocation=s.ALLOCATION.value,
-        delta=slack_of([s.MECHANISM.value]), **_true_error(),
+        delta=slack_of([s.MECHANISM.value]), accounting=_accounting(), **_true_error(),
     )  # fmt: skip
     key = (asked, s.SHARES.value, tuned.in_force("plan"), s.TRUE_ERROR.value, unit())
     found = at_once(SLOT, key, partial(_made, asked))
     return Shown(found.value, found, "") if found.value is not None else Shown(None, found, "")
+
+
+def _accounting() -> str:
+    """How the noise is accounted for: by the formula where a prior was paid for, as its noise may be another."""
+    prior = tuned.in_force("plan")
+    return Accounting.FORMULA.value if prior is not None and prior.spent else s.ACCOUNTING.value
 
 
 def _true_error() -> dict[str, str]:
@@ -195,9 +202,13 @@ def _open() -> None:
 def _more(shown: Shown) -> None:
     if shown.state is not None:
         s.TRUE_ERROR.draw()
+        if shown.plan is not None and shown.plan.accounting is not None:
+            s.ACCOUNTING.draw()
     plan = shown.plan
     if plan is None:
         return
+    if shown.state is not None:
+        st.caption(words.narrower(plan, slack()))
     st.header("Accounting statement", anchor=False)
     st.code(plan.sentence(), language=None, wrap_lines=True)
     st.header("Open points", anchor=False)

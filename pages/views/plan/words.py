@@ -6,9 +6,10 @@ from pages.ui.strip import strip
 from pages.ui.text import lit, plain
 from treedp_core.checks import InputError
 from treedp_core.plans import ReleasePlan
+from treedp_core.plans.gain import gaussian_from, less_noise
 from treedp_core.plans.words import promise
-from treedp_core.privacy import Currency
-from treedp_core.words import margin, plural, privacy_text
+from treedp_core.privacy import Accounting, Currency
+from treedp_core.words import margin, percent, plural, privacy_text, setting_text
 
 
 def used(plan: ReleasePlan, source: str = "") -> str:
@@ -50,7 +51,36 @@ def checked(plan: ReleasePlan) -> tuple[bool, str]:
         return False, f"**This plan does not hold.** {plain(' '.join(found))}"
     return True, (
         f"Checked: worked out again from the scales, in exact arithmetic, the levels cost {plan.symbol} = "
-        f"{privacy_text(plan.charged)} together, and keep the promise."
+        f"{privacy_text(plan.charged)} together, and {_kept(plan)}."
+    )
+
+
+def _kept(plan: ReleasePlan) -> str:
+    if plan.accounting is not Accounting.NUMERICAL:
+        return "keep the promise"
+    return "their losses, composed again on another grid, keep the promise"
+
+
+def gain(plan: ReleasePlan) -> str:
+    """Return what numerical accounting saves, or would; nothing where there is one accounting only."""
+    saved = less_noise(plan)
+    if saved <= 0:
+        return ""
+    done = plan.accounting is Accounting.NUMERICAL
+    told = (
+        f"noise −{percent(saved)}" if done else f"would be noise −{percent(saved)} at this promise (More, Accounting)"
+    )
+    return f"**Numerical accounting: {told}.**" if done else f"Numerical accounting {told}."
+
+
+def narrower(plan: ReleasePlan, delta: float) -> str:
+    """Return from how many levels on Gaussian noise is the narrower one for a plan's ε."""
+    levels = gaussian_from(plan.unit, plan.epsilon, delta)
+    noisy = plural(sum(one.scale is not None for one in plan.levels), "noisy level")
+    least = f"from {plural(levels, 'level')} on" if levels is not None else "on none of up to 64 levels"
+    return (
+        f"At equal shares of ε = {privacy_text(plan.epsilon)} and δ = {setting_text(delta)}, whole-number Gaussian noise "
+        f"is narrower than Laplace noise {least}; this plan has {noisy}. Formula, numerical accounting."
     )
 
 

@@ -78,24 +78,30 @@ def _holds_all(plan: Stated, level: PlannedLevel) -> bool:
     return level.nodes == 1 and level.leaves == plan.levels[0].leaves
 
 
-def _fullest(level: PlannedLevel, m: int) -> int:
+def _apart(level: PlannedLevel, m: int) -> int:
+    """The same for m records that go and m that come, no node losing some and getting others."""
+    return min(2 * _fullest(level, m), _fullest(level, 2 * m, m)) if m else 0
+
+
+def _fullest(level: PlannedLevel, m: int, most: int = 10**18) -> int:
     """The largest sum of squares when m records take a leaf each: they fill the nodes with most leaves."""
     total, left = 0, m
-    for leaves, nodes in sorted(level.capacities, reverse=True):
+    for size, nodes in sorted(level.capacities, reverse=True):
+        leaves = min(size, most)
         filled = min(nodes, left // leaves)
         total, left = total + filled * leaves * leaves, left - filled * leaves
         if filled < nodes:
-            break
-    return total + left * left if level.leaves > m else total
+            return total + left * left
+    return total
 
 
 def _replaced(level: PlannedLevel, m: int, is_whole: bool) -> Moved:
     """M records on leaves of their own go to m others; where leaves end higher up, records may come from there."""
     if not is_whole:
-        return min(2 * m, level.leaves), 2 * _fullest(level, m)
+        return min(2 * m, level.leaves), _apart(level, m)
     largest, alike = max(level.capacities)
     apart = alike // 2 * largest if alike == level.nodes else min(level.leaves // 2, level.leaves - largest)
-    return 2 * min(m, apart), 2 * _fullest(level, min(m, apart))
+    return 2 * min(m, apart), _apart(level, min(m, apart))
 
 
 def _loss(law: NoiseLaw, level: PlannedLevel, moved: Moved) -> Fraction:

@@ -19,6 +19,10 @@ Distinct (no two records on one leaf): h_v <= C_v, so the m records spread on fi
 
 In a ragged tree records can also move to or from leaves that end above the level. Then d has no sum to keep: each part
 is at most m, and both together at most all leaves of the level, so L1 = min(2 m, leaves), L2 <= sqrt(2 Q(m)).
+
+The two parts also share the nodes: no node is in both. So d is at most k on each node and 2 k in all, and its squares
+are at most those of 2 k leaves that fill the nodes with most leaves first, none with more than k: Q(2 k | k). The
+smaller of 2 Q(k) and Q(2 k | k) is taken. Of nodes with 2, 1 and 1 leaves and two records it is 6 where 2 Q(2) is 8.
 """
 
 from __future__ import annotations
@@ -59,14 +63,14 @@ class Capacities:
         """Whether one node holds all records, so that where their number is public nobody can change the level."""
         return self.is_whole and self.n_nodes == 1
 
-    def largest_squares(self, m: int) -> int:
-        """Return Q(m), the largest sum of squares when at most m distinct leaves are chosen.
+    def largest_squares(self, m: int, most: int | None = None) -> int:
+        """Return Q(m), the largest sum of squares when at most m distinct leaves are chosen, no more than `most` a node.
 
-        >>> Capacities(((3, 2),)).largest_squares(4)
-        10
+        >>> Capacities(((3, 2),)).largest_squares(4), Capacities(((3, 2),)).largest_squares(4, 2)
+        (10, 8)
         """
         total, left = 0, m
-        for leaves, n in self.classes:
+        for leaves, n in ((c if most is None else min(c, most), n) for c, n in self.classes):
             full = min(n, left // leaves)
             total, left = total + full * leaves**2, left - full * leaves
             if full < n:
@@ -147,8 +151,13 @@ def _added(level: Capacities, m: int) -> tuple[int, int]:
 def _replaced(level: Capacities, m: int) -> tuple[int, int]:
     """Return the L1 change and the square of the L2 change."""
     if not level.is_whole:
-        return min(2 * m, level.n_leaves), 2 * level.largest_squares(m)
+        return min(2 * m, level.n_leaves), _both_parts(level, m)
     most, n_most = level.classes[0]
     smaller_part = min(level.n_leaves // 2, level.n_leaves - most)
     k = min(m, n_most // 2 * most if n_most == level.n_nodes else smaller_part)
-    return 2 * k, 2 * level.largest_squares(k)
+    return 2 * k, _both_parts(level, k)
+
+
+def _both_parts(level: Capacities, k: int) -> int:
+    """Largest sum of squares of two parts of at most k leaves each that share no node, or a little more."""
+    return min(2 * level.largest_squares(k), level.largest_squares(2 * k, k)) if k else 0

@@ -79,8 +79,8 @@ def narrower(plan: ReleasePlan, delta: float) -> str:
     noisy = plural(sum(one.scale is not None for one in plan.levels), "noisy level")
     least = f"from {plural(levels, 'level')} on" if levels is not None else "on none of up to 64 levels"
     return (
-        f"At equal shares of ε = {privacy_text(plan.epsilon)} and δ = {setting_text(delta)}, whole-number Gaussian noise "
-        f"is narrower than Laplace noise {least}; this plan has {noisy}. Formula, numerical accounting."
+        f"At equal shares of ε = {privacy_text(plan.epsilon)} and δ = {setting_text(delta)}, Gaussian noise is "
+        f"narrower than Laplace noise, both in whole numbers, {least}; this plan has {noisy}. Numerical accounting."
     )
 
 

@@ -64,7 +64,7 @@ class Capacities:
         return self.is_whole and self.n_nodes == 1
 
     def largest_squares(self, m: int, most: int | None = None) -> int:
-        """Return Q(m), the largest sum of squares when at most m distinct leaves are chosen, no more than `most` a node.
+        """Return Q(m), the largest sum of squares when at most m distinct leaves are chosen, at most `most` a node.
 
         >>> Capacities(((3, 2),)).largest_squares(4), Capacities(((3, 2),)).largest_squares(4, 2)
         (10, 8)

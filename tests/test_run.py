@@ -26,9 +26,12 @@ from treedp_core import Experiment, Tree, cli, run
 from treedp_core.checks import InputError
 from treedp_core.notebook import headless
 from treedp_core.notebook.archive import save
+from treedp_core.notebook.book import Notebook
+from treedp_core.notebook.code import File, call
 from treedp_core.notebook.headless import executor_of
 from treedp_core.notebook.program import is_ours
 from treedp_core.notebook.study import Study, Table
+from treedp_core.records import count_hierarchy, domain_of_values
 from treedp_core.studies.sweep.task import read_task
 
 MADE: dict[str, Any] = {"made_up": "zipf", "records": 1000, "branching": "3,4", "seed": 7}
@@ -248,6 +251,9 @@ def test_the_command_becomes_what_runs_the_file(
     (command, env) = became[0]
     assert command[1:4] == ["-m", "treedp_core.notebook.headless", path]
     assert env[cli.PLUGINS_VARIABLE] == "mine" and env["OMP_NUM_THREADS"]
+    assert cli.main(["run", "--data", "nothing.json", path]) == 0 and became.pop()[0][1:3] == command[1:3]
+    assert headless.main([path, "--data", path]) == 2
+    capsys.readouterr()
     assert cli.main(["run", "nothing.treedp"]) == 2
     assert "nothing.treedp" in capsys.readouterr().err and len(became) == 1
 
@@ -317,6 +323,30 @@ def test_cells_that_show_other_numbers_or_have_no_data_are_named(
     status, told = rerun(save(wrong, with_data=True))
     assert status == 1, told
     assert "it shows other numbers" in told and "own-data: its data are not in the file" in told
+
+
+def test_files_that_a_notebook_asks_for_are_given_and_checked(
+    study: Study, rerun: Callable[..., tuple[int, str]], tmp_path: Path
+) -> None:
+    """Categories from a list that the file does not name, so only what the notebook says gives the same counts."""
+    file, other = tmp_path / "people.json", tmp_path / "other.csv"
+    file.write_text('[{"sex": "F", "n": 3}, {"sex": "M", "n": 4}]', encoding="utf-8")
+    other.write_text("sex,n\nF,3\nM,5\n", encoding="utf-8")
+    how = call(count_hierarchy, File("people.json"), ["sex"], weight="n",
+               domain=call(domain_of_values, {"sex": ["F", "M", "X"]}).named("domain"))  # fmt: skip
+    given = count_hierarchy(file, ["sex"], weight="n", domain=domain_of_values({"sex": ["F", "M", "X"]}))
+    app = press(open_page("lab", given, lab_view="draw"), "lab_draw_pin")
+    cell = app.session_state["_notebook"].notebook.cells[0]
+    table = Table("upload", given, how.giving(given), datetime.now(UTC))
+    content = save(Study(notebook=Notebook("Own", (cell,)), tables=(table,), version="0.1.0"), with_data=False)
+    status, told = rerun(content, "--data", str(file), "--out", str(tmp_path / "out"))
+    assert status == 0 and "the same numbers" in told, told
+    assert any(one.suffix == ".csv" for one in (tmp_path / "out").iterdir())
+    status, told = rerun(content)
+    assert status == 1 and "give it with --data" in told
+    for wrong in (other, tmp_path / "none.csv"):
+        status, told = rerun(content, "--data", str(wrong))
+        assert status == 2 and told.count("\n") == 1 and wrong.name in told, told
 
 
 def test_a_cell_of_no_page_is_named_and_the_others_are_made_in_processes(

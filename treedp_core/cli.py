@@ -68,7 +68,8 @@ def _run(words: Sequence[str]) -> int:
 
     Status 0 when all was done as before, 1 when a cell failed or differs, 2 with one sentence for what cannot be used.
     """
-    named = [word for word in words if word.lower().endswith((NOTEBOOK, ".json"))][:1]
+    bare = [word for before, word in pairwise(["", *words]) if not before.startswith("--")]
+    named = [word for word in bare if word.lower().endswith((NOTEBOOK, ".json"))][:1]
     plugins = [word for before, word in pairwise(words) if before == "--plugin"]
     try:
         env = environment(os.environ, named[0] if named else None, plugins=plugins)

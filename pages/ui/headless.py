@@ -14,12 +14,15 @@ from typing import Any, Final
 
 from streamlit.testing.v1 import AppTest
 
+from pages.ui.kept import Kept
+from pages.ui.saving import SHELF
 from pages.ui.uploads import PUBLIC_VARIABLE
 from treedp_core.checks import InputError
 from treedp_core.cli import NOTEBOOK_VARIABLE, app_path, load_plugins
 from treedp_core.notebook import Cell, Notebook
 from treedp_core.notebook.headless import new_folder, parser, refused, say, write
 from treedp_core.notebook.program import slug
+from treedp_core.notebook.regiven import tables_of
 from treedp_core.words import plural
 
 SECONDS: Final = 3600.0
@@ -33,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         load_plugins(os.environ)
         out = None if given.out is None else new_folder(given.out)
-        before, after, failed = run_again(Path(given.file))
+        before, after, failed = run_again(Path(given.file), list(map(Path, given.data)))
         if out is not None and after.cells:
             write(out, after.cells, after.title)
     except InputError as error:
@@ -47,13 +50,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 1 if wrong else 0
 
 
-def run_again(path: Path) -> tuple[Notebook, Notebook, list[str]]:
+def run_again(path: Path, files: Sequence[Path] = ()) -> tuple[Notebook, Notebook, list[str]]:
     """Return a notebook as its file has it and as its pages make it now, and the names of cells that failed.
+
+    `files` are what a notebook without data asks for.
 
     Raises
     ------
     InputError
-        ``NOTEBOOK_REFUSED`` with the sentence that the app would show; ``RUN_TIME`` when it takes too long.
+        ``NOTEBOOK_REFUSED`` with the sentence that the app would show; ``RUN_TIME`` when it takes too long; those of
+        `regiven.tables_of`.
     """
     os.environ[NOTEBOOK_VARIABLE] = str(path.absolute())
     os.environ.pop(PUBLIC_VARIABLE, None)
@@ -63,6 +69,7 @@ def run_again(path: Path) -> tuple[Notebook, Notebook, list[str]]:
         _wait(app, until)
     if app.error:
         raise InputError("NOTEBOOK_REFUSED", app.error[0].value.splitlines()[0])
+    _give(app, files)
     before: Notebook = app.session_state["_notebook"].notebook
     if not before.cells:
         return before, before, []
@@ -78,6 +85,18 @@ def run_again(path: Path) -> tuple[Notebook, Notebook, list[str]]:
         _wait(app, until)
     after: Notebook = app.session_state["_notebook"].notebook
     return before, after, [] if state is None else state.failed
+
+
+def _give(app: AppTest, files: Sequence[Path]) -> None:
+    """Put the data sets that the notebook asks for where an upload of them would have."""
+    if not files:
+        return
+    given = tables_of(app.session_state["_notebook"].asked, files)
+    app.session_state["_from_file"] = {
+        one.slot: Kept(one.data, one.how, None, one.when) for one in given if one.slot != SHELF
+    }
+    app.session_state["_shelf"] = [Kept(one.data, one.how, None, one.when) for one in given if one.slot == SHELF]
+    app.run()
 
 
 def _turn_to(app: AppTest, state: Any) -> None:
@@ -107,7 +126,7 @@ def differs(old: Cell, new: Cell) -> str:
     All simulations are run, also of cells that were pinned without: only what a cell showed is compared.
     """
     if old.data is not None and (new.data is None or new.data.fingerprint != old.data.fingerprint):
-        return "its data are not in the file"
+        return "its data are not in the file; give it with --data"
     if old.columns is None:
         return ""
     if new.columns is None or set(old.columns) - set(new.columns):

@@ -17,6 +17,7 @@ from treedp_core.checks import InputError, echo
 from treedp_core.notebook import drawing, recipe
 from treedp_core.notebook.book import Notebook
 from treedp_core.notebook.cell import Cell, DataNote
+from treedp_core.notebook.code import Ran
 from treedp_core.notebook.container import MAX_FILE, limit_of, packed, unpacked, written
 from treedp_core.notebook.given import Value, text
 from treedp_core.notebook.study import Asked, SettingValue, Study, Table
@@ -62,7 +63,7 @@ def save(study: Study, *, with_data: bool) -> bytes:
             "title": kept.notebook.title,
             "cells": [_short(one) for one in kept.notebook.cells],
             "tables": [_table(one) for one in kept.tables],
-            "asked": [{"slot": one.slot, "note": _note(one.note)} for one in kept.asked],
+            "asked": [{"slot": one.slot, "note": _note(one.note), "how": _how(one.how)} for one in kept.asked],
             "plan": kept.plan is not None,
         }),
     }  # fmt: skip
@@ -269,8 +270,11 @@ def _valued(value: Json, kind: str) -> Value:
 
 
 def _table(table: Table) -> dict[str, Any]:
-    how = None if table.how is None else recipe.written(table.how)
-    return {"slot": table.slot, "how": how, "when": table.when.isoformat()}
+    return {"slot": table.slot, "how": _how(table.how), "when": table.when.isoformat()}
+
+
+def _how(ran: Ran[Any] | None) -> dict[str, Any] | None:
+    return None if ran is None else recipe.written(ran)
 
 
 def _restored(said: Json, at: int, found: dict[str, bytes]) -> Table:
@@ -289,5 +293,6 @@ def _when(said: str) -> datetime:
 
 
 def _asked(said: Json) -> Asked:
-    told = members(said, "A data set that is asked for", slot=str, note=dict)
-    return Asked(told["slot"], _noted(told["note"]))
+    more = {"how": None, **said} if isinstance(said, dict) else said  # older files have none
+    told = members(more, "A data set that is asked for", slot=str, note=dict, how=(dict, type(None)))
+    return Asked(told["slot"], _noted(told["note"]), None if told["how"] is None else recipe.read(told["how"]))

@@ -49,6 +49,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         for package in asked.plugin:
             load_plugin(package)
+        if asked.data:
+            raise InputError("RUN_DATA", "A sweep names its own file; --data gives one to a notebook without data.")
         path = Path(asked.file)
         with path.open("rb") as file:
             content = file.read(MAX_BYTES + 1)
@@ -84,6 +86,9 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument("--out", metavar="DIR", help="write tables, report, script and notebook there; it must be new")
     found.add_argument("--executor", default="", metavar="NAME", help=f"what runs a sweep: {EXECUTORS}")
     found.add_argument("--plugin", action="append", default=[], metavar="PACKAGE", help="a package to load first")
+    found.add_argument(
+        "--data", action="append", default=[], metavar="FILE", help="a file that a notebook without data asks for"
+    )
     found.add_argument("--made-by", default="0", help=argparse.SUPPRESS)
     return found
 

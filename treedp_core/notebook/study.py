@@ -74,10 +74,14 @@ class Given(enum.Enum):
 
 @dataclass(frozen=True)
 class Asked:
-    """A data set that is not in the file: who goes on gives it again, and its fingerprint tells whether it is it."""
+    """A data set that is not in the file: who goes on gives it again, and its fingerprint tells whether it is it.
+
+    `how` is the call that counted it, without the file: what categories, bounds and weights were.
+    """
 
     slot: str
     note: DataNote
+    how: Ran[Dataset] | None = field(default=None, compare=False)
 
 
 def given_again(asked: Sequence[Asked], tables: Sequence[Table]) -> tuple[Given, ...]:
@@ -144,7 +148,7 @@ class Study:
             settings=_untuned(self.settings),
             tables=(),
             plan=without_counts(self.plan),
-            asked=(*still_asked(self.asked, self.tables), *(Asked(one.slot, one.note) for one in self.tables))[
+            asked=(*still_asked(self.asked, self.tables), *(Asked(one.slot, one.note, one.how) for one in self.tables))[
                 -MAX_ASKED:
             ],
         )

@@ -190,11 +190,13 @@ def teacher_link(address: str) -> str:
 
 def told(address: str) -> tuple[str, ...]:
     """Return what the terminal says of a class, whose QR code comes last."""
+    link = join_link(address)
     return (
         f"A class is at {address} (Ctrl+C ends it). No uploads; guesses are forgotten when it ends.",
         f"Its word, for students:   {door().word}",
         f"Teacher, keep it secret:  {teacher_link(address)}",
-        qr.in_letters(join_link(address)),
+        qr.in_letters(link)
+        + (f"\nNo network was found: {address} works on this computer only." if qr.note(link) else ""),
     )
 
 

@@ -47,7 +47,7 @@ def test_a_class_from_its_door_to_its_end(open_page: Any) -> None:
         assert teacher.locator(".st-key-stage .bartext").all_text_contents() == ["1", "0"], (
             "one wrong guess, and the truth"
         )
-        student.locator(".st-key-answer", has_text="Of your class, 0 of 1 right").wait_for()
+        student.locator(".st-key-first_screen", has_text="Of your class, 0 of 1 right").wait_for()
         assert student.get_by_role("button", name="Reveal").count() == 0
         settle(teacher)
         teacher.get_by_role("button", name="Class", exact=True).click()

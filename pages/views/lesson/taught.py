@@ -72,7 +72,7 @@ def said_to_class(step: Step) -> str:
     room = classroom.guesses()
     if not classroom.is_open() or not room.is_shown(step.name):
         return ""
-    return f" Of your class, {said_of_hands(step.name, room.of(step.name)).partition('. ')[0]}."
+    return f"Of your class, {said_of_hands(step.name, room.of(step.name)).partition('. ')[0]}."
 
 
 def ask_hands(step: Step) -> None:

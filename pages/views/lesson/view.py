@@ -129,13 +129,15 @@ def _sheet() -> bytes:
 
 def _reveal(step: Step, guess: float) -> None:
     marked, found = mark(step.predict, guess), revealed(step.name, guess)
-    said = f"{'**Right.** ' * marked.is_right}{marked.said} {found.said} *Keep: {step.keep}*{said_to_class(step)}"
+    said = f"{'**Right.** ' * marked.is_right}{marked.said} {found.said} *Keep: {step.keep}*"
     frame.figure(
         call(of_guess, step.name, guess), key=f"les_{step.name}_run", alt=said, answer=said,
         ran=call(reveal_table, step.name, guess),
         caption="Your guess in orange, the right answer in green, where they are on the axis. Formula; the noise of "
         "step 2 is 4 000 draws.",
     )  # fmt: skip
+    if told := said_to_class(step):  # beside the figure's answer, which goes into pins and files
+        st.markdown(told)
 
 
 def _exercises(name: str) -> None:
@@ -170,4 +172,6 @@ def _onward(name: str, before: Callable[[], None] | None = None) -> None:
 
 def _where(name: str) -> str:
     done = steps_done(s.ANSWERS.value)
-    return f"{plural(minutes_left(name), 'minute')} left · {done} of {len(STEPS)} predicted · seat {s.SEAT.value}"
+    over = " · the class has ended" if classroom.is_class() and not classroom.is_open() else ""
+    left = f"{plural(minutes_left(name), 'minute')} left"
+    return f"{left} · {done} of {len(STEPS)} predicted · seat {s.SEAT.value}{over}"

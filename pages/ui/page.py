@@ -3,32 +3,21 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import streamlit as st
 
-from pages.ui import jobs, presets, reconnect, store
+from pages.ui import presets
+from pages.ui.header import explain, header
 from pages.ui.presets import Preset
-from pages.ui.result import progress
 from pages.ui.setting import FOLLOWED, Setting
 from pages.ui.settings import EPSILON, PRESENT, get
-from pages.ui.text import lit
 from pages.ui.unused import Reasons
 from treedp_core.figures.draft import unchecked
 from treedp_core.notebook.cell import NOT_REVIEWED
-from treedp_core.registry import CLAIM
-
-LOST: Final = "No uploaded file is counted in this session: a reload ends one, and a link carries settings only."
-BADGES: Final[Mapping[str, tuple[Literal["blue", "violet", "red", "orange"], str, str]]] = {
-    "formula": ("blue", ":material/function:", "Computed exactly from theory; nothing was drawn at random."),
-    "simulation": ("violet", ":material/casino:", "Estimated from simulated releases; bars are 95 % intervals."),
-    NOT_REVIEWED: ("orange", ":material/warning:", f"An entry of a plug-in was used: {CLAIM}."),
-    "NOT PRIVATE": ("red", ":material/lock_open:", "Shows or depends on the exact counts: not for publication."),
-}
-
 
 ROOT: Final = Path(__file__).parent.parent.parent
 STYLE_SHEET: Final = ROOT / "static" / "app.css"
@@ -258,59 +247,3 @@ def _come_through_app(page: Page) -> None:
 
 def _nothing() -> None:
     """Stand in for the home page: the page itself must not be it, or its address would be unknown."""
-
-
-def header(title: str, lede: str, strip: str, badge: str, *, chooses_source: bool = False) -> None:
-    """Show a page's question, with its purpose to be asked for, and the strip: what the figures were made from.
-
-    `badge` says what kind of numbers follow: "formula", "simulation" or "NOT PRIVATE"; several are joined by commas.
-    A page that `chooses_source` says itself when an uploaded data set is gone.
-    """
-    st.title(title, anchor=False, help=lede or None)
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        for name in filter(None, map(str.strip, badge.split(","))):
-            show_badge(name)
-        st.caption(_with_unit(strip), width="content")
-    making = jobs.current(store.MAKING)
-    if making is not None and making.error is None:
-        st.info(f"The data set is being made; {lit(store.dataset().name, 40)} is shown meanwhile.")
-        progress(store.MAKING, "Making it", "data sets", can_stop=False)
-    if reconnect.has_returned():
-        _session_ended()
-    elif store.is_lost() and not chooses_source:
-        _lost()
-
-
-def _with_unit(strip: str) -> str:
-    """Add to a strip whose records a file has, where it names the file: nobody is taken for one unit unasked."""
-    if not store.is_uploaded() or lit(store.dataset().name, 40) not in strip:
-        return strip
-    return f"{strip} · unit: {lit(store.unit(), 40) if store.unit() else 'not said yet, one record'}"
-
-
-def _lost() -> None:
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.info(f"{LOST} Meanwhile: {lit(store.dataset().name, 40)}.", icon=":material/history:")
-        if st.button("Choose a file", key="choose_file", help="On the page Data and tree."):
-            st.switch_page("pages/data.py")
-
-
-def _session_ended() -> None:
-    st.info(
-        "The session had ended, and with it anything that was counted from a file. The settings on this page were "
-        f"kept; {lit(store.dataset().name, 40)} is shown.",
-        icon=":material/history:",
-    )
-    st.button("Understood", key="session_ended", on_click=reconnect.dismiss, help="Hide this message.")
-
-
-def show_badge(name: str) -> None:
-    """Show what kind of numbers follow: "formula", "simulation" or "NOT PRIVATE"."""
-    colour, icon, about = BADGES[name]
-    st.badge(name, icon=icon, color=colour, help=about)
-
-
-def explain(text: str) -> None:
-    """Show a paragraph of explanation (Markdown of our own), unless the reader has switched explanations off."""
-    if get("explain") and not get("present"):
-        st.markdown(text)

@@ -8,7 +8,8 @@ import streamlit as st
 
 from pages.ui import asked as asked_for
 from pages.ui import store
-from pages.ui.page import Told, explain
+from pages.ui.header import explain
+from pages.ui.page import Told
 from pages.ui.settings import EPSILON, RELATION, SOURCE
 from pages.ui.shared import experiment
 from pages.ui.strip import of_data, strip

@@ -9,7 +9,8 @@ import streamlit as st
 
 from pages.ui import address, again, asked, book, exporting, frame, notebook_file, pins, plans, slides
 from pages.ui.exports import download
-from pages.ui.page import Told, show_badge
+from pages.ui.header import show_badge
+from pages.ui.page import Told
 from pages.ui.refusals import refusal
 from pages.ui.router import link
 from pages.ui.settings import is_page

@@ -9,7 +9,8 @@ import streamlit as st
 
 from pages.ui import controls, router, store
 from pages.ui.frame import figure
-from pages.ui.page import Told, show_badge
+from pages.ui.header import show_badge
+from pages.ui.page import Told
 from pages.ui.pictures import one_range, with_or_without
 from pages.ui.settings import EPSILON
 from pages.ui.shared import experiment, slack, warn_of_delta

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from pages.ui.page import explain
+from pages.ui.header import explain
 from pages.views.topdown import asked, orders, promise, records, release
 from pages.views.topdown import settings as s
 from treedp_core.studies.topdown import Drawn, Subject

@@ -13,6 +13,7 @@ import streamlit as st
 from pages.ui import book, pins, uploads
 from pages.ui.exports import download
 from pages.ui.offered import offer, taken
+from pages.ui.setting import in_a_row
 from treedp_core.checks import InputError
 from treedp_core.figures.dressed import LEAST, MOST, dressed
 from treedp_core.figures.image import Kind, images_of, missing
@@ -150,7 +151,7 @@ def picture(cell: Cell) -> None:
     if sentence := can_draw():
         st.caption(f"{sentence} A report has buttons for SVG and PNG.")
         return
-    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+    with in_a_row():
         kind: Kind = st.segmented_control(
             "Picture", list(KINDS), key="export_kind", default="svg", required=True, format_func=str.upper,
             help="Title, caption, settings, seed and mark are inside",

@@ -13,7 +13,7 @@ import streamlit as st
 from pages.ui import presets
 from pages.ui.header import explain, header
 from pages.ui.presets import Preset
-from pages.ui.setting import FOLLOWED, Setting
+from pages.ui.setting import FOLLOWED, Setting, in_a_row
 from pages.ui.settings import EPSILON, PRESENT, get
 from pages.ui.unused import Reasons
 from treedp_core.figures.draft import unchecked
@@ -197,7 +197,7 @@ class Page:
 
     def _chosen(self) -> View:
         """Draw the switch, if there is a choice; return the view it stands at."""
-        with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        with in_a_row():
             if self.shows_epsilon and not self.asks_epsilon:
                 with st.container(width=360):
                     EPSILON.draw()

@@ -9,7 +9,7 @@ from typing import Final
 import streamlit as st
 
 from pages.ui import frame
-from pages.ui.page import show_badge
+from pages.ui.header import show_badge
 from pages.ui.ranges import ranges
 from pages.ui.store import remember
 from treedp_core.experiment import Experiment

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Generic, Literal, NamedTuple, TypeVar
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from treedp_core import checks
 from treedp_core.checks import InputError, echo
@@ -270,6 +271,11 @@ _CONTROLS: Final[Mapping[str, Callable[[Setting[Any], dict[str, Any], Collection
     "segments": _segments, "pills": _pills, "select": _select, "slider": _slider, "number": _field, "text": _text,
     "toggle": _toggle,
 }  # fmt: skip
+
+
+def in_a_row() -> DeltaGenerator:
+    """Return a row of controls, one beside the other: to be entered by ``with``."""
+    return st.container(horizontal=True, gap="small", vertical_alignment="bottom")
 
 
 def number(

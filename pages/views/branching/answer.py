@@ -10,6 +10,7 @@ from typing import Final
 import streamlit as st
 
 from pages.ui.result import KEPT, Result, at_once, in_background, show_state
+from pages.ui.setting import in_a_row
 from pages.ui.settings import CONTRIBUTIONS, EPSILON, KNOWN_LEVELS, RELATION
 from pages.ui.shared import slack
 from pages.ui.store import dataset, remember
@@ -68,7 +69,7 @@ class Answer:
 
 def question() -> tuple[Question, Callable[[], object]]:
     """Show what is asked; return it, below a refusal with the last good number of bins, and what says so."""
-    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+    with in_a_row():
         for one in (s.BINS, s.WORKLOAD, s.POST):
             one.draw()
     text = s.BINS.value.strip() or str(bins_of_data())
@@ -87,7 +88,7 @@ def question() -> tuple[Question, Callable[[], object]]:
 
 def more_of_the_question() -> None:
     """Show what else is asked."""
-    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+    with in_a_row():
         bins = bins_of_data()
         st.button(
             f"{whole(bins)}: the leaves of the data", key="bra_of_data", on_click=s.BINS.set, args=("",),

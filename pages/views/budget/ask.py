@@ -6,6 +6,7 @@ from typing import Final
 
 import streamlit as st
 
+from pages.ui.setting import in_a_row
 from pages.ui.settings import LEVEL, SEED, THRESHOLD
 from pages.ui.shared import experiment, note_of_slack, slack
 from pages.ui.store import is_uploaded
@@ -66,7 +67,7 @@ def notes() -> None:
 
 def more(*, metric: bool = False, slices: bool = False) -> None:
     """Show the controls of what is released, and, where they matter, of what it is judged by."""
-    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+    with in_a_row():
         s.MECHANISM.draw()
         s.LEAST_SQUARES.draw()
         if prior() == "noisy":
@@ -76,7 +77,7 @@ def more(*, metric: bool = False, slices: bool = False) -> None:
 
 def tuning(*, metric: bool = False, slices: bool = True) -> None:
     """Show what errors are relative to, and how finely greedy divides; τ unless the sidebar already does."""
-    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+    with in_a_row():
         if metric:
             s.METRIC.draw()
         with st.container(width=220):

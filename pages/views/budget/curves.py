@@ -11,6 +11,7 @@ import streamlit as st
 
 from pages.ui import frame, result, store
 from pages.ui.page import Told
+from pages.ui.setting import in_a_row
 from pages.ui.settings import EPSILON, SEED, THRESHOLD
 from pages.ui.store import dataset, used
 from pages.ui.strip import strip
@@ -50,7 +51,7 @@ _TUNED_ON: Final = {
 
 def show() -> Told:
     """Show the controls and the figure; while new curves are worked out the old ones stay, greyed."""
-    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+    with in_a_row():
         s.CURVES_OF.draw()
         if _is_published():
             s.HEIGHT.draw()
@@ -148,7 +149,7 @@ def _caption_of_own(question: Question, tree: Tree) -> str:
 
 
 def _more_of_own() -> None:
-    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+    with in_a_row():
         s.MECHANISM.draw()
         if ask.prior() == "noisy":
             s.PRIOR_EPSILON.draw()

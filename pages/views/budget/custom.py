@@ -10,6 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from pages.ui import tuned
 from pages.ui.page import Told
+from pages.ui.setting import in_a_row
 from pages.ui.shared import experiment
 from pages.ui.splitbar import splitbar
 from pages.ui.store import dataset
@@ -32,7 +33,7 @@ MAX_PARTS: Final = 64
 def show() -> Told:
     """Show the split to drag, what it gives, and how it compares; under *More* a slider a level."""
     _bar()
-    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+    with in_a_row():
         place = st.container(width="content")
         ask.draw_prior()
     return compared.show(ask.question(), partial(_custom, place), _more)

@@ -10,6 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from pages.ui import frame, result
 from pages.ui.page import Told
+from pages.ui.setting import in_a_row
 from pages.ui.settings import THRESHOLD
 from pages.ui.store import dataset, used
 from pages.ui.text import lit
@@ -29,7 +30,7 @@ MAX_BLOCKS: Final = 250
 
 def show() -> Told:
     """Show the map of the chosen split; under *More* the useful part of each level."""
-    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+    with in_a_row():
         choice = st.container(width=220)
         s.WITHIN.draw()
         s.CONFIDENCE.draw()

@@ -12,6 +12,7 @@ import streamlit as st
 from pages.ui import frame, plans, router, tuned
 from pages.ui.cards import cards
 from pages.ui.page import Told
+from pages.ui.setting import in_a_row
 from pages.ui.store import dataset, remember
 from pages.ui.text import lit
 from pages.views.budget import ask, compared, words
@@ -42,7 +43,7 @@ HANDED: Final = "_budget_handed"
 
 def show() -> Told:
     """Show every strategy's split and error; under *More* who got each greedy slice, and the ledger."""
-    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+    with in_a_row():
         s.METRIC.draw()
         ask.draw_prior()
     return compared.show(ask.question(), _strategies, _more)

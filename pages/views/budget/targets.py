@@ -10,6 +10,7 @@ import streamlit as st
 from pages.ui import frame, plans, result, tuned
 from pages.ui.cards import cards
 from pages.ui.page import Told
+from pages.ui.setting import in_a_row
 from pages.ui.settings import EPSILON, THRESHOLD
 from pages.ui.store import dataset
 from pages.ui.text import lit, plain
@@ -56,7 +57,7 @@ UNITS: Final = ("%", "records")
 
 def show() -> Told:
     """Show the targets, and the smallest budget that meets them as far as the prior tells."""
-    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+    with in_a_row():
         _chips()
         with st.popover("Add a target", icon=":material/add:", help="A level, and how close its counts should be"):
             _add()

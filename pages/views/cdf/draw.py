@@ -11,6 +11,7 @@ import streamlit as st
 from pages.ui import tuned
 from pages.ui.controls import draw_again
 from pages.ui.result import Result, at_once, in_background, refused, show_state
+from pages.ui.setting import in_a_row
 from pages.ui.settings import CONTRIBUTIONS, EPSILON, RELATION, SEED
 from pages.ui.shared import experiment, note_of_slack, slack_of
 from pages.ui.store import remember
@@ -56,7 +57,7 @@ def _is_sought() -> bool:
 
 def more_controls() -> None:
     """Show how the budget is split and the release made consistent, and what takes another draw."""
-    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+    with in_a_row():
         if s.TREE.value not in STRATEGIES and s.ALLOCATION.draw() == "custom":
             s.SHARES.draw()
         s.FIT.draw()

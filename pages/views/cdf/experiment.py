@@ -5,12 +5,11 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Final
 
-import streamlit as st
-
 from pages.ui import frame
 from pages.ui.cards import cards
 from pages.ui.page import Told
 from pages.ui.result import Result, in_background, show_state
+from pages.ui.setting import in_a_row
 from pages.ui.settings import SEED
 from pages.ui.strip import strip
 from pages.ui.unused import NO_DELTA, PLAIN
@@ -44,7 +43,7 @@ def _found() -> Result[list[ConsistencyGain]]:
 
 def show() -> Told:
     """Show how close better pipelines come than the published one."""
-    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+    with in_a_row():
         s.TRIALS.draw()
         s.NORM.draw()
     found, norm = _found(), s.NORM.value

@@ -11,6 +11,7 @@ import streamlit as st
 from pages.ui import kept, store
 from pages.ui.bins import BinsAsked, warn_of_cut
 from pages.ui.refusals import refusal
+from pages.ui.setting import in_a_row
 from pages.ui.settings import SOURCE
 from pages.ui.text import lit, literal_sentence
 from pages.ui.upload import Candidate, Count, Table, choose_columns, upload
@@ -31,7 +32,7 @@ def choose(beside: Callable[[], object]) -> Bins:
 
     `beside` draws the controls that stand in the same row.
     """
-    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+    with in_a_row():
         s.SOURCE.draw()
         beside()
         has_column = s.SOURCE.value == "upload" and _column() is not None

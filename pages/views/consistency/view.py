@@ -12,6 +12,7 @@ from pages.ui import controls, frame, plans, tuned
 from pages.ui.cards import cards
 from pages.ui.page import Told
 from pages.ui.result import at_once, show_state
+from pages.ui.setting import in_a_row
 from pages.ui.shared import experiment, note_of_slack, slack_of
 from pages.ui.store import dataset, used
 from pages.ui.strip import of_data, of_experiment
@@ -41,7 +42,7 @@ class Shown(NamedTuple):
 
 def show() -> Told:
     """Show the page: one family and the tree, before or after; the rest under *More*."""
-    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+    with in_a_row():
         s.SHOWN.draw(bare=True)
         controls.pipelines(s.POST)
         controls.draw_again("con_draw")
@@ -61,7 +62,7 @@ def show() -> Told:
 
 
 def _more(shown: Shown | None) -> None:
-    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+    with in_a_row():
         s.MECHANISM.draw()
         controls.split(s.ALLOCATION, s.SHARES)
     if shown is None:

@@ -6,6 +6,7 @@ import streamlit as st
 
 from pages.ui import store, uploads
 from pages.ui.refusals import refusal
+from pages.ui.setting import in_a_row
 from pages.ui.settings import MADE_BRANCHING, MADE_RECORDS, MADE_SEED, MADE_SHAPE, SAMPLE, SOURCE, SOURCES
 from pages.ui.upload import Candidate, upload
 from sample_data.catalogue import SAMPLES
@@ -18,7 +19,7 @@ def choose() -> Candidate | None:
     offered = [name for name in SOURCES if name != "file" or path is not None]
     if SOURCE.value not in offered:
         SOURCE.set("upload")
-    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+    with in_a_row():
         source = SOURCE.draw(offered=offered)
         if source == "sample":
             with st.container(width=320):

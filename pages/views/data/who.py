@@ -7,6 +7,7 @@ from typing import Final
 import streamlit as st
 
 from pages.ui import store
+from pages.ui.setting import in_a_row
 from pages.ui.settings import CONTRIBUTIONS, KNOWN_LEVELS, RELATION, SAMPLE, SOURCE, UNIT
 from pages.ui.shared import experiment
 from pages.ui.text import lit
@@ -39,7 +40,7 @@ def who(asked: bool) -> None:
 
 def ask() -> None:
     """Ask of a file what one unit is, and how many records it has at most; until then nothing is said but records."""
-    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+    with in_a_row():
         with st.container(width=320):
             UNIT.draw()
         with st.container(width=240):

@@ -10,6 +10,7 @@ import streamlit as st
 from pages.ui import controls, frame, plans, tuned
 from pages.ui.page import Told
 from pages.ui.result import at_once, run_button, show_state
+from pages.ui.setting import in_a_row
 from pages.ui.shared import note_of_slack
 from pages.ui.store import dataset, used
 from pages.views.lab import settings as s
@@ -32,7 +33,7 @@ CARDS_A_ROW = 4
 
 def show(view: str) -> Told:
     """Show a view of the lab."""
-    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+    with in_a_row():
         s.COMPARED.draw()
         controls.pipelines(s.POST, offered=s.OFTEN)
         place = st.container(width="content", horizontal=True)
@@ -56,7 +57,7 @@ def show(view: str) -> Told:
 
 
 def _more(shown: Shown) -> None:
-    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+    with in_a_row():
         s.METRIC.draw()
         controls.split(s.ALLOCATION, s.SHARES)
         s.TRIALS.draw()

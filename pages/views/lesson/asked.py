@@ -10,6 +10,7 @@ import streamlit as st
 from pages.ui import classroom
 from pages.ui.dragged import dragged
 from pages.ui.refusals import refusal
+from pages.ui.setting import in_a_row
 from pages.views.lesson import settings as s
 from treedp_core.checks import InputError
 from treedp_core.studies.lesson import Question, Step, answers, drag_for_browser, mark, number_of, with_answer
@@ -18,7 +19,7 @@ from treedp_core.studies.lesson import Question, Step, answers, drag_for_browser
 def ask(question: Question, button: str, *, bare: bool = False, beside: Callable[[], None] | None = None) -> None:
     """Show a question, unless `bare`, with a field or choices and a button; a refused answer changes nothing."""
     key = _field(question.key)
-    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+    with in_a_row():
         label = "Answer" if bare else question.text
         if question.choices:
             named = question.choices.__getitem__

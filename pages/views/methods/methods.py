@@ -9,6 +9,7 @@ import streamlit as st
 from pages.ui import frame, router
 from pages.ui.page import Told
 from pages.ui.result import Result, at_once, in_background, run_button, show_state
+from pages.ui.setting import in_a_row
 from pages.ui.strip import strip
 from pages.ui.text import lit
 from pages.views.methods import settings as s
@@ -26,7 +27,7 @@ ALWAYS = "methods"
 
 def show() -> Told:
     """Show an entry, and the rest of its kind."""
-    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+    with in_a_row():
         one = _chosen()
         check = in_background(
             "met_check", (TRIALS, SEED, len(METHODS)), n_steps, partial(self_check, TRIALS, SEED), start="button",

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
-import streamlit as st
-
 from pages.ui import frame, router
 from pages.ui.page import Told
 from pages.ui.result import at_once, show_state
+from pages.ui.setting import in_a_row
 from pages.ui.strip import strip
 from pages.views.methods import settings as s
 from pages.views.methods import words
@@ -30,7 +29,7 @@ from treedp_core.words import short
 
 def show() -> Told:
     """Show a claim of a paper among all of it, or the paper's own picture."""
-    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+    with in_a_row():
         name = _chosen()
         s.SHOWN.draw()
     paper = CLAIMS[name].paper

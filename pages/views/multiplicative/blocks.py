@@ -9,6 +9,7 @@ from typing import Final
 import streamlit as st
 
 from pages.ui import frame
+from pages.ui.setting import in_a_row
 from pages.ui.text import lit
 from pages.views.multiplicative.settings import STEP, draw_alpha
 from treedp_core.experiment import Experiment
@@ -29,7 +30,7 @@ SECONDS: Final = 1.2
 
 def show_bare(again: Ran[Source]) -> None:
     """Show the tree before any run."""
-    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+    with in_a_row():
         draw_alpha()
     source, shown = again.value, call(bare, again).named("shown")
     frame.figure(
@@ -75,7 +76,7 @@ def show_controls(n_steps: int) -> int:
         step = n_steps
     STEP.set(step)
     st.session_state[_STEPS] = n_steps
-    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+    with in_a_row():
         draw_alpha()
         _go("Back", "chevron_left", max(0, step - 1), "One step back.", step)
         _go("Next", "chevron_right", min(n_steps, step + 1), "One step on.", step)
@@ -119,7 +120,7 @@ def _toggle(playing: bool, step: int) -> None:
 def show_rest(made: Run, step: int) -> None:
     """Show what is told of a step at length, and the way to any other one."""
     n_steps = made.n_steps
-    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+    with in_a_row():
         _go("Start", "first_page", 0, "Before the first test.", step)
         drawn = replace(STEP.drawn, label=f"Step of {whole(n_steps)}", high=n_steps)
         replace(STEP, drawn=drawn).draw()

@@ -13,6 +13,7 @@ from pages.ui import frame, setting
 from pages.ui.page import Told
 from pages.ui.refusals import refusal
 from pages.ui.result import Result, at_once, in_background, show_state
+from pages.ui.setting import in_a_row
 from pages.ui.settings import ALPHA, EPSILON
 from pages.ui.shared import say_slack, slack
 from pages.ui.store import dataset, remember
@@ -74,7 +75,7 @@ def _more(chosen: Setting, d: int | None, near: Ran[Places], rows: Ran[list[Rank
 
 def asked(more: setting.Setting[Any]) -> tuple[Setting, int | None]:
     """Show the controls of worst cases; return what these are asked for, and at how many levels: None when refused."""
-    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+    with in_a_row():
         draw_alpha()
         LEVELS.draw()
         TOTAL.draw()

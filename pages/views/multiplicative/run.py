@@ -13,6 +13,7 @@ from pages.ui import frame
 from pages.ui.controls import draw_again
 from pages.ui.page import Told
 from pages.ui.result import Result, at_once, in_background, refused, show_state
+from pages.ui.setting import in_a_row
 from pages.ui.settings import MADE_SEED
 from pages.ui.shared import experiment, say_slack, slack
 from pages.ui.store import dataset, used
@@ -72,7 +73,7 @@ def _more(made: Run, again: Ran[Run], step: int) -> None:
 
 
 def _controls() -> None:
-    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+    with in_a_row():
         if SOURCE.draw() == "deep":
             DEEP_TREE_LEVELS.draw()
             DEEP_TREE_LEAVES.draw()

@@ -13,6 +13,7 @@ from pages.ui.header import show_badge
 from pages.ui.page import Told
 from pages.ui.refusals import refusal
 from pages.ui.router import link
+from pages.ui.setting import in_a_row
 from pages.ui.settings import is_page
 from pages.ui.text import lit
 from pages.views.notebook import words
@@ -55,7 +56,7 @@ def _controls(cell: Cell) -> None:
     cells = book.notebook().cells
     names = {one.id: f"{at}. {one.name}" for at, one in enumerate(cells, 1)}
     st.session_state[book.OPEN] = cell.id
-    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+    with in_a_row():
         st.selectbox("Cell", list(names), key=book.OPEN, format_func=names.__getitem__, width=260,
                      help="Which of the cells is shown; the last one pinned at first.")  # fmt: skip
         st.button("Open in its page", key="nb_follow", icon=":material/open_in_new:", on_click=follow, args=(cell,),

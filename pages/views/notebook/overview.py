@@ -6,6 +6,7 @@ import streamlit as st
 
 from pages.ui import again, asked, book, exporting, pins
 from pages.ui.page import Told
+from pages.ui.setting import in_a_row
 from pages.ui.sortable import sortable
 from pages.views.notebook import settings as s
 from pages.views.notebook import words
@@ -22,7 +23,7 @@ def show() -> Told:
         asked.show()
         return Told("no cells", "")
     st.session_state.setdefault("nb_title", notebook.title)
-    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+    with in_a_row():
         st.text_input("Title", key="nb_title", max_chars=120, on_change=_titled, width=480,
                       help="What the notebook and its file are called.")  # fmt: skip
         exporting.cells_button(notebook.cells, notebook.title, key="nb_export_all")

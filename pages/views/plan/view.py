@@ -14,6 +14,7 @@ from pages.ui.exports import download
 from pages.ui.page import Told
 from pages.ui.refusals import refusal
 from pages.ui.result import Result, at_once, show_state
+from pages.ui.setting import in_a_row
 from pages.ui.shared import experiment, note_of_slack, slack, slack_of
 from pages.ui.store import unit
 from pages.ui.text import plain
@@ -47,7 +48,7 @@ class Shown(NamedTuple):
 
 def show() -> Told:
     """Show what each level costs and how far off its counts may be, with the promise in words."""
-    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+    with in_a_row():
         shown = _asked()
         _files(shown.plan)
     plan = shown.plan
@@ -69,7 +70,7 @@ def show() -> Told:
 
 def show_handover() -> Told:
     """Show what a program for another library spends level by level, and hand it out."""
-    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+    with in_a_row():
         s.LIBRARY.draw()
         shown = _current()
         library = next(one for one in LIBRARIES if one.name == s.LIBRARY.value)

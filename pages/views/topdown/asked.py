@@ -11,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 from pages.ui import tuned
 from pages.ui.controls import draw_again, level_picker
 from pages.ui.result import Result, at_once, show_state
-from pages.ui.setting import Setting
+from pages.ui.setting import Setting, in_a_row
 from pages.ui.settings import EPSILON, KNOWN_LEVELS, RELATION, SEED
 from pages.ui.shared import say_slack, slack
 from pages.ui.store import dataset, remember, sample, used, used_sample
@@ -56,7 +56,7 @@ def row(last: Callable[[Subject], object], *, source: bool = True) -> Asked:
 
     What is released is below a refusal the last of the same records, else the trips.
     """
-    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+    with in_a_row():
         if source:
             s.SOURCE.draw()
         if s.SOURCE.value == "sparse":
@@ -167,7 +167,7 @@ def _order(names: tuple[str, ...]) -> tuple[int, ...]:
 
 def budget(what: Subject) -> None:
     """Show under *More* the controls that no row has: what is spent, on which levels, and for whom."""
-    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+    with in_a_row():
         if s.VIEW.value == "counts":
             s.SOURCE.draw()
         if s.SOURCE.value == "sparse":

@@ -8,6 +8,7 @@ import streamlit as st
 
 from pages.ui import frame
 from pages.ui.result import Result, run_button, show_state
+from pages.ui.setting import in_a_row
 from pages.ui.text import lit
 from pages.views.topdown import asked
 from pages.views.topdown import settings as s
@@ -44,7 +45,7 @@ def section(what: Subject, mine: Drawn | None) -> None:
         f"of them. {n_orders} orders are simulated at the same ρ, with equal shares."
     )
     found = repeated(SLOT, what, Wanted.for_orders, orders_of_subject, n_orders)
-    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+    with in_a_row():
         if s.VIEW.value != "rules":
             s.TRIALS.draw()
         run_button(found.asked, f"{SLOT}_run", help="Release the records under every order, again and again.")

@@ -58,7 +58,7 @@ def begin() -> None:
         reading.say(found, "Opening the notebook")
     elif found.is_ready:
         disk.opens = False
-        if path == _named(SAVE_VARIABLE):
+        if path == uploads.named(SAVE_VARIABLE):
             disk.written = mark
         notebook_file.replace(found.here())
         st.rerun()
@@ -68,7 +68,7 @@ def begin() -> None:
 
 def keep() -> None:
     """Write the session to the file that the app was told, if it has changed; called at the end of every run."""
-    disk, path = _disk(), _named(SAVE_VARIABLE)
+    disk, path = _disk(), uploads.named(SAVE_VARIABLE)
     if path is None or disk.is_other or disk.opens:
         return
     study = saving.study()
@@ -82,7 +82,7 @@ def keep() -> None:
 
 def say() -> None:
     """Say where the session is kept, and ask where somebody else has written there."""
-    disk, path = _disk(), _named(SAVE_VARIABLE)
+    disk, path = _disk(), uploads.named(SAVE_VARIABLE)
     if path is None:
         return
     if disk.is_other:
@@ -130,7 +130,7 @@ def _write(disk: _Disk, path: Path, study: Study) -> None:
 
 def _open_other() -> None:
     disk = _disk()
-    path = _named(SAVE_VARIABLE)
+    path = uploads.named(SAVE_VARIABLE)
     assert path is not None
     try:
         study = open_file(path)
@@ -142,20 +142,15 @@ def _open_other() -> None:
 
 
 def _keep_mine() -> None:
-    disk, path = _disk(), _named(SAVE_VARIABLE)
+    disk, path = _disk(), uploads.named(SAVE_VARIABLE)
     assert path is not None
     disk.is_other, disk.written, disk.signature = False, mark_of(path), ""
 
 
 def _to_open() -> Path | None:
     """The notebook that was named to be opened; else that of an earlier day, which is gone on with."""
-    named, kept = _named(NOTEBOOK_VARIABLE), _named(SAVE_VARIABLE)
+    named, kept = uploads.named(NOTEBOOK_VARIABLE), uploads.named(SAVE_VARIABLE)
     return named or (kept if kept is not None and kept.exists() else None)
-
-
-def _named(variable: str) -> Path | None:
-    path = os.environ.get(variable, "")
-    return Path(path) if path and not uploads.is_public() else None
 
 
 def _disk() -> _Disk:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import os
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
@@ -174,9 +173,8 @@ def origin() -> str:
 
 
 def file_on_this_computer() -> Path | None:
-    """Return the file named when the app was started, if there is one and files are taken."""
-    path = os.environ.get(FILE_VARIABLE, "")
-    return Path(path) if path and not uploads.is_public() else None
+    """Return the file of records named when the app was started, if there is one and files are taken."""
+    return uploads.named(FILE_VARIABLE)
 
 
 @cache

@@ -21,6 +21,9 @@ PLAIN: Final = NO_SLACK | NO_THRESHOLD
 """Of views whose errors are in records, whatever the counts."""
 
 
+ONE_REPLACED: Final[Reasons] = {"nbr": "The formulas are those of replacing one record."}
+
+
 def unspent(mechanism: Setting[Any]) -> Reasons:
     """Return why δ is not used while none of the mechanisms chosen on a page spends one."""
 

@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
 
 import streamlit as st
@@ -38,6 +39,12 @@ _log: Final = logging.getLogger("treedp")
 def is_public() -> bool:
     """Whether strangers use this app, or a class: it then takes no files, and less at once."""
     return any(os.environ.get(name, "") not in ("", "0") for name in (PUBLIC_VARIABLE, CLASS_VARIABLE))
+
+
+def named(variable: str) -> Path | None:
+    """Return the file that a variable of the environment named when the app was started, if files are taken."""
+    path = os.environ.get(variable, "")
+    return Path(path) if path and not is_public() else None
 
 
 class UploadLimit:

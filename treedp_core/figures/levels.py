@@ -39,7 +39,7 @@ def error_by_level(series: Sequence[Simulated], level_names: Sequence[str], *, y
         if one.simulated is not None:
             traces.append(markers(one, x, True, _HOVER, name=plot_text(one.label), text=names))
         traces += _off_axis(one, x, bounds)
-    return new_figure(traces, xaxis=_level_axis(level_names), yaxis=axis(y_title, log=True, bounds=bounds, grid=True))
+    return new_figure(traces, xaxis=level_axis(level_names), yaxis=axis(y_title, log=True, bounds=bounds, grid=True))
 
 
 def error_boxes(groups: Sequence[LevelBoxes], level_names: Sequence[str]) -> go.Figure:
@@ -63,12 +63,12 @@ def error_boxes(groups: Sequence[LevelBoxes], level_names: Sequence[str]) -> go.
     ]
     y = axis("error (records)", log=False, bounds=(-reach, reach), grid=True)
     return new_figure(
-        traces, xaxis=_level_axis(level_names), yaxis=y | {"zeroline": True, "zerolinecolor": GREY}
+        traces, xaxis=level_axis(level_names), yaxis=y | {"zeroline": True, "zerolinecolor": GREY}
     ).figure()
 
 
-def _level_axis(names: Sequence[str]) -> dict[str, Any]:
-    """Levels by position, so that equal names stay apart; long names are cut."""
+def level_axis(names: Sequence[str]) -> dict[str, Any]:
+    """Return an axis of levels by position, so that equal names stay apart; long names are cut."""
     ticks = {"tickvals": np.arange(len(names)), "ticktext": [plot_text(name, 18) for name in names]}
     ticks["ticklabeloverflow"] = "allow"
     return axis("level (root first)", log=False, bounds=(-0.5, len(names) - 0.5)) | ticks

@@ -13,6 +13,7 @@ from treedp_core.errors.compare import BiasBySize
 from treedp_core.errors.ways import Ways
 from treedp_core.figures.curves import Z95, Curve, error_curves
 from treedp_core.figures.draft import Trace, bar, scatter
+from treedp_core.figures.levels import level_axis
 from treedp_core.figures.style import (
     AFTER,
     BEFORE,
@@ -86,7 +87,7 @@ def error_under_bound(
     high = limits([observed, bound, exact], log=False, default=(0.0, 1.0))[1]
     return new_figure(
         traces,
-        xaxis=_levels(level_names),
+        xaxis=level_axis(level_names),
         yaxis=axis("largest error (records)", log=False, bounds=(-0.02 * high, high), grid=True),
     ).figure()
 
@@ -125,7 +126,7 @@ def spurious_and_lost(level_names: Sequence[str], spurious: Sequence[int], lost:
     high = limits([1.08 * np.asarray(spurious, dtype=float), 1.08 * np.asarray(lost, dtype=float)], log=False,
                   default=(0.0, 1.0))[1]  # fmt: skip
     return new_figure(
-        traces, xaxis=_levels(level_names), yaxis=axis("nodes", log=False, bounds=(0.0, max(1.0, high)), grid=True)
+        traces, xaxis=level_axis(level_names), yaxis=axis("nodes", log=False, bounds=(0.0, max(1.0, high)), grid=True)
     ).figure()
 
 
@@ -230,10 +231,3 @@ def _room(low: FloatArray, high: FloatArray) -> tuple[float, float]:
         return 0.0, 1.08 * last
     pad = 0.1 * (last - first) or max(0.1 * abs(last), 0.5)
     return first - pad, last + pad
-
-
-def _levels(names: Sequence[str]) -> dict[str, Any]:
-    """Levels by position, so that equal names stay apart."""
-    ticks = {"tickvals": np.arange(len(names)), "ticktext": [plot_text(name, 18) for name in names]}
-    ticks["ticklabeloverflow"] = "allow"
-    return axis("level (root first)", log=False, bounds=(-0.5, len(names) - 0.5)) | ticks

@@ -11,7 +11,7 @@ from pages.ui.settings import CONTRIBUTIONS, EPSILON
 from pages.ui.shared import slack
 from pages.ui.store import remember
 from pages.ui.strip import strip
-from pages.ui.unused import NOTHING_DRAWN, PLAIN
+from pages.ui.unused import NOTHING_DRAWN, ONE_REPLACED, PLAIN
 from pages.views.cdf.source import asked_bins, say_refused
 from pages.views.cdf.words import PROTECTS, error_answer
 from treedp_core.experiment import EPSILON_GRID
@@ -23,7 +23,7 @@ from treedp_core.studies.cdf.error import Criterion
 from treedp_core.studies.cdf.pipelines import SQUARES, error_curves, error_table, errors_at
 from treedp_core.words import halves, plural, setting_text, short, whole
 
-IGNORES: Final = NOTHING_DRAWN | PLAIN | {"nbr": "The formulas are those of replacing one record."}
+IGNORES: Final = NOTHING_DRAWN | PLAIN | ONE_REPLACED
 
 
 def show() -> Told:

@@ -14,7 +14,7 @@ from pages.ui.page import Told
 from pages.ui.result import KEPT, at_once, in_background, show_state
 from pages.ui.store import remember
 from pages.ui.strip import strip
-from pages.ui.unused import NO_DELTA, NOTHING_DRAWN, PLAIN
+from pages.ui.unused import NO_DELTA, NOTHING_DRAWN, ONE_REPLACED, PLAIN
 from pages.views.cdf.source import NO_DATA, asked_bins, say_refused
 from pages.views.cdf.words import PROTECTS
 from treedp_core.figures.cdf import ratio_bars
@@ -27,13 +27,7 @@ from treedp_core.tree.workloads import Shape
 from treedp_core.words import percent, plural, short, whole
 
 IGNORES: Final = (
-    NOTHING_DRAWN
-    | NO_DELTA
-    | PLAIN
-    | {
-        "eps": "Which tree is best is the same for every ε.",
-        "nbr": "The formulas are those of replacing one record.",
-    }
+    NOTHING_DRAWN | NO_DELTA | PLAIN | ONE_REPLACED | {"eps": "Which tree is best is the same for every ε."}
 )
 
 MEASURE: Final = Criterion("gaussian", least_squares=True)

@@ -6,31 +6,23 @@ from collections.abc import Callable
 from typing import Final
 
 from pages.ui import plans
-from pages.ui.unused import Reasons
+from pages.ui.unused import Reasons, unspent
 from pages.views.plan import settings as s
 from treedp_core.errors import METRICS
-from treedp_core.mechanisms import MECHANISMS
 
 _ELSEWHERE: Final = "The plan shown was made elsewhere; its own settings are kept in it."
 
 
 def ignored(nothing_drawn: Reasons) -> Reasons:
     """Return the settings that the plan shown does not use, and why."""
-    own: dict[str, Callable[[], str]] = {
-        "eps": lambda: "", "nbr": lambda: "", "delta": _of_delta, "alpha": lambda: _of_error("alpha"),
-        "tau": lambda: _of_error("threshold"),
+    own: Reasons = unspent(s.MECHANISM) | {
+        "eps": "", "nbr": "", "alpha": lambda: _of_error("alpha"), "tau": lambda: _of_error("threshold"),
     }  # fmt: skip
     return nothing_drawn | {key: _or_elsewhere(why) for key, why in own.items()}
 
 
-def _or_elsewhere(why: Callable[[], str]) -> Callable[[], str]:
-    return lambda: _ELSEWHERE if plans.kept() is not None else why()
-
-
-def _of_delta() -> str:
-    return (
-        "" if MECHANISMS[s.MECHANISM.value].needs_delta else "The noise chosen here spends no δ; Gaussian noise does."
-    )
+def _or_elsewhere(why: str | Callable[[], str]) -> Callable[[], str]:
+    return lambda: _ELSEWHERE if plans.kept() is not None else why() if callable(why) else why
 
 
 def _of_error(field: str) -> str:

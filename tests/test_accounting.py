@@ -16,6 +16,7 @@ from treedp_core.experiment import Experiment, draw_once, identity, prepare, tot
 from treedp_core.noise import DiscreteGaussian, DiscreteLaplace, Laplace, Law
 from treedp_core.plans import ReleasePlan
 from treedp_core.plans.handover import opendp_program
+from treedp_core.plans.together import together
 from treedp_core.plans.words import conversion
 from treedp_core.privacy import (
     Accounting,
@@ -208,3 +209,41 @@ def test_a_plan_from_before_reads_as_it_did() -> None:
     before = ReleasePlan.from_json(json.dumps(said))
     assert before == replace(plan, accounting=None) and before.verify() == ()
     assert "Canonne, Kamath" in before.sentence()
+
+
+# ---- several releases
+
+
+@pytest.mark.parametrize("relation", [one.value for one in NeighbouringRelation])
+def test_releases_of_one_study_cost_less_together_than_added_up(relation: str) -> None:
+    gaussian = plan_of(replace(NUMERICAL, relation=relation, known_levels=2))
+    laplace = plan_of(replace(NUMERICAL, relation=relation, known_levels=2, mechanism="discrete_laplace", epsilon=0.5))
+    alone = together([gaussian], 1e-6)
+    assert alone.epsilon == pytest.approx(gaussian.epsilon, rel=1e-6)
+    both = together([gaussian, laplace, gaussian], 2e-6)
+    assert both.accounting is Accounting.NUMERICAL and gaussian.epsilon < both.epsilon < 0.85 * both.added
+    known, rest = [], []
+    for plan in (gaussian, laplace, gaussian):
+        drawn: list[tuple[str, float, int]] = []
+        for i, one in enumerate(plan.levels):
+            law, scale = ("discrete_gaussian", one.scale) if plan.delta else ("discrete_laplace", 1 / (one.scale or 1))
+            drawn += [(law, scale, i)] if one.scale else []
+        known += [(law, scale or 0.0) for law, scale, i in drawn if i < 2]
+        rest += [(law, scale or 0.0) for law, scale, i in drawn if i >= 2]
+    ways = {
+        "add_or_remove_one": [[(*one, 1) for one in known + rest]],
+        "replace_one": [[(*one, 1) for one in known + rest for _ in range(2)]],
+        "replace_unknown": [[(*one, 1) for one in known + rest], [(*one, 1) for one in rest for _ in range(2)]],
+    }[relation]
+    assert both.epsilon == pytest.approx(max(found(way, 2e-6) for way in ways), rel=1e-3)
+    assert together([laplace, laplace], 0.0).sentence().startswith("2 releases together: (ε = 1)-differential privacy")
+
+
+def test_releases_that_do_not_add_up_are_refused() -> None:
+    one = plan_of(NUMERICAL)
+    with pytest.raises(InputError, match="same unit"):
+        together([one, plan_of(replace(NUMERICAL, contributions=2))], 1e-6)
+    normal = plan_of(replace(NUMERICAL, mechanism="gaussian"))
+    assert together([one, normal], 2e-6).epsilon == pytest.approx(one.epsilon + normal.epsilon)
+    with pytest.raises(InputError, match="only be added up"):
+        together([one, normal], 1e-6)

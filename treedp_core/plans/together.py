@@ -1,0 +1,105 @@
+"""What several releases of the same records promise together: their noise composed, or their promises added up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from treedp_core import checks
+from treedp_core.checks import InputError
+from treedp_core.noise import DiscreteGaussian, DiscreteLaplace, Laplace, Law
+from treedp_core.plans.stated import NoiseLaw, Stated
+from treedp_core.privacy import Accounting, Spread
+from treedp_core.privacy.accounting import epsilon_of_levels
+from treedp_core.privacy.rounding import quotient_above
+from treedp_core.words import float_above, plural, privacy_text
+
+
+@dataclass(frozen=True)
+class Together:
+    """The promise of several releases.
+
+    Parameters
+    ----------
+    n : int
+        Releases.
+    epsilon, delta : float
+        They are (epsilon, delta)-private together.
+    added : float
+        Epsilon by adding up every promise; delta is then the sum of theirs, which may be more.
+    accounting : Accounting
+        Numerical where composing their noise says less.
+    """
+
+    n: int
+    epsilon: float
+    delta: float
+    added: float
+    accounting: Accounting
+
+    def sentence(self) -> str:
+        """Return the promise in one sentence, rounded up.
+
+        >>> Together(2, 1.41, 1e-6, 2.0, Accounting.NUMERICAL).sentence()
+        '2 releases together: (ε = 1.41, δ = 1e-6)-differential privacy by numerical accounting; added up, ε = 2.'
+        """
+        pair = f"ε = {privacy_text(self.epsilon)}" + (f", δ = {privacy_text(self.delta)}" if self.delta else "")
+        way = "by numerical accounting" if self.accounting is Accounting.NUMERICAL else "by adding up"
+        return (
+            f"{plural(self.n, 'release')} together: ({pair})-differential privacy {way}; added up, "
+            f"ε = {privacy_text(self.added)}."
+        )
+
+
+def together(plans: Sequence[Stated], delta: float) -> Together:
+    """Return what plans promise together when all are released once.
+
+    Parameters
+    ----------
+    plans : sequence of Stated
+        At least one; all of the same unit, its records anywhere, and none tuned on a release that was paid for.
+    delta : float
+        For all of them, at least 0; where it is less than their deltas sum to, they can be composed only.
+
+    Raises
+    ------
+    InputError
+        ``PLAN_UNITS`` for other units, or records on distinct leaves; ``PLAN_LAW`` where noise can be neither composed
+        nor added up; ``DELTA_RANGE``.
+
+    Notes
+    -----
+    The ledger of a study: one record moves every release, and their noises are independent.
+    """
+    units = {(one.unit, one.spread) for one in plans}
+    if len(units) != 1 or next(iter(units))[1] is not Spread.STACKED:
+        raise InputError("PLAN_UNITS", "Expected releases that protect the same unit, its records on any leaves.")
+    slack = checks.delta(delta)
+    added = float_above(sum((Fraction(one.epsilon) for one in plans), Fraction(0)))
+    enough = sum((Fraction(one.delta) for one in plans), Fraction(0)) <= Fraction(slack)
+    composed = _composed(plans, slack) if slack else None
+    if composed is not None and (composed < added or not enough):
+        return Together(len(plans), composed, slack, added, Accounting.NUMERICAL)
+    if not enough:
+        raise InputError("PLAN_LAW", "These releases can only be added up; give all their δ together.")
+    return Together(len(plans), added, slack, added, Accounting.FORMULA)
+
+
+def _composed(plans: Sequence[Stated], delta: float) -> float | None:
+    """Epsilon of all noises at once; None where some cannot be composed."""
+    if any(one.law is NoiseLaw.GAUSSIAN or (one.tuned is not None and one.tuned.spent) for one in plans):
+        return None
+    laws = [[_law(one.law, level.scale) for level in one.levels] for one in plans]
+    known = plans[0].unit.known_levels
+    ordered = [law for one in laws for law in one[:known]] + [law for one in laws for law in one[known:]]
+    unit = replace(plans[0].unit, known_levels=sum(min(known, len(one)) for one in laws))
+    return epsilon_of_levels(ordered, unit, delta)
+
+
+def _law(law: NoiseLaw, scale: float | None) -> Law | None:
+    if scale is None:
+        return None
+    if law is NoiseLaw.DISCRETE_GAUSSIAN:
+        return DiscreteGaussian(scale)
+    return Laplace(scale) if law is NoiseLaw.LAPLACE else DiscreteLaplace(quotient_above(1, scale))

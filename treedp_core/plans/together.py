@@ -71,6 +71,14 @@ def together(plans: Sequence[Stated], delta: float) -> Together:
     Notes
     -----
     The ledger of a study: one record moves every release, and their noises are independent.
+
+    >>> from treedp_core.experiment import Experiment
+    >>> from treedp_core.plans import ReleasePlan
+    >>> from treedp_core.records.made_up import generate
+    >>> one = ReleasePlan.of(Experiment("discrete_gaussian", delta=1e-6), generate("zipf", 100, "3,3", 7))
+    >>> both = together([one, one], 1e-6)
+    >>> round(both.added, 2), 1.3 < both.epsilon < 1.4
+    (2.0, True)
     """
     units = {(one.unit, one.spread) for one in plans}
     if len(units) != 1 or next(iter(units))[1] is not Spread.STACKED:

@@ -11,11 +11,15 @@ import numpy as np
 import pytest
 
 from treedp_core.checks import InputError
-from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
+from treedp_core.privacy import Currency, NeighbouringRelation, ProtectedUnit
+from treedp_core.studies.branching import best_shape
 from treedp_core.studies.cdf import CdfSettings, plan_cdf
+from treedp_core.studies.cdf.error import Criterion, optimal_shares
+from treedp_core.studies.cdf.matrices.identity import SEARCH_STEPS, Errors, identity_matrix
 from treedp_core.studies.cdf.matrices.optimal import optimal_matrix
 from treedp_core.studies.cdf.matrices.plan import MatrixPlan, matrix_ledger, sensitivity
 from treedp_core.studies.cdf.matrices.wanted import MAX_RANGES, Wanted, ranges_from_text
+from treedp_core.tree.workloads import Workload
 from treedp_core.watch import Cancelled, Watch
 
 ADD, REPLACE, UNKNOWN = (
@@ -187,3 +191,92 @@ def test_ranges_that_are_none_are_refused_in_a_sentence(text: str) -> None:
         ranges_from_text(text)
     assert refused.value.code == "RANGE_BOUNDS"
     assert len(ranges_from_text(",".join(map(str, range(1, MAX_RANGES + 1))))) == MAX_RANGES
+
+
+# ---- pure epsilon
+
+PURE = replace(GOOD, mechanism="discrete_laplace", delta=0.0, strategy="identity")
+
+
+@pytest.mark.parametrize("workload", ["cdf", "ranges", "bins", "own"])
+@pytest.mark.parametrize("with_total", [False, True])
+def test_the_search_goes_down_its_slope(workload: str, with_total: bool) -> None:
+    """F against generalised inverses of the matrix itself, and its slope against differences."""
+    wanted = Wanted(10, workload, ((1, 4), (3, 9), (2, 2)))
+    errors, weights = Errors(wanted, with_total), np.random.default_rng(3).random((3, 10))
+    rows = rows_wanted(wanted)
+    if with_total:
+        rows = rows - rows.mean(axis=1, keepdims=True)
+    found, slope = errors.of(weights)
+    matrix = np.vstack([np.eye(10), weights]) / (1 + weights.sum(axis=0))
+    assert found == pytest.approx(np.square(rows @ np.linalg.pinv(matrix)).sum())
+    for i, j in every(range(3), (0, 4, 9)):
+        step = np.zeros((3, 10))
+        step[i, j] = 1e-5
+        assert slope[i, j] == pytest.approx(
+            (errors.of(weights + step)[0] - errors.of(weights - step)[0]) / 2e-5, rel=1e-5
+        )
+
+
+@pytest.mark.parametrize("workload", ["cdf", "own"])
+@pytest.mark.parametrize("with_total", [False, True])
+def test_sensitivities_of_pure_noise_are_those_over_all_neighbours(workload: str, with_total: bool) -> None:
+    matrix = identity_matrix(Wanted(37, workload, OWN), with_total)
+    columns = [[int(v) for v in column] for column in matrix.entries.T]
+    added = max(sum(map(abs, column)) for column in columns)
+    moved = max(sum(abs(a - b) for a, b in zip(one, two, strict=True)) for one, two in every(columns, columns))
+    for relation, times in every((ADD, REPLACE, UNKNOWN), (1, 3)):
+        need = {ADD: added, REPLACE: max(added, moved), UNKNOWN: max(added, moved)}[relation] * times
+        assert sensitivity(matrix, ProtectedUnit(relation, times), Currency.EPSILON) == need
+    assert abs(added - 2**20) < 37 and moved <= 2 * added
+
+
+@pytest.mark.parametrize(("n_bins", "workload", "most"), [
+    (64, "cdf", 28.330), (100, "cdf", 35.397), (128, "cdf", 39.709), (256, "cdf", 54.496), (256, "ranges", 65.5),
+])  # fmt: skip
+def test_it_errs_no_more_than_elsewhere(n_bins: int, workload: str, most: float) -> None:
+    """What another search attained at epsilon = 1, one record added."""
+    plan = plan_of(**(vars(PURE) | {"n_bins": n_bins, "workload": workload, "mechanism": "laplace"}))
+    assert plan.matrix.mean_variance * plan.law.variance <= most * 1.001
+
+
+@pytest.mark.parametrize("relation", [ADD, REPLACE])
+@pytest.mark.parametrize("n_bins", [2, 5, 8, 16, 31, 97])
+def test_no_tree_errs_less(n_bins: int, relation: NeighbouringRelation) -> None:
+    for workload in ("cdf", "ranges"):
+        plan = plan_of(**(vars(PURE) | {"n_bins": n_bins, "workload": workload, "mechanism": "laplace",
+                                        "relation": relation.value}))  # fmt: skip
+        fitted = Criterion("laplace", Workload(workload), True, ProtectedUnit(relation))
+        tree = optimal_shares(best_shape(n_bins, fitted), fitted).value
+        assert plan.matrix.mean_variance * plan.law.variance <= tree * (1 + 1e-4)
+
+
+@pytest.mark.parametrize("mechanism", ["laplace", "discrete_laplace"])
+@pytest.mark.parametrize("relation", [ADD, REPLACE, UNKNOWN])
+def test_pure_noise_has_the_error_of_the_formula(mechanism: str, relation: NeighbouringRelation) -> None:
+    """Four standard errors: 0.9 and 1.1 times the variance are rejected; the promise is the one asked for."""
+    plan = plan_of(**(vars(PURE) | {"mechanism": mechanism, "relation": relation.value, "contributions": 2}))
+    assert plan.guarantee.epsilon == 1.0 and plan.guarantee.delta == 0.0
+    expected = variances(plan.matrix.entries, relation is REPLACE, rows_wanted(Wanted(24)))
+    np.testing.assert_allclose(plan.matrix.variance, expected, rtol=1e-5, atol=1e-9 * expected.max())
+    squares = np.square(plan.errors(np.random.default_rng(5), 6000)).mean(axis=1)
+    mean, reach = squares.mean(), 4 * squares.std() / np.sqrt(squares.size)
+    true = plan.variance.mean()
+    assert abs(mean - true) < reach
+    assert abs(mean - 0.9 * true) > reach < abs(mean - 1.1 * true)
+    counts = np.array([10**15] + [3] * 23)
+    made = plan.release(counts, np.random.default_rng(3))
+    noise = plan.errors(np.random.default_rng(3), 1)[0]
+    np.testing.assert_allclose(made.cumulative - np.cumsum(counts), noise, atol=2.0)
+
+
+def test_a_search_for_pure_noise_is_stopped_and_refused() -> None:
+    steps: list[int] = []
+    identity_matrix(Wanted(260, "bins"), False, Watch(steps.append))
+    assert sum(steps) == SEARCH_STEPS
+    with pytest.raises(Cancelled):
+        identity_matrix(Wanted(40), False, Watch(cancelled=lambda: True))
+    with pytest.raises(InputError, match="at most 1\u202f024 bins"):
+        plan_cdf(replace(PURE, n_bins=1025))
+    with pytest.raises(InputError, match="is for other noise"):
+        plan_cdf(replace(PURE, mechanism="gaussian", delta=1e-6))

@@ -88,7 +88,7 @@ def test_a_matrix_is_sought_for_the_counts_that_are_wanted(monkeypatch: pytest.M
     widget(app, "cdf_ranges").set_value("1-10, 1-10")
     assert codes(app.run()) == ["RANGE_BOUNDS"]
     monkeypatch.setattr(jobs, "pool", Later)
-    monkeypatch.setattr(draw, "BOUND_BINS", 64)
+    monkeypatch.setattr(draw, "AT_ONCE", 64)
     widget(app, "cdf_for").set_value("ranges")
     app.run()
     assert "Seeking the optimal matrix: 0 of 20 rounds" in app.get("progress")[0].proto.text

@@ -27,6 +27,7 @@ from treedp_core.studies.budget.subtrees import split_by_subtree
 from treedp_core.studies.budget.targets import Ask, Target
 from treedp_core.studies.cdf import CdfSettings, plan_cdf
 from treedp_core.studies.cdf.matrices.plan import MatrixPlan
+from treedp_core.studies.cdf.release import STRATEGIES
 
 from . import losses
 from .decimals import concentrated_delta, gaussian_delta_of_rho
@@ -210,21 +211,23 @@ def _cdf(report: Report, rng: np.random.Generator, n_bins: int, factors: tuple[i
 def _matrix(report: Report, rng: np.random.Generator, n_bins: int) -> None:
     """Noise on whole sums of all bins: what they change by, over all neighbours, at the cost of its law."""
     small = Small(tuple(CdfSettings(n_bins, (n_bins,)).shape.tree().parent.tolist()))
-    made_for = (("root", "cdf"), ("optimal", "cdf"), ("optimal", "ranges"))
-    for relation, mechanism, (strategy, workload) in product(
-        (ADD, REPLACE, UNKNOWN), ("gaussian", "discrete_gaussian"), made_for
-    ):
+    made_for = (("root", "cdf"), ("optimal", "cdf"), ("optimal", "ranges"), ("identity", "cdf"))
+    for relation, (strategy, workload), which in product((ADD, REPLACE, UNKNOWN), made_for, (0, 1)):
+        mechanism = STRATEGIES[strategy].mechanisms[which]
         who = Who(relation, int(rng.integers(1, 3)))
         epsilon = float(np.exp(rng.uniform(-3, 2)))
         ready = plan_cdf(CdfSettings(n_bins, (), mechanism, epsilon, 1e-6, relation=relation, contributions=
                                      who.contributions, strategy=strategy, workload=workload))  # fmt: skip
-        assert isinstance(ready, MatrixPlan) and ready.guarantee.rho is not None
+        assert isinstance(ready, MatrixPlan)
         pairs = list_pairs(small, who, data_sets(small, rng, who.contributions))
         report.pairs += pairs.n
         moved = (ready.matrix.encode(change).tolist() for change in pairs.changes[:, small.leaves])
-        spent = losses.price(ready.law)[1] * max(sum(one * one for one in change) for change in moved)
+        power, cost = losses.price(ready.law)
+        claimed = ready.guarantee.rho if power == 2 else ready.guarantee.epsilon
+        assert claimed is not None
+        spent = cost * max(sum(abs(one) ** power for one in change) for change in moved)
         what = f"CDF by the {strategy} matrix for {workload} of {n_bins} bins, {mechanism} for {who}"
-        report.spent(what, spent, ready.guarantee.rho, pairs.n)
+        report.spent(what, spent, claimed, pairs.n)
         report.holds(ready.guarantee.epsilon <= epsilon, f"{what}: promises more than was asked for")
 
 

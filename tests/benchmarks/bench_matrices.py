@@ -6,12 +6,14 @@ import time
 import tracemalloc
 from collections.abc import Iterator
 
-from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
+from treedp_core.privacy import Currency, NeighbouringRelation, ProtectedUnit
+from treedp_core.studies.cdf.matrices.identity import identity_matrix
 from treedp_core.studies.cdf.matrices.optimal import optimal_matrix
 from treedp_core.studies.cdf.matrices.plan import sensitivity
 from treedp_core.studies.cdf.matrices.wanted import Wanted
 
 IDS = ("12",)
+PURE = {("cdf", 256): 55.0, ("ranges", 256): 65.5, ("cdf", 1024): 94.0, ("ranges", 1024): 124.0}
 Line = tuple[str, str, float | None, float | None, str]
 
 
@@ -21,6 +23,7 @@ def rows(quick: bool) -> Iterator[Line]:
         for workload in ("cdf", "ranges"):
             for relation in (NeighbouringRelation.ADD_OR_REMOVE_ONE, NeighbouringRelation.REPLACE_ONE):
                 yield least_error(n_bins, workload, relation)
+            yield pure_noise(n_bins, workload)
 
 
 def least_error(n_bins: int, workload: str, relation: NeighbouringRelation) -> Line:
@@ -29,8 +32,25 @@ def least_error(n_bins: int, workload: str, relation: NeighbouringRelation) -> L
     tracemalloc.start()
     begun = time.perf_counter()
     matrix = optimal_matrix(Wanted(n_bins, workload), unit.total_is_public)
-    took, peak = time.perf_counter() - begun, tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
+    spent = _spent(begun)
     error = matrix.mean_variance * sensitivity(matrix, unit) ** 2 / 2.0
     name = f"optimal matrix, {workload}, K={n_bins}, {relation.label.lower()} / bound"
-    return "12", name, error / matrix.lower, 1.005, f"{error:.4f} at rho = 1; {took:.1f} s, {peak >> 20} MB"
+    return "12", name, error / matrix.lower, 1.005, f"{error:.4f} at rho = 1; {spent}"
+
+
+def pure_noise(n_bins: int, workload: str) -> Line:
+    """Mean squared error at epsilon = 1 of Laplace noise, one record added, over what HDMM attains about."""
+    tracemalloc.start()
+    begun = time.perf_counter()
+    matrix = identity_matrix(Wanted(n_bins, workload), False)
+    spent = _spent(begun)
+    moved = sensitivity(matrix, ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE), Currency.EPSILON)
+    error = 2.0 * matrix.mean_variance * moved**2
+    name = f"p-identity matrix, {workload}, K={n_bins} / {PURE[workload, n_bins]}"
+    return "12", name, error / PURE[workload, n_bins], 1.0, f"{error:.2f} at epsilon = 1; {spent}"
+
+
+def _spent(begun: float) -> str:
+    took, peak = time.perf_counter() - begun, tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return f"{took:.1f} s, {peak >> 20} MB"

@@ -28,14 +28,14 @@ from treedp_core.studies.cdf import CdfSettings, plan_cdf
 from treedp_core.studies.cdf.bins import Bins
 from treedp_core.studies.cdf.compare import Draw, draw
 from treedp_core.studies.cdf.error import Criterion
-from treedp_core.studies.cdf.matrices.optimal import ROUNDS, optimal_matrix
-from treedp_core.studies.cdf.matrices.plan import Matrix
+from treedp_core.studies.cdf.matrices.plan import SEARCHES, Matrix
 from treedp_core.studies.cdf.matrices.wanted import OWN, ranges_from_text
-from treedp_core.studies.cdf.pipelines import BOUND_BINS
 from treedp_core.studies.cdf.release import STRATEGIES, TREE
 from treedp_core.tree.text import branching_factors_from_text
 from treedp_core.tree.workloads import Shape, equal_tree
 
+AT_ONCE: Final = 128
+"""Bins up to which a matrix is sought while one waits."""
 MATRICES: Final = 3
 """That are kept: of 1 024 bins each takes 4 MB, and 8 MB more once it is used."""
 ON_ITS_WAY: Final = InputError("BUSY", "The matrix is on its way.")
@@ -130,7 +130,7 @@ def drawn_of(data: Bins) -> tuple[Draw, Callable[[], object]]:
         if sought is None or sought.is_ready:
             show_state(found, "Drawing a release")
         else:
-            show_state(sought, f"Seeking the {STRATEGIES[s.TREE.value].label.lower()}", "rounds")
+            show_state(sought, f"Seeking the {STRATEGIES[s.TREE.value].label.lower()}", SEARCHES[s.TREE.value].unit)
         if found.error is not None and found.error.code == "STRATEGY_NOISE":
             fit = STRATEGIES[s.TREE.value].mechanisms[0]
             st.button(f"Take {MECHANISMS[fit].label.lower()} noise", key="cdf_fit_noise", on_click=s.MECHANISM.set,
@@ -144,11 +144,12 @@ def drawn_of(data: Bins) -> tuple[Draw, Callable[[], object]]:
 def _sought(chosen: CdfSettings) -> Result[Matrix] | None:
     """The matrix of many bins, from a search in the background; None where none is needed or it takes no time."""
     strategy = STRATEGIES[chosen.strategy]
-    if not strategy.sought or chosen.mechanism not in strategy.mechanisms or chosen.n_bins <= BOUND_BINS:
+    if not strategy.sought or chosen.mechanism not in strategy.mechanisms or chosen.n_bins <= AT_ONCE:
         return None
-    work = partial(optimal_matrix, chosen.wanted, chosen.with_total)
+    search = SEARCHES[chosen.strategy]
+    work = partial(search.find, chosen.wanted, chosen.with_total)
     return in_background(
-        "cdf_matrix", (chosen.strategy, *work.args), ROUNDS, work, of=NO_DATA, of_data=False, room=MATRICES
+        "cdf_matrix", (chosen.strategy, *work.args), search.steps, work, of=NO_DATA, of_data=False, room=MATRICES
     )
 
 

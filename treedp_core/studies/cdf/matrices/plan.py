@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -28,12 +29,14 @@ from treedp_core.privacy import (
 from treedp_core.privacy.conversions import epsilon_to_rho
 from treedp_core.privacy.rounding import sqrt_above
 from treedp_core.registry import lookup
-from treedp_core.studies.cdf.matrices.optimal import optimal_matrix
+from treedp_core.studies.cdf.matrices.identity import SEARCH_STEPS, identity_matrix
+from treedp_core.studies.cdf.matrices.optimal import ROUNDS, optimal_matrix
 from treedp_core.studies.cdf.matrices.root import RootMatrix
-from treedp_core.studies.cdf.matrices.wanted import MAX_BINS
+from treedp_core.studies.cdf.matrices.wanted import MAX_BINS, Wanted
 from treedp_core.studies.cdf.matrices.whole import WholeMatrix
 from treedp_core.studies.cdf.release import STRATEGIES, CdfRelease, CdfSettings, checked_bins
 from treedp_core.tree import AnyArray, FloatArray
+from treedp_core.watch import Watch
 from treedp_core.words import percent, privacy_text, short, whole
 
 MAX_MATRIX_BINS: Final = MAX_BINS
@@ -159,7 +162,7 @@ def plan_matrix(settings: CdfSettings, matrix: Matrix | None = None) -> MatrixPl
         slack = checks.delta(settings.delta, required=True)
         total = epsilon_to_rho(total, slack, mechanism.continuous_gaussian)
     matrix = matrix_of(settings) if matrix is None else matrix
-    moved = sensitivity(matrix, unit)
+    moved = sensitivity(matrix, unit, currency)
     law = level_law(mechanism.name, total, moved, moved)
     assert law is not None
     # a change of unknown columns is charged twice on a level, and here the sensitivity already holds it
@@ -173,11 +176,28 @@ def plan_matrix(settings: CdfSettings, matrix: Matrix | None = None) -> MatrixPl
 def matrix_of(settings: CdfSettings) -> Matrix:
     """Return the matrix of a strategy that has one; one that is sought takes up to seconds, and the last are kept."""
     if STRATEGIES[settings.strategy].sought:
-        return _sought(settings.wanted, settings.with_total)
+        return _sought(settings.strategy, settings.wanted, settings.with_total)
     return _root(settings.n_bins, settings.unit, settings.least_squares)
 
 
-_sought = lru_cache(maxsize=4)(optimal_matrix)
+@dataclass(frozen=True)
+class Search:
+    """How a matrix is sought: by which function, in about how many of which steps."""
+
+    find: Callable[[Wanted, bool, Watch | None], WholeMatrix]
+    steps: int
+    unit: str
+
+
+SEARCHES: Final = {
+    "optimal": Search(optimal_matrix, ROUNDS, "rounds"),
+    "identity": Search(identity_matrix, SEARCH_STEPS, "%"),
+}
+
+
+@lru_cache(maxsize=4)
+def _sought(strategy: str, wanted: Wanted, with_total: bool) -> WholeMatrix:
+    return SEARCHES[strategy].find(wanted, with_total, None)
 
 
 def mean_variance(n_bins: int, unit: ProtectedUnit, with_total: bool = True) -> float:
@@ -201,12 +221,20 @@ def _root(n_bins: int, unit: ProtectedUnit, with_total: bool) -> RootMatrix:
     return RootMatrix(bins, added, with_total and unit.total_is_public)
 
 
-def sensitivity(matrix: Matrix, unit: ProtectedUnit) -> float:
-    """Return how far one unit moves a matrix times the counts (Euclidean), rounded up: all its records do the same.
+def sensitivity(matrix: Matrix, unit: ProtectedUnit, currency: Currency = Currency.RHO) -> float:
+    """Return how far one unit moves a matrix times the counts, rounded up: all its records do the same.
+
+    Euclidean for rho, in absolute values for epsilon.
 
     >>> sensitivity(RootMatrix(2, False), ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)) / 2**20
     1.118033988749895
     """
+    if currency is Currency.EPSILON:
+        assert isinstance(matrix, WholeMatrix)
+        replaced = unit.relation is not NeighbouringRelation.ADD_OR_REMOVE_ONE  # no less than what one column holds
+        return float(
+            unit.contributions * (max(matrix.pair_sum(), matrix.column_sum()) if replaced else matrix.column_sum())
+        )
     square = 0
     if unit.relation is not NeighbouringRelation.REPLACE_ONE:
         square = matrix.column_square()
@@ -236,7 +264,11 @@ def matrix_ledger(plan: MatrixPlan) -> dict[str, list[str]]:
 def _above_the_least(plan: MatrixPlan) -> list[tuple[str, str]]:
     """How far a matrix that was sought is from the certified bound, where there is one for whom it protects."""
     matrix, unit = plan.matrix, plan.settings.unit
-    if not isinstance(matrix, WholeMatrix) or unit.relation is NeighbouringRelation.REPLACE_UNKNOWN:
+    if (
+        not isinstance(matrix, WholeMatrix)
+        or math.isnan(matrix.lower)
+        or unit.relation is NeighbouringRelation.REPLACE_UNKNOWN
+    ):
         return []
     if matrix.with_total != unit.total_is_public:
         return []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -81,10 +82,41 @@ class Wanted:
                 return np.asarray((np.minimum.outer(i, i) + 1.0) * (n - np.maximum.outer(i, i)))
             case "bins":
                 return np.eye(n)
-        rows = np.zeros((len(self.ranges), n))
+        return np.asarray(self._own.T @ self._own)
+
+    def product(self, rows: FloatArray) -> FloatArray:
+        """Return rows (p, K) times `gram`, in O(p K)."""
+        n, i = self.n_bins, np.arange(self.n_bins, dtype=np.float64)
+        match self.workload:
+            case "cdf":
+                return np.cumsum(np.cumsum(rows, axis=1)[:, ::-1], axis=1)[:, ::-1]
+            case "ranges":
+                before, behind = np.cumsum(rows * (i + 1.0), axis=1), rows * (n - i)
+                after = np.cumsum(behind[:, ::-1], axis=1)[:, ::-1] - behind
+                return np.asarray(before * (n - i) + after * (i + 1.0))
+            case "bins":
+                return rows
+        return np.asarray(rows @ self._own.T @ self._own)
+
+    def diagonal(self) -> FloatArray:
+        """Return how many of the wanted counts hold each bin, (K,)."""
+        n, i = self.n_bins, np.arange(self.n_bins, dtype=np.float64)
+        match self.workload:
+            case "cdf":
+                return n - i
+            case "ranges":
+                return (i + 1.0) * (n - i)
+            case "bins":
+                return np.ones(n)
+        return np.asarray(self._own.sum(axis=0))
+
+    @cached_property
+    def _own(self) -> FloatArray:
+        """Named ranges as rows of ones, (n_ranges, K)."""
+        rows = np.zeros((len(self.ranges), self.n_bins))
         for row, (first, last) in zip(rows, self.ranges, strict=True):
             row[first - 1 : last] = 1.0
-        return np.asarray(rows.T @ rows)
+        return rows
 
     def mean_variance(self, cumulative: FloatArray) -> float:
         """Return the mean error variance of the wanted counts, given errors of the cumulative counts.

@@ -14,6 +14,7 @@ from treedp_core.tree import AnyArray, FloatArray, IntArray
 
 WHOLE_BITS: Final = 20
 _SAFE: Final = 2.0**62
+_CHUNK: Final = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +100,24 @@ class WholeMatrix:
         products = whole.T @ whole
         squares = np.diag(products)
         return int((np.add.outer(squares, squares) - 2.0 * products).max())
+
+    def column_sum(self) -> int:
+        """Largest sum of absolute values of a column, exactly."""
+        return int(np.abs(self.entries.astype(np.int64)).sum(axis=0).max())
+
+    def pair_sum(self) -> int:
+        """Largest sum of absolute differences of two columns, exactly; rows with one entry are of one column alone."""
+        alone = np.count_nonzero(self.entries, axis=1) <= 1
+        own = np.abs(self.entries[alone]).sum(axis=0, dtype=np.int64)
+        shared = np.ascontiguousarray(self.entries[~alone].T)
+        largest, size = 0, max(1, _CHUNK // max(1, shared.size))
+        for start in range(0, self.n_bins - 1, size):
+            some, rest = slice(start, start + size), slice(start, None)
+            apart = np.abs(shared[some, None] - shared[None, rest]).sum(axis=2, dtype=np.int64)
+            apart += np.add.outer(own[some], own[rest])
+            apart[np.arange(apart.shape[0]), np.arange(apart.shape[0])] = 0
+            largest = max(largest, int(apart.max()))
+        return largest
 
 
 def in_whole_numbers(matrix: FloatArray, with_total: bool, wanted: Wanted, lower: float = float("nan")) -> WholeMatrix:

@@ -1,0 +1,151 @@
+"""The p-identity matrices of McKenna et al. (HDMM, 2018): all bins and p weighted sums of them, for Laplace noise.
+
+A = [I; T] diag(s)^-1 with T >= 0 of p rows and s_j = 1 + the sum of its column j, so every column of A sums to 1. With
+M = I + T'T, S = diag(s) and G the wanted counts' products, least squares has the summed error
+
+    2 / epsilon^2 F,  F = tr(M^-1 S G S),  M^-1 = I - T' (I + T T')^-1 T,
+    dF/dT = -2 T M^-1 (S G S) M^-1 + 2 (1 v'),  v_j = (M^-1 S G S)_jj / s_j,
+
+and as G times a row takes O(K), a step takes O(p^2 K). Where the total is public, the wanted counts are centred: the
+total times their mean weight is known.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final, cast
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+from scipy.optimize import minimize
+
+from treedp_core.checks import InputError
+from treedp_core.studies.cdf.error.bound import MAX_BOUND_BINS
+from treedp_core.studies.cdf.matrices.wanted import Wanted
+from treedp_core.studies.cdf.matrices.whole import WholeMatrix, in_whole_numbers
+from treedp_core.tree import FloatArray
+from treedp_core.watch import Watch, generator
+from treedp_core.words import whole
+
+SEED: Final = 1
+STARTS: Final = ((16, 0), (16, 1))
+"""Searches: how many bins there are to a weighted sum, and a number that the first weights are drawn by."""
+MORE_STARTS: Final = ((12, 1), (12, 2))
+"""For few bins, where they take no time."""
+FEW: Final = 128
+STEPS: Final = 400
+SEARCH_STEPS: Final = len(STARTS) * STEPS
+LEAST_SUMS: Final = 4
+
+
+def identity_matrix(wanted: Wanted, with_total: bool, watch: Watch | None = None) -> WholeMatrix:
+    """Return a p-identity matrix with little mean variance of the wanted counts under Laplace noise.
+
+    The problem is not convex: it is the best of a histogram and of a few searches from starts of a fixed seed.
+
+    Parameters
+    ----------
+    wanted : Wanted
+    with_total : bool
+        Whether the total is public.
+    watch : Watch, optional
+        Told of every step of the search.
+
+    Raises
+    ------
+    InputError
+        ``BOUND_SIZE`` for more than 1024 bins.
+    Cancelled
+        When the watch says so.
+
+    >>> identity_matrix(Wanted(8), False).n_rows
+    9
+    """
+    told, n = watch or Watch(), wanted.n_bins
+    if n > MAX_BOUND_BINS:
+        raise InputError(
+            "BOUND_SIZE",
+            f"A p-identity matrix takes cubic work, so at most {whole(MAX_BOUND_BINS)} bins, not {whole(n)}: choose a "
+            "tree.",
+        )
+    errors = Errors(wanted, with_total)
+    found = [np.zeros((1, n))]
+    for bins_to_a_sum, start in STARTS + MORE_STARTS * (n <= FEW):
+        sums = max(-(-n // bins_to_a_sum), min(n // 2, LEAST_SUMS))
+        found.append(_search(errors, sums, start, told))
+    best = min(found, key=lambda one: errors.of(one)[0])
+    matrix = np.vstack([np.eye(n), best]) / (1.0 + best.sum(axis=0))
+    return in_whole_numbers(matrix, with_total, wanted)
+
+
+def _search(errors: Errors, sums: int, start: int, watch: Watch) -> FloatArray:
+    n = errors.wanted.n_bins
+    seen = 0
+
+    def each_step(_: Any) -> None:
+        nonlocal seen
+        watch.check()
+        seen += 1
+        watch.step(1)
+
+    def flat(values: FloatArray) -> tuple[float, FloatArray]:
+        error, slope = errors.of(values.reshape(sums, n))
+        return error, slope.ravel()
+
+    begin = generator("p-identity", SEED, start).random(sums * n)
+    options: Any = {"maxiter": STEPS, "maxfun": 2 * STEPS, "ftol": 1e-9}
+    bounds: Any = [(0.0, None)] * begin.size
+    done: Any = minimize(
+        cast(Any, flat),
+        begin,
+        jac=True,
+        method="L-BFGS-B",
+        bounds=bounds,
+        callback=cast(Any, each_step),
+        options=options,
+    )
+    watch.step(STEPS - seen)
+    return np.asarray(done.x.reshape(sums, n))
+
+
+@dataclass(frozen=True)
+class Errors:
+    """F of a matrix T of weights, and its slope.
+
+    Parameters
+    ----------
+    wanted : Wanted
+    with_total : bool
+        Whether the wanted counts are centred.
+    """
+
+    wanted: Wanted
+    with_total: bool
+
+    def of(self, weights: FloatArray) -> tuple[float, FloatArray]:
+        """Return F of weights (p, K), and its slope, (p, K)."""
+        scale = 1.0 + weights.sum(axis=0)
+        inner = cho_factor(np.eye(weights.shape[0]) + weights @ weights.T)
+        solved = cho_solve(inner, weights)
+        moved = self._product(weights * scale) * scale
+        own = self._diagonal * np.square(scale)
+        back = self._product(solved * scale) * scale
+        slope = 2.0 * (own - (solved * moved).sum(axis=0)) / scale - 2.0 * (back - (back @ weights.T) @ solved)
+        return float(own.sum() - (solved * moved).sum()), slope
+
+    def _product(self, rows: FloatArray) -> FloatArray:
+        """Rows (p, K) times G."""
+        if not self.with_total:
+            return self.wanted.product(rows)
+        found = self.wanted.product(rows - rows.mean(axis=1, keepdims=True))
+        return np.asarray(found - found.mean(axis=1, keepdims=True))
+
+    @cached_property
+    def _diagonal(self) -> FloatArray:
+        """Diagonal of G, (K,)."""
+        plain = self.wanted.diagonal()
+        if not self.with_total:
+            return plain
+        sums = self.wanted.product(np.ones((1, self.wanted.n_bins)))[0]
+        return np.asarray(plain - 2.0 * sums / sums.size + sums.mean() / sums.size)

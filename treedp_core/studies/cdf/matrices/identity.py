@@ -83,7 +83,7 @@ def _search(errors: Errors, sums: int, start: int, watch: Watch) -> FloatArray:
     n = errors.wanted.n_bins
     seen = 0
 
-    def each_step(_: Any) -> None:
+    def each_step(_: FloatArray) -> None:
         nonlocal seen
         watch.check()
         seen += 1

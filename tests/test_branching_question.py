@@ -11,6 +11,7 @@ import oracles_shapes as slow
 from test_branching_all import EVERY
 from treedp_core.checks import InputError
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
+from treedp_core.studies.branching.beside import is_bounded, trees_and_matrices
 from treedp_core.studies.branching.curve import factor_scale
 from treedp_core.studies.branching.limits import loss_factor
 from treedp_core.studies.branching.question import (
@@ -120,3 +121,19 @@ def test_best_budgets_are_refused_before_anything_is_searched() -> None:
     with pytest.raises(InputError) as refused:
         ranked(Question(64, Criterion(least_squares=True, unit=unit), optimal_budgets=True), Watch(step=pytest.fail))
     assert refused.value.code == "RELATION"
+
+
+@pytest.mark.parametrize("relation", ["add_or_remove_one", "replace_one", "replace_unknown"])
+@pytest.mark.parametrize(("law", "workload"), [("laplace", "cdf"), ("laplace", "ranges"), ("gaussian", "cdf"),
+                                               ("gaussian", "ranges")])  # fmt: skip
+def test_no_tree_is_below_the_bound_or_the_matrix_beside_it(law: str, workload: str, relation: str) -> None:
+    unit = ProtectedUnit(NeighbouringRelation(relation), 2)
+    asked = Question(32, Criterion(law, Workload(workload), True, unit))
+    ways, ratios = trees_and_matrices(asked, ranked(asked)).values()
+    assert ratios == sorted(ratios, reverse=True) and ratios[-1] >= 1 - 1e-9
+    assert any(way.startswith("histogram: 32") for way in ways)
+    matrix = dict(zip(ways, ratios, strict=True))[{"laplace": "p-identity matrix", "gaussian": "Optimal matrix"}[law]]
+    if relation != "replace_unknown":
+        assert matrix <= min(ratios) * (1 + 1e-9)
+        assert is_bounded(asked) == (law == "gaussian")
+        assert matrix <= 1.005

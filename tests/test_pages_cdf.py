@@ -542,4 +542,11 @@ def test_the_distance_from_the_bound_is_said_of_the_best_tree() -> None:
     assert f"{100 * (best**0.5 - 1):.3g} % in typical error" in said
 
 
+def test_one_press_releases_with_the_matrix_that_the_bound_found() -> None:
+    app = open_page("cdf", cdf_view="optimal", cdf_bins="64", cdf_post="0")
+    press(app, "cdf_use")
+    assert not codes(app) and "Discrete Gaussian noise by the optimal matrix for cumulative counts" in words(app)
+    assert re.search(r"mean variance is \*\*1(\.00\d*)? times\*\* the least", words(app))
+
+
 # --- speed and frame -------------------------------------------------------------------------------------------------

@@ -62,6 +62,7 @@ VISITS: list[tuple[str, dict[str, Any], tuple[str, ...], set[str]]] = [
     ("consistency", {"con_post": "least_squares", "con_mechanism": "laplace"}, (), CONSISTENCY),
     ("consistency", {"con_post": "none", "sample": "mobility", "source": "sample"}, (), CONSISTENCY),
     ("branching", {"bra_bins": "2^11"}, (), BRANCHING),
+    ("branching", {"bra_bins": "24", "bra_noise": "gaussian"}, (), BRANCHING | {"bra_matrices"}),
     ("branching", {"bra_bins": "100", "bra_noise": "gaussian", "bra_post": "least_squares", "bra_budgets": "optimal",
                    "bra_padded": "0", "delta": "1e-6", "bra_workload": "range"}, (), BRANCHING),
     ("cdf", {"cdf_source": "current", "cdf_mechanism": "laplace", "cdf_fit": "absolute"}, (), CDF),

@@ -19,6 +19,7 @@ from pages.ui.strip import strip
 from pages.ui.text import lit
 from pages.views.branching import settings as s
 from pages.views.branching.answer import Answer, answer, more_of_the_question, question
+from pages.views.branching.matrices import matrices
 from pages.views.branching.words import branching_answer
 from treedp_core.figures.branching import error_by_height, live_chart
 from treedp_core.figures.branching_still import still_chart
@@ -56,6 +57,7 @@ def _more(found: Answer) -> None:
     _cards(found)
     _ranking(found)
     _heights(found)
+    matrices(found)
     _grid()
     _checks(found)
 

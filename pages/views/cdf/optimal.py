@@ -12,9 +12,11 @@ import streamlit as st
 from pages.ui import frame
 from pages.ui.page import Told
 from pages.ui.result import KEPT, at_once, in_background, show_state
+from pages.ui.setting import take
 from pages.ui.store import remember
 from pages.ui.strip import strip
 from pages.ui.unused import NO_DELTA, NOTHING_DRAWN, ONE_REPLACED, PLAIN
+from pages.views.cdf import settings as s
 from pages.views.cdf.source import NO_DATA, asked_bins, say_refused
 from pages.views.cdf.words import PROTECTS
 from treedp_core.figures.cdf import ratio_bars
@@ -30,6 +32,10 @@ IGNORES: Final = (
     NOTHING_DRAWN | NO_DELTA | PLAIN | ONE_REPLACED | {"eps": "Which tree is best is the same for every ε."}
 )
 
+USE: Final = (
+    s.VIEW.to("release"), s.TREE.to("optimal"), s.WORKLOAD.to("cdf"), s.MECHANISM.to("discrete_gaussian"),
+    s.POST.to(True),
+)  # fmt: skip
 MEASURE: Final = Criterion("gaussian", least_squares=True)
 
 
@@ -58,6 +64,10 @@ def show() -> Told:
     )
     say_refused(error)
     say()
+    st.button(
+        "Release with the optimal matrix", key="cdf_use", type="primary", on_click=take, args=(USE,),
+        help="Shows the error band of one release of the bins of the data by it, with discrete Gaussian noise.",
+    )  # fmt: skip
     return Told(strip(plural(bins, "bin"), relation=PROTECTS, fixed=True), "formula")
 
 

@@ -124,7 +124,17 @@ class Errors:
     with_total: bool
 
     def of(self, weights: FloatArray) -> tuple[float, FloatArray]:
-        """Return F of weights (p, K), and its slope, (p, K)."""
+        """Return F, and its slope.
+
+        Parameters
+        ----------
+        weights : (p, K)
+
+        Returns
+        -------
+        float
+        slope : (p, K)
+        """
         scale = 1.0 + weights.sum(axis=0)
         inner = cho_factor(np.eye(weights.shape[0]) + weights @ weights.T)
         solved = cho_solve(inner, weights)

@@ -85,7 +85,12 @@ class Wanted:
         return np.asarray(self._own.T @ self._own)
 
     def product(self, rows: FloatArray) -> FloatArray:
-        """Return rows (p, K) times `gram`, in O(p K)."""
+        """Return rows times `gram`, in O(p K).
+
+        Parameters
+        ----------
+        rows : (p, K)
+        """
         n, i = self.n_bins, np.arange(self.n_bins, dtype=np.float64)
         match self.workload:
             case "cdf":

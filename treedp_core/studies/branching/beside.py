@@ -1,0 +1,66 @@
+"""Trees and matrices on one axis: their mean variances over the least that is possible, or over the least of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from treedp_core.privacy import Currency, NeighbouringRelation
+from treedp_core.studies.branching.question import Question, references
+from treedp_core.studies.branching.ranking import RankedShape
+from treedp_core.studies.cdf.matrices.plan import SEARCHES, mean_variance, sensitivity
+from treedp_core.studies.cdf.matrices.wanted import Wanted
+from treedp_core.studies.cdf.release import STRATEGIES
+from treedp_core.tree.text import product_text
+from treedp_core.tree.workloads import Workload
+from treedp_core.watch import Watch
+
+OVER: Final = "mean variance over the least"
+
+
+def search_of(asked: Question) -> str:
+    """Return which matrix is sought for a question's noise: a name in `STRATEGIES`."""
+    return "identity" if asked.criterion.currency is Currency.EPSILON else "optimal"
+
+
+def is_bounded(asked: Question) -> bool:
+    """Whether a certified bound is known: for Gaussian noise where a record is added, removed or replaced."""
+    criterion = asked.criterion
+    return criterion.currency is Currency.RHO and criterion.unit.relation is not NeighbouringRelation.REPLACE_UNKNOWN
+
+
+def trees_and_matrices(
+    asked: Question, found: Sequence[RankedShape], watch: Watch | None = None
+) -> dict[str, list[Any]]:
+    """Return trees and matrices for cumulative counts or ranges, the worst first, over the least mean variance.
+
+    That is a certified bound for Gaussian noise where a record is added, removed or replaced; else the least of them.
+
+    Parameters
+    ----------
+    asked : Question
+    found : sequence of RankedShape
+        Trees for it, the best first.
+    watch : Watch, optional
+        Told of every step of the search for a matrix.
+
+    Raises
+    ------
+    InputError
+        ``BOUND_SIZE`` for more than 1024 bins.
+    """
+    criterion, name = asked.criterion, search_of(asked)
+    unit, workload = criterion.unit, criterion.workload
+    wanted = Wanted(asked.n_bins, "cdf" if workload is Workload.CDF else "ranges")
+    matrix = SEARCHES[name].find(wanted, unit.total_is_public, watch)
+    in_epsilon = criterion.currency is Currency.EPSILON
+    moved = sensitivity(matrix, unit, criterion.currency)
+    attained = matrix.mean_variance * moved**2 * (2.0 if in_epsilon else 0.5)
+    trees = [("best tree", found[0]), *references(asked, found[:1])]
+    rows = [(f"{why}: {product_text(one.shape.branching_factors)}", one.value) for why, one in trees]
+    rows.append((STRATEGIES[name].label, attained))
+    if not in_epsilon and workload is Workload.CDF:
+        rows.append((STRATEGIES["root"].label, mean_variance(asked.n_bins, unit)))
+    least = matrix.lower * unit.contributions**2 if is_bounded(asked) else min(value for _, value in rows)
+    rows.sort(key=lambda row: -row[1])
+    return {"way": [label for label, _ in rows], OVER: [value / least for _, value in rows]}

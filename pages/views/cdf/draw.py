@@ -147,7 +147,7 @@ def _sought(chosen: CdfSettings) -> Result[Matrix] | None:
     if not strategy.sought or chosen.mechanism not in strategy.mechanisms or chosen.n_bins <= AT_ONCE:
         return None
     search = SEARCHES[chosen.strategy]
-    work = partial(search.find, chosen.wanted, chosen.with_total)
+    work = partial(search.find, chosen.wanted, chosen.by_pairs)
     return in_background(
         "cdf_matrix", (chosen.strategy, *work.args), search.steps, work, of=NO_DATA, of_data=False, room=MATRICES
     )

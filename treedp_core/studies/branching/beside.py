@@ -10,6 +10,7 @@ from treedp_core.studies.branching.question import Question, references
 from treedp_core.studies.branching.ranking import RankedShape
 from treedp_core.studies.cdf.matrices.plan import SEARCHES, mean_variance, sensitivity
 from treedp_core.studies.cdf.matrices.wanted import Wanted
+from treedp_core.studies.cdf.matrices.whole import and_total
 from treedp_core.studies.cdf.release import STRATEGIES
 from treedp_core.tree.text import product_text
 from treedp_core.tree.workloads import Workload
@@ -52,8 +53,10 @@ def trees_and_matrices(
     criterion, name = asked.criterion, search_of(asked)
     unit, workload = criterion.unit, criterion.workload
     wanted = Wanted(asked.n_bins, "cdf" if workload is Workload.CDF else "ranges")
-    matrix = SEARCHES[name].find(wanted, unit.total_is_public, watch)
-    in_epsilon = criterion.currency is Currency.EPSILON
+    matrix = SEARCHES[name].find(wanted, unit.relation is not NeighbouringRelation.ADD_OR_REMOVE_ONE, watch)
+    in_epsilon, bound = criterion.currency is Currency.EPSILON, matrix.lower
+    if matrix.with_total and not unit.total_is_public:
+        matrix = and_total(matrix, in_epsilon)
     moved = sensitivity(matrix, unit, criterion.currency)
     attained = matrix.mean_variance * moved**2 * (2.0 if in_epsilon else 0.5)
     trees = [("best tree", found[0]), *references(asked, found[:1])]
@@ -61,6 +64,6 @@ def trees_and_matrices(
     rows.append((STRATEGIES[name].label, attained))
     if not in_epsilon and workload is Workload.CDF:
         rows.append((STRATEGIES["root"].label, mean_variance(asked.n_bins, unit)))
-    least = matrix.lower * unit.contributions**2 if is_bounded(asked) else min(value for _, value in rows)
+    least = bound * unit.contributions**2 if is_bounded(asked) else min(value for _, value in rows)
     rows.sort(key=lambda row: -row[1])
     return {"way": [label for label, _ in rows], OVER: [value / least for _, value in rows]}

@@ -33,7 +33,7 @@ from treedp_core.studies.cdf.matrices.identity import SEARCH_STEPS, identity_mat
 from treedp_core.studies.cdf.matrices.optimal import ROUNDS, optimal_matrix
 from treedp_core.studies.cdf.matrices.root import RootMatrix
 from treedp_core.studies.cdf.matrices.wanted import MAX_BINS, Wanted
-from treedp_core.studies.cdf.matrices.whole import WholeMatrix
+from treedp_core.studies.cdf.matrices.whole import WholeMatrix, and_total
 from treedp_core.studies.cdf.release import STRATEGIES, CdfRelease, CdfSettings, checked_bins
 from treedp_core.tree import AnyArray, FloatArray
 from treedp_core.watch import Watch
@@ -162,6 +162,8 @@ def plan_matrix(settings: CdfSettings, matrix: Matrix | None = None) -> MatrixPl
         slack = checks.delta(settings.delta, required=True)
         total = epsilon_to_rho(total, slack, mechanism.continuous_gaussian)
     matrix = matrix_of(settings) if matrix is None else matrix
+    if isinstance(matrix, WholeMatrix) and matrix.with_total and not settings.with_total:
+        matrix = and_total(matrix, currency is Currency.EPSILON)
     moved = sensitivity(matrix, unit, currency)
     law = level_law(mechanism.name, total, moved, moved)
     assert law is not None
@@ -176,13 +178,16 @@ def plan_matrix(settings: CdfSettings, matrix: Matrix | None = None) -> MatrixPl
 def matrix_of(settings: CdfSettings) -> Matrix:
     """Return the matrix of a strategy that has one; one that is sought takes up to seconds, and the last are kept."""
     if STRATEGIES[settings.strategy].sought:
-        return _sought(settings.strategy, settings.wanted, settings.with_total)
+        return _sought(settings.strategy, settings.wanted, settings.by_pairs)
     return _root(settings.n_bins, settings.unit, settings.least_squares)
 
 
 @dataclass(frozen=True)
 class Search:
-    """How a matrix is sought: by which function, in about how many of which steps."""
+    """How a matrix is sought: by which function, in about how many of which steps.
+
+    The function is told whether records are replaced; then the total is public, or will be added as one more sum.
+    """
 
     find: Callable[[Wanted, bool, Watch | None], WholeMatrix]
     steps: int

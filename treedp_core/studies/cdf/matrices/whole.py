@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -15,6 +16,7 @@ from treedp_core.tree import AnyArray, FloatArray, IntArray
 WHOLE_BITS: Final = 20
 _SAFE: Final = 2.0**62
 _CHUNK: Final = 1 << 20
+_LEAST: Final = 1 << (WHOLE_BITS // 2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,6 +120,23 @@ class WholeMatrix:
             apart[np.arange(apart.shape[0]), np.arange(apart.shape[0])] = 0
             largest = max(largest, int(apart.max()))
         return largest
+
+
+def and_total(matrix: WholeMatrix, in_epsilon: bool) -> WholeMatrix:
+    """Return a matrix made for records that are replaced with the total as one more sum, where it is not public.
+
+    A record that comes or goes moves the product by a column, one that is replaced by the difference of two, which the
+    total is not in: its weight is what makes the first as far as the second, once columns are moved about their mean.
+    """
+    whole = matrix.entries.astype(np.int64)
+    if in_epsilon:
+        weight = matrix.pair_sum() - matrix.column_sum()
+    else:
+        whole -= np.rint(whole.mean(axis=1, keepdims=True)).astype(np.int64)
+        left = matrix.pair_square() - int(np.square(whole).sum(axis=0).max())
+        weight = math.isqrt(max(left, 0))
+    row = np.full((1, matrix.n_bins), max(weight, _LEAST))
+    return WholeMatrix(np.vstack([whole, row]).astype(np.int32), False, matrix.wanted)
 
 
 def in_whole_numbers(matrix: FloatArray, with_total: bool, wanted: Wanted, lower: float = float("nan")) -> WholeMatrix:

@@ -128,12 +128,12 @@ class Errors:
 
         Parameters
         ----------
-        weights : (p, K)
+        weights : (n_sums, K)
 
         Returns
         -------
         float
-        slope : (p, K)
+        slope : (n_sums, K)
         """
         scale = 1.0 + weights.sum(axis=0)
         inner = cho_factor(np.eye(weights.shape[0]) + weights @ weights.T)

@@ -85,11 +85,11 @@ class Wanted:
         return np.asarray(self._own.T @ self._own)
 
     def product(self, rows: FloatArray) -> FloatArray:
-        """Return rows times `gram`, in O(p K).
+        """Return rows times `gram`, in O(n_rows K).
 
         Parameters
         ----------
-        rows : (p, K)
+        rows : (n_rows, K)
         """
         n, i = self.n_bins, np.arange(self.n_bins, dtype=np.float64)
         match self.workload:

@@ -20,6 +20,7 @@ from treedp_core.studies.cdf.error import Criterion
 from treedp_core.studies.cdf.matrices.plan import matrix_ledger, mean_variance, sensitivity
 from treedp_core.studies.cdf.matrices.root import RootMatrix
 from treedp_core.studies.cdf.matrices.series import exact_product
+from treedp_core.studies.cdf.matrices.wanted import Wanted
 from treedp_core.studies.cdf.pipelines import distance_table, error_curves
 from treedp_core.tree.workloads import equal_tree
 
@@ -55,10 +56,30 @@ def test_the_root_is_the_dense_matrix(n_bins: int, normalised: int, with_total: 
     np.testing.assert_allclose(matrix.decode(noise), noise @ rows.T, atol=1e-5 * np.abs(rows).max())
 
 
+@pytest.mark.parametrize(("n_bins", "fade", "with_total"), [*every((2, 3, 7, 64, 300), (0.5, 6.0), (False, True))])
+def test_a_root_that_fades_is_the_dense_matrix(n_bins: int, fade: float, with_total: bool) -> None:
+    matrix = RootMatrix(n_bins, True, with_total, fade)
+    rows = decoder(matrix)
+    np.testing.assert_allclose(matrix.variance, np.square(rows).sum(1), rtol=3e-6, atol=1e-6 * matrix.variance.max())
+    np.testing.assert_allclose(matrix.row(n_bins // 2), rows[n_bins // 2], atol=1e-5 * np.abs(rows).max())
+    behind = np.vstack([np.zeros(n_bins), rows])
+    ranges = [np.square(behind[j] - behind[i]).sum() for j in range(n_bins + 1) for i in range(j)]
+    assert matrix.mean_range_variance == pytest.approx(np.mean(ranges), rel=3e-6)
+
+
+@pytest.mark.parametrize(("n_bins", "relation", "least", "times"), [
+    (64, ADD, 2.65010, 1.024), (256, ADD, 4.20916, 1.025), (1024, ADD, 6.1779, 1.024), (64, REPLACE, 4.22681, 1.04),
+    (256, REPLACE, 7.12894, 1.042), (1024, REPLACE, 10.8258, 1.041),
+])  # fmt: skip
+def test_ranges_are_near_the_bound(n_bins: int, relation: NeighbouringRelation, least: float, times: float) -> None:
+    """The lower bounds are certified by the search for the optimal matrix."""
+    assert least < mean_variance(Wanted(n_bins, "ranges"), ProtectedUnit(relation)) < times * least
+
+
 @pytest.mark.parametrize("n_bins", [2, 3, 8, 61])
 def test_sensitivities_are_those_of_the_whole_matrix_over_all_neighbours(n_bins: int) -> None:
-    for normalised in (False, True):
-        matrix = RootMatrix(n_bins, normalised)
+    for normalised, fade in ((False, 0.0), (True, 0.0), (True, 2.718), (True, 6.0)):
+        matrix = RootMatrix(n_bins, normalised, fade=fade)
         columns = dense(matrix).T
         added = max(sum(v * v for v in column) for column in columns)
         moved = max(sum((a - b) ** 2 for a, b in zip(one, two, strict=True)) for one, two in every(columns, columns))
@@ -79,17 +100,17 @@ def test_known_errors_when_a_record_is_added(n_bins: int, plain: float, normalis
     """Derived elsewhere from the real matrices; whole columns are equal to 2^-12 only."""
     one = RootMatrix(n_bins, False)
     assert one.variance.mean() * one.column_square() / 2 == pytest.approx(plain, rel=1e-5)
-    assert mean_variance(n_bins, ProtectedUnit(ADD)) == pytest.approx(normalised, rel=6e-4)
+    assert mean_variance(Wanted(n_bins), ProtectedUnit(ADD)) == pytest.approx(normalised, rel=6e-4)
 
 
 def test_known_error_when_a_record_is_replaced_and_the_better_matrix_for_each_relation() -> None:
-    assert mean_variance(256, ProtectedUnit(REPLACE)) == pytest.approx(5.248, rel=1e-4)
+    assert mean_variance(Wanted(256), ProtectedUnit(REPLACE)) == pytest.approx(5.248, rel=1e-4)
     for n_bins, relation in every((2, 5, 40, 1000, 30_000), (ADD, REPLACE)):
         unit, errors = ProtectedUnit(relation), []
         for normalised in (False, True):
             matrix = RootMatrix(n_bins, normalised, relation is REPLACE)
             errors.append(float(matrix.variance.mean()) * sensitivity(matrix, unit) ** 2 / 2)
-        assert mean_variance(n_bins, unit) == pytest.approx(min(errors))
+        assert mean_variance(Wanted(n_bins), unit) == pytest.approx(min(errors))
 
 
 @pytest.mark.parametrize("relation", [ADD, REPLACE])
@@ -100,7 +121,7 @@ def test_no_tree_is_as_good(n_bins: int, relation: NeighbouringRelation) -> None
     for factor in (2, 4, 8, 16):
         tree = equal_tree(n_bins, factor)
         alone = fitted.mean_variance(tree, fitted.budget(tree, fitted.equal_shares(tree), 1.0))
-        assert mean_variance(n_bins, unit) < 0.84 * alone
+        assert mean_variance(Wanted(n_bins), unit) < 0.84 * alone
 
 
 @pytest.mark.parametrize("mechanism", ["gaussian", "discrete_gaussian"])
@@ -168,6 +189,7 @@ def test_it_stands_beside_trees_at_the_same_promise() -> None:
     (replace(GOOD, delta=0.0), "DELTA_REQUIRED"),
     (replace(GOOD, epsilon=1e-4), "NOISE_RANGE"),
     (replace(GOOD, strategy="cube"), "VALUE_UNKNOWN"),
+    (replace(GOOD, workload="bins"), "VALUE_UNKNOWN"),
 ])  # fmt: skip
 def test_what_cannot_be_released_is_refused(settings: CdfSettings, code: str) -> None:
     with pytest.raises(InputError) as refused:

@@ -211,7 +211,7 @@ def _cdf(report: Report, rng: np.random.Generator, n_bins: int, factors: tuple[i
 def _matrix(report: Report, rng: np.random.Generator, n_bins: int) -> None:
     """Noise on whole sums of all bins: what they change by, over all neighbours, at the cost of its law."""
     small = Small(tuple(CdfSettings(n_bins, (n_bins,)).shape.tree().parent.tolist()))
-    made_for = (("root", "cdf"), ("optimal", "cdf"), ("optimal", "ranges"), ("identity", "cdf"))
+    made_for = (("root", "cdf"), ("root", "ranges"), ("optimal", "cdf"), ("optimal", "ranges"), ("identity", "cdf"))
     for relation, (strategy, workload), which in product((ADD, REPLACE, UNKNOWN), made_for, (0, 1)):
         mechanism = STRATEGIES[strategy].mechanisms[which]
         who = Who(relation, int(rng.integers(1, 3)))

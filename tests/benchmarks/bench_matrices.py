@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from treedp_core.privacy import Currency, NeighbouringRelation, ProtectedUnit
 from treedp_core.studies.cdf.matrices.identity import identity_matrix
 from treedp_core.studies.cdf.matrices.optimal import optimal_matrix
-from treedp_core.studies.cdf.matrices.plan import sensitivity
+from treedp_core.studies.cdf.matrices.plan import mean_variance, sensitivity
 from treedp_core.studies.cdf.matrices.wanted import Wanted
 
 IDS = ("12",)
@@ -23,6 +23,8 @@ def rows(quick: bool) -> Iterator[Line]:
         for workload in ("cdf", "ranges"):
             for relation in (NeighbouringRelation.ADD_OR_REMOVE_ONE, NeighbouringRelation.REPLACE_ONE):
                 yield least_error(n_bins, workload, relation)
+                if workload == "ranges":
+                    yield root_for_ranges(n_bins, relation)
             yield pure_noise(n_bins, workload)
 
 
@@ -36,6 +38,18 @@ def least_error(n_bins: int, workload: str, relation: NeighbouringRelation) -> L
     error = matrix.mean_variance * sensitivity(matrix, unit) ** 2 / 2.0
     name = f"optimal matrix, {workload}, K={n_bins}, {relation.label.lower()} / bound"
     return "12", name, error / matrix.lower, 1.005, f"{error:.4f} at rho = 1; {spent}"
+
+
+def root_for_ranges(n_bins: int, relation: NeighbouringRelation) -> Line:
+    """The square-root matrix for ranges over the bound, and how long its error takes for a million bins."""
+    unit = ProtectedUnit(relation)
+    error = mean_variance(Wanted(n_bins, "ranges"), unit)
+    tracemalloc.start()
+    begun = time.perf_counter()
+    mean_variance(Wanted(1 << 20, "ranges"), unit)
+    spent = f"{error:.4f} at rho = 1; error for K=2^20: {_spent(begun)}"
+    lower = optimal_matrix(Wanted(n_bins, "ranges"), unit.total_is_public).lower
+    return "12", f"square-root matrix, ranges, K={n_bins}, {relation.label.lower()} / bound", error / lower, 1.05, spent
 
 
 def pure_noise(n_bins: int, workload: str) -> Line:

@@ -45,14 +45,10 @@ def controls() -> None:
     """Show on which tree what is released, or what a matrix is made for."""
     if s.TREE.draw() == "own":
         s.FACTORS.draw()
-    if _is_sought() and s.WORKLOAD.draw() == OWN:
+    if s.TREE.value in STRATEGIES and s.WORKLOAD.draw() == OWN:
         with st.popover("Ranges", icon=":material/tune:", width="content"):
             s.RANGES.draw()
     s.MECHANISM.draw()
-
-
-def _is_sought() -> bool:
-    return s.TREE.value in STRATEGIES and STRATEGIES[s.TREE.value].sought
 
 
 def more_controls() -> None:
@@ -76,12 +72,11 @@ def _settings(data: Bins) -> CdfSettings:
     mechanism = s.MECHANISM.value
     unit = ProtectedUnit(NeighbouringRelation(RELATION.value), CONTRIBUTIONS.value)
     if s.TREE.value in STRATEGIES:
-        workload = s.WORKLOAD.value if _is_sought() else s.WORKLOAD.default
-        ranges = ranges_from_text(s.RANGES.value) if workload == OWN else ()
+        ranges = ranges_from_text(s.RANGES.value) if s.WORKLOAD.value == OWN else ()
         return CdfSettings(
             data.n_bins, (), mechanism, EPSILON.value, slack_of([mechanism], data.total),
             least_squares=s.POST.value, relation=RELATION.value, contributions=CONTRIBUTIONS.value,
-            strategy=s.TREE.value, workload=workload, ranges=ranges,
+            strategy=s.TREE.value, workload=s.WORKLOAD.value, ranges=ranges,
         )  # fmt: skip
     shape = _shape(data.n_bins, Criterion(mechanism, least_squares=s.POST.value, unit=unit))
     shares = shares_from_text(s.SHARES.value) if s.ALLOCATION.value == "custom" else ()

@@ -54,7 +54,7 @@ TREE: Final = choice(
 )  # fmt: skip
 WORKLOAD: Final = choice(
     "cdf_for", "cdf", WORKLOADS, label="Made for", look="select", width=190,
-    help="The counts whose mean squared error a matrix that is sought makes least; all others come with it.",
+    help="The counts whose mean squared error the matrix makes least, or nearly; all others come with it.",
 )  # fmt: skip
 RANGES: Final = words(
     "cdf_ranges", "", ranges_from_text, label="Ranges of bins", width=320, placeholder="1-10, 5-20",

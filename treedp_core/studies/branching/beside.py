@@ -62,8 +62,8 @@ def trees_and_matrices(
     trees = [("best tree", found[0]), *references(asked, found[:1])]
     rows = [(f"{why}: {product_text(one.shape.branching_factors)}", one.value) for why, one in trees]
     rows.append((STRATEGIES[name].label, attained))
-    if not in_epsilon and workload is Workload.CDF:
-        rows.append((STRATEGIES["root"].label, mean_variance(asked.n_bins, unit)))
+    if not in_epsilon:
+        rows.append((STRATEGIES["root"].label, mean_variance(wanted, unit)))
     least = bound * unit.contributions**2 if is_bounded(asked) else min(value for _, value in rows)
     rows.sort(key=lambda row: -row[1])
     return {"way": [label for label, _ in rows], OVER: [value / least for _, value in rows]}

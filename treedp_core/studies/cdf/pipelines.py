@@ -16,6 +16,7 @@ from treedp_core.privacy.conversions import epsilon_to_rho
 from treedp_core.studies.cdf.error import Criterion, cdf_lower_bound, optimal_shares, total_squared_error
 from treedp_core.studies.cdf.error.simple import histogram_error, range_queries_error
 from treedp_core.studies.cdf.matrices.plan import MAX_MATRIX_BINS, mean_variance
+from treedp_core.studies.cdf.matrices.wanted import Wanted
 from treedp_core.studies.cdf.plan import AnyPlan
 from treedp_core.studies.cdf.release import STRATEGIES
 from treedp_core.tree import FloatArray
@@ -78,7 +79,7 @@ def error_curves(
                  n_bins * _equal(best, fitted))]  # fmt: skip
     if n_bins <= MAX_MATRIX_BINS:
         gaussian.append(
-            (f"Gaussian, {_small(STRATEGIES['root'].label)}", "matrix", n_bins * mean_variance(n_bins, unit))
+            (f"Gaussian, {_small(STRATEGIES['root'].label)}", "matrix", n_bins * mean_variance(Wanted(n_bins), unit))
         )
     squares = [(label, kind, value / x**2) for label, kind, value in at_one]
     squares += [(label, kind, value / rho) for label, kind, value in gaussian]
@@ -139,7 +140,7 @@ def distance_table(n_bins: int, best: Shape, watch: Watch | None = None) -> dict
     rows += [
         (found, _equal(best, fitted)),
         ("Binary tree, least squares, optimal budgets", optimal_shares(trees[-1][1], fitted).value),
-        ("Square-root matrix (any number of bins)", mean_variance(n_bins, fitted.unit)),
+        ("Square-root matrix (any number of bins)", mean_variance(Wanted(n_bins), fitted.unit)),
         ("Optimal matrix mechanism (numerical, cubic work)", bound.attained),
     ]
     rows.sort(key=lambda row: -row[1])

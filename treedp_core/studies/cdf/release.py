@@ -79,7 +79,8 @@ STRATEGIES: Final[Table[Strategy]] = table(
     Strategy(
         "root",
         "Square-root matrix",
-        "Gaussian noise on weighted sums of all bins: less error than trees, up to 2^20 bins.",
+        "Gaussian noise on weighted sums of all bins, made for cumulative counts or for all ranges: less error than "
+        "trees, up to 2^20 bins.",
         GAUSSIANS,
     ),
     Strategy(
@@ -126,7 +127,7 @@ class CdfSettings:
     strategy : str
         A name in `STRATEGIES`; with a matrix there are no branching factors and no budgets of levels.
     workload, ranges
-        What a matrix that is sought is made for: see `Wanted`.
+        What a matrix is made for: see `Wanted`.
     """
 
     n_bins: int
@@ -149,7 +150,8 @@ class CdfSettings:
         if self.strategy == TREE:
             return product_text(self.branching_factors)
         one = STRATEGIES[self.strategy]
-        return f"{one.label} for {WORKLOADS[self.workload].lower()}" if one.sought else one.label
+        is_said = one.sought or self.workload != "cdf"
+        return f"{one.label} for {WORKLOADS[self.workload].lower()}" if is_said else one.label
 
     @property
     def wanted(self) -> Wanted:

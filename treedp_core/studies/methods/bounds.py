@@ -15,6 +15,7 @@ from treedp_core.privacy import NeighbouringRelation
 from treedp_core.registry import UNSTATED, Stated, Table, table
 from treedp_core.studies.cdf.error import Criterion, cdf_lower_bound, optimal_shares
 from treedp_core.studies.cdf.matrices.plan import mean_variance
+from treedp_core.studies.cdf.matrices.wanted import Wanted
 from treedp_core.studies.methods.unprojected import largest_of_level
 from treedp_core.studies.multiplicative.curves import Setting
 from treedp_core.studies.multiplicative.growth import growth
@@ -84,7 +85,7 @@ def _cumulative() -> Lines:
     limits = [cdf_lower_bound(k, 0.01) for k in bins]
     fitted = Criterion("gaussian", least_squares=True)
     trees = [optimal_shares(equal_tree(k, 2), fitted).value for k in bins]
-    matrices = [mean_variance(k, fitted.unit) for k in bins]
+    matrices = [mean_variance(Wanted(k), fitted.unit) for k in bins]
     histograms = [optimal_shares(Shape((k,), k), fitted).value for k in bins]
     columns = {
         "lower bound": [one.lower for one in limits],

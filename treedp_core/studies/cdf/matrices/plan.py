@@ -40,6 +40,8 @@ from treedp_core.watch import Watch
 from treedp_core.words import percent, privacy_text, short, whole
 
 MAX_MATRIX_BINS: Final = MAX_BINS
+FADES: Final = {"cdf": (0.0, 0.0), "ranges": (6.0, 2.718)}
+"""How far the square-root matrix fades for what it is made for: where a record is replaced, and where one is added."""
 
 
 class Matrix(Protocol):
@@ -179,7 +181,7 @@ def matrix_of(settings: CdfSettings) -> Matrix:
     """Return the matrix of a strategy that has one; one that is sought takes up to seconds, and the last are kept."""
     if STRATEGIES[settings.strategy].sought:
         return _sought(settings.strategy, settings.wanted, settings.by_pairs)
-    return _root(settings.n_bins, settings.unit, settings.least_squares)
+    return _root(settings.wanted, settings.unit, settings.least_squares)
 
 
 @dataclass(frozen=True)
@@ -205,25 +207,33 @@ def _sought(strategy: str, wanted: Wanted, with_total: bool) -> WholeMatrix:
     return SEARCHES[strategy].find(wanted, with_total, None)
 
 
-def mean_variance(n_bins: int, unit: ProtectedUnit, with_total: bool = True) -> float:
-    """Return the mean error variance of the cumulative counts by the square-root matrix at rho = 1, in records squared.
+def mean_variance(wanted: Wanted, unit: ProtectedUnit, with_total: bool = True) -> float:
+    """Return the mean error variance of cumulative counts or ranges by the square-root matrix at rho = 1.
 
-    A total that is public is used if `with_total`.
+    In records squared. A total that is public is used if `with_total`.
 
     >>> unit = ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)
-    >>> round(mean_variance(256, unit), 2)
-    3.27
+    >>> round(mean_variance(Wanted(256), unit), 2), round(mean_variance(Wanted(256, "ranges"), unit), 2)
+    (3.27, 4.31)
     """
-    matrix = _root(n_bins, unit, with_total)
-    return float(matrix.variance.mean()) * sensitivity(matrix, unit) ** 2 / 2.0
+    matrix = _root(wanted, unit, with_total)
+    at_one = matrix.mean_range_variance if wanted.workload == "ranges" else float(matrix.variance.mean())
+    return at_one * sensitivity(matrix, unit) ** 2 / 2.0
 
 
 @lru_cache(maxsize=4)
-def _root(n_bins: int, unit: ProtectedUnit, with_total: bool) -> RootMatrix:
-    """The root that errs less: normalised where records are added or removed, plain where they are replaced."""
-    bins = checks.integer("n_bins", n_bins, low=2, high=MAX_MATRIX_BINS, code="TREE_SHAPE")
+def _root(wanted: Wanted, unit: ProtectedUnit, with_total: bool) -> RootMatrix:
+    """The root that errs less: normalised where records are added or removed, plain where they are replaced.
+
+    For ranges it is normalised, and fades.
+    """
+    if wanted.workload not in FADES:
+        raise InputError(
+            "VALUE_UNKNOWN", "The square-root matrix is made for cumulative counts or all ranges: choose one of them."
+        )
     added = unit.relation is NeighbouringRelation.ADD_OR_REMOVE_ONE
-    return RootMatrix(bins, added, with_total and unit.total_is_public)
+    fade = FADES[wanted.workload][added]
+    return RootMatrix(wanted.n_bins, added or fade > 0.0, with_total and unit.total_is_public, fade)
 
 
 def sensitivity(matrix: Matrix, unit: ProtectedUnit, currency: Currency = Currency.RHO) -> float:

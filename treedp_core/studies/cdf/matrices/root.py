@@ -4,6 +4,9 @@ With C the square root of the lower triangle of ones A, the release is C x + noi
 counts (Fichtenberger, Henzinger and Upadhyay, 2023). Dividing every column of C by its length (Henzinger, Kalinin and
 Upadhyay, 2026) leaves the most that a record can change as it is and makes every other record count as much.
 
+For ranges the coefficients of C fade, f_k e^(-fade k / K): with columns of one length, and fade e where a record is
+added or 6 where one is replaced (by trial), the mean variance of all ranges is 2.4 % and 4 % above the least possible.
+
 What is released is in whole numbers: F = round(2^20 C) is a Toeplitz matrix too, column j is multiplied by a whole
 number e_j, and the sensitivity is that of F diag(e) itself. Decoding inverts F diag(e), so it is unbiased; that F was
 rounded changes the errors by a share of about 1e-5, which the formulas leave out.
@@ -25,6 +28,7 @@ from treedp_core.tree import AnyArray, FloatArray, IntArray
 ROOT_BITS: Final = 20
 WEIGHT_BITS: Final = 12
 _NARROW: Final = 2.0**50  # counts whose weighted values fit in 64 bits
+_FADED: Final = 20.0  # squared, below the last digit of a float
 _STEP: Final = 0.45  # of the sums of exponentials; with it they are off by 1e-7
 
 
@@ -40,11 +44,14 @@ class RootMatrix:
         Whether columns are made as long as each other; else every e is 1.
     with_total : bool
         Whether the last cumulative count is public: it takes its share of the others' errors away.
+    fade : float
+        How many times e smaller the last coefficient gets; above 0 only with columns of one length.
     """
 
     n_bins: int
     normalised: bool
     with_total: bool = False
+    fade: float = 0.0
 
     @property
     def n_rows(self) -> int:
@@ -54,7 +61,7 @@ class RootMatrix:
     @cached_property
     def coefficients(self) -> IntArray:
         """First column of F, (K,)."""
-        return np.rint(root(self.n_bins) * 2.0**ROOT_BITS).astype(np.int64)
+        return np.rint(root(self.n_bins) * self._fading * 2.0**ROOT_BITS).astype(np.int64)
 
     @cached_property
     def weights(self) -> IntArray:
@@ -105,9 +112,26 @@ class RootMatrix:
     @cached_property
     def variance(self) -> FloatArray:
         """Error variance of each cumulative count where the noise has variance 1, (K,): see `_row_squares`."""
-        squares = _row_squares(1.0 / self.weights) if self.normalised else np.cumsum(np.square(root(self.n_bins)))
+        squares = (
+        if self.normalised:
+            squares = _row_squares(1.0 / self.weights, self.fade / self.n_bins)
+        else:
+            squares = np.cumsum(np.square(root(self.n_bins)))
+            if self.normalised
+            else np.cumsum(np.square(root(self.n_bins)))
+        )
         found = squares / 4.0**ROOT_BITS
         return np.maximum(found - np.square(self._shares) * found[-1], 0.0) if self.with_total else found
+
+    @cached_property
+    def mean_range_variance(self) -> float:
+        """Mean error variance of all ranges where the noise has variance 1: of differences of any two of K + 1."""
+        n = self.n_bins
+        sums = product(self._back, (np.arange(n, 0, -1) / self.weights)[::-1], n)[::-1] / 2.0**ROOT_BITS
+        if self.with_total:
+            sums = sums - self._shares.sum() * self._row(n - 1)
+        squares = (n + 1.0) * float(self.variance.sum()) - float(np.square(sums).sum())
+        return squares / (n * (n + 1.0) / 2.0)
 
     def row(self, last: int) -> FloatArray:
         """Return how much of each noise value is in the error of cumulative count `last`, (K,)."""
@@ -116,13 +140,13 @@ class RootMatrix:
 
     def _row(self, last: int) -> FloatArray:
         backwards = (1.0 / self.weights)[: last + 1][::-1]
-        found = product(inverse_root(self.n_bins), backwards, last + 1)[::-1]
+        found = product(self._back, backwards, last + 1)[::-1]
         return np.pad(found, (0, self.n_bins - last - 1)) / 2.0**ROOT_BITS
 
     @cached_property
     def _shares(self) -> FloatArray:
         """Covariance of each cumulative count with the last one, over the variance of that, (K,)."""
-        last = product(inverse_root(self.n_bins), self._row(self.n_bins - 1), self.n_bins)
+        last = product(self._back, self._row(self.n_bins - 1), self.n_bins)
         together = np.cumsum(last / self.weights)
         return np.asarray(together / together[-1])
 
@@ -132,28 +156,49 @@ class RootMatrix:
         return np.cumsum(np.square(self.coefficients))
 
     @cached_property
+    def _fading(self) -> FloatArray:
+        return np.asarray(np.exp(-self.fade / self.n_bins * np.arange(self.n_bins)))
+
+    @cached_property
+    def _back(self) -> FloatArray:
+        """Coefficients of the inverse, but for rounding, (K,)."""
+        return np.asarray(inverse_root(self.n_bins) * self._fading)
+
+    @cached_property
     def _inverse(self) -> FloatArray:
         return reciprocal(self.coefficients / 2.0**ROOT_BITS) / 2.0**ROOT_BITS
 
 
-def _row_squares(d: FloatArray) -> FloatArray:
-    """Squared lengths of the rows of A diag(d) C^-1, (K,), in O(K log K).
+def _row_squares(d: FloatArray, fade: float) -> FloatArray:
+    """Squared lengths of the rows of A diag(d) C^-1, (K,), in O(K log K); C's coefficients fade by e^(-fade) each.
 
     Row j is row j - 1 and d_j times row j of C^-1, so r_j = r_(j-1) + 2 d_j c_j + d_j^2 (g_0^2 + ... + g_j^2) with
-    c_j = sum over k < j of d_k (g_0 g_(j-k) + ... + g_k g_j). With all its terms the bracket is
-    -4 / (pi (4 (j - k)^2 - 1)), a convolution; what is too much is sum over m > k of g_m g_(m+j-k), and as
-    g_m = -(1/pi) times the integral of e^(-y (m - 1/2)) (1 - e^-y)^(1/2) over y > 0, it is a sum of geometric series:
-    one filter for each y.
+    c_j = sum over k < j of d_k (g_0 g_(j-k) + ... + g_k g_j). With all its terms the bracket is a convolution, see
+    `_overlaps`; what is too much is sum over m > k of g_m g_(m+j-k), and as g_m = -e^(-fade m) (1/pi) times the
+    integral of e^(-y (m - 1/2)) (1 - e^-y)^(1/2) over y > 0, it is a sum of geometric series: one filter for each y.
     """
     n = d.size
-    g, lag = inverse_root(n), np.arange(1.0, n)
-    c = product(d, np.append(0.0, -4.0 / (math.pi * (4.0 * lag * lag - 1.0))), n)
+    g = inverse_root(n) * np.exp(-fade * np.arange(n))
+    c = product(d, _overlaps(n, fade), n)
     for rate in np.exp(np.arange(math.log(1e-4 / n), 4.6, _STEP)).tolist():
-        gap = -math.expm1(-rate)
-        seen = min(n, int(60.0 / rate) + 2)
+        gap, once, twice = (-math.expm1(-rate - times * fade) for times in (0, 1, 2))
+        seen = min(n, int(60.0 / (rate + fade)) + 2)
         weight = _STEP * rate * math.sqrt(gap) * math.exp(rate / 2.0) / math.pi
-        behind = math.sqrt(gap) - np.cumsum(g[:seen] * np.exp(-rate * np.arange(seen)))
+        behind = math.sqrt(twice) - np.cumsum(g[:seen] * np.exp(-(rate + fade) * np.arange(seen)))
         reach = min(n, 2 * seen)
         series = np.pad(d[:seen] * behind, (0, reach - seen))
-        c[:reach] += weight * signal.lfilter([0.0, 1.0 - gap], [1.0, gap - 1.0], series)
+        c[:reach] += weight * signal.lfilter([0.0, 1.0 - once], [1.0, once - 1.0], series)
     return np.cumsum(2.0 * d * c + d * d * np.cumsum(g * g))
+
+
+def _overlaps(n: int, fade: float) -> FloatArray:
+    """Sum over m of g_m g_(m+l) for l = 1, ..., n - 1, and 0 for l = 0, (n,): -4 / (pi (4 l^2 - 1)) without fading."""
+    if fade == 0.0:
+        lag = np.arange(1.0, n)
+        return np.append(0.0, -4.0 / (math.pi * (4.0 * lag * lag - 1.0)))
+    many = n + int(_FADED / fade)
+    g = inverse_root(many) * np.exp(-fade * np.arange(many))
+    size = fft.next_fast_len(many + n, True)
+    found = fft.irfft(np.abs(fft.rfft(g, size)) ** 2, size)[:n]
+    found[0] = 0.0
+    return np.asarray(found)

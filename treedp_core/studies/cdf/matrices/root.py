@@ -112,14 +112,10 @@ class RootMatrix:
     @cached_property
     def variance(self) -> FloatArray:
         """Error variance of each cumulative count where the noise has variance 1, (K,): see `_row_squares`."""
-        squares = (
         if self.normalised:
             squares = _row_squares(1.0 / self.weights, self.fade / self.n_bins)
         else:
             squares = np.cumsum(np.square(root(self.n_bins)))
-            if self.normalised
-            else np.cumsum(np.square(root(self.n_bins)))
-        )
         found = squares / 4.0**ROOT_BITS
         return np.maximum(found - np.square(self._shares) * found[-1], 0.0) if self.with_total else found
 

@@ -312,11 +312,10 @@ def _name_targets(fig: Draft, met: Sequence[Met], n_rows: int) -> None:
     tall = 0.1 * n_rows
     size = 12.0 * min(1.0, (n_rows - 1) / (tall * max(1, len(met) - 1)))
     for one, at in zip(met, apart([y for y, _ in _places(met)], tall, 0.0, n_rows - 1.0), strict=True):
-        told = ((one.tuned_text, BLUE), (one.equal_text, GREY), (one.wanted, ORANGE))
+        told = f"<b>{plot_text(one.tuned_text)}</b> · {plot_text(one.equal_text)} · {plot_text(one.wanted)}"
         fig.add_annotation(
             x=WORDS_FROM, xref="paper", xanchor="left", y=at, yref="y", yanchor="middle", showarrow=False,
-            align="left", text=" · ".join(f'<span style="color:{colour}">{plot_text(text)}</span>' for text, colour in
-                                          told), font={"size": size},
+            align="left", text=told, font={"size": size},
         )  # fmt: skip
 
 

@@ -81,7 +81,7 @@ def _more(one: Method, check: Result[SelfCheck]) -> None:
     if check.value is None:
         return
     st.header("Self-check", anchor=False)
-    rows = call(check_table, given(check.value, self_check, check.value.trials, check.value.seed).named("checked"))
+    rows = call(check_table, given(check.value, self_check, check.value.trials, check.value.seed).named("check"))
     rows = rows.named("rows")
     frame.figure(
         call(checked, rows), key="met_checked", alt=words.checked(check.value), ran=rows,

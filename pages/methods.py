@@ -2,7 +2,7 @@
 
 from pages.ui.page import Page, View
 from pages.ui.unused import NOTHING_DRAWN, Reasons
-from pages.views.methods import methods, papers
+from pages.views.methods import glossary, methods, papers
 from pages.views.methods.settings import SETTINGS, VIEW
 
 OWN = "This page brings its own numbers."
@@ -21,6 +21,7 @@ PAGE = Page(
     switch=VIEW,
     views=(
         View("methods", methods.show, question="Which method, and why?", ignores=IGNORED),
+        View("glossary", glossary.show, question="What does this word mean?", ignores=IGNORED),
         View("papers", papers.show, question="Do the papers' numbers hold?", ignores=IGNORED),
     ),
 )

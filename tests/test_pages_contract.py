@@ -16,8 +16,9 @@ import plotly.graph_objects as go
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from oracles_pages import RAGGED, Later, dataset, open_page
+from oracles_pages import RAGGED, Later, answer, dataset, open_page
 from pages.ui import jobs
+from pages.ui.glossary import TERMS
 from pages.views.budget.settings import VIEWS as BUDGET_VIEWS
 from pages.views.cdf.settings import VIEWS as CDF_VIEWS
 from pages.views.lesson.settings import PLACES as LESSON_PLACES
@@ -27,7 +28,7 @@ from pages.views.protects.settings import VIEWS as PROTECTS_VIEWS
 from pages.views.topdown.settings import SECTIONS
 from pages.views.topdown.settings import VIEWS as TOPDOWN_VIEWS
 from sample_data.catalogue import SAMPLES
-from test_pages_help import unexplained
+from test_pages_help import CONTROLS, of, unexplained
 from treedp_core.figures.draft import Draft
 from treedp_core.privacy import NeighbouringRelation
 from treedp_core.records import Dataset, DomainSource, ReadReport
@@ -52,6 +53,7 @@ VIEWS: dict[tuple[str, str, str], set[str]] = {
     **{("topdown", "td_view", view): {"simulation", "NOT PRIVATE"} for view in TOPDOWN_VIEWS},
     ("ranges", "", ""): ALL,
     ("methods", "met_view", "methods"): {"formula"},
+    ("methods", "met_view", "glossary"): set(),
     ("methods", "met_view", "papers"): {"formula", "simulation"},
     **{("lesson", "step", place): {"formula"} for place in LESSON_PLACES},
     **{("protects", "pro_view", view): {"formula"} for view in PROTECTS_VIEWS},
@@ -93,6 +95,7 @@ def visited(app: AppTest, page: str, setting: str, view: str, relation: str, lev
     broken = [one.value for one in app.error if "Something went wrong" in one.value or "SIMULATION_FAILED" in one.value]
     assert not broken, place
     assert unexplained(app) == [], place
+    assert symbols_left_open(app) == [], place
     badges = [re.search(r"-badge\[:\S+ (.*)\]$", str(part.value)) for part in app.main.markdown]
     expected = VIEWS[page, setting, view]
     if page == "budget" and app.session_state["source"] != "upload":  # tuned on another draw, which is no release
@@ -100,6 +103,38 @@ def visited(app: AppTest, page: str, setting: str, view: str, relation: str, lev
     assert expected <= {found[1] for found in badges if found}, place
     if page not in ("data", "start"):  # which have more badges further down
         assert {found[1] for found in badges if found} == expected, place
+
+
+def symbols_left_open(app: AppTest) -> list[str]:
+    """Symbols of the first screen's question, strip, answer and figure that no tooltip in view explains."""
+    said = [one.value for one in (*app.title, *app.main.caption[:1])]
+    charts = [json.loads(one.proto.spec)["layout"] for one in app.get("plotly_chart")[:1]]
+    said += [one["title"]["text"] for chart in charts for one in chart.values() if _is_titled(one)]
+    said += [note["text"] for chart in charts for note in chart.get("annotations", [])]
+    said += [answer(app)] if any("-answer" in getattr(one.proto, "id", "") for one in _blocks(app)) else []
+    told = " ".join(str(of(one, "help") or "") for kind in ("title", *CONTROLS) for one in app.get(kind))
+    open_ones = {"ε": "epsilon", "δ": "delta", "ρ": "rho", "α": "alpha", "τ": "tau", "σ": "sigma", "β": "beta",
+                 "η": "eta", "E₂": "e2", "γ₂": "gamma"}  # fmt: skip
+    return [one for one, name in open_ones.items() if one in " ".join(said) and TERMS[name].text not in told]
+
+
+def _is_titled(axis: Any) -> bool:
+    return isinstance(axis, dict) and isinstance(axis.get("title"), dict) and "text" in axis["title"]
+
+
+def _blocks(app: AppTest) -> list[Any]:
+    blocks: list[Any] = [app.main]
+    for block in blocks:
+        blocks += [one for one in block.children.values() if hasattr(one, "children")]
+    return blocks
+
+
+def test_a_symbol_that_nothing_explains_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    from pages.ui import page
+
+    assert symbols_left_open(open_page("topdown", SMALL, level="Basic")) == []
+    monkeypatch.setattr(page, "explained", lambda words: "")
+    assert symbols_left_open(open_page("methods", SMALL, level="Basic", met_one="bounds.cumulative")) == ["ρ"]
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ import streamlit as st
 
 from pages.ui import beside, exporting, pins
 from pages.ui.exports import download
+from pages.ui.glossary import SAID
 from pages.ui.pins import Shown
 from pages.ui.settings import get
 from treedp_core.figures import style
@@ -95,6 +96,7 @@ def figure(
         selection_mode="points" if brush is None else "box",
     )  # fmt: skip
     if answer:
+        st.session_state.setdefault(SAID, []).append(_written_in(fig))
         say(answer)
     else:
         st.caption(caption)
@@ -160,6 +162,15 @@ def moving(
     footer(key, ran, about=caption if answer else "", shown=Shown(key, still, ran, alt, caption, answer))
 
 
+def _written_in(fig: Any) -> str:
+    """What stands in a figure: titles of its axes, names of its lines, and notes."""
+    layout = fig.layout.to_plotly_json()
+    axes = (one.get("title") for name, one in layout.items() if name.startswith(("xaxis", "yaxis")))
+    titles = [one.get("text") or "" for one in axes if one]
+    notes = [note.get("text") or "" for note in layout.get("annotations", ())]
+    return " ".join([*titles, *notes, *(trace.name or "" for trace in fig.data)])
+
+
 def _is_of_numbers(values: Iterable[object], kind: type = Real) -> bool:
     return all(isinstance(value, kind) and not isinstance(value, bool) for value in values)
 
@@ -171,6 +182,7 @@ def _is_dark() -> bool:
 
 def say(answer: str) -> None:
     """Show what a figure says to the question above it (Markdown)."""
+    st.session_state.setdefault(SAID, []).append(answer)
     with st.container(key="answer"):
         st.markdown(answer)
 
@@ -185,13 +197,22 @@ def table(
     width: Literal["stretch", "content"] = "stretch",
     height: Literal["auto", "content"] = "auto",
     simulated: bool = False,
+    answer: str = "",
 ) -> None:
-    """Show the table that a call returns, with its caption and footer: see `plain_table` and `figure`."""
-    plain_table(ran.value, alt=alt, caption=caption, formats=formats, width=width, height=height)
+    """Show the table that a call returns, with its caption and footer: see `plain_table` and `figure`.
+
+    With an `answer` it is the figure of the first screen: as high as the window leaves room, its caption on demand.
+    """
+    if answer:
+        with st.container(key=STAGE):
+            plain_table(ran.value, alt=alt, formats=formats, height=LEAST_HEIGHT)
+        say(answer)
+    else:
+        plain_table(ran.value, alt=alt, caption=caption, formats=formats, width=width, height=height)
     files = apart(ran.value, "", private=caption.startswith(NOT_PRIVATE))
     footer(
         key, ran, simulated=simulated, private=f"-{IN_NAMES}" in files, several=len(files) > 1,
-        shown=Shown(key, None, ran, alt, caption, simulated=simulated),
+        about=caption if answer else "", shown=Shown(key, None, ran, alt, caption, answer, simulated=simulated),
     )  # fmt: skip
 
 
@@ -202,7 +223,7 @@ def plain_table(
     caption: str = "",
     formats: Formats = NO_FORMATS,
     width: Literal["stretch", "content"] = "stretch",
-    height: Literal["auto", "content"] = "auto",
+    height: int | Literal["auto", "content"] = "auto",
 ) -> None:
     """Show a table with its caption.
 

@@ -8,6 +8,7 @@ from typing import Final, Literal
 import streamlit as st
 
 from pages.ui import jobs, reconnect, store
+from pages.ui.glossary import text
 from pages.ui.result import progress
 from pages.ui.settings import get
 from pages.ui.text import lit
@@ -16,10 +17,10 @@ from treedp_core.registry import CLAIM
 
 LOST: Final = "No uploaded file is counted in this session: a reload ends one, and a link carries settings only."
 BADGES: Final[Mapping[str, tuple[Literal["blue", "violet", "red", "orange"], str, str]]] = {
-    "formula": ("blue", ":material/function:", "Computed exactly from theory; nothing was drawn at random."),
-    "simulation": ("violet", ":material/casino:", "Estimated from simulated releases; bars are 95 % intervals."),
+    "formula": ("blue", ":material/function:", text("formula")),
+    "simulation": ("violet", ":material/casino:", text("simulation")),
     NOT_REVIEWED: ("orange", ":material/warning:", f"An entry of a plug-in was used: {CLAIM}."),
-    "NOT PRIVATE": ("red", ":material/lock_open:", "Shows or depends on the exact counts: not for publication."),
+    "NOT PRIVATE": ("red", ":material/lock_open:", text("private")),
 }
 
 

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 import streamlit as st
 
 from pages.ui import presets
+from pages.ui.glossary import SAID, explained
 from pages.ui.header import explain, header
 from pages.ui.presets import Preset
 from pages.ui.setting import FOLLOWED, Setting, in_a_row
@@ -168,13 +169,16 @@ class Page:
         with st.container(key=FIRST_SCREEN):
             heading = st.container(key="heading", gap="xsmall")
             view = self._chosen()
+            st.session_state[SAID] = []
             told = view.show()
             if self.uses_plugin:
                 told = told._replace(badges=f"{told.badges}, {NOT_REVIEWED}")
             st.session_state[_BADGES] = told.badges
         with heading:
             title = view.question or self.heading or self.title
-            header(title, self.lede, told.strip, told.badges, chooses_source=self.chooses_source)
+            symbols = explained(" ".join([title, told.strip, *st.session_state[SAID]]))
+            lede = "\n\n".join(filter(None, (self.lede, symbols)))
+            header(title, lede, told.strip, told.badges, chooses_source=self.chooses_source)
         if told.more is not None and not get("present"):
             self._more(view, told.more)
         if learnt := " ".join(part for part in (self.learnt, view.learnt, told.learnt) if part):

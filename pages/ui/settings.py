@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterable
 from typing import Any, Final
 
+from pages.ui.glossary import text
 from pages.ui.setting import Setting, choice, flag, number, whole, words
 from sample_data.catalogue import SAMPLES
 from treedp_core import checks
@@ -57,39 +58,39 @@ def _delta(value: float) -> str:
 
 EPSILON: Final = number(
     "eps", 1.0, checks.epsilon, grid=EPSILON_GRID, code="EPS", label="Privacy budget ε", format=setting_text,
-    help="Left: more private, more noise. Right: more accurate, less private.",
+    help=f"{text('epsilon')} Left: more private, more noise. Right: more accurate, less private.",
 )  # fmt: skip
 DELTA: Final = number(
     "delta", 0.0, checks.delta, grid=DELTA_GRID, code="DELTA", label="Failure probability δ", format=_delta,
-    help="0 is pure differential privacy (Laplace noise). Gaussian noise needs δ > 0, far below 1 / records.",
+    help=text("delta"),
 )  # fmt: skip
 RELATION: Final = choice(
     "nbr", NeighbouringRelation.REPLACE_ONE.value, {relation.value: relation for relation in NeighbouringRelation},
-    label="Neighbouring relation", look="select", help="Which two data sets must be hard to tell apart.",
+    label="Neighbouring relation", look="select", help=text("relation"),
 )  # fmt: skip
 UNIT: Final = words(
     "unit", "", own="", label="What is one unit?", placeholder="person, household, device, record …",
-    help="Whom the promise is about: a person, a household, a device. It changes no number.",
+    help=text("unit"),
 )  # fmt: skip
 CONTRIBUTIONS: Final = whole(
     "contributions", 1, 1, 50, code="CONTRIBUTIONS_RANGE", label="Records of one unit, at most",
-    help="All noise grows by this factor. A unit with more records than this is not protected as promised.",
+    help=text("contributions"),
 )  # fmt: skip
 KNOWN_LEVELS: Final = whole(
     "known_levels", 1, 1, 64, label="Known levels",
-    help="Levels built from columns that are public about every unit, the root included.",
+    help=text("known"),
 )  # fmt: skip
 ALPHA: Final = number(
     "alpha", 0.5, _alpha, code="ALPHA", label="Slack α", look="slider", low=0.0, high=MAX_ALPHA, step=0.05,
-    help="α-RMSE forgives errors below α times the true count (Ghazi et al.).",
+    help=text("alpha"),
 )  # fmt: skip
 THRESHOLD: Final = number(
     "tau", 10.0, _threshold, grid=THRESHOLD_GRID, code="THRESHOLD", label="Threshold τ", format=short,
-    help="Relative errors divide by the count or by τ, whichever is larger (Dawson et al.).",
+    help=text("tau"),
 )  # fmt: skip
 SEED: Final = whole(
     "seed", 7, 0, checks.MAX_SEED, code="SEED_RANGE", label="Seed",
-    help="The same seed gives the same noise: quote it with a picture.",
+    help=text("seed"),
 )  # fmt: skip
 LEVEL: Final = choice(
     "level", "Basic", ("Basic", "Advanced"), label="Controls",

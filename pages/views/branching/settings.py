@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from pages.ui.glossary import text
 from pages.ui.presets import Preset
 from pages.ui.setting import Setting, choice, flag, words
 from treedp_core.studies.branching.question import BUDGETS, NOISES, POSTS, WORKLOADS, bins_from_text
@@ -11,7 +12,8 @@ from treedp_core.studies.branching.question import BUDGETS, NOISES, POSTS, WORKL
 BINS: Final = words(
     "bra_bins", "1024", lambda text: bins_from_text(text) if text.strip() else None, own="", label="Bins K", width=150,
     placeholder="as in the data",
-    help="Digits or a power: 997, 1 000 000, 2^20. From 2 to 10^15. Empty: the leaves of the data set in use.",
+    help=f"{text('bins')} Digits or a power: 997, 1 000 000, 2^20. From 2 to 10^15. Empty: the leaves of the data set "
+    "in use.",
 )  # fmt: skip
 NOISE: Final = choice(
     "bra_noise", "laplace", NOISES, label="Noise",
@@ -40,7 +42,7 @@ BUDGET: Final = choice(
 )
 PADDED: Final = flag(
     "bra_padded", True, label="Padding",
-    help="Allow trees with more leaves than bins. Without it branching factors multiply to K exactly.",
+    help=f"{text('padding')} Without it branching factors multiply to K exactly.",
 )  # fmt: skip
 
 SETTINGS: Final[tuple[Setting[Any], ...]] = (BINS, NOISE, WORKLOAD, POST, BUDGET, PADDED)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Final
 
+from pages.ui.glossary import text
 from pages.ui.setting import Setting, choice, flag, number, tuned_on, whole, words
 from treedp_core import checks
 from treedp_core.allocation import ALLOCATIONS, Allocation
@@ -73,7 +74,7 @@ METRIC: Final = choice(
 )  # fmt: skip
 PHASES_P: Final = whole(
     "bud_phases", PHASES, 1, MAX_PHASES, code="PHASES_RANGE", grid=(10, 20, 40, 80), label="Greedy slices P",
-    width=220, help="Greedy hands the budget out in P equal slices (Dawson et al., Algorithm 3).",
+    width=220, help=f"{text('greedy')} Here: P slices.",
 )  # fmt: skip
 PRIOR: Final = choice(
     "bud_prior", "draw", PRIORS, label="Tune on", look="select", width=215,

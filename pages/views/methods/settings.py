@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from pages.ui.setting import Setting, choice
+from pages.ui.glossary import TERMS
+from pages.ui.setting import Setting, choice, words
 from treedp_core.studies.methods.entries import KINDS, METHODS
 from treedp_core.studies.methods.papers import CLAIMS, PAPERS
 
-VIEWS: Final = {"methods": "Methods", "papers": "Papers, checked"}
+VIEWS: Final = {"methods": "Methods", "glossary": "Glossary", "papers": "Papers, checked"}
 DRAWN: Final = {"verdicts": "All numbers", "growth": "Its picture"}
 
 VIEW: Final = choice(
     "met_view", "methods", VIEWS, label="View",
-    help="Every method with formula and source; or what the four papers say, with today's numbers.",
+    help="Every method with formula and source; every word and symbol; what the four papers say, with today's numbers.",
 )  # fmt: skip
 KIND: Final = choice(
     "met_kind", "mechanisms", KINDS, label="Kind", look="select", width=190,
@@ -36,4 +37,13 @@ SHOWN: Final = choice(
     help="Today's numbers over the paper's; or the paper's own picture, with growth exponents measured.",
 )  # fmt: skip
 
-SETTINGS: Final[tuple[Setting[Any], ...]] = (VIEW, KIND, ONE, PAPER, CLAIM, SHOWN)
+SEARCH: Final = words(
+    "met_search", "", label="Search", placeholder="a word or a symbol", width=240,
+    help="Terms with all of these words in them; nothing for all.",
+)  # fmt: skip
+TERM: Final = choice(
+    "met_term", "epsilon", TERMS, label="Term", look="select", width=300, format=lambda name: TERMS[name].title,
+    help="The same words as in the tooltips of every page.",
+)  # fmt: skip
+
+SETTINGS: Final[tuple[Setting[Any], ...]] = (VIEW, KIND, ONE, SEARCH, TERM, PAPER, CLAIM, SHOWN)

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import streamlit as st
 
+from pages.ui.glossary import text
 from pages.ui.presets import Preset
 from pages.ui.setting import Setting, choice, flag, number, whole, words
 from pages.ui.settings import ALPHA, DELTA, EPSILON, LEVEL
@@ -79,7 +80,7 @@ ROUNDS: Final = whole(
 ETA: Final = number(
     "mul_eta", 0.01, partial(checks.number, "eta", low=1e-9, high=0.4, code="ETA_RANGE"),
     grid=(1e-6, 1e-4, 0.001, 0.01, 0.05, 0.1), code="ETA", format=short,
-    label="May fail with probability η", width=220, help="For each node by itself.",
+    label="May fail with probability η", width=220, help=text("eta"),
 )  # fmt: skip
 SETTINGS: Final[tuple[Setting[Any], ...]] = (
     VIEW, EVERY_CURVE, LEVELS, TOTAL, SOURCE, PLAN, CLAMP, DEEP_TREE_LEVELS, DEEP_TREE_LEAVES, STEP, ROUNDS, ETA,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Final
 
+from pages.ui.glossary import text
 from pages.ui.presets import Preset
 from pages.ui.setting import Setting, choice, flag, number, several, tuned_on, whole, words
 from pages.ui.settings import CONTRIBUTIONS, RELATION
@@ -67,7 +68,7 @@ PEOPLE: Final = whole(
 )  # fmt: skip
 RHO: Final = words(
     "td_rho", "", lambda typed: rho_of(typed, 1.0, 1e-6), label="ρ", width=130, placeholder="from ε and δ",
-    help="Total budget of zero-concentrated privacy. Empty: the largest ρ that the sidebar's ε and δ allow.",
+    help=f"{text('rho')} Empty: the largest ρ that the sidebar's ε and δ allow.",
 )  # fmt: skip
 ALLOCATION: Final = choice(
     "td_allocation", "uniform", ALLOCATIONS, once={"equal": "uniform"}, look="select", label="Level budgets", width=150,
@@ -80,7 +81,7 @@ SHARES: Final = words(
 UNIT: Final = CONTRIBUTIONS.said(label="Records of one unit", width=140)
 SPREAD: Final = choice(
     "td_spread", "stacked", {spread.value: spread.label for spread in Spread}, look="select", label="They lie",
-    width=230, help="On distinct leaves, fine levels need less noise.",
+    width=230, help=text("spread"),
 )  # fmt: skip
 RULE: Final = choice(
     "td_rule", "intopt", RULES, look="select", label="Projection", width=200,

@@ -1,0 +1,79 @@
+"""The glossary: each word explained once, and the same words wherever it is asked for."""
+
+from __future__ import annotations
+
+import ast
+from itertools import pairwise
+
+import pytest
+
+from app import all_pages
+from browsing import ROOT
+from oracles_pages import answer, open_page
+from pages.ui.glossary import TERMS, explained, found, symbols_in, term_table, text
+from pages.ui.header import BADGES
+from pages.ui.settings import REG
+from treedp_core.mechanisms import MECHANISMS
+
+PAGES = all_pages()
+HELPS = {
+    "epsilon": "eps", "delta": "delta", "relation": "nbr", "unit": "unit", "contributions": "contributions",
+    "known": "known_levels", "alpha": "alpha", "tau": "tau", "seed": "seed", "rho": "td_rho", "spread": "td_spread",
+    "eta": "mul_eta", "bins": "bra_bins", "padding": "bra_padded", "greedy": "bud_phases",
+}  # fmt: skip
+"""Terms that are settings."""
+
+
+def test_there_are_at_most_sixty_terms_each_with_a_text_of_its_own() -> None:
+    assert 40 <= len(TERMS) <= 60
+    assert all(one.text.endswith((".", ":")) and len(one.text) <= 320 for one in TERMS.values())
+    assert len({one.text for one in TERMS.values()}) == len(TERMS)
+    assert {one.page for one in TERMS.values()} <= {"", *(page.name for page in PAGES)}
+
+
+@pytest.mark.parametrize(("term", "key"), HELPS.items())
+def test_the_tooltip_of_a_setting_says_what_the_glossary_says(term: str, key: str) -> None:
+    assert text(term) in (REG[key].help or "")
+
+
+def test_so_do_badges_and_the_tables_of_the_core() -> None:
+    assert [BADGES[TERMS[one].label][2] for one in ("formula", "simulation", "private")] == [
+        text(one) for one in ("formula", "simulation", "private")
+    ]
+    assert all(text(f"entry_{name}") is one.help for name, one in MECHANISMS.items())
+
+
+def test_no_text_of_the_glossary_is_written_twice() -> None:
+    files = [file for file in (*ROOT.glob("pages/**/*.py"), ROOT / "app.py") if file.name != "glossary.py"]
+    written = [node.value for file in files for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+               if isinstance(node, ast.Constant) and isinstance(node.value, str)]  # fmt: skip
+    own = [one for name, one in TERMS.items() if not name.startswith("entry_")]
+    again = [one.name for one in own for words in written if one.text.rstrip(".") in words]
+    assert again == []
+    assert any("Two to four cells" in words or "Advanced adds the settings" in words for words in written)
+
+
+def test_symbols_are_found_as_words_only() -> None:
+    assert symbols_in("α-RMSE at ε = 0.1, N² E₂ over K=3 bins") == ["ε", "α", "K", "N", "E₂"]
+    assert symbols_in("RMSE NOT KN dNd eps ε2") == []
+    told = explained("σ and ρ")
+    assert [line.partition(",")[0] for line in told.splitlines()] == ["**ρ", "**σ"] and text("rho") in told
+    assert explained("nothing") == ""
+
+
+def test_a_search_finds_every_word_of_it() -> None:
+    assert found("") == list(TERMS) and found("no such thing at all") == []
+    some, fewer = (set(found(words)) for words in ("least squares", "least squares unbiased"))
+    assert {"entry_least_squares"} <= fewer < some
+    assert len(term_table("ε")["term"]) == len(found("ε")) > 3
+    symbols = [bool(one.symbol) for one in TERMS.values()]
+    assert all(before or not after for before, after in pairwise(symbols)), "symbols come first"
+
+
+def test_the_view_finds_and_explains() -> None:
+    app = open_page("methods", met_view="glossary", met_search="odds")
+    assert not app.exception and answer(app) == f"**ε, privacy budget.** {text('epsilon')}"
+    app.text_input(key="met_search").set_value("`<b>`").run()
+    assert not app.exception and answer(app).startswith("No term has") and "``` `<b>` ```" not in answer(app)
+    app.text_input(key="met_search").set_value("padding").run()
+    assert answer(app).startswith("**Padding.**")

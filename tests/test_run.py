@@ -30,7 +30,8 @@ from treedp_core.notebook.book import Notebook
 from treedp_core.notebook.code import File, call
 from treedp_core.notebook.headless import executor_of
 from treedp_core.notebook.program import is_ours
-from treedp_core.notebook.study import Study, Table
+from treedp_core.notebook.regiven import tables_of
+from treedp_core.notebook.study import Asked, Study, Table, note_of
 from treedp_core.records import count_hierarchy, domain_of_values
 from treedp_core.studies.sweep.task import read_task
 
@@ -347,6 +348,22 @@ def test_files_that_a_notebook_asks_for_are_given_and_checked(
     for wrong in (other, tmp_path / "none.csv"):
         status, told = rerun(content, "--data", str(wrong))
         assert status == 2 and told.count("\n") == 1 and wrong.name in told, told
+
+
+def test_a_file_that_is_not_the_one_asked_for_is_refused(tmp_path: Path) -> None:
+    """Known by its bytes, not by its name; and the same bytes must give the same counts."""
+    file = tmp_path / "people.csv"
+    file.write_text("sex\nF\nM\n", encoding="utf-8")
+    data = count_hierarchy(file, ["sex"], domain=domain_of_values({"sex": ["F", "M"]}))
+    listed = call(domain_of_values, {"sex": ["M", "F"]}).named("domain")
+    other_order = call(count_hierarchy, File("people.csv"), ["sex"], domain=listed)
+    with pytest.raises(InputError) as refused:
+        tables_of([Asked("upload", note_of(data, None), other_order)], [file])
+    assert refused.value.code == "DATA_CHANGED"
+    file.write_text("sex\nF\nF\n", encoding="utf-8")
+    with pytest.raises(InputError) as refused:
+        tables_of([Asked("upload", note_of(data, None))], [file])
+    assert refused.value.code == "DATA_OTHER"
 
 
 def test_a_cell_of_no_page_is_named_and_the_others_are_made_in_processes(

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from browsing import live_server
 from hostile_notebooks import HOSTILE, sound
@@ -11,6 +15,24 @@ from test_release_plans import HOSTILE as PLANS
 
 from .verdict import Verdict, forget_peak, memory, memory_at_rest
 
+SWEEP = b'{"treedp_sweep": 1, "title": "../../escaped", "data": %s, "experiments": %s, "by": "level"}'
+MADE = b'{"made_up": "zipf", "records": 100, "branching": "2,2", "seed": 1}'
+RUNS = (
+    ("a folder that is full", SWEEP % (MADE, b'{"epsilon": [1, 2]}'), ("--out", "full")),
+    ("a link to a full folder", SWEEP % (MADE, b'{"epsilon": [1, 2]}'), ("--out", "link")),
+    ("a folder below a file", SWEEP % (MADE, b'{"epsilon": [1, 2]}'), ("--out", "full/mine.txt/new")),
+    ("a file elsewhere", SWEEP % (b'{"file": "../full/mine.txt", "columns": ["a"]}', b'{"epsilon": 1}'), ()),
+    ("a link to a file elsewhere", SWEEP % (b'{"file": "people.csv", "columns": ["a"]}', b'{"epsilon": 1}'), ()),
+    ("a tree too large", SWEEP % (b'{"made_up": "zipf", "records": 9, "branching": "9^30", "seed": 1}', b"{}"), ()),
+    ("too many combinations", SWEEP % (MADE, b'{"seed": [%s]}' % b",".join([b"1"] * 100_001)), ()),
+    ("a law that is code", SWEEP % (MADE, b'{"mechanism": "os:abort"}'), ()),
+    ("a plug-in that is no package", SWEEP % (MADE, b'{"epsilon": 1}'), ("--plugin", "../full/mine.txt")),
+    ("an executor that is code", SWEEP % (MADE, b'{"epsilon": 1}'), ("--executor", "os:getcwd")),
+    ("a nest of lists", b"[" * 100_000, ()),
+    ("no notebook", b"PK no notebook at all", ("--out", "full")),
+    ("a notebook of no zip", b"PK\x03\x04" + bytes(1_000), ("--data", "full/mine.txt")),
+)
+"""What `treedp run` is given: what it is about, the file, and more words."""
 GROWTH_MB = 400.0
 """More memory at the peak, the file itself and its unpacked members included."""
 SECRET = "survey.csv"
@@ -41,8 +63,41 @@ def notebooks(short: bool) -> Verdict:
         other.run()
         verdict.hold(not said(other, SECRET) and not said(other, "Errors"), "another session sees the notebook")
         verdict.hold(is_empty(other), "another session has cells")
+    n += runs(verdict, 5 if short else 1)
     verdict.tell(f"{n} files: at most {largest:.0f} MB more memory; 2 sessions, nothing of one in the other")
     return verdict
+
+
+def runs(verdict: Verdict, step: int) -> int:
+    """Give `treedp run` hostile scripts, studies and folders; how many there were.
+
+    Each ends with status 2, or 1 where nothing of it could be made, and one sentence; nothing is written but in the
+    folder that was named.
+    """
+    with TemporaryDirectory() as name:
+        here = Path(name)
+        (here / "work").mkdir()
+        (here / "full").mkdir()
+        (here / "full" / "mine.txt").write_text("mine")
+        (here / "link").symlink_to(here / "full")
+        (here / "work" / "people.csv").symlink_to("/etc/hostname")
+        before = _listed(here)
+        for nth, (what, content, words) in list(enumerate(RUNS))[::step]:
+            script = here / "work" / (f"{nth}.treedp" if content.startswith(b"PK") else f"{nth}.json")
+            script.write_bytes(content)
+            command = [sys.executable, "-m", "treedp_core", "run", str(script), *words]
+            done = subprocess.run(command, cwd=here, capture_output=True, text=True, check=False, timeout=300)
+            script.unlink()
+            said = done.stderr.strip().splitlines()
+            verdict.hold(done.returncode in (1, 2), f"run, {what}: status {done.returncode}")
+            verdict.hold(len(said) == 1 and "Traceback" not in done.stderr, f"run, {what}: {done.stderr[-300:]}")
+            verdict.hold(_listed(here) == before, f"run, {what}: wrote {sorted(_listed(here) - before)[:3]}")
+        return len(RUNS[::step])
+
+
+def _listed(folder: Path) -> set[str]:
+    """Every file below a folder, but what a run made in the new folder that it was told."""
+    return {str(one.relative_to(folder)) for one in folder.rglob("*") if one.is_file() and "new" not in one.parts}
 
 
 def offer(tab: Tab, content: bytes) -> None:

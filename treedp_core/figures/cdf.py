@@ -253,18 +253,29 @@ def pipeline_figure(curves: Sequence[PipelineCurve], epsilon: float) -> go.Figur
 
 
 def _ranked(
-    fig: Draft, rows: Sequence[tuple[str, float, Look]], *, start: float, top: float, axes: str = "x y"
+    fig: Draft,
+    rows: Sequence[tuple[str, float, Look]],
+    *,
+    start: float,
+    top: float,
+    axes: str = "x y",
+    beside: float = 0.0,
 ) -> Draft:
-    """Add a line with a dot at its end for each value, the first on top, named above it; cut at the top of the axis."""
+    """Add a line with a dot at its end for each value, the first on top, named above it; cut at the top of the axis.
+
+    Lines up to `beside` of the axis are named beside their dot.
+    """
     xref, yref = axes.split()
     for row, (name, value, look) in enumerate(rows):
         fig.add_shape(
             type="line", x0=start, x1=min(value, top), y0=row, y1=row, xref=xref, yref=yref, layer="below",
             line={"color": look.colour, "width": 3},
         )  # fmt: skip
+        is_short = value - start <= beside * (top - start)
         fig.add_annotation(
-            x=start, y=row, xref=xref, yref=yref, xanchor="left", yanchor="bottom", xshift=4, yshift=1,
-            showarrow=False, text=f"{plot_text(name)}: {short(value)}{' →' if value > top else ''}",
+            x=value if is_short else start, y=row, xref=xref, yref=yref, xanchor="left", showarrow=False,
+            text=f"{plot_text(name)}: {short(value)}{' →' if value > top else ''}",
+            **({"yanchor": "middle", "xshift": 9} if is_short else {"yanchor": "bottom", "xshift": 4, "yshift": 1}),
         )  # fmt: skip
     marker = {"size": 11, "color": [look.colour for *_, look in rows], "symbol": [look.symbol for *_, look in rows]}
     return fig.add_trace(
@@ -343,4 +354,4 @@ def ratio_bars(labels: Sequence[str], ratios: Sequence[float], *, x_title: str) 
     fig.update_yaxes(visible=False, range=[len(ratios) - 0.6, -0.8])
     own = Look(AFTER, "solid", "circle")
     rows = [(name, value, own) for name, value in zip(labels, ratios, strict=True)]
-    return _ranked(fig, rows, start=1.0, top=top).figure()
+    return _ranked(fig, rows, start=1.0, top=top, beside=0.4).figure()

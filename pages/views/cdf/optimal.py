@@ -24,7 +24,7 @@ from treedp_core.notebook.code import Ran, call, given
 from treedp_core.studies.branching import best_shape
 from treedp_core.studies.cdf.error import Criterion
 from treedp_core.studies.cdf.error.bound import MAX_BOUND_BINS
-from treedp_core.studies.cdf.pipelines import BOUND_BINS, BOUND_ROUNDS, distance_table
+from treedp_core.studies.cdf.pipelines import BOUND_BINS, BOUND_ROUNDS, OPTIMAL_MATRIX, ROOT_MATRIX, distance_table
 from treedp_core.tree.workloads import Shape
 from treedp_core.words import percent, plural, short, whole
 
@@ -44,11 +44,12 @@ def show() -> Told:
     asked, error = asked_bins()
     bins, ran, say = _distances(asked)
     labels, ratios = ran.value.values()
-    ratio, best = min(zip(ratios[:-1], labels[:-1], strict=True))
+    rows = dict(zip(labels, ratios, strict=True))
+    best = min(rows.keys() - {ROOT_MATRIX, OPTIMAL_MATRIX}, key=rows.__getitem__)
     answer = (
-        f"For {whole(bins)} bins the best tree is within {percent(ratio - 1)} of the least variance that any linear "
-        f"Gaussian mechanism can have, {percent(math.sqrt(ratio) - 1)} in typical error; the worst shown has "
-        f"{short(max(ratios))} times the least."
+        f"For {whole(bins)} bins the best tree is within {percent(rows[best] - 1)} of the least variance that any "
+        f"linear Gaussian mechanism can have, {percent(math.sqrt(rows[best]) - 1)} in typical error; the square-root "
+        f"matrix within {percent(rows[ROOT_MATRIX] - 1)}; the worst shown has {short(max(ratios))} times the least."
     )
     frame.figure(
         call(ratio_bars, labels, ratios, x_title="mean variance of a cumulative count ÷ lower bound"),

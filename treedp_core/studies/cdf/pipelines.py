@@ -28,6 +28,8 @@ BOUND_BINS: Final = 256
 """Bins up to which the lower bound is computed while one waits; beyond, in the background, up to `MAX_BOUND_BINS`."""
 BOUND_ROUNDS: Final = 20
 """About as many rounds as the bound takes for many bins."""
+ROOT_MATRIX: Final = "Square-root matrix (any number of bins)"
+OPTIMAL_MATRIX: Final = "Optimal matrix mechanism (numerical, cubic work)"
 SQUARES: Final = "squared errors, summed"
 
 
@@ -140,8 +142,8 @@ def distance_table(n_bins: int, best: Shape, watch: Watch | None = None) -> dict
     rows += [
         (found, _equal(best, fitted)),
         ("Binary tree, least squares, optimal budgets", optimal_shares(trees[-1][1], fitted).value),
-        ("Square-root matrix (any number of bins)", mean_variance(Wanted(n_bins), fitted.unit)),
-        ("Optimal matrix mechanism (numerical, cubic work)", bound.attained),
+        (ROOT_MATRIX, mean_variance(Wanted(n_bins), fitted.unit)),
+        (OPTIMAL_MATRIX, bound.attained),
     ]
     rows.sort(key=lambda row: -row[1])
     return {

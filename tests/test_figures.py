@@ -120,9 +120,11 @@ def test_a_dark_figure_differs_in_its_colours_only() -> None:
     tree, counts = Tree.from_branching_factors((2,)), np.array([4, 3, 1])
     light = icicle(tree, Names(), counts, counts - 2.0, colour_range=(-4.0, 4.0), text=counts)
     light.add_annotation(text="#000000", font_color="#000000")
+    light.add_annotation(text='<span style="color:#000000">#000000</span>')
     dark = on_dark(light)
     assert list(dark.data[0].marker.colorscale) == [tuple(one) for one in colour.colour_scale(colour.DIVERGING_DARK)]
     assert dark.layout.annotations[0].text == "#000000" and dark.layout.annotations[0].font.color != "#000000"
+    assert dark.layout.annotations[1].text == f'<span style="color:{lifted("#000000")}">#000000</span>'
     assert dark.layout.template == light.layout.template
     areas = [decoded(one)["data"][0]["values"] for one in (light, dark)]
     assert list(areas[0]) == list(areas[1])

@@ -20,6 +20,7 @@ _PAGE: Final = 0.006
 _PAINTED: Final = ("color", "fill", "stroke")
 _HEX: Final = re.compile("#[0-9A-Fa-f]{6}")
 _RGB: Final = re.compile(r"rgba?\(([\d.]+), ?([\d.]+), ?([\d.]+)((?:, ?[\d.]+)?)\)")
+_COLOURED: Final = re.compile(r'(?<=<span style="color:)#[0-9A-Fa-f]{6}(?=">)')
 _SCALES: Final = (
     (colour_scale(SEQUENTIAL), colour_scale(SEQUENTIAL_DARK)),
     (colour_scale(DIVERGING), colour_scale(DIVERGING_DARK)),
@@ -42,7 +43,7 @@ def on_dark(fig: go.Figure) -> go.Figure:
 def repainted(parts: dict[str, Any]) -> dict[str, Any]:
     """Return a figure's or chart's specification with its colours as a dark page shows them.
 
-    Only what a property paints is looked at, so that data which look like a colour stay.
+    Only what a property paints and what colours a part of a text are looked at: data which look like a colour stay.
 
     >>> repainted({"text": "#000000", "marker": {"color": ["#CC79A7", 3.0]}})
     {'text': '#000000', 'marker': {'color': ['#CC79A7', 3.0]}}
@@ -54,7 +55,7 @@ def _repainted(part: object, paint: bool) -> object:
     if isinstance(part, dict):
         return repainted(part)
     if isinstance(part, str):
-        return lifted(part) if paint else part
+        return lifted(part) if paint else _COLOURED.sub(lambda found: lifted(found[0]), part)
     if isinstance(part, np.ndarray) and part.dtype.kind in "OU" and paint:
         return [_repainted(one, True) for one in part.tolist()]
     if isinstance(part, list | tuple):

@@ -12,14 +12,15 @@ from treedp_core.records.read.strict_json import Json
 KINDS: Final = frozenset({"bar", "box", "heatmap", "icicle", "scatter", "scattergl"})
 """Kinds of traces; none of them asks another address for anything."""
 TAGS: Final = frozenset({"b", "br", "em", "extra", "i", "sub", "sup"})
-"""What plotly may take for markup: no links, no styles."""
+"""What plotly may take for markup: no links, and no styles but the colour of a text, as `COLOURED` has it."""
 FORBIDDEN: Final = frozenset({"href", "images", "src", "source", "url"})
 MAX_TRACES: Final = 500
+COLOURED: Final = re.compile(r'<span style="color:(#[0-9A-Fa-f]{6})">([^<>]*)</span>')
 _TAG: Final = re.compile(r"<\s*/?\s*([A-Za-z!?][A-Za-z0-9]*)")
 
 
 def checked(figure: Json) -> dict[str, Any]:
-    """Return a plotly figure that only draws: no pictures, maps, links or markup beyond bold, italic and breaks.
+    """Return a plotly figure that only draws: no pictures, maps or links, of markup bold, italic, breaks, colour.
 
     Raises
     ------
@@ -44,7 +45,8 @@ def checked(figure: Json) -> dict[str, Any]:
     for key, text in _texts(figure):
         if key in FORBIDDEN:
             raise InputError("CELL_FIGURE", f"A figure of a cell has {echo(key)}; it may ask for nothing elsewhere.")
-        found = _TAG.search(text) if "<" in text else None
+        text = COLOURED.sub(r" \2 ", text) if "<" in text else ""
+        found = _TAG.search(text)
         while found:
             if found[1].lower() not in TAGS:
                 raise InputError(

@@ -133,17 +133,14 @@ def _eigen(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
     n = matrix.shape[0]
     if n < 2 or not np.allclose(matrix, matrix[::-1, ::-1], rtol=1e-9, atol=1e-11 * np.abs(matrix).max()):
         return np.linalg.eigh(matrix)
-    half, middle = n // 2, n % 2
-    turn = np.zeros((n, n))
-    index = np.arange(half)
-    turn[index, index] = turn[n - 1 - index, index] = np.sqrt(0.5)
-    turn[index, half + middle + index] = np.sqrt(0.5)
-    turn[n - 1 - index, half + middle + index] = -np.sqrt(0.5)
-    if middle:
-        turn[half, half] = 1.0
-    even, odd = turn[:, : half + middle], turn[:, half + middle :]
-    parts = [(basis, *np.linalg.eigh(basis.T @ matrix @ basis)) for basis in (even, odd)]
-    return np.concatenate([values for _, values, _ in parts]), np.hstack([basis @ found for basis, _, found in parts])
+    half, scale = n // 2, np.sqrt(0.5)
+    near, far = matrix[:half, :half], matrix[:half, n - half :][:, ::-1]
+    across = matrix[:half, half : n - half] / scale  # no column, or the middle one
+    even = np.block([[near + far, across], [across.T, matrix[half : n - half, half : n - half]]])
+    (values, same), (others, turned) = np.linalg.eigh(even), np.linalg.eigh(near - far)
+    top, tail = same[:half] * scale, turned * scale
+    vectors = np.block([[top, tail], [same[half:], np.zeros((n - 2 * half, half))], [top[::-1], -tail[::-1]]])
+    return np.concatenate([values, others]), vectors
 
 
 def _weighted_intervals(weights: FloatArray) -> FloatArray:

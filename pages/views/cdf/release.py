@@ -124,8 +124,8 @@ def _ledger(drawn: Ran[Draw]) -> None:
         alt="What the release spends",
         width="content",
         caption="One release of whole numbers: the matrix, rounded to whole numbers, times the counts, plus noise. The "
-        "sensitivity is that of this rounded matrix; turning its answers into cumulative counts costs nothing. A release plan holds trees only, so "
-        "there is none of this release.",
+        "sensitivity is that of this rounded matrix; turning its answers into cumulative counts costs nothing. A "
+        "release plan holds trees only, so there is none of this release.",
     )
 
 

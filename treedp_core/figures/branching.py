@@ -266,7 +266,7 @@ def _drag(best: BestBranching, whole: Sequence[float], x: alt.X, y: alt.Y) -> li
     dot = at.mark_point(filled=True, size=190, color=PINK, opacity=1).encode(x=x, y=y).add_params(beta)
     rule = at.mark_rule(color=PINK, strokeWidth=1.5).encode(x=x)
     text = at.mark_text(align="right", fontSize=14, fontWeight="bold", color=PINK, lineBreak="\n").encode(
-        x=alt.value(alt.ExprRef(expr=LEFT)), y=alt.value(26), text=alt.Text("words:N")
+        x=alt.value(alt.ExprRef(expr=LEFT)), y=alt.value(alt.ExprRef(expr="height - 56")), text=alt.Text("words:N")
     )
     return [rule, dot, text]
 

@@ -55,7 +55,8 @@ def show() -> Told:
         if one.author:
             st.caption(f"From {lit(one.author, 60)}, {CLAIM}.", width="content")
     about = strip(f"{KINDS[one.kind]}: {lit(one.label) if one.author else one.label}", "made-up counts")
-    badges = "formula, simulation" if found.value is not None and found.value.simulated else "formula"
+    simulated = check.value is not None or (found.value is not None and found.value.simulated)
+    badges = "formula, simulation" if simulated else "formula"
     return Told(about, badges, more=partial(_more, one, check))
 
 

@@ -107,5 +107,6 @@ def checked(found: SelfCheck) -> str:
     return (
         f"{verdict}, {whole(found.trials)} releases each, seed {whole(found.seed)}. If all are right, "
         f"{short(found.expected_outside, 2)} of them would be outside on average; the furthest would be as far in "
-        f"{percent(found.worst_chance)} of such checks. Without a closed form: {', '.join(found.without).lower()}."
+        f"{percent(found.worst_chance)} of such checks. "
+        f"Not checked, as there is no closed form or nothing attains it: {'; '.join(found.without)}."
     )

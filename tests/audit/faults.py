@@ -19,7 +19,7 @@ from treedp_core import privacy, words
 from treedp_core.checks import InputError
 from treedp_core.errors import simulated as montecarlo
 from treedp_core.experiment import Pipeline
-from treedp_core.mechanisms import LevelNoise, calibration, level_noise
+from treedp_core.mechanisms import LevelNoise, calibration, level_noise, stability
 from treedp_core.mechanisms.thresholds import estimation, sparse_vector
 from treedp_core.mechanisms.thresholds import release as thresholds
 from treedp_core.mechanisms.thresholds.plan_types import Plan, PlanLevel
@@ -304,7 +304,7 @@ ROUND_NOISES = sparse_vector.round_noises
 LEFT, ONE_RECORD = ledger.left_after, thresholds.budget_for_one_record
 LEVELS, TOP_DOWN, BUDGETS, THRESHOLDS = "levels", "top-down", "budgets", "thresholds"
 CONVERSIONS, COMPOSED, EVENTS, SAMPLERS, BLACK_BOX = "conversions", "composed", "events", "samplers", "black box"
-NUMERICAL = "numerical"
+NUMERICAL, STABILITY = "numerical", "stability"
 
 
 def _to_the_nearest(found: tuple[int, Any], one: Losses, step: float) -> tuple[int, Any]:
@@ -320,6 +320,19 @@ def _without_tails(one: Losses, *_: object) -> Losses:
 
 def _narrow_lattice(one: Losses, *_: object) -> Losses:
     return replace(one, loss=one.loss * (1 - 1e-6), step=one.step * (1 - 1e-6))
+
+
+def _lower(made: Any, *_: object) -> Any:
+    return replace(made, threshold=made.threshold - 1)
+
+
+def _half_the_noise(made: Any, *_: object) -> Any:
+    return replace(made, law=narrower(made.law, 0.5))
+
+
+def told_of_nothing() -> AbstractContextManager[Any]:
+    honest = stability.Stability.release
+    return patch.object(stability.Stability, "release", lambda self, counts, rng: honest(self, counts + 99, rng))
 
 
 def one_change_fewer() -> AbstractContextManager[Any]:
@@ -412,6 +425,9 @@ FAULTS = (
     Fault("composed epsilon rounded down", method(Losses, "epsilon", lambda x, *_: x * (1 - 1e-9)), (NUMERICAL,)),
     Fault("losses a millionth too small", changed(losses._of_one, _narrow_lattice), (NUMERICAL,)),
     Fault("a total 0.1 % too large", changed(accounting.largest_total, lambda x, *_: x * 1.001), (NUMERICAL,)),
+    Fault("a threshold one too low", changed(stability.stability, _lower), (STABILITY,)),
+    Fault("half of the noise on what is told", changed(stability.stability, _half_the_noise), (STABILITY,)),
+    Fault("empty nodes are told", told_of_nothing, (STABILITY,)),
     Fault("draws 1.02 times too narrow", drawn_narrower(1.02), (SAMPLERS,)),
     Fault("the first proposal is kept", lambda: everywhere(integer_draws._reject, _first_proposal), (SAMPLERS,)),
     Fault("Laplace noise never negative", lambda: everywhere(noise._sign, lambda *_: None), (SAMPLERS,)),

@@ -10,6 +10,7 @@ from typing import Final
 import numpy as np
 
 from treedp_core.experiment import Experiment, prepare
+from treedp_core.mechanisms.stability import LAWS, stability
 from treedp_core.noise import Gaussian, Laplace
 from treedp_core.postprocess.shrink import shrunk
 from treedp_core.studies.multiplicative.shrinkage import worst_shrunk_alpha_rmse
@@ -22,6 +23,7 @@ RULES: Final = {
     "laplace": "Laplace",
     "shrunk_laplace": "Shrunk Laplace",
     "shrunk_optimal": "Shrunk least squares",
+    "stability": "Stability histogram",
 }
 ABOUT: Final = {
     "gaussian": "Gaussian noise on every count, equal budgets",
@@ -29,6 +31,7 @@ ABOUT: Final = {
     "laplace": "Laplace noise on every count, equal budgets",
     "shrunk_laplace": "Laplace noise on every count, equal budgets, shrunk to max(0, (1 − α) y)",
     "shrunk_optimal": "Gaussian noise with minimax budgets, least squares, shrunk to max(0, (1 − α) y)",
+    "stability": "Whole-number noise on counts above 0, by level, told above a threshold; no domain need be public",
 }
 
 
@@ -66,6 +69,7 @@ def draw(
     }
     if source.tree is not None and source.counts is not None:
         rules["shrunk_optimal"] = _least_squares(source.tree, truth, settings, rng)
+    rules["stability"] = _stability(source.paths.n_levels, level, truth, settings, rng)
     return rules
 
 
@@ -82,6 +86,17 @@ def deviations(n_levels: int, settings: Experiment) -> FloatArray:
     chain = Tree(np.arange(-1, n_levels - 1), np.arange(n_levels + 1))
     laws = prepare(replace(settings, metric="rmse", allocation="uniform", postprocess=()), chain).noise.laws
     return np.array([0.0 if law is None else math.sqrt(law.variance) for law in laws])
+
+
+def _stability(
+    n_levels: int, level: IntArray, truth: FloatArray, settings: Experiment, rng: np.random.Generator
+) -> Simple:
+    """The stability histogram of every level, by the law whose worst case is the smaller one."""
+    public = settings.unit.total_is_public
+    every = [stability(settings.unit, n_levels - public, settings.epsilon, settings.delta, law) for law in LAWS]
+    made = min(every, key=lambda one: one.worst(settings.alpha))
+    told = made.release(truth, rng).astype(float)
+    return Simple(np.where((level == 0) & public, truth, told), made.worst(settings.alpha))
 
 
 def _least_squares(tree: Tree, truth: FloatArray, settings: Experiment, rng: np.random.Generator) -> Simple:

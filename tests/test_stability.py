@@ -1,0 +1,68 @@
+"""The stability histogram: its delta by listing every output, its error by listing every draw."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from audit.stability import exact_delta, outputs, pmf, ways
+from treedp_core.checks import InputError
+from treedp_core.mechanisms.stability import LAWS, stability
+from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
+
+ADD, REPLACE = NeighbouringRelation.ADD_OR_REMOVE_ONE, NeighbouringRelation.REPLACE_ONE
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize(
+    ("relation", "m", "n"), [(ADD, 1, 1), (ADD, 1, 2), (ADD, 2, 1), (REPLACE, 1, 1), (REPLACE, 1, 2)]
+)
+def test_no_neighbour_is_told_apart_better_than_promised(
+    law: str, relation: NeighbouringRelation, m: int, n: int
+) -> None:
+    epsilon, delta = 2.0, 1e-3
+    made = stability(ProtectedUnit(relation, m), n, epsilon, delta, law)
+    every = ways(m, n, relation is REPLACE)
+    worst = max(exact_delta(made, one, epsilon) for one in every)
+    assert worst <= delta * (1 + 1e-9)
+    low = replace(made, threshold=made.threshold - 2)  # the test can fail: two lower, and the promise is broken
+    if law == "discrete_laplace" and relation is ADD:
+        assert max(exact_delta(low, one, epsilon) for one in every) > delta
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("alpha", [0.0, 0.35])
+def test_the_error_is_that_of_every_draw(law: str, alpha: float) -> None:
+    made = stability(ProtectedUnit(ADD), 2, 2.0, 1e-4, law)
+    counts = [0, 1, 3, made.threshold - 1, made.threshold, made.threshold + 4, 60, 200]
+    for count, error in zip(counts, made.error(np.array(counts), alpha).tolist(), strict=True):
+        listed = math.fsum(
+            p * max(abs(out - count) - alpha * count, 0.0) ** 2
+            for out, p in outputs(pmf(made.law), made.threshold, count).items()
+        )
+        assert error == pytest.approx(math.sqrt(listed), rel=1e-9, abs=1e-12)
+    assert made.worst(alpha) == pytest.approx(float(made.error(np.arange(400), alpha).max()), rel=1e-12)
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_drawn_releases_err_as_the_formula_says(law: str) -> None:
+    made = stability(ProtectedUnit(ADD), 3, 1.0, 1e-6, law)
+    counts = np.repeat([0, made.threshold - 2, made.threshold, 3 * made.threshold], 4000)
+    told = made.release(counts, np.random.default_rng(4)).reshape(4, -1)
+    square = np.square(told - counts.reshape(4, -1))
+    formula = made.error(counts.reshape(4, -1)[:, 0]) ** 2
+    spread = 4 * square.std(axis=1) / 4000**0.5 + 1e-3
+    assert (np.abs(square.mean(axis=1) - formula) <= spread).all() and not told[0].any()
+    assert (np.abs(square.mean(axis=1) - 1.21 * formula)[2:] > spread[2:]).all()
+
+
+def test_known_thresholds_and_refusals() -> None:
+    assert stability(ProtectedUnit(ADD), 1, 1.0, 1e-6, "discrete_laplace").threshold == 15
+    assert "by numerical accounting" in stability(ProtectedUnit(ADD), 2, 1.0, 1e-6, LAWS[1]).guarantee.sentence()
+    with pytest.raises(InputError, match="delta"):
+        stability(ProtectedUnit(ADD), 1, 1.0, 0.0, "discrete_laplace")
+    with pytest.raises(InputError, match="law"):
+        stability(ProtectedUnit(ADD), 1, 1.0, 1e-6, "laplace")

@@ -59,6 +59,18 @@ def test_drawn_releases_err_as_the_formula_says(law: str) -> None:
     assert (np.abs(square.mean(axis=1) - 1.21 * formula)[2:] > spread[2:]).all()
 
 
+def test_half_of_delta_is_for_the_noise_and_half_for_what_is_new() -> None:
+    made = stability(ProtectedUnit(ADD), 2, 1.0, 1e-4, "discrete_gaussian")
+    assert exact_delta(made, [(400, 401)] * 2, 1.0) == pytest.approx(5e-5, rel=2e-3)
+    new = math.fsum(p for k, p in pmf(made.law).items() if 1 + k >= made.threshold)
+    assert 2 * new <= 5e-5 < 2 * math.fsum(p for k, p in pmf(made.law).items() if 2 + k >= made.threshold)
+
+
+def test_nothing_is_told_of_a_count_of_0() -> None:
+    low = replace(stability(ProtectedUnit(ADD), 1, 1.0, 1e-6, "discrete_laplace"), threshold=1)
+    assert not low.release(np.zeros(1000), np.random.default_rng(1)).any()
+
+
 def test_known_thresholds_and_refusals() -> None:
     assert stability(ProtectedUnit(ADD), 1, 1.0, 1e-6, "discrete_laplace").threshold == 15
     assert "by numerical accounting" in stability(ProtectedUnit(ADD), 2, 1.0, 1e-6, LAWS[1]).guarantee.sentence()

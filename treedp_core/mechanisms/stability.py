@@ -48,7 +48,7 @@ class Stability:
     guarantee: Guarantee
 
     def release(self, counts: AnyArray, rng: np.random.Generator) -> IntArray:
-        """Return what is told of true counts of nodes (...), and 0 where nothing is; a simulation unless `rng` is safe.
+        """Return what is told of true counts (n_nodes,), and 0 where nothing is; a simulation unless `rng` is safe.
 
         >>> made = stability(ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE), 1, 1.0, 1e-6, "discrete_laplace")
         >>> made.threshold, made.release(np.array([0, 1, 500]), np.random.default_rng(1)).tolist()

@@ -34,12 +34,12 @@ COUNTS = TREE.counts_of_leaves(np.array([12, 30, 8, 25, 3]))
 TRIALS = 200_000
 
 
-def simulated(problem: Problem, amounts: np.ndarray, seed: int) -> np.ndarray:
+def simulated(problem: Problem, amounts: np.ndarray, seed: int, trials: int = TRIALS) -> np.ndarray:
     """Errors (trials, n_nodes) of releases made by the mechanism and the post-processor themselves."""
     mechanism = MECHANISMS[problem.law]
     noise = mechanism.plan(problem.tree, Budget(problem.currency, tuple(amounts.tolist())), problem.unit)
     function, _ = postprocess.prepare(problem.tree, noise.variance, ("least_squares",) * problem.least_squares)
-    return function(noise.draw(generator(seed), TRIALS).astype(float))
+    return function(noise.draw(generator(seed), trials).astype(float))
 
 
 @pytest.mark.statistical
@@ -98,7 +98,7 @@ def claimed_and_seen(law: str, unit: ProtectedUnit, shape: str, squares: bool) -
     low = smallest_budget(problem, [target, Target(tree.height, Ask.RMSE, 40.0)])
     reach = 0.071 * counts
     amounts = np.where(problem.paid > 0, low.amounts, np.inf if unit is REPLACE else 0.0)
-    errors = np.abs(simulated(problem, amounts, 3)[:20_000])
+    errors = np.abs(simulated(problem, amounts, 3, 20_000))
     nodes = np.arange(*tree.level(1).indices(tree.n_nodes))
     claim = reliability(problem, low.amounts, 0.071).probability[nodes]
     worst = nodes[int(np.argmin(claim))]

@@ -270,6 +270,7 @@ def test_nothing_is_asked_of_the_network_at_start(monkeypatch: pytest.MonkeyPatc
 def test_an_upload_never_passes_through_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(serving.exports, "linger", lambda: None)
     monkeypatch.setattr(serving.sessions, "clock", lambda chore: contextlib.nullcontext())
+    monkeypatch.setattr(serving.WORKERS, "start", lambda: None)
 
     async def start() -> None:
         async with serving.lifespan(None):

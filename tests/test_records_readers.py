@@ -18,9 +18,11 @@ from treedp_core.checks import InputError
 from treedp_core.records import ReadOptions, count_bins, count_hierarchy, domain_taken_from_the_data, inspect
 from treedp_core.records.read import READERS
 from treedp_core.records.read.file_checks import checked_columns, encoding_error
+from treedp_core.records.read.holding import hold
 from treedp_core.records.read.readers import Reader
 from treedp_core.records.read.sniff import PREVIEW_ROWS, Preview
 from treedp_core.records.read.sources import ByteStream, FileSource
+from treedp_core.registry import CLAIM
 from treedp_core.tree import Tree
 
 pytestmark = pytest.mark.usefixtures("fixed_width", "own_jobs")
@@ -105,6 +107,9 @@ def test_it_is_looked_at_and_counted() -> None:
     binned = count_bins(AGES, "age", lower=0, upper=20, n_bins=4, progress=lambda *now: done.append(now))
     assert binned.counts.tolist() == [4, 1, 0, 1, 1, 1]
     assert done[-1] == (len(AGES), len(AGES))
+    assert data.not_reviewed == binned.not_reviewed == f"Read by own code, {CLAIM}."
+    assert hold(FILE, name="t.fwf").preview.notices == seen.notices, "and so of what is counted again"
+    assert not count_hierarchy(b"region\nNorth\n", ["region"], domain=FROM_DATA).not_reviewed
 
 
 def test_the_others_are_read_as_before_whatever_the_order() -> None:
@@ -187,3 +192,5 @@ def test_every_uploader_takes_it_and_refuses_its_bad_bytes(asks: str, monkeypatc
     counted(app)
     assert not app.exception and not codes(app)
     assert told in words(app)
+    if asks == "tree":
+        assert "read by own code, not reviewed" in app.main.caption[0].value

@@ -49,7 +49,14 @@ def _with_unit(strip: str) -> str:
     """Add to a strip whose records a file has, where it names the file: nobody is taken for one unit unasked."""
     if not store.is_uploaded() or lit(store.dataset().name, 40) not in strip:
         return strip
-    return f"{strip} · unit: {lit(store.unit(), 40) if store.unit() else 'not said yet, one record'}"
+    said = store.dataset().not_reviewed.rstrip(".")
+    read_by = f" · {lit(said[0].lower() + said[1:], 120)}" if said else ""
+    return f"{strip} · unit: {lit(store.unit(), 40) if store.unit() else 'not said yet, one record'}{read_by}"
+
+
+def read_by_plugin(strip: str) -> bool:
+    """Whether a view is of data that a plug-in has read."""
+    return bool(store.dataset().not_reviewed) and lit(store.dataset().name, 40) in strip
 
 
 def _lost() -> None:

@@ -12,7 +12,7 @@ import streamlit as st
 
 from pages.ui import presets
 from pages.ui.glossary import SAID, explained
-from pages.ui.header import explain, header
+from pages.ui.header import explain, header, read_by_plugin
 from pages.ui.presets import Preset
 from pages.ui.setting import FOLLOWED, Setting, in_a_row
 from pages.ui.settings import EPSILON, PRESENT, get
@@ -171,7 +171,7 @@ class Page:
             view = self._chosen()
             st.session_state[SAID] = []
             told = view.show()
-            if self.uses_plugin:
+            if self.uses_plugin or read_by_plugin(told.strip):
                 told = told._replace(badges=f"{told.badges}, {NOT_REVIEWED}")
             st.session_state[_BADGES] = told.badges
         with heading:

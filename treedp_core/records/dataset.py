@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treedp_core.checks import InputError, echo
-from treedp_core.records.read.text import OTHER, Notice
+from treedp_core.records.read.text import OTHER, READ_BY, Notice
 from treedp_core.tree import AnyArray, Tree
 from treedp_core.words import card
 
@@ -185,6 +185,11 @@ class Dataset:
     def _repr_html_(self) -> str:
         rows = [("levels", " › ".join(self.labels.level_names[1:])), ("categories", self.domain_source.value)]
         return card(f"{self.name[:60]}: exact counts, NOT PRIVATE", [("tree", repr(self.tree)[1:-1]), *rows])
+
+    @property
+    def not_reviewed(self) -> str:
+        """Who read the file, where that is a plug-in whose reading nobody has reviewed, in a sentence; else nothing."""
+        return dict(self.report.notices).get(READ_BY, "")
 
     @property
     def total(self) -> int:

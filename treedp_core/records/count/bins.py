@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -124,6 +125,7 @@ def count_bins(
     labels = labels_of(tree, level_codes, words, names)
     counts = tree.add_up(own)
     report = tally.report(column, table.first_row)
+    report = replace(report, notices=(*table.notices, *report.notices))
     return Dataset(table.preview.name, tree, labels, counts, DomainSource.PUBLIC, report, table.digest())
 
 

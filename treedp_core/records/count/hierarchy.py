@@ -116,7 +116,8 @@ def count_hierarchy(
         counted = _on_paths_of_the_data(table.preview.name, tally, missing)
     else:
         counted = _on_public_tree(table.preview.name, tally, domain, missing, outside)
-    return replace(counted, source_digest=digest)
+    report = replace(counted.report, notices=(*table.notices, *counted.report.notices))
+    return replace(counted, report=report, source_digest=digest)
 
 
 def _checked_choice(table: TableReader, columns: Sequence[str], weight: str | None, domain: Domain) -> list[str]:

@@ -14,7 +14,8 @@ from treedp_core.records.read.file_checks import in_words
 from treedp_core.records.read.held import HeldColumns
 from treedp_core.records.read.sniff import Preview, preview_csv
 from treedp_core.records.read.sources import FileSource, ReadOptions, TableSource, file_source
-from treedp_core.registry import Table, table
+from treedp_core.records.read.text import READ_BY
+from treedp_core.registry import CLAIM, Table, table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -179,8 +180,18 @@ def inspect(origin: Origin, *, name: str | None = None, options: ReadOptions | N
     >>> preview.columns, preview.rows, preview.delimiter
     (('region', 'city'), (('North', 'Kiel'),), ';')
     """
+    return opened(origin, name, options)[2]
+
+
+def opened(origin: Origin, name: str | None, options: ReadOptions | None) -> tuple[Source, Reader[Any], Preview]:
+    """Return a source, what reads it, and the preview, which says where nobody has reviewed that reader."""
     source = source_of(origin, name)
-    return reader_of(source).preview(source, options or ReadOptions())
+    reader = reader_of(source)
+    preview = reader.preview(source, options or ReadOptions())
+    author = READERS.author(reader.name) if READERS.get(reader.name) is reader else ""
+    if author:
+        preview = replace(preview, notices=(*preview.notices, (READ_BY, f"Read by {author}, {CLAIM}.")))
+    return source, reader, preview
 
 
 def source_of(origin: Origin, name: str | None) -> Source:

@@ -9,7 +9,7 @@ from typing import Any
 
 from treedp_core.checks import InputError, echo
 from treedp_core.records.read import text
-from treedp_core.records.read.readers import Batch, Origin, Reader, Source, reader_of, source_of
+from treedp_core.records.read.readers import Batch, Origin, Reader, Source, opened
 from treedp_core.records.read.sniff import Preview
 from treedp_core.records.read.sources import ReadOptions
 
@@ -48,6 +48,11 @@ class TableReader:
         """Return the SHA-256 (hex) of the file's bytes; empty for a table in memory."""
         return self.source.digest()
 
+    @property
+    def notices(self) -> tuple[text.Notice, ...]:
+        """What data counted from it must go on saying: that nobody has reviewed what read it."""
+        return tuple(one for one in self.preview.notices if one[0] == text.READ_BY)
+
     def column(self, name: str) -> str:
         """Return the name of a column that exists, in the form in which the table has it."""
         name = text.normalise(str(name))
@@ -76,9 +81,7 @@ class TableReader:
 
 def open_table(origin: Origin, name: str | None, options: ReadOptions | None) -> TableReader:
     """Look at a source and return its reader."""
-    source = source_of(origin, name)
-    reader = reader_of(source)
-    return TableReader(source, reader, reader.preview(source, options or ReadOptions()))
+    return TableReader(*opened(origin, name, options))
 
 
 def refuse_no_rows(n_rows: int) -> None:

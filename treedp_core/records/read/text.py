@@ -16,6 +16,8 @@ from treedp_core import checks
 from treedp_core.words import whole
 
 BLANK: Final = "(blank)"
+READ_BY: Final = "READER_NOT_REVIEWED"
+"""Code of the notice on data that a plug-in's reader has read."""
 OTHER: Final = "(other)"
 Notice = tuple[str, str]
 

@@ -15,6 +15,8 @@ from streamlit.testing.v1 import AppTest
 from oracles_pages import codes, dataset, open_page, widget, words
 from pages.ui.uploads import PUBLIC_VARIABLE
 from treedp_core.checks import InputError
+from treedp_core.experiment import Experiment
+from treedp_core.plans import ReleasePlan
 from treedp_core.records import ReadOptions, count_bins, count_hierarchy, domain_taken_from_the_data, inspect
 from treedp_core.records.read import READERS
 from treedp_core.records.read.file_checks import checked_columns, encoding_error
@@ -110,6 +112,9 @@ def test_it_is_looked_at_and_counted() -> None:
     assert data.not_reviewed == binned.not_reviewed == f"Read by own code, {CLAIM}."
     assert hold(FILE, name="t.fwf").preview.notices == seen.notices, "and so of what is counted again"
     assert not count_hierarchy(b"region\nNorth\n", ["region"], domain=FROM_DATA).not_reviewed
+    plan = ReleasePlan.of(Experiment(), data)
+    assert f"The file was read by own code, {CLAIM}: check its counts by another way." in plan.open_points
+    assert ReleasePlan.from_json(plan.to_json()) == plan
 
 
 def test_the_others_are_read_as_before_whatever_the_order() -> None:

@@ -118,6 +118,7 @@ def state(noise: Planned, data: Data, source: Dataset | None) -> Stated:
         spread=noise.spread if noise.unit.contributions > 1 else Spread.STACKED,
         bounded=_bounded(source, noise.unit),
         weighted=source is not None and source.report.largest > 1,
+        read_by="" if source is None else source.read_by,
         domain=_domain(data, source, noise.factors),
         law=law,
         levels=_levels(noise, _names(data, len(noise.per_level))),

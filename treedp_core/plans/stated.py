@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import itertools
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
@@ -16,6 +17,7 @@ from treedp_core.privacy.accounting import Accounting
 from treedp_core.privacy.origin import SYMBOL, Origin
 
 CODE: Final = "PLAN_INVALID"
+_PACKAGE: Final = re.compile(r"[A-Za-z0-9_. -]{0,100}")
 LATER: Final = {"later": True}
 """Marks a field that files written before it was there may lack."""
 MAX_LEVELS: Final = 512
@@ -247,6 +249,8 @@ class Stated:
         Only where it was asked for.
     accounting : Accounting or None
         How epsilon was found from the noise, where there is more than one way.
+    read_by : str
+        The plug-in that read the file, which nobody has reviewed; empty where TreeDP did.
     """
 
     title: str
@@ -268,8 +272,10 @@ class Stated:
     delta_fits: bool | None = None
     true_error: TrueError | None = None
     accounting: Accounting | None = field(default=None, metadata=LATER)
+    read_by: str = field(default="", metadata=LATER)
 
     def __post_init__(self) -> None:
+        _expect(_PACKAGE.fullmatch(self.read_by) is not None, "the name of a package as the reader of the file")
         for name in ("title", "whom", "released"):
             _text(name, getattr(self, name))
         for step in self.postprocess:

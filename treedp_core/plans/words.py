@@ -11,6 +11,7 @@ from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.privacy import Currency, NeighbouringRelation, Precision
 from treedp_core.privacy.accounting import Accounting
 from treedp_core.privacy.origin import NOT_PRIVATE, PriorKind
+from treedp_core.registry import CLAIM
 from treedp_core.words import budget_text, margin, plural, privacy_text, setting_text, short, whole
 
 Table = dict[str, list[str]]
@@ -210,6 +211,7 @@ def _about_data(plan: Stated) -> list[str]:
     return [
         "The categories were taken from the data, so which ones exist is told without noise: list them from another "
         "source." if plan.domain.source is Categories.FROM_DATA else "",
+        f"The file was read by {plan.read_by}, {CLAIM}: check its counts by another way." if plan.read_by else "",
         f"Nothing enforces that a unit has at most {most}: bound the records of each before counting."
         if plan.bounded is Bounded.CLAIMED else "",
         "" if plan.whom else "What one unit is has not been said: a person, a household, a device?",

@@ -192,6 +192,11 @@ class Dataset:
         return dict(self.report.notices).get(READ_BY, "")
 
     @property
+    def read_by(self) -> str:
+        """That plug-in's package, or nothing."""
+        return self.not_reviewed.removeprefix("Read by ").partition(",")[0]
+
+    @property
     def total(self) -> int:
         """Number of records counted."""
         return int(self.counts[0])

@@ -33,13 +33,8 @@ def still_chart(
 
     Parameters
     ----------
-    curve : mapping
-        "RMSE (records)" along branching factors "beta", (n,) each.
-    best : BestBranching
-    trees : sequence of (HeightBest, float)
-        Whole trees and their exact error, in records.
-    n_bins : int
-        K.
+    curve, best, trees, n_bins
+        As of `branching.live_chart`.
     """
     beta, top = start_of(best), 1.1 * max(curve[RMSE])
     at, error = min(zip(curve["beta"], curve[RMSE], strict=True), key=lambda one: abs(one[0] - beta))

@@ -209,11 +209,20 @@ def test_two_hierarchies_of_one_file_are_compared_in_four_clicks() -> None:
     assert app.session_state["_from_file"]["upload"].data.labels.level_names[1:] == ("region", "city")
 
 
-def test_cells_are_simulated_again_on_the_same_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("page", "link", "part"),
+    [
+        ("lab", {"lab_mechanisms": ["laplace"], "lab_post": ["none"]}, "lab_figure"),
+        ("budget", {"bud_view": "custom", "bud_mechanism": "laplace", "bud_least_squares": "0"}, "bud_custom"),
+    ],
+)
+def test_cells_are_simulated_again_on_the_same_noise(
+    page: str, link: dict[str, Any], part: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(jobs, "pool", Inline)
-    app = press(open_page("lab", lab_mechanisms=["laplace"], lab_post=["none"]), "lab_figure_pin")
+    app = press(open_page(page, **link), f"{part}_pin")
     pick(app, eps=2.0)
-    app = press(press(app, "lab_figure_compare").switch_page("pages/notebook.py").run(), "nb_same_noise")
+    app = press(press(app, f"{part}_compare").switch_page("pages/notebook.py").run(), "nb_same_noise")
     assert not app.exception and not app.error
     found = table(app, "ratio")
     assert found["cells"].tolist() == ["B ÷ A"] * len(found)

@@ -240,7 +240,7 @@ def plain_table(
             if _is_of_numbers(columns[name]):
                 words[name] = write
             else:
-                shown[name] = [write(value) for value in columns[name]]
+                shown[name] = ["–" if value is None else write(value) for value in columns[name]]
                 config[name] = config[name] or _RIGHT
     st.dataframe(
         frame_of(shown).style.format(words), hide_index=True, column_config=config, alt=alt, width=width,

@@ -15,9 +15,10 @@ from treedp_core.notebook.compare import Side
 from treedp_core.postprocess.chains import CHAINS
 from treedp_core.privacy import NeighbouringRelation, fitting_delta
 from treedp_core.records import Dataset
+from treedp_core.studies.budget.strategies import CUSTOM
 from treedp_core.studies.sweep.series import Series, chosen, needs_delta
 
-WORDS: Final = {"lab": "lab", "consistency": "con"}
+WORDS: Final = {"lab": "lab", "consistency": "con", "budget": "bud"}
 """Pages whose figures are of experiments, and what the keys of their settings begin with."""
 
 
@@ -36,7 +37,7 @@ def sides_of(cells: Sequence[Cell]) -> list[list[Side]]:
 def _sides(cell: Cell) -> list[Side]:
     data = _data(cell)
     word = WORDS.get(cell.page)
-    if data is None or word is None:
+    if data is None or word is None or (word == "bud" and _value(cell, "bud_view") != CUSTOM):
         return []
     return [
         Side(one.label, _experiment(cell, word, one, data), data.tree, data.counts, tuple(data.labels.level_names))
@@ -47,18 +48,28 @@ def _sides(cell: Cell) -> list[Side]:
 def _series(cell: Cell, word: str) -> list[Series]:
     if word == "lab":
         return chosen(_value(cell, "lab_mechanisms"), _value(cell, "lab_post"))
+    if word == "bud":
+        return [Series(_value(cell, "bud_mechanism"), "least_squares" if _value(cell, "bud_least_squares") else "none")]
     return [Series(_value(cell, "con_mechanism"), _value(cell, "con_post"))]
 
 
+def _split(cell: Cell, word: str) -> tuple[str, str]:
+    """The allocation, and the shares of a custom one; a split of one's own is uniform until it has shares."""
+    shares: str = _value(cell, f"{word}_shares")
+    if word == "bud":
+        return (CUSTOM if shares.strip() else "uniform"), shares
+    return _value(cell, f"{word}_allocation"), shares
+
+
 def _experiment(cell: Cell, word: str, one: Series, data: Dataset) -> Experiment:
-    split, relation, delta = _value(cell, f"{word}_allocation"), _value(cell, "nbr"), _value(cell, "delta")
+    (split, shares), relation, delta = _split(cell, word), _value(cell, "nbr"), _value(cell, "delta")
     is_public = relation == NeighbouringRelation.REPLACE_ONE.value
     found = Experiment(
         mechanism=one.mechanism, postprocess=CHAINS[one.pipeline].steps, allocation=split, epsilon=_value(cell, "eps"),
         delta=delta or (fitting_delta(data.total if is_public else None) if needs_delta(one.mechanism) else 0.0),
         relation=relation, contributions=_value(cell, "contributions"), alpha=_value(cell, "alpha"),
         known_levels=min(_value(cell, "known_levels"), data.tree.n_levels), threshold=_value(cell, "tau"),
-        shares=tuple(shares_from_text(_value(cell, f"{word}_shares"))) if split == "custom" else (),
+        shares=tuple(shares_from_text(shares)) if split == CUSTOM else (),
         seed=_value(cell, "seed"),
     )  # fmt: skip
     return found

@@ -38,6 +38,7 @@ def test_dragging_beta_needs_no_server(page: Any, server: LiveServer) -> None:
 def test_a_preset_and_a_cell_change_the_trees(page: Any, server: LiveServer) -> None:
     opened(page, server, "branching", ".stVegaLiteChart input[type=range]")
     more(page)
+    page.get_by_role("button", name="Presets").click()
     page.get_by_role("button", name="997: a prime").click()
     page.get_by_role("heading", name="Trees for K = 997").wait_for()
     page.locator(".st-key-bra_cell_gaussian_cdf_least_squares button").first.click()

@@ -20,7 +20,7 @@ PLACES = {
     "Übersee; fern": {},
 }
 """Regions, cities and districts; where there are none, the path ends."""
-MADE_UP = ("notebook", "multiplicative", "topdown", "cdf", "branching", "start", "ranges", "lesson", "budget curves")
+MADE_UP = ("notebook", "multiplicative", "topdown", "cdf", "branching", "start", "ranges", "lesson", "methods")
 """Pages and views that begin with data of their own."""
 
 

@@ -12,6 +12,7 @@ from browsing import EMPTY_AT_FIRST, LiveServer, opened, settle
 pytestmark = pytest.mark.browser
 
 WIDTH, HEIGHT = 1280, 720
+DRAWN: Final = ".main-svg, svg.marks, .ranges svg, .guess svg, [data-testid=stDataFrame] canvas"
 LOOK: Final = """() => {
   const stage = document.querySelector('.st-key-stage'), box = one => one.getBoundingClientRect();
   const first = document.querySelector('.st-key-first_screen'), small = [];
@@ -19,11 +20,12 @@ LOOK: Final = """() => {
   // Icons are no text, blocks of a tree name themselves as large as they can, a key's name is on its button, and
   // notices stand below the answer.
   const apart = ['[data-testid=stIconMaterial]', 'kbd', 'g.slice', '.stMarkdownBadge [role=img]',
-                 '[data-testid=stAlert]', 'style', 'script'].join();
+                 '[data-testid=stAlert]', 'style', 'script', 'tspan[style*=font-size]'].join();  // exponents
   for (let node; (node = walk.nextNode()); ) {
     const one = node.parentElement;
     const { height, top } = box(one);
-    if (!node.textContent.trim() || one.closest(apart) || height < 2 || top > window.innerHeight) continue;
+    if (!node.textContent.replace(/\u200b/g, '').trim() || one.closest(apart) || height < 2) continue;
+    if (top > window.innerHeight) continue;
     const size = parseFloat(getComputedStyle(one).fontSize);
     if (size < 23.9) small.push(`${size} ${node.textContent.trim().slice(0, 30)}`);
   }
@@ -48,7 +50,7 @@ def test_a_view_fits_a_small_projector(page: Any, server: LiveServer, which: Any
             page.keyboard.press("ArrowRight")
             page.wait_for_url(f"**{which.switch.key}={view.name}*")
             page.locator("h1", has_text=view.question or which.heading).wait_for()
-        page.locator(".st-key-stage :is(.main-svg, svg.marks, .ranges svg, .guess svg)").first.wait_for()
+        page.locator(f".st-key-stage :is({DRAWN})").first.wait_for()
         page.get_by_test_id("stProgress").wait_for(state="detached")
         settle(page)
         found = page.evaluate(LOOK)

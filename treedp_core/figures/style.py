@@ -23,6 +23,8 @@ from treedp_core.tree import AnyArray, FloatArray
 HEIGHT: Final = 420
 PRESENTED_TEXT: Final = 24
 """Text of a figure on a projector, in px."""
+NAMED_FROM: Final = 40
+"""A margin at the right, in px, from which on it is taken up by names of lines: twice as wide in a presentation."""
 PRESENTED_LINE: Final = 4
 """Its lines, in px."""
 CONFIG: Final[dict[str, Any]] = {
@@ -248,6 +250,8 @@ def present(fig: go.Figure) -> go.Figure:
     for update in (fig.update_xaxes, fig.update_yaxes):
         update(tickfont=big, title_font=big)
     fig.update_annotations(font=big)
+    if (fig.layout.margin.r or 0) > NAMED_FROM:  # room for names at the ends of lines
+        fig.layout.margin.r *= 2
     for trace in fig.data:
         if trace.type == "scatter" and "text" in (trace.mode or ""):
             trace.textfont.size = PRESENTED_TEXT

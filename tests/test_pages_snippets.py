@@ -119,6 +119,7 @@ VISITS: list[tuple[str, dict[str, Any], tuple[str, ...], set[str]]] = [
     ("methods", {"met_one": "postprocessors.least_squares"}, ("met_check_run",),
      {"met_compared", "met_kind_table", "met_checked"}),
     ("methods", {"met_view": "papers", "met_claim": "boninsegna.7"}, (), {"met_ratios", "met_claims"}),
+    ("methods", {"met_view": "glossary"}, (), {"met_glossary"}),
     ("methods", {"met_view": "papers", "met_shown": "growth"}, (), {"met_growth", "met_claims"}),
     ("plan", {"plan_mechanism": "discrete_gaussian", "delta": "1e-6", "plan_true": "rmsre"}, (), {"plan_levels"}),
     ("plan", {"plan_view": "handover", "nbr": "replace_unknown", "plan_allocation": "custom",

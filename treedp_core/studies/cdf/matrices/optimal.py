@@ -42,7 +42,7 @@ def optimal_matrix(wanted: Wanted, with_total: bool, watch: Watch | None = None)
 
     >>> found = optimal_matrix(Wanted(2), False)
     >>> round(found.mean_variance * found.column_square() / 2, 4), round(found.lower, 4)
-    (0.5795, 0.5793)
+    (0.6548, 0.6545)
     """
     told = watch or Watch()
 

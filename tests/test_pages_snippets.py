@@ -27,7 +27,7 @@ from treedp_core.notebook import Cell
 from treedp_core.notebook.bundle import bundle_of
 from treedp_core.notebook.ipynb import ipynb_of
 from treedp_core.notebook.picture import drawable
-from treedp_core.notebook.program import slug
+from treedp_core.notebook.program import is_ours, slug
 from treedp_core.notebook.report import report_of
 from treedp_core.notebook.script import script_of
 from treedp_core.records.export.tables import csv_files
@@ -215,6 +215,7 @@ def test_code_gives_the_table_beside_it(number: int, seen: list[Seen]) -> None:
     assert mine.without_code <= WITHOUT_CODE
     for key, result in mine.results.items():
         assert "error" not in result, f"{key}\n{mine.codes[key]}\n{result.get('error')}"
+        assert is_ours(mine.codes[key]), f"no program may contain {mine.codes[key]}"
         assert result["csv"] == mine.tables[key], f"{key}\n{mine.codes[key]}"
         if "figure" in result:
             drawn, shown = json.loads(result["figure"]), mine.cells[key].figure

@@ -39,6 +39,16 @@ class Watch:
         if self.cancelled():
             raise Cancelled
 
+    def one_more(self) -> None:
+        """Report one step of a search, unless it is to stop.
+
+        Raises
+        ------
+        Cancelled
+        """
+        self.check()
+        self.step(1)
+
     def over(self, items: Sequence[T], steps: int) -> Iterator[T]:
         """Go through items and report `steps` in all while they get done.
 

@@ -7,7 +7,6 @@ the first student came in at the latest.
 from __future__ import annotations
 
 import math
-import os
 import threading
 import time
 from collections import Counter
@@ -19,7 +18,7 @@ from urllib.parse import urlencode
 import streamlit as st
 from streamlit import config
 
-from pages.ui import qr
+from pages.ui import qr, uploads
 from pages.ui.admission import TEACHER_PARAMETER, WORD_PARAMETER, Door, name_at
 from treedp_core.cli import CLASS_VARIABLE
 
@@ -136,7 +135,7 @@ def guesses() -> Guesses:
 
 def is_class() -> bool:
     """Whether this server was started for a class."""
-    return os.environ.get(CLASS_VARIABLE, "") not in ("", "0")
+    return uploads.is_on(CLASS_VARIABLE)
 
 
 def is_open() -> bool:

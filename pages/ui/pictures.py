@@ -15,7 +15,7 @@ from pages.ui.store import remember
 from treedp_core.experiment import Experiment
 from treedp_core.figures.protects import beliefs_and_levels
 from treedp_core.figures.ranges import error_by_length
-from treedp_core.notebook.code import call, given
+from treedp_core.notebook.code import call
 from treedp_core.privacy import NeighbouringRelation
 from treedp_core.studies.protects import belief_table, protected
 from treedp_core.studies.ranges import Ranges, for_browser, of_lengths, three_ways
@@ -59,7 +59,7 @@ def with_or_without(settings: Experiment, tree: Tree, level_names: Sequence[str]
     _heading("With or without you", "formula")
     replaces = settings.unit.relation is NeighbouringRelation.REPLACE_ONE
     called = ("this record is yours", "another is") if replaces else ("your record is in", "it is not")
-    seen = given(protected(settings, tree, 1), protected, settings, tree, 1).named("seen")
+    seen = call(protected, settings, tree, 1).named("seen")
     most = privacy_text(100 * seen.value.risk.posterior(EVEN))
     said = (
         f"At ε = {setting_text(settings.epsilon)} an attacker who was 50 % sure that {called[0]} is at most {most} % "

@@ -38,7 +38,12 @@ _log: Final = logging.getLogger("treedp")
 
 def is_public() -> bool:
     """Whether strangers use this app, or a class: it then takes no files, and less at once."""
-    return any(os.environ.get(name, "") not in ("", "0") for name in (PUBLIC_VARIABLE, CLASS_VARIABLE))
+    return is_on(PUBLIC_VARIABLE) or is_on(CLASS_VARIABLE)
+
+
+def is_on(variable: str) -> bool:
+    """Whether a variable of the environment is set, and not to 0."""
+    return os.environ.get(variable, "") not in ("", "0")
 
 
 def named(variable: str) -> Path | None:

@@ -61,10 +61,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
       const points = Array.from({ length: 201 }, (_, i) => (i / 100 - 1) * high);
       return line(points.map(x => [WIDE * (0.5 + x / (2 * high)), HIGH * (1 - top * Math.exp((-Math.SQRT2 * Math.abs(x)) / at))]));
     }
-    if (upright) {
-      const first = part(data.start);
-      return line(Array.from({ length: 2 }, (_, i) => [WIDE * i, HIGH * (1 - (first + i * (place - first)))]));
-    }
+    if (upright) return line([[0, HIGH * (1 - part(data.start))], [WIDE, HIGH * (1 - place)]]);
     return line([[WIDE * place, HIGH], [WIDE * place, 0]]);
   }
 

@@ -22,7 +22,7 @@ from treedp_core.registry import is_loaded
 
 TABLE: Final = "table"
 """What the table of a cell is called in code."""
-OURS: Final = ("treedp_core", "pages.ui.origins", "sample_data")
+OURS: Final = ("treedp_core", "pages.ui.glossary", "pages.ui.origins", "sample_data")
 _NOT_THESE: Final = (
     "treedp_core.cli", "treedp_core.notebook", "treedp_core.records.export.tables", "treedp_core.registry.",
 )  # fmt: skip

@@ -25,11 +25,10 @@ def less_noise(plan: Stated) -> float:
     if plan.law is not NoiseLaw.DISCRETE_GAUSSIAN or plan.spread is not Spread.STACKED or spent or not plan.charged:
         return 0.0
     by_formula = epsilon_to_rho(plan.epsilon, plan.delta, False)
-    scales = [None if one.scale is None else one.scale for one in plan.levels]
 
     def laws_of(rho: float) -> list[DiscreteGaussian | None]:
         wider = math.sqrt(plan.charged / rho)
-        return [None if scale is None else DiscreteGaussian(scale * wider) for scale in scales]
+        return [None if one.scale is None else DiscreteGaussian(one.scale * wider) for one in plan.levels]
 
     numerical = plan.accounting is Accounting.NUMERICAL
     total = plan.charged if numerical else largest_total(laws_of, plan.unit, plan.epsilon, plan.delta)

@@ -6,6 +6,8 @@ from typing import Final
 
 from treedp_core.registry import Stated
 
+_FROM_THE_ROOT: Final = "Parents are right: each family is fitted to the parent's released count, from the root down."
+
 LEAST_SQUARES: Final = Stated(
     assumes="Errors of the counts are independent, without bias, and their variances are known.",
     formula=r"\hat x=\arg\min_{x\ \text{adds up}}\ \sum_v\frac{(y_v-x_v)^2}{\sigma_v^2}",
@@ -29,14 +31,14 @@ SHRINK: Final = Stated(
     loses="Every error that forgives nothing: each count comes out too small.",
 )
 INTOPT: Final = Stated(
-    assumes="Parents are right: each family is fitted to the parent's released count, from the root down.",
+    assumes=_FROM_THE_ROOT,
     formula=r"\hat x=\arg\min_{x\in\mathbb Z_{\ge0}^n,\ \sum_i x_i=c}\ \max_i|x_i-y_i|",
     source="Boninsegna, problem P(x, c) and IntOpt; bounded by his Theorem 1.",
     best="Sparse tables: small counts are cut to 0, so that fewer places come out that never were.",
     loses="Dense tables: of all closest fits it need not be the closest in squares.",
 )
 WATER_FILLING: Final = Stated(
-    assumes="Parents are right: each family is fitted to the parent's released count, from the root down.",
+    assumes=_FROM_THE_ROOT,
     formula=r"\hat x_i=\max(0,\,y_i+\lambda)\ \text{rounded},\qquad\textstyle\sum_i\hat x_i=c",
     source="Our own; it solves P(x, c) of Boninsegna for every convex distance at once.",
     best="Dense tables: closest in absolute, squared and largest distance at once.",
@@ -50,7 +52,7 @@ NON_NEGATIVE_LEAST_SQUARES: Final = Stated(
     loses="Large counts beside many small ones: they lose what small ones gain.",
 )
 REAL_THEN_ROUND: Final = Stated(
-    assumes="Parents are right: each family is fitted to the parent's released count, from the root down.",
+    assumes=_FROM_THE_ROOT,
     formula=r"\hat x=\operatorname{round}\Bigl(\arg\min_{x\ge0,\ \sum_i x_i=c}\ \sum_i(x_i-y_i)^2\Bigr)",
     source="Abowd et al. (2022), the two steps of the 2020 Census TopDown, in their simplest form.",
     best="Comparing with the Census: whole counts that add up.",

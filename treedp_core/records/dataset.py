@@ -7,13 +7,14 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treedp_core.checks import InputError, echo
-from treedp_core.records.read.text import OTHER, READ_BY, Notice
+from treedp_core.records.read.text import OTHER, READ_BY, Notice, package_of
 from treedp_core.tree import AnyArray, Tree
 from treedp_core.words import card
 
@@ -81,11 +82,17 @@ class Labels:
         return tuple(reversed(path))
 
     def paths_of(self, nodes: IntArray) -> list[tuple[str, ...]]:
-        """Return the `path` of each of many nodes (n,), by way of all."""
-        labels = (label for level in range(len(self.vocabularies)) for label in self.of_level(level).tolist())
-        found: list[tuple[str, ...]] = []
-        for label, above in zip(labels, self.parent.tolist(), strict=True):
-            found.append((*found[above], label) if found else ())
+        """Return the `path` of each of many nodes (n,), by way of those above them."""
+        is_needed = np.zeros(self.parent.size, dtype=bool)
+        is_needed[nodes] = True
+        for start, stop in reversed(list(pairwise(self.level_start.tolist()))[1:]):
+            is_needed[self.parent[start + np.flatnonzero(is_needed[start:stop])]] = True
+        found: dict[int, tuple[str, ...]] = {0: ()}
+        for (start, stop), words in list(zip(pairwise(self.level_start.tolist()), self.vocabularies, strict=True))[1:]:
+            here = start + np.flatnonzero(is_needed[start:stop])
+            labels = words[self.codes[here]].tolist()
+            for node, above, label in zip(here.tolist(), self.parent[here].tolist(), labels, strict=True):
+                found[node] = (*found[above], label)
         return [found[node] for node in nodes.tolist()]
 
     def paths(self, nodes: Iterable[int]) -> list[str]:
@@ -194,7 +201,7 @@ class Dataset:
     @property
     def read_by(self) -> str:
         """That plug-in's package, or nothing."""
-        return self.not_reviewed.removeprefix("Read by ").partition(",")[0]
+        return package_of(self.not_reviewed)
 
     @property
     def total(self) -> int:

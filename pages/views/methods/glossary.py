@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import streamlit as st
-
 from pages.ui import frame, router
 from pages.ui.glossary import TERMS, found, term_table
 from pages.ui.page import Told
+from pages.ui.setting import in_a_row
 from pages.ui.strip import strip
 from pages.ui.text import lit
 from pages.views.methods import settings as s
@@ -16,7 +15,7 @@ from treedp_core.words import plural
 
 def show() -> Told:
     """Show the terms that a search finds, and what one of them means."""
-    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+    with in_a_row():
         wanted = s.SEARCH.draw()
         names = found(wanted)
         if names and s.TERM.value not in names:

@@ -8,11 +8,12 @@ from pages.ui import frame, router
 from pages.ui.page import Told
 from pages.ui.result import at_once, show_state
 from pages.ui.setting import in_a_row
+from pages.ui.store import remember
 from pages.ui.strip import strip
 from pages.views.methods import settings as s
 from pages.views.methods import words
 from treedp_core.figures.methods import grown, ratios
-from treedp_core.notebook.code import call
+from treedp_core.notebook.code import call, given
 from treedp_core.studies.methods.papers import (
     CLAIMS,
     PAPERS,
@@ -22,6 +23,8 @@ from treedp_core.studies.methods.papers import (
     claim_table,
     picture,
     ratio_table,
+    rows_of_claims,
+    rows_of_ratios,
     summary,
 )
 from treedp_core.words import short
@@ -40,19 +43,20 @@ def show() -> Told:
     page, settings = CLAIMS[name].opens
     router.link(page, f"See {CLAIMS[name].place} at work", settings)
     about = strip(PAPERS[paper], *([summary(found.value)] if found.value is not None else []))
-    return Told(about, "formula, simulation", more=partial(_more, paper))
+    more = partial(_more, paper, found.value) if found.value is not None else None
+    return Told(about, "formula, simulation", more=more)
 
 
 def _figure(paper: str, one: Checked, found: tuple[Checked, ...]) -> None:
     said = words.claim(one)
     if s.SHOWN.value == "growth":
-        curves = call(picture, paper).named("curves")
+        curves = remember(("picture of a paper", paper), lambda: call(picture, paper).named("curves"))
         frame.figure(
             call(grown, curves, axis_of(paper)), key="met_growth", alt=said, answer=said, ran=curves,
             caption=words.PICTURES[paper],
         )  # fmt: skip
         return
-    ran = call(ratio_table, paper).named("columns")
+    ran = given(rows_of_ratios(found), ratio_table, paper).named("columns")
     frame.figure(
         call(ratios, ran, one.claim.place), key="met_ratios", alt=said, answer=said, ran=ran,
         caption=words.all_numbers(found),
@@ -71,10 +75,11 @@ def _first_of_paper() -> None:
     s.CLAIM.set(next(name for name, one in CLAIMS.items() if one.paper == s.PAPER.value))
 
 
-def _more(paper: str) -> None:
+def _more(paper: str, found: tuple[Checked, ...]) -> None:
     """Show every claim of the paper, a row for each of its numbers."""
     frame.table(
-        call(claim_table, paper), key="met_claims", alt=f"Every claim of {PAPERS[paper]} with its numbers",
+        given(rows_of_claims(found), claim_table, paper), key="met_claims",
+        alt=f"Every claim of {PAPERS[paper]} with its numbers",
         caption="Every number of “today” is computed when this is shown. The paper's is what its text prints, or what "
         "its formula gives. Formula, and simulation where the row says so.",
         formats={"today": partial(short, digits=5), "the paper's": partial(short, digits=5)},

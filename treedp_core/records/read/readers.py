@@ -14,8 +14,8 @@ from treedp_core.records.read.file_checks import in_words
 from treedp_core.records.read.held import HeldColumns
 from treedp_core.records.read.sniff import Preview, preview_csv
 from treedp_core.records.read.sources import FileSource, ReadOptions, TableSource, file_source
-from treedp_core.records.read.text import READ_BY
-from treedp_core.registry import CLAIM, Table, table
+from treedp_core.records.read.text import read_by
+from treedp_core.registry import Table, table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -190,7 +190,7 @@ def opened(origin: Origin, name: str | None, options: ReadOptions | None) -> tup
     preview = reader.preview(source, options or ReadOptions())
     author = READERS.author(reader.name) if READERS.get(reader.name) is reader else ""
     if author:
-        preview = replace(preview, notices=(*preview.notices, (READ_BY, f"Read by {author}, {CLAIM}.")))
+        preview = replace(preview, notices=(*preview.notices, read_by(author)))
     return source, reader, preview
 
 

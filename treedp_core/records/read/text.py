@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from treedp_core import checks
+from treedp_core.registry import CLAIM
 from treedp_core.words import whole
 
 BLANK: Final = "(blank)"
@@ -20,6 +21,7 @@ READ_BY: Final = "READER_NOT_REVIEWED"
 """Code of the notice on data that a plug-in's reader has read."""
 OTHER: Final = "(other)"
 Notice = tuple[str, str]
+_READ_BY: Final = "Read by "
 
 _CONTROL = re.compile("[\x00-\x08\x0a-\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _EMOJI = "\u00a9\u00ae\u203c\u2049\u2122\u2139\u2190-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
@@ -29,6 +31,20 @@ _INVISIBLE = re.compile(
     "|[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200c\u200e\u200f\u202a-\u202e\u2060-\u206f"
     "\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff9-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
+
+
+def read_by(package: str) -> Notice:
+    """Return the notice on data that a plug-in's reader has read."""
+    return READ_BY, f"{_READ_BY}{package}, {CLAIM}."
+
+
+def package_of(sentence: str) -> str:
+    """Return the package that the sentence of such a notice names.
+
+    >>> package_of(read_by("own_reader")[1])
+    'own_reader'
+    """
+    return sentence.removeprefix(_READ_BY).partition(",")[0]
 
 
 def normalise(raw: str) -> str:

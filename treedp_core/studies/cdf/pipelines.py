@@ -126,13 +126,7 @@ def distance_table(n_bins: int, best: Shape, watch: Watch | None = None) -> dict
     Cancelled
         When the watch says so.
     """
-    watch = watch or Watch()
-
-    def each_round() -> None:
-        watch.check()
-        watch.step(1)
-
-    bound = cdf_lower_bound(n_bins, 0.01, each_round)
+    bound = cdf_lower_bound(n_bins, 0.01, (watch or Watch()).one_more)
     plain, fitted = (Criterion("gaussian", Workload.CDF, squares) for squares in (False, True))
     trees = (("Histogram", Shape((n_bins,), n_bins)), ("16-ary tree", equal_tree(n_bins, 16)),
              ("Binary tree", equal_tree(n_bins, 2)))  # fmt: skip

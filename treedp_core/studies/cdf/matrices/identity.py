@@ -85,9 +85,8 @@ def _search(errors: Errors, sums: int, start: int, watch: Watch) -> FloatArray:
 
     def each_step(_: FloatArray) -> None:
         nonlocal seen
-        watch.check()
+        watch.one_more()
         seen += 1
-        watch.step(1)
 
     def flat(values: FloatArray) -> tuple[float, FloatArray]:
         error, slope = errors.of(values.reshape(sums, n))

@@ -44,12 +44,6 @@ def optimal_matrix(wanted: Wanted, with_total: bool, watch: Watch | None = None)
     >>> round(found.mean_variance * found.column_square() / 2, 4), round(found.lower, 4)
     (0.6548, 0.6545)
     """
-    told = watch or Watch()
-
-    def each_round() -> None:
-        told.check()
-        told.step(1)
-
     if wanted.n_bins > MAX_BOUND_BINS:
         raise InputError(
             "BOUND_SIZE",
@@ -62,7 +56,7 @@ def optimal_matrix(wanted: Wanted, with_total: bool, watch: Watch | None = None)
         rest = over(Wanted(wanted.n_bins).gram())
         spare = rest * (SPARE * _size(gram) / _size(rest)) ** 2
     gap = GAP_REPLACED if with_total else GAP
-    bound = least_error(gram, spare, wanted.queries, with_total, gap, each_round)
+    bound = least_error(gram, spare, wanted.queries, with_total, gap, (watch or Watch()).one_more)
     upper = np.asarray(np.linalg.cholesky(bound.precision / 2.0).T, dtype=np.float64)
     if with_total:  # weights of cumulative counts become weights of bins
         upper = np.pad(np.cumsum(upper[:, ::-1], axis=1)[:, ::-1], ((0, 0), (0, 1)))

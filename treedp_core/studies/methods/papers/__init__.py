@@ -62,9 +62,12 @@ def checked(paper: str) -> tuple[Checked, ...]:
 
 def claim_table(paper: str) -> dict[str, list[str | float]]:
     """Return the claims of a paper, a row for each number; nan where there is none."""
-    rows = [
-        (one, number) for one in checked(paper) for number in one.numbers or (Number("–", math.nan, math.nan),)
-    ]  # fmt: skip
+    return rows_of_claims(checked(paper))
+
+
+def rows_of_claims(found: Sequence[Checked]) -> dict[str, list[str | float]]:
+    """Return `claim_table` of claims that have been checked."""
+    rows = [(one, number) for one in found for number in one.numbers or (Number("–", math.nan, math.nan),)]
     return {
         "place": [one.claim.place for one, _ in rows],
         "what it says": [one.claim.says for one, _ in rows],
@@ -78,7 +81,12 @@ def claim_table(paper: str) -> dict[str, list[str | float]]:
 
 def ratio_table(paper: str) -> dict[str, list[str | float]]:
     """Return today's numbers over the paper's, one row each, at most `FARTHEST` times apart; 0 over 0 is 1."""
-    rows = [(one, number) for one in checked(paper) for number in one.numbers]
+    return rows_of_ratios(checked(paper))
+
+
+def rows_of_ratios(found: Sequence[Checked]) -> dict[str, list[str | float]]:
+    """Return `ratio_table` of claims that have been checked."""
+    rows = [(one, number) for one in found for number in one.numbers]
     return {
         "place": [one.claim.place for one, _ in rows],
         "number": [number.what for _, number in rows],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Final
 
 import numpy as np
@@ -15,7 +16,7 @@ from treedp_core.studies.methods.papers.claim import Claim, Number, Verdict
 from treedp_core.studies.methods.unprojected import exponent, largest_of_level
 from treedp_core.studies.topdown.bounds import bound, needs_factor_two
 from treedp_core.studies.topdown.plan import plan
-from treedp_core.tree import FloatArray, Tree
+from treedp_core.tree import AnyArray, FloatArray, IntArray, Tree
 from treedp_core.watch import generator
 
 BETA: Final = 0.1
@@ -82,13 +83,12 @@ def _chebyshev() -> tuple[Number, ...]:
 
 
 def _squares() -> tuple[Number, ...]:
-    ours, paper = (float(np.square(_changed(rule)).sum()) for rule in (water_filling, int_opt))
+    ours, paper = (float(np.square(_changed(project)).sum()) for project in (water_filling, int_opt))
     return (Number("squared change of (3, 3, 3, −5) to a sum of 5", ours, paper),)
 
 
-def _changed(rule: object) -> FloatArray:
+def _changed(project: Callable[[AnyArray, AnyArray], IntArray]) -> FloatArray:
     noisy, total = FAMILY
-    project = water_filling if rule is water_filling else int_opt
     return np.asarray(project(noisy, np.array(total)) - noisy, dtype=float)
 
 

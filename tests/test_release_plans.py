@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from treedp_core.checks import InputError
@@ -374,6 +374,7 @@ ODD = st.one_of(
 
 
 @given(st.sampled_from(PLACES), ODD)
+@example(("released",), "")
 @settings(max_examples=300, deadline=None)
 def test_whatever_stands_in_a_file_is_read_checked_or_refused(path: tuple[Any, ...], value: Any) -> None:
     """Any value anywhere: a refusal, or a plan that can be written, shown and worked out again."""

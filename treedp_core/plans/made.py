@@ -18,7 +18,10 @@ from treedp_core.experiment import Experiment, prepare, run, total_of
 from treedp_core.mechanisms import MECHANISMS, LevelNoise
 from treedp_core.noise import DiscreteLaplace, Laplace, Law
 from treedp_core.plans.stated import (
+    COUNTS,
+    CUMULATIVE,
     LISTED,
+    TABLE,
     Bins,
     Bounded,
     Categories,
@@ -82,7 +85,7 @@ class Planned:
     tree: Tree | None = None
     steps: tuple[str, ...] = ()
     tuned: Origin | None = None
-    released: str = "counts"
+    released: str = COUNTS
     factors: tuple[int, ...] = ()
     """Of the tree over bins."""
     accounting: Accounting | None = None
@@ -150,7 +153,7 @@ def planned(made: Made, data: Data, tuned: Origin | None, steps: tuple[str, ...]
             ready = _of_tree(noise, one.unit, one.mechanism, made.budget, one.delta)
             total = _total(one.mechanism, one.epsilon, one.delta)
             chain = ("least_squares",) if one.least_squares else ()
-            return replace(ready, total=total, tuned=tuned, steps=chain, released="cumulative counts",
+            return replace(ready, total=total, tuned=tuned, steps=chain, released=CUMULATIVE,
                            factors=one.branching_factors, accounting=made.guarantee.accounting)  # fmt: skip
         case TopDownPlan():
             return _of_top_down(made, data, tuned, steps)
@@ -182,7 +185,7 @@ def _of_top_down(made: TopDownPlan, data: Data, tuned: Origin | None, steps: tup
     tree = data.tree if isinstance(data, Subject) else None
     spent = made.guarantee.rho or 0.0
     return Planned(made.unit, "discrete_gaussian", made.budget.per_level, made.laws, made.levels, exact, spent,
-                  made.guarantee.delta, made.spread, tree, steps, tuned, "a table",
+                  made.guarantee.delta, made.spread, tree, steps, tuned, TABLE,
                   accounting=made.guarantee.accounting)  # fmt: skip
 
 

@@ -20,6 +20,11 @@ CODE: Final = "PLAN_INVALID"
 _PACKAGE: Final = re.compile(r"[A-Za-z0-9_. -]{0,100}")
 LATER: Final = {"later": True}
 """Marks a field that files written before it was there may lack."""
+COUNTS: Final = "counts"
+CUMULATIVE: Final = "cumulative counts"
+TABLE: Final = "a table"
+RELEASED: Final = (COUNTS, CUMULATIVE, TABLE)
+"""What a plan can be of."""
 MAX_LEVELS: Final = 512
 MAX_TEXT: Final = 400
 LEAST_SCALE: Final = 1e-6
@@ -224,7 +229,7 @@ class Stated:
     whom : str
         What one unit is, in a word or two; user text, may be empty.
     released : str
-        What is released: "counts", "cumulative counts" or "a table".
+        What is released: one of `RELEASED`.
     unit : ProtectedUnit
     spread : Spread
         Where the records of one unit may lie.
@@ -276,8 +281,9 @@ class Stated:
 
     def __post_init__(self) -> None:
         _expect(_PACKAGE.fullmatch(self.read_by) is not None, "the name of a package as the reader of the file")
-        for name in ("title", "whom", "released"):
+        for name in ("title", "whom"):
             _text(name, getattr(self, name))
+        _expect(self.released in RELEASED, f"one of {', '.join(RELEASED)} as what is released")
         for step in self.postprocess:
             _text("a step", step)
         _expect(0 < len(self.levels) <= MAX_LEVELS, f"1 to {MAX_LEVELS} levels")

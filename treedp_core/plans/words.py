@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Final
 
 from treedp_core.mechanisms import MECHANISMS
-from treedp_core.plans.stated import Bounded, Categories, NoiseLaw, PlannedLevel, Stated
+from treedp_core.plans.stated import TABLE, Bounded, Categories, NoiseLaw, PlannedLevel, Stated
 from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.privacy import Currency, NeighbouringRelation, Precision
 from treedp_core.privacy.accounting import Accounting
@@ -49,9 +49,9 @@ def label(plan: Stated) -> str:
 def _released(plan: Stated) -> str:
     names = ", ".join(one.name for one in plan.levels[1:]) or plan.levels[0].name
     leaves = plural(plan.levels[0].leaves, "leaf", "leaves")
-    what = "A table" if plan.released == "a table" else plan.released[0].upper() + plan.released[1:]
-    joined = "of" if plan.released == "a table" else "on"
-    return f"{what} {joined} a tree of {plural(len(plan.levels), 'level')} ({names}) and {leaves} will be released."
+    joined = "of" if plan.released == TABLE else "on"
+    levels = plural(len(plan.levels), "level")
+    return f"{plan.released.capitalize()} {joined} a tree of {levels} ({names}) and {leaves} will be released."
 
 
 def _protected(plan: Stated) -> str:

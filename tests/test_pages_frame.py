@@ -492,14 +492,29 @@ def test_hostile_names_are_only_shown_as_code(app: App) -> None:
 # --- small parts -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["North Rhine-Westphalia", "Census (2020)", "région", "00501"])
+@pytest.mark.parametrize("name", ["North Rhine-Westphalia", "Census (2020)", "région", "00501", "capital_gain"])
 def test_plain_words_need_no_code_span(name: str) -> None:
     assert text.lit(name) == name
 
 
 @pytest.mark.parametrize(
     "name",
-    ["1) one", "- a", "# a", "a_b_c", "www.x.org", "a@b.c", ":red[x]", "a -> b", "(c)", "> a", "1. a", "a  b", " a"],
+    [
+        "1) one",
+        "- a",
+        "# a",
+        "_a_",
+        "a__b",
+        "www.x.org",
+        "a@b.c",
+        ":red[x]",
+        "a -> b",
+        "(c)",
+        "> a",
+        "1. a",
+        "a  b",
+        " a",
+    ],
 )
 def test_anything_else_is_shown_as_code(name: str) -> None:
     assert text.lit(name).strip("` ") == name.strip()

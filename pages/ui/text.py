@@ -8,7 +8,8 @@ from typing import Final
 from treedp_core.checks import InputError
 
 MAX_SHOWN: Final = 80
-_WORD: Final = r"[^\W_]+"
+_WORD: Final = r"[^\W_]+(?:_[^\W_]+)*"
+"""An underscore between letters is one in Markdown, too."""
 _WORDS: Final = re.compile(rf"{_WORD}(?:[ -]{_WORD})*(?: \({_WORD}(?:[ -]{_WORD})*\))?")
 _QUOTED: Final = re.compile(r"""(?<!\w)(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""")
 
@@ -19,8 +20,8 @@ def lit(text: str, limit: int = MAX_SHOWN) -> str:
     Words alone are safe as they are. Anything else goes into a code span, whose fence is longer than any run inside:
     escaping is not enough, as Markdown turns a bare address into a link after escapes are resolved.
 
-    >>> lit("Income (EUR)"), lit("a`b"), lit("www.x.org"), lit("")
-    ('Income (EUR)', '``a`b``', '`www.x.org`', '`` ``')
+    >>> lit("Income (EUR)"), lit("capital_gain"), lit("_gain_"), lit("a`b"), lit("www.x.org"), lit("")
+    ('Income (EUR)', 'capital_gain', '`_gain_`', '``a`b``', '`www.x.org`', '`` ``')
     """
     if len(text) <= limit and _WORDS.fullmatch(text):
         return text

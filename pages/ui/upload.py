@@ -20,6 +20,7 @@ from pages.ui import asked, kept, result, store, uploads
 from pages.ui.reading import PRIOR, Content, Counted, Reading, by_worker, say, say_refused
 from pages.ui.result import Result
 from pages.ui.room import ROOM
+from pages.ui.setting import in_a_row
 from pages.ui.text import lit, refusal_text
 from treedp_core.checks import InputError
 from treedp_core.notebook.code import File, Ran, call
@@ -251,18 +252,23 @@ def counted_before(slot: str, asks: Asks = "tree") -> Candidate | None:
 def choose_columns(file: Candidate, form: Callable[[Table], Count | None]) -> None:
     """Show a file's first rows and the questions about it; count, and put the counts in its slot, when asked to."""
     slot = _slot(file.slot)
-    table = _looked_at(file)
+    with in_a_row():
+        table = _looked_at(file)
+        if table is not None:
+            _first_rows(table.preview)
     if table is None:
         return
-    _first_rows(table)
+    for code, sentence in table.preview.notices:
+        notice(code, sentence)
     if table.columns is not None and table.columns is not file.origin:
         asked.say_of_file(table.columns.source_digest)
     count = form(table)
-    st.button(
-        _ASKS[file.asks].use, type="primary", key=f"{file.slot}_count", icon=":material/functions:", on_click=setattr,
-        args=(slot, "asked", True), disabled=count is None,
-        help="Count the records by these columns; a file is then discarded.",
-    )  # fmt: skip
+    with st.container(key=f"{file.slot}_in_reach"):  # static/app.css holds it at the window's lower edge
+        st.button(
+            _ASKS[file.asks].use, type="primary", key=f"{file.slot}_count", icon=":material/functions:",
+            on_click=setattr, args=(slot, "asked", True), disabled=count is None,
+            help="Count the records by these columns; a file is then discarded.",
+        )  # fmt: skip
     if slot.asked and count is not None:
         slot.asked = False
         _ask(slot, table, count)
@@ -407,8 +413,7 @@ def _reading_options(file: Candidate) -> ReadOptions:
     return ReadOptions(encoding.strip() or None, delimiter or None)
 
 
-def _first_rows(table: Table) -> None:
-    preview = table.preview
+def _first_rows(preview: Preview) -> None:
     columns = preview.columns
     shown = columns[:PREVIEW_COLUMNS]
     cells = {name: [row[j] if j < len(row) else "" for row in preview.rows[:8]] for j, name in enumerate(shown)}
@@ -418,5 +423,3 @@ def _first_rows(table: Table) -> None:
     about = f"{preview.kind}{read}{size}, {plural(len(columns), 'column')}{more}. First rows: NOT PRIVATE."
     with st.expander(about, icon=":material/table:"):
         st.dataframe(cells, hide_index=True, height="content", alt=f"First rows of a table of {len(columns)} columns")
-    for code, sentence in preview.notices:
-        notice(code, sentence)

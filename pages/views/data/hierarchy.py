@@ -39,7 +39,7 @@ DOMAINS: Final = {"data": "Taken from the data", "values": "Listed values", "fil
 _MADE_BY: Final = (domain_taken_from_the_data, domain_of_values, domain_of_paths)
 """What makes each of these domains."""
 MISSING: Final = {"category": "Their own category “(blank)”", "other": "Count them under “(other)”"}
-MAX_NAMED: Final = 12
+MAX_NAMED: Final = 16
 """Columns whose number of values is shown."""
 MAX_GROWN: Final = 80
 """Blocks of the tree that grows with the choice of columns."""
@@ -68,10 +68,9 @@ def form(table: Table) -> Count | None:
 def taken_from_the_data_warning() -> None:
     """Warn that the list of categories was read off the records."""
     st.warning(
-        "The categories are taken from the data. Which of them occur, and which do not, is itself private, and no "
-        "noise on counts hides it. Use this to explore; for a release list the categories.",
+        "**Not private: the tree itself shows who is in the data.** Its categories are taken from the data, and no "
+        "noise on counts hides which of them occur. Use this to explore; for a release list the categories.",
         icon=":material/warning:",
-        title="Not private: the tree itself shows who is in the data",
     )
 
 
@@ -91,14 +90,18 @@ def _columns(table: Table) -> Count:
     if table.columns is not None and chosen:
         with grown:
             _tree_so_far(table.columns, chosen)
-    weight = _weight(table)
-    missing = st.radio(
-        "Missing values", list(MISSING), key=table.key("missing"), format_func=MISSING.__getitem__, horizontal=True,
-        index=list(MISSING).index(before.get("missing", "category")),
-        help="An empty cell below which every chosen cell is empty too ends the path: that is no missing value.",
-    )  # fmt: skip
-    unit = _unit(table)
-    domain = _domain(table, chosen, weight)
+    left, right = st.columns(2)
+    with left:
+        weight = _weight(table)
+        missing = st.radio(
+            "Missing values", list(MISSING), key=table.key("missing"), format_func=MISSING.__getitem__, horizontal=True,
+            index=list(MISSING).index(before.get("missing", "category")),
+            help="An empty cell below which every chosen cell is empty too ends the path: that is no missing value.",
+        )  # fmt: skip
+    with right:
+        unit = _unit(table)
+        how = _domain_asked(table)
+    domain = _domain(table, how, chosen, weight)
 
     def count() -> Reading:
         return table.counted(
@@ -135,8 +138,9 @@ def _levels(table: Table, chosen: list[str]) -> None:
             on_move=partial(st.session_state.__setitem__, table.key("columns")),
         )  # fmt: skip
     if columns is not None:
-        others = [name for name in columns.preview.columns if name not in chosen][:MAX_NAMED]
-        values = " · ".join(f"{lit(name, 24)} {whole(columns.distinct[name])}" for name in others)
+        others = [name for name in columns.preview.columns if name not in chosen]
+        values = " · ".join(f"{lit(name, 24)} {whole(columns.distinct[name])}" for name in others[:MAX_NAMED])
+        values += f" · and {whole(len(others) - MAX_NAMED)} more" if len(others) > MAX_NAMED else ""
         st.caption(f"{f'Distinct values: {values}. ' if values else ''}Read off the records (NOT PRIVATE).")
 
 
@@ -186,14 +190,19 @@ def _bins(table: Table) -> Count | None:
     return count
 
 
-def _domain(table: Table, columns: Sequence[str], weight: str | None) -> Callable[[], Ran[Domain] | Reading]:
-    """Ask which categories exist; return what makes the domain."""
+def _domain_asked(table: Table) -> str:
+    """Ask who says which categories exist."""
     last = table.before.get("domain")
-    how = st.radio(
+    return st.radio(
         "Which categories exist", list(DOMAINS), key=table.key("domain"), format_func=DOMAINS.__getitem__,
         index=0 if last is None else _MADE_BY.index(last.function), horizontal=True,
         help="A private release needs a list of categories that was public before anyone looked at the records.",
     )  # fmt: skip
+
+
+def _domain(table: Table, how: str, columns: Sequence[str], weight: str | None) -> Callable[[], Ran[Domain] | Reading]:
+    """Ask for the categories where they are listed; return what makes the domain."""
+    last = table.before.get("domain")
     if how == "data":
         taken_from_the_data_warning()
         return lambda: call(domain_taken_from_the_data).named("domain")

@@ -32,7 +32,6 @@ def show() -> Told:
     data = store.dataset()
     promise = strip(*of_data(data), relation=NeighbouringRelation(RELATION.value), epsilon=EPSILON.value)
     if file is not None:  # nothing else is shown beside it
-        st.header("Hierarchy", anchor=False)
         choose_columns(file, form)
         st.caption(f"{lit(data.name, 40)} stays in use until the file is counted.")
         return Told(promise, "NOT PRIVATE")

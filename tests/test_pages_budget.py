@@ -660,6 +660,11 @@ def test_targets_charge_the_noisy_prior_on_top(budget: Callable[..., AppTest]) -
     assert values["For the prior"] == "0.25"
     assert float(values["Smallest ε in all"]) > 0.25
     assert "for the prior 0.25" in words(app)
+    told = next(part.value for part in app.main.markdown if "an equal split needs" in part.value)
+    equal = float(told.rpartition("needs ")[2].partition(":")[0].rstrip("."))
+    assert ("tuning costs more than it saves" in told) == (equal < float(values["Smallest ε in all"]))
+    cheap = budget(bud_view="targets", bud_prior_eps="0.01")
+    assert "tuning costs more" not in words(cheap)
 
 
 def test_impossible_targets_name_the_level_that_binds(budget: Callable[..., AppTest]) -> None:

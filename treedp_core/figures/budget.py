@@ -322,7 +322,7 @@ def _name_targets(fig: Draft, met: Sequence[Met], n_rows: int) -> None:
 def _error_bars(met: Sequence[Met], high: float) -> list[Trace]:
     """The error at each target, of this split and of an equal one, cut at `high`."""
     sides = (("this split", BLUE, -0.2, [(one.tuned, one.tuned_text) for one in met]),
-             ("an equal split of the same ε", GREY, 0.2, [(one.equal, one.equal_text) for one in met]))  # fmt: skip
+             ("an equal split of the levels' ε", GREY, 0.2, [(one.equal, one.equal_text) for one in met]))  # fmt: skip
     places = _places(met)
     return [
         bar(

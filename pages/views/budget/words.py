@@ -195,9 +195,10 @@ def smallest(of: Question, prior: Prior, targets: Sequence[Target], found: Answe
     parts += [f"{privacy_text(of.epsilon_of_prior)} for the prior"] if prior.spent else []
     total = privacy_text(of.epsilon(found.found.total + prior.spent))
     equal = privacy_text(of.epsilon(found.equal)) if math.isfinite(found.equal) else "more than is offered here"
+    wasted = ": here tuning costs more than it saves" if found.equal <= found.found.total + prior.spent else ""
     return (
         f"{wanted[0].upper()}{wanted[1:]}{sure}: **ε = {total}**, of which {' and '.join(filter(None, parts))}; "
-        f"an equal split needs {equal}."
+        f"an equal split needs {equal}{wasted if prior.spent else ''}."
     )
 
 

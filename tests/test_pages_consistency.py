@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from oracles_pages import DEGENERATE, dataset, figure, mean_gap, metric_values, open_page, pick, read, tree_rmsre, words
 from pages.ui.text import lit
-from pages.views.consistency.words import amount, answer, bias_line, change, equation, expected_line, gain_line
+from pages.views.consistency.words import amount, answer, bias_line, change, equation, expected_line, gain_line, weighed
 from treedp_core.errors import ErrorSummary
 from treedp_core.experiment import Experiment, draw_once, run
 from treedp_core.mechanisms import MECHANISMS
@@ -283,6 +283,13 @@ def test_equation_of_many_children_and_of_none() -> None:
     tree = Tree.from_branching_factors((12,))
     assert equation(tree, 0, np.array([12] + [1] * 12)) == f"{' + '.join('1' * 8)} + … (4 more children) = 12 = 12"
     assert equation(tree, 3, np.array([12] + [1] * 12)) == "1 (no children)"
+
+
+def test_a_large_family_is_weighed_in_a_line_that_fits() -> None:
+    tree = Tree.from_branching_factors((16,))
+    assert weighed(tree, 0, np.array([1038, 20, 32, *[70] * 13, 134])) == (
+        "20 + 32 + … (14 more children) = 1\u202f096 ≠ 1\u202f038: 58 too many"
+    )
 
 
 def test_large_counts_are_not_taken_for_equal() -> None:

@@ -45,11 +45,12 @@ class BinsAsked:
         self.upper: float | None = None
         about = "Every value goes into one of K bins between the bounds."
         numbers = None if table.columns is None else (*table.columns.numbers, *table.columns.left_out)
-        self.column = table.column("Numeric column", "numeric", help=about, none=CHOOSE, among=numbers)
+        first, left, middle, right = st.columns([2, 1, 1, 1], vertical_alignment="bottom")
+        with first:
+            self.column = table.column("Numeric column", "numeric", help=about, none=CHOOSE, among=numbers)
         if self.column is None:
             st.caption("No column of this table holds numbers." if numbers == () else "Its bounds are asked next.")
             return
-        left, middle, right = st.columns(3)
         self.lower = self._bound(left, "lower", "Lower bound (public)")
         self.upper = self._bound(middle, "upper", "Upper bound (public)")
         self.n_bins = right.number_input(
@@ -100,8 +101,8 @@ class BinsAsked:
         lower = -math.inf if self.lower is None else self.lower
         upper = math.inf if self.upper is None else self.upper
         if lower < upper and look.counts.sum() > 0:  # else counting says why
-            _strip(look, column, lower, upper, f"{table.file.slot}_numbers")
             _warn_of_share(look.shares(lower, upper).outside, "rows")
+            _strip(look, column, lower, upper, f"{table.file.slot}_numbers")
 
 
 def warn_of_cut(data: Dataset) -> None:

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from pages.ui import asked, kept, result, store, uploads
 from pages.ui.reading import PRIOR, Content, Counted, Reading, by_worker, say, say_refused
 from pages.ui.result import Result
 from pages.ui.room import ROOM
-from pages.ui.setting import in_a_row
 from pages.ui.text import lit, refusal_text
 from treedp_core.checks import InputError
 from treedp_core.notebook.code import File, Ran, call
@@ -252,12 +252,12 @@ def counted_before(slot: str, asks: Asks = "tree") -> Candidate | None:
 def choose_columns(file: Candidate, form: Callable[[Table], Count | None]) -> None:
     """Show a file's first rows and the questions about it; count, and put the counts in its slot, when asked to."""
     slot = _slot(file.slot)
-    with in_a_row():
-        table = _looked_at(file)
-        if table is not None:
-            _first_rows(table.preview)
+    options, rows = [st.container()] * 2 if isinstance(file.origin, HeldColumns) else st.columns([1, 2])
+    table = _looked_at(file, options)
     if table is None:
         return
+    with rows:
+        _first_rows(table.preview)
     for code, sentence in table.preview.notices:
         notice(code, sentence)
     if table.columns is not None and table.columns is not file.origin:
@@ -276,14 +276,15 @@ def choose_columns(file: Candidate, form: Callable[[Table], Count | None]) -> No
         _count(slot, file)
 
 
-def _looked_at(file: Candidate) -> Table | None:
+def _looked_at(file: Candidate, place: DeltaGenerator) -> Table | None:
     """Look at a file, and read its columns into memory where they fit; None while nothing is known of it."""
     last = kept.of(file.slot)
     if isinstance(file.origin, HeldColumns):
         ran = last.ran if last is not None else None
         before = {} if ran is None else {"columns": ran.args[1], "numeric": ran.args[1], **ran.kwargs}
         return Table(file, inspect(file.origin), file.origin.options, file.origin, before)
-    options = _reading_options(file)
+    with place:
+        options = _reading_options(file)
     room = 0 if file.asks == "prior" else kept.columns_room()
     work = partial(look_at, file.content, name=file.name, options=options, limit=room)
     found = _read(file, "look", options, work)
@@ -402,7 +403,7 @@ def _memory_note(columns: HeldColumns | None) -> str:
 
 
 def _reading_options(file: Candidate) -> ReadOptions:
-    with st.popover("Reading options", icon=":material/tune:", help="Encoding and delimiter of a text file"):
+    with st.expander("Reading options", icon=":material/tune:"):  # no popover, as it may stand in one
         left, right = st.columns(2)
         encoding = left.text_input("Encoding", key=file.key("encoding"), max_chars=40, placeholder="utf-8",
                                    help="For example latin-1 or cp1252.")  # fmt: skip

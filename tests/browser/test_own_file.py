@@ -37,11 +37,27 @@ def messy(path: Path) -> None:
     path.write_text("\n".join(rows) + "\n", encoding="utf-8-sig")
 
 
+UNSEEN = """() => {
+  const scrolled = document.querySelector('[data-testid=stMain]').scrollTop;
+  const wanted = '.st-key-stage, .st-key-answer, .st-key-tree_so_far';
+  const isBelow = one => one.getBoundingClientRect().bottom + scrolled > window.innerHeight;
+  return [...document.querySelectorAll(wanted)].filter(isBelow).map(one => one.className);
+}"""
+"""What of a first screen's figure and answer, or of choosing columns, lies below the window."""
+
+
 def test_every_view_takes_a_ragged_file_or_says_why_not(page: Any, server: LiveServer, tmp_path: Path) -> None:
     path = tmp_path / "Orte & Alter.csv"
     messy(path)
+    page.set_viewport_size({"width": 1280, "height": 720})
     visit(page, f"{server.url}/data")
-    upload(page, path, ["region", "city", "district"])
+    below = {}
+
+    def meanwhile() -> None:
+        page.locator(".st-key-tree_so_far .main-svg").first.wait_for()
+        below["choosing"] = page.evaluate(UNSEEN)
+
+    upload(page, path, ["region", "city", "district"], meanwhile)
     seen = 0
     for one in all_pages():
         page.get_by_test_id("stSidebarNav").get_by_role("link", name=one.title).click()
@@ -59,5 +75,7 @@ def test_every_view_takes_a_ragged_file_or_says_why_not(page: Any, server: LiveS
             assert path.name in main or one.name in MADE_UP or place in MADE_UP, place
             answers, notes = page.locator(".st-key-answer"), page.get_by_test_id("stAlert")
             assert (answers.count() and answers.inner_text().strip()) or notes.count(), place
+            below[place] = page.evaluate(UNSEEN)
             seen += 1
+    assert {place: what for place, what in below.items() if what} == {}
     assert seen == sum(len(one.views) for one in all_pages())

@@ -113,7 +113,7 @@ def _bar(lengths: list[float], base: list[float], row: int, names: list[str], co
         y=[row] * len(lengths), orientation="h", width=0.8, hovertext=told,
         hovertemplate="%{hovertext}<extra></extra>", text=[t if w else "" for t, w in zip(told, wide, strict=True)],
         textposition="inside", insidetextanchor="middle", textangle=0, unselected={"marker": {"opacity": 1.0}},
-        constraintext="none", cliponaxis=True,
+        cliponaxis=True,
         marker={"color": colour, "line": {"width": 1.5, "color": BLUE if colour == SKY else colour}},
     )  # fmt: skip
 

@@ -12,7 +12,7 @@ from pages.ui.shared import slack
 from pages.ui.store import remember
 from pages.ui.strip import strip
 from pages.ui.unused import NOTHING_DRAWN, ONE_REPLACED, PLAIN
-from pages.views.cdf.source import asked_bins, say_refused
+from pages.views.cdf.source import asked_bins
 from pages.views.cdf.words import PROTECTS, error_answer
 from treedp_core.experiment import EPSILON_GRID
 from treedp_core.figures.cdf import pipeline_figure
@@ -28,7 +28,7 @@ IGNORES: Final = NOTHING_DRAWN | PLAIN | ONE_REPLACED
 
 def show() -> Told:
     """Show the errors as curves, and beside them at your ε."""
-    (bins, error), epsilon, times = asked_bins(), EPSILON.value, CONTRIBUTIONS.value
+    (bins, say), epsilon, times = asked_bins(), EPSILON.value, CONTRIBUTIONS.value
     grid = tuple(sorted({*EPSILON_GRID[::2], epsilon}))
     criterion = Criterion(least_squares=True, unit=ProtectedUnit(PROTECTS, times))
     best = remember(("best", bins, criterion), lambda: call(best_shape, bins, criterion).named("best"))
@@ -47,7 +47,7 @@ def show() -> Told:
         "Upadhyay (2023), the total added by least squares.",
         ran=call(error_table, curves),
     )
-    say_refused(error)
+    say()
     told = strip(plural(bins, "bin"), relation=PROTECTS, fixed=True, epsilon=epsilon, delta=slack())
     return Told(told, "formula", more=partial(_more, at, epsilon))
 

@@ -17,7 +17,7 @@ from pages.ui.store import remember
 from pages.ui.strip import strip
 from pages.ui.unused import NO_DELTA, NOTHING_DRAWN, ONE_REPLACED, PLAIN
 from pages.views.cdf import settings as s
-from pages.views.cdf.source import NO_DATA, asked_bins, say_refused
+from pages.views.cdf.source import NO_DATA, asked_bins
 from pages.views.cdf.words import PROTECTS
 from treedp_core.figures.cdf import ratio_bars
 from treedp_core.notebook.code import Ran, call, given
@@ -41,7 +41,7 @@ MEASURE: Final = Criterion("gaussian", least_squares=True)
 
 def show() -> Told:
     """Show the distances as bars, worst first."""
-    asked, error = asked_bins()
+    asked, say_of_bins = asked_bins()
     bins, ran, say = _distances(asked)
     labels, ratios = ran.value.values()
     rows = dict(zip(labels, ratios, strict=True))
@@ -63,7 +63,7 @@ def show() -> Told:
         "bound.",
         ran=ran,
     )
-    say_refused(error)
+    say_of_bins()
     say()
     st.button(
         "Release with the optimal matrix", key="cdf_use", type="primary", on_click=take, args=(USE,),

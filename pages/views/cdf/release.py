@@ -59,7 +59,7 @@ class _Shown(NamedTuple):
 
 def show() -> Told:
     """Show how far the band of a release reaches, beside those of other trees, and a range of it."""
-    data = choose(controls)
+    data, say_of_bins = choose(controls)
     mine, say = drawn_of(data)
     _set_range(data, *_bins_wanted(data))
     start, stop, told_of_range = _chosen_range(data)
@@ -71,6 +71,7 @@ def show() -> Told:
     widths = given(known, half_widths, drawn, compare=compare).named("widths")
     shown = _Shown(data, mine, drawn, widths, start, stop)
     _figure(shown)
+    say_of_bins()
     say()
     told_of_range()
     if mine.refused is not None and mine.refused.code == "TOTAL_NOT_PUBLIC":

@@ -41,7 +41,7 @@ VIEW: Final = choice(
     help="The band of one release, errors against ε, a published experiment, or a bound.",
 )  # fmt: skip
 SOURCE: Final = choice(
-    "cdf_source", "ages", SOURCES, own="upload", label="Data", look="select", width=170,
+    "cdf_source", "ages", SOURCES, own="upload", label="Data", look="select", width=200,
     help="Ages: a synthetic sample. Data set in use: the bins of the Data and tree page. Column of your table: "
     "of the file that you have uploaded.",
 )  # fmt: skip

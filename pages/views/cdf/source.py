@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from typing import Final
 
 import streamlit as st
@@ -24,69 +24,88 @@ from treedp_core.studies.cdf.bins import Bins, bins_of
 
 SAMPLE: Final = "ages"
 NO_DATA: Final = "no data"
+FORM: Final = "Column and bounds"
 _LAST: Final = "_cdf_bins_used"
+_ASKED: Final = "_cdf_column_asked"
+_OPEN: Final = "cdf_form"
 
 
-def choose(beside: Callable[[], object]) -> Bins:
-    """Show the sources and return the bins in use: those of the ages, or the last good ones, below any refusal.
+def choose(beside: Callable[[], object]) -> tuple[Bins, Callable[[], object]]:
+    """Show the sources; return the bins in use, and what says below the figure what there is to say of them.
 
-    `beside` draws the controls that stand in the same row.
+    They are those of the ages, or the last good ones, after a refusal. `beside` draws the controls that stand in the
+    same row; the questions about a column are in a popover there.
     """
     with in_a_row():
         s.SOURCE.draw()
         beside()
-        has_column = s.SOURCE.value == "upload" and _column() is not None
-        form = st.popover("Column and bounds", icon=":material/tune:", width="content") if has_column else nullcontext()
+        if s.SOURCE.value == "upload":
+            _popover()
     try:
-        bins = _bins(form)
+        bins = None if s.SOURCE.value == "upload" and _column() is None else _of(s.SOURCE.value)
     except InputError as error:
-        refusal(error)
-        bins = None
+        return _meanwhile(partial(refusal, error))
     if bins is None:
-        last = st.session_state.get(_LAST, "ages")
-        bins = _of("ages" if last == "upload" and _column() is None else last)
-        st.caption(f"{lit(bins.name, 40)} is shown meanwhile.")
-    else:
-        st.session_state[_LAST] = s.SOURCE.value
-    return bins
+        return _meanwhile(lambda: None)
+    st.session_state[_LAST] = s.SOURCE.value
+    return bins, partial(_say, bins)
 
 
-def asked_bins() -> tuple[int, InputError | None]:
-    """Show the source and the number of bins; return K: the one asked for, or that of the data; and what is refused."""
-    n_bins = choose(s.BINS.draw).n_bins
+def _popover() -> None:
+    """Show the questions about a column; they go away once they are answered."""
+    column = _column()
+    found = None if column is None else column.value.fingerprint
+    if st.session_state.setdefault(_ASKED, found) != found:
+        st.session_state[_ASKED], st.session_state[_OPEN] = found, False
+    with st.popover(
+        FORM, icon=":material/tune:", width="content", type="primary" if column is None else "secondary", key=_OPEN,
+        on_change="rerun",
+    ):  # fmt: skip
+        _ask_for_a_column()
+
+
+def asked_bins() -> tuple[int, Callable[[], object]]:
+    """Show the source and the number of bins; return K: the one asked for, or that of the data; and what is to say."""
+    bins, say = choose(s.BINS.draw)
     text = s.BINS.value.strip()
     try:
-        return bins_from_text(text) if text else n_bins, None
+        return bins_from_text(text) if text else bins.n_bins, say
     except InputError as error:
-        return n_bins, error
+        return bins.n_bins, partial(_say_refused, error, say)
 
 
-def say_refused(error: InputError | None) -> None:
-    """Say why the bins asked for are not those shown, if they are not."""
-    if error is not None:
-        refusal(error)
-        st.caption("The bins of the data are used meanwhile.")
+def _say_refused(error: InputError, say: Callable[[], object]) -> None:
+    say()
+    refusal(error)
+    st.caption("The bins of the data are used meanwhile.")
 
 
-def _bins(form: AbstractContextManager[object]) -> Bins | None:
-    if s.SOURCE.value == "upload":
-        with form:
-            _ask_for_a_column()
-        column = _column()
-        if column is None:
-            return None
+def _meanwhile(why: Callable[[], object]) -> tuple[Bins, Callable[[], object]]:
+    """The last good bins, in place of those that are not there."""
+    last = st.session_state.get(_LAST, "ages")
+    bins = _of("ages" if last == "upload" and _column() is None else last)
+
+    def say() -> None:
+        why()
+        st.caption(f"{lit(bins.name, 40)} is shown meanwhile.")
+
+    return bins, say
+
+
+def _say(bins: Bins) -> None:
+    """Say what the bounds cut off, and what order the bins have."""
+    column = _column() if s.SOURCE.value == "upload" else None
+    if column is not None:
         warn_of_cut(column.value)
         for _, sentence in column.value.report.notices:
             st.caption(literal_sentence(sentence))
-    found = _of(s.SOURCE.value)
     if s.SOURCE.value == "current":
         warn_of_cut(store.dataset())
-        if not found.numeric:
+        if not bins.numeric:
             st.caption(
-                f"The leaves of {lit(found.name, 40)} are categories in the order of the tree: “at most” and ranges "
+                f"The leaves of {lit(bins.name, 40)} are categories in the order of the tree: “at most” and ranges "
                 "mean that order."
             )
-    return found
 
 
 def _of(source: str) -> Bins:

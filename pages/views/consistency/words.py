@@ -17,6 +17,8 @@ from treedp_core.tree import AnyArray, Tree
 from treedp_core.words import halves, percent, plural, short, signed, whole
 
 MAX_TERMS: Final = 8
+MAX_WEIGHED: Final = 60
+"""Characters that fit over a balance in a window of 900 px."""
 LEAST_GROUP: Final = 10
 
 
@@ -63,7 +65,12 @@ def weighed(tree: Tree, node: int, values: AnyArray) -> str:
     >>> weighed(Tree.from_branching_factors((2,)), 0, np.array([100, 62.5, 37.5]))
     '62.5 + 37.5 = 100: it adds up'
     """
-    told, children, parent = equation(tree, node, values), values[tree.children(node)], float(values[node])
+    sums = [_weighed(tree, node, values, terms) for terms in range(MAX_TERMS, 0, -1)]
+    return next((told for told in sums if len(told) <= MAX_WEIGHED), sums[-1])
+
+
+def _weighed(tree: Tree, node: int, values: AnyArray, terms: int) -> str:
+    told, children, parent = equation(tree, node, values, terms), values[tree.children(node)], float(values[node])
     off = float(children.sum()) - parent
     if not children.size or not math.isfinite(off):
         return told
@@ -114,8 +121,8 @@ def bias_line(the: Draw) -> str:
     )
 
 
-def equation(tree: Tree, node: int, values: AnyArray) -> str:
-    """Return the children's sum against their parent, as text.
+def equation(tree: Tree, node: int, values: AnyArray, most: int = MAX_TERMS) -> str:
+    """Return the children's sum against their parent, as text; at `most` so many children are told apart.
 
     >>> import numpy as np
     >>> equation(Tree.from_branching_factors((3,)), 0, np.array([27, 12, 7, 5]))
@@ -125,9 +132,9 @@ def equation(tree: Tree, node: int, values: AnyArray) -> str:
     if not children.size:
         return f"{amount(float(values[node]))} (no children)"
     total, parent = float(children.sum()), float(values[node])
-    terms = amount(float(children[0])) + "".join(_term(float(value)) for value in children[1:MAX_TERMS])
-    if children.size > MAX_TERMS:
-        terms += f" + … ({plural(children.size - MAX_TERMS, 'more child', 'more children')})"
+    terms = amount(float(children[0])) + "".join(_term(float(value)) for value in children[1:most])
+    if children.size > most:
+        terms += f" + … ({plural(children.size - most, 'more child', 'more children')})"
     return f"{terms} = {amount(total)} {'=' if adds_up(children, parent) else '≠'} {amount(parent)}"
 
 

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Final
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from pages.ui import store, uploads
@@ -56,13 +57,15 @@ def levels_in_use() -> None:
 
 def form(table: Table) -> Count | None:
     """Ask which columns of a file make the tree."""
-    kind = st.segmented_control(
-        "Levels from", list(KINDS), key=table.key("kind"), required=True,
-        default="bins" if "lower" in table.before else "columns",
-        format_func=KINDS.__getitem__,
-        help="A tree of categories, or the numbers of one column (ages, amounts) in bins of equal width.",
-    )  # fmt: skip
-    return _bins(table) if kind == "bins" else _columns(table)
+    asked, shown = st.columns([3, 2])
+    with asked:
+        kind = st.segmented_control(
+            "Levels from", list(KINDS), key=table.key("kind"), required=True,
+            default="bins" if "lower" in table.before else "columns",
+            format_func=KINDS.__getitem__,
+            help="A tree of categories, or the numbers of one column (ages, amounts) in bins of equal width.",
+        )  # fmt: skip
+    return _bins(table) if kind == "bins" else _columns(table, asked, shown)
 
 
 def taken_from_the_data_warning() -> None:
@@ -74,9 +77,8 @@ def taken_from_the_data_warning() -> None:
     )
 
 
-def _columns(table: Table) -> Count:
+def _columns(table: Table, asked: DeltaGenerator, grown: DeltaGenerator) -> Count:
     before = table.before if "domain" in table.before else {}
-    asked, grown = st.columns([3, 2])
     with asked:
         if table.columns is not None:
             _suggestion(table, table.columns)
@@ -181,7 +183,7 @@ def _bins(table: Table) -> Count | None:
         value=",".join(map(str, table.before.get("branching") or ())),
         help="Their product must be the number of bins; without them all bins hang below the root.",
     )  # fmt: skip
-    weight, unit = _weight(table), _unit(table)
+    weight, unit = _weight_and_unit(table)
 
     def count() -> Reading:
         factors = branching_factors_from_text(branching) if branching.strip() else None
@@ -231,6 +233,15 @@ def _domain_of_file(file: UploadedFile | None, columns: Sequence[str], weight: s
     if file is None:
         raise InputError("DOMAIN_MISSING", "Choose a domain file, or another way to say which categories exist.")
     return leaves_listed_in(file, columns or None, weight=weight)
+
+
+def _weight_and_unit(table: Table) -> tuple[str | None, str | None]:
+    """Ask how many records a row stands for, and whom it is about."""
+    left, right = st.columns(2)
+    with left:
+        weight = _weight(table)
+    with right:
+        return weight, _unit(table)
 
 
 def _weight(table: Table) -> str | None:

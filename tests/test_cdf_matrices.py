@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product as every
@@ -17,9 +18,11 @@ from treedp_core.studies.branching import best_shape
 from treedp_core.studies.cdf import CdfSettings, plan_cdf
 from treedp_core.studies.cdf.compare import draw
 from treedp_core.studies.cdf.error import Criterion
+from treedp_core.studies.cdf.matrices.optimal import optimal_matrix
 from treedp_core.studies.cdf.matrices.plan import matrix_ledger, mean_variance, sensitivity
 from treedp_core.studies.cdf.matrices.root import RootMatrix
 from treedp_core.studies.cdf.matrices.series import exact_product
+from treedp_core.studies.cdf.matrices.symmetric import SymmetricRoot
 from treedp_core.studies.cdf.matrices.wanted import Wanted
 from treedp_core.studies.cdf.pipelines import distance_table, error_curves
 from treedp_core.tree.workloads import equal_tree
@@ -67,8 +70,50 @@ def test_a_root_that_fades_is_the_dense_matrix(n_bins: int, fade: float, with_to
     assert matrix.mean_range_variance == pytest.approx(np.mean(ranges), rel=3e-6, abs=0.0)  # they are near 1e-20
 
 
+@pytest.mark.parametrize(("n_bins", "for_ranges"), [*every((2, 3, 7, 64, 129, 300), (False, True))])
+def test_the_symmetric_root_is_the_dense_matrix(n_bins: int, for_ranges: bool) -> None:
+    """Its whole entries, column by column, beside the fourth root of G by dense eigenvectors; errors by its inverse."""
+    matrix, i = SymmetricRoot(n_bins, for_ranges), np.arange(n_bins)
+    entries = np.array([matrix.encode(column) for column in np.eye(n_bins, dtype=np.int64)]).T
+    least, most = np.minimum.outer(i, i), np.maximum.outer(i, i)
+    values, vectors = np.linalg.eigh((least + 1.0) * (n_bins - most) / (n_bins + 1) if for_ranges else n_bins - most)
+    root = (vectors * values**0.25) @ vectors.T
+    root /= np.linalg.norm(root, axis=0)
+    np.testing.assert_allclose(entries / math.sqrt(matrix.column_square()), root, atol=3e-4)
+    squares = [sum(v * v for v in column) for column in entries.T.tolist()]
+    assert max(squares) == matrix.column_square() < 1.002 * min(squares)
+    products = entries.astype(float).T @ entries
+    assert products.min() > 0 and max(squares) * 2 == matrix.pair_square()
+    rows = np.cumsum(np.linalg.inv(entries.astype(float)), axis=0)
+    np.testing.assert_allclose(matrix.variance, np.square(rows).sum(axis=1), rtol=1e-9)
+    np.testing.assert_allclose(matrix.row(n_bins // 2), rows[n_bins // 2], atol=1e-12 * np.abs(rows).max())
+    noise = np.random.default_rng(1).normal(size=(3, n_bins))
+    np.testing.assert_allclose(matrix.decode(noise), noise @ rows.T, atol=1e-11 * np.abs(rows).max())
+    behind = np.vstack([np.zeros(n_bins), rows])
+    ranges = [np.square(behind[j] - behind[i]).sum() for j in range(n_bins + 1) for i in range(j)]
+    assert matrix.mean_range_variance == pytest.approx(np.mean(ranges), rel=1e-9, abs=0.0)
+    counts = np.random.default_rng(2).integers(0, 2**52, n_bins)
+    assert matrix.encode(counts).tolist() == [sum(a * c for a, c in zip(row, counts.tolist(), strict=True))
+                                              for row in entries.tolist()]  # fmt: skip
+
+
+@pytest.mark.parametrize(("workload", "times"), [("cdf", 1.005), ("ranges", 1.0006)])
+def test_the_symmetric_root_is_near_a_bound_that_no_matrix_is_below(workload: str, times: float) -> None:
+    """The bound is at most the error of the optimal matrix; beyond 1 024 bins it is all there is."""
+    for n_bins in (2, 10, 97, 1500, 2800):
+        matrix = SymmetricRoot(n_bins, workload == "ranges")
+        error = mean_variance(Wanted(n_bins, workload), ProtectedUnit(ADD))
+        assert matrix.lower * (1 - 1e-9) <= error < times * matrix.lower
+        if n_bins < 100:
+            best = optimal_matrix(Wanted(n_bins, workload), False)
+            assert 0.997 * best.lower < matrix.lower <= best.mean_variance * best.column_square() / 2
+    told = dict(zip(*matrix_ledger(plan_cdf(replace(GOOD, workload=workload, contributions=3))).values(), strict=True))
+    share = float(told["mean variance above the least possible"].removesuffix("\u202f%").removesuffix(" %"))
+    assert 0 < share < 100 * (times - 1)
+
+
 @pytest.mark.parametrize(("n_bins", "relation", "least", "times"), [
-    (64, ADD, 2.65010, 1.024), (256, ADD, 4.20916, 1.025), (1024, ADD, 6.1779, 1.024), (64, REPLACE, 4.22681, 1.04),
+    (64, ADD, 2.65010, 1.0006), (256, ADD, 4.20916, 1.0006), (1024, ADD, 6.1779, 1.0006), (64, REPLACE, 4.22681, 1.04),
     (256, REPLACE, 7.12894, 1.042), (1024, REPLACE, 10.8258, 1.041),
 ])  # fmt: skip
 def test_ranges_are_near_the_bound(n_bins: int, relation: NeighbouringRelation, least: float, times: float) -> None:
@@ -98,9 +143,10 @@ def test_sensitivities_are_those_of_the_whole_matrix_over_all_neighbours(n_bins:
 ])  # fmt: skip
 def test_known_errors_when_a_record_is_added(n_bins: int, plain: float, normalised: float) -> None:
     """Derived elsewhere from the real matrices; whole columns are equal to 2^-12 only."""
-    one = RootMatrix(n_bins, False)
-    assert one.variance.mean() * one.column_square() / 2 == pytest.approx(plain, rel=1e-5)
-    assert mean_variance(Wanted(n_bins), ProtectedUnit(ADD)) == pytest.approx(normalised, rel=6e-4)
+    for is_normalised, known, share in ((False, plain, 1e-5), (True, normalised, 6e-4)):
+        one = RootMatrix(n_bins, is_normalised)
+        assert one.variance.mean() * one.column_square() / 2 == pytest.approx(known, rel=share)
+        assert mean_variance(Wanted(n_bins), ProtectedUnit(ADD)) < 0.99 * known
 
 
 def test_known_error_when_a_record_is_replaced_and_the_better_matrix_for_each_relation() -> None:
@@ -110,11 +156,14 @@ def test_known_error_when_a_record_is_replaced_and_the_better_matrix_for_each_re
         for normalised in (False, True):
             matrix = RootMatrix(n_bins, normalised, relation is REPLACE)
             errors.append(float(matrix.variance.mean()) * sensitivity(matrix, unit) ** 2 / 2)
-        assert mean_variance(Wanted(n_bins), unit) == pytest.approx(min(errors))
+        if relation is ADD:
+            assert mean_variance(Wanted(n_bins), unit) < min(errors)
+        else:
+            assert mean_variance(Wanted(n_bins), unit) == pytest.approx(min(errors))
 
 
 @pytest.mark.parametrize("relation", [ADD, REPLACE])
-@pytest.mark.parametrize("n_bins", [256, 1024, 2**20])
+@pytest.mark.parametrize("n_bins", [256, 1024, 2**18])
 def test_no_tree_is_as_good(n_bins: int, relation: NeighbouringRelation) -> None:
     unit = ProtectedUnit(relation)
     fitted = Criterion("gaussian", least_squares=True, unit=unit)

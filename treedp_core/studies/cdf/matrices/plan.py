@@ -32,6 +32,7 @@ from treedp_core.registry import lookup
 from treedp_core.studies.cdf.matrices.identity import SEARCH_STEPS, identity_matrix
 from treedp_core.studies.cdf.matrices.optimal import ROUNDS, optimal_matrix
 from treedp_core.studies.cdf.matrices.root import RootMatrix
+from treedp_core.studies.cdf.matrices.symmetric import SymmetricRoot
 from treedp_core.studies.cdf.matrices.wanted import MAX_BINS, Wanted
 from treedp_core.studies.cdf.matrices.whole import WholeMatrix, and_total
 from treedp_core.studies.cdf.release import STRATEGIES, CdfRelease, CdfSettings, checked_bins
@@ -40,8 +41,10 @@ from treedp_core.watch import Watch
 from treedp_core.words import percent, privacy_text, short, whole
 
 MAX_MATRIX_BINS: Final = MAX_BINS
-FADES: Final = {"cdf": (0.0, 0.0), "ranges": (6.0, 2.718)}
-"""How far the square-root matrix fades for what it is made for: where a record is replaced, and where one is added."""
+FADES: Final = {"cdf": 0.0, "ranges": 6.0}
+"""How far the triangular root fades for what it is made for."""
+MOST_CERTIFIED: Final = 4096
+"""Bins up to which the bound of a symmetric root takes no second."""
 
 
 class Matrix(Protocol):
@@ -214,7 +217,7 @@ def mean_variance(wanted: Wanted, unit: ProtectedUnit, with_total: bool = True) 
 
     >>> unit = ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)
     >>> round(mean_variance(Wanted(256), unit), 2), round(mean_variance(Wanted(256, "ranges"), unit), 2)
-    (3.27, 4.31)
+    (3.2, 4.21)
     """
     matrix = _root(wanted, unit, with_total)
     at_one = matrix.mean_range_variance if wanted.workload == "ranges" else float(matrix.variance.mean())
@@ -222,18 +225,16 @@ def mean_variance(wanted: Wanted, unit: ProtectedUnit, with_total: bool = True) 
 
 
 @lru_cache(maxsize=4)
-def _root(wanted: Wanted, unit: ProtectedUnit, with_total: bool) -> RootMatrix:
-    """The root that errs less: normalised where records are added or removed, plain where they are replaced.
-
-    For ranges it is normalised, and fades.
-    """
+def _root(wanted: Wanted, unit: ProtectedUnit, with_total: bool) -> RootMatrix | SymmetricRoot:
+    """The root that errs less: symmetric where records are added or removed, triangular where they are replaced."""
     if wanted.workload not in FADES:
         raise InputError(
             "VALUE_UNKNOWN", "The square-root matrix is made for cumulative counts or all ranges: choose one of them."
         )
-    added = unit.relation is NeighbouringRelation.ADD_OR_REMOVE_ONE
-    fade = FADES[wanted.workload][added]
-    return RootMatrix(wanted.n_bins, added or fade > 0.0, with_total and unit.total_is_public, fade)
+    if unit.relation is NeighbouringRelation.ADD_OR_REMOVE_ONE:
+        return SymmetricRoot(wanted.n_bins, wanted.workload == "ranges")
+    fade = FADES[wanted.workload]
+    return RootMatrix(wanted.n_bins, fade > 0.0, with_total and unit.total_is_public, fade)
 
 
 def sensitivity(matrix: Matrix, unit: ProtectedUnit, currency: Currency = Currency.RHO) -> float:
@@ -277,15 +278,16 @@ def matrix_ledger(plan: MatrixPlan) -> dict[str, list[str]]:
 
 
 def _above_the_least(plan: MatrixPlan) -> list[tuple[str, str]]:
-    """How far a matrix that was sought is from the certified bound, where there is one for whom it protects."""
+    """How far a matrix is from the certified bound, where there is one for whom it protects."""
     matrix, unit = plan.matrix, plan.settings.unit
-    if (
-        not isinstance(matrix, WholeMatrix)
-        or math.isnan(matrix.lower)
-        or unit.relation is NeighbouringRelation.REPLACE_UNKNOWN
-    ):
+    if unit.relation is NeighbouringRelation.REPLACE_UNKNOWN:
         return []
-    if matrix.with_total != unit.total_is_public:
+    if isinstance(matrix, SymmetricRoot) and matrix.n_bins <= MOST_CERTIFIED:
+        error, lower = mean_variance(plan.settings.wanted, unit), matrix.lower
+    elif isinstance(matrix, WholeMatrix) and matrix.with_total == unit.total_is_public:
+        error, lower = matrix.mean_variance * plan.sensitivity**2 / 2.0, matrix.lower
+    else:
         return []
-    at_one = matrix.mean_variance * (plan.sensitivity / unit.contributions) ** 2 / 2.0
-    return [("mean variance above the least possible", percent(max(at_one / matrix.lower - 1.0, 0.0)))]
+    if math.isnan(lower):
+        return []
+    return [("mean variance above the least possible", percent(max(error / unit.contributions**2 / lower - 1.0, 0.0)))]

@@ -4,8 +4,9 @@ With C the square root of the lower triangle of ones A, the release is C x + noi
 counts (Fichtenberger, Henzinger and Upadhyay, 2023). Dividing every column of C by its length (Henzinger, Kalinin and
 Upadhyay, 2026) leaves the most that a record can change as it is and makes every other record count as much.
 
-For ranges the coefficients of C fade, f_k e^(-fade k / K): with columns of one length, and fade e where a record is
-added or 6 where one is replaced (by trial), the mean variance of all ranges is 2.4 % and 4 % above the least possible.
+For ranges the coefficients of C fade, f_k e^(-fade k / K): with columns of one length, and fade 6 where a record is
+replaced (by trial), the mean variance of all ranges is 4 % above the least possible. Where a record is added or
+removed, the symmetric root errs less: see `symmetric`.
 
 What is released is in whole numbers: F = round(2^20 C) is a Toeplitz matrix too, column j is multiplied by a whole
 number e_j, and the sensitivity is that of F diag(e) itself. Decoding inverts F diag(e), so it is unbiased; that F was

@@ -34,10 +34,15 @@ def inverse_root(n: int) -> FloatArray:
     return np.cumprod(np.append(1.0, 1.0 - 1.5 / np.arange(1.0, n)))
 
 
-def product(a: FloatArray, b: FloatArray, n: int) -> FloatArray:
-    """Return the first n coefficients of a power series (k,) times others (..., m), in floats, (..., n)."""
-    size = fft.next_fast_len(a.shape[-1] + b.shape[-1] - 1, True)
-    return np.asarray(fft.irfft(fft.rfft(a, size) * fft.rfft(b, size), size)[..., :n])
+def product(a: FloatArray, b: FloatArray, n: int, start: int = 0) -> FloatArray:
+    """Return n coefficients from one on of a power series (k,) times others (..., m), in floats, (..., n)."""
+    size = _size(a.shape[-1] + b.shape[-1] - 1, n, start)
+    return np.asarray(fft.irfft(fft.rfft(a, size) * fft.rfft(b, size), size)[..., start : start + n])
+
+
+def _size(whole: int, n: int, start: int) -> int:
+    """Of a cyclic product that is right for n coefficients from `start` on, though others may be folded onto others."""
+    return fft.next_fast_len(max(whole - start, start + n), True)
 
 
 def reciprocal(a: FloatArray) -> FloatArray:
@@ -49,8 +54,8 @@ def reciprocal(a: FloatArray) -> FloatArray:
     return known
 
 
-def exact_product(a: IntArray, b: AnyArray, n: int) -> AnyArray:
-    """Return the first n coefficients of the product of whole power series (k,) and (m,), exactly, (n,).
+def exact_product(a: IntArray, b: AnyArray, n: int, start: int = 0) -> AnyArray:
+    """Return n coefficients from one on of the product of whole power series (k,) and (m,), exactly, (n,).
 
     Both are split into balanced limbs of 12 bits, whose products floats hold; the sum is int64, or of Python's whole
     numbers where it might not fit.
@@ -58,11 +63,11 @@ def exact_product(a: IntArray, b: AnyArray, n: int) -> AnyArray:
     fits = float(np.abs(a).max()) * float(np.abs(b).sum(dtype=float)) < _SAFE
     total: AnyArray = np.zeros(n, dtype=np.int64 if fits else object)
     left, right = _limbs(a), _limbs(b)
-    size = fft.next_fast_len(a.size + b.size - 1, True)
+    size = _size(a.size + b.size - 1, n, start)
     ours, theirs = (fft.rfft(limbs, size) for limbs in (left, right))
     for shift in range(len(left) + len(right) - 1):
         pairs = [(i, shift - i) for i in range(len(left)) if 0 <= shift - i < len(right)]
-        part = fft.irfft(sum(ours[i] * theirs[j] for i, j in pairs), size)[:n]
+        part = fft.irfft(sum(ours[i] * theirs[j] for i, j in pairs), size)[start : start + n]
         total = total + np.rint(part).astype(np.int64).astype(total.dtype) * (1 << (_LIMB * shift))
     return total
 

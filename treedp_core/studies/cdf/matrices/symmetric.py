@@ -54,7 +54,7 @@ class SymmetricRoot:
 
     @cached_property
     def kernel(self) -> IntArray:
-        """Whole numbers a(0), a(1), ..., (2 K + 1,) or for ranges (2 K + 2,)."""
+        """Whole numbers a(0), a(1), ..., (n_lags,): 2 K + 1 of them, or for ranges 2 K + 2."""
         angles = np.pi * np.arange(1, self.n_bins + 1) / self._period
         waves = 2.0 * (np.sin(angles) if self.for_ranges else np.cos(angles))
         found = np.rint(self._from_waves(1.0 / np.sqrt(waves)) * 2.0**BITS).astype(np.int64)

@@ -97,6 +97,20 @@ def test_a_matrix_is_sought_for_the_counts_that_are_wanted(monkeypatch: pytest.M
     assert "Seeking the optimal matrix: cancelled." in words(app.run())
 
 
+def test_a_partition_says_its_share_when_it_pays_and_why_dawas_is_none() -> None:
+    app = open_page("cdf", cdf_tree="partition", cdf_for="bins", eps="0.1")
+    assert not codes(app)
+    said = words(app)
+    assert "half of ε for the partition" in said and "0.05 of it for the partition" in said
+    assert "Of its ε, 0.05 found the partition." in said
+    spent = written(app, "of the release").set_index("of the release")["value"]
+    assert spent["ε of the partition"] == spent["ε of their counts"] == "0.05" and spent["ε"] == "0.1"
+    assert "15.1 times as likely: a loss of 2.71, above the ε = 1" in said
+    assert "so choose by it on a sample or an earlier year" in said
+    widget(app, "cdf_mechanism").set_value("gaussian")
+    assert codes(app.run()) == ["STRATEGY_NOISE"]
+
+
 def margins(text: str) -> list[float]:
     return [float(one) for one in re.findall(r"± ([\d.]+)", text)]
 

@@ -73,6 +73,8 @@ VISITS: list[tuple[str, dict[str, Any], tuple[str, ...], set[str]]] = [
     ("cdf", {"cdf_tree": "optimal", "cdf_mechanism": "gaussian", "cdf_for": "own", "cdf_ranges": "1-9, 4-20"}, (),
      CDF | {"cdf_ledger"}),
     ("cdf", {"cdf_tree": "identity", "cdf_mechanism": "laplace", "cdf_for": "ranges"}, (), CDF | {"cdf_ledger"}),
+    ("cdf", {"cdf_tree": "partition", "cdf_mechanism": "laplace", "cdf_for": "bins", "nbr": "add_or_remove_one"}, (),
+     CDF - {"cdf_quantiles"} | {"cdf_partition_ledger", "cdf_when", "cdf_dawa"}),
     ("cdf", {"cdf_view": "error", "cdf_bins": "64", "contributions": "2"}, (), {"cdf_error", "cdf_error_at"}),
     ("cdf", {"cdf_view": "optimal", "cdf_bins": "16"}, (), {"cdf_optimal"}),
     ("cdf", {"cdf_view": "experiment", "cdf_trials": "2"}, (), {"cdf_gains", "cdf_experiment"}),

@@ -20,6 +20,7 @@ from treedp_core.checks import InputError
 from treedp_core.errors import simulated as montecarlo
 from treedp_core.experiment import Pipeline
 from treedp_core.mechanisms import LevelNoise, calibration, level_noise, stability
+from treedp_core.mechanisms.partition import Partition
 from treedp_core.mechanisms.thresholds import estimation, sparse_vector
 from treedp_core.mechanisms.thresholds import release as thresholds
 from treedp_core.mechanisms.thresholds.plan_types import Plan, PlanLevel
@@ -304,7 +305,7 @@ ROUND_NOISES = sparse_vector.round_noises
 LEFT, ONE_RECORD = ledger.left_after, thresholds.budget_for_one_record
 LEVELS, TOP_DOWN, BUDGETS, THRESHOLDS = "levels", "top-down", "budgets", "thresholds"
 CONVERSIONS, COMPOSED, EVENTS, SAMPLERS, BLACK_BOX = "conversions", "composed", "events", "samplers", "black box"
-NUMERICAL, STABILITY = "numerical", "stability"
+NUMERICAL, STABILITY, PARTITION = "numerical", "stability", "partition"
 
 
 def _to_the_nearest(found: tuple[int, Any], one: Losses, step: float) -> tuple[int, Any]:
@@ -333,6 +334,25 @@ def _half_the_noise(made: Any, *_: object) -> Any:
 def told_of_nothing() -> AbstractContextManager[Any]:
     honest = stability.Stability.release
     return patch.object(stability.Stability, "release", lambda self, counts, rng: honest(self, counts + 99, rng))
+
+
+def _as_if_one_length(law: Any, stage: Partition, size: int) -> Any:
+    """The noise of the first stage of DAWA as its benchmark's code has it: for each interval as if it were alone."""
+    return type(law)(stage.epsilon / (size * (2 - 1 / size - 1 / stage.n_bins)))
+
+
+def _one_side(found: Fraction, stage: Partition) -> Fraction:
+    return found if stage.unit.relation is NeighbouringRelation.ADD_OR_REMOVE_ONE else found / 2
+
+
+def calm_partition() -> AbstractContextManager[Any]:
+    honest = Partition.cheapest
+
+    def planted(stage: Partition, counts: Any, rng: Any) -> Any:
+        stage.law(2).sample(rng, sum(stage.sizes(length).size for length in stage.lengths))
+        return honest(stage, stage.deviations(counts))
+
+    return patch.object(Partition, "release", planted)
 
 
 def one_change_fewer() -> AbstractContextManager[Any]:
@@ -428,6 +448,12 @@ FAULTS = (
     Fault("a threshold one too low", changed(stability.stability, _lower), (STABILITY,)),
     Fault("half of the noise on what is told", changed(stability.stability, _half_the_noise), (STABILITY,)),
     Fault("empty nodes are told", told_of_nothing, (STABILITY,)),
+    Fault("noise of a partition as DAWA's code ships it", method(Partition, "law", _as_if_one_length), (PARTITION,)),
+    Fault("a moved record moves one interval of a length", method(Partition, "sensitivity", _one_side), (PARTITION,)),
+    Fault(
+        "deviations a hundredth too calm", method(Partition, "sensitivity", lambda x, *_: x * 99 / 100), (PARTITION,)
+    ),
+    Fault("buckets from exact deviations", calm_partition, (PARTITION,)),
     Fault("draws 1.02 times too narrow", drawn_narrower(1.02), (SAMPLERS,)),
     Fault("the first proposal is kept", lambda: everywhere(integer_draws._reject, _first_proposal), (SAMPLERS,)),
     Fault("Laplace noise never negative", lambda: everywhere(noise._sign, lambda *_: None), (SAMPLERS,)),

@@ -30,7 +30,7 @@ from treedp_core.studies.cdf.compare import Draw, draw
 from treedp_core.studies.cdf.error import Criterion
 from treedp_core.studies.cdf.matrices.plan import SEARCHES, Matrix
 from treedp_core.studies.cdf.matrices.wanted import OWN, ranges_from_text
-from treedp_core.studies.cdf.release import STRATEGIES, TREE
+from treedp_core.studies.cdf.release import STRATEGIES, CdfPlan
 from treedp_core.tree.text import branching_factors_from_text
 from treedp_core.tree.workloads import Shape, equal_tree
 
@@ -42,7 +42,7 @@ ON_ITS_WAY: Final = InputError("BUSY", "The matrix is on its way.")
 
 
 def controls() -> None:
-    """Show on which tree what is released, or what a matrix is made for."""
+    """Show on which tree what is released, or what a matrix or a partition is made for."""
     if s.TREE.draw() == "own":
         s.FACTORS.draw()
     if s.TREE.value in STRATEGIES and s.WORKLOAD.draw() == OWN:
@@ -150,7 +150,7 @@ def _sought(chosen: CdfSettings) -> Result[Matrix] | None:
 
 def _made(data: Bins, chosen: CdfSettings, matrix: Matrix | None) -> Draw:
     plan = remember(chosen, lambda: plan_cdf(chosen, matrix), shelf="cdf plan", room=1)
-    if tuned.in_force("cdf") is not None and chosen.strategy == TREE:
+    if tuned.in_force("cdf") is not None and isinstance(plan, CdfPlan):
         total = total_of(experiment(mechanism=chosen.mechanism, delta=chosen.delta))
         tuned.admit("cdf", chosen.unit, plan.budget.currency, total, plan.budget.per_level)
     return draw(plan, data.counts, s.FIT.value, SEED.value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import streamlit as st
 
@@ -18,8 +18,9 @@ from pages.ui.strip import strip
 from pages.ui.text import lit
 from pages.views.cdf import settings as s
 from pages.views.cdf.draw import controls, drawn_of, more_controls
+from pages.views.cdf.partition import partition
 from pages.views.cdf.source import SAMPLE, again, choose
-from pages.views.cdf.words import band_answer, bins_in_words, range_answer, what
+from pages.views.cdf.words import band_answer, bins_in_words, range_answer, rests_on, what
 from treedp_core.checks import InputError
 from treedp_core.figures.cdf import CdfLines, band_figure, cdf_errors
 from treedp_core.mechanisms import MECHANISMS
@@ -30,6 +31,7 @@ from treedp_core.studies.cdf import plan_cdf
 from treedp_core.studies.cdf.bins import Bins
 from treedp_core.studies.cdf.compare import Draw, draw, missed, quantile_table, range_table, release_table
 from treedp_core.studies.cdf.matrices.plan import matrix_ledger
+from treedp_core.studies.cdf.partition import DividedPlan
 from treedp_core.studies.cdf.pipelines import above_bound, has_bound, lower_bound
 from treedp_core.studies.cdf.release import CdfPlan
 from treedp_core.studies.cdf.widths import Width, half_widths, width_table
@@ -63,10 +65,11 @@ def show() -> Told:
     mine, say = drawn_of(data)
     _set_range(data, *_bins_wanted(data))
     start, stop, told_of_range = _chosen_range(data)
-    drawn = given(mine, draw, given(mine.plan, plan_cdf, mine.plan.settings).named("plan"),
+    plan: Any = mine.plan
+    drawn = given(mine, draw, given(plan, plan_cdf, plan.settings).named("plan"),
                   again(data).get("counts"), mine.fit, mine.seed).named("drawn")  # fmt: skip
     compare = data.n_bins <= MANY_BINS or s.COMPARE.value
-    key = (mine.plan.settings, compare)
+    key = (mine.plan.settings, compare, mine.seed if isinstance(mine.plan, DividedPlan) else None)
     known = at_once("cdf_widths", key, lambda: half_widths(mine, compare=compare), of=data.fingerprint).here()
     widths = given(known, half_widths, drawn, compare=compare).named("widths")
     shown = _Shown(data, mine, drawn, widths, start, stop)
@@ -86,6 +89,7 @@ def show() -> Told:
         lit(data.name, 40),
         bins_in_words(data),
         *(() if data.numeric else ("leaves in their order, as bins",)),
+        *(("half of ε for the partition",) if isinstance(mine.plan, DividedPlan) else ()),
         relation=NeighbouringRelation(used.relation),
         epsilon=used.epsilon,
         delta=used.delta if MECHANISMS[used.mechanism].needs_delta else 0.0,
@@ -104,13 +108,16 @@ def _more(shown: _Shown) -> None:
     _distance(shown.mine)
     if isinstance(shown.mine.plan, CdfPlan):
         plans.button("cdf", partial(_planned, shown), "from CDF and ranges")
+    elif isinstance(shown.mine.plan, DividedPlan):
+        partition(shown.data, shown.mine, shown.drawn)
     else:
         _ledger(shown.drawn)
 
 
 def _planned(shown: _Shown) -> Ran[ReleasePlan]:
     """The plan of what is released here, of which the data set that the bins come from knows more."""
-    ready = given(shown.mine.plan, plan_cdf, shown.mine.plan.settings).named("ready")
+    plan: Any = shown.mine.plan
+    ready = given(plan, plan_cdf, plan.settings).named("ready")
     bins = again(shown.data)
     counted = bins.args[0]
     more = {"tuned": tuned.in_force("cdf")} if tuned.in_force("cdf") is not None else {}
@@ -198,10 +205,10 @@ def _figure(shown: _Shown) -> None:
         call(band_figure, _lines(shown), shown.widths, x_title=_x_title(data), chosen=shown.ends),
         key="cdf_release",
         alt=answer,
-        answer=f"{answer} {range_answer(shown.ends, count, mine.deviation(shown.start, shown.stop))}",
+        answer=f"{answer} {range_answer(shown.ends, count, mine.margin(shown.start, shown.stop))}",
         caption=f"Below: half width of the band that holds for all cumulative counts at once, 95 %: "
         f"{short(mine.band.multiple)} exact standard deviations for yours, from {whole(mine.band.trials)} simulated "
-        "errors; it depends on no records. The other trees have the same mechanism, budget and least squares.\n\n"
+        f"errors; {rests_on(mine.plan)}. The other trees have the same mechanism, budget and least squares.\n\n"
         f"Above: NOT PRIVATE: one simulated release beside the exact counts. {what(mine.plan.settings)}; "
         f"{bins_in_words(data)}, {whole(data.total)} records, seed {mine.seed}. The band is tightened by what is "
         f"public. Consistent: the closest whole, non-decreasing counts that end at N, {mine.fit} error (Rameshwar et "

@@ -50,11 +50,12 @@ TREE: Final = choice(
     "cdf_tree", "best", TREES, label="Tree", look="select", width=190,
     help="Best found: least expected error of the cumulative counts for this K. "
     "Matrices: noise on weighted sums of all bins, Gaussian noise only, with less error than trees; the optimal one is "
-    "sought for the counts that you want.",
+    "sought for the counts that you want. Private partition: for single bins of few records.",
 )  # fmt: skip
 WORKLOAD: Final = choice(
     "cdf_for", "cdf", WORKLOADS, label="Made for", look="select", width=190,
-    help="The counts whose mean squared error the matrix makes least, or nearly; all others come with it.",
+    help="The counts whose mean squared error the matrix makes least, or nearly; all others come with it. After a "
+    "private partition: one level of noise for bins, else a tree.",
 )  # fmt: skip
 RANGES: Final = words(
     "cdf_ranges", "", ranges_from_text, label="Ranges of bins", width=320, placeholder="1-10, 5-20",

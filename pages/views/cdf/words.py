@@ -10,7 +10,9 @@ from treedp_core.privacy import NeighbouringRelation
 from treedp_core.studies.cdf import CdfSettings
 from treedp_core.studies.cdf.bins import Bins
 from treedp_core.studies.cdf.gains import Gain
-from treedp_core.studies.cdf.release import TREE
+from treedp_core.studies.cdf.partition import DividedPlan
+from treedp_core.studies.cdf.plan import AnyPlan
+from treedp_core.studies.cdf.release import PARTITION, TREE
 from treedp_core.studies.cdf.widths import Width
 from treedp_core.words import margin, plural, setting_text, short, whole
 
@@ -22,9 +24,19 @@ def what(settings: CdfSettings) -> str:
     """Return what is released, on which tree, at which budget."""
     post = "least squares" if settings.least_squares else "no least squares"
     noise, at = f"{MECHANISMS[settings.mechanism].label} noise", f"ε = {setting_text(settings.epsilon)}"
+    if settings.strategy == PARTITION:
+        spent = f"{setting_text(settings.epsilon / 2)} of it for the partition"
+        return f"{noise} on the buckets of a {settings.way.lower()}, {post}, {at}, {spent}"
     if settings.strategy != TREE:
         return f"{noise} by the {settings.way.lower()}, {post}, {at}"
     return f"{noise} on the tree {settings.way}, {settings.allocation} budgets, {post}, {at}"
+
+
+def rests_on(plan: AnyPlan) -> str:
+    """Return what the width of a release's band depends on."""
+    if isinstance(plan, DividedPlan):
+        return "within a bucket it reaches from end to end, as the bias there is not known"
+    return "it depends on no records"
 
 
 def band_answer(widths: Sequence[Width], total: int | None) -> str:
@@ -42,14 +54,14 @@ def band_answer(widths: Sequence[Width], total: int | None) -> str:
     return f"{lead}; a {other.name} {needs} ± {margin(other.largest)}."
 
 
-def range_answer(ends: tuple[float, float], count: float, deviation: float) -> str:
-    """Return the released count of a range, with the margin of 95 %.
+def range_answer(ends: tuple[float, float], count: float, reach: float) -> str:
+    """Return the released count of a range, and how far off it is at most, nineteen times in twenty.
 
-    >>> range_answer((18.0, 65.0), 7312.4, 11.67)
+    >>> range_answer((18.0, 65.0), 7312.4, 22.9)
     'From 18 to 65: 7\u202f312 ± 23 records.'
     """
     low, high = (short(end, 5) for end in ends)
-    return f"From {low} to {high}: {whole(round(count))} ± {margin(1.96 * deviation)} records."
+    return f"From {low} to {high}: {whole(round(count))} ± {margin(reach)} records."
 
 
 def error_answer(pipelines: Sequence[str], errors: Sequence[float], epsilon: float) -> str:

@@ -62,7 +62,7 @@ def band_multiple(plan: AnyPlan, confidence: float = 0.95, trials: int = 999, se
 
     Parameters
     ----------
-    plan : CdfPlan or MatrixPlan
+    plan : CdfPlan, MatrixPlan or DividedPlan
     confidence : float
         In (0, 1).
     trials : int
@@ -116,6 +116,9 @@ def simultaneous_band(
     reach = multiple * np.sqrt(release.variance)
     low, high = release.cumulative - reach, release.cumulative + reach
     if release.n_records is None:
+        if not np.isfinite(reach).all():  # within a bucket: between its ends, as true cumulative counts do not fall
+            low = np.maximum.accumulate(np.maximum(low, 0.0))
+            high = np.minimum.accumulate(high[::-1])[::-1]
         return Band(low, high, multiple, confidence, trials)
     at_least, at_most = _tightened(low, high, release.n_records)
     return Band(np.minimum(at_least, at_most), np.maximum(at_least, at_most), multiple, confidence, trials)

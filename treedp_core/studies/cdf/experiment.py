@@ -11,6 +11,7 @@ import numpy as np
 from treedp_core import checks
 from treedp_core.errors.ways import mean_and_error
 from treedp_core.postprocess.isotonic import consistent_cdf
+from treedp_core.studies.cdf.partition import PartitionPlan
 from treedp_core.studies.cdf.plan import AnyPlan, plan_cdf
 from treedp_core.studies.cdf.release import CdfSettings
 from treedp_core.tree import FloatArray
@@ -96,7 +97,9 @@ def consistency_gains(
     return gains
 
 
-def _one_trial(plan: AnyPlan, n_records: int, entropy: tuple[int, ...], pipeline: int) -> tuple[float, ...]:
+def _one_trial(
+    plan: AnyPlan | PartitionPlan, n_records: int, entropy: tuple[int, ...], pipeline: int
+) -> tuple[float, ...]:
     bins = plan.settings.n_bins
     counts = generator("records of Section VI", *entropy).multinomial(n_records, np.full(bins, 1.0 / bins))
     release = plan.release(counts, generator("noise of Section VI", *entropy, pipeline))

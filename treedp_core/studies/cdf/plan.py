@@ -1,15 +1,17 @@
-"""A CDF release made ready, on a tree or by a matrix."""
+"""A CDF release made ready: on a tree, by a matrix, or behind a private partition."""
 
 from __future__ import annotations
 
 from treedp_core.registry import lookup
 from treedp_core.studies.cdf.matrices.plan import Matrix, MatrixPlan, plan_matrix
-from treedp_core.studies.cdf.release import STRATEGIES, TREE, CdfPlan, CdfSettings, plan_tree
+from treedp_core.studies.cdf.partition import DividedPlan, PartitionPlan, plan_partition
+from treedp_core.studies.cdf.release import PARTITION, STRATEGIES, TREE, CdfPlan, CdfSettings, plan_tree
 
-AnyPlan = CdfPlan | MatrixPlan
+AnyPlan = CdfPlan | MatrixPlan | DividedPlan
+"""Of which all errors are known that noise makes."""
 
 
-def plan_cdf(settings: CdfSettings, matrix: Matrix | None = None) -> AnyPlan:
+def plan_cdf(settings: CdfSettings, matrix: Matrix | None = None) -> AnyPlan | PartitionPlan:
     """Return a CDF release made ready; a matrix that was sought before for these settings may be given.
 
     Raises
@@ -22,4 +24,6 @@ def plan_cdf(settings: CdfSettings, matrix: Matrix | None = None) -> AnyPlan:
     (8,)
     """
     strategy = lookup(STRATEGIES, settings.strategy, "strategy")
+    if strategy.name == PARTITION:
+        return plan_partition(settings)
     return plan_tree(settings) if strategy.name == TREE else plan_matrix(settings, matrix)

@@ -72,6 +72,7 @@ class Strategy:
 
 
 TREE: Final = "tree"
+PARTITION: Final = "partition"
 GAUSSIANS: Final = ("discrete_gaussian", "gaussian")
 LAPLACES: Final = ("discrete_laplace", "laplace")
 STRATEGIES: Final[Table[Strategy]] = table(
@@ -98,6 +99,13 @@ STRATEGIES: Final[Table[Strategy]] = table(
         "less error than trees. Up to 1 024 bins.",
         LAPLACES,
         sought=True,
+    ),
+    Strategy(
+        PARTITION,
+        "Private partition",
+        "Half of ε finds bins in a row that are nearly alike; their common count is spread evenly. For few records on "
+        "smooth data: single bins then err half as much as alone, or less; with many records or spikes, more.",
+        LAPLACES,
     ),
 )
 """On what the noise of a CDF is put."""
@@ -188,13 +196,15 @@ class CdfRelease:
     cumulative : (K,)
         Records in each bin and those before it; may fall and be no whole numbers.
     variance : (K,)
-        Exact error variance of each, in records squared.
+        Exact error variance of each, in records squared; inf where a bias is not known.
     n_records : int or None
         N where it is public, else None.
     guarantee : Guarantee
         Of everything derived from this release.
     provenance : Provenance
         Whether it is a simulation.
+    spent : str
+        A sentence on what the promise was spent on, where that is more than noise on counts.
     """
 
     cumulative: FloatArray
@@ -202,10 +212,11 @@ class CdfRelease:
     n_records: int | None
     guarantee: Guarantee
     provenance: Provenance
+    spent: str = ""
 
     def sentence(self) -> str:
         """Return the promise in one sentence; a simulation says so first."""
-        return self.provenance.sentence(self.guarantee)
+        return f"{self.provenance.sentence(self.guarantee)} {self.spent}".rstrip()
 
     def __repr__(self) -> str:
         return f"<CdfRelease of {self.cumulative.size} bins. {self.sentence()}>"
@@ -296,6 +307,14 @@ class CdfPlan:
     @cached_property
     def _estimator(self) -> Callable[[AnyArray], AnyArray]:
         return least_squares.prepare(self.tree, self.noise.variance)[0]
+
+
+def refuse_other_noise(settings: CdfSettings) -> None:
+    """Refuse a mechanism that the strategy is not for, with a code ``STRATEGY_NOISE``."""
+    strategy = lookup(STRATEGIES, settings.strategy, "strategy")
+    if settings.mechanism not in strategy.mechanisms:
+        fit = " or ".join(MECHANISMS[name].label for name in strategy.mechanisms)
+        raise InputError("STRATEGY_NOISE", f"The {strategy.label.lower()} is for other noise: choose {fit}.")
 
 
 def checked_bins(bin_counts: AnyArray, n_bins: int) -> IntArray:

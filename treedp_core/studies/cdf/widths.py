@@ -11,8 +11,7 @@ import numpy as np
 from treedp_core.studies.cdf.bands import affordable_trials, band_multiple
 from treedp_core.studies.cdf.bins import Bins
 from treedp_core.studies.cdf.compare import BAND_SEED, CONFIDENCE, Draw, release_table
-from treedp_core.studies.cdf.plan import plan_cdf
-from treedp_core.studies.cdf.release import TREE
+from treedp_core.studies.cdf.release import TREE, plan_tree
 from treedp_core.tree import FloatArray
 from treedp_core.tree.workloads import equal_tree
 
@@ -48,16 +47,18 @@ class Width:
 def half_widths(mine: Draw, *, compare: bool = True) -> list[Width]:
     """Return the half widths of a release's band and, to `compare`, those of a binary tree and of a histogram.
 
-    These have the release's mechanism, budget and least squares, and equal level budgets. One that is the release's own
-    tree is left out.
+    Within the buckets of a private partition that is half of what the band covers. The others have the release's
+    mechanism, budget and least squares, and equal level budgets; one that is the release's own tree is left out.
     """
     settings = mine.plan.settings
-    found = [Width(YOURS, settings.way, mine.band.multiple * np.sqrt(mine.plan.variance))]
+    known = mine.band.multiple * np.sqrt(mine.plan.variance)
+    half = np.where(np.isfinite(known), known, (mine.band.high - mine.band.low) / 2.0)
+    found = [Width(YOURS, settings.way, half)]
     bins = settings.n_bins
     for name, factors in ((BINARY, equal_tree(bins, 2).branching_factors), (HISTOGRAM, (bins,))):
         tree = replace(settings, branching_factors=factors, allocation="uniform", shares=(), strategy=TREE)
         if compare and tree.way != settings.way:
-            plan = plan_cdf(tree)
+            plan = plan_tree(tree)
             multiple = band_multiple(plan, CONFIDENCE, affordable_trials(plan), BAND_SEED)
             found.append(Width(name, tree.way, multiple * np.sqrt(plan.variance)))
     return found

@@ -35,7 +35,7 @@ from treedp_core.studies.cdf.matrices.root import RootMatrix
 from treedp_core.studies.cdf.matrices.symmetric import SymmetricRoot
 from treedp_core.studies.cdf.matrices.wanted import MAX_BINS, Wanted
 from treedp_core.studies.cdf.matrices.whole import WholeMatrix, and_total
-from treedp_core.studies.cdf.release import STRATEGIES, CdfRelease, CdfSettings, checked_bins
+from treedp_core.studies.cdf.release import STRATEGIES, CdfRelease, CdfSettings, checked_bins, refuse_other_noise
 from treedp_core.tree import AnyArray, FloatArray
 from treedp_core.watch import Watch
 from treedp_core.words import percent, privacy_text, short, whole
@@ -156,11 +156,8 @@ def plan_matrix(settings: CdfSettings, matrix: Matrix | None = None) -> MatrixPl
         ``STRATEGY_NOISE`` for a mechanism that the matrix is not for; ``TREE_SHAPE``, ``BOUND_SIZE``, ``RANGE_BOUNDS``,
         ``EPS_RANGE``, ``DELTA_REQUIRED``, ``NOISE_RANGE``.
     """
-    strategy = lookup(STRATEGIES, settings.strategy, "strategy")
     mechanism = lookup(MECHANISMS, settings.mechanism, "mechanism")
-    if mechanism.name not in strategy.mechanisms:
-        fit = " or ".join(MECHANISMS[name].label for name in strategy.mechanisms)
-        raise InputError("STRATEGY_NOISE", f"The {strategy.label.lower()} is for other noise: choose {fit}.")
+    refuse_other_noise(settings)
     unit = settings.unit
     total, currency = checks.epsilon(settings.epsilon), mechanism.currency
     if currency is Currency.RHO:

@@ -1,0 +1,74 @@
+"""What is told of a release behind a private partition: what it spent, when it pays, and why DAWA's own is none."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import streamlit as st
+
+from pages.ui import frame
+from pages.ui.result import at_once, show_state
+from pages.views.cdf.source import again
+from treedp_core.notebook.code import Ran, call, given
+from treedp_core.studies.cdf.bins import Bins
+from treedp_core.studies.cdf.compare import Draw
+from treedp_core.studies.cdf.exhibit import dawa_table
+from treedp_core.studies.cdf.partition import MOST_SIMULATED, partition_ledger, when_it_pays
+from treedp_core.words import setting_text, short, whole
+
+TRIALS: Final = 10
+
+
+def partition(data: Bins, mine: Draw, drawn: Ran[Draw]) -> None:
+    """Show what the release spends, when a partition pays, and the exhibit."""
+    frame.table(
+        call(partition_ledger, drawn.get("plan")),
+        key="cdf_partition_ledger",
+        alt="What the release spends",
+        width="content",
+        caption="Noisy deviations of fixed intervals decide which bins are alike; what is decided from them costs "
+        "nothing. A record lies in one interval of each length, so it moves all deviations together by at most the "
+        "sensitivity (proved in the code's documentation). A release plan holds trees only, so there is none of this.",
+    )
+    _when(data, mine)
+    st.header("DAWA's own first stage", anchor=False)
+    table = call(dawa_table, 1.0)
+    chances = table.value["probability of three single bins"]
+    frame.table(
+        table,
+        key="cdf_dawa",
+        alt="How often the first stage of DAWA keeps three bins apart, on two neighbours",
+        formats={"probability of three single bins": short, "loss": short, "spent by its own account": setting_text},
+        width="content",
+        caption=f"One record more makes three single bins {short(chances[1] / chances[0])} times as likely: a loss of "
+        f"{short(table.value['loss'][1])}, above the ε = 1 that the stage spends by its own account, as its "
+        "benchmark's code has it (noise for each interval as if no other were asked for, none on single bins). So it "
+        "is an exhibit, and nothing here releases with it. Formula; after Li, Hay, Miklau and Wang (2014).",
+    )
+
+
+def _when(data: Bins, mine: Draw) -> None:
+    """Show when a partition pays, on the counts in use."""
+    st.header("When a partition pays", anchor=False)
+    settings = mine.plan.settings
+    if data.n_bins > MOST_SIMULATED:
+        st.caption(f"Simulated for up to {whole(MOST_SIMULATED)} bins.")
+        return
+    ran = call(when_it_pays, settings, again(data).get("counts"), TRIALS, mine.seed)
+    found = at_once("cdf_when", (settings, mine.seed), lambda: ran.value, of=data.fingerprint)
+    show_state(found, "Simulating")
+    if not found.is_ready:
+        return
+    columns = found.here()
+    frame.table(
+        given(columns, when_it_pays, *ran.args, **ran.kwargs),
+        key="cdf_when",
+        alt="The error with a partition over that without, at several ε",
+        formats={"ε": setting_text, "records × ε": short, "buckets": short},
+        width="content",
+        caption=f"Below 1 a partition pays. Root mean squared errors of {TRIALS} releases each way at the same ε, "
+        "± 95 %; consistent counts where N is public, without: the same kind of tree above all bins. NOT PRIVATE: "
+        "simulated on the counts in use, so choose by it on a sample or an earlier year, not on the data to be "
+        "released. Half of ε would find the partition.",
+        simulated=True,
+    )

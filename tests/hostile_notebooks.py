@@ -29,7 +29,9 @@ from treedp_core.notebook.code import File, call
 from treedp_core.notebook.container import FORMAT_VERSION
 from treedp_core.notebook.study import Study, Table
 from treedp_core.plans import ReleasePlan
-from treedp_core.records import count_hierarchy, domain_of_values
+from treedp_core.records import Dataset, DomainSource, ReadReport, count_hierarchy, domain_of_values
+from treedp_core.records.dataset import labels_of
+from treedp_core.tree import Tree
 
 WHEN = datetime(2026, 11, 22, 15, tzinfo=UTC)
 ID = "0123456789abcdef"
@@ -112,6 +114,14 @@ def nodes(**columns: Any) -> Callable[[], bytes]:
     out = io.BytesIO()
     pq.write_table(pa.table(columns), out, compression="zstd")
     return with_member(f"{DATA}/nodes.parquet", out.getvalue())
+
+
+def overflowing() -> bytes:
+    """Leaves that together hold 2^64 records, which is 0 to whoever adds them up in 64 bits."""
+    tree, leaves = Tree.from_branching_factors((4096,)), np.full(4096, 1 << 52)
+    labels = labels_of(tree, [np.arange(4096, dtype=np.int32)], [[f"{leaf}" for leaf in range(4096)]], ["leaf"])
+    data = Dataset("x", tree, labels, np.array([0, *leaves]), DomainSource.PUBLIC, ReadReport(rows=0, counted=0))
+    return save(Study(tables=(Table("shelf", data, None, WHEN),), version="0.1.0"), with_data=True)
 
 
 def long_list(n_rows: int) -> bytes:
@@ -265,6 +275,10 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
     "levels behind the end": (told(f"{DATA}/about.json", level_start=[0, 1, 10**15]), "DATA_STORED"),
     "no levels": (told(f"{DATA}/about.json", level_start=[]), "TREE_SHAPE"),
     "a label that turns around": (told(f"{DATA}/about.json", labels=[["N", "\u202eS", "x"]]), "DATA_STORED"),
+    "labels in lines, one of which turns around": (told(f"{DATA}/about.json", labels=["N\n\u202eS\nx"]), "DATA_STORED"),
+    "labels in too few lines": (told(f"{DATA}/about.json", labels=["N"]), "DATA_STORED"),
+    "labels that are no text": (told(f"{DATA}/about.json", labels=[3]), "DATA_STORED"),
+    "counts that only add up beyond what a number holds": (overflowing, "DATA_STORED"),
     "labels that are numbers": (told(f"{DATA}/about.json", labels=[["N", 1, "x"]]), "DATA_STORED"),
     "a domain of its own": (told(f"{DATA}/about.json", domain="secret"), "DATA_STORED"),
     "another fingerprint": (told(f"{DATA}/about.json", fingerprint="0" * 64), "DATA_STORED"),

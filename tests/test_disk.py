@@ -93,5 +93,10 @@ def test_what_somebody_else_has_written_is_not_written_over(monkeypatch: pytest.
     path.write_bytes(sound())
     press(app, "lab_figure_pin")
     eventually(lambda: app.session_state["_disk"].is_other)
+    path.write_bytes(sound()[:-5])
     press(app.run(), "disk_open")
+    assert "NOTEBOOK_DAMAGED" in app.sidebar.error[0].value and len(cells(app)) == 2
+    assert "Which one is to stay?" in app.run().sidebar.warning[0].value, "what cannot be read is not written over"
+    path.write_bytes(sound())
+    press(app, "disk_open")
     assert cells(app) == ["Errors"]

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 import zipfile
-from dataclasses import fields
+from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta, timezone
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -17,9 +19,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hostile_notebooks import HOSTILE, PEOPLE, PLAN, flipped, sound, zipped
+from pages.ui.reading import READ_BYTES
+from pages.ui.workers import Limits, Workers
 from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment
-from treedp_core.notebook import Cell, DataNote, Notebook
+from treedp_core.notebook import Cell, DataNote, Notebook, opening
 from treedp_core.notebook.archive import file_name, open_study, save
 from treedp_core.notebook.code import File, Ran, call
 from treedp_core.notebook.study import Given, Study, Table, given_again, note_of
@@ -37,6 +41,7 @@ from treedp_core.records import (
 )
 from treedp_core.records.dataset import labels_of
 from treedp_core.tree import Tree
+from treedp_core.watch import Watch
 
 LINE = st.text(st.characters(categories=["L", "N", "P", "S", "Zs"]), max_size=40)
 NAMED = LINE.filter(lambda text: text.strip())
@@ -103,7 +108,7 @@ def cells() -> st.SearchStrategy[Cell]:
         figure=st.none() | st.fixed_dictionaries({"data": st.just([]), "layout": st.dictionaries(WORD.filter(
             lambda word: word not in ("href", "images", "src", "source", "url")), JSON, max_size=3)}),
         columns=st.none() | columns(), caption=PROSE, answer=PROSE, alt=PROSE,
-        badges=st.lists(st.sampled_from(["formula", "simulation", "NOT PRIVATE"]), max_size=3, unique=True),
+        badges=st.lists(st.sampled_from(["formula", "simulation", "NOT PRIVATE", "not reviewed"]), unique=True),
         plan=st.sampled_from([None, PLAN]), label=LINE, code=PROSE,
         seed=st.none() | st.integers(0, 2**31 - 1), version=st.just("0.1.0"),
         made=TIMES.map(datetime.isoformat), holds_counts=st.booleans(),
@@ -289,6 +294,45 @@ def test_a_cell_may_be_large_and_alike_throughout() -> None:
                 version="1", made="2026-11-22T15:00:00+00:00")  # fmt: skip
     content = save(Study(notebook=Notebook("n", (cell,)), version="1"), with_data=True)
     assert open_study(content).notebook.cells == (cell,)
+
+
+def invented(shape: tuple[int, ...]) -> Table:
+    """A data set of very many nodes."""
+    tree = Tree.from_branching_factors(shape)
+    codes = [np.tile(np.arange(size, dtype=np.int32), n) for size, n in zip(shape, (1, *shape), strict=False)]
+    words = [[f"{label:x}" for label in range(size)] for size in shape]
+    labels = labels_of(tree, codes, words, [f"level {at}" for at in range(len(shape))])
+    counts = tree.counts_of_leaves(np.arange(tree.n_leaves))
+    data = Dataset("many", tree, labels, counts, DomainSource.PUBLIC, ReadReport(rows=1, counted=1))
+    return Table("shelf", data, None, datetime.now(UTC))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits are those of Linux")
+def test_opening_takes_no_more_memory_than_was_said_when_it_was_saved() -> None:
+    """So what is saved can be opened: a worker is given that much, and 16 MB for what sizes do not say."""
+    assert opening.MOST_BYTES == READ_BYTES
+    study = Study(tables=(invented((400_000,)), invented((1_000, 400))), version="1")
+    content = save(study, with_data=True)
+    limits = Limits(opening.opening_bytes(study.tables, 0) + (16 << 20), 60, ("BROKEN", "."), ("FAILED", "."))
+    workers = Workers(("treedp_core.notebook.archive",))
+    try:
+        found = workers.run(partial(open_study, content), Watch(), limits=limits)
+    finally:
+        workers.close()
+    assert [one.data.fingerprint for one in found.tables] == [one.data.fingerprint for one in study.tables]
+
+
+def test_what_could_not_be_opened_is_not_saved(monkeypatch: pytest.MonkeyPatch) -> None:
+    study = open_study(sound())
+    codes = [np.arange(3, dtype=np.int32)]
+    labels = labels_of(Tree.from_branching_factors((3,)), codes, [["N", "a\nb", "S"]], ["region"])
+    two_lines = replace(study.tables[0].data, labels=labels)
+    with pytest.raises(InputError, match="a label has more than one line"):
+        save(replace(study, tables=(replace(study.tables[0], data=two_lines),)), with_data=True)
+    monkeypatch.setattr(opening, "MOST_BYTES", 1 << 20)
+    save(study, with_data=True)
+    with pytest.raises(InputError, match="save fewer data sets or cells in it, or save it without data"):
+        save(replace(study, tables=(invented((40_000,)),)), with_data=True)
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from pages.ui.settings import REG
 from test_notebook_file import cells, datasets
 from test_pages_data import count, labelled
 from test_pages_own_data import VISITS, counted
-from treedp_core.notebook import Notebook
+from treedp_core.notebook import Notebook, opening
 from treedp_core.notebook.archive import open_study, save
 from treedp_core.notebook.study import Study, Table
 from treedp_core.tree import Tree
@@ -200,6 +200,11 @@ def test_a_session_is_restored_with_data_settings_cells_and_notes(monkeypatch: p
     again = fresh.switch_page("pages/budget.py").run()
     assert figure(again, "bud_custom")["data"] == figure(app.switch_page("pages/budget.py").run(), "bud_custom")["data"]
     assert open_study(without).tables == () and open_study(without).asked[0].note.fingerprint == OWN.fingerprint
+    monkeypatch.setattr(opening, "_HELD", (1 << 30, 0, 0))
+    content.clear()
+    with_popover(app)
+    assert set(codes(app)) == {"NOTEBOOK_TOO_LARGE"}, "said before it is saved"
+    assert content and all(open_study(one).tables == () for one in content), "only without data"
 
 
 @pytest.mark.parametrize("name", ["text", "a bomb", "cut in half", "a future format", "a link in a figure", "no tree"])

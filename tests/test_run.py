@@ -22,8 +22,11 @@ from browsing import ROOT
 from oracles_pages import Inline, WorkersHere, dataset, open_page, press
 from pages.ui import headless as pages
 from pages.ui import jobs, uploads
+from test_records_readers import FILE, FIXED_WIDTH
 from treedp_core import Experiment, Tree, cli, run
+from treedp_core.allocation import ALLOCATIONS
 from treedp_core.checks import InputError
+from treedp_core.errors.metrics import METRICS
 from treedp_core.notebook import headless
 from treedp_core.notebook.archive import save
 from treedp_core.notebook.book import Notebook
@@ -32,7 +35,10 @@ from treedp_core.notebook.headless import executor_of
 from treedp_core.notebook.program import is_ours
 from treedp_core.notebook.regiven import tables_of
 from treedp_core.notebook.study import Asked, Study, Table, note_of
+from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.records import count_hierarchy, domain_of_values
+from treedp_core.records.read import READERS
+from treedp_core.registry import CLAIM
 from treedp_core.studies.sweep.task import read_task
 
 MADE: dict[str, Any] = {"made_up": "zipf", "records": 1000, "branching": "3,4", "seed": 7}
@@ -183,6 +189,29 @@ def test_a_plugin_of_the_command_line_is_swept_in_processes_too(tmp_path: Path) 
     report = (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
     assert "not reviewed" in report
     assert "load_plugin('own_plugin')" in (tmp_path / "out" / "script.py").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("what", ["metric", "allocation", "postprocess", "file"])
+def test_a_sweep_says_what_nobody_reviewed_whatever_it_is_of(
+    script: Callable[..., str], tmp_path: Path, what: str
+) -> None:
+    own: dict[str, tuple[Any, Any]] = {
+        "metric": (METRICS, replace(METRICS["rmse"], name="mine")),
+        "allocation": (ALLOCATIONS, replace(ALLOCATIONS["uniform"], name="mine")),
+        "postprocess": (POSTPROCESSORS, replace(POSTPROCESSORS["least_squares"], name="mine")),
+        "file": (READERS, FIXED_WIDTH),
+    }
+    entries, entry = own[what]
+    (tmp_path / "people.fwf").write_bytes(FILE)
+    mine = {} if what == "file" else {what: [["mine"]] if what == "postprocess" else "mine"}
+    data = {"file": "people.fwf", "columns": ["region"]} if what == "file" else GIVEN
+    asked = SCRIPT | {"data": data, "experiments": {"epsilon": [1], **mine}, "simulated": False}
+    entries.register(entry)
+    try:
+        assert headless.main([script(asked), "--out", str(tmp_path / "out")]) == 0
+    finally:
+        entries.withdraw(entry.name)
+    assert CLAIM in (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
 
 
 def nested(n: int) -> bytes:

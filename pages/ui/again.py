@@ -21,7 +21,7 @@ from treedp_core.checks import InputError
 from treedp_core.notebook import Cell
 from treedp_core.words import plural
 
-_RUN: Final = "_run_again"
+RUN: Final = "_run_again"
 
 
 @dataclass
@@ -45,7 +45,7 @@ def start(ids: list[str], *, is_new: bool = False, then: Callable[[], None] | No
     """Begin to run cells again: in a callback; `then` is done when every setting is as it was, else they are shown."""
     if ids:
         back = {key: one.value for key, one in REG.items()}
-        st.session_state[_RUN] = _Again(list(ids), back, new=tuple(ids) if is_new else (), then=then, plan=plans.kept())
+        st.session_state[RUN] = _Again(list(ids), back, new=tuple(ids) if is_new else (), then=then, plan=plans.kept())
         st.session_state[page.OPEN_MORE] = True
         _show(book.notebook().cell(ids[0]))
 
@@ -118,7 +118,7 @@ def _show(cell: Cell) -> None:
 
 def _end() -> None:
     """Put every setting back, and say what came of it."""
-    again = st.session_state.pop(_RUN, None)
+    again = st.session_state.pop(RUN, None)
     st.session_state.pop(result.START_ALL, None)
     st.session_state.pop(page.OPEN_MORE, None)
     if again is None:
@@ -138,5 +138,5 @@ def _end() -> None:
 
 
 def _again() -> _Again | None:
-    again: _Again | None = st.session_state.get(_RUN)
+    again: _Again | None = st.session_state.get(RUN)
     return again

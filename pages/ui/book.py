@@ -24,7 +24,8 @@ OPEN: Final = "nb_cell"
 """The id of the cell that is looked at."""
 COMPARED: Final = "nb_compared"
 """The ids of the cells that are compared."""
-_HELD: Final = "_notebook"
+HELD: Final = "_notebook"
+"""Where a session has its notebook."""
 
 
 @dataclass
@@ -50,7 +51,7 @@ class Held:
 
 def held() -> Held:
     """Return what this session keeps."""
-    kept: Held = st.session_state.setdefault(_HELD, Held())
+    kept: Held = st.session_state.setdefault(HELD, Held())
     return kept
 
 
@@ -88,7 +89,7 @@ def put(book: Notebook, asked: tuple[Asked, ...] = ()) -> None:
     """
     weights = {one.id: weight(one) for one in book.cells}
     admitted(sum(weights.values()))
-    st.session_state[_HELD] = Held(book, weights, asked, held().revision + 1)
+    st.session_state[HELD] = Held(book, weights, asked, held().revision + 1)
 
 
 def admitted(n_bytes: int) -> None:

@@ -25,16 +25,20 @@ from treedp_core.notebook.archive import open_file, save
 from treedp_core.notebook.study import Study
 
 SLOT: Final = "disk_open"
-_STATE: Final = "_disk"
+STATE: Final = "_disk"
 Mark = tuple[int, int] | None
 """When a file was written and how long it is; None where there is none."""
 
 
 @dataclass
 class _Disk:
-    """What this session knows of the file. `written` is what it read or wrote last."""
+    """What this session knows of the file. `written` is what it read or wrote last.
+
+    `goes_over` says that it opens what somebody else has written there.
+    """
 
     opens: bool = True
+    goes_over: bool = False
     written: Mark = None
     signature: str = ""
     is_other: bool = False
@@ -44,7 +48,8 @@ class _Disk:
 
 def begin() -> None:
     """Open the notebook that the app was started with, once a session; before any control is drawn."""
-    disk, path = _disk(), _to_open()
+    disk = _disk()
+    path = uploads.named(SAVE_VARIABLE) if disk.goes_over else _to_open()
     if not disk.opens:
         return
     if path is None:
@@ -54,10 +59,10 @@ def begin() -> None:
     file_id = f"{uploads.ON_DISK}{SLOT}/{mark}"
     found = reading.by_worker(SLOT, mark, partial(open_file, path), path, file_id, instead=reading.FEWER)
     if found.error is not None:
-        disk.opens = False
+        disk.opens, disk.is_other, disk.goes_over = False, disk.goes_over, False
         reading.say(found, "Opening the notebook")
     elif found.is_ready:
-        disk.opens = False
+        disk.opens = disk.goes_over = False
         if path == uploads.named(SAVE_VARIABLE):
             disk.written = mark
         notebook_file.replace(found.here())
@@ -130,15 +135,7 @@ def _write(disk: _Disk, path: Path, study: Study) -> None:
 
 def _open_other() -> None:
     disk = _disk()
-    path = uploads.named(SAVE_VARIABLE)
-    assert path is not None
-    try:
-        study = open_file(path)
-    except InputError as error:
-        disk.trouble = f"{error} ({error.code})"
-        return
-    disk.is_other, disk.written = False, mark_of(path)
-    notebook_file.replace(study)
+    disk.opens, disk.goes_over, disk.is_other = True, True, False
 
 
 def _keep_mine() -> None:
@@ -154,5 +151,5 @@ def _to_open() -> Path | None:
 
 
 def _disk() -> _Disk:
-    disk: _Disk = st.session_state.setdefault(_STATE, _Disk())
+    disk: _Disk = st.session_state.setdefault(STATE, _Disk())
     return disk

@@ -14,8 +14,7 @@ from typing import Any, Final
 
 from streamlit.testing.v1 import AppTest
 
-from pages.ui.kept import Kept
-from pages.ui.saving import SHELF
+from pages.ui import again, book, disk, kept, saving
 from pages.ui.uploads import PUBLIC_VARIABLE
 from treedp_core.checks import InputError
 from treedp_core.cli import NOTEBOOK_VARIABLE, app_path, load_plugins
@@ -65,25 +64,25 @@ def run_again(path: Path, files: Sequence[Path] = ()) -> tuple[Notebook, Noteboo
     os.environ.pop(PUBLIC_VARIABLE, None)
     until = time.monotonic() + SECONDS
     app = AppTest.from_file(str(app_path()), default_timeout=SECONDS).run()
-    while app.session_state["_disk"].opens:
+    while app.session_state[disk.STATE].opens:
         _wait(app, until)
     if app.error:
         raise InputError("NOTEBOOK_REFUSED", app.error[0].value.splitlines()[0])
     _give(app, files)
-    before: Notebook = app.session_state["_notebook"].notebook
+    before: Notebook = app.session_state[book.HELD].notebook
     if not before.cells:
         return before, before, []
     app.switch_page("pages/notebook.py").run()
     app.segmented_control(key="nb_view").set_value("all").run()
     app.button(key="nb_again_all").click().run()
     state, told = None, -1
-    while "_run_again" in app.session_state:
-        state = app.session_state["_run_again"]
+    while again.RUN in app.session_state:
+        state = app.session_state[again.RUN]
         if told != (told := state.done + len(state.failed)):
             say(f"{told} of {plural(len(before.cells), 'cell')}")
         _turn_to(app, state)
         _wait(app, until)
-    after: Notebook = app.session_state["_notebook"].notebook
+    after: Notebook = app.session_state[book.HELD].notebook
     return before, after, [] if state is None else state.failed
 
 
@@ -91,11 +90,13 @@ def _give(app: AppTest, files: Sequence[Path]) -> None:
     """Put the data sets that the notebook asks for where an upload of them would have."""
     if not files:
         return
-    given = tables_of(app.session_state["_notebook"].asked, files)
-    app.session_state["_from_file"] = {
-        one.slot: Kept(one.data, one.how, None, one.when) for one in given if one.slot != SHELF
+    given = tables_of(app.session_state[book.HELD].asked, files)
+    app.session_state[kept.FILES] = {
+        one.slot: kept.Kept(one.data, one.how, None, one.when) for one in given if one.slot != saving.SHELF
     }
-    app.session_state["_shelf"] = [Kept(one.data, one.how, None, one.when) for one in given if one.slot == SHELF]
+    app.session_state[kept.SHELF] = [
+        kept.Kept(one.data, one.how, None, one.when) for one in given if one.slot == saving.SHELF
+    ]
     app.run()
 
 
@@ -103,7 +104,7 @@ def _turn_to(app: AppTest, state: Any) -> None:
     """Stay on the page of the cell that is made now, as a browser would; one of no page cannot be made."""
     if not state.waiting or state.moves:
         return
-    cell = app.session_state["_notebook"].notebook.cell(state.waiting[0])
+    cell = app.session_state[book.HELD].notebook.cell(state.waiting[0])
     page = f"pages/{cell.page}.py"
     if (app_path().parent / page).is_file():
         app.switch_page(page)

@@ -24,8 +24,10 @@ OWN: Final = ("upload", "file")
 """Slots whose file is the data set of every page."""
 BINS: Final = "cdf"
 """The slot of one of its columns in bins, for CDFs."""
-_FILES: Final = "_from_file"
-_SHELF: Final = "_shelf"
+FILES: Final = "_from_file"
+"""Where a session has what is kept of files, by slot."""
+SHELF: Final = "_shelf"
+"""Where it has the tables that wait."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,10 +103,10 @@ def wait(table: Kept) -> None:
 
 def shelf() -> list[Kept]:
     """Return the tables that wait, the oldest first."""
-    waiting: list[Kept] = st.session_state.setdefault(_SHELF, [])
+    waiting: list[Kept] = st.session_state.setdefault(SHELF, [])
     return waiting
 
 
 def _files() -> dict[str, Kept]:
-    files: dict[str, Kept] = st.session_state.setdefault(_FILES, {})
+    files: dict[str, Kept] = st.session_state.setdefault(FILES, {})
     return files

@@ -11,9 +11,11 @@ import streamlit as st
 
 from pages.ui import book, pins, reading, result, saving, uploads
 from pages.ui.exports import download
+from pages.ui.refusals import refusal
 from pages.ui.text import lit
 from treedp_core.checks import InputError
 from treedp_core.notebook.archive import file_name, open_study, save
+from treedp_core.notebook.opening import admit
 from treedp_core.notebook.study import Study
 from treedp_core.words import plural
 
@@ -51,7 +53,7 @@ def save_buttons(place: str) -> None:
     study = saving.study()
     n_cells, n_tables = len(study.notebook.cells), len(study.tables)
     st.markdown(f"**Save** {plural(n_cells, 'cell')} and the settings of every page.")
-    if n_tables:
+    if n_tables and _opens_again(study):
         _button(
             place, study, with_data=True, label="Save with data (TRUE COUNTS)",
             help=f"NOT PRIVATE: the file holds the true counts of {plural(n_tables, 'data set')}, and whatever was "
@@ -65,6 +67,16 @@ def save_buttons(place: str) -> None:
         place, study, with_data=False, label="Save without data",
         help="Settings, notes and what does not depend on counts of your files.",
     )  # fmt: skip
+
+
+def _opens_again(study: Study) -> bool:
+    """Whether the session with its data can be opened again once it is saved; says so where it cannot."""
+    try:
+        admit(study.tables, sum(book.held().weights.values()))
+    except InputError as error:
+        refusal(error)
+        return False
+    return True
 
 
 def _button(place: str, study: Study, *, with_data: bool, label: str, help: str) -> None:

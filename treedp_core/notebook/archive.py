@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from treedp_core.checks import InputError, echo
-from treedp_core.notebook import drawing, recipe
+from treedp_core.notebook import drawing, opening, recipe
 from treedp_core.notebook.book import Notebook
 from treedp_core.notebook.cell import Cell, DataNote
 from treedp_core.notebook.code import Ran
@@ -47,7 +47,7 @@ def save(study: Study, *, with_data: bool) -> bytes:
     Raises
     ------
     InputError
-        ``NOTEBOOK_TOO_LARGE``.
+        ``NOTEBOOK_TOO_LARGE``; ``DATA_STORED`` for a label that cannot be read again.
 
     Examples
     --------
@@ -76,6 +76,7 @@ def save(study: Study, *, with_data: bool) -> bytes:
             content[f"cells/{one.id}/plan.json"] = one.plan.to_json().encode()
     if kept.plan is not None:
         content["plan.json"] = kept.plan.to_json().encode()
+    opening.admit(kept.tables, sum(map(len, content.values())))
     for at, table in enumerate(kept.tables):
         content[f"data/{at}/about.json"] = written(about(table.data))
         content[f"data/{at}/nodes.parquet"] = nodes_of(table.data)

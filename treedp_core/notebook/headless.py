@@ -18,8 +18,10 @@ from pkgutil import resolve_name
 from typing import Any, Final
 
 from treedp_core import checks
+from treedp_core.allocation import ALLOCATIONS
 from treedp_core.checks import InputError, echo
-from treedp_core.experiment import Outcome, grid, sweep
+from treedp_core.errors.metrics import METRICS
+from treedp_core.experiment import Experiment, Outcome, grid, sweep
 from treedp_core.figures.sweep import of
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.notebook.bundle import files_of
@@ -28,6 +30,7 @@ from treedp_core.notebook.code import call, given
 from treedp_core.notebook.given import MAX_TABLE_ROWS, table_of
 from treedp_core.notebook.ipynb import ipynb_of
 from treedp_core.notebook.report import report_of
+from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.privacy.origin import NOT_PRIVATE
 from treedp_core.records.export.tables import csv_bytes
 from treedp_core.records.made_up import generate
@@ -211,6 +214,13 @@ def _of_dask(address: str) -> Executor:
     return executor
 
 
+def _author(one: Experiment) -> str:
+    """Who wrote an entry of an experiment that nobody has reviewed; nothing where all are reviewed."""
+    asked = (MECHANISMS.author(one.mechanism), ALLOCATIONS.author(one.allocation), METRICS.author(one.metric),
+             *map(POSTPROCESSORS.author, one.postprocess))  # fmt: skip
+    return next(filter(None, asked), "")
+
+
 def told(task: Task, found: Sequence[Outcome], version: str) -> tuple[Cell, bytes]:
     """Return a sweep as the cell of a notebook, its table at most as long as a notebook takes, and all of it as CSV."""
     data, names = task.data, task.data.labels.level_names
@@ -219,7 +229,7 @@ def told(task: Task, found: Sequence[Outcome], version: str) -> tuple[Cell, byte
     known = {name: any(getattr(one, name) is not None for one in found) for name in ("formula", "simulation")}
     depends = any(one.reads_counts for one in found)
     private = depends and task.is_private
-    used = any(MECHANISMS.author(one.mechanism) for one in task.cells)
+    used = bool(task.data.not_reviewed) or any(map(_author, task.cells))
     badges = [name for name, there in known.items() if there]
     badges += [NOT_PRIVATE] * private + [NOT_REVIEWED] * used
     label = f"{NOT_PRIVATE}: errors depend on the true counts." if private else ""

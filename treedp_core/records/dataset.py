@@ -264,7 +264,7 @@ def unchanged(data: Dataset, fingerprint: str) -> Dataset:
 
 
 def labels_of(
-    tree: Tree, codes: Sequence[NDArray[Any]], vocabularies: Sequence[Sequence[str]], names: Sequence[str]
+    tree: Tree, codes: Sequence[NDArray[Any]], vocabularies: Sequence[Sequence[str] | TextArray], names: Sequence[str]
 ) -> Labels:
     """Return labels from the codes (n_nodes,) of the nodes of levels 1, 2, ... and their vocabularies."""
     n = tree.n_levels
@@ -274,7 +274,7 @@ def labels_of(
     return Labels(joined, words[:n], ("all", *names)[:n], tree.level_start, tree.parent)
 
 
-def text_array(labels: Sequence[str]) -> TextArray:
+def text_array(labels: Sequence[str] | TextArray) -> TextArray:
     """Return labels as an array of text, whose short ones take no memory beside it."""
     out = np.empty(len(labels), dtype=np.dtypes.StringDType())
     out[:] = labels

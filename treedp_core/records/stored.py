@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Iterator
 from typing import Any, Final
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from treedp_core import checks
 from treedp_core.checks import InputError, echo
-from treedp_core.records.dataset import Dataset, DomainSource, ReadReport, labels_of
+from treedp_core.records.dataset import Dataset, DomainSource, ReadReport, TextArray, labels_of
 from treedp_core.records.read import text
 from treedp_core.records.read.strict_json import Json, members
 from treedp_core.tree import Tree
@@ -24,6 +25,9 @@ MAX_NOTICES: Final = 50
 MAX_NOTICE: Final = 2_000
 MAX_LEVELS: Final = 65
 MAX_NAME: Final = 1_000
+_BATCH: Final = 1 << 16
+_BLOCK: Final = 1 << 16
+_NO_OVERFLOW: Final = 2.0**62
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _REPORT: Final = (
@@ -43,13 +47,19 @@ def nodes_of(data: Dataset) -> bytes:
 
 
 def about(data: Dataset) -> dict[str, Any]:
-    """Return what a data set has besides its nodes, as JSON."""
+    """Return what a data set has besides its nodes, as JSON; the labels of a level are one text, a line each.
+
+    Raises
+    ------
+    InputError
+        ``DATA_STORED`` for a label that cannot be read again.
+    """
     report = {name: getattr(data.report, name) for name in _REPORT}
     return {
         "name": data.name,
         "levels": list(data.labels.level_names),
         "level_start": data.tree.level_start.tolist(),
-        "labels": [list(words) for words in data.labels.vocabularies[1:]],
+        "labels": [_joined(words) for words in data.labels.vocabularies[1:]],
         "domain": data.domain_source.value,
         "report": {**report, "notices": [list(one) for one in data.report.notices]},
         "source_digest": data.source_digest,
@@ -76,16 +86,16 @@ def restored(said: Json, nodes: bytes) -> Dataset:
         said, "A data set", name=str, levels=list, level_start=list, labels=list, domain=str, report=dict,
         source_digest=str, fingerprint=str,
     )  # fmt: skip
+    words = [_labels(one) for one in told["labels"]]
     parent, code, count = _read(nodes)
     tree = Tree(parent, _level_start(told["level_start"], parent.size))
-    words = [_labels(one) for one in told["labels"]]
     names = _names(told["levels"])
     if not len(names) == tree.n_levels == len(words) + 1 or names[0] != "all":
         raise _damaged("its levels have no names or labels")
     codes = [code[tree.level(level)] for level in range(1, tree.n_levels)]
     if code[0] != 0 or any(np.any((one < 0) | (one >= len(two))) for one, two in zip(codes, words, strict=True)):
         raise _damaged("a node has no label")
-    if not np.array_equal(count, _added_up(tree, count)):
+    if not _adds_up(tree, count):
         raise _damaged("its counts do not add up")
     checks.one_of("the domain", told["domain"], [one.value for one in DomainSource], "DATA_STORED")
     data = Dataset(
@@ -98,29 +108,42 @@ def restored(said: Json, nodes: bytes) -> Dataset:
 
 
 def _read(nodes: bytes) -> list[NDArray[np.int64]]:
-    """The three columns, once the footer promises no more than they may be."""
+    """The three columns, once the footer promises no more than they may be.
+
+    They are filled a piece at a time: whole, pyarrow would hold them twice beside what is returned.
+    """
     try:
-        file = pq.ParquetFile(io.BytesIO(nodes), page_checksum_verification=False)
+        file = pq.ParquetFile(io.BytesIO(nodes), page_checksum_verification=False, pre_buffer=False)
         schema, rows = file.schema_arrow, file.metadata.num_rows
         if tuple(schema.names) != NODES or any(kind != pa.int64() for kind in schema.types):
             raise _damaged("its nodes are no table of parents, codes and counts")
         checks.nodes(rows)
-        batches = list(file.iter_batches(batch_size=1 << 16))
-        table = pa.Table.from_batches(batches, schema)
+        columns, at = [np.empty(rows, np.int64) for _ in NODES], 0
+        for batch in file.iter_batches(batch_size=_BATCH, use_threads=False):
+            if at + len(batch) > rows or any(column.null_count for column in batch.columns):
+                raise _damaged("nodes are missing")
+            for column, values in zip(columns, batch.columns, strict=True):
+                column[at : at + len(batch)] = values.to_numpy()
+            at += len(batch)
     except pa.ArrowException as error:
         raise _damaged("its nodes cannot be read") from error
     except OSError as error:
         raise _damaged("its nodes cannot be read") from error
-    if len(table) != rows or rows == 0 or any(column.null_count for column in table.columns):
+    if at < rows or rows == 0:
         raise _damaged("nodes are missing")
-    columns = [column.to_numpy().astype(np.int64) for column in table.columns]
     if np.any(columns[2] < 0) or np.any(columns[2] > checks.MAX_COUNT):
         raise _damaged("a count is out of range")
     return columns
 
 
-def _added_up(tree: Tree, count: NDArray[np.int64]) -> NDArray[np.int64]:
-    return np.asarray(tree.counts_of_leaves(count[tree.leaves]))
+def _adds_up(tree: Tree, count: NDArray[np.int64]) -> bool:
+    """Whether each node that has children counts what they do; asking the tree would leave its tables in memory."""
+    if count.sum(dtype=np.float64) > _NO_OVERFLOW:
+        return False
+    below, has_children = np.zeros_like(count), np.zeros(count.size, dtype=bool)
+    np.add.at(below, tree.parent[1:], count[1:])
+    has_children[tree.parent[1:]] = True
+    return bool(np.array_equal(below[has_children], count[has_children]))
 
 
 def _level_start(given: list[Any], n_nodes: int) -> NDArray[np.int64]:
@@ -129,10 +152,36 @@ def _level_start(given: list[Any], n_nodes: int) -> NDArray[np.int64]:
     return np.array(given, dtype=np.int64)
 
 
-def _labels(given: Json) -> list[str]:
-    if not isinstance(given, list) or len(given) > checks.MAX_NODES:
-        raise _damaged("its labels are no lists of text")
-    return [_word(one) for one in given]
+def _joined(words: TextArray) -> str:
+    joined = "\n".join(words)
+    if joined.count("\n") != max(0, len(words) - 1):
+        raise _damaged("a label has more than one line")
+    return joined
+
+
+def _labels(given: Json) -> TextArray:
+    """The labels of a level; older files have them as a list."""
+    if not isinstance(given, str | list):
+        raise _damaged("its labels are no text")
+    n_labels = given.count("\n") + 1 if isinstance(given, str) else len(given)
+    checks.nodes(n_labels)
+    found, at = np.empty(n_labels, dtype=np.dtypes.StringDType()), 0
+    for block in _lines(given) if isinstance(given, str) else [given]:
+        for one in block:
+            _check_word(one)
+        found[at : at + len(block)] = block
+        at += len(block)
+    return found
+
+
+def _lines(text: str) -> Iterator[list[str]]:
+    """The lines of a text, some of them at a time: all at once take ten times as much memory as their text."""
+    start = 0
+    while start <= len(text):
+        end = text.find("\n", start + _BLOCK)
+        end = len(text) if end < 0 else end
+        yield text[start:end].split("\n")
+        start = end + 1
 
 
 def _names(given: list[Any]) -> list[str]:
@@ -146,13 +195,12 @@ def _name(one: Json) -> str:
     return one
 
 
-def _word(one: Json) -> str:
+def _check_word(one: Json) -> None:
     if not isinstance(one, str):
         raise _damaged("a label is no text")
     trouble = text.problem(one)
     if trouble:
         raise InputError("DATA_STORED", f"A stored label has {trouble[1]}; {text.accepted(trouble[0])}.")
-    return one
 
 
 def _report(given: Json) -> ReadReport:

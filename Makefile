@@ -15,9 +15,11 @@ BROWSERS ?= 2
 export OMP_NUM_THREADS = 1
 export OPENBLAS_NUM_THREADS = 1
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
+# Checks start a hundred processes, each of which would compile the app anew if bytecode were not kept.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check lint typing doctest unit browser contract bench audit attack mutants gallery samples format wheel clean python
+.PHONY: help run test check quick lint typing doctest unit browser contract bench audit attack mutants gallery samples format wheel clean python
 
 help:  ## show this list
 	@echo "TreeDP: differentially private counts on trees"
@@ -32,7 +34,10 @@ run: $(BIN)/.app  ## install on the first call, then start the app on http://127
 test: $(BIN)/.test  ## install the test tools on the first call, then run every check
 	@$(MAKE) --no-print-directory --keep-going check
 
-check: lint typing doctest unit browser
+check: quick unit browser
+
+quick:  # side by side: typing keeps one core busy for as long as the others take
+	@$(MAKE) --no-print-directory --keep-going --jobs 2 --output-sync=target typing doctest lint
 
 lint: $(BIN)/.test  ## ruff: style, imports, docstrings, formatting
 	$(BIN)/ruff check .
@@ -45,10 +50,10 @@ doctest: $(BIN)/.test  ## the examples in docstrings and in the README files
 	$(BIN)/pytest -q --doctest-modules treedp_core sample_data pages/ui pages/views README.md
 
 unit: $(BIN)/.test  ## unit, property, statistical, architecture and page tests
-	$(BIN)/pytest -q -n $(WORKERS) --dist worksteal -m "not browser and not contract"
+	$(BIN)/pytest -q -n $(WORKERS) --dist worksteal -m "not contract" --ignore=tests/browser --ignore=tests/live
 
 browser: $(BIN)/.test  ## the app in a real Chromium
-	$(BIN)/pytest -q -n $(BROWSERS) -m browser
+	$(BIN)/pytest -q -n $(BROWSERS) tests/browser tests/live
 
 contract: $(BIN)/.test  ## every page, view, relation and kind of data together
 	$(BIN)/pytest -q -n $(WORKERS) -m contract

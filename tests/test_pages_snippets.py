@@ -29,7 +29,7 @@ from treedp_core.notebook.ipynb import ipynb_of
 from treedp_core.notebook.picture import drawable
 from treedp_core.notebook.program import is_ours, slug
 from treedp_core.notebook.report import report_of
-from treedp_core.notebook.script import script_of
+from treedp_core.notebook.script import SHOWN, script_of
 from treedp_core.records.export.tables import csv_files
 
 REFUSED = ("TOTAL_NOT_PUBLIC", "ALPHA_RANGE")
@@ -70,9 +70,10 @@ VISITS: list[tuple[str, dict[str, Any], tuple[str, ...], set[str]]] = [
     ("cdf", {"cdf_source": "current", "nbr": "add_or_remove_one"}, (), CDF - {"cdf_quantiles"}),
     ("cdf", {"cdf_tree": "root", "cdf_mechanism": "discrete_gaussian", "nbr": "add_or_remove_one"}, (),
      CDF - {"cdf_quantiles"} | {"cdf_ledger"}),
-    ("cdf", {"cdf_tree": "optimal", "cdf_mechanism": "gaussian", "cdf_for": "own", "cdf_ranges": "1-9, 4-20"}, (),
+    ("cdf", {"cdf_source": "current", "cdf_tree": "optimal", "cdf_mechanism": "gaussian", "cdf_for": "own",
+             "cdf_ranges": "1-9, 4-12"}, (), CDF | {"cdf_ledger"}),
+    ("cdf", {"cdf_source": "current", "cdf_tree": "identity", "cdf_mechanism": "laplace", "cdf_for": "ranges"}, (),
      CDF | {"cdf_ledger"}),
-    ("cdf", {"cdf_tree": "identity", "cdf_mechanism": "laplace", "cdf_for": "ranges"}, (), CDF | {"cdf_ledger"}),
     ("cdf", {"cdf_tree": "partition", "cdf_mechanism": "laplace", "cdf_for": "bins", "nbr": "add_or_remove_one"}, (),
      CDF - {"cdf_quantiles"} | {"cdf_partition_ledger", "cdf_when", "cdf_dawa"}),
     ("cdf", {"cdf_view": "error", "cdf_bins": "64", "contributions": "2"}, (), {"cdf_error", "cdf_error_at"}),
@@ -203,9 +204,10 @@ def run_all(codes: list[str], folder: Path) -> list[dict[str, str]]:
 def seen(tmp_path_factory: pytest.TempPathFactory) -> list[Seen]:
     """Every visit, and all of its code run in one fresh interpreter."""
     visits = [visit(page, link, buttons) for page, link, buttons, _ in VISITS]
-    results = iter(run_all([code for one in visits for code in one.codes.values()], tmp_path_factory.mktemp("else")))
+    codes = list(dict.fromkeys(code for one in visits for code in one.codes.values()))
+    results = dict(zip(codes, run_all(codes, tmp_path_factory.mktemp("else")), strict=True))
     for one in visits:
-        one.results = {key: next(results) for key in one.codes}
+        one.results = {key: results[code] for key, code in one.codes.items()}
     return visits
 
 
@@ -279,18 +281,39 @@ def written(program: str, folder: Path, *arguments: str) -> dict[str, bytes]:
     return {one.name: one.read_bytes() for one in (folder / "out").iterdir() if one.suffix == ".csv"}
 
 
-def test_the_script_of_all_figures_gives_their_tables(seen: list[Seen], tmp_path: Path) -> None:
-    cells, files = exported(seen)
-    assert written(script_of(cells, "All"), tmp_path, "out") == files
+def sources(cells: list[Cell]) -> list[str]:
+    """The code cells of the notebook of cells."""
+    parts = [one for one in json.loads(ipynb_of(cells, "All"))["cells"] if one["cell_type"] == "code"]
+    assert [one["metadata"] for one in parts if one["metadata"]] == [{"tags": ["parameters"]}]
+    return [one["source"] for one in parts]
 
 
 def test_the_notebook_of_all_figures_gives_their_tables(seen: list[Seen], tmp_path: Path) -> None:
     """Its code cells run one after another; what a reader sets comes after the cell tagged `parameters`."""
     cells, files = exported(seen)
-    parts = [one for one in json.loads(ipynb_of(cells, "All"))["cells"] if one["cell_type"] == "code"]
-    assert [one["metadata"] for one in parts if one["metadata"]] == [{"tags": ["parameters"]}]
-    sources = [one["source"] for one in parts]
-    assert written("\n".join([sources[0], "OUT = 'out'", *sources[1:]]), tmp_path) == files
+    parts = sources(cells)
+    assert written("\n".join([parts[0], "OUT = 'out'", *parts[1:]]), tmp_path) == files
+
+
+def test_the_script_of_all_figures_is_the_notebook_that_prints_its_tables(seen: list[Seen]) -> None:
+    """Statement by statement, but for how it begins and the figures, which it writes as pages."""
+    cells, _ = exported(seen)
+    prints, shows = (
+        [one for one in map(ast.unparse, ast.parse(code).body) if not one.startswith(("OUT = ", "if OUT:", "figure"))]
+        for code in (script_of(cells, "All"), "\n".join(sources(cells)))
+    )
+    begins = prints.index(SHOWN), shows.index(SHOWN)
+    assert prints[: begins[0]] == ["import sys"] and len(shows) > 500
+    paths = shows[: begins[1]]
+    told = [f"print({one})" if one.startswith("shown(") else one for one in shows[begins[1] + 1 :]]
+    assert prints[begins[0] + 1 :] == [*paths, *told]
+
+
+def test_the_script_of_some_figures_gives_their_tables(seen: list[Seen], tmp_path: Path) -> None:
+    """Of the first visit of each page."""
+    first = {page: one for (page, *_), one in zip(reversed(VISITS), reversed(seen), strict=True)}
+    cells, files = exported(list(first.values()))
+    assert len(files) > 30 and written(script_of(cells, "All"), tmp_path, "out") == files
 
 
 def test_everything_of_all_figures_can_be_written(seen: list[Seen]) -> None:

@@ -22,7 +22,7 @@ NOISES = ("lab_mechanisms", "con_mechanism", "cdf_mechanism", "bud_mechanism", "
 UNDER_MORE = {"start": {"delta": True}}
 """What only a figure under *More* uses: the strip speaks for the first screen."""
 QUICK = {"td_source": "current", "cdf_source": "current", "mul_source": "current", "td_product": "1"}
-QUICK |= {"td_trials": "20", "bud_phases": "10", "lab_trials": "20"}
+QUICK |= {"td_trials": "20", "bud_phases": "10", "lab_trials": "20", "bra_bins": "66"}
 MOVED = {"eps": 1.0, "delta": 1e-5, "seed": 6, "nbr": "replace_one", "alpha": 0.3, "tau": 50.0}
 """Every setting of the sidebar but those of the page's looks, and where it is moved to."""
 MATTERS = {"map": {"bud_strategy": "optimum"}, "targets": {"bud_targets": "0, 0, 0, 30"}}

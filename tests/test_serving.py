@@ -126,15 +126,6 @@ def test_another_origin_may_not_send(app: LiveServer) -> None:
     assert ask(app.url, path, "DELETE", Origin="http://evil.example").status == 403
 
 
-def test_a_listed_public_name_is_served_through_a_proxy() -> None:
-    with live_server(env={"STREAMLIT_SERVER_ALLOWED_HOSTS": "127.0.0.1 trees.example.org"}) as app:
-        assert ask(app.url, "/", Host="trees.example.org").status == 200
-        assert ask(app.url, "/", Host="localhost").status == 403
-        assert websocket_status(app.url, "trees.example.org", Origin="https://trees.example.org") == 101
-        assert ask(app.url, "/_stcore/metrics").status == 200
-        assert ask(app.url, "/_stcore/metrics", X_Forwarded_For="192.0.2.1").status == 403
-
-
 def test_sites_that_may_frame_the_app_are_listed_by_the_operator(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(serving.FRAME_VARIABLE, "https://course.example.org")
     headers = serving.security_headers("trees.example.org")
@@ -212,39 +203,38 @@ def test_a_wildcard_address_needs_an_explicit_yes(address: str) -> None:
     assert cli.environment(base, network=True)["STREAMLIT_SERVER_ADDRESS"] == address
 
 
-def test_the_loopback_address_of_ipv6_is_served() -> None:
-    if not cli.is_free("::1", 0):
-        return  # a machine without IPv6 has nothing to serve
+@contextlib.contextmanager
+def ended_by(number: signal.Signals, host: str, **environment: str) -> Iterator[str]:
+    """The address of an app started from the command line, its output read by nobody, which a signal then ends."""
     port = free_port()
-    env = {**os.environ, **SAFE_ENVIRONMENT, "STREAMLIT_SERVER_ADDRESS": "::1"}
+    env = {**os.environ, **SAFE_ENVIRONMENT, **environment}
     command = [sys.executable, "-m", "treedp_core", "--port", str(port)]
-    process = subprocess.Popen(command, env=env, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-    try:
-        wait_until_healthy(f"http://[::1]:{port}", process)
-        assert websocket_status(f"http://[::1]:{port}", Origin=f"http://[::1]:{port}") == 101
-    finally:
-        process.terminate()
-        process.wait()
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_it_though_nobody_reads_its_output(number: signal.Signals) -> None:
-    port = free_port()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "treedp_core", "--port", str(port)],
-        env={**os.environ, **SAFE_ENVIRONMENT},
-        cwd=ROOT,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-    )
+    process = subprocess.Popen(command, env=env, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
     assert process.stdout is not None
     process.stdout.close()
     try:
-        wait_until_healthy(f"http://127.0.0.1:{port}", process)
+        wait_until_healthy(f"http://{host}:{port}", process)
+        yield f"http://{host}:{port}"
         process.send_signal(number)
         process.wait(30)
     finally:
         process.kill()
+
+
+def test_the_loopback_address_of_ipv6_is_served_and_a_signal_ends_it() -> None:
+    if not cli.is_free("::1", 0):
+        return  # a machine without IPv6 has nothing to serve; the next test ends the app, too
+    with ended_by(signal.SIGINT, "[::1]", STREAMLIT_SERVER_ADDRESS="::1") as url:
+        assert websocket_status(url, Origin=url) == 101
+
+
+def test_a_listed_public_name_is_served_through_a_proxy_and_a_signal_ends_it() -> None:
+    with ended_by(signal.SIGTERM, "127.0.0.1", STREAMLIT_SERVER_ALLOWED_HOSTS="127.0.0.1 trees.example.org") as url:
+        assert ask(url, "/", Host="trees.example.org").status == 200
+        assert ask(url, "/", Host="localhost").status == 403
+        assert websocket_status(url, "trees.example.org", Origin="https://trees.example.org") == 101
+        assert ask(url, "/_stcore/metrics").status == 200
+        assert ask(url, "/_stcore/metrics", X_Forwarded_For="192.0.2.1").status == 403
 
 
 def test_nothing_is_asked_of_the_network_at_start(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,7 @@ from functools import cached_property
 from typing import Final
 
 import numpy as np
-from scipy import fft, signal
+from scipy import fft
 
 from treedp_core.studies.cdf.matrices.series import exact_product, inverse_root, product, reciprocal, root
 from treedp_core.tree import AnyArray, FloatArray, IntArray
@@ -174,6 +174,8 @@ def _row_squares(d: FloatArray, fade: float) -> FloatArray:
     `_overlaps`; what is too much is sum over m > k of g_m g_(m+j-k), and as g_m = -e^(-fade m) (1/pi) times the
     integral of e^(-y (m - 1/2)) (1 - e^-y)^(1/2) over y > 0, it is a sum of geometric series: one filter for each y.
     """
+    from scipy.signal import lfilter  # slow to import, and only this search needs it
+
     n = d.size
     g = inverse_root(n) * np.exp(-fade * np.arange(n))
     c = product(d, _overlaps(n, fade), n)
@@ -184,7 +186,7 @@ def _row_squares(d: FloatArray, fade: float) -> FloatArray:
         behind = math.sqrt(twice) - np.cumsum(g[:seen] * np.exp(-(rate + fade) * np.arange(seen)))
         reach = min(n, 2 * seen)
         series = np.pad(d[:seen] * behind, (0, reach - seen))
-        c[:reach] += weight * signal.lfilter([0.0, 1.0 - once], [1.0, once - 1.0], series)
+        c[:reach] += weight * lfilter([0.0, 1.0 - once], [1.0, once - 1.0], series)
     return np.cumsum(2.0 * d * c + d * d * np.cumsum(g * g))
 
 

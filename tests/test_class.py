@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from oracles_pages import answer, open_page, press, widget, words
 from pages.ui import classroom, uploads
-from pages.ui.admission import MINUTE, MOST_ADDRESSES, WORDS, WRONG_A_MINUTE, Door, bucket
+from pages.ui.admission import MINUTE, MOST_ADDRESSES, WORDS, WRONG_A_MINUTE, Door, bucket, seat_of
 from pages.ui.classroom import LONGEST_SECONDS, MOST_GUESSES, Guesses
 from treedp_core import cli
 from treedp_core.checks import InputError
@@ -40,45 +40,55 @@ def clock() -> Clock:
 
 def test_a_guess_is_counted_once_and_replaced_when_it_changes(clock: Clock) -> None:
     room = Guesses(clock)
-    assert room.count("noise", 2.0) and room.count("noise", 2.0) and room.count("who", 1)
-    assert room.count("noise", 2.83, instead=2.0)
+    assert room.count("noise", 2.0, "a") and room.count("noise", 2.0, "b") and room.count("who", 1, "a")
+    assert room.count("noise", 2.83, "a") and room.has("noise", "a") and not room.has("who", "b")
     assert room.of("noise") == {2.0: 1, 2.83: 1} and room.of("who") == {1.0: 1} and room.number("noise") == 2
-    assert room.count("noise", 5, instead=77.0), "what nobody guessed takes nothing away"
-    assert room.of("noise") == {2.0: 1, 2.83: 1, 5.0: 1}
+
+
+def _kept(room: Guesses) -> dict[str, Any]:
+    return {name: value for name, value in vars(room).items() if name not in ("_lock", "_now", "_key")}
 
 
 def test_nothing_but_numbers_and_how_often_is_kept(clock: Clock) -> None:
-    """In whichever order and by whomever: two classes with equal counts are the same, byte for byte."""
+    """In whichever order and by whomever: two classes with equal counts are the same, byte for byte, once revealed."""
     one, two = Guesses(clock), Guesses(clock)
     for room, values in ((one, (3.0, 2.0, 3.0, 7.123456789)), (two, (7.12345999, 3.0, 3.0, 2.0))):
-        for value in values:
-            room.count("noise", value)
-    kept = [{name: value for name, value in vars(room).items() if name not in ("_lock", "_now")} for room in (one, two)]
-    assert pickle.dumps([sorted(kept[0]["_counts"]["noise"].items())]) == pickle.dumps(
-        [sorted(kept[1]["_counts"]["noise"].items())]
+        for number, value in enumerate(values):
+            room.count("noise", value, f"seat {number}")
+            room.count("who", value, f"seat {number}")
+        held = _kept(room)["_held"]
+        assert set(_kept(room)) == {"_begun", "_has_ended", "_held", "_shown"} and _kept(room)["_shown"] == {}
+        assert list(held["noise"]) == sorted(held["noise"]), "not in the order in which they came"
+        assert not held["noise"].keys() & held["who"].keys(), "what one said at two steps stands under two numbers"
+        assert b"seat" not in pickle.dumps(held) and room.of("noise") == {2.0: 1, 3.0: 2, 7.12346: 1}
+        room.show("noise")
+        assert set(_kept(room)["_held"]) == {"who"}
+        room.show("who")
+    assert pickle.dumps(sorted(_kept(one)["_shown"]["noise"].items())) == pickle.dumps(
+        sorted(_kept(two)["_shown"]["noise"].items())
     )
-    assert kept[0] == kept[1] and set(kept[0]) == {"_begun", "_has_ended", "_counts", "_shown"}
+    assert _kept(one) == _kept(two) and _kept(one)["_held"] == {}
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf"), 1e13])
 def test_what_is_no_guess_is_not_counted(clock: Clock, value: float) -> None:
     room = Guesses(clock)
-    assert not room.count("noise", value) and room.number("noise") == 0
+    assert not room.count("noise", value, "a") and room.number("noise") == 0
 
 
 def test_guesses_are_bounded(clock: Clock) -> None:
     room = Guesses(clock)
-    assert sum(room.count("noise", n) for n in range(MOST_GUESSES + 50)) == MOST_GUESSES == room.number("noise")
-    assert room.count("noise", -1.0, instead=0.0), "who is counted may still change"
-    assert sum(room.count(f"step {n}", 1.0) for n in range(1000)) < 20
+    assert sum(room.count("noise", n, f"{n}") for n in range(MOST_GUESSES + 50)) == MOST_GUESSES == room.number("noise")
+    assert room.count("noise", -1.0, "0"), "who is counted may still change"
+    assert sum(room.count(f"step {n}", 1.0, "a") for n in range(1000)) < 20
 
 
 def test_nothing_is_counted_once_it_is_shown(clock: Clock) -> None:
     room = Guesses(clock)
-    room.count("noise", 2.0)
+    room.count("noise", 2.0, "a")
     room.show("noise")
-    assert room.is_shown("noise") and not room.count("noise", 3.0) and not room.count("noise", 3.0, instead=2.0)
-    assert room.of("noise") == {2.0: 1} and room.count("who", 1.0)
+    assert room.is_shown("noise") and not room.count("noise", 3.0, "b") and not room.count("noise", 3.0, "a")
+    assert room.of("noise") == {2.0: 1} and room.number("noise") == 1 and room.count("who", 1.0, "a")
 
 
 def test_a_class_is_forgotten_when_it_ends_and_three_hours_after_the_first_came_in(clock: Clock) -> None:
@@ -89,7 +99,8 @@ def test_a_class_is_forgotten_when_it_ends_and_three_hours_after_the_first_came_
     clock.now += LONGEST_SECONDS / 2
     room.begin()
     for one in (room, ended):
-        one.count("noise", 2.0)
+        one.count("noise", 2.0, "a")
+        one.count("who", 2.0, "a")
         one.show("noise")
     clock.now += LONGEST_SECONDS / 2 - 1
     assert not room.is_over and room.minutes_left() == 1
@@ -97,8 +108,8 @@ def test_a_class_is_forgotten_when_it_ends_and_three_hours_after_the_first_came_
     ended.end()
     for one in (room, ended):
         assert one.is_over and one.of("noise") == {} and one.number("noise") == 0 and not one.is_shown("noise")
-        assert vars(one)["_counts"] == {} and vars(one)["_shown"] == set()
-        assert not one.count("noise", 2.0)
+        assert vars(one)["_held"] == {} == vars(one)["_shown"]
+        assert not one.count("noise", 2.0, "b")
 
 
 def test_the_clock_of_sessions_forgets_a_class_though_nobody_looks(
@@ -108,12 +119,12 @@ def test_the_clock_of_sessions_forgets_a_class_though_nobody_looks(
     monkeypatch.setattr(classroom, "guesses", lambda: room)
     monkeypatch.setattr(classroom, "door", lambda: door)
     room.begin()
-    room.count("noise", 2.0)
+    room.count("noise", 2.0, "a")
     assert not classroom.sweep()  # no class
     monkeypatch.setenv(cli.CLASS_VARIABLE, "1")
     assert not classroom.sweep()
     clock.now += LONGEST_SECONDS
-    assert classroom.sweep() and vars(room)["_counts"] == {} and not classroom.sweep()
+    assert classroom.sweep() and vars(room)["_held"] == {} and not classroom.sweep()
 
 
 # --- who comes in ----------------------------------------------------------------------------------------------------
@@ -158,6 +169,20 @@ def test_the_word_opens_and_is_gone_from_the_address(clock: Clock, ask: Ask) -> 
         assert "HttpOnly" in cookie and door.word not in cookie and door.student in cookie
     assert ask(door, cookie=door.student)[0] is None
     assert len(ask(door, cookie=door.student)[1]) == 3
+
+
+def test_each_browser_has_a_random_seat_that_it_keeps(clock: Clock, ask: Ask) -> None:
+    door = Door(clock)
+    lets = [ask(door, f"class={door.word}")[0] for _ in range(20)]
+    cookies = [one.headers["set-cookie"].partition(";")[0].partition("=")[2] for one in lets if one is not None]
+    assert len({seat_of(one) for one in cookies}) == 20 and {door.role(one) for one in cookies} == {"student"}
+    again, _ = ask(door, f"class={door.word}", cookie=cookies[0])
+    assert again is not None and "set-cookie" not in again.headers
+    assert door.role(f"{door.teacher}.x") == door.role(f"{door.student[:-1]}.x") == "" == seat_of(door.teacher)
+
+
+def test_no_address_leads_elsewhere(clock: Clock, ask: Ask) -> None:
+    door = Door(clock)
     for path in ("//evil.example/x", "/\\evil.example"):
         there = ask(door, f"class={door.word}", path=path)[0]
         assert there is not None and there.headers["location"][1] not in "/\\"
@@ -314,21 +339,28 @@ def test_students_see_nothing_before_the_teacher_reveals_and_a_teacher_sees_how_
     other = open_page("lesson", level="Basic", les_said=["gives:100"])
     widget(other, "les_in_gives").set_value("7")
     press(other, "les_in_gives_go")
-    assert room.of("gives") == {0.0: 1}, "one for each session, and none for what came by a link"
+    assert room.of("gives") == {0.0: 1}, "one for each seat, and none for what came by a link"
+    monkeypatch.setattr(classroom, "_cookie", lambda: "shared.one")
+    for said in ("7", "8"):  # one browser that opens the clean link again
+        again = open_page("lesson", level="Basic")
+        widget(again, "les_in_gives").set_value(said)
+        press(again, "les_in_gives_go")
+        assert room.of("gives") == {0.0: 1, float(said): 1}, "its last guess, not both"
+    monkeypatch.setattr(classroom, "_cookie", lambda: "")
 
     teaches[0] = True
     teacher = open_page("lesson", level="Basic")
-    assert "**1 guess** in" in words(teacher) and step.predict.right not in words(teacher)
+    assert "**2 guesses** in" in words(teacher) and step.predict.right not in words(teacher)
     assert not [one for one in teacher.text_input if one.key.startswith("les_in")]
     press(teacher, "les_show")
-    assert answer(teacher).startswith("**0 of 1** right (0 %). Right: 100 %. ") and not teacher.exception
+    assert answer(teacher).startswith("**0 of 2** right (0 %). Right: 100 %. ") and not teacher.exception
     teaches[0] = False
     student.run()
-    assert answer(student).startswith("Not quite: ") and "Of your class, **0 of 1** right (0 %)." in words(student)
+    assert answer(student).startswith("Not quite: ") and "Of your class, **0 of 2** right (0 %)." in words(student)
     assert "class" not in answer(student), "which goes into what is pinned and exported"
     widget(student, "les_in_gives").set_value("100")
     press(student, "les_in_gives_go")
-    assert room.of("gives") == {0.0: 1}, "nothing is counted after that"
+    assert room.of("gives") == {0.0: 1, 8.0: 1}, "nothing is counted after that"
     press(teacher, "les_end")
     assert not room.is_over, "whoever is no teacher ends no class"
     teaches[0] = True

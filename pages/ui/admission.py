@@ -29,6 +29,8 @@ WRONG_A_MINUTE: Final = 20
 MINUTE: Final = 60.0
 MOST_ADDRESSES: Final = 4096
 LONGEST_WORD: Final = 64
+SEAT: Final = "."
+"""Before the random end of a student's cookie: by it a browser's last guess takes the place of its earlier one."""
 _WORDS: Final = """
 acorn amber apple arrow aspen badge baker banjo basil beach berry birch bison blaze bloom brick bridge broom brush
 cabin cable camel candle canoe canyon carbon castle cedar chalk cherry circle clay clover cloud cobalt comet copper
@@ -88,7 +90,8 @@ class Door:
 
     def role(self, held: str) -> Literal["", "student", "teacher"]:
         """Who comes with a cookie."""
-        return "teacher" if same(held, self.teacher) else "student" if same(held, self.student) else ""
+        shared, _, _ = held.partition(SEAT)
+        return "teacher" if same(held, self.teacher) else "student" if same(shared, self.student) else ""
 
     def answer(self, scope: Scope, headers: Headers, is_over: bool, comes: Callable[[], None]) -> Response | None:
         """What a request gets that is not (yet) let in or that comes with a secret; None for those who are in.
@@ -112,7 +115,7 @@ class Door:
             found = self.tries(plain(given[WORD_PARAMETER]), plain(self.word), bucket(scope))
             if found == "right":
                 comes()
-            return _opened(scope, query, found, self.student)
+            return _opened(scope, query, found, f"{self.student}{SEAT}{secrets.token_urlsafe(9)}")
         return _first_screen("", 403)
 
 
@@ -140,6 +143,15 @@ def cookie(headers: Mapping[str, str], name: str) -> str:
     return cookies[name].value if name in cookies else ""
 
 
+def seat_of(held: str) -> str:
+    """Return the random end of a student's cookie, "" if it has none.
+
+    >>> seat_of("shared.GQv1"), seat_of("")
+    ('GQv1', '')
+    """
+    return held.partition(SEAT)[2][:LONGEST_WORD]
+
+
 def cookie_name(scope: Scope) -> str:
     """Return the name of the cookie of the server that was asked: each of a machine has one of its own."""
     return name_at(scope["server"][1] if scope.get("server") else 0)
@@ -164,7 +176,7 @@ def bucket(scope: Scope) -> str:
 
 
 def _opened(scope: Scope, query: list[tuple[str, str]], found: Found, token: str) -> Response:
-    """Let a browser in that gave the right word, with a cookie that all of its kind have."""
+    """Let a browser in that gave the right word, with a cookie that says teacher or student, and of which browser."""
     if found == "wait":
         return _first_screen("Too many wrong words from here: wait a minute.", 429)
     if found == "wrong":

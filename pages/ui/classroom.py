@@ -1,12 +1,15 @@
 """A class that goes through the lesson: how often each number was guessed, and nothing of who guessed it.
 
-In memory only, and in no log, file or address. It is forgotten when the teacher ends the class, and three hours after
-the first student came in at the latest.
+In memory only, and in no log, file or address. Until a step is revealed each guess stands under the scrambled number of
+a browser, so that its next guess takes the place of this one; then only how often each number was said is left. All is
+forgotten when the teacher ends the class, and three hours after the first student came in at the latest.
 """
 
 from __future__ import annotations
 
+import hmac
 import math
+import secrets
 import threading
 import time
 from collections import Counter
@@ -19,7 +22,7 @@ import streamlit as st
 from streamlit import config
 
 from pages.ui import qr, uploads
-from pages.ui.admission import TEACHER_PARAMETER, WORD_PARAMETER, Door, name_at
+from pages.ui.admission import TEACHER_PARAMETER, WORD_PARAMETER, Door, name_at, seat_of
 from treedp_core.cli import CLASS_VARIABLE
 
 LONGEST_SECONDS: Final = 3 * 3600.0
@@ -27,7 +30,7 @@ MOST_GUESSES: Final = 400
 """At one step: more than come to one lesson, and a bound for whoever opens the page again and again."""
 MOST_STEPS: Final = 16
 LARGEST: Final = 1e12
-_MINE: Final = "_guesses_counted"
+_SEAT: Final = "_seat_in_class"
 
 
 class Guesses:
@@ -44,8 +47,9 @@ class Guesses:
         self._lock = threading.Lock()
         self._begun: float | None = None
         self._has_ended = False
-        self._counts: dict[str, Counter[float]] = {}
-        self._shown: set[str] = set()
+        self._key = secrets.token_bytes(32)
+        self._held: dict[str, dict[bytes, float]] = {}
+        self._shown: dict[str, Counter[float]] = {}
 
     def begin(self) -> None:
         """Note that somebody has come in: three hours are counted from the first."""
@@ -65,40 +69,53 @@ class Guesses:
         begun = self._now() if self._begun is None else self._begun
         return max(0, math.ceil((begun + LONGEST_SECONDS - self._now()) / 60))
 
-    def count(self, step: str, guess: float, instead: float | None = None) -> bool:
-        """Count a guess, `instead` of an earlier one; False where nothing is counted (any more).
+    def count(self, step: str, guess: float, seat: str) -> bool:
+        """Count a guess, in place of the seat's earlier one; False where nothing is counted (any more).
 
         >>> guesses = Guesses()
-        >>> guesses.count("noise", 2.0), guesses.count("noise", 2.8, instead=2.0), guesses.of("noise")
+        >>> guesses.count("noise", 2.0, "a"), guesses.count("noise", 2.8, "a"), guesses.of("noise")
         (True, True, {2.8: 1})
         """
         if self.is_over or not (math.isfinite(guess) and abs(guess) <= LARGEST):
             return False
         with self._lock:
-            if step in self._shown or (step not in self._counts and len(self._counts) >= MOST_STEPS):
+            if step in self._shown or (step not in self._held and len(self._held) >= MOST_STEPS):
                 return False
-            counts = self._counts.setdefault(step, Counter())
-            old = None if instead is None else rounded(instead)
-            if old is not None and counts[old] > 0:
-                counts[old] -= 1
-            elif counts.total() >= MOST_GUESSES:
+            held, ticket = self._held.setdefault(step, {}), self._ticket(step, seat)
+            if ticket not in held and len(held) >= MOST_GUESSES:
                 return False
-            counts[rounded(guess)] += 1
-            self._counts[step] = +counts
+            # in order of tickets, which are random: who came first is not kept
+            self._held[step] = dict(sorted({**held, ticket: rounded(guess)}.items()))
             return True
+
+    def has(self, step: str, seat: str) -> bool:
+        """Whether a seat's guess is counted, and may still change."""
+        return self._ticket(step, seat) in self._held.get(step, {})
+
+    def _ticket(self, step: str, seat: str) -> bytes:
+        """Return under what a seat's guess at one step stands: another at each step, and nothing leads back."""
+        return hmac.digest(self._key, f"{step} {seat}".encode(), "sha256")
 
     def number(self, step: str) -> int:
         """Return how many have guessed."""
-        return 0 if self.is_over else self._counts.get(step, Counter()).total()
+        return sum(self.of(step).values())
 
     def of(self, step: str) -> dict[float, int]:
         """Return how often each number was guessed, in order of the numbers."""
-        return {} if self.is_over else dict(sorted(self._counts.get(step, Counter()).items()))
+        if self.is_over:
+            return {}
+        with self._lock:
+            return dict(sorted(self._counts(step).items()))
+
+    def _counts(self, step: str) -> Counter[float]:
+        return self._shown[step] if step in self._shown else Counter(self._held.get(step, {}).values())
 
     def show(self, step: str) -> None:
-        """Show a step's guesses to the class: from now on none is counted."""
+        """Show a step's guesses to the class: from now on none is counted, and only the counts are kept."""
         if not self.is_over and len(self._shown) < MOST_STEPS:
-            self._shown.add(step)
+            with self._lock:
+                self._shown[step] = self._counts(step)
+                self._held.pop(step, None)
 
     def is_shown(self, step: str) -> bool:
         """Whether the class has seen them."""
@@ -111,7 +128,7 @@ class Guesses:
 
     def _forget(self) -> None:
         self._has_ended = True
-        self._counts.clear()
+        self._held.clear()
         self._shown.clear()
 
 
@@ -145,21 +162,19 @@ def is_open() -> bool:
 
 def is_teacher() -> bool:
     """Whether the session that runs is the teacher's, of a class that is going on or has ended."""
-    return is_class() and door().role(st.context.cookies.get(name_at(_port()), "")) == "teacher"
+    return is_class() and door().role(_cookie()) == "teacher"
 
 
 def guess(step: str, value: float, *, had_one: bool) -> None:
-    """Count the guess of the session that runs: once, and the last of it; a teacher guesses nothing.
+    """Count the guess of the browser whose session runs: once, and the last of it; a teacher guesses nothing.
 
     Who `had_one` that was not counted here has it from elsewhere, such as a link, and may have seen what is right.
     """
     if not is_open() or is_teacher():
         return
-    mine: dict[str, float] = st.session_state.setdefault(_MINE, {})
-    if had_one and step not in mine:
-        return
-    if guesses().count(step, value, instead=mine.get(step)):
-        mine[step] = value
+    seat = seat_of(_cookie()) or st.session_state.setdefault(_SEAT, secrets.token_urlsafe(9))
+    if not had_one or guesses().has(step, seat):
+        guesses().count(step, value, seat)
 
 
 def waits(step: str) -> bool:
@@ -172,7 +187,7 @@ def sweep() -> bool:
     if not is_class():
         return False
     door().forget()
-    had_any = bool(guesses()._counts)
+    had_any = bool(guesses()._held or guesses()._shown)
     return guesses().is_over and had_any
 
 
@@ -199,5 +214,5 @@ def told(address: str) -> tuple[str, ...]:
     )
 
 
-def _port() -> int:
-    return int(config.get_option("server.port"))
+def _cookie() -> str:
+    return str(st.context.cookies.get(name_at(int(config.get_option("server.port"))), ""))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from oracles_cdf import consistent_cost, total_cost
 from treedp_core.checks import InputError
-from treedp_core.postprocess.isotonic import _SOLVERS, consistent_cdf
+from treedp_core.postprocess.isotonic import FITS, consistent_cdf
 
 COST: dict[str, Callable[[float, float], float]] = {
     "squared": lambda v, y: (v - y) ** 2,
@@ -29,7 +29,7 @@ def is_consistent(fit: np.ndarray, n_records: int) -> bool:
 
 
 def test_every_error_has_a_brute_force_here() -> None:
-    assert set(_SOLVERS) == set(COST)
+    assert set(FITS) == set(COST)
 
 
 values = st.one_of(

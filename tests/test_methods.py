@@ -13,7 +13,8 @@ from treedp_core.errors import METRICS
 from treedp_core.errors.metrics import squared
 from treedp_core.registry import UNSTATED, Stated
 from treedp_core.studies.methods.bounds import BOUNDS
-from treedp_core.studies.methods.entries import KINDS, METHODS, NOT_STATED, compared, method_table
+from treedp_core.studies.methods.compared import compared
+from treedp_core.studies.methods.entries import KINDS, METHODS, NOT_STATED, method_table
 from treedp_core.studies.methods.selfcheck import OUTSIDE, WITHIN, Row, SelfCheck, check_table, self_check
 from treedp_core.testing import check_entry
 from treedp_core.watch import Cancelled, Watch

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -23,6 +24,7 @@ from numpy.typing import NDArray
 
 from treedp_core import checks
 from treedp_core.checks import InputError
+from treedp_core.registry import UNSTATED, Stated, Table, table
 from treedp_core.words import whole
 
 IntArray = NDArray[np.int64]
@@ -70,7 +72,7 @@ def consistent_cdf(cumulative: FloatArray, n_records: int, error: str | ErrorOf 
     if callable(error):
         free = _trellis(estimates[:-1], records, error)
     else:
-        free = _SOLVERS[checks.one_of("error", error, _SOLVERS)](estimates[:-1], records)
+        free = FITS[checks.one_of("error", error, FITS)].solve(estimates[:-1], records)
     result = np.empty(estimates.size, dtype=np.int64)
     result[:-1] = free
     result[-1] = records
@@ -201,8 +203,52 @@ def _trellis(y: FloatArray, n_records: int, error: ErrorOf) -> IntArray:
     return path
 
 
-_SOLVERS: Final[dict[str, Callable[[FloatArray, int], IntArray]]] = {
-    "squared": _squared,
-    "absolute": _absolute,
-    "hamming": _hamming,
-}
+@dataclass(frozen=True)
+class Fit:
+    """A table entry: ``solve(estimates, N)`` returns the closest consistent counts, (n,), in one sense of closest."""
+
+    name: str
+    label: str
+    help: str
+    solve: Callable[[FloatArray, int], IntArray]
+    stated: Stated = UNSTATED
+
+
+_CONSISTENT: Final = "N is public; cumulative counts are whole, never fall, and end at N."
+_SOURCE: Final = "Rameshwar et al., Sec. VI, problem (Oᶜ)"
+
+
+def _formula(error: str) -> str:
+    return r"\hat c=\arg\min_{0\le c_1\le\dots\le c_K=N,\ c\in\mathbb Z^K}\ \sum_j" + error
+
+
+FITS: Final[Table[Fit]] = table(
+    Fit(
+        "squared", "Squared", "The least sum of squared changes.", _squared,
+        Stated(
+            assumes=_CONSISTENT, formula=_formula("(c_j-y_j)^2"),
+            source=f"{_SOURCE}; in O(K) by level sets (our own).",
+            best="Typical errors (root mean square) of cumulative counts.",
+            loses="Noise with rare large errors: one of them moves its neighbours along.",
+        ),
+    ),
+    Fit(
+        "absolute", "Absolute", "The least sum of absolute changes.", _absolute,
+        Stated(
+            assumes=_CONSISTENT, formula=_formula("|c_j-y_j|"),
+            source=f"{_SOURCE}; in O(K log N) by level sets (our own).",
+            best="Noise with rare large errors: a median is not moved by one of them.",
+            loses="Typical errors under Gaussian noise.",
+        ),
+    ),
+    Fit(
+        "hamming", "Hamming", "The fewest counts that change at all.", _hamming,
+        Stated(
+            assumes=_CONSISTENT, formula=_formula(r"[\,c_j\ne y_j\,]"),
+            source=f"{_SOURCE}; the longest rising subsequence, in O(K log K).",
+            best="Whole noise that mostly is 0: what was right stays as it is.",
+            loses="Smaller ε: it keeps noisy counts as they are, and averages nothing.",
+        ),
+    ),
+)  # fmt: skip
+"""In which sense the closest counts are sought, where that needs no trellis."""

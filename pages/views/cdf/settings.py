@@ -10,6 +10,7 @@ from pages.ui.setting import Setting, choice, flag, number, tuned_on, whole, wor
 from treedp_core import checks
 from treedp_core.allocation.shares import shares_from_text
 from treedp_core.mechanisms import MECHANISMS
+from treedp_core.postprocess.isotonic import FITS
 from treedp_core.studies.branching.question import bins_from_text
 from treedp_core.studies.cdf.error.bound import MAX_BOUND_BINS
 from treedp_core.studies.cdf.matrices.wanted import WORKLOADS, ranges_from_text
@@ -29,7 +30,6 @@ TREES: Final = {
     "best": "Best found", "sixteen": "16-ary", "binary": "Binary", "histogram": "Histogram", "own": "Own",
     **{name: one.label for name, one in STRATEGIES.items() if name != TREE_OF},
 }  # fmt: skip
-FITS: Final = {"squared": "Squared", "absolute": "Absolute", "hamming": "Hamming"}
 NORMS: Final = {"l2": "ℓ₂", "l1": "ℓ₁"}
 TRIALS_GRID: Final = (100, 400, 1600)
 _END: Final = partial(checks.number, "a bound of the range", low=-1e15, high=1e15, code="RANGE_BOUNDS")

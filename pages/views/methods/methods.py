@@ -17,7 +17,8 @@ from pages.views.methods import words
 from treedp_core.figures.methods import beside_others, checked
 from treedp_core.notebook.code import call, given
 from treedp_core.registry import CLAIM
-from treedp_core.studies.methods.entries import KINDS, METHODS, Method, compared, compared_table, method_table
+from treedp_core.studies.methods.compared import compared, compared_table
+from treedp_core.studies.methods.entries import KINDS, METHODS, Method, method_table
 from treedp_core.studies.methods.selfcheck import SEED, TRIALS, SelfCheck, check_table, n_steps, self_check
 from treedp_core.words import whole
 

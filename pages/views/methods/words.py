@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from treedp_core.studies.methods.entries import RECORDS, Compared, Method
+from treedp_core.studies.methods.compared import Compared
+from treedp_core.studies.methods.entries import Method
 from treedp_core.studies.methods.papers import Checked, summary
 from treedp_core.studies.methods.selfcheck import WITHIN, SelfCheck
 from treedp_core.words import percent, plural, setting_text, short, whole
@@ -15,7 +16,6 @@ MOST_NUMBERS: Final = 2
 """Numbers of a claim on the first screen."""
 EQUAL: Final = 1.005
 """How many times the best still counts as the best."""
-MADE_UP: Final = f"Made-up counts: {whole(RECORDS)} records on 32 leaves, 5 binary splits, one record replaced."
 
 
 PICTURES: Final = {
@@ -91,10 +91,10 @@ def _here(one: Method, found: Compared) -> str:
 def caption(one: Method, found: Compared) -> str:
     """Return how the figure is to be read, and what its entry assumes."""
     how = "simulated releases where there is no closed form" if found.simulated else "formula"
-    data = "" if one.kind in ("bounds", "allocations") else f" {MADE_UP}"
+    cut = "What is beyond 10 times leaves it at the top. " * found.is_ratio
     return (
         f"**{one.label}.** {one.help}  \n**Assumes:** {one.stated.assumes}  \n**Source:** {one.stated.source}  \n"
-        f"The figure: {found.says}, {how}.{' What is beyond 10 times leaves it at the top.' * found.is_ratio}{data}"
+        f"The figure: {found.says}, {how}. {cut}{found.about}"
     )
 
 

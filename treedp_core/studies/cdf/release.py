@@ -27,7 +27,8 @@ from treedp_core.privacy import (
 )
 from treedp_core.privacy.conversions import epsilon_to_rho
 from treedp_core.privacy.release import Release
-from treedp_core.registry import Table, lookup, table
+from treedp_core.registry import UNSTATED, Stated, Table, lookup, table
+from treedp_core.studies.cdf import stated as of
 from treedp_core.studies.cdf.error.budgets import optimal_shares
 from treedp_core.studies.cdf.error.criterion import Criterion
 from treedp_core.studies.cdf.error.prefixes import (
@@ -69,6 +70,7 @@ class Strategy:
     help: str
     mechanisms: tuple[str, ...] = ()
     sought: bool = False
+    stated: Stated = UNSTATED
 
 
 TREE: Final = "tree"
@@ -76,13 +78,14 @@ PARTITION: Final = "partition"
 GAUSSIANS: Final = ("discrete_gaussian", "gaussian")
 LAPLACES: Final = ("discrete_laplace", "laplace")
 STRATEGIES: Final[Table[Strategy]] = table(
-    Strategy(TREE, "Tree", "Noise on the counts of a tree's nodes."),
+    Strategy(TREE, "Tree", "Noise on the counts of a tree's nodes.", stated=of.TREE),
     Strategy(
         "root",
         "Square-root matrix",
         "Gaussian noise on weighted sums of all bins, made for cumulative counts or for all ranges: less error than "
         "trees, up to 2^20 bins.",
         GAUSSIANS,
+        stated=of.ROOT,
     ),
     Strategy(
         "optimal",
@@ -91,6 +94,7 @@ STRATEGIES: Final[Table[Strategy]] = table(
         "than half a percent. Up to 1 024 bins.",
         GAUSSIANS,
         sought=True,
+        stated=of.OPTIMAL,
     ),
     Strategy(
         "identity",
@@ -99,6 +103,7 @@ STRATEGIES: Final[Table[Strategy]] = table(
         "less error than trees. Up to 1 024 bins.",
         LAPLACES,
         sought=True,
+        stated=of.IDENTITY,
     ),
     Strategy(
         PARTITION,

@@ -21,9 +21,10 @@ from treedp_core.noise import expected_maximum
 from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.privacy import NeighbouringRelation
 from treedp_core.studies.cdf.error import total_squared_error
-from treedp_core.studies.cdf.release import CdfSettings, plan_tree
+from treedp_core.studies.cdf.release import STRATEGIES, CdfSettings, plan_tree
 from treedp_core.studies.methods.bounds import TABLES
-from treedp_core.studies.methods.entries import METHODS, base, small_tree
+from treedp_core.studies.methods.compared import base, cdf_plan, small_tree, tuned_split
+from treedp_core.studies.methods.entries import METHODS, TUNED
 from treedp_core.studies.topdown.plan import plan
 from treedp_core.tree import FloatArray, Tree
 from treedp_core.tree.workloads import Shape
@@ -99,6 +100,8 @@ _Found = tuple[float, float, float] | None
 _Check = tuple[str, str, Callable[[int, int, Watch], _Found]]
 UNEQUAL: Final = (2, 3, 4)
 """Children by level of a tree on which no two splits are the same."""
+TALLER: Final = (2, 3, 2, 2)
+"""Another, for splits that are found: the greedy one and the best are not the same."""
 
 
 def n_steps(trials: int = TRIALS) -> int:
@@ -161,6 +164,15 @@ def _checks() -> Iterator[_Check]:
         shares = (0.0, 0.2, 0.3, 0.5) if name == "custom" else ()
         cell = base(mechanism="gaussian", allocation=name, shares=shares, postprocess=("least_squares",))
         yield f"allocations.{name}", "RMSE, Gaussian, least squares", partial(_experiment, cell, UNEQUAL)
+    for name in TUNED:
+        cell = base(
+            mechanism="gaussian",
+            postprocess=("least_squares",),
+            **tuned_split(name, TALLER),
+        )
+        yield f"allocations.{name}", "RMSE, Gaussian, least squares", partial(_experiment, cell, TALLER)
+    for name in STRATEGIES:
+        yield f"strategies.{name}", "mean variance of 32 cumulative counts", partial(_prefixes, name)
     for name, metric in METRICS.items():
         cell = base(metric=name, relation=NeighbouringRelation.ADD_OR_REMOVE_ONE.value)
         yield f"metrics.{name}", f"{metric.label}, one record added", partial(_experiment, cell, ())
@@ -179,6 +191,14 @@ def _experiment(cell: Experiment, factors: tuple[int, ...], trials: int, seed: i
     if found.formula is None or found.simulation is None:
         return None
     return found.formula.tree, found.simulation.tree, found.simulation.tree_se
+
+
+def _prefixes(name: str, trials: int, seed: int, watch: Watch) -> tuple[float, float, float]:
+    """One way to put noise on a CDF: its formula against errors that were drawn."""
+    plan = cdf_plan(name, 32)
+    errors = plan.errors(generator(f"self-check: cumulative counts by {name}", seed), trials)
+    watch.step(trials)
+    return float(plan.variance.mean()), *_mean(np.square(errors).mean(axis=1))
 
 
 def _worst_node(trials: int, seed: int, watch: Watch) -> tuple[float, float, float]:

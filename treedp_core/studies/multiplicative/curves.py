@@ -14,7 +14,8 @@ from treedp_core.mechanisms.thresholds.schedule import check_alpha, check_delta,
 from treedp_core.noise import Gaussian, Laplace
 from treedp_core.noise.law import FloatArray
 from treedp_core.privacy.conversions import gaussian_sigma
-from treedp_core.registry import Table, table
+from treedp_core.registry import UNSTATED, Stated, Table, table
+from treedp_core.studies.multiplicative import stated as of
 from treedp_core.studies.multiplicative.lower_bounds import packing_bound
 from treedp_core.studies.multiplicative.shrinkage import worst_shrunk_alpha_rmse
 from treedp_core.studies.multiplicative.theorem import theorem_error
@@ -91,6 +92,7 @@ class Curve:
     is_pure: bool = False
     is_thresholds: bool = False
     is_searched: bool = False
+    stated: Stated = UNSTATED
 
     @property
     def known(self) -> str:
@@ -178,18 +180,18 @@ CURVES: Final[Table[Curve]] = table(
     Curve(
         "paper", "Thresholds, paper's constants", "What Theorem 4.1 of Ghazi et al. proves, with corrected constants "
         "and the best η.",
-        _paper, is_thresholds=True,
+        _paper, is_thresholds=True, stated=of.PAPER,
     ),
     Curve(
         "provable", "Thresholds, provable plan", "Thresholds chosen so that the error is a theorem; a fiftieth of ε is "
         "kept for a bound on the total.",
-        _provable, is_thresholds=True, is_searched=True,
+        _provable, is_thresholds=True, is_searched=True, stated=of.PROVABLE,
     ),
     Curve(
         "tuned", "Thresholds, tuned plan", "Thresholds tuned by simulation: privacy is proven, the error is "
         "certified for records on one leaf and held in simulations of other trees; a fiftieth of ε is kept for a bound "
         "on the total.",
-        _tuned, is_proven=False, is_thresholds=True, is_searched=True,
+        _tuned, is_proven=False, is_thresholds=True, is_searched=True, stated=of.TUNED,
     ),
     Curve(
         "pure_bound", "Lower bound, δ = 0", "No mechanism without δ does better on a binary tree (packing; Ghazi et "

@@ -1,0 +1,39 @@
+"""What is to be known of each way to put noise on a CDF: assumption, formula, source, where it is best and loses."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from treedp_core.registry import Stated
+
+TREE: Final = Stated(
+    assumes="Levels share the budget; a cumulative count adds the nodes of its cover, or least squares fits all.",
+    formula=r"c_j=\sum_{v\in\mathrm{cover}(j)}y_v,\qquad N^2E_2=\frac{4K}{\varepsilon^2}\,h^2\sum_{i=1}^h(n_i-1)"
+    r"\ \ (\text{Laplace, equal budgets})",
+    source="Rameshwar et al., Theorem IV.1; least squares: Dawson et al., Algorithm 2.",
+    best="Any noise and any number of bins, in linear work; its counts can be shown on a tree.",
+    loses="Gaussian noise, where matrices err less; the figure says by how much.",
+)
+ROOT: Final = Stated(
+    assumes="Gaussian noise on Rx, where R is the triangular root of the matrix P of all cumulative counts.",
+    formula=r"P=R^2,\qquad R_{ij}=r_{i-j},\quad r_k=\binom{2k}{k}4^{-k},\qquad \hat c=R\,(Rx+Z)",
+    source="Fichtenberger, Henzinger and Upadhyay (2023); normalised columns: Henzinger, Kalinin and Upadhyay (2026).",
+    best="Many bins: no search, and a few per cent above the least error that is possible.",
+    loses="Bins that are few enough for the optimal matrix, and pure ε.",
+)
+OPTIMAL: Final = Stated(
+    assumes="Gaussian noise on Ax; the counts that are wanted, the rows of W, are known beforehand.",
+    formula=r"\min_{X\succeq0}\ \operatorname{tr}(W X^{-1}W^{\top})\quad"
+    r"\text{with}\ X=A^{\top}A,\ \ \mathrm{diag}\,X\le1\ \ (\text{one record added or removed})",
+    source="The matrix mechanism of Li et al. (2015); the search and its certificate by duality are our own.",
+    best="Up to 1 024 bins, Gaussian noise: at most half a per cent above the least error.",
+    loses="Counts that it was not made for, more bins, and pure ε.",
+)
+IDENTITY: Final = Stated(
+    assumes="Laplace noise on Ax; the counts that are wanted, the rows of W, are known beforehand.",
+    formula=r"A=\begin{pmatrix}I\\ \Theta\end{pmatrix}D,\quad D=\mathrm{diag}(1+1^{\top}\Theta)^{-1},\qquad"
+    r"\min_{\Theta\ge0}\ \operatorname{tr}\bigl(W(A^{\top}A)^{-1}W^{\top}\bigr)",
+    source="McKenna, Miklau, Hay and Machanavajjhala (2018, HDMM), Sec. 5: p-Identity strategies.",
+    best="Pure ε and up to 1 024 bins: less error than any tree found.",
+    loses="More bins; no certificate says how far from the least error it is.",
+)

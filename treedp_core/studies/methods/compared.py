@@ -1,0 +1,262 @@
+"""Each entry of the tables beside the others of its kind: what decides between them, computed here."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from typing import Any, Final
+
+import numpy as np
+
+from treedp_core.allocation.shares import handed_over, shares_from_text
+from treedp_core.checks import DELTA_USUAL
+from treedp_core.errors import METRICS, Tolerance
+from treedp_core.experiment import Experiment, run
+from treedp_core.mechanisms import MECHANISMS
+from treedp_core.postprocess import POSTPROCESSORS
+from treedp_core.postprocess.isotonic import FITS, consistent_cdf
+from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
+from treedp_core.records.made_up import leaf_counts
+from treedp_core.studies.budget.greedy import PHASES
+from treedp_core.studies.budget.problem import Problem
+from treedp_core.studies.cdf.matrices.plan import MatrixPlan, plan_matrix
+from treedp_core.studies.cdf.release import STRATEGIES, TREE, CdfPlan, CdfSettings, plan_tree
+from treedp_core.studies.methods.bounds import BOUNDS
+from treedp_core.studies.methods.entries import METHODS, TUNED, Method
+from treedp_core.studies.multiplicative.curves import CURVES, Setting
+from treedp_core.studies.multiplicative.growth import growth
+from treedp_core.tree import IntArray, Tree
+from treedp_core.watch import generator
+from treedp_core.words import setting_text, whole
+
+RECORDS: Final = 1_000
+SPLITS: Final = 5
+EPSILONS: Final = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+TRIALS: Final = 200
+SLACK: Final = 0.5
+"""The α of what forgives something."""
+MADE_UP: Final = f"Made-up counts: {whole(RECORDS)} records on 32 leaves, 5 binary splits, one record replaced."
+CDF_BINS: Final = (4, 8, 16, 32, 64)
+FIT_TRIALS: Final = 60
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """An entry among those of its kind.
+
+    Parameters
+    ----------
+    over : str
+        What `x` (n,) is.
+    lines : mapping of str to (n,)
+        Label -> error at each x; over the best of all if `is_ratio`, as it is beside a bound.
+    chosen : str
+        The label of the entry.
+    says : str
+        What the lines are.
+    simulated : bool
+        Whether some of it is simulated.
+    about : str
+        What it was computed for, in a sentence.
+    """
+
+    over: str
+    x: list[float]
+    lines: Mapping[str, list[float]]
+    chosen: str
+    says: str
+    simulated: bool = False
+    is_ratio: bool = True
+    about: str = MADE_UP
+
+    @cached_property
+    def columns(self) -> dict[str, list[float]]:
+        """The same as a table."""
+        return {self.over: self.x, **self.lines}
+
+
+def compared(name: str) -> Compared:
+    """Return an entry of `METHODS` beside the others of its kind, over what decides between them.
+
+    >>> found = compared("mechanisms.gaussian")
+    >>> found.chosen, found.over, min(map(min, found.lines.values()))
+    ('Gaussian', 'ε', 1.0)
+    """
+    one = METHODS[name]
+    if one.kind in _BESIDE:
+        return _BESIDE[one.kind](one)
+    label, cells = {"mechanisms": _mechanisms, "postprocessors": _chains, "metrics": _chains_under}[one.kind](one)
+    is_exact = one.kind == "mechanisms"
+    epsilons = EPSILONS if is_exact else EPSILONS[::2]
+    found = {of: [_error(replace(cell, epsilon=e)) for e in epsilons] for of, cell in cells.items()}
+    metric = METRICS[next(iter(cells.values())).metric]
+    return Compared("ε", list(epsilons), _over_best(found), label, f"{metric.label} ÷ the best", not is_exact)
+
+
+def compared_table(name: str) -> dict[str, list[float]]:
+    """Return the columns of `compared`."""
+    return compared(name).columns
+
+
+def small_tree() -> tuple[Tree, IntArray]:
+    """Return a made-up data set: 5 binary splits, 1 000 records on 32 leaves, counts (n_nodes,)."""
+    tree = Tree.from_branching_factors((2,) * SPLITS)
+    return tree, tree.counts_of_leaves(leaf_counts(tree, "lognormal", RECORDS, generator("methods: made-up records")))
+
+
+def base(**fields: Any) -> Experiment:
+    """Return an experiment on the made-up data set, one record replaced."""
+    return Experiment(delta=DELTA_USUAL, alpha=SLACK, trials=TRIALS, **fields)
+
+
+def _mechanisms(one: Method) -> tuple[str, dict[str, Experiment]]:
+    return one.label, {entry.label: base(mechanism=name) for name, entry in MECHANISMS.items()}
+
+
+def _chains(one: Method) -> tuple[str, dict[str, Experiment]]:
+    metric = "alpha_rmse" if "alpha" in POSTPROCESSORS[one.of].uses else "rmse"
+    names = {"None": ()} | {entry.label: (name,) for name, entry in POSTPROCESSORS.items()}
+    return one.label, {label: base(postprocess=steps, metric=metric) for label, steps in names.items()}
+
+
+def _chains_under(one: Method) -> tuple[str, dict[str, Experiment]]:
+    steps = ("least_squares", "non_negative", "top_down_intopt")
+    cells = {"None": base(metric=one.of)} | {
+        POSTPROCESSORS[name].label: base(metric=one.of, postprocess=(name,)) for name in steps
+    }
+    return "", cells
+
+
+def _of_allocation(one: Method) -> Compared:
+    """The root mean square error after least squares over the number of levels, for each split but one's own."""
+    heights = range(2, 9)
+    entries = [entry for entry in METHODS.values() if entry.kind == "allocations" and entry.of != "custom"]
+    found = {entry.label: [_fitted(entry.of, (2,) * h) for h in heights] for entry in entries}
+    return Compared(
+        "levels", [h + 1.0 for h in heights], _over_best(found), one.label, "RMSE ÷ the best",
+        about="Binary trees, Gaussian noise, then least squares; tuned splits know only that all counts weigh alike.",
+    )  # fmt: skip
+
+
+def _fitted(allocation: str, factors: tuple[int, ...]) -> float:
+    tree = Tree.from_branching_factors(factors)
+    chosen = tuned_split(allocation, factors) if allocation in TUNED else {"allocation": allocation}
+    experiment = base(**chosen, postprocess=("least_squares",), mechanism="gaussian")
+    formula = run(experiment, tree, np.zeros(tree.n_nodes, dtype=np.int64), simulated=False).formula
+    return np.nan if formula is None else formula.tree
+
+
+def _error(experiment: Experiment) -> float:
+    """The closed form, or a simulation where there is none."""
+    tree, counts = small_tree()
+    found = run(experiment, tree, counts, simulated=False).formula
+    if found is None:
+        found = run(experiment, tree, counts).simulation
+    assert found is not None
+    return found.tree
+
+
+def _of_bound(one: Method) -> Compared:
+    columns = BOUNDS[one.of].lines()
+    over, limit = list(columns)[:2]
+    lines = {name: values for name, values in columns.items() if name != over}
+    return Compared(over, columns[over], lines, limit, BOUNDS[one.of].unit, is_ratio=False, about="")
+
+
+def _of_strategy(one: Method) -> Compared:
+    """The root mean square error of K cumulative counts at one promise, each way by the noise that it is for."""
+    found = {entry.label: [_typical(name, k) for k in CDF_BINS] for name, entry in STRATEGIES.items()}
+    says = f"RMSE of cumulative counts at ε = 1, δ = {setting_text(DELTA_USUAL)} ÷ the best"
+    return Compared(
+        "bins",
+        [float(k) for k in CDF_BINS],
+        _over_best(found),
+        one.label,
+        says,
+        about="One record replaced, N public; the binary tree by the better of both kinds of noise.",
+    )
+
+
+def _of_fit(one: Method) -> Compared:
+    """The root mean square error of 32 made-up cumulative counts after each fit, by simulated releases of a tree."""
+    found = {"None": [_after(None, e) for e in EPSILONS[::2]]}
+    found |= {entry.label: [_after(name, e) for e in EPSILONS[::2]] for name, entry in FITS.items()}
+    says = "RMSE of cumulative counts ÷ the best"
+    return Compared(
+        "ε",
+        list(EPSILONS[::2]),
+        _over_best(found),
+        one.label,
+        says,
+        simulated=True,
+        about=f"{MADE_UP} Cumulative counts of a binary tree after least squares, N public.",
+    )
+
+
+def cdf_plan(name: str, n_bins: int) -> CdfPlan | MatrixPlan:
+    """Return the release of K cumulative counts by a strategy, with continuous noise of its own kind, ε = 1."""
+    noise = next((one for one in ("gaussian", "laplace") if one in STRATEGIES[name].mechanisms), "gaussian")
+    settings = CdfSettings(n_bins, (2,) * (n_bins - 1).bit_length(), noise, 1.0, DELTA_USUAL, strategy=name)
+    return plan_tree(settings) if name == TREE else plan_matrix(settings)
+
+
+@lru_cache(maxsize=64)
+def _typical(name: str, n_bins: int) -> float:
+    """Root of the mean variance of K cumulative counts, on a tree by the better of both kinds of noise."""
+    plan = cdf_plan(name, n_bins)
+    found = [float(plan.variance.mean())]
+    if name == TREE:
+        found.append(float(plan_tree(replace(plan.settings, mechanism="laplace", delta=0.0)).variance.mean()))
+    return math.sqrt(min(found))
+
+
+@lru_cache(maxsize=64)
+def _after(fit: str | None, epsilon: float) -> float:
+    """Root mean square error of the cumulative counts of 32 bins after a fit, in records."""
+    tree, counts = small_tree()
+    truth = np.cumsum(counts[tree.leaves])
+    plan = plan_tree(CdfSettings(truth.size, (2,) * SPLITS, "discrete_laplace", epsilon))
+    noisy = truth + plan.errors(generator("methods: consistent counts", 7), FIT_TRIALS)
+    fitted = noisy if fit is None else np.stack([consistent_cdf(one, int(truth[-1]), fit) for one in noisy])
+    return math.sqrt(float(np.square(fitted - truth).mean()))
+
+
+@lru_cache(maxsize=64)
+def tuned_split(name: str, factors: tuple[int, ...]) -> dict[str, Any]:
+    """Return the fields of an experiment with the split that is found where nothing is known of the counts."""
+    tree = Tree.from_branching_factors(factors)
+    unit = ProtectedUnit(NeighbouringRelation.REPLACE_ONE)
+    problem = Problem(tree, np.zeros(tree.n_nodes), "gaussian", unit, "rmse", Tolerance(), least_squares=True)
+    amounts = TUNED[name].amounts(problem, 1.0, PHASES)
+    return {"allocation": "custom", "shares": shares_from_text(handed_over(amounts.tolist(), 1.0, 1.0))}
+
+
+def _of_thresholds(one: Method) -> Compared:
+    """The alpha-RMSE over the number of levels, beside the noise that thresholds are to beat."""
+    levels = np.unique(np.round(np.geomspace(10, 10**6, 11)))
+    names = [name for name, curve in CURVES.items() if curve.is_thresholds] + ["gaussian", "shrunk_optimal"]
+    error = growth(Setting(), levels, tuple(names)).error
+    found = {CURVES[name].label: error[name].tolist() for name in names}
+    return Compared(
+        "levels",
+        levels.tolist(),
+        _over_best(found),
+        one.label,
+        "α-RMSE at ε = 1 ÷ the best",
+        about="The worst tree of so many levels, at α = 0.5, δ = 1e-6, one record added or removed.",
+    )
+
+
+_BESIDE: Final[Mapping[str, Callable[[Method], Compared]]] = {
+    "bounds": _of_bound, "allocations": _of_allocation, "strategies": _of_strategy, "fits": _of_fit,
+    "thresholds": _of_thresholds,
+}  # fmt: skip
+"""How entries are compared where no experiment of the lab does it."""
+
+
+def _over_best(found: Mapping[str, Sequence[float]]) -> dict[str, list[float]]:
+    values = np.array(list(found.values()), dtype=float)
+    best = np.nanmin(np.where(np.isfinite(values), values, np.nan), axis=0)
+    return dict(zip(found, (values / best).tolist(), strict=True))

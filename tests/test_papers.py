@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -16,11 +17,22 @@ from treedp_core.studies.methods.papers import (
     Claim,
     Number,
     Verdict,
+    boninsegna,
     checked,
     claim_table,
+    dawson,
     ghazi,
     picture,
+    rameshwar,
     ratio_table,
+)
+from treedp_core.studies.methods.papers.listed import (
+    best_bins,
+    factorisations,
+    int_opt_steps,
+    least_g,
+    median_is_off,
+    moved_prefixes,
 )
 from treedp_core.studies.methods.papers.rameshwar import best_factors
 
@@ -31,13 +43,17 @@ KNOWN = {
     "ghazi: Algorithm 1, R": [13.663689395969983],
     "ghazi: Definitions 1.1 and 1.4": [0.64751719672196178911],
     "ghazi: Theorems 1.6, 5.2 and A.2": [2.0],
+    "ghazi: Corollary 5.4, Appendix A.6": [0.028],
+    "ghazi: Fact 2.2": [1.5],
     "boninsegna: ρ and ε": [2.14194],
+    "boninsegna: IntOpt, its steps": [3004.0],
+    "dawson: Definition 1": [2.0, 2.0],
     "boninsegna: IntOpt": [5.0],
     "dawson: Section 5, DLap(1/εᵢ)": [199.83341663360945],
     "dawson: Definitions 4 and 5, Lemma 6": [7.8353961780655275],
     "dawson: Algorithm 2, Lemma 9": [2140 / 111, 0.0, 146 / 111],
     "dawson: Algorithm 3": [0.0033147378],
-    "rameshwar: Sec. III, remark on unequal bins": [2.0, 23.0839326],
+    "rameshwar: Sec. III, remark on unequal bins": [2.0, 23.0839326, 48.0],
     "rameshwar: Theorem IV.1": [2048 / 135, 324.0],
     "rameshwar: Lemma IV.3": [16.801016190708342853, 17.0, 0.70352923127 / 0.70377672823],
     "rameshwar: Figure 1": [33_162_750.0, 261_120.0, 524_288.0, 122_880.0],
@@ -89,6 +105,48 @@ def test_a_fault_in_the_library_is_noticed(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(schedule, "corrected_weights", wrong)
     claim = next(one for one in CLAIMS.values() if one.compute is ghazi.overspending)
     assert not claim.bears(ghazi.overspending())
+
+
+@pytest.mark.parametrize(
+    ("module", "function", "place"),
+    [
+        (ghazi, "Laplace", "Lemma 2.5"),
+        (ghazi, "drawn_rmse", "Lemma 2.5"),
+        (ghazi, "truncated_bound", "Lemma 2.8"),
+        (ghazi, "noise_accurate_threshold", "Lemma 3.2"),
+        (ghazi, "clamped_alpha_rmse", "Lemma 3.3"),
+        (ghazi, "DiscreteLaplace", "Facts 2.1 and 2.3"),
+        (ghazi, "DiscreteLaplace", "Fact 2.2"),
+        (boninsegna, "bound", "Theorem 1"),
+        (boninsegna, "renyi", "Algorithm 1, privacy"),
+        (dawson, "DiscreteLaplace", "Lemmas 2 and 3"),
+        (rameshwar, "range_queries_error", "Lemma III.1"),
+        (rameshwar, "moved_prefixes", "Lemma III.1"),
+        (rameshwar, "histogram_error", "Lemma III.2"),
+        (rameshwar, "summed_variance", "Lemma III.2"),
+        (rameshwar, "loss_of_density", "Proposition IV.1"),
+        (rameshwar, "total_squared_error", "Theorem IV.1"),
+        (rameshwar, "total_squared_error", "Sec. IV, remark on users with many records"),
+    ],
+)  # fmt: skip
+def test_both_sides_of_a_claim_do_not_come_from_the_same_function(
+    monkeypatch: pytest.MonkeyPatch, module: ModuleType, function: str, place: str
+) -> None:
+    """What is off by a tenth makes the claim fail, which it would not if it stood on both sides."""
+    right = getattr(module, function)
+    is_law = isinstance(right, type)
+    wrong = (lambda a: right(1.1 * a)) if is_law else (lambda *given, **named: 1.1 * right(*given, **named))
+    claim = next(one for one in CLAIMS.values() if one.place == place and one.compute in vars(module).values())
+    assert claim.compute is not None and claim.bears(claim.compute())
+    monkeypatch.setattr(module, function, wrong)
+    assert not claim.bears(claim.compute())
+
+
+def test_what_is_listed_is_what_others_know() -> None:
+    assert factorisations(24) == [(2, 2, 2, 3), (2, 2, 6), (2, 3, 4), (2, 12), (3, 8), (4, 6), (24,)]
+    assert least_g(2**20) == (1875, 5) and least_g(512) == (184, 2) and least_g(2**11, 3) == (333, 3)
+    assert moved_prefixes(4) == 3 and best_bins(2) == pytest.approx(2.0) and best_bins(5) == pytest.approx(80.0)
+    assert median_is_off(0.5, 5) == pytest.approx(0.5) and int_opt_steps((100_000, 0, 0, 0), 0) == 300_004
 
 
 def test_every_claim_says_what_was_changed_and_every_place_is_there_once() -> None:

@@ -111,6 +111,7 @@ STRATEGIES: Final[Table[Strategy]] = table(
         "Half of ε finds bins in a row that are nearly alike; their common count is spread evenly. For few records on "
         "smooth data: single bins then err half as much as alone, or less; with many records or spikes, more.",
         LAPLACES,
+        stated=of.PARTITION,
     ),
 )
 """On what the noise of a CDF is put."""

@@ -37,3 +37,11 @@ IDENTITY: Final = Stated(
     best="Pure ε and up to 1 024 bins: less error than any tree found.",
     loses="More bins; no certificate says how far from the least error it is.",
 )
+PARTITION: Final = Stated(
+    assumes="Bins in a row are often alike; whole-number noise, half of ε for where buckets begin.",
+    formula=r"\min_{\text{buckets }B}\ \sum_B\Bigl(\widetilde{\textstyle\sum_{j\in B}|x_j-\bar x_B|}+c\Bigr),\qquad"
+    r"\hat x_j=\tilde x_B\,/\,|B|",
+    source="After Li, Hay, Miklau and Wang (2014, DAWA); the intervals, their noise and the proof are our own.",
+    best="Few records on smooth data, where single bins are wanted.",
+    loses="Many records or spikes: bins of a bucket are then not alike.",
+)

@@ -22,7 +22,8 @@ from treedp_core.records.made_up import leaf_counts
 from treedp_core.studies.budget.greedy import PHASES
 from treedp_core.studies.budget.problem import Problem
 from treedp_core.studies.cdf.matrices.plan import MatrixPlan, plan_matrix
-from treedp_core.studies.cdf.release import STRATEGIES, TREE, CdfPlan, CdfSettings, plan_tree
+from treedp_core.studies.cdf.partition import plan_partition
+from treedp_core.studies.cdf.release import PARTITION, STRATEGIES, TREE, CdfPlan, CdfSettings, plan_tree
 from treedp_core.studies.methods.bounds import BOUNDS
 from treedp_core.studies.methods.entries import METHODS, TUNED, Method
 from treedp_core.studies.multiplicative.curves import CURVES, Setting
@@ -40,6 +41,8 @@ SLACK: Final = 0.5
 MADE_UP: Final = f"Made-up counts: {whole(RECORDS)} records on 32 leaves, 5 binary splits, one record replaced."
 CDF_BINS: Final = (4, 8, 16, 32, 64)
 FIT_TRIALS: Final = 60
+KNOWN_BEFORE: Final = tuple(name for name in STRATEGIES if name != PARTITION)
+"""Ways to put noise on a CDF whose errors are known before there is any data."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +170,9 @@ def _of_bound(one: Method) -> Compared:
 
 def _of_strategy(one: Method) -> Compared:
     """The root mean square error of K cumulative counts at one promise, each way by the noise that it is for."""
-    found = {entry.label: [_typical(name, k) for k in CDF_BINS] for name, entry in STRATEGIES.items()}
+    if one.of == PARTITION:
+        return _of_partition(one)
+    found = {STRATEGIES[name].label: [_typical(name, k) for k in CDF_BINS] for name in KNOWN_BEFORE}
     says = f"RMSE of cumulative counts at ε = 1, δ = {setting_text(DELTA_USUAL)} ÷ the best"
     return Compared(
         "bins",
@@ -193,6 +198,26 @@ def _of_fit(one: Method) -> Compared:
         simulated=True,
         about=f"{MADE_UP} Cumulative counts of a binary tree after least squares, N public.",
     )
+
+
+def _of_partition(one: Method) -> Compared:
+    """The root mean square error of single bins behind a partition and without one, by simulated releases."""
+    found = {label: [_single_bins(label == one.label, e) for e in EPSILONS[::2]] for label in (one.label, "Bins alone")}
+    says = "RMSE of single bins ÷ the best"
+    return Compared("ε", list(EPSILONS[::2]), _over_best(found), one.label, says, simulated=True,
+                    about=f"{MADE_UP} N is public.")  # fmt: skip
+
+
+@lru_cache(maxsize=16)
+def _single_bins(is_divided: bool, epsilon: float) -> float:
+    """Root mean square error of 32 single bins, in records."""
+    tree, counts = small_tree()
+    bins = counts[tree.leaves]
+    settings = CdfSettings(bins.size, (bins.size,), "discrete_laplace", epsilon)
+    plan = plan_partition(replace(settings, strategy=PARTITION)) if is_divided else plan_tree(settings)
+    rng = generator(f"methods: single bins, {'divided' if is_divided else 'alone'}", 7)
+    drawn = np.stack([plan.release(bins, rng).cumulative for _ in range(FIT_TRIALS)])
+    return math.sqrt(float(np.square(np.diff(drawn, prepend=0.0, axis=1) - bins).mean()))
 
 
 def cdf_plan(name: str, n_bins: int) -> CdfPlan | MatrixPlan:

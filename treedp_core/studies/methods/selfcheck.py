@@ -21,9 +21,9 @@ from treedp_core.noise import expected_maximum
 from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.privacy import NeighbouringRelation
 from treedp_core.studies.cdf.error import total_squared_error
-from treedp_core.studies.cdf.release import STRATEGIES, CdfSettings, plan_tree
+from treedp_core.studies.cdf.release import CdfSettings, plan_tree
 from treedp_core.studies.methods.bounds import TABLES
-from treedp_core.studies.methods.compared import base, cdf_plan, small_tree, tuned_split
+from treedp_core.studies.methods.compared import KNOWN_BEFORE, base, cdf_plan, small_tree, tuned_split
 from treedp_core.studies.methods.entries import METHODS, TUNED
 from treedp_core.studies.topdown.plan import plan
 from treedp_core.tree import FloatArray, Tree
@@ -171,7 +171,7 @@ def _checks() -> Iterator[_Check]:
             **tuned_split(name, TALLER),
         )
         yield f"allocations.{name}", "RMSE, Gaussian, least squares", partial(_experiment, cell, TALLER)
-    for name in STRATEGIES:
+    for name in KNOWN_BEFORE:
         yield f"strategies.{name}", "mean variance of 32 cumulative counts", partial(_prefixes, name)
     for name, metric in METRICS.items():
         cell = base(metric=name, relation=NeighbouringRelation.ADD_OR_REMOVE_ONE.value)

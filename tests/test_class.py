@@ -330,6 +330,7 @@ def test_students_see_nothing_before_the_teacher_reveals_and_a_teacher_sees_how_
     monkeypatch.setenv(cli.CLASS_VARIABLE, "1")
     monkeypatch.setattr(classroom, "guesses", lambda: room)
     monkeypatch.setattr(classroom, "is_teacher", lambda: teaches[0])
+    monkeypatch.setattr(classroom, "_cookie", lambda: "")
     step = STEPS[0]
     student = open_page("lesson", level="Basic")
     for said in ("50", "0"):

@@ -131,7 +131,8 @@ POSTPROCESSORS: Final[Table[Postprocessor]] = table(
     Postprocessor(
         "non_negative_least_squares",
         "Non-negative least squares",
-        "The counts of at least 0 that add up and are closest to all measurements together, exactly. Biased.",
+        "The counts of at least 0 that add up and are closest to all measurements together, exactly. Biased: on sparse "
+        "data where no total is measured, small gains of many empty nodes add up in sums.",
         _for_any_tolerance(tree_nnls.prepare),
         Promise.CONSISTENT | Promise.NON_NEGATIVE,
         why_biased=_OF_FAMILIES,

@@ -49,7 +49,7 @@ NON_NEGATIVE_LEAST_SQUARES: Final = Stated(
     formula=r"\hat x=\arg\min_{x\ge0\ \text{adds up}}\ \sum_v\frac{(y_v-x_v)^2}{\sigma_v^2}",
     source="Dawson et al., Sec. 7 (named as future work); solved exactly on the tree.",
     best="Counts at least 0 that add up, when no count has to be whole.",
-    loses="Large counts beside many small ones: they lose what small ones gain.",
+    loses="Sums on sparse data where no total is measured: its bias adds up, and they err more than before.",
 )
 REAL_THEN_ROUND: Final = Stated(
     assumes=_FROM_THE_ROOT,

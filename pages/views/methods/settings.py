@@ -18,7 +18,7 @@ VIEW: Final = choice(
 )  # fmt: skip
 KIND: Final = choice(
     "met_kind", "mechanisms", KINDS, label="Kind", look="select", width=190,
-    help="Noise, what follows it, how ε is split, how errors are judged, or what nobody can beat.",
+    help="Noise, what follows it, how ε is split, how errors are judged, what others do, or what nobody can beat.",
 )  # fmt: skip
 ONE: Final = choice(
     "met_one", "mechanisms.gaussian", METHODS, label="Which one", look="select", width=280,

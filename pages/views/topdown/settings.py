@@ -84,8 +84,9 @@ SPREAD: Final = choice(
     width=230, help=text("spread"),
 )  # fmt: skip
 RULE: Final = choice(
-    "td_rule", "intopt", RULES, look="select", label="Projection", width=200,
-    help="IntOpt is the paper's. Water filling is closest in every distance at once. All keep the promise: free.",
+    "td_rule", "ls_water_filling", RULES, look="select", label="Projection", width=200,
+    help="IntOpt is the paper's. Water filling is closest in every distance at once, and after least squares errs "
+    "least. All keep the promise: free.",
 )  # fmt: skip
 CONFIDENCE: Final = number(
     "td_confidence", 0.95, partial(checks.number, "confidence", low=0.01, high=0.999999, code="CONFIDENCE_RANGE"),

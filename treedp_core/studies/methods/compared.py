@@ -21,6 +21,7 @@ from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.records.made_up import leaf_counts
 from treedp_core.studies.budget.greedy import PHASES
 from treedp_core.studies.budget.problem import Problem
+from treedp_core.studies.cdf.baselines import errors_over
 from treedp_core.studies.cdf.matrices.plan import MatrixPlan, plan_matrix
 from treedp_core.studies.cdf.partition import plan_partition
 from treedp_core.studies.cdf.release import PARTITION, STRATEGIES, TREE, CdfPlan, CdfSettings, plan_tree
@@ -41,6 +42,7 @@ SLACK: Final = 0.5
 MADE_UP: Final = f"Made-up counts: {whole(RECORDS)} records on 32 leaves, 5 binary splits, one record replaced."
 CDF_BINS: Final = (4, 8, 16, 32, 64)
 FIT_TRIALS: Final = 60
+BASELINE_BINS: Final = (16, 64, 256, 1024)
 KNOWN_BEFORE: Final = tuple(name for name in STRATEGIES if name != PARTITION)
 """Ways to put noise on a CDF whose errors are known before there is any data."""
 
@@ -274,9 +276,16 @@ def _of_thresholds(one: Method) -> Compared:
     )
 
 
+def _of_baseline(one: Method) -> Compared:
+    bins = list(map(float, BASELINE_BINS))
+    about = "Laplace noise, one record replaced, N public."
+    found = _over_best(errors_over(BASELINE_BINS))
+    return Compared("bins", bins, found, one.label, "RMSE of cumulative counts ÷ the best", about=about)
+
+
 _BESIDE: Final[Mapping[str, Callable[[Method], Compared]]] = {
     "bounds": _of_bound, "allocations": _of_allocation, "strategies": _of_strategy, "fits": _of_fit,
-    "thresholds": _of_thresholds,
+    "thresholds": _of_thresholds, "baselines": _of_baseline,
 }  # fmt: skip
 """How entries are compared where no experiment of the lab does it."""
 

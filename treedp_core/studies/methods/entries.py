@@ -16,6 +16,7 @@ from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.postprocess.isotonic import FITS
 from treedp_core.registry import Named, Stated, Table
 from treedp_core.studies.budget.strategies import STRATEGIES as SPLITS
+from treedp_core.studies.cdf.baselines import BASELINES
 from treedp_core.studies.cdf.release import LAPLACES
 from treedp_core.studies.cdf.release import STRATEGIES as WAYS
 from treedp_core.studies.cdf.release import TREE as ON_A_TREE
@@ -30,6 +31,7 @@ KINDS: Final = {
     "fits": "Consistent CDFs",
     "allocations": "Budget splits",
     "metrics": "Metrics",
+    "baselines": "Named baselines",
     "bounds": "Bounds",
 }
 NOT_STATED: Final = "not stated by its author"
@@ -43,6 +45,7 @@ _TABLES: Final[Mapping[str, Table[Any]]] = {
     "fits": FITS,
     "allocations": Table(derived=lambda: [*ALLOCATIONS.values(), *TUNED.values()]),
     "metrics": METRICS,
+    "baselines": BASELINES,
     "bounds": BOUNDS,
 }
 _OWN: Final = {"allocations": ALLOCATIONS}
@@ -60,6 +63,7 @@ _OPENS: Final[Mapping[str, Callable[[str], Opened]]] = {
         else ("lab", {"lab_allocation": name, "lab_view": "level"})
     ),
     "metrics": lambda name: ("lab", {"lab_metric": name}),
+    "baselines": lambda name: ("cdf", {"cdf_view": "error"}),
     "bounds": lambda name: BOUNDS[name].opens,
 }
 """A page and settings that show an entry, by kind."""

@@ -1,0 +1,145 @@
+"""Named baselines against dense algebra and published measurements; and what help says of the recommended chain."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from treedp_core import postprocess
+from treedp_core.allocation import split
+from treedp_core.mechanisms import MECHANISMS
+from treedp_core.postprocess.chains import CHAINS, RECOMMENDED
+from treedp_core.privacy import Currency, NeighbouringRelation, ProtectedUnit
+from treedp_core.studies.branching import best_shape
+from treedp_core.studies.cdf.baselines import BASELINES, baseline_table, hb_children
+from treedp_core.studies.cdf.error import Criterion
+from treedp_core.studies.topdown.wanted import RULES
+from treedp_core.tree import Tree
+
+ADD, REPLACE = (
+    ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE), ProtectedUnit(NeighbouringRelation.REPLACE_ONE)
+)  # fmt: skip
+
+
+def tree_rows(n_bins: int, b: int) -> list[np.ndarray]:
+    """Rows of ones of every node of a padded tree that holds a bin, the root first."""
+    size = 1
+    while size < n_bins:
+        size *= b
+    rows = []
+    while size >= 1:
+        for low in range(0, n_bins, size):
+            rows.append((np.arange(n_bins) // size == low // size).astype(float))
+        size //= b
+    return rows
+
+
+def haar_rows(n_bins: int) -> list[np.ndarray]:
+    """The total, and left half minus right half of every dyadic interval, on the next power of two."""
+    size = 1 << (n_bins - 1).bit_length()
+    rows, n = [np.ones(size)], size
+    while n > 1:
+        for low in range(0, size, n):
+            at = np.arange(size)
+            inside = (at >= low) & (at < low + n)
+            rows.append(np.where(inside, np.where(at < low + n // 2, 1.0, -1.0), 0.0))
+        n //= 2
+    return rows
+
+
+def dense_error(rows: list[np.ndarray], n_bins: int, unit: ProtectedUnit) -> float:
+    """Mean variance at epsilon 1: all pairs of columns for the scale, least squares by dense algebra, N exact."""
+    matrix = np.array(rows)
+    if unit is ADD:
+        scale = np.abs(matrix).sum(axis=0).max()
+        weights = np.ones(len(rows))
+    else:
+        columns = matrix[1:].T
+        scale = max(np.abs(a - b).sum() for a in columns[:n_bins] for b in columns[:n_bins])
+        weights = np.array([1e6] + [1.0] * (len(rows) - 1))
+    solved = np.linalg.pinv(matrix * weights[:, None]) * weights
+    if unit is REPLACE:
+        solved[:, 0] = 0.0
+    prefixes = np.cumsum(solved, axis=0)[:n_bins]
+    return float(2 * scale**2 * np.square(prefixes).sum() / n_bins)
+
+
+@pytest.mark.parametrize("n_bins", [3, 4, 8, 13, 16, 27])
+@pytest.mark.parametrize("unit", [ADD, REPLACE], ids=["added", "replaced"])
+def test_each_is_its_dense_matrix(n_bins: int, unit: ProtectedUnit) -> None:
+    privelet = dense_error(haar_rows(n_bins), n_bins, unit)
+    assert BASELINES["privelet"].error(n_bins, unit) == pytest.approx(privelet, rel=1e-6)
+    if n_bins in (8, 16):
+        assert BASELINES["h2"].error(n_bins, unit) == pytest.approx(
+            dense_error(tree_rows(n_bins, 2), n_bins, unit), rel=1e-6
+        )
+    if n_bins in (16, 27):
+        b = hb_children(n_bins)
+        hb = BASELINES["hb"].error(n_bins, unit)
+        if b < n_bins:
+            assert hb == pytest.approx(dense_error(tree_rows(n_bins, b), n_bins, unit), rel=1e-6)
+
+
+@pytest.mark.parametrize("n_bins", [2, 3, 10, 100, 256, 997, 1024])
+def test_the_children_of_hb_are_those_of_a_search_through_all(n_bins: int) -> None:
+    def levels(b: int) -> int:
+        h = 0
+        while b**h < n_bins:
+            h += 1
+        return h
+
+    costs = {b: (b - 1) * levels(b) ** 3 - 2 * (b + 1) * levels(b) ** 2 / 3 for b in range(2, n_bins + 1)}
+    assert costs[hb_children(n_bins)] == min(costs.values())
+
+
+@pytest.mark.parametrize(
+    ("name", "n_bins", "measured", "error"),
+    [("h2", 256, 203, 28), ("h2", 1024, 290, 23), ("hb", 256, 102, 8), ("hb", 1024, 236, 53)],
+)
+def test_they_are_what_the_published_code_was_measured_at(
+    name: str, n_bins: int, measured: float, error: float
+) -> None:
+    assert abs(BASELINES[name].error(n_bins, ADD) - measured) < 2 * error
+
+
+def test_best_budgets_are_no_worse_than_greedy_ones_and_our_tree_is_as_good() -> None:
+    assert BASELINES["greedy_h"].error(256, ADD) <= 83.4 and BASELINES["greedy_h"].error(1024, ADD) <= 205.1
+    best = best_shape(256, Criterion(least_squares=True))
+    table = baseline_table(256, 2.0, 1, best)
+    assert len(table["mechanism"]) == 1 + len(BASELINES)
+    assert 0.99 < min(table["÷ best found tree"]) <= 1.0, "equal budgets against the best ones of a binary tree"
+    h2 = table["mechanism"].index("H2")
+    assert table["RMSE of a cumulative count"][h2] == pytest.approx(math.sqrt(BASELINES["h2"].error(256, REPLACE)) / 2)
+    big = baseline_table(1 << 20, 1.0, 1, best_shape(1 << 20, Criterion(least_squares=True)))
+    assert "GreedyH at its best" not in big["mechanism"]
+
+
+def test_non_negative_least_squares_adds_up_its_bias_where_no_total_is_measured() -> None:
+    """What its help says, and that least squares then water filling errs least: 40 of 1 024 bins hold records."""
+    tree, rng = Tree.from_branching_factors((32, 32)), np.random.default_rng(5)
+    bins = np.zeros(1024, dtype=np.int64)
+    bins[rng.choice(1024, 40, replace=False)] = 300 * rng.pareto(1.0, 40)
+    counts = tree.counts_of_leaves(bins)
+    error: dict[tuple[str, bool], float] = {}
+    for shares in ((0.0, 0.5, 0.5), (0.2, 0.4, 0.4)):
+        noise = MECHANISMS["discrete_laplace"].plan(
+            tree, split(tree, 1.0, Currency.EPSILON, ADD, "custom", shares), ADD
+        )
+        noisy = counts + noise.draw(np.random.default_rng(1), 10)
+        for name in ("least_squares", "non_negative_least_squares", RECOMMENDED):
+            step, _ = postprocess.prepare(tree, noise.variance, CHAINS[name].steps)
+            off = np.cumsum(step(noisy)[:, tree.level(2)] - bins, axis=1)
+            error[name, shares[0] > 0] = float(np.sqrt(np.square(off).mean()))
+    fitted, biased, recommended = (
+        error[name, False] for name in ("least_squares", "non_negative_least_squares", RECOMMENDED)
+    )
+    assert biased > 3 * fitted > 3 * recommended
+    assert error["non_negative_least_squares", True] < biased / 3
+    assert "no total is measured" in postprocess.POSTPROCESSORS["non_negative_least_squares"].help
+
+
+def test_the_recommended_chain_says_so_and_is_what_topdown_begins_with() -> None:
+    assert CHAINS[RECOMMENDED].help.startswith("Recommended")
+    assert RULES["ls_water_filling"].steps == CHAINS[RECOMMENDED].steps

@@ -1,0 +1,194 @@
+"""Published mechanisms for cumulative counts, by name, so that they stand beside our own: Laplace noise, pure epsilon.
+
+AHP, MWEM and DAWA are not here: what they err depends on the records, and no formula gives it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final
+
+from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
+from treedp_core.registry import UNSTATED, Stated, Table, table
+from treedp_core.studies.cdf.error.budgets import optimal_shares
+from treedp_core.studies.cdf.error.criterion import Criterion
+from treedp_core.tree.workloads import Shape, equal_tree
+
+MOST_SOUGHT: Final = 1 << 12
+"""Bins up to which best budgets of levels are sought for a table: seconds beyond."""
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """A table entry: `error` gives the mean variance of K cumulative counts at epsilon = 1, in records squared."""
+
+    name: str
+    label: str
+    help: str
+    error: Callable[[int, ProtectedUnit], float]
+    stated: Stated = UNSTATED
+
+
+def h2_error(n_bins: int, unit: ProtectedUnit) -> float:
+    """Return the mean variance of K cumulative counts by a binary tree with equal budgets and least squares.
+
+    >>> round(h2_error(256, ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)), 1)
+    173.2
+    """
+    return _equal(equal_tree(n_bins, 2), unit)
+
+
+def hb_error(n_bins: int, unit: ProtectedUnit) -> float:
+    """Return the mean variance of K cumulative counts by a tree with as many children as `hb_children` says.
+
+    >>> round(hb_error(256, ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)), 1)
+    95.8
+    """
+    return _equal(equal_tree(n_bins, hb_children(n_bins)), unit)
+
+
+def hb_children(n_bins: int) -> int:
+    """Return the number of children b that makes (b - 1) h^3 - 2 (b + 1) h^2 / 3 least, for h levels below the root.
+
+    >>> [hb_children(n) for n in (4, 256, 1024)]
+    [4, 16, 32]
+    """
+
+    def variance(b: int) -> float:
+        h = equal_tree(n_bins, b).height
+        return (b - 1) * h**3 - 2 * (b + 1) * h**2 / 3
+
+    # of all b with as many levels the least is the best
+    least = (math.ceil(n_bins ** (1.0 / h) - 1e-9) for h in range(1, n_bins.bit_length() + 1))
+    return min({max(2, b) for b in least}, key=variance)
+
+
+@lru_cache(maxsize=16)
+def greedy_h_error(n_bins: int, unit: ProtectedUnit) -> float:
+    """Return the mean variance of K cumulative counts by a binary tree with the best budgets of its levels.
+
+    GreedyH seeks them from the leaves up, so it does no better.
+    """
+    found = optimal_shares(equal_tree(n_bins, 2), Criterion(least_squares=True, unit=unit))
+    return float(found.value)
+
+
+def privelet_error(n_bins: int, unit: ProtectedUnit) -> float:
+    """Return the mean variance of K cumulative counts by Haar wavelets, on 2^h >= K bins.
+
+    Each of h levels asks for left half minus right half of every interval of n bins, and the total is asked for once.
+    Records of one unit move that by 1 + h; where one is replaced by 2 h, and a public total is known. The difference
+    of an interval is in the error of a cumulative count that ends r bins inside it min(r, n - r) / n times.
+
+    >>> round(privelet_error(256, ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)), 1)
+    171.3
+    """
+    height = (n_bins - 1).bit_length()
+    added = unit.relation is NeighbouringRelation.ADD_OR_REMOVE_ONE
+    scale = unit.contributions * (1 + height if added else 2 * height)
+    squares = 0.0 if unit.total_is_public else _squares(n_bins) / 4.0**height
+    for level in range(1, height + 1):
+        n, half = 2**level, 2 ** (level - 1)
+        turns, rest = divmod(n_bins, n)
+        a_turn = _squares(half) + _squares(half - 1)
+        part = _squares(rest) if rest <= half else a_turn - _squares(n - rest - 1)
+        squares += (turns * a_turn + part) / n**2
+    return 2.0 * scale**2 * squares / n_bins
+
+
+def _squares(n: int) -> int:
+    """1 + 4 + 9 + ... + n^2."""
+    return n * (n + 1) * (2 * n + 1) // 6
+
+
+def _equal(shape: Shape, unit: ProtectedUnit) -> float:
+    criterion = Criterion(least_squares=True, unit=unit)
+    return criterion.mean_variance(shape, criterion.budget(shape, criterion.equal_shares(shape), 1.0))
+
+
+BASELINES: Final[Table[Baseline]] = table(
+    Baseline(
+        "h2", "H2", "A binary tree, equal budgets, least squares.", h2_error,
+        Stated(
+            assumes="Laplace noise; ranges of bins are asked for.",
+            formula=r"b=2,\qquad\varepsilon_\ell=\varepsilon/(h+1),\qquad\hat x\ \text{by least squares}",
+            source="Hay, Rastogi, Miklau and Suciu (2010).",
+            best="Showing what least squares is worth: it was the first to use it.",
+            loses="Many levels share the budget: wider trees err less.",
+        ),
+    ),
+    Baseline(
+        "hb", "HB", "A tree whose branching factor fits the number of bins, equal budgets, least squares.", hb_error,
+        Stated(
+            assumes="Laplace noise; all ranges are asked for equally often.",
+            formula=r"b=\arg\min_b\ (b-1)\,h^3-\tfrac23\,(b+1)\,h^2,\qquad h=\lceil\log_bK\rceil",
+            source="Qardaji, Yang and Li (2013), Equation 3.",
+            best="A tree from a rule that needs no search.",
+            loses="One factor for all levels, equal budgets: our best found tree errs less.",
+        ),
+    ),
+    Baseline(
+        "greedy_h", "GreedyH at its best", "A binary tree with the best budgets of its levels, least squares.",
+        greedy_h_error,
+        Stated(
+            assumes="Laplace noise; the counts wanted are known beforehand.",
+            formula=r"(\varepsilon_0,\dots,\varepsilon_h)=\arg\min_{\sum\varepsilon_\ell=\varepsilon}\ "
+            r"\tfrac1K\sum_j\operatorname{Var}\hat F_j",
+            source="Li, Hay, Miklau and Wang (2014); the best level budgets are ours, the greedy ones do no better.",
+            best="Binary trees: levels that are of little use get next to nothing.",
+            loses="Trees with other factors and matrices, at the same budget.",
+        ),
+    ),
+    Baseline(
+        "privelet", "Privelet", "Haar wavelets: noise on the differences of the halves of dyadic intervals.",
+        privelet_error,
+        Stated(
+            assumes="Laplace noise; the number of bins is padded to a power of two.",
+            formula=r"\lambda=\frac{1+\log_2K}{\varepsilon},\qquad\operatorname{Var}\hat F_j=2\lambda^2\Bigl("
+            r"\tfrac{j^2}{K^2}+\sum_{n=2,4,\dots,K}\tfrac{\min(r,\,n-r)^2}{n^2}\Bigr),\quad r=j\bmod n",
+            source="Xiao, Wang and Gehrke (2010).",
+            best="No least squares is needed: the transform is square.",
+            loses="As H2: as many levels as a binary tree has share the budget.",
+        ),
+    ),
+)  # fmt: skip
+
+
+@lru_cache(maxsize=8)
+def errors_over(bins: tuple[int, ...]) -> dict[str, list[float]]:
+    """Return the root mean squared error of cumulative counts of each at epsilon = 1, one record replaced.
+
+    In records, over numbers of bins; beside them that of a 16-ary tree with the best budgets, which is no baseline.
+    """
+    unit = ProtectedUnit(NeighbouringRelation.REPLACE_ONE)
+    ours = [optimal_shares(equal_tree(n, 16), Criterion(least_squares=True, unit=unit)).value for n in bins]
+    found = {one.label: [math.sqrt(one.error(n, unit)) for n in bins] for one in BASELINES.values()}
+    return found | {"16-ary tree, optimal budgets": [math.sqrt(value) for value in ours]}
+
+
+def baseline_table(n_bins: int, epsilon: float, contributions: int, best: Shape) -> dict[str, list[Any]]:
+    """Return the errors of named mechanisms at one epsilon, one record replaced, the least first, and of our tree.
+
+    Parameters
+    ----------
+    best : Shape
+        Our tree, with equal budgets and least squares.
+    """
+    unit = ProtectedUnit(NeighbouringRelation.REPLACE_ONE, contributions)
+    ours = _equal(best, unit)
+    rows = [("Best found tree", "This library.", ours)]
+    rows += [
+        (one.label, one.stated.source, one.error(n_bins, unit))
+        for one in BASELINES.values()
+        if one is not BASELINES["greedy_h"] or n_bins <= MOST_SOUGHT
+    ]
+    rows.sort(key=lambda row: row[2])
+    return {
+        "mechanism": [label for label, _, _ in rows],
+        "RMSE of a cumulative count": [math.sqrt(value) / epsilon for _, _, value in rows],
+        "÷ best found tree": [math.sqrt(value / ours) for _, _, value in rows],
+        "source": [source for _, source, _ in rows],
+    }

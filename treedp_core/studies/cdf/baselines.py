@@ -62,7 +62,7 @@ def hb_children(n_bins: int) -> int:
         return (b - 1) * h**3 - 2 * (b + 1) * h**2 / 3
 
     # of all b with as many levels the least is the best
-    roots = [float(n_bins) ** (1.0 / h) for h in range(1, n_bins.bit_length() + 1)]
+    roots = [math.exp(math.log(n_bins) / h) for h in range(1, n_bins.bit_length() + 1)]
     return min({max(2, math.ceil(root - 1e-9)) for root in roots}, key=variance)
 
 

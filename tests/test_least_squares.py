@@ -137,3 +137,36 @@ def test_refuses_what_is_no_variance(variance: list[float] | None) -> None:
     with pytest.raises(InputError) as refusal:
         least_squares.prepare(Tree.from_branching_factors((2,)), None if variance is None else np.array(variance))
     assert refusal.value.code == "VARIANCE_NEEDED"
+
+
+def test_two_estimates_of_one_count_are_combined_as_by_dense_algebra() -> None:
+    rng = np.random.default_rng(11)
+    first, second = rng.normal(size=(2, 3, 40)) * 9
+    variances = np.exp(rng.normal(scale=3, size=(2, 40)))
+    estimate, variance = least_squares.combine_estimates(first, variances[0], second, variances[1])
+    for i in range(40):  # one unknown, two measurements of it
+        design, weight = np.ones((2, 1)), np.diag(1.0 / variances[:, i])
+        precision = design.T @ weight @ design
+        both = np.linalg.solve(precision, design.T @ weight @ np.stack([first[:, i], second[:, i]]))
+        np.testing.assert_allclose(estimate[:, i], both[0], rtol=1e-9)
+        assert variance[i] == pytest.approx(1.0 / precision.item(), rel=1e-12)
+
+
+def test_an_exact_estimate_and_one_that_is_missing_are_told_from_the_rest() -> None:
+    exact, missing, some = 0.0, np.inf, 4.0
+    first, second = np.array([exact, missing, missing, some, exact, exact]), np.array([some] + [missing] * 4 + [exact])
+    second[1] = some
+    values = np.where(np.isinf(first), np.nan, 7.0), np.where(np.isinf(second), np.nan, 5.0)
+    estimate, variance = least_squares.combine_estimates(values[0], first, values[1], second)
+    np.testing.assert_array_equal(estimate, [7.0, 5.0, np.nan, 7.0, 7.0, 7.0])
+    np.testing.assert_array_equal(variance, [exact, some, missing, some, exact, exact])
+
+
+def test_combined_estimates_vary_as_told() -> None:
+    rng, n = np.random.default_rng(12), 200_000
+    drawn = rng.normal(scale=2.0, size=n), rng.laplace(scale=3.0, size=n)
+    estimate, variance = least_squares.combine_estimates(drawn[0][:, None], np.array([4.0]), drawn[1][:, None],
+                                                         np.array([18.0]))  # fmt: skip
+    square = np.square(estimate[:, 0])
+    distance = np.abs(square.mean() - variance * np.array([[0.9], [1.0], [1.1]])) / (square.std() / n**0.5)
+    assert distance[1] < 4 < distance[[0, 2]].min()

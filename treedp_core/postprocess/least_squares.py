@@ -77,6 +77,49 @@ def prepare(tree: Tree, variance: FloatArray | None) -> tuple[Callable[[AnyArray
     return lambda estimate: estimate_from(tree, coefficients, estimate), coefficients.variance
 
 
+def combine_estimates(
+    first: AnyArray, first_variance: AnyArray, second: AnyArray, second_variance: AnyArray
+) -> tuple[FloatArray, FloatArray]:
+    """Best unbiased estimate of counts from two independent ones, and its variance (Dawson et al., Algorithm 1).
+
+    Parameters
+    ----------
+    first, second : (..., n)
+        Unbiased estimates of the same counts, in records, whose errors are uncorrelated.
+    first_variance, second_variance : (n,)
+        At least 0: 0 known exactly, inf not known, whatever the estimate then says.
+
+    Returns
+    -------
+    (..., n), (n,)
+        Weighted by inverse variances; nan with variance inf where neither is known. Of two that are exact, the first.
+
+    >>> estimate, variance = combine_estimates(
+    ...     np.array([9.0, 4.0]), np.array([1.0, 0.0]), np.array([13.0, 7.0]), np.array([3.0, np.inf])
+    ... )
+    >>> estimate.tolist(), variance.tolist()
+    ([10.0, 4.0], [0.75, 0.0])
+    """
+    weight, variance = combination(first_variance, second_variance)
+    mixed = second + weight * (np.asarray(first) - second)
+    estimate = np.where(weight == 1.0, first, np.where(weight == 0.0, second, mixed))
+    return np.where(np.isinf(variance), np.nan, estimate), variance
+
+
+def combination(first: AnyArray, second: AnyArray) -> tuple[FloatArray, FloatArray]:
+    """Weight of the first of two estimates of the same counts, and the variance of both together, from theirs, (n,).
+
+    second / (first + second) and first second / (first + second), with their limits: weight 1 for a first one that is
+    exact or the only one, 0 for one that is not known.
+    """
+    own, other = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        weight = np.where(np.isinf(other), 1.0, other / (other + own))
+        weight = np.where(np.isinf(own), 0.0, weight)
+        exact = (own == 0) | (other == 0)
+        return np.where(own == 0, 1.0, weight), np.where(exact, 0.0, 1.0 / (1.0 / own + 1.0 / other))
+
+
 def variance_checked(tree: Tree, variance: FloatArray | None) -> FloatArray:
     """Return variances of all nodes, (n_nodes,), or refuse them; inf stands for a node that was not measured."""
     if variance is None:
@@ -127,9 +170,8 @@ def _coefficients(tree: Tree, variance: FloatArray) -> Coefficients:
         for level in reversed(range(tree.height)):
             here = tree.level(level)
             below[level] = np.where(tree.is_leaf[here], np.inf, tree.sum_children(level, up[tree.level(level + 1)]))
-            trust = _trust(variance[here], below[level])
+            trust, up[here] = combination(variance[here], below[level])
             weight.append(_shorter(trust))
-            up[here] = _combined(variance[here], below[level])
         result = up.copy()
         for level in range(tree.height):
             children = tree.level(level + 1)
@@ -148,20 +190,6 @@ def _coefficients(tree: Tree, variance: FloatArray) -> Coefficients:
         undetermined if undetermined.any() else None,
         result,
     )
-
-
-def _trust(own: FloatArray, below: FloatArray) -> FloatArray:
-    """Below / (below + own): 1 for a node known exactly or a leaf, 0 for a node not measured."""
-    trust = below / (below + own)
-    trust[np.isinf(below)] = 1.0
-    trust[np.isinf(own)] = 0.0
-    trust[own == 0] = 1.0
-    return np.asarray(trust)
-
-
-def _combined(own: FloatArray, below: FloatArray) -> FloatArray:
-    """Variance of the two combined (Dawson et al., Algorithm 1): own below / (own + below), with its limits."""
-    return np.asarray(np.where((own == 0) | (below == 0), 0.0, 1.0 / (1.0 / own + 1.0 / below)))
 
 
 def _gain(tree: Tree, level: int, up: FloatArray, below: FloatArray) -> tuple[FloatArray, FloatArray]:

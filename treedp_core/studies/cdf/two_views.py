@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from treedp_core.postprocess.least_squares import combination, combine_estimates
 from treedp_core.studies.cdf.error.prefixes import own_subtree_variances, prefix_variances
 from treedp_core.tree import AnyArray, FloatArray, Tree
 from treedp_core.tree.workloads import prefix_estimates
@@ -36,8 +37,10 @@ def two_view_estimates(tree: Tree, noisy: AnyArray, variance: FloatArray, *, wei
     best = _with_descendants(tree, noisy, variance)
     left = prefix_estimates(tree, best)
     right = best[..., :1] - counts_behind(tree, best)
-    weight = _weight_of_left(tree, variance) if weighted else 0.5
-    return np.asarray(right + weight * (left - right))
+    if not weighted:
+        return np.asarray((left + right) / 2.0)
+    of_left, of_right = _views(tree, variance)
+    return combine_estimates(left, of_left, right, of_right)[0]
 
 
 def two_view_variances(tree: Tree, variance: FloatArray, *, weighted: bool = True) -> FloatArray:
@@ -51,8 +54,7 @@ def two_view_variances(tree: Tree, variance: FloatArray, *, weighted: bool = Tru
     left, right = _views(tree, variance)
     if not weighted:
         return np.asarray((left + right) / 4.0)
-    weight = _weight_of_left(tree, variance)
-    return np.asarray(weight**2 * left + (1.0 - weight) ** 2 * right)
+    return combination(left, right)[1]
 
 
 def counts_behind(tree: Tree, estimate: AnyArray) -> AnyArray:
@@ -75,13 +77,6 @@ def _views(tree: Tree, variance: FloatArray) -> tuple[FloatArray, FloatArray]:
     return prefix_variances(tree, own), np.maximum(counts_behind(tree, own), 0.0)
 
 
-def _weight_of_left(tree: Tree, variance: FloatArray) -> FloatArray:
-    """Share of the left view: its precision over both; the last prefix is N in both views."""
-    left, right = _views(tree, variance)
-    both = left + right
-    return np.asarray(np.where(both > 0, right / np.where(both > 0, both, 1.0), 0.5))
-
-
 def _with_descendants(tree: Tree, noisy: AnyArray, variance: FloatArray) -> FloatArray:
     """Return each node combined with its subtree by inverse variances (Eq. 11); the root stays what it is."""
     best = np.array(noisy, dtype=np.float64)
@@ -89,6 +84,5 @@ def _with_descendants(tree: Tree, noisy: AnyArray, variance: FloatArray) -> Floa
     for level in reversed(range(1, tree.height)):
         nodes = tree.level(level)
         sums = tree.sum_children(level, best[..., tree.level(level + 1)])
-        trust = below[nodes] / (below[nodes] + variance[nodes])
-        best[..., nodes] = sums + trust * (best[..., nodes] - sums)
+        best[..., nodes], _ = combine_estimates(best[..., nodes], variance[nodes], sums, below[nodes])
     return best

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from treedp_core.checks import InputError
+from treedp_core.postprocess.least_squares import combination
 from treedp_core.tree import AnyArray, FloatArray, Tree
 from treedp_core.tree.workloads import prefix_estimates, range_cover
 
@@ -99,11 +100,10 @@ def own_subtree_variances(tree: Tree, variance: FloatArray) -> tuple[FloatArray,
     if not np.isfinite(variance[tree.is_leaf]).all():
         raise InputError("VARIANCE_NEEDED", "Expected a finite variance for every leaf; measure the last level.")
     own, below = np.array(variance, dtype=float), np.full(tree.n_nodes, np.inf)
-    with np.errstate(divide="ignore"):
-        for level in reversed(range(tree.height)):
-            nodes = tree.level(level)
-            below[nodes] = tree.sum_children(level, own[tree.level(level + 1)])
-            own[nodes] = 1.0 / (1.0 / own[nodes] + 1.0 / below[nodes])
+    for level in reversed(range(tree.height)):
+        nodes = tree.level(level)
+        below[nodes] = tree.sum_children(level, own[tree.level(level + 1)])
+        own[nodes] = combination(own[nodes], below[nodes])[1]
     return own, below
 
 

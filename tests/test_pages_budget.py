@@ -245,6 +245,14 @@ def test_a_noisy_prior_is_charged_to_the_total(budget: Callable[..., AppTest]) -
     assert dict(zip(boxes["y"], boxes["x"], strict=True))["Greedy"] == 0.25
 
 
+def test_the_ledger_says_what_the_browser_s_api_would_report(budget: Callable[..., AppTest]) -> None:
+    app = budget(nbr="replace_unknown", known_levels="2", bud_strategy="uniform")
+    told = next(line.value for line in app.main.markdown if "add 65 536 together" in line.value.replace("\u202f", " "))
+    assert "92 682 of these units at ε = 1" in told.replace("\u202f", " ") and "by last touch" in told
+    assert not app.exception and not app.error
+    assert "Attribution Reporting" not in words(budget())
+
+
 def test_the_automatic_prior_is_one_or_half(budget: Callable[..., AppTest]) -> None:
     assert "for the prior 0.5, charged 1 of 1" in ledger(budget())
     assert "for the prior 1, charged 4 of 4" in ledger(budget(eps="4"))

@@ -15,10 +15,10 @@ from treedp_core.allocation import split
 from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment, prepare
 from treedp_core.mechanisms import MECHANISMS, LevelNoise
-from treedp_core.privacy import Currency, rho_to_epsilon
+from treedp_core.privacy import Currency, budget_from_shares, rho_to_epsilon
 from treedp_core.privacy import ledger as ledgers
+from treedp_core.studies.budget import attribution, strategies
 from treedp_core.studies.budget import prior as priors
-from treedp_core.studies.budget import strategies
 from treedp_core.studies.budget.greedy import greedy
 from treedp_core.studies.budget.inverse import smallest_budget
 from treedp_core.studies.budget.per_node import path_charge, topped_up
@@ -50,6 +50,7 @@ def audit(report: Report, rng: np.random.Generator, n: int) -> None:
             problem = Problem(small.tree, data[-1] @ small.below + 1, law, who.unit, least_squares=bool(i % 2))
             _by_node(report, rng, pairs, problem)
             _by_level(report, rng, pairs, problem)
+            _reported(report, rng, pairs)
         by_search = bool(i % 2)  # least squares needs a search, so one law a tree
         laws = [list(MECHANISMS)[i // 2 % len(MECHANISMS)]] if by_search else list(MECHANISMS)
         for relation, law in product((ADD, REPLACE, UNKNOWN), laws):
@@ -128,6 +129,20 @@ def _by_level(report: Report, rng: np.random.Generator, pairs: Pairs, problem: P
     spent = losses.worst(laws, both)
     report.spent(f"ledger with a prior, {name}, {what}", spent, ledger.charged, pairs.n)
     report.holds(ledger.charged <= Fraction(total), f"ledger, {what}: above its total")
+
+
+def _reported(report: Report, rng: np.random.Generator, pairs: Pairs) -> None:
+    """Whole numbers sent to an aggregation service: what one record can move, times them, against the noise of each."""
+    what, total = f"reports on {pairs.small.parent} for {pairs.who}", float(np.exp(rng.uniform(-3, 2)))
+    unit = pairs.who.unit
+    budget = budget_from_shares(rng.dirichlet(np.ones(pairs.small.n_levels)), total, Currency.EPSILON, unit)
+    amounts = [0.0 if unit.total_is_public and i == 0 else a for i, a in enumerate(budget.per_level)]
+    made = attribution.reports(unit, total, amounts)
+    prices = [losses.price(made.law)[1] * value for value in made.values]
+    report.spent(what, losses.largest(prices, pairs.by_level()[0]), made.charged, pairs.n)
+    report.holds(made.charged <= Fraction(total), f"{what}: above the service's epsilon")
+    most = max(int(np.abs(row) @ made.values) for row in pairs.by_level()[0])
+    report.holds(most <= 65_536, f"{what}: moves {most} units of the service")
 
 
 def _prior(rng: np.random.Generator, problem: Problem, amount: float) -> tuple[priors.Prior, Sequence[object | None]]:

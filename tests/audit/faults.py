@@ -48,7 +48,7 @@ from treedp_core.privacy.release import Release
 from treedp_core.privacy.risk import Risk
 from treedp_core.records.count import elsewhere
 from treedp_core.records.read import units
-from treedp_core.studies.budget import per_node, settle
+from treedp_core.studies.budget import attribution, per_node, settle
 from treedp_core.studies.cdf.matrices import plan as matrices
 from treedp_core.studies.topdown import sparse
 from treedp_core.studies.topdown.plan import known_levels
@@ -331,6 +331,14 @@ def _half_the_noise(made: Any, *_: object) -> Any:
     return replace(made, law=narrower(made.law, 0.5))
 
 
+def _one_more(made: Any, *_: object) -> Any:
+    return replace(made, values=tuple(value + (value > 0) for value in made.values))
+
+
+def _doubled(made: Any, *_: object) -> Any:
+    return replace(made, values=tuple(2 * value for value in made.values))
+
+
 def told_of_nothing() -> AbstractContextManager[Any]:
     honest = stability.Stability.release
     return patch.object(stability.Stability, "release", lambda self, counts, rng: honest(self, counts + 99, rng))
@@ -404,6 +412,8 @@ FAULTS = (
     Fault("size refused by the true total", lambda: everywhere(SPARSE_RELEASE, _refusing_by_the_truth), (TOP_DOWN,)),
     Fault("a matrix that moves by less", changed(matrices.sensitivity, lambda x, *_: 0.98 * x), (BUDGETS,)),
     Fault("a prior forgotten", forgotten_prior, (BUDGETS,)),
+    Fault("reported values rounded up", changed(attribution.reports, _one_more), (BUDGETS,)),
+    Fault("reported values for half of the sensitivity", changed(attribution.reports, _doubled), (BUDGETS,)),
     Fault(
         "smallest budget a trillionth too small",
         changed(settle.admitted, lambda found, *_: (found[0] * (1 - 1e-12), *found[1:])),

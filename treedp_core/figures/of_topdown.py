@@ -8,11 +8,16 @@ from typing import Final
 import numpy as np
 import plotly.graph_objects as go
 
+from treedp_core.figures.curves import Z95, upper_end
+from treedp_core.figures.draft import scatter
 from treedp_core.figures.draw import one_draw
 from treedp_core.figures.icicle import icicle
 from treedp_core.figures.places import true_against_released
-from treedp_core.figures.topdown import bias_by_count, dots, error_under_bound, spurious_and_lost
+from treedp_core.figures.style import axis, limits, new_figure
+from treedp_core.figures.text import plot_text
+from treedp_core.figures.topdown import LOOKS, bias_by_count, dots, error_under_bound, spurious_and_lost
 from treedp_core.studies.topdown import Drawn, OrderResult, RuleResult, tables, ways_of_orders, ways_of_rules
+from treedp_core.studies.topdown.marginals import Marginals
 from treedp_core.studies.topdown.rows import pairs
 from treedp_core.studies.topdown.wanted import RULES
 
@@ -89,3 +94,27 @@ def orders_of(found: Sequence[OrderResult], columns: Sequence[str], measure: str
     ways = ways_of_orders(found, columns, measure)
     ranked = ways.ranked()
     return dots(ways.in_order(ranked), x_title=x_title, chosen=ranked.index(0))
+
+
+def marginals_of(found: Marginals) -> go.Figure:
+    """Return the error of every marginal, a mark for each way on a logarithmic axis; bars of 1.96 standard errors."""
+    x, traces = np.arange(len(found.names), dtype=np.float64), []
+    for i, (way, rmse, se) in enumerate(zip(found.ways, found.rmse, found.se, strict=True)):
+        colour, symbol, _ = LOOKS[i % len(LOOKS)]
+        reach = Z95 * np.where(np.isfinite(se), se, 0.0)
+        bars = {"type": "data", "array": reach, "color": colour, "thickness": 1.5, "visible": found.is_simulated[i]}
+        traces.append(
+            scatter(
+                x=x + 0.1 * (i - (len(found.ways) - 1) / 2), y=rmse, mode="markers", name=plot_text(way), error_y=bars,
+                marker={"symbol": symbol, "size": 10, "color": colour},
+                hovertemplate="%{y:,.3~g} records<extra>%{fullData.name}</extra>",
+            )
+        )  # fmt: skip
+    ends = [upper_end(rmse, se) for rmse, se in zip(found.rmse, found.se, strict=True)]
+    ticks = {"tickvals": x, "ticktext": [plot_text(name, 40) for name in found.names]}
+    return new_figure(
+        traces,
+        xaxis=axis("marginal", log=False, bounds=(-0.5, x.size - 0.5)) | ticks,
+        yaxis=axis("RMSE of a cell (records)", log=True, bounds=limits([*found.rmse, *ends], log=True,
+                                                                       default=(1.0, 1000.0)), grid=True),
+    ).figure()  # fmt: skip

@@ -15,7 +15,7 @@ from pages.ui.page import Told
 from pages.ui.setting import in_a_row
 from pages.ui.store import dataset, remember
 from pages.ui.text import lit
-from pages.views.budget import ask, compared, words
+from pages.views.budget import api, ask, compared, words
 from pages.views.budget import settings as s
 from pages.views.budget.compared import GREEDY, OPTIMUM, Compared, rows_again
 from treedp_core.figures.of_budget import levels_of, steps_of, strategies_of
@@ -176,6 +176,7 @@ def ledger(one: Compared) -> None:
     )
     _per_node(one, row)
     _hand_over(one, row)
+    api.show(one, row)
 
 
 def _per_node(one: Compared, row: Result) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from pages.ui.header import explain
-from pages.views.topdown import asked, orders, promise, records, release
+from pages.views.topdown import asked, marginals, orders, promise, records, release
 from pages.views.topdown import settings as s
 from treedp_core.studies.topdown import Drawn, Subject
 
@@ -22,6 +22,12 @@ SECTIONS: Final[dict[str, tuple[Section, str]]] = {
         orders.section,
         "A column near the root keeps its own counts almost exact; near the leaves they gather the noise of many "
         "cells. Put first what must be right, unless one column of many categories would scatter everything below it.",
+    ),
+    "marginals": (
+        marginals.section,
+        "Counts by the first columns are what a top-down release is made for. Any other table is a sum over cells, "
+        "whose noise adds up; where few tables are asked for, each is better measured by itself, but then they "
+        "disagree.",
     ),
     "accounting": (
         promise.accounting,

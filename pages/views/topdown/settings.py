@@ -14,7 +14,7 @@ from treedp_core import checks
 from treedp_core.allocation import ALLOCATIONS
 from treedp_core.allocation.shares import shares_from_text
 from treedp_core.privacy import Spread
-from treedp_core.studies.topdown import orders, projections, rho_of
+from treedp_core.studies.topdown import marginals, orders, projections, rho_of
 from treedp_core.studies.topdown.wanted import RULES
 from treedp_core.tree.text import branching_factors_from_text
 from treedp_core.words import percent_set
@@ -29,6 +29,7 @@ SECTIONS: Final = {
     "release": "This release",
     "records": "Synthetic records",
     "orders": "Which column first?",
+    "marginals": "Marginals",
     "accounting": "Accounting",
     "sensitivity": "Sensitivity",
 }
@@ -109,6 +110,10 @@ ORDER_MEASURE: Final = choice(
     "td_order_measure", "marginals", orders.MEASURES, look="select", label="Measure", width=400,
     help="Averaged over the runs.",
 )  # fmt: skip
+MARGINALS: Final = choice(
+    "td_marginals", marginals.PREFIXES, marginals.OF, look="select", label="Counts", width=200,
+    help="Hierarchical queries count by the first columns; a marginal by any of them.",
+)  # fmt: skip
 SMALL: Final = words(
     "td_small", "2,2", branching_factors_from_text, label="Small tree", width=150, placeholder="2,2",
     help="Branching factors from the root down; few leaves, as all neighbours are enumerated.",
@@ -116,7 +121,8 @@ SMALL: Final = words(
 
 SETTINGS: Final[tuple[Setting[Any], ...]] = (
     SOURCE, VIEW, SECTION, COLUMNS, PRODUCT, SIZES, PEOPLE, RHO, ALLOCATION, SHARES, tuned_on("td_tuned"), SPREAD, RULE,
-    CONFIDENCE, LEVEL, TRIALS, MEASURE, ORDER_MEASURE, SMALL,
+    CONFIDENCE, LEVEL, TRIALS, MEASURE, ORDER_MEASURE, MARGINALS,
+    SMALL,
 )  # fmt: skip
 OWN_BUDGET: Final[Reasons] = PLAIN | {
     "eps": lambda: "The ρ set on this page takes its place." if RHO.value.strip() else ""

@@ -11,6 +11,7 @@ from pages.ui.text import lit
 from pages.views.topdown import settings as s
 from treedp_core.errors.compare import Compared
 from treedp_core.studies.topdown import Drawn, RuleResult, Subject, rho_of
+from treedp_core.studies.topdown.marginals import Marginals
 from treedp_core.studies.topdown.rows import usual_error
 from treedp_core.studies.topdown.wanted import RULES, Wanted
 from treedp_core.words import percent_set, plural, powers, privacy_text, setting_text, short, signed, whole
@@ -51,6 +52,19 @@ def counts(mine: Drawn, level: int, bound: float, confidence: float) -> str:
         f"On level {name} half of the nodes with records are off by at most {short(usual_error(here))} records, and in "
         f"this release none by more than {short(here.max_error)}{theory}."
     )
+
+
+def marginals(found: Marginals) -> str:
+    """Return where the release beats its own noise and the other ways, and where it does not."""
+    told = []
+    for place in dict.fromkeys((0, len(found.names) - 1)):
+        here = found.rmse[:, place].tolist()
+        best = here.index(min(here))
+        told.append(
+            f"{lit(found.names[place], 60)}: **{short(here[0])}** records as released, {short(here[1])} by its noise "
+            f"alone; smallest {short(here[best])} ({found.ways[best]})."
+        )
+    return "Error of a cell by " + " By ".join(told)
 
 
 def rules(found: Sequence[RuleResult]) -> str:

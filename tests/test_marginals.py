@@ -1,0 +1,174 @@
+"""Marginals of a top-down release and of other ways: counted record by record, exact laws, and neighbours listed."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from fractions import Fraction
+from itertools import combinations, permutations, product
+
+import numpy as np
+import pytest
+
+from audit.losses import price
+from oracles_pages import dataset
+from oracles_top_down import product_data
+from treedp_core import postprocess
+from treedp_core.checks import InputError
+from treedp_core.privacy import NeighbouringRelation, ProtectedUnit, Spread
+from treedp_core.studies.topdown import Subject, Wanted, made_up, product_of_columns, tree_as_it_is
+from treedp_core.studies.topdown.marginals import (
+    CELLS,
+    LEVELS,
+    TABLES,
+    WEIGHTS,
+    compare_marginals,
+    marginal_table,
+    of_cells,
+    of_levels,
+    some_marginals,
+    table_law,
+)
+from treedp_core.studies.topdown.mwem import chances, mwem
+from treedp_core.studies.topdown.plan import noise_on_tree
+from treedp_core.studies.topdown.wanted import RULES
+from treedp_core.tree import Tree
+from treedp_core.watch import generator
+
+REPLACE, ADD, UNKNOWN = (NeighbouringRelation(name) for name in
+                         ("replace_one", "add_or_remove_one", "replace_unknown"))  # fmt: skip
+SIZES = (3, 2, 4)
+
+
+def wanted(rho: float, relation: NeighbouringRelation = REPLACE, m: int = 1) -> Wanted:
+    return Wanted(rho, 1e-6, ProtectedUnit(relation, m), None, Spread.STACKED, "intopt")
+
+
+@pytest.fixture(scope="module")
+def people() -> Subject:
+    return made_up(SIZES, 500, 3)
+
+
+def cells_of(table: np.ndarray, columns: tuple[int, ...]) -> Counter[tuple[int, ...]]:
+    """Counts of a marginal, cell by cell of the table."""
+    found: Counter[tuple[int, ...]] = Counter()
+    for at in product(*(range(n) for n in table.shape)):
+        found[tuple(at[i] for i in columns)] += float(table[at])
+    return found
+
+
+def test_the_release_s_errors_are_those_counted_cell_by_cell(people: Subject) -> None:
+    asked, trials = wanted(0.3), 5
+    found = compare_marginals(people, asked, trials, 8, of="2")
+    assert found.of == tuple(combinations(range(3), 2)) and found.cells == (6, 12, 8)
+    noise = noise_on_tree(asked.plan(people), people.tree)
+    step = postprocess.prepare(people.tree, noise.variance, RULES["intopt"].steps)[0]
+    truth = people.counts[people.tree.leaves].reshape(SIZES)
+    for place, columns in enumerate(found.of):
+        squares = []
+        for trial in range(trials):
+            rng = generator("marginals of TopDown", 8, trial)
+            table = step(noise.draw(rng) + people.counts)[people.tree.leaves].reshape(SIZES)
+            errors = cells_of(table - truth, columns)
+            squares.append(sum(x * x for x in errors.values()) / math.prod(SIZES[i] for i in columns))
+        assert found.rmse[0, place] == pytest.approx(math.sqrt(np.mean(squares)), rel=1e-12)
+    assert list(marginal_table(found))[2:4] == [found.ways[0], f"{found.ways[0]}, se"]
+    assert not found.se[1:4].any() and found.is_simulated == (True, False, False, False, True)
+    # rules that keep everything lose nothing
+    assert compare_marginals(people, wanted(900.0), 2, 8).rmse[0].tolist() == [0.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("relation", [REPLACE, ADD])
+def test_formulas_of_noise_alone_agree_with_draws(people: Subject, relation: NeighbouringRelation) -> None:
+    asked, rng, trials = wanted(0.2, relation), np.random.default_rng(9), 600
+    ready = asked.plan(people)
+    marginals = [(0,), (2,), (0, 2), (1, 2)]
+    by_level = [law.sample(rng, (trials, *SIZES[:level])) if law else 0 for level, law in enumerate(ready.laws)]
+    table = table_law(asked.unit, asked.rho, 1)
+    for place, columns in enumerate(marginals):
+        level = max(columns) + 1
+        drawn = by_level[level]
+        others = tuple(1 + i for i in range(level) if i not in columns)
+        square = np.square(drawn.sum(axis=others)).reshape(trials, -1).mean(axis=1)
+        agrees(square, of_levels(ready, marginals)[place] ** 2)
+        cells = table.sample(rng, (trials, *SIZES)).sum(axis=tuple(1 + i for i in range(3) if i not in columns))
+        agrees(np.square(cells).reshape(trials, -1).mean(axis=1), of_cells(table, SIZES, marginals)[place] ** 2)
+
+
+def agrees(square: np.ndarray, formula: float) -> None:
+    se = square.std() / math.sqrt(square.size)
+    far = np.abs(square.mean() - formula * np.array([0.8, 1.0, 1.25])) / se
+    assert far[1] < 4, far
+    assert far[[0, 2]].max() > 2  # a wrong power is a factor of at least 2
+
+
+def test_known_answers_at_one_rho(people: Subject) -> None:
+    found = compare_marginals(people, wanted(0.5), 3, 1, of="1")
+    at = {way: found.rmse[i] for i, way in enumerate(found.ways)}
+    # one record replaced, the total public: sigma^2 = levels / rho, 1 / rho for one table, tables / rho for each of 3
+    np.testing.assert_allclose(at[LEVELS], np.sqrt([6.0, 6.0 * 3, 6.0 * 6]), rtol=1e-6)
+    np.testing.assert_allclose(at[CELLS], np.sqrt([2.0 * 8, 2.0 * 12, 2.0 * 6]), rtol=1e-6)
+    np.testing.assert_allclose(at[TABLES], np.sqrt([6.0] * 3), rtol=1e-6)
+    assert WEIGHTS in at
+    assert WEIGHTS not in compare_marginals(people, wanted(0.5, ADD), 2, 1).ways
+
+
+@pytest.mark.parametrize(("relation", "m"), [(REPLACE, 1), (REPLACE, 2), (ADD, 2), (UNKNOWN, 1)])
+@pytest.mark.parametrize("n", [1, 3])
+def test_no_neighbour_moves_the_tables_by_more_than_is_paid(relation: NeighbouringRelation, m: int, n: int) -> None:
+    rho = 0.7
+    cost = price(table_law(ProtectedUnit(relation, m), rho, n))[1]
+    places, columns = list(product(range(2), range(2))), [(0,), (1,), (0, 1)][:n] if n > 1 else [(0, 1)]
+    worst = Fraction(0)
+    before = list(product(places, repeat=m))
+    after = [()] if relation is ADD else before if relation is REPLACE else [(), *before]
+    for gone, new in product(before, after):
+        square = 0
+        for one in columns:
+            moved = Counter(tuple(at[i] for i in one) for at in new)
+            moved.subtract(tuple(at[i] for i in one) for at in gone)
+            square += sum(by * by for by in moved.values())
+        worst = max(worst, cost * square)
+    assert 0.999 * rho < worst <= Fraction(rho)
+
+
+@pytest.mark.parametrize("m", [1, 2])
+def test_the_choice_of_a_cell_costs_what_is_said(m: int) -> None:
+    """Its loss lies in a range of epsilon (Cesar and Rogers, 2021), over all neighbours of a small table."""
+    rho, table = 0.02, np.array([[3, 1], [0, 2]])
+    guess = np.full((2, 2), 1.5)
+
+    def scores(counts: np.ndarray) -> np.ndarray:
+        parts = [(counts - guess).sum(axis=1), (counts - guess).sum(axis=0), (counts - guess).ravel()]
+        return np.abs(np.concatenate(parts))
+
+    here, widest = chances(scores(table), rho, m), 0.0
+    for gone, new in permutations(range(4), 2):
+        other = table.ravel().copy()
+        moved = min(m, other[gone])
+        other[gone] -= moved
+        other[new] += moved
+        loss = np.log(here / chances(scores(other.reshape(2, 2)), rho, m))
+        widest = max(widest, float(loss.max() - loss.min()))
+    assert 0.4 * math.sqrt(8 * rho) < widest <= math.sqrt(8 * rho) * (1 + 1e-9)
+
+
+def test_weights_keep_the_total_and_come_near_with_a_large_budget() -> None:
+    rng = np.random.default_rng(2)
+    counts = rng.integers(0, 60, size=(4, 3))
+    found = mwem(counts, [(0,), (1,)], 500.0, 1, rng)
+    assert found.sum() == pytest.approx(counts.sum())
+    np.testing.assert_allclose(found.sum(axis=1), counts.sum(axis=1), atol=2.5)
+    np.testing.assert_allclose(found.sum(axis=0), counts.sum(axis=0), atol=2.5)
+    assert (found >= 0).all()
+
+
+def test_what_has_no_marginals_is_refused(people: Subject) -> None:
+    with pytest.raises(InputError, match="at least 3 columns"):
+        some_marginals(2, "3")
+    nested = tree_as_it_is(dataset(Tree.from_branching_factors((2, 2)), [1, 2, 3, 4]))
+    with pytest.raises(InputError, match="nested"):
+        compare_marginals(nested, wanted(1.0), 2, 1)
+    with pytest.raises(InputError, match="too many combinations"):
+        compare_marginals(made_up((1000, 1000), 10, 1), wanted(1.0), 2, 1)
+    assert product_of_columns(product_data(), (1,)).is_product

@@ -1,0 +1,227 @@
+"""Marginals of a table of columns: how far off a top-down release has them, beside other ways to spend the same rho.
+
+A marginal counts the records by some of the columns. Those by the first columns are the hierarchical queries that
+InfTDA is made for; any other is a sum over the cells of the first level that has all of its columns. The ways beside it
+are those of the paper's related work: one noisy table of all cells, one noisy table for every question, and
+multiplicative weights with the exponential mechanism (Hardt, Ligett and McSherry, 2012).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations, islice
+from typing import Any, Final
+
+import numpy as np
+
+from treedp_core import checks, postprocess
+from treedp_core.checks import InputError
+from treedp_core.errors.ways import mean_and_error
+from treedp_core.mechanisms.calibration import level_law
+from treedp_core.noise import Law
+from treedp_core.privacy import Currency, ProtectedUnit, budget_from_shares
+from treedp_core.studies.topdown.mwem import mwem
+from treedp_core.studies.topdown.plan import Plan, noise_on_tree
+from treedp_core.studies.topdown.sparse import refuse_no_records
+from treedp_core.studies.topdown.subject import Subject
+from treedp_core.studies.topdown.wanted import RULES, Wanted
+from treedp_core.tree import FloatArray, IntArray
+from treedp_core.watch import Watch, generator
+from treedp_core.words import plus_minus, short
+
+PREFIXES: Final = "prefixes"
+OF: Final = {PREFIXES: "By the first columns", "1": "By one column", "2": "By two columns", "3": "By three columns"}
+MOST: Final = 24
+"""Marginals compared: the first ones, where there are more."""
+LEVELS, CELLS, TABLES, WEIGHTS = "Its noise, not projected", "One table of all cells", "One table a question", "MWEM"
+
+
+@dataclass(frozen=True, eq=False)
+class Marginals:
+    """The root mean squared error of a cell of some marginals, in records, in several ways.
+
+    Parameters
+    ----------
+    of : tuple of tuple of int
+        Positions of the columns of each marginal.
+    names : tuple of str
+        Of the marginals; user text.
+    cells : tuple of int
+    ways : tuple of str
+        The release itself first.
+    rmse, se : (n_ways, n_marginals)
+        Over runs where `is_simulated`; else exact, with standard errors of 0.
+    is_simulated : tuple of bool
+        Of each way.
+    """
+
+    of: tuple[tuple[int, ...], ...]
+    names: tuple[str, ...]
+    cells: tuple[int, ...]
+    ways: tuple[str, ...]
+    rmse: FloatArray
+    se: FloatArray
+    is_simulated: tuple[bool, ...]
+
+
+def some_marginals(n_columns: int, of: str) -> list[tuple[int, ...]]:
+    """Return the columns of the marginals of a kind in `OF`, at most `MOST` of them.
+
+    Raises
+    ------
+    InputError
+        ``MARGINALS`` where there are fewer columns.
+
+    >>> some_marginals(3, "2"), some_marginals(2, PREFIXES)
+    ([(0, 1), (0, 2), (1, 2)], [(0,), (0, 1)])
+    """
+    kind = checks.one_of("marginals", of, OF)
+    if kind == PREFIXES:
+        return [tuple(range(n)) for n in range(1, n_columns + 1)][:MOST]
+    if int(kind) > n_columns:
+        raise InputError("MARGINALS", f"Expected at least {kind} columns, got {n_columns}.")
+    return list(islice(combinations(range(n_columns), int(kind)), MOST))
+
+
+def compare_marginals(
+    subject: Subject, wanted: Wanted, trials: int, seed: int, watch: Watch | None = None, *, of: str = PREFIXES
+) -> Marginals:
+    """Return the error of every marginal of a kind: by formula where noise alone is released, else over releases.
+
+    Parameters
+    ----------
+    subject : Subject
+        Columns, laid out as a tree.
+    wanted : Wanted
+    trials, seed : int
+        Of the ways that are simulated.
+    watch : Watch, optional
+        Told after every run.
+    of : str
+        A kind in `OF`.
+
+    Raises
+    ------
+    InputError
+        ``ORDER`` for a tree whose levels are no columns, ``NEEDS_TREE`` for columns that are not laid out,
+        ``MARGINALS``, ``NO_RECORDS``, ``TRIALS_RANGE``, and as `Wanted.plan`.
+    """
+    watch = watch or Watch()
+    if not subject.is_product:
+        raise InputError("ORDER", "The levels of this tree are nested in one another, so they are no columns.")
+    if subject.tree is None or subject.counts is None:
+        raise InputError("NEEDS_TREE", "These columns have too many combinations to lay out; choose fewer of them.")
+    checks.trials(trials, subject.tree.n_nodes)
+    refuse_no_records(wanted.unit, subject.total)
+    ready, marginals = wanted.plan(subject), some_marginals(len(subject.columns), of)
+    sizes = subject.table.sizes
+    exact = {
+        LEVELS: of_levels(ready, marginals),
+        CELLS: of_cells(_law(wanted, 1), sizes, marginals),
+        TABLES: np.full(len(marginals), math.sqrt(_law(wanted, len(marginals)).variance)),
+    }
+    drawn = _simulated(subject, wanted, ready, marginals, trials, checks.seed(seed), watch)
+    ways = (RULES[wanted.rule].label, *exact, *list(drawn)[1:])
+    rmse = [next(iter(drawn.values()))[0], *exact.values(), *(pair[0] for pair in list(drawn.values())[1:])]
+    none = np.zeros(len(marginals))
+    se = [next(iter(drawn.values()))[1], none, none, none, *(pair[1] for pair in list(drawn.values())[1:])]
+    return Marginals(
+        tuple(marginals), tuple(" × ".join(subject.columns[i] for i in one) for one in marginals),
+        tuple(math.prod(sizes[i] for i in one) for one in marginals), ways, np.array(rmse), np.array(se),
+        (True, False, False, False, *(True for _ in list(drawn)[1:])),
+    )  # fmt: skip
+
+
+def of_levels(ready: Plan, marginals: Sequence[tuple[int, ...]]) -> FloatArray:
+    """Return the RMSE of marginals added up from the noisy counts of the first level that has their columns, (n,).
+
+    >>> from treedp_core.studies.topdown.plan import plan
+    >>> of_levels(plan((2, 8), 1.0), [(0,), (1,)]).round(6).tolist()  # sigma^2 = 2, and the sum of two of them
+    [1.414214, 2.0]
+    """
+    found = []
+    for one in marginals:
+        law, cells = ready.laws[max(one) + 1], math.prod(ready.sizes[i] for i in one)
+        found.append(math.sqrt((law.variance if law else 0.0) * ready.cells[max(one) + 1] / cells))
+    return np.array(found)
+
+
+def of_cells(law: Law, sizes: Sequence[int], marginals: Sequence[tuple[int, ...]]) -> FloatArray:
+    """Return the RMSE of marginals added up from one noisy table of all cells, (n,)."""
+    summed = [math.prod(sizes) // math.prod(sizes[i] for i in one) for one in marginals]
+    return np.sqrt(law.variance * np.array(summed, dtype=np.float64))
+
+
+def table_law(unit: ProtectedUnit, rho: float, n_tables: int) -> Law:
+    """Return the noise of so many tables of all records that cost rho together, whatever columns each has.
+
+    >>> from treedp_core.privacy import NeighbouringRelation
+    >>> round(table_law(ProtectedUnit(NeighbouringRelation.REPLACE_ONE), 0.5, 2).variance, 6)  # 2 / (2 rho / 2)
+    4.0
+    """
+    who = ProtectedUnit(unit.relation, unit.contributions)  # no column of a table need be known
+    budget = budget_from_shares([0.0] + [1.0] * n_tables, rho, Currency.RHO, who)
+    l1, l2 = (float(one[1]) for one in (who.l1_sensitivity(2), who.l2_sensitivity(2)))
+    law = level_law("discrete_gaussian", budget.per_level[1], l1, l2)
+    assert law is not None
+    return law
+
+
+def _law(wanted: Wanted, n_tables: int) -> Law:
+    return table_law(wanted.unit, wanted.rho, n_tables)
+
+
+def _simulated(
+    subject: Subject, wanted: Wanted, ready: Plan, marginals: Sequence[tuple[int, ...]], trials: int, seed: int,
+    watch: Watch,
+) -> dict[str, tuple[FloatArray, FloatArray]]:  # fmt: skip
+    """RMSE and standard error of what has no formula, by way: the release first."""
+    tree, counts, sizes = subject.tree, subject.counts, subject.table.sizes
+    assert tree is not None and counts is not None
+    noise, truth = noise_on_tree(ready, tree), counts[tree.leaves].reshape(sizes)
+    function, _ = postprocess.prepare(tree, noise.variance, RULES[wanted.rule].steps)
+    squares: dict[str, list[list[float]]] = {RULES[wanted.rule].label: []}
+    for trial in range(trials):
+        watch.check()
+        rng = generator("marginals of TopDown", seed, trial)
+        ways = {RULES[wanted.rule].label: function(noise.draw(rng) + counts)[..., tree.leaves].reshape(sizes)}
+        if wanted.unit.total_is_public:
+            ways[WEIGHTS] = mwem(truth, marginals, wanted.rho, wanted.unit.contributions, rng)
+        for way, table in ways.items():
+            squares.setdefault(way, []).append([_square(table - truth, one) for one in marginals])
+        watch.step(1)
+    return {way: _root(np.array(rows)) for way, rows in squares.items()}
+
+
+def _square(errors: FloatArray | IntArray, columns: tuple[int, ...]) -> float:
+    """Mean squared error of the cells of a marginal, from the errors of all cells (one axis a column)."""
+    others = tuple(axis for axis in range(errors.ndim) if axis not in columns)
+    return float(np.square(errors.sum(axis=others, dtype=np.float64)).mean())
+
+
+def _root(squares: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Root of the mean square over the runs (n_runs, n), and its standard error."""
+    mean, se = mean_and_error(squares)
+    rmse = np.sqrt(mean)
+    return rmse, np.where(rmse > 0, se / np.where(rmse > 0, 2.0 * rmse, 1.0), 0.0)
+
+
+def marginal_table(found: Marginals) -> dict[str, Any]:
+    """Return the error of every marginal in every way; where it is simulated with its standard error."""
+    columns: dict[str, Any] = {"marginal": list(found.names), "cells": list(found.cells)}
+    for way, rmse, se, drawn in zip(found.ways, found.rmse, found.se, found.is_simulated, strict=True):
+        columns[way] = rmse
+        if drawn:
+            columns[f"{way}, se"] = se
+    return columns
+
+
+def marginal_words(found: Marginals) -> dict[str, list[Any]]:
+    """Return the same in words, with 95 % intervals."""
+    shown: dict[str, list[Any]] = {"marginal": list(found.names), "cells": list(found.cells)}
+    for way, rmse, se, drawn in zip(found.ways, found.rmse, found.se, found.is_simulated, strict=True):
+        shown[way] = [short(one) + (plus_minus(error) if drawn else "")
+                      for one, error in zip(rmse.tolist(), se.tolist(), strict=True)]  # fmt: skip
+    return shown

@@ -20,7 +20,7 @@ from treedp_core.errors.expected import NodeErrors, expected_errors
 from treedp_core.errors.simulated import simulate
 from treedp_core.mechanisms import MECHANISMS, LevelNoise
 from treedp_core.privacy import Budget, Currency, Guarantee, NeighbouringRelation, ProtectedUnit, Provenance, guarantee
-from treedp_core.privacy.accounting import Accounting, largest_total
+from treedp_core.privacy.accounting import Accounting, is_numerical, largest_total
 from treedp_core.privacy.conversions import epsilon_to_rho
 from treedp_core.privacy.origin import NOT_PRIVATE
 from treedp_core.privacy.release import Release
@@ -172,7 +172,7 @@ def prepare(experiment: Experiment, tree: Tree) -> Pipeline:
     claimed_by = MECHANISMS.author(experiment.mechanism)
     promise = guarantee(
         budget, unit, experiment.delta, mechanism.continuous_gaussian, precision=noise.precision, claimed_by=claimed_by,
-        laws=noise.laws if _is_numerical(experiment) else (),
+        laws=noise.laws if is_numerical(experiment.accounting) else (),
     )  # fmt: skip
     step = postprocess.prepare(tree, noise.variance, experiment.postprocess, experiment.tolerance)
     errors = _known_errors(experiment, noise, step[1], mechanism.continuous_gaussian)
@@ -191,7 +191,7 @@ def total_of(experiment: Experiment, tree: Tree | None = None) -> float:
     if mechanism.currency is Currency.EPSILON:
         return epsilon
     slack = checks.delta(experiment.delta, required=True)
-    if tree is None or mechanism.continuous_gaussian or not _is_numerical(experiment):
+    if tree is None or mechanism.continuous_gaussian or not is_numerical(experiment.accounting):
         return epsilon_to_rho(epsilon, slack, mechanism.continuous_gaussian)
     return largest_total(lambda total: _spent(experiment, tree, total)[1].laws, experiment.unit, epsilon, slack)
 
@@ -201,10 +201,6 @@ def _spent(experiment: Experiment, tree: Tree, total: float) -> tuple[Budget, Le
     mechanism, unit = lookup(MECHANISMS, experiment.mechanism, "mechanism"), experiment.unit
     budget = split(tree, total, mechanism.currency, unit, experiment.allocation, experiment.shares)
     return budget, mechanism.plan(tree, budget, unit)
-
-
-def _is_numerical(experiment: Experiment) -> bool:
-    return checks.one_of("accounting", experiment.accounting, [a.value for a in Accounting]) == "numerical"
 
 
 def _known_errors(

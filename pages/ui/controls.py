@@ -9,19 +9,29 @@ import streamlit as st
 
 from pages.ui.frame import plain_table
 from pages.ui.refusals import refusal
-from pages.ui.setting import Setting
+from pages.ui.setting import Setting, choice
 from pages.ui.settings import LEVEL, SEED
 from treedp_core.allocation.shares import shares_from_text
 from treedp_core.checks import MAX_SEED, InputError
 from treedp_core.experiment import Experiment
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.postprocess.chains import CHAINS
+from treedp_core.privacy import Accounting
 from treedp_core.records import Dataset
 from treedp_core.studies.sweep.split import split_table
 from treedp_core.words import percent, privacy_text, short
 
 POST_HELP: Final = "Costs no privacy budget. “Advanced” in the sidebar shows all."
 SHARES_HELP: Final = "One share for each level from the root down, summing to at most 1; 0 leaves a level unmeasured."
+
+
+def accounted(key: str) -> Setting[str]:
+    """Return a setting that says how discrete Gaussian noise becomes ε."""
+    return choice(
+        key, Accounting.FORMULA.value, {one.value: one for one in Accounting}, label="Accounting",
+        help="How the noise becomes ε. The zCDP formula holds for all noise of one ρ; numerical accounting composes "
+        "the losses of this noise, rounded up, and so keeps the same promise with less of it.",
+    )  # fmt: skip
 
 
 def pipelines(setting: Setting[Any], offered: Collection[str] = ()) -> None:

@@ -12,7 +12,7 @@ from pages.ui.settings import REG, get
 from pages.ui.text import plain
 from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment, prepare, total_of
-from treedp_core.privacy import Currency, ProtectedUnit, exact_shares
+from treedp_core.privacy import Accounting, Currency, ProtectedUnit, exact_shares
 from treedp_core.studies.budget import Ledger, Origin, origin_of_text
 from treedp_core.tree import Tree
 
@@ -40,6 +40,12 @@ def keep(page: str, origin: Origin | None) -> None:
 def in_force(page: str) -> Origin | None:
     """Return what the split of a page was tuned on; None unless it is custom."""
     return of(page) if get(f"{page}_allocation") == "custom" else None
+
+
+def accounting(page: str, chosen: str) -> str:
+    """Return how noise is accounted for: by the formula where a prior was paid for, as its noise may be another."""
+    prior = in_force(page)
+    return Accounting.FORMULA.value if prior is not None and prior.spent else chosen
 
 
 def label(page: str) -> str:

@@ -10,8 +10,11 @@ import numpy as np
 from treedp_core.experiment import Experiment, prepare
 from treedp_core.noise import DiscreteGaussian, DiscreteLaplace
 from treedp_core.plans import ReleasePlan
-from treedp_core.privacy import accounting, losses
+from treedp_core.privacy import Spread, accounting, losses
 from treedp_core.records.made_up import generate
+from treedp_core.studies.cdf import CdfSettings
+from treedp_core.studies.cdf.release import plan_tree
+from treedp_core.studies.topdown import Wanted, made_up, numerical
 
 from .conversions import _joined
 from .neighbours import ADD, REPLACE, UNKNOWN, Who
@@ -53,12 +56,28 @@ def _promised(report: Report, rng: np.random.Generator, i: int) -> None:
     made = prepare(one, data.tree)
     what = f"noise by numerical accounting for {who} at ({epsilon!r}, {delta!r})"
     report.holds(made.guarantee.epsilon <= epsilon, f"{what}: epsilon {made.guarantee.epsilon!r}")
-    sigmas = {level: float(vars(law)["sigma"]) for level, law in enumerate(made.noise.laws) if law is not None}
-    ways = [[("gaussian", sigmas[level], by) for level, by in way if level in sigmas] for way in changes(who, 3)]
-    _bound(report, what, ways, made.guarantee.epsilon, delta)
+    _of_laws(report, what, who, made.noise.laws, made.guarantee.epsilon, delta)
+    if i % 3 != 1:  # a CDF knows no columns
+        cdf = plan_tree(CdfSettings(4, (2, 2), "discrete_gaussian", epsilon, delta, relation=who.unit.relation.value,
+                                    accounting="numerical"))  # fmt: skip
+        report.holds(cdf.guarantee.epsilon <= epsilon, f"CDF with {what}: epsilon {cdf.guarantee.epsilon!r}")
+        _of_laws(report, f"CDF with {what}", who, cdf.noise.laws, cdf.guarantee.epsilon, delta)
+    table = made_up((2, 3), 50, 7)
+    wanted = numerical(Wanted(1.0, delta, who.unit, None, Spread.STACKED, "intopt"), table, epsilon)
+    ready = wanted.plan(table)
+    report.holds(ready.guarantee.epsilon <= epsilon, f"top-down with {what}: epsilon {ready.guarantee.epsilon!r}")
+    _of_laws(report, f"top-down with {what}", who, ready.laws, ready.guarantee.epsilon, delta)
     plan = ReleasePlan.of(one, data, whom="person")
     report.holds(plan.verify() == (), f"{what}: its plan does not hold: {plan.verify()}")
     report.holds(plan.epsilon == made.guarantee.epsilon, f"{what}: its plan promises {plan.epsilon!r}")
+
+
+def _of_laws(report: Report, what: str, who: Who, laws: Sequence[object | None], epsilon: float, delta: float) -> None:
+    """Compare the promise of discrete Gaussian levels with the worst of what one unit can change."""
+    sigmas = {level: float(vars(law)["sigma"]) for level, law in enumerate(laws) if law is not None}
+    every = changes(who, len(laws))
+    ways = [[("gaussian", sigmas[level], by) for level, by in way if level in sigmas] for way in every]
+    _bound(report, what, ways, epsilon, delta)
 
 
 def changes(who: Who, n_levels: int) -> list[list[tuple[int, int]]]:

@@ -151,7 +151,8 @@ def planned(made: Made, data: Data, tuned: Origin | None, steps: tuple[str, ...]
         case CdfPlan():
             one, noise = made.settings, made.noise
             ready = _of_tree(noise, one.unit, one.mechanism, made.budget, one.delta)
-            total = _total(one.mechanism, one.epsilon, one.delta)
+            composed = made.guarantee.accounting is Accounting.NUMERICAL
+            total = (made.guarantee.rho or 0.0) if composed else _total(one.mechanism, one.epsilon, one.delta)
             chain = ("least_squares",) if one.least_squares else ()
             return replace(ready, total=total, tuned=tuned, steps=chain, released=CUMULATIVE,
                            factors=one.branching_factors, accounting=made.guarantee.accounting)  # fmt: skip

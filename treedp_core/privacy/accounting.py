@@ -44,6 +44,20 @@ class Accounting(enum.Enum):
         return "by the zCDP formula" if self is Accounting.FORMULA else "by numerical accounting"
 
 
+def is_numerical(accounting: str) -> bool:
+    """Whether an accounting is the numerical one.
+
+    Raises
+    ------
+    InputError
+        ``VALUE_UNKNOWN``.
+
+    >>> is_numerical("formula")
+    False
+    """
+    return checks.one_of("accounting", accounting, [one.value for one in Accounting]) == Accounting.NUMERICAL.value
+
+
 def composes(laws: Sequence[Law | None]) -> bool:
     """Whether numerical accounting covers such noise: whole numbers only, so that no part of a law is left out."""
     return all(law is None or isinstance(law, DiscreteGaussian | DiscreteLaplace) for law in laws)

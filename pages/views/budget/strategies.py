@@ -30,6 +30,7 @@ from treedp_core.studies.budget import (
     Optimum,
     Result,
     best_simple,
+    composed_epsilon,
     greedy,
     level_table,
     step_table,
@@ -168,6 +169,10 @@ def ledger(one: Compared) -> None:
     symbol, metric = one.question.symbol, one.question.metric
     st.header(f"Ledger: {row.label}", anchor=False)
     st.markdown(words.ledger_line(row, one.question))
+    key = ("budget_composed", dataset().fingerprint, one.question, row.name, row.ledger.amounts)
+    composed = remember(key, partial(composed_epsilon, one.truth.value, row, one.question.experiment.delta))
+    if told := words.composed_line(composed, one.question):
+        st.caption(told)
     frame.plain_table(
         level_table(one.truth.value, row, dataset().labels.level_names, symbol, metric),
         alt="Budget, noise and error of each level under the chosen split",

@@ -137,6 +137,17 @@ def ledger_line(row: Result, question: Question) -> str:
     return plain(told)
 
 
+def composed_line(found: float | None, question: Question) -> str:
+    """Return what numerical accounting says of a split's noise; nothing where it says no less."""
+    one = question.experiment
+    if found is None or found >= one.epsilon:
+        return ""
+    return (
+        f"By numerical accounting this noise is already (ε = {privacy_text(found)}, δ = {setting_text(one.delta)})-"
+        "differential privacy; a release plan of this page can have less noise by it."
+    )
+
+
 def titled(question: Question, of: str) -> str:
     """Return the metric with its unit and τ, as on an axis."""
     entry = METRICS[question.experiment.metric]

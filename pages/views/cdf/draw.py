@@ -22,7 +22,7 @@ from treedp_core.allocation.shares import shares_from_text
 from treedp_core.checks import InputError
 from treedp_core.experiment import total_of
 from treedp_core.mechanisms import MECHANISMS
-from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
+from treedp_core.privacy import Accounting, NeighbouringRelation, ProtectedUnit
 from treedp_core.studies.branching import best_shape
 from treedp_core.studies.cdf import CdfSettings, plan_cdf
 from treedp_core.studies.cdf.bins import Bins
@@ -34,6 +34,7 @@ from treedp_core.studies.cdf.release import STRATEGIES, CdfPlan
 from treedp_core.tree.text import branching_factors_from_text
 from treedp_core.tree.workloads import Shape, equal_tree
 
+FORMULA: Final = Accounting.FORMULA.value
 AT_ONCE: Final = 128
 """Bins up to which a matrix is sought while one waits."""
 MATRICES: Final = 3
@@ -56,6 +57,8 @@ def more_controls() -> None:
     with in_a_row():
         if s.TREE.value not in STRATEGIES and s.ALLOCATION.draw() == "custom":
             s.SHARES.draw()
+        if s.TREE.value not in STRATEGIES and s.MECHANISM.value == "discrete_gaussian":
+            s.ACCOUNTING.draw()
         s.FIT.draw()
         s.POST.draw()
         draw_again("cdf_draw")
@@ -83,6 +86,7 @@ def _settings(data: Bins) -> CdfSettings:
     return CdfSettings(
         data.n_bins, shape.branching_factors, mechanism, EPSILON.value, slack_of([mechanism], data.total),
         s.ALLOCATION.value, shares, s.POST.value, RELATION.value, CONTRIBUTIONS.value,
+        accounting=tuned.accounting("cdf", s.ACCOUNTING.value) if mechanism == "discrete_gaussian" else FORMULA,
     )  # fmt: skip
 
 
@@ -152,5 +156,7 @@ def _made(data: Bins, chosen: CdfSettings, matrix: Matrix | None) -> Draw:
     plan = remember(chosen, lambda: plan_cdf(chosen, matrix), shelf="cdf plan", room=1)
     if tuned.in_force("cdf") is not None and isinstance(plan, CdfPlan):
         total = total_of(experiment(mechanism=chosen.mechanism, delta=chosen.delta))
+        if plan.guarantee.accounting is Accounting.NUMERICAL:
+            total = plan.guarantee.rho or 0.0
         tuned.admit("cdf", chosen.unit, plan.budget.currency, total, plan.budget.per_level)
     return draw(plan, data.counts, s.FIT.value, SEED.value)

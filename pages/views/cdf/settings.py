@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Final
 
+from pages.ui.controls import accounted
 from pages.ui.presets import Preset
 from pages.ui.setting import Setting, choice, flag, number, tuned_on, whole, words
 from treedp_core import checks
@@ -72,6 +73,7 @@ SHARES: Final = words(
     "cdf_shares", "", shares_from_text, label="Shares", width=160, placeholder="0, 0.4, 0.6",
     help="One share for each level from the root down, summing to at most 1; a public root takes 0.",
 )  # fmt: skip
+ACCOUNTING: Final = accounted("cdf_accounting")
 FIT: Final = choice(
     "cdf_fit", "squared", FITS, label="Consistency", look="select", width=150,
     help="Which error the consistent counts minimise.",
@@ -112,6 +114,6 @@ PRESETS: Final = (
 )
 
 SETTINGS: Final[tuple[Setting[Any], ...]] = (
-    SOURCE, VIEW, MECHANISM, TREE, WORKLOAD, RANGES, FACTORS, ALLOCATION, SHARES, tuned_on("cdf_tuned"), POST, FIT,
-    FROM, TO, COMPARE, BINS, TRIALS, NORM,
+    SOURCE, VIEW, MECHANISM, TREE, WORKLOAD, RANGES, FACTORS, ALLOCATION, SHARES, tuned_on("cdf_tuned"), ACCOUNTING,
+    POST, FIT, FROM, TO, COMPARE, BINS, TRIALS, NORM,
 )  # fmt: skip

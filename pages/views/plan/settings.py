@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from pages.ui.controls import POST_HELP, SHARES_HELP
+from pages.ui.controls import POST_HELP, SHARES_HELP, accounted
 from pages.ui.setting import Setting, choice, tuned_on, words
 from treedp_core.allocation import ALLOCATIONS
 from treedp_core.allocation.shares import shares_from_text
@@ -12,7 +12,6 @@ from treedp_core.errors import METRICS
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.plans import LIBRARIES
 from treedp_core.postprocess.chains import CHAINS
-from treedp_core.privacy import Accounting
 
 VIEWS: Final = {"plan": "Plan", "handover": "Hand over"}
 NONE: Final = "none"
@@ -36,11 +35,7 @@ TRUE_ERROR: Final = choice(
     help="A plan holds no number that was worked out from the true counts. One that is asked for here is marked, and "
     "no plan with it should leave this computer.",
 )  # fmt: skip
-ACCOUNTING: Final = choice(
-    "plan_accounting", Accounting.FORMULA.value, {one.value: one for one in Accounting}, label="Accounting",
-    help="How the noise becomes ε. The zCDP formula holds for all noise of one ρ; numerical accounting composes the "
-    "losses of this noise, rounded up, and so keeps the same promise with less of it.",
-)  # fmt: skip
+ACCOUNTING: Final = accounted("plan_accounting")
 LIBRARY: Final = choice(
     "plan_library", LIBRARIES[0].name, {one.name: one for one in LIBRARIES}, label="Library",
     help="OpenDP: this project's tests run its programs and compare noise and loss with the plan. Tumult Analytics: "

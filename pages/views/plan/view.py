@@ -27,7 +27,6 @@ from treedp_core.notebook.code import Ran, call
 from treedp_core.plans import LIBRARIES, ReleasePlan, not_covered
 from treedp_core.plans.words import level_table, summary
 from treedp_core.postprocess.chains import CHAINS
-from treedp_core.privacy import Accounting
 
 SLOT: Final = "plan"
 _OPENED: Final = "_plan_opened"
@@ -125,17 +124,11 @@ def _current() -> Shown:
         return Shown(kept.made, None, kept.source)
     asked = experiment(
         mechanism=s.MECHANISM.value, postprocess=CHAINS[s.POST.value].steps, allocation=s.ALLOCATION.value,
-        delta=slack_of([s.MECHANISM.value]), accounting=_accounting(), **_true_error(),
+        delta=slack_of([s.MECHANISM.value]), accounting=tuned.accounting("plan", s.ACCOUNTING.value), **_true_error(),
     )  # fmt: skip
     key = (asked, s.SHARES.value, tuned.in_force("plan"), s.TRUE_ERROR.value, unit())
     found = at_once(SLOT, key, partial(_made, asked))
     return Shown(found.value, found, "") if found.value is not None else Shown(None, found, "")
-
-
-def _accounting() -> str:
-    """How the noise is accounted for: by the formula where a prior was paid for, as its noise may be another."""
-    prior = tuned.in_force("plan")
-    return Accounting.FORMULA.value if prior is not None and prior.spent else s.ACCOUNTING.value
 
 
 def _true_error() -> dict[str, str]:

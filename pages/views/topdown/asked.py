@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final, NamedTuple
 
 import streamlit as st
@@ -20,6 +21,7 @@ from pages.views.topdown import settings as s
 from treedp_core.allocation.shares import shares_from_text
 from treedp_core.notebook.code import Ran, given
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit, Spread
+from treedp_core.privacy.accounting import is_numerical
 from treedp_core.records import Dataset, DomainSource
 from treedp_core.studies.topdown import (
     Plan,
@@ -28,6 +30,7 @@ from treedp_core.studies.topdown import (
     allocations_for,
     is_product,
     made_up,
+    numerical,
     product_of_columns,
     rho_of,
     rules_for,
@@ -179,6 +182,8 @@ def budget(what: Subject) -> None:
             s.SHARES.draw()
         if s.UNIT.draw() > 1:
             s.SPREAD.draw()
+        if not s.RHO.value.strip():
+            s.ACCOUNTING.draw()
         s.CONFIDENCE.draw()
 
 
@@ -210,6 +215,9 @@ def planned(what: Subject) -> tuple[Wanted, Plan]:
     spread = Spread(s.SPREAD.value) if who.contributions > 1 else Spread.STACKED
     rule = s.RULE.value if s.RULE.value in allowed else allowed[0]
     wanted = Wanted(rho_of(s.RHO.value, EPSILON.value, delta), delta, who, shares, spread, rule, s.ALLOCATION.value)
+    if not s.RHO.value.strip() and is_numerical(tuned.accounting("td", s.ACCOUNTING.value)):
+        key = ("topdown accounting", what.fingerprint, wanted, EPSILON.value)
+        wanted = remember(key, partial(numerical, wanted, what, EPSILON.value))
     ready = wanted.plan(what)
     if shares is not None and tuned.in_force("td") is not None:
         tuned.admit("td", ready.unit, ready.budget.currency, wanted.rho, ready.budget.per_level)

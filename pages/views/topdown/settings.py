@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Final
 
+from pages.ui.controls import accounted
 from pages.ui.glossary import text
 from pages.ui.presets import Preset
 from pages.ui.setting import Setting, choice, flag, number, several, tuned_on, whole, words
@@ -89,6 +90,7 @@ RULE: Final = choice(
     help="IntOpt is the paper's. Water filling is closest in every distance at once, and after least squares errs "
     "least. All keep the promise: free.",
 )  # fmt: skip
+ACCOUNTING: Final = accounted("td_accounting")
 CONFIDENCE: Final = number(
     "td_confidence", 0.95, partial(checks.number, "confidence", low=0.01, high=0.999999, code="CONFIDENCE_RANGE"),
     grid=CONFIDENCE_GRID, code="CONFIDENCE", label="Bounds hold with", width=190,
@@ -121,7 +123,7 @@ SMALL: Final = words(
 
 SETTINGS: Final[tuple[Setting[Any], ...]] = (
     SOURCE, VIEW, SECTION, COLUMNS, PRODUCT, SIZES, PEOPLE, RHO, ALLOCATION, SHARES, tuned_on("td_tuned"), SPREAD, RULE,
-    CONFIDENCE, LEVEL, TRIALS, MEASURE, ORDER_MEASURE, MARGINALS,
+    ACCOUNTING, CONFIDENCE, LEVEL, TRIALS, MEASURE, ORDER_MEASURE, MARGINALS,
     SMALL,
 )  # fmt: skip
 OWN_BUDGET: Final[Reasons] = PLAIN | {

@@ -123,6 +123,8 @@ def promised(wanted: Wanted) -> str:
 
 def _is_sidebars(wanted: Wanted) -> bool:
     """Whether it spends the sidebar's epsilon."""
+    if wanted.within:
+        return wanted.within == EPSILON.value
     return not s.RHO.value.strip() and wanted.rho == rho_of("", EPSILON.value, wanted.delta)
 
 

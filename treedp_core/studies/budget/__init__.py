@@ -24,6 +24,7 @@ from treedp_core.studies.budget.strategies import (
     topped_up_error,
 )
 from treedp_core.studies.budget.tables import (
+    composed_epsilon,
     level_table,
     map_table,
     step_table,
@@ -58,6 +59,7 @@ __all__ = [
     "answer",
     "best_simple",
     "compare",
+    "composed_epsilon",
     "curve_table",
     "curves_of",
     "every_strategy",

@@ -8,6 +8,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from treedp_core.privacy import Currency, rho_to_epsilon
+from treedp_core.privacy.accounting import composes, epsilon_of_levels
 from treedp_core.privacy.origin import NOT_PRIVATE
 from treedp_core.records import Labels
 from treedp_core.records.export.columns import Columns, labelled
@@ -50,6 +52,18 @@ def level_table(truth: Problem, result: Result, names: Sequence[str], symbol: st
         "noise st. dev. (records)": np.sqrt(variance).tolist(),
         metric: result.errors.level.tolist(),
     }
+
+
+def composed_epsilon(truth: Problem, result: Result, delta: float) -> float | None:
+    """Return the epsilon of a split's noise by numerical accounting, rounded up: at most what its rho stands for.
+
+    None where there is no other than its formula's: for pure budgets, normal noise, and what was tuned on a release
+    that was paid for, whose noise is not known here.
+    """
+    laws = truth.laws(result.amounts)
+    if truth.currency is Currency.EPSILON or result.spent or not composes(laws) or not any(laws):
+        return None
+    return min(rho_to_epsilon(result.charged, delta), epsilon_of_levels(laws, truth.unit, delta))
 
 
 def step_table(found: GreedySplit, label: str) -> dict[str, Any]:

@@ -12,10 +12,11 @@ import numpy as np
 from treedp_core import checks
 from treedp_core.allocation import ALLOCATIONS, Allocation, split
 from treedp_core.checks import InputError
-from treedp_core.mechanisms import MECHANISMS, LevelNoise
+from treedp_core.mechanisms import MECHANISMS, LevelNoise, Mechanism
 from treedp_core.postprocess import least_squares
 from treedp_core.postprocess.isotonic import ErrorOf, IntArray, consistent_cdf
 from treedp_core.privacy import (
+    Accounting,
     Budget,
     Currency,
     Guarantee,
@@ -25,6 +26,7 @@ from treedp_core.privacy import (
     budget_from_shares,
     guarantee,
 )
+from treedp_core.privacy.accounting import is_numerical, largest_total
 from treedp_core.privacy.conversions import epsilon_to_rho
 from treedp_core.privacy.release import Release
 from treedp_core.registry import UNSTATED, Stated, Table, lookup, table
@@ -142,6 +144,8 @@ class CdfSettings:
         A name in `STRATEGIES`; with a matrix there are no branching factors and no budgets of levels.
     workload, ranges
         What a matrix is made for: see `Wanted`.
+    accounting : str
+        How discrete Gaussian noise on a tree becomes (epsilon, delta), in `Accounting`: "numerical" needs less of it.
     """
 
     n_bins: int
@@ -157,6 +161,7 @@ class CdfSettings:
     strategy: str = TREE
     workload: str = "cdf"
     ranges: Ranges = ()
+    accounting: str = Accounting.FORMULA.value
 
     @property
     def way(self) -> str:
@@ -348,25 +353,35 @@ def plan_tree(settings: CdfSettings) -> CdfPlan:
     np.int64(9)
     """
     mechanism = lookup(MECHANISMS, settings.mechanism, "mechanism")
-    shape, unit = settings.shape, settings.unit
-    tree = shape.tree()
-    total = checks.epsilon(settings.epsilon)
+    unit, tree = settings.unit, settings.shape.tree()
+    spent = _split(settings, mechanism, tree)
+    total, laws = checks.epsilon(settings.epsilon), False
     if mechanism.currency is Currency.RHO:
         slack = checks.delta(settings.delta, required=True)
-        total = epsilon_to_rho(total, slack, mechanism.continuous_gaussian)
-    if lookup(SPLITS, settings.allocation, "allocation") is OPTIMAL:
-        criterion = Criterion(mechanism.name, Workload.CDF, settings.least_squares, unit)
-        best = optimal_shares(shape, criterion).shares
-        budget = budget_from_shares(best, total, mechanism.currency, unit)
-    else:
-        budget = split(tree, total, mechanism.currency, unit, settings.allocation, settings.shares)
+        laws = is_numerical(settings.accounting) and not mechanism.continuous_gaussian
+        total = (
+            largest_total(lambda rho: mechanism.plan(tree, spent(rho), unit).laws, unit, total, slack)
+            if laws
+            else epsilon_to_rho(total, slack, mechanism.continuous_gaussian)
+        )
+    budget = spent(total)
     _refuse_gaps(settings, budget)
     noise = mechanism.plan(tree, budget, unit)
-    claimed_by = MECHANISMS.author(settings.mechanism)
     promise = guarantee(
-        budget, unit, settings.delta, mechanism.continuous_gaussian, precision=noise.precision, claimed_by=claimed_by
-    )
+        budget, unit, settings.delta, mechanism.continuous_gaussian, precision=noise.precision,
+        claimed_by=MECHANISMS.author(settings.mechanism), laws=noise.laws if laws else (),
+    )  # fmt: skip
     return CdfPlan(settings, tree, budget, promise, noise)
+
+
+def _split(settings: CdfSettings, mechanism: Mechanism, tree: Tree) -> Callable[[float], Budget]:
+    """What each level gets of a total."""
+    unit, currency = settings.unit, mechanism.currency
+    if lookup(SPLITS, settings.allocation, "allocation") is OPTIMAL:
+        criterion = Criterion(mechanism.name, Workload.CDF, settings.least_squares, unit)
+        best = optimal_shares(settings.shape, criterion).shares
+        return lambda total: budget_from_shares(best, total, currency, unit)
+    return lambda total: split(tree, total, currency, unit, settings.allocation, settings.shares)
 
 
 def _refuse_gaps(settings: CdfSettings, budget: Budget) -> None:

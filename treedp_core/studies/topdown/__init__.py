@@ -7,7 +7,7 @@ from treedp_core.studies.topdown.orders import OrderResult, orders_of_subject, s
 from treedp_core.studies.topdown.plan import Plan, plan
 from treedp_core.studies.topdown.projections import RuleResult, compare_rules, ways_of_rules
 from treedp_core.studies.topdown.subject import Subject, is_product, made_up, product_of_columns, tree_as_it_is
-from treedp_core.studies.topdown.wanted import Wanted, allocations_for, rho_of, rules_for
+from treedp_core.studies.topdown.wanted import Wanted, allocations_for, numerical, rho_of, rules_for
 
 __all__ = [
     "Accounting",
@@ -28,6 +28,7 @@ __all__ = [
     "is_product",
     "made_up",
     "needs_factor_two",
+    "numerical",
     "orders_of_subject",
     "plan",
     "product_of_columns",

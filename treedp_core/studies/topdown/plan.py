@@ -89,6 +89,7 @@ def plan(
     shares: Sequence[float | Fraction] | None = None,
     spread: Spread = Spread.STACKED,
     names: Sequence[str] | None = None,
+    numerical: bool = False,
 ) -> Plan:
     """Return the noise and the guarantee of a top-down release (Boninsegna, Theorem 1: rho / d for each level).
 
@@ -110,6 +111,8 @@ def plan(
         Whether the records of one unit may share a leaf.
     names : sequence of str, optional
         Of the columns, for messages.
+    numerical : bool
+        Whether the guarantee is that of the noise itself, by numerical accounting, and not of its cost.
 
     Raises
     ------
@@ -132,7 +135,8 @@ def plan(
         None if exact else level_law("discrete_gaussian", amount, float(a), float(b))
         for exact, amount, a, b in zip(public, budget.per_level, l1, l2, strict=True)
     )
-    promise = guarantee(budget, protected, delta, False, precision=Precision.EXACT, spread=spread)
+    promise = guarantee(budget, protected, delta, False, precision=Precision.EXACT, spread=spread,
+                        laws=laws if numerical else ())  # fmt: skip
     return Plan(sizes, levels, protected, spread, budget, laws, promise)
 
 

@@ -11,6 +11,7 @@ from treedp_core import checks
 from treedp_core.allocation import ALLOCATIONS
 from treedp_core.postprocess.chains import CHAINS
 from treedp_core.privacy import RHO_HIGH, Currency, ProtectedUnit, Spread
+from treedp_core.privacy.accounting import largest_total
 from treedp_core.privacy.conversions import epsilon_to_rho
 from treedp_core.registry import Table
 from treedp_core.studies.topdown.plan import Plan, plan
@@ -68,6 +69,8 @@ class Wanted:
         A name in `RULES`.
     allocation : str
         A name in `ALLOCATIONS`; without shares of its own a custom one is uniform.
+    within : float
+        Epsilon that rho was found for by numerical accounting (see `numerical`); 0 where the zCDP formula holds.
     """
 
     rho: float
@@ -77,6 +80,7 @@ class Wanted:
     spread: Spread
     rule: str
     allocation: str = "uniform"
+    within: float = 0.0
 
     @property
     def split(self) -> str:
@@ -94,7 +98,7 @@ class Wanted:
         """
         unit = replace(self.unit, known_levels=subject.known_levels(self.unit.known_levels))
         return plan(subject.domain, self.rho, delta=self.delta, unit=unit, shares=self._shares(subject, unit),
-                    spread=self.spread, names=subject.columns)  # fmt: skip
+                    spread=self.spread, names=subject.columns, numerical=self.within > 0)  # fmt: skip
 
     def _shares(self, subject: Subject, unit: ProtectedUnit) -> Sequence[float | Fraction] | None:
         one = ALLOCATIONS[self.allocation]
@@ -110,7 +114,21 @@ class Wanted:
     def for_orders(self) -> Wanted:
         """Return the settings for any order of the columns: equal shares, and a rule that needs no tree."""
         rule = self.rule if RULES[self.rule].sparse else next(iter(RULES))
-        return replace(self, shares=None, allocation="uniform", rule=rule)
+        return replace(self, shares=None, allocation="uniform", rule=rule, within=0.0)
+
+
+def numerical(wanted: Wanted, subject: Subject, epsilon: float) -> Wanted:
+    """Return the same release with the largest rho that keeps (epsilon, delta) by numerical accounting.
+
+    At least what the formula allows; just that where records of one unit lie on distinct leaves, which it does not
+    cover.
+    """
+    base = replace(wanted, rho=rho_of("", epsilon, wanted.delta), within=0.0)
+    if wanted.spread is Spread.DISTINCT and wanted.unit.contributions > 1:
+        return base
+    unit = base.plan(subject).unit
+    rho = largest_total(lambda rho: replace(base, rho=rho).plan(subject).laws, unit, epsilon, wanted.delta)
+    return replace(base, rho=rho, within=epsilon)
 
 
 def allocations_for(subject: Subject) -> list[str]:

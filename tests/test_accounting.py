@@ -246,6 +246,15 @@ def test_releases_of_one_study_cost_less_together_than_added_up(relation: str) -
     assert together([laplace, laplace], 0.0).sentence().startswith("2 releases together: (ε = 1)-differential privacy")
 
 
+def test_without_a_delta_releases_keep_the_largest_of_theirs_or_their_sum() -> None:
+    one, pure = plan_of(NUMERICAL), plan_of(replace(NUMERICAL, mechanism="discrete_laplace", epsilon=0.5))
+    both = together([one, pure])
+    assert both == together([one, pure], 1e-6) and both.delta == 1e-6
+    normal = plan_of(replace(NUMERICAL, mechanism="gaussian"))
+    assert 2e-6 <= together([one, normal]).delta < 2.0001e-6
+    assert together([pure, pure]).delta == 0 and together([pure, pure]).epsilon == 1.0
+
+
 def test_releases_that_do_not_add_up_are_refused() -> None:
     one = plan_of(NUMERICAL)
     with pytest.raises(InputError, match="same unit"):

@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from oracles_pages import answer, codes, dataset, open_page, pick, press
+from oracles_pages import answer, codes, dataset, open_page, pick, press, words
 from pages.ui import plans
 from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment
 from treedp_core.plans import ReleasePlan
+from treedp_core.plans.together import together
 from treedp_core.records import DomainSource
 from treedp_core.tree import Tree
 
@@ -35,6 +36,24 @@ def shown(app: AppTest) -> ReleasePlan:
 def kept(app: AppTest) -> plans.Kept:
     one: plans.Kept = app.session_state["_plan"]
     return one
+
+
+def test_noted_plans_are_composed_until_they_are_forgotten() -> None:
+    app = open_page(
+        "plan", sample="small_town", plan_mechanism="discrete_gaussian", delta="1e-6", nbr="add_or_remove_one"
+    )
+    assert "paid for twice" in words(app)
+    app = press(app, "plan_note")
+    one = together([shown(app)])
+    app = press(pick(app, eps=0.5), "plan_note")
+    told = next(line.value for line in app.main.markdown if "releases together" in line.value)
+    assert told.startswith("2 releases together: (ε = ") and "by numerical accounting; added up, ε = 1.5" in told
+    epsilon = float(told.partition("ε = ")[2].partition(",")[0])
+    assert one.epsilon < epsilon < 1.2
+    app = press(pick(app, nbr="replace_one"), "plan_note")
+    assert codes(app) == ["PLAN_UNITS"]
+    app = press(app, "plan_forget")
+    assert not app.error and "releases together" not in words(app)
 
 
 def test_the_plan_is_that_of_the_settings() -> None:

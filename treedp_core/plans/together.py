@@ -52,15 +52,16 @@ class Together:
         )
 
 
-def together(plans: Sequence[Stated], delta: float) -> Together:
+def together(plans: Sequence[Stated], delta: float | None = None) -> Together:
     """Return what plans promise together when all are released once.
 
     Parameters
     ----------
     plans : sequence of Stated
         At least one; all of the same unit, its records anywhere, and none tuned on a release that was paid for.
-    delta : float
-        For all of them, at least 0; where it is less than their deltas sum to, they can be composed only.
+    delta : float, optional
+        For all of them, at least 0; where it is less than their deltas sum to, they can be composed only. By default
+        the largest of theirs, or their sum where they can only be added up.
 
     Raises
     ------
@@ -83,10 +84,13 @@ def together(plans: Sequence[Stated], delta: float) -> Together:
     units = {(one.unit, one.spread) for one in plans}
     if len(units) != 1 or next(iter(units))[1] is not Spread.STACKED:
         raise InputError("PLAN_UNITS", "Expected releases that protect the same unit, its records on any leaves.")
-    slack = checks.delta(delta)
     added = float_above(sum((Fraction(one.epsilon) for one in plans), Fraction(0)))
-    enough = sum((Fraction(one.delta) for one in plans), Fraction(0)) <= Fraction(slack)
+    deltas = sum((Fraction(one.delta) for one in plans), Fraction(0))
+    slack = checks.delta(max(one.delta for one in plans) if delta is None else delta)
     composed = _composed(plans, slack) if slack else None
+    if delta is None and composed is None:
+        slack = checks.delta(float_above(deltas))
+    enough = deltas <= Fraction(slack)
     if composed is not None and (composed < added or not enough):
         return Together(len(plans), composed, slack, added, Accounting.NUMERICAL)
     if not enough:

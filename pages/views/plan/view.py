@@ -19,7 +19,7 @@ from pages.ui.shared import experiment, note_of_slack, slack, slack_of
 from pages.ui.store import unit
 from pages.ui.text import plain
 from pages.views.plan import settings as s
-from pages.views.plan import words
+from pages.views.plan import together, words
 from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment
 from treedp_core.figures.plans import plan_levels, spending
@@ -214,6 +214,7 @@ def _more(shown: Shown) -> None:
         alt="What holds for the whole plan", height="content",
     )  # fmt: skip
     frame.plain_table(level_table(plan), alt="Sensitivity, cost, noise and error of each level", height="content")
+    together.section(plan)
 
 
 def _checklist(points: Sequence[str]) -> None:

@@ -217,3 +217,14 @@ def test_bad_input_has_one_sentence(code: str) -> None:
     with pytest.raises(InputError) as refusal:
         optimum(Problem(tree, np.ones(tree.n_nodes), "laplace", ADD), 0.0 if code == "EPS_RANGE" else 1.0)
     assert refusal.value.code == code
+
+
+@pytest.mark.parametrize("law", ["discrete_laplace", "gaussian"])
+@pytest.mark.parametrize("least_squares", [True, False])
+def test_where_nothing_errs_every_split_is_the_best(law: str, least_squares: bool) -> None:
+    """One leaf below a public total; before least squares its own noise errs all the same."""
+    tree, unit = Tree.from_branching_factors((1,)), ProtectedUnit(NeighbouringRelation.REPLACE_ONE)
+    problem = Problem(tree, np.array([50, 50]), law, unit, least_squares=least_squares)
+    found = optimum(problem, 1.0)
+    assert found.amounts.tolist() == [0.0, 1.0] and found.certified
+    assert (found.error == 0) is least_squares

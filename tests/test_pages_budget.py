@@ -253,6 +253,12 @@ def test_the_ledger_says_what_the_browser_s_api_would_report(budget: Callable[..
     assert "Attribution Reporting" not in words(budget())
 
 
+def test_one_leaf_below_a_public_total_needs_no_budget(budget: Callable[..., AppTest]) -> None:
+    app = budget(dataset(Tree.from_branching_factors((1,)), [50]))
+    assert not app.exception and not app.error
+    assert "no error, as the best simple" in words(app) or metric_values(app)["Greedy"] == "0"
+
+
 def test_the_automatic_prior_is_one_or_half(budget: Callable[..., AppTest]) -> None:
     assert "for the prior 0.5, charged 1 of 1" in ledger(budget())
     assert "for the prior 1, charged 4 of 4" in ledger(budget(eps="4"))

@@ -56,6 +56,12 @@ def test_noted_plans_are_composed_until_they_are_forgotten() -> None:
     assert not app.error and "releases together" not in words(app)
 
 
+def test_a_single_public_count_needs_no_noise_and_no_budget() -> None:
+    app = open_page("plan", dataset(Tree.from_branching_factors(()), [50]))
+    assert not app.exception and not app.error
+    assert "no noise is needed" in words(app)
+
+
 def test_the_plan_is_that_of_the_settings() -> None:
     app = open_page("plan", sample="small_town", eps="0.5", plan_post="none")
     plan = shown(app)

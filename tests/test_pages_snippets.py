@@ -94,7 +94,7 @@ VISITS: list[tuple[str, dict[str, Any], tuple[str, ...], set[str]]] = [
                  "td_columns": ["2", "1"], "contributions": "2"}, (), RELEASE),
     ("topdown", {"td_source": "sparse", "td_sizes": "10^7", "td_records": "1000"}, (), RELEASE - {"td_before"}),
     ("topdown", {"td_source": "current", "td_view": "rules", "td_trials": "2", "td_more": "marginals",
-                 "td_marginals": "1"}, ("td_rules_run",), {"td_rules_dots", "td_rules_bias", "td_marginals"}),
+                 "td_marginals": "1"}, ("td_rules_run",), {"td_rules_dots", "td_rules_bias", "td_marginal_errors"}),
     ("topdown", {"td_source": "current", "td_view": "orders", "td_trials": "2"}, ("td_orders_run",),
      {"td_rows", "td_orders_dots"}),
     ("topdown", {"td_source": "current", "td_view": "accounting", "contributions": "2"}, (),

@@ -86,6 +86,8 @@ def compared(row: Result, simple: Result | None) -> str:
     """Return how a strategy stands to the best simple one, for its card."""
     if simple is None or row is simple:
         return row.label
+    if not simple.errors.tree:  # one leaf below a public total is public, too
+        return row.label if row.errors.tree else "no error, as the best simple"
     return f"{short(row.errors.tree / simple.errors.tree)}× best simple"
 
 

@@ -75,6 +75,8 @@ def gain(plan: ReleasePlan) -> str:
 
 def narrower(plan: ReleasePlan, delta: float) -> str:
     """Return from how many levels on Gaussian noise is the narrower one for a plan's ε."""
+    if not plan.epsilon:
+        return "Nothing here can change, so no noise is needed and no budget is spent."
     levels = gaussian_from(plan.unit, plan.epsilon, delta)
     noisy = plural(sum(one.scale is not None for one in plan.levels), "noisy level")
     least = f"from {plural(levels, 'level')} on" if levels is not None else "on none of up to 64 levels"

@@ -48,7 +48,7 @@ def _shown(what: Subject, of: str, result: Result[Marginals], found: Marginals) 
     st.markdown(words.marginals(found))
     frame.figure(
         call(marginals_of, again),
-        key="td_marginals",
+        key="td_marginal_errors",
         alt=f"Error of {whole(len(found.names))} marginals in {whole(len(found.ways))} ways.",
         caption="NOT PRIVATE (depends on the true counts). Root mean squared error of a cell. With bars, of 1.96 "
         f"standard errors: simulation. {result.about}. Without: formula of whole-number noise, counts not projected. "

@@ -141,7 +141,7 @@ def _reported(report: Report, rng: np.random.Generator, pairs: Pairs) -> None:
     prices = [losses.price(made.law)[1] * value for value in made.values]
     report.spent(what, losses.largest(prices, pairs.by_level()[0]), made.charged, pairs.n)
     report.holds(made.charged <= Fraction(total), f"{what}: above the service's epsilon")
-    most = max(int(np.abs(row) @ made.values) for row in pairs.by_level()[0])
+    most = max((int(row @ made.values) for row in pairs.by_level()[0]), default=0)
     report.holds(most <= 65_536, f"{what}: moves {most} units of the service")
 
 

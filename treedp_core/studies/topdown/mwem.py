@@ -23,12 +23,12 @@ PASSES: Final = 3
 def mwem(
     counts: IntArray, marginals: Sequence[tuple[int, ...]], rho: float, contributions: int, rng: np.random.Generator
 ) -> FloatArray:
-    """Return a table of real counts with the public total of the true one; a simulation unless `rng` is safe.
+    """Return a table of real counts (n_1, ..., n_d) with the true total; a simulation unless `rng` is safe.
 
     Parameters
     ----------
-    counts : (size of column 1, size of column 2, ...)
-        True counts; their total is public.
+    counts : (n_1, ..., n_d)
+        True counts by the categories of d columns; their total is public.
     marginals : sequence of tuple of int
         Columns of the marginals whose cells are asked for.
     rho : float

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 import logging
 import math
 import time
@@ -248,6 +249,8 @@ def test_a_column_of_numbers_is_written_in_words_and_sorted_as_numbers() -> None
     assert shown.value["m"].tolist() == ["1", "–"]
     with pa.ipc.open_stream(shown.proto.arrow_data.styler.display_values) as words_sent:
         assert words_sent.read_all()["n"].to_pylist() == ["10\u202f000", "900"]
+    columns = json.loads(shown.proto.columns)
+    assert columns.get("n", {}) is not None and not columns.get("n", {}).get("hidden"), "and it is there"
 
 
 # --- files -----------------------------------------------------------------------------------------------------------

@@ -18,7 +18,14 @@ from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.studies.cdf import CdfSettings, plan_cdf
 from treedp_core.studies.cdf.compare import draw
 from treedp_core.studies.cdf.exhibit import dawa_table
-from treedp_core.studies.cdf.partition import DividedPlan, partition_ledger, plan_partition, when_it_pays
+from treedp_core.studies.cdf.partition import (
+    DividedPlan,
+    even_below,
+    off_and_alone,
+    partition_ledger,
+    plan_partition,
+    when_it_pays,
+)
 from treedp_core.studies.cdf.widths import half_widths
 
 ADD, REPLACE = NeighbouringRelation.ADD_OR_REMOVE_ONE, NeighbouringRelation.REPLACE_ONE
@@ -195,8 +202,22 @@ def test_errors_where_buckets_end_are_those_stated() -> None:
     errors = plan.errors(np.random.default_rng(1), 3000)[:, at_end].var(axis=0) / plan.variance[at_end]
     assert np.abs(errors - 1).max() < 4 * math.sqrt(5 / 3000)
     assert plan.range_variance(0, int(plan.edges[1])) == pytest.approx(plan.variance[at_end[0]])
+    off, alone = off_and_alone(plan, plan.release(counts, np.random.default_rng(0)), counts)
+    assert 0 < off < 20 and alone == pytest.approx(math.sqrt(DiscreteLaplace(2.0).variance))
     if plan.edges[1] > 1:
         assert plan.range_variance(0, 1) == math.inf
+
+
+@pytest.mark.parametrize("unit", [ProtectedUnit(ADD), ProtectedUnit(REPLACE, 2)])
+def test_the_rule_over_public_numbers_holds_for_the_worst_counts(unit: ProtectedUnit) -> None:
+    """N spread evenly against noise on every bin, for N in one bin, N anywhere, and just beyond the rule."""
+    for k, n in ((2, 10), (16, 300), (1000, 77)):
+        epsilon = even_below(k, unit) / n
+        alone = 2 * (unit.contributions * (1 if unit.relation is ADD else 2) / epsilon) ** 2
+        one_bin = np.bincount([0] * n, minlength=k)
+        somewhere = np.random.default_rng(1).multinomial(n, np.random.default_rng(2).dirichlet(np.full(k, 0.1)))
+        errors = [np.square(counts - n / k).mean() for counts in (one_bin, somewhere)]
+        assert errors[1] <= errors[0] == pytest.approx(alone)
 
 
 @pytest.mark.parametrize(

@@ -242,9 +242,9 @@ def plain_table(
             else:
                 shown[name] = ["–" if value is None else write(value) for value in columns[name]]
                 config[name] = config[name] or _RIGHT
+    own = {name: how for name, how in config.items() if how is not None}  # None would hide the column
     st.dataframe(
-        frame_of(shown).style.format(words), hide_index=True, column_config=config, alt=alt, width=width,
-        height=height,
+        frame_of(shown).style.format(words), hide_index=True, column_config=own, alt=alt, width=width, height=height,
     )  # fmt: skip
     if caption:
         st.caption(caption)

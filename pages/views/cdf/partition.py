@@ -10,10 +10,11 @@ from pages.ui import frame
 from pages.ui.result import at_once, show_state
 from pages.views.cdf.source import again
 from treedp_core.notebook.code import Ran, call, given
+from treedp_core.studies.cdf import CdfSettings
 from treedp_core.studies.cdf.bins import Bins
 from treedp_core.studies.cdf.compare import Draw
 from treedp_core.studies.cdf.exhibit import dawa_table
-from treedp_core.studies.cdf.partition import MOST_SIMULATED, partition_ledger, when_it_pays
+from treedp_core.studies.cdf.partition import MOST_SIMULATED, even_below, partition_ledger, when_it_pays
 from treedp_core.words import setting_text, short, whole
 
 TRIALS: Final = 10
@@ -69,6 +70,17 @@ def _when(data: Bins, mine: Draw) -> None:
         caption=f"Below 1 a partition pays. Root mean squared errors of {TRIALS} releases each way at the same ε, "
         "± 95 %; consistent counts where N is public, without: the same kind of tree above all bins. NOT PRIVATE: "
         "simulated on the counts in use, so choose by it on a sample or an earlier year, not on the data to be "
-        "released. Half of ε would find the partition.",
+        f"released. {_rule(settings)}",
         simulated=True,
+    )
+
+
+def _rule(settings: CdfSettings) -> str:
+    """What can be said before any data are seen, from N, ε and K, where N is public."""
+    if not settings.unit.total_is_public:
+        return "N is not public here, so no rule chooses for you."
+    return (
+        "From public numbers alone: up to N × ε = "
+        f"{short(even_below(settings.n_bins, settings.unit))} even N spread evenly over all bins errs less than bins "
+        "alone, whatever the counts (formula)."
     )

@@ -20,7 +20,7 @@ from pages.views.cdf import settings as s
 from pages.views.cdf.draw import controls, drawn_of, more_controls
 from pages.views.cdf.partition import partition
 from pages.views.cdf.source import SAMPLE, again, choose
-from pages.views.cdf.words import band_answer, bins_in_words, range_answer, rests_on, what
+from pages.views.cdf.words import band_answer, bins_in_words, partition_answer, range_answer, rests_on, what
 from treedp_core.checks import InputError
 from treedp_core.figures.cdf import CdfLines, band_figure, cdf_errors
 from treedp_core.mechanisms import MECHANISMS
@@ -31,7 +31,7 @@ from treedp_core.studies.cdf import plan_cdf
 from treedp_core.studies.cdf.bins import Bins
 from treedp_core.studies.cdf.compare import Draw, draw, missed, quantile_table, range_table, release_table
 from treedp_core.studies.cdf.matrices.plan import matrix_ledger
-from treedp_core.studies.cdf.partition import DividedPlan
+from treedp_core.studies.cdf.partition import DividedPlan, off_and_alone
 from treedp_core.studies.cdf.pipelines import above_bound, has_bound, lower_bound
 from treedp_core.studies.cdf.release import CdfPlan
 from treedp_core.studies.cdf.widths import Width, half_widths, width_table
@@ -200,7 +200,11 @@ def _figure(shown: _Shown) -> None:
     """Show the half widths of the bands, and the CDF above them; a drag chooses the range."""
     data, mine, widths = shown.data, shown.mine, shown.widths.value
     count = float(range_count(mine.release.cumulative, shown.start, shown.stop))
-    answer = band_answer(widths, data.total if mine.plan.settings.unit.total_is_public else None)
+    if isinstance(mine.plan, DividedPlan):
+        errors = off_and_alone(mine.plan, mine.release, data.counts)
+        answer = partition_answer(mine.plan, widths[0].largest, *errors)
+    else:
+        answer = band_answer(widths, data.total if mine.plan.settings.unit.total_is_public else None)
     frame.figure(
         call(band_figure, _lines(shown), shown.widths, x_title=_x_title(data), chosen=shown.ends),
         key="cdf_release",

@@ -35,7 +35,7 @@ def what(settings: CdfSettings) -> str:
 def rests_on(plan: AnyPlan) -> str:
     """Return what the width of a release's band depends on."""
     if isinstance(plan, DividedPlan):
-        return "within a bucket it reaches from end to end, as the bias there is not known"
+        return "where buckets end, straight between; within one the band reaches from end to end, as bias is unknown"
     return "it depends on no records"
 
 
@@ -52,6 +52,15 @@ def band_answer(widths: Sequence[Width], total: int | None) -> str:
     other = max(others, key=lambda one: one.largest)
     needs = "needs" if other.largest > mine.largest else "needs only"
     return f"{lead}; a {other.name} {needs} ± {margin(other.largest)}."
+
+
+def partition_answer(plan: DividedPlan, widest: float, off: float, alone: float) -> str:
+    """Return how far a release behind a partition is off where that is known, and what it does for single bins."""
+    return (
+        f"{plural(plan.edges.size - 1, 'bucket')} for {plural(plan.settings.n_bins, 'bin')}: where one ends, "
+        f"cumulative counts are within ± {margin(widest)} records, nineteen times in twenty; within one only its ends "
+        f"are known. Single bins are off by {short(off)} records in this draw, alone by {short(alone)}."
+    )
 
 
 def range_answer(ends: tuple[float, float], count: float, reach: float) -> str:

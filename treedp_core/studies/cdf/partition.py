@@ -14,7 +14,7 @@ from treedp_core import checks
 from treedp_core.errors.ways import mean_and_error
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.mechanisms.partition import Partition
-from treedp_core.privacy import Budget, Currency, Guarantee, NeighbouringRelation, Provenance
+from treedp_core.privacy import Budget, Currency, Guarantee, NeighbouringRelation, ProtectedUnit, Provenance
 from treedp_core.registry import lookup
 from treedp_core.studies.cdf.release import (
     TREE,
@@ -184,10 +184,7 @@ def _without(settings: CdfSettings, n_bins: int) -> CdfSettings:
 def partition_ledger(plan: DividedPlan) -> dict[str, list[str]]:
     """Return what a release behind a private partition spends, and on what, in words."""
     stage, promise = plan.stage, plan.guarantee
-    lengths, moved = (
-        f"{whole(len(stage.lengths))}: {whole(stage.lengths[0])} to {whole(stage.lengths[-1])} bins",
-        stage.sensitivity(),
-    )
+    lengths, moved = ", ".join(map(whole, stage.lengths)), stage.sensitivity()
     rows = [
         ("lengths of intervals that are asked for", lengths),
         ("sensitivity of all deviations together", short(float(moved), 6)),
@@ -198,6 +195,30 @@ def partition_ledger(plan: DividedPlan) -> dict[str, list[str]]:
         ("ε", privacy_text(promise.epsilon)),
     ]
     return {"of the release": [name for name, _ in rows], "value": [value for _, value in rows]}
+
+
+def off_and_alone(plan: DividedPlan, release: CdfRelease, counts: IntArray) -> tuple[float, float]:
+    """Return the root mean squared error of single bins of true counts (K,), in records, in this release, and alone.
+
+    Alone is what noise of all of epsilon on every bin makes, by formula.
+    """
+    off = np.diff(release.cumulative, prepend=0.0) - counts
+    settings = replace(plan.settings, workload="bins")
+    alone = plan_tree(_without(settings, settings.n_bins)).noise.level_variance[-1]
+    return float(np.sqrt(np.square(off).mean())), math.sqrt(alone)
+
+
+def even_below(n_bins: int, unit: ProtectedUnit) -> float:
+    """Return up to which records times epsilon N spread evenly errs less than bins alone, whatever the counts are.
+
+    All N records in one of K bins are the worst: the mean squared error of N/K in each is N^2 (K - 1) / K^2 then, that
+    of Laplace noise on every bin 2 (s / epsilon)^2, where a unit moves the bins by s.
+
+    >>> round(even_below(1024, ProtectedUnit(NeighbouringRelation.REPLACE_ONE)))
+    91
+    """
+    moved = float(unit.l1_sensitivity(2)[1])
+    return moved * n_bins * math.sqrt(2.0 / (n_bins - 1))
 
 
 def when_it_pays(settings: CdfSettings, counts: IntArray, trials: int, seed: int) -> dict[str, list[Any]]:

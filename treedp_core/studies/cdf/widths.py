@@ -47,13 +47,15 @@ class Width:
 def half_widths(mine: Draw, *, compare: bool = True) -> list[Width]:
     """Return the half widths of a release's band and, to `compare`, those of a binary tree and of a histogram.
 
-    Within the buckets of a private partition that is half of what the band covers. The others have the release's
+    Behind a private partition it is known where buckets end, and drawn straight between. The others have the release's
     mechanism, budget and least squares, and equal level budgets; one that is the release's own tree is left out.
     """
     settings = mine.plan.settings
-    known = mine.band.multiple * np.sqrt(mine.plan.variance)
-    half = np.where(np.isfinite(known), known, (mine.band.high - mine.band.low) / 2.0)
-    found = [Width(YOURS, settings.way, half)]
+    half = mine.band.multiple * np.sqrt(mine.plan.variance)
+    known = np.flatnonzero(np.isfinite(half))
+    half = np.interp(np.arange(half.size), known, half[known])
+    where = ", where buckets end" if known.size < half.size else ""
+    found = [Width(YOURS, f"{settings.way}{where}", half)]
     bins = settings.n_bins
     for name, factors in ((BINARY, equal_tree(bins, 2).branching_factors), (HISTOGRAM, (bins,))):
         tree = replace(settings, branching_factors=factors, allocation="uniform", shares=(), strategy=TREE)

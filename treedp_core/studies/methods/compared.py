@@ -278,9 +278,9 @@ def _of_thresholds(one: Method) -> Compared:
 
 def _of_baseline(one: Method) -> Compared:
     bins = list(map(float, BASELINE_BINS))
-    about = "Laplace noise, one record replaced, N public."
+    about = "Of cumulative counts: Laplace noise, one record replaced, N public."
     found = _over_best(errors_over(BASELINE_BINS))
-    return Compared("bins", bins, found, one.label, "RMSE of cumulative counts ÷ the best", about=about)
+    return Compared("bins", bins, found, one.label, "RMSE ÷ the best", about=about)
 
 
 _BESIDE: Final[Mapping[str, Callable[[Method], Compared]]] = {

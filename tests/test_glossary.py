@@ -61,6 +61,23 @@ def test_symbols_are_found_as_words_only() -> None:
     assert explained("nothing") == ""
 
 
+def test_symbols_are_explained_where_they_first_appear_on_a_page() -> None:
+    """Those of the first screen by its heading, those below by the caption that has them first, labels by help."""
+    app = open_page("branching")
+    heading = app.title[0].help
+    told = [one.help for one in app.caption if one.help]
+    assert text("epsilon") in heading and told, "something below has symbols of its own"
+    for symbol in symbols_in(" ".join(app.main.caption[0].value)):
+        assert f"**{symbol}," in heading
+    lines = [line for help_ in told for line in help_.splitlines()]
+    assert len(set(lines)) == len(lines) and not {line.strip() for line in lines} & {
+        line.strip() for line in heading.splitlines()
+    }
+    again = [one.help for one in app.run().caption if one.help]
+    assert again == told
+    assert text("bins") in next(one for one in app.text_input if one.key == "bra_bins").help
+
+
 def test_a_search_finds_every_word_of_it() -> None:
     assert found("") == list(TERMS) and found("no such thing at all") == []
     some, fewer = (set(found(words)) for words in ("least squares", "least squares unbiased"))

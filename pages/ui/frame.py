@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from functools import partial
 from numbers import Real
@@ -13,7 +13,7 @@ import streamlit as st
 
 from pages.ui import beside, exporting, pins
 from pages.ui.exports import download
-from pages.ui.glossary import SAID
+from pages.ui.glossary import explain_new, explained, said
 from pages.ui.pins import Shown
 from pages.ui.settings import get
 from treedp_core.figures import style
@@ -96,10 +96,10 @@ def figure(
         selection_mode="points" if brush is None else "box",
     )  # fmt: skip
     if answer:
-        st.session_state.setdefault(SAID, []).append(_written_in(fig))
+        said(_written_in(fig))
         say(answer)
     else:
-        st.caption(caption)
+        _caption(caption, _written_in(fig))
     footer(
         key, ran, label=label, simulated=simulated, private=caption.startswith(NOT_PRIVATE),
         about=caption if answer else "", has_code=has_code,
@@ -144,6 +144,8 @@ def live(
     def draw() -> None:
         st.vega_lite_chart(repainted(spec) if _is_dark() else spec, key=key, alt=alt, height="stretch")
 
+    if answer:
+        said(*_titles(spec))
     moving(draw, key=key, alt=alt, caption=caption, answer=answer, ran=ran, still=still)
 
 
@@ -157,9 +159,14 @@ def moving(
     else:
         with st.container(height=MOVING_HEIGHT, border=False):
             draw()
-        st.caption(caption)
+        _caption(caption)
     ran = ran.drawn_by(still)
     footer(key, ran, about=caption if answer else "", shown=Shown(key, still, ran, alt, caption, answer))
+
+
+def _caption(text: str, beside: str = "") -> None:
+    """Show a caption below the first screen; symbols in it or `beside` it that are new on the page are explained."""
+    st.caption(text, help=explain_new(text, f"{text} {beside}") or None)
 
 
 def _written_in(fig: Any) -> str:
@@ -169,6 +176,14 @@ def _written_in(fig: Any) -> str:
     titles = [one.get("text") or "" for one in axes if one]
     notes = [note.get("text") or "" for note in layout.get("annotations", ())]
     return " ".join([*titles, *notes, *(trace.name or "" for trace in fig.data)])
+
+
+def _titles(spec: object) -> Iterator[str]:
+    """What stands in a chart that the browser draws: titles of its axes and legends."""
+    for name, held in spec.items() if isinstance(spec, dict) else enumerate(spec) if isinstance(spec, list) else ():
+        if name == "title" and isinstance(held, str):
+            yield held
+        yield from _titles(held)
 
 
 def _is_of_numbers(values: Iterable[object], kind: type = Real) -> bool:
@@ -182,7 +197,7 @@ def _is_dark() -> bool:
 
 def say(answer: str) -> None:
     """Show what a figure says to the question above it (Markdown)."""
-    st.session_state.setdefault(SAID, []).append(answer)
+    said(answer)
     with st.container(key="answer"):
         st.markdown(answer)
 
@@ -247,7 +262,7 @@ def plain_table(
         frame_of(shown).style.format(words), hide_index=True, column_config=own, alt=alt, width=width, height=height,
     )  # fmt: skip
     if caption:
-        st.caption(caption)
+        _caption(caption, " ".join(shown))
 
 
 def footer(
@@ -272,7 +287,7 @@ def footer(
     with st.container(horizontal=True, vertical_alignment="center"):
         if about:
             with st.popover("About", icon=":material/info:", type="tertiary", help="How to read it, and its source"):
-                st.markdown(about)
+                st.markdown("\n\n".join(filter(None, (about, explained(about)))))
         if ran is not None and has_code:
             code_popover(key, ran, label)
         if ran is not None:

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+import streamlit as st
+
 from treedp_core.allocation import ALLOCATIONS
 from treedp_core.errors import METRICS
 from treedp_core.mechanisms import MECHANISMS
@@ -109,8 +111,10 @@ _OWN: Final = (
 )  # fmt: skip
 
 
-SAID: Final = "_said"
-"""In the session: what the first screen's figure says, whose symbols the heading explains."""
+_SAID: Final = "_said"
+"""In the session while the first screen is drawn: what it says, whose symbols the heading explains."""
+_EXPLAINED: Final = "_explained"
+"""In the session: each symbol that the page has explained, and where."""
 
 
 def _terms() -> Iterator[Term]:
@@ -151,6 +155,30 @@ def symbols_in(words: str) -> list[str]:
 def explained(words: str) -> str:
     """Return what the symbols in a text mean, a line each (Markdown); nothing where there are none."""
     return "  \n".join(f"**{_SYMBOLS[one].title}**: {_SYMBOLS[one].text}" for one in symbols_in(words))
+
+
+def listen() -> None:
+    """Begin to note what the first screen of a page says."""
+    st.session_state[_SAID] = []
+
+
+def said(*words: str) -> None:
+    """Note what a control or a figure of the first screen says; what comes below it explains itself."""
+    if _SAID in st.session_state:
+        st.session_state[_SAID].extend(words)
+
+
+def explain_all(*words: str) -> str:
+    """Return what all symbols of the first screen mean, for its heading; from now on nothing is noted."""
+    everything = " ".join([*words, *st.session_state.pop(_SAID, ())])
+    st.session_state[_EXPLAINED] = dict.fromkeys(symbols_in(everything), "heading")
+    return explained(everything)
+
+
+def explain_new(place: str, words: str) -> str:
+    """Return what the symbols in a text mean that the page has not explained above this place."""
+    known: dict[str, str] = st.session_state.setdefault(_EXPLAINED, {})
+    return explained(" ".join(one for one in symbols_in(words) if known.setdefault(one, place) == place))
 
 
 def found(wanted: str) -> list[str]:

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 import streamlit as st
 
 from pages.ui import presets
-from pages.ui.glossary import SAID, explained
+from pages.ui.glossary import explain_all, listen
 from pages.ui.header import explain, header, read_by_plugin
 from pages.ui.presets import Preset
 from pages.ui.setting import FOLLOWED, Setting, in_a_row
@@ -168,15 +168,15 @@ class Page:
         st.session_state[_SHOWN] = self
         with st.container(key=FIRST_SCREEN):
             heading = st.container(key="heading", gap="xsmall")
+            listen()
             view = self._chosen()
-            st.session_state[SAID] = []
             told = view.show()
             if self.uses_plugin or read_by_plugin(told.strip):
                 told = told._replace(badges=f"{told.badges}, {NOT_REVIEWED}")
             st.session_state[_BADGES] = told.badges
         with heading:
             title = view.question or self.heading or self.title
-            symbols = explained(" ".join([title, told.strip, *st.session_state[SAID]]))
+            symbols = explain_all(title, told.strip)
             lede = "\n\n".join(filter(None, (self.lede, symbols)))
             header(title, lede, told.strip, told.badges, chooses_source=self.chooses_source)
         if told.more is not None and not get("present"):

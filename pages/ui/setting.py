@@ -10,6 +10,7 @@ from typing import Any, Final, Generic, Literal, NamedTuple, TypeVar
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from pages.ui import glossary
 from treedp_core import checks
 from treedp_core.checks import InputError, echo
 from treedp_core.registry import Table
@@ -179,6 +180,12 @@ class Setting(Generic[T]):
         told = [f"**{one.label}**: {one.help}" for one in entries if getattr(one, "help", "")]
         return "\n\n".join([self.drawn.help, *told]).strip() or None
 
+    def _explained(self, label: str) -> str | None:
+        """What the control explains, with the symbols of its label."""
+        told = self.help or ""
+        lines = [one for one in glossary.explained(label).splitlines() if one.partition(": ")[2].strip() not in told]
+        return "\n\n".join(filter(None, (told, *lines))) or None
+
     def said(self, **drawn: Any) -> Setting[T]:
         """Return the same setting with other words on its control, as `Drawn` takes them."""
         return replace(self, drawn=replace(self.drawn, **drawn))
@@ -198,10 +205,12 @@ class Setting(Generic[T]):
         """
         common: dict[str, Any] = {
             "label": label or self.drawn.label, "key": self.key, "persist_state": "session", "disabled": disabled,
-            "help": None if bare else self.help, "on_change": on_change,
+            "help": None if bare else self._explained(label or self.drawn.label), "on_change": on_change,
             "label_visibility": "collapsed" if bare else "visible",
             **({"width": self.drawn.width} if self.drawn.width is not None else {}),
         }  # fmt: skip
+        choices = self.options if offered is None else offered
+        glossary.said(label or self.drawn.label, *map(self.label_of, choices or ()))
         st.session_state.get(FOLLOWED, set()).discard(self.key)
         _CONTROLS[self.drawn.look or self._usual_look()](self, common, offered)
         return self.value

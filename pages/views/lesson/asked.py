@@ -27,7 +27,7 @@ def ask(question: Question, button: str, *, bare: bool = False, beside: Callable
         else:
             hint = question.unit or "a number"
             st.text_input(label, key=key, max_chars=24, placeholder=hint, help="With a decimal point or comma.")
-        about = "It is checked by its formula."
+        about = "It is checked by its formula." if bare else "Your number is run, and you see what it leads to."
         st.button(button, key=f"{key}_go", on_click=_take, args=(question.key, key), help=about)
         if beside is not None:
             beside()

@@ -8,10 +8,11 @@ from typing import Final
 
 import streamlit as st
 
-from pages.ui import classroom, frame, router
+from pages.ui import classroom, frame, glossary, router
 from pages.ui.exports import download
 from pages.ui.page import Told
 from pages.ui.pictures import one_range, with_or_without
+from pages.ui.settings import PRESENT
 from pages.views.lesson import settings as s
 from pages.views.lesson.asked import ask, drag, reaction
 from pages.views.lesson.taught import ask_hands, said_to_class, show_hands, teach, teachers_keys, wait
@@ -50,6 +51,7 @@ EXAMPLE: Final = Experiment("discrete_laplace", epsilon=0.5)
 def show(name: str) -> Told:
     """Show a step: nothing of the answer before there is a guess."""
     step, given = step_named(name), answers(s.ANSWERS.value)
+    glossary.said(step.text, step.predict.text)
     st.markdown(step.text)
     if classroom.is_open() and classroom.is_teacher():
         teach(step)
@@ -66,7 +68,7 @@ def show(name: str) -> Told:
         _before(step)
     else:
         _reveal(step, guess)
-    _onward(name)
+    _onward(name, after=partial(_exercises_left, name))
     is_told = guess is not None and not classroom.waits(name)
     return Told(_where(name), "formula", more=partial(_more, name, has_picture=is_told))
 
@@ -93,7 +95,8 @@ def _before(step: Step) -> None:
 def show_card() -> Told:
     """Show the final card: ten questions, and how many are right."""
     points = score(s.ANSWERS.value, s.SEAT.value, CARD)
-    st.markdown("Ten questions about all eight steps. Take your time; every answer is checked by its formula.")
+    st.markdown("Ten questions about all eight steps stand under *More*. Take your time; formulas check each answer.")
+    st.session_state.setdefault(f"more_lesson_{CARD}_basic", True)  # it is what one comes for
     ran = call(points_table, s.ANSWERS.value, s.SEAT.value).named("points")
     said = (
         f"**{points.right} of {points.of}** right on the card, {points.answered} answered; "
@@ -153,7 +156,14 @@ def _exercises(name: str) -> None:
             reaction(question, given)
 
 
-def _onward(name: str, before: Callable[[], None] | None = None) -> None:
+def _exercises_left(name: str) -> None:
+    """Say where the exercises of a step are, and how many of them are solved."""
+    points = score(s.ANSWERS.value, s.SEAT.value, name)
+    if not PRESENT.value:
+        st.caption(f"Exercises, under More: {points.right} of {points.of} right", width="content")
+
+
+def _onward(name: str, before: Callable[[], None] | None = None, after: Callable[[], None] | None = None) -> None:
     names = list(s.PLACES)
     at = names.index(name)
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
@@ -168,6 +178,8 @@ def _onward(name: str, before: Callable[[], None] | None = None) -> None:
         if name != CARD:
             step = step_named(name)
             router.link(step.page, "Open this in the lab", dict(step.opened))
+        if after is not None:
+            after()
 
 
 def _where(name: str) -> str:

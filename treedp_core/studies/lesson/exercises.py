@@ -168,7 +168,7 @@ def cover(drawn: Drawn) -> Question:
     bins = digits[0] * children + digits[1]
     return number(
         f"A tree has {counted(children)} nodes below the root and {counted(children)} bins below each. How many "
-        f"counts give the first {counted(bins)} bins, if none is taken away?",
+        f"counts add up to the first {counted(bins)} bins?",
         sum(digits), exact=True, unit="counts", given={"children": children, "bins": bins},
         right="Whole nodes first, then single bins: the digits of the number of bins.",
         wrong=(Wrong(bins, "Whole nodes hold many bins in one count."),
@@ -224,8 +224,8 @@ def which(drawn: Drawn) -> Question:
     why = {1: "Of all bins a prefix adds half: too many noisy counts.", len(deep): "So many levels share ε too thinly."}
     wrong = tuple(Wrong(i, why.get(len(one), "Compare h² Σ (n − 1).")) for i, one in enumerate(trees) if i != best)
     return Question(
-        "", f"{counted(bins)} bins, Laplace noise, equal shares of ε, no post-processing. Which tree counts "
-        "all up to x best?",
+        "", f"{counted(bins)} bins, Laplace noise, equal shares of ε, no post-processing. Which tree gives "
+        "the best cumulative counts?",
         float(best), 0.0, "Neither many levels nor many children: h² Σ (n − 1) is least.", wrong,
         "Squared error grows with h² Σ (n − 1), h the number of levels, n the children.", "", names,
         {"bins": bins, **{f"levels {i}": len(one) for i, one in enumerate(trees)}},

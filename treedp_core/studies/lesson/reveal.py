@@ -63,10 +63,12 @@ def _gives(guess: float) -> Revealed:
     said = (
         f"{short(guess)} % would be the bound of a release with ε = {privacy_text(at)}; exact counts have no ε."
         if math.isfinite(at)
-        else "With exact counts he is certain; with noise the curve bounds him."
+        else "With exact counts he is certain; with noise he is no surer than the curve: a smaller ε, less."
     )
-    found = Revealed("ε of a noisy table", "how sure at most (%)", x, (("bound from 50 %", sure),), at, math.nan, said)
-    return replace(found, log=True)
+    lines = [("with noise, at most", sure), ("exact counts", np.full(x.size, 100.0))]
+    if 0 <= guess < 100:
+        lines.insert(1, ("your guess", np.full(x.size, guess)))
+    return replace(Revealed("ε of a noisy table", "how sure (%)", x, tuple(lines), at, math.nan, said), log=True)
 
 
 def _noise(guess: float) -> Revealed:
@@ -90,7 +92,7 @@ def _who(guess: float) -> Revealed:
         scale = float(ProtectedUnit(relation).l1_sensitivity(2)[1])
         lines.append((relation.label, np.full(bins.size, scale)))
     if 0 < guess <= 1000:
-        lines.append(("your guess", np.full(bins.size, guess)))
+        lines.insert(1, ("your guess", np.full(bins.size, guess)))
     need = 2.0 / guess if guess > 0 else math.inf
     said = f"Noise of scale {short(guess)} promises ε = {privacy_text(need)} to a replaced record."
     return replace(Revealed("bins", "scale at ε = 1", bins, tuple(lines), math.nan, math.nan, said), log=True)
@@ -112,7 +114,10 @@ def _tree(guess: float) -> Revealed:
     counts = np.array([float(tree.prefix_cover(int(j)).size) for j in x])
     exact = int(tree.prefix_cover(200).size)
     said = f"The first 200 bins are {exact} counts of the tree, 200 of a histogram; you said {short(guess)}."
-    return Revealed("first bins", "counts added", x, (("tree 16 × 16", counts),), math.nan, 200.0, said)
+    lines = [("tree 16 × 16", counts)]
+    if 0 < guess <= 256:
+        lines.append(("your guess", np.full(x.size, guess)))
+    return Revealed("first bins", "counts added", x, tuple(lines), math.nan, 200.0, said)
 
 
 def _children(guess: float) -> Revealed:

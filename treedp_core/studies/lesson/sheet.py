@@ -16,8 +16,9 @@ MAX_SEATS: Final = 100
 BASE: Final = "http://127.0.0.1:8501"
 _STYLE: Final = (
     "body{font:11pt/1.4 sans-serif;max-width:18cm;margin:1cm auto}h2{margin-bottom:0;break-after:avoid}"
-    "section{break-inside:avoid}table{border-collapse:collapse;font-size:8pt}"
-    "td,th{border:1px solid;padding:1mm 1.5mm;text-align:left}@page{size:A4;margin:1.5cm}"
+    "p,ul{margin:.4em 0}li{break-inside:avoid}.solutions{display:flex;flex-wrap:wrap;gap:4mm;align-items:start}"
+    "table{border-collapse:collapse;font-size:7.5pt;break-inside:avoid}"
+    "td,th{border:1px solid;padding:.4mm 1mm;text-align:left}@page{size:A4;margin:1.5cm}"
 )
 
 
@@ -53,34 +54,41 @@ def teacher_sheet(seats: Sequence[int], base: str = BASE) -> str:
 
 def _of_step(number: int, step: Step, base: str) -> str:
     link = f"{base}/lesson?step={step.name}"
-    asked = [step.predict, *exercises(step.name, 0)]
+    asked = exercises(step.name, 0)
+    ideas = _ideas(step.predict) + "".join(
+        f"<p><b>Exercise {number}.{i}, seat 0:</b> {escape(one.text)} <b>{escape(one.solution)}</b>. "
+        f"{escape(one.right)}</p>{_ideas(one)}"
+        for i, one in enumerate(asked, 1)
+    )
     return (
         f"<section><h2>{number}. {escape(step.title)} ({step.minutes} minutes)</h2><p><b>Goal:</b> {escape(step.aim)} "
         f'<a href="{escape(link)}">{escape(link)}</a></p><p>{escape(step.text)}</p>'
         f"<p><b>Predict:</b> {escape(step.predict.text)} <b>{escape(step.predict.solution)}</b>. "
-        f"{escape(step.predict.right)}</p>{''.join(map(_ideas, asked))}"
+        f"{escape(step.predict.right)}</p>{ideas}"
         f"<p><b>Keep:</b> {escape(step.keep)}</p></section>"
     )
 
 
 def _ideas(question: Question) -> str:
-    """What each wrong answer to a question means, with the numbers of seat 0."""
+    """What each wrong answer to a question means."""
     rows = "".join(f"<li>{escape(question.written(one.value))}: {escape(one.why)}</li>" for one in question.wrong)
-    return f"<p>{escape(question.key)}, wrong ideas:</p><ul>{rows}</ul>"
+    return f"<ul>{rows}</ul>"
 
 
 def _solutions(steps: Iterable[str], seats: Sequence[int]) -> str:
+    """The right answers of each seat: a narrow table for each step, several of them side by side."""
     tables = []
-    for step in steps:
+    for number, step in enumerate(steps, 1):
+        name = "card" if step == CARD else f"{number}"
         by_seat = [(seat, exercises(step, seat)) for seat in seats]
         if by_seat:
-            head = "".join(f"<th>{escape(one.key)}</th>" for one in by_seat[0][1])
+            head = "".join(f"<th>{name}.{i}</th>" for i in range(1, len(by_seat[0][1]) + 1))
             rows = "".join(
                 f"<tr><th>{seat}</th>{''.join(f'<td>{escape(one.solution)}</td>' for one in asked)}</tr>"
                 for seat, asked in by_seat
             )
-            tables.append(f"<table><tr><th>seat</th>{head}</tr>{rows}</table><br>")
-    return "".join(tables)
+            tables.append(f"<table><tr><th>seat</th>{head}</tr>{rows}</table>")
+    return f'<div class="solutions">{"".join(tables)}</div>'
 
 
 def hand_out(seat: int) -> bytes:

@@ -101,8 +101,8 @@ def _ranges() -> Question:
 
 def _tree() -> Question:
     return number(
-        "256 bins lie in 16 groups of 16, and groups are counted, too. How many counts give the first 200 "
-        "bins, if none is taken away?",
+        "256 bins lie in 16 groups of 16, and groups are counted, too. How many counts add up to the first 200 "
+        "bins?",
         20.0, exact=True, unit="counts", given={"children": 16, "bins": 200},
         right="12 groups hold 192 bins, and 8 bins are left.",
         wrong=(Wrong(200.0, "Whole groups hold 16 bins in one count."),
@@ -114,8 +114,8 @@ def _tree() -> Question:
 
 def _children() -> Question:
     return number(
-        "4 096 bins. All nodes have the same number of children: 2, 4, 8, 16, 64 or 4 096. With which is "
-        "“all up to x” least off?",
+        "4 096 bins. All nodes have the same number of children: 2, 4, 8, 16, 64 or 4 096. With which are "
+        "cumulative counts least off?",
         16.0, exact=True, unit="children", given={"bins": 4096},
         right="Three levels share ε, and few counts are added.",
         wrong=(Wrong(2.0, "Twelve levels share ε: each count is very noisy."),
@@ -130,8 +130,8 @@ def _children() -> Question:
 def _spend() -> Question:
     roots = [math.cbrt(3), math.cbrt(63)]
     return number(
-        "4 groups of 64 bins. Which share of ε should the bins get, in percent, so that “all up to x” is "
-        "least off?",
+        "4 groups of 64 bins. Which share of ε should the bins get, in percent, so that cumulative "
+        "counts are least off?",
         100 * roots[1] / sum(roots), unit="%", given={"top": 4, "below": 64},
         right="Shares follow the cube roots of children − 1.",
         wrong=(Wrong(50.0, "Bins are added more often than groups, so equal shares waste ε."),
@@ -164,7 +164,7 @@ STEPS: Final[tuple[Step, ...]] = (
     ),
     Step(
         "noise", "What do noise and ε do?", 5, _noise,
-        text="Now every count gets random noise. ε says how much: odds about you change by at most e^ε. "
+        text="Now every count gets random noise. ε says how much: odds about you change at most e^ε-fold. "
         "The less they may change, the more noise it takes.",
         keep="Half of ε is twice the noise.",
         page="lab", opened={}, aim="The scale of noise is sensitivity over ε; a draw is not a law.",
@@ -172,7 +172,7 @@ STEPS: Final[tuple[Step, ...]] = (
     Step(
         "who", "Who is protected?", 5, _who,
         text="A promise is about somebody: a record that comes or goes, or one that is replaced by another. "
-        "What they can change decides how much noise it takes.",
+        "Laplace noise keeps it if its scale is what they can change in all, divided by ε.",
         keep="Noise follows what one unit can change, not how many counts there are.",
         page="data", opened={}, aim="Neighbouring relation and sensitivity; a record is not a person.",
     ),
@@ -192,8 +192,8 @@ STEPS: Final[tuple[Step, ...]] = (
     ),
     Step(
         "children", "How many children should a node have?", 6, _children,
-        text="Few children make many levels, and each gets little of ε. Many children make few levels, but much is "
-        "added on each. Somewhere between is a best.",
+        text="How many are at most x? That is a cumulative count. Few children make many levels, and each gets little "
+        "of ε. Many children make few levels, but much is added on each.",
         keep="About 16 children are best for plain Laplace noise, and the best is flat.",
         page="branching", opened={"bra_bins": "4096"}, aim="A trade-off with a flat optimum.",
     ),
@@ -208,7 +208,7 @@ STEPS: Final[tuple[Step, ...]] = (
         "adds", "Can it be made to add up?", 5, _adds,
         text="Noisy parts do not add up to their noisy total. Repairing that costs no privacy, as no record is looked "
         "at again. And two measurements of one thing are better than one.",
-        keep="Post-processing is free, and least squares makes every count better.",
+        keep="Post-processing is free, and weighing both (least squares) makes every count better.",
         page="consistency", opened={}, aim="Post-processing; weights by one over the variance.",
     ),
 )  # fmt: skip

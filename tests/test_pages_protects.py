@@ -20,7 +20,7 @@ SMALL = dataset(TREE, [0, 1, 2, 3, 5, 8, 13, 21, 0, 0, 40, 100])
 def test_the_answer_is_the_bound_and_both_sides_move_with_epsilon() -> None:
     app = open_page("protects", SMALL)
     said = answer(app)
-    assert "An attacker 50 % sure that this record is yours is at most **73.11 %** sure once all 16 counts" in said
+    assert "sure that this record is yours. Once all 16 counts are out, he is at most **73.11 %** sure." in said
     assert "not “safe”" in words(app) and "odds grow at most 2.719-fold" in words(app)
     before = figure(app, "pro_beliefs")["data"]
     pick(app, eps=2.0, pro_prior=0.01, pro_records=5)

@@ -85,7 +85,8 @@ def _curve(step: str, guess: float, whose: str) -> Draft:
         yaxis=axis(found.y_title, log=False, bounds=(low, 1.15 * high), grid=True),
     )
     fig.update_layout(showlegend=len(lines) > 1)
-    for x, text, colour, height in ((found.guess, whose, BEFORE, 1.0), (found.right, "right", GREEN, 0.9)):
+    lower = 0.9 if math.isfinite(found.guess) else 1.0
+    for x, text, colour, height in ((found.guess, whose, BEFORE, 1.0), (found.right, "right", GREEN, lower)):
         _mark(fig, found, x, text, colour, height)
     return fig
 

@@ -26,6 +26,9 @@ def said(relation: NeighbouringRelation, records: int) -> tuple[str, str]:
             if records == 1
             else (f"these {records} records are yours", "others are")
         )
+    if relation is NeighbouringRelation.REPLACE_UNKNOWN:
+        what = "this record's" if records == 1 else f"these {records} records'"
+        return f"{what} unknown values are yours", "others are"
     who = "your record is" if records == 1 else f"your {records} records are"
     return f"{who} in", "it is not" if records == 1 else "they are not"
 
@@ -38,8 +41,8 @@ def answer(found: Protected, prior: float, records: int) -> str:
     wide = [one for one in found.margins.tolist() if one and math.isfinite(one)]
     cost = f" A count is then within ± {margin(max(wide))}, 19 times in 20." if wide else ""
     return (
-        f"An attacker {percent_set(prior)} sure that {called} is at most **{most}** sure{exception} once all "
-        f"{plural(found.tree.n_nodes, 'count')} are out. His best guess is right {right} of the time, a blind "
+        f"An attacker was {percent_set(prior)} sure that {called}. Once all {plural(found.tree.n_nodes, 'count')} are "
+        f"out, he is at most **{most}** sure{exception}. His best guess is right {right} of the time, a blind "
         f"one {percent_set(max(prior, 1 - prior))}.{cost}"
     )
 

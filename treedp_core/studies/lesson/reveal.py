@@ -63,7 +63,7 @@ def _gives(guess: float) -> Revealed:
     said = (
         f"{short(guess)} % would be the bound of a release with ε = {privacy_text(at)}; exact counts have no ε."
         if math.isfinite(at)
-        else "With exact counts he is certain; with noise he is no surer than the curve: a smaller ε, less."
+        else "Exact counts make him certain; with noise he is at most as sure as the curve says."
     )
     lines = [("with noise, at most", sure), ("exact counts", np.full(x.size, 100.0))]
     if 0 <= guess < 100:

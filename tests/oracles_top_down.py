@@ -15,6 +15,7 @@ from treedp_core.records import Dataset, DomainSource, ReadReport
 from treedp_core.records.dataset import labels_of
 from treedp_core.studies.topdown import Wanted
 from treedp_core.tree import Tree
+from treedp_core.tree.leaf_table import LeafTable, count_leaves
 
 RECORDS = [(0, 0, 1), (0, 0, 1), (1, 2, 0), (1, 1, 1), (1, 1, 1), (1, 1, 1), (0, 2, 0)]
 SIZES = (2, 3, 2)
@@ -125,3 +126,9 @@ def two_sample_statistic(first: np.ndarray, second: np.ndarray, n_bins: int) -> 
     ra, rb = math.sqrt(b.sum() / a.sum()), math.sqrt(a.sum() / b.sum())
     both = a + b
     return float((((ra * a - rb * b) ** 2)[both > 0] / both[both > 0]).sum())
+
+
+def table_of_array(leaf_counts: np.ndarray) -> LeafTable:
+    """A table from an array with one axis per column."""
+    codes = np.repeat(np.argwhere(leaf_counts >= 0), leaf_counts.ravel(), axis=0)
+    return count_leaves(list(codes.T), leaf_counts.shape)

@@ -42,7 +42,7 @@ KNOWN = {
     "ghazi: Lemma 2.6": [4.2246788893268353],
     "ghazi: Algorithm 1, R": [13.663689395969983],
     "ghazi: Definitions 1.1 and 1.4": [0.64751719672196178911],
-    "ghazi: Theorems 1.6, 5.2 and A.2": [2.0],
+    "ghazi: Theorems 1.6, 5.2 and A.2": [2.0, 0.55371142667],
     "ghazi: Corollary 5.4, Appendix A.6": [0.028],
     "ghazi: Fact 2.2": [1.5],
     "boninsegna: ρ and ε": [2.14194],

@@ -10,8 +10,12 @@ import pytest
 
 from audit.stability import exact_delta, outputs, pmf, ways
 from treedp_core.checks import InputError
+from treedp_core.experiment import Experiment
 from treedp_core.mechanisms.stability import LAWS, stability
-from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
+from treedp_core.privacy import NeighbouringRelation, ProtectedUnit, Spread
+from treedp_core.studies.multiplicative.run import run
+from treedp_core.studies.multiplicative.trees import deep_tree, small_tree
+from treedp_core.studies.topdown import Wanted, made_up, on_leaves
 
 ADD, REPLACE = NeighbouringRelation.ADD_OR_REMOVE_ONE, NeighbouringRelation.REPLACE_ONE
 
@@ -78,3 +82,40 @@ def test_known_thresholds_and_refusals() -> None:
         stability(ProtectedUnit(ADD), 1, 1.0, 0.0, "discrete_laplace")
     with pytest.raises(InputError, match="law"):
         stability(ProtectedUnit(ADD), 1, 1.0, 1e-6, "laplace")
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_the_chance_to_be_told_is_that_of_every_draw(law: str) -> None:
+    made = stability(ProtectedUnit(ADD), 1, 1.0, 1e-4, law)
+    counts = np.arange(0, 3 * made.threshold)
+    for count, told in zip(counts.tolist(), made.told(counts).tolist(), strict=True):
+        listed = math.fsum(p for out, p in outputs(pmf(made.law), made.threshold, count).items() if out)
+        assert told == pytest.approx(listed, rel=1e-9, abs=1e-15)
+
+
+def test_leaves_alone_add_up_and_lose_small_leaves_together() -> None:
+    """Beside thresholds the leaves win where they are large, and lose where most records are on small ones."""
+    settings = Experiment("gaussian", epsilon=1.0, delta=1e-6, alpha=0.5, relation="add_or_remove_one", seed=1)
+    small = run(small_tree(), "tuned", settings)
+    told, tree = small.nodes.simple["stability_leaves"].released, small.source.tree
+    leaves = told[tree.is_leaf]
+    np.testing.assert_array_equal(told, tree.counts_of_leaves(leaves.astype(int)))
+    assert small.small_leaves == (15, 5 / 15_600) and set(leaves[small.nodes.truth[tree.is_leaf] == 0]) == {0}
+    assert (leaves[leaves > 0] >= 15).all() and np.abs(leaves - small.nodes.truth[tree.is_leaf]).max() < 40
+    wins = [made.largest_error("stability_leaves") < made.largest_error()
+            for made in (run(deep_tree(300, 1000, 1, mean), "tuned", settings) for mean in (50, 2))]  # fmt: skip
+    assert wins == [True, False]
+
+
+def test_on_leaves_of_a_table_is_exact() -> None:
+    people = made_up((4, 4), 500, 1)
+    found = on_leaves(people, Wanted(0.02, 1e-6, ProtectedUnit(ADD), None, Spread.STACKED, "intopt"))
+    counts, rng = people.table.counts, np.random.default_rng(3)
+    drawn = np.array([found.made.release(counts, rng) for _ in range(4000)])
+    for each, exact in (
+        (np.square(drawn - counts).sum(axis=1) / 16, found.rmse**2),
+        ((drawn > 0).sum(axis=1), found.told),
+        (np.where(drawn > 0, counts, 0).sum(axis=1) / 500, found.kept),
+    ):
+        error = 4 * each.std() / 4000**0.5
+        assert abs(each.mean() - exact) <= error < abs(each.mean() - 1.1 * exact)

@@ -19,6 +19,7 @@ from oracles_top_down import (
     non_negative_least_squares,
     printed_loop,
     product_data,
+    table_of_array,
     two_sample_statistic,
 )
 from oracles_tree import leaf_matrix, level_starts, random_parents
@@ -61,12 +62,6 @@ REPLACE = ProtectedUnit(NeighbouringRelation.REPLACE_ONE)
 
 def asked(rho: float, unit: ProtectedUnit = REPLACE) -> Wanted:
     return Wanted(rho, 1e-6, unit, None, Spread.STACKED, "intopt")
-
-
-def table_of_array(leaf_counts: np.ndarray) -> LeafTable:
-    """A table from an array with one axis per column."""
-    codes = np.repeat(np.argwhere(leaf_counts >= 0), leaf_counts.ravel(), axis=0)
-    return count_leaves(list(codes.T), leaf_counts.shape)
 
 
 def array_of_table(table: LeafTable) -> np.ndarray:

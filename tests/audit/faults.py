@@ -180,6 +180,11 @@ def _refusing_by_the_truth(table: Any, ready: Any, *others: Any, **named: Any) -
         return SPARSE_RELEASE(table, ready, *others, **named)
 
 
+def _with_records(found: sparse.LevelResult, *_: object) -> sparse.LevelResult:
+    there = found.origin >= 0
+    return sparse.LevelResult(found.parent[there], found.code[there], found.count[there], found.origin[there])
+
+
 @contextlib.contextmanager
 def forgotten_prior() -> Iterator[None]:
     """A prior is charged neither where its rest is split nor in the ledger."""
@@ -410,6 +415,7 @@ FAULTS = (
         (TOP_DOWN,),
     ),
     Fault("size refused by the true total", lambda: everywhere(SPARSE_RELEASE, _refusing_by_the_truth), (TOP_DOWN,)),
+    Fault("only children with records are visited", changed(sparse._joined, _with_records), (TOP_DOWN,)),
     Fault("a matrix that moves by less", changed(matrices.sensitivity, lambda x, *_: 0.98 * x), (BUDGETS,)),
     Fault("a prior forgotten", forgotten_prior, (BUDGETS,)),
     Fault("reported values rounded up", changed(attribution.reports, _one_more), (BUDGETS,)),

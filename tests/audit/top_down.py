@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from math import prod
@@ -151,7 +151,10 @@ class Tape(SimpleNamespace):
 
 
 def _taped(ready: Plan, log: list, answers: list | None) -> Plan:
-    laws: Any = tuple(law and Tape(law=law, level=i, log=log, answers=answers) for i, law in enumerate(ready.laws))
+    laws: Any = tuple(
+        law and Tape(law=law, variance=law.variance, level=i, log=log, answers=answers)
+        for i, law in enumerate(ready.laws)
+    )
     return replace(ready, laws=laws)
 
 
@@ -194,7 +197,7 @@ def _one_run(
     others: IntArray,
     allowed: int,
 ) -> None:
-    rule, block = str(rng.choice(list(RULES))), int(rng.choice([1, 1 << 16]))
+    rule, block = str(rng.choice([*RULES, sparse.PRUNED])), int(rng.choice([1, 1 << 16]))
     what = f"sparse release of {data.tolist()} in {sizes}, {rule}, for {ready.unit}"
     log: list = []
     with patch.object(checks, "MAX_CELL_DRAWS", allowed), patch.object(sparse, "BLOCK_CELLS", block):
@@ -218,13 +221,19 @@ def _one_run(
 
 
 def _release(table: LeafTable, ready: Plan, rule: str, seed: int) -> tuple[Outcome, list[sparse.LevelResult]]:
-    """What comes out, refusals included; and the levels, for the cells that were asked for next."""
-    try:
-        run = sparse.release(table, ready, np.random.default_rng(seed), rule)
-    except InputError as refusal:
-        return ("refused", refusal.code, str(refusal)), []
+    """What comes out, refusals included; and of each level the nodes whose children were asked for next."""
+    asked: list[sparse.LevelResult] = []
+
+    def noted(step: Callable[..., sparse.LevelResult]) -> Callable[..., sparse.LevelResult]:
+        return lambda *arguments: asked.append(step(*arguments)) or asked[-1]
+
+    with patch.object(sparse, "_root", noted(sparse._root)), patch.object(sparse, "_joined", noted(sparse._joined)):
+        try:
+            run = sparse.release(table, ready, np.random.default_rng(seed), rule)
+        except InputError as refusal:
+            return ("refused", refusal.code, str(refusal)), asked
     released = [(x.parent.tolist(), x.code.tolist(), x.count.tolist()) for x in run.levels]
-    return ("released", *map(str, released), str(run.table.codes.tolist())), list(run.levels)
+    return ("released", *map(str, released), str(run.table.codes.tolist())), asked
 
 
 def _cells(

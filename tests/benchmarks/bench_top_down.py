@@ -10,21 +10,25 @@ from __future__ import annotations
 import math
 import random
 import statistics
+import tracemalloc
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
 from timing import paired_ratio, seconds
 from treedp_core.experiment import Experiment, Pipeline, prepare
 from treedp_core.noise import DiscreteGaussian
-from treedp_core.studies.topdown import plan
+from treedp_core.studies.topdown import made_up, plan
 from treedp_core.studies.topdown.sparse import release
 from treedp_core.tree import Tree
 from treedp_core.tree.leaf_table import count_leaves
 from treedp_core.watch import generator
 
 IDS = ("6",)
+PROMISED: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-6, "relation": "add_or_remove_one"}
+LEAST_SQUARES = ("least_squares", "top_down_water_filling")
 
 
 def rows(quick: bool) -> Iterator[tuple[str, str, float | None, float | None, str]]:
@@ -47,6 +51,7 @@ def rows(quick: bool) -> Iterator[tuple[str, str, float | None, float | None, st
                 yield "6", f"{rule}, {leaves} / exact noise alone", ratio, 6.5, f"{1000 * taken:.3g} ms"
                 yield "6", f"{rule}, {leaves}, N = 10^7 / 0.2 s", taken / 0.2, None, f"{1000 * taken:.3g} ms"
     yield sparse(1 if quick else 3)
+    yield from pruned(2 if quick else 10)
 
 
 def problem(sizes: Sequence[int], records: int) -> tuple[Tree, np.ndarray]:
@@ -146,3 +151,33 @@ def sparse(rounds: int) -> tuple[str, str, float, None, str]:
     ready = plan((1000,) * 3, 0.5)
     taken = statistics.median(seconds(lambda: release(table, ready, rng)) for _ in range(rounds))
     return "6", "sparse run, 10^9 cells, 10^5 records / 1 s", taken, None, f"{1000 * taken:.3g} ms"
+
+
+def pruned(trials: int) -> Iterator[tuple[str, str, float, float | None, str]]:
+    """Against least squares and water filling on sparse binary trees, Zipf 1.2; and on 2^64 leaves, time and memory."""
+    for levels, records in ((13, 20_000), (17, 20_000), (19, 200_000)):
+        tree, rng = Tree.from_branching_factors((2,) * (levels - 1)), np.random.default_rng(0)
+        share = np.arange(1, tree.n_leaves + 1) ** -1.2
+        counts = tree.counts_of_leaves(rng.permutation(rng.multinomial(records, share / share.sum())))
+        sums = np.zeros((2, 2))
+        first = prepare(Experiment("discrete_gaussian", ("pruned",), **PROMISED), tree)
+        other = prepare(Experiment("discrete_gaussian", LEAST_SQUARES, **PROMISED), tree)
+        for _ in range(max(2, trials * 16 >> (levels - 13))):
+            noisy = counts + first.noise.draw(rng)
+            for i, ready in enumerate((first, other)):
+                error = ready.postprocessing[0](noisy) - counts
+                sums[i] += np.mean(error**2), ((counts == 0) & (error > 0)).sum()
+        (mine, filled), (theirs, others) = sums
+        about = f"pruned, {levels} levels, {records:,} records / least squares and water filling"
+        yield "6", f"{about}: RMSE", math.sqrt(mine / theirs), 1.2, ""
+        yield "6", f"{about}: false positives", filled / others, 0.01, ""
+    people = made_up((16,) * 16, 100_000, 1)
+    ready, rng = plan((16,) * 16, 0.0244), np.random.default_rng(1)
+    taken = seconds(lambda: release(people.table, ready, rng, "pruned"))
+    tracemalloc.start()
+    release(people.table, ready, rng, "pruned")
+    peak = tracemalloc.get_traced_memory()[1] / 1e6
+    tracemalloc.stop()
+    note = f"{1000 * taken:.3g} ms, {peak:.3g} MB"
+    yield "6", "pruned, 2^64 leaves, 10^5 records / 2 s", taken / 2, 1.0, note
+    yield "6", "pruned, 2^64 leaves, 10^5 records / 100 MB", peak / 100, 1.0, note

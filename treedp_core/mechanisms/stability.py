@@ -58,6 +58,16 @@ class Stability:
         noisy = here + self.law.sample(rng, here.shape).astype(np.int64)
         return np.where((here > 0) & (noisy >= self.threshold), noisy, 0)
 
+    def told(self, counts: AnyArray) -> FloatArray:
+        """Return the probability that each of true counts is told, shape of `counts`.
+
+        >>> made = stability(ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE), 1, 1.0, 1e-6, "discrete_laplace")
+        >>> made.told(np.array([0, 15, 30])).round(3).tolist()
+        [0.0, 0.731, 1.0]
+        """
+        c = np.asarray(counts, dtype=np.float64)
+        return np.where(c > 0, self.law.cdf(c - self.threshold), 0.0)  # the law is symmetric
+
     def error(self, counts: AnyArray, alpha: float = 0.0) -> FloatArray:
         """Return the exact alpha-RMSE of true counts, in records, shape of `counts`: beyond alpha times the count.
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from treedp_core.checks import InputError, echo
 from treedp_core.errors import Tolerance
-from treedp_core.postprocess import least_squares, non_negative, shrink, top_down, tree_nnls
+from treedp_core.postprocess import least_squares, non_negative, pruned, shrink, top_down, tree_nnls
 from treedp_core.postprocess import stated as of
 from treedp_core.privacy.release import Release
 from treedp_core.registry import UNSTATED, Promise, Stated, Table, lookup, table
@@ -37,7 +37,8 @@ class Postprocessor:
     uses : tuple of str
         Fields of `Tolerance` its results depend on.
     family_rule : str
-        The rule of `families.RULES` that it applies to every family from the root down, if it does nothing else.
+        What does the same from the root down without a tree, if anything does: a rule of `families.RULES` that it
+        applies to every family, or "pruned".
     stated : Stated
         What else is to be known of it.
     """
@@ -150,6 +151,19 @@ POSTPROCESSORS: Final[Table[Postprocessor]] = table(
         why_biased=_OF_FAMILIES,
         mark="pentagon",
         stated=of.REAL_THEN_ROUND,
+    ),
+    Postprocessor(
+        "pruned",
+        "Pruned, least squares",
+        "Only children of nodes whose noisy count stands out are looked at; least squares on those, and what does not "
+        "stand out of its error is 0. Hardly any empty node is filled; families need not add up. Biased.",
+        _for_any_tolerance(pruned.prepare),
+        Promise.NON_NEGATIVE,
+        why_biased="Pruning is biased: small counts become 0, and what is told was chosen because it came out large.",
+        mark="hourglass",
+        weighted=True,
+        family_rule="pruned",
+        stated=of.PRUNED,
     ),
 )
 

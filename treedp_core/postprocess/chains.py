@@ -58,7 +58,7 @@ class Chain:
 
     @property
     def sparse(self) -> str:
-        """The rule for one family that does the same without a tree, if the chain is nothing else; else ""."""
+        """What does the same from the root down without a tree, if the chain is nothing else; else ""."""
         return POSTPROCESSORS[self.steps[0]].family_rule if len(self.steps) == 1 else ""
 
 

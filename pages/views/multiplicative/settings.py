@@ -15,7 +15,7 @@ from pages.ui.shared import fits
 from treedp_core import checks
 from treedp_core.studies.multiplicative.ranking import levels_from_text
 from treedp_core.studies.multiplicative.run import PLANS
-from treedp_core.studies.multiplicative.trees import DEEP_LEAVES, DEEP_LEVELS, SOURCES
+from treedp_core.studies.multiplicative.trees import DEEP_LEAVES, DEEP_LEVELS, DEEP_RECORDS, MEAN_RECORDS, SOURCES
 from treedp_core.words import short
 from treedp_core.words import whole as in_full
 
@@ -70,7 +70,11 @@ DEEP_TREE_LEVELS: Final = whole(
 )  # fmt: skip
 DEEP_TREE_LEAVES: Final = whole(
     "mul_deep_leaves", 1000, 2, DEEP_LEAVES[-1], grid=DEEP_LEAVES, format=in_full, label="Leaves with records",
-    width=180, help="On average 50 records each, the r-th largest about 1/r.",
+    width=180, help="Of uneven size: the r-th largest has about 1/r of the largest one's records.",
+)  # fmt: skip
+DEEP_TREE_RECORDS: Final = whole(
+    "mul_deep_records", MEAN_RECORDS, 1, DEEP_RECORDS[-1], grid=DEEP_RECORDS, format=in_full, label="Records a leaf",
+    width=180, help="On average. The fewer, the more records are on leaves that no noisy count can tell.",
 )  # fmt: skip
 STEP: Final = whole("mul_step", FIRST_STEP, 0, MAX_STEPS, look="slider", width=340, help="Drag, or press Next.")
 ROUNDS: Final = whole(
@@ -83,7 +87,8 @@ ETA: Final = number(
     label="May fail with probability η", width=220, help=text("eta"),
 )  # fmt: skip
 SETTINGS: Final[tuple[Setting[Any], ...]] = (
-    VIEW, EVERY_CURVE, LEVELS, TOTAL, SOURCE, PLAN, CLAMP, DEEP_TREE_LEVELS, DEEP_TREE_LEAVES, STEP, ROUNDS, ETA,
+    VIEW, EVERY_CURVE, LEVELS, TOTAL, SOURCE, PLAN, CLAMP, DEEP_TREE_LEVELS, DEEP_TREE_LEAVES, DEEP_TREE_RECORDS, STEP,
+    ROUNDS, ETA,
 )  # fmt: skip
 
 PAPER: Final = (ALPHA.to(0.5), EPSILON.to(1.0), TOTAL.to(10_000.0))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 from typing import Final
 
@@ -15,9 +16,10 @@ from pages.views.topdown import settings as s
 from pages.views.topdown.more import more
 from pages.views.topdown.release import released
 from pages.views.topdown.repeated import repeated
+from treedp_core.checks import InputError
 from treedp_core.figures.of_topdown import bias_of_rules, rules_of
 from treedp_core.notebook.code import call, given
-from treedp_core.studies.topdown import RuleResult, Subject, Wanted, compare_rules, tables, ways_of_rules
+from treedp_core.studies.topdown import RuleResult, Subject, Wanted, compare_rules, on_leaves, tables, ways_of_rules
 from treedp_core.words import short
 
 SLOT: Final = "td_rules"
@@ -72,15 +74,18 @@ def _rules_more(what: Subject, result: Result[list[RuleResult]]) -> None:
 def _rules_tables(what: Subject, result: Result[list[RuleResult]], found: list[RuleResult]) -> None:
     again = given(found, compare_rules, asked.again(what), *result.made_for).named("found")
     st.markdown(
-        "Every rule turns the same noisy counts into counts of at least 0 that add up. None costs privacy; they differ "
-        "in what they do to small counts. IntOpt takes from the smallest counts first, so it is sparser; water filling "
-        f"is closest in every distance at once. {_least_squares_first(found)}"
+        "Every rule turns the same noisy counts into counts of at least 0 that add up, but for the pruned ones. None "
+        "costs privacy; they differ in what they do to small counts. IntOpt takes from the smallest counts first, so "
+        "it is sparser; water filling is closest in every distance at once; pruned counts are 0 but where they stand "
+        f"out of the noise, so hardly any place is filled that is empty. {_least_squares_first(found)}"
     )
     frame.plain_table(
         tables.rule_words(found),
         alt="Every measure of every projection, with 95 % intervals",
         caption="Mean over the runs ± its 95 % interval. NOT PRIVATE. Simulation.",
     )
+    with suppress(InputError):  # without δ there is no such histogram
+        st.markdown(words.on_leaves(on_leaves(what, result.made_for[0]), found))
     frame.figure(
         call(bias_of_rules, again),
         key="td_rules_bias",

@@ -205,10 +205,15 @@ def _bias(mine: Drawn) -> None:
         label=tuned.label("td"),
         alt="Mean error of leaves by size of their true count: small counts gain or lose, large ones hardly.",
         caption="NOT PRIVATE: mean of released − true over the leaves of each size in this release; bars: 1.96 "
-        f"standard errors over those leaves. With a public total all errors add up to 0: what "
-        f"empty leaves gain, others lose. {_short_about(mine)}. Simulation.",
+        f"standard errors over those leaves. {_balance(mine)}{_short_about(mine)}. Simulation.",
         ran=call(tables.bias_table, drawn_again(mine)), simulated=True,
     )  # fmt: skip
+
+
+def _balance(mine: Drawn) -> str:
+    if not RULES[mine.wanted.rule].adds_up:
+        return "Pruned counts need not add up to the total: small ones are 0, and nobody gains what they lose. "
+    return "With a public total all errors add up to 0: what empty leaves gain, others lose. "
 
 
 def _short_about(mine: Drawn) -> str:

@@ -10,7 +10,7 @@ from pages.ui.strip import strip
 from pages.ui.text import lit
 from pages.views.topdown import settings as s
 from treedp_core.errors.compare import Compared
-from treedp_core.studies.topdown import Drawn, RuleResult, Subject, rho_of
+from treedp_core.studies.topdown import Drawn, OnLeaves, RuleResult, Subject, rho_of
 from treedp_core.studies.topdown.marginals import Marginals
 from treedp_core.studies.topdown.rows import usual_error
 from treedp_core.studies.topdown.wanted import RULES, Wanted
@@ -82,6 +82,19 @@ def least_squares_first(change: float, *, told: bool) -> str:
     """Return what least squares before water filling changes, in per cent, and whether the runs tell."""
     unsure = "" if told else " (within the simulation's error)"
     return f"Least squares before water filling changes the RMSE of a leaf by {signed(change)} %{unsure}."
+
+
+def on_leaves(one: OnLeaves, found: Sequence[RuleResult]) -> str:
+    """Return what a stability histogram of the leaves would do, beside the rule with the smallest RMSE."""
+    rmse = min(rule.mean["rmse"] for rule in found)
+    promise = one.made.guarantee
+    return (
+        f"**No domain at all?** A stability histogram of the leaves tells leaves from {whole(one.made.threshold)} "
+        f"records on, at ({privacy_text(promise.epsilon)}, {setting_text(promise.delta)}): no empty leaf, "
+        f"{whole(round(one.told))} of the {whole(one.filled)} with records, which hold {short(100 * one.kept, 2)} % of "
+        f"the records; its RMSE is {short(one.rmse)}, the best rule's {short(rmse)}. It wins where records "
+        "lie on large leaves, and sums of what it tells miss all small ones. (Formula, NOT PRIVATE.)"
+    )
 
 
 def _rounded(mean: float) -> str:

@@ -14,6 +14,9 @@ import math
 from dataclasses import dataclass
 from typing import Final
 
+import numpy as np
+from numpy.typing import ArrayLike
+
 from treedp_core import checks
 from treedp_core.checks import InputError
 from treedp_core.mechanisms.thresholds.plan_types import MAX_PLAN_LEVELS, Plan, PlanLevel
@@ -118,7 +121,7 @@ def paper_plan(
     max_total: float,
     *,
     eta: float = USUAL_ETA,
-    threshold: float | None = None,
+    threshold: ArrayLike | None = None,
 ) -> Plan:
     """Rounds of the estimation of Ghazi et al. (Theorem A.1) with corrected budgets and a whole-number cut-off.
 
@@ -130,8 +133,9 @@ def paper_plan(
         Upper bound M on the root's count, in records. When it is released privately, that is charged beside the plan.
     eta : float
         Probability in (0, 1/2) that a node misses its tolerance.
-    threshold : float, optional
-        tau of every node, in records; the smallest that is accurate unless given.
+    threshold : float or (n_nodes,), optional
+        tau of every node, or of each of them (Problem 3.1), in records; the smallest that is accurate unless given. The
+        smallest of several decides: whoever comes by a node of a larger one may also come by one of the smallest.
 
     Returns
     -------
@@ -150,7 +154,9 @@ def paper_plan(
     total, least = check_total(max_total), least_threshold(a, eps, d, failure, levels)
     tau = least
     if threshold is not None:
-        tau = checks.number("threshold", threshold, low=0, open_low=True, high=1e30, code="THRESHOLD_RANGE")
+        tau = checks.number(
+            "threshold", float(np.min(threshold)), low=0, open_low=True, high=1e30, code="THRESHOLD_RANGE"
+        )
         if tau < least:
             message = f"A threshold of {tau:g} is not accurate at this budget; the smallest is {whole(round(least))}."
             raise InputError("THRESHOLD_RANGE", message)

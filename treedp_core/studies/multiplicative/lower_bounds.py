@@ -93,7 +93,7 @@ def least_possible_threshold(alpha: float, eta: float, epsilon: float, n_levels:
 
 def _inaccurate_up_to(eta: float, eps: float, delta: float, height: int) -> int:
     """Largest k that does not satisfy (*) on a binary tree of that height."""
-    success = -height * float(_entropy(np.asarray(eta)))
+    success = -height * float(entropy(np.asarray(eta)))
     low, high = 0, math.ceil(height * LN_2 / eps) + 1  # (*) fails at low, holds at high
     while high - low > 1:
         middle = (low + high) // 2
@@ -146,8 +146,8 @@ def _log_limit(k: FloatArray, eps: float, delta: float, steps: FloatArray) -> Fl
     return np.asarray(np.logaddexp(first, second))
 
 
-def _entropy(p: FloatArray) -> FloatArray:
-    """Entropy of a coin in nats, for p in [0, 1/2]."""
+def entropy(p: FloatArray) -> FloatArray:
+    """Return the entropy of a coin in nats, shape of `p` in [0, 1/2]."""
     q = np.clip(p, 1e-300, 0.5)
     return np.asarray(-q * np.log(q) - (1.0 - q) * np.log1p(-q))
 
@@ -157,6 +157,6 @@ def _entropy_inverse(nats: FloatArray) -> FloatArray:
     low, high = np.zeros_like(nats), np.full_like(nats, 0.5)
     for _ in range(50):
         middle = 0.5 * (low + high)
-        above = _entropy(middle) > nats
+        above = entropy(middle) > nats
         low, high = np.where(above, low, middle), np.where(above, middle, high)
     return low

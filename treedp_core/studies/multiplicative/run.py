@@ -19,7 +19,7 @@ from treedp_core.mechanisms.thresholds.schedule import USUAL_ETA, check_alpha, c
 from treedp_core.mechanisms.thresholds.trace import Step, steps
 from treedp_core.privacy import Guarantee
 from treedp_core.studies.multiplicative.accuracy import clamped_alpha_rmse
-from treedp_core.studies.multiplicative.simple import RULES, Simple, draw
+from treedp_core.studies.multiplicative.simple import RULES, Simple, draw, leaf_edges, leaves_alone
 from treedp_core.studies.multiplicative.trees import Source
 from treedp_core.tree import FloatArray, IntArray
 from treedp_core.watch import Watch, generator
@@ -144,6 +144,17 @@ class Run:
         return float((excess(self.nodes.truth, self.nodes.released, self.alpha) == 0).mean())
 
     @cached_property
+    def small_leaves(self) -> tuple[int, float]:
+        """Threshold of the stability histogram of the leaves, and the share of the records on leaves below it."""
+        threshold, sizes = leaves_alone(self.settings).threshold, self.source.paths.weight[leaf_edges(self.source)]
+        return threshold, float(sizes[sizes < threshold].sum() / max(1, self.source.paths.total))
+
+    def largest_error(self, name: str = "") -> float:
+        """Largest error beyond alpha times the count in this draw, of a simple rule or the thresholds, in records."""
+        released = self.nodes.simple[name].released if name else self.nodes.released
+        return float(excess(self.nodes.truth, released, self.alpha).max())
+
+    @cached_property
     def rounds(self) -> dict[str, list[Any]]:
         """What happened in each round: public thresholds, and how many trees and nodes answered; a row a round."""
         plan, labels = self.plan, self.labels
@@ -188,7 +199,7 @@ def run(source: Source, plan: str, settings: Experiment, watch: Watch | None = N
         paths, edge, level, partial(PLANNERS[plan], alpha), promise, rng, clamp_share=0.5 if clamped else 0.0,
         watch=watch,
     )  # fmt: skip
-    nodes = Nodes(edge, level, truth, found.release.estimate, draw(source, level, truth, settings, among))
+    nodes = Nodes(edge, level, truth, found.release.estimate, draw(source, edge, level, truth, settings, among))
     story: tuple[Step, ...] = ()
     if source.tree is not None and source.is_small:
         story = told(steps(source.tree, paths, found.estimation.plan, found.estimation.labels))

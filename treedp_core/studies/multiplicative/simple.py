@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from treedp_core.experiment import Experiment, prepare
-from treedp_core.mechanisms.stability import LAWS, stability
+from treedp_core.mechanisms.stability import LAWS, Stability, stability
 from treedp_core.noise import Gaussian, Laplace
 from treedp_core.postprocess.shrink import shrunk
 from treedp_core.studies.multiplicative.shrinkage import worst_shrunk_alpha_rmse
@@ -24,6 +24,7 @@ RULES: Final = {
     "shrunk_laplace": "Shrunk Laplace",
     "shrunk_optimal": "Shrunk least squares",
     "stability": "Stability histogram",
+    "stability_leaves": "Stability histogram, leaves",
 }
 ABOUT: Final = {
     "gaussian": "Gaussian noise on every count, equal budgets",
@@ -32,26 +33,32 @@ ABOUT: Final = {
     "shrunk_laplace": "Laplace noise on every count, equal budgets, shrunk to max(0, (1 − α) y)",
     "shrunk_optimal": "Gaussian noise with minimax budgets, least squares, shrunk to max(0, (1 − α) y)",
     "stability": "Whole-number noise on counts above 0, by level, told above a threshold; no domain need be public",
+    "stability_leaves": "Whole-number noise on leaves above 0, told above a threshold; every other count is their sum",
 }
 
 
 @dataclass(frozen=True, eq=False)
 class Simple:
-    """One draw of a simple rule at the judged nodes, (n,), and its exact worst-case alpha-RMSE, in records."""
+    """One draw of a simple rule at the judged nodes, (n,), and its exact worst-case alpha-RMSE, in records or inf."""
 
     released: FloatArray
     worst: float
 
 
 def draw(
-    source: Source, level: IntArray, truth: FloatArray, settings: Experiment, rng: np.random.Generator
+    source: Source,
+    edge: IntArray,
+    level: IntArray,
+    truth: FloatArray,
+    settings: Experiment,
+    rng: np.random.Generator,
 ) -> dict[str, Simple]:
     """Return one draw of every simple rule that this tree allows, by its name in `RULES`.
 
     Parameters
     ----------
-    level, truth : (n,)
-        Level and true count, in records, of the judged nodes; all nodes in order where the source has a tree.
+    edge, level, truth : (n,)
+        Edge, level and true count, in records, of the judged nodes; all nodes in order where the source has a tree.
     """
     alpha = settings.alpha
     sigma, b = (
@@ -70,6 +77,7 @@ def draw(
     if source.tree is not None and source.counts is not None:
         rules["shrunk_optimal"] = _least_squares(source.tree, truth, settings, rng)
     rules["stability"] = _stability(source.paths.n_levels, level, truth, settings, rng)
+    rules["stability_leaves"] = Simple(_summed_leaves(source, edge, level, settings, rng), math.inf)
     return rules
 
 
@@ -97,6 +105,30 @@ def _stability(
     made = min(every, key=lambda one: one.worst(settings.alpha))
     told = made.release(truth, rng).astype(float)
     return Simple(np.where((level == 0) & public, truth, told), made.worst(settings.alpha))
+
+
+def leaves_alone(settings: Experiment) -> Stability:
+    """Return the stability histogram of the leaves at the whole budget, by the law that tells smaller counts."""
+    every = [stability(settings.unit, 1, settings.epsilon, settings.delta, law) for law in LAWS]
+    return min(every, key=lambda one: one.threshold)
+
+
+def leaf_edges(source: Source) -> IntArray:
+    """Return the edges of a source that end in a leaf, (n_leaves,)."""
+    return np.flatnonzero(source.paths.end == np.arange(source.paths.n_edges) + 1)
+
+
+def _summed_leaves(
+    source: Source, edge: IntArray, level: IntArray, settings: Experiment, rng: np.random.Generator
+) -> FloatArray:
+    """What is told of leaves, added up to the judged nodes; many small leaves are lost together, without a bound."""
+    paths, leaves = source.paths, leaf_edges(source)
+    before = np.zeros(paths.n_edges + 1)
+    before[leaves + 1] = leaves_alone(settings).release(paths.weight[leaves], rng)
+    np.cumsum(before, out=before)
+    sums = before[paths.end] - before[:-1]
+    told = np.where(edge >= 0, sums[np.maximum(edge, 0)], 0.0)
+    return np.where((level == 0) & settings.unit.total_is_public, paths.total, told)
 
 
 def _least_squares(tree: Tree, truth: FloatArray, settings: Experiment, rng: np.random.Generator) -> Simple:

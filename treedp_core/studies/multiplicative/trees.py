@@ -16,6 +16,7 @@ from treedp_core.watch import generator
 SOURCES: Final = {"small": "Small tree, step by step", "deep": "Deep tree, generated", "current": "Data set in use"}
 DEEP_LEVELS: Final = (10, 30, 100, 300, 1000, 3000)
 DEEP_LEAVES: Final = (10, 100, 1000, 10_000)
+DEEP_RECORDS: Final = (2, 5, 20, 50, 200, 1000)
 SMALL_LEAVES: Final = (8200, 900, 310, 40, 1800, 0, 150, 60, 3600, 420, 0, 0, 90, 25, 5, 0)
 """Records on the leaves of the small tree: some of every size, so that every threshold has something to find."""
 SMALL_NODES: Final = 64
@@ -83,11 +84,11 @@ def small_tree() -> Source:
     return Source("small tree", PathTree.from_tree(tree, counts), tree, counts)
 
 
-def deep_tree(n_levels: int, n_leaves: int, seed: int) -> Source:
+def deep_tree(n_levels: int, n_leaves: int, seed: int, mean_records: int = MEAN_RECORDS) -> Source:
     """Return a binary tree of many levels whose records sit on few leaves, branching at all levels, sizes uneven.
 
     Leaves double: each copy keeps a prefix of its original, of a length drawn evenly, and goes its own way from there.
-    The r-th leaf has about 1/r of the largest one's records, on average 50.
+    The r-th leaf has about 1/r of the largest one's records; on average they have `mean_records`.
 
     >>> deep_tree(50, 20, 1).paths.n_levels
     50
@@ -102,7 +103,7 @@ def deep_tree(n_levels: int, n_leaves: int, seed: int) -> Source:
         fresh[at == branch] ^= 1
         codes = np.concatenate([codes, fresh])
     weights = 1.0 / (1.0 + rng.permutation(n_leaves))
-    counts = np.ceil(weights / weights.sum() * MEAN_RECORDS * n_leaves).astype(np.int64)
+    counts = np.ceil(weights / weights.sum() * mean_records * n_leaves).astype(np.int64)
     return Source("deep tree", PathTree.from_leaves(codes, counts))
 
 

@@ -3,6 +3,7 @@
 from treedp_core.studies.topdown.accounting import Accounting, accounting, epsilons, extra_noise
 from treedp_core.studies.topdown.bounds import needs_factor_two
 from treedp_core.studies.topdown.draw import Drawn, draw, draws, is_light
+from treedp_core.studies.topdown.leaves import OnLeaves, on_leaves
 from treedp_core.studies.topdown.orders import OrderResult, orders_of_subject, some_orders, ways_of_orders
 from treedp_core.studies.topdown.plan import Plan, plan
 from treedp_core.studies.topdown.projections import RuleResult, compare_rules, ways_of_rules
@@ -12,6 +13,7 @@ from treedp_core.studies.topdown.wanted import Wanted, allocations_for, numerica
 __all__ = [
     "Accounting",
     "Drawn",
+    "OnLeaves",
     "OrderResult",
     "Plan",
     "RuleResult",
@@ -29,6 +31,7 @@ __all__ = [
     "made_up",
     "needs_factor_two",
     "numerical",
+    "on_leaves",
     "orders_of_subject",
     "plan",
     "product_of_columns",

@@ -22,7 +22,7 @@ def compare(run: SparseRun) -> tuple[Compared, ...]:
     levels = []
     for n_cells, level, truth in zip(run.plan.cells, run.levels, run.truth, strict=True):
         real = level.origin >= 0
-        released = np.zeros(truth.count.size, dtype=np.int64)
+        released = np.zeros(truth.count.size, dtype=level.count.dtype)
         released[level.origin[real]] = level.count[real]
         spurious = level.count[~real]
         levels.append(

@@ -134,7 +134,8 @@ def _sparse(subject: Subject, ready: Plan, wanted: Wanted, seed: int, rng: np.ra
         )
     run = release(subject.table, ready, rng, rule, watch)
     levels = compare(run)
-    return Drawn(subject, ready, wanted, seed, levels, levels[-1], None, None, run.table)
+    found = run.table if RULES[wanted.rule].is_whole else None
+    return Drawn(subject, ready, wanted, seed, levels, levels[-1], None, None, found)
 
 
 def tidied(released: AnyArray) -> AnyArray:

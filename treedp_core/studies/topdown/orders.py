@@ -86,7 +86,7 @@ def compare_orders(
     table : LeafTable
     orders : iterable of permutations of the columns
     wanted : Wanted
-        Its shares are not used; a rule that needs a tree gives way to IntOpt.
+        Its shares are not used; a rule that needs a tree, or is pruned, gives way to IntOpt.
     trials, seed : int
         Every order and trial draws its own noise.
     known_columns : collection of int, optional
@@ -110,7 +110,7 @@ def compare_orders(
     [(0, 1), (1, 0)]
     """
     trials = checks.integer("trials", trials, low=1, high=checks.MAX_TRIALS, code="TRIALS_RANGE")
-    width, rule = len(table.sizes), RULES[wanted.rule].sparse or "intopt"
+    width, rule = len(table.sizes), (RULES[wanted.rule].sparse if RULES[wanted.rule].is_bounded else None) or "intopt"
     known = range(wanted.unit.known_levels - 1) if known_columns is None else known_columns
     for column in () if known_columns is None else known_columns:
         checks.integer("known column", column, low=0, high=width - 1)

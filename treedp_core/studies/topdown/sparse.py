@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Final
 
 import numpy as np
@@ -17,14 +17,16 @@ import numpy as np
 from treedp_core import checks
 from treedp_core.checks import InputError
 from treedp_core.postprocess.families import RULES, Projection
+from treedp_core.postprocess.pruned import Visited, bound, fit
 from treedp_core.privacy import ProtectedUnit, Provenance
 from treedp_core.studies.topdown.plan import Plan
-from treedp_core.tree import IntArray
+from treedp_core.tree import AnyArray, FloatArray, IntArray
 from treedp_core.tree.leaf_table import CodeArray, LeafTable
 from treedp_core.watch import Watch
 from treedp_core.words import whole
 
 BLOCK_CELLS: Final = 1 << 16
+PRUNED: Final = "pruned"
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,18 +39,20 @@ class Prefixes:
         Position among those of the level above.
     code : (n,) int32
         Category among the parent's children.
-    count : (n,) int64
+    count : (n,) int64 or float64
         Records.
     """
 
     parent: IntArray
     code: CodeArray
-    count: IntArray
+    count: AnyArray
 
 
 @dataclass(frozen=True, eq=False)
 class LevelResult(Prefixes):
     """The nodes of one level that survived: `parent` is a place among survivors, `count` is released, above 0.
+
+    Counts are whole but for the rule ``pruned``, whose families need not add up either.
 
     Parameters
     ----------
@@ -142,9 +146,9 @@ def release(
     plan : Plan
     rng : numpy.random.Generator
     rule : str
-        ``intopt`` (the paper's) or ``water_filling``.
+        ``intopt`` (the paper's), ``water_filling`` or ``pruned`` (`treedp_core.postprocess.pruned`).
     watch : Watch, optional
-        Told the noises drawn, `most_cells` at most; asked before every block of them.
+        Told the noises drawn, `most_cells` at most unless pruned; asked before every block of them.
     provenance : Provenance
         What `rng` is; anything but a secure source of bits makes simulations.
 
@@ -163,16 +167,58 @@ def release(
     >>> run.table.total, run.table.codes.tolist()
     (3, [[0, 5], [1, 999]])
     """
-    project = RULES[checks.one_of("rule", rule, RULES)]
+    checks.one_of("rule", rule, (*RULES, PRUNED))
     if table.sizes != plan.sizes:
         raise InputError("PLAN_MISMATCH", f"Expected a table of columns with {plan.sizes} categories: {table.sizes}.")
     refuse_no_records(plan.unit, table.total)
     truth = prefixes(table)
     levels = [_root(plan, table.total, rng)]
     _refuse_too_many_cells(plan, int(levels[0].count.sum()))
+    if rule == PRUNED:
+        return SparseRun(plan, tuple(_pruned(levels[0], truth, plan, rng, watch or Watch())), truth, provenance)
     for level in range(1, plan.n_levels):
-        levels.append(_joined(_blocks(levels[-1], truth[level], plan, level, project, rng, watch or Watch())))
+        levels.append(_joined(_blocks(levels[-1], truth[level], plan, level, RULES[rule], rng, watch or Watch())))
     return SparseRun(plan, tuple(levels), truth, provenance)
+
+
+def _pruned(
+    root: LevelResult, truth: tuple[Prefixes, ...], plan: Plan, rng: np.random.Generator, watch: Watch
+) -> Iterator[LevelResult]:
+    """Visit the children of what passes, and yield what is told; of children that do not pass only the sum is kept."""
+    passed, seen, drawn = [root], [_visited(root, plan, 0, np.zeros(0))], 0
+    for level in range(1, plan.n_levels):
+        above, size = passed[-1], plan.sizes[level - 1]
+        drawn += above.count.size * size
+        _refuse_cells(drawn, int(root.count.sum()))
+        rest: list[IntArray] = []
+        keep = partial(_passing, bound(np.array(size), _variance(plan, level)), rest)
+        passed.append(_joined(_blocks(above, truth[level], plan, level, keep, rng, watch)))
+        seen.append(_visited(passed[-1], plan, level, np.concatenate([np.zeros(0), *rest])))
+    place = np.zeros(0, dtype=np.int64)
+    for here, (best, told) in zip(passed, fit(seen), strict=True):
+        parent = place[here.parent] if place.size else here.parent
+        yield LevelResult(parent[told], here.code[told], best[told], here.origin[told])
+        place = np.cumsum(told) - 1
+
+
+def _passing(bound: FloatArray, rest: list[IntArray], noisy: IntArray, total: IntArray) -> IntArray:
+    """Keep the noisy counts (n, size) that pass, and note the sums of the others."""
+    passed = np.where(noisy > bound, noisy, 0)
+    rest.append((noisy - passed).sum(axis=-1))
+    return passed
+
+
+def _visited(passed: LevelResult, plan: Plan, level: int, rest: FloatArray) -> Visited:
+    size = plan.sizes[level - 1] if level else 1
+    n, variance = passed.count.size, _variance(plan, level)
+    n_rest: FloatArray = size - np.bincount(passed.parent, minlength=rest.size).astype(float) if level else rest
+    return Visited(passed.parent, passed.count.astype(np.float64), np.full(n, variance), np.full(n, size), rest,
+                   n_rest * variance)  # fmt: skip
+
+
+def _variance(plan: Plan, level: int) -> float:
+    law = plan.laws[level]
+    return 0.0 if law is None else law.variance
 
 
 def refuse_no_records(unit: ProtectedUnit, total: int) -> None:
@@ -192,7 +238,10 @@ def _root(plan: Plan, total: int, rng: np.random.Generator) -> LevelResult:
 
 
 def _refuse_too_many_cells(plan: Plan, total: int) -> None:
-    cells = most_cells(plan, total)
+    _refuse_cells(most_cells(plan, total), total)
+
+
+def _refuse_cells(cells: int, total: int) -> None:
     if cells > checks.MAX_CELL_DRAWS:
         raise InputError(
             "TOO_MANY_CELLS",

@@ -10,6 +10,7 @@ from typing import Final
 from treedp_core import checks
 from treedp_core.allocation import ALLOCATIONS
 from treedp_core.postprocess.chains import CHAINS
+from treedp_core.postprocess.families import RULES as FAMILIES
 from treedp_core.privacy import RHO_HIGH, Currency, ProtectedUnit, Spread
 from treedp_core.privacy.accounting import largest_total
 from treedp_core.privacy.conversions import epsilon_to_rho
@@ -20,7 +21,7 @@ from treedp_core.studies.topdown.subject import Subject
 
 @dataclass(frozen=True)
 class Rule:
-    """How noisy counts become whole: post-processors in order; `sparse` names the projection that needs no tree."""
+    """How noisy counts become others of at least 0: post-processors in order; `sparse` names what needs no tree."""
 
     name: str
     label: str
@@ -28,6 +29,7 @@ class Rule:
     sparse: str | None = None
     is_whole: bool = True
     is_bounded: bool = False
+    adds_up: bool = True
 
 
 _SHORT: Final = {
@@ -42,11 +44,11 @@ _SHORT: Final = {
 
 
 def _of_chains() -> Iterator[Rule]:
-    """Every chain whose counts are at least 0 and add up."""
+    """Every chain whose counts are at least 0 and add up, and those that need no tree."""
     for one in CHAINS.values():
-        if one.is_top_down:
+        if one.is_top_down or one.sparse:
             name, sparse = _SHORT.get(one.name, one.name), one.sparse or None
-            yield Rule(name, one.label, one.steps, sparse, one.is_whole, sparse is not None)
+            yield Rule(name, one.label, one.steps, sparse, one.is_whole, one.sparse in FAMILIES, one.is_top_down)
 
 
 RULES: Final[Table[Rule]] = Table(derived=_of_chains)
@@ -113,7 +115,7 @@ class Wanted:
 
     def for_orders(self) -> Wanted:
         """Return the settings for any order of the columns: equal shares, and a rule that needs no tree."""
-        rule = self.rule if RULES[self.rule].sparse else next(iter(RULES))
+        rule = self.rule if RULES[self.rule].is_bounded else next(iter(RULES))
         return replace(self, shares=None, allocation="uniform", rule=rule, within=0.0)
 
 

@@ -8,6 +8,7 @@ from typing import Final
 
 import numpy as np
 
+from treedp_core.allocation.certificate import certificate
 from treedp_core.allocation.minimax import squared_norm
 from treedp_core.mechanisms.thresholds.classification import classification_level
 from treedp_core.mechanisms.thresholds.plans import provable_plan_error, tuned_plan
@@ -35,6 +36,7 @@ from treedp_core.studies.multiplicative.curves import Setting
 from treedp_core.studies.multiplicative.growth import break_even, growth
 from treedp_core.studies.multiplicative.lower_bounds import packing_bound
 from treedp_core.studies.multiplicative.theorem import theorem_error
+from treedp_core.studies.multiplicative.tree_bounds import additive_bound, embedded_levels, tree_packing_bound
 from treedp_core.tree import FloatArray, Tree
 from treedp_core.watch import generator
 
@@ -260,14 +262,56 @@ def _logarithm_of_delta() -> tuple[Number, ...]:
 
 
 def _gamma() -> tuple[Number, ...]:
+    """The norm, and a number for C: what the paper says of it is that it is above 0."""
+    least = additive_bound(math.sqrt(squared_norm((2,) * 999)), EPSILON, DELTA) / math.sqrt(1_000)
     return (
         Number("γ₂ of 10 levels, lower bound", math.sqrt(squared_norm((2,) * 9)), _certificate(10, 0.5), more=True),
+        Number("C at ε = 1, δ = 1e-6, 1 000 levels", least, 0.0, more=True),
     )
+
+
+def ragged() -> Tree:
+    """Return a tree whose leaves lie on three levels."""
+    return Tree.from_child_counts([np.array([3]), np.array([2, 0, 4]), np.array([0, 2, 0, 3, 0, 1])])
 
 
 def _dual() -> tuple[Number, ...]:
     """The nuclear norm at our weights equals the norm: primal and dual meet."""
-    return (Number("γ₂ of 6 levels: primal, and dual", math.sqrt(squared_norm((2,) * 5)), _certificate(6, None)),)
+    found = certificate(ragged())
+    return (
+        Number("γ₂ of 6 levels: primal, and dual", math.sqrt(squared_norm((2,) * 5)), _certificate(6, None)),
+        Number("γ₂ of a ragged tree: primal, and dual", found.upper, found.lower, 1e-4),
+    )
+
+
+def _any_arity() -> tuple[Number, ...]:
+    """Trees that are no complete binary ones: five children a node, and a path with a leaf beside each of its nodes."""
+    path = Tree.from_child_counts([np.array([2]), *[np.array([0, 2])] * 62])
+    complete = float(packing_bound(ALPHA, 0.05, embedded_levels(path)))
+    return (
+        Number(
+            "levels of the binary tree in one of 6 levels", embedded_levels(Tree.from_branching_factors((5,) * 5)), 6
+        ),
+        Number("bound of a path of 64 leaves (records)", tree_packing_bound(path, ALPHA, 0.05), complete, more=True),
+    )
+
+
+def _own_thresholds() -> tuple[Number, ...]:
+    """Share of nodes within alpha max(count, tau of the node), counts below and above it."""
+    tree, unit = Tree.from_branching_factors((2, 2)), ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)
+    least = 2.0 * least_threshold(ALPHA, EPSILON, DELTA, ETA, tree.n_levels)
+    tau = least * np.array([4.0, 1.0, 2.0, 1.0, 3.0, 1.0, 8.0])
+    counts, rng = (
+        tree.counts_of_leaves((least * np.array([0.0, 5.0, 0.9, 2.1])).astype(np.int64)),
+        generator("papers: 3.1"),
+    )
+    planner = partial(paper_plan, ALPHA, eta=ETA, threshold=tau)
+    errors = [
+        np.abs(release_with_thresholds(tree, counts, planner, unit, EPSILON, DELTA, rng).release.estimate - counts)
+        for _ in range(40)
+    ]
+    within = np.array(errors) <= ALPHA * np.maximum(counts, tau)
+    return (Number("nodes within α max(w, τᵤ), 1 − η or more", float(within.mean()), 1.0 - ETA, more=True),)
 
 
 def _certificate(n_levels: int, power: float | None) -> float:
@@ -319,8 +363,8 @@ CLAIMS: Final = (
     Claim("Lemma 2.8", "Laplace noise cut off at R is (ε, δ)-private.", R, _truncated, "Exact, not only enough.", RUN),
     Claim("Lemma 2.9, Algorithm 3", "Sparse answers c times for ε, also for a real c.", C, _sparse,
           "A real c admits ⌈c⌉ answers with noise for c; a whole cut-off, here 1, keeps the promise.", RUN),
-    Claim("Problem 3.1", "Every node may have a threshold of its own.", N, None,
-          "Here all nodes share one threshold, as in the paper's theorems."),
+    Claim("Problem 3.1", "Every node may have a threshold of its own.", S, _own_thresholds,
+          "The plan is made for the smallest: a path through a large one may end at a small one.", MEANING),
     Claim("Lemma 3.2", "A small α-RMSE makes counts accurate from a threshold on.", S, _accurate,
           "Markov's inequality knows nothing of the noise; its own tail gives a smaller threshold.", MEANING),
     Claim("Lemma 3.3", "Clamped to a noisy count, accurate estimates have a small α-RMSE.", R, _clamp, "", RUN),
@@ -350,11 +394,13 @@ CLAIMS: Final = (
     Claim("Corollary 5.4, Appendix A.6", "A median is off when fewer than half of its copies are.", C, _median,
           "When at least half are; with that the corollary holds.", MEANING),
     Claim("Theorems 1.6, 5.2 and A.2", "With δ and α = 0 every mechanism errs by Ω(√d).", S, _gamma,
-          "The norm is known exactly, and minimax shares attain it; the constant C of the theorem stays unknown.",
+          "The norm is known exactly, minimax shares attain it, and C is a number: for κ = tanh(ε/2) + "
+          "(1 − tanh(ε/2)) √δ every mechanism errs by at least γ₂ √(1 − κ²) / (2κ).",
           ("methods", {"met_one": "bounds.gamma_2"})),
-    Claim("Theorem A.3", "γ₂ is a largest nuclear norm.", R, _dual, "At our weights both sides meet.",
+    Claim("Theorem A.3", "γ₂ is a largest nuclear norm.", R, _dual, "Both sides meet, on ragged trees, too.",
           ("methods", {"met_one": "bounds.gamma_2"})),
-    Claim("Remark 5.5", "The bounds hold for other trees by embedding.", N, None, "Here for binary trees only."),
+    Claim("Remark 5.5", "The bounds hold for other trees by embedding.", S, _any_arity,
+          "Any embedded binary tree may be walked, complete or not, and the best one is found.", GROWTH),
     Claim("Remark 5.6", "The factor log(1/δ) is needed.", R, _logarithm_of_delta, "", GROWTH),
     Claim("Lemma B.1", "A small α-RMSE bounds the smoothed relative error.", S, _relative,
           "The factor √2 is not needed.", ("lab", {"lab_metric": "smoothed_relative_error"})),

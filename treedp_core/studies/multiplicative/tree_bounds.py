@@ -1,0 +1,131 @@
+"""What no mechanism can beat on trees of any shape, and without any slack for large counts, with explicit constants."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+import numpy as np
+
+from treedp_core import checks
+from treedp_core.studies.multiplicative.lower_bounds import entropy
+from treedp_core.tree import FloatArray, Tree
+
+_TRIED: Final = 80  # error rates, twice
+
+
+def additive_bound(norm: float, epsilon: float, delta: float = 0.0) -> float:
+    """Least worst-case RMSE of any (epsilon, delta)-private mechanism for counts of factorisation norm gamma_2.
+
+    In records, one record added or removed: norm sqrt(1 - kappa^2) / (2 kappa), where
+    kappa = t + (1 - t) sqrt(delta) and t = tanh(epsilon / 2); a number for the constant of Ghazi et al., Theorem 5.2,
+    as gamma_2 of a binary tree of d levels is sqrt((d + 2) / 3).
+
+    Parameters
+    ----------
+    norm : float
+        gamma_2 of the counts, or a lower bound on it (`treedp_core.allocation.certificate`).
+    epsilon, delta : float
+
+    Raises
+    ------
+    InputError
+        ``EPS_RANGE``, ``DELTA_RANGE``, ``VALUE_RANGE``.
+
+    Notes
+    -----
+    *Noise that ignores the data.* Add to the data x numbers y drawn evenly from 0, ..., N - 1 for every leaf, and take
+    W y off again: the error's law is then a mean of the mechanism's own over x + y, and of x and x plus one record at
+    most 1/N apart. So for N to infinity the mechanism is W x + Z, Z of one law for all x, no worse at any count than
+    before in the worst case; its bias only adds to the error.
+
+    *One direction.* Let p and q be the laws of a'Z and a'(Z + W_j), W_j the column of leaf j: means mu = a'W_j apart,
+    both of variance s^2; m half way between. From (epsilon, delta), with h = (p - e^epsilon q)_+ +
+    (q - e^epsilon p)_+, whose integral is at most 2 delta, |p - q| <= t (p + q) + (1 - t) h. Hence
+    mu = |integral of (x - m)(p - q)| <= 2 kappa sqrt(s^2 + mu^2 / 4) by Cauchy and Schwarz, or
+    mu^2 / s^2 <= r = 4 kappa^2 / (1 - kappa^2).
+
+    *All of them.* With a = S^-1 W_j, S the covariance of Z, every diagonal entry of W' S^-1 W is at most r. So
+    W = S^(1/2) (S^(-1/2) W) has columns of squared length at most r and rows of squared length S_vv: gamma_2^2 is at
+    most r times the largest S_vv.
+
+    >>> round(additive_bound(1.0, 1.0, 1e-6), 4)  # one count; discrete Laplace noise has 1.357
+    0.9581
+    """
+    least = checks.number("the factorisation norm", norm, low=0)
+    t = math.tanh(checks.epsilon(epsilon) / 2.0)
+    kappa = t + (1.0 - t) * math.sqrt(checks.delta(delta))
+    return least * math.sqrt((1.0 - kappa) * (1.0 + kappa)) / (2.0 * kappa) * (1.0 - 1e-12)
+
+
+def embedded_levels(tree: Tree) -> int:
+    """Return the levels of the largest complete binary tree that a tree embeds (Ghazi et al., Remark 5.5).
+
+    Nodes and edges may be left out, and a path then stands for an edge: one level more than its children's where the
+    two best of them are equal, else that of the best. Bounds for so many levels hold for the tree.
+
+    >>> embedded_levels(Tree.from_branching_factors((3, 1, 5)))
+    3
+    """
+    levels = np.ones(tree.n_nodes, dtype=np.int64)
+    for level in reversed(range(tree.height)):
+        first, second = _two_best(tree, level, levels[tree.level(level + 1)].astype(float), 0.0)
+        here = np.maximum(1, np.where(first == second, first + 1, first)).astype(np.int64)
+        levels[tree.level(level)] = np.where(tree.is_leaf[tree.level(level)], 1, here)
+    return int(levels[0])
+
+
+def tree_packing_bound(tree: Tree, alpha: float, epsilon: float) -> float:
+    """Worst-case alpha-RMSE that every epsilon-private mechanism has on a tree of any shape, in records.
+
+    The walk of `lower_bounds` over any binary tree that embeds: it ends at a leaf below s choices with a probability of
+    at least exp(-s H(eta)), and packing gives sum over leaves of exp(-s H(eta)) <= e^(k eps). The sum is largest over
+    all embedded binary trees by Z(v) = max(best child, e^-H (best + second best)), which is 1 at a leaf. On a complete
+    binary tree that is `packing_bound`; on a ragged one it uses leaves that no complete binary tree reaches.
+
+    Raises
+    ------
+    InputError
+        ALPHA_RANGE, EPS_RANGE.
+
+    >>> from treedp_core.studies.multiplicative.lower_bounds import packing_bound
+    >>> binary = Tree.from_branching_factors((2,) * 8)
+    >>> round(tree_packing_bound(binary, 0.5, 0.1) / float(packing_bound(0.5, 0.1, 9)), 3)
+    1.0
+    """
+    a = checks.number("alpha", alpha, low=0, high=1, open_high=True, code="ALPHA_RANGE")
+    eps = checks.epsilon(epsilon)
+    etas = np.geomspace(1e-4, 0.5, _TRIED)
+    for _ in range(2):  # then between the neighbours of the best one
+        factors = [_factor(tree, eps, eta) for eta in etas.tolist()]
+        best = int(np.argmax(factors))
+        etas = np.linspace(etas[max(0, best - 1)], etas[min(best + 1, _TRIED - 1)], _TRIED)
+    return (1.0 - a) * max(factors)
+
+
+def _factor(tree: Tree, epsilon: float, eta: float) -> float:
+    """K sqrt(eta) / 2 for the most records k that an error rate of eta is too small for; rounded down."""
+    leaves = _log_leaves(tree, float(entropy(np.asarray(eta)))) * (1.0 - 1e-12)
+    return 0.5 * max(0, math.ceil(leaves / epsilon) - 1) * math.sqrt(eta)
+
+
+def _log_leaves(tree: Tree, nats: float) -> float:
+    """Logarithm of the largest sum of e^(-nats choices) over the leaves of a binary tree that embeds."""
+    found = np.zeros(tree.n_nodes)
+    for level in reversed(range(tree.height)):
+        first, second = _two_best(tree, level, found[tree.level(level + 1)], -np.inf)
+        both = np.maximum(first, np.logaddexp(first, second) - nats)
+        found[tree.level(level)] = np.where(tree.is_leaf[tree.level(level)], 0.0, both)
+    return float(found[0])
+
+
+def _two_best(tree: Tree, level: int, values: FloatArray, none: float) -> tuple[FloatArray, FloatArray]:
+    """The two largest of the children's values for every node of a level, `none` where there are fewer."""
+    n_children = tree.n_children[tree.level(level)]
+    parent = np.repeat(np.arange(n_children.size), n_children)
+    order = np.lexsort((-values, parent))
+    place = np.arange(parent.size) - np.repeat(np.cumsum(n_children) - n_children, n_children)
+    first, second = np.full(n_children.size, none), np.full(n_children.size, none)
+    first[parent[place == 0]] = values[order][place == 0]
+    second[parent[place == 1]] = values[order][place == 1]
+    return first, second

@@ -25,9 +25,11 @@ from treedp_core.figures.dark import lifted, on_dark
 from treedp_core.figures.draft import Draft
 from treedp_core.figures.icicle import clicked_node, icicle, visible_nodes
 from treedp_core.figures.labels import apart
+from treedp_core.figures.narrow import stacked
 from treedp_core.figures.strips import level_strips, strip_values
 from treedp_core.figures.text import plot_text
 from treedp_core.mechanisms import MECHANISMS
+from treedp_core.notebook.drawing import checked
 from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.tree import Tree
 
@@ -191,6 +193,51 @@ def test_the_presenter_variant_has_large_letters_and_strong_lines() -> None:
     counts = np.array([2, 1, 1])
     assert style.present(icicle(tree, Names(), counts, counts)).data[0].textfont.size == 24
     assert style.present(level_strips(tree, counts, ["a", "b"])).data[0].colorbar.tickfont.size == 24
+
+
+def test_a_presentation_draws_no_edges_of_areas_and_few_steps_beside_a_colour_bar() -> None:
+    edge = go.Scatter(y=[1, 2], line={"width": 0}, fill="tonexty")
+    assert [one.line.width for one in style.present(go.Figure([go.Scatter(y=[1, 2]), edge])).data] == [4, 0]
+    steps = [0.0, 0.1, 0.15, 1.0, 1.2, 2.0, 3.9, 4.0]
+    bar = {"tickvals": steps, "ticktext": [str(one) for one in steps]}
+    shown = style.present(go.Figure(go.Heatmap(z=[[0, 4]], colorbar=bar))).data[0].colorbar
+    assert list(shown.tickvals) == [0.0, 1.0, 2.0, 3.9] and list(shown.ticktext) == ["0.0", "1.0", "2.0", "3.9"]
+
+
+def panels(fig: go.Figure) -> list[tuple[str, str]]:
+    """The axes that traces and notes of a figure hang on."""
+    return sorted({(one.xaxis or "x", one.yaxis or "y") for one in fig.data})
+
+
+def test_in_a_narrow_window_panels_come_one_above_another() -> None:
+    two = [curve(name, formula=X * times) for name, times in (("A", 1.0), ("B", 2.0))]
+    drawn = curves.error_curves(two, x_title="a title that has more letters than a line", y_title="y", marker_x=1.0)
+    fig = stacked(curves.beside_best(drawn, two, title="÷ the best").figure())
+    assert panels(fig) == [("x", "y"), ("x2", "y2")]
+    assert fig.layout.xaxis.domain == fig.layout.xaxis2.domain == (0, 1)
+    assert fig.layout.yaxis2.domain[1] < fig.layout.yaxis.domain[0]
+    assert {(one.xref or "x", one.yref) for one in fig.layout.shapes} == {("x", "y domain"), ("x2", "y2 domain")}
+    assert "<br>" in fig.layout.xaxis.title.text
+
+
+def test_in_a_narrow_window_panels_of_one_axis_get_one_each() -> None:
+    met = Met(1, "≤ 5 %", 1.0, "5 %", 2.5, "12.5 %")
+    wide = targets_met([0.0, 1.0], ["all", "state"], [met])
+    fig = stacked(wide)
+    assert panels(fig) == [("x", "y"), ("x2", "y2")] and panels(wide) == [("x", "y"), ("x2", "y")]
+    assert fig.layout.yaxis2.ticktext == fig.layout.yaxis.ticktext == ("all", "state")
+    assert fig.layout.annotations[0].yref == "y2" and fig.layout.shapes[0].yref == "y2 domain"
+    alone = go.Figure(go.Scatter(y=[1, 2]))
+    assert stacked(alone).layout.xaxis.domain is None
+
+
+def test_what_stands_beside_a_target_has_the_colours_of_its_marks_and_can_be_kept() -> None:
+    fig = targets_met([0.0, 1.0], ["all", "state"], [Met(1, "≤ 5 %", 1.0, "5 % <i>", 2.5, "12.5 %")])
+    told = fig.layout.annotations[0].text
+    assert [told.index(one) for one in (style.BLUE, "5 % &lt;i&gt;", style.GREY, "12.5", style.ORANGE)] == sorted(
+        told.index(one) for one in (style.BLUE, "5 % &lt;i&gt;", style.GREY, "12.5", style.ORANGE)
+    )
+    checked(json.loads(fig.to_json()))
 
 
 def test_colours_of_errors_are_symmetric_and_those_of_counts_logarithmic() -> None:

@@ -18,6 +18,7 @@ from pages.ui.pins import Shown
 from pages.ui.settings import get
 from treedp_core.figures import style
 from treedp_core.figures.dark import on_dark, repainted
+from treedp_core.figures.narrow import stacked
 from treedp_core.figures.reliability import watermark
 from treedp_core.notebook.code import Ran, call
 from treedp_core.records.export.columns import Columns, labelled
@@ -25,6 +26,8 @@ from treedp_core.records.export.tables import IN_NAMES, apart, csv_bytes, csv_fi
 from treedp_core.studies.budget import NOT_PRIVATE
 from treedp_core.words import short
 
+NARROW: Final = "_is_narrow"
+"""Where the session keeps whether the window is a phone's, as far as the browser has told."""
 STAGE: Final = "stage"
 """The key of the first screen's figure: static/app.css gives it the room that the rest leaves."""
 LEAST_HEIGHT: Final = 260
@@ -110,6 +113,8 @@ def figure(
 
 def chart(fig: go.Figure, *, key: str, alt: str, on_stage: bool, **select: Any) -> Any:
     """Show a plotly figure alone; on the stage of the first screen it is as high as the window leaves room."""
+    if st.session_state.get(NARROW):
+        fig = stacked(fig)
     if on_stage:
         fig.update_layout(height=LEAST_HEIGHT)
     with st.container(key=STAGE) if on_stage else nullcontext():

@@ -203,7 +203,7 @@ class Page:
         """Draw the switch, if there is a choice; return the view it stands at."""
         with in_a_row():
             if self.shows_epsilon and not self.asks_epsilon:
-                with st.container(width=360):
+                with st.container(width=360, key="epsilon_in_view"):
                     EPSILON.draw()
             if self.switch is not None:
                 self.switch.draw(bare=True)

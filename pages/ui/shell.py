@@ -10,6 +10,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from pages.ui import address, classroom, qr, slides
+from pages.ui.frame import NARROW
 from pages.ui.page import Page
 from pages.ui.scripts import script
 from pages.ui.settings import PRESENT, SHARED, SLIDE, SLIDES
@@ -35,6 +36,7 @@ def run(where: DeltaGenerator, page: Page, pages: Sequence[Page]) -> None:
         "view": f"{page.name}/{view}{stand}",
         "query": address.query((*SHARED, *page.settings)),
         "presents": PRESENT.value,
+        "narrow": st.session_state.get(NARROW, False),
         "code": _code(page),
     }
     with where:
@@ -44,11 +46,15 @@ def run(where: DeltaGenerator, page: Page, pages: Sequence[Page]) -> None:
 def _pressed(page: Page) -> None:
     """Do what a key stands for: begin or end a presentation, show a code, or the slide or view after or before.
 
+    "narrow" and "wide" tell of the window.
+
     "found", from a page that has its server again, wants no more than the run itself.
     """
     key = st.session_state[_KEY].pressed
     if key == "present":
         PRESENT.set(not PRESENT.value)
+    elif key in ("narrow", "wide"):
+        st.session_state[NARROW] = key == "narrow"
     elif key == "code":
         st.session_state[_CODES] = st.session_state.get(_CODES, 0) + 1
         st.session_state[_ASKED] = True

@@ -15,8 +15,18 @@ export default function (component) {
   app = component;
   mark('presents', component.data.presents);
   write(component.data);
+  tellWidth();
   if (component.data.code && component.data.code.nth !== codes) showCode(component.data.code);
 }
+
+// In a window as narrow as a phone the panels of a figure come one above another; the server draws them.
+const phone = window.matchMedia('(max-width: 640px)');
+
+function tellWidth() {
+  if (app && app.data.narrow !== phone.matches) app.setTriggerValue('pressed', phone.matches ? 'narrow' : 'wide');
+}
+
+phone.addEventListener('change', tellWidth);
 
 // The style sheet goes by such marks: it is several times slower where it has to look for what is in the page.
 function mark(name, holds) {

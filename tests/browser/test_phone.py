@@ -1,4 +1,4 @@
-"""A phone, 400 px wide: every page is one column that is read without scrolling sideways, and nothing is cut."""
+"""A phone, 400 px wide: every page is one column, read without scrolling sideways, and nothing is cut or covered."""
 
 from __future__ import annotations
 
@@ -19,7 +19,16 @@ LOOK: Final = """what => {
     const box = one.getBoundingClientRect();
     return box.width > 1 && box.height > 1 && (box.left < -1 || box.right > window.innerWidth + 1);
   });
+  const box = one => one.getBoundingClientRect();
+  const titles = [...main.querySelectorAll('.st-key-stage :is(.xtitle, .x2title, .ytitle, .y2title)')];
+  const outside = titles.filter(one => box(one).left < 0 || box(one).right > window.innerWidth);
+  const covers = (a, b) => box(a).left < box(b).right && box(b).left < box(a).right
+    && box(a).top < box(b).bottom && box(b).top < box(a).bottom;
+  const covered = titles.filter((one, at) => titles.slice(at + 1).some(other => covers(one, other)));
+  const [left, right] = ['.xtitle', '.x2title'].map(which => main.querySelector(`.st-key-stage ${which}`));
+  const beside = left && right && box(right).top < box(left).bottom ? [right] : [];  // panels are to be one column
   return {
+    titles: [...outside, ...covered, ...beside].map(one => `title ${one.textContent}`),
     sideways: [document.documentElement, main].map(one => one.scrollWidth - one.clientWidth),
     cut: cut.map(one => `${one.tagName} ${one.innerText.slice(0, 40)}`),
     figure: document.querySelector(what).getBoundingClientRect().width,
@@ -36,5 +45,5 @@ def test_every_page_is_one_column_on_a_phone(page: Any, server: LiveServer) -> N
         opened(page, server, "" if one.name == "start" else one.name, what)
         seen = page.evaluate(LOOK, what)
         assert seen["figure"] >= 340 and seen["errors"] == 0, one.name
-        found[one.name] = [*seen["cut"], *(f"{px} px sideways" for px in seen["sideways"] if px > 0)]
+        found[one.name] = [*seen["cut"], *seen["titles"], *(f"{px} px sideways" for px in seen["sideways"] if px > 0)]
     assert {name: cut for name, cut in found.items() if cut} == {}

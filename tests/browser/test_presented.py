@@ -29,11 +29,12 @@ LOOK: Final = """() => {
     const size = parseFloat(getComputedStyle(one).fontSize);
     if (size < 23.9) small.push(`${size} ${node.textContent.trim().slice(0, 30)}`);
   }
+  // Edges of areas have no width at all.
   const lines = [...stage.querySelectorAll('.scatterlayer .lines path, .mark-line path')];
   return {
     stage: box(stage).bottom, answer: box(document.querySelector('.st-key-answer')).bottom, small: small,
     titles: [...stage.querySelectorAll('.xtitle, .x2title')].map(one => box(one).bottom - box(stage).bottom),
-    thin: lines.map(one => parseFloat(getComputedStyle(one).strokeWidth)).filter(width => width < 3.9),
+    thin: lines.map(one => parseFloat(getComputedStyle(one).strokeWidth)).filter(width => width > 0 && width < 3.9),
   };
 }"""
 

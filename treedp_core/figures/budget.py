@@ -26,7 +26,7 @@ from treedp_core.figures.style import (
     new_figure,
     your_value_marker,
 )
-from treedp_core.figures.text import plot_text
+from treedp_core.figures.text import coloured, plot_text
 from treedp_core.studies.budget import Answer, Ask, Result, Target
 from treedp_core.tree import FloatArray, IntArray
 from treedp_core.words import percent, privacy_text, short
@@ -312,7 +312,8 @@ def _name_targets(fig: Draft, met: Sequence[Met], n_rows: int) -> None:
     tall = 0.1 * n_rows
     size = 12.0 * min(1.0, (n_rows - 1) / (tall * max(1, len(met) - 1)))
     for one, at in zip(met, apart([y for y, _ in _places(met)], tall, 0.0, n_rows - 1.0), strict=True):
-        told = f"<b>{plot_text(one.tuned_text)}</b> · {plot_text(one.equal_text)} · {plot_text(one.wanted)}"
+        tuned, equal = f"<b>{coloured(one.tuned_text, BLUE)}</b>", coloured(one.equal_text, GREY)
+        told = f"{tuned} · {equal} · {coloured(one.wanted, ORANGE)}"
         fig.add_annotation(
             x=WORDS_FROM, xref="paper", xanchor="left", y=at, yref="y", yanchor="middle", showarrow=False,
             align="left", text=told, font={"size": size},

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from treedp_core.figures.style import GREY, ORANGE
-from treedp_core.figures.text import plot_text
+from treedp_core.figures.text import coloured, plot_text
 
 INK: Final = "rgb(40,40,40)"
 PAPER: Final = "rgb(255,255,255)"
@@ -107,7 +107,7 @@ def _safe(text: str) -> str:
 
 
 def _line(text: str, colour: str) -> str:
-    return f'<span style="color:{colour}">{_safe(text)}</span>'
+    return coloured(text, colour, 400)
 
 
 def _wrapped(text: str, width: int, size: int) -> list[str]:

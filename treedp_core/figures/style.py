@@ -26,7 +26,9 @@ PRESENTED_TEXT: Final = 24
 NAMED_FROM: Final = 40
 """A margin at the right, in px, from which on it is taken up by names of lines: twice as wide in a presentation."""
 PRESENTED_LINE: Final = 4
-"""Its lines, in px."""
+"""Its lines, in px; edges of areas have none."""
+MAX_PRESENTED: Final = 4
+"""Steps beside a colour bar there at most."""
 CONFIG: Final[dict[str, Any]] = {
     "displaylogo": False,
     "scrollZoom": False,
@@ -245,7 +247,7 @@ def present(fig: go.Figure) -> go.Figure:
     big = {"size": PRESENTED_TEXT}
     legends = {f"{name}_font": big for name in {"legend", *fig.layout} if name.startswith("legend")}
     fig.update_layout(font=big, hoverlabel_font=big, **legends)
-    fig.update_traces(line_width=PRESENTED_LINE, selector={"type": "scatter"})
+    fig.update_traces(line_width=PRESENTED_LINE, selector=lambda one: one.type == "scatter" and one.line.width != 0)
     # A page's theme sets these sizes one by one, so the figure has to as well.
     for update in (fig.update_xaxes, fig.update_yaxes):
         update(tickfont=big, title_font=big)
@@ -258,8 +260,22 @@ def present(fig: go.Figure) -> go.Figure:
             if "markers" in trace.mode and trace.textposition in (None, "middle center"):
                 trace.marker.size *= 1.4  # the text stands in it
         if trace.type == "icicle":
-            trace.update(textfont=big, marker_colorbar={"tickfont": big, "title_font": big})
+            trace.update(textfont=big, marker_colorbar=_presented(trace.marker.colorbar))
             fig.update_layout(uniformtext_minsize=16)
         if trace.type == "heatmap":
-            trace.update(colorbar={"tickfont": big, "title_font": big})
+            trace.update(colorbar=_presented(trace.colorbar))
     return fig
+
+
+def _presented(bar: go.heatmap.ColorBar | go.icicle.marker.ColorBar) -> dict[str, Any]:
+    """A colour bar's large letters, and of the numbers beside it those that have room."""
+    big = {"size": PRESENTED_TEXT}
+    values, texts = bar.tickvals, bar.ticktext
+    if values is None or texts is None or not len(values):
+        return {"tickfont": big, "title_font": big}
+    kept: list[int] = []
+    for at in np.argsort(values):
+        if not kept or values[at] - values[kept[-1]] >= (max(values) - min(values)) / MAX_PRESENTED:
+            kept.append(int(at))
+    named = {"tickvals": [values[at] for at in kept], "ticktext": [texts[at] for at in kept]}
+    return {"tickfont": big, "title_font": big, **named}

@@ -27,6 +27,15 @@ def plot_text(value: object, limit: int = 60) -> str:
     return html.escape(text, quote=False).replace("$", "&#36;")
 
 
+def coloured(value: object, colour: str, limit: int = 60) -> str:
+    """Return a data string for plotly in a colour (#rrggbb); a dark page lifts it.
+
+    >>> coloured("a < b", "#0072B2")
+    '<span style="color:#0072B2">a &lt; b</span>'
+    """
+    return f'<span style="color:{colour}">{plot_text(value, limit)}</span>'
+
+
 def count_text(value: float) -> str:
     r"""Return a count in full, with thin spaces between thousands; what is no whole number is rounded.
 

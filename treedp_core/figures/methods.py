@@ -60,7 +60,8 @@ def beside_others(columns: Mapping[str, Sequence[float]], chosen: str, title: st
                 hovertemplate="%{fullData.name}: %{y:.3~r}<extra></extra>",
             )
         )  # fmt: skip
-        ends.append((name, colour, float(shown[name][-1])))
+        inside = shown[name][np.isfinite(shown[name])]
+        ends.append((name, colour, float(inside[-1]) if inside.size else np.nan))  # where it leaves, if it does
     log = bool(x.min() > 0 and x.max() / x.min() > 12)
     bounds = (x.min() / 1.05, x.max() * 1.05) if log else (x.min() - 0.1, x.max() + 0.1)
     fig = new_figure(

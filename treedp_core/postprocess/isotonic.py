@@ -244,10 +244,11 @@ FITS: Final[Table[Fit]] = table(
     Fit(
         "hamming", "Hamming", "The fewest counts that change at all.", _hamming,
         Stated(
-            assumes=_CONSISTENT, formula=_formula(r"[\,c_j\ne y_j\,]"),
+            assumes=f"{_CONSISTENT} Noisy counts are whole, so least squares came not before.",
+            formula=_formula(r"[\,c_j\ne y_j\,]"),
             source=f"{_SOURCE}; the longest rising subsequence, in O(K log K).",
             best="Whole noise that mostly is 0: what was right stays as it is.",
-            loses="Smaller ε: it keeps noisy counts as they are, and averages nothing.",
+            loses="Noise that is rarely 0: it keeps noisy counts as they are, and averages nothing.",
         ),
     ),
 )  # fmt: skip

@@ -160,7 +160,7 @@ def _exercises_left(name: str) -> None:
     """Say where the exercises of a step are, and how many of them are solved."""
     points = score(s.ANSWERS.value, s.SEAT.value, name)
     if not PRESENT.value:
-        st.caption(f"Exercises, under More: {points.right} of {points.of} right", width="content")
+        st.caption(f"Exercises: {points.right} of {points.of}", width="content")
 
 
 def _onward(name: str, before: Callable[[], None] | None = None, after: Callable[[], None] | None = None) -> None:

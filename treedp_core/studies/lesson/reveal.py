@@ -115,7 +115,7 @@ def _tree(guess: float) -> Revealed:
     exact = int(tree.prefix_cover(200).size)
     said = f"The first 200 bins are {exact} counts of the tree, 200 of a histogram; you said {short(guess)}."
     lines = [("tree 16 × 16", counts)]
-    if 0 < guess <= 256:
+    if 0 < guess <= counts.max():
         lines.append(("your guess", np.full(x.size, guess)))
     return Revealed("first bins", "counts added", x, tuple(lines), math.nan, 200.0, said)
 

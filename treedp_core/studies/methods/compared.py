@@ -175,37 +175,32 @@ def _of_strategy(one: Method) -> Compared:
     if one.of == PARTITION:
         return _of_partition(one)
     found = {STRATEGIES[name].label: [_typical(name, k) for k in CDF_BINS] for name in KNOWN_BEFORE}
-    says = f"RMSE of cumulative counts at ε = 1, δ = {setting_text(DELTA_USUAL)} ÷ the best"
-    return Compared(
-        "bins",
-        [float(k) for k in CDF_BINS],
-        _over_best(found),
-        one.label,
-        says,
-        about="One record replaced, N public; the binary tree by the better of both kinds of noise.",
+    about = (
+        f"Cumulative counts at ε = 1, δ = {setting_text(DELTA_USUAL)} for Gaussian noise; one record replaced, N "
+        "public. Each by the noise that it is for, the binary tree by the better of both kinds."
     )
+    return Compared("bins", [float(k) for k in CDF_BINS], _over_best(found), one.label, "RMSE ÷ the best", about=about)
 
 
 def _of_fit(one: Method) -> Compared:
-    """The root mean square error of 32 made-up cumulative counts after each fit, by simulated releases of a tree."""
+    """The root mean square error of 32 made-up cumulative counts after each fit, by simulated histograms."""
     found = {"None": [_after(None, e) for e in EPSILONS[::2]]}
     found |= {entry.label: [_after(name, e) for e in EPSILONS[::2]] for name, entry in FITS.items()}
-    says = "RMSE of cumulative counts ÷ the best"
     return Compared(
         "ε",
         list(EPSILONS[::2]),
         _over_best(found),
         one.label,
-        says,
+        "RMSE ÷ the best",
         simulated=True,
-        about=f"{MADE_UP} Cumulative counts of a binary tree after least squares, N public.",
+        about=f"{MADE_UP} Cumulative counts of a histogram's whole noise, N public.",
     )
 
 
 def _of_partition(one: Method) -> Compared:
     """The root mean square error of single bins behind a partition and without one, by simulated releases."""
     found = {label: [_single_bins(label == one.label, e) for e in EPSILONS[::2]] for label in (one.label, "Bins alone")}
-    says = "RMSE of single bins ÷ the best"
+    says = "RMSE of a bin ÷ the best"
     return Compared("ε", list(EPSILONS[::2]), _over_best(found), one.label, says, simulated=True,
                     about=f"{MADE_UP} N is public.")  # fmt: skip
 
@@ -244,7 +239,7 @@ def _after(fit: str | None, epsilon: float) -> float:
     """Root mean square error of the cumulative counts of 32 bins after a fit, in records."""
     tree, counts = small_tree()
     truth = np.cumsum(counts[tree.leaves])
-    plan = plan_tree(CdfSettings(truth.size, (2,) * SPLITS, "discrete_laplace", epsilon))
+    plan = plan_tree(CdfSettings(truth.size, (truth.size,), "discrete_laplace", epsilon, least_squares=False))
     noisy = truth + plan.errors(generator("methods: consistent counts", 7), FIT_TRIALS)
     fitted = noisy if fit is None else np.stack([consistent_cdf(one, int(truth[-1]), fit) for one in noisy])
     return math.sqrt(float(np.square(fitted - truth).mean()))

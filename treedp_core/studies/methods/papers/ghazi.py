@@ -373,7 +373,7 @@ CLAIMS: Final = (
     Claim("Theorem 4.1, when to use it", "It beats Gaussian noise on deep trees.", S, _break_even,
           "From thousands of levels on, not from millions of millions.", GROWTH),
     Claim("Lemma 4.3, Corollary 4.5", "From a threshold on, every node is labelled right but with probability η.", R,
-          _labels, "", RUN),
+          _labels, "Every search draws its threshold's noise anew, so that its rounds simply compose.", RUN),
     Claim("Algorithm 1, R", "Noise of a round is cut off at R.", S, _bounds_of_rounds,
           "Without the 2 of Lemma 2.8 only half of δ is spent: safe, but wider than it must be.", RUN),
     Claim("Algorithm 2, Lemma 4.6", "Rounds label every node.", C, _reduction,

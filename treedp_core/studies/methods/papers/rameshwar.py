@@ -351,6 +351,7 @@ CLAIMS: Final = (
     Claim("Section VI, experiment", "997 bins, 900 records, ε = 0.1: means of 100 runs.", R, section_vi,
           "Within three standard errors of both.", EXPERIMENT),
     Claim("Section VI, improved", "997 is prime, so a histogram is reasonable.", S, _section_vi_better,
-          "Padding to 10 · 10 · 10 and least squares: a third of the distance.", EXPERIMENT),
+          "Padding to 10 · 10 · 10 and least squares: a third of the distance. The closest prime power is no rule: "
+          "997 is one itself.", EXPERIMENT),
     Claim("K = 1", "One bin.", N, None, "A count needs no tree."),
 )  # fmt: skip

@@ -212,7 +212,7 @@ def _single_bins(is_divided: bool, epsilon: float) -> float:
     bins = counts[tree.leaves]
     settings = CdfSettings(bins.size, (bins.size,), "discrete_laplace", epsilon)
     plan = plan_partition(replace(settings, strategy=PARTITION)) if is_divided else plan_tree(settings)
-    rng = generator(f"methods: single bins, {'divided' if is_divided else 'alone'}", 7)
+    rng = generator("methods: single bins", int(is_divided), 7)
     drawn = np.stack([plan.release(bins, rng).cumulative for _ in range(FIT_TRIALS)])
     return math.sqrt(float(np.square(np.diff(drawn, prepend=0.0, axis=1) - bins).mean()))
 

@@ -196,7 +196,7 @@ def _experiment(cell: Experiment, factors: tuple[int, ...], trials: int, seed: i
 def _prefixes(name: str, trials: int, seed: int, watch: Watch) -> tuple[float, float, float]:
     """One way to put noise on a CDF: its formula against errors that were drawn."""
     plan = cdf_plan(name, 32)
-    errors = plan.errors(generator(f"self-check: cumulative counts by {name}", seed), trials)
+    errors = plan.errors(generator("self-check: ways of a CDF", name, seed), trials)
     watch.step(trials)
     return float(plan.variance.mean()), *_mean(np.square(errors).mean(axis=1))
 

@@ -52,7 +52,7 @@ def drawn_rmse(mechanism: str, n_levels: int) -> float:
     ready = prepare(
         Experiment(mechanism, delta=1e-6, relation=relation), Tree.from_branching_factors((1,) * (n_levels - 1))
     )
-    errors = ready.noise.draw(generator(f"papers: {mechanism} on {n_levels} levels", 7), DRAWS)
+    errors = ready.noise.draw(generator("papers: a chain", mechanism, n_levels, 7), DRAWS)
     return math.sqrt(float(np.square(errors).mean()))
 
 

@@ -80,7 +80,7 @@ def _rule(settings: CdfSettings) -> str:
     if not settings.unit.total_is_public:
         return "N is not public here, so no rule chooses for you."
     return (
-        "From public numbers alone: up to N × ε = "
+        "From public numbers alone: up to ε × N = "
         f"{short(even_below(settings.n_bins, settings.unit))} even N spread evenly over all bins errs less than bins "
         "alone, whatever the counts (formula)."
     )

@@ -106,7 +106,7 @@ def test_a_partition_says_its_share_when_it_pays_and_why_dawas_is_none() -> None
     spent = written(app, "of the release").set_index("of the release")["value"]
     assert spent["ε of the partition"] == spent["ε of their counts"] == "0.05" and spent["ε"] == "0.1"
     assert re.search(r"\d+ buckets for 128 bins: where one ends.+Single bins are off by", answer(app))
-    assert "From public numbers alone: up to N × ε = " in said
+    assert "From public numbers alone: up to ε × N = " in said
     assert "15.1 times as likely: a loss of 2.71, above the ε = 1" in said
     assert "so choose by it on a sample or an earlier year" in said
     widget(app, "cdf_mechanism").set_value("gaussian")

@@ -250,6 +250,17 @@ def test_the_words_are_few_and_short() -> None:
     assert sum(sentences) / len(sentences) <= 20 and max(sentences) <= 34
     assert minutes_left(STEPS[0].name) == 45 and minutes_left(CARD) < 10
     assert len(exercises(CARD, 1)) == 10
+    grades = {one.name: grade(" ".join((one.text, one.predict.text, one.predict.right, one.keep))) for one in STEPS}
+    assert max(grades.values()) <= 6, grades  # a reader of twelve
+    assert grade("Subsequent probabilistic considerations necessitate characterisation of neighbouring relations.") > 15
+
+
+def grade(text: str) -> float:
+    """School years that a text takes (Flesch and Kincaid, 1975): syllables are runs of vowels, but a silent last e."""
+    words = re.findall("[A-Za-z']+", text)
+    sentences = [one for one in re.split(r"[.?!:]\s", text) if one.strip()]
+    syllables = sum(max(1, len(re.findall("[aeiouy]+", w.lower())) - bool(re.search("[^l]e$", w))) for w in words)
+    return 0.39 * len(words) / len(sentences) + 11.8 * syllables / len(words) - 15.59
 
 
 def test_progress_is_text_and_points() -> None:

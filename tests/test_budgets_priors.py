@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -12,23 +14,28 @@ from hypothesis import strategies as st
 from oracles_budgets import neighbour_changes
 from oracles_tree import generalised_least_squares, level_starts, random_parents
 from treedp_core.checks import InputError
+from treedp_core.experiment import Experiment
 from treedp_core.privacy import Currency, NeighbouringRelation, ProtectedUnit
 from treedp_core.privacy.ledger import left_after
 from treedp_core.privacy.origin import PriorKind
-from treedp_core.records import count_hierarchy, domain_of_paths
+from treedp_core.records import count_hierarchy, domain_of_paths, domain_of_values, domain_taken_from_the_data
 from treedp_core.records.dataset import Dataset
+from treedp_core.records.made_up import generate
 from treedp_core.studies.budget import (
     Ledger,
     Origin,
     Prior,
     Problem,
+    Question,
     absent_leaves,
     greedy,
     origin_of_text,
+    prior_of,
     public_of_file,
 )
 from treedp_core.studies.budget.figure4 import curves
 from treedp_core.studies.budget.per_node import node_error, node_variance, path_charge, topped_up
+from treedp_core.studies.budget.periods import by_period
 from treedp_core.studies.budget.prior import noisy, public, true_counts
 from treedp_core.studies.budget.subtrees import branch, split_by_subtree
 from treedp_core.tree import Tree
@@ -381,3 +388,76 @@ def test_curves_by_subtree_beat_one_split_for_all() -> None:
     together = Problem(tree, counts, "laplace", ADD, "rmsre", first_level=1)
     for column, total in enumerate([1.0, 4.0]):
         assert apart.errors[4, column] <= together.error(greedy(together, total).amounts) * (1 + 1e-4)
+
+
+@pytest.mark.parametrize("level", [1, 2, 3])
+def test_periods_are_split_as_a_loop_over_the_rows_does(level: int) -> None:
+    rng = np.random.default_rng(level)
+    columns, sizes = ["a", "b", "c"], (3, 2, 4)
+    rows = [tuple(f"{name}{rng.integers(n)}" for name, n in zip(columns, sizes, strict=True)) for _ in range(300)]
+    domain = domain_of_values({name: [f"{name}{i}" for i in range(n)] for name, n in zip(columns, sizes, strict=True)})
+    lost = [("elsewhere", "b0", "c0")] * 7
+    text = "\n".join([",".join(columns), *(",".join(row) for row in rows + lost)])
+    data = count_hierarchy(text.encode(), columns, domain=domain)
+    name = columns[level - 1]
+    earlier = {f"{name}0"} if level < 3 else {"c0", "c2"}
+    for keep in ("earlier", "later"):
+        found = by_period(data, level, earlier, keep)
+        expected = Counter(
+            tuple(cell for i, cell in enumerate(row) if i != level - 1)
+            for row in rows if (row[level - 1] in earlier) == (keep == "earlier")
+        )  # fmt: skip
+        leaves = found.tree.leaves
+        counted = dict(zip(found.labels.paths_of(leaves), found.counts[leaves].tolist(), strict=True))
+        assert counted.pop(("(other)",)) == (7 if keep == "later" else 0)
+        assert len(counted) == 24 // sizes[level - 1]
+        assert {path: n for path, n in counted.items() if n} == dict(expected)
+        assert found.domain_source is data.domain_source and found.counts[0] == found.report.counted
+    before, after = by_period(data, level, earlier, "earlier"), by_period(data, level, earlier)
+    assert before.total + after.total == data.total
+    prior = public_of_file(after, before)
+    assert prior.counts.tolist() == before.counts.tolist() and prior.spent == 0
+
+
+@pytest.mark.parametrize(
+    ("level", "earlier", "code"),
+    [(0, ["a0"], "ONE_LEVEL"), (3, ["a0"], "ONE_LEVEL"), (1, [], "PERIOD"), (1, ["a0", "a1"], "PERIOD"),
+     (1, ["a7"], "PERIOD")],
+)  # fmt: skip
+def test_what_is_no_period_is_refused(level: int, earlier: list[str], code: str) -> None:
+    data = count_hierarchy(b"a,b\na0,b0\na1,b1\n", ["a", "b"], outside="refuse",
+                           domain=domain_of_values({"a": ["a0", "a1"], "b": ["b0", "b1"]}))  # fmt: skip
+    with pytest.raises(InputError) as refused:
+        by_period(data, level, earlier)
+    assert refused.value.code == code
+
+
+def test_branches_that_end_early_have_no_period_or_are_ambiguous() -> None:
+    ragged = count_hierarchy(
+        b"a,b,c\na0,b0,\na1,b0,c0\na1,b0,c1\n", ["a", "b", "c"], domain=domain_taken_from_the_data()
+    )
+    for level, said in ((3, "end above"), (1, "goes on")):
+        with pytest.raises(InputError, match=said):
+            by_period(ragged, level, ["c0"] if level == 3 else ["a0"])
+
+
+def test_a_private_historic_prior_costs_what_a_noisy_one_does_and_errs_as_its_noise() -> None:
+    tree = Tree.from_branching_factors((2, 3))
+    then, now = (tree.counts_of_leaves(np.arange(6) * k + 40) for k in (5, 8))
+    data = generate("uniform", 100, "2,3", 1)
+    earlier, unit = public(tree, then), ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)
+    made = []
+    for seed in range(400):
+        one = Experiment("laplace", epsilon=2.0, relation="add_or_remove_one", seed=seed)
+        asked = Question(one, 20, "earlier", 0.6)
+        made.append(prior_of(asked, replace(data, tree=tree, counts=now), earlier))
+    assert asked.pays and asked.from_file
+    assert {prior.spent for prior in made} == {0.6} and {prior.unit for prior in made} == {unit}
+    assert "released for ε = 0.6" in made[0].label and made[0].kind is PriorKind.NOISY
+    errors = np.array([prior.counts for prior in made]) - then
+    noise = np.repeat(2 * (3 / 0.6) ** 2, 9)  # three levels share 0.6
+    variance = generalised_least_squares([-1, 0, 0, 1, 1, 1, 2, 2, 2], np.zeros(9), noise)[1]
+    square = np.square(errors).sum(axis=1)
+    far = np.abs(square.mean() - variance.sum() * np.array([0.8, 1.0, 1.25])) / (square.std() / 20)
+    assert far[1] < 4 < far[[0, 2]].min()
+    assert (np.abs(errors.mean(axis=0)) < 4 * errors.std(axis=0) / 20).all()

@@ -259,6 +259,22 @@ def test_one_leaf_below_a_public_total_needs_no_budget(budget: Callable[..., App
     assert "no error, as the best simple" in words(app) or metric_values(app)["Greedy"] == "0"
 
 
+def test_earlier_records_of_one_s_own_table_become_the_prior(budget: Callable[..., AppTest]) -> None:
+    data = dataset(Tree.from_branching_factors((2, 3, 2)), list(range(12)))
+    app = budget(data, bud_prior="public")
+    year = data.labels.vocabularies[1][0]
+    widget(app, "bud_period").set_value(1)
+    widget(app, "bud_earlier_1").set_value([year])
+    app = press(app.run(), "bud_split")
+    assert not app.exception and not app.error
+    assert "public or historic counts, which cost no budget" in words(app)
+    assert "12 leaves, 3 levels" in words(app) and "test, later" in words(app)  # every node has a name of its own
+    assert "for the prior" not in ledger(app)
+    app = pick(app, bud_prior="earlier", bud_prior_eps=0.25)
+    assert "for the prior 0.25, charged 1 of 1" in ledger(app)
+    assert "one simulated release of all earlier counts" in words(app)
+
+
 def test_the_automatic_prior_is_one_or_half(budget: Callable[..., AppTest]) -> None:
     assert "for the prior 0.5, charged 1 of 1" in ledger(budget())
     assert "for the prior 1, charged 4 of 4" in ledger(budget(eps="4"))

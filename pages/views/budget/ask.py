@@ -17,6 +17,9 @@ from treedp_core.mechanisms import MECHANISMS
 from treedp_core.studies.budget import Question
 from treedp_core.words import short
 
+PAID: Final = ("noisy", "earlier")
+"""Priors that are noisy releases."""
+
 
 def prior() -> str:
     """Return what splits may be tuned on: another draw is of made-up data only."""
@@ -24,7 +27,7 @@ def prior() -> str:
 
 
 IGNORES: Final[Reasons] = (
-    unspent(s.MECHANISM) | NO_SLACK | {"seed": lambda: "" if prior() == "noisy" else str(NOTHING_DRAWN["seed"])}
+    unspent(s.MECHANISM) | NO_SLACK | {"seed": lambda: "" if prior() in PAID else str(NOTHING_DRAWN["seed"])}
 )
 """What no view looks at that compares splits: only a noisy prior is drawn."""
 
@@ -32,7 +35,7 @@ IGNORES: Final[Reasons] = (
 def question() -> Question:
     """Return what is asked; settings that cannot matter stand at their defaults."""
     tuned_on = prior()
-    noisy = tuned_on == "noisy"
+    noisy = tuned_on in PAID
     one = experiment(
         mechanism=s.MECHANISM.value,
         postprocess=("least_squares",) if s.LEAST_SQUARES.value else (),
@@ -53,7 +56,7 @@ def draw_prior() -> None:
 def notes() -> None:
     """Show what is to be said of the noise and of the prior: below the figure, which is not moved by it."""
     note_of_slack([s.MECHANISM.value], "bud_set_delta")
-    if prior() == "public":
+    if prior() in ("public", "earlier"):
         show_upload()
     if prior() == "true":
         st.error(
@@ -70,7 +73,7 @@ def more(*, metric: bool = False, slices: bool = False) -> None:
     with in_a_row():
         s.MECHANISM.draw()
         s.LEAST_SQUARES.draw()
-        if prior() == "noisy":
+        if prior() in PAID:
             s.PRIOR_EPSILON.draw()
     tuning(metric=metric, slices=slices)
 

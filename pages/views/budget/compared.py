@@ -24,6 +24,7 @@ from pages.views.budget.words import badges
 from treedp_core.allocation.shares import shares_of_text
 from treedp_core.checks import InputError
 from treedp_core.notebook.code import Ran, call, given
+from treedp_core.records import Dataset
 from treedp_core.studies.budget import (
     STRATEGIES,
     Prior,
@@ -103,7 +104,7 @@ def show(
 
     `more` draws what stands under *More*. Without `best` the tuned split is not searched for.
     """
-    counted = from_file(PRIOR_FILE) if question.prior == "public" else None
+    counted = from_file(PRIOR_FILE) if question.from_file else None
     key = (question, counted and counted.fingerprint)
     kept = result.at_once("budget", key, partial(_compared, question, key), about=about(question), room=0)
     if kept.value is None:
@@ -125,7 +126,7 @@ def show(
 
 def about(question: Question) -> str:
     """Return the strip: noise is drawn for a noisy prior alone, as errors are formulas."""
-    return of_experiment(question.experiment, *of_data(dataset()), seeded=question.prior == "noisy")
+    return of_experiment(question.experiment, *of_data(dataset()), seeded=question.pays)
 
 
 def _compared(question: Question, key: Hashable) -> Compared:
@@ -133,15 +134,23 @@ def _compared(question: Question, key: Hashable) -> Compared:
     data, total = used(), question.total
     truth = call(problem_on, question, data, data.get("counts")).named("truth")
     simple = Compared(question, key, truth, tuple(every_strategy(truth.value, total)))
-    prior = file_prior() if question.prior == "public" else call(prior_of, question, data).named("prior")
-    if prior is None:
+    of_file = file_prior() if question.from_file else None
+    if question.from_file and of_file is None:
         return simple
     try:
+        prior = of_file if of_file is not None and not question.pays else _made(question, data, of_file)
         tuned_on = call(problem_on, question, data, prior.get("counts")).named("tuned")
         found = compare(tuned_on.value, truth.value, total, (GREEDY,), question.phases, prior.value)
     except InputError as error:
         return replace(simple, refused=(error,))
     return replace(simple, rows=(*simple.rows, *found), prior=prior, tuned=tuned_on)
+
+
+def _made(question: Question, data: Ran[Dataset], of_file: Ran[Prior] | None) -> Ran[Prior]:
+    """What is worked out from the data, or from a file of counts that are private too."""
+    if of_file is None:
+        return call(prior_of, question, data).named("prior")
+    return call(prior_of, question, data, of_file.named("historic")).named("prior")
 
 
 def _completed(one: Compared, best: bool) -> Compared:

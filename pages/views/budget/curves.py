@@ -45,6 +45,7 @@ _TUNED_ON: Final = {
     "draw": "another draw of the made-up records",
     "noisy": "one simulated noisy release",
     "public": "a public file",
+    "earlier": "one simulated noisy release of a historic file",
     "true": "the TRUE COUNTS: not to be published",
 }
 
@@ -76,7 +77,7 @@ def _own() -> Told:
     """Curves of the data set in use; what a noisy prior costs is part of each total."""
     question = ask.question()
     asked = replace(question, experiment=replace(question.experiment, epsilon=1.0, postprocess=()))
-    prior = file_prior() if question.prior == "public" else None
+    prior = file_prior() if question.from_file else None
     tuned_on = None if prior is None else prior.value
     kept = result.in_background(
         "budget_own_curves", (asked, tuned_on), 100, partial(curves_of, asked, dataset(), TOTALS, tuned_on),
@@ -140,7 +141,7 @@ def _figure(
 
 
 def _caption_of_own(question: Question, tree: Tree) -> str:
-    cost = " What it cost is part of each ε." if question.prior == "noisy" else ""
+    cost = " What it cost is part of each ε." if question.pays else ""
     return (
         f"{NOT_PRIVATE}: expected errors on the true counts (closed form, {MECHANISMS[question.law].label}). Greedy: "
         f"{plural(question.phases, 'slice')}, one split for all {plural(tree.n_levels, 'level')}, tuned on "
@@ -151,7 +152,7 @@ def _caption_of_own(question: Question, tree: Tree) -> str:
 def _more_of_own() -> None:
     with in_a_row():
         s.MECHANISM.draw()
-        if ask.prior() == "noisy":
+        if ask.question().pays:
             s.PRIOR_EPSILON.draw()
     ask.tuning(metric=True)
 

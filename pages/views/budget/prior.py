@@ -8,18 +8,22 @@ from typing import Any, Final
 
 import streamlit as st
 
-from pages.ui import store, uploads
+from pages.ui import kept, store, uploads
 from pages.ui.reading import PRIOR, Counted, Reading, leaves_listed_in
+from pages.ui.refusals import refusal
 from pages.ui.text import lit
 from pages.ui.upload import EACH_ROW, Candidate, Count, Table, choose_columns, notice, upload
 from treedp_core.checks import InputError
-from treedp_core.notebook.code import Ran, given
+from treedp_core.notebook.code import Ran, call, given
 from treedp_core.records import Dataset, count_hierarchy
 from treedp_core.studies.budget import Prior, absent_leaves, public_of_file
+from treedp_core.studies.budget.periods import by_period
 from treedp_core.words import plural
 
 ABSENT: Final = "ABSENT_LEAVES"
 SLOT: Final = "bud_prior"
+MOST_PERIODS: Final = 200
+_REFUSED: Final = "_budget_period_refused"
 
 
 def show_upload() -> None:
@@ -29,6 +33,7 @@ def show_upload() -> None:
         choose_columns(found, _form)
     if uploads.is_public():
         return
+    _split_by_period()
     names = ", ".join(lit(name, 40) for name in store.dataset().labels.level_names[1:])
     if not isinstance(found, Ran):
         st.caption(f"Columns it must have: {names}.")
@@ -37,6 +42,50 @@ def show_upload() -> None:
         notice(ABSENT, dict(counted.report.notices)[ABSENT])
     if file_prior() is None:
         st.info("Until there is a prior for these data, only strategies that look at no counts are shown.")
+
+
+def _split_by_period() -> None:
+    """Offer to take the earlier periods of the data in use as the prior, and to go on with the later ones."""
+    data = store.dataset()
+    if data.tree.height < 2 or store.from_file(SLOT) is not None:
+        return
+    with st.popover("Split by period", icon=":material/calendar_month:",
+                    help="One of the levels is a period: earlier records tune, later ones are released."):  # fmt: skip
+        names = data.labels.level_names
+        level = st.selectbox(
+            "Period", range(1, data.tree.n_levels), key="bud_period", format_func=lambda i: lit(names[i], 40),
+            help="The level that says when; the tree goes on without it.",
+        )  # fmt: skip
+        chosen = st.multiselect(
+            "Earlier", data.labels.vocabularies[level][:MOST_PERIODS].tolist(), key=f"bud_earlier_{level}",
+            format_func=lambda word: lit(word, 40),
+            help="Their records tune the split; those of all others are released.",
+        )  # fmt: skip
+        st.button(
+            "Split", key="bud_split", icon=":material/call_split:", disabled=not chosen, on_click=_divide,
+            args=(level, tuple(chosen)),
+            help="Puts the later records in use on all pages, and the earlier ones here.",
+        )  # fmt: skip
+        st.caption("Where a record is replaced by another one, how many records each period has is taken to be public.")
+    if (error := st.session_state.pop(_REFUSED, None)) is not None:
+        refusal(error)
+
+
+def _divide(level: int, earlier: tuple[str, ...]) -> None:
+    """Put the later records in use, and the earlier ones in the prior's slot; the whole table waits on its shelf."""
+    try:
+        data = store.used().named("table")
+        before = call(by_period, data, level, earlier, "earlier").named("earlier")
+        after = call(by_period, data, level, earlier).named("data")
+        found = (before.value, after.value)
+    except InputError as error:
+        st.session_state[_REFUSED] = error
+        return
+    if store.from_file("upload") is store.dataset():
+        kept.set_aside("upload")
+    store.set_dataset(found[1], "upload", after)
+    store.set_dataset(found[0], SLOT, before)
+    store.changed(source="upload", recounted=True)
 
 
 def file_prior() -> Ran[Prior] | None:

@@ -30,6 +30,7 @@ PRIORS: Final = {
     "draw": "Another draw (public)",
     "noisy": "Noisy prior",
     "public": "Public or historic file",
+    "earlier": "Historic file, private (noisy)",
     "true": "True counts (NOT PRIVATE)",
 }
 HEIGHTS: Final = {
@@ -80,7 +81,8 @@ PRIOR: Final = choice(
     "bud_prior", "draw", PRIORS, label="Tune on", look="select", width=215,
     help="Counts that the search may look at. **Another draw**: of the same made-up data, which is public; not for a "
     "table of your own. **Noisy prior**: a release of its own, charged to the total. **Public or historic file**: "
-    "free, if it really is public. **True counts**: how much tuning could gain at most; the split then tells about "
+    "free, if it really is public. **Historic file, private**: a noisy release of it, charged to the total, as a unit "
+    "may have records then and now. **True counts**: how much tuning could gain at most; the split then tells about "
     "the records and must not be published.",
 )  # fmt: skip
 PRIOR_EPSILON: Final = number(

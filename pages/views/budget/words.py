@@ -33,7 +33,7 @@ TIE: Final = 1e-3
 
 def badges(question: Question) -> str:
     """Return the badges of the page: errors are formulas on the true counts; a noisy prior is one simulated release."""
-    return "formula, simulation, NOT PRIVATE" if question.prior == "noisy" else "formula, NOT PRIVATE"
+    return "formula, simulation, NOT PRIVATE" if question.pays else "formula, NOT PRIVATE"
 
 
 def verdict(results: Sequence[Result]) -> str:
@@ -117,11 +117,12 @@ def prior_line(prior: Prior | None, question: Question) -> str:
         return ""
     if prior.kind is PriorKind.NOISY:
         cost = f"ε = {privacy_text(question.epsilon_of_prior)}"
+        earlier = "earlier " if question.prior == "earlier" else ""
         if question.currency is Currency.RHO:
             cost += f" (ρ = {privacy_text(prior.spent)})"
         return (
-            f"The greedy and the tuned split look at a noisy prior: one simulated release of all counts (equal split, "
-            f"least squares, seed {question.experiment.seed}) that costs {cost}, charged to the total."
+            f"The greedy and the tuned split look at a noisy prior: one simulated release of all {earlier}counts "
+            f"(equal split, least squares, seed {question.experiment.seed}) that costs {cost}, charged to the total."
         )
     return prior.label
 

@@ -198,7 +198,7 @@ def curves_of(
     totals : sequence of float
         Each in ε.
     prior : Prior, optional
-        Of a file, where the question asks for a public one; without it no greedy splits.
+        Of a file, where the question asks for one; without it no greedy splits.
     watch : Watch, optional
         As in `curves`.
 
@@ -210,10 +210,10 @@ def curves_of(
     """
     watch = watch or Watch()
     asked = [replace(question, experiment=replace(question.experiment, epsilon=total)) for total in totals]
-    drawn = CURVES if prior is not None or question.prior != "public" else CURVES[:3]
-    looked = [prior or _prior_of(one, data) for one in asked] if len(drawn) == len(CURVES) else []
+    drawn = CURVES if prior is not None or not question.from_file else CURVES[:3]
+    looked = [_prior_of(one, data, prior) for one in asked] if len(drawn) == len(CURVES) else []
     if looked and not any(looked):
-        prior_of(asked[-1], data)  # says why
+        prior_of(asked[-1], data, prior)  # says why
     errors = np.full((len(drawn), len(totals)), np.nan)
     for row, (_, name, squares) in watch.over(list(enumerate(drawn)), 100):
         truth = _judged(question, data, data.counts, squares).watched(watch)
@@ -229,11 +229,11 @@ def curves_of(
     return Curves(np.asarray(totals, dtype=np.float64), tuple(label for label, _, _ in drawn), errors)
 
 
-def _prior_of(one: Question, data: Dataset) -> Prior | None:
+def _prior_of(one: Question, data: Dataset, of_file: Prior | None) -> Prior | None:
     """What splits of a total are tuned on; nothing where that would cost all of it."""
-    if one.prior == "noisy" and one.epsilon_of_prior >= one.experiment.epsilon:
+    if one.pays and one.epsilon_of_prior >= one.experiment.epsilon:
         return None
-    return prior_of(one, data)
+    return of_file if one.prior == "public" else prior_of(one, data, of_file)
 
 
 def _judged(question: Question, data: Dataset, counts: AnyArray, squares: bool) -> Problem:

@@ -29,8 +29,9 @@ class Question:
         Mechanism, total budget, protected unit, metric, threshold and seed; its allocation is not used.
     phases : int
         Of the greedy allocation.
-    prior : {"draw", "noisy", "public", "true"}
-        What splits are tuned on; a public one is counted from a file, another draw is of made-up records.
+    prior : {"draw", "noisy", "public", "earlier", "true"}
+        What splits are tuned on; a public one is counted from a file, an earlier one is that with noise, as its records
+        are private too; another draw is of made-up records.
     prior_epsilon : float
         What the noisy prior costs; 0 stands for 1, or half of the total where that is less.
     """
@@ -39,6 +40,16 @@ class Question:
     phases: int
     prior: str
     prior_epsilon: float
+
+    @property
+    def pays(self) -> bool:
+        """Whether the prior is a noisy release, charged to the total."""
+        return self.prior in ("noisy", "earlier")
+
+    @property
+    def from_file(self) -> bool:
+        """Whether the prior is counted from a file."""
+        return self.prior in ("public", "earlier")
 
     @property
     def law(self) -> str:
@@ -99,10 +110,11 @@ def problem_on(question: Question, data: Dataset, counts: AnyArray) -> Problem:
     return Problem(data.tree, counts, question.law, one.unit, one.metric, one.tolerance, question.least_squares)
 
 
-def prior_of(question: Question, data: Dataset) -> Prior:
+def prior_of(question: Question, data: Dataset, earlier: Prior | None = None) -> Prior:
     """Return the counts that greedy and tuned splits look at: the true ones, a noisy release, or another draw of them.
 
-    Another draw is of made-up data only.
+    Another draw is of made-up data only. The noisy release is of `earlier` counts where there are some: a unit may have
+    records then and now, so that both are charged to one total.
 
     Raises
     ------
@@ -120,5 +132,8 @@ def prior_of(question: Question, data: Dataset) -> Prior:
             f"Expected a prior that costs less than the total of ε = {setting_text(one.epsilon)}, got "
             f"{privacy_text(question.epsilon_of_prior)}; strategies that look at no prior are shown.",
         )
-    rng = generator("noisy prior", one.seed)
-    return noisy(data.tree, data.counts, one.unit, question.law, question.amount(question.epsilon_of_prior), rng)
+    amount = question.amount(question.epsilon_of_prior)
+    if earlier is not None:
+        rng = generator("noisy earlier prior", one.seed)
+        return noisy(data.tree, earlier.counts, one.unit, question.law, amount, rng)
+    return noisy(data.tree, data.counts, one.unit, question.law, amount, generator("noisy prior", one.seed))

@@ -270,7 +270,7 @@ def test_earlier_records_of_one_s_own_table_become_the_prior(budget: Callable[..
     assert "public or historic counts, which cost no budget" in words(app)
     assert "12 leaves, 3 levels" in words(app) and "test, later" in words(app)  # every node has a name of its own
     assert "for the prior" not in ledger(app)
-    app = pick(app, bud_prior="earlier", bud_prior_eps=0.25)
+    app = pick(pick(app, bud_prior="earlier"), bud_prior_eps=0.25)
     assert "for the prior 0.25, charged 1 of 1" in ledger(app)
     assert "one simulated release of all earlier counts" in words(app)
 

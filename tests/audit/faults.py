@@ -50,7 +50,7 @@ from treedp_core.records.count import elsewhere
 from treedp_core.records.read import units
 from treedp_core.studies.budget import attribution, per_node, settle
 from treedp_core.studies.cdf.matrices import plan as matrices
-from treedp_core.studies.topdown import sparse
+from treedp_core.studies.topdown import marginals, sparse
 from treedp_core.studies.topdown.plan import known_levels
 from treedp_core.tree import Tree
 
@@ -407,6 +407,9 @@ FAULTS = (
         "one node is public beside leaves above it",
         lambda: patch.object(contributions.Capacities, "holds_all_in_one", property(lambda self: self.n_nodes == 1)),
         (TOP_DOWN,),
+    ),
+    Fault(
+        "tables paid for as one fewer", changed(marginals.table_law, lambda law, *_: narrower(law, 0.8)), (TOP_DOWN,)
     ),
     Fault("unspent shares spent", lambda: everywhere(FROM_SHARES, _all_spent), (TOP_DOWN,)),
     Fault(

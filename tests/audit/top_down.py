@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from itertools import combinations
 from math import prod
 from types import SimpleNamespace
 from typing import Any
@@ -16,7 +17,7 @@ import numpy as np
 from treedp_core import checks
 from treedp_core.checks import InputError
 from treedp_core.postprocess.families import RULES
-from treedp_core.studies.topdown import sparse
+from treedp_core.studies.topdown import marginals, sparse
 from treedp_core.studies.topdown.plan import Plan, known_levels, plan
 from treedp_core.tree.leaf_table import LeafTable
 
@@ -80,6 +81,25 @@ def _plans(report: Report, rng: np.random.Generator, small: Small, sizes: Sequen
         pairs = list_pairs(small, who, data)
         report.pairs += pairs.n
         _one_plan(report, rng, pairs, sizes or small.tree)
+        if sizes is not None:
+            _tables(report, rng, pairs, sizes)
+
+
+def _tables(report: Report, rng: np.random.Generator, pairs: Pairs, sizes: Sequence[int]) -> None:
+    """Noise on several tables of some of the columns each: what the cells of all of them move by."""
+    every = [one for n in range(1, len(sizes) + 1) for one in combinations(range(len(sizes)), n)]
+    asked = [every[i] for i in rng.choice(len(every), int(rng.integers(1, len(every) + 1)), replace=False)]
+    rho = float(np.exp(rng.uniform(-5, 2)))
+    law = marginals.table_law(pairs.who.unit, rho, len(asked))
+    cells = pairs.changes[:, -prod(sizes) :].reshape(-1, *sizes)
+    moved = sum(
+        np.square(cells.sum(axis=tuple(1 + i for i in range(len(sizes)) if i not in one)))
+        .reshape(len(cells), -1)
+        .sum(1)
+        for one in asked
+    )
+    spent = losses.price(law)[1] * int(np.max(moved, initial=0))
+    report.spent(f"{len(asked)} tables of {tuple(sizes)} for {pairs.who}", spent, rho, pairs.n)
 
 
 def _one_plan(report: Report, rng: np.random.Generator, pairs: Pairs, domain: Any) -> None:

@@ -133,7 +133,7 @@ def test_a_symbol_that_nothing_explains_is_found(monkeypatch: pytest.MonkeyPatch
     from pages.ui import page
 
     assert symbols_left_open(open_page("topdown", SMALL, level="Basic")) == []
-    monkeypatch.setattr(page, "explained", lambda words: "")
+    monkeypatch.setattr(page, "explain_all", lambda *words: "")
     assert symbols_left_open(open_page("methods", SMALL, level="Basic", met_one="bounds.cumulative")) == ["ρ"]
 
 

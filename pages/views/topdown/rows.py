@@ -20,6 +20,7 @@ from treedp_core.figures.places import rows_beside
 from treedp_core.notebook.code import call, given
 from treedp_core.studies.topdown import Drawn, Subject, tables
 from treedp_core.studies.topdown.rows import pairs_table, rows_table, some_rows
+from treedp_core.studies.topdown.wanted import RULES
 from treedp_core.words import whole
 
 N_ROWS: Final = 12
@@ -48,11 +49,12 @@ def rows() -> Told:
 
 def _rows(mine: Drawn) -> None:
     found = some_rows(mine, N_ROWS)
+    answer = words.rows(mine.leaves, words.promised(mine.wanted), adds_up=RULES[mine.wanted.rule].adds_up)
     frame.figure(
         call(rows_beside, given(found, some_rows, drawn_again(mine), N_ROWS).named("rows")),
         key="td_rows",
-        alt=f"Places, true beside released: {words.rows(mine.leaves, words.promised(mine.wanted))}",
-        answer=words.rows(mine.leaves, words.promised(mine.wanted)),
+        alt=f"Places, true beside released: {answer}",
+        answer=answer,
         caption=f"NOT PRIVATE: true records beside those of one simulated release. {len(found.names)} of "
         f"{whole(found.n_places)} places with records, evenly spaced from the largest true count to the smallest. "
         f"{words.release(mine)}. Simulation.",

@@ -21,8 +21,8 @@ MAX_NAMED: Final = 4
 WHY_LOST: Final = "Small counts under big totals are set to 0 first: at"
 
 
-def rows(leaves: Compared, promised: str) -> str:
-    """Return what became of the places.
+def rows(leaves: Compared, promised: str, *, adds_up: bool = True) -> str:
+    """Return what became of the places; where counts do not add up, what is lost has not moved elsewhere.
 
     >>> import numpy as np
     >>> rows(Compared(9, np.array([8, 2, 0]), np.array([9, 0, 1])), "(1, 1e-6)")
@@ -32,7 +32,11 @@ of the released ones never existed; 20 % of the records would have to move.'
     return (
         f"{WHY_LOST if leaves.lost else 'At'} {promised} {_part(leaves.lost, leaves.n_true)} of the places with "
         f"records are lost, {_part(leaves.spurious, leaves.n_released)} of the released ones never existed; "
-        f"{short(100 * leaves.total_variation, 2)} % of the records would have to move."
+        + (
+            f"{short(100 * leaves.total_variation, 2)} % of the records would have to move."
+            if adds_up
+            else f"{short(200 * leaves.total_variation, 2)} % of the records are too many or missing."
+        )
     )
 
 
@@ -68,13 +72,14 @@ def marginals(found: Marginals) -> str:
 
 
 def rules(found: Sequence[RuleResult]) -> str:
-    """Return what IntOpt and water filling trade."""
+    """Return what IntOpt, water filling and pruning trade."""
     place = {one.rule: one.mean for one in found}
-    first, other = place["intopt"], place["water_filling"]
+    first, other, pruned = place["intopt"], place["water_filling"], place["pruned"]
     return (
         f"IntOpt loses {_rounded(first['lost'])} places with records and fills {_rounded(first['spurious'])} empty "
-        f"ones, water filling {_rounded(other['lost'])} and {_rounded(other['spurious'])}; their RMSE is "
-        f"{short(first['rmse'])} and {short(other['rmse'])} records."
+        f"ones, water filling {_rounded(other['lost'])} and {_rounded(other['spurious'])}, pruning "
+        f"{_rounded(pruned['lost'])} and {_rounded(pruned['spurious'])}; their RMSE is {short(first['rmse'])}, "
+        f"{short(other['rmse'])} and {short(pruned['rmse'])} records."
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -40,6 +41,7 @@ def sizes(factors: np.ndarray) -> np.ndarray:
 # ---- without least squares
 
 
+@cache
 def uses(n_bins: int, n: int, s: int) -> tuple[int, int]:
     """Prefixes shorter than K that use a node, added over the nodes of a level, and pairs of prefixes that share one.
 

@@ -37,17 +37,18 @@ def findings(page: Any, rules: list[str] = RULES) -> list[str]:
 
 def test_no_page_has_a_serious_fault(page: Any, server: LiveServer) -> None:
     opened(page, server, "?level=Advanced", ".st-key-stage")
-    found = {}
+    found, schemes = {}, [("light", RULES), ("dark", OF_COLOUR)]
     for one in all_pages():
         link = page.get_by_test_id("stSidebarNav").get_by_role("link", name=one.title, exact=True)
         link.click()
         page.locator("h1", has_text=one.views[0].question or one.heading).wait_for()
-        for scheme, rules in (("light", RULES), ("dark", OF_COLOUR)):
+        for scheme, rules in schemes:
             page.emulate_media(color_scheme=scheme)
             settle(page)
             found[f"{one.name} {scheme}"] = findings(page, rules)
             assert page.locator(FIGURES).count() or one.name in EMPTY_AT_FIRST
             eventually(lambda: page.locator(FIGURES).evaluate_all(UNNAMED) == 0)
+        schemes.reverse()  # the next page begins in the colours of this one: none is drawn anew for them
     assert {place: said for place, said in found.items() if said} == {}
 
 

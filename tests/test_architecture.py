@@ -78,6 +78,7 @@ BYTES = "treedp_core.records.read."
 """Bytes become records on the way that every upload takes, not in a view."""
 COLOURS_IN = ("treedp_core/figures/style.py", "treedp_core/figures/colour.py")
 MAX_BODY = 40
+MAX_UNNAMED = 6
 DIGITS = re.compile(r"[+]?(\.\d?)?[efg%]")
 """How a number is written for a reader; twelve digits are for a link."""
 
@@ -355,6 +356,16 @@ def body(source: Source) -> list[str]:
     return wrong
 
 
+def unnamed(source: Source) -> list[str]:
+    """A call gives at most six arguments without their names."""
+    wrong = []
+    for node in ast.walk(source.tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            given = [one.arg for one in [*node.args.posonlyargs, *node.args.args] if one.arg not in ("self", "cls")]
+            wrong += [f"{node.name} takes {len(given)} without names"] if len(given) > MAX_UNNAMED else []
+    return wrong
+
+
 def any_value(source: Source) -> list[str]:
     """No argument and no result of the core is just anything; cells of a table, and what plotly takes, may be."""
     wrong = []
@@ -402,6 +413,7 @@ SHIPPED_RULES: tuple[Rule, ...] = (
     numbers,
     any_value,
     body,
+    unnamed,
     length,
     shapes,
 )
@@ -516,6 +528,7 @@ BAD = [
     (kept_to, "pages/ui/frame.py", "import streamlit as st\nst.download_button('x', b'')"),
     (kept_to, "pages/ui/frame.py", "from streamlit import download_button"),
     (colours, "treedp_core/figures/budget.py", 'x = "#0072B2"'),
+    (unnamed, "treedp_core/experiment.py", "def f(a, b, c, d, e, f, g): ..."),
     (body, "treedp_core/errors/metrics.py", "def f():\n" + "    x = 1\n" * 41),
     (any_value, "treedp_core/errors/metrics.py", "def f(x: Any) -> int: ..."),
     (any_value, "treedp_core/errors/metrics.py", "def f(*, x: Any | None = None) -> int: ..."),
@@ -568,6 +581,7 @@ GOOD = [
     (shapes, "treedp_core/tree/tree.py", "def _f(x: FloatArray): ..."),
     (colours, "treedp_core/figures/style.py", 'BLUE = "#0072B2"'),
     (body, "treedp_core/errors/metrics.py", 'def f():\n    """Words."""\n' + "    x = 1\n" * 40),
+    (unnamed, "treedp_core/experiment.py", "def f(a, b, c, d, e, f, *, g): ..."),
     (any_value, "treedp_core/experiment.py", "def _plain(value: Any) -> Any: ..."),
     (any_value, "treedp_core/errors/metrics.py", "def f(x: NDArray[Any], **cells: Any) -> dict[str, list[Any]]: ..."),
     (any_value, "pages/ui/setting.py", "def f(x: Any): ..."),

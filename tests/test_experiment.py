@@ -199,7 +199,9 @@ def test_no_two_chunks_of_trials_share_their_noise() -> None:
     def run_of(trials: int) -> list[np.ndarray]:
         drawn.clear()
         counts = np.zeros(tree.n_nodes, dtype=np.int64)
-        montecarlo.simulate(tree, metric, counts, errors_of, Tolerance(), trials, (7,), montecarlo.Watch())
+        montecarlo.simulate(
+            tree, metric, counts, errors_of, Tolerance(), trials, entropy=(7,), watch=montecarlo.Watch()
+        )
         return list(drawn)
 
     chunks = run_of(6)

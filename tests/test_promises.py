@@ -172,7 +172,9 @@ def simulated() -> list[tuple[str, object]]:
     """One simulation by each way to make one."""
     rng, top_down = np.random.default_rng(4), plan((2, 2), 1.0)
     unit = ProtectedUnit(ADD)
-    by_thresholds = release_with_thresholds(TREE, COUNTS * 1000, lambda *a: tuned_plan(0.5, *a), unit, 8.0, 1e-3, rng)
+    by_thresholds = release_with_thresholds(
+        TREE, COUNTS * 1000, lambda *a: tuned_plan(0.5, *a), unit, 8.0, 1e-3, rng=rng
+    )
     return [
         *zip(("noisy", "final"), draw_once(Experiment(postprocess=("non_negative",)), TREE, COUNTS), strict=True),
         ("cdf", plan_cdf(CdfSettings(4, (2, 2))).release(np.arange(4), rng)),
@@ -222,7 +224,7 @@ def test_a_delta_beyond_one_in_a_hundred_promises_nothing_and_is_refused(too_lar
         lambda d: plan_cdf(CdfSettings(4, (2, 2), "gaussian", delta=d)),
         lambda d: plan((2, 2), 1.0, delta=d),
         lambda d: accounting(1.0, d),
-        lambda d: release_with_thresholds(TREE, COUNTS, lambda *a: tuned_plan(0.5, *a), unit, 1.0, d, generator(1)),
+        lambda d: release_with_thresholds(TREE, COUNTS, lambda *a: tuned_plan(0.5, *a), unit, 1.0, d, rng=generator(1)),
     ]
     for way in ways:
         with pytest.raises(InputError) as refusal:

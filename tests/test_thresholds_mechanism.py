@@ -152,7 +152,7 @@ def test_each_of_several_pass_rounds_has_its_part_of_the_budget() -> None:
 def test_classification_is_right_on_every_tree_of_a_forest() -> None:
     """Problem 4.4 with c = 3: at least (1 + alpha) tau is found, below (1 - alpha) tau is not; false alarm 1e-7."""
     tree = Tree.from_child_counts([np.array([3]), np.array([0, 1, 2]), np.array([2, 0, 0])])
-    level = classification_level(3000.0, 1e-9, 0.4, 1700.0, 9.0, 1e-3, 4)
+    level = classification_level(3000.0, 1e-9, 0.4, 1700.0, 9.0, 1e-3, n_levels=4)
     assert level.cut_off == cut_off(3000.0, 0.4, 1700.0) == 2
     counts = tree.counts_of_leaves(np.array([2450, 20, 0, 500, 30]))
     paths = PathTree.from_tree(tree, counts, dense=True)
@@ -260,7 +260,7 @@ def test_a_release(unit: ProtectedUnit, noise, clamp_share: float) -> None:
     tree, counts = random_tree(np.random.default_rng(6), 50_000)
     g = np.random.default_rng(1)
     run = release_with_thresholds(
-        tree, counts, partial(tuned_plan, 0.5), unit, 2.0, 1e-5, g, noise=noise, clamp_share=clamp_share
+        tree, counts, partial(tuned_plan, 0.5), unit, 2.0, 1e-5, rng=g, noise=noise, clamp_share=clamp_share
     )
     assert run.release.estimate.shape == (tree.n_nodes,)
     assert run.release.variance is None
@@ -282,13 +282,13 @@ def test_a_release_reports_its_rounds_and_stops_between_them() -> None:
     counts = tree.counts_of_leaves(np.full(9, 900))
     settings = (tree, counts, partial(tuned_plan, 0.5), ADD_REMOVE, 1.0, 1e-6)
     done: list[int] = []
-    watched = release_with_thresholds(*settings, np.random.default_rng(5), watch=Watch(done.append))
-    alone = release_with_thresholds(*settings, np.random.default_rng(5))
+    watched = release_with_thresholds(*settings, rng=np.random.default_rng(5), watch=Watch(done.append))
+    alone = release_with_thresholds(*settings, rng=np.random.default_rng(5))
     np.testing.assert_array_equal(watched.release.estimate, alone.release.estimate)
     assert (len(done), sum(done)) == (len(watched.estimation.plan.levels), 100)
     done.clear()
     with pytest.raises(Cancelled):
-        release_with_thresholds(*settings, np.random.default_rng(5), watch=Watch(done.append, lambda: bool(done)))
+        release_with_thresholds(*settings, rng=np.random.default_rng(5), watch=Watch(done.append, lambda: bool(done)))
     assert len(done) == 1
 
 
@@ -309,7 +309,7 @@ def test_data_without_records_get_the_default_everywhere() -> None:
     tree = Tree.from_branching_factors((3, 2))
     nothing = np.zeros(tree.n_nodes, dtype=int)
     run = release_with_thresholds(
-        tree, nothing, partial(tuned_plan, 0.5), ADD_REMOVE, 1.0, 1e-6, np.random.default_rng(1)
+        tree, nothing, partial(tuned_plan, 0.5), ADD_REMOVE, 1.0, 1e-6, rng=np.random.default_rng(1)
     )
     assert set(run.release.estimate.tolist()) == {run.estimation.plan.default_value}
     codes = np.zeros((4, 50), dtype=np.uint8)
@@ -320,7 +320,9 @@ def test_data_without_records_get_the_default_everywhere() -> None:
 def test_a_total_below_the_first_threshold_needs_one_round() -> None:
     tree = Tree.from_branching_factors((3, 2))
     few = tree.counts_of_leaves(np.ones(6, dtype=int))
-    run = release_with_thresholds(tree, few, partial(paper_plan, 0.5), ADD_REMOVE, 1.0, 1e-6, np.random.default_rng(1))
+    run = release_with_thresholds(
+        tree, few, partial(paper_plan, 0.5), ADD_REMOVE, 1.0, 1e-6, rng=np.random.default_rng(1)
+    )
     assert len(run.estimation.plan.levels) == 1
     assert set(run.release.estimate.tolist()) == {run.estimation.plan.default_value}
 
@@ -345,7 +347,7 @@ def test_what_a_release_refuses() -> None:
         planner = partial(given["planner"], given["alpha"])
         budget = given["epsilon"], given["delta"]
         return release_with_thresholds(
-            given["tree"], given["counts"], planner, given["unit"], *budget, g, clamp_share=given["clamp_share"]
+            given["tree"], given["counts"], planner, given["unit"], *budget, rng=g, clamp_share=given["clamp_share"]
         )
 
     for alpha in (0.0, 1.0, -0.5, float("nan")):
@@ -370,8 +372,8 @@ def test_what_the_parts_refuse() -> None:
     refused("NO_TREE", "leaves", steps, tree, paths, plan, label_nodes(paths, plan, Exact()))
     refused("PLAN_BUDGET", "costs more", estimate, paths, lambda *_: plan_of([3.0], [3.0]), 1.0, 1e-3, g)
     refused("DELTA_REQUIRED", "delta > 0", clamp, np.zeros(2), np.zeros(2), 2, 1.0, 0.0, g)
-    one_round = (2000.0, 0.1, 0.5, 1500.0, 8.0, 1e-3, 4)
-    assert classification_level(*one_round).cut_off == 2
+    one_round = (2000.0, 0.1, 0.5, 1500.0, 8.0, 1e-3)
+    assert classification_level(*one_round, n_levels=4).cut_off == 2
     for at, value, code, words in (
         (3, 0.0, "THRESHOLD_RANGE", "threshold"),
         (3, -5.0, "THRESHOLD_RANGE", "threshold"),
@@ -381,7 +383,7 @@ def test_what_the_parts_refuse() -> None:
         (5, 0.0, "DELTA_REQUIRED", "delta > 0"),
     ):
         given = [*one_round[:at], value, *one_round[at + 1 :]]
-        refused(code, words, classification_level, *given)
+        refused(code, words, classification_level, *given, n_levels=4)
 
 
 def test_what_a_plan_refuses() -> None:

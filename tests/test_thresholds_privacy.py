@@ -197,7 +197,7 @@ def test_the_clamp_brings_no_estimate_further_from_its_count(noise) -> None:
     g = np.random.default_rng(2)
     counts, wild = g.integers(0, 1000, 500), g.normal(0, 5000, 500)
     law = estimation.bounded_noise(0.25, 2.5e-4, noise)
-    tamed = estimation.clamp(wild, counts, 4, 1.0, 1e-3, g, noise)
+    tamed = estimation.clamp(wild, counts, 4, 1.0, 1e-3, g, noise=noise)
     assert (np.abs(tamed - counts) <= np.minimum(np.abs(wild - counts), 2 * law.support)).all()
     assert (np.abs(tamed - counts) < np.abs(wild - counts)).any()
 
@@ -290,7 +290,7 @@ def test_root_rounds_and_clamp_cost_together_what_is_claimed(
     counts = tree.counts_of_leaves(np.arange(12) * 300)
     planner = partial(tuned_plan, 0.5)
     run = release_with_thresholds(
-        tree, counts, planner, ADD_REMOVE, 1.0, 1e-6, np.random.default_rng(1), noise=noise, clamp_share=clamp_share
+        tree, counts, planner, ADD_REMOVE, 1.0, 1e-6, rng=np.random.default_rng(1), noise=noise, clamp_share=clamp_share
     )
     assert len(made) == 1 + (clamp_share > 0)
     plan = run.estimation.plan

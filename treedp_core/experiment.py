@@ -254,7 +254,15 @@ def _simulated(
 
     entropy = (checks.seed(experiment.seed), identity(experiment))
     return simulate(
-        pipeline.tree, pipeline.metric, counts, errors_of, pipeline.tolerance, trials, entropy, watch, by_node=by_node
+        pipeline.tree,
+        pipeline.metric,
+        counts,
+        errors_of,
+        pipeline.tolerance,
+        trials,
+        entropy=entropy,
+        watch=watch,
+        by_node=by_node,
     )
 
 

@@ -280,7 +280,7 @@ def _postprocessor(entry: Postprocessor, refuse: _Refusals) -> None:
         _shapes_of_steps(function, counts + drawn[:5], refuse)
         found = function(counts + drawn)
         _promised(entry.promises, tree, found[:FEW], refuse)
-        _variance(entry, function, variance, found, counts, drawn, refuse)
+        _variance(entry, function, variance, found, counts, drawn, refuse=refuse)
         for name in {one.name for one in fields(Tolerance)} - set(entry.uses):
             other = replace(Tolerance(), **{name: {"alpha": 0.4, "threshold": 77.0}[name]})
             same = entry.prepare(tree, noise.variance, other)[0](counts + drawn[:5])
@@ -308,7 +308,7 @@ def _promised(promises: Promise, tree: Tree, found: AnyArray, refuse: _Refusals)
 
 def _variance(
     entry: Postprocessor, function: Callable[[AnyArray], AnyArray], variance: FloatArray | None, found: AnyArray,
-    counts: AnyArray, drawn: AnyArray, refuse: _Refusals,
+    counts: AnyArray, drawn: AnyArray, *, refuse: _Refusals,
 ) -> None:  # fmt: skip
     """What it says of bias and variance, against draws."""
     error = found - counts

@@ -78,7 +78,7 @@ def _plan(rng: np.random.Generator, n_levels: int, total: int, i: int) -> Plan:
 
 
 def _classification(alpha: float, epsilon: float, delta: float, n_levels: int, most: float) -> Plan:
-    level = classification_level(most, alpha, 0.5, most, epsilon, delta, n_levels, c=3)
+    level = classification_level(most, alpha, 0.5, most, epsilon, delta, n_levels=n_levels, c=3)
     return Plan("Algorithm 1", epsilon, delta, (level,), 1.0, alpha)
 
 

@@ -26,9 +26,9 @@ def simulate(
     errors_of: Callable[[np.random.Generator, int], AnyArray],
     tolerance: Tolerance,
     trials: int,
+    *,
     entropy: tuple[int, ...],
     watch: Watch,
-    *,
     by_node: bool = False,
 ) -> ErrorSummary:
     """Return a metric estimated from independent trials, with standard errors.

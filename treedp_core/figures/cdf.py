@@ -91,11 +91,11 @@ def band_figure(
     x = _places(lines, at)
     traces = _band(lines, at, x) if lines.band is not None else []
     traces += [
-        _line(x, lines.truth, at, f"{lines.truth_name} (NOT PRIVATE)", GREY, "solid", 4.0),
-        _line(x, lines.noisy, at, "noisy", BEFORE, "dot", 1.5),
+        _line(x, lines.truth, at, f"{lines.truth_name} (NOT PRIVATE)", GREY, "solid", width=4.0),
+        _line(x, lines.noisy, at, "noisy", BEFORE, "dot", width=1.5),
     ]
     if lines.consistent is not None:
-        traces.append(_line(x, lines.consistent, at, "consistent", AFTER, "solid", 2.0))
+        traces.append(_line(x, lines.consistent, at, "consistent", AFTER, "solid", width=2.0))
     above = [trace | {"yaxis": "y2"} for trace in traces]
     top = limits([one.half for one in widths], log=False, default=(0.0, 1.0))
     fig = new_figure(
@@ -120,7 +120,9 @@ def _width(lines: CdfLines, one: Width) -> Trace:
     at, look = thinned(one.half), WIDTH_LOOKS[one.name]
     tree = f" ({one.way})" if one.name == YOURS else ""
     name = plot_text(f"{one.name}{tree} ± {margin(one.largest)}")
-    line = _line(_places(lines, at), one.half, at, name, look.colour, look.dash, 3.0 if one.name == YOURS else 2.0)
+    line = _line(
+        _places(lines, at), one.half, at, name, look.colour, look.dash, width=3.0 if one.name == YOURS else 2.0
+    )
     hover = "%{fullData.name}<br>up to %{x:,.6~g}: ± %{y:,.1f}<extra></extra>"
     return line | {"legend": "legend2", "hovertemplate": hover}
 
@@ -170,9 +172,9 @@ def cdf_errors(lines: CdfLines, *, x_title: str, chosen: tuple[float, float] | N
     )
     x = _places(off, at)
     traces = _band(off, at, x) if off.band is not None else []
-    traces.append(_line(x, off.noisy, at, f"noisy − {lines.truth_name}", BEFORE, "dot", 1.5))
+    traces.append(_line(x, off.noisy, at, f"noisy − {lines.truth_name}", BEFORE, "dot", width=1.5))
     if off.consistent is not None:
-        traces.append(_line(x, off.consistent, at, f"consistent − {lines.truth_name}", AFTER, "solid", 2.0))
+        traces.append(_line(x, off.consistent, at, f"consistent − {lines.truth_name}", AFTER, "solid", width=2.0))
     bounds = limits([off.noisy, off.consistent, *(off.band or ())], log=False, default=(-1.0, 1.0))
     fig = new_figure(
         traces,
@@ -200,7 +202,7 @@ def thinned(values: AnyArray) -> IntArray:
     return np.unique(np.minimum(picked, values.size - 1))
 
 
-def _line(x: FloatArray, values: AnyArray, at: IntArray, name: str, colour: str, dash: str, width: float) -> Trace:
+def _line(x: FloatArray, values: AnyArray, at: IntArray, name: str, colour: str, dash: str, *, width: float) -> Trace:
     y = np.concatenate([[0.0], np.asarray(values[at], dtype=float)])
     return scatter(
         x=x, y=y, mode="lines", name=name, line={"color": colour, "dash": dash, "width": width},

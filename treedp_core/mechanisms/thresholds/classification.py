@@ -38,8 +38,8 @@ def classification_level(
     classification_threshold: float,
     epsilon: float,
     delta: float,
-    n_levels: int,
     *,
+    n_levels: int,
     c: int | None = None,
 ) -> PlanLevel:
     """Round of a plan that is Ghazi et al., Algorithm 1 with a whole-number cut-off.

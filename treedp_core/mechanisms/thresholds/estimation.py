@@ -124,6 +124,7 @@ def clamp(
     epsilon: float,
     delta: float,
     rng: np.random.Generator,
+    *,
     noise: Noise = "discrete",
 ) -> FloatArray:
     """Estimates moved into [y - R, y + R] around bounded-noise counts y (Ghazi et al., Lemma 3.3), (..., n_nodes).

@@ -93,7 +93,7 @@ def tuned_plan(alpha: float, epsilon: float, delta: float, n_levels: int, max_to
     >>> 40 < plan.error < 50, plan.error_is_proven, plan.exact_epsilon <= 1
     (True, False, True)
     """
-    return _plan("tuned", tuned_rounds, alpha, epsilon, delta, n_levels, max_total)
+    return _plan("tuned", tuned_rounds, alpha, epsilon, delta, n_levels, max_total=max_total)
 
 
 def provable_plan(alpha: float, epsilon: float, delta: float, n_levels: int, max_total: float) -> Plan:
@@ -127,7 +127,7 @@ def provable_plan(alpha: float, epsilon: float, delta: float, n_levels: int, max
     >>> provable_plan(0.5, 1.0, 1e-6, 1000, 10_000).error < 200
     True
     """
-    return _plan("provable", proven_rounds, alpha, epsilon, delta, n_levels, max_total)
+    return _plan("provable", proven_rounds, alpha, epsilon, delta, n_levels, max_total=max_total)
 
 
 def tuned_plan_error(
@@ -170,7 +170,9 @@ def _of_rounds(
     return chain_error(error, rounds, alpha, n_levels, max_total)
 
 
-def _plan(name: str, rule: Rounds, alpha: float, epsilon: float, delta: float, n_levels: int, max_total: float) -> Plan:
+def _plan(
+    name: str, rule: Rounds, alpha: float, epsilon: float, delta: float, n_levels: int, *, max_total: float
+) -> Plan:
     a, eps, d = check_alpha(alpha), checks.epsilon(epsilon), check_delta(delta)
     levels, total = check_levels(n_levels), check_total(max_total)
     cases = [np.array([float(x)]) for x in (a, eps, d, levels, total)]

@@ -72,8 +72,8 @@ def release_with_thresholds(
     unit: ProtectedUnit,
     epsilon: float,
     delta: float,
-    rng: np.random.Generator,
     *,
+    rng: np.random.Generator,
     noise: Noise = "discrete",
     clamp_share: float = 0.0,
     watch: Watch | None = None,
@@ -168,7 +168,7 @@ def release_at_nodes(
     unclamped = values
     if part:
         of_clamp, truth = shares(eps, d, part, part), np.where(edge < 0, 0, paths.weight[edge])
-        values = clamp(values, truth, paths.n_levels, *of_clamp, rng, noise)
+        values = clamp(values, truth, paths.n_levels, *of_clamp, rng, noise=noise)
         reach = clamp_noise(paths.n_levels, *of_clamp, noise).support
     return ThresholdRelease(Release(values, None, promise, provenance), run, paths, eps, d, unclamped, reach)
 

@@ -163,7 +163,7 @@ def paper_plan(
     ratio, n_rounds = growth_ratio(a), rounds_needed(a, tau, total)
     weights = corrected_weights(ratio, n_rounds)
     rounds = (
-        _round(i, weight * eps, weight * d, a * tau * ratio**i, a, failure / 2**i, levels)
+        _round(i, weight * eps, weight * d, a * tau * ratio**i, a, failure / 2**i, levels=levels)
         for i, weight in enumerate(weights, 1)
     )
     return Plan(
@@ -255,7 +255,7 @@ def printed_schedule(alpha: float, epsilon: float, n_rounds: int) -> PrintedSche
     return PrintedSchedule(eps, printed, tuple(eps * weight for weight in corrected_weights(ratio, n)))
 
 
-def _round(i: int, eps: float, d: float, value: float, alpha: float, eta: float, levels: int) -> PlanLevel:
+def _round(i: int, eps: float, d: float, value: float, alpha: float, eta: float, *, levels: int) -> PlanLevel:
     beta = alpha / (6.0 + 5.0 * alpha)
     tau = value / ((1.0 + alpha) * (1.0 - beta))
     # Algorithm 1 with c = 1: half of eps to the test, a quarter each to threshold and queries, half to the passes

@@ -111,7 +111,7 @@ def count_hierarchy(
     checks.one_of("outside", outside, OUTSIDE_RULES)
     digest = table.digest()
     domain.refuse_own_records(digest)
-    tally = read_records(table, chosen, weight, domain, missing, progress, quota)
+    tally = read_records(table, chosen, weight, domain, missing, progress, quota=quota)
     if domain.source is DomainSource.FROM_DATA:
         counted = _on_paths_of_the_data(table.preview.name, tally, missing)
     else:
@@ -158,7 +158,7 @@ def _on_paths_of_the_data(name: str, tally: Tally, missing: str) -> Dataset:
     tree, (level_codes, words) = built.tree, _used_only(built.codes, vocabularies)
     if missing == "other":
         tree, own, level_codes, words = with_other_leaf(tree, own, level_codes, words, tally.other)
-    return _dataset(name, tally, tree, own, level_codes, words, DomainSource.FROM_DATA)
+    return _dataset(name, tally, tree, own, level_codes, words, source=DomainSource.FROM_DATA)
 
 
 def _on_public_tree(name: str, tally: Tally, domain: Domain, missing: str, outside: str) -> Dataset:
@@ -181,7 +181,7 @@ def _on_public_tree(name: str, tally: Tally, domain: Domain, missing: str, outsi
     if outside == "other" and not (domain.lists_other and missing == "category"):
         tally.other = tally.unseen + tally.missing
         tree, own, level_codes, words = with_other_leaf(tree, own, level_codes, words, tally.other)
-    return _dataset(name, tally, tree, own, level_codes, words, DomainSource.PUBLIC)
+    return _dataset(name, tally, tree, own, level_codes, words, source=DomainSource.PUBLIC)
 
 
 def _dataset(
@@ -191,6 +191,7 @@ def _dataset(
     own: IntArray,
     level_codes: Sequence[IntArray],
     vocabularies: Sequence[Sequence[str]],
+    *,
     source: DomainSource,
 ) -> Dataset:
     counts = tree.add_up(own)

@@ -50,6 +50,7 @@ def read_records(
     domain: Domain,
     missing: str,
     progress: Progress | None,
+    *,
     quota: UnitQuota | None = None,
 ) -> Tally:
     """Pass once over the records; memory grows with distinct labels and paths only."""

@@ -156,7 +156,14 @@ def unit_of(height: int) -> ProtectedUnit:
 
 
 def figure4(
-    data: Dataset, height: int, threshold: float, phases: int, seed: int, by_partner: bool, watch: Watch | None = None
+    data: Dataset,
+    height: int,
+    threshold: float,
+    phases: int,
+    seed: int,
+    by_partner: bool,
+    *,
+    watch: Watch | None = None,
 ) -> Curves:
     """Return the five curves; greedy splits are tuned on a noisy release of the earlier half.
 
@@ -222,7 +229,7 @@ def curves_of(
                 found = compare(truth, truth, one.total, (name,))
             elif known := looked[column]:
                 tuned = _judged(question, data, known.counts, squares)
-                found = compare(tuned, truth, one.total, (name,), question.phases, known, watch)
+                found = compare(tuned, truth, one.total, (name,), question.phases, known, watch=watch)
             else:
                 continue
             errors[row, column] = found[0].errors.tree

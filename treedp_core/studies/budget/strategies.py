@@ -164,6 +164,7 @@ def compare(
     names: Sequence[str] | None = None,
     phases: int = PHASES,
     origin: Origin | None = None,
+    *,
     watch: Watch | None = None,
 ) -> list[Result]:
     """Return the named strategies tuned on one problem and judged on another, in the order given.
@@ -200,7 +201,7 @@ def compare(
         left = left_after(total, paid_for, prior.currency)
         found = one.find(prior, left, phases)
         amounts = np.array(prior.budget(found.amounts, left).per_level)
-        results.append(_judged(truth, total, name, _label(one, found, paid_for), amounts, paid_for, found))
+        results.append(_judged(truth, total, name, _label(one, found, paid_for), amounts, paid_for, found=found))
     return results
 
 
@@ -234,6 +235,7 @@ def every_strategy(
     phases: int = PHASES,
     origin: Origin | None = None,
     names: Sequence[str] | None = None,
+    *,
     shares: Sequence[Fraction] = (),
     shares_from: Origin | None = None,
 ) -> list[Result]:
@@ -279,6 +281,7 @@ def _judged(
     label: str,
     amounts: FloatArray,
     origin: Origin | None,
+    *,
     found: Plain | GreedySplit | Optimum | None = None,
 ) -> Result:
     """A split (n_levels,) with its ledger and its errors on the true counts."""

@@ -122,7 +122,7 @@ def compare_marginals(
         CELLS: of_cells(_law(wanted, 1), sizes, marginals),
         TABLES: np.full(len(marginals), math.sqrt(_law(wanted, len(marginals)).variance)),
     }
-    drawn = _simulated(subject, wanted, ready, marginals, trials, checks.seed(seed), watch)
+    drawn = _simulated(subject, wanted, ready, marginals, trials, checks.seed(seed), watch=watch)
     ways = (RULES[wanted.rule].label, *exact, *list(drawn)[1:])
     rmse = [next(iter(drawn.values()))[0], *exact.values(), *(pair[0] for pair in list(drawn.values())[1:])]
     none = np.zeros(len(marginals))
@@ -175,7 +175,7 @@ def _law(wanted: Wanted, n_tables: int) -> Law:
 
 def _simulated(
     subject: Subject, wanted: Wanted, ready: Plan, marginals: Sequence[tuple[int, ...]], trials: int, seed: int,
-    watch: Watch,
+    *, watch: Watch,
 ) -> dict[str, tuple[FloatArray, FloatArray]]:  # fmt: skip
     """RMSE and standard error of what has no formula, by way: the release first."""
     tree, counts, sizes = subject.tree, subject.counts, subject.table.sizes

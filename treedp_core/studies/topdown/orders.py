@@ -119,7 +119,7 @@ def compare_orders(
         turned = reordered(table, order)
         unit = replace(wanted.unit, known_levels=known_levels(order, known))
         ready = plan(turned.sizes, wanted.rho, delta=wanted.delta, unit=unit, spread=wanted.spread)
-        found.append(_one_order(turned, order, ready, trials, (checks.seed(seed), i), rule, watch or Watch()))
+        found.append(_one_order(turned, order, ready, trials, (checks.seed(seed), i), rule, watch=watch or Watch()))
     return found
 
 
@@ -138,6 +138,7 @@ def _one_order(
     trials: int,
     entropy: tuple[int, int],
     rule: str,
+    *,
     watch: Watch,
 ) -> OrderResult:
     stop_only = Watch(cancelled=watch.cancelled)

@@ -177,7 +177,7 @@ def release(
     if rule == PRUNED:
         return SparseRun(plan, tuple(_pruned(levels[0], truth, plan, rng, watch or Watch())), truth, provenance)
     for level in range(1, plan.n_levels):
-        levels.append(_joined(_blocks(levels[-1], truth[level], plan, level, RULES[rule], rng, watch or Watch())))
+        levels.append(_joined(_blocks(levels[-1], truth[level], plan, level, RULES[rule], rng, watch=watch or Watch())))
     return SparseRun(plan, tuple(levels), truth, provenance)
 
 
@@ -192,7 +192,7 @@ def _pruned(
         _refuse_cells(drawn, int(root.count.sum()))
         rest: list[IntArray] = []
         keep = partial(_passing, bound(np.array(size), _variance(plan, level)), rest)
-        passed.append(_joined(_blocks(above, truth[level], plan, level, keep, rng, watch)))
+        passed.append(_joined(_blocks(above, truth[level], plan, level, keep, rng, watch=watch)))
         seen.append(_visited(passed[-1], plan, level, np.concatenate([np.zeros(0), *rest])))
     place = np.zeros(0, dtype=np.int64)
     for here, (best, told) in zip(passed, fit(seen), strict=True):
@@ -258,6 +258,7 @@ def _blocks(
     level: int,
     project: Projection,
     rng: np.random.Generator,
+    *,
     watch: Watch,
 ) -> Iterator[tuple[IntArray, IntArray, IntArray, IntArray]]:
     """Yield the survivors of a level, from those of the level above: parent, code, count and origin."""

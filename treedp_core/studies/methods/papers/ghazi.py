@@ -172,7 +172,7 @@ def _labels() -> tuple[Number, ...]:
     d, eta, most = 10, 0.1, 1e6
     rest = max(math.sqrt(48.0 * math.log(2 * d / eta)), math.sqrt(6.0 * math.log1p(math.expm1(EPSILON / 2) / DELTA)))
     tau = math.sqrt(2.0 * most / (ALPHA * EPSILON)) * rest
-    one = classification_level(most, eta, ALPHA, tau, EPSILON, DELTA, d)
+    one = classification_level(most, eta, ALPHA, tau, EPSILON, DELTA, n_levels=d)
     taken = (tau - one.pass_threshold + one.pass_bound) / (ALPHA * tau)
     return (Number("(Δ + 2R) ÷ ατ at the printed τ, at most 1", max(1.0, taken), 1.0),)
 
@@ -236,7 +236,7 @@ def _reduction() -> tuple[Number, ...]:
     tree, unit = Tree.from_branching_factors((2, 2, 2)), ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)
     found = release_with_thresholds(
         tree, np.zeros(tree.n_nodes, dtype=np.int64), partial(tuned_plan, ALPHA), unit, EPSILON, DELTA,
-        generator("papers: an empty tree", 7),
+        rng=generator("papers: an empty tree", 7),
     )  # fmt: skip
     without = float((~np.isfinite(found.release.estimate)).sum())
     return (Number("nodes without a value, no record", without, float(tree.n_nodes)),)
@@ -307,7 +307,7 @@ def _own_thresholds() -> tuple[Number, ...]:
     )
     planner = partial(paper_plan, ALPHA, eta=ETA, threshold=tau)
     errors = [
-        np.abs(release_with_thresholds(tree, counts, planner, unit, EPSILON, DELTA, rng).release.estimate - counts)
+        np.abs(release_with_thresholds(tree, counts, planner, unit, EPSILON, DELTA, rng=rng).release.estimate - counts)
         for _ in range(40)
     ]
     within = np.array(errors) <= ALPHA * np.maximum(counts, tau)

@@ -137,7 +137,7 @@ BASELINES: Final[Table[Baseline]] = table(
             assumes="Laplace noise; the counts wanted are known beforehand.",
             formula=r"(\varepsilon_0,\dots,\varepsilon_h)=\arg\min_{\sum\varepsilon_\ell=\varepsilon}\ "
             r"\tfrac1K\sum_j\operatorname{Var}\hat F_j",
-            source="Li, Hay, Miklau and Wang (2014); the best level budgets are ours, the greedy ones do no better.",
+            source="Li, Hay, Miklau and Wang (2014), with the best budgets of levels.",
             best="Binary trees: levels that are of little use get next to nothing.",
             loses="Trees with other factors and matrices, at the same budget.",
         ),

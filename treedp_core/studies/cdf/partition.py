@@ -237,7 +237,7 @@ def when_it_pays(settings: CdfSettings, counts: IntArray, trials: int, seed: int
     found: dict[str, list[Any]] = {
         "ε": [], "records × ε": [], "buckets": [], "RMSE of a bin ÷ without": [], "of a cumulative count ÷ without": [],
     }  # fmt: skip
-    epsilons = [settings.epsilon * times for times in TIMES]
+    epsilons = [round(settings.epsilon * times, 12) for times in TIMES]
     for i, epsilon in enumerate(one for one in epsilons if checks.EPSILON_LOW <= one <= checks.EPSILON_HIGH):
         with_it = plan_partition(replace(settings, epsilon=epsilon))
         plain = plan_tree(replace(_without(settings, settings.n_bins), epsilon=epsilon))

@@ -47,6 +47,8 @@ def _open(browser: Any, url: str, scheme: str) -> Any:
     seen.goto(url)
     seen.locator(DRAWN).first.wait_for()
     settle(seen)
+    seen.get_by_test_id("stProgress").wait_for(state="detached")  # a search may still be under way
+    settle(seen)
     return seen
 
 

@@ -97,7 +97,7 @@ def leaf_incidence(tree: Tree) -> csr_matrix:
 
 
 def sweeps(rounds: int) -> Iterator[tuple[str, str, float | None, float | None, str]]:
-    """Eight cells on two workers and on one, through a Dask client's executor, and one after the other."""
+    """Eight cells on two workers and on one, of this machine and of a Dask cluster."""
     tree = Tree.from_branching_factors((16, 16, 16))
     counts = tree.counts_of_leaves(np.arange(4096) % 50)
     cells = [replace(Experiment(trials=4000), epsilon=2.0**i, postprocess=("least_squares",)) for i in range(-4, 4)]
@@ -164,18 +164,22 @@ def draw_exponentials(seed: int) -> None:
 def on_dask(
     cells: list[Experiment], tree: Tree, counts: np.ndarray, alone: list[Outcome], rounds: int
 ) -> tuple[str, str, float | None, float | None, str]:
-    """The same cells through ``distributed.Client(...).get_executor()``, here on two threads of this machine."""
-    name = "sweep of 8 cells, Dask executor / serial"
+    """`treedp run --executor dask://HOST:PORT` on a cluster of two processes of this machine, against `processes:2`."""
+    name = "sweep of 8 cells, dask:// with 2 workers / processes:2"
     try:
-        from distributed import Client
+        from distributed import LocalCluster
     except ImportError:
         return "11d", name, None, None, "dask[distributed]"
-    with Client(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None) as client:
-        pool = client.get_executor(pure=False)  # else Dask answers a call it has seen from memory
-        same(alone, sweep(cells, tree, counts, executor=pool))
-        ratio = paired_ratio(
-            lambda: sweep(cells, tree, counts, executor=pool), lambda: sweep(cells, tree, counts), rounds
-        )
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+        address = cluster.scheduler_address.replace("tcp", "dask", 1)
+        with executor_of(address) as theirs, executor_of("processes:2") as ours:
+            for pool in (theirs, ours):
+                same(alone, sweep(cells, tree, counts, executor=pool))
+            ratio = paired_ratio(
+                lambda: sweep(cells, tree, counts, executor=theirs),
+                lambda: sweep(cells, tree, counts, executor=ours),
+                rounds,
+            )
     return "11d", name, ratio, None, "identical numbers; one machine, so a cost, not a gain"
 
 

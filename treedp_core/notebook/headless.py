@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from multiprocessing import get_context
@@ -168,11 +168,11 @@ def executor_of(name: str, plugins: Sequence[str] = ()) -> Iterator[Executor | N
     if not name:
         yield None
         return
-    with _made(name, plugins) as executor:
-        yield executor
+    with ExitStack() as until_used:
+        yield until_used.enter_context(_made(name, plugins, until_used))
 
 
-def _made(name: str, plugins: Sequence[str]) -> Executor:
+def _made(name: str, plugins: Sequence[str], until_used: ExitStack) -> Executor:
     kind, _, rest = name.partition(":")
     if kind in ("threads", "processes"):
         n = checks.integer("workers", int(rest) if rest.isdecimal() else rest, low=1, high=MAX_WORKERS)
@@ -180,7 +180,7 @@ def _made(name: str, plugins: Sequence[str]) -> Executor:
             return ThreadPoolExecutor(n)
         return ProcessPoolExecutor(n, get_context("spawn"), partial(_ready, tuple(plugins)))
     if kind == "dask" and rest.startswith("//"):
-        return _of_dask(rest[2:])
+        return _of_dask(rest[2:], plugins, until_used)
     try:
         make: Callable[[], object] = resolve_name(name)
         executor = make()
@@ -198,7 +198,8 @@ def _ready(plugins: Sequence[str]) -> None:
         load_plugin(package)
 
 
-def _of_dask(address: str) -> Executor:
+def _of_dask(address: str, plugins: Sequence[str], until_used: ExitStack) -> Executor:
+    """The executor of a cluster, whose workers load the plug-ins first; its connection is closed with the others."""
     try:
         client: Callable[..., Any] = resolve_name("distributed:Client")
     except ImportError:
@@ -206,11 +207,14 @@ def _of_dask(address: str) -> Executor:
             "EXECUTOR_MISSING", "Dask is not installed here; install the package distributed, or name processes:N."
         ) from None
     try:
-        executor: Executor = client(f"tcp://{address}", timeout=10).get_executor(pure=False)
+        cluster = until_used.enter_context(client(f"tcp://{address}", timeout=10))
     except (OSError, ValueError) as error:
         raise InputError(
             "EXECUTOR_FAILED", f"No Dask scheduler answers at {echo(address)} ({type(error).__name__})."
         ) from None
+    if plugins:
+        cluster.run(_ready, tuple(plugins))
+    executor: Executor = cluster.get_executor(pure=False)  # else Dask answers a call it has seen from memory
     return executor
 
 

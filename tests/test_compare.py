@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from oracles_pages import Inline, Later, answer, figure, open_page, pick, press, table, words
 from pages.ui import jobs
+from pages.ui.book import Held
 from pages.ui.kept import Kept
 from test_notebook import cell
 from test_pages_data import labelled
@@ -19,18 +22,15 @@ from test_pages_own_data import counted
 from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment, run
 from treedp_core.figures.kept import overlaid
-from treedp_core.notebook import Cell
-from treedp_core.notebook.compare import (
-    Side,
-    checked,
-    differing,
-    matched,
-    most_trials,
-    on_common_noise,
-    other_promises,
-    paired,
-    ratios,
-)
+from treedp_core.notebook import Cell, Notebook
+from treedp_core.notebook.compare import checked, differing, other_promises, ratios
+from treedp_core.notebook.paired import Side, matched, most_trials, on_common_noise, paired
+from treedp_core.notebook.sides import CdfSide, ThresholdSide, TopDownSide
+from treedp_core.privacy import NeighbouringRelation, ProtectedUnit, Spread
+from treedp_core.records import count_hierarchy, domain_of_values
+from treedp_core.studies.cdf import CdfSettings
+from treedp_core.studies.multiplicative.trees import tree_in_use
+from treedp_core.studies.topdown import Wanted, tree_as_it_is
 from treedp_core.tree import Tree
 
 pytestmark = pytest.mark.usefixtures("own_jobs")
@@ -132,7 +132,77 @@ def test_series_of_one_name_are_compared_and_the_first_ones_where_none_is() -> N
     found = on_common_noise([("B", side(Experiment()), side(Experiment(epsilon=2.0)))], trials=5)
     assert found["cells"] == ["B ÷ A"] * 3 and found["level"] == ["all", "N", "S"]
     assert math.isnan(found["ratio"][0])  # type: ignore[arg-type]  # the public total is exact in both
-    assert most_trials([("B", a, b)], 400) == 400
+    assert most_trials([("B", a, b)]) == 400
+
+
+def test_cumulative_counts_are_compared_on_the_same_noise() -> None:
+    """Four times the budget is a quarter of the noise; what is made consistent errs less, and not in proportion."""
+    bins = np.array([5, 0, 12, 3, 0, 0, 9, 1])
+    sides = [CdfSide("release", CdfSettings(8, (2, 2, 2), "laplace", epsilon), bins, "squared", seed)
+             for epsilon, seed in ((0.5, 7), (2.0, 8))]  # fmt: skip
+    found = paired(sides[0], sides[1], trials=30)
+    assert found.levels == ("cumulative counts", "cumulative counts made consistent")
+    assert (found.ratio[0], found.standard_error[0]) == (pytest.approx(0.25), pytest.approx(0, abs=1e-12))
+    assert 0.1 < found.ratio[1] < 0.6 and found.standard_error[1] > 0
+    private = replace(sides[0], settings=replace(sides[0].settings, relation="add_or_remove_one"))
+    assert private.levels == ("cumulative counts",) and not private.reads_counts
+
+
+def test_topdown_releases_are_compared_on_the_same_noise() -> None:
+    """Counts so large that nothing is cut at 0: a sixteenth of ρ is four times the noise, and of the error."""
+    region = domain_of_values({"region": ["N", "S"], "age": ["a", "b"]})
+    rows = b"region,age,n\nN,a,900000\nN,b,800000\nS,a,700000\nS,b,600000\n"
+    subject = tree_as_it_is(count_hierarchy(rows, ["region", "age"], domain=region, weight="n", name="t"))
+    unit = ProtectedUnit(NeighbouringRelation.REPLACE_ONE)
+    sides = [TopDownSide("x", subject, Wanted(rho, 1e-6, unit, None, Spread.STACKED, "ls_water_filling"), seed)
+             for rho, seed in ((1e-4, 7), (1e-4 / 16, 8))]  # fmt: skip
+    found = paired(*sides, trials=60)
+    assert found.levels == ("all", "region", "age") and math.isnan(found.ratio[0])
+    assert found.ratio[1:] == pytest.approx([4, 4], rel=0.25)
+    same = paired(sides[0], replace(sides[0], seed=9), trials=5)
+    assert same.ratio[1:].tolist() == [1.0, 1.0] and same.standard_error[1:].tolist() == [0.0, 0.0]
+
+
+def test_runs_of_thresholds_are_compared_on_the_same_noise() -> None:
+    """A rule that errs more than α forgives nearly always errs in proportion to its noise; so does Laplace here."""
+    wanted = Experiment(epsilon=0.05, delta=1e-6, alpha=0.01, metric="rmse")
+    source = tree_in_use("t", TREE, COUNTS)
+    sides = [ThresholdSide("run", source, "paper", replace(wanted, epsilon=epsilon), False) for epsilon in (0.05, 0.2)]
+    assert sides[0].levels[:2] == ("Thresholds", "Gaussian") and "Shrunk least squares" in sides[0].levels
+    found = paired(sides[0], sides[1], trials=4)
+    assert found.ratio[found.levels.index("Laplace")] == pytest.approx(0.25, rel=0.05)
+    same = paired(sides[0], replace(sides[0], settings=replace(wanted, seed=99)), trials=2)
+    assert same.ratio[1:].tolist() == [1.0] * (len(same.levels) - 1)
+    assert most_trials([("B", sides[0], sides[1])]) == 100
+
+
+def test_a_cell_of_every_page_that_releases_is_drawn_again_as_its_page_would() -> None:
+    """From the settings of the cell, whatever the session's are; formulas have nothing that is drawn."""
+    asked = {
+        "cdf": ({"eps": ("2",), "cdf_tree": ("binary",), "cdf_mechanism": ("laplace",)}, "settings.epsilon"),
+        "topdown": ({"td_rho": ("0.25",), "td_columns": ("1", "2")}, "wanted.rho"),
+        "multiplicative": ({"eps": ("3",), "mul_source": ("current",)}, "settings.epsilon"),
+        "lab": ({"eps": ("4",), "lab_mechanisms": ("laplace",)}, "experiment.epsilon"),
+    }
+    app = AppTest.from_string(
+        "import streamlit as st\nfrom app import all_pages\nall_pages()\n"
+        "from pages.views.notebook.sides import sides_of\n"
+        "st.session_state['found'] = [sides_of([one, one])[0] for one in st.session_state['cells']]\n"
+        "st.session_state['formula'] = sides_of(st.session_state['formulas'])\n",
+        default_timeout=60,
+    )
+    app.session_state["eps"] = 0.5
+    app.session_state["cells"] = [
+        cell(at, page=page, settings=given) for at, (page, (given, _)) in enumerate(asked.items())
+    ]
+    app.session_state["formulas"] = [cell(1, page="branching"), cell(2, page="branching")]
+    app.run()
+    assert not app.exception
+    found = [sides[0] for sides in app.session_state["found"]]
+    said = [attrgetter(name)(one) for one, (_, name) in zip(found, asked.values(), strict=True)]
+    assert said == [2.0, 0.25, 3.0, 4.0] and app.session_state["formula"] == []
+    assert found[0].settings.branching_factors == (2,) * 7 and found[1].levels == ("all", *found[1].subject.columns)
+    assert len(found[1].subject.columns) == 2 and found[2].source.counts is not None
 
 
 def _seeded(one: Experiment, seed: int) -> Experiment:
@@ -214,6 +284,7 @@ def test_two_hierarchies_of_one_file_are_compared_in_four_clicks() -> None:
     [
         ("lab", {"lab_mechanisms": ["laplace"], "lab_post": ["none"]}, "lab_figure"),
         ("budget", {"bud_view": "custom", "bud_mechanism": "laplace", "bud_least_squares": "0"}, "bud_custom"),
+        ("cdf", {"cdf_mechanism": "laplace", "nbr": "add_or_remove_one"}, "cdf_release"),
     ],
 )
 def test_cells_are_simulated_again_on_the_same_noise(
@@ -226,8 +297,9 @@ def test_cells_are_simulated_again_on_the_same_noise(
     assert not app.exception and not app.error
     found = table(app, "ratio")
     assert found["cells"].tolist() == ["B ÷ A"] * len(found)
-    assert found["ratio"].tolist()[1:] == pytest.approx([0.5] * (len(found) - 1), rel=1e-9)
-    assert found["standard error"].tolist()[1:] == pytest.approx([0.0] * (len(found) - 1), abs=1e-9)
+    known = found[found["level"] != "all"]  # whose count is public
+    assert len(known) and known["ratio"].tolist() == pytest.approx([0.5] * len(known), rel=1e-9)
+    assert known["standard error"].tolist() == pytest.approx([0.0] * len(known), abs=1e-9)
     assert "one stream of noise, seed 7" in words(app) and "Different promises" in answer(app)
 
 
@@ -238,6 +310,16 @@ def test_a_comparison_under_way_shows_how_far_it_is_and_can_be_cancelled(monkeyp
     assert app.button(key="nb_same_noise_job_cancel").label == "Cancel" and not app.exception
     press(app, "nb_same_noise_job_cancel").run()
     assert "cancelled" in words(app)
+
+
+def test_ratios_of_formulas_are_said_to_be_exact() -> None:
+    given: dict[str, Any] = {"page": "branching", "badges": ("formula",)}
+    app = open_page("notebook", nb_view="compare")
+    two = (tabled(1, k=("2", "3"), error=(4.0, 3.0)), tabled(2, k=("2", "3"), error=(8.0, 9.0)))
+    app.session_state["_notebook"] = Held(Notebook("n", two))
+    assert "their ratios are exact" not in words(app.run())
+    app.session_state["_notebook"] = Held(Notebook("n", tuple(replace(one, **given) for one in two)))
+    assert words(app.run()).count("their ratios are exact") == 2 and not app.exception
 
 
 def test_figures_of_other_kinds_stand_below_one_another() -> None:

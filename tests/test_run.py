@@ -8,11 +8,12 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
-from concurrent.futures import Executor, Future
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -212,6 +213,35 @@ def test_a_sweep_says_what_nobody_reviewed_whatever_it_is_of(
     finally:
         entries.withdraw(entry.name)
     assert CLAIM in (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
+
+
+def test_a_cluster_loads_the_plugins_first_and_is_left_when_the_sweep_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dask is no package of the tests: what is called of it stands here."""
+    done: list[Any] = []
+
+    class Client:
+        def __init__(self, address: str, timeout: float) -> None:
+            done.append(address)
+
+        def __enter__(self) -> Client:
+            return self
+
+        def __exit__(self, *error: object) -> None:
+            done.append("left")
+
+        def run(self, work: Callable[..., None], *given: Any) -> None:
+            work(*given)
+            done.append(given)
+
+        def get_executor(self, pure: bool) -> Executor:
+            done.append(pure)
+            return ThreadPoolExecutor(1)
+
+    monkeypatch.setitem(sys.modules, "distributed", SimpleNamespace(Client=Client))
+    monkeypatch.setattr(headless, "load_plugin", done.append)
+    with executor_of("dask://host:1", ("own_plugin",)) as executor:
+        assert executor is not None and executor.submit(str, 7).result() == "7"
+    assert done == ["tcp://host:1", "own_plugin", (("own_plugin",),), False, "left"]
 
 
 def nested(n: int) -> bytes:

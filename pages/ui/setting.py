@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any, Final, Generic, Literal, NamedTuple, TypeVar
 
@@ -21,9 +23,20 @@ MAX_TEXT: Final = 200
 _NUMBER: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,4})?", re.ASCII)
 _NOT_FINITE: Final = re.compile(r"[+-]?(nan|inf|infinity)", re.ASCII | re.IGNORECASE)
 _FLAGS: Final = dict.fromkeys(("1", "true", "yes", "on"), True) | dict.fromkeys(("0", "false", "no", "off"), False)
+_AS_IN: Final[ContextVar[Mapping[str, Any] | None]] = ContextVar("as_in", default=None)
 Check = Callable[[Any], Any]
 T = TypeVar("T")
 Look = Literal["", "segments", "pills", "select", "slider", "number", "text", "toggle"]
+
+
+@contextmanager
+def as_in(given: Mapping[str, Any]) -> Iterator[None]:
+    """Have settings read as these values, by key, the others as their defaults; none may be drawn or set meanwhile."""
+    token = _AS_IN.set(given)
+    try:
+        yield
+    finally:
+        _AS_IN.reset(token)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,8 +159,9 @@ class Setting(Generic[T]):
 
     @property
     def value(self) -> T:
-        """Its value in this session, valid on every page; a list-valued one as a tuple."""
-        held: Any = st.session_state.get(self.key, self.fresh())
+        """Its value in this session, valid on every page, or as it is read `as_in`; a list-valued one as a tuple."""
+        given = _AS_IN.get()
+        held: Any = (st.session_state if given is None else given).get(self.key, self.fresh())
         if held is None or not self.accepts(held):
             return self.default
         return tuple(held) if self.is_many else held  # type: ignore[return-value]  # a tuple is what T is then

@@ -64,7 +64,7 @@ def more_controls() -> None:
         draw_again("cdf_draw")
 
 
-def _settings(data: Bins) -> CdfSettings:
+def settings_of(data: Bins) -> CdfSettings:
     """Return the release the settings describe, over the bins of the data.
 
     Raises
@@ -109,7 +109,7 @@ def drawn_of(data: Bins) -> tuple[Draw, Callable[[], object]]:
     """
     sought: Result[Matrix] | None = None
     try:
-        chosen = _settings(data)
+        chosen = settings_of(data)
         sought = _sought(chosen)
     except InputError as error:
         found = refused("cdf_draw", error, of=data.fingerprint)

@@ -29,6 +29,7 @@ from pages.views.multiplicative.settings import (
     SOURCE,
 )
 from treedp_core.checks import InputError
+from treedp_core.experiment import Experiment
 from treedp_core.figures.multiplicative import thresholds_against
 from treedp_core.notebook.code import Ran, call, given
 from treedp_core.studies.multiplicative import run as study
@@ -53,7 +54,7 @@ def show() -> Told:
         show_step(made, step, again)
         say_slack("thresholds", "mul_set_delta", made.source.paths.total)
     elif source.value is not None:
-        show_bare(_source_again(_source_key()).named("source").giving(source.value))
+        show_bare(source_again(source_key()).named("source").giving(source.value))
     show_state(found, "Running on a large tree, round by round")
     if made is None:
         return Told(strip(SOURCE.label_of(SOURCE.value)), "formula, simulation, NOT PRIVATE", more=_controls)
@@ -84,7 +85,8 @@ def _controls() -> None:
         draw_again("mul_draw")
 
 
-def _source_key() -> tuple[str | int, ...]:
+def source_key() -> tuple[str | int, ...]:
+    """Return which tree the settings run on."""
     if SOURCE.value == "deep":
         return "deep", DEEP_TREE_LEVELS.value, DEEP_TREE_LEAVES.value, MADE_SEED.value, DEEP_TREE_RECORDS.value
     return ("small",) if SOURCE.value == "small" else ("current", dataset().fingerprint)
@@ -92,11 +94,11 @@ def _source_key() -> tuple[str | int, ...]:
 
 def _source() -> Result[Source]:
     """The tree to run on."""
-    key = _source_key()
-    return at_once("mul_source", key, lambda: _source_again(key).value, of=key)
+    key = source_key()
+    return at_once("mul_source", key, lambda: source_again(key).value, of=key)
 
 
-def _source_again(key: tuple[str | int, ...]) -> Ran[Source]:
+def source_again(key: tuple[str | int, ...]) -> Ran[Source]:
     """The call that gives the tree to run on."""
     match key[0]:
         case "small":
@@ -110,11 +112,11 @@ def _source_again(key: tuple[str | int, ...]) -> Ran[Source]:
 
 def _run(source: Result[Source]) -> Result[Run]:
     """The run of the settings; below a refusal, and while it is made, the last good one of this tree."""
-    slot, of = "multiplicative_run", _source_key()
+    slot, of = "multiplicative_run", source_key()
     if source.error is not None or source.value is None:
         return refused(slot, source.error or InputError("BUSY", "The tree is on its way."), of=of)
     paths = source.value.paths
-    wanted = experiment(delta=slack(paths.total), metric="rmse", postprocess=(), allocation="uniform", threshold=10.0)
+    wanted = experiment_of(source.value)
     key: Hashable = (of, PLAN.value, CLAMP.value, wanted)
     work = partial(study.run, source.value, PLAN.value, wanted, clamped=CLAMP.value)
     about = in_words(PLAN.value, CLAMP.value, wanted)
@@ -123,10 +125,16 @@ def _run(source: Result[Source]) -> Result[Run]:
     return at_once(slot, key, work, about=about, of=of)
 
 
+def experiment_of(source: Source) -> Experiment:
+    """Return what a run on a tree promises."""
+    total = source.paths.total
+    return experiment(delta=slack(total), metric="rmse", postprocess=(), allocation="uniform", threshold=10.0)
+
+
 def _again(made: Run) -> Ran[Run]:
     """The call that makes a run again."""
     clamped: dict[str, Any] = {"clamped": True} if made.reach is not None else {}
-    tree = _source_again(_source_key()).named("source")
+    tree = source_again(source_key()).named("source")
     return given(made, study.run, tree, made.rule, made.settings, **clamped).named("made")
 
 

@@ -20,14 +20,13 @@ from treedp_core.checks import InputError
 from treedp_core.figures.kept import overlaid, redrawn
 from treedp_core.notebook import Cell
 from treedp_core.notebook import compare as core
-from treedp_core.postprocess import POSTPROCESSORS
+from treedp_core.notebook.paired import matched, most_trials, on_common_noise, spread_of
 from treedp_core.records.export.columns import Columns
 from treedp_core.words import short, whole
 
 KEY: Final = book.COMPARED
 SLOT: Final = "nb_same_noise_job"
-TRIALS: Final = 400
-"""Pairs of releases that are simulated, where the trees are not too large for that."""
+FORMULAS: Final = "Every number of these cells is a formula, so their ratios are exact."
 
 
 def show() -> Told:
@@ -92,15 +91,17 @@ def _same_noise(cells: Sequence[Cell]) -> Columns | None:
     try:
         sides = sides_of(cells)
         if not sides:
+            if _are_formulas(cells):
+                st.caption(f"{FORMULAS} No noise has to be drawn for that.")
             return None
-        pairs = core.matched(sides)
-        trials = core.most_trials(pairs, TRIALS)
+        pairs = matched(sides)
+        trials = most_trials(pairs)
     except InputError as error:
         refusal(error)
         return None
-    key = tuple((letter, *((one.experiment, one.levels, id(one.counts)) for one in pair)) for letter, *pair in pairs)
+    key = tuple((letter, *(one.key for one in pair)) for letter, *pair in pairs)
     found = in_background(
-        SLOT, key, trials * len(pairs), partial(core.on_common_noise, pairs, trials=trials), start="button",
+        SLOT, key, trials * len(pairs), partial(on_common_noise, pairs, trials=trials), start="button",
         of=tuple(one.id for one in cells), room=1,
     )  # fmt: skip
     run_button(
@@ -112,14 +113,17 @@ def _same_noise(cells: Sequence[Cell]) -> Columns | None:
     show_state(found, "Simulating", "runs")
     if not found.is_ready:
         return None
-    leaks = any(not POSTPROCESSORS[step].linear for _, *pair in pairs for one in pair
-                for step in one.experiment.postprocess)  # fmt: skip
+    leaks = any(one.reads_counts for _, *pair in pairs for one in pair)
     st.caption(
-        f"{'NOT PRIVATE: simulated on the true counts. ' if leaks else ''}On the same noise, by level: "
-        f"{core.spread_of(found.here())}. {whole(trials)} pairs of releases from one stream of noise, seed "
-        f"{pairs[0][1].experiment.seed}; each level stands under **More**."
+        f"{'NOT PRIVATE: simulated on the true counts. ' if leaks else ''}{pairs[0][1].measure} on the same noise: "
+        f"{spread_of(found.here())}. {whole(trials)} pairs of releases from one stream of noise, seed "
+        f"{pairs[0][1].seed}; each row stands under **More**."
     )
     return found.here()
+
+
+def _are_formulas(cells: Sequence[Cell]) -> bool:
+    return all("formula" in one.badges and "simulation" not in one.badges for one in cells)
 
 
 def _in_words(cells: Sequence[Cell]) -> str:
@@ -141,7 +145,7 @@ def _more(cells: Sequence[Cell], noise: Columns | None) -> None:
         frame.plain_table(
             noise, alt="How many times the error of A those of the others are, by level, on the same noise",
             formats={"ratio": short, core.ERROR: short}, height="content",
-            caption="Root mean squared error of a node; the standard error is that of paired draws.",
+            caption="Ratios of the error named above; the standard error is that of paired draws.",
         )  # fmt: skip
     st.header("What differs", anchor=False)
     differ = core.differing(cells, _defaults())
@@ -158,8 +162,9 @@ def _more(cells: Sequence[Cell], noise: Columns | None) -> None:
     frame.plain_table(
         found, alt="How many times the numbers of A those of the others are",
         formats={name: short for name in found if "÷" in name},
-        caption="Rows with the same words and the same place on the x axis. Two simulations were drawn independently, "
-        "so the standard error of their ratio has both in it.",
+        caption="Rows with the same words and the same place on the x axis. "
+        + (FORMULAS if _are_formulas(cells) else "Two simulations were drawn independently, so the standard error of "
+           "their ratio has both in it."),
     )  # fmt: skip
 
 

@@ -1,29 +1,39 @@
-"""What a cell was made of, so that it can be simulated again beside another one: experiments, and the data set."""
+"""What a cell was made of, so that it can be released again beside another one, on the same noise."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
-from pages.ui import pins, store
-from pages.ui.settings import REG
+from pages.ui import pins, shared, store
+from pages.ui.setting import as_in
+from pages.ui.settings import REG, SEED, get
+from pages.views.cdf import draw as cdf
+from pages.views.cdf import settings as of_cdf
+from pages.views.cdf.source import SAMPLE
+from pages.views.multiplicative import run as multiplicative
+from pages.views.multiplicative import settings as of_multiplicative
+from pages.views.topdown import asked as topdown
+from pages.views.topdown import settings as of_topdown
 from sample_data.catalogue import SAMPLES
 from treedp_core.allocation.shares import shares_from_text
 from treedp_core.experiment import Experiment
 from treedp_core.notebook import Cell
-from treedp_core.notebook.compare import Side
+from treedp_core.notebook.paired import AnySide, Side
+from treedp_core.notebook.sides import CdfSide, ThresholdSide, TopDownSide
 from treedp_core.postprocess.chains import CHAINS
-from treedp_core.privacy import NeighbouringRelation, fitting_delta
 from treedp_core.records import Dataset
 from treedp_core.studies.budget.strategies import CUSTOM
-from treedp_core.studies.sweep.series import Series, chosen, needs_delta
+from treedp_core.studies.cdf.bins import bins_of
+from treedp_core.studies.multiplicative.trees import tree_in_use
+from treedp_core.studies.sweep.series import Series, chosen
+from treedp_core.studies.topdown import rules_for
+from treedp_core.studies.topdown.wanted import RULES
 
-WORDS: Final = {"lab": "lab", "consistency": "con", "budget": "bud"}
-"""Pages whose figures are of experiments, and what the keys of their settings begin with."""
 
-
-def sides_of(cells: Sequence[Cell]) -> list[list[Side]]:
-    """Return the experiments of each cell; nothing where one of them is of no experiment, or its data are gone.
+def sides_of(cells: Sequence[Cell]) -> list[list[AnySide]]:
+    """Return what each cell released; nothing where one of them is of no release, of another error, or lost its data.
 
     Raises
     ------
@@ -31,48 +41,28 @@ def sides_of(cells: Sequence[Cell]) -> list[list[Side]]:
         What the settings of a cell are refused for.
     """
     found = [_sides(one) for one in cells]
-    return found if all(found) else []
+    return found if all(found) and len({side.measure for sides in found for side in sides}) == 1 else []
 
 
-def _sides(cell: Cell) -> list[Side]:
-    data = _data(cell)
-    word = WORDS.get(cell.page)
-    if data is None or word is None or (word == "bud" and _value(cell, "bud_view") != CUSTOM):
-        return []
-    return [
-        Side(one.label, _experiment(cell, word, one, data), data.tree, data.counts, tuple(data.labels.level_names))
-        for one in _series(cell, word)
-    ]
+def _sides(cell: Cell) -> list[AnySide]:
+    make, values = PAGES.get(cell.page), _values(cell)
+    with as_in(values):
+        data = _data(cell)
+        if make is None or data is None:
+            return []
+        with store.using(data):
+            return make(data)
 
 
-def _series(cell: Cell, word: str) -> list[Series]:
-    if word == "lab":
-        return chosen(_value(cell, "lab_mechanisms"), _value(cell, "lab_post"))
-    if word == "bud":
-        return [Series(_value(cell, "bud_mechanism"), "least_squares" if _value(cell, "bud_least_squares") else "none")]
-    return [Series(_value(cell, "con_mechanism"), _value(cell, "con_post"))]
+def _values(cell: Cell) -> dict[str, Any]:
+    """The settings of a cell.
 
-
-def _split(cell: Cell, word: str) -> tuple[str, str]:
-    """The allocation, and the shares of a custom one; a split of one's own is uniform until it has shares."""
-    shares: str = _value(cell, f"{word}_shares")
-    if word == "bud":
-        return (CUSTOM if shares.strip() else "uniform"), shares
-    return _value(cell, f"{word}_allocation"), shares
-
-
-def _experiment(cell: Cell, word: str, one: Series, data: Dataset) -> Experiment:
-    (split, shares), relation, delta = _split(cell, word), _value(cell, "nbr"), _value(cell, "delta")
-    is_public = relation == NeighbouringRelation.REPLACE_ONE.value
-    found = Experiment(
-        mechanism=one.mechanism, postprocess=CHAINS[one.pipeline].steps, allocation=split, epsilon=_value(cell, "eps"),
-        delta=delta or (fitting_delta(data.total if is_public else None) if needs_delta(one.mechanism) else 0.0),
-        relation=relation, contributions=_value(cell, "contributions"), alpha=_value(cell, "alpha"),
-        known_levels=min(_value(cell, "known_levels"), data.tree.n_levels), threshold=_value(cell, "tau"),
-        shares=tuple(shares_from_text(shares)) if split == CUSTOM else (),
-        seed=_value(cell, "seed"),
-    )  # fmt: skip
-    return found
+    Raises
+    ------
+    InputError
+        This version does not take one of them.
+    """
+    return {key: REG[key].parse(list(texts)) for key, texts in cell.settings.items() if key in REG}
 
 
 def _data(cell: Cell) -> Dataset | None:
@@ -80,24 +70,83 @@ def _data(cell: Cell) -> Dataset | None:
     if cell.data is not None:
         fingerprint = cell.data.fingerprint
         return next((one for one in pins.own_datasets() if one.fingerprint == fingerprint), None)
-    source = _value(cell, "source")
-    if source == "sample":
-        name = _value(cell, "sample")
-        return store.sample(name) if name in SAMPLES else None
-    if source == "generate" and all(_value(cell, key) == REG[key].value for key in ("source", *_MADE)):
-        return store.dataset()
+    match get("source"):
+        case "sample":
+            return store.sample(get("sample")) if get("sample") in SAMPLES else None
+        case "generate":
+            return store.made_before(get("gen_shape"), get("gen_n"), get("gen_branching"), get("gen_seed"))
     return None
 
 
-_MADE: Final = ("gen_shape", "gen_n", "gen_branching", "gen_seed")
+# ---- pages of experiments
 
 
-def _value(cell: Cell, key: str) -> Any:
-    """A setting as the cell has it.
+def _of_lab(data: Dataset) -> list[AnySide]:
+    return _simulated(data, "lab", chosen(get("lab_mechanisms"), get("lab_post")), get("lab_allocation"))
 
-    Raises
-    ------
-    InputError
-        This version does not take it.
-    """
-    return REG[key].parse(list(cell.settings[key])) if key in cell.settings else REG[key].default
+
+def _of_consistency(data: Dataset) -> list[AnySide]:
+    return _simulated(data, "con", [Series(get("con_mechanism"), get("con_post"))], get("con_allocation"))
+
+
+def _of_budget(data: Dataset) -> list[AnySide]:
+    """A split of one's own; it is uniform until it has shares."""
+    if get("bud_view") != CUSTOM:
+        return []
+    one = Series(get("bud_mechanism"), "least_squares" if get("bud_least_squares") else "none")
+    return _simulated(data, "bud", [one], CUSTOM if get("bud_shares").strip() else "uniform")
+
+
+def _simulated(data: Dataset, word: str, series: Sequence[Series], split: str) -> list[AnySide]:
+    shares = tuple(shares_from_text(get(f"{word}_shares"))) if split == CUSTOM else ()
+    names = tuple(data.labels.level_names)
+    return [Side(one.label, _experiment(one, data, split, shares), data.tree, data.counts, names) for one in series]
+
+
+def _experiment(one: Series, data: Dataset, split: str, shares: tuple[float, ...]) -> Experiment:
+    delta = shared.slack_of([one.mechanism], data.total)
+    return shared.experiment(
+        mechanism=one.mechanism, postprocess=CHAINS[one.pipeline].steps, allocation=split, shares=shares, delta=delta
+    )
+
+
+# ---- other releases
+
+
+def _of_cdf(data: Dataset) -> list[AnySide]:
+    if of_cdf.VIEW.value != "release":
+        return []
+    bins = bins_of(store.sample(SAMPLE) if of_cdf.SOURCE.value == SAMPLE else data)
+    settings = cdf.settings_of(bins)
+    return [CdfSide("release", settings, bins.counts, of_cdf.FIT.value, SEED.value)]
+
+
+def _of_topdown(data: Dataset) -> list[AnySide]:
+    what = topdown.subject_as_set()
+    wanted, _ = topdown.planned(what)
+    rules = rules_for(what) if of_topdown.VIEW.value == "rules" else [wanted.rule]
+    return [TopDownSide(RULES[rule].label, what, replace(wanted, rule=rule), SEED.value) for rule in rules]
+
+
+def _of_multiplicative(data: Dataset) -> list[AnySide]:
+    if of_multiplicative.VIEW.value != "run":
+        return []
+    is_current = of_multiplicative.SOURCE.value == "current"
+    source = (
+        tree_in_use(data.name, data.tree, data.counts)
+        if is_current
+        else multiplicative.source_again(multiplicative.source_key()).value
+    )
+    wanted, plan, clamped = multiplicative.experiment_of(source), of_multiplicative.PLAN, of_multiplicative.CLAMP
+    return [ThresholdSide("run", source, plan.value, wanted, clamped.value)]
+
+
+PAGES: Final[Mapping[str, Callable[[Dataset], list[AnySide]]]] = {
+    "lab": _of_lab,
+    "consistency": _of_consistency,
+    "budget": _of_budget,
+    "cdf": _of_cdf,
+    "topdown": _of_topdown,
+    "multiplicative": _of_multiplicative,
+}
+"""What makes the sides of a page's cells from the settings as they are read, and the data set in use."""

@@ -137,6 +137,22 @@ def _is_nested() -> bool:
     return not remember(("topdown product", data.fingerprint), lambda: is_product(data))
 
 
+def subject_as_set() -> Subject:
+    """Return what the settings release, without a control.
+
+    Raises
+    ------
+    InputError
+        What its columns are refused for.
+    """
+    if s.SOURCE.value == "sparse":
+        return made_up(factors_from_text(s.SIZES.value), s.PEOPLE.value, SEED.value)
+    data = _data()
+    if _is_nested() and not s.PRODUCT.value:
+        return tree_as_it_is(data)
+    return product_of_columns(data, _positions(s.COLUMNS.value, data.tree.height))
+
+
 def _of_data(data: Dataset) -> Result[Subject]:
     order = None if _is_nested() and not s.PRODUCT.value else _order(data.labels.level_names[1:])
     return at_once("td_subject", (data.fingerprint, order),
@@ -162,7 +178,13 @@ def _order(names: tuple[str, ...]) -> tuple[int, ...]:
     offered = {str(i): _cut(name) for i, name in enumerate(names, 1)}
     s.COLUMNS.set(tuple(position for position in s.COLUMNS.value if position in offered))
     chosen = s.COLUMNS.said(format=offered.__getitem__).draw(offered=offered)
-    return tuple(int(position) - 1 for position in chosen or offered)
+    return _positions(chosen, len(names))
+
+
+def _positions(chosen: Sequence[str], n_columns: int) -> tuple[int, ...]:
+    """Which columns, from 0: the chosen ones that there are, else all of them."""
+    there = [int(position) - 1 for position in chosen if int(position) <= n_columns]
+    return tuple(there or range(n_columns))
 
 
 # ---- what is spent, and for whom

@@ -81,14 +81,22 @@ def draw(plan: AnyPlan | PartitionPlan, counts: IntArray, fit: str, seed: int) -
     InputError
         ``BUDGET_SPLIT`` when the measured levels do not determine every bin; what `CdfPlan.release` refuses.
     """
-    if isinstance(plan, PartitionPlan):
-        plan = plan.divided(counts, generator("private partition of a CDF", seed))
-    release = plan.release(counts, generator("release of a CDF", seed))
+    plan, release = released(
+        plan, counts, generator("private partition of a CDF", seed), generator("release of a CDF", seed)
+    )
     band = simultaneous_band(plan, release, CONFIDENCE, affordable_trials(plan), BAND_SEED)
     try:
         return Draw(plan, release, release.consistent(fit), band, None, fit, seed)
     except InputError as error:
         return Draw(plan, release, None, band, error, fit, seed)
+
+
+def released(
+    plan: AnyPlan | PartitionPlan, counts: IntArray, division: np.random.Generator, noise: np.random.Generator
+) -> tuple[AnyPlan, CdfRelease]:
+    """Return a release of counts (K,), and its plan once a private partition was drawn, from the `division` stream."""
+    ready = plan.divided(counts, division) if isinstance(plan, PartitionPlan) else plan
+    return ready, ready.release(counts, noise)
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from pages.ui.page import Page, View
 from pages.ui.unused import PLAIN, unspent
 from pages.views.cdf import error, experiment, optimal, release
 from pages.views.cdf import settings as s
+from pages.views.cdf.sides import sides
 
 PAGE = Page(
     name="cdf",
@@ -39,6 +40,7 @@ PAGE = Page(
         View("optimal", optimal.show, question="How much better could any mechanism be?", ignores=optimal.IGNORES),
     ),
     switch=s.VIEW,
+    releases=sides,
 )
 
 if __name__ == "__main__":

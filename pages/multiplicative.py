@@ -4,6 +4,7 @@ from pages.ui.page import Page, View
 from pages.ui.unused import NO_THRESHOLD
 from pages.views.multiplicative import growth, meaning, run
 from pages.views.multiplicative.settings import PRESETS, SETTINGS, VIEW
+from pages.views.multiplicative.sides import sides
 
 PAGE = Page(
     name="multiplicative",
@@ -26,6 +27,7 @@ PAGE = Page(
         View("meaning", meaning.show, ignores=meaning.IGNORES, question="From which count on is the promise kept?"),
     ),
     switch=VIEW,
+    releases=sides,
 )
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from pages.ui.page import Page
 from pages.views.topdown import compare, rows
 from pages.views.topdown.settings import PRESETS, SETTINGS, VIEW
+from pages.views.topdown.sides import sides
 
 PAGE = Page(
     name="topdown",
@@ -18,6 +19,7 @@ PAGE = Page(
     presets=PRESETS,
     views=(rows.ROWS, rows.COUNTS, compare.PROJECTIONS),
     switch=VIEW,
+    releases=sides,
 )  # fmt: skip
 
 if __name__ == "__main__":

@@ -26,6 +26,11 @@ def declare(pages: tuple[Page, ...]) -> tuple[Page, ...]:
     return pages
 
 
+def known(name: str) -> Page | None:
+    """Return a page by its name, if this app has it."""
+    return _known.get(name)
+
+
 def run(pages: Sequence[Page], sidebar: Callable[[Page, Sequence[Page]], None]) -> None:
     """Show the navigation and the sidebar, and run the chosen page; the first of the pages is the home page."""
     with sessions.running():

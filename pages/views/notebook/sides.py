@@ -3,33 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final
 
-from pages.ui import pins, shared, store
+from pages.ui import pins, router, shared, store
 from pages.ui.setting import as_in
-from pages.ui.settings import REG, SEED, get
-from pages.views.cdf import draw as cdf
-from pages.views.cdf import settings as of_cdf
-from pages.views.cdf.source import SAMPLE
-from pages.views.multiplicative import run as multiplicative
-from pages.views.multiplicative import settings as of_multiplicative
-from pages.views.topdown import asked as topdown
-from pages.views.topdown import settings as of_topdown
+from pages.ui.settings import REG, get
 from sample_data.catalogue import SAMPLES
 from treedp_core.allocation.shares import shares_from_text
 from treedp_core.experiment import Experiment
 from treedp_core.notebook import Cell
 from treedp_core.notebook.paired import AnySide, Side
-from treedp_core.notebook.sides import CdfSide, ThresholdSide, TopDownSide
 from treedp_core.postprocess.chains import CHAINS
 from treedp_core.records import Dataset
 from treedp_core.studies.budget.strategies import CUSTOM
-from treedp_core.studies.cdf.bins import bins_of
-from treedp_core.studies.multiplicative.trees import tree_in_use
 from treedp_core.studies.sweep.series import Series, chosen
-from treedp_core.studies.topdown import rules_for
-from treedp_core.studies.topdown.wanted import RULES
 
 
 def sides_of(cells: Sequence[Cell]) -> list[list[AnySide]]:
@@ -45,7 +32,8 @@ def sides_of(cells: Sequence[Cell]) -> list[list[AnySide]]:
 
 
 def _sides(cell: Cell) -> list[AnySide]:
-    make, values = PAGES.get(cell.page), _values(cell)
+    page, values = router.known(cell.page), _values(cell)
+    make = PAGES.get(cell.page, None if page is None else page.releases)
     with as_in(values):
         data = _data(cell)
         if make is None or data is None:
@@ -110,43 +98,9 @@ def _experiment(one: Series, data: Dataset, split: str, shares: tuple[float, ...
     )
 
 
-# ---- other releases
-
-
-def _of_cdf(data: Dataset) -> list[AnySide]:
-    if of_cdf.VIEW.value != "release":
-        return []
-    bins = bins_of(store.sample(SAMPLE) if of_cdf.SOURCE.value == SAMPLE else data)
-    settings = cdf.settings_of(bins)
-    return [CdfSide("release", settings, bins.counts, of_cdf.FIT.value, SEED.value)]
-
-
-def _of_topdown(data: Dataset) -> list[AnySide]:
-    what = topdown.subject_as_set()
-    wanted, _ = topdown.planned(what)
-    rules = rules_for(what) if of_topdown.VIEW.value == "rules" else [wanted.rule]
-    return [TopDownSide(RULES[rule].label, what, replace(wanted, rule=rule), SEED.value) for rule in rules]
-
-
-def _of_multiplicative(data: Dataset) -> list[AnySide]:
-    if of_multiplicative.VIEW.value != "run":
-        return []
-    is_current = of_multiplicative.SOURCE.value == "current"
-    source = (
-        tree_in_use(data.name, data.tree, data.counts)
-        if is_current
-        else multiplicative.source_again(multiplicative.source_key()).value
-    )
-    wanted, plan, clamped = multiplicative.experiment_of(source), of_multiplicative.PLAN, of_multiplicative.CLAMP
-    return [ThresholdSide("run", source, plan.value, wanted, clamped.value)]
-
-
 PAGES: Final[Mapping[str, Callable[[Dataset], list[AnySide]]]] = {
     "lab": _of_lab,
     "consistency": _of_consistency,
     "budget": _of_budget,
-    "cdf": _of_cdf,
-    "topdown": _of_topdown,
-    "multiplicative": _of_multiplicative,
 }
-"""What makes the sides of a page's cells from the settings as they are read, and the data set in use."""
+"""What pages of experiments release, by their settings and the data set in use; other pages say it themselves."""

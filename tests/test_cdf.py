@@ -21,6 +21,7 @@ from treedp_core.privacy import NeighbouringRelation, ProtectedUnit, Provenance
 from treedp_core.privacy.conversions import rho_to_epsilon, rho_to_epsilon_gaussian
 from treedp_core.studies.cdf import PUBLISHED, SECTION_VI, CdfSettings, consistency_gains, plan_cdf, quantiles
 from treedp_core.studies.cdf.bands import Band, band_multiple, simultaneous_band
+from treedp_core.studies.cdf.compare import draw
 from treedp_core.studies.cdf.error import Criterion, total_squared_error
 from treedp_core.studies.cdf.release import CdfRelease
 from treedp_core.studies.cdf.two_views import counts_behind, two_view_estimates, two_view_variances
@@ -177,6 +178,16 @@ def test_without_a_public_total_the_root_is_noisy_and_consistency_is_refused() -
     assert refusal.value.code == "TOTAL_NOT_PUBLIC"
     band = simultaneous_band(plan, release, 0.9, 99)
     assert (band.low < band.high).all()
+
+
+@pytest.mark.parametrize(("mechanism", "averaged"), [("laplace", False), ("discrete_laplace", True)])
+def test_a_fit_that_keeps_whole_counts_is_refused_where_there_are_none(mechanism: str, averaged: bool) -> None:
+    plan = plan_cdf(CdfSettings(4, (2, 2), mechanism, 1.0, least_squares=averaged))
+    found = draw(plan, np.array([3, 1, 4, 1]), "hamming", 7)
+    assert found.consistent is None and found.refused is not None and found.refused.code == "FIT_WHOLE"
+    assert draw(plan, np.array([3, 1, 4, 1]), "squared", 7).consistent is not None
+    whole = plan_cdf(CdfSettings(4, (2, 2), "discrete_laplace", 1.0, least_squares=False))
+    assert draw(whole, np.array([3, 1, 4, 1]), "hamming", 7).refused is None
 
 
 def test_no_records_and_all_records_in_one_bin() -> None:

@@ -205,13 +205,17 @@ def _trellis(y: FloatArray, n_records: int, error: ErrorOf) -> IntArray:
 
 @dataclass(frozen=True)
 class Fit:
-    """A table entry: ``solve(estimates, N)`` returns the closest consistent counts, (n,), in one sense of closest."""
+    """A table entry: ``solve(estimates, N)`` returns the closest consistent counts, (n,), in one sense of closest.
+
+    One that `keeps` noisy counts as they are is of use only where they are whole.
+    """
 
     name: str
     label: str
     help: str
     solve: Callable[[FloatArray, int], IntArray]
     stated: Stated = UNSTATED
+    keeps: bool = False
 
 
 _CONSISTENT: Final = "N is public; cumulative counts are whole, never fall, and end at N."
@@ -250,6 +254,7 @@ FITS: Final[Table[Fit]] = table(
             best="Whole noise that mostly is 0: what was right stays as it is.",
             loses="Noise that is rarely 0: it keeps noisy counts as they are, and averages nothing.",
         ),
+        keeps=True,
     ),
 )  # fmt: skip
 """In which sense the closest counts are sought, where that needs no trellis."""

@@ -14,7 +14,7 @@ from treedp_core.allocation import ALLOCATIONS, Allocation, split
 from treedp_core.checks import InputError
 from treedp_core.mechanisms import MECHANISMS, LevelNoise, Mechanism
 from treedp_core.postprocess import least_squares
-from treedp_core.postprocess.isotonic import ErrorOf, IntArray, consistent_cdf
+from treedp_core.postprocess.isotonic import FITS, ErrorOf, IntArray, consistent_cdf
 from treedp_core.privacy import (
     Accounting,
     Budget,
@@ -238,9 +238,17 @@ class CdfRelease:
         Raises
         ------
         InputError
-            ``TOTAL_NOT_PUBLIC`` when N is not public.
+            ``TOTAL_NOT_PUBLIC`` when N is not public; ``FIT_WHOLE`` for a fit that keeps whole counts, where the
+            noise or least squares has left none.
         """
-        return consistent_cdf(self.cumulative, self.public_total(), error)
+        total = self.public_total()
+        if isinstance(error, str) and error in FITS and FITS[error].keeps and (np.mod(self.cumulative, 1) != 0).any():
+            raise InputError(
+                "FIT_WHOLE",
+                f"{FITS[error].label} keeps noisy counts that are whole, and these are not: take whole-number noise "
+                "without least squares, or another consistency.",
+            )
+        return consistent_cdf(self.cumulative, total, error)
 
     def public_total(self) -> int:
         """Return N, or refuse when it is not public."""

@@ -64,7 +64,7 @@ def classification_level(
     InputError
         ALPHA_RANGE, ETA_RANGE, THRESHOLD_RANGE, PLAN_LEVEL; the last also when tau is too small for its noise.
 
-    >>> classification_level(3000.0, 1e-9, 0.4, 1700.0, 9.0, 1e-3, 4).cut_off
+    >>> classification_level(3000.0, 1e-9, 0.4, 1700.0, 9.0, 1e-3, n_levels=4).cut_off
     2
     """
     check_alpha(alpha)
@@ -100,7 +100,7 @@ def classify(paths: PathTree, level: PlanLevel, answers: Answers, edge: IntArray
 
     >>> from treedp_core.mechanisms.thresholds.answers import Draw
     >>> paths = PathTree.from_leaves(np.array([[0], [1]]), np.array([9000, 10]))
-    >>> level = classification_level(9010.0, 1e-9, 0.2, 8000.0, 1.0, 1e-6, paths.n_levels)
+    >>> level = classification_level(9010.0, 1e-9, 0.2, 8000.0, 1.0, 1e-6, n_levels=paths.n_levels)
     >>> classify(paths, level, Draw(np.random.default_rng(1)), np.array([0, 1, 2]), np.array([0, 1, 1])).tolist()
     [True, True, False]
     """

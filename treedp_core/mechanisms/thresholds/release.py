@@ -111,7 +111,7 @@ def release_with_thresholds(
     >>> from treedp_core.mechanisms.thresholds import tuned_plan
     >>> tree, unit = Tree.from_branching_factors((2,)), ProtectedUnit(NeighbouringRelation.REPLACE_ONE)
     >>> counts, rng = np.array([10_000, 9_990, 10]), np.random.default_rng(1)
-    >>> run = release_with_thresholds(tree, counts, partial(tuned_plan, 0.5), unit, 1.0, 1e-6, rng)
+    >>> run = release_with_thresholds(tree, counts, partial(tuned_plan, 0.5), unit, 1.0, 1e-6, rng=rng)
     >>> run.release.estimate.shape, run.release.guarantee.epsilon
     ((3,), 1.0)
     """

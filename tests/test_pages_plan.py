@@ -99,6 +99,7 @@ def test_errors_on_the_true_counts_are_marked() -> None:
     ("budget", {"bud_view": "strategies"}, "bud_plan"),
     ("budget", {"bud_view": "custom"}, "bud_plan"),
     ("cdf", {}, "cdf_plan"),
+    ("cdf", {"cdf_tree": "root", "cdf_mechanism": "discrete_gaussian"}, "cdf_plan"),
     ("topdown", {}, "td_plan"),
 ])  # fmt: skip
 def test_every_ledger_makes_a_plan(page: str, link: dict[str, str], key: str) -> None:

@@ -20,8 +20,10 @@ from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment
 from treedp_core.mechanisms import MECHANISMS, of_levels
 from treedp_core.mechanisms.calibration import LAWS as LAWS_OF_LEVELS
-from treedp_core.plans import Bounded, Categories, NoiseLaw, ReleasePlan, Split
+from treedp_core.plans import LIBRARIES, Bounded, Categories, NoiseLaw, ReleasePlan, Split
+from treedp_core.plans.gain import less_noise
 from treedp_core.plans.made import fingerprint
+from treedp_core.plans.together import together
 from treedp_core.plans.verify import cost
 from treedp_core.privacy import Currency, NeighbouringRelation, ProtectedUnit, Spread
 from treedp_core.privacy.ledger import Ledger
@@ -31,6 +33,7 @@ from treedp_core.records.dataset import labels_of
 from treedp_core.studies.budget.prior import true_counts
 from treedp_core.studies.cdf import CdfSettings, plan_cdf
 from treedp_core.studies.cdf.bins import bins_of
+from treedp_core.studies.cdf.matrices.plan import MatrixPlan
 from treedp_core.studies.topdown.plan import plan as plan_top_down
 from treedp_core.studies.topdown.subject import made_up
 from treedp_core.tree import Tree
@@ -76,6 +79,10 @@ def every_plan() -> list[ReleasePlan]:
         bins = bins_of(DATA)
         cdf = plan_cdf(CdfSettings(6, (2, 3), mechanism=law, delta=1e-6, relation="add_or_remove_one"))
         plans.append(ReleasePlan.of(cdf, bins, counted=DATA))
+    for relation in RELATIONS:
+        for way, law in (("root", "discrete_gaussian"), ("optimal", "gaussian"), ("identity", "discrete_laplace")):
+            by = CdfSettings(6, (), law, 0.7, 1e-6, relation=relation, contributions=2, strategy=way)
+            plans.append(ReleasePlan.of(plan_cdf(by), bins, counted=DATA))
     prior = Origin(PriorKind.NOISY, 0.25, Currency.EPSILON, ADD)
     ledger = Ledger(ADD, Currency.EPSILON, 1.0, prior, (0.25, 0.0, 0.5))
     return [*plans, ReleasePlan.of(Split(ledger, "discrete_laplace", postprocess=("least_squares",)), DATA)]
@@ -95,6 +102,41 @@ def test_a_plan_is_its_own_file(plan: ReleasePlan) -> None:
     again = ReleasePlan.from_json(plan.to_json().encode())
     assert again == plan
     assert again.to_json() == plan.to_json()
+
+
+def test_a_plan_of_a_matrix_states_its_columns_its_digest_and_the_error_of_cumulative_counts() -> None:
+    """By the dense matrix: its longest column, the columns farthest apart, and its inverse."""
+    bins, sums = bins_of(DATA), np.tril(np.ones((6, 6)))
+    for relation in RELATIONS:
+        made = plan_cdf(CdfSettings(6, (), "gaussian", 0.7, 1e-6, relation=relation, strategy="root"))
+        assert isinstance(made, MatrixPlan)
+        plan = ReleasePlan.of(made, bins, counted=DATA, whom="person")
+        whole = np.array([made.matrix.encode(one) for one in np.eye(6, dtype=np.int64)], dtype=object)
+        told = plan.matrix
+        assert told is not None and told.rows == 6 and len(told.digest) == 64
+        assert told.column == max(sum(v * v for v in one) for one in whole)
+        if relation == "add_or_remove_one":
+            rows = sums @ np.linalg.inv(whole.astype(float).T)
+            scale = (plan.levels[1].scale or 0.0) * 2.0**told.bits
+            expected = scale * math.sqrt(np.square(rows).sum() / 6)
+            assert plan.levels[1].error == pytest.approx(expected) and told.pair == 0
+            assert (plan.levels[1].scale or 0.0) ** 2 == pytest.approx(told.column / 4**told.bits / (2 * plan.charged))
+        else:
+            assert told.pair >= max(sum((a - b) ** 2 for a, b in zip(x, y, strict=True)) for x in whole for y in whole)
+        assert "weighted sums of all bins: square-root matrix" in plan.sentence()
+        assert "level" not in plan.sentence().lower() and less_noise(plan) == 0.0
+        with pytest.raises(InputError, match="weighted sums of all bins") as refused:
+            LIBRARIES[0].write(plan)
+        assert refused.value.code == "HANDOVER"
+        added_up = together([plan, plan], 2e-6)
+        assert added_up.epsilon == added_up.added == pytest.approx(2 * plan.epsilon)
+    with pytest.raises(InputError, match="bins"):
+        ReleasePlan.of(made, DATA)
+    for changes in ({"pair": 5 * told.column}, {"rows": 7}, {"bits": told.bits - 1}, {"pair": 2 * told.pair}):
+        assert replace(plan, matrix=replace(told, **changes)).verify() != ()
+    for wrong in ({"digest": "x"}, {"bits": -1}, {"column": 0}, {"way": "x" * 500}):
+        with pytest.raises(InputError, match="Expected"):
+            replace(told, **wrong)
 
 
 # ---- what working it out again finds
@@ -402,6 +444,12 @@ def test_whatever_stands_in_a_file_is_read_checked_or_refused(path: tuple[Any, .
 def moves(plan: ReleasePlan) -> list[list[tuple[float, float]]]:
     """L1 and squared L2 change of each level in each way that a unit can change, stacked on one leaf, by hand."""
     m, n = plan.unit.contributions, len(plan.levels)
+    if plan.matrix is not None:
+        added = plan.unit.relation is NeighbouringRelation.ADD_OR_REMOVE_ONE
+        far = plan.matrix.column if added else plan.matrix.pair
+        in_rho = plan.currency is Currency.RHO
+        l2 = m**2 * far / 4**plan.matrix.bits if in_rho else 0.0
+        return [[(0, 0), (1.0 if in_rho else m * far / 2**plan.matrix.bits, l2)]]
     match plan.unit.relation:
         case NeighbouringRelation.ADD_OR_REMOVE_ONE:
             return [[(m, m**2)] * n]

@@ -15,6 +15,7 @@ from treedp_core.allocation import split
 from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment, prepare
 from treedp_core.mechanisms import MECHANISMS, LevelNoise
+from treedp_core.plans import ReleasePlan
 from treedp_core.privacy import Currency, budget_from_shares, rho_to_epsilon
 from treedp_core.privacy import ledger as ledgers
 from treedp_core.studies.budget import attribution, strategies
@@ -26,6 +27,7 @@ from treedp_core.studies.budget.problem import Problem
 from treedp_core.studies.budget.subtrees import split_by_subtree
 from treedp_core.studies.budget.targets import Ask, Target
 from treedp_core.studies.cdf import CdfSettings, plan_cdf
+from treedp_core.studies.cdf.bins import Bins
 from treedp_core.studies.cdf.matrices.plan import MatrixPlan
 from treedp_core.studies.cdf.release import STRATEGIES
 
@@ -240,10 +242,21 @@ def _matrix(report: Report, rng: np.random.Generator, n_bins: int) -> None:
         power, cost = losses.price(ready.law)
         claimed = ready.guarantee.rho if power == 2 else ready.guarantee.epsilon
         assert claimed is not None
-        spent = cost * max(sum(abs(one) ** power for one in change) for change in moved)
+        most = max(sum(abs(one) ** power for one in change) for change in moved)
+        spent = cost * most
         what = f"CDF by the {strategy} matrix for {workload} of {n_bins} bins, {mechanism} for {who}"
         report.spent(what, spent, claimed, pairs.n)
         report.holds(ready.guarantee.epsilon <= epsilon, f"{what}: promises more than was asked for")
+        bins = Bins("small", "bin", np.ones(n_bins, dtype=np.int64), np.arange(n_bins + 1.0), "", numeric=False)
+        plan = ReleasePlan.of(ready, bins)
+        report.spent(f"plan of a {what}", spent, plan.charged, pairs.n)
+        assert plan.matrix is not None
+        columns = max(plan.matrix.pair, 0 if relation == REPLACE else plan.matrix.column)
+        report.holds(most <= who.contributions**power * columns, f"plan of a {what}: states shorter columns")
+        stated = Fraction(plan.levels[1].scale or 0.0) * 2**plan.matrix.bits
+        paid = 1 / stated if power == 1 else 1 / (2 * stated**2)
+        report.holds(paid >= cost * (1 - Fraction(1, 2**51)), f"plan of a {what}: states more noise than is drawn")
+        report.holds(plan.verify() == (), f"plan of a {what}: {plan.verify()}")
 
 
 def _cdf_settings(rng: np.random.Generator, n_bins: int, factors: tuple[int, ...]) -> Iterator[CdfSettings]:

@@ -420,6 +420,11 @@ FAULTS = (
     Fault("size refused by the true total", lambda: everywhere(SPARSE_RELEASE, _refusing_by_the_truth), (TOP_DOWN,)),
     Fault("only children with records are visited", changed(sparse._joined, _with_records), (TOP_DOWN,)),
     Fault("a matrix that moves by less", changed(matrices.sensitivity, lambda x, *_: 0.98 * x), (BUDGETS,)),
+    Fault(
+        "a plan of a matrix that states shorter columns",
+        changed(made._matrix, lambda found, *_: replace(found, column=found.column // 2, pair=found.pair // 2)),
+        (BUDGETS,),
+    ),
     Fault("a prior forgotten", forgotten_prior, (BUDGETS,)),
     Fault("reported values rounded up", changed(attribution.reports, _one_more), (BUDGETS,)),
     Fault("reported values for half of the sensitivity", changed(attribution.reports, _doubled), (BUDGETS,)),

@@ -22,7 +22,13 @@ def less_noise(plan: Stated) -> float:
     The same split of the budget is taken for both. 0 where numerical accounting covers no such noise.
     """
     spent = plan.tuned is not None and plan.tuned.spent > 0
-    if plan.law is not NoiseLaw.DISCRETE_GAUSSIAN or plan.spread is not Spread.STACKED or spent or not plan.charged:
+    if (
+        plan.matrix is not None
+        or plan.law is not NoiseLaw.DISCRETE_GAUSSIAN
+        or plan.spread is not Spread.STACKED
+        or spent
+        or not plan.charged
+    ):
         return 0.0
     by_formula = epsilon_to_rho(plan.epsilon, plan.delta, False)
 

@@ -107,6 +107,11 @@ def _refuse(plan: Stated, reasons: list[str]) -> None:
 
 def _reasons(plan: Stated) -> list[str]:
     domain, told = plan.domain, []
+    if plan.matrix is not None:
+        told.append(
+            "These programs measure counts of a tree's nodes; this plan's noise is on weighted sums of all bins, by "
+            "a matrix that it does not hold: release it with TreeDP's core, or plan a tree."
+        )
     if domain.source is Categories.FROM_DATA:
         told.append("A domain taken from the data is not public: list the categories from another source.")
     elif not domain.is_listed and not domain.digest:

@@ -29,6 +29,7 @@ from treedp_core.plans.stated import (
     NoiseLaw,
     PlannedLevel,
     Stated,
+    SumsOfBins,
     TrueError,
 )
 from treedp_core.privacy import (
@@ -48,6 +49,8 @@ from treedp_core.privacy.spread import Capacities, capacities_of_tree, level_sen
 from treedp_core.records import Dataset
 from treedp_core.registry import lookup
 from treedp_core.studies.cdf.bins import Bins as CountedBins
+from treedp_core.studies.cdf.matrices.plan import MatrixPlan
+from treedp_core.studies.cdf.matrices.whole import WholeMatrix
 from treedp_core.studies.cdf.release import CdfPlan
 from treedp_core.studies.topdown.plan import Plan as TopDownPlan
 from treedp_core.studies.topdown.subject import Subject, is_product
@@ -96,7 +99,7 @@ class Planned:
         return self.accounting is Accounting.NUMERICAL and (self.tuned is None or not self.tuned.spent)
 
 
-Made = Experiment | Split | CdfPlan | TopDownPlan
+Made = Experiment | Split | CdfPlan | MatrixPlan | TopDownPlan
 Data = Dataset | Subject | CountedBins
 
 
@@ -136,10 +139,89 @@ def state(noise: Planned, data: Data, source: Dataset | None) -> Stated:
     )
 
 
+def state_of_sums(made: MatrixPlan, data: Data, source: Dataset | None) -> Stated:
+    """Return what the plan of a release by a matrix states: its noise is on weighted sums of all bins.
+
+    Raises
+    ------
+    InputError
+        ``PLAN_DATA`` for other data than as many bins.
+    """
+    if not isinstance(data, CountedBins) or data.n_bins != made.matrix.n_bins:
+        raise InputError("PLAN_DATA", "Expected the bins whose cumulative counts are released.")
+    one, unit, law = made.settings, made.settings.unit, NoiseLaw(made.settings.mechanism)
+    matrix, promise = _matrix(made, law), made.guarantee
+    return Stated(
+        title=data.name,
+        whom="",
+        released=CUMULATIVE,
+        unit=unit,
+        spread=Spread.STACKED,
+        bounded=_bounded(source, unit),
+        weighted=source is not None and source.report.largest > 1,
+        read_by="" if source is None else source.read_by,
+        domain=_domain(data, source, (data.n_bins,)),
+        law=law,
+        levels=_all_and_sums(made, law, matrix),
+        postprocess=("least_squares",),
+        tuned=None,
+        total=_total(one.mechanism, one.epsilon, one.delta),
+        charged=promise.epsilon if promise.rho is None else promise.rho,
+        epsilon=promise.epsilon,
+        delta=promise.delta,
+        delta_fits=not delta_warning(promise.delta, data.total) if promise.delta and unit.total_is_public else None,
+        accounting=Accounting.FORMULA if law is NoiseLaw.DISCRETE_GAUSSIAN else None,
+        matrix=matrix,
+    )
+
+
+def _matrix(made: MatrixPlan, law: NoiseLaw) -> SumsOfBins:
+    """The matrix, in multiples of a power of two that its longest column is once to twice as long as."""
+    one, in_epsilon = made.matrix, law.currency is Currency.EPSILON
+    replaced = made.settings.by_pairs
+    if in_epsilon:
+        assert isinstance(one, WholeMatrix)
+        column, pair = one.column_sum(), one.pair_sum() if replaced else 0
+    else:
+        column, pair = one.column_square(), one.pair_square() if replaced else 0
+    bits = (column.bit_length() - 1) // (1 if in_epsilon else 2)
+    digest = hashlib.sha256(one.numbers().astype("<i8").tobytes()).hexdigest()
+    return SumsOfBins(made.settings.way, one.n_rows, bits, column, pair, digest)
+
+
+def _all_and_sums(made: MatrixPlan, law: NoiseLaw, matrix: SumsOfBins) -> tuple[PlannedLevel, PlannedLevel]:
+    """All records, which are public or not measured, and the sums; of these the error is that of cumulative counts."""
+    unit, noise, step = made.settings.unit, made.law, 2.0**matrix.bits
+    none = 0.0 if unit.total_is_public else None
+    moved = 0.0 if unit.total_is_public else float(unit.contributions)
+    leaves, far = made.matrix.n_bins, made.sensitivity / step
+    reach = far
+    if law.currency is Currency.RHO:  # the sum of n absolute values is at most the root of n times that of squares
+        reach = (math.isqrt(matrix.rows * math.ceil(made.sensitivity) ** 2) + 1) / step
+    spent = made.guarantee.epsilon if made.guarantee.rho is None else made.guarantee.rho
+    return (
+        PlannedLevel("all", 1, leaves, moved, moved, None if unit.total_is_public else 0.0, None, none, none, none),
+        PlannedLevel(
+            name="weighted sums of all bins",
+            nodes=matrix.rows,
+            leaves=leaves,
+            sensitivity_l1=reach,
+            sensitivity_l2=far,
+            amount=spent,
+            scale=_scale(noise) / step,
+            deviation=math.sqrt(noise.variance) / step,
+            margin=noise.margin(CONFIDENCE) / step,
+            error=math.sqrt(float(made.variance.mean())),
+        ),
+    )
+
+
 # ---- the noise of each kind of release
 
 
-def planned(made: Made, data: Data, tuned: Origin | None, steps: tuple[str, ...]) -> Planned:
+def planned(
+    made: Experiment | Split | CdfPlan | TopDownPlan, data: Data, tuned: Origin | None, steps: tuple[str, ...]
+) -> Planned:
     """Return the levels of a release, and what each of them spends.
 
     Raises

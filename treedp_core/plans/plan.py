@@ -6,10 +6,11 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 from treedp_core.plans import documents, typed_json, verify, words
-from treedp_core.plans.made import Data, Made, planned, state, true_error
+from treedp_core.plans.made import Data, Made, planned, state, state_of_sums, true_error
 from treedp_core.plans.stated import Stated
 from treedp_core.privacy.origin import Origin
 from treedp_core.records import Dataset
+from treedp_core.studies.cdf.matrices.plan import MatrixPlan
 from treedp_core.words import card, short
 
 
@@ -45,7 +46,7 @@ class ReleasePlan(Stated):
 
         Parameters
         ----------
-        made : Experiment, Split, CdfPlan or treedp_core.studies.topdown.Plan
+        made : Experiment, Split, CdfPlan, MatrixPlan or treedp_core.studies.topdown.Plan
             What spends the budget.
         data : Dataset, or Bins of a CDF, or Subject of a top-down release
             Whose names and categories are stated; never its counts.
@@ -67,7 +68,10 @@ class ReleasePlan(Stated):
             ``BUDGET_EXCEEDED`` and ``PRIOR_OTHER`` of the ledger; what making the release ready refuses.
         """
         source = data if isinstance(data, Dataset) else counted
-        found = state(planned(made, data, tuned, steps), data, source)
+        if isinstance(made, MatrixPlan):
+            found = state_of_sums(made, data, source)
+        else:
+            found = state(planned(made, data, tuned, steps), data, source)
         stated = {one.name: getattr(found, one.name) for one in fields(found)}
         return cls(**stated | {"whom": whom, "true_error": true_error(made, data) if reads_counts else None})
 

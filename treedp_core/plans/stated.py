@@ -17,6 +17,7 @@ from treedp_core.privacy.accounting import Accounting
 from treedp_core.privacy.origin import SYMBOL, Origin
 
 CODE: Final = "PLAN_INVALID"
+_DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 _PACKAGE: Final = re.compile(r"[A-Za-z0-9_. -]{0,100}")
 LATER: Final = {"later": True}
 """Marks a field that files written before it was there may lack."""
@@ -201,6 +202,41 @@ class PlannedLevel:
 
 
 @dataclass(frozen=True)
+class SumsOfBins:
+    """Noise on weighted sums of all bins instead of counts: the matrix of whole weights, by what can be told of it.
+
+    Its numbers are in multiples of 2^-bits, as those of the noise are, so that the longest column is about 1.
+
+    Parameters
+    ----------
+    way : str
+        What it is called; user text in a file.
+    rows : int
+        How many sums.
+    bits : int
+    column : int
+        Of the longest column, for epsilon the sum of absolute weights, for rho that of their squares.
+    pair : int
+        The same of the difference of the two columns farthest apart; 0 where no record is replaced.
+    digest : str
+        SHA-256 (hex) of its whole numbers, 64 bits each, the lowest byte first.
+    """
+
+    way: str
+    rows: int
+    bits: int
+    column: int
+    pair: int
+    digest: str
+
+    def __post_init__(self) -> None:
+        _text("a matrix", self.way)
+        for name, low, high in (("rows", 1, 1 << 21), ("bits", 0, 100), ("column", 1, 1 << 220), ("pair", 0, 1 << 220)):
+            checks.integer(name, getattr(self, name), low=low, high=high, code=CODE)
+        _expect(_DIGEST.fullmatch(self.digest) is not None, "64 hex digits as the digest of a matrix")
+
+
+@dataclass(frozen=True)
 class TrueError:
     """An error that was worked out from the true counts, so that it tells about them: NOT PRIVATE.
 
@@ -256,6 +292,8 @@ class Stated:
         How epsilon was found from the noise, where there is more than one way.
     read_by : str
         The plug-in that read the file, which nobody has reviewed; empty where TreeDP did.
+    matrix : SumsOfBins or None
+        Where the noise is on weighted sums of all bins; then level 0 is all records and level 1 the sums.
     """
 
     title: str
@@ -278,6 +316,7 @@ class Stated:
     true_error: TrueError | None = None
     accounting: Accounting | None = field(default=None, metadata=LATER)
     read_by: str = field(default="", metadata=LATER)
+    matrix: SumsOfBins | None = field(default=None, metadata=LATER)
 
     def __post_init__(self) -> None:
         _expect(_PACKAGE.fullmatch(self.read_by) is not None, "the name of a package as the reader of the file")
@@ -294,6 +333,7 @@ class Stated:
         checks.number("epsilon", self.epsilon, low=0, high=MOST_RECORDS, code=CODE)
         checks.delta(self.delta)
         _expect(self.currency is Currency.RHO or self.delta == 0, "delta = 0 where the budget is in epsilon")
+        _expect(self.matrix is None or len(self.levels) == 2, "two levels beside a matrix: all records, and its sums")
         known = self.true_error is None or len(self.true_error.by_level) == len(self.levels)
         _expect(known, "an error on the true counts for each level")
 

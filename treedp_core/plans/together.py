@@ -100,7 +100,10 @@ def together(plans: Sequence[Stated], delta: float | None = None) -> Together:
 
 def _composed(plans: Sequence[Stated], delta: float) -> float | None:
     """Epsilon of all noises at once; None where some cannot be composed."""
-    if any(one.law is NoiseLaw.GAUSSIAN or (one.tuned is not None and one.tuned.spent) for one in plans):
+    if any(
+        one.law is NoiseLaw.GAUSSIAN or one.matrix is not None or (one.tuned is not None and one.tuned.spent)
+        for one in plans
+    ):
         return None
     laws = [[_law(one.law, level.scale) for level in one.levels] for one in plans]
     known = plans[0].unit.known_levels

@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Final
 
 from treedp_core.plans.composed import composed_delta
-from treedp_core.plans.stated import NoiseLaw, PlannedLevel, Stated
+from treedp_core.plans.stated import NoiseLaw, PlannedLevel, Stated, SumsOfBins
 from treedp_core.privacy.accounting import Accounting
 from treedp_core.privacy.unit import NeighbouringRelation, Spread
 from treedp_core.words import privacy_text
@@ -49,7 +49,7 @@ def running_costs(plan: Stated) -> list[float]:
 
 def _worst(plan: Stated) -> list[Fraction]:
     """What each level costs in the case that costs most in all."""
-    every = [[_loss(plan.law, *pair) for pair in zip(plan.levels, case, strict=True)] for case in cases(plan)]
+    every = [[_loss(plan, *pair) for pair in zip(plan.levels, case, strict=True)] for case in cases(plan)]
     return max(every, key=sum)
 
 
@@ -59,6 +59,8 @@ def cases(plan: Stated) -> list[list[Moved]]:
     Records that lie on one leaf move it by m when they come or go, and two counts by m when they are replaced.
     """
     m, levels = plan.unit.contributions, plan.levels
+    if plan.matrix is not None:
+        return _of_sums(plan, plan.matrix)
     here = [(m, m * m)] * len(levels)
     both = [(2 * m, 2 * m * m)] * len(levels)
     match plan.unit.relation:
@@ -72,6 +74,28 @@ def cases(plan: Stated) -> list[list[Moved]]:
     if plan.spread is Spread.DISTINCT:
         return [[_replaced(one, m, one.leaves == levels[0].leaves) for one in levels]]
     return [[(0, 0) if _holds_all(plan, one) else moved for one, moved in zip(levels, both, strict=True)]]
+
+
+def _of_sums(plan: Stated, matrix: SumsOfBins) -> list[list[Moved]]:
+    """A record that comes or goes moves the sums by its column, one that is replaced by the difference of two.
+
+    In multiples of `_step`. The sum of n absolute values is at most the root of n times that of their squares.
+    """
+    m, alone = plan.unit.contributions, (0, 0)
+    size = {
+        NeighbouringRelation.ADD_OR_REMOVE_ONE: matrix.column,
+        NeighbouringRelation.REPLACE_ONE: matrix.pair,
+        NeighbouringRelation.REPLACE_UNKNOWN: max(matrix.column, matrix.pair),
+    }[plan.unit.relation]
+    if plan.law in (NoiseLaw.LAPLACE, NoiseLaw.DISCRETE_LAPLACE):
+        return [[alone, (m * size, (m * size) ** 2)]]
+    square = m * m * size
+    return [[alone, (math.isqrt(matrix.rows * square - 1) + 1 if square else 0, square)]]
+
+
+def _step(plan: Stated) -> int:
+    """How many of the steps that whole numbers are in make one record: weights of a matrix may be smaller than one."""
+    return 1 if plan.matrix is None else 2**plan.matrix.bits
 
 
 def _holds_all(plan: Stated, level: PlannedLevel) -> bool:
@@ -104,12 +128,12 @@ def _replaced(level: PlannedLevel, m: int, is_whole: bool) -> Moved:
     return 2 * min(m, apart), _apart(level, min(m, apart))
 
 
-def _loss(law: NoiseLaw, level: PlannedLevel, moved: Moved) -> Fraction:
+def _loss(plan: Stated, level: PlannedLevel, moved: Moved) -> Fraction:
     """What a level with noise of its scale tells of such a change: L1 / b in epsilon, or L2^2 / (2 sigma^2) in rho."""
     if level.scale is None:
         return Fraction(0)
-    scale = Fraction(level.scale)
-    return moved[0] / scale if law in (NoiseLaw.LAPLACE, NoiseLaw.DISCRETE_LAPLACE) else moved[1] / (2 * scale**2)
+    scale = _step(plan) * Fraction(level.scale)
+    return moved[0] / scale if plan.law in (NoiseLaw.LAPLACE, NoiseLaw.DISCRETE_LAPLACE) else moved[1] / (2 * scale**2)
 
 
 # ---- the parts of a plan
@@ -117,6 +141,9 @@ def _loss(law: NoiseLaw, level: PlannedLevel, moved: Moved) -> Fraction:
 
 def _of_shape(plan: Stated) -> Iterator[str]:
     levels, domain = plan.levels, plan.domain
+    if plan.matrix is not None:
+        yield from _of_columns(plan, plan.matrix)
+        levels = levels[:1]
     if levels[0].nodes != 1:
         yield "Level 0 must be one node, the root."
     if plan.unit.relation is NeighbouringRelation.REPLACE_UNKNOWN and plan.unit.known_levels > len(levels):
@@ -140,15 +167,26 @@ def _of_shape(plan: Stated) -> Iterator[str]:
         yield "The domain does not list as many leaves as the tree has."
 
 
+def _of_columns(plan: Stated, matrix: SumsOfBins) -> Iterator[str]:
+    if plan.levels[1].nodes != matrix.rows or plan.levels[1].leaves != plan.levels[0].leaves:
+        yield "The matrix has other sums than its level."
+    if plan.spread is not Spread.STACKED:
+        yield "Records on distinct leaves are for trees."
+    apart = 2 if plan.law in (NoiseLaw.LAPLACE, NoiseLaw.DISCRETE_LAPLACE) else 4
+    replaced = plan.unit.relation is not NeighbouringRelation.ADD_OR_REMOVE_ONE
+    if (replaced and not matrix.pair) or matrix.pair > apart * matrix.column:
+        yield "No two columns of the matrix are so far apart as it says, or none are apart at all."
+
+
 def _of_levels(plan: Stated) -> Iterator[str]:
-    every = cases(plan)
+    every, step = cases(plan), _step(plan)
     most = [(max(one[0] for one in moves), max(one[1] for one in moves)) for moves in zip(*every, strict=True)]
     for i, (one, first) in enumerate(zip(plan.levels, every[0], strict=True)):
         if one.is_public and most[i] != (0, 0):
             yield f"Level {i} is published exactly, but one unit can change it."
-        if Fraction(one.sensitivity_l1) < first[0] or Fraction(one.sensitivity_l2) ** 2 < first[1]:
+        if step * Fraction(one.sensitivity_l1) < first[0] or (step * Fraction(one.sensitivity_l2)) ** 2 < first[1]:
             yield f"One unit can move level {i} further than its sensitivity says."
-        spent = _loss(plan.law, one, first)
+        spent = _loss(plan, one, first)
         if one.amount is not None and spent > Fraction(one.amount):
             yield (
                 f"The noise of level {i} costs {plan.symbol} = {privacy_text(spent)}, more than the "
@@ -183,12 +221,13 @@ def _of_total(plan: Stated) -> Iterator[str]:
 
 
 def _of_noise(plan: Stated) -> Iterator[str]:
+    step = _step(plan)
     for i, one in enumerate(plan.levels):
         if one.scale is None:
             continue
-        if one.deviation is None or one.deviation < _deviation(plan.law, one.scale) * (1 - CLOSE):
+        if one.deviation is None or one.deviation * step < _deviation(plan.law, one.scale * step) * (1 - CLOSE):
             yield f"The noise of level {i} has a larger standard deviation than stated."
-        if one.margin is None or _outside(plan.law, one.scale, one.margin) > MISSED * (1 + 1e-3):
+        if one.margin is None or _outside(plan.law, one.scale * step, one.margin * step) > MISSED * (1 + 1e-3):
             yield f"The noise of level {i} exceeds the margin stated more often than once in twenty."
 
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Final
 
 from treedp_core.mechanisms import MECHANISMS
-from treedp_core.plans.stated import TABLE, Bounded, Categories, NoiseLaw, PlannedLevel, Stated
+from treedp_core.plans.stated import TABLE, Bounded, Categories, NoiseLaw, PlannedLevel, Stated, SumsOfBins
 from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.privacy import Currency, NeighbouringRelation, Precision
 from treedp_core.privacy.accounting import Accounting
@@ -15,7 +15,7 @@ from treedp_core.registry import CLAIM
 from treedp_core.words import budget_text, margin, plural, privacy_text, setting_text, short, whole
 
 Table = dict[str, list[str]]
-TYPED: Final = ("Data", "One unit", "Post-processing")
+TYPED: Final = ("Data", "One unit", "Matrix", "Post-processing")
 """What of the summary somebody may have typed, into the app or into a file."""
 
 
@@ -47,6 +47,9 @@ def label(plan: Stated) -> str:
 
 
 def _released(plan: Stated) -> str:
+    if plan.matrix is not None:
+        bins = plural(plan.levels[0].leaves, "bin")
+        return f"Cumulative counts of {bins} will be released by weighted sums of all bins: {matrix(plan.matrix)}."
     names = ", ".join(one.name for one in plan.levels[1:]) or plan.levels[0].name
     leaves = plural(plan.levels[0].leaves, "leaf", "leaves")
     joined = "of" if plan.released == TABLE else "on"
@@ -70,6 +73,8 @@ def _noise(plan: Stated) -> str:
         return "No level needs noise."
     parameter = "standard deviation σ" if plan.currency is Currency.RHO else "scale b"
     scales = [privacy_text(one.scale or 0.0) for _, one in noisy]
+    if plan.matrix is not None:
+        return f"Every sum gets independent {plan.law.label} noise with {parameter} = {scales[0]} records."
     which = (
         f"{parameter} = {scales[0]} records on every measured level"
         if len(set(scales)) == 1
@@ -80,6 +85,8 @@ def _noise(plan: Stated) -> str:
 
 def _exact(plan: Stated) -> list[str]:
     told = []
+    if plan.matrix is not None:
+        return ["The number of records is published exactly."] if plan.levels[0].is_public else []
     public = [i for i, one in enumerate(plan.levels) if one.is_public]
     skipped = [i for i, one in enumerate(plan.levels) if one.amount == 0]
     if public:
@@ -99,25 +106,23 @@ def _cost(plan: Stated) -> str:
     terms = " + ".join(map(privacy_text, costs)) if len(set(costs)) > 1 else _equal(costs)
     both = (
         " (an unknown column's change moves two counts on every unknown level, which is charged)"
-        if plan.unit.relation is NeighbouringRelation.REPLACE_UNKNOWN
+        if plan.unit.relation is NeighbouringRelation.REPLACE_UNKNOWN and plan.matrix is None
         else ""
     )
+    composed = f"By composition over the levels ({terms}) the" if plan.matrix is None else "The"
     tuned = f" The split was tuned on {plan.tuned.kind.value}" if plan.tuned is not None else ""
     if plan.tuned is not None:
         spent = privacy_text(plan.tuned.spent)
         tuned += f", released for {plan.symbol} = {spent}, which is charged too." if plan.tuned.spent else "."
     total = f"{plan.symbol} = {privacy_text(plan.charged)}"
     if plan.currency is Currency.EPSILON:
-        return f"By composition over the levels ({terms}) the release costs {total}{both}: {_pair(plan)}.{tuned}"
+        return f"{composed} release costs {total}{both}: {_pair(plan)}.{tuned}"
     way = {
         None: "by the exact conversion for Gaussian noise (Balle and Wang, 2018)",
         Accounting.FORMULA: f"by {_FORMULA}",
         Accounting.NUMERICAL: f"by numerical accounting, {_NUMERICAL},",
     }[_way(plan)]
-    return (
-        f"By composition over the levels ({terms}) the release costs {total} of zero-concentrated privacy{both}; "
-        f"{way} that is {_pair(plan)}.{tuned}"
-    )
+    return f"{composed} release costs {total} of zero-concentrated privacy{both}; {way} that is {_pair(plan)}.{tuned}"
 
 
 _FORMULA: Final = "the conversion of Canonne, Kamath and Steinke (2020)"
@@ -234,6 +239,8 @@ def _about_noise(plan: Stated) -> list[str]:
         if plan.delta and plan.delta_fits is None else "",
         "Continuous noise keeps its promise in exact arithmetic only: choose its discrete law, or a library that draws "
         "it safely." if continuous else "",
+        "The plan holds the SHA-256 of its matrix only: keep the matrix with it, as a search may end at another one on "
+        "another computer." if plan.matrix is not None else "",
         "Releases of the same records add up: note this one in the ledger of all releases.",
         "This app simulates: draw the noise of the real release once, from a secure source (see Hand over).",
     ]  # fmt: skip
@@ -250,8 +257,13 @@ def summary(plan: Stated) -> list[tuple[str, str]]:
         ("Protected", plan.unit.describe(plan.spread)),
         ("Bound on records", bound(plan)),
         ("Domain", domain(plan)),
-        ("Tree", f"{plural(len(plan.levels), 'level')}, {plural(plan.levels[0].leaves, 'leaf', 'leaves')}"),
-        ("Mechanism", f"{law(plan)} noise, independent on every count of a level"),
+        ("Tree", f"{plural(len(plan.levels), 'level')}, {plural(plan.levels[0].leaves, 'leaf', 'leaves')}")
+        if plan.matrix is None
+        else ("Matrix", matrix(plan.matrix)),
+        (
+            "Mechanism",
+            f"{law(plan)} noise, independent on every {'count of a level' if plan.matrix is None else 'sum'}",
+        ),
         ("Post-processing", steps(plan)),
         ("Tuned on", tuned(plan)),
         ("Cost", f"{plan.symbol} = {of_total(plan)}"),
@@ -259,6 +271,14 @@ def summary(plan: Stated) -> list[tuple[str, str]]:
         ("Promise", promise(plan)),
     ]
     return rows
+
+
+def matrix(one: SumsOfBins) -> str:
+    """Return a matrix in words."""
+    return (
+        f"{one.way[:1].lower()}{one.way[1:]}, {plural(one.rows, 'row')} of whole multiples of 2^-{one.bits}, "
+        f"SHA-256 {one.digest[:16]}…"
+    )
 
 
 def of_total(plan: Stated) -> str:

@@ -30,7 +30,7 @@ from treedp_core.privacy import NeighbouringRelation
 from treedp_core.studies.cdf import plan_cdf
 from treedp_core.studies.cdf.bins import Bins
 from treedp_core.studies.cdf.compare import Draw, draw, missed, quantile_table, range_table, release_table
-from treedp_core.studies.cdf.matrices.plan import matrix_ledger
+from treedp_core.studies.cdf.matrices.plan import MatrixPlan, matrix_ledger
 from treedp_core.studies.cdf.partition import DividedPlan, off_and_alone
 from treedp_core.studies.cdf.pipelines import above_bound, has_bound, lower_bound
 from treedp_core.studies.cdf.release import CdfPlan
@@ -106,12 +106,12 @@ def _more(shown: _Shown) -> None:
     if shown.mine.refused is None:  # said above, with what to do
         _quantiles(shown.data, shown.drawn)
     _distance(shown.mine)
-    if isinstance(shown.mine.plan, CdfPlan):
-        plans.button("cdf", partial(_planned, shown), "from CDF and ranges")
-    elif isinstance(shown.mine.plan, DividedPlan):
+    if isinstance(shown.mine.plan, MatrixPlan):
+        _ledger(shown.drawn)
+    if isinstance(shown.mine.plan, DividedPlan):
         partition(shown.data, shown.mine, shown.drawn)
     else:
-        _ledger(shown.drawn)
+        plans.button("cdf", partial(_planned, shown), "from CDF and ranges")
 
 
 def _planned(shown: _Shown) -> Ran[ReleasePlan]:
@@ -120,7 +120,8 @@ def _planned(shown: _Shown) -> Ran[ReleasePlan]:
     ready = given(plan, plan_cdf, plan.settings).named("ready")
     bins = again(shown.data)
     counted = bins.args[0]
-    more = {"tuned": tuned.in_force("cdf")} if tuned.in_force("cdf") is not None else {}
+    origin = tuned.in_force("cdf") if isinstance(shown.mine.plan, CdfPlan) else None
+    more = {} if origin is None else {"tuned": origin}
     return call(ReleasePlan.of, ready, bins, counted=counted, whom=unit_of(counted.value), **more).named("plan")
 
 
@@ -132,8 +133,7 @@ def _ledger(drawn: Ran[Draw]) -> None:
         alt="What the release spends",
         width="content",
         caption="One release of whole numbers: the matrix, rounded to whole numbers, times the counts, plus noise. The "
-        "sensitivity is that of this rounded matrix; turning its answers into cumulative counts costs nothing. A "
-        "release plan holds trees only, so there is none of this release.",
+        "sensitivity is that of this rounded matrix; turning its answers into cumulative counts costs nothing.",
     )
 
 

@@ -9,15 +9,18 @@ from treedp_core.plans import ReleasePlan
 from treedp_core.plans.gain import gaussian_from, less_noise
 from treedp_core.plans.words import promise
 from treedp_core.privacy import Accounting, Currency
-from treedp_core.words import margin, percent, plural, privacy_text, setting_text
+from treedp_core.words import margin, percent, plural, privacy_text, setting_text, short
 
 
 def used(plan: ReleasePlan, source: str = "") -> str:
     """Return the strip of a plan; `source` is where it was made (Markdown)."""
+    leaves = plan.levels[0].leaves
+    shape = [plural(len(plan.levels), "level"), plural(leaves, "leaf", "leaves")]
+    if plan.matrix is not None:
+        shape = [lit(plan.matrix.way, 60), plural(leaves, "bin")]
     return strip(
         lit(plan.title, 40),
-        plural(len(plan.levels), "level"),
-        plural(plan.levels[0].leaves, "leaf", "leaves"),
+        *shape,
         *([source] if source else []),
         relation=plan.unit.relation,
         epsilon=float(privacy_text(plan.epsilon)),
@@ -34,7 +37,9 @@ def answer(plan: ReleasePlan) -> str:
     """Return the promise, the widest margin, and how much is open, in two sentences."""
     widest = max((one for one in plan.levels[::-1] if one.margin), key=lambda one: one.margin or 0.0, default=None)
     noise = "No level needs noise."
-    if widest is not None:
+    if plan.matrix is not None:
+        noise = f"A cumulative count is off by **{short(plan.levels[1].error or 0.0)}** records (root mean square)."
+    elif widest is not None:
         most = f"**{margin(widest.margin or 0.0)}** records"
         noise = f"In 19 of 20 draws, noise moves a count of {lit(widest.name, 24)} by at most {most}."
     open_points = plural(len(plan.open_points), "point")
@@ -50,9 +55,13 @@ def checked(plan: ReleasePlan) -> tuple[bool, str]:
     if found:
         return False, f"**This plan does not hold.** {plain(' '.join(found))}"
     return True, (
-        f"Checked: worked out again from the scales, in exact arithmetic, the levels cost {plan.symbol} = "
-        f"{privacy_text(plan.charged)} together, and {_kept(plan)}."
+        f"Checked: worked out again from the scales, in exact arithmetic, {_paid(plan)} {plan.symbol} = "
+        f"{privacy_text(plan.charged)}{'' if plan.matrix is not None else ' together'}, and {_kept(plan)}."
     )
+
+
+def _paid(plan: ReleasePlan) -> str:
+    return "the levels cost" if plan.matrix is None else "and from the columns that the plan states, the sums cost"
 
 
 def _kept(plan: ReleasePlan) -> str:

@@ -36,7 +36,7 @@ from treedp_core.studies.cdf.matrices.symmetric import SymmetricRoot
 from treedp_core.studies.cdf.matrices.wanted import MAX_BINS, Wanted
 from treedp_core.studies.cdf.matrices.whole import WholeMatrix, and_total
 from treedp_core.studies.cdf.release import STRATEGIES, CdfRelease, CdfSettings, checked_bins, refuse_other_noise
-from treedp_core.tree import AnyArray, FloatArray
+from treedp_core.tree import AnyArray, FloatArray, IntArray
 from treedp_core.watch import Watch
 from treedp_core.words import percent, privacy_text, short, whole
 
@@ -70,6 +70,9 @@ class Matrix(Protocol):
 
     def row(self, last: int) -> FloatArray:
         """Return how much of each noise value is in the error of cumulative count `last`, (n_rows,)."""
+
+    def numbers(self) -> IntArray:
+        """Return the whole numbers that the matrix is made of, (n,)."""
 
     def column_square(self) -> int:
         """Squared length of the longest column."""

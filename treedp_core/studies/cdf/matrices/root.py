@@ -86,6 +86,10 @@ class RootMatrix:
             found -= self._shares * (found[..., -1:] - total)
         return found
 
+    def numbers(self) -> IntArray:
+        """Return the coefficients and the factors of the columns, (n,)."""
+        return np.concatenate([self.coefficients, self.weights])
+
     def column_square(self) -> int:
         """Squared length of the longest column, exactly."""
         sizes = self.weights.astype(np.float64) ** 2 * self._squares[::-1]

@@ -82,6 +82,10 @@ class SymmetricRoot:
         """Return how much of each noise value is in the error of cumulative count `last`, (K,)."""
         return self._undo(np.where(np.arange(self.n_bins) <= last, 1.0 / self.weights, 0.0))
 
+    def numbers(self) -> IntArray:
+        """Return the kernel and the factors of the columns, (n_lags + K,)."""
+        return np.concatenate([self.kernel, self.weights])
+
     def column_square(self) -> int:
         """Squared length of the longest column, exactly."""
         sizes = self.weights.astype(np.float64) ** 2 * self._squares

@@ -92,6 +92,10 @@ class WholeMatrix:
         """Mean error variance of the wanted counts where the noise has variance 1."""
         return self.wanted.mean_variance(self.errors)
 
+    def numbers(self) -> IntArray:
+        """Return the entries row by row, (n,)."""
+        return np.asarray(self.entries.ravel())
+
     def column_square(self) -> int:
         """Squared length of the longest column, exactly."""
         return int(np.square(self.entries.astype(np.int64)).sum(axis=0).max())

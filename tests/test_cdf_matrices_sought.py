@@ -15,9 +15,10 @@ from treedp_core.privacy import Currency, NeighbouringRelation, ProtectedUnit
 from treedp_core.studies.branching import best_shape, best_shapes
 from treedp_core.studies.cdf import CdfSettings, plan_cdf
 from treedp_core.studies.cdf.error import Criterion, optimal_shares
+from treedp_core.studies.cdf.matrices.blocks import Search, block_matrix
 from treedp_core.studies.cdf.matrices.identity import SEARCH_STEPS, Errors, identity_matrix
 from treedp_core.studies.cdf.matrices.optimal import optimal_matrix
-from treedp_core.studies.cdf.matrices.plan import MatrixPlan, matrix_ledger, sensitivity
+from treedp_core.studies.cdf.matrices.plan import MatrixPlan, matrix_ledger, plan_matrix, sensitivity
 from treedp_core.studies.cdf.matrices.wanted import MAX_RANGES, Wanted, ranges_from_text
 from treedp_core.tree.workloads import Workload
 from treedp_core.watch import Cancelled, Watch
@@ -272,13 +273,101 @@ def test_pure_noise_has_the_error_of_the_formula(mechanism: str, relation: Neigh
     np.testing.assert_allclose(made.cumulative - np.cumsum(counts), noise, atol=2.0)
 
 
+@pytest.mark.parametrize("workload", ["cdf", "ranges"])
+@pytest.mark.parametrize("with_total", [False, True])
+def test_a_product_is_the_dense_matrix(workload: str, with_total: bool) -> None:
+    """23 bins in blocks, the last with bins that nobody has: whole columns, errors by generalised inverses, slopes."""
+    matrix = block_matrix(Wanted(23, workload), with_total, Watch())
+    blocks, size = matrix.outer.n_bins, matrix.inner.n_bins
+    dense = np.vstack([np.kron(matrix.outer.entries, np.ones((1, size), dtype=int)),
+                       np.kron(np.eye(blocks, dtype=int), matrix.inner.entries)]).astype(object)  # fmt: skip
+    counts = np.random.default_rng(1).integers(0, 2**45, 23)
+    assert blocks * size > 23 and matrix.n_rows == dense.shape[0]
+    assert matrix.encode(counts).tolist() == (dense[:, :23] @ counts.astype(object)).tolist()
+    assert matrix.encode(counts + 2**53).tolist() == (dense[:, :23] @ (counts + 2**53).astype(object)).tolist()
+    columns = dense.T.tolist()
+    assert matrix.column_sum() == max(map(sum, columns))
+    assert matrix.column_square() == max(sum(v * v for v in one) for one in columns)
+    apart = [(sum(abs(a - b) for a, b in zip(x, y, strict=True)), sum((a - b) ** 2 for a, b in zip(x, y, strict=True)))
+             for x, y in every(columns, columns)]  # fmt: skip
+    assert (matrix.pair_sum(), matrix.pair_square()) == tuple(map(max, zip(*apart, strict=True)))
+    free = np.eye(blocks * size)
+    if with_total:
+        free = np.linalg.svd((np.arange(blocks * size) < 23)[None].astype(float))[2][1:].T
+    pad = np.zeros((1, blocks * size - 23))
+    back = np.linalg.pinv(dense.astype(float) @ free)
+
+    def rows_of(wanted: Wanted) -> Any:
+        rows = rows_wanted(wanted)
+        return np.hstack([rows, np.repeat(pad, len(rows), axis=0)]) @ free @ back
+
+    cumulative = rows_of(Wanted(23))
+    expected = np.square(cumulative).sum(axis=1)
+    np.testing.assert_allclose(matrix.variance, expected, rtol=1e-7, atol=1e-9 * expected.max())
+    asked = np.square(rows_of(Wanted(23, workload))).sum(axis=1).mean()
+    assert matrix.mean_variance == pytest.approx(asked, rel=1e-7, abs=0.0)
+    np.testing.assert_allclose(matrix.row(9), cumulative[9], atol=1e-9 * np.abs(cumulative).max())
+    noise = np.random.default_rng(2).normal(size=(3, matrix.n_rows))
+    np.testing.assert_allclose(matrix.decode(noise), noise @ cumulative.T, atol=1e-9 * np.abs(cumulative).max())
+
+
+@pytest.mark.parametrize("workload", ["cdf", "ranges"])
+@pytest.mark.parametrize("with_total", [False, True])
+def test_the_search_for_a_product_goes_down_its_slope(workload: str, with_total: bool) -> None:
+    search = Search(5, 4, workload == "ranges", with_total)
+    begin = np.random.default_rng(3).random(sum(search.many) + 1)
+    found, slope = search.error(begin)
+    outer, inner = search.matrices(begin)
+    dense = np.vstack([np.kron(outer, np.ones((1, 4))), np.kron(np.eye(5), inner)])
+    assert dense.sum(axis=0) == pytest.approx(1.0)
+    rows = rows_wanted(Wanted(20, workload))
+    if with_total:
+        rows = rows - rows.mean(axis=1, keepdims=True)
+    assert found == pytest.approx(np.square(rows @ np.linalg.pinv(dense)).sum())
+    for at in (0, 1, 4, search.many[0] + 1, begin.size - 1):
+        step = np.zeros(begin.size)
+        step[at] = 1e-6
+        ahead, behind = search.error(begin + step)[0], search.error(begin - step)[0]
+        assert slope[at] == pytest.approx((ahead - behind) / 2e-6, rel=1e-4, abs=1e-4)
+
+
+@pytest.mark.parametrize(("n_bins", "workload"), [(1025, "cdf"), (1601, "ranges"), (3000, "cdf")])
+def test_a_product_errs_less_than_the_best_tree(n_bins: int, workload: str) -> None:
+    """By a tenth at least."""
+    plan = plan_of(**(vars(PURE) | {"n_bins": n_bins, "workload": workload}))
+    fitted = Criterion("laplace", Workload(workload), True, ProtectedUnit(ADD))
+    shape = best_shape(n_bins, fitted)
+    tree = min(best_shapes(n_bins, fitted, n_best=1)[0].value, optimal_shares(shape, fitted).value)
+    assert plan.matrix.mean_variance * plan.law.variance < 0.91 * tree
+    assert plan.guarantee.epsilon == 1.0
+
+
+def test_a_product_has_the_error_of_the_formula() -> None:
+    """Four standard errors: 0.9 and 1.1 times the variance are rejected; where a public total is not used, too."""
+    found = block_matrix(Wanted(40), True, Watch())
+    for settings in (PURE, replace(PURE, relation=REPLACE.value), replace(PURE, relation=UNKNOWN.value)):
+        plan = plan_matrix(replace(settings, n_bins=40, contributions=2), found)
+        squares = np.square(plan.errors(np.random.default_rng(5), 6000)).mean(axis=1)
+        reach = 4 * squares.std() / np.sqrt(squares.size)
+        for times in (0.9, 1.0, 1.1):
+            assert (abs(squares.mean() - times * plan.variance.mean()) < reach) == (times == 1.0)
+        made = plan.release(np.array([10**12] + [3] * 39), np.random.default_rng(3))
+        noise = plan.errors(np.random.default_rng(3), 1)[0]
+        np.testing.assert_allclose(made.cumulative - 10**12 - 3 * np.arange(40), noise, atol=1e-3)
+
+
 def test_a_search_for_pure_noise_is_stopped_and_refused() -> None:
     steps: list[int] = []
     identity_matrix(Wanted(260, "bins"), False, Watch(steps.append))
     assert sum(steps) == SEARCH_STEPS
     with pytest.raises(Cancelled):
         identity_matrix(Wanted(40), False, Watch(cancelled=lambda: True))
+    for changed in ({"n_bins": 65_537}, {"n_bins": 1025, "workload": "bins"}):
+        with pytest.raises(InputError, match="of more than 1\u202f024 bins is made for"):
+            plan_cdf(replace(PURE, **changed))
+    with pytest.raises(InputError, match="err about as much as trees: choose a tree"):
+        plan_cdf(replace(PURE, n_bins=1025, relation=REPLACE.value))
     with pytest.raises(InputError, match="at most 1\u202f024 bins"):
-        plan_cdf(replace(PURE, n_bins=1025))
+        identity_matrix(Wanted(1025), False)
     with pytest.raises(InputError, match="is for other noise"):
         plan_cdf(replace(PURE, mechanism="gaussian", delta=1e-6))

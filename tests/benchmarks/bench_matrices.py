@@ -7,11 +7,15 @@ import tracemalloc
 from collections.abc import Iterator
 
 from treedp_core.privacy import Currency, NeighbouringRelation, ProtectedUnit
+from treedp_core.studies.branching import best_shape
+from treedp_core.studies.cdf.error import Criterion, optimal_shares
+from treedp_core.studies.cdf.matrices.blocks import pure_matrix
 from treedp_core.studies.cdf.matrices.identity import identity_matrix
 from treedp_core.studies.cdf.matrices.optimal import optimal_matrix
 from treedp_core.studies.cdf.matrices.plan import mean_variance, sensitivity
 from treedp_core.studies.cdf.matrices.symmetric import SymmetricRoot
 from treedp_core.studies.cdf.matrices.wanted import Wanted
+from treedp_core.tree.workloads import Workload
 
 IDS = ("12",)
 PURE = {("cdf", 256): 55.0, ("ranges", 256): 65.5, ("cdf", 1024): 94.0, ("ranges", 1024): 124.0}
@@ -30,6 +34,7 @@ def rows(quick: bool) -> Iterator[Line]:
     for n_bins in (3000,) if quick else (3000, 20_000):
         for workload in ("cdf", "ranges"):
             yield symmetric(n_bins, workload)
+            yield product(n_bins, workload)
 
 
 def least_error(n_bins: int, workload: str, relation: NeighbouringRelation) -> Line:
@@ -56,6 +61,19 @@ def root_for_ranges(n_bins: int, relation: NeighbouringRelation) -> Line:
     target = 1.05 if unit.total_is_public else 1.001
     name = f"square-root matrix, ranges, K={n_bins}, {relation.label.lower()} / bound"
     return "12", name, error / lower, target, spent
+
+
+def product(n_bins: int, workload: str) -> Line:
+    """A product of p-identity matrices for more bins than one has, one record added, over the best tree."""
+    tracemalloc.start()
+    begun = time.perf_counter()
+    matrix = pure_matrix(Wanted(n_bins, workload), False)
+    spent = _spent(begun)
+    fitted = Criterion("laplace", Workload(workload), True, ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE))
+    tree = optimal_shares(best_shape(n_bins, fitted), fitted).value
+    error = 2.0 * matrix.mean_variance * sensitivity(matrix, fitted.unit, Currency.EPSILON) ** 2
+    name = f"product of p-identities, {workload}, K={n_bins} / best tree"
+    return "12", name, error / tree, 0.92, f"{error:.2f} at epsilon = 1, the tree {tree:.2f}; {spent}"
 
 
 def symmetric(n_bins: int, workload: str) -> Line:

@@ -10,7 +10,7 @@ from treedp_core.studies.branching.question import Question, references
 from treedp_core.studies.branching.ranking import RankedShape
 from treedp_core.studies.cdf.matrices.plan import SEARCHES, mean_variance, sensitivity
 from treedp_core.studies.cdf.matrices.wanted import Wanted
-from treedp_core.studies.cdf.matrices.whole import and_total
+from treedp_core.studies.cdf.matrices.whole import WholeMatrix, and_total
 from treedp_core.studies.cdf.release import STRATEGIES
 from treedp_core.tree.text import product_text
 from treedp_core.tree.workloads import Workload
@@ -55,7 +55,7 @@ def trees_and_matrices(
     wanted = Wanted(asked.n_bins, "cdf" if workload is Workload.CDF else "ranges")
     matrix = SEARCHES[name].find(wanted, unit.relation is not NeighbouringRelation.ADD_OR_REMOVE_ONE, watch)
     in_epsilon, bound = criterion.currency is Currency.EPSILON, matrix.lower
-    if matrix.with_total and not unit.total_is_public:
+    if isinstance(matrix, WholeMatrix) and matrix.with_total and not unit.total_is_public:
         matrix = and_total(matrix, in_epsilon)
     moved = sensitivity(matrix, unit, criterion.currency)
     attained = matrix.mean_variance * moved**2 * (2.0 if in_epsilon else 0.5)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Final, Protocol
@@ -29,7 +29,8 @@ from treedp_core.privacy import (
 from treedp_core.privacy.conversions import epsilon_to_rho
 from treedp_core.privacy.rounding import sqrt_above
 from treedp_core.registry import lookup
-from treedp_core.studies.cdf.matrices.identity import SEARCH_STEPS, identity_matrix
+from treedp_core.studies.cdf.matrices.blocks import BlockMatrix, pure_matrix
+from treedp_core.studies.cdf.matrices.identity import SEARCH_STEPS
 from treedp_core.studies.cdf.matrices.optimal import ROUNDS, optimal_matrix
 from treedp_core.studies.cdf.matrices.root import RootMatrix
 from treedp_core.studies.cdf.matrices.symmetric import SymmetricRoot
@@ -169,6 +170,8 @@ def plan_matrix(settings: CdfSettings, matrix: Matrix | None = None) -> MatrixPl
     matrix = matrix_of(settings) if matrix is None else matrix
     if isinstance(matrix, WholeMatrix) and matrix.with_total and not settings.with_total:
         matrix = and_total(matrix, currency is Currency.EPSILON)
+    elif isinstance(matrix, BlockMatrix) and not settings.with_total:
+        matrix = replace(matrix, with_total=False)
     moved = sensitivity(matrix, unit, currency)
     law = level_law(mechanism.name, total, moved, moved)
     assert law is not None
@@ -194,19 +197,19 @@ class Search:
     The function is told whether records are replaced; then the total is public, or will be added as one more sum.
     """
 
-    find: Callable[[Wanted, bool, Watch | None], WholeMatrix]
+    find: Callable[[Wanted, bool, Watch | None], WholeMatrix | BlockMatrix]
     steps: int
     unit: str
 
 
 SEARCHES: Final = {
     "optimal": Search(optimal_matrix, ROUNDS, "rounds"),
-    "identity": Search(identity_matrix, SEARCH_STEPS, "%"),
+    "identity": Search(pure_matrix, SEARCH_STEPS, "%"),
 }
 
 
 @lru_cache(maxsize=4)
-def _sought(strategy: str, wanted: Wanted, with_total: bool) -> WholeMatrix:
+def _sought(strategy: str, wanted: Wanted, with_total: bool) -> WholeMatrix | BlockMatrix:
     return SEARCHES[strategy].find(wanted, with_total, None)
 
 
@@ -246,7 +249,7 @@ def sensitivity(matrix: Matrix, unit: ProtectedUnit, currency: Currency = Curren
     1.118033988749895
     """
     if currency is Currency.EPSILON:
-        assert isinstance(matrix, WholeMatrix)
+        assert isinstance(matrix, WholeMatrix | BlockMatrix)
         replaced = unit.relation is not NeighbouringRelation.ADD_OR_REMOVE_ONE  # no less than what one column holds
         return float(
             unit.contributions * (max(matrix.pair_sum(), matrix.column_sum()) if replaced else matrix.column_sum())

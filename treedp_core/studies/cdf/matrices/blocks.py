@@ -1,0 +1,383 @@
+"""Products of p-identity matrices, for many bins: one over the totals of blocks of bins, and one inside every block.
+
+With P the products of the inner matrix's columns, Q those of the outer one's, R = P^-1, r = R 1 and s = 1'r, all is
+known from matrices as small as a block or as the blocks are many: the whole matrix has M = I x P + Q x 11', and
+
+    M^-1 = I x R - N x rr',    N = (Q^-1 + s I)^-1.
+
+The cumulative count up to bin k of block c has the weights e_c x 1_(<=k) + 1_(<c) x 1. Its variance is that of its
+blocks' totals, w'(Q + I/s)^-1 w with w = 1_(<c) + a_k e_c, and what a block's total does not tell of its bins, v_k.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final, cast
+
+import numpy as np
+from scipy.optimize import minimize
+
+from treedp_core.checks import InputError
+from treedp_core.studies.cdf.error.bound import MAX_BOUND_BINS
+from treedp_core.studies.cdf.matrices.identity import STEPS, identity_matrix
+from treedp_core.studies.cdf.matrices.wanted import Wanted
+from treedp_core.studies.cdf.matrices.whole import WholeMatrix, in_whole_numbers
+from treedp_core.tree import AnyArray, FloatArray, IntArray
+from treedp_core.watch import Watch, generator
+from treedp_core.words import whole
+
+MOST_BINS: Final = 1 << 16
+LEAST_REPLACED: Final = 10_000
+"""Bins from which on a product errs less than the best tree where a record is replaced, too."""
+SEEDS: Final = (1, 2)
+BINS_TO_A_SUM: Final = 8
+_MOST: Final = 1.5
+"""Of the logarithm of how long an outer column is beside an inner one: longer ones lead nowhere."""
+
+
+@dataclass(frozen=True, eq=False)
+class BlockMatrix:
+    """Whole weights of the totals of blocks of bins, and of the bins of each block.
+
+    Parameters
+    ----------
+    outer : WholeMatrix
+        Of as many columns as there are blocks.
+    inner : WholeMatrix
+        Of as many columns as a block has bins; the last block may have bins beyond the last, without records.
+    with_total : bool
+        Whether the total is public; then least squares uses it.
+    wanted : Wanted
+        What it was made for: cumulative counts or ranges.
+    """
+
+    outer: WholeMatrix
+    inner: WholeMatrix
+    with_total: bool
+    wanted: Wanted
+    lower: float = float("nan")
+
+    @property
+    def n_bins(self) -> int:
+        """K."""
+        return self.wanted.n_bins
+
+    @property
+    def n_rows(self) -> int:
+        """Noise values of one release."""
+        return self.outer.n_rows + self.outer.n_bins * self.inner.n_rows
+
+    def encode(self, counts: AnyArray) -> AnyArray:
+        """Return the matrix times whole counts of bins (K,), exactly, (n_rows,)."""
+        blocks = self._blocks(counts)
+        parts = [self.inner.encode(block) for block in blocks]
+        return np.concatenate([self.outer.encode(blocks.sum(axis=1)), *parts])
+
+    def decode(self, released: AnyArray, total: float = 0.0) -> FloatArray:
+        """Return the cumulative counts (..., K) of what was released, (..., n_rows), given a total that is public."""
+        values = released.astype(np.float64)
+        first = values[..., : self.outer.n_rows] @ self.outer.entries
+        rest = values[..., self.outer.n_rows :].reshape(*values.shape[:-1], self.outer.n_bins, self.inner.n_rows)
+        bins = self._solve(rest @ self.inner.entries + first[..., None])
+        found: FloatArray = np.cumsum(bins.reshape(*values.shape[:-1], -1), axis=-1)[..., : self.n_bins]
+        if self.with_total:
+            found = found - self._shares * (found[..., -1:] - total)
+        return found
+
+    def row(self, last: int) -> FloatArray:
+        """Return how much of each noise value is in the error of cumulative count `last`, (n_rows,)."""
+        found = self._row(self._up_to(last))
+        return found - self._shares[last] * self._row(self._up_to(self.n_bins - 1)) if self.with_total else found
+
+    def numbers(self) -> IntArray:
+        """Return the entries of the outer, then of the inner matrix, row by row, (n,)."""
+        return np.concatenate([self.outer.numbers(), self.inner.numbers()])
+
+    def column_sum(self) -> int:
+        """Largest sum of absolute values of a column, exactly: any block has any bin."""
+        return self.outer.column_sum() + self.inner.column_sum()
+
+    def pair_sum(self) -> int:
+        """Largest sum of absolute differences of two columns, exactly: of one block, or of two."""
+        return max(self.inner.pair_sum(), self.outer.pair_sum() + 2 * self.inner.column_sum())
+
+    def column_square(self) -> int:
+        """Squared length of the longest column, exactly."""
+        return self.outer.column_square() + self.inner.column_square()
+
+    def pair_square(self) -> int:
+        """Squared distance of the two columns farthest apart, exactly: of one block, or of two."""
+        return max(self.inner.pair_square(), self.outer.pair_square() + 2 * self.inner.column_square())
+
+    @cached_property
+    def variance(self) -> FloatArray:
+        """Error variance of each cumulative count where the noise has variance 1, (K,)."""
+        found = self._parts.variances().ravel()[: self.n_bins]
+        return np.maximum(found - np.square(self._shares) * found[-1], 0.0) if self.with_total else found
+
+    @cached_property
+    def mean_variance(self) -> float:
+        """Mean error variance of the wanted counts where the noise has variance 1."""
+        total, n = float(self.variance.sum()), self.n_bins
+        if self.wanted.workload == "cdf":
+            return total / n
+        rows = self._row(self._blocks(np.arange(n, 0, -1.0)))
+        if self.with_total:
+            rows = rows - self._shares.sum() * self._row(self._up_to(n - 1))
+        return ((n + 1.0) * total - float(np.square(rows).sum())) / self.wanted.queries
+
+    @cached_property
+    def _shares(self) -> FloatArray:
+        """Covariance of each cumulative count with the last one, over the variance of that, (K,)."""
+        together = np.cumsum(self._solve(self._up_to(self.n_bins - 1)))[: self.n_bins]
+        return np.asarray(together / together[-1])
+
+    @cached_property
+    def _parts(self) -> Parts:
+        return Parts(_products(self.outer.entries), _products(self.inner.entries))
+
+    def _solve(self, values: FloatArray) -> FloatArray:
+        """M^-1 times values (..., n_blocks, bins of a block)."""
+        one = self._parts
+        inner = values @ one.back
+        return np.asarray(inner - (one.less @ (values @ one.total)[..., None]) * one.total)
+
+    def _row(self, weights: FloatArray) -> FloatArray:
+        """How much of each noise value is in the error of a weighted sum of bins, (n_rows,)."""
+        found = self._solve(weights)
+        return np.concatenate([self.outer.entries @ found.sum(axis=1), (found @ self.inner.entries.T).ravel()])
+
+    def _up_to(self, last: int) -> FloatArray:
+        return self._blocks((np.arange(self.n_bins) <= last).astype(np.float64))
+
+    def _blocks(self, values: AnyArray) -> AnyArray:
+        """Values of bins (K,) by block, 0 beyond the last, (n_blocks, bins of a block)."""
+        size = self.outer.n_bins * self.inner.n_bins
+        return np.pad(values, (0, size - self.n_bins)).reshape(self.outer.n_bins, -1)
+
+
+def _products(entries: IntArray) -> FloatArray:
+    values = entries.astype(np.float64)
+    return np.asarray(values.T @ values)
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """What follows from the products of columns: Q of the outer and P of the inner matrix.
+
+    Parameters
+    ----------
+    outer : (n_blocks, n_blocks)
+    inner : (size, size)
+    """
+
+    outer: FloatArray
+    inner: FloatArray
+
+    @cached_property
+    def back(self) -> FloatArray:
+        """R, (size, size)."""
+        return np.asarray(np.linalg.inv(self.inner))
+
+    @cached_property
+    def total(self) -> FloatArray:
+        """Row sums r of R, (size,)."""
+        return np.asarray(self.back.sum(axis=1))
+
+    @property
+    def spread(self) -> float:
+        """s: variance of a block's total by its bins alone."""
+        return float(self.total.sum())
+
+    @cached_property
+    def totals(self) -> FloatArray:
+        """Covariance of the blocks' totals, (Q + I/s)^-1, (n_blocks, n_blocks)."""
+        return np.asarray(np.linalg.inv(self.outer + np.eye(self.outer.shape[0]) / self.spread))
+
+    @cached_property
+    def less(self) -> FloatArray:
+        """N, (n_blocks, n_blocks)."""
+        return np.asarray((np.eye(self.outer.shape[0]) - self.totals / self.spread) / self.spread)
+
+    @cached_property
+    def told(self) -> FloatArray:
+        """a_k: how much of a block's cumulative count its total tells, (size,)."""
+        return np.cumsum(self.total) / self.spread
+
+    @cached_property
+    def rest(self) -> FloatArray:
+        """Rows R 1_(<=k) - a_k r: what the total does not tell, (size, size)."""
+        return np.asarray(np.cumsum(self.back, axis=0) - np.outer(self.told, self.total))
+
+    def variances(self) -> FloatArray:
+        """Return the variance of every cumulative count, (n_blocks, size)."""
+        sums = np.cumsum(np.cumsum(self.totals, axis=0), axis=1)
+        own = np.diag(self.totals)
+        before = np.append(0.0, np.diag(sums)[:-1])
+        beside = np.cumsum(self.totals, axis=0)[np.arange(own.size), np.arange(own.size)] - own
+        alone = np.diag(np.cumsum(self.rest, axis=1))
+        return before[:, None] + 2.0 * beside[:, None] * self.told + own[:, None] * self.told**2 + alone
+
+
+def pure_matrix(wanted: Wanted, with_total: bool, watch: Watch | None = None) -> WholeMatrix | BlockMatrix:
+    """Return a p-identity matrix, of many bins a product of two, with little mean variance under Laplace noise.
+
+    Weights inside and outside, and how long the columns of each are, are sought together; the best of two searches.
+
+    Parameters
+    ----------
+    wanted : Wanted
+        For more than 1024 bins all cumulative counts or all ranges.
+    with_total : bool
+        Whether the total is public.
+    watch : Watch, optional
+        Told of every step of the search.
+
+    Raises
+    ------
+    InputError
+        ``BOUND_SIZE`` for other counts of more than 1024 bins, more than 65 536 bins, or a public total and bins for
+        which trees err less.
+    Cancelled
+        When the watch says so.
+    """
+    n = wanted.n_bins
+    if n <= MAX_BOUND_BINS:
+        return identity_matrix(wanted, with_total, watch)
+    if n > MOST_BINS or wanted.workload not in ("cdf", "ranges"):
+        raise InputError(
+            "BOUND_SIZE",
+            f"A p-identity matrix of more than {whole(MAX_BOUND_BINS)} bins is made for cumulative counts or all "
+            f"ranges of at most {whole(MOST_BINS)}, not of {whole(n)}: choose a tree.",
+        )
+    if with_total and n < LEAST_REPLACED:
+        raise InputError(
+            "BOUND_SIZE",
+            f"Where a record is replaced, p-identity matrices of {whole(MAX_BOUND_BINS + 1)} to "
+            f"{whole(LEAST_REPLACED - 1)} bins err about as much as trees: choose a tree.",
+        )
+    return block_matrix(wanted, with_total, watch or Watch())
+
+
+def block_matrix(wanted: Wanted, with_total: bool, watch: Watch) -> BlockMatrix:
+    """Return the better of two products that were sought; blocks have about twice as many bins as there are blocks."""
+    blocks = max(2, round(math.sqrt(wanted.n_bins / 2.0)))
+    size = -(-wanted.n_bins // blocks)
+    search = Search(-(-wanted.n_bins // size), size, wanted.workload == "ranges", with_total)
+    found = min((search.run(seed, watch) for seed in SEEDS), key=lambda one: search.error(one)[0])
+    outer, inner = (in_whole_numbers(one, False, Wanted(one.shape[1])) for one in search.matrices(found))
+    return BlockMatrix(outer, inner, with_total, wanted)
+
+
+@dataclass(frozen=True)
+class Search:
+    """For weights, as many for each block and bin of a block: what is minimised, and its slope.
+
+    Parameters
+    ----------
+    blocks, size : int
+        How many blocks, of how many bins.
+    ranges, with_total : bool
+        Whether all ranges are wanted rather than cumulative counts, and whether these are centred.
+    """
+
+    blocks: int
+    size: int
+    ranges: bool
+    with_total: bool
+
+    @property
+    def many(self) -> tuple[int, int]:
+        """How many weights the outer matrix has, and the inner one."""
+        return -(-self.blocks // BINS_TO_A_SUM) * self.blocks, -(-self.size // BINS_TO_A_SUM) * self.size
+
+    def run(self, seed: int, watch: Watch) -> FloatArray:
+        """Return the best weights found from one start, (n_weights,)."""
+        seen = 0
+
+        def each_step(_: FloatArray) -> None:
+            nonlocal seen
+            watch.check()
+            seen += 1
+            watch.step(1)
+
+        def logarithm(values: FloatArray) -> tuple[float, FloatArray]:
+            error, slope = self.error(values)
+            return math.log(error), slope / error
+
+        begin = generator("product of p-identities", seed).random(sum(self.many) + 1)
+        begin[0] = 0.0
+        options: Any = {"maxiter": STEPS, "maxfun": 2 * STEPS, "ftol": 1e-9}
+        bounds: Any = [(-_MOST, _MOST)] + [(0.0, None)] * (begin.size - 1)
+        done: Any = minimize(
+            cast(Any, logarithm), begin, jac=True, method="L-BFGS-B", bounds=bounds, callback=cast(Any, each_step),
+            options=options,
+        )  # fmt: skip
+        watch.step(STEPS - seen)
+        return np.asarray(done.x)
+
+    def matrices(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the outer (n_rows, n_blocks) and the inner matrix (n_rows, size) of weights (n_weights,)."""
+        share = _share(float(values[0]))
+        outer, inner = np.split(values[1:], [self.many[0]])
+        first, second = np.eye(self.blocks), np.eye(self.size)
+        first = np.vstack([first, outer.reshape(-1, self.blocks)])
+        second = np.vstack([second, inner.reshape(-1, self.size)])
+        return share * first / first.sum(axis=0), (1.0 - share) * second / second.sum(axis=0)
+
+    def error(self, values: FloatArray) -> tuple[float, FloatArray]:
+        """Return the summed variance of the wanted counts at weights (n_weights,), and its slope."""
+        matrices, share = self.matrices(values), _share(float(values[0]))
+        found, *by = self.slopes(Parts(*(one.T @ one for one in matrices)))
+        along, parts = 0.0, [np.zeros(1)]
+        for matrix, moved, length, sign in zip(matrices, by, (share, 1.0 - share), (1.0, -1.0), strict=True):
+            slope = -2.0 * matrix @ moved
+            inside = (slope * matrix).sum(axis=0) / length
+            along += sign * float(inside.sum())
+            n = matrix.shape[1]
+            parts.append(((slope[n:] - inside) * np.diag(matrix)).ravel())
+        parts[0][0] = along * share * (1.0 - share)
+        return found, np.concatenate(parts)
+
+    def slopes(self, one: Parts) -> tuple[float, FloatArray, FloatArray]:
+        """Return the sum of q'M^-1 q over what is wanted, and minus its slopes by Q and by P.
+
+        With z = (I - s N) w, a cumulative count q has M^-1 q = z x r + e_c x u_k, u_k = `rest`[k]; a public total takes
+        its mean weight off w. For ranges, of K + 1 ends, it is K + 1 times that, less that of the sum of all q.
+
+        Returns
+        -------
+        float
+        by_outer : (n_blocks, n_blocks)
+        by_inner : (size, size)
+        """
+        m, told = self.blocks, one.told
+        bare = np.eye(m) - one.spread * one.less
+        square, summed, mean = self._weights(told)
+        along = (np.tril(np.ones((m, m)), -1) * bare).sum() + told * np.trace(bare) - bare.sum(axis=1) @ mean
+        z, aside = bare @ square @ bare, np.outer(one.total, along @ one.rest)
+        by_inner = np.trace(z) * np.outer(one.total, one.total) + aside + aside.T + m * one.rest.T @ one.rest
+        found = float((one.totals * square).sum()) + m * float(np.tril(one.rest).sum())
+        if not self.ranges:
+            return found, one.spread**2 * z, by_inner
+        ends, far, left = m * self.size + 1.0, bare @ summed, one.rest.sum(axis=0)
+        aside = np.outer(one.total, left) * far.sum()
+        less = far @ far * np.outer(one.total, one.total) + aside + aside.T + m * np.outer(left, left)
+        found = ends * found - float(summed @ one.totals @ summed) - m * float(np.cumsum(left).sum())
+        return found, one.spread**2 * (ends * z - np.outer(far, far)), ends * by_inner - less
+
+    def _weights(self, told: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Sums of w w' (n_blocks, n_blocks) and of w (n_blocks,), and the mean weights of q, (n_blocks, size)."""
+        m, size = self.blocks, self.size
+        mean = np.arange(1.0, m * size + 1.0).reshape(m, size) / (m * size) if self.with_total else np.zeros((m, size))
+        before = np.tril(np.ones((m, m)), -1)
+        cross = before * told.sum() - (before.T @ mean.sum(axis=1) + mean @ told)
+        square = size * before.T @ before + cross + cross.T + np.eye(m) * (told @ told) + np.square(mean).sum()
+        return square, size * before.sum(axis=0) + told.sum() - mean.sum(), mean
+
+
+def _share(logarithm: float) -> float:
+    """Of a column's length, what the outer matrix has."""
+    return 1.0 / (1.0 + math.exp(-logarithm))

@@ -60,7 +60,7 @@ WORKLOAD: Final = choice(
 )  # fmt: skip
 RANGES: Final = words(
     "cdf_ranges", "", ranges_from_text, label="Ranges of bins", width=320, placeholder="1-10, 5-20",
-    help="First and last bin of each, from bin 1 on; each range once.",
+    help="First and last bin of each, from bin 1 on; each range once. Weighted sums, too: 1-5 + 2*7-9.",
 )  # fmt: skip
 FACTORS: Final = words(
     "cdf_factors", "", branching_factors_from_text, label="Branching factors", width=160, placeholder="10,10,10",

@@ -1,4 +1,4 @@
-"""For which counts a matrix is made: all cumulative counts, all ranges, all bins, or ranges that someone names."""
+"""For which counts a matrix is made: all cumulative counts, ranges or bins, ranges or weighted sums of one's own."""
 
 from __future__ import annotations
 
@@ -18,9 +18,12 @@ OWN: Final = "own"
 WORKLOADS: Final = {"cdf": "Cumulative counts", "ranges": "All ranges", "bins": "Bins", OWN: "Own ranges"}
 MAX_BINS: Final = 1 << 20
 MAX_RANGES: Final = 1000
-_RANGE: Final = re.compile(r"(\d{1,7})(?:\s*[-–]\s*(\d{1,7}))?")
+MOST_WEIGHT: Final = 1e6
+_RANGE: Final = re.compile(r"(?:(-?\d{1,7}(?:\.\d{1,9})?)\s*[*×]\s*)?(\d{1,7})(?:\s*[-–]\s*(\d{1,7}))?")
 
-Ranges = tuple[tuple[int, int], ...]
+Terms = tuple[tuple[int, int, float], ...]
+"""A weighted sum of bins: first and last bin of ranges, and what each counts."""
+Ranges = tuple[tuple[int, int] | Terms, ...]
 
 
 @dataclass(frozen=True)
@@ -33,8 +36,8 @@ class Wanted:
         K.
     workload : str
         A name in `WORKLOADS`.
-    ranges : tuple of pairs
-        For ``own``: first and last bin of each, counted from 1.
+    ranges : tuple of pairs, or of tuples of triples
+        For ``own``: first and last bin of each, counted from 1; of a weighted sum those of its ranges, with weights.
 
     Raises
     ------
@@ -57,12 +60,16 @@ class Wanted:
             raise InputError("RANGE_BOUNDS", "Expected at least one range of bins, such as 1-10, 5-20.")
         if len(set(self.ranges)) < len(self.ranges):
             raise InputError("RANGE_BOUNDS", "Expected every range of bins once.")
-        for first, last in self.ranges:
+        for first, last, weight in (term for one in self.ranges for term in terms_of(one)):
+            checks.number("a weight", weight, low=-MOST_WEIGHT, high=MOST_WEIGHT, code="RANGE_BOUNDS")
             if not 1 <= first <= last <= self.n_bins:
                 raise InputError(
                     "RANGE_BOUNDS",
                     f"Expected ranges within bins 1 to {whole(self.n_bins)}, the first bin first, got {first}-{last}.",
                 )
+
+        if not np.abs(self._own).sum(axis=1).all():
+            raise InputError("RANGE_BOUNDS", "Expected every weighted sum to count some bin, got one that is always 0.")
 
     @property
     def queries(self) -> float:
@@ -104,7 +111,7 @@ class Wanted:
         return np.asarray(rows @ self._own.T @ self._own)
 
     def diagonal(self) -> FloatArray:
-        """Return how many of the wanted counts hold each bin, (K,)."""
+        """Return the diagonal of `gram`, (K,)."""
         n, i = self.n_bins, np.arange(self.n_bins, dtype=np.float64)
         match self.workload:
             case "cdf":
@@ -113,14 +120,15 @@ class Wanted:
                 return (i + 1.0) * (n - i)
             case "bins":
                 return np.ones(n)
-        return np.asarray(self._own.sum(axis=0))
+        return np.asarray(np.square(self._own).sum(axis=0))
 
     @cached_property
     def _own(self) -> FloatArray:
-        """Named ranges as rows of ones, (n_ranges, K)."""
+        """Named ranges and sums as rows of weights of bins, (n_ranges, K)."""
         rows = np.zeros((len(self.ranges), self.n_bins))
-        for row, (first, last) in zip(rows, self.ranges, strict=True):
-            row[first - 1 : last] = 1.0
+        for row, one in zip(rows, self.ranges, strict=True):
+            for first, last, weight in terms_of(one):
+                row[first - 1 : last] += weight
         return rows
 
     def mean_variance(self, cumulative: FloatArray) -> float:
@@ -137,12 +145,21 @@ class Wanted:
         if self.workload == "ranges":  # sum over pairs of |r_i - r_j|^2
             n = behind.shape[0]
             return float(n * np.square(behind).sum() - np.square(behind.sum(axis=0)).sum()) / self.queries
-        ends = np.array(self.ranges if self.workload == OWN else [(i, i) for i in range(1, self.n_bins + 1)])
-        return float(np.square(behind[ends[:, 1]] - behind[ends[:, 0] - 1]).sum()) / self.queries
+        bins = np.diff(behind, axis=0)
+        return float(np.square(self._own @ bins if self.workload == OWN else bins).sum()) / self.queries
+
+
+def terms_of(one: tuple[int, int] | Terms) -> Terms:
+    """Return a range, or a weighted sum of ranges, as first and last bins with weights.
+
+    >>> terms_of((3, 9))
+    ((3, 9, 1.0),)
+    """
+    return one if isinstance(one[0], tuple) else ((*one, 1.0),)
 
 
 def ranges_from_text(text: str) -> Ranges:
-    """Return ranges of bins as people type them.
+    """Return ranges of bins, and weighted sums of them, as people type them.
 
     Raises
     ------
@@ -151,20 +168,32 @@ def ranges_from_text(text: str) -> Ranges:
 
     >>> ranges_from_text("1-10, 5-20; 7")
     ((1, 10), (5, 20), (7, 7))
+    >>> ranges_from_text("1-10 + -0.5*5-20")
+    (((1, 10, 1.0), (5, 20, -0.5)),)
     """
     parts = [part.strip() for part in re.split(r"[,;\n]", text) if part.strip()]
     if not parts:
         raise InputError("RANGE_BOUNDS", "Expected at least one range of bins, such as 1-10, 5-20.")
     checks.integer("the number of ranges", len(parts), low=1, high=MAX_RANGES, code="RANGE_BOUNDS")
-    found: list[tuple[int, int]] = []
+    found: list[tuple[int, int] | Terms] = []
     for part in parts:
-        match = _RANGE.fullmatch(part)
-        if match is None:
-            raise InputError("RANGE_BOUNDS", f"Expected ranges of bins such as 1-10, 5-20, got {echo(part)}.")
-        first, last = int(match[1]), int(match[2] or match[1])
-        if not 1 <= first <= last:
-            raise InputError("RANGE_BOUNDS", f"Expected ranges with the first bin first, from bin 1 on, got {part}.")
-        if (first, last) in found:
-            raise InputError("RANGE_BOUNDS", f"Expected every range once, got {part} twice.")
-        found.append((first, last))
+        terms = tuple(_term(one.strip(), part) for one in part.split("+"))
+        is_range = len(terms) == 1 and terms[0][2] == 1.0
+        wanted = terms[0][:2] if is_range else terms
+        if wanted in found:
+            raise InputError("RANGE_BOUNDS", f"Expected every range once, got {echo(part)} twice.")
+        found.append(wanted)
     return tuple(found)
+
+
+def _term(text: str, part: str) -> tuple[int, int, float]:
+    match = _RANGE.fullmatch(text)
+    if match is None:
+        raise InputError(
+            "RANGE_BOUNDS",
+            f"Expected ranges of bins such as 1-10, 5-20, or sums, as 1-5 + 2*7-9, got {echo(part)}.",
+        )
+    first, last = int(match[2]), int(match[3] or match[2])
+    if not 1 <= first <= last:
+        raise InputError("RANGE_BOUNDS", f"Expected ranges with the first bin first, from bin 1 on, got {echo(part)}.")
+    return first, last, float(match[1] or 1.0)

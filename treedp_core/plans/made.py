@@ -160,7 +160,7 @@ def state_of_sums(made: MatrixPlan, data: Data, source: Dataset | None) -> State
         spread=Spread.STACKED,
         bounded=_bounded(source, unit),
         weighted=source is not None and source.report.largest > 1,
-        read_by="" if source is None else source.read_by,
+        read_by=source.read_by if source is not None else "",
         domain=_domain(data, source, (data.n_bins,)),
         law=law,
         levels=_all_and_sums(made, law, matrix),

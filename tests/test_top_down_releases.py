@@ -176,7 +176,7 @@ def test_rules_that_need_a_tree_say_so() -> None:
     with pytest.raises(InputError, match="IntOpt or water filling") as refused:
         draw(what, Wanted(1.0, 1e-6, HUGE.unit, None, Spread.STACKED, "nnls"), 1)
     assert refused.value.code == "NEEDS_TREE"
-    assert rules_for(what) == ["intopt", "water_filling"]
+    assert rules_for(what) == ["intopt", "water_filling", "pruned"]
 
 
 def test_bias_by_size_by_hand() -> None:

@@ -86,7 +86,7 @@ def _map(one: Compared, row: Result, again: Ran[Reliability]) -> None:
 
 
 def _told(one: Compared, row: Result, found: Reliability) -> str:
-    """What the map says: how many counts are useful, and down to which level most are."""
+    """What the map says: how many counts are useful, and on which level most still are."""
     names, confidence = dataset().labels.level_names, s.CONFIDENCE.value
     deepest = found.deepest_useful(confidence)
     n_useful = int(found.useful(confidence).sum())
@@ -95,9 +95,9 @@ def _told(one: Compared, row: Result, found: Reliability) -> str:
         f"**{whole(n_useful)} of {plural(found.tree.n_nodes, 'count')}** are within {short(s.WITHIN.value)} % with "
         f"probability {short(confidence)}: "
         + (
-            "no level has a majority of them."
-            if deepest is None
-            else f"most are down to level {deepest} ({lit(names[deepest], 40)})."
+            "no level below the root has a majority of them."
+            if not deepest
+            else f"the finest level with a majority of them is {lit(names[deepest], 40)}."
         )
     )
 

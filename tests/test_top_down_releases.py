@@ -173,7 +173,7 @@ def test_the_union_of_truth_and_release_keeps_both() -> None:
 
 def test_rules_that_need_a_tree_say_so() -> None:
     what = made_up((10,) * 9, 100, 7)
-    with pytest.raises(InputError, match="IntOpt or water filling") as refused:
+    with pytest.raises(InputError, match=r"choose .*IntOpt or .*water filling or Pruned") as refused:
         draw(what, Wanted(1.0, 1e-6, HUGE.unit, None, Spread.STACKED, "nnls"), 1)
     assert refused.value.code == "NEEDS_TREE"
     assert rules_for(what) == ["intopt", "water_filling", "pruned"]

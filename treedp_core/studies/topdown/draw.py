@@ -127,10 +127,11 @@ def draw(subject: Subject, wanted: Wanted, seed: int, watch: Watch | None = None
 def _sparse(subject: Subject, ready: Plan, wanted: Wanted, seed: int, rng: np.random.Generator, watch: Watch) -> Drawn:
     rule = RULES[wanted.rule].sparse
     if rule is None:
+        others = " or ".join(one.label for one in RULES.values() if one.sparse is not None)
         raise InputError(
             "NEEDS_TREE",
             f"{RULES[wanted.rule].label} needs every node of the tree, and {whole(subject.n_leaves)} leaves are "
-            "too many: choose IntOpt or water filling, or fewer columns.",
+            f"too many: choose {others}, or fewer columns.",
         )
     run = release(subject.table, ready, rng, rule, watch)
     levels = compare(run)

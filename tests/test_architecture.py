@@ -663,6 +663,14 @@ def test_what_the_map_offers_a_notebook_exists_and_has_an_example() -> None:
         assert ">>>" in (found.__doc__ or "") or ">>>" in (owner.__doc__ or ""), name
 
 
+def test_browser_tests_stand_where_make_runs_them() -> None:
+    """A browser elsewhere leaves its event loop running in a process that then tests what needs one of its own."""
+    homes = {"browser", "live"}
+    marked = [one for one in (ROOT / "tests").rglob("test_*.py") if "pytest.mark." + "browser" in one.read_text()]
+    assert [one.name for one in marked if one.parent.name not in homes] == []
+    assert {one.parent.name for one in marked} == homes
+
+
 def by_path() -> dict[str, Source]:
     return {source.path: source for source in SHIPPED}
 

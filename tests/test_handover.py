@@ -43,7 +43,7 @@ def program(plan: ReleasePlan, folder: Path) -> dict[str, Any]:
     return runpy.run_path(str(path))
 
 
-@pytest.mark.parametrize("plan", PLANS, ids=named)
+@pytest.mark.parametrize("plan", [one for one in PLANS if one.matrix is None], ids=named)
 def test_opendp_finds_the_scales_and_the_loss_of_the_plan(plan: ReleasePlan, tmp_path: Path) -> None:
     """For every law, relation, size of a unit and spread: loss by OpenDP, from the sensitivities, is the plan's."""
     found = program(plan, tmp_path)

@@ -76,5 +76,6 @@ def test_a_planted_fault_is_noticed_and_one_in_words_only_is_not() -> None:
         "test_privacy.py::test_rounding_to_nearest_would_overspend",
     )
     words = replace(down, original="How numbers are written", mutated="How numbers get written")
-    assert [harness.judge(one).word for one in (down, words)] == ["killed", "survived"], harness.judge(words).told
+    found = [harness.judge(one) for one in (down, words)]
+    assert [one.word for one in found] == ["killed", "survived"], [one.output for one in found]
     assert harness.judge(replace(down, test="test_privacy.py::test_no_such")).word == "broken"

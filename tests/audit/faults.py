@@ -210,13 +210,13 @@ def _for_a_fraction(laws: Any, level: PlanLevel, *_: object) -> Any:
     return _faster(laws, level.cut_off / (level.cut_off - 0.5))
 
 
-def _around_the_truth(estimate: Any, counts: Any, n_levels: int, *others: Any) -> Any:
-    law = estimation.clamp_noise(n_levels, *others[:2], *others[3:])
+def _around_the_truth(estimate: Any, counts: Any, n_levels: int, *others: Any, **how: Any) -> Any:
+    law = estimation.clamp_noise(n_levels, *others[:2], **how)
     return np.clip(estimate, counts - law.support, counts + law.support)
 
 
-def _one_draw(estimate: Any, counts: Any, n_levels: int, *others: Any) -> Any:
-    law = estimation.clamp_noise(n_levels, *others[:2], *others[3:])
+def _one_draw(estimate: Any, counts: Any, n_levels: int, *others: Any, **how: Any) -> Any:
+    law = estimation.clamp_noise(n_levels, *others[:2], **how)
     noisy = counts + law.sample(others[2], 1)[0]
     return np.clip(estimate, noisy - law.support, noisy + law.support)
 
@@ -238,7 +238,9 @@ def one_level_too_few() -> AbstractContextManager[Any]:
 def fewer_levels_told() -> AbstractContextManager[Any]:
     """A release tells its clamp of one level fewer."""
     honest = estimation.clamp
-    return patch.object(thresholds, "clamp", lambda e, counts, n, *others: honest(e, counts, n - 1, *others))
+    return patch.object(
+        thresholds, "clamp", lambda e, counts, n, *others, **how: honest(e, counts, n - 1, *others, **how)
+    )
 
 
 def _first_proposal(rng: np.random.Generator, sigma: float, out: Any) -> None:

@@ -157,8 +157,7 @@ def _adds() -> Question:
 STEPS: Final[tuple[Step, ...]] = (
     Step(
         "gives", "What does a count give away?", 4, _gives,
-        text="A table of exact counts names nobody. Yet whoever knows all others can take them away. "
-        "What does the rest tell about you?",
+        text="A table of exact counts names nobody. Yet whoever knows all others can take them away. What is left?",
         keep="Sums protect nobody: who knows the others subtracts them.",
         page="protects", opened={}, aim="Exact sums are not anonymous.",
     ),

@@ -34,6 +34,10 @@ PASSED, FAILED = 100, 101
 PRELOADED = ("numpy", "scipy.special", "scipy.stats", "scipy.optimize", "scipy.sparse", "pyarrow", "pytest")
 
 
+START = "forkserver"
+"""How processes start: from one that has loaded the packages, and nothing of ours."""
+
+
 class _Planted(MetaPathFinder):
     """Finds one module with a fault in it."""
 
@@ -85,7 +89,7 @@ def judge(mutant: Mutant) -> Verdict:
 def _pytest(tests: Sequence[str], mutant: Mutant | None) -> tuple[int | None, str]:
     """Return pytest's exit code for tests in a fresh process (None: it took too long), and the end of its output."""
     with tempfile.NamedTemporaryFile(suffix=".txt") as output:
-        process = multiprocessing.get_context("forkserver").Process(target=_child, args=(tests, mutant, output.name))
+        process = multiprocessing.get_context(START).Process(target=_child, args=(tests, mutant, output.name))
         process.start()
         process.join(SECONDS if mutant else None)
         if process.is_alive():

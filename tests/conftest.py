@@ -28,6 +28,7 @@ from oracles_pages import Inline, WorkersHere
 
 all_pages()  # they and their settings are known from here on
 
+_MAIN = sys.modules["__main__"]
 IN_CI = os.environ.get("CI", "").lower() == "true"
 
 # Examples are the same on every run in CI; at a desk they differ, so that new ones are tried all the time.
@@ -53,9 +54,9 @@ def server() -> Iterator[LiveServer]:
 @pytest.fixture(autouse=True)
 def same_main() -> Iterator[None]:
     """Streamlit puts the script it runs in memory in place of `__main__`, which new processes would then run again."""
-    main = sys.modules["__main__"]
+    sys.modules["__main__"] = _MAIN  # what a module's own fixtures opened has changed it, too
     yield
-    sys.modules["__main__"] = main
+    sys.modules["__main__"] = _MAIN
 
 
 @pytest.fixture

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import sys
 from dataclasses import replace
 from functools import cache
+from types import ModuleType
 
 import pytest
 
@@ -69,6 +71,7 @@ def test_the_report_fails_below_98_per_cent_and_for_a_wrong_list(others: list[ha
 
 def test_a_planted_fault_is_noticed_and_one_in_words_only_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(harness, "START", "spawn")  # another test may have started a server with the core in it
+    monkeypatch.setitem(sys.modules, "__main__", ModuleType("__main__"))  # nor is a page that was opened run there
     down = Mutant(
         "words.py",
         "return -float_above(-exact)",

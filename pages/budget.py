@@ -4,6 +4,7 @@ from pages.ui.page import Page, View
 from pages.ui.unused import unused_by
 from pages.views.budget import ask, curves, custom, map, strategies, targets
 from pages.views.budget.settings import METRIC, SETTINGS, VIEW
+from pages.views.budget.sides import sides
 
 PAGE = Page(
     name="budget",
@@ -46,6 +47,7 @@ PAGE = Page(
         View("map", map.show, question="Which counts can one rely on?", ignores=ask.IGNORES),
     ),
     switch=VIEW,
+    releases=sides,
 )
 
 if __name__ == "__main__":

@@ -285,6 +285,11 @@ def test_a_cdf_and_a_table_have_less_noise_at_the_same_promise() -> None:
         plan = ReleasePlan.of(made, data)
         assert plan.verify() == () and plan.epsilon == made.guarantee.epsilon <= 1.0
         assert plan.accounting is Accounting.NUMERICAL
+    halves = [plan_tree(replace(settings, allocation="custom", shares=(0, 0.25, 0.25), accounting=one.value))
+              for one in Accounting]  # fmt: skip
+    for half in halves:  # a share that is left is not spent, and is part of the total
+        plan = ReleasePlan.of(half, bins)
+        assert plan.total == half.total == pytest.approx(2 * plan.charged) and plan.verify() == ()
     apart = replace(wanted, unit=replace(ONE, contributions=2), spread=Spread.DISTINCT)
     assert numerical(apart, table, 1.0) == replace(apart, within=0.0)  # not covered: the formula
 

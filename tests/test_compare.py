@@ -36,6 +36,7 @@ from treedp_core.tree import Tree
 pytestmark = pytest.mark.usefixtures("own_jobs")
 TREE = Tree.from_branching_factors((3, 4))
 COUNTS = TREE.counts_of_leaves(np.arange(12) * 3)
+OWN_SPLIT = "0.2, 0.3, 0.5"
 
 
 def tabled(number: int, **columns: Any) -> Any:
@@ -183,6 +184,11 @@ def test_a_cell_of_every_page_that_releases_is_drawn_again_as_its_page_would() -
         "topdown": ({"td_rho": ("0.25",), "td_columns": ("1", "2")}, "wanted.rho"),
         "multiplicative": ({"eps": ("3",), "mul_source": ("current",)}, "settings.epsilon"),
         "lab": ({"eps": ("4",), "lab_mechanisms": ("laplace",)}, "experiment.epsilon"),
+        "consistency": (
+            {"eps": ("5",), "con_allocation": ("custom",), "con_shares": (OWN_SPLIT,)},
+            "experiment.epsilon",
+        ),
+        "budget": ({"eps": ("6",), "bud_view": ("custom",), "bud_shares": (OWN_SPLIT,)}, "experiment.epsilon"),
     }
     app = AppTest.from_string(
         "import streamlit as st\nfrom app import all_pages\nall_pages()\n"
@@ -200,9 +206,11 @@ def test_a_cell_of_every_page_that_releases_is_drawn_again_as_its_page_would() -
     assert not app.exception
     found = [sides[0] for sides in app.session_state["found"]]
     said = [attrgetter(name)(one) for one, (_, name) in zip(found, asked.values(), strict=True)]
-    assert said == [2.0, 0.25, 3.0, 4.0] and app.session_state["formula"] == []
+    assert said == [2.0, 0.25, 3.0, 4.0, 5.0, 6.0] and app.session_state["formula"] == []
     assert found[0].settings.branching_factors == (2,) * 7 and found[1].levels == ("all", *found[1].subject.columns)
     assert len(found[1].subject.columns) == 2 and found[2].source.counts is not None
+    assert [one.experiment.shares for one in found[3:]] == [(), (0.2, 0.3, 0.5), (0.2, 0.3, 0.5)]
+    assert [one.experiment.allocation for one in found[3:]] == ["uniform", "custom", "custom"]
 
 
 def _seeded(one: Experiment, seed: int) -> Experiment:

@@ -150,7 +150,7 @@ def state_of_sums(made: MatrixPlan, data: Data, source: Dataset | None) -> State
     """
     if not isinstance(data, CountedBins) or data.n_bins != made.matrix.n_bins:
         raise InputError("PLAN_DATA", "Expected the bins whose cumulative counts are released.")
-    one, unit, law = made.settings, made.settings.unit, NoiseLaw(made.settings.mechanism)
+    unit, law = made.settings.unit, NoiseLaw(made.settings.mechanism)
     matrix, promise = _matrix(made, law), made.guarantee
     return Stated(
         title=data.name,
@@ -166,7 +166,7 @@ def state_of_sums(made: MatrixPlan, data: Data, source: Dataset | None) -> State
         levels=_all_and_sums(made, law, matrix),
         postprocess=("least_squares",),
         tuned=None,
-        total=_total(one.mechanism, one.epsilon, one.delta),
+        total=made.total,
         charged=promise.epsilon if promise.rho is None else promise.rho,
         epsilon=promise.epsilon,
         delta=promise.delta,
@@ -234,10 +234,8 @@ def planned(
         case CdfPlan():
             one, noise = made.settings, made.noise
             ready = _of_tree(noise, one.unit, one.mechanism, made.budget, one.delta)
-            composed = made.guarantee.accounting is Accounting.NUMERICAL
-            total = (made.guarantee.rho or 0.0) if composed else _total(one.mechanism, one.epsilon, one.delta)
             chain = ("least_squares",) if one.least_squares else ()
-            return replace(ready, total=total, tuned=tuned, steps=chain, released=CUMULATIVE,
+            return replace(ready, total=made.total, tuned=tuned, steps=chain, released=CUMULATIVE,
                            factors=one.branching_factors, accounting=made.guarantee.accounting)  # fmt: skip
         case TopDownPlan():
             return _of_top_down(made, data, tuned, steps)
@@ -271,10 +269,6 @@ def _of_top_down(made: TopDownPlan, data: Data, tuned: Origin | None, steps: tup
     return Planned(made.unit, "discrete_gaussian", made.budget.per_level, made.laws, made.levels, exact, spent,
                   made.guarantee.delta, made.spread, tree, steps, tuned, TABLE,
                   accounting=made.guarantee.accounting)  # fmt: skip
-
-
-def _total(mechanism: str, epsilon: float, delta: float) -> float:
-    return total_of(Experiment(mechanism=mechanism, epsilon=epsilon, delta=delta))
 
 
 def _without_counts(tuned: Origin | None) -> Origin | None:

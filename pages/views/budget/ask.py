@@ -15,10 +15,8 @@ from pages.views.budget import settings as s
 from pages.views.budget.prior import show_upload
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.studies.budget import Question
+from treedp_core.studies.budget.question import FROM_FILE, PAID
 from treedp_core.words import short
-
-PAID: Final = ("noisy", "earlier")
-"""Priors that are noisy releases."""
 
 
 def prior() -> str:
@@ -56,7 +54,7 @@ def draw_prior() -> None:
 def notes() -> None:
     """Show what is to be said of the noise and of the prior: below the figure, which is not moved by it."""
     note_of_slack([s.MECHANISM.value], "bud_set_delta")
-    if prior() in ("public", "earlier"):
+    if prior() in FROM_FILE:
         show_upload()
     if prior() == "true":
         st.error(

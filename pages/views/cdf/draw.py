@@ -9,18 +9,16 @@ from typing import Final
 import streamlit as st
 
 from pages.ui import tuned
-from pages.ui.controls import draw_again
+from pages.ui.controls import draw_again, shares
 from pages.ui.result import Result, at_once, in_background, refused, show_state
 from pages.ui.setting import in_a_row
 from pages.ui.settings import CONTRIBUTIONS, EPSILON, RELATION, SEED
-from pages.ui.shared import experiment, note_of_slack, slack_of
+from pages.ui.shared import note_of_slack, slack_of
 from pages.ui.store import remember
 from pages.views.cdf import settings as s
 from pages.views.cdf.source import NO_DATA
 from pages.views.cdf.words import what
-from treedp_core.allocation.shares import shares_from_text
 from treedp_core.checks import InputError
-from treedp_core.experiment import total_of
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.privacy import Accounting, NeighbouringRelation, ProtectedUnit
 from treedp_core.studies.branching import best_shape
@@ -82,10 +80,9 @@ def settings_of(data: Bins) -> CdfSettings:
             strategy=s.TREE.value, workload=s.WORKLOAD.value, ranges=ranges,
         )  # fmt: skip
     shape = _shape(data.n_bins, Criterion(mechanism, least_squares=s.POST.value, unit=unit))
-    shares = shares_from_text(s.SHARES.value) if s.ALLOCATION.value == "custom" else ()
     return CdfSettings(
         data.n_bins, shape.branching_factors, mechanism, EPSILON.value, slack_of([mechanism], data.total),
-        s.ALLOCATION.value, shares, s.POST.value, RELATION.value, CONTRIBUTIONS.value,
+        s.ALLOCATION.value, shares(s.ALLOCATION, s.SHARES), s.POST.value, RELATION.value, CONTRIBUTIONS.value,
         accounting=tuned.accounting("cdf", s.ACCOUNTING.value) if mechanism == "discrete_gaussian" else FORMULA,
     )  # fmt: skip
 
@@ -155,8 +152,5 @@ def _sought(chosen: CdfSettings) -> Result[Matrix] | None:
 def _made(data: Bins, chosen: CdfSettings, matrix: Matrix | None) -> Draw:
     plan = remember(chosen, lambda: plan_cdf(chosen, matrix), shelf="cdf plan", room=1)
     if tuned.in_force("cdf") is not None and isinstance(plan, CdfPlan):
-        total = total_of(experiment(mechanism=chosen.mechanism, delta=chosen.delta))
-        if plan.guarantee.accounting is Accounting.NUMERICAL:
-            total = plan.guarantee.rho or 0.0
-        tuned.admit("cdf", chosen.unit, plan.budget.currency, total, plan.budget.per_level)
+        tuned.admit("cdf", chosen.unit, plan.budget.currency, plan.total, plan.budget.per_level)
     return draw(plan, data.counts, s.FIT.value, SEED.value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Final
 
 from treedp_core.checks import InputError
 from treedp_core.errors import METRICS
@@ -17,6 +18,11 @@ from treedp_core.studies.budget.problem import Problem
 from treedp_core.tree import AnyArray
 from treedp_core.watch import generator
 from treedp_core.words import privacy_text, setting_text
+
+PAID: Final = ("noisy", "earlier")
+"""Priors that are noisy releases, charged to the total."""
+FROM_FILE: Final = ("public", "earlier")
+"""Priors that are counted from a file."""
 
 
 @dataclass(frozen=True)
@@ -44,12 +50,12 @@ class Question:
     @property
     def pays(self) -> bool:
         """Whether the prior is a noisy release, charged to the total."""
-        return self.prior in ("noisy", "earlier")
+        return self.prior in PAID
 
     @property
     def from_file(self) -> bool:
         """Whether the prior is counted from a file."""
-        return self.prior in ("public", "earlier")
+        return self.prior in FROM_FILE
 
     @property
     def law(self) -> str:

@@ -262,10 +262,23 @@ class CdfRelease:
 
 @dataclass(frozen=True, eq=False)
 class CdfPlan:
-    """A CDF release made ready: all that does not depend on the records, shared by every trial."""
+    """A CDF release made ready: all that does not depend on the records, shared by every trial.
+
+    Parameters
+    ----------
+    settings : CdfSettings
+    tree : Tree
+    total : float
+        What may be spent in all, in the mechanism's currency, which is that of `budget`: epsilon or rho.
+    budget : Budget
+        What each level spends of it.
+    guarantee : Guarantee
+    noise : LevelNoise
+    """
 
     settings: CdfSettings
     tree: Tree
+    total: float
     budget: Budget
     guarantee: Guarantee
     noise: LevelNoise
@@ -379,7 +392,7 @@ def plan_tree(settings: CdfSettings) -> CdfPlan:
         budget, unit, settings.delta, mechanism.continuous_gaussian, precision=noise.precision,
         claimed_by=MECHANISMS.author(settings.mechanism), laws=noise.laws if laws else (),
     )  # fmt: skip
-    return CdfPlan(settings, tree, budget, promise, noise)
+    return CdfPlan(settings, tree, total, budget, promise, noise)
 
 
 def _split(settings: CdfSettings, mechanism: Mechanism, tree: Tree) -> Callable[[float], Budget]:

@@ -92,6 +92,8 @@ class MatrixPlan:
     matrix : Matrix
     sensitivity : float
         How far one unit moves the product, in the norm of the noise, rounded up.
+    total : float
+        What may be spent in all, in the mechanism's currency, which is that of `budget`: epsilon or rho.
     budget : Budget
         All of it is spent at once; the total, where it is public, costs nothing.
     guarantee : Guarantee
@@ -102,6 +104,7 @@ class MatrixPlan:
     settings: CdfSettings
     matrix: Matrix
     sensitivity: float
+    total: float
     budget: Budget
     guarantee: Guarantee
     law: Law
@@ -180,7 +183,7 @@ def plan_matrix(settings: CdfSettings, matrix: Matrix | None = None) -> MatrixPl
     budget = Budget(currency, (0.0, spent))
     precision = Precision.EXACT if law.integer else Precision.IDEAL
     promise = guarantee(budget, unit, settings.delta, mechanism.continuous_gaussian, precision=precision)
-    return MatrixPlan(settings, matrix, moved, budget, promise, law)
+    return MatrixPlan(settings, matrix, moved, total, budget, promise, law)
 
 
 def matrix_of(settings: CdfSettings) -> Matrix:

@@ -69,6 +69,15 @@ def test_expected_errors_are_the_cores_formulas(page: Callable[..., AppTest]) ->
         assert {round(y, 9) for y in bar["y"] if not math.isnan(y)} == {round(y, 9) for y in wanted.level[1:].tolist()}
 
 
+def test_numerical_accounting_draws_the_least_noise_of_the_promise(page: Callable[..., AppTest]) -> None:
+    """Four levels at (1, 1e-6): sigma 8.4504 by the sum of four laws (see test_accounting), 9.06 by the formula."""
+    data = dataset(Tree.from_branching_factors((2, 2, 2)), [5, 0, 1, 20, 3, 3, 0, 7])
+    link = {"con_mechanism": "discrete_gaussian", "nbr": "add_or_remove_one", "delta": "1e-6"}
+    assert "RMSE 9.06 before" in words(page(data, **link))
+    app = page(data, **link, con_accounting="numerical")
+    assert "RMSE 8.45 before" in words(app) and "δ = 1e-6 by numerical accounting" in words(app)
+
+
 def test_the_answer_on_the_small_town(page: Callable[..., AppTest]) -> None:
     """16.9 and 11.9 records: the formula's, twice computed elsewhere. The mean gap is this draw's."""
     app = page(None, sample="small_town", level="Basic")

@@ -239,6 +239,20 @@ def test_split_table_on_the_page(lab: Callable[..., AppTest]) -> None:
     assert frame["share"].tolist() == [0, 0.5, 0.5]
 
 
+def test_numerical_accounting_shows_the_least_noise_of_the_promise(lab: Callable[..., AppTest]) -> None:
+    """Four levels at (1, 1e-6): sigma 8.4504 by the sum of four laws (see test_accounting), 9.06 by the formula."""
+    data = dataset(Tree.from_branching_factors((2, 2, 2)), [5, 0, 1, 20, 3, 3, 0, 7])
+    link = {"lab_mechanisms": "discrete_gaussian", "nbr": "add_or_remove_one", "delta": "1e-6"}
+    cards = [metric_values(lab(data, **link, lab_accounting=way)) for way in ("formula", "numerical")]
+    assert [one["Discrete Gaussian"] for one in cards] == ["9.06", "8.45"]
+    shares = {"lab_allocation": "custom", "lab_shares": "0.25 0.25 0.25 0.25"}
+    app = lab(data, **link, **shares, lab_accounting="numerical", lab_tuned="public")
+    assert metric_values(app)["Discrete Gaussian"] == "8.45" and "δ = 1e-6 by numerical accounting" in words(app)
+    paid = lab(data, **link, **shares, lab_accounting="numerical", lab_tuned="noisy rho 0.001 add_or_remove_one 1 1")
+    assert "by numerical accounting" not in words(paid)
+    assert "by numerical accounting" not in words(lab(data, lab_mechanisms="gaussian", lab_accounting="numerical"))
+
+
 # --- simulation ------------------------------------------------------------------------------------------------------
 
 

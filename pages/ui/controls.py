@@ -34,6 +34,12 @@ def accounted(key: str) -> Setting[str]:
     )  # fmt: skip
 
 
+def accounting(setting: Setting[str], mechanisms: Collection[str]) -> None:
+    """Show how noise is accounted for, where one of the mechanisms leaves a choice."""
+    if any(MECHANISMS[name].two_accountings for name in mechanisms):
+        setting.draw()
+
+
 def pipelines(setting: Setting[Any], offered: Collection[str] = ()) -> None:
     """Show post-processing pipelines: those `offered` (by default the first ones) and chosen, in Advanced all."""
     chosen = setting.value if setting.is_many else (setting.value,)

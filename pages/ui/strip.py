@@ -5,7 +5,7 @@ from __future__ import annotations
 from pages.ui.text import lit
 from treedp_core.experiment import Experiment
 from treedp_core.mechanisms import MECHANISMS
-from treedp_core.privacy import NeighbouringRelation
+from treedp_core.privacy import Accounting, NeighbouringRelation
 from treedp_core.records import Dataset
 from treedp_core.words import plural, setting_text
 
@@ -17,6 +17,7 @@ def strip(
     epsilon: float = 0.0,
     rho: float = 0.0,
     delta: float = 0.0,
+    numerical: bool = False,
     seed: int | None = None,
 ) -> str:
     """Return one line (Markdown) that names what was used, and nothing else.
@@ -29,6 +30,8 @@ def strip(
         Who is protected; `fixed` where it is not the sidebar's to say.
     epsilon, rho, delta : float
         What was spent; 0 for what was not.
+    numerical : bool
+        Whether that is so by numerical accounting.
     seed : int, optional
         Of the noise, where some was drawn.
 
@@ -37,8 +40,14 @@ def strip(
     """
     who = "" if relation is None else relation.label.lower() + (", whatever the sidebar says" if fixed else "")
     spent = [f"{name} = {setting_text(of)}" for name, of in (("ε", epsilon), ("ρ", rho), ("δ", delta)) if of]
-    parts = (*about, who, ", ".join(spent), "" if seed is None else f"seed {seed}")
+    way = f" {Accounting.NUMERICAL.told}" if numerical else ""
+    parts = (*about, who, ", ".join(spent) + way, "" if seed is None else f"seed {seed}")
     return " · ".join(part for part in parts if part)
+
+
+def is_composed(one: Experiment) -> bool:
+    """Whether an experiment's noise is accounted for numerically."""
+    return MECHANISMS[one.mechanism].two_accountings and one.accounting == Accounting.NUMERICAL.value
 
 
 def of_data(data: Dataset) -> tuple[str, ...]:
@@ -53,5 +62,6 @@ def of_experiment(one: Experiment, *about: str, seeded: bool) -> str:
         relation=NeighbouringRelation(one.relation),
         epsilon=one.epsilon,
         delta=one.delta if MECHANISMS[one.mechanism].needs_delta else 0.0,
+        numerical=is_composed(one),
         seed=one.seed if seeded else None,
     )

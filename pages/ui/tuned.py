@@ -79,7 +79,7 @@ def admit_experiment(page: str, experiment: Experiment, tree: Tree) -> Ledger | 
     if in_force(page) is None:
         return None
     budget = prepare(experiment, tree).budget
-    return admit(page, experiment.unit, budget.currency, total_of(experiment), budget.per_level)
+    return admit(page, experiment.unit, budget.currency, total_of(experiment, tree), budget.per_level)
 
 
 def note(page: str, ledger: Ledger | None = None) -> None:

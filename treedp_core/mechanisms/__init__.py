@@ -45,6 +45,11 @@ class Mechanism:
         """Whether it is private only with delta > 0."""
         return self.currency is Currency.RHO
 
+    @property
+    def two_accountings(self) -> bool:
+        """Whether its cost becomes epsilon by a formula or numerically: normal noise has an exact formula."""
+        return self.needs_delta and not self.continuous_gaussian
+
 
 @dataclass(frozen=True)
 class _OfLevels:

@@ -8,6 +8,8 @@ thousand: for the same promise the noise is smaller.
 from __future__ import annotations
 
 import enum
+import itertools
+import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Final
@@ -16,11 +18,12 @@ from treedp_core import checks
 from treedp_core.noise import DiscreteGaussian, DiscreteLaplace, Law
 from treedp_core.privacy.conversions import RHO_HIGH, epsilon_to_rho
 from treedp_core.privacy.risk import risk_of_levels
-from treedp_core.privacy.rounding import quotient_below, smallest
 from treedp_core.privacy.unit import ProtectedUnit
 
 CLOSE: Final = 5e-5
 """Relative closeness of a total to the largest one."""
+LINES: Final = 12
+"""Steps along a line after which a search goes half the way each time."""
 
 
 class Accounting(enum.Enum):
@@ -119,20 +122,36 @@ def largest_total(
     >>> from treedp_core.privacy.unit import NeighbouringRelation
     >>> unit = ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)
     >>> rho = largest_total(lambda rho: [DiscreteGaussian((2 / rho) ** 0.5)] * 4, unit, 1.0, 1e-6)
-    >>> round((2 / rho) ** 0.5, 2)  # of sigma; by the formula 9.16
+    >>> round((2 / rho) ** 0.5, 2)  # of sigma; by the formula 9.06
     8.45
     """
-    by_formula = min(RHO_HIGH, epsilon_to_rho(epsilon, delta, False))
 
-    def keeps(rho: float) -> bool:
+    def over(rho: float) -> float:
         laws = laws_of(rho)
-        return composes(laws) and epsilon_of_levels(laws, unit, delta) <= epsilon
+        return epsilon_of_levels(laws, unit, delta) - epsilon if composes(laws) else math.inf
 
-    good = by_formula
-    bad = min(RHO_HIGH, 1.2 * good)
-    while good < bad and keeps(bad):
-        good, bad = bad, min(RHO_HIGH, 1.2 * bad)
-    if good == bad:
+    good = min(RHO_HIGH, epsilon_to_rho(epsilon, delta, False))
+    under, bad = over(good), min(RHO_HIGH, 1.2 * good)
+    if under > 0.0:  # then the formula is the tighter one
         return good
-    found = quotient_below(1, smallest(lambda x: keeps(1.0 / x), 1.0 / bad, 1.0 / good, CLOSE))
-    return max(good, found) if keeps(found) else good
+    while (beyond := over(bad)) <= 0.0:
+        if bad == RHO_HIGH:
+            return bad
+        good, under, bad = bad, beyond, min(RHO_HIGH, 1.2 * bad)
+    return _closer(over, (good, under), (bad, beyond))
+
+
+def _closer(over: Callable[[float], float], good: tuple[float, float], bad: tuple[float, float]) -> float:
+    """Where what is over turns positive, from below: along a line between two points, and a hair beyond it in turn."""
+    beyond = False
+    for step in itertools.count():
+        width = math.log(bad[0] / good[0])
+        if width <= CLOSE:
+            break
+        straight = step < LINES and math.isfinite(bad[1])
+        part = good[1] / (good[1] - bad[1]) + (CLOSE if beyond else -CLOSE) / (3.0 * width) if straight else 0.5
+        at = good[0] * math.exp(width * min(max(part, CLOSE / (4.0 * width)), 1.0 - CLOSE / (4.0 * width)))
+        found = over(at)
+        good, bad = ((at, found), bad) if found <= 0.0 else (good, (at, found))
+        beyond = found <= 0.0
+    return good[0]

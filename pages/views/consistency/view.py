@@ -46,7 +46,10 @@ def show() -> Told:
         s.SHOWN.draw(bare=True)
         controls.pipelines(s.POST)
         controls.draw_again("con_draw")
-    promised = experiment(mechanism=s.MECHANISM.value, delta=slack_of([s.MECHANISM.value]))
+    promised = experiment(
+        mechanism=s.MECHANISM.value, delta=slack_of([s.MECHANISM.value]),
+        accounting=tuned.accounting("con", s.ACCOUNTING.value),
+    )  # fmt: skip
     asked = (promised, s.POST.value, s.ALLOCATION.value, s.SHARES.value, tuned.in_force("con"))
     about = of_experiment(promised, Series(s.MECHANISM.value, s.POST.value).label, seeded=True)
     found = at_once("con_draw", asked, lambda: _computed(promised), about=about)
@@ -65,6 +68,7 @@ def _more(shown: Shown | None) -> None:
     with in_a_row():
         s.MECHANISM.draw()
         controls.split(s.ALLOCATION, s.SHARES)
+        controls.accounting(s.ACCOUNTING, [s.MECHANISM.value])
     if shown is None:
         return
     _cards(shown)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Final
 
-from pages.ui.controls import POST_HELP, SHARES_HELP
+from pages.ui.controls import POST_HELP, SHARES_HELP, accounted
 from pages.ui.presets import Preset
 from pages.ui.setting import Setting, choice, number, several, tuned_on, words
 from pages.ui.setting import whole as whole_number
@@ -37,6 +37,7 @@ TRIALS: Final = whole_number(
 ALLOCATION: Final = choice("lab_allocation", "uniform", ALLOCATIONS, label="Budget split", look="select")
 SHARES: Final = words("lab_shares", "", shares_from_text, label="Shares", placeholder="0.2, 0.3, 0.5", help=SHARES_HELP)
 TUNED: Final = tuned_on("lab_tuned")
+ACCOUNTING: Final = accounted("lab_accounting")
 LEVEL: Final = whole_number(
     "lab_level", checks.MAX_LEVEL_COLUMNS, 0, 64, label="Level", look="select",
     help="Which level of the tree is drawn; 0 is the root.",
@@ -53,7 +54,7 @@ TARGET: Final = number(
 )
 
 SETTINGS: Final[tuple[Setting[Any], ...]] = (
-    COMPARED, POST, METRIC, VIEW, TRIALS, ALLOCATION, SHARES, TUNED, LEVEL, TARGET,
+    COMPARED, POST, METRIC, VIEW, TRIALS, ALLOCATION, SHARES, TUNED, ACCOUNTING, LEVEL, TARGET,
 )  # fmt: skip
 
 PRESETS: Final = (

@@ -11,7 +11,7 @@ from pages.ui.result import Result, in_background, refused
 from pages.ui.settings import get
 from pages.ui.shared import experiment, slack_of
 from pages.ui.store import dataset, remember
-from pages.ui.strip import of_data, strip
+from pages.ui.strip import is_composed, of_data, strip
 from pages.views.lab import settings as s
 from treedp_core.checks import InputError
 from treedp_core.experiment import EPSILON_GRID, Experiment
@@ -69,6 +69,7 @@ def _base(series: Sequence[Series]) -> Experiment:
     found = experiment(
         allocation=s.ALLOCATION.value, shares=controls.shares(s.ALLOCATION, s.SHARES), metric=s.METRIC.value,
         trials=s.TRIALS.value, delta=slack_of(s.COMPARED.value),
+        accounting=tuned.accounting("lab", s.ACCOUNTING.value),
     )  # fmt: skip
     for one in series if tuned.in_force("lab") else ():
         tuned.admit_experiment("lab", one.of(found), dataset().tree)
@@ -90,7 +91,8 @@ def used_for(shown: Shown) -> str:
     base = shown.base
     drawn = shown.view == DRAW or any(line.has_simulation and not line.is_stale for line in shown.lines)
     slack = any(MECHANISMS[line.series.mechanism].needs_delta for line in shown.lines)
+    composed = any(is_composed(line.series.of(base)) for line in shown.lines)
     return strip(
         *of_data(dataset()), relation=NeighbouringRelation(base.relation), epsilon=base.epsilon,
-        delta=base.delta if slack else 0.0, seed=base.seed if drawn else None,
+        delta=base.delta if slack else 0.0, numerical=composed, seed=base.seed if drawn else None,
     )  # fmt: skip

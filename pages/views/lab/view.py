@@ -60,6 +60,7 @@ def _more(shown: Shown) -> None:
     with in_a_row():
         s.METRIC.draw()
         controls.split(s.ALLOCATION, s.SHARES)
+        controls.accounting(s.ACCOUNTING, s.COMPARED.value)
         s.TRIALS.draw()
     _cards(shown)
     first = shown.lines[0].series.of(shown.base) if shown.lines else None

@@ -64,7 +64,9 @@ def _idle(cell: Experiment) -> list[str]:
     uses.update(name for step in cell.postprocess for name in POSTPROCESSORS[step].uses)
     idle = [name for name in ("alpha", "threshold") if name not in uses]
     if not needs_delta(cell.mechanism):
-        idle += ["delta", "accounting"]
+        idle.append("delta")
+    if not MECHANISMS[cell.mechanism].two_accountings:
+        idle.append("accounting")
     if cell.relation != NeighbouringRelation.REPLACE_UNKNOWN.value:
         idle.append("known_levels")
     if cell.allocation != "custom":

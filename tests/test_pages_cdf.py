@@ -103,6 +103,8 @@ def test_a_partition_says_its_share_when_it_pays_and_why_dawas_is_none() -> None
     said = words(app)
     assert "half of ε for the partition" in said and "0.05 of it for the partition" in said
     assert "Of its ε, 0.05 found the partition." in said
+    assert "No release plan can be made behind a private partition" in said
+    assert "cdf_plan" not in {button.key for button in app.button}
     spent = written(app, "of the release").set_index("of the release")["value"]
     assert spent["ε of the partition"] == spent["ε of their counts"] == "0.05" and spent["ε"] == "0.1"
     assert re.search(r"\d+ buckets for 128 bins: where one ends.+Single bins are off by", answer(app))

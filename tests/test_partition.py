@@ -14,8 +14,10 @@ from audit.partition import Bins, deviations, intervals, neighbours
 from treedp_core.checks import InputError
 from treedp_core.mechanisms.partition import Partition
 from treedp_core.noise import DiscreteLaplace
+from treedp_core.plans import ReleasePlan
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.studies.cdf import CdfSettings, plan_cdf
+from treedp_core.studies.cdf import bins as counted
 from treedp_core.studies.cdf.compare import draw
 from treedp_core.studies.cdf.exhibit import dawa_table
 from treedp_core.studies.cdf.partition import (
@@ -164,6 +166,16 @@ def test_spikes_err_more_and_the_table_says_so() -> None:
 
 
 # ---- what a release says
+
+
+def test_no_plan_is_made_of_a_part_of_it() -> None:
+    counts = np.arange(8)
+    bins = counted.Bins("ages", "age", counts, np.arange(9.0), "ages")
+    ready = plan_cdf(CdfSettings(8, (), strategy="partition"))
+    for plan in (ready, ready.divided(counts, np.random.default_rng(1))):
+        with pytest.raises(InputError, match="behind a private partition") as refused:
+            ReleasePlan.of(plan, bins)
+        assert refused.value.code == "PLAN_PARTITION"
 
 
 @pytest.mark.parametrize("n_bins", [5, 8, 13, 64])

@@ -52,6 +52,7 @@ from treedp_core.studies.cdf.bins import Bins as CountedBins
 from treedp_core.studies.cdf.matrices.blocks import BlockMatrix
 from treedp_core.studies.cdf.matrices.plan import MatrixPlan
 from treedp_core.studies.cdf.matrices.whole import WholeMatrix
+from treedp_core.studies.cdf.partition import DividedPlan, PartitionPlan
 from treedp_core.studies.cdf.release import CdfPlan
 from treedp_core.studies.topdown.plan import Plan as TopDownPlan
 from treedp_core.studies.topdown.subject import Subject, is_product
@@ -61,6 +62,10 @@ from treedp_core.words import float_above
 MOST_LEAVES: Final = 100_000
 """Of a tree whose paths are listed, or taken into a fingerprint."""
 CONFIDENCE: Final = 0.95
+NO_PARTITION: Final = (
+    "No release plan can be made behind a private partition: how many buckets there are, and so which levels carry how "
+    "much noise, is known only once it is released."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +105,7 @@ class Planned:
         return self.accounting is Accounting.NUMERICAL and (self.tuned is None or not self.tuned.spent)
 
 
-Made = Experiment | Split | CdfPlan | MatrixPlan | TopDownPlan
+Made = Experiment | Split | CdfPlan | DividedPlan | PartitionPlan | MatrixPlan | TopDownPlan
 Data = Dataset | Subject | CountedBins
 
 
@@ -221,16 +226,21 @@ def _all_and_sums(made: MatrixPlan, law: NoiseLaw, matrix: SumsOfBins) -> tuple[
 
 
 def planned(
-    made: Experiment | Split | CdfPlan | TopDownPlan, data: Data, tuned: Origin | None, steps: tuple[str, ...]
+    made: Experiment | Split | CdfPlan | DividedPlan | PartitionPlan | TopDownPlan,
+    data: Data,
+    tuned: Origin | None,
+    steps: tuple[str, ...],
 ) -> Planned:
     """Return the levels of a release, and what each of them spends.
 
     Raises
     ------
     InputError
-        ``PLAN_DATA`` where the data do not fit; what making the release ready refuses.
+        ``PLAN_DATA`` where the data do not fit; ``PLAN_PARTITION``; what making the release ready refuses.
     """
     match made:
+        case PartitionPlan() | DividedPlan():
+            raise InputError("PLAN_PARTITION", NO_PARTITION)
         case CdfPlan():
             one, noise = made.settings, made.noise
             ready = _of_tree(noise, one.unit, one.mechanism, made.budget, one.delta)

@@ -29,7 +29,7 @@ def partition(data: Bins, mine: Draw, drawn: Ran[Draw]) -> None:
         width="content",
         caption="Noisy deviations of fixed intervals decide which bins are alike; what is decided from them costs "
         "nothing. A record lies in one interval of each length, so it moves all deviations together by at most the "
-        "sensitivity (proved in the code's documentation). A release plan holds trees only, so there is none of this.",
+        "sensitivity (proved in the code's documentation).",
     )
     _when(data, mine)
     st.header("DAWA's own first stage", anchor=False)

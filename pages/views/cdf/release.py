@@ -26,6 +26,7 @@ from treedp_core.figures.cdf import CdfLines, band_figure, cdf_errors
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.notebook.code import Ran, call, given
 from treedp_core.plans import ReleasePlan
+from treedp_core.plans.made import NO_PARTITION
 from treedp_core.privacy import NeighbouringRelation
 from treedp_core.studies.cdf import plan_cdf
 from treedp_core.studies.cdf.bins import Bins
@@ -110,6 +111,7 @@ def _more(shown: _Shown) -> None:
         _ledger(shown.drawn)
     if isinstance(shown.mine.plan, DividedPlan):
         partition(shown.data, shown.mine, shown.drawn)
+        st.caption(f":material/block: {NO_PARTITION}")
     else:
         plans.button("cdf", partial(_planned, shown), "from CDF and ranges")
 

@@ -455,11 +455,17 @@ def test_areas_are_true_counts_and_empty_nodes_get_a_sliver() -> None:
     assert block["text"][2] == "0"
 
 
-def test_blocks_too_narrow_to_read_have_no_text_to_measure() -> None:
-    tree = Tree.from_branching_factors((3,))
-    counts = np.array([1000, 970, 20, 10])
-    templates = decoded(icicle(tree, Names(), counts, counts))["data"][0]["texttemplate"]
-    assert [bool(template) for template in templates] == [True, True, True, False]
+@pytest.mark.parametrize(
+    ("name", "written"), [("abc", [True, True, True, False]), ("abc" * 6, [True, True, False, False])]
+)
+def test_blocks_too_narrow_for_their_words_have_none_to_measure(name: str, written: list[bool]) -> None:
+    class Alike(Names):
+        def label(self, node: int) -> str:
+            return name
+
+    tree, counts = Tree.from_branching_factors((3,)), np.array([1000, 930, 60, 10])
+    templates = decoded(icicle(tree, Alike(), counts, counts))["data"][0]["texttemplate"]
+    assert [bool(template) for template in templates] == written
 
 
 @pytest.mark.parametrize(("height", "root", "lines"), [(5, 0, 2), (6, 0, 1), (6, 1, 2)])

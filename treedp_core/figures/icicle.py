@@ -17,8 +17,8 @@ from treedp_core.words import short
 
 OTHERS = "others-"
 
-WORDLESS = 0.014
-"""Share of the width, about ten pixels, up to which a block has no text: the browser would measure it, then hide it."""
+LETTERS = 220
+"""How many letters of eleven pixels stand side by side in a figure of 1 200 pixels."""
 TWO_LINES = 6
 """Levels below the root from which on blocks are too low for two lines."""
 
@@ -176,7 +176,7 @@ def drafted(
     area = _areas(tree, seen, value)
     names, hover = _texts(tree, labels, seen, value, released)
     shades = np.nan_to_num(_per_block(seen, colour, mean=True))
-    numbers = _per_block(seen, value if text is None else text)
+    numbers = [count_text(n) for n in _per_block(seen, value if text is None else text).tolist()]
     parents = ["", *map(str, tree.parent[seen.nodes[1:]].tolist()), *map(str, seen.others_parent.tolist())]
     top, last = np.searchsorted(tree.level_start, [root, seen.nodes[-1]], side="right")
     apart = "<br>" if last - top < TWO_LINES else " "
@@ -188,8 +188,8 @@ def drafted(
         values=area,
         branchvalues="total",
         sort=False,
-        text=[count_text(n) for n in numbers.tolist()],
-        texttemplate=np.where(area > WORDLESS * area[0], "%{label}" + apart + "%{text}", "").tolist(),
+        text=numbers,
+        texttemplate=_templates(area / area[0], names, numbers, apart),
         hovertext=hover,
         hovertemplate="%{hovertext}<extra></extra>",
         marker=_colours(area, colouring(shades, colour_range, colour_title)),
@@ -258,6 +258,13 @@ def _texts(
             for line, t, r in zip(hover, truth, noisy, strict=True)
         ]
     return names + others, hover
+
+
+def _templates(share: FloatArray, names: list[str], numbers: list[str], apart: str) -> list[str]:
+    """What stands in each block: nothing where it has no room for it, as the browser would measure it, then hide it."""
+    lines = [f"{name}{apart}{number}".split("<br>") for name, number in zip(names, numbers, strict=True)]
+    letters = [max(map(len, one)) for one in lines]
+    return [str(one) for one in np.where(LETTERS * share >= letters, "%{label}" + apart + "%{text}", "")]
 
 
 def _colours(area: FloatArray, colours: Colouring) -> dict[str, Any]:

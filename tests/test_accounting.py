@@ -156,6 +156,22 @@ def test_numerical_accounting_keeps_the_promise_with_less_noise(relation: str, e
     assert total_of(numerical, tree) > total_of(numerical) == total_of(formula)
 
 
+def test_what_custom_shares_leave_is_not_spent() -> None:
+    """Four tenths are spent: 1 / sqrt(2.5) of sigma 8.4504 (see above) where all of it would be on four levels."""
+    tree, wanted = (
+        generate("uniform", 100, "2,2,2", 7).tree,
+        Wanted(1.0, 1e-6, ONE, (0.1,) * 4, Spread.STACKED, "intopt"),
+    )
+    one = replace(NUMERICAL, allocation="custom", shares=(0.1,) * 4)
+    cdf = CdfSettings(8, (2, 2, 2), "discrete_gaussian", 1.0, 1e-6, "custom", (0.1,) * 4, relation=one.relation,
+                      accounting="numerical")  # fmt: skip
+    table = made_up((2, 2, 2), 50, 7)
+    found = [prepare(one, tree), plan_tree(cdf), numerical(wanted, table, 1.0).plan(table)]
+    sigmas = [getattr(laws[-1], "sigma") for laws in (found[0].noise.laws, found[1].noise.laws, found[2].laws)]  # noqa: B009
+    assert sigmas == pytest.approx([8.4504 * 2.5**0.5] * 3, rel=1e-3)
+    assert all(0.5 < made.guarantee.epsilon < 0.62 for made in found)
+
+
 def test_the_formula_stays_what_it_was() -> None:
     data = generate("zipf", 100, "4,4,4", 7)
     plain = replace(NUMERICAL, accounting="formula")

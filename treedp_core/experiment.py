@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from treedp_core import checks, postprocess
-from treedp_core.allocation import split
+from treedp_core.allocation import spent_part, split
 from treedp_core.checks import InputError
 from treedp_core.errors import METRICS, ErrorSummary, Metric, Tolerance
 from treedp_core.errors.expected import NodeErrors, expected_errors
@@ -193,7 +193,8 @@ def total_of(experiment: Experiment, tree: Tree | None = None) -> float:
     slack = checks.delta(experiment.delta, required=True)
     if tree is None or mechanism.continuous_gaussian or not is_numerical(experiment.accounting):
         return epsilon_to_rho(epsilon, slack, mechanism.continuous_gaussian)
-    return largest_total(lambda total: _spent(experiment, tree, total)[1].laws, experiment.unit, epsilon, slack)
+    part = spent_part(experiment.allocation, experiment.shares)
+    return largest_total(lambda all_: _spent(experiment, tree, all_)[1].laws, experiment.unit, epsilon, slack, part)
 
 
 def _spent(experiment: Experiment, tree: Tree, total: float) -> tuple[Budget, LevelNoise]:

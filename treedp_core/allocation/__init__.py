@@ -117,5 +117,13 @@ def split(
     nothing_to_spend_on = unit.total_is_public and tree.n_levels == 1
     if not shares.any() and not nothing_to_spend_on:
         raise InputError("BUDGET_SPLIT", "Expected at least one level with a share above 0.")
-    spent = sum(exact_shares(custom), Fraction(0)) if allocation == "custom" else Fraction(1)
-    return budget_from_shares(shares, total, currency, unit, spent)
+    return budget_from_shares(shares, total, currency, unit, spent_part(allocation, custom))
+
+
+def spent_part(allocation: str, custom: Sequence[float] | None) -> Fraction:
+    """Return the part of a total that an allocation spends: what custom shares leave is not spent.
+
+    >>> spent_part("uniform", ()), spent_part("custom", (0.25, 0.5))
+    (Fraction(1, 1), Fraction(3, 4))
+    """
+    return sum(exact_shares(custom), Fraction(0)) if allocation == "custom" and custom else Fraction(1)

@@ -11,6 +11,7 @@ import enum
 import itertools
 import math
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from functools import lru_cache
 from typing import Final
 
@@ -22,6 +23,8 @@ from treedp_core.privacy.unit import ProtectedUnit
 
 CLOSE: Final = 5e-5
 """Relative closeness of a total to the largest one."""
+_ALL: Final = Fraction(1)
+_BELOW: Final = 1.0 - 1e-12
 LINES: Final = 12
 """Steps along a line after which a search goes half the way each time."""
 
@@ -102,7 +105,11 @@ def _epsilon(laws: tuple[Law | None, ...], unit: ProtectedUnit, delta: float) ->
 
 
 def largest_total(
-    laws_of: Callable[[float], Sequence[Law | None]], unit: ProtectedUnit, epsilon: float, delta: float
+    laws_of: Callable[[float], Sequence[Law | None]],
+    unit: ProtectedUnit,
+    epsilon: float,
+    delta: float,
+    part: Fraction = _ALL,
 ) -> float:
     """Largest total in rho whose noise is (epsilon, delta)-private by numerical accounting, rounded down.
 
@@ -112,7 +119,9 @@ def largest_total(
         Noise of each level when so much is spent in all.
     unit : ProtectedUnit
     epsilon, delta : float
-        The promise.
+        The promise, were all of the total spent.
+    part : Fraction
+        Of a total that is spent, at most 1: what is left stays so.
 
     Returns
     -------
@@ -127,17 +136,18 @@ def largest_total(
     """
 
     def over(rho: float) -> float:
-        laws = laws_of(rho)
+        laws = laws_of(rho / part)
         return epsilon_of_levels(laws, unit, delta) - epsilon if composes(laws) else math.inf
 
+    most = RHO_HIGH * part * _BELOW
     good = min(RHO_HIGH, epsilon_to_rho(epsilon, delta, False))
-    under, bad = over(good), min(RHO_HIGH, 1.2 * good)
-    if under > 0.0:  # then the formula is the tighter one
+    if good >= most or (under := over(good)) > 0.0:  # then the formula is the tighter one
         return good
+    bad = min(most, 1.2 * good)
     while (beyond := over(bad)) <= 0.0:
-        if bad == RHO_HIGH:
+        if bad == most:
             return bad
-        good, under, bad = bad, beyond, min(RHO_HIGH, 1.2 * bad)
+        good, under, bad = bad, beyond, min(most, 1.2 * bad)
     return _closer(over, (good, under), (bad, beyond))
 
 

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from treedp_core import checks
-from treedp_core.allocation import ALLOCATIONS, Allocation, split
+from treedp_core.allocation import ALLOCATIONS, Allocation, spent_part, split
 from treedp_core.checks import InputError
 from treedp_core.mechanisms import MECHANISMS, LevelNoise, Mechanism
 from treedp_core.postprocess import least_squares
@@ -381,7 +381,13 @@ def plan_tree(settings: CdfSettings) -> CdfPlan:
         slack = checks.delta(settings.delta, required=True)
         laws = is_numerical(settings.accounting) and not mechanism.continuous_gaussian
         total = (
-            largest_total(lambda rho: mechanism.plan(tree, spent(rho), unit).laws, unit, total, slack)
+            largest_total(
+                lambda rho: mechanism.plan(tree, spent(rho), unit).laws,
+                unit,
+                total,
+                slack,
+                spent_part(settings.allocation, settings.shares),
+            )
             if laws
             else epsilon_to_rho(total, slack, mechanism.continuous_gaussian)
         )

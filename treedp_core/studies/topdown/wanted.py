@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Final
 
 from treedp_core import checks
-from treedp_core.allocation import ALLOCATIONS
+from treedp_core.allocation import ALLOCATIONS, spent_part
 from treedp_core.postprocess.chains import CHAINS
 from treedp_core.postprocess.families import RULES as FAMILIES
 from treedp_core.privacy import RHO_HIGH, Currency, ProtectedUnit, Spread
@@ -129,7 +129,10 @@ def numerical(wanted: Wanted, subject: Subject, epsilon: float) -> Wanted:
     if wanted.spread is Spread.DISTINCT and wanted.unit.contributions > 1:
         return base
     unit = base.plan(subject).unit
-    rho = largest_total(lambda rho: replace(base, rho=rho).plan(subject).laws, unit, epsilon, wanted.delta)
+    rho = largest_total(
+        lambda rho: replace(base, rho=rho).plan(subject).laws, unit, epsilon, wanted.delta,
+        spent_part("custom", base.shares),
+    )  # fmt: skip
     return replace(base, rho=rho, within=epsilon)
 
 

@@ -185,7 +185,12 @@ def test_a_cell_of_every_page_that_releases_is_drawn_again_as_its_page_would() -
         "multiplicative": ({"eps": ("3",), "mul_source": ("current",)}, "settings.epsilon"),
         "lab": ({"eps": ("4",), "lab_mechanisms": ("laplace",)}, "experiment.epsilon"),
         "consistency": (
-            {"eps": ("5",), "con_allocation": ("custom",), "con_shares": (OWN_SPLIT,)},
+            {
+                "eps": ("5",),
+                "con_allocation": ("custom",),
+                "con_shares": (OWN_SPLIT,),
+                "con_accounting": ("numerical",),
+            },
             "experiment.epsilon",
         ),
         "budget": ({"eps": ("6",), "bud_view": ("custom",), "bud_shares": (OWN_SPLIT,)}, "experiment.epsilon"),
@@ -210,6 +215,7 @@ def test_a_cell_of_every_page_that_releases_is_drawn_again_as_its_page_would() -
     assert found[0].settings.branching_factors == (2,) * 7 and found[1].levels == ("all", *found[1].subject.columns)
     assert len(found[1].subject.columns) == 2 and found[2].source.counts is not None
     assert [one.experiment.shares for one in found[3:]] == [(), (0.2, 0.3, 0.5), (0.2, 0.3, 0.5)]
+    assert [one.experiment.accounting for one in found[3:]] == ["formula", "numerical", "formula"]
     assert [one.experiment.allocation for one in found[3:]] == ["uniform", "custom", "custom"]
 
 

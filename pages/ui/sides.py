@@ -7,17 +7,20 @@ from collections.abc import Iterable
 from pages.ui.shared import experiment, slack_of
 from treedp_core.notebook.paired import AnySide, Side
 from treedp_core.postprocess.chains import CHAINS
+from treedp_core.privacy import Accounting
 from treedp_core.records import Dataset
 from treedp_core.studies.sweep.series import Series
 
 
-def simulated(data: Dataset, series: Iterable[Series], split: str, shares: tuple[float, ...]) -> list[AnySide]:
-    """Return the experiments of some series on data, with the shared settings and a split of the budget."""
+def simulated(
+    data: Dataset, series: Iterable[Series], split: str, shares: tuple[float, ...], accounting: str = ""
+) -> list[AnySide]:
+    """Return the experiments of some series on data: the shared settings, a split of the budget, an accounting."""
 
     def of(one: Series) -> Side:
         asked = experiment(
             mechanism=one.mechanism, postprocess=CHAINS[one.pipeline].steps, allocation=split, shares=shares,
-            delta=slack_of([one.mechanism], data.total),
+            delta=slack_of([one.mechanism], data.total), accounting=accounting or Accounting.FORMULA.value,
         )  # fmt: skip
         return Side(one.label, asked, data.tree, data.counts, tuple(data.labels.level_names))
 

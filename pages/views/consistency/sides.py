@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pages.ui.controls import shares
 from pages.ui.sides import simulated
-from pages.views.consistency.settings import ALLOCATION, MECHANISM, POST, SHARES
+from pages.ui.tuned import accounting
+from pages.views.consistency.settings import ACCOUNTING, ALLOCATION, MECHANISM, POST, SHARES
 from treedp_core.notebook.paired import AnySide
 from treedp_core.records import Dataset
 from treedp_core.studies.sweep.series import Series
@@ -12,4 +13,7 @@ from treedp_core.studies.sweep.series import Series
 
 def sides(data: Dataset) -> list[AnySide]:
     """Return the release of the settings."""
-    return simulated(data, [Series(MECHANISM.value, POST.value)], ALLOCATION.value, shares(ALLOCATION, SHARES))
+    return simulated(
+        data, [Series(MECHANISM.value, POST.value)], ALLOCATION.value, shares(ALLOCATION, SHARES),
+        accounting("con", ACCOUNTING.value),
+    )  # fmt: skip

@@ -62,6 +62,8 @@ PLACES = {
 }
 # Parts of Streamlit that are safe only as one module uses them.
 KEPT_TO = {"download_button": "pages/ui/exports.py", "file_uploader": "pages/ui/uploads.py"}
+IN_THE_SHELL = {"caption", "latex"}
+"""What a view shows by `pages.ui.text`, which explains symbols."""
 
 ANYTHING = {
     ("treedp_core/experiment.py", "_plain"): "the value of a field of any type",
@@ -292,6 +294,10 @@ def kept_to(source: Source) -> list[str]:
     """Parts of Streamlit that one module wraps are used nowhere else."""
     used = ((node.attr, node.lineno) for node in ast.walk(source.tree) if isinstance(node, ast.Attribute))
     wrong = [f"line {line}: {name}" for name, line in used if KEPT_TO.get(name, source.path) != source.path]
+    if source.path.startswith("pages/views/"):
+        text = ((node, node.value) for node in ast.walk(source.tree) if isinstance(node, ast.Attribute))
+        bare = (node for node, of in text if isinstance(of, ast.Name) and of.id == "st" and node.attr in IN_THE_SHELL)
+        wrong += [f"line {node.lineno}: st.{node.attr} explains no symbols" for node in bare]
     last = ((name, name.rpartition(".")[2]) for name in imported(source) if top(name) == "streamlit")
     return wrong + [f"imports {name}" for name, part in last if KEPT_TO.get(part, source.path) != source.path]
 
@@ -527,6 +533,7 @@ BAD = [
     (caches, "pages/ui/state.py", "from streamlit import cache_data"),
     (kept_to, "pages/ui/frame.py", "import streamlit as st\nst.download_button('x', b'')"),
     (kept_to, "pages/ui/frame.py", "from streamlit import download_button"),
+    (kept_to, "pages/views/lab/view.py", "import streamlit as st\nst.caption('x')"),
     (colours, "treedp_core/figures/budget.py", 'x = "#0072B2"'),
     (unnamed, "treedp_core/experiment.py", "def f(a, b, c, d, e, f, g): ..."),
     (body, "treedp_core/errors/metrics.py", "def f():\n" + "    x = 1\n" * 41),

@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from app import all_pages
 from browsing import ROOT
+from pages.ui.glossary import TERMS, symbols_in
 
 pytestmark = pytest.mark.usefixtures("own_jobs")
 
@@ -39,7 +40,7 @@ App = Callable[..., AppTest]
 @pytest.fixture
 def app() -> App:
     def start(page: str, link: dict[str, str]) -> AppTest:
-        at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=30)
+        at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=90)
         for key, value in link.items():
             at.query_params[key] = value
         return (at if page == HOME else at.switch_page(f"pages/{page}.py")).run()
@@ -105,12 +106,22 @@ def unexplained(at: AppTest) -> list[str]:
     return [*without_text(at), *lacking]
 
 
+def unnamed(at: AppTest) -> list[str]:
+    """Symbols in the words of a page that nothing on it explains: not the heading, no help, no *About*."""
+    shown = [*at.main.title, *at.main.header, *at.main.caption, *at.main.markdown, *at.main.latex]
+    written = "\n".join(str(one.value) for one in shown)
+    told = written + "\n".join(str(of(one, "help") or "") for one in at.main)
+    meant = {one.symbol: one.text for one in TERMS.values() if one.symbol}
+    return [symbol for symbol in symbols_in(written) if meant[symbol] not in told]
+
+
 @pytest.mark.parametrize(("page", "link"), STATES, ids=[f"{p} {' '.join(v.values())}".strip() for p, v in STATES])
 def test_everything_on_a_page_explains_itself(app: App, page: str, link: dict[str, str]) -> None:
     at = app(page, link)
     assert not at.exception
     assert without_help(at) == []
     assert unexplained(at) == []
+    assert unnamed(at) == []
 
 
 @pytest.mark.parametrize("kind", ["columns", "bins"])

@@ -12,7 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 from pages.ui.frame import figure
 from pages.ui.reading import Reading
 from pages.ui.result import show_state
-from pages.ui.text import lit
+from pages.ui.text import lit, prose, small_print
 from pages.ui.upload import Count, Table
 from treedp_core.figures.columns import number_strip
 from treedp_core.notebook.code import given
@@ -49,7 +49,7 @@ class BinsAsked:
         with first:
             self.column = table.column("Numeric column", "numeric", help=about, none=CHOOSE, among=numbers)
         if self.column is None:
-            st.caption("No column of this table holds numbers." if numbers == () else "Its bounds are asked next.")
+            small_print("No column of this table holds numbers." if numbers == () else "Its bounds are asked next.")
             return
         self.lower = self._bound(left, "lower", "Lower bound (public)")
         self.upper = self._bound(middle, "upper", "Upper bound (public)")
@@ -63,7 +63,7 @@ class BinsAsked:
             index=list(OUTSIDE).index(table.before.get("outside", "other")), horizontal=True,
             help="Either way the check says how many there were.",
         )  # fmt: skip
-        st.caption(KEPT)
+        small_print(KEPT)
 
     @property
     def is_answered(self) -> bool:
@@ -112,7 +112,7 @@ def warn_of_cut(data: Dataset) -> None:
 
 def _warn_of_share(outside: float, what: str) -> None:
     if outside > MUCH:
-        st.markdown(
+        prose(
             f":red[:material/content_cut: {percent(outside)} of the {what} lie outside the bounds: what is counted is "
             "not the whole column.]"
         )

@@ -13,9 +13,10 @@ import streamlit as st
 
 from pages.ui import beside, exporting, pins
 from pages.ui.exports import download
-from pages.ui.glossary import explain_new, explained, said
+from pages.ui.glossary import explained, said
 from pages.ui.pins import Shown
 from pages.ui.settings import get
+from pages.ui.text import prose, small_print
 from treedp_core.figures import style
 from treedp_core.figures.dark import on_dark, repainted
 from treedp_core.figures.narrow import stacked
@@ -102,7 +103,7 @@ def figure(
         said(_written_in(fig))
         say(answer)
     else:
-        _caption(caption, _written_in(fig))
+        small_print(caption, beside=_written_in(fig))
     footer(
         key, ran, label=label, simulated=simulated, private=caption.startswith(NOT_PRIVATE),
         about=caption if answer else "", has_code=has_code,
@@ -164,14 +165,9 @@ def moving(
     else:
         with st.container(height=MOVING_HEIGHT, border=False):
             draw()
-        _caption(caption)
+        small_print(caption)
     ran = ran.drawn_by(still)
     footer(key, ran, about=caption if answer else "", shown=Shown(key, still, ran, alt, caption, answer))
-
-
-def _caption(text: str, beside: str = "") -> None:
-    """Show a caption below the first screen; symbols in it or `beside` it that are new on the page are explained."""
-    st.caption(text, help=explain_new(text, f"{text} {beside}") or None)
 
 
 def _written_in(fig: Any) -> str:
@@ -202,9 +198,8 @@ def _is_dark() -> bool:
 
 def say(answer: str) -> None:
     """Show what a figure says to the question above it (Markdown)."""
-    said(answer)
     with st.container(key="answer"):
-        st.markdown(answer)
+        prose(answer)
 
 
 def table(
@@ -267,7 +262,7 @@ def plain_table(
         frame_of(shown).style.format(words), hide_index=True, column_config=own, alt=alt, width=width, height=height,
     )  # fmt: skip
     if caption:
-        _caption(caption, " ".join(shown))
+        small_print(caption, beside=" ".join(shown))
 
 
 def footer(

@@ -129,8 +129,14 @@ TERMS: Final[Table[Term]] = Table(derived=_terms)
 """Every term by name, symbols first."""
 _SYMBOLS: Final = {one.symbol: one for one in _OWN if one.symbol}
 _TOKEN: Final = re.compile(
-    "|".join(rf"(?<![A-Za-z0-9]){symbol}(?![A-Za-z0-9₀-₉])" for symbol in sorted(_SYMBOLS, key=len, reverse=True))
+    "|".join(rf"(?<![A-Za-z]){symbol}(?![A-Za-z0-9₀-₉])" for symbol in sorted(_SYMBOLS, key=len, reverse=True))
 )
+_GREEK: Final = {
+    r"\varepsilon": "ε", r"\delta": "δ", r"\rho": "ρ", r"\alpha": "α", r"\tau": "τ", r"\sigma": "σ", r"\beta": "β",
+    r"\eta": "η", r"\gamma_2": "γ₂", "E_2": " E₂ ",
+}  # fmt: skip
+_WORDS_IN_MATH: Final = re.compile(r"\\(?:text|operatorname|mathcal|mathrm|textstyle)\s*(?:\{[^}]*\}|[A-Za-z])")
+_MATH: Final = re.compile("|".join(rf"{re.escape(one)}(?![A-Za-z])" for one in _GREEK))
 
 
 def text(name: str) -> str:
@@ -143,12 +149,15 @@ def text(name: str) -> str:
 
 
 def symbols_in(words: str) -> list[str]:
-    """Return the symbols that stand in a text, each once, in the order of the glossary.
+    r"""Return the symbols that stand in a text, each once, in the order of the glossary.
 
     >>> symbols_in("N² E₂ at ε = 1, RMSE")
     ['ε', 'N', 'E₂']
+    >>> symbols_in(r"$\sigma_\ell^2=N/\rho,\ Z\sim\mathcal N$")
+    ['ρ', 'N', 'σ']
     """
-    found = set(_TOKEN.findall(words))
+    plain = _MATH.sub(lambda one: _GREEK[one.group()], _WORDS_IN_MATH.sub(" ", words)) if "\\" in words else words
+    found = set(_TOKEN.findall(plain))
     return [symbol for symbol in _SYMBOLS if symbol in found]
 
 
@@ -176,7 +185,13 @@ def explain_all(*words: str) -> str:
 
 
 def explain_new(place: str, words: str) -> str:
-    """Return what the symbols in a text mean that the page has not explained above this place."""
+    """Return what the symbols in a text mean that the page has not explained above this place.
+
+    On the first screen that is nothing: its heading explains them.
+    """
+    if _SAID in st.session_state:
+        said(words)
+        return ""
     known: dict[str, str] = st.session_state.setdefault(_EXPLAINED, {})
     return explained(" ".join(one for one in symbols_in(words) if known.setdefault(one, place) == place))
 

@@ -11,7 +11,7 @@ from pages.ui import jobs, reconnect, store
 from pages.ui.glossary import text
 from pages.ui.result import progress
 from pages.ui.settings import get
-from pages.ui.text import lit
+from pages.ui.text import lit, prose
 from treedp_core.notebook.cell import NOT_REVIEWED
 from treedp_core.registry import CLAIM
 
@@ -84,4 +84,4 @@ def show_badge(name: str) -> None:
 def explain(text: str) -> None:
     """Show a paragraph of explanation (Markdown of our own), unless the reader has switched explanations off."""
     if get("explain") and not get("present"):
-        st.markdown(text)
+        prose(text)

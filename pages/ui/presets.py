@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from pages.ui.setting import Chosen, take
+from pages.ui.text import small_print
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ def draw(page: str, presets: Sequence[Preset]) -> None:
                 one.name, key=f"{page}_preset_{one.name}", on_click=_take, args=(key, one), width="stretch",
                 help=one.about,
             )  # fmt: skip
-            st.caption(one.about)
+            small_print(one.about)
 
 
 def _take(popover: str, preset: Preset) -> None:

@@ -18,6 +18,7 @@ import streamlit as st
 from pages.ui import jobs
 from pages.ui.refusals import refusal
 from pages.ui.store import dataset, forget_one, remember
+from pages.ui.text import small_print
 from pages.ui.workers import Limits
 from treedp_core.checks import InputError
 from treedp_core.watch import Watch
@@ -260,14 +261,14 @@ def show_state(result: Result[Any], what: str, unit: str = "%") -> None:
         progress(result.slot, what, unit)
     elif result.state is State.CANCELLED:
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.caption(f"{what}: cancelled.", width="content")
+            small_print(f"{what}: cancelled.", width="content")
             st.button("Start again", key=f"{result.slot}_again", on_click=result.begin, type="tertiary",
                       help="Begin anew what was cancelled.")  # fmt: skip
     if not result.is_ready and result.value is not None and result.about:
         told = " Press **Run** for the present settings." if result.state is State.STALE and result.begin else ""
-        st.caption(f":material/history: Shown meanwhile: {result.about}.{told}")
+        small_print(f":material/history: Shown meanwhile: {result.about}.{told}")
     if result.state is State.STALE and result.is_elsewhere:
-        st.caption(":material/info: The last result was of other data. Press **Run** for these.")
+        small_print(":material/info: The last result was of other data. Press **Run** for these.")
 
 
 def progress(slot: str, what: str, unit: str, *, can_stop: bool = True) -> None:

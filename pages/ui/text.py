@@ -3,15 +3,35 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import Final, Literal
 
+import streamlit as st
+
+from pages.ui.glossary import explain_new
 from treedp_core.checks import InputError
 
+Width = Literal["stretch", "content"]
 MAX_SHOWN: Final = 80
 _WORD: Final = r"[^\W_]+(?:_[^\W_]+)*"
 """An underscore between letters is one in Markdown, too."""
 _WORDS: Final = re.compile(rf"{_WORD}(?:[ -]{_WORD})*(?: \({_WORD}(?:[ -]{_WORD})*\))?")
 _QUOTED: Final = re.compile(r"""(?<!\w)(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""")
+
+
+def small_print(words: str, *, beside: str = "", help: str = "", width: Width = "stretch") -> None:
+    """Show small print (Markdown); symbols in it or `beside` it are explained where the page has them first."""
+    told = explain_new(words, f"{words} {beside}")
+    st.caption(words, width=width, help="\n\n".join(filter(None, (help, told))) or None)
+
+
+def prose(words: str, *, width: Width | Literal["auto"] = "auto") -> None:
+    """Show a paragraph (Markdown); symbols in it are explained where the page has them first."""
+    st.markdown(words, width=width, help=explain_new(words, words) or None)
+
+
+def formula(latex: str) -> None:
+    """Show an equation; symbols in it are explained where the page has them first."""
+    st.latex(latex, help=explain_new(latex, latex) or None)
 
 
 def lit(text: str, limit: int = MAX_SHOWN) -> str:

@@ -9,7 +9,7 @@ from typing import Final
 import streamlit as st
 
 from pages.ui.settings import REG, get
-from pages.ui.text import plain
+from pages.ui.text import plain, small_print
 from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment, prepare, total_of
 from treedp_core.privacy import Accounting, Currency, ProtectedUnit, exact_shares
@@ -97,7 +97,7 @@ def note(page: str, ledger: Ledger | None = None) -> None:
     told = label(page) if ledger is None else f"{label(page)} **Ledger.** {plain(ledger.sentence())}"
     with st.container(horizontal=True, vertical_alignment="center"):
         if origin.is_private:
-            st.caption(told, width="content")
+            small_print(told, width="content")
         own(page)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable
 
 import streamlit as st
 
-from pages.ui.text import lit
+from pages.ui.text import lit, small_print
 from treedp_core.figures.icicle import NodeLabels, clicked_node
 from treedp_core.tree import Tree
 from treedp_core.words import plural
@@ -83,4 +83,4 @@ def way_up(tree: Tree, labels: NodeLabels, key: str) -> None:
                 icon=":material/chevron_right:" if node else ":material/account_tree:", disabled=node == here,
                 help="Start from this node.", on_click=go, args=(key, node),
             )  # fmt: skip
-        st.caption(plural(int(tree.n_children[here]), "child", "children"), width="content")
+        small_print(plural(int(tree.n_children[here]), "child", "children"), width="content")

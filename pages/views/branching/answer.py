@@ -14,7 +14,7 @@ from pages.ui.setting import in_a_row
 from pages.ui.settings import CONTRIBUTIONS, EPSILON, KNOWN_LEVELS, RELATION
 from pages.ui.shared import slack
 from pages.ui.store import dataset, remember
-from pages.ui.text import lit
+from pages.ui.text import lit, small_print
 from pages.views.branching import settings as s
 from treedp_core.notebook.code import Ran, call, given
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
@@ -81,7 +81,7 @@ def question() -> tuple[Question, Callable[[], object]]:
     def say() -> None:
         show_state(bins, "Reading the number of bins")
         if bins.error is not None and not s.BINS.value.strip():
-            st.caption(f"{lit(dataset().name, 40)} has no 2 leaves to be bins; {s.BINS.default} are shown meanwhile.")
+            small_print(f"{lit(dataset().name, 40)} has no 2 leaves to be bins; {s.BINS.default} are shown meanwhile.")
 
     return Question(n_bins, criterion, s.PADDED.value, s.BUDGET.value == "optimal"), say
 

@@ -16,7 +16,7 @@ from pages.ui.settings import DELTA, EPSILON, PRESENT
 from pages.ui.shared import slack
 from pages.ui.store import dataset, remember
 from pages.ui.strip import strip
-from pages.ui.text import lit
+from pages.ui.text import lit, small_print
 from pages.views.branching import settings as s
 from pages.views.branching.answer import Answer, answer, more_of_the_question, question
 from pages.views.branching.matrices import matrices
@@ -116,7 +116,7 @@ def _cards(found: Answer) -> None:
         ("OpenDP's rule for your K", str(opendp.factor), f"{short(opendp.times_best)}× the best RMSE",
          "The branching factor that OpenDP recommends for this many bins."),
     ))  # fmt: skip
-    st.caption(
+    small_print(
         "OpenDP: what `choose_branching_factor` recommends, from its published formula (3) in Qardaji, Yang and Li, "
         "“Understanding Hierarchical Methods for Differentially Private Histograms” (2013), computed by our own code: "
         f"the tree {product_text(opendp.shape.branching_factors)} with equal budgets, judged "
@@ -128,7 +128,7 @@ def _ranking(found: Answer) -> None:
     """Show the best shapes for K, what padding they need, and what each costs against the best."""
     asked, total = found.asked, found.total
     st.header(f"Trees for K = {found.bins}", anchor=False)
-    st.caption(advice(asked.n_bins).replace("*", "\\*"))
+    small_print(advice(asked.n_bins).replace("*", "\\*"))
     budgets = "the best budgets of each tree" if asked.optimal_budgets else "equal budgets"
     so_far = "" if asked.optimal_budgets or s.BUDGET.value == "uniform" else " so far"
     frame.table(
@@ -188,7 +188,7 @@ def _grid() -> None:
         for column, workload in zip(columns, WORKLOADS, strict=True):
             with column:
                 _cell(noise, workload, post)
-    st.caption(
+    small_print(
         "For very many bins, equal branching factors and budgets; every cell is computed. ∞: the error falls without "
         "end, so measure the leaves alone. Press a cell to see its curve and its trees. Formula."
     )

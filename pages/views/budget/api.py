@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.ui import frame
 from pages.ui.store import dataset
-from pages.ui.text import plain
+from pages.ui.text import plain, prose, small_print
 from pages.views.budget.compared import Compared
 from treedp_core.checks import InputError
 from treedp_core.notebook.code import call, given
@@ -31,11 +31,11 @@ def show(one: Compared, row: Result) -> None:
     try:
         made = reports(truth.unit, row.ledger.total, row.ledger.amounts)
     except InputError as error:
-        st.caption(plain(str(error)))
+        small_print(plain(str(error)))
         return
     again = given(made, reports, truth.unit, row.ledger.total, row.ledger.amounts).named("made")
     ran = call(report_table, again, one.truth, dataset().labels.level_names, metric)
-    st.markdown(_told(made, row, metric, made.errors(truth).tree))
+    prose(_told(made, row, metric, made.errors(truth).tree))
     frame.plain_table(
         ran.value, alt="What one conversion adds on each level, its noise, and the error",
         caption=f"Formula; the error is {NOT_PRIVATE}: it is that of the true counts.",

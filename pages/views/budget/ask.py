@@ -10,6 +10,7 @@ from pages.ui.setting import in_a_row
 from pages.ui.settings import LEVEL, SEED, THRESHOLD
 from pages.ui.shared import experiment, note_of_slack, slack
 from pages.ui.store import is_uploaded
+from pages.ui.text import small_print
 from pages.ui.unused import NO_SLACK, NOTHING_DRAWN, Reasons, unspent
 from pages.views.budget import settings as s
 from pages.views.budget.prior import show_upload
@@ -83,7 +84,7 @@ def tuning(*, metric: bool = False, slices: bool = True) -> None:
             s.METRIC.draw()
         with st.container(width=220):
             if LEVEL.value == "Advanced":
-                st.caption(f"τ = {short(THRESHOLD.value)} (set in the sidebar)")
+                small_print(f"τ = {short(THRESHOLD.value)} (set in the sidebar)")
             else:
                 THRESHOLD.draw()
         if slices:

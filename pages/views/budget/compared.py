@@ -8,14 +8,13 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, Final
 
-import streamlit as st
-
 from pages.ui import result, tuned
 from pages.ui.page import Told
 from pages.ui.refusals import refusal
 from pages.ui.shared import experiment
 from pages.ui.store import dataset, from_file, used
 from pages.ui.strip import of_data, of_experiment
+from pages.ui.text import small_print
 from pages.views.budget import ask
 from pages.views.budget import settings as s
 from pages.views.budget.prior import SLOT as PRIOR_FILE
@@ -110,7 +109,7 @@ def show(
     if kept.value is None:
         result.show_state(kept, "The comparison")
         n_levels = plural(dataset().tree.n_levels, "level")
-        st.caption(f"{n_levels}: choose other data on the Data page, or other settings; nothing is lost.")
+        small_print(f"{n_levels}: choose other data on the Data page, or other settings; nothing is lost.")
         ask.notes()
         return Told(about(question), badges(question), more=ask.more)
     one = _completed(kept.value, best)

@@ -7,15 +7,13 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
-import streamlit as st
-
 from pages.ui import frame, result, store
 from pages.ui.page import Told
 from pages.ui.setting import in_a_row
 from pages.ui.settings import EPSILON, SEED, THRESHOLD
 from pages.ui.store import dataset, used
 from pages.ui.strip import strip
-from pages.ui.text import lit
+from pages.ui.text import lit, prose
 from pages.ui.unused import NO_DELTA, NO_SLACK, Reasons, said, unused_by
 from pages.views.budget import ask, compared, words
 from pages.views.budget import settings as s
@@ -159,8 +157,8 @@ def _more_of_own() -> None:
 
 def _more(asked: Asked) -> None:
     ask.tuning()
-    st.markdown(f"**{s.HEIGHTS[str(asked[0])]}**")
-    st.markdown(
+    prose(f"**{s.HEIGHTS[str(asked[0])]}**")
+    prose(
         f"**Ledger.** Protects {unit_of(asked[0]).described}: the delay is unknown, everything above it is known. Each "
         "ε on the axis is the total of the later half: the larger of the sum over all levels and twice what the delay "
         f"level gets, because a changed delay moves two counts. For the prior ε = {setting_text(PRIOR_EPSILON)} was "

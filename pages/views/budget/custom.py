@@ -14,7 +14,7 @@ from pages.ui.setting import in_a_row
 from pages.ui.shared import experiment
 from pages.ui.splitbar import splitbar
 from pages.ui.store import dataset
-from pages.ui.text import lit
+from pages.ui.text import lit, small_print
 from pages.views.budget import ask, compared, words
 from pages.views.budget import settings as s
 from pages.views.budget.compared import Compared, custom_shares
@@ -72,7 +72,7 @@ def _bar() -> None:
         fixed = _locked() | _public()
         splitbar("Budget split", data.labels.level_names, _units(), fixed, key=BAR, on_move=_dragged)
     else:
-        st.caption(f"{plural(data.tree.n_levels, 'level')} are too many to drag: shares can be typed under **More**.")
+        small_print(f"{plural(data.tree.n_levels, 'level')} are too many to drag: shares can be typed under **More**.")
 
 
 def _unspent() -> None:
@@ -81,9 +81,9 @@ def _unspent() -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         if left > 0:
             why = "; the prior that this split was tuned on is paid from it" if origin and origin.spent else ""
-            st.caption(f"{percent(left / UNITS)} of the total is not spent on levels{why}.", width="content")
+            small_print(f"{percent(left / UNITS)} of the total is not spent on levels{why}.", width="content")
         if origin is not None:
-            st.caption(origin.label, width="content")
+            small_print(origin.label, width="content")
             tuned.own("bud")
 
 

@@ -13,7 +13,7 @@ from pages.ui.page import Told
 from pages.ui.setting import in_a_row
 from pages.ui.settings import THRESHOLD
 from pages.ui.store import dataset, used
-from pages.ui.text import lit
+from pages.ui.text import lit, prose
 from pages.ui.walk import follow, place, way_up
 from pages.views.budget import ask, compared
 from pages.views.budget import settings as s
@@ -106,7 +106,7 @@ def _useful(one: Compared, row: Result, again: Ran[Reliability]) -> None:
     data, found, confidence = dataset(), again.value, s.CONFIDENCE.value
     names = data.labels.level_names
     n_useful = int(found.useful(confidence).sum())
-    st.markdown("**The useful tree**")
+    prose("**The useful tree**")
     frame.figure(
         marked(call(useful_of, again, names, confidence), one),
         key="bud_useful",

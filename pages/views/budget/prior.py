@@ -11,7 +11,7 @@ import streamlit as st
 from pages.ui import kept, store, uploads
 from pages.ui.reading import PRIOR, Counted, Reading, leaves_listed_in
 from pages.ui.refusals import refusal
-from pages.ui.text import lit
+from pages.ui.text import lit, small_print
 from pages.ui.upload import EACH_ROW, Candidate, Count, Table, choose_columns, notice, upload
 from treedp_core.checks import InputError
 from treedp_core.notebook.code import Ran, call, given
@@ -36,7 +36,7 @@ def show_upload() -> None:
     _split_by_period()
     names = ", ".join(lit(name, 40) for name in store.dataset().labels.level_names[1:])
     if not isinstance(found, Ran):
-        st.caption(f"Columns it must have: {names}.")
+        small_print(f"Columns it must have: {names}.")
     counted = store.from_file(SLOT)
     if counted is not None and ABSENT in dict(counted.report.notices):
         notice(ABSENT, dict(counted.report.notices)[ABSENT])
@@ -66,7 +66,9 @@ def _split_by_period() -> None:
             args=(level, tuple(chosen)),
             help="Puts the later records in use on all pages, and the earlier ones here.",
         )  # fmt: skip
-        st.caption("Where a record is replaced by another one, how many records each period has is taken to be public.")
+        small_print(
+            "Where a record is replaced by another one, how many records each period has is taken to be public."
+        )
     if (error := st.session_state.pop(_REFUSED, None)) is not None:
         refusal(error)
 

@@ -14,7 +14,7 @@ from pages.ui.cards import cards
 from pages.ui.page import Told
 from pages.ui.setting import in_a_row
 from pages.ui.store import dataset, remember
-from pages.ui.text import lit
+from pages.ui.text import lit, prose, small_print
 from pages.views.budget import api, ask, compared, words
 from pages.views.budget import settings as s
 from pages.views.budget.compared import GREEDY, OPTIMUM, Compared, rows_again
@@ -62,7 +62,7 @@ def _more(one: Compared) -> None:
     verdict(one)
     names = dataset().labels.level_names
     _steps(one, names)
-    st.markdown("**Error by level**")
+    prose("**Error by level**")
     title = words.titled(one.question, "the level")
     frame.figure(
         marked(call(levels_of, rows_again(one), names, y_title=title, to_come=_to_come(one)), one),
@@ -127,11 +127,11 @@ def verdict(one: Compared) -> None:
         words.prior_line(None if one.prior is None else one.prior.value, one.question),
     ):
         if line:
-            st.markdown(line)
+            prose(line)
 
 
 def _steps(one: Compared, names: Sequence[str]) -> None:
-    st.markdown("**Who gets each slice**")
+    prose("**Who gets each slice**")
     row = one.row(GREEDY)
     if row is None or not isinstance(row.found, GreedySplit):
         st.info("The greedy split needs a prior to look at.", icon=":material/history:")
@@ -158,7 +158,7 @@ def pick(one: Compared) -> None:
     if s.STRATEGY.value in labels:
         s.STRATEGY.said(format=labels.__getitem__).draw(offered=list(labels))
     else:
-        st.caption(f"The strategy “{s.STRATEGY.value.replace('_', ' ')}” cannot be had with these settings.")
+        small_print(f"The strategy “{s.STRATEGY.value.replace('_', ' ')}” cannot be had with these settings.")
 
 
 def ledger(one: Compared) -> None:
@@ -168,11 +168,11 @@ def ledger(one: Compared) -> None:
         return
     symbol, metric = one.question.symbol, one.question.metric
     st.header(f"Ledger: {row.label}", anchor=False)
-    st.markdown(words.ledger_line(row, one.question))
+    prose(words.ledger_line(row, one.question))
     key = ("budget_composed", dataset().fingerprint, one.question, row.name, row.ledger.amounts)
     composed = remember(key, partial(composed_epsilon, one.truth.value, row, one.question.experiment.delta))
     if told := words.composed_line(composed, one.question):
-        st.caption(told)
+        small_print(told)
     frame.plain_table(
         level_table(one.truth.value, row, dataset().labels.level_names, symbol, metric),
         alt="Budget, noise and error of each level under the chosen split",
@@ -189,7 +189,7 @@ def _per_node(one: Compared, row: Result) -> None:
     key = ("budget_nodes", dataset().fingerprint, one.question, row.name, row.ledger.amounts)
     error = remember(key, partial(topped_up_error, one.truth.value, row))
     if error is not None:
-        st.caption(words.per_node_line(row, error, one.question))
+        small_print(words.per_node_line(row, error, one.question))
 
 
 def _hand_over(one: Compared, row: Result) -> None:
@@ -207,11 +207,11 @@ def _hand_over(one: Compared, row: Result) -> None:
         plans.button("bud", partial(plans.of_ledger, row.ledger, one.question.experiment), "from Budget split")
         handed = st.session_state.get(HANDED)
         if handed is not None and handed[0] == row.name:
-            st.markdown(f"Handed over: {lit(handed[1], 190)}", width="content")
+            prose(f"Handed over: {lit(handed[1], 190)}", width="content")
             router.link("lab")
             router.link("consistency")
     if row.origin is not None and not row.origin.is_private:
-        st.caption(f":red[{NOT_PRIVATE}]: wherever this split is used, it tells about the true counts.")
+        small_print(f":red[{NOT_PRIVATE}]: wherever this split is used, it tells about the true counts.")
 
 
 def _use(one: Compared, row: Result) -> None:

@@ -13,7 +13,7 @@ from pages.ui.page import Told
 from pages.ui.setting import in_a_row
 from pages.ui.settings import EPSILON, THRESHOLD
 from pages.ui.store import dataset
-from pages.ui.text import lit, plain
+from pages.ui.text import lit, plain, prose
 from pages.views.budget import ask, compared, words
 from pages.views.budget import settings as s
 from pages.views.budget.compared import Compared
@@ -224,7 +224,7 @@ def _ledger(of: Compared, targets: tuple[Target, ...], of_targets: Answer) -> No
     ran = call(target_table, of.tuned, of.truth, again, targets, names, symbol).saying(of.label)
     table = result.at_once("budget_target_table", (of, targets), lambda: ran.value).here()
     frame.plain_table(table, alt="Targets, budget and what is reached, by level")
-    st.markdown(f"{words.answered(found, of.question, targets)}\n\n**Ledger.** {plain(cost.ledger.sentence())}")
+    prose(f"{words.answered(found, of.question, targets)}\n\n**Ledger.** {plain(cost.ledger.sentence())}")
     plans.button("bud_targets", partial(plans.of_ledger, cost.ledger, of.question.experiment), "from Budget split")
     st.button(
         f"Set ε = {setting_text(cost.to_set)} and this split",

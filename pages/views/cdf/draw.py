@@ -15,6 +15,7 @@ from pages.ui.setting import in_a_row
 from pages.ui.settings import CONTRIBUTIONS, EPSILON, RELATION, SEED
 from pages.ui.shared import note_of_slack, slack_of
 from pages.ui.store import remember
+from pages.ui.text import small_print
 from pages.views.cdf import settings as s
 from pages.views.cdf.source import NO_DATA
 from pages.views.cdf.words import what
@@ -132,7 +133,7 @@ def drawn_of(data: Bins) -> tuple[Draw, Callable[[], object]]:
             st.button(f"Take {MECHANISMS[fit].label.lower()} noise", key="cdf_fit_noise", on_click=s.MECHANISM.set,
                       args=(fit,), help="Sets the mechanism of this page to one that the matrix is for.")  # fmt: skip
         if mine is None:
-            st.caption(f":material/history: Shown meanwhile: {what(plain)}.")
+            small_print(f":material/history: Shown meanwhile: {what(plain)}.")
 
     return mine or draw(plan_cdf(plain), data.counts, "squared", SEED.value), say
 

@@ -15,6 +15,7 @@ from pages.ui.result import KEPT, at_once, in_background, show_state
 from pages.ui.setting import take
 from pages.ui.store import remember
 from pages.ui.strip import strip
+from pages.ui.text import small_print
 from pages.ui.unused import NO_DELTA, NOTHING_DRAWN, ONE_REPLACED, PLAIN
 from pages.views.cdf import settings as s
 from pages.views.cdf.source import NO_DATA, asked_bins
@@ -78,7 +79,7 @@ def _distances(asked: int) -> tuple[int, Ran[dict[str, list[Any]]], Callable[[],
     Up to `BOUND_BINS` it is computed at once. Up to `MAX_BOUND_BINS` it is sought in the background.
     """
     say: Callable[[], object] = partial(
-        st.caption,
+        small_print,
         f"The bound takes cubic work, so at most {whole(MAX_BOUND_BINS)} bins: K = {BOUND_BINS} is shown instead of "
         f"{whole(asked)}.",
     )

@@ -8,6 +8,7 @@ import streamlit as st
 
 from pages.ui import frame
 from pages.ui.result import at_once, show_state
+from pages.ui.text import small_print
 from pages.views.cdf.source import again
 from treedp_core.notebook.code import Ran, call, given
 from treedp_core.studies.cdf import CdfSettings
@@ -53,7 +54,7 @@ def _when(data: Bins, mine: Draw) -> None:
     st.header("When a partition pays", anchor=False)
     settings = mine.plan.settings
     if data.n_bins > MOST_SIMULATED:
-        st.caption(f"Simulated for up to {whole(MOST_SIMULATED)} bins.")
+        small_print(f"Simulated for up to {whole(MOST_SIMULATED)} bins.")
         return
     ran = call(when_it_pays, settings, again(data).get("counts"), TRIALS, mine.seed)
     found = at_once("cdf_when", (settings, mine.seed), lambda: ran.value, of=data.fingerprint)

@@ -15,7 +15,7 @@ from pages.ui.refusals import refusal
 from pages.ui.result import at_once, show_state
 from pages.ui.store import remember, sample, unit_of
 from pages.ui.strip import strip
-from pages.ui.text import lit
+from pages.ui.text import lit, prose, small_print
 from pages.views.cdf import settings as s
 from pages.views.cdf.draw import controls, drawn_of, more_controls
 from pages.views.cdf.partition import partition
@@ -79,7 +79,7 @@ def show() -> Told:
     say()
     told_of_range()
     if mine.refused is not None and mine.refused.code == "TOTAL_NOT_PUBLIC":
-        st.caption(
+        small_print(
             ":material/info: How many records there are is not public under this neighbouring relation, so the noisy "
             "counts are shown without consistency and quantiles."
         )
@@ -111,7 +111,7 @@ def _more(shown: _Shown) -> None:
         _ledger(shown.drawn)
     if isinstance(shown.mine.plan, DividedPlan):
         partition(shown.data, shown.mine, shown.drawn)
-        st.caption(f":material/block: {NO_PARTITION}")
+        small_print(f":material/block: {NO_PARTITION}")
     else:
         plans.button("cdf", partial(_planned, shown), "from CDF and ranges")
 
@@ -153,7 +153,7 @@ def _chosen_range(data: Bins) -> tuple[int, int, Callable[[], object]]:
     if start < stop:
         return start, stop, lambda: None
     if start > stop:
-        return stop, start, partial(st.caption, "“From” lies above “to”; the range between them is shown.")
+        return stop, start, partial(small_print, "“From” lies above “to”; the range between them is shown.")
     error = InputError("RANGE_BOUNDS", "Expected a range with at least one bin; move the sliders apart.")
     start, stop = (start, start + 1) if start < data.n_within else (start - 1, start)
     return start, stop, partial(refusal, error)
@@ -256,7 +256,7 @@ def _range(shown: _Shown) -> None:
     if not found.is_ready:
         return
     columns = found.here()
-    st.markdown(f"{data.truth_name}: {whole(data.within(start, stop))} (NOT PRIVATE)")
+    prose(f"{data.truth_name}: {whole(data.within(start, stop))} (NOT PRIVATE)")
     frame.table(
         given(columns, range_table, *ran.args, **ran.kwargs),
         key="cdf_range",
@@ -306,7 +306,7 @@ def _distance(mine: Draw) -> None:
         return
     bins = mine.plan.settings.n_bins
     apart = above_bound(mine.plan, remember(("lower bound", bins), lambda: lower_bound(bins)))
-    st.markdown(
+    prose(
         f"This release's mean variance is **{short(apart)} times** the least that any linear Gaussian mechanism can "
         "have at the same ρ (formula; see “How far from optimal”)."
     )

@@ -13,7 +13,7 @@ from pages.ui.bins import BinsAsked, warn_of_cut
 from pages.ui.refusals import refusal
 from pages.ui.setting import in_a_row
 from pages.ui.settings import SOURCE
-from pages.ui.text import lit, literal_sentence
+from pages.ui.text import lit, literal_sentence, small_print
 from pages.ui.upload import Candidate, Count, Table, choose_columns, upload
 from pages.views.cdf import settings as s
 from treedp_core.checks import InputError
@@ -77,7 +77,7 @@ def asked_bins() -> tuple[int, Callable[[], object]]:
 def _say_refused(error: InputError, say: Callable[[], object]) -> None:
     say()
     refusal(error)
-    st.caption("The bins of the data are used meanwhile.")
+    small_print("The bins of the data are used meanwhile.")
 
 
 def _meanwhile(why: Callable[[], object]) -> tuple[Bins, Callable[[], object]]:
@@ -87,7 +87,7 @@ def _meanwhile(why: Callable[[], object]) -> tuple[Bins, Callable[[], object]]:
 
     def say() -> None:
         why()
-        st.caption(f"{lit(bins.name, 40)} is shown meanwhile.")
+        small_print(f"{lit(bins.name, 40)} is shown meanwhile.")
 
     return bins, say
 
@@ -98,11 +98,11 @@ def _say(bins: Bins) -> None:
     if column is not None:
         warn_of_cut(column.value)
         for _, sentence in column.value.report.notices:
-            st.caption(literal_sentence(sentence))
+            small_print(literal_sentence(sentence))
     if s.SOURCE.value == "current":
         warn_of_cut(store.dataset())
         if not bins.numeric:
-            st.caption(
+            small_print(
                 f"The leaves of {lit(bins.name, 40)} are categories in the order of the tree: “at most” and ranges "
                 "mean that order."
             )
@@ -155,9 +155,9 @@ def _ask_for_a_column() -> None:
             choose_columns(found, _form)
         return
     if table.columns is None:
-        st.caption(f"Only the counts of {lit(table.data.name, 40)} are kept, so no other column can be counted.")
+        small_print(f"Only the counts of {lit(table.data.name, 40)} are kept, so no other column can be counted.")
     elif not table.columns.numbers:
-        st.caption(f"No column of {lit(table.data.name, 40)} holds numbers; choose another source.")
+        small_print(f"No column of {lit(table.data.name, 40)} holds numbers; choose another source.")
     else:
         choose_columns(Candidate(table.columns, table.data.name, kept.BINS, "bins"), _form)
 

@@ -8,6 +8,7 @@ import streamlit as st
 
 from pages.ui.frame import plain_table
 from pages.ui.store import dataset
+from pages.ui.text import small_print
 from pages.ui.walk import go, place, way_up
 from pages.views.consistency.settings import NODE
 from pages.views.consistency.words import amount, equation
@@ -45,7 +46,7 @@ def _finder() -> None:
         return
     nodes = st.session_state[_FOUND] = find(data.labels, text)
     if not nodes:
-        st.caption("No label contains that.")
+        small_print("No label contains that.")
         return
     st.dataframe(
         found_table(data.labels, nodes), hide_index=True, key="con_found", on_select=_pick,

@@ -16,6 +16,7 @@ from pages.ui.setting import in_a_row
 from pages.ui.shared import experiment, note_of_slack, slack_of
 from pages.ui.store import dataset, used
 from pages.ui.strip import of_data, of_experiment
+from pages.ui.text import prose
 from pages.views.consistency import settings as s
 from pages.views.consistency import words
 from pages.views.consistency.ledger import ledger
@@ -114,7 +115,7 @@ def _cards(shown: Shown) -> None:
     )  # fmt: skip
     only = "This draw only: simulation on the true counts, NOT PRIVATE."
     cards([(label, after, was, f"{about} {only}") for label, after, was, about in told])
-    st.markdown(words.expected_line(shown.expected.value, the.experiment))
+    prose(words.expected_line(shown.expected.value, the.experiment))
 
 
 def _by_level(shown: Shown) -> None:
@@ -152,7 +153,7 @@ def _learned(shown: Shown) -> None:
     """Where the gain is largest, and what clipping does to counts of each size."""
     st.header("What you learn", anchor=False)
     told = (words.gain_line(shown.expected.value, dataset().labels), words.bias_line(shown.draw))
-    st.markdown("  \n".join(filter(None, told)))
+    prose("  \n".join(filter(None, told)))
     frame.plain_table(
         bias_table(shown.draw),
         alt="Mean signed error of this draw by size of the true count",

@@ -16,7 +16,7 @@ from pages.ui.frame import figure
 from pages.ui.reading import Reading, leaves_listed_in
 from pages.ui.settings import CONTRIBUTIONS
 from pages.ui.sortable import sortable
-from pages.ui.text import lit
+from pages.ui.text import lit, small_print
 from pages.ui.upload import EACH_ROW, Count, Table
 from treedp_core import checks
 from treedp_core.checks import InputError
@@ -52,7 +52,7 @@ def levels_in_use() -> None:
     """Show the hierarchy of the data set in use."""
     data = store.dataset()
     st.markdown(" › ".join(lit(name, 40) for name in data.labels.level_names))
-    st.caption(f"{plural(data.tree.n_levels, 'level')}; the list of categories is {data.domain_source.value}.")
+    small_print(f"{plural(data.tree.n_levels, 'level')}; the list of categories is {data.domain_source.value}.")
 
 
 def form(table: Table) -> Count | None:
@@ -143,7 +143,7 @@ def _levels(table: Table, chosen: list[str]) -> None:
         others = [name for name in columns.preview.columns if name not in chosen]
         values = " · ".join(f"{lit(name, 24)} {whole(columns.distinct[name])}" for name in others[:MAX_NAMED])
         values += f" · and {whole(len(others) - MAX_NAMED)} more" if len(others) > MAX_NAMED else ""
-        st.caption(f"{f'Distinct values: {values}. ' if values else ''}Read off the records (NOT PRIVATE).")
+        small_print(f"{f'Distinct values: {values}. ' if values else ''}Read off the records (NOT PRIVATE).")
 
 
 def _tree_so_far(columns: HeldColumns, chosen: Sequence[str]) -> None:
@@ -208,7 +208,7 @@ def _domain(table: Table, how: str, columns: Sequence[str], weight: str | None) 
     if how == "data":
         taken_from_the_data_warning()
         return lambda: call(domain_taken_from_the_data).named("domain")
-    st.caption(KEPT)
+    small_print(KEPT)
     if how == "values":
         lists = last.args[0] if last is not None and last.function is domain_of_values else {}
         listed = {name: _listed(table, name, lists.get(name, ())).splitlines() for name in columns}

@@ -8,6 +8,7 @@ from pages.ui import store, uploads
 from pages.ui.refusals import refusal
 from pages.ui.setting import in_a_row
 from pages.ui.settings import MADE_BRANCHING, MADE_RECORDS, MADE_SEED, MADE_SHAPE, SAMPLE, SOURCE, SOURCES
+from pages.ui.text import small_print
 from pages.ui.upload import Candidate, upload
 from sample_data.catalogue import SAMPLES
 from treedp_core.checks import InputError
@@ -41,7 +42,7 @@ def about_source() -> None:
     """Say what the sample is, and ask for the seed of generated records."""
     if SOURCE.value == "sample":
         chosen = SAMPLES[SAMPLE.value]
-        st.caption(f"{chosen.description} {chosen.domain}")
+        small_print(f"{chosen.description} {chosen.domain}")
     if SOURCE.value == "generate":
         MADE_SEED.draw()
 
@@ -59,4 +60,4 @@ def _generate() -> None:
         pass  # the head of the page says so
     except InputError as error:
         refusal(error)
-        st.caption("The data set in use stays as it was.")
+        small_print("The data set in use stays as it was.")

@@ -5,11 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-import streamlit as st
-
 from pages.ui.frame import figure
 from pages.ui.store import remember, used
-from pages.ui.text import lit
+from pages.ui.text import lit, prose
 from pages.ui.walk import walk
 from treedp_core.figures.icicle import icicle
 from treedp_core.figures.strips import count_strips, strip_table
@@ -53,7 +51,7 @@ def _blocks(data: Dataset, answer: str, root: int) -> str | None:
 
 def _leaf(data: Dataset, node: int) -> None:
     path = " › ".join(lit(label, 40) for label in data.labels.path(node))
-    st.markdown(f"Leaf {path}: {plural(int(data.counts[node]), 'record')} (NOT PRIVATE)")
+    prose(f"Leaf {path}: {plural(int(data.counts[node]), 'record')} (NOT PRIVATE)")
 
 
 def show_strips(data: Dataset) -> None:

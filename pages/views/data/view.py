@@ -13,7 +13,7 @@ from pages.ui.page import Told
 from pages.ui.settings import EPSILON, RELATION, SOURCE
 from pages.ui.shared import experiment
 from pages.ui.strip import of_data, strip
-from pages.ui.text import lit
+from pages.ui.text import lit, prose, small_print
 from pages.ui.upload import choose_columns, counted_before
 from pages.views.data.check import check, show_levels, warn
 from pages.views.data.hierarchy import form, levels_in_use
@@ -33,13 +33,13 @@ def show() -> Told:
     promise = strip(*of_data(data), relation=NeighbouringRelation(RELATION.value), epsilon=EPSILON.value)
     if file is not None:  # nothing else is shown beside it
         choose_columns(file, form)
-        st.caption(f"{lit(data.name, 40)} stays in use until the file is counted.")
+        small_print(f"{lit(data.name, 40)} stays in use until the file is counted.")
         return Told(promise, "NOT PRIVATE")
     show_tree(data, _answer(data))
     if asked := is_asked():
         ask()
     if is_waited_for():
-        st.caption(f"Until you count a file, {lit(data.name, 40)} stays in use.")
+        small_print(f"Until you count a file, {lit(data.name, 40)} stays in use.")
     asked_for.show()
     warn(data)
     return Told(promise, "formula, NOT PRIVATE", more=partial(_more, data, asked))
@@ -71,7 +71,7 @@ def _more(data: Dataset, asked: bool) -> None:
     if (again := counted_before(SOURCE.value)) is not None:
         choose_columns(again, form)
     st.header("Check", anchor=False)
-    st.markdown(f"{lit(data.name)}: what became of every record.")
+    prose(f"{lit(data.name)}: what became of every record.")
     check(data)
     show_levels(data)
     show_strips(data)

@@ -10,7 +10,7 @@ from pages.ui import store
 from pages.ui.setting import in_a_row
 from pages.ui.settings import CONTRIBUTIONS, KNOWN_LEVELS, RELATION, SAMPLE, SOURCE, UNIT
 from pages.ui.shared import experiment
-from pages.ui.text import lit
+from pages.ui.text import lit, small_print
 from sample_data.catalogue import SAMPLES
 from treedp_core.experiment import prepare
 from treedp_core.privacy import NeighbouringRelation
@@ -24,7 +24,7 @@ def who(asked: bool) -> None:
     if SOURCE.value == "sample":
         sample = SAMPLES[SAMPLE.value]
         known = f" Known levels: {sample.known_levels}." if sample.known_levels > 1 else ""
-        st.caption(f"In this sample: {sample.protected}{known}")
+        small_print(f"In this sample: {sample.protected}{known}")
     left, right = st.columns(2)
     with left:
         _relation()
@@ -35,7 +35,7 @@ def who(asked: bool) -> None:
             CONTRIBUTIONS.draw()
         if RELATION.value == NeighbouringRelation.REPLACE_UNKNOWN.value:
             KNOWN_LEVELS.draw(offered=range(1, tree.n_levels + 1))
-    st.caption(f"{_each()}: {prepare(experiment(), tree).guarantee.sentence()}")
+    small_print(f"{_each()}: {prepare(experiment(), tree).guarantee.sentence()}")
 
 
 def ask() -> None:
@@ -45,7 +45,7 @@ def ask() -> None:
             UNIT.draw()
         with st.container(width=240):
             CONTRIBUTIONS.draw()
-    st.caption("Until you say what one unit is, the promise is about records, and about nobody behind them.")
+    small_print("Until you say what one unit is, the promise is about records, and about nobody behind them.")
 
 
 def is_asked() -> bool:

@@ -13,6 +13,7 @@ from pages.ui.result import at_once, run_button, show_state
 from pages.ui.setting import in_a_row
 from pages.ui.shared import note_of_slack
 from pages.ui.store import dataset, used
+from pages.ui.text import prose, small_print
 from pages.views.lab import settings as s
 from pages.views.lab import words
 from pages.views.lab.shown import Shown, asked, used_for
@@ -90,7 +91,7 @@ def _figure(shown: Shown) -> None:
     )
     notes = (words.stale_note(drawn), words.without_formula(drawn), words.other_metric(found, base))
     for text in filter(None, notes):
-        st.caption(f":material/info: {text}")
+        small_print(f":material/info: {text}")
 
 
 def _nothing_chosen() -> str:
@@ -160,17 +161,17 @@ def _cards(shown: Shown) -> None:
         for column, line in zip(st.columns(CARDS_A_ROW), row, strict=False):
             with column.container(border=True, height="stretch", gap="xsmall"):
                 _card(line, best)
-    st.markdown(words.plain_line(shown.lines, base, data.tree))
+    prose(words.plain_line(shown.lines, base, data.tree))
     told = at_once("lab_optimum", shown.question, lambda: _optimum(shown)).here()
     for sentence in told:
-        st.markdown(sentence)
+        prose(sentence)
 
 
 def _card(line: Line, best: float) -> None:
     value = line.whole.value
     known = not math.isnan(value)
     error = plus_minus(line.whole.standard_error) if line.whole.source == "simulation" else ""
-    st.caption(line.series.label, help=f"Whole tree, {line.whole.source or 'simulation only'}.")
+    small_print(line.series.label, help=f"Whole tree, {line.whole.source or 'simulation only'}.")
     st.metric(
         line.series.label,
         f"{short(value)}{error}" if known else "press Run",

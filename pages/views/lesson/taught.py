@@ -13,7 +13,7 @@ import streamlit as st
 from pages.ui import classroom, frame
 from pages.ui.refusals import refusal
 from pages.ui.settings import PRESENT
-from pages.ui.text import lit
+from pages.ui.text import lit, prose, small_print
 from treedp_core.checks import InputError
 from treedp_core.figures.lesson import before_the_guess, of_class
 from treedp_core.studies.lesson import DRAGS, Step, hands, said_of_hands
@@ -28,7 +28,7 @@ _HANDS: Final = "_hands_of_step"
 def teach(step: Step) -> None:
     """Show a step as its teacher has it: what is asked, and once it is revealed how the class guessed."""
     room = classroom.guesses()
-    st.markdown(step.predict.text)
+    prose(step.predict.text)
     if room.is_shown(step.name):
         _histogram(step, room.of(step.name))
     else:
@@ -46,9 +46,9 @@ def teachers_keys(step: Step) -> None:
     with st.container(width="content"):
         st.fragment(_number, run_every=None if is_shown else TEACHER_EVERY)(step.name)
     with st.popover("Class", icon=":material/groups:", help="Its word, its time, and its end", width="content"):
-        st.markdown(f"Word: {lit(classroom.door().word)}")
+        prose(f"Word: {lit(classroom.door().word)}")
         left = plural(room.minutes_left(), "minute")
-        st.caption(f"In a presentation Q shows the QR code. It ends by itself in {left}.")
+        small_print(f"In a presentation Q shows the QR code. It ends by itself in {left}.")
         st.button(
             "End the class", key="les_end", icon=":material/stop_circle:", on_click=_end,
             help="All guesses are forgotten at once, and nobody else comes in.",
@@ -124,7 +124,7 @@ def _nothing_yet(step: Step, said: str) -> None:
 
 def _number(name: str) -> None:
     """Say how many guesses are in."""
-    st.markdown(f"**{plural(classroom.guesses().number(name), 'guess', 'guesses')}** in", width="content")
+    prose(f"**{plural(classroom.guesses().number(name), 'guess', 'guesses')}** in", width="content")
 
 
 def _look(name: str) -> None:

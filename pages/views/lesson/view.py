@@ -13,6 +13,7 @@ from pages.ui.exports import download
 from pages.ui.page import Told
 from pages.ui.pictures import one_range, with_or_without
 from pages.ui.settings import PRESENT
+from pages.ui.text import prose, small_print
 from pages.views.lesson import settings as s
 from pages.views.lesson.asked import ask, drag, reaction
 from pages.views.lesson.taught import ask_hands, said_to_class, show_hands, teach, teachers_keys, wait
@@ -52,7 +53,7 @@ def show(name: str) -> Told:
     """Show a step: nothing of the answer before there is a guess."""
     step, given = step_named(name), answers(s.ANSWERS.value)
     glossary.said(step.text, step.predict.text)
-    st.markdown(step.text)
+    prose(step.text)
     if classroom.is_open() and classroom.is_teacher():
         teach(step)
         _onward(name, partial(teachers_keys, step))
@@ -95,7 +96,7 @@ def _before(step: Step) -> None:
 def show_card() -> Told:
     """Show the final card: ten questions, and how many are right."""
     points = score(s.ANSWERS.value, s.SEAT.value, CARD)
-    st.markdown("Ten questions about all eight steps stand under *More*. Take your time; formulas check each answer.")
+    prose("Ten questions about all eight steps stand under *More*. Take your time; formulas check each answer.")
     st.session_state.setdefault(f"more_lesson_{CARD}_basic", True)  # it is what one comes for
     ran = call(points_table, s.ANSWERS.value, s.SEAT.value).named("points")
     said = (
@@ -140,7 +141,7 @@ def _reveal(step: Step, guess: float) -> None:
         "step 2 is 4 000 draws.",
     )  # fmt: skip
     if told := said_to_class(step):  # beside the figure's answer, which goes into pins and files
-        st.markdown(told)
+        prose(told)
 
 
 def _exercises(name: str) -> None:
@@ -151,7 +152,7 @@ def _exercises(name: str) -> None:
     given = answers(s.ANSWERS.value)
     for question in exercises(name, s.SEAT.value):
         with st.container(border=True):
-            st.markdown(question.text)
+            prose(question.text)
             ask(question, "Check", bare=True)
             reaction(question, given)
 
@@ -160,7 +161,7 @@ def _exercises_left(name: str) -> None:
     """Say where the exercises of a step are, and how many of them are solved."""
     points = score(s.ANSWERS.value, s.SEAT.value, name)
     if not PRESENT.value:
-        st.caption(f"Exercises: {points.right} of {points.of}", width="content")
+        small_print(f"Exercises: {points.right} of {points.of}", width="content")
 
 
 def _onward(name: str, before: Callable[[], None] | None = None, after: Callable[[], None] | None = None) -> None:

@@ -11,7 +11,7 @@ from pages.ui.page import Told
 from pages.ui.result import Result, at_once, in_background, run_button, show_state
 from pages.ui.setting import in_a_row
 from pages.ui.strip import strip
-from pages.ui.text import lit
+from pages.ui.text import formula, lit, prose, small_print
 from pages.views.methods import settings as s
 from pages.views.methods import words
 from treedp_core.figures.methods import beside_others, checked
@@ -36,7 +36,7 @@ def show() -> Told:
         )  # fmt: skip
         run_button(check, "met_check_run", label="Self-check", help="Every closed form against a simulation of it.")
     if one.stated.formula:
-        st.latex(one.stated.formula)
+        formula(one.stated.formula)
     found = at_once("met_compared", one.name, lambda: compared(one.name), of=ALWAYS, room=12)
     if found.value is not None:
         columns = given(found.value.columns, compared_table, one.name).named("columns")
@@ -49,12 +49,12 @@ def show() -> Told:
     show_state(found, "Computing")
     show_state(check, "Checking")
     if check.value is not None:
-        st.markdown(words.checked(check.value))
+        prose(words.checked(check.value))
     page, settings = one.opens
     with st.container(horizontal=True, vertical_alignment="center"):
         router.link(page, f"See {one.label} at work", settings)
         if one.author:
-            st.caption(f"From {lit(one.author, 60)}, {CLAIM}.", width="content")
+            small_print(f"From {lit(one.author, 60)}, {CLAIM}.", width="content")
     about = strip(f"{KINDS[one.kind]}: {lit(one.label) if one.author else one.label}", "made-up counts")
     simulated = check.value is not None or (found.value is not None and found.value.simulated)
     badges = "formula, simulation" if simulated else "formula"

@@ -10,7 +10,7 @@ import streamlit as st
 
 from pages.ui import frame
 from pages.ui.setting import in_a_row
-from pages.ui.text import lit
+from pages.ui.text import lit, prose, small_print
 from pages.views.multiplicative.settings import STEP, draw_alpha
 from treedp_core.experiment import Experiment
 from treedp_core.figures.multiplicative import labelled_tree
@@ -125,7 +125,7 @@ def show_rest(made: Run, step: int) -> None:
         drawn = replace(STEP.drawn, label=f"Step of {whole(n_steps)}", high=n_steps)
         replace(STEP, drawn=drawn).draw()
         _go("End", "last_page", n_steps, "What is released.", step)
-    st.markdown(_step_text(made, step))
+    prose(_step_text(made, step))
     if made.story:
         _asked(made, step)
 
@@ -136,7 +136,7 @@ def _asked(made: Run, step: int) -> None:
         return
     one = made.story[step - 1]
     asked = ", ".join(f"level {level}: {whole(count)}" for level, count in one.asked)
-    st.caption(
+    small_print(
         f"Asked in this step, deepest first, the largest unlabelled count of each level (NOT PRIVATE): {asked}. A "
         "level answers yes when its count with fresh noise reaches the noisy threshold, near "
         f"{short(one.classification_threshold)}."

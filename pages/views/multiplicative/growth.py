@@ -18,7 +18,7 @@ from pages.ui.settings import ALPHA, EPSILON
 from pages.ui.shared import say_slack, slack
 from pages.ui.store import dataset, remember
 from pages.ui.strip import strip
-from pages.ui.text import lit
+from pages.ui.text import lit, prose
 from pages.ui.unused import NO_THRESHOLD, NOTHING_DRAWN
 from pages.views.multiplicative.settings import EVERY_CURVE, LEVELS, TOTAL, draw_alpha
 from treedp_core.checks import InputError
@@ -145,9 +145,9 @@ def _headline(rows: list[Rank], d: int) -> None:
     whose = "" if LEVELS.value.strip() else f" of {lit(dataset().name, 40)}"
     said = f"At the **{plural(d, 'level')}**{whose} the smallest worst-case error is **{short(best.error)} records**: "
     if best is simple:
-        st.markdown(f"{said}{best.curve.label}. Thresholds do not pay here.")
+        prose(f"{said}{best.curve.label}. Thresholds do not pay here.")
     else:
-        st.markdown(f"{said}{best.curve.label} ({best.curve.known}); the best simple rule, {simple.curve.label}, has "
+        prose(f"{said}{best.curve.label} ({best.curve.known}); the best simple rule, {simple.curve.label}, has "
                     f"{short(simple.error)}.")  # fmt: skip
 
 

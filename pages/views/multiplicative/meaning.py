@@ -6,11 +6,10 @@ import math
 from functools import partial
 from typing import Any, Final
 
-import streamlit as st
-
 from pages.ui import frame
 from pages.ui.page import Told
 from pages.ui.store import remember
+from pages.ui.text import prose
 from pages.views.multiplicative.growth import IGNORES as IGNORES
 from pages.views.multiplicative.growth import about, asked, notes
 from pages.views.multiplicative.schedule import show_printed
@@ -81,7 +80,7 @@ def _caption(chosen: Setting, d: int, eta: float) -> str:
 
 
 def _more(chosen: Setting, d: int | None) -> None:
-    st.markdown(WORDS)
+    prose(WORDS)
     if d is not None:
         frame.table(
             _accuracy(chosen, d),

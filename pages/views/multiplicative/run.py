@@ -18,7 +18,7 @@ from pages.ui.settings import MADE_SEED
 from pages.ui.shared import experiment, say_slack, slack
 from pages.ui.store import dataset, used
 from pages.ui.strip import strip
-from pages.ui.text import lit
+from pages.ui.text import lit, prose
 from pages.views.multiplicative.blocks import in_words, show_bare, show_controls, show_rest, show_step
 from pages.views.multiplicative.settings import (
     CLAMP,
@@ -173,11 +173,11 @@ def _how_it_did(made: Run, again: Ran[Run]) -> None:
     error, least = made.error, made.nodes.simple[rival].worst
     if error is not None:
         better = "Thresholds have" if error < least else f"{RULES[rival]} has"
-        st.markdown(
+        prose(
             f"**{better} the smaller worst-case error** on {_levels(made)}: thresholds "
             f"{short(error)}, {RULES[rival]} {short(least)} records."
         )
-    st.markdown(_small_leaves(made))
+    prose(_small_leaves(made))
     proven = made.plan.error_is_proven or made.plan.error is None
     kind = "proven" if proven else "certified for one leaf, simulated on other trees"
     said = "is not stated for these constants without the clamp" if error is None else f"is {kind}"

@@ -8,6 +8,7 @@ import streamlit as st
 
 from pages.ui import frame
 from pages.ui.cards import cards
+from pages.ui.text import prose
 from pages.views.multiplicative.growth import worst_case
 from pages.views.multiplicative.settings import ROUNDS
 from treedp_core.figures.multiplicative import schedule_figure
@@ -29,7 +30,7 @@ def show_printed() -> None:
     _verdict(one, rounds)
     over = breaks_at(ran.value, eps)
     if over is not None:
-        st.markdown(f"The printed budgets break the promise from **ℓ = {over}** rounds on.")
+        prose(f"The printed budgets break the promise from **ℓ = {over}** rounds on.")
     frame.figure(
         call(schedule_figure, ran.named("budgets"), promised=eps, chosen=rounds),
         key="mul_schedule",

@@ -12,6 +12,7 @@ from pages.ui.presets import Preset
 from pages.ui.setting import Setting, choice, flag, number, whole, words
 from pages.ui.settings import ALPHA, DELTA, EPSILON, LEVEL
 from pages.ui.shared import fits
+from pages.ui.text import small_print
 from treedp_core import checks
 from treedp_core.studies.multiplicative.ranking import levels_from_text
 from treedp_core.studies.multiplicative.run import PLANS
@@ -131,7 +132,7 @@ PRESETS: Final = (
 def draw_alpha() -> None:
     """Show α here, unless the sidebar already does."""
     if LEVEL.value == "Advanced":
-        st.caption(f"α = {short(ALPHA.value)} (set in the sidebar)", width="content")
+        small_print(f"α = {short(ALPHA.value)} (set in the sidebar)", width="content")
         return
     with st.container(width=150):
         ALPHA.draw()

@@ -15,7 +15,7 @@ from pages.ui.refusals import refusal
 from pages.ui.router import link
 from pages.ui.setting import in_a_row
 from pages.ui.settings import is_page
-from pages.ui.text import lit
+from pages.ui.text import lit, prose, small_print
 from pages.views.notebook import words
 from treedp_core.checks import InputError
 from treedp_core.figures.kept import redrawn
@@ -102,7 +102,7 @@ def _drawing(cell: Cell) -> None:
         )  # fmt: skip
     frame.say(cell.answer or cell.caption or lit(cell.name))
     if why := words.stale(cell, pins.own_datasets()):
-        st.caption(f":material/update: **Not up to date.** {why}")
+        small_print(f":material/update: **Not up to date.** {why}")
     if cell.note:
         with st.container(key="nb_note"):
             st.markdown(safe_markdown(cell.note))
@@ -112,7 +112,7 @@ def _footer(cell: Cell) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         if cell.caption and cell.answer:
             with st.popover("About", icon=":material/info:", type="tertiary", help="How to read it, and its source"):
-                st.markdown(cell.caption)
+                prose(cell.caption)
         if cell.code:
             with st.popover("Code", icon=":material/code:", type="tertiary", help="The call that gave these numbers"):
                 st.code(cell.code, language="python")
@@ -139,13 +139,13 @@ def _files(files: Mapping[str, Columns]) -> bytes:
 
 def _more(cell: Cell) -> None:
     settings = {key: ", ".join(values) for key, values in cell.settings.items()}
-    st.markdown(f"**Settings that differed from their defaults:** {plural(len(settings), 'setting')}.")
+    prose(f"**Settings that differed from their defaults:** {plural(len(settings), 'setting')}.")
     frame.plain_table(
         {"setting": list(settings), "value": list(settings.values())}, alt="The settings of this cell", width="content",
     )  # fmt: skip
     if cell.data is not None:
         levels = " › ".join(lit(name, 40) for name in cell.data.levels)
-        st.markdown(
+        prose(
             f"**Data:** {lit(cell.data.name)}, {levels}; categories {cell.data.domain}; fingerprint "
             f"`{cell.data.fingerprint[:16]}`."
         )

@@ -13,7 +13,7 @@ from pages.ui.page import Told
 from pages.ui.refusals import refusal
 from pages.ui.result import in_background, run_button, show_state
 from pages.ui.settings import REG
-from pages.ui.text import lit, plain
+from pages.ui.text import lit, plain, prose, small_print
 from pages.views.notebook.cell import empty
 from pages.views.notebook.sides import sides_of
 from treedp_core.checks import InputError
@@ -35,7 +35,7 @@ def show() -> Told:
     if len(cells) < 2:
         empty()
         if cells:
-            st.caption("Two cells are needed to compare them: pin another figure.")
+            small_print("Two cells are needed to compare them: pin another figure.")
         return Told("fewer than two cells", "")
     chosen = _chosen(cells)
     try:
@@ -75,12 +75,12 @@ def _drawing(cells: Sequence[Cell]) -> None:
         frame.chart(together, key="nb_together", alt=alt, on_stage=True)
         return
     for at, one in enumerate(cells):
-        st.caption(f"**{core.LETTERS[at]}** {lit(one.name)}")
+        small_print(f"**{core.LETTERS[at]}** {lit(one.name)}")
         if one.figure is not None:
             frame.chart(redrawn(one.figure), key=f"nb_beside_{at}", alt=one.alt or one.name, on_stage=False)
         elif one.columns is not None:
             frame.plain_table(one.columns, alt=one.alt or one.name)
-    st.caption(
+    small_print(
         "These figures have other axes, so they stand below one another." if figures else
         "These cells came without figures, as the notebook was saved without data: give the files, then run them again."
     )  # fmt: skip
@@ -92,7 +92,7 @@ def _same_noise(cells: Sequence[Cell]) -> Columns | None:
         sides = sides_of(cells)
         if not sides:
             if _are_formulas(cells):
-                st.caption(f"{FORMULAS} No noise has to be drawn for that.")
+                small_print(f"{FORMULAS} No noise has to be drawn for that.")
             return None
         pairs = matched(sides)
         trials = most_trials(pairs)
@@ -114,7 +114,7 @@ def _same_noise(cells: Sequence[Cell]) -> Columns | None:
     if not found.is_ready:
         return None
     leaks = any(one.reads_counts for _, *pair in pairs for one in pair)
-    st.caption(
+    small_print(
         f"{'NOT PRIVATE: simulated on the true counts. ' if leaks else ''}{pairs[0][1].measure} on the same noise: "
         f"{spread_of(found.here())}. {whole(trials)} pairs of releases from one stream of noise, seed "
         f"{pairs[0][1].seed}; each row stands under **More**."
@@ -152,12 +152,12 @@ def _more(cells: Sequence[Cell], noise: Columns | None) -> None:
     if differ["what"]:
         frame.plain_table(differ, alt="Settings that differ between the cells", width="content")
     else:
-        st.markdown("Nothing: the same settings, the same data, the same version.")
+        prose("Nothing: the same settings, the same data, the same version.")
     st.header("By how much", anchor=False)
     try:
         found = core.ratios(cells)
     except InputError as error:
-        st.caption(plain(str(error)))
+        small_print(plain(str(error)))
         return
     frame.plain_table(
         found, alt="How many times the numbers of A those of the others are",

@@ -10,7 +10,7 @@ from pages.ui import frame
 from pages.ui.refusals import refusal
 from pages.ui.setting import in_a_row
 from pages.ui.store import dataset, remember
-from pages.ui.text import plain
+from pages.ui.text import plain, prose, small_print
 from treedp_core.checks import InputError
 from treedp_core.plans import ReleasePlan
 from treedp_core.plans.together import together
@@ -34,7 +34,7 @@ def section(plan: ReleasePlan) -> None:
             st.button("Forget them", key="plan_forget", icon=":material/playlist_remove:", on_click=noted.clear,
                       help="Empties the list below.")  # fmt: skip
     if not noted:
-        st.caption("What is released twice is paid for twice. Note a plan, change the settings and note the next one.")
+        small_print("What is released twice is paid for twice. Note a plan, change the settings and note the next one.")
         return
     frame.plain_table(
         {
@@ -45,7 +45,7 @@ def section(plan: ReleasePlan) -> None:
         alt="The releases noted so far, each with its promise", width="content", height="content",
     )  # fmt: skip
     try:
-        st.markdown(plain(together(noted).sentence()))
+        prose(plain(together(noted).sentence()))
     except InputError as error:
         refusal(error)
 

@@ -17,7 +17,7 @@ from pages.ui.result import Result, at_once, show_state
 from pages.ui.setting import in_a_row
 from pages.ui.shared import experiment, note_of_slack, slack, slack_of
 from pages.ui.store import unit
-from pages.ui.text import plain
+from pages.ui.text import plain, prose, small_print
 from pages.views.plan import settings as s
 from pages.views.plan import together, words
 from treedp_core.checks import InputError
@@ -63,7 +63,7 @@ def show() -> Told:
             label=label,
         )
         holds, told = words.checked(plan)
-        (st.caption if holds else st.error)(f"{told} {words.gain(plan)}".rstrip())
+        (small_print if holds else st.error)(f"{told} {words.gain(plan)}".rstrip())
     return _told(shown, partial(_more, shown))
 
 
@@ -202,7 +202,7 @@ def _more(shown: Shown) -> None:
     if plan is None:
         return
     if shown.state is not None:
-        st.caption(words.narrower(plan, slack()))
+        small_print(words.narrower(plan, slack()))
     st.header("Accounting statement", anchor=False)
     st.code(plan.sentence(), language=None, wrap_lines=True)
     st.header("Open points", anchor=False)
@@ -218,7 +218,7 @@ def _more(shown: Shown) -> None:
 
 
 def _checklist(points: Sequence[str]) -> None:
-    st.markdown("  \n".join(f":material/check_box_outline_blank: {plain(point)}" for point in points))
+    prose("  \n".join(f":material/check_box_outline_blank: {plain(point)}" for point in points))
 
 
 # ---- hand over
@@ -252,7 +252,7 @@ def _limits(plan: ReleasePlan | None, text: str) -> None:
         return
     st.header("What no program sees to", anchor=False)
     _checklist(not_covered(plan))
-    st.markdown(
+    prose(
         "This app simulates: its noise comes from a seed, and whoever knows that can take it away. A real release is "
         "drawn once, by a library made for it, where the records are, and noted in the ledger of all releases."
     )

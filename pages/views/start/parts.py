@@ -16,7 +16,7 @@ from pages.ui.settings import EPSILON
 from pages.ui.shared import experiment, slack, warn_of_delta
 from pages.ui.sidebar import PRIVACY_NOTE
 from pages.ui.strip import strip
-from pages.ui.text import lit
+from pages.ui.text import lit, prose, small_print
 from pages.views.start import settings as s
 from treedp_core.experiment import Experiment, prepare
 from treedp_core.figures.small_tree import small_tree
@@ -118,7 +118,7 @@ def _questions() -> None:
     waiting = store.file_on_this_computer()
     with st.container(horizontal=True, gap="small"):
         if waiting is not None and store.from_file("file") is None:
-            st.markdown(f"{lit(waiting.name)} is open; choose its columns to count its records.")
+            prose(f"{lit(waiting.name)} is open; choose its columns to count its records.")
         for asked, page, opened in QUESTIONS:
             router.link(page, asked, opened)
 
@@ -140,7 +140,7 @@ def _more() -> None:
 def _sentence(data: Dataset, settings: Experiment) -> None:
     """Say in plain words what the noise does to one count."""
     level = data.labels.level_names[example_level(data.tree)]
-    st.markdown(
+    prose(
         f"At ε = {setting_text(settings.epsilon)}, a count of {EXAMPLE_COUNT} records on the level {lit(level, 40)} "
         f"will be shown within **± {short(example_margin(data.tree, settings))}** nineteen times in twenty (formula: "
         "discrete Laplace noise, equal shares of the budget)."
@@ -171,13 +171,13 @@ def _curves(data: Dataset, settings: Experiment) -> None:
 def _session(data: Dataset, settings: Experiment) -> None:
     """Show what this session holds."""
     with st.container(border=True):
-        st.markdown(
+        prose(
             f"- Data set: {lit(data.name)} ({store.origin()})\n"
             f"- Levels: {' › '.join(lit(name, 40) for name in data.labels.level_names)}\n"
             f"- Counts: {plural(data.tree.n_nodes, 'node')}, {plural(data.tree.n_leaves, 'leaf', 'leaves')}\n"
             f"- Promise with these settings: {prepare(settings, data.tree).guarantee.sentence()}"
         )
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.markdown(f"Exact total: {plural(data.total, 'record')}", width="content")
+            prose(f"Exact total: {plural(data.total, 'record')}", width="content")
             show_badge("NOT PRIVATE")
-        st.caption(PRIVACY_NOTE)
+        small_print(PRIVACY_NOTE)

@@ -16,7 +16,7 @@ from pages.ui.setting import Setting, in_a_row
 from pages.ui.settings import EPSILON, KNOWN_LEVELS, RELATION, SEED
 from pages.ui.shared import say_slack, slack
 from pages.ui.store import dataset, remember, sample, used, used_sample
-from pages.ui.text import lit
+from pages.ui.text import lit, small_print
 from pages.views.topdown import settings as s
 from treedp_core.allocation.shares import shares_from_text
 from treedp_core.notebook.code import Ran, given
@@ -83,26 +83,26 @@ def notes(asked: Asked) -> None:
     what = asked.what
     show_state(asked.found, "Counting the columns")
     if asked.found.value is None:
-        st.caption(f"{lit(sample(TRIPS).name, 40)} is shown meanwhile.")
+        small_print(f"{lit(sample(TRIPS).name, 40)} is shown meanwhile.")
     _warn()
     if _is_nested() and not s.PRODUCT.value:
-        st.caption(
+        small_print(
             ":material/account_tree: The levels of this tree are nested or not every combination is listed, so the "
             "tree is used as it is and the order of its columns cannot change (under More: use all combinations)."
         )
     if len(rules_for(what)) < len(RULES):
-        st.caption(
+        small_print(
             f"{whole(what.n_leaves)} possible leaves are not laid out, so only rules that need no tree are here."
         )
     tuned.note("td")
     if RELATION.value == NeighbouringRelation.REPLACE_UNKNOWN.value and what.is_product:
         known = what.known_levels(KNOWN_LEVELS.value)
-        st.caption(
+        small_print(
             f":material/info: {plural(known, 'level')} of this order {'is' if known == 1 else 'are'} built from known "
             f"columns, the root included; in the order of the data it is {KNOWN_LEVELS.value} (Data and tree page)."
         )
     if s.RHO.value.strip():
-        st.caption(":material/info: ρ is set here, so the ε of the sidebar is not used on this page.")
+        small_print(":material/info: ρ is set here, so the ε of the sidebar is not used on this page.")
     say_slack("discrete Gaussian noise", "td_set_delta", what.total)
 
 

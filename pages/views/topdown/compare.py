@@ -11,6 +11,7 @@ import streamlit as st
 from pages.ui import frame
 from pages.ui.page import Told, View
 from pages.ui.result import Result, run_button, show_state
+from pages.ui.text import prose
 from pages.views.topdown import asked, words
 from pages.views.topdown import settings as s
 from pages.views.topdown.more import more
@@ -73,7 +74,7 @@ def _rules_more(what: Subject, result: Result[list[RuleResult]]) -> None:
 
 def _rules_tables(what: Subject, result: Result[list[RuleResult]], found: list[RuleResult]) -> None:
     again = given(found, compare_rules, asked.again(what), *result.made_for).named("found")
-    st.markdown(
+    prose(
         "Every rule turns the same noisy counts into counts of at least 0 that add up, but for the pruned ones. None "
         "costs privacy; they differ in what they do to small counts. IntOpt takes from the smallest counts first, so "
         "it is sparser; water filling is closest in every distance at once; pruned counts are 0 but where they stand "
@@ -85,7 +86,7 @@ def _rules_tables(what: Subject, result: Result[list[RuleResult]], found: list[R
         caption="Mean over the runs ± its 95 % interval. NOT PRIVATE. Simulation.",
     )
     with suppress(InputError):  # without δ there is no such histogram
-        st.markdown(words.on_leaves(on_leaves(what, result.made_for[0]), found))
+        prose(words.on_leaves(on_leaves(what, result.made_for[0]), found))
     frame.figure(
         call(bias_of_rules, again),
         key="td_rules_bias",

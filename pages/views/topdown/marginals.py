@@ -10,6 +10,7 @@ import streamlit as st
 from pages.ui import frame
 from pages.ui.result import Result, run_button, show_state
 from pages.ui.setting import in_a_row
+from pages.ui.text import prose
 from pages.views.topdown import asked, words
 from pages.views.topdown import settings as s
 from pages.views.topdown.repeated import repeated
@@ -45,7 +46,7 @@ def section(what: Subject, mine: Drawn | None) -> None:
 
 def _shown(what: Subject, of: str, result: Result[Marginals], found: Marginals) -> None:
     again = given(found, compare_marginals, asked.again(what), *result.made_for, of=of).named("found")
-    st.markdown(words.marginals(found))
+    prose(words.marginals(found))
     frame.figure(
         call(marginals_of, again),
         key="td_marginal_errors",

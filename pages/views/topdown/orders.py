@@ -9,7 +9,7 @@ import streamlit as st
 from pages.ui import frame
 from pages.ui.result import Result, run_button, show_state
 from pages.ui.setting import in_a_row
-from pages.ui.text import lit
+from pages.ui.text import lit, prose
 from pages.views.topdown import asked
 from pages.views.topdown import settings as s
 from pages.views.topdown.repeated import repeated
@@ -40,7 +40,7 @@ def section(what: Subject, mine: Drawn | None) -> None:
         )  # fmt: skip
         return
     n_orders = len(some_orders(len(what.columns)))
-    st.markdown(
+    prose(
         f"Which attribute first? The first column's counts bear one level's noise and projection, the last one's all "
         f"of them. {n_orders} orders are simulated at the same ρ, with equal shares."
     )
@@ -64,7 +64,7 @@ def _orders_shown(what: Subject, result: Result[list[OrderResult]], found: list[
     ranked = ways.ranked()
     best, worst = ranked[0], ranked[-1]
     told = "" if ways.tells(best, worst) else " The runs cannot tell them apart."
-    st.markdown(
+    prose(
         f"Smallest: {_told(what, found[best])} with {short(ways.mean[best])}{plus_minus(ways.se[best])}; largest: "
         f"{_told(what, found[worst])} with {short(ways.mean[worst])}{plus_minus(ways.se[worst])}.{told}"
     )

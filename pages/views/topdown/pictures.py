@@ -7,6 +7,7 @@ from typing import Final
 import streamlit as st
 
 from pages.ui import frame
+from pages.ui.text import prose, small_print
 from pages.ui.walk import walk
 from treedp_core.figures.of_topdown import tree_of_release
 from treedp_core.notebook.code import Ran, call
@@ -22,7 +23,7 @@ def pictures(mine: Drawn, again: Ran[Drawn]) -> None:
     """Show the tree before and after the projection; of a sparse release only what is there, after it."""
     st.header("The tree, before and after", anchor=False)
     if mine.picture is None:
-        st.caption("This release is too large to be drawn as a tree.")
+        small_print("This release is too large to be drawn as a tree.")
         return
     tree, labels, *_ = mine.picture
     pairs = [("After: projected", "td_after", True)]
@@ -33,7 +34,7 @@ def pictures(mine: Drawn, again: Ran[Drawn]) -> None:
         clicked = None
         for column, (title, key, after) in zip(st.columns(len(pairs)), pairs, strict=True):
             with column:
-                st.markdown(f"**{title}**")
+                prose(f"**{title}**")
                 clicked = _icicle(mine, again, root, title, key, after=after) or clicked
         return clicked
 

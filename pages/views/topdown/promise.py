@@ -10,6 +10,7 @@ from pages.ui import frame
 from pages.ui.cards import cards
 from pages.ui.result import at_once, show_state
 from pages.ui.settings import KNOWN_LEVELS, RELATION
+from pages.ui.text import prose
 from pages.views.topdown import asked
 from pages.views.topdown import settings as s
 from treedp_core.checks import InputError
@@ -52,7 +53,7 @@ def _cards(found: Accounting) -> None:
          "Standard deviation that the tight conversion saves at the ε of the standard one."),
     )  # fmt: skip
     cards(rows)
-    st.markdown(
+    prose(
         f"ρ = {privacy_text(found.rho)} is (ε = {privacy_text(found.epsilon_tight)}, δ = {setting_text(found.delta)})"
         "-differential privacy. "
         f"Whoever reads ε = {privacy_text(found.epsilon_simple)} off the standard bound adds noise "
@@ -112,7 +113,7 @@ def sensitivity(what: Subject, mine: Drawn | None) -> None:
     """Show the change of every level over all neighbours of a small tree, beside the formula."""
     s.SMALL.draw()
     relation = NeighbouringRelation(RELATION.value)
-    st.markdown(f"{relation.label}: {relation.description} (Set in the sidebar.)")
+    prose(f"{relation.label}: {relation.description} (Set in the sidebar.)")
     spread = Spread(s.SPREAD.value)
     asked_for = (s.SMALL.value, relation, s.UNIT.value, KNOWN_LEVELS.value, spread)
     result = at_once("td_inspection", asked_for, lambda: _inspected(*asked_for), of="small tree",

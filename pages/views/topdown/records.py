@@ -10,6 +10,7 @@ import streamlit as st
 
 from pages.ui import frame
 from pages.ui.exports import download
+from pages.ui.text import prose, small_print
 from pages.views.topdown import asked, words
 from pages.views.topdown.release import drawn_again
 from treedp_core.notebook.code import call
@@ -36,7 +37,7 @@ def section(what: Subject, mine: Drawn | None) -> None:
 
 
 def _records(mine: Drawn, table: LeafTable, columns: Columns) -> None:
-    st.markdown(
+    prose(
         f"{plural(table.total, 'synthetic record')} on {plural(table.n_leaves, 'leaf', 'leaves')}. Every count of "
         "every level is a count of these records, so all hierarchical queries agree by construction."
     )
@@ -63,7 +64,7 @@ def _records(mine: Drawn, table: LeafTable, columns: Columns) -> None:
             f"{_what(mine)}",
         )
         if table.total > synthetic.MAX_ROWS:
-            st.caption(
+            small_print(
                 f":material/info: {whole(table.total)} rows are more than the {whole(synthetic.MAX_ROWS)} of one file; "
                 "take the contingency table."
             )

@@ -214,6 +214,17 @@ def test_a_column_that_is_no_numbers_is_refused_where_columns_are_not_kept(monke
     assert codes(count(app)) == ["COLUMN_TYPE"]
 
 
+def test_levels_stay_chosen_through_a_look_at_bins_and_nothing_is_counted_before() -> None:
+    app = open_page("data", source="upload")
+    app.file_uploader[0].upload("places.csv", b"region,age\nN,3\nS,4\n").run()
+    assert app.button(key="upload_count").disabled
+    labelled(app.multiselect, "Columns").set_value(["region"]).run()
+    labelled(app.segmented_control, "Levels").set_value("bins").run()
+    labelled(app.segmented_control, "Levels").set_value("columns").run()
+    assert labelled(app.multiselect, "Columns").value == ["region"]
+    assert held(count(app)).counts.tolist() == [2, 1, 1]
+
+
 # ---- columns that stay
 
 

@@ -400,7 +400,6 @@ REFUSED_WHEN_COUNTED = [
     (b"a,b\n" + b"x" * 10_000 + b",1\n", ["a"], 0, "LABEL_TOO_LONG"),
     (b"a,b\nx\xe2\x80\x8by,1\n", ["a"], 0, "INVISIBLE_CHAR"),
     (b'a,b\n"x\ny",1\n', ["a"], 0, "CONTROL_CHAR"),
-    (b"a,b\nx,1\n", [], 0, "NO_LEVELS"),
     (b"a,b\nx,1\n", ["a", "b"], 2, "COUNT_AS_LEVEL"),
 ]
 

@@ -159,6 +159,18 @@ def test_columns_of_numbers(cells: list[str], numeric: bool) -> None:
     assert held is not None and held.numbers == (("a",) if numeric else ())
 
 
+@pytest.mark.parametrize(("delimiter", "bins"), [(";", [2, 1, 1, 2]), ("\t", [1, 0, 1, 4])])
+def test_between_semicolons_a_number_may_have_a_decimal_comma(delimiter: str, bins: list[int]) -> None:
+    """Bins of 0 to 10, 20 and 30, and what is no number: thousands with both marks are none, nor is a blank."""
+    rows = ["wage;city", "3,25;x", "+12,5;x", "25.5;x", "7;x", "1.234,5;x", ";x"]
+    file = "\n".join(rows).replace(";", delimiter).encode()
+    held = hold(file)
+    assert held is not None and held.numbers == (("wage",) if delimiter == ";" else ())
+    for origin in (file, held):
+        assert count_bins(origin, "wage", lower=0, upper=30, n_bins=3).counts.tolist() == [6, *bins]
+        assert look_at_numbers(origin, "wage").blank == bins[-1]
+
+
 # ---- which columns could be levels
 
 

@@ -267,13 +267,14 @@ def choose_columns(file: Candidate, form: Callable[[Table], Count | None]) -> No
         st.button(
             _ASKS[file.asks].use, type="primary", key=f"{file.slot}_count", icon=":material/functions:",
             on_click=setattr, args=(slot, "asked", True), disabled=count is None,
-            help="Count the records by these columns; a file is then discarded.",
+            help="Choose the columns first, and the bounds of numbers." if count is None
+            else "Count the records by these columns; a file is then discarded.",
         )  # fmt: skip
-    if slot.asked and count is not None:
-        slot.asked = False
-        _ask(slot, table, count)
-    if slot.counting is not None:
-        _count(slot, file)
+        if slot.asked and count is not None:
+            slot.asked = False
+            _ask(slot, table, count)
+        if slot.counting is not None:
+            _count(slot, file)
 
 
 def _looked_at(file: Candidate, place: DeltaGenerator) -> Table | None:

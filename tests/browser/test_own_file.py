@@ -46,6 +46,21 @@ UNSEEN = """() => {
 """What of a first screen's figure and answer, or of choosing columns, lies below the window."""
 
 
+def test_why_a_file_is_not_counted_stands_beside_the_button(page: Any, server: LiveServer, tmp_path: Path) -> None:
+    path = tmp_path / "places.csv"
+    messy(path)
+    page.set_viewport_size({"width": 1280, "height": 720})
+    visit(page, f"{server.url}/data?source=upload")
+    page.locator('[data-testid="stFileUploaderDropzoneInput"]').set_input_files(str(path))
+    page.get_by_role("button", name="From the data").click()
+    page.get_by_text("A domain file").click()
+    page.get_by_role("button", name="Count", exact=True).click()
+    refusal = page.get_by_test_id("stAlert").filter(has_text="Choose a domain file")
+    refusal.wait_for()
+    settle(page)
+    assert refusal.evaluate("one => one.getBoundingClientRect().bottom <= window.innerHeight")
+
+
 def test_every_view_takes_a_ragged_file_or_says_why_not(page: Any, server: LiveServer, tmp_path: Path) -> None:
     path = tmp_path / "Orte & Alter.csv"
     messy(path)

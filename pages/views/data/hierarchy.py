@@ -65,7 +65,11 @@ def form(table: Table) -> Count | None:
             format_func=KINDS.__getitem__,
             help="A tree of categories, or the numbers of one column (ages, amounts) in bins of equal width.",
         )  # fmt: skip
-    return _bins(table) if kind == "bins" else _columns(table, asked, shown)
+    if kind != "bins":
+        return _columns(table, asked, shown)
+    if (chosen := table.key("columns")) in st.session_state:
+        st.session_state[chosen] = st.session_state[chosen]  # for the way back: else what is not drawn is forgotten
+    return _bins(table)
 
 
 def taken_from_the_data_warning() -> None:
@@ -77,14 +81,15 @@ def taken_from_the_data_warning() -> None:
     )
 
 
-def _columns(table: Table, asked: DeltaGenerator, grown: DeltaGenerator) -> Count:
+def _columns(table: Table, asked: DeltaGenerator, grown: DeltaGenerator) -> Count | None:
     before = table.before if "domain" in table.before else {}
+    last = [name for name in before.get("columns", ()) if name in table.preview.columns]
     with asked:
         if table.columns is not None:
             _suggestion(table, table.columns)
         chosen = st.multiselect(
             "Columns of the hierarchy, from the top", table.preview.columns, key=table.key("columns"),
-            default=[name for name in before.get("columns", ()) if name in table.preview.columns],
+            default=None if table.key("columns") in st.session_state else last,
             max_selections=checks.MAX_LEVEL_COLUMNS,
             help="From coarse to fine: for example region, state, county. The list below changes their order.",
         )  # fmt: skip
@@ -104,6 +109,8 @@ def _columns(table: Table, asked: DeltaGenerator, grown: DeltaGenerator) -> Coun
         unit = _unit(table)
         how = _domain_asked(table)
     domain = _domain(table, how, chosen, weight)
+    if not chosen:
+        return None
 
     def count() -> Reading:
         return table.counted(

@@ -56,7 +56,7 @@ def count_bins(
     origin : path, bytes, seekable binary file, pyarrow Table or pandas DataFrame
         The records.
     column : str
-        The numeric column; text is read as a plain decimal number.
+        The numeric column; text is read as a plain decimal number, with a decimal comma between semicolons.
     lower, upper : float
         Public bounds, lower < upper, in the unit of the column.
     n_bins : int
@@ -106,7 +106,8 @@ def count_bins(
             row = table.first_row + tally.rows
             kept = None if quota is None else reader.kept(arrays[0], tally.rows)
             amounts = None if weight is None else amounts_of.weights(arrays[-1], weight, row)
-            tally.add(amounts_of.numbers(arrays[len(reader.columns)], column, row), amounts, kept)
+            values = amounts_of.numbers(arrays[len(reader.columns)], column, row, has_commas=table.preview.has_commas)
+            tally.add(values, amounts, kept)
             if progress is not None:
                 progress(done, table.total)
     refuse_no_rows(tally.rows)

@@ -38,10 +38,10 @@ def weights(array: pa.Array, name: str, row: int) -> IntArray:
     return whole if cells is None else whole[cells]
 
 
-def numbers(array: pa.Array, name: str, row: int) -> FloatArray:
+def numbers(array: pa.Array, name: str, row: int, *, has_commas: bool = False) -> FloatArray:
     """Return a batch, (n,) float64; NaN where a cell is blank or no number; text is read as a decimal number.
 
-    `row` is the first row's shown number.
+    `row` is the first row's shown number; `has_commas` says that a decimal comma may stand for the point.
 
     Raises
     ------
@@ -49,7 +49,7 @@ def numbers(array: pa.Array, name: str, row: int) -> FloatArray:
         ``COLUMN_TYPE``, ``NUMBER_TOO_LONG``.
     """
     values, cells, _ = _distinct(array, name, row, _refuse_number)
-    real = _real(values, name)
+    real = _real(with_points(values) if has_commas else values, name)
     return real if cells is None else real[cells]
 
 
@@ -136,6 +136,11 @@ def _whole(array: pa.Array, name: str, where: Place) -> IntArray:
         at = int(np.argmax(outside))
         _refuse_count(name, where(at), str(values[at]))
     return values
+
+
+def with_points(array: pa.Array) -> pa.Array:
+    """Return text with a point in place of a comma that is its only mark; other values as they are."""
+    return pc.replace_substring_regex(array, "^([^,.]*),([^,.]*)$", r"\1.\2") if is_text(array.type) else array
 
 
 def _real(array: pa.Array, name: str) -> FloatArray:

@@ -120,7 +120,7 @@ def look_at_numbers(
     is_whole = True
     with table.reading([], [column]) as batches:
         for arrays, done in batches:
-            read = amounts.numbers(arrays[0], column, table.first_row + rows)
+            read = amounts.numbers(arrays[0], column, table.first_row + rows, has_commas=table.preview.has_commas)
             rows, absent = rows + read.size, np.isnan(read)
             blank += int(np.count_nonzero(absent))
             new, often = np.unique(_cut(read[~absent]), return_counts=True)

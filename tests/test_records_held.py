@@ -219,6 +219,8 @@ def test_without_such_columns_those_with_the_fewest_values_come_first() -> None:
     lines = [f"{n},{draw.randrange(9)},{draw.randrange(2)},{draw.randrange(5)},{draw.randrange(7)}" for n in range(900)]
     assert suggested(table_of("id,nine,two,five,seven", *lines)) == ("two", "five", "seven")
     assert suggested(table_of("id", *map(str, range(50)))) == ()
+    named = [f"{'xyz'[draw.randrange(3)]},{draw.randrange(2)},{'ab'[draw.randrange(2)]}" for n in range(900)]
+    assert suggested(table_of("place,n,kind", *named)) == ("kind", "place"), "a number is rather a count than a level"
 
 
 def test_two_names_of_one_thing_are_no_levels() -> None:

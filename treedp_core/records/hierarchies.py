@@ -48,7 +48,8 @@ def suggested(held: HeldColumns) -> tuple[str, ...]:
     r"""Return columns in an order from coarse to fine, read off the first 200,000 rows.
 
     The longest chain in which every column is determined by the next one, such as state by county; without one, the
-    columns with the fewest values. Which column determines which is private data: it tells of the records.
+    columns with the fewest values, numbers only where there is nothing else. Which column determines which is private
+    data: it tells of the records.
 
     >>> from treedp_core.records.read.holding import hold
     >>> rows = b"x,Ulm,South\n" * 9 + b"x,Rome,South\n" * 9 + b"y,Kiel,North\n" * 9
@@ -68,7 +69,9 @@ def suggested(held: HeldColumns) -> tuple[str, ...]:
         ]  # fmt: skip
         chains[fine] = (*max(coarser, key=len, default=()), fine)
     longest = max(chains.values(), key=len, default=())
-    return longest if len(longest) > 1 else tuple(ordered[:WITHOUT_A_CHAIN])
+    if len(longest) > 1:
+        return longest
+    return tuple([name for name in ordered if name not in held.numbers] or ordered)[:WITHOUT_A_CHAIN]
 
 
 def _has_codes(held: HeldColumns, name: str) -> bool:

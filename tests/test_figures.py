@@ -220,6 +220,18 @@ def test_in_a_narrow_window_panels_come_one_above_another() -> None:
     assert "<br>" in fig.layout.xaxis.title.text
 
 
+@pytest.mark.parametrize(("last", "is_below"), [(2.0, True), (3.0, False), (4.0, False)])
+def test_the_name_of_a_line_that_falls_to_its_end_stands_below_it(last: float, is_below: bool) -> None:
+    x = np.array([2.0, 3.0, 4.0])
+    lines = [curves.Curve(label=name, mechanism="", variant=(), x=x, formula=np.array(y))
+             for name, y in (("A", [3.0, 3.0, last]), ("B", [1.0, 1.0, 1.0]))]  # fmt: skip
+    fig = curves.beside_best(curves.error_curves(lines, x_title="x", y_title="y"), lines, title="")
+    name = next(note for note in fig.layout["annotations"] if note["text"] == "A")
+    low, high = fig.layout["yaxis2"]["range"]
+    top = name["y"] + 0.06 * (high - low)  # of its text, which stands on y
+    assert (top < last) == is_below and name["yanchor"] == "bottom"
+
+
 def test_in_a_narrow_window_panels_of_one_axis_get_one_each() -> None:
     met = Met(1, "≤ 5 %", 1.0, "5 %", 2.5, "12.5 %")
     wide = targets_met([0.0, 1.0], ["all", "state"], [met])

@@ -151,7 +151,9 @@ def beside_best(fig: Draft, series: Sequence[Curve], *, title: str) -> Draft:
         text=plot_text(title, 120), font={"color": GREY},
     )  # fmt: skip
     tall = 0.07 * (top - 1)
-    for at, curve, y in zip(apart([y[-1] for y in ratios], tall, 1.0, top - tall), drawn, ratios, strict=True):
+    # a name stands above the end of its line, left of it; one that falls to its end comes through there: below it then
+    wanted = [y[-1] - tall * bool(y[3 * (y.size - 1) // 4] - y[-1] > tall / 4) for y in ratios]
+    for at, curve, y in zip(apart(wanted, tall, 1.0, top - tall), drawn, ratios, strict=True):
         if np.isfinite(y[-1]):
             fig.add_annotation(
                 x=1, xref="x2 domain", xanchor="right", y=at, yref="y2", yanchor="bottom", showarrow=False,

@@ -46,7 +46,7 @@ def choose(beside: Callable[[], object]) -> tuple[Bins, Callable[[], object]]:
     except InputError as error:
         return _meanwhile(partial(refusal, error))
     if bins is None:
-        return _meanwhile(lambda: None)
+        return _meanwhile(_say_what_is_missing)
     st.session_state[_LAST] = s.SOURCE.value
     return bins, partial(_say, bins)
 
@@ -78,6 +78,12 @@ def _say_refused(error: InputError, say: Callable[[], object]) -> None:
     say()
     refusal(error)
     small_print("The bins of the data are used meanwhile.")
+
+
+def _say_what_is_missing() -> None:
+    table = kept.of(_own())
+    if table is not None and table.columns is not None and table.columns.numbers:
+        small_print(f"{lit(table.data.name, 40)} has no bins in a row yet: choose one of its columns, and its bounds.")
 
 
 def _meanwhile(why: Callable[[], object]) -> tuple[Bins, Callable[[], object]]:

@@ -153,6 +153,17 @@ def test_the_choice_of_a_cell_costs_what_is_said(m: int) -> None:
     assert 0.4 * math.sqrt(8 * rho) < widest <= math.sqrt(8 * rho) * (1 + 1e-9)
 
 
+@pytest.mark.parametrize("rho", [1e-4, 1e-2, 1.0])
+def test_multiplicative_weights_keep_the_total_however_noisy(rho: float) -> None:
+    """Noise far beyond all records empties no cell for good, and no rounding grows to more records than there are."""
+    subject = made_up((3, 3, 3), 1_000, 7)
+    assert subject.tree is not None and subject.counts is not None
+    truth = subject.counts[subject.tree.leaves].reshape(3, 3, 3)
+    for seed in range(6):
+        found = mwem(truth, [(0,), (1,), (2,)], rho, 1, generator("marginals: the total", seed))
+        assert found.sum() == pytest.approx(1_000, rel=1e-9) and found.min() > 0.0
+
+
 def test_weights_keep_the_total_and_come_near_with_a_large_budget() -> None:
     rng = np.random.default_rng(2)
     counts = rng.integers(0, 60, size=(4, 3))

@@ -8,18 +8,27 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from browsing import ROOT
 from treedp_core.checks import InputError
 from treedp_core.errors import METRICS
 from treedp_core.errors.metrics import squared
+from treedp_core.experiment import Experiment
+from treedp_core.privacy import NeighbouringRelation, ProtectedUnit, Spread
 from treedp_core.registry import UNSTATED, Stated
 from treedp_core.studies.methods.bounds import BOUNDS
 from treedp_core.studies.methods.compared import compared
 from treedp_core.studies.methods.entries import KINDS, METHODS, NOT_STATED, method_table
 from treedp_core.studies.methods.selfcheck import OUTSIDE, WITHIN, Row, SelfCheck, check_table, self_check
+from treedp_core.studies.multiplicative.simple import draw
+from treedp_core.studies.multiplicative.trees import small_tree
+from treedp_core.studies.topdown import made_up
+from treedp_core.studies.topdown.marginals import compare_marginals
+from treedp_core.studies.topdown.wanted import Wanted
 from treedp_core.testing import check_entry
 from treedp_core.watch import Cancelled, Watch
 
 CHECKED = self_check()
+WANTED = Wanted(1.0, 1e-6, ProtectedUnit(NeighbouringRelation.REPLACE_ONE), None, Spread.STACKED, "intopt")
 
 
 @pytest.mark.parametrize("name", [name for name, one in METHODS.items() if not one.author])
@@ -34,6 +43,23 @@ def test_every_entry_of_our_own_says_what_it_assumes_and_where_it_comes_from(nam
 def test_every_kind_has_entries_and_nothing_is_listed_twice() -> None:
     assert {one.kind for one in METHODS.values()} == set(KINDS)
     assert len({one.label for one in METHODS.values() if one.kind == "bounds"}) == len(BOUNDS)
+
+
+def test_nothing_that_releases_counts_is_in_no_list() -> None:
+    """Every way that a page compares with others, and every file of mechanisms, belongs to an entry."""
+    listed = set(METHODS)
+    assert {f"simple.{name}" for name in draw_of_each()} == {name for name in listed if name.startswith("simple.")}
+    ways = compare_marginals(made_up((2, 2), 50, 1), WANTED, 1, 1, of="1").ways
+    assert set(ways[1:]) == {one.label for one in METHODS.values() if one.kind == "marginals"}
+    files = {file.stem for file in (ROOT / "treedp_core" / "mechanisms").glob("*.py")} - {"__init__", "stated"}
+    assert files == {"calibration", "level_noise", "partition", "stability"}, "a new one needs an entry of METHODS"
+
+
+def draw_of_each() -> dict[str, object]:
+    source = small_tree()
+    assert source.tree is not None and source.counts is not None and source.paths.node_edge is not None
+    settings, truth = Experiment(delta=1e-6, relation="add_or_remove_one", alpha=0.5), source.counts.astype(float)
+    return dict(draw(source, source.paths.node_edge, source.tree.level_of, truth, settings, np.random.default_rng(1)))
 
 
 def test_an_entry_from_outside_is_listed_at_once_and_what_it_does_not_say_is_said_to_be_missing() -> None:

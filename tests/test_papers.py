@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from types import ModuleType
 
@@ -80,6 +81,32 @@ def test_and_would_not_with_other_numbers(one: Checked) -> None:
     elif one.claim.verdict is not Verdict.OPEN:
         assert not held(*(replace(number, today=number.paper) for number in one.numbers))
     assert not held(*(replace(number, today=float("nan")) for number in one.numbers)) and not held()
+
+
+ITEMS = {
+    "ghazi": "Table 1; Definition 1.1 1.4; Problem 1.2 1.3 3.1 4.2 4.4; Fact 2.1 2.2 2.3 2.4; "
+    "Corollary 2.7 4.5 4.7 5.4; Lemma 2.5 2.6 2.8 2.9 3.2 3.3 4.3 4.6 5.3 B.1; "
+    "Theorem 1.5 1.6 1.7 1.8 4.1 5.1 5.2 A.1 A.2 A.3; Remark 5.5 5.6; "
+    "Algorithm 1 2 3 4",
+    "boninsegna": "Definition 1 2 3 4; Observation 1; Figure 1; Algorithm 1; Theorem 1; Corollary 1",
+    "dawson": "Definition 1 4 5 7; Lemma 2 3 6 9; Algorithm 1 2 3; Figure 1 2 3 4; Table 1",
+    "rameshwar": "Definition II.1 II.2 II.3 IV.1; Theorem II.1 IV.1 IV.2 IV.3 V.1 V.2; Proposition IV.1 B.1; Figure 1; "
+    "Lemma III.1 III.2 IV.1 IV.2 IV.3 IV.4 V.1 V.2 B.1; Corollary V.1 V.2; Appendix A; Section II VI",
+}
+"""What is numbered in each paper, listed from its text."""
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_everything_that_is_numbered_in_a_paper_has_its_verdict(paper: str) -> None:
+    places = [one.place.replace("Sec.", "Section").replace("II.1 to II.3", "II.1, II.2, II.3")
+              for one in CLAIMS.values() if one.paper == paper]  # fmt: skip
+
+    def stands(kind: str, number: str) -> bool:
+        said = re.compile(rf"(?<![\w.]){re.escape(number)}(?![\w.])")
+        return any(kind.removesuffix("y") in place and said.search(place) for place in places)
+
+    wanted = [(kind, one) for part in ITEMS[paper].split("; ") for kind, *numbers in [part.split()] for one in numbers]
+    assert [f"{kind} {one}" for kind, one in wanted if not stands(kind, one)] == []
 
 
 def test_sharpened_is_not_only_other() -> None:

@@ -17,7 +17,7 @@ from treedp_core.experiment import Experiment, run
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.postprocess.isotonic import FITS, consistent_cdf
-from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
+from treedp_core.privacy import NeighbouringRelation, ProtectedUnit, Spread
 from treedp_core.records.made_up import leaf_counts
 from treedp_core.studies.budget.greedy import PHASES
 from treedp_core.studies.budget.problem import Problem
@@ -29,7 +29,13 @@ from treedp_core.studies.methods.bounds import BOUNDS
 from treedp_core.studies.methods.entries import METHODS, TUNED, Method
 from treedp_core.studies.multiplicative.curves import CURVES, Setting
 from treedp_core.studies.multiplicative.growth import growth
-from treedp_core.tree import IntArray, Tree
+from treedp_core.studies.multiplicative.simple import SIMPLE, draw
+from treedp_core.studies.multiplicative.trees import tree_in_use
+from treedp_core.studies.topdown import made_up
+from treedp_core.studies.topdown.marginals import OF, PREFIXES, compare_marginals
+from treedp_core.studies.topdown.stated import WAYS
+from treedp_core.studies.topdown.wanted import RULES, Wanted
+from treedp_core.tree import FloatArray, IntArray, Tree
 from treedp_core.watch import generator
 from treedp_core.words import setting_text, whole
 
@@ -43,6 +49,11 @@ MADE_UP: Final = f"Made-up counts: {whole(RECORDS)} records on 32 leaves, 5 bina
 CDF_BINS: Final = (4, 8, 16, 32, 64)
 FIT_TRIALS: Final = 60
 BASELINE_BINS: Final = (16, 64, 256, 1024)
+SPARSE_SPLITS, SPARSE_RECORDS, SPARSE_SLACK, SPARSE_TRIALS = 9, 500, 0.1, 12
+SPARSE_EPSILONS: Final = (0.1, 0.25, 0.5, 1.0)
+COLUMNS: Final = (3,) * 4
+RHO: Final = 0.0005
+MWEM_TRIALS: Final = 20
 KNOWN_BEFORE: Final = tuple(name for name in STRATEGIES if name != PARTITION)
 """Ways to put noise on a CDF whose errors are known before there is any data."""
 
@@ -271,6 +282,58 @@ def _of_thresholds(one: Method) -> Compared:
     )
 
 
+def _of_simple(one: Method) -> Compared:
+    """The alpha-RMSE of all counts of a mostly empty tree, by simulated releases of every rule."""
+    found = {name: [_sparse(e)[name] for e in SPARSE_EPSILONS] for name in SIMPLE}
+    named = _over_best({SIMPLE[name].label: values for name, values in found.items()})
+    about = (
+        f"{SPARSE_SPLITS} binary splits, {whole(SPARSE_RECORDS)} made-up records on some leaves; α = {SPARSE_SLACK}, "
+        f"δ = {setting_text(DELTA_USUAL)}, one record added or removed."
+    )
+    return Compared("ε", list(SPARSE_EPSILONS), named, one.label, "α-RMSE ÷ the best", simulated=True, about=about)
+
+
+@lru_cache(maxsize=16)
+def _sparse(epsilon: float) -> dict[str, float]:
+    """The alpha-RMSE of all counts of a sparse tree after each simple rule, in records."""
+    tree = Tree.from_branching_factors((2,) * SPARSE_SPLITS)
+    rng = generator("methods: a sparse tree", 7)
+    counts = tree.counts_of_leaves(leaf_counts(tree, "sparse", SPARSE_RECORDS, rng))
+    source, truth = tree_in_use("sparse", tree, counts), counts.astype(float)
+    added = NeighbouringRelation.ADD_OR_REMOVE_ONE.value
+    settings = replace(base(epsilon=epsilon, relation=added), alpha=SPARSE_SLACK)
+    edge = source.paths.node_edge
+    assert edge is not None
+    drawn = [draw(source, edge, tree.level_of, truth, settings, rng) for _ in range(SPARSE_TRIALS)]
+    return {name: math.sqrt(np.mean([_beyond(one[name].released, truth) for one in drawn])) for name in SIMPLE}
+
+
+def _beyond(released: FloatArray, truth: FloatArray) -> float:
+    """Mean square of what errors are beyond alpha times the count."""
+    return float(np.square(np.maximum(np.abs(released - truth) - SPARSE_SLACK * truth, 0.0)).mean())
+
+
+def _of_marginals(one: Method) -> Compared:
+    """The root mean square error of questions by one to three columns: by formula, of MWEM by simulated releases."""
+    kinds = [name for name in OF if name != PREFIXES]
+    found = [_questions(of) for of in kinds]
+    ways = {way.label: [each[way.label] for each in found] for way in WAYS.values()}
+    about = (
+        f"All questions by so many of {len(COLUMNS)} columns of {COLUMNS[0]} categories, {whole(RECORDS)} made-up "
+        f"records; ρ = {setting_text(RHO)}, one record replaced, N public."
+    )
+    return Compared("columns asked", list(map(float, kinds)), _over_best(ways), one.label, "RMSE ÷ the best",
+                    simulated=True, about=about)  # fmt: skip
+
+
+@lru_cache(maxsize=16)
+def _questions(of: str) -> dict[str, float]:
+    unit = ProtectedUnit(NeighbouringRelation.REPLACE_ONE)
+    wanted = Wanted(RHO, DELTA_USUAL, unit, None, Spread.STACKED, next(iter(RULES)))
+    found = compare_marginals(made_up(COLUMNS, RECORDS, 7), wanted, MWEM_TRIALS, 7, of=of)
+    return dict(zip(found.ways, np.sqrt(np.square(found.rmse).mean(axis=1)).tolist(), strict=True))
+
+
 def _of_baseline(one: Method) -> Compared:
     bins = list(map(float, BASELINE_BINS))
     about = "Of cumulative counts: Laplace noise, one record replaced, N public."
@@ -281,6 +344,7 @@ def _of_baseline(one: Method) -> Compared:
 _BESIDE: Final[Mapping[str, Callable[[Method], Compared]]] = {
     "bounds": _of_bound, "allocations": _of_allocation, "strategies": _of_strategy, "fits": _of_fit,
     "thresholds": _of_thresholds, "baselines": _of_baseline,
+    "simple": _of_simple, "marginals": _of_marginals,
 }  # fmt: skip
 """How entries are compared where no experiment of the lab does it."""
 

@@ -22,11 +22,15 @@ from treedp_core.studies.cdf.release import STRATEGIES as WAYS
 from treedp_core.studies.cdf.release import TREE as ON_A_TREE
 from treedp_core.studies.methods.bounds import BOUNDS
 from treedp_core.studies.multiplicative.curves import CURVES
+from treedp_core.studies.multiplicative.simple import SIMPLE
+from treedp_core.studies.topdown.stated import WAYS as MARGINALS
 
 KINDS: Final = {
     "mechanisms": "Mechanisms",
     "strategies": "Noise of a CDF",
     "thresholds": "Thresholds",
+    "simple": "Without thresholds",
+    "marginals": "Marginals",
     "postprocessors": "Post-processing",
     "fits": "Consistent CDFs",
     "allocations": "Budget splits",
@@ -41,6 +45,8 @@ _TABLES: Final[Mapping[str, Table[Any]]] = {
     "mechanisms": MECHANISMS,
     "strategies": WAYS,
     "thresholds": Table(derived=lambda: [one for one in CURVES.values() if one.is_thresholds]),
+    "simple": SIMPLE,
+    "marginals": MARGINALS,
     "postprocessors": POSTPROCESSORS,
     "fits": FITS,
     "allocations": Table(derived=lambda: [*ALLOCATIONS.values(), *TUNED.values()]),
@@ -55,6 +61,8 @@ _OPENS: Final[Mapping[str, Callable[[str], Opened]]] = {
     "mechanisms": lambda name: ("lab", {"lab_mechanisms": [*dict.fromkeys(("discrete_laplace", name))]}),
     "strategies": lambda name: ("cdf", _release_by(name)),
     "thresholds": lambda name: ("multiplicative", {"mul_view": "growth", "mul_all": "true"}),
+    "simple": lambda name: ("multiplicative", {"mul_view": "run", "mul_source": "deep"}),
+    "marginals": lambda name: ("topdown", {"td_more": "marginals"}),
     "postprocessors": lambda name: ("lab", {"lab_post": [*dict.fromkeys(("none", "least_squares", name))]}),
     "fits": lambda name: ("cdf", {"cdf_view": "release", "cdf_fit": name}),
     "allocations": lambda name: (

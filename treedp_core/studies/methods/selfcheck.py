@@ -13,13 +13,15 @@ import numpy as np
 from treedp_core import checks
 from treedp_core.allocation import ALLOCATIONS
 from treedp_core.allocation.minimax import squared_norm
+from treedp_core.checks import DELTA_USUAL
 from treedp_core.errors import METRICS
 from treedp_core.errors.ways import mean_and_error
 from treedp_core.experiment import Experiment, prepare, run
 from treedp_core.mechanisms import MECHANISMS
+from treedp_core.mechanisms.stability import stability
 from treedp_core.noise import expected_maximum
 from treedp_core.postprocess import POSTPROCESSORS
-from treedp_core.privacy import NeighbouringRelation
+from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.studies.cdf.error import total_squared_error
 from treedp_core.studies.cdf.release import CdfSettings, plan_tree
 from treedp_core.studies.methods.bounds import TABLES
@@ -173,6 +175,7 @@ def _checks() -> Iterator[_Check]:
         yield f"allocations.{name}", "RMSE, Gaussian, least squares", partial(_experiment, cell, TALLER)
     for name in KNOWN_BEFORE:
         yield f"strategies.{name}", "mean variance of 32 cumulative counts", partial(_prefixes, name)
+    yield "simple.stability", "mean square error of counts of 1, 15, 30 and 500", _told
     for name, metric in METRICS.items():
         cell = base(metric=name, relation=NeighbouringRelation.ADD_OR_REMOVE_ONE.value)
         yield f"metrics.{name}", f"{metric.label}, one record added", partial(_experiment, cell, ())
@@ -199,6 +202,15 @@ def _prefixes(name: str, trials: int, seed: int, watch: Watch) -> tuple[float, f
     errors = plan.errors(generator("self-check: ways of a CDF", name, seed), trials)
     watch.step(trials)
     return float(plan.variance.mean()), *_mean(np.square(errors).mean(axis=1))
+
+
+def _told(trials: int, seed: int, watch: Watch) -> tuple[float, float, float]:
+    """The stability histogram's exact error, told or not, against releases of the same counts."""
+    made = stability(ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE), 1, 1.0, DELTA_USUAL, "discrete_laplace")
+    counts = np.array([1, 15, 30, 500])
+    errors = made.release(np.tile(counts, (trials, 1)), generator("self-check: stability", seed)) - counts
+    watch.step(trials)
+    return float(np.square(made.error(counts)).mean()), *_mean(np.square(errors.astype(float)).mean(axis=1))
 
 
 def _worst_node(trials: int, seed: int, watch: Watch) -> tuple[float, float, float]:

@@ -13,28 +13,45 @@ from treedp_core.experiment import Experiment, prepare
 from treedp_core.mechanisms.stability import LAWS, Stability, stability
 from treedp_core.noise import Gaussian, Laplace
 from treedp_core.postprocess.shrink import shrunk
+from treedp_core.registry import Stated, Table, table
+from treedp_core.studies.multiplicative import stated as of
 from treedp_core.studies.multiplicative.shrinkage import worst_shrunk_alpha_rmse
 from treedp_core.studies.multiplicative.trees import Source
 from treedp_core.tree import FloatArray, IntArray, Tree
 
-RULES: Final = {
-    "gaussian": "Gaussian",
-    "shrunk_gaussian": "Shrunk Gaussian",
-    "laplace": "Laplace",
-    "shrunk_laplace": "Shrunk Laplace",
-    "shrunk_optimal": "Shrunk least squares",
-    "stability": "Stability histogram",
-    "stability_leaves": "Stability histogram, leaves",
-}
-ABOUT: Final = {
-    "gaussian": "Gaussian noise on every count, equal budgets",
-    "shrunk_gaussian": "Gaussian noise on every count, equal budgets, shrunk to max(0, (1 − α) y)",
-    "laplace": "Laplace noise on every count, equal budgets",
-    "shrunk_laplace": "Laplace noise on every count, equal budgets, shrunk to max(0, (1 − α) y)",
-    "shrunk_optimal": "Gaussian noise with minimax budgets, least squares, shrunk to max(0, (1 − α) y)",
-    "stability": "Whole-number noise on counts above 0, by level, told above a threshold; no domain need be public",
-    "stability_leaves": "Whole-number noise on leaves above 0, told above a threshold; every other count is their sum",
-}
+
+@dataclass(frozen=True)
+class Rule:
+    """A table entry; `about` says what it does, within a sentence."""
+
+    name: str
+    label: str
+    about: str
+    stated: Stated
+
+    @property
+    def help(self) -> str:
+        """What it does, as a sentence."""
+        return f"{self.about}."
+
+
+_NORMAL: Final = "Gaussian noise on every count, equal budgets"
+_DOUBLE: Final = "Laplace noise on every count, equal budgets"
+_SHRUNK: Final = "shrunk to max(0, (1 − α) y)"
+SIMPLE: Final[Table[Rule]] = table(
+    Rule("gaussian", "Gaussian", _NORMAL, of.GAUSSIAN),
+    Rule("shrunk_gaussian", "Shrunk Gaussian", f"{_NORMAL}, {_SHRUNK}", of.SHRUNK_GAUSSIAN),
+    Rule("laplace", "Laplace", _DOUBLE, of.LAPLACE),
+    Rule("shrunk_laplace", "Shrunk Laplace", f"{_DOUBLE}, {_SHRUNK}", of.SHRUNK_LAPLACE),
+    Rule("shrunk_optimal", "Shrunk least squares", f"Gaussian noise with minimax budgets, least squares, {_SHRUNK}",
+         of.SHRUNK_OPTIMAL),
+    Rule("stability", "Stability histogram", "Whole-number noise on counts above 0, by level, told above a threshold; "
+         "no domain need be public", of.STABILITY),
+    Rule("stability_leaves", "Stability histogram, leaves", "Whole-number noise on leaves above 0, told above a "
+         "threshold; every other count is their sum", of.STABILITY_LEAVES),
+)  # fmt: skip
+RULES: Final = {name: one.label for name, one in SIMPLE.items()}
+ABOUT: Final = {name: one.about for name, one in SIMPLE.items()}
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""What is to be known of each plan of thresholds: assumption, formula, source, where it is best and where it loses."""
+"""What is to be known of thresholds and of simpler rules: assumption, formula, source, where each is best and loses."""
 
 from __future__ import annotations
 
@@ -30,4 +30,59 @@ TUNED: Final = Stated(
     source="Ghazi et al., Theorem A.1 (its proof of privacy); thresholds are our own, and E is simulated.",
     best="Thousands of levels and more: its error hardly grows with them.",
     loses="Fewer levels, where shrunk Gaussian noise errs less; errors that forgive nothing.",
+)
+
+_EQUAL: Final = "Every count of a tree of d levels is measured, the levels share the budget equally."
+_OURS: Final = "the shrinkage and its exact worst case are our own."
+
+GAUSSIAN: Final = Stated(
+    assumes=f"{_EQUAL} A δ above 0 is acceptable.",
+    formula=r"\tilde w_v=w_v+Z_v,\qquad Z_v\sim\mathcal N\bigl(0,\ d\,\Delta_2^2/2\rho\bigr)",
+    source="Ghazi et al., Corollary 2.7, with the exact σ of Balle and Wang (2018), Theorem 8.",
+    best="Few levels, and counts that must be right on average.",
+    loses="Many levels: its error grows as √d; empty nodes get as much noise as others.",
+)
+SHRUNK_GAUSSIAN: Final = Stated(
+    assumes=f"{_EQUAL} Errors up to α times the count are forgiven.",
+    formula=r"\tilde w_v=\max\bigl(0,(1-\alpha)(w_v+Z_v)\bigr),\qquad Z_v\sim\mathcal N(0,\sigma^2)",
+    source=f"Ghazi et al., Definition 1.4 and Corollary 2.7; {_OURS}",
+    best="Errors that forgive a part of the count, up to hundreds of levels.",
+    loses="α = 0, and sums of its counts: they are biased.",
+)
+LAPLACE: Final = Stated(
+    assumes=f"{_EQUAL} Pure ε.",
+    formula=r"\tilde w_v=w_v+Z_v,\qquad p(z)=\frac{\varepsilon}{2d\Delta_1}\,e^{-\varepsilon|z|/d\Delta_1}",
+    source="Ghazi et al., Lemma 2.5 and Corollary 2.7.",
+    best="A handful of levels, or where no δ is acceptable.",
+    loses="Many levels: its error grows as d.",
+)
+SHRUNK_LAPLACE: Final = Stated(
+    assumes=f"{_EQUAL} Pure ε; errors up to α times the count are forgiven.",
+    formula=r"\tilde w_v=\max\bigl(0,(1-\alpha)(w_v+Z_v)\bigr),\qquad p(z)\propto e^{-\varepsilon|z|/d\Delta_1}",
+    source=f"Ghazi et al., Lemma 2.5 and Theorem 5.1; {_OURS}",
+    best="Without δ: nothing is better by more than a constant factor.",
+    loses="α = 0, and sums of its counts: they are biased.",
+)
+SHRUNK_OPTIMAL: Final = Stated(
+    assumes="The tree can be laid out, a δ above 0 is acceptable, errors up to α times the count are forgiven.",
+    formula=r"\tilde w_v=\max\bigl(0,(1-\alpha)\,\hat w_v\bigr),\qquad"
+    r"\operatorname{Var}\hat w_v\le\gamma_2^2/2\rho",
+    source=f"Ghazi et al., Theorems 5.2 and A.3; γ₂ and its shares, {_OURS}",
+    best="Full trees of up to thousands of levels.",
+    loses="Deeper trees, where thresholds err less, and trees too large to lay out.",
+)
+STABILITY: Final = Stated(
+    assumes="A δ above 0; counts are whole. Which nodes there could be need not be public.",
+    formula=r"\tilde w_v=(w_v+Z_v)\,1[\,w_v>0,\ w_v+Z_v\ge t\,],\qquad P(Z\ge t-m)\le\frac{\delta}{d\,m}",
+    source="After Korolova, Kenthapadi, Mishra and Ntoulas (2009); whole noise by level and its proof are our own.",
+    best="Domains that are not public, and trees that are mostly empty: what is empty stays 0.",
+    loses="Small counts: those below the threshold t are told as 0.",
+)
+STABILITY_LEAVES: Final = Stated(
+    assumes="A δ above 0; counts are whole. Only leaves are measured, every other count is their sum.",
+    formula=r"\tilde w_v=\sum_{u\ \text{leaf below}\ v}(w_u+Z_u)\,1[\,w_u>0,\ w_u+Z_u\ge t\,],\qquad"
+    r"P(Z\ge t-m)\le\frac\delta m",
+    source="After Korolova, Kenthapadi, Mishra and Ntoulas (2009); whole noise and its proof are our own.",
+    best="Deep trees with few, large leaves: levels share nothing.",
+    loses="Many small leaves: they are lost together, without a bound.",
 )

@@ -25,6 +25,7 @@ from treedp_core.privacy import Currency, ProtectedUnit, budget_from_shares
 from treedp_core.studies.topdown.mwem import mwem
 from treedp_core.studies.topdown.plan import Plan, noise_on_tree
 from treedp_core.studies.topdown.sparse import refuse_no_records
+from treedp_core.studies.topdown.stated import WAYS
 from treedp_core.studies.topdown.subject import Subject
 from treedp_core.studies.topdown.wanted import RULES, Wanted
 from treedp_core.tree import FloatArray, IntArray
@@ -35,7 +36,7 @@ PREFIXES: Final = "prefixes"
 OF: Final = {PREFIXES: "By the first columns", "1": "By one column", "2": "By two columns", "3": "By three columns"}
 MOST: Final = 24
 """Marginals compared: the first ones, where there are more."""
-LEVELS, CELLS, TABLES, WEIGHTS = "Its noise, not projected", "One table of all cells", "One table a question", "MWEM"
+LEVELS, CELLS, TABLES, WEIGHTS = (WAYS[name].label for name in ("levels", "cells", "tables", "mwem"))
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,6 +18,8 @@ from treedp_core.tree import AnyArray, FloatArray, IntArray
 
 ROUNDS: Final = 60
 PASSES: Final = 3
+LEAST: Final = 1e-3
+"""Part of the records that a cell and the rest keep at least: what has no weight left would never be found again."""
 
 
 def mwem(
@@ -47,19 +49,20 @@ def mwem(
         place = int(rng.choice(scores.size, p=chances(scores, part, contributions)))
         cell = _cell(place, [one.shape for one in errors], marginals, counts.ndim)
         noise = 0.0 if law is None else float(law.sample(rng, ()))
-        measured.append((cell, min(max(float(counts[cell].sum()) + noise, 0.0), total)))
+        measured.append((cell, min(max(float(counts[cell].sum()) + noise, LEAST * total), (1.0 - LEAST) * total)))
         for at, wanted in measured * PASSES:
             _scale(table, at, wanted, total)
     return table
 
 
 def _scale(table: FloatArray, cell: tuple[int | slice, ...], wanted: float, total: float) -> None:
-    """Make a cell of a marginal count so many records, and all others the rest."""
-    here = float(table[cell].sum())
-    if 0.0 < here < total:
-        inside = table[cell] * (wanted / here)
-        table *= (total - wanted) / (total - here)
-        table[cell] = inside
+    """Make a cell of a marginal count so many records, and all others the rest; neither ever becomes nothing."""
+    inside, rest = table[cell].copy(), table.copy()
+    rest[cell] = 0.0
+    here, others = float(inside.sum()), float(rest.sum())
+    if here > 0.0 and others > 0.0:
+        table[...] = rest * ((total - wanted) / others)
+        table[cell] = inside * (wanted / here)
 
 
 def chances(scores: FloatArray, rho: float, contributions: int) -> FloatArray:

@@ -184,8 +184,8 @@ def _slope(columns: dict[str, list[float]], name: str, which: slice) -> float:
 
 R, C, S, N = Verdict.REPRODUCED, Verdict.CORRECTED, Verdict.SHARPENED, Verdict.NOT_APPLICABLE
 CLAIMS: Final = (
-    Claim("Definitions 1, 2 and 4", "Records with d columns are counts on a tree.", R, _consistent,
-          "Also Observation 1: released counts add up exactly.", RELEASE),
+    Claim("Definitions 1, 2 and 4, Observation 1", "Records with d columns are counts on a tree.", R, _consistent,
+          "Released counts add up exactly, too.", RELEASE),
     Claim("Figure 1", "A tree of two columns.", N, None, "An illustration; the page Data and tree draws any.",
           ("data", {})),
     Claim("Definition 3", "Marginals of any k columns.", N, None,

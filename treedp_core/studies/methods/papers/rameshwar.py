@@ -11,6 +11,7 @@ import numpy as np
 from treedp_core.noise import Laplace
 from treedp_core.postprocess.isotonic import consistent_cdf
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
+from treedp_core.records.count.bins import count_bins
 from treedp_core.studies.branching.limits import best_branching, loss_factor
 from treedp_core.studies.cdf.error import Criterion, optimal_shares, total_squared_error
 from treedp_core.studies.cdf.error.simple import histogram_error, range_queries_error
@@ -56,6 +57,15 @@ def _laplace() -> tuple[Number, ...]:
         Number("records that one replaced record moves between bins", moved, 2.0),
         Number("ε of two bins with noise of scale 2, by listing", 2.0 * loss_of_density(Laplace(moved)), 1.0),
     )
+
+
+def _last_bin() -> tuple[Number, ...]:
+    """Three records in [0, 20], one at each bound; the paper's bins as it defines them, [a + (j - 1) w, a + j w)."""
+    values, width = (0.0, 10.0, 20.0), 10.0
+    printed = sum(j * width <= x < (j + 1) * width for x in values for j in range(2))
+    told = count_bins("\n".join(["x", *map(str, values)]).encode(), "x", lower=0.0, upper=20.0, n_bins=2).report
+    ours = float(told.counted - told.other)
+    return (Number("of 3 records at 0, 10 and 20, those in 2 bins of [0, 20]", ours, float(printed)),)
 
 
 def _every_prefix() -> tuple[Number, ...]:
@@ -302,6 +312,8 @@ def _section_vi_better() -> tuple[Number, ...]:
 R, C, S, N = Verdict.REPRODUCED, Verdict.CORRECTED, Verdict.SHARPENED, Verdict.NOT_APPLICABLE
 CLAIMS: Final = (
     Claim("Definitions II.1 to II.3, Theorem II.1", "Laplace noise for a replaced record.", R, _laplace, "", RELEASE),
+    Claim("Section II, bins", "Every bin is closed below and open above.", C, _last_bin,
+          "A record at the upper bound b is then in no bin; here the last bin holds it.", ("data", {})),
     Claim("Lemma III.1", "Noise on every cumulative count: 2 (K − 1)³.", R, _every_prefix, "", ERROR),
     Claim("Lemma III.2", "A histogram: 4 K (K − 1), better from 4 bins on.", R, _histogram, "", ERROR),
     Claim("Sec. III, remark on unequal bins", "Bins with budgets of their own gain nothing.", C, _unequal,
@@ -321,7 +333,7 @@ CLAIMS: Final = (
     Claim("Lemma IV.2", "Equal factors and budgets are best for the approximation.", R, _upper_bound, "", BRANCHING),
     Claim("Theorem IV.3", "They are best for the true error, from 3 children on.", R, _optimal_error, "",
           ("methods", {"met_one": "bounds.cumulative_laplace"})),
-    Claim("Theorem IV.3, its condition", "Equal factors are best if each is at least 3.", S, _needs_three,
+    Claim("Theorem IV.3, Appendix A, condition", "Equal factors are best if each is at least 3.", S, _needs_three,
           "The condition is needed: with 2 children allowed, 2 and 4.5 beat 3 and 3.", BRANCHING),
     Claim("Lemma IV.3", "β* is about 16.79; the best whole number is 17.", C, _best_factor, "16.80; 17 is right.",
           BRANCHING),

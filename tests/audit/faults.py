@@ -50,7 +50,7 @@ from treedp_core.records.count import elsewhere
 from treedp_core.records.read import units
 from treedp_core.studies.budget import attribution, per_node, settle
 from treedp_core.studies.cdf.matrices import plan as matrices
-from treedp_core.studies.topdown import marginals, sparse
+from treedp_core.studies.topdown import marginals, mwem, sparse
 from treedp_core.studies.topdown.plan import known_levels
 from treedp_core.tree import Tree
 
@@ -412,6 +412,12 @@ FAULTS = (
     ),
     Fault(
         "tables paid for as one fewer", changed(marginals.table_law, lambda law, *_: narrower(law, 0.8)), (TOP_DOWN,)
+    ),
+    Fault("MWEM chooses twice as sharply", changed(mwem.chances, lambda p, *_: p**2 / (p**2).sum()), (TOP_DOWN,)),
+    Fault(
+        "MWEM measures with less noise",
+        lambda: patch.object(mwem, "level_law", lambda *given: narrower(calibration.level_law(*given), 0.8)),
+        (TOP_DOWN,),
     ),
     Fault("unspent shares spent", lambda: everywhere(FROM_SHARES, _all_spent), (TOP_DOWN,)),
     Fault(

@@ -21,7 +21,7 @@ from treedp_core.studies.topdown import marginals, sparse
 from treedp_core.studies.topdown.plan import Plan, known_levels, plan
 from treedp_core.tree.leaf_table import LeafTable
 
-from . import losses
+from . import losses, mwem
 from .decimals import concentrated_delta
 from .neighbours import (
     ADD,
@@ -54,6 +54,7 @@ def audit(report: Report, rng: np.random.Generator, n: int) -> None:
         _runs(report, rng, product(sizes), sizes)
         for _ in range(4):
             _ordered(report, rng, sizes)
+        mwem.audit(report, rng)
 
 
 def product(sizes: Sequence[int]) -> Small:

@@ -168,6 +168,23 @@ def test_spikes_err_more_and_the_table_says_so() -> None:
 # ---- what a release says
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("counts", [[0] * 8, [0, 0, 900, 0, 0, 0, 0, 0]])
+def test_no_errors_at_all_are_no_ratio(counts: list[int]) -> None:
+    """At 10 epsilon noise on whole numbers is 0 in every draw."""
+    found = when_it_pays(CdfSettings(8, (), epsilon=10.0, strategy="partition"), np.array(counts), 3, 1)
+    assert found["ε"] == [0.1, 1.0, 10.0, 100.0] and found["RMSE of a bin ÷ without"][-1] == "–"
+
+
+def test_too_little_for_two_stages_is_said_in_the_words_of_the_setting() -> None:
+    with pytest.raises(InputError, match=r"half of epsilon: expected epsilon >= 2e-4, got 1e-4"):
+        plan_partition(CdfSettings(8, (), epsilon=1e-4, strategy="partition"))
+    found = when_it_pays(CdfSettings(8, (), epsilon=0.01, strategy="partition"), np.arange(8), 2, 1)
+    assert found["ε"] == [0.001, 0.01, 0.1]
+    with pytest.raises(InputError, match="workload"):
+        plan_cdf(CdfSettings(8, (), strategy="partition", workload="nonsense"))
+
+
 def test_no_plan_is_made_of_a_part_of_it() -> None:
     counts = np.arange(8)
     bins = counted.Bins("ages", "age", counts, np.arange(9.0), "ages")

@@ -78,7 +78,7 @@ def test_nothing_is_told_of_a_count_of_0() -> None:
 def test_known_thresholds_and_refusals() -> None:
     assert stability(ProtectedUnit(ADD), 1, 1.0, 1e-6, "discrete_laplace").threshold == 15
     assert "by numerical accounting" in stability(ProtectedUnit(ADD), 2, 1.0, 1e-6, LAWS[1]).guarantee.sentence()
-    with pytest.raises(InputError, match="delta"):
+    with pytest.raises(InputError, match="stability histogram needs delta > 0"):
         stability(ProtectedUnit(ADD), 1, 1.0, 0.0, "discrete_laplace")
     with pytest.raises(InputError, match="law"):
         stability(ProtectedUnit(ADD), 1, 1.0, 1e-6, "laplace")

@@ -15,6 +15,7 @@ from typing import Final
 import numpy as np
 
 from treedp_core import checks
+from treedp_core.checks import InputError
 from treedp_core.noise import DiscreteGaussian, DiscreteLaplace
 from treedp_core.noise.law import IntegerLaw
 from treedp_core.privacy import Accounting, Guarantee, NeighbouringRelation, Precision, ProtectedUnit, Spread
@@ -124,7 +125,12 @@ def stability(unit: ProtectedUnit, n_levels: int, epsilon: float, delta: float, 
     or whose unknown columns change, also leaves nodes, which counts as much again. But for that, the two outputs differ
     by the noise only.
     """
-    n, slack = checks.integer("n_levels", n_levels, low=1, high=checks.MAX_NODES), checks.delta(delta, required=True)
+    n, slack = checks.integer("n_levels", n_levels, low=1, high=checks.MAX_NODES), checks.delta(delta)
+    if slack == 0:
+        raise InputError(
+            "DELTA_REQUIRED",
+            "A stability histogram needs delta > 0: a count that was 0 may be told; choose delta, for example 1e-6.",
+        )
     loss, m = checks.epsilon(epsilon), unit.contributions
     one_sided = 1 if unit.relation is NeighbouringRelation.ADD_OR_REMOVE_ONE else 2
     if checks.one_of("law", law, LAWS) == "discrete_laplace":

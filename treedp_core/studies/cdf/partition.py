@@ -11,6 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from treedp_core import checks
+from treedp_core.checks import InputError
 from treedp_core.errors.ways import mean_and_error
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.mechanisms.partition import Partition
@@ -33,6 +34,8 @@ from treedp_core.words import float_above, float_below, plus_minus, privacy_text
 
 SHARE: Final = Fraction(1, 2)
 """Part of epsilon that is spent on the partition; on smooth data 0.4 and 0.6 are as good within 5 %."""
+LEAST: Final = 2 * checks.EPSILON_LOW
+"""Epsilon that has a half for each stage."""
 FACTOR: Final = 16
 """Children of each node above buckets, where more than single bins is wanted."""
 TIMES: Final = (0.01, 0.1, 1.0, 10.0)
@@ -166,6 +169,11 @@ def plan_partition(settings: CdfSettings) -> PartitionPlan:
     refuse_other_noise(settings)
     assert mechanism.currency is Currency.EPSILON
     total, unit = Fraction(checks.epsilon(settings.epsilon)), settings.unit
+    if total < LEAST:
+        raise InputError(
+            "EPS_RANGE", f"A private partition takes half of epsilon: expected epsilon >= {setting_text(LEAST)}, got "
+            f"{setting_text(settings.epsilon)}.",
+        )  # fmt: skip
     first = float_below(total * SHARE)
     left = float_below(total - Fraction(first))
     sides = 1 if unit.relation is NeighbouringRelation.ADD_OR_REMOVE_ONE else 2
@@ -238,7 +246,7 @@ def when_it_pays(settings: CdfSettings, counts: IntArray, trials: int, seed: int
         "ε": [], "records × ε": [], "buckets": [], "RMSE of a bin ÷ without": [], "of a cumulative count ÷ without": [],
     }  # fmt: skip
     epsilons = [round(settings.epsilon * times, 12) for times in TIMES]
-    for i, epsilon in enumerate(one for one in epsilons if checks.EPSILON_LOW <= one <= checks.EPSILON_HIGH):
+    for i, epsilon in enumerate(one for one in epsilons if LEAST <= one <= checks.EPSILON_HIGH):
         with_it = plan_partition(replace(settings, epsilon=epsilon))
         plain = plan_tree(replace(_without(settings, settings.n_bins), epsilon=epsilon))
         n_buckets, squares = [], np.empty((trials, 2, 2))
@@ -263,5 +271,7 @@ def _squares(release: CdfRelease, counts: IntArray) -> tuple[float, float]:
 def _ratio(squares: FloatArray) -> str:
     """The root of a ratio of means with its 95 % interval, from (2, trials) with and without."""
     (a, of_a), (b, of_b) = map(mean_and_error, squares)
+    if not a or not b:
+        return "–" if a == b else short(0.0 if b else math.inf)
     ratio = math.sqrt(a / b)
     return f"{short(ratio)}{plus_minus(ratio / 2 * math.hypot(of_a / a, of_b / b))}"

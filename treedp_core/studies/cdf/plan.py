@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from treedp_core import checks
 from treedp_core.registry import lookup
 from treedp_core.studies.cdf.matrices.plan import Matrix, MatrixPlan, plan_matrix
+from treedp_core.studies.cdf.matrices.wanted import WORKLOADS
 from treedp_core.studies.cdf.partition import DividedPlan, PartitionPlan, plan_partition
 from treedp_core.studies.cdf.release import PARTITION, STRATEGIES, TREE, CdfPlan, CdfSettings, plan_tree
 
@@ -24,6 +26,7 @@ def plan_cdf(settings: CdfSettings, matrix: Matrix | None = None) -> AnyPlan | P
     (8,)
     """
     strategy = lookup(STRATEGIES, settings.strategy, "strategy")
+    checks.one_of("workload", settings.workload, WORKLOADS)
     if strategy.name == PARTITION:
         return plan_partition(settings)
     return plan_tree(settings) if strategy.name == TREE else plan_matrix(settings, matrix)

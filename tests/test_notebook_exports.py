@@ -237,6 +237,29 @@ def test_an_archive_has_true_and_released_counts_apart() -> None:
     assert "NOT PRIVATE" in held["report.md"].splitlines()[2]
 
 
+PLACES = {"place": ("Ulm",), "true (NOT PRIVATE)": (31_415,), "released": (4,)}
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        {}, {"badges": ("formula",)}, {"badges": ("NOT PRIVATE",)}, {"label": "NOT PRIVATE: tuned on the true counts."},
+        {"badges": ("simulation", "NOT PRIVATE"), "columns": PLACES}, {"badges": ("simulation",), "columns": PLACES},
+    ],
+)  # fmt: skip
+def test_a_script_writes_the_files_of_an_archive(kind: dict[str, Any], tmp_path: Path) -> None:
+    of_places = "from treedp_core.tree import Tree\n\ndict([('place', ('Ulm',)), "
+    of_places += "('true (NOT PRIVATE)', (31415,)), ('released', (4,))])"
+    made = cell(name="Errors vs ε", **kind, code=of_places if "columns" in kind else CODE)
+    with zipfile.ZipFile(io.BytesIO(bundle_of([made], "S"))) as archive:
+        held = {one: archive.read(one) for one in archive.namelist() if one.endswith(".csv")}
+    for at, program in enumerate((script_of([made], "S"), "\n".join(sources(ipynb_of([made], "S"))))):
+        out = tmp_path / str(at)
+        done = ran(program.replace("OUT = None", f"OUT = {str(out)!r}"), tmp_path, str(out))
+        assert done.returncode == 0, done.stderr
+        assert {one.name: one.read_bytes() for one in out.iterdir()} == held
+
+
 def test_a_picture_has_its_words_inside_and_room_for_them() -> None:
     before = json.dumps(FIGURE)
     dress = Dress("Error against ε", "A caption. " * 30, "Settings eps = 1 · Seed 7", "NOT PRIVATE")

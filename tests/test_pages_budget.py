@@ -666,6 +666,7 @@ def test_while_the_smallest_budget_is_sought_its_place_is_there(
     assert "Searching for the smallest ε …" in words(app)
     assert "budget_targets_cancel" in [button.key for button in app.button]
     assert "budget_optimum" not in own_jobs.slots
+    assert widget(app, "bud_targets_split_pin").disabled and widget(app, "bud_targets_split_export").disabled
 
 
 def test_the_answer_is_confirmed_by_simulated_releases(budget: Callable[..., AppTest]) -> None:

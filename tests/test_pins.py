@@ -40,6 +40,23 @@ def test_a_pinned_figure_is_kept_with_everything_it_came_from() -> None:
     assert cell.answer
 
 
+@pytest.mark.parametrize(
+    ("page", "key", "about"),
+    [
+        ("cdf", "cdf_release_pin", "Ages (synthetic) · 128 bins · replace one · ε = 1 · seed 7"),
+        ("start", "start_tree_pin", "seven made-up counts · replace one · ε = 1 · seed 7"),
+        ("consistency", "con_figure_pin", "own.csv · 3 levels · 12 leaves · replace one · ε = 1 · seed 7"),
+    ],
+)  # fmt: skip
+def test_a_cell_says_what_its_page_said_it_was_made_from(page: str, key: str, about: str) -> None:
+    app = press(open_page(page, OWN, **({"cdf_source": "ages"} if page == "cdf" else {})), key)
+    (cell,) = cells(app)
+    assert cell.about == about
+    assert cell.without_counts().about == ("" if cell.holds_counts else about)
+    app.switch_page("pages/notebook.py").run()
+    assert any(about in one.value for one in app.caption)
+
+
 def test_two_pins_of_one_figure_have_names_of_their_own() -> None:
     app = press(press(open_page("lab"), "lab_figure_pin"), "lab_figure_pin")
     assert [one.name for one in cells(app)] == ["Error lab: Error vs ε", "Error lab: Error vs ε 2"]

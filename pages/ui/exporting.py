@@ -79,7 +79,7 @@ def button(shown: pins.Shown) -> None:
     """Show the button that takes a figure out of the app; nothing is made before it is pressed."""
     if pins.can_keep():
         about = "A notebook, a script, a report or a picture of this figure"
-        _button(f"{shown.key}_export", about, partial(_one, shown))
+        _button(f"{shown.key}_export", about, partial(_one, shown), disabled=shown.is_empty)
 
 
 def _one(shown: pins.Shown) -> tuple[Sequence[Cell], str]:
@@ -92,11 +92,13 @@ def cells_button(cells: Sequence[Cell], title: str, *, key: str) -> None:
     _button(key, "A notebook, a script, a report or an archive of these cells", lambda: (cells, title))
 
 
-def _button(key: str, about: str, what: Callable[[], tuple[Sequence[Cell], str]]) -> None:
+def _button(
+    key: str, about: str, what: Callable[[], tuple[Sequence[Cell], str]], *, disabled: bool = False
+) -> None:  # fmt: skip
     """Show a button that asks in which form something is to leave."""
     st.button(
-        "Export", key=key, icon=":material/ios_share:", type="tertiary", help=about, on_click=_ask,
-        args=(offer(key, what),),
+        "Export", key=key, icon=":material/ios_share:", type="tertiary", on_click=_ask, args=(offer(key, what),),
+        disabled=disabled, help=pins.NO_NUMBERS if disabled else about,
     )  # fmt: skip
     asked = st.session_state.get(_ASKED)
     if asked is not None and asked[0] == key:

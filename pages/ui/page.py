@@ -29,7 +29,7 @@ FIRST_SCREEN: Final = "first_screen"
 OPEN_MORE: Final = "_open_more"
 """In the session: whether every page's *More* is to be open now."""
 _SHOWN: Final = "_page_shown"
-_BADGES: Final = "_badges_shown"
+_SAID: Final = "_page_said"
 ROUTED: Final = threading.local()
 """Whether the router runs a page, by thread: a run of the script stays on one."""
 
@@ -178,7 +178,7 @@ class Page:
             told = view.show()
             if self.uses_plugin or read_by_plugin(told.strip):
                 told = told._replace(badges=f"{told.badges}, {NOT_REVIEWED}")
-            st.session_state[_BADGES] = told.badges
+            st.session_state[_SAID] = told.strip, told.badges
         with heading:
             title = view.question or self.heading or self.title
             symbols = explain_all(title, told.strip)
@@ -225,7 +225,12 @@ def shown() -> Page | None:
 
 def badges_shown() -> str:
     """Return the kinds of numbers that the page said it showed when it was last shown."""
-    return str(st.session_state.get(_BADGES, ""))
+    return str(st.session_state.get(_SAID, ("", ""))[1])
+
+
+def strip_shown() -> str:
+    """Return what the page said its figures were made from when it was last shown (Markdown)."""
+    return str(st.session_state.get(_SAID, ("", ""))[0])
 
 
 def configure() -> None:

@@ -10,13 +10,13 @@ from typing import Any, Final
 import plotly.graph_objects as go
 import streamlit as st
 
-from pages.ui import address, book, kept, page, plans
+from pages.ui import address, book, kept, page, plans, result
 from pages.ui.offered import offer, taken
 from pages.ui.settings import get
 from pages.ui.text import lit
 from treedp_core import __version__
 from treedp_core.checks import InputError
-from treedp_core.notebook import Cell, table_of
+from treedp_core.notebook import Cell, table_of, told
 from treedp_core.notebook.cell import NOT_REVIEWED
 from treedp_core.notebook.code import Ran
 from treedp_core.notebook.drawing import checked
@@ -28,6 +28,7 @@ from treedp_core.records.export.columns import Columns
 from treedp_core.studies.budget import NOT_PRIVATE
 from treedp_core.words import whole
 
+NO_NUMBERS: Final = "There are no numbers in it yet"
 MAX_FIGURE: Final = 8 << 20
 """Bytes of a figure that is kept."""
 
@@ -62,6 +63,11 @@ class Shown:
     simulated: bool = False
     has_code: bool = True
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether it has no numbers, as they are still worked out or were refused."""
+        return self.ran is None
+
 
 def button(shown: Shown) -> None:
     """Show the button that keeps a figure, unless the page is the notebook's own."""
@@ -70,9 +76,11 @@ def button(shown: Shown) -> None:
     offer(shown.key, shown)
     st.button(
         "Pin", key=f"{shown.key}_pin", icon=":material/keep:", type="tertiary", on_click=pin, args=(shown.key,),
-        help="Keep it in the notebook of this session, with its settings, table, code and seed",
+        disabled=shown.is_empty,
+        help=NO_NUMBERS if shown.is_empty else
+        "Keep it in the notebook of this session, with its settings, table, code and seed",
     )  # fmt: skip
-    before = last(shown.key)
+    before = None if shown.is_empty else last(shown.key)
     if before is not None:
         st.button(
             "Compare", key=f"{shown.key}_compare", icon=":material/compare:", type="tertiary", on_click=_compare,
@@ -117,18 +125,21 @@ def cell_of(shown: Shown, id: str, name: str) -> Cell:
     Raises
     ------
     InputError
-        Those of `Cell`.
+        Those of `Cell`; ``NOTHING_TO_KEEP``.
     """
+    if shown.is_empty:
+        raise InputError("NOTHING_TO_KEEP", f"{NO_NUMBERS}.")
     where = page.shown()
     assert where is not None
     own = own_datasets()
     data = own_data(shown.ran, own)
     columns, left_out = _table(shown.ran)
     badges = _badges(shown)
-    caption = "\n\n".join(filter(None, (shown.caption, left_out)))
+    caption = "\n\n".join(filter(None, (shown.caption, result.said_meanwhile(), left_out)))
     return Cell(
         id=id, name=name, page=where.name, view=where.view.name if where.switch is not None else "", part=shown.key,
-        settings=address.settings_of(where), data=None if data is None else note_of(data, _how(data)),
+        settings=address.settings_of(where), about=told.plain(page.strip_shown()),
+        data=None if data is None else note_of(data, _how(data)),
         figure=_figure(shown.figure), columns=columns, caption=caption, answer=shown.answer, alt=shown.alt,
         badges=badges, label=shown.label, code=_code(shown), seed=get("seed"),
         version=__version__, made=datetime.now(UTC).isoformat(timespec="seconds"),

@@ -153,6 +153,7 @@ def refused(slot: str, error: InputError, *, of: Hashable = None) -> Result[Any]
     return kept.result(State.REFUSED if kept.last is None else State.STALE, slot, error)
 
 
+_MEANWHILE: Final = "_meanwhile"
 START_ALL: Final = "_start_all"
 """In the session: whether jobs that wait for their button begin by themselves now."""
 
@@ -265,10 +266,22 @@ def show_state(result: Result[Any], what: str, unit: str = "%") -> None:
             st.button("Start again", key=f"{result.slot}_again", on_click=result.begin, type="tertiary",
                       help="Begin anew what was cancelled.")  # fmt: skip
     if not result.is_ready and result.value is not None and result.about:
+        st.session_state[_MEANWHILE] = result.about
         told = " Press **Run** for the present settings." if result.state is State.STALE and result.begin else ""
         small_print(f":material/history: Shown meanwhile: {result.about}.{told}")
     if result.state is State.STALE and result.is_elsewhere:
         small_print(":material/info: The last result was of other data. Press **Run** for these.")
+
+
+def begin() -> None:
+    """Forget what the last run of the page said of its results."""
+    st.session_state.pop(_MEANWHILE, None)
+
+
+def said_meanwhile() -> str:
+    """Return what a figure of the page that is kept now must say besides: that some of it is of other settings."""
+    about = st.session_state.get(_MEANWHILE)
+    return "" if about is None else f"Kept when its page still showed results of other settings: {about}."
 
 
 def progress(slot: str, what: str, unit: str, *, can_stop: bool = True) -> None:

@@ -8,7 +8,7 @@ from typing import Final
 
 import streamlit as st
 
-from pages.ui import autosave, offered, reconnect, sessions, settings, shell, slides, store, uploads
+from pages.ui import autosave, offered, reconnect, result, sessions, settings, shell, slides, store, uploads
 from pages.ui.page import ROUTED, Page
 from pages.ui.refusals import guard
 
@@ -40,6 +40,7 @@ def run(pages: Sequence[Page], sidebar: Callable[[Page, Sequence[Page]], None]) 
 def _run(pages: Sequence[Page], sidebar: Callable[[Page, Sequence[Page]], None]) -> None:
     store.follow()
     offered.begin()
+    result.begin()
     script = shell.room()
     embedded = bool(st.context.is_embedded)
     chosen = st.navigation(_by_section(pages), expanded=True, position="hidden" if embedded else "sidebar")

@@ -105,8 +105,8 @@ def open_study(content: bytes, *, watch: Watch | None = None) -> Study:
     found = unpacked(content)
     settings, version = _settings(_json(found, "settings.json"))
     told = members(
-        _with_plan(_json(found, "notebook.json")), "The notebook", title=str, cells=list, tables=list, asked=list,
-        plan=bool,
+        _of_now(_json(found, "notebook.json"), plan=False), "The notebook", title=str, cells=list, tables=list,
+        asked=list, plan=bool,
     )  # fmt: skip
     study = Study(
         notebook=Notebook(told["title"], tuple(_cell(one, found) for one in told["cells"])),
@@ -187,23 +187,12 @@ def _short(cell: Cell) -> dict[str, Any]:
 
 def _cell(said: Json, found: dict[str, bytes]) -> Cell:
     words = (
-        "id",
-        "name",
-        "note",
-        "page",
-        "view",
-        "part",
-        "caption",
-        "answer",
-        "alt",
-        "label",
-        "code",
-        "version",
+        "id", "name", "note", "page", "view", "part", "about", "caption", "answer", "alt", "label", "code", "version",
         "made",
-    )
+    )  # fmt: skip
     told = members(
-        _with_plan(said), "A cell", **dict.fromkeys(words, str), settings=dict, badges=list, holds_counts=bool,
-        data=(dict, type(None)), seed=(int, type(None)), figure=bool, columns=bool, plan=bool,
+        _of_now(said, about="", plan=False), "A cell", **dict.fromkeys(words, str), settings=dict, badges=list,
+        holds_counts=bool, data=(dict, type(None)), seed=(int, type(None)), figure=bool, columns=bool, plan=bool,
     )  # fmt: skip
     place = f"cells/{told['id'][:16]}"
     told["data"] = None if told["data"] is None else _noted(told["data"])
@@ -213,9 +202,9 @@ def _cell(said: Json, found: dict[str, bytes]) -> Cell:
     return Cell(**told)
 
 
-def _with_plan(said: Json) -> Json:
-    """What a file of the first format has, as later ones have it: it knew no plans."""
-    return {"plan": False, **said} if isinstance(said, dict) else said
+def _of_now(said: Json, **unknown: Json) -> Json:
+    """What an older file has, as those of now have it: what it did not know is nothing."""
+    return {**unknown, **said} if isinstance(said, dict) else said
 
 
 def _plan(found: dict[str, bytes], name: str) -> ReleasePlan:
@@ -294,6 +283,5 @@ def _when(said: str) -> datetime:
 
 
 def _asked(said: Json) -> Asked:
-    more = {"how": None, **said} if isinstance(said, dict) else said  # older files have none
-    told = members(more, "A data set that is asked for", slot=str, note=dict, how=(dict, type(None)))
+    told = members(_of_now(said, how=None), "A data set that is asked for", slot=str, note=dict, how=(dict, type(None)))
     return Asked(told["slot"], _noted(told["note"]), None if told["how"] is None else recipe.read(told["how"]))

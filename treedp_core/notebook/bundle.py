@@ -8,8 +8,7 @@ from typing import Final
 from treedp_core.notebook.cell import Cell
 from treedp_core.notebook.program import Section, program_of
 from treedp_core.notebook.script import script_of
-from treedp_core.notebook.told import facts, plain, safe, warning
-from treedp_core.privacy.origin import NOT_PRIVATE
+from treedp_core.notebook.told import facts, is_simulated, plain, safe, warning
 from treedp_core.records.export.columns import Columns, labelled
 from treedp_core.records.export.tables import IN_NAMES, apart, csv_bytes, zipped
 
@@ -52,8 +51,7 @@ def tables_of(cell: Cell, name: str) -> dict[str, Columns]:
     if cell.columns is None:
         return {}
     columns = labelled(cell.columns, cell.label) if cell.label else cell.columns
-    simulated = "simulation" in cell.badges and any(NOT_PRIVATE in one for one in columns)
-    return apart(columns, name, private=cell.is_private_only, simulated=simulated)
+    return apart(columns, name, private=cell.is_private_only, simulated=is_simulated(cell))
 
 
 def _text(number: int, section: Section, picture: str, tables: Sequence[str]) -> str:

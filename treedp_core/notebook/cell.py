@@ -88,8 +88,10 @@ class Cell:
         Which of the figures there.
     settings : mapping of str to tuple of str
         The settings that differed from their defaults, as the page's link has them; one with many values has several.
+    about : str
+        What its page said the figures were made from, as plain text: data, tree, relation, what was spent.
     data : DataNote or None
-        The user's data set; None for a sample or made-up data, which the settings name.
+        The user's data set; None for a sample or made-up data.
     figure : dict or None
         Plotly's JSON, or that of a Vega-Lite chart (which has a "$schema").
     columns : mapping of str to tuple, or None
@@ -136,6 +138,7 @@ class Cell:
     view: str = ""
     part: str = ""
     settings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    about: str = ""
     data: DataNote | None = None
     figure: dict[str, Any] | None = None
     columns: Mapping[str, tuple[Value, ...]] | None = None
@@ -159,8 +162,8 @@ class Cell:
         given.matches("the page of a cell", self.page, _WORD, "CELL_PAGE")
         given.matches("the view of a cell", self.view, _WORD, "CELL_PAGE", empty=True)
         given.matches("the part of a cell", self.part, _WORD, "CELL_PAGE", empty=True)
-        for what, limit in (("note", MAX_TEXT), ("caption", MAX_TEXT), ("answer", MAX_TEXT), ("alt", MAX_TEXT),
-                            ("label", MAX_TEXT), ("code", MAX_CODE)):  # fmt: skip
+        for what in ("about", "note", "caption", "answer", "alt", "label", "code"):
+            limit = MAX_CODE if what == "code" else MAX_TEXT
             given.text(f"the {what} of a cell", getattr(self, what), limit, "CELL_TEXT")
         object.__setattr__(self, "settings", given.settings(self.settings))
         if self.data is not None and not isinstance(self.data, DataNote):
@@ -202,7 +205,7 @@ class Cell:
         if not self.holds_counts:
             return self
         return replace(
-            self, figure=None, columns=None, caption="", answer="", alt="", code="", badges=(), label="",
+            self, about="", figure=None, columns=None, caption="", answer="", alt="", code="", badges=(), label="",
             holds_counts=False, plan=without_counts(self.plan),
         )  # fmt: skip
 

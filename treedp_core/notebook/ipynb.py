@@ -12,8 +12,8 @@ from treedp_core.notebook.cell import Cell
 from treedp_core.notebook.code import FIGURE
 from treedp_core.notebook.given import Value
 from treedp_core.notebook.picture import drawable
-from treedp_core.notebook.program import TABLE, Section, program_of
-from treedp_core.notebook.script import NO_CODE, OUT, SHOWN
+from treedp_core.notebook.program import Section, program_of
+from treedp_core.notebook.script import NO_CODE, OUT, SHOWN, shown_of
 from treedp_core.notebook.told import facts, plain, safe, warning
 
 ROWS: Final = 60
@@ -59,7 +59,7 @@ def _section(number: int, section: Section, picture: bytes | None) -> list[Part]
     table, figure = _table(cell), _figure(cell, picture)
     if not section.code:
         return [words, _code(f"code-{number}", f"# {NO_CODE}", [*figure, *table])]
-    source = f"{section.code}\nshown({TABLE}, {section.name!r}, OUT)"
+    source = f"{section.code}\n{shown_of(section)}"
     if not section.draws:
         return [words, _code(f"code-{number}", source, [*figure, *table])]
     return [words, _code(f"code-{number}", source, table), _code(f"figure-{number}", FIGURE, figure)]

@@ -85,10 +85,16 @@ def slug(name: str) -> str:
     """Return a name as the name of a file: lower-case letters, digits and hyphens, at most 60.
 
     >>> slug("Error vs ε: “Ärger” in ../etc"), slug("…")
-    ('error-vs-arger-in-etc', 'cell')
+    ('error-vs-epsilon-arger-in-etc', 'cell')
     """
-    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
+    spelled = re.sub("[Ͱ-Ͽ]", _spelled, name)
+    plain = unicodedata.normalize("NFKD", spelled).encode("ascii", "ignore").decode().lower()
     return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:60].strip("-") or "cell"
+
+
+def _spelled(letter: re.Match[str]) -> str:
+    """A Greek letter by its name, which is all that plain letters have of it."""
+    return unicodedata.name(letter[0], "").partition(" WITH")[0].rpartition(" ")[2].lower()
 
 
 def is_ours(code: str) -> bool:

@@ -8,7 +8,7 @@ from typing import Final
 from treedp_core.notebook.cell import Cell
 from treedp_core.notebook.code import FIGURE
 from treedp_core.notebook.program import TABLE, Section, program_of
-from treedp_core.notebook.told import facts, plain, warning
+from treedp_core.notebook.told import facts, is_simulated, plain, warning
 
 SHOWN: Final = "from treedp_core.records.export.tables import shown"
 OUT: Final = "a folder, where every table is written as CSV; nothing is written without one"
@@ -37,10 +37,18 @@ def _section(number: int, section: Section) -> list[str]:
     lines += comment(" · ".join(f"{name}: {value}" for name, value in facts(cell)))
     if not section.code:
         return [*lines, f"# {NO_CODE}"]
-    lines += [section.code, f"print(shown({TABLE}, {section.name!r}, OUT))"]
+    lines += [section.code, f"print({shown_of(section)})"]
     if section.draws:
         lines += ["if OUT:", f'    {FIGURE}.write_html(f"{{OUT}}/{section.name}.html", include_plotlyjs="directory")']
     return lines
+
+
+def shown_of(section: Section) -> str:
+    """Return the call that shows a cell's table, and writes it as an archive would: see `bundle.tables_of`."""
+    cell = section.cell
+    marks = {"label": cell.label, "private": cell.is_private_only, "simulated": is_simulated(cell)}
+    given = "".join(f", {name}={value!r}" for name, value in marks.items() if value)
+    return f"shown({TABLE}, {section.name!r}, OUT{given})"
 
 
 def comment(text: str, width: int = 110) -> list[str]:

@@ -29,6 +29,8 @@ _HIDDEN: Final = re.compile("\x00(\\d+)\x00")
 def facts(cell: Cell) -> list[tuple[str, str]]:
     """Return what a cell came from, as names and plain text."""
     told = [("Page", " › ".join(filter(None, (cell.page, cell.view))))]
+    if cell.about:
+        told.append(("Made from", cell.about))
     if cell.data is not None:
         levels = " › ".join(cell.data.levels)
         about = f"{cell.data.name}{f' ({levels})' if levels else ''}, categories {cell.data.domain}"
@@ -52,6 +54,12 @@ def warning(cells: Iterable[Cell]) -> str:
     """Return what must stand above some cells: nothing where none of them is NOT PRIVATE."""
     marked = [cell for cell in cells if cell.is_private_only]
     return f"{WARNING} It holds for {plural(len(marked), 'figure')} below." if marked else ""
+
+
+def is_simulated(cell: Cell) -> bool:
+    """Return whether a cell's table has a simulated release beside what is true."""
+    columns = (*(cell.columns or ()), cell.label)
+    return "simulation" in cell.badges and any(NOT_PRIVATE in one for one in columns)
 
 
 def plain(markdown: str) -> str:

@@ -134,7 +134,7 @@ def _figure(
         alt=told or "Empty axes: the curves are being worked out.",
         answer=told or ("Working out the curves …" if kept.is_pending else "No answer: see below."),
         caption=caption,
-        ran=None if kept.value is None and kept.is_pending else call(curve_table, again).saying(ERRORS_LABEL),
+        ran=None if kept.value is None else call(curve_table, again).saying(ERRORS_LABEL),
     )
 
 

@@ -47,8 +47,7 @@ def show() -> Told:
 
 def _note(cell: Cell, is_stale: bool) -> str:
     parts = [
-        words.data_of(cell)[:40],
-        words.epsilon_of(cell),
+        *words.short_of(cell),
         *cell.badges,
         "not up to date" if is_stale else "",
         "note" if cell.note else "",

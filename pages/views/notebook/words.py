@@ -34,12 +34,18 @@ def stale(cell: Cell, own: Sequence[Dataset]) -> str:
 
 
 def made_from(cell: Cell) -> str:
-    """Return what a cell was made from: data, ε, seed, time."""
-    seed = "" if cell.seed is None else f" · seed {cell.seed}"
-    return f"{lit(data_of(cell), 40)} · {plain(epsilon_of(cell))}{seed} · {plain(cell.made[:16].replace('T', ' '))}"
+    """Return what a cell was made from, as its page said it, and when."""
+    return f"{plain(cell.about) or _before(cell)} · {plain(cell.made[:16].replace('T', ' '))}"
 
 
-def data_of(cell: Cell) -> str:
+def short_of(cell: Cell) -> list[str]:
+    """Return the data a cell was made from and what was spent, as text only."""
+    epsilon = _spent(cell)
+    about = cell.about.split(" · ") if cell.about else [_data_of(cell), f"ε = {epsilon}"]
+    return [about[0][:40], *(one for one in about[1:] if one.startswith(("ε", "ρ")))]
+
+
+def _data_of(cell: Cell) -> str:
     """Return the name of the data a cell was made from, as text only."""
     given = cell.settings
     if cell.data is not None:
@@ -50,7 +56,11 @@ def data_of(cell: Cell) -> str:
     return SAMPLES[name].title if name in SAMPLES else name
 
 
-def epsilon_of(cell: Cell) -> str:
-    """Return the ε a cell was made with, as its settings have it."""
-    epsilon = cell.settings.get("eps", (f"{settings.EPSILON.default:.12g}",))[0]
-    return f"ε = {epsilon}"
+def _before(cell: Cell) -> str:
+    """What a cell was made from, as its settings have it: older ones keep no more."""
+    epsilon, seed = plain(_spent(cell)), "" if cell.seed is None else f" · seed {cell.seed}"
+    return f"{lit(_data_of(cell), 40)} · ε = {epsilon}{seed}"
+
+
+def _spent(cell: Cell) -> str:
+    return cell.settings.get("eps", (f"{settings.EPSILON.default:.12g}",))[0]

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from treedp_core.privacy.origin import NOT_PRIVATE
-from treedp_core.records.export.columns import Columns
+from treedp_core.records.export.columns import Columns, labelled
 from treedp_core.records.export.spreadsheet import safe_cell
 from treedp_core.records.export.synthetic import SIMULATED, SIMULATION
 
@@ -84,7 +84,10 @@ def zipped(files: Mapping[str, bytes]) -> bytes:
     return out.getvalue()
 
 
-def shown(table: Columns | bytes, name: str = "table", folder: str | Path | None = None) -> pd.DataFrame:
+def shown(
+    table: Columns | bytes, name: str = "table", folder: str | Path | None = None, *, label: str = "",
+    private: bool = False, simulated: bool = False,
+) -> pd.DataFrame:  # fmt: skip
     """Return a table to look at: what exported scripts and notebooks end with.
 
     Parameters
@@ -94,7 +97,11 @@ def shown(table: Columns | bytes, name: str = "table", folder: str | Path | None
     name : str
         Of its files, without their end.
     folder : path, optional
-        Where it is written besides, as CSV: see `apart`.
+        Where it is written besides, as CSV.
+    label : str, optional
+        What must stand in every copy: see `labelled`.
+    private, simulated : bool
+        Of what is written: see `apart`.
 
     Examples
     --------
@@ -102,7 +109,10 @@ def shown(table: Columns | bytes, name: str = "table", folder: str | Path | None
       level  RMSE
     0   all   2.5
     """
-    files = {f"{name}.csv": table} if isinstance(table, bytes) else csv_files(table, name)
+    if isinstance(table, bytes):
+        files = {f"{name}{f'-{IN_NAMES}' if private else ''}.csv": table}
+    else:
+        files = csv_files(labelled(table, label) if label else table, name, private=private, simulated=simulated)
     for file, content in files.items() if folder is not None else ():
         place = Path(str(folder))
         place.mkdir(parents=True, exist_ok=True)

@@ -64,7 +64,7 @@ def town_draw(settings: Experiment) -> TownDraw:
 def town_table(settings: Experiment) -> dict[str, list[float] | list[str]]:
     """Return a release of the seven counts as a table: node, true, with noise, consistent, 95 % margin (records)."""
     drawn = town_draw(settings)
-    columns = ("true", "with noise", "consistent", "95 % margin")
+    columns = ("true (NOT PRIVATE)", "with noise", "consistent", "95 % margin")
     return {
         "node": list(TOWN_NAMES), **{name: array.tolist() for name, array in zip(columns, drawn, strict=True)}
     }  # fmt: skip

@@ -17,6 +17,7 @@ from browsing import (
     CHROMIUM_ARGUMENTS,
     NO_CHROMIUM,
     ROOT,
+    SPARING,
     Findings,
     LiveServer,
     Sessions,
@@ -42,6 +43,12 @@ settings.load_profile("ci" if IN_CI else "desk")
 def root() -> Path:
     """The folder of the project."""
     return ROOT
+
+
+@pytest.fixture(params=[False, pytest.param(True, marks=pytest.mark.contract)], ids=["some", "every"])
+def every(request: pytest.FixtureRequest) -> bool:
+    """Whether a test tries all of its cases, as in `make contract`, or its share of them, so that tests share them."""
+    return bool(request.param)
 
 
 @pytest.fixture(scope="session")
@@ -100,7 +107,7 @@ def chromium() -> Iterator[Any]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=list(CHROMIUM_ARGUMENTS))
+        browser = playwright.chromium.launch(executable_path=path, args=[*CHROMIUM_ARGUMENTS, *SPARING])
         yield browser
         browser.close()
 

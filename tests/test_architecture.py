@@ -107,6 +107,16 @@ class Source:
     def tree(self) -> ast.Module:
         return ast.parse(self.text, self.path)
 
+    @cached_property
+    def nodes(self) -> list[ast.AST]:
+        """All of the tree, walked once for all rules."""
+        return list(ast.walk(self.tree))
+
+    @cached_property
+    def imports(self) -> list[str]:
+        """Full dotted names of everything imported anywhere in the file."""
+        return list(imported(self))
+
     @property
     def unit(self) -> str | None:
         """The module or package of treedp_core that this file belongs to."""
@@ -137,7 +147,7 @@ SHIPPED = [source for source in FILES if not source.path.startswith("tests/")]
 def imported(source: Source) -> Iterator[str]:
     """Full dotted names of everything imported anywhere in the file; relative imports are resolved."""
     package = source.path.removesuffix(".py").split("/")[:-1]
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -153,15 +163,15 @@ def top(name: str) -> str:
 def core_units(source: Source) -> set[str]:
     """Modules and packages of treedp_core that the file imports; the package's own namespace is `__init__`."""
     units = set()
-    for name in imported(source):
+    for name in source.imports:
         if top(name) == "treedp_core":
             unit = unit_of([*name.split(".")[1:], "__init__"])
             units.add(unit if unit in FLOOR or (ROOT / "treedp_core" / f"{unit}.py").exists() else "__init__")
     return units
 
 
-def identifiers(tree: ast.Module) -> Iterator[tuple[str, int]]:
-    for node in ast.walk(tree):
+def identifiers(source: Source) -> Iterator[tuple[str, int]]:
+    for node in source.nodes:
         line = getattr(node, "lineno", 0)
         for name in ("id", "arg", "attr", "name", "asname"):
             value = getattr(node, name, None)
@@ -199,7 +209,7 @@ def floors(source: Source) -> list[str]:
 def places(source: Source) -> list[str]:
     return [
         f"imports {name}, which belongs to {', '.join(PLACES[top(name)])}"
-        for name in imported(source)
+        for name in source.imports
         if top(name) in PLACES and not source.is_in(PLACES[top(name)])
     ]
 
@@ -207,7 +217,7 @@ def places(source: Source) -> list[str]:
 def pages_do_no_arithmetic(source: Source) -> list[str]:
     """Neither a page nor a view computes: that is a study's work, where a notebook finds it."""
     shows = source.is_page or source.path.startswith("pages/views/")
-    return [f"imports {n}" for n in imported(source) if shows and n.startswith(("numpy", "scipy", BYTES))]
+    return [f"imports {n}" for n in source.imports if shows and n.startswith(("numpy", "scipy", BYTES))]
 
 
 def page_floors(source: Source) -> list[str]:
@@ -216,7 +226,7 @@ def page_floors(source: Source) -> list[str]:
         return []
     parts = source.path.removesuffix(".py").split("/")
     own = {"ui": "pages.ui", "views": ".".join(["pages", *parts[1:3]])}.get(parts[1], f"pages.views.{parts[1]}")
-    names = (name for name in imported(source) if top(name) == "pages")
+    names = (name for name in source.imports if top(name) == "pages")
     foreign = [name for name in names if not f"{name}.".startswith(("pages.ui.", f"{own}."))]
     return [f"imports {name}" for name in foreign]
 
@@ -229,21 +239,21 @@ def sample_data_is_apart(source: Source) -> list[str]:
 
 def randomness(source: Source) -> list[str]:
     """No hidden global generator: neither numpy's functions nor the standard library's."""
-    used = [dotted(node) for node in ast.walk(source.tree) if isinstance(node, ast.Attribute)]
-    used += list(imported(source))
+    used = [dotted(node) for node in source.nodes if isinstance(node, ast.Attribute)]
+    used += list(source.imports)
     wrong = []
     for name in used:
         match = re.fullmatch(r"(?:np|numpy)\.random\.(\w+)", name)
         if match and match[1] not in RANDOM_TYPES:
             wrong.append(f"uses {name}")
-    wrong += [f"imports {n}" for n in imported(source) if top(n) == "random" and n != "random.Random"]
+    wrong += [f"imports {n}" for n in source.imports if top(n) == "random" and n != "random.Random"]
     return wrong
 
 
 def banned_name(source: Source) -> list[str]:
     """The papers count a tree's levels differently, so the word is no identifier here."""
     word = "dep" + "th"
-    return [f"line {line}: {name}" for name, line in identifiers(source.tree) if word in name.lower().split("_")]
+    return [f"line {line}: {name}" for name, line in identifiers(source) if word in name.lower().split("_")]
 
 
 STYLE_SHEET = "st.html(STYLE_SHEET)"
@@ -253,10 +263,10 @@ def raw_html(source: Source) -> list[str]:
     """No HTML in code; the one stylesheet is a file."""
     wrong = []
     style = {
-        id(node.func) for node in ast.walk(source.tree)
+        id(node.func) for node in source.nodes
         if source.path == "pages/ui/page.py" and isinstance(node, ast.Call) and ast.unparse(node) == STYLE_SHEET
     }  # fmt: skip
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if id(node) in style:
             continue
         if isinstance(node, ast.keyword) and node.arg == "unsafe_allow_html":
@@ -268,9 +278,9 @@ def raw_html(source: Source) -> list[str]:
 
 def unsafe_reading(source: Source) -> list[str]:
     """Nothing that runs code found in a file."""
-    unsafe = (name for name in imported(source) if top(name) in UNSAFE_MODULES)
+    unsafe = (name for name in source.imports if top(name) in UNSAFE_MODULES)
     wrong = [f"imports {name}" for name in unsafe if (source.path, name) != PICKLED]
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Call) and dotted(node.func) in ("eval", "exec", "__import__", "yaml.load"):
             wrong.append(f"line {node.lineno}: {dotted(node.func)}")
         if isinstance(node, ast.Attribute) and node.attr in ("read_pickle", "to_pickle", "unsafe_load"):
@@ -284,21 +294,21 @@ def caches(source: Source) -> list[str]:
     """No cache of Streamlit: it is shared between users and hashes samples, and any session may empty it for all."""
     wrong = [
         f"line {node.lineno}: {node.attr}"
-        for node in ast.walk(source.tree)
+        for node in source.nodes
         if isinstance(node, ast.Attribute) and node.attr in ("cache_data", "cache_resource")
     ]
-    return wrong + [f"imports {name}" for name in imported(source) if re.search(r"\.cache_(data|resource)$", name)]
+    return wrong + [f"imports {name}" for name in source.imports if re.search(r"\.cache_(data|resource)$", name)]
 
 
 def kept_to(source: Source) -> list[str]:
     """Parts of Streamlit that one module wraps are used nowhere else."""
-    used = ((node.attr, node.lineno) for node in ast.walk(source.tree) if isinstance(node, ast.Attribute))
+    used = ((node.attr, node.lineno) for node in source.nodes if isinstance(node, ast.Attribute))
     wrong = [f"line {line}: {name}" for name, line in used if KEPT_TO.get(name, source.path) != source.path]
     if source.path.startswith("pages/views/"):
-        text = ((node, node.value) for node in ast.walk(source.tree) if isinstance(node, ast.Attribute))
+        text = ((node, node.value) for node in source.nodes if isinstance(node, ast.Attribute))
         bare = (node for node, of in text if isinstance(of, ast.Name) and of.id == "st" and node.attr in IN_THE_SHELL)
         wrong += [f"line {node.lineno}: st.{node.attr} explains no symbols" for node in bare]
-    last = ((name, name.rpartition(".")[2]) for name in imported(source) if top(name) == "streamlit")
+    last = ((name, name.rpartition(".")[2]) for name in source.imports if top(name) == "streamlit")
     return wrong + [f"imports {name}" for name, part in last if KEPT_TO.get(part, source.path) != source.path]
 
 
@@ -333,7 +343,7 @@ def colours(source: Source) -> list[str]:
     """A colour is written once, in the palette or in a scale; figures name it."""
     if source.path.startswith("tests/") or source.path in COLOURS_IN:
         return []
-    texts = (node for node in ast.walk(source.tree) if isinstance(node, ast.Constant) and isinstance(node.value, str))
+    texts = (node for node in source.nodes if isinstance(node, ast.Constant) and isinstance(node.value, str))
     return [f"line {one.lineno}: {one.value}" for one in texts if re.fullmatch("#[0-9A-Fa-f]{6}", one.value)]
 
 
@@ -342,7 +352,7 @@ def numbers(source: Source) -> list[str]:
     if not source.is_in(("pages/", "treedp_core/figures/")):
         return []
     wrong = []
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.FormattedValue) and isinstance(node.format_spec, ast.JoinedStr):
             spec = "".join(str(part.value) for part in node.format_spec.values if isinstance(part, ast.Constant))
             wrong += [f"line {node.lineno}: {spec}"] if DIGITS.fullmatch(spec) else []
@@ -354,7 +364,7 @@ def numbers(source: Source) -> list[str]:
 def body(source: Source) -> list[str]:
     """A function is at most 40 lines long, its docstring not counted."""
     wrong = []
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             first = node.body[1] if ast.get_docstring(node) is not None and len(node.body) > 1 else node.body[0]
             lines = (node.body[-1].end_lineno or 0) - first.lineno + 1
@@ -365,7 +375,7 @@ def body(source: Source) -> list[str]:
 def unnamed(source: Source) -> list[str]:
     """A call gives at most six arguments without their names."""
     wrong = []
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             given = [one.arg for one in [*node.args.posonlyargs, *node.args.args] if one.arg not in ("self", "cls")]
             wrong += [f"{node.name} takes {len(given)} without names"] if len(given) > MAX_UNNAMED else []
@@ -375,7 +385,7 @@ def unnamed(source: Source) -> list[str]:
 def any_value(source: Source) -> list[str]:
     """No argument and no result of the core is just anything; cells of a table, and what plotly takes, may be."""
     wrong = []
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if source.unit is None or not isinstance(node, ast.FunctionDef) or (source.path, node.name) in ANYTHING:
             continue
         given = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
@@ -398,7 +408,7 @@ def unfinished(source: Source) -> list[str]:
     wrong = [
         f"line {i}: {line.strip()}" for i, line in enumerate(source.text.splitlines(), 1) if UNFINISHED.search(line)
     ]
-    raised = (n.exc for n in ast.walk(source.tree) if isinstance(n, ast.Raise) and n.exc is not None)
+    raised = (n.exc for n in source.nodes if isinstance(n, ast.Raise) and n.exc is not None)
     names = (dotted(exc.func if isinstance(exc, ast.Call) else exc) for exc in raised)
     return wrong + [f"raises {name}" for name in names if name == "NotImplementedError"]
 
@@ -449,7 +459,7 @@ def dotted_path(path: str) -> str:
 
 def module_imports(source: Source, modules: set[str]) -> set[str]:
     found = set()
-    for name in imported(source):
+    for name in source.imports:
         while name and name not in modules:
             name = name.rpartition(".")[0]
         found |= {name} - {""}
@@ -473,10 +483,10 @@ def cycle(graph: dict[str, set[str]]) -> list[str]:
 def test_lists_name_what_exists() -> None:
     """A stale entry in an allow-list would quietly allow something new."""
     assert {(path, name) for name, path in KEPT_TO.items()} <= {
-        (s.path, n.attr) for s in SHIPPED for n in ast.walk(s.tree) if isinstance(n, ast.Attribute)
+        (s.path, n.attr) for s in SHIPPED for n in s.nodes if isinstance(n, ast.Attribute)
     }
     core = {source.unit for source in SHIPPED} - {None}
-    functions = {(s.path, n.name) for s in SHIPPED for n in ast.walk(s.tree) if isinstance(n, ast.FunctionDef)}
+    functions = {(s.path, n.name) for s in SHIPPED for n in s.nodes if isinstance(n, ast.FunctionDef)}
     assert set(ANYTHING) <= functions
     assert set(FLOOR) - core == set()
 

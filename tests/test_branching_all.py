@@ -70,11 +70,16 @@ def test_every_tree_of_at_most_four_levels_is_looked_at() -> None:
 @pytest.mark.parametrize("padded", [True, False])
 @pytest.mark.parametrize("optimal", [False, True])
 def test_no_tree_of_at_most_four_levels_is_better(
-    optimal: bool, padded: bool, law: str, fitted: bool, workload: str
+    optimal: bool, padded: bool, law: str, fitted: bool, workload: str, every: bool
 ) -> None:
-    """Budgets that are searched for, after least squares, are promised to a millionth."""
+    """Budgets that are searched for, after least squares, are promised to a millionth.
+
+    The largest K is for every second of a law's workloads, with and without padding.
+    """
     tolerance = 1e-6 if optimal and fitted else 1e-9
     few, many = (FITTED_FEW, FITTED_MANY) if optimal and fitted else (FEW, MANY)
+    if not every and (optimal + padded + fitted + list(LAWS).index(law) + PLACES[workload]) % 2:
+        few = few[:-1]
     lost = {}
     for n_bins in many if EVERY else few:
         value = least(n_bins, law, workload, fitted=fitted, padded=padded, optimal=optimal)

@@ -55,10 +55,10 @@ class Part:
 PARTS = {
     part.name: part
     for part in (
-        Part("levels", level_noise.audit, 10, 150, 4),
-        Part("top-down", top_down.audit, 4, 40, 2),
-        Part("budgets", budgets.audit, 6, 100, 2),
-        Part("thresholds", thresholds.audit, 16, 300, 8),
+        Part("levels", level_noise.audit, 5, 150, 4),
+        Part("top-down", top_down.audit, 2, 40, 2),
+        Part("budgets", budgets.audit, 4, 100, 2),
+        Part("thresholds", thresholds.audit, 8, 300, 8),
         Part("conversions", conversions.audit, 15, 400, 10),
         Part("composed", conversions.composed, 12, 400, 8),
         Part("numerical", numerical.audit, 15, 300, 15),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import html
 import json
 import math
@@ -14,6 +15,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.optimize import brentq, minimize_scalar
 
+from browsing import ROOT
 from treedp_core import lesson
 from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment, prepare
@@ -315,3 +317,21 @@ def test_the_teachers_sheet_has_every_step_every_wrong_idea_and_the_solutions() 
     assert "<script" not in sheet and "src=" not in sheet
     with pytest.raises(InputError, match="at most 100 seats"):
         teacher_sheet(range(101))
+
+
+FIXED = ("0 or 1", "between 20 and 65", "1 / ε", "√2", "IV.2", "− 1.", "(children − 1)")
+"""Numbers of formulas and of theorems, whatever is asked."""
+
+
+@pytest.mark.parametrize("name", ["steps", "reveal", "drags"])
+def test_no_number_that_a_step_says_is_typed(name: str) -> None:
+    """Each comes from what its question gives, or from the core."""
+    tree = ast.parse((ROOT / "treedp_core" / "studies" / "lesson" / f"{name}.py").read_text(encoding="utf-8"))
+    docs = {ast.get_docstring(node, clean=False) for node in ast.walk(tree)
+            if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Module)}  # fmt: skip
+    docs |= {node.value.value for node in ast.walk(tree)
+             if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)}  # fmt: skip
+    said = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    for fixed in FIXED:
+        said = {words.replace(fixed, "") for words in said - docs}
+    assert sorted(words for words in said if re.search("[0-9]", words)) == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from typing import Literal
 
 import streamlit as st
 
@@ -11,22 +12,32 @@ from pages.ui import classroom
 from pages.ui.dragged import dragged
 from pages.ui.refusals import refusal
 from pages.ui.setting import in_a_row
+from pages.ui.settings import PRESENT
+from pages.ui.text import prose
 from pages.views.lesson import settings as s
 from treedp_core.checks import InputError
 from treedp_core.studies.lesson import Question, Step, answers, drag_for_browser, mark, number_of, with_answer
 
 
 def ask(question: Question, button: str, *, bare: bool = False, beside: Callable[[], None] | None = None) -> None:
-    """Show a question, unless `bare`, with a field or choices and a button; a refused answer changes nothing."""
-    key = _field(question.key)
+    """Show a question, unless `bare`, with a field or choices and a button; a refused answer changes nothing.
+
+    In a presentation the question has the whole width, above its field, so that the figure below is higher.
+    """
+    key, is_above = _field(question.key), PRESENT.value and not bare
+    if is_above:
+        prose(question.text)
     with in_a_row():
         label = "Answer" if bare else question.text
+        seen: Literal["collapsed", "visible"] = "collapsed" if is_above else "visible"
         if question.choices:
             named = question.choices.__getitem__
-            st.segmented_control(label, range(len(question.choices)), format_func=named, key=key, help=question.hint)
+            st.segmented_control(label, range(len(question.choices)), format_func=named, key=key, help=question.hint,
+                                 label_visibility=seen)  # fmt: skip
         else:
             hint = question.unit or "a number"
-            st.text_input(label, key=key, max_chars=24, placeholder=hint, help="With a decimal point or comma.")
+            st.text_input(label, key=key, max_chars=24, placeholder=hint, help="With a decimal point or comma.",
+                          label_visibility=seen)  # fmt: skip
         about = "It is checked by its formula." if bare else "Your number is run, and you see what it leads to."
         st.button(button, key=f"{key}_go", on_click=_take, args=(question.key, key), help=about)
         if beside is not None:
@@ -34,6 +45,11 @@ def ask(question: Question, button: str, *, bare: bool = False, beside: Callable
     error = st.session_state.pop(f"_{key}_refused", None)
     if error is not None:
         refusal(error)
+
+
+def is_refused(name: str) -> bool:
+    """Whether the last answer to a question was refused, and that is still to be said."""
+    return f"_{_field(name)}_refused" in st.session_state
 
 
 def drag(step: Step) -> None:

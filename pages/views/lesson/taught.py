@@ -82,9 +82,15 @@ def ask_hands(step: Step) -> None:
     key = f"les_hands_{step.name}"
     with st.container(width=400):
         st.text_input(
-            "Or a show of hands", key=key, max_chars=200, placeholder="50: 12, 100: 3", on_change=_take_hands,
-            args=(step.name, key), help="Each guess and how many had it; it is not kept.",
+            "Or a show of hands", key=key, max_chars=200, placeholder="or hands, 50: 12, 100: 3",
+            on_change=_take_hands, args=(step.name, key), help="Each guess and how many had it; it is not kept.",
+            label_visibility="collapsed",
         )  # fmt: skip
+
+
+def has_hands(step: Step) -> bool:
+    """Whether there is a show of hands, or one was refused."""
+    return step.name in st.session_state.get(_HANDS, {}) or _refused(step.name) in st.session_state
 
 
 def show_hands(step: Step) -> bool:

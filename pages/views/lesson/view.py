@@ -15,14 +15,15 @@ from pages.ui.pictures import one_range, with_or_without
 from pages.ui.settings import PRESENT
 from pages.ui.text import prose, small_print
 from pages.views.lesson import settings as s
-from pages.views.lesson.asked import ask, drag, reaction
-from pages.views.lesson.taught import ask_hands, said_to_class, show_hands, teach, teachers_keys, wait
+from pages.views.lesson.asked import ask, drag, is_refused, reaction
+from pages.views.lesson.taught import ask_hands, has_hands, said_to_class, show_hands, teach, teachers_keys, wait
 from treedp_core.experiment import Experiment
 from treedp_core.figures.lesson import before_the_guess, of_guess, points_of_steps
 from treedp_core.notebook.code import call
 from treedp_core.studies.lesson import (
     CARD,
     DRAGS,
+    DRAWS,
     STEPS,
     Step,
     answers,
@@ -40,12 +41,12 @@ from treedp_core.studies.lesson import (
     teacher_sheet,
 )
 from treedp_core.studies.sweep.first_page import TOWN, TOWN_LEVELS
-from treedp_core.words import plural
+from treedp_core.words import plural, whole
 
 FIRST: Final = "Guess first: drag or type. Your own number is then run, and you see what it leads to."
 TYPE_FIRST: Final = "Guess first. Your own number is then run, and you see what it leads to."
 NOTHING: Final = "Nothing is shown before the guess."
-EXAMPLE: Final = Experiment("discrete_laplace", epsilon=0.5)
+EXAMPLE: Final = Experiment("discrete_laplace", epsilon=step_named("noise").predict.given["epsilon"])
 """What *With or without you* shows in the lesson: the ε of its second step."""
 
 
@@ -53,7 +54,9 @@ def show(name: str) -> Told:
     """Show a step: nothing of the answer before there is a guess."""
     step, given = step_named(name), answers(s.ANSWERS.value)
     glossary.said(step.text, step.predict.text)
-    prose(step.text)
+    is_asked = step.name not in given and not has_hands(step) and not is_refused(step.name)
+    if is_asked or not PRESENT.value:  # later a presentation has the room for its figure
+        prose(step.text)
     if classroom.is_open() and classroom.is_teacher():
         teach(step)
         _onward(name, partial(teachers_keys, step))
@@ -138,7 +141,7 @@ def _reveal(step: Step, guess: float) -> None:
         call(of_guess, step.name, guess), key=f"les_{step.name}_run", alt=said, answer=said,
         ran=call(reveal_table, step.name, guess),
         caption="Your guess in orange, the right answer in green, where they are on the axis. Formula; the noise of "
-        "step 2 is 4 000 draws.",
+        f"step 2 is {whole(DRAWS)} draws.",
     )  # fmt: skip
     if told := said_to_class(step):  # beside the figure's answer, which goes into pins and files
         prose(told)

@@ -13,13 +13,14 @@ from treedp_core.studies.lesson.progress import (
     with_answer,
 )
 from treedp_core.studies.lesson.question import Marked, Question, Wrong, mark, number_of
-from treedp_core.studies.lesson.reveal import Revealed, reveal_table, revealed
+from treedp_core.studies.lesson.reveal import DRAWS, Revealed, reveal_table, revealed
 from treedp_core.studies.lesson.sheet import hand_out, teacher_sheet
 from treedp_core.studies.lesson.steps import CARD, STEPS, Step, minutes_left, question_table, step_named
 
 __all__ = [
     "CARD",
     "DRAGS",
+    "DRAWS",
     "EXERCISES",
     "STEPS",
     "Marked",

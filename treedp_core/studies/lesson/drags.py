@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from treedp_core.studies.lesson.steps import step_named
+from treedp_core.studies.lesson.steps import BINS, CHILDREN, step_named
+from treedp_core.words import short
 
 
 @dataclass(frozen=True)
@@ -41,17 +42,18 @@ class Drag:
     start: float = 0.0
 
 
+_RANGE: Final = step_named("ranges").predict.given
+_FIRST: Final = int(step_named("tree").predict.given["bins"])
 _PERCENT: Final = (0, 25, 50, 75, 100)
-_CHILDREN: Final = (2, 4, 8, 16, 64, 4096)
 DRAGS: Final = {
     "gives": Drag("how sure afterwards (%)", 0, 100, 1, _PERCENT),
     "noise": Drag("off by (records): drag how wide the noise is", 0.1, 10, 0.1, (-10, -5, 0, 5, 10), "bell"),
     "ranges": Drag(
-        "one bin on the left, 100 bins on the right: drag how far off their sum is (records)", 1, 1000, 1,
-        (1, 10, 100, 1000), "root", log=True, start=2.8,
+        f"one bin on the left, {short(_RANGE['bins'])} bins on the right: drag how far off their sum is (records)",
+        1, 1000, 1, (1, 10, 100, 1000), "root", log=True, start=_RANGE["sd"],
     ),
-    "tree": Drag("counts for the first 200 bins", 0, 200, 1, (0, 50, 100, 150, 200)),
-    "children": Drag("children of each node", 2, 4096, 1, _CHILDREN, log=True, stops=_CHILDREN),
+    "tree": Drag(f"counts for the first {_FIRST} bins", 0, _FIRST, 1, tuple(_FIRST * i / 4 for i in range(5))),
+    "children": Drag("children of each node", CHILDREN[0], BINS, 1, CHILDREN, log=True, stops=CHILDREN),
     "spend": Drag("share of the bins (%)", 0, 100, 1, _PERCENT),
     "adds": Drag("best guess of the total (records)", 20, 34, 0.5, (20, 22, 24, 26, 28, 30, 32, 34)),
 }  # fmt: skip

@@ -12,11 +12,14 @@ import numpy as np
 from treedp_core.noise import Laplace
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.studies.cdf.error.simple import total_squared_error
-from treedp_core.studies.lesson.steps import step_named
+from treedp_core.studies.lesson.steps import BINS, best_children, children_errors, step_named
 from treedp_core.tree import FloatArray
 from treedp_core.tree.workloads import Shape
 from treedp_core.watch import generator
-from treedp_core.words import percent, privacy_text, short
+from treedp_core.words import percent, privacy_text, setting_text, short, whole
+
+DRAWS: Final = 4000
+"""Of the noise of the second step."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +58,11 @@ def revealed(step: str, guess: float) -> Revealed:
     return _SHOWN[step](guess)
 
 
+def _given(step: str, name: str) -> float:
+    """A number that the question of a step gives."""
+    return step_named(step).predict.given[name]
+
+
 def _gives(guess: float) -> Revealed:
     x = np.geomspace(0.1, 10.0, 100)
     sure = 100.0 / (1.0 + np.exp(-x))
@@ -72,11 +80,12 @@ def _gives(guess: float) -> Revealed:
 
 
 def _noise(guess: float) -> Revealed:
-    law, n = Laplace(2.0), 4000
+    epsilon, n = _given("noise", "epsilon"), DRAWS
+    law = Laplace(1.0 / epsilon)
     drawn = law.sample(generator("lesson noise"), n)
     edges = np.arange(-15.5, 16.0, 1.0)
     shares = np.histogram(drawn, edges)[0] / n
-    lines = [(f"{n} draws at ε = 0.5", shares)]
+    lines = [(f"{n} draws at ε = {setting_text(epsilon)}", shares)]
     if 0.05 <= guess <= 100:
         lines.append((f"if σ were {short(guess)}", np.diff(Laplace(guess / math.sqrt(2)).cdf(edges))))
     within = float((np.abs(drawn) <= guess).mean()) if guess > 0 else 0.0
@@ -86,64 +95,64 @@ def _noise(guess: float) -> Revealed:
 
 
 def _who(guess: float) -> Revealed:
-    bins = np.array([2.0, 4.0, 8.0, 16.0, 32.0, 64.0])
+    bins, epsilon = np.array([2.0, 4.0, 8.0, 16.0, 32.0, 64.0]), _given("who", "epsilon")
     lines = []
     for relation in (NeighbouringRelation.REPLACE_ONE, NeighbouringRelation.ADD_OR_REMOVE_ONE):
         scale = float(ProtectedUnit(relation).l1_sensitivity(2)[1])
-        lines.append((relation.label, np.full(bins.size, scale)))
+        lines.append((relation.label, np.full(bins.size, scale / epsilon)))
     if 0 < guess <= 1000:
         lines.insert(1, ("your guess", np.full(bins.size, guess)))
-    need = 2.0 / guess if guess > 0 else math.inf
+    title = f"scale at ε = {setting_text(epsilon)}"
+    need = step_named("who").predict.answer * epsilon / guess if guess > 0 else math.inf
     said = f"Noise of scale {short(guess)} promises ε = {privacy_text(need)} to a replaced record."
-    return replace(Revealed("bins", "scale at ε = 1", bins, tuple(lines), math.nan, math.nan, said), log=True)
+    return replace(Revealed("bins", title, bins, tuple(lines), math.nan, math.nan, said), log=True)
 
 
 def _ranges(guess: float) -> Revealed:
     bins = np.arange(1.0, 151.0)
-    off = 2.8 * np.sqrt(bins)
-    said = f"A range is off by your {short(guess)} once it adds {short((guess / 2.8) ** 2)} bins."
-    at = (guess / 2.8) ** 2
+    each = _given("ranges", "sd")
+    off, at = each * np.sqrt(bins), (guess / each) ** 2
+    said = f"A range is off by your {short(guess)} once it adds {short(at)} bins."
     return Revealed(
-        "bins added", "off by (records)", bins, (("what it is", off),), at if 0 < at <= 150 else math.nan, 100.0, said
+        "bins added",
+        "off by (records)",
+        bins,
+        (("what it is", off),),
+        at if 0 < at <= bins[-1] else math.nan,
+        _given("ranges", "bins"),
+        said,
     )
 
 
 def _tree(guess: float) -> Revealed:
-    tree = Shape((16, 16), 256).tree()
-    x = np.arange(1.0, 256.0)
+    children, first = int(_given("tree", "children")), int(_given("tree", "bins"))
+    tree = Shape.full((children, children)).tree()
+    x = np.arange(1.0, tree.n_leaves)
     counts = np.array([float(tree.prefix_cover(int(j)).size) for j in x])
-    exact = int(tree.prefix_cover(200).size)
-    said = f"The first 200 bins are {exact} counts of the tree, 200 of a histogram; you said {short(guess)}."
-    lines = [("tree 16 × 16", counts)]
+    exact = int(counts[first - 1])
+    said = f"The first {first} bins are {exact} counts of the tree, {first} of a histogram; you said {short(guess)}."
+    lines = [(f"tree {children} × {children}", counts)]
     if 0 < guess <= counts.max():
         lines.append(("your guess", np.full(x.size, guess)))
-    return Revealed("first bins", "counts added", x, tuple(lines), math.nan, 200.0, said)
+    return Revealed("first bins", "counts added", x, tuple(lines), math.nan, float(first), said)
 
 
 def _children(guess: float) -> Revealed:
-    error = {shape: math.sqrt(value) for shape, value in _errors().items()}
+    error = {shape: math.sqrt(value) for shape, value in children_errors().items()}
     least = min(error.values())
     x = np.array(sorted(error))
     own = error.get(round(guess))
     times = "" if own is None else f"{short(own / least)} times the least error."
-    said = f"With {short(guess)} children the error is {times}" if times else "4 096 bins have no such tree."
+    said = f"With {short(guess)} children the error is {times}" if times else f"{whole(BINS)} bins have no such tree."
     lines = (("error ÷ the least", np.array([error[int(b)] / least for b in x])),)
     at = guess if own is not None else math.nan
-    return replace(Revealed("children per node", "error ÷ the least", x, lines, at, 16.0, said), log=True)
-
-
-def _errors() -> dict[int, float]:
-    """Squared error of cumulative counts of 4,096 bins with equal children and equal shares, by children."""
-    found = {}
-    for power in (1, 2, 3, 4, 6, 12):
-        levels = 12 // power
-        shape = Shape.full((2**power,) * levels)
-        found[2**power] = total_squared_error(shape, [1.0 / levels] * levels, 1)
-    return found
+    return replace(
+        Revealed("children per node", "error ÷ the least", x, lines, at, float(best_children()), said), log=True
+    )
 
 
 def _spend(guess: float) -> Revealed:
-    shape = Shape.full((4, 64))
+    shape = Shape.full((int(_given("spend", "top")), int(_given("spend", "below"))))
     x = np.linspace(5.0, 95.0, 91)
 
     def error(percentage: float) -> float:
@@ -161,24 +170,29 @@ def _spend(guess: float) -> Revealed:
 
 
 def _adds(guess: float) -> Revealed:
-    x = np.linspace(24.0, 30.0, 61)
+    asked = step_named("adds").predict
+    low, high, parts = asked.given["total"], asked.given["parent"], asked.given["children"]
+    x = np.linspace(low, high, 61)
 
     def variance(total: float) -> float:
-        weight = (total - 24.0) / 6.0  # of the total's own count: variance 1 against 2 of the sum
-        return weight**2 + 2.0 * (1.0 - weight) ** 2
+        weight = (total - low) / (high - low)  # of the total's own count: its variance is 1, that of the sum `parts`
+        return weight**2 + parts * (1.0 - weight) ** 2
 
-    least = 2.0 / 3.0
+    least = parts / (parts + 1.0)
     curve = np.array([variance(one) / least for one in x])
-    if not 24 <= guess <= 30:
-        said = "Between 24 and 30 every value is a mean of the two; beyond, it follows from neither."
-        return Revealed("guess of the total", "variance ÷ the least", x, (("variance", curve),), math.nan, 28.0, said)
+    title, lines, right = "guess of the total", (("variance", curve),), asked.answer
+    if not low <= guess <= high:
+        said = (
+            f"Between {short(low)} and {short(high)} every value is a mean of the two; beyond, it follows from neither."
+        )
+        return Revealed(title, "variance ÷ the least", x, lines, math.nan, right, said)
     over = variance(guess) / least - 1.0
     said = (
         f"Your {short(guess)} is right on average, but its variance is {percent(over)} above the least."
         if over > 1e-9
         else f"No other mean has less variance than your {short(guess)}."
     )
-    return Revealed("guess of the total", "variance ÷ the least", x, (("variance", curve),), guess, 28.0, said)
+    return Revealed(title, "variance ÷ the least", x, lines, guess, right, said)
 
 
 _SHOWN: Final[dict[str, Callable[[float], Revealed]]] = {

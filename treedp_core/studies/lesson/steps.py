@@ -8,7 +8,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
+from treedp_core.noise import Laplace
+from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
+from treedp_core.studies.cdf.error.simple import total_squared_error
 from treedp_core.studies.lesson.question import Question, Wrong, number
+from treedp_core.tree.workloads import equal_tree
+from treedp_core.words import setting_text, short, whole
+
+BINS: Final = 4096
+CHILDREN: Final = (2, 4, 8, 16, 64, BINS)
+"""What the sixth step offers: numbers of children by which its bins can be divided again and again."""
 
 
 @dataclass(frozen=True)
@@ -52,104 +61,144 @@ class Step:
 
 
 def _gives() -> Question:
+    prior, sure = 50.0, 100.0
     return number(
-        "A neighbour knows everybody else in your town. He is 50 % sure that you are in the table of exact "
-        "counts. How sure is he once he has seen it, in percent?",
-        100.0, unit="%",
+        f"A neighbour knows everybody else in your town. He is {short(prior)} % sure that you are in the table of "
+        "exact counts. How sure is he once he has seen it, in percent?",
+        sure, unit="%",
         right="He subtracts all others, and what is left is you.",
-        wrong=(Wrong(50.0, "He can subtract everybody he knows; what is left is you."),
+        wrong=(Wrong(prior, "He can subtract everybody he knows; what is left is you."),
                Wrong(0.0, "He learns it either way: the difference is 0 or 1.")),
         hint="He can count the others himself and subtract them.",
     )  # fmt: skip
 
 
 def _noise() -> Question:
+    epsilon = 0.5
+    law = Laplace(1.0 / epsilon)
     return number(
-        "One count gets Laplace noise at ε = 0.5. By how much is it typically off (standard deviation)?",
-        math.sqrt(2) / 0.5, unit="records", given={"epsilon": 0.5},
-        right="Scale 1 / ε = 2, times √2.",
-        wrong=(Wrong(2.0, "That is the scale 1 / ε; the standard deviation is √2 times that."),
-               Wrong(0.5, "A smaller ε means more noise: divide by it."),
-               Wrong(math.sqrt(2) * 0.5, "A smaller ε means more noise: divide by it.")),
+        f"One count gets Laplace noise at ε = {setting_text(epsilon)}. By how much is it typically off (standard "
+        "deviation)?",
+        math.sqrt(law.variance), unit="records", given={"epsilon": epsilon},
+        right=f"Scale 1 / ε = {short(law.scale)}, times √2.",
+        wrong=(Wrong(law.scale, "That is the scale 1 / ε; the standard deviation is √2 times that."),
+               Wrong(epsilon, "A smaller ε means more noise: divide by it."),
+               Wrong(math.sqrt(2) * epsilon, "A smaller ε means more noise: divide by it.")),
         hint="The scale is 1 / ε; a Laplace law's standard deviation is √2 times its scale.",
     )  # fmt: skip
 
 
 def _who() -> Question:
+    bins, epsilon = 16, 1.0
+    added, replaced = (
+        float(ProtectedUnit(relation).l1_sensitivity(2)[1]) / epsilon
+        for relation in (NeighbouringRelation.ADD_OR_REMOVE_ONE, NeighbouringRelation.REPLACE_ONE)
+    )
     return number(
-        "A histogram has 16 bins. A record may be replaced by another, ε = 1. Which scale does the noise of "
-        "each bin need?",
-        2.0, given={"epsilon": 1.0, "m": 1},
+        f"A histogram has {bins} bins. A record may be replaced by another, ε = {setting_text(epsilon)}. Which scale "
+        "does the noise of each bin need?",
+        replaced, given={"epsilon": epsilon, "m": 1},
         right="One bin loses a record and one gains it, whatever the number of bins.",
-        wrong=(Wrong(1.0, "That is for a record that comes or goes; a replaced one changes two bins."),
-               Wrong(16.0, "Each record lies in one bin only, so the bins need not share ε."),
-               Wrong(32.0, "Each record lies in one bin only, so the bins need not share ε.")),
+        wrong=(Wrong(added, "That is for a record that comes or goes; a replaced one changes two bins."),
+               Wrong(bins * added, "Each record lies in one bin only, so the bins need not share ε."),
+               Wrong(bins * replaced, "Each record lies in one bin only, so the bins need not share ε.")),
         hint="How much do all bins change together?",
     )  # fmt: skip
 
 
 def _ranges() -> Question:
+    off, bins = 2.8, 100
+    root = math.sqrt(bins)
     return number(
-        "Each bin is off by 2.8 records (standard deviation). A range adds 100 bins. By how much is it off?",
-        28.0, unit="records", given={"bins": 100, "sd": 2.8},
-        right="Noises partly cancel: the root of 100 is 10.",
-        wrong=(Wrong(280.0, "Noises partly cancel: variances add up, not standard deviations."),
-               Wrong(2.8, "A sum of 100 noisy counts has more noise than one.")),
+        f"Each bin is off by {short(off)} records (standard deviation). A range adds {bins} bins. By how much is it "
+        "off?",
+        off * root, unit="records", given={"bins": bins, "sd": off},
+        right=f"Noises partly cancel: the root of {bins} is {short(root)}.",
+        wrong=(Wrong(off * bins, "Noises partly cancel: variances add up, not standard deviations."),
+               Wrong(off, f"A sum of {bins} noisy counts has more noise than one.")),
         hint="Variances add up.",
     )  # fmt: skip
 
 
 def _tree() -> Question:
+    children, first = 16, 200
+    groups, left = divmod(first, children)
+    inside = groups * children
     return number(
-        "256 bins lie in 16 groups of 16, and groups are counted, too. How many counts add up to the first 200 "
-        "bins?",
-        20.0, exact=True, unit="counts", given={"children": 16, "bins": 200},
-        right="12 groups hold 192 bins, and 8 bins are left.",
-        wrong=(Wrong(200.0, "Whole groups hold 16 bins in one count."),
-               Wrong(12.0, "12 groups hold only 192 bins."),
-               Wrong(13.0, "Part of a group cannot be taken from the group's count.")),
+        f"{children**2} bins lie in {children} groups of {children}, and groups are counted, too. How many counts add "
+        f"up to the first {first} bins?",
+        float(groups + left), exact=True, unit="counts", given={"children": children, "bins": first},
+        right=f"{groups} groups hold {inside} bins, and {left} bins are left.",
+        wrong=(Wrong(first, f"Whole groups hold {children} bins in one count."),
+               Wrong(groups, f"{groups} groups hold only {inside} bins."),
+               Wrong(groups + 1, "Part of a group cannot be taken from the group's count.")),
         hint="Whole groups first, then single bins.",
     )  # fmt: skip
 
 
+def children_errors() -> dict[int, float]:
+    """Return the squared error of cumulative counts of 4 096 bins with equal children and equal shares, by children."""
+    found = {}
+    for b in CHILDREN:
+        shape = equal_tree(BINS, b)
+        found[b] = total_squared_error(shape, [1.0 / shape.height] * shape.height, 1)
+    return found
+
+
+def best_children() -> int:
+    """Return the number of children with the least of `children_errors`."""
+    return min((error := children_errors()), key=error.__getitem__)
+
+
 def _children() -> Question:
+    best = best_children()
+    levels = {b: equal_tree(BINS, b).height for b in CHILDREN}
+    why = {
+        2: f"{levels[2]} levels share ε: each count is very noisy.",
+        4: f"{levels[4]} levels share ε: that is still too many.",
+        8: f"Close: {levels[8]} levels cost a little more than {levels[best]}.",
+        64: f"{levels[64]} levels, but up to {64 - 1} counts are added on each.",
+        BINS: "That is the histogram: half of all bins are added.",
+    }
+    offered = ", ".join(map(whole, CHILDREN[:-1]))
     return number(
-        "4 096 bins. All nodes have the same number of children: 2, 4, 8, 16, 64 or 4 096. With which are "
+        f"{whole(BINS)} bins. All nodes have the same number of children: {offered} or {whole(BINS)}. With which are "
         "cumulative counts least off?",
-        16.0, exact=True, unit="children", given={"bins": 4096},
-        right="Three levels share ε, and few counts are added.",
-        wrong=(Wrong(2.0, "Twelve levels share ε: each count is very noisy."),
-               Wrong(4.0, "Six levels share ε: that is still too many."),
-               Wrong(8.0, "Close: four levels cost a little more than three."),
-               Wrong(64.0, "Two levels, but up to 63 counts are added on each."),
-               Wrong(4096.0, "That is the histogram: half of all bins are added.")),
+        float(best), exact=True, unit="children", given={"bins": BINS},
+        right=f"{levels[best]} levels share ε, and few counts are added.",
+        wrong=tuple(Wrong(float(b), text) for b, text in why.items()),
         hint="Weigh levels that share ε against counts that are added.",
     )  # fmt: skip
 
 
 def _spend() -> Question:
-    roots = [math.cbrt(3), math.cbrt(63)]
+    top, below = 4, 64
+    roots = [math.cbrt(top - 1), math.cbrt(below - 1)]
     return number(
-        "4 groups of 64 bins. Which share of ε should the bins get, in percent, so that cumulative "
+        f"{top} groups of {below} bins. Which share of ε should the bins get, in percent, so that cumulative "
         "counts are least off?",
-        100 * roots[1] / sum(roots), unit="%", given={"top": 4, "below": 64},
+        100 * roots[1] / sum(roots), unit="%", given={"top": top, "below": below},
         right="Shares follow the cube roots of children − 1.",
         wrong=(Wrong(50.0, "Bins are added more often than groups, so equal shares waste ε."),
-               Wrong(100 * 63 / 66, "More, but not in proportion: groups are needed by long ranges."),
+               Wrong(100 * (below - 1) / (below + top - 2), "More, but not in proportion: groups are needed by long "
+                     "ranges."),
                Wrong(100 * roots[0] / sum(roots), "The other way round: bins are added more often.")),
-        hint="More than half: up to 63 bins are added, but at most 3 groups.",
+        hint=f"More than half: up to {below - 1} bins are added, but at most {top - 1} groups.",
     )  # fmt: skip
 
 
 def _adds() -> Question:
+    total, parts = 30, (12, 12)
+    n, added = len(parts), sum(parts)
+    best = (n * total + added) / (n + 1)
     return number(
-        "A noisy total says 30; its two noisy parts say 12 and 12. All have the same noise. What is the best "
-        "guess of the total?",
-        28.0, unit="records", given={"children": 2, "parent": 30, "total": 24},
-        right="The sum of two noises is worth half as much as one: (2 × 30 + 24) / 3.",
-        wrong=(Wrong(27.0, "A plain mean forgets that the sum of the parts carries two noises."),
-               Wrong(30.0, "The parts know something about the total, too."),
-               Wrong(24.0, "The total's own count has less noise than the sum.")),
+        f"A noisy total says {total}; its two noisy parts say {parts[0]} and {parts[1]}. All have the same noise. What "
+        "is the best guess of the total?",
+        best, unit="records", given={"children": n, "parent": total, "total": added},
+        right=f"The sum of two noises is worth half as much as one: ({n} × {total} + {added}) / {n + 1}.",
+        wrong=(Wrong((total + added) / 2, "A plain mean forgets that the sum of the parts carries two noises."),
+               Wrong(total, "The parts know something about the total, too."),
+               Wrong(added, "The total's own count has less noise than the sum.")),
         hint="Weigh by one over the variance.",
     ).within(0.3)  # fmt: skip
 
@@ -193,8 +242,8 @@ STEPS: Final[tuple[Step, ...]] = (
         "children", "How many children should a node have?", 6, _children,
         text="How many are at most x? That is a cumulative count. Few children make many levels, and each gets little "
         "of ε. Many children make few levels, but much is added on each.",
-        keep="About 16 children are best for plain Laplace noise, and the best is flat.",
-        page="branching", opened={"bra_bins": "4096"}, aim="A trade-off with a flat optimum.",
+        keep=f"About {best_children()} children are best for plain Laplace noise, and the best is flat.",
+        page="branching", opened={"bra_bins": str(BINS)}, aim="A trade-off with a flat optimum.",
     ),
     Step(
         "spend", "How should ε be spent?", 6, _spend,

@@ -7,12 +7,13 @@ discrete Gaussian noise; the shares of rho are the final production settings (Ab
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
 from treedp_core.privacy import Currency
-from treedp_core.registry import Table, table
+from treedp_core.registry import Stated, Table, table
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,20 @@ class PublishedSplit:
     currency: Currency
     level_names: tuple[str, ...]
     exact: tuple[Fraction, ...]
+
+    @property
+    def stated(self) -> Stated:
+        """What is to be known of it, from its shares."""
+        whole = math.lcm(*(share.denominator for share in self.exact))
+        parts = r",\ ".join(str(share * whole) for share in self.exact)
+        by_share = sorted(zip(self.exact, self.level_names, strict=True))
+        return Stated(
+            assumes=f"Gaussian noise on {', '.join(self.level_names)}; the levels share ρ.",
+            formula=rf"\rho_\ell/\rho=\tfrac1{{{whole}}}\,({parts})",
+            source="Abowd et al. (2022), final production settings of the redistricting file of the 2020 US Census.",
+            best=f"Counts by {by_share[-1][1]}, which has the largest share.",
+            loses=f"Counts by {by_share[0][1]}, which has the smallest share.",
+        )
 
     @property
     def shares(self) -> tuple[float, ...]:

@@ -10,10 +10,12 @@ from typing import Any, Final
 
 import numpy as np
 
+from treedp_core.allocation import ALLOCATIONS
+from treedp_core.allocation.published import PUBLISHED_SPLITS
 from treedp_core.allocation.shares import handed_over, shares_from_text
 from treedp_core.checks import DELTA_USUAL
 from treedp_core.errors import METRICS, Tolerance
-from treedp_core.experiment import Experiment, run
+from treedp_core.experiment import Experiment, prepare, run
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.postprocess.isotonic import FITS, consistent_cdf
@@ -162,6 +164,28 @@ def _fitted(allocation: str, factors: tuple[int, ...]) -> float:
     experiment = base(**chosen, postprocess=("least_squares",), mechanism="gaussian")
     formula = run(experiment, tree, np.zeros(tree.n_nodes, dtype=np.int64), simulated=False).formula
     return np.nan if formula is None else formula.tree
+
+
+def _of_published(one: Method) -> Compared:
+    """The root mean square error of each level after least squares, beside splits that need no such history."""
+    split = PUBLISHED_SPLITS[one.of]
+    factors = (3,) * (len(split.exact) - 1)
+    found = {one.label: _by_level(factors, allocation="custom", shares=split.shares)}
+    found |= {ALLOCATIONS[name].label: _by_level(factors, allocation=name) for name in ("uniform", "minimax")}
+    about = (
+        f"A tree with {factors[0]} children a node, Gaussian noise, then least squares; one record added or removed."
+    )
+    levels = list(map(float, range(len(split.exact))))
+    return Compared("level", levels, _over_best(found), one.label, "RMSE ÷ the best", about=about)
+
+
+def _by_level(factors: tuple[int, ...], **chosen: Any) -> list[float]:
+    tree = Tree.from_branching_factors(factors)
+    added = NeighbouringRelation.ADD_OR_REMOVE_ONE.value
+    cell = base(**chosen, mechanism="gaussian", postprocess=("least_squares",), relation=added)
+    variance = prepare(cell, tree).postprocessing[1]
+    assert variance is not None
+    return list(map(float, np.sqrt(variance[tree.level_start[:-1]])))
 
 
 def _error(experiment: Experiment) -> float:
@@ -344,7 +368,7 @@ def _of_baseline(one: Method) -> Compared:
 _BESIDE: Final[Mapping[str, Callable[[Method], Compared]]] = {
     "bounds": _of_bound, "allocations": _of_allocation, "strategies": _of_strategy, "fits": _of_fit,
     "thresholds": _of_thresholds, "baselines": _of_baseline,
-    "simple": _of_simple, "marginals": _of_marginals,
+    "published": _of_published, "simple": _of_simple, "marginals": _of_marginals,
 }  # fmt: skip
 """How entries are compared where no experiment of the lab does it."""
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol
 
 from treedp_core.allocation import ALLOCATIONS
+from treedp_core.allocation.published import PUBLISHED_SPLITS
 from treedp_core.errors import METRICS
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.postprocess import POSTPROCESSORS
@@ -34,6 +35,7 @@ KINDS: Final = {
     "postprocessors": "Post-processing",
     "fits": "Consistent CDFs",
     "allocations": "Budget splits",
+    "published": "Published splits",
     "metrics": "Metrics",
     "baselines": "Named baselines",
     "bounds": "Bounds",
@@ -50,6 +52,7 @@ _TABLES: Final[Mapping[str, Table[Any]]] = {
     "postprocessors": POSTPROCESSORS,
     "fits": FITS,
     "allocations": Table(derived=lambda: [*ALLOCATIONS.values(), *TUNED.values()]),
+    "published": PUBLISHED_SPLITS,
     "metrics": METRICS,
     "baselines": BASELINES,
     "bounds": BOUNDS,
@@ -70,6 +73,7 @@ _OPENS: Final[Mapping[str, Callable[[str], Opened]]] = {
         if name in TUNED
         else ("lab", {"lab_allocation": name, "lab_view": "level"})
     ),
+    "published": lambda name: ("budget", {"bud_view": "strategies"}),
     "metrics": lambda name: ("lab", {"lab_metric": name}),
     "baselines": lambda name: ("cdf", {"cdf_view": "error"}),
     "bounds": lambda name: BOUNDS[name].opens,

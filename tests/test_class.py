@@ -333,6 +333,7 @@ def test_students_see_nothing_before_the_teacher_reveals_and_a_teacher_sees_how_
     monkeypatch.setattr(classroom, "_cookie", lambda: "")
     step = STEPS[0]
     student = open_page("lesson", level="Basic")
+    assert "teacher reveals" in widget(student, "les_in_gives_go").help
     for said in ("50", "0"):
         widget(student, "les_in_gives").set_value(said)
         press(student, "les_in_gives_go")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Literal
+from typing import Final, Literal
 
 import streamlit as st
 
@@ -17,6 +17,9 @@ from pages.ui.text import prose
 from pages.views.lesson import settings as s
 from treedp_core.checks import InputError
 from treedp_core.studies.lesson import Question, Step, answers, drag_for_browser, mark, number_of, with_answer
+
+HAND_IN: Final = "Hand in my guess"
+"""The button of a question whose answer the whole class waits for."""
 
 
 def ask(question: Question, button: str, *, bare: bool = False, beside: Callable[[], None] | None = None) -> None:
@@ -39,6 +42,7 @@ def ask(question: Question, button: str, *, bare: bool = False, beside: Callable
             st.text_input(label, key=key, max_chars=24, placeholder=hint, help="With a decimal point or comma.",
                           label_visibility=seen)  # fmt: skip
         about = "It is checked by its formula." if bare else "Your number is run, and you see what it leads to."
+        about = "Counted without your name, and shown once your teacher reveals it." if button == HAND_IN else about
         st.button(button, key=f"{key}_go", on_click=_take, args=(question.key, key), help=about)
         if beside is not None:
             beside()

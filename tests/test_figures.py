@@ -232,6 +232,12 @@ def test_the_name_of_a_line_that_falls_to_its_end_stands_below_it(last: float, i
     assert (top < last) == is_below and name["yanchor"] == "bottom"
 
 
+def test_a_presented_upright_axis_has_a_title_that_fits() -> None:
+    for title, shown in (("released count (records)", "released count"), ("RMSE (records)", "RMSE (records)")):
+        fig = style.present(go.Figure(layout={"yaxis": {"title": {"text": title}}}))
+        assert fig.layout.yaxis.title.text == shown
+
+
 def test_in_a_narrow_window_panels_of_one_axis_get_one_each() -> None:
     met = Met(1, "≤ 5 %", 1.0, "5 %", 2.5, "12.5 %")
     wide = targets_met([0.0, 1.0], ["all", "state"], [met])

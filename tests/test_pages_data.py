@@ -141,8 +141,8 @@ def test_a_counted_file_and_its_domain_file_are_freed_at_once(monkeypatch: pytes
 
 def test_what_is_in_use_without_an_upload_is_said_once() -> None:
     app = open_page("data", source="upload")
-    assert words(app).count("No uploaded file is counted") == 0 and words(app).count("stays in use") == 1
-    assert words(open_page("lab", source="upload")).count("No uploaded file is counted") == 1
+    assert words(app).count("No file is counted") == 0 and words(app).count("stays in use") == 1
+    assert words(open_page("lab", source="upload")).count("No file is counted") == 1
 
 
 def test_the_private_file_is_refused_as_a_domain_file() -> None:

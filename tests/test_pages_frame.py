@@ -204,7 +204,7 @@ def test_an_empty_choice_survives_a_link() -> None:
 
 def test_a_link_to_an_upload_says_that_data_are_not_in_it(app: App) -> None:
     at = app("lab", source="upload")
-    assert any("No uploaded file is counted in this session: a reload ends one" in i.value for i in at.info)
+    assert any("No file is counted: a reload ends one" in one.value for one in at.caption)
     assert DEFAULT_NAME in strip(at)
     assert app("data", source="file").session_state["source"] == "upload"  # no file was named at the start
 

@@ -443,3 +443,9 @@ def test_every_view_opens_where_only_the_unknown_columns_are_protected(view: str
     assert not app.exception
     assert not app.main.error, [error.value for error in app.main.error]
     assert "2 levels of this order are built from known columns, the root included" in words(app)
+
+
+def test_in_a_presentation_epsilon_is_in_reach_and_rows_have_room() -> None:
+    app = open_page("topdown", present="1")
+    assert [one.key for one in app.main.select_slider] == ["eps"]
+    assert len(figure(app, "td_rows")["data"][0]["y"]) == 5

@@ -11,11 +11,11 @@ from pages.ui import jobs, reconnect, store
 from pages.ui.glossary import text
 from pages.ui.result import progress
 from pages.ui.settings import get
-from pages.ui.text import lit, prose
+from pages.ui.text import lit, prose, small_print
 from treedp_core.notebook.cell import NOT_REVIEWED
 from treedp_core.registry import CLAIM
 
-LOST: Final = "No uploaded file is counted in this session: a reload ends one, and a link carries settings only."
+LOST: Final = ":material/history: No file is counted: a reload ends one, and a link has none."
 BADGES: Final[Mapping[str, tuple[Literal["blue", "violet", "red", "orange"], str, str]]] = {
     "formula": ("blue", ":material/function:", text("formula")),
     "simulation": ("violet", ":material/casino:", text("simulation")),
@@ -61,18 +61,19 @@ def read_by_plugin(strip: str) -> bool:
 
 def _lost() -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.info(f"{LOST} Meanwhile: {lit(store.dataset().name, 40)}.", icon=":material/history:")
-        if st.button("Choose a file", key="choose_file", help="On the page Data and tree."):
+        small_print(LOST, width="content")
+        if st.button("Choose a file", key="choose_file", type="tertiary", help="On the page Data and tree."):
             st.switch_page("pages/data.py")
 
 
 def _session_ended() -> None:
-    st.info(
-        "The session had ended, and with it anything that was counted from a file. The settings on this page were "
-        f"kept; {lit(store.dataset().name, 40)} is shown.",
-        icon=":material/history:",
-    )
-    st.button("Understood", key="session_ended", on_click=reconnect.dismiss, help="Hide this message.")
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        small_print(
+            ":material/history: The session had ended: settings were kept, counts of a file were not.", width="content"
+        )
+        st.button(
+            "Understood", key="session_ended", type="tertiary", on_click=reconnect.dismiss, help="Hide this message."
+        )
 
 
 def show_badge(name: str) -> None:

@@ -16,7 +16,7 @@ from pages.ui.header import explain, header, read_by_plugin
 from pages.ui.presets import Preset
 from pages.ui.setting import FOLLOWED, Setting, in_a_row
 from pages.ui.settings import EPSILON, PRESENT, get
-from pages.ui.unused import Reasons
+from pages.ui.unused import Reasons, said
 from treedp_core.figures.draft import unchecked
 from treedp_core.notebook.cell import NOT_REVIEWED
 from treedp_core.notebook.paired import AnySide
@@ -164,7 +164,7 @@ class Page:
     @property
     def shows_epsilon(self) -> bool:
         """Whether the slider of ε stands on the page now, not in the sidebar."""
-        return self.asks_epsilon or (PRESENT.value and EPSILON.key not in self.view.ignores)
+        return self.asks_epsilon or (PRESENT.value and EPSILON.key not in said(self.view.ignores))
 
     @unchecked()
     def run(self) -> None:
@@ -208,8 +208,9 @@ class Page:
         """Draw the switch, if there is a choice; return the view it stands at."""
         with in_a_row():
             if self.shows_epsilon and not self.asks_epsilon:
-                with st.container(width=360, key="epsilon_in_view"):
-                    EPSILON.draw()
+                with st.container(width=360, key="epsilon_in_view", horizontal=True, vertical_alignment="center"):
+                    st.markdown("ε", width="content")
+                    EPSILON.draw(bare=True)
             if self.switch is not None:
                 self.switch.draw(bare=True)
             if self.beside is not None:

@@ -72,6 +72,17 @@ def test_every_view_is_whole_and_answers_on_the_first_screen(page: Any, server: 
         states.reverse()
 
 
+@pytest.mark.parametrize("window", [(1280, 720), (900, 800)])
+def test_a_file_that_is_gone_leaves_the_answer_in_the_window(
+    page: Any, server: LiveServer, window: tuple[int, int]
+) -> None:
+    """On the page with the most above its figure."""
+    page.set_viewport_size({"width": window[0], "height": window[1]})
+    opened(page, server, "cdf?source=upload", ".st-key-stage .main-svg")
+    page.get_by_text("a reload ends one").wait_for()
+    check(page.evaluate(LOOK), window[1], 2, str(window))
+
+
 def test_an_empty_page_is_whole(page: Any, server: LiveServer) -> None:
     for name in EMPTY_AT_FIRST:
         opened(page, server, name, '[data-testid="stAlert"]')

@@ -238,6 +238,10 @@ def brushable(fig: go.Figure) -> go.Figure:
     )
 
 
+MOST_UPRIGHT: Final = 18
+"""Letters that the title of an upright axis may have in a presentation."""
+
+
 def present(fig: go.Figure) -> go.Figure:
     """Make a figure fit for a projector: 24 px text, lines of 4 px; the figure is changed and returned.
 
@@ -251,6 +255,9 @@ def present(fig: go.Figure) -> go.Figure:
     # A page's theme sets these sizes one by one, so the figure has to as well.
     for update in (fig.update_xaxes, fig.update_yaxes):
         update(tickfont=big, title_font=big)
+    for one in fig.select_yaxes():  # upright there is room for few words: the unit is in the answer, too
+        if len(one.title.text or "") > MOST_UPRIGHT:
+            one.title.text = one.title.text.partition(" (")[0]
     fig.update_annotations(font=big)
     if (fig.layout.margin.r or 0) > NAMED_FROM:  # room for names at the ends of lines
         fig.layout.margin.r *= 2

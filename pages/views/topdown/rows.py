@@ -11,6 +11,7 @@ import streamlit as st
 from pages.ui import frame, tuned
 from pages.ui.page import Told, View
 from pages.ui.result import State, run_button, show_state
+from pages.ui.settings import get
 from pages.views.topdown import asked, words
 from pages.views.topdown import settings as s
 from pages.views.topdown.more import more
@@ -24,6 +25,8 @@ from treedp_core.studies.topdown.wanted import RULES
 from treedp_core.words import whole
 
 N_ROWS: Final = 12
+N_PRESENTED: Final = 5
+"""Rows that have room in a presentation, whose text is twice as large."""
 
 
 def _shown(chosen: asked.Asked, picture: Callable[[Drawn], None]) -> Told:
@@ -48,17 +51,18 @@ def rows() -> Told:
 
 
 def _rows(mine: Drawn) -> None:
-    found = some_rows(mine, N_ROWS)
+    n_rows = N_PRESENTED if get("present") else N_ROWS
+    found = some_rows(mine, n_rows)
     answer = words.rows(mine.leaves, words.promised(mine.wanted), adds_up=RULES[mine.wanted.rule].adds_up)
     frame.figure(
-        call(rows_beside, given(found, some_rows, drawn_again(mine), N_ROWS).named("rows")),
+        call(rows_beside, given(found, some_rows, drawn_again(mine), n_rows).named("rows")),
         key="td_rows",
         alt=f"Places, true beside released: {answer}",
         answer=answer,
         caption=f"NOT PRIVATE: true records beside those of one simulated release. {len(found.names)} of "
         f"{whole(found.n_places)} places with records, evenly spaced from the largest true count to the smallest. "
         f"{words.release(mine)}. Simulation.",
-        ran=call(rows_table, drawn_again(mine), N_ROWS),
+        ran=call(rows_table, drawn_again(mine), n_rows),
         label=tuned.label("td"),
         simulated=True,
     )

@@ -50,6 +50,11 @@ def test_the_text_of_the_live_curve_is_larger_in_a_presentation() -> None:
     assert set(texts) == {24} and large["config"]["axis"]["labelFontSize"] == 24
 
 
+def test_the_words_of_a_beta_stand_in_the_half_where_its_line_is_not() -> None:
+    text = json.dumps(spec_of(Question(1024, Criterion())))
+    assert "beta * beta < 128 ? 'right' : 'left'" in text and "beta * beta < 128 ? (width" in text
+
+
 def test_names_of_trees_stand_beside_a_steep_curve_and_above_a_flat_one() -> None:
     spec = spec_of(Question(2**20, Criterion()))
     texts = [one for one in layers(spec) if one["mark"]["type"] == "text" and one["mark"].get("fontSize") == 12]

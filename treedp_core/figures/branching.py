@@ -265,7 +265,7 @@ def _drag(best: BestBranching, whole: Sequence[float], x: alt.X, y: alt.Y) -> li
     at = alt.Chart(_rows(b=numbers, f=list(whole), words=words)).transform_filter("datum.b == beta")
     dot = at.mark_point(filled=True, size=190, color=PINK, opacity=1).encode(x=x, y=y).add_params(beta)
     rule = at.mark_rule(color=PINK, strokeWidth=1.5).encode(x=x)
-    is_left = f"beta < {math.sqrt(math.prod(BETAS)):.3g}"  # in the left half: the words stand in the other one
+    is_left = f"beta * beta < {math.prod(BETAS)}"  # in the left half: the words stand in the other one
     text = at.mark_text(
         align=alt.ExprRef(expr=f"{is_left} ? 'right' : 'left'"), fontWeight="bold", color=PINK, lineBreak="\n",
         fontSize=alt.ExprRef(expr="width < 600 ? 12 : 14"),

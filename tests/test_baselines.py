@@ -11,10 +11,12 @@ from treedp_core import postprocess
 from treedp_core.allocation import split
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.postprocess.chains import CHAINS, RECOMMENDED
+from treedp_core.postprocess.isotonic import consistent_cdf
 from treedp_core.privacy import Currency, NeighbouringRelation, ProtectedUnit
 from treedp_core.studies.branching import best_shape
 from treedp_core.studies.cdf.baselines import BASELINES, baseline_table, hb_children
 from treedp_core.studies.cdf.error import Criterion
+from treedp_core.studies.cdf.release import CdfSettings, plan_tree
 from treedp_core.studies.topdown.wanted import RULES
 from treedp_core.tree import Tree
 
@@ -143,3 +145,17 @@ def test_non_negative_least_squares_adds_up_its_bias_where_no_total_is_measured(
 def test_the_recommended_chain_says_so_and_is_what_topdown_begins_with() -> None:
     assert CHAINS[RECOMMENDED].help.startswith("Recommended")
     assert RULES["ls_water_filling"].steps == CHAINS[RECOMMENDED].steps
+
+
+def test_help_of_the_recommended_chain_names_what_errs_less_than_it() -> None:
+    """Counts that fall by a tenth from bin to bin: isotonic cumulative counts err at most 9/10 as much (seen: 0.77)."""
+    bins = (2000 * 0.9 ** np.arange(256)).astype(np.int64)
+    plan, truth = plan_tree(CdfSettings(256, (16, 16), epsilon=0.5)), np.cumsum(bins)
+    step, _ = postprocess.prepare(plan.tree, plan.noise.variance, CHAINS[RECOMMENDED].steps)
+    noisy = plan.tree.counts_of_leaves(bins) + plan.noise.draw(np.random.default_rng(2), 20)
+    filled = np.cumsum(step(noisy)[:, plan.tree.level(2)], axis=1)
+    isotonic = [consistent_cdf(one, int(truth[-1])) for one in plan.cumulative(noisy)]
+    error, other = (float(np.square(np.array(found) - truth).mean()) ** 0.5 for found in (isotonic, filled))
+    assert error < 0.9 * other
+    assert "of the ways here that do so" in CHAINS[RECOMMENDED].help
+    assert "the fit of **CDF and ranges** errs less" in CHAINS[RECOMMENDED].help

@@ -112,6 +112,31 @@ def test_a_class_is_forgotten_when_it_ends_and_three_hours_after_the_first_came_
         assert not one.count("noise", 2.0, "b")
 
 
+@pytest.mark.parametrize("turn", [1, 2])
+@pytest.mark.parametrize("write", [lambda room: room.count("noise", 3.0, "b"), lambda room: room.show("noise")])
+def test_nothing_is_kept_of_what_was_under_way_when_the_class_ended(
+    write: Callable[[Guesses], object], turn: int, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The class ends while somebody waits for the lock: at the first turn, or at a second one if there is any."""
+    room = Guesses(clock)
+    room.count("noise", 2.0, "a")
+
+    class Lock:
+        held = turns = 0
+
+        def __enter__(self) -> None:
+            self.held, self.turns = self.held + 1, self.turns + (self.held == 0)
+            if self.held == 1 and self.turns == turn:
+                room._forget()
+
+        def __exit__(self, *_: object) -> None:
+            self.held -= 1
+
+    monkeypatch.setattr(room, "_lock", Lock())
+    write(room)
+    assert not (room._has_ended and (room._held or room._shown))
+
+
 def test_the_clock_of_sessions_forgets_a_class_though_nobody_looks(
     clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -41,7 +41,6 @@ class Promise(enum.Flag):
     NON_NEGATIVE = enum.auto()
     INTEGER = enum.auto()
     UNBIASED = enum.auto()
-    MONOTONE = enum.auto()
 
 
 @dataclass(frozen=True, kw_only=True)

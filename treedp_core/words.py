@@ -203,6 +203,24 @@ def plural(n: int, one: str, many: str = "") -> str:
     return f"{whole(n)} {one if n == 1 else many or one + 's'}"
 
 
+def lower_first(text: str) -> str:
+    """Return a label or sentence for the middle of another: its first letter small.
+
+    >>> lower_first("Least squares"), lower_first("")
+    ('least squares', '')
+    """
+    return text[:1].lower() + text[1:]
+
+
+def upper_first(text: str) -> str:
+    """Return words for the beginning of a sentence: the first letter large, all others as they are.
+
+    >>> upper_first("at ε = 1, RMSE")
+    'At ε = 1, RMSE'
+    """
+    return text[:1].upper() + text[1:]
+
+
 def powers(factors: Sequence[int]) -> str:
     """Return branching factors with runs of equal ones as powers, for a title.
 

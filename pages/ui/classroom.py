@@ -44,7 +44,7 @@ class Guesses:
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._begun: float | None = None
         self._has_ended = False
         self._key = secrets.token_bytes(32)
@@ -76,10 +76,10 @@ class Guesses:
         >>> guesses.count("noise", 2.0, "a"), guesses.count("noise", 2.8, "a"), guesses.of("noise")
         (True, True, {2.8: 1})
         """
-        if self.is_over or not (math.isfinite(guess) and abs(guess) <= LARGEST):
+        if not (math.isfinite(guess) and abs(guess) <= LARGEST):
             return False
         with self._lock:
-            if step in self._shown or (step not in self._held and len(self._held) >= MOST_STEPS):
+            if self.is_over or step in self._shown or (step not in self._held and len(self._held) >= MOST_STEPS):
                 return False
             held, ticket = self._held.setdefault(step, {}), self._ticket(step, seat)
             if ticket not in held and len(held) >= MOST_GUESSES:
@@ -102,18 +102,16 @@ class Guesses:
 
     def of(self, step: str) -> dict[float, int]:
         """Return how often each number was guessed, in order of the numbers."""
-        if self.is_over:
-            return {}
         with self._lock:
-            return dict(sorted(self._counts(step).items()))
+            return {} if self.is_over else dict(sorted(self._counts(step).items()))
 
     def _counts(self, step: str) -> Counter[float]:
         return self._shown[step] if step in self._shown else Counter(self._held.get(step, {}).values())
 
     def show(self, step: str) -> None:
         """Show a step's guesses to the class: from now on none is counted, and only the counts are kept."""
-        if not self.is_over and len(self._shown) < MOST_STEPS:
-            with self._lock:
+        with self._lock:
+            if not self.is_over and len(self._shown) < MOST_STEPS:
                 self._shown[step] = self._counts(step)
                 self._held.pop(step, None)
 

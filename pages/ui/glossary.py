@@ -18,6 +18,7 @@ from treedp_core.mechanisms import MECHANISMS
 from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.privacy import NeighbouringRelation
 from treedp_core.registry import Table
+from treedp_core.words import lower_first
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class Term:
     @property
     def title(self) -> str:
         """Its symbol, if it has one, and what it is called."""
-        return f"{self.symbol}, {self.label[0].lower()}{self.label[1:]}" if self.symbol else self.label
+        return f"{self.symbol}, {lower_first(self.label)}" if self.symbol else self.label
 
 
 _OWN: Final = (

@@ -14,6 +14,7 @@ from pages.ui.settings import get
 from pages.ui.text import lit, prose, small_print
 from treedp_core.notebook.cell import NOT_REVIEWED
 from treedp_core.registry import CLAIM
+from treedp_core.words import lower_first
 
 LOST: Final = ":material/history: No file is counted: a reload ends one, and a link has none."
 BADGES: Final[Mapping[str, tuple[Literal["blue", "violet", "red", "orange"], str, str]]] = {
@@ -50,7 +51,7 @@ def _with_unit(strip: str) -> str:
     if not store.is_uploaded() or lit(store.dataset().name, 40) not in strip:
         return strip
     said = store.dataset().not_reviewed.rstrip(".")
-    read_by = f" · {lit(said[0].lower() + said[1:], 120)}" if said else ""
+    read_by = f" · {lit(lower_first(said), 120)}" if said else ""
     return f"{strip} · unit: {lit(store.unit(), 40) if store.unit() else 'not said yet, one record'}{read_by}"
 
 

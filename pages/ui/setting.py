@@ -326,6 +326,10 @@ def whole(
     return Setting(key, default, read, grid, _passes(check), drawn=Drawn(**ends))
 
 
+def _one_of(key: str, options: Collection[str]) -> Callable[[object], str]:
+    return lambda value: checks.one_of(key, value, options)
+
+
 def choice(
     key: str,
     default: str,
@@ -339,10 +343,7 @@ def choice(
 
     `once` maps names in old links to those of today; `own` is its value once a table of one's own is in use.
     """
-
-    def check(value: object) -> str:
-        return checks.one_of(key, value, options)
-
+    check = _one_of(key, options)
     return Setting(
         key, default, lambda text: check((once or {}).get(text, text)), (), _passes(check), options, Drawn(**drawn),
         own,
@@ -353,10 +354,7 @@ def several(
     key: str, default: tuple[str, ...], options: Mapping[str, Any] | Collection[str], **drawn: Any
 ) -> Setting[tuple[str, ...]]:
     """Return a setting that is any number of the names in `options`."""
-
-    def check(value: object) -> str:
-        return checks.one_of(key, value, options)
-
+    check = _one_of(key, options)
     return Setting(key, default, check, (), lambda values: all(map(_passes(check), values)), options, Drawn(**drawn))
 
 

@@ -13,7 +13,6 @@ from treedp_core.figures.style import AFTER, BEFORE, GREY, axis, limits, new_fig
 from treedp_core.figures.text import count_text, plot_text
 from treedp_core.tree import AnyArray, FloatArray, Tree
 
-MAX_NODES: Final = 40
 LEFT: Final = (0.0, 0.6)
 RIGHT: Final = (0.74, 1.0)
 MISMATCH: Final = 1e-6

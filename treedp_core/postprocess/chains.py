@@ -8,9 +8,11 @@ from typing import Final
 
 from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.registry import Promise, Table
+from treedp_core.words import lower_first
 
 RECOMMENDED: Final = "least_squares_top_down_water_filling"
-"""For whole counts of at least 0: the best for cumulative counts in all of 42 comparisons on real and made-up data."""
+"""Of the chains of whole counts of at least 0 that add up: the best for cumulative counts in all of 42 comparisons, on
+real and made-up data; isotonic counts (`treedp_core.postprocess.isotonic`) were not compared."""
 WHOLE_FROM_THE_ROOT: Final = Promise.CONSISTENT | Promise.NON_NEGATIVE
 
 
@@ -33,7 +35,11 @@ class Chain:
     def help(self) -> str:
         """What its step does, where it has but one; of the recommended chain, that it is."""
         if self.name == RECOMMENDED:
-            return "Recommended where counts must be whole and at least 0: it errs least in sums and cumulative counts."
+            return (
+                "Recommended where counts must be whole, at least 0 and add up: of the ways here that do so it erred "
+                "least in cumulative counts, 42 comparisons of 42. Where counts fall from bin to bin, the fit of "
+                "**CDF and ranges** errs less."
+            )
         return POSTPROCESSORS[self.steps[0]].help if len(self.steps) == 1 else ""
 
     @property
@@ -73,8 +79,7 @@ def _of_postprocessors() -> Iterator[Chain]:
     for one in POSTPROCESSORS.values():
         if not one.weighted:
             name = f"least_squares_{one.name}"
-            then = one.label[0].lower() + one.label[1:]
-            yield Chain(name, f"Least squares → {then}", ("least_squares", one.name), name in BASIC)
+            yield Chain(name, f"Least squares → {lower_first(one.label)}", ("least_squares", one.name), name in BASIC)
 
 
 CHAINS: Final[Table[Chain]] = Table(derived=_of_postprocessors)

@@ -11,7 +11,7 @@ from treedp_core.checks import InputError, echo
 from treedp_core.privacy.budget import Currency
 from treedp_core.privacy.conversions import RHO_HIGH
 from treedp_core.privacy.unit import NeighbouringRelation, ProtectedUnit
-from treedp_core.words import privacy_text
+from treedp_core.words import privacy_text, upper_first
 
 NOT_PRIVATE: Final = "NOT PRIVATE"
 SYMBOL: Final = {Currency.EPSILON: "ε", Currency.RHO: "ρ"}
@@ -75,8 +75,8 @@ class Origin:
         if not self.is_private:
             return f"{NOT_PRIVATE}: {tuned}."
         if self.currency is None:
-            return f"{tuned[0].upper()}{tuned[1:]}, which cost no budget."
-        return f"{tuned[0].upper()}{tuned[1:]}, released for {SYMBOL[self.currency]} = {privacy_text(self.spent)}."
+            return f"{upper_first(tuned)}, which cost no budget."
+        return f"{upper_first(tuned)}, released for {SYMBOL[self.currency]} = {privacy_text(self.spent)}."
 
     @property
     def text(self) -> str:

@@ -25,7 +25,17 @@ from treedp_core.studies.budget import (
     best_simple,
 )
 from treedp_core.tree import Tree
-from treedp_core.words import budget_text, fixed, percent, plural, plus_minus, privacy_text, setting_text, short
+from treedp_core.words import (
+    budget_text,
+    fixed,
+    percent,
+    plural,
+    plus_minus,
+    privacy_text,
+    setting_text,
+    short,
+    upper_first,
+)  # fmt: skip
 
 TIE: Final = 1e-3
 """Errors this close, relative to each other, count as equal in a sentence."""
@@ -211,7 +221,7 @@ def smallest(of: Question, prior: Prior, targets: Sequence[Target], found: Answe
     equal = privacy_text(of.epsilon(found.equal)) if math.isfinite(found.equal) else "more than is offered here"
     wasted = ": here tuning costs more than it saves" if found.equal <= found.found.total + prior.spent else ""
     return (
-        f"{wanted[0].upper()}{wanted[1:]}{sure}: **ε = {total}**, of which {' and '.join(filter(None, parts))}; "
+        f"{upper_first(wanted)}{sure}: **ε = {total}**, of which {' and '.join(filter(None, parts))}; "
         f"an equal split needs {equal}{wasted if prior.spent else ''}."
     )
 

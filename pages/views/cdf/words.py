@@ -14,7 +14,7 @@ from treedp_core.studies.cdf.partition import DividedPlan
 from treedp_core.studies.cdf.plan import AnyPlan
 from treedp_core.studies.cdf.release import PARTITION, TREE
 from treedp_core.studies.cdf.widths import Width
-from treedp_core.words import margin, plural, setting_text, short, whole
+from treedp_core.words import lower_first, margin, plural, setting_text, short, whole
 
 PROTECTS: Final = NeighbouringRelation.REPLACE_ONE
 """Whom the paper and the bound protect."""
@@ -79,10 +79,11 @@ def error_answer(pipelines: Sequence[str], errors: Sequence[float], epsilon: flo
     >>> error_answer(["8 · 8", "Histogram", "Noise on all"], [2.0, 4.0, 50.0], 1.0)
     'At ε = 1 a cumulative count is off by 2 records with 8 · 8; histogram: 2 times as much; noise on all: 25 times.'
     """
-    times = [f"{_small(name)}: {short(error / errors[0])} times" for name, error in zip(pipelines, errors, strict=True)]
+    named = list(map(lower_first, pipelines))
+    times = [f"{name}: {short(error / errors[0])} times" for name, error in zip(named, errors, strict=True)]
     return (
         f"At ε = {setting_text(epsilon)} a cumulative count is off by {short(errors[0])} records with "
-        f"{_small(pipelines[0])}; {times[len(times) // 2]} as much; {times[-1]}."
+        f"{named[0]}; {times[len(times) // 2]} as much; {times[-1]}."
     )
 
 
@@ -102,10 +103,6 @@ def gain_answer(rows: Sequence[Gain]) -> str:
     best = min(ours, key=lambda row: row.after)
     closer = short(paper.after / best.after)
     return f"{lead} our best, {best.label}, comes to {short(best.after)}, {closer} times as close at the same ε."
-
-
-def _small(name: str) -> str:
-    return name[0].lower() + name[1:]
 
 
 def bins_in_words(data: Bins) -> str:

@@ -14,7 +14,7 @@ from treedp_core.postprocess.chains import CHAINS
 from treedp_core.records import Labels
 from treedp_core.studies.sweep.before_after import Draw, Expected
 from treedp_core.tree import AnyArray, Tree
-from treedp_core.words import halves, percent, plural, short, signed, whole
+from treedp_core.words import halves, lower_first, percent, plural, short, signed, whole
 
 MAX_TERMS: Final = 8
 MAX_WEIGHED: Final = 60
@@ -52,8 +52,7 @@ def answer(the: Draw, found: Sequence[Expected]) -> str:
 
 
 def _name(steps: Sequence[str]) -> str:
-    label = next(one.label for one in CHAINS.values() if one.steps == tuple(steps))
-    return label[0].lower() + label[1:]
+    return lower_first(next(one.label for one in CHAINS.values() if one.steps == tuple(steps)))
 
 
 def weighed(tree: Tree, node: int, values: AnyArray) -> str:

@@ -12,7 +12,7 @@ from treedp_core.postprocess.chains import CHAINS
 from treedp_core.studies.sweep.lines import Line, Simulation
 from treedp_core.studies.sweep.series import DRAW, LEVEL
 from treedp_core.tree import Tree
-from treedp_core.words import fixed, percent, plural, setting_text, short, whole
+from treedp_core.words import fixed, percent, plural, setting_text, short, upper_first, whole
 
 
 def settings_used(base: Experiment) -> str:
@@ -104,7 +104,7 @@ def plain_line(lines: Sequence[Line], base: Experiment, tree: Tree) -> str:
         slack=percent(base.alpha),
     )
     lead = f"At ε = {setting_text(base.epsilon)}, with {best.series.label}, {off} ({best.whole.source})."
-    return lead[0].upper() + lead[1:]
+    return upper_first(lead)
 
 
 def answer(lines: Sequence[Line], base: Experiment, tree: Tree) -> str:

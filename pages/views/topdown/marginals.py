@@ -8,12 +8,12 @@ from typing import Final
 import streamlit as st
 
 from pages.ui import frame
-from pages.ui.result import Result, run_button, show_state
+from pages.ui.result import Result
 from pages.ui.setting import in_a_row
 from pages.ui.text import prose
 from pages.views.topdown import asked, words
 from pages.views.topdown import settings as s
-from pages.views.topdown.repeated import repeated
+from pages.views.topdown.repeated import repeated, show_asked
 from treedp_core.figures.of_topdown import marginals_of
 from treedp_core.notebook.code import call, given
 from treedp_core.studies.topdown import Drawn, Subject
@@ -31,16 +31,11 @@ def section(what: Subject, mine: Drawn | None) -> None:
             "lay out. Choose the trips, or all combinations of the columns.", icon=":material/table:",
         )  # fmt: skip
         return
-    with in_a_row():
+    with (row := in_a_row()):
         of = s.MARGINALS.draw()
-        found = repeated(f"{SLOT}_{of}", what, lambda wanted: wanted, partial(compare_marginals, of=of), 1)
-        if s.VIEW.value != "rules":
-            s.TRIALS.draw()
-        run_button(found.asked, f"{SLOT}_run", help="Release the records again and again.")
-    show_state(found.asked, "Releasing again and again", "runs")
-    if found.shown.value is None:
-        st.info("Press **Run** to compare the marginals.", icon=":material/play_arrow:")
-    else:
+    found = repeated(f"{SLOT}_{of}", what, lambda wanted: wanted, partial(compare_marginals, of=of), 1)
+    show_asked(row, SLOT, found, "marginals")
+    if found.shown.value is not None:
         _shown(what, of, found.shown, found.shown.value)
 
 

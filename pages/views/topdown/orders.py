@@ -7,12 +7,12 @@ from typing import Final
 import streamlit as st
 
 from pages.ui import frame
-from pages.ui.result import Result, run_button, show_state
+from pages.ui.result import Result
 from pages.ui.setting import in_a_row
 from pages.ui.text import lit, prose
 from pages.views.topdown import asked
 from pages.views.topdown import settings as s
-from pages.views.topdown.repeated import repeated
+from pages.views.topdown.repeated import repeated, show_asked
 from treedp_core.figures.of_topdown import orders_of
 from treedp_core.notebook.code import call, given
 from treedp_core.studies.topdown import (
@@ -45,14 +45,8 @@ def section(what: Subject, mine: Drawn | None) -> None:
         f"of them. {n_orders} orders are simulated at the same ρ, with equal shares."
     )
     found = repeated(SLOT, what, Wanted.for_orders, orders_of_subject, n_orders)
-    with in_a_row():
-        if s.VIEW.value != "rules":
-            s.TRIALS.draw()
-        run_button(found.asked, f"{SLOT}_run", help="Release the records under every order, again and again.")
-    show_state(found.asked, "Releasing again and again", "runs")
-    if found.shown.value is None:
-        st.info("Press **Run** to compare the orders.", icon=":material/play_arrow:")
-    else:
+    show_asked(in_a_row(), SLOT, found, "orders")
+    if found.shown.value is not None:
         _orders_shown(what, found.shown, found.shown.value)
 
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Final, Generic, NamedTuple, TypeVar
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
-from pages.ui.result import Result, at_once, in_background, refused
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from pages.ui.result import Result, at_once, in_background, refused, run_button, show_state
 from pages.ui.settings import SEED
 from pages.views.topdown import asked, words
 from pages.views.topdown import settings as s
@@ -54,6 +57,17 @@ def repeated(
         about=_about(what, wanted, FEW, seed), of=what.fingerprint,
     )  # fmt: skip
     return Repeated(result, first)
+
+
+def show_asked(row: DeltaGenerator, slot: str, found: Repeated[Any], compared: str) -> None:
+    """Show in a row what begins the runs, and below it how far they are, and what to press where there are none."""
+    with row:
+        if s.VIEW.value != "rules":
+            s.TRIALS.draw()
+        run_button(found.asked, f"{slot}_run", help=f"Release again and again, to compare the {compared}.")
+    show_state(found.asked, "Releasing again and again", "runs")
+    if found.shown.value is None:
+        st.info(f"Press **Run** to compare the {compared}.", icon=":material/play_arrow:")
 
 
 def _about(what: Subject, wanted: Wanted, trials: int, seed: int) -> str:

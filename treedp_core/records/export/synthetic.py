@@ -66,8 +66,7 @@ def records_csv(table: LeafTable, columns: Columns, provenance: Provenance) -> b
     InputError
         ``TOO_MANY_ROWS`` beyond 10,000,000 records.
     """
-    _refuse_many(table)
-    table, columns = _marked(table, columns, provenance)
+    table, columns = _marked(_few(table), columns, provenance)
     safe = _safe(columns)
     schema = pa.schema([(name, pa.string()) for name in safe.names])
     return _csv((_batch(codes, safe) for codes in table.rows()), schema)
@@ -87,8 +86,7 @@ def records_parquet(table: LeafTable, columns: Columns, provenance: Provenance) 
     InputError
         ``TOO_MANY_ROWS`` beyond 10,000,000 records.
     """
-    _refuse_many(table)
-    table, columns = _marked(table, columns, provenance)
+    table, columns = _marked(_few(table), columns, provenance)
     schema = pa.schema([(name, _CODED) for name in columns.names])
     return _parquet((_batch(codes, columns) for codes in table.rows()), schema)
 
@@ -119,13 +117,15 @@ def _labelled(codes: CodeArray, columns: Columns) -> dict[str, list[str]]:
 _CODED: Final = pa.dictionary(pa.int32(), pa.string())
 
 
-def _refuse_many(table: LeafTable) -> None:
+def _few(table: LeafTable) -> LeafTable:
+    """The same, unless it has more records than one file may have rows."""
     if table.total > MAX_ROWS:
         raise InputError(
             "TOO_MANY_ROWS",
             f"{whole(table.total)} records are more than the {whole(MAX_ROWS)} rows of one file; take the "
             "contingency table.",
         )
+    return table
 
 
 def _safe(columns: Columns) -> Columns:

@@ -23,6 +23,7 @@ from treedp_core.tree import FloatArray
 from treedp_core.tree.text import product_text
 from treedp_core.tree.workloads import Shape, Workload, equal_tree
 from treedp_core.watch import Watch
+from treedp_core.words import lower_first
 
 BOUND_BINS: Final = 256
 """Bins up to which the lower bound is computed while one waits; beyond, in the background, up to `MAX_BOUND_BINS`."""
@@ -80,16 +81,11 @@ def error_curves(
     gaussian = [(f"Gaussian, {product_text(best.branching_factors)}, least squares", "Gaussian tree",
                  n_bins * _equal(best, fitted))]  # fmt: skip
     if n_bins <= MAX_MATRIX_BINS:
-        gaussian.append(
-            (f"Gaussian, {_small(STRATEGIES['root'].label)}", "matrix", n_bins * mean_variance(Wanted(n_bins), unit))
-        )
+        label = f"Gaussian, {lower_first(STRATEGIES['root'].label)}"
+        gaussian.append((label, "matrix", n_bins * mean_variance(Wanted(n_bins), unit)))
     squares = [(label, kind, value / x**2) for label, kind, value in at_one]
     squares += [(label, kind, value / rho) for label, kind, value in gaussian]
     return [PipelineCurve(label, kind, x, np.sqrt(values / n_bins), values) for label, kind, values in squares]
-
-
-def _small(label: str) -> str:
-    return label[0].lower() + label[1:]
 
 
 def error_table(curves: Sequence[PipelineCurve]) -> dict[str, list[float]]:

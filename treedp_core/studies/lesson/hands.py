@@ -13,7 +13,7 @@ import numpy as np
 from treedp_core.checks import InputError
 from treedp_core.studies.lesson.question import Question, Wrong, mark, number_of
 from treedp_core.studies.lesson.steps import step_named
-from treedp_core.words import percent, plural, short
+from treedp_core.words import lower_first, percent, plural, short
 
 MOST_HANDS: Final = 1_000
 MOST_BARS: Final = 10
@@ -101,7 +101,7 @@ def said_of_hands(step: str, counts: Mapping[float, int]) -> str:
     if not ideas:
         return start
     idea, often = ideas.most_common(1)[0]
-    return f"{start} {plural(often, 'guess', 'guesses')} near {short(idea.value)} {asked.unit}: {_lower(idea.why)}"
+    return f"{start} {plural(often, 'guess', 'guesses')} near {short(idea.value)} {asked.unit}: {lower_first(idea.why)}"
 
 
 def _ideas(asked: Question, counts: Mapping[float, int]) -> Counter[Wrong]:
@@ -114,7 +114,3 @@ def _ideas(asked: Question, counts: Mapping[float, int]) -> Counter[Wrong]:
                 found[one] += n
                 break
     return found
-
-
-def _lower(text: str) -> str:
-    return text[0].lower() + text[1:]

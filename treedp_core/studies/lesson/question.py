@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from treedp_core.checks import InputError
-from treedp_core.words import short, whole
+from treedp_core.words import lower_first, short, whole
 
 CLOSE: Final = 0.03
 """Part of the answer by which a number may be off: two digits are enough."""
@@ -113,7 +113,7 @@ def mark(question: Question, value: float) -> Marked:
         return Marked(True, question.right)
     for one in question.wrong:
         if abs(value - one.value) <= (question.tolerance or CLOSE * abs(one.value) * (not question.choices)):
-            return Marked(False, f"Not quite: {one.why[0].lower()}{one.why[1:]}")
+            return Marked(False, f"Not quite: {lower_first(one.why)}")
     way = "" if question.choices else "Too small. " if value < question.answer else "Too large. "
     return Marked(False, f"{way}{question.hint}")
 

@@ -15,7 +15,7 @@ from treedp_core.postprocess.chains import CHAINS
 from treedp_core.privacy import NeighbouringRelation
 from treedp_core.privacy.accounting import Accounting
 from treedp_core.tree import Tree
-from treedp_core.words import setting_text
+from treedp_core.words import lower_first, setting_text
 
 EPSILON: Final = "epsilon"
 LEVEL: Final = "level"
@@ -43,8 +43,8 @@ class Series:
         >>> Series("laplace", "none").label, Series("laplace", "least_squares").label
         ('Laplace', 'Laplace, least squares')
         """
-        first, then = MECHANISMS[self.mechanism].label, CHAINS[self.pipeline].label
-        return first if not CHAINS[self.pipeline].steps else f"{first}, {then[0].lower()}{then[1:]}"
+        first, then = MECHANISMS[self.mechanism].label, CHAINS[self.pipeline]
+        return f"{first}, {lower_first(then.label)}" if then.steps else first
 
     def of(self, base: Experiment) -> Experiment:
         """Return this series' experiment: settings that cannot matter for it stand at their defaults.
@@ -147,8 +147,8 @@ def words_of(experiments: Sequence[Experiment]) -> list[str]:
     differ = [one for one in _WORDS if one not in always and len({getattr(each, one) for each in experiments}) > 1]
     names = []
     for one in experiments:
-        steps = [POSTPROCESSORS[step].label for step in one.postprocess]
-        words = [MECHANISMS[one.mechanism].label, *(step[0].lower() + step[1:] for step in steps)]
+        steps = [lower_first(POSTPROCESSORS[step].label) for step in one.postprocess]
+        words = [MECHANISMS[one.mechanism].label, *steps]
         names.append(", ".join([*words, *(_WORDS[name](one) for name in differ)]))
     return names
 

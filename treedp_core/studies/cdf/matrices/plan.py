@@ -216,6 +216,7 @@ def _sought(strategy: str, wanted: Wanted, with_total: bool) -> WholeMatrix | Bl
     return SEARCHES[strategy].find(wanted, with_total, None)
 
 
+@lru_cache(maxsize=64)
 def mean_variance(wanted: Wanted, unit: ProtectedUnit, with_total: bool = True) -> float:
     """Return the mean error variance of cumulative counts or ranges by the square-root matrix at rho = 1.
 

@@ -210,9 +210,8 @@ def test_a_small_run_by_hand() -> None:
     assert oracle.rounds_of_nodes(paths, labels).tolist() == [0, 1, 2, 1, -1, 2, -1]
     assert oracle.estimates_of_nodes(paths, labels, plan)[0].tolist() == [100, 70, 30, 70, 5, 30, 5]
     assert told[2].sentence() == "Round 2, threshold 50: no level of the tree below node 2 answers yes."
-    assert (
-        told[1].sentence().endswith("level 2 of the tree below node 1 answers yes; 1 of 1 nodes pass; 2 nodes get 70.")
-    )
+    found = "in the tree below node 1, level 2 was the deepest to answer yes; 1 of 1 node tested alone passed. 2 nodes "
+    assert told[1].sentence().endswith(f"{found}got 70: what passed and the unlabelled above.")
     assert len(steps(tree, paths, plan, labels, limit=2)) == 2
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import html
 import math
+import re
 from collections.abc import Iterable, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
@@ -203,6 +204,15 @@ def plural(n: int, one: str, many: str = "") -> str:
     return f"{whole(n)} {one if n == 1 else many or one + 's'}"
 
 
+def promise_text(epsilon: float, delta: float) -> str:
+    """Return what is promised, rounded up; a delta of 0 is not named.
+
+    >>> promise_text(1.0, 0.0), promise_text(1.0, 1e-6)
+    ('ε = 1', 'ε = 1, δ = 1e-6')
+    """
+    return f"ε = {privacy_text(epsilon)}" + (f", δ = {privacy_text(delta)}" if delta else "")
+
+
 def lower_first(text: str) -> str:
     """Return a label or sentence for the middle of another: its first letter small.
 
@@ -221,14 +231,20 @@ def upper_first(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def powers(factors: Sequence[int]) -> str:
+def fence(text: str, least: int = 1) -> str:
+    """Return as many backticks as set off text in Markdown that may hold some itself."""
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    return "`" * max(least, longest + 1)
+
+
+def powers(factors: Sequence[int], times: str = " by ") -> str:
     """Return branching factors with runs of equal ones as powers, for a title.
 
     >>> powers((2, 2, 2, 16)), powers(())
     ('2³ by 16', 'one node')
     """
     runs = [(k, len(list(run))) for k, run in groupby(factors)]
-    return " by ".join(f"{k}{str(n).translate(_RAISED) if n > 1 else ''}" for k, n in runs) or "one node"
+    return times.join(f"{k}{str(n).translate(_RAISED) if n > 1 else ''}" for k, n in runs) or "one node"
 
 
 _RAISED: Final = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")

@@ -9,6 +9,7 @@ from typing import Final
 import streamlit as st
 
 from pages.ui import again, book, kept, pins, store
+from pages.ui.refusals import refusal_in_passing
 from pages.ui.text import lit
 from sample_data.catalogue import SAMPLES
 from treedp_core import checks
@@ -114,7 +115,7 @@ def _on_columns(last: str, key: str) -> None:
         given = {name: one.value if isinstance(one, Ran) else one for name, one in how.items()}
         data = count_hierarchy(table.columns, list(columns), name=table.data.name, **given)
     except InputError as error:
-        st.toast(f"{error} ({error.code})", icon=":material/error:", duration="long")
+        refusal_in_passing(error)
         return
     kept.wait(kept.Kept(data, ran.giving(data), table.columns))
     _on_table(last, len(kept.shelf()) - 1)

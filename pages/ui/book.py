@@ -11,6 +11,7 @@ from typing import Any, Final
 import streamlit as st
 
 from pages.ui import slides, uploads
+from pages.ui.refusals import refusal_in_passing
 from pages.ui.settings import REG
 from treedp_core.checks import InputError
 from treedp_core.notebook import Cell, Notebook
@@ -73,7 +74,7 @@ def change(how: Callable[[Notebook], Notebook]) -> None:
         weights |= {one.id: weight(one) for one in changed.cells if before.get(one.id, one).figure is not one.figure}
         admitted(sum(weights.values()))
     except InputError as error:
-        st.toast(f"{error} ({error.code})", icon=":material/error:", duration="long")
+        refusal_in_passing(error)
         return
     kept.notebook, kept.weights = changed, weights
     kept.revision += 1

@@ -13,6 +13,7 @@ import streamlit as st
 from pages.ui import book, pins, uploads
 from pages.ui.exports import download
 from pages.ui.offered import offer, taken
+from pages.ui.refusals import refusal_in_passing
 from pages.ui.setting import in_a_row
 from treedp_core.checks import InputError
 from treedp_core.figures.dressed import LEAST, MOST, dressed
@@ -110,7 +111,7 @@ def _ask(key: str) -> None:
     try:
         st.session_state[_ASKED] = key, taken(key)()
     except InputError as error:
-        st.toast(f"{error} ({error.code})", icon=":material/error:", duration="long")
+        refusal_in_passing(error)
 
 
 @st.dialog("Export", width="medium", icon=":material/ios_share:")

@@ -12,6 +12,7 @@ import streamlit as st
 
 from pages.ui import address, book, kept, page, plans, result
 from pages.ui.offered import offer, taken
+from pages.ui.refusals import refusal_in_passing
 from pages.ui.settings import get
 from pages.ui.text import lit
 from treedp_core import __version__
@@ -111,7 +112,7 @@ def pin(key: str) -> None:
     try:
         cell = cell_of(shown, book.new_id(), book.name_for(name_now()))
     except InputError as error:
-        st.toast(f"{error} ({error.code})", icon=":material/error:", duration="long")
+        refusal_in_passing(error)
         return
     book.change(lambda notebook: notebook.add(cell))
     if book.held().revision > before:

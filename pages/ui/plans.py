@@ -15,7 +15,7 @@ from treedp_core.experiment import Experiment
 from treedp_core.notebook.code import Ran, call, given
 from treedp_core.plans import ReleasePlan, Split, open_plan
 from treedp_core.privacy.ledger import Ledger
-from treedp_core.privacy.origin import Origin
+from treedp_core.privacy.origin import without_counts
 
 PAGE: Final = "pages/plan.py"
 _KEPT: Final = "_plan"
@@ -77,9 +77,8 @@ def of_experiment(one: Experiment, page: str, *, reads_counts: bool = False) -> 
 
 def of_ledger(ledger: Ledger, spent: Experiment) -> Ran[ReleasePlan]:
     """Return the plan of a split on the data set in use; of the experiment that `spent` it all but the split counts."""
-    prior = ledger.prior
-    told = None if prior is None else Origin(prior.kind, prior.spent, prior.currency, prior.unit)
-    split = call(Split, replace(ledger, prior=told), spent.mechanism, spent.delta, spent.postprocess).named("split")
+    public = replace(ledger, prior=without_counts(ledger.prior))
+    split = call(Split, public, spent.mechanism, spent.delta, spent.postprocess).named("split")
     return call(ReleasePlan.of, split, store.used(), whom=store.unit()).named("plan")
 
 

@@ -22,6 +22,11 @@ def refusal(error: InputError) -> None:
     st.error(refusal_text(error), icon=":material/error:")
 
 
+def refusal_in_passing(error: InputError) -> None:
+    """Say why what was pressed is refused, over a page that stays as it is."""
+    st.toast(f"{error} ({error.code})", icon=":material/error:", duration="long")
+
+
 @contextmanager
 def guard() -> Iterator[None]:
     """Show what goes wrong inside as one sentence: a refusal with its code, anything else with an id to quote.

@@ -9,6 +9,7 @@ import streamlit as st
 
 from pages.ui.glossary import explain_new
 from treedp_core.checks import InputError
+from treedp_core.words import fence
 
 Width = Literal["stretch", "content"]
 MAX_SHOWN: Final = 80
@@ -48,9 +49,9 @@ def lit(text: str, limit: int = MAX_SHOWN) -> str:
     one_line = " ".join(text[: limit + 1].split("\n")).replace("\r", " ")
     if len(one_line) > limit:
         one_line = one_line[: limit - 1] + "…"
-    fence = "`" * (1 + max((len(run) for run in re.findall("`+", one_line)), default=0))
+    ticks = fence(one_line)
     pad = " " if not one_line.strip() or one_line[0] in "` " or one_line[-1] in "` " else ""
-    return f"{fence}{pad}{one_line}{pad}{fence}" if one_line.strip() else "`` ``"
+    return f"{ticks}{pad}{one_line}{pad}{ticks}" if one_line.strip() else "`` ``"
 
 
 def literal_sentence(sentence: str) -> str:

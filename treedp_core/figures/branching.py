@@ -219,13 +219,16 @@ def _trees(trees: Sequence[tuple[HeightBest, float]], top: float, x: alt.X, y: a
     shown = [(t, f) for t, f in trees if BETAS[0] <= t.mean_factor <= BETAS[1] and f <= top]
     if not shown:
         return []
-    rows = _rows(
-        b=[t.mean_factor for t, _ in shown], f=[f for _, f in shown],
-        label=[product_text(t.shape.branching_factors) for t, _ in shown],
-    )  # fmt: skip
-    squares = alt.Chart(rows).mark_point(shape="square", filled=True, size=80, color=BEFORE, opacity=1)
+    squares = alt.Chart(_rows_of(shown)).mark_point(shape="square", filled=True, size=80, color=BEFORE, opacity=1)
     tip = [alt.Tooltip("label:N", title="tree"), alt.Tooltip("f:Q", title="records", format=".4g")]
     return [squares.encode(x=x, y=y, tooltip=tip), *_labels(_spaced(shown), x, y)]
+
+
+def _rows_of(trees: Sequence[tuple[HeightBest, float]]) -> alt.Data:
+    return _rows(
+        b=[tree.mean_factor for tree, _ in trees], f=[f for _, f in trees],
+        label=[product_text(tree.shape.branching_factors) for tree, _ in trees],
+    )  # fmt: skip
 
 
 def _labels(trees: Sequence[tuple[HeightBest, float]], x: alt.X, y: alt.Y) -> list[alt.Chart]:
@@ -234,13 +237,8 @@ def _labels(trees: Sequence[tuple[HeightBest, float]], x: alt.X, y: alt.Y) -> li
     layers = []
     for steep, place in places.items():
         named = [(tree, f) for tree, f in trees if (tree.mean_factor < STEEP_BELOW) is steep]
-        rows = _rows(
-            b=[tree.mean_factor for tree, _ in named], f=[f for _, f in named],
-            label=[product_text(tree.shape.branching_factors) for tree, _ in named],
-        )  # fmt: skip
-        layers.append(
-            alt.Chart(rows).mark_text(fontSize=12, color=BEFORE, **place).encode(x=x, y=y, text=alt.Text("label:N"))
-        )
+        label = alt.Chart(_rows_of(named)).mark_text(fontSize=12, color=BEFORE, **place)
+        layers.append(label.encode(x=x, y=y, text=alt.Text("label:N")))
     return layers
 
 

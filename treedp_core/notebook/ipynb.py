@@ -95,19 +95,24 @@ def _figure(cell: Cell, picture: bytes | None) -> list[Part]:
 def _table(cell: Cell) -> list[Part]:
     if cell.columns is None:
         return []
-    rows = list(zip(*cell.columns.values(), strict=True))
-    head = "".join(f"<th>{html.escape(name)}</th>" for name in cell.columns)
-    body = "".join("<tr>" + "".join(f"<td>{text_of(one)}</td>" for one in row) + "</tr>" for row in rows[:ROWS])
-    more = f"<p>{ROWS} of {len(rows)} rows</p>" if len(rows) > ROWS else ""
-    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
-    plain_text = f"{len(rows)} rows: {', '.join(cell.columns)}"
+    n_rows, table = in_html(cell.columns, ROWS)
+    plain_text = f"{n_rows} rows: {', '.join(cell.columns)}"
     return [{"output_type": "display_data", "data": {"text/html": table, "text/plain": plain_text}, "metadata": {}}]
 
 
-def text_of(value: Value) -> str:
-    """Return a value of a table as HTML.
+def in_html(columns: Mapping[str, Sequence[Value]], most: int) -> tuple[int, str]:
+    """Return how many rows columns have, and a table of the first ones in HTML."""
+    rows = list(zip(*columns.values(), strict=True))
+    head = "".join(f"<th>{html.escape(name)}</th>" for name in columns)
+    body = "".join("<tr>" + "".join(f"<td>{_text_of(one)}</td>" for one in row) + "</tr>" for row in rows[:most])
+    more = f"<p>{most} of {len(rows)} rows.</p>" if len(rows) > most else ""
+    return len(rows), f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
 
-    >>> text_of(0.1), text_of("<b>"), text_of(None)
+
+def _text_of(value: Value) -> str:
+    """A value of a table as HTML.
+
+    >>> _text_of(0.1), _text_of("<b>"), _text_of(None)
     ('0.1', '&lt;b&gt;', '')
     """
     return "" if value is None else html.escape(f"{value:g}" if isinstance(value, float) else str(value))

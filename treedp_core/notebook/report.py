@@ -12,7 +12,7 @@ from typing import Any, Final
 from treedp_core.figures.browser import plotly_js
 from treedp_core.figures.dressed import dressed
 from treedp_core.notebook.cell import Cell
-from treedp_core.notebook.ipynb import text_of
+from treedp_core.notebook.ipynb import in_html
 from treedp_core.notebook.picture import drawable, dress_of
 from treedp_core.notebook.program import Section, program_of
 from treedp_core.notebook.told import as_html, facts, plain, warning
@@ -161,12 +161,8 @@ def _json(value: dict[str, Any]) -> str:
 def _table(cell: Cell) -> str:
     if not cell.columns:
         return ""
-    rows = list(zip(*cell.columns.values(), strict=True))
-    head = "".join(f"<th>{html.escape(name)}</th>" for name in cell.columns)
-    body = "".join("<tr>" + "".join(f"<td>{text_of(one)}</td>" for one in row) + "</tr>" for row in rows[:ROWS])
-    more = f"<p>{ROWS} of {len(rows)} rows.</p>" if len(rows) > ROWS else ""
-    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
-    return _details(f"Table, {len(rows)} rows", table)
+    n_rows, table = in_html(cell.columns, ROWS)
+    return _details(f"Table, {n_rows} rows", table)
 
 
 def _details(name: str, inside: str) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import html
-import re
 from typing import Final
 
 from treedp_core.plans import words
 from treedp_core.plans.stated import Stated
 from treedp_core.plans.verify import problems
+from treedp_core.words import fence
 
 TITLE: Final = "Release plan"
 STYLE: Final = (
@@ -26,10 +26,10 @@ def markdown(plan: Stated) -> str:
     table = words.level_table(plan)
     rows = [list(table), ["---"] * len(table), *map(list, zip(*table.values(), strict=True))]
     body = [f"| {' | '.join(cells)} |" for cells in ([*rows[:2], *([_code(row[0]), *row[1:]] for row in rows[2:])])]
-    fence = _fence(words.sentence(plan), 3)
+    ticks = fence(words.sentence(plan), 3)
     return "\n".join([
         f"# {TITLE}", "", *_marked(plan), "## Accounting statement", "",
-        f"{fence}text", words.sentence(plan), fence, "",
+        f"{ticks}text", words.sentence(plan), ticks, "",
         "## Open points", "", *(f"- [ ] {point}" for point in words.open_points(plan)), "",
         "## What is released", "", "| | |", "| --- | --- |",
         *(f"| {name} | {_code(text) if name in words.TYPED else text} |" for name, text in words.summary(plan)), "",
@@ -83,11 +83,6 @@ def _checked(plan: Stated) -> str:
 def _code(text: str) -> str:
     """A text as code in a cell of a table."""
     one_line = " ".join(text.split()).replace("|", "\\|") or " "
-    fence = _fence(one_line, 1)
+    ticks = fence(one_line)
     pad = " " if "`" in (one_line[0], one_line[-1]) else ""
-    return f"{fence}{pad}{one_line}{pad}{fence}"
-
-
-def _fence(text: str, least: int) -> str:
-    longest = max((len(run) for run in re.findall("`+", text)), default=0)
-    return "`" * max(least, longest + 1)
+    return f"{ticks}{pad}{one_line}{pad}{ticks}"

@@ -43,7 +43,7 @@ from treedp_core.privacy import (
 )
 from treedp_core.privacy.accounting import Accounting, epsilon_of_levels
 from treedp_core.privacy.ledger import Ledger
-from treedp_core.privacy.origin import Origin
+from treedp_core.privacy.origin import Origin, without_counts
 from treedp_core.privacy.rounding import quotient_above
 from treedp_core.privacy.spread import Capacities, capacities_of_tree, level_sensitivities
 from treedp_core.records import Dataset
@@ -135,7 +135,7 @@ def state(noise: Planned, data: Data, source: Dataset | None) -> Stated:
         law=law,
         levels=_levels(noise, _names(data, len(noise.per_level))),
         postprocess=noise.steps,
-        tuned=_without_counts(noise.tuned),
+        tuned=without_counts(noise.tuned),
         total=noise.total,
         charged=float_above(ledger.charged),
         epsilon=_epsilon(law, ledger.charged, noise),
@@ -281,11 +281,6 @@ def _of_top_down(made: TopDownPlan, data: Data, tuned: Origin | None, steps: tup
                   accounting=made.guarantee.accounting)  # fmt: skip
 
 
-def _without_counts(tuned: Origin | None) -> Origin | None:
-    """What a split was tuned on, without the counts that a prior has."""
-    return None if tuned is None else Origin(tuned.kind, tuned.spent, tuned.currency, tuned.unit)
-
-
 def _finite(per_level: Iterable[float]) -> tuple[float, ...]:
     return tuple(amount if math.isfinite(amount) else 0.0 for amount in per_level)
 
@@ -351,9 +346,7 @@ def _errors(noise: Planned) -> list[float | None]:
     """Expected root mean square error of each level after post-processing; None where none is known beforehand."""
     if noise.tree is None:
         return [None] * len(noise.laws)
-    without = [0.0 if exact else np.inf for exact in noise.exact]
-    by_level = [w if law is None else law.variance for law, w in zip(noise.laws, without, strict=True)]
-    variance = np.repeat(by_level, noise.tree.level_sizes)
+    variance = LevelNoise(noise.tree, tuple(noise.laws), tuple(noise.exact)).variance
     known = postprocess.prepare(noise.tree, variance, noise.steps, Tolerance())[1]
     if known is None:
         return [None] * len(noise.laws)

@@ -13,7 +13,7 @@ from treedp_core.plans.stated import NoiseLaw, Stated
 from treedp_core.privacy import Accounting, Spread
 from treedp_core.privacy.accounting import epsilon_of_levels
 from treedp_core.privacy.rounding import quotient_above
-from treedp_core.words import float_above, plural, privacy_text
+from treedp_core.words import float_above, plural, privacy_text, promise_text
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Together:
         >>> Together(2, 1.41, 1e-6, 2.0, Accounting.NUMERICAL).sentence()
         '2 releases together: (ε = 1.41, δ = 1e-6)-differential privacy by numerical accounting; added up, ε = 2.'
         """
-        pair = f"ε = {privacy_text(self.epsilon)}" + (f", δ = {privacy_text(self.delta)}" if self.delta else "")
+        pair = promise_text(self.epsilon, self.delta)
         way = "by numerical accounting" if self.accounting is Accounting.NUMERICAL else "by adding up"
         return (
             f"{plural(self.n, 'release')} together: ({pair})-differential privacy {way}; added up, "

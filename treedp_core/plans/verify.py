@@ -17,7 +17,7 @@ from treedp_core.plans.composed import composed_delta
 from treedp_core.plans.stated import NoiseLaw, PlannedLevel, Stated, SumsOfBins
 from treedp_core.privacy.accounting import Accounting
 from treedp_core.privacy.unit import NeighbouringRelation, Spread
-from treedp_core.words import privacy_text
+from treedp_core.words import privacy_text, promise_text
 
 DIGITS: Final = 60
 NEGLIGIBLE: Final = Decimal("1e-30")
@@ -216,7 +216,7 @@ def _of_total(plan: Stated) -> Iterator[str]:
     if not _is_promised(plan, total, spent):
         yield (
             f"A cost of {plan.symbol} = {privacy_text(total)} does not keep the promise of "
-            f"ε = {privacy_text(plan.epsilon)}" + (f", δ = {privacy_text(plan.delta)}." if plan.delta else ".")
+            f"{promise_text(plan.epsilon, plan.delta)}."
         )
 
 

@@ -146,3 +146,8 @@ def origin_of_text(text: str) -> Origin:
 def _relevant(unit: ProtectedUnit) -> ProtectedUnit:
     """The unit without the known levels that its relation does not look at."""
     return unit if unit.relation is NeighbouringRelation.REPLACE_UNKNOWN else replace(unit, known_levels=1)
+
+
+def without_counts(tuned: Origin | None) -> Origin | None:
+    """Return what a split was tuned on, without the counts that a prior has."""
+    return None if tuned is None else Origin(tuned.kind, tuned.spent, tuned.currency, tuned.unit)

@@ -11,7 +11,7 @@ from treedp_core import checks
 from treedp_core.privacy.accounting import Accounting
 from treedp_core.privacy.unit import ProtectedUnit, Spread
 from treedp_core.registry import CLAIM
-from treedp_core.words import budget_text, card, privacy_text, setting_text
+from treedp_core.words import budget_text, card, privacy_text, promise_text, setting_text
 
 MOST_RECORDS: Final = 10**12
 """A public bound on a number of records that is private."""
@@ -119,7 +119,7 @@ class Guarantee:
         >>> Guarantee(unit, 1.0, 0.0, precision=Precision.IDEAL, spread=Spread.STACKED).sentence().partition("; ")[0]
         '(ε = 1)-differential privacy in exact arithmetic'
         """
-        pair = f"ε = {privacy_text(self.epsilon)}" + (f", δ = {privacy_text(self.delta)}" if self.delta else "")
+        pair = promise_text(self.epsilon, self.delta)
         exact = " in exact arithmetic" if self.precision is Precision.IDEAL else ""
         way = f" {self.accounting.told}" if self.accounting is not None else ""
         claim = f" Its noise ({self.claimed_by}) is {CLAIM}." if self.claimed_by else ""

@@ -5,19 +5,17 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from itertools import groupby
 from typing import Final
 
 from treedp_core.checks import InputError, echo
 from treedp_core.tree.tree import branching_factors_checked
-from treedp_core.words import whole
+from treedp_core.words import powers, whole
 
 MAX_TEXT: Final = 200
 MAX_FACTORS: Final = 1000
 _SPACE: Final = re.compile(r"[\s,_\u202f]")
 _WHOLE: Final = re.compile(r"[0-9]{1,18}", re.ASCII)
 _POWER: Final = re.compile(r"([0-9]{1,18})(?:\^|\*\*)([0-9]{1,3})", re.ASCII)
-_SUPERSCRIPTS: Final = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def pieces(text: str) -> list[str]:
@@ -119,5 +117,4 @@ def product_text(factors: Sequence[int]) -> str:
     >>> product_text((8, 16, 16)), product_text((997,))
     ('8 · 16²', '997')
     """
-    runs = [(n, len(list(run))) for n, run in groupby(factors)]
-    return " · ".join(f"{n}{str(k).translate(_SUPERSCRIPTS) if k > 1 else ''}" for n, k in runs)
+    return powers(factors, " · ") if factors else ""

@@ -204,11 +204,9 @@ def _short(made: Run, step: int) -> str:
 
 
 def _told(one: Step) -> str:
-    start = f"Round {one.round + 1}, threshold {short(one.classification_threshold)}: "
-    if one.fired is None:
-        return f"{start}no level of any remaining tree answered yes."
-    told = f"{start}in the tree below node {one.root}, level {one.fired} was the deepest to answer yes; "
-    told += f"{whole(len(one.passed))} of {plural(len(one.tested), 'node')} tested alone passed"
-    if not one.labelled:
-        return f"{told}, so nothing is labelled."
-    return f"{told}. {plural(len(one.labelled), 'node')} got {short(one.value)}: what passed and the unlabelled above."
+    if one.fired is not None:
+        return one.sentence()
+    return (
+        f"Round {one.round + 1}, threshold {short(one.classification_threshold)}: no level of any remaining tree "
+        "answered yes."
+    )

@@ -17,7 +17,7 @@ from treedp_core.mechanisms.thresholds.plan_types import Plan
 from treedp_core.mechanisms.thresholds.reduction import Labels, Search
 from treedp_core.tree import IntArray, Tree
 from treedp_core.tree.path_tree import PathTree
-from treedp_core.words import short, whole
+from treedp_core.words import plural, short, whole
 
 MAX_STEPS: Final = 100_000
 
@@ -58,16 +58,18 @@ class Step:
         """One plain sentence for the screen; private like the step itself.
 
         >>> Step(0, 90.0, 120.0, 0, ((2, 50), (1, 95)), 1, (1, 2), (1,), (0, 1)).sentence()
-        'Round 1, threshold 90: level 1 of the tree below node 0 answers yes; 1 of 2 nodes pass; 2 nodes get 120.'
+        'Round 1, threshold 90: in the tree below node 0, level 1 was the deepest to answer yes; 1 of 2 nodes tested \
+alone passed. 2 nodes got 120: what passed and the unlabelled above.'
         """
         start = f"Round {self.round + 1}, threshold {short(self.classification_threshold)}: "
         if self.fired is None:
             return f"{start}no level of the tree below node {whole(self.root)} answers yes."
-        found = f"level {self.fired} of the tree below node {whole(self.root)} answers yes; "
-        if not self.passed:
-            return f"{start}{found}none of its nodes passes."
-        passed = f"{whole(len(self.passed))} of {whole(len(self.tested))} nodes pass; "
-        return f"{start}{found}{passed}{whole(len(self.labelled))} nodes get {short(self.value)}."
+        told = f"{start}in the tree below node {whole(self.root)}, level {self.fired} was the deepest to answer yes; "
+        told += f"{whole(len(self.passed))} of {plural(len(self.tested), 'node')} tested alone passed"
+        if not self.labelled:
+            return f"{told}, so nothing is labelled."
+        named = plural(len(self.labelled), "node")
+        return f"{told}. {named} got {short(self.value)}: what passed and the unlabelled above."
 
 
 def steps(tree: Tree, paths: PathTree, plan: Plan, labels: Labels, limit: int = 1000) -> tuple[Step, ...]:

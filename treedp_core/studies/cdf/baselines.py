@@ -105,8 +105,7 @@ def _squares(n: int) -> int:
 
 
 def _equal(shape: Shape, unit: ProtectedUnit) -> float:
-    criterion = Criterion(least_squares=True, unit=unit)
-    return criterion.mean_variance(shape, criterion.budget(shape, criterion.equal_shares(shape), 1.0))
+    return Criterion(least_squares=True, unit=unit).at_equal_shares(shape)
 
 
 BASELINES: Final[Table[Baseline]] = table(

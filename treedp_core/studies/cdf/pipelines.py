@@ -79,7 +79,7 @@ def error_curves(
     rho = np.array([epsilon_to_rho(epsilon, delta, True) for epsilon in epsilons])
     fitted = Criterion("gaussian", least_squares=True, unit=unit)
     gaussian = [(f"Gaussian, {product_text(best.branching_factors)}, least squares", "Gaussian tree",
-                 n_bins * _equal(best, fitted))]  # fmt: skip
+                 n_bins * fitted.at_equal_shares(best))]  # fmt: skip
     if n_bins <= MAX_MATRIX_BINS:
         label = f"Gaussian, {lower_first(STRATEGIES['root'].label)}"
         gaussian.append((label, "matrix", n_bins * mean_variance(Wanted(n_bins), unit)))
@@ -126,11 +126,11 @@ def distance_table(n_bins: int, best: Shape, watch: Watch | None = None) -> dict
     plain, fitted = (Criterion("gaussian", Workload.CDF, squares) for squares in (False, True))
     trees = (("Histogram", Shape((n_bins,), n_bins)), ("16-ary tree", equal_tree(n_bins, 16)),
              ("Binary tree", equal_tree(n_bins, 2)))  # fmt: skip
-    rows = [(label, _equal(shape, plain)) for label, shape in trees]
-    rows += [(f"{label}, least squares", _equal(shape, fitted)) for label, shape in trees]
+    rows = [(label, plain.at_equal_shares(shape)) for label, shape in trees]
+    rows += [(f"{label}, least squares", fitted.at_equal_shares(shape)) for label, shape in trees]
     found = f"Best found with equal budgets, least squares: {product_text(best.branching_factors)}"
     rows += [
-        (found, _equal(best, fitted)),
+        (found, fitted.at_equal_shares(best)),
         ("Binary tree, least squares, optimal budgets", optimal_shares(trees[-1][1], fitted).value),
         (ROOT_MATRIX, mean_variance(Wanted(n_bins), fitted.unit)),
         (OPTIMAL_MATRIX, bound.attained),
@@ -165,9 +165,4 @@ def _tree_error(shape: Shape, unit: ProtectedUnit) -> float:
 
 
 def _after_least_squares(shape: Shape, unit: ProtectedUnit) -> float:
-    return shape.n_bins * _equal(shape, Criterion(least_squares=True, unit=unit))
-
-
-def _equal(shape: Shape, criterion: Criterion) -> float:
-    """Mean variance at total budget 1, the same for every level."""
-    return criterion.mean_variance(shape, criterion.budget(shape, criterion.equal_shares(shape), 1.0))
+    return shape.n_bins * Criterion(least_squares=True, unit=unit).at_equal_shares(shape)

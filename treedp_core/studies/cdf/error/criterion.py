@@ -99,6 +99,10 @@ class Criterion:
         """Return the criterion's exact value, inf where the measured levels do not determine every query."""
         return self.of_variances(shape, self.level_variances(budget))
 
+    def at_equal_shares(self, shape: Shape) -> float:
+        """Return the criterion's value at total budget 1, the same for every level."""
+        return self.mean_variance(shape, self.budget(shape, self.equal_shares(shape), 1.0))
+
     def of_variances(self, shape: Shape, level_variance: FloatArray) -> float:
         """Return the criterion's exact value from the noise variance of each level, (n_levels,)."""
         if self.least_squares:

@@ -229,7 +229,7 @@ def _equal_error(b: int) -> float:
 
 def _figure_1_better() -> tuple[Number, ...]:
     shape, fitted = equal_tree(BINS, 16), Criterion(least_squares=True)
-    ours = BINS * fitted.mean_variance(shape, fitted.budget(shape, fitted.equal_shares(shape), 1.0))
+    ours = BINS * fitted.at_equal_shares(shape)
     return (Number("N² E₂ of 16 × 16 after least squares", ours, _equal_error(16)),)
 
 
@@ -252,7 +252,7 @@ def _two_views() -> tuple[Number, ...]:
 
 def _best_views() -> tuple[Number, ...]:
     shape, fitted = Shape.full(VIEWS), Criterion(least_squares=True)
-    blue = shape.n_bins * fitted.mean_variance(shape, fitted.budget(shape, fitted.equal_shares(shape), 1.0))
+    blue = shape.n_bins * fitted.at_equal_shares(shape)
     return (
         Number("both views weighted, 2³ bins, ε = 1", two_views(weighted=True), two_views()),
         Number("least squares", blue, two_views()),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -10,10 +11,12 @@ from streamlit.testing.v1 import AppTest
 
 from browsing import eventually
 from hostile_notebooks import sound
-from oracles_pages import open_page, press
+from oracles_pages import dataset, open_page, press
 from treedp_core import cli
 from treedp_core.checks import InputError
-from treedp_core.notebook.archive import open_study
+from treedp_core.notebook.archive import open_study, save
+from treedp_core.notebook.study import Study, Table
+from treedp_core.tree import Tree
 
 pytestmark = pytest.mark.usefixtures("own_jobs")
 
@@ -78,14 +81,35 @@ def test_every_change_is_written_and_gone_on_with(monkeypatch: pytest.MonkeyPatc
     assert len(cells(open_page("lab"))) == 2
 
 
+@pytest.mark.parametrize("named", [False, True])
+def test_a_table_read_where_it_lay_is_in_use_again_also_where_no_file_is_named(
+    named: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    path = tmp_path / "study.treedp"
+    own = dataset(Tree.from_branching_factors((2, 2)), [1, 2, 3, 4], name="own.csv")
+    table = Table("file", own, None, datetime.now(UTC))
+    path.write_bytes(save(Study(settings={"source": "file"}, tables=(table,), version="1"), with_data=True))
+    monkeypatch.setenv("TREEDP_NOTEBOOK", str(path))
+    if named:
+        monkeypatch.setenv("TREEDP_FILE", str(tmp_path / "own.csv"))
+    app = open_page("consistency")
+    assert app.session_state["source"] == ("file" if named else "upload")
+    assert any("own.csv` · 3 levels" in one.value for one in app.caption)
+    press(app, "con_figure_pin")
+    again = Study(notebook=app.session_state["_notebook"].notebook, tables=(table,), version="1")
+    path.write_bytes(save(again, with_data=True))
+    monkeypatch.delenv("TREEDP_FILE", raising=False)
+    app = open_page("notebook")
+    app.button(key="nb_follow").click().run()
+    assert app.session_state["source"] == "upload", "where a cell is opened, too"
+
+
 def test_what_somebody_else_has_written_is_not_written_over(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     path = tmp_path / "study.treedp"
     monkeypatch.setenv("TREEDP_SAVE", str(path))
     app = open_page("lab")
     path.write_bytes(sound())
     press(app, "lab_figure_pin")
-    eventually(lambda: app.session_state["_disk"].is_other)
-    app.run()
     assert "Which one is to stay?" in app.sidebar.warning[0].value
     assert path.read_bytes() == sound()
     press(app, "disk_mine")

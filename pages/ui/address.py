@@ -46,7 +46,7 @@ def hydrate() -> list[tuple[str, InputError]]:
     st.session_state[FOLLOWED] = {_renamed(key, link[key])[0] for key in link} if has_travelled or is_new else set()
     for key, one in REG.items():
         if key not in kept:
-            st.session_state.setdefault(key, one.fresh())
+            st.session_state.setdefault(key, one.fresh() if one.at_first is None else one.at_first)
     return refused
 
 
@@ -97,7 +97,9 @@ def put_back(page: str, texts: Mapping[str, Sequence[str]]) -> list[tuple[str, I
     """
     for one in _of_slide(of_page(page)):
         one.set(one.fresh())
-    return _take_in({key: list(values) for key, values in texts.items()}, frozenset())
+    refused = _take_in({key: list(values) for key, values in texts.items()}, frozenset())
+    store.turn_to_kept()
+    return refused
 
 
 def slides_fit() -> bool:

@@ -81,6 +81,9 @@ def keep() -> None:
         return  # nothing has been done here yet
     signature = saving.signature(study)
     if signature != disk.signature:
+        if not disk.lock.locked() and mark_of(path) != disk.written:
+            disk.is_other, disk.signature = True, ""
+            st.rerun()  # asked now, not with the next change
         disk.signature = signature
         threading.Thread(target=_write, args=(disk, path, study), name="notebook on disk").start()
 

@@ -63,15 +63,30 @@ def restore(found: Study) -> list[tuple[str, InputError]]:
     store.forget_results()
     for key in [key for key in st.session_state if str(key).startswith(UPLOADS)]:
         del st.session_state[key]
+    places = _places(found)
     for table in found.tables:
         one = kept.Kept(table.data, table.how, None, table.when)
-        if table.slot == SHELF:
+        if places.get(table.slot, table.slot) == SHELF:
             kept.wait(one)
         else:
-            kept.put(table.slot, one)
+            kept.put(places.get(table.slot, table.slot), one)
     store.unchanged()
     plans.of_cell(found.plan)
-    return _take(found)
+    refused = _take(found)
+    store.turn_to_kept()
+    return refused
+
+
+def _places(found: Study) -> dict[str, str]:
+    """Where tables go that this session has no place for: one read where it lay is as one uploaded.
+
+    If both are there, the one that was in use is in use again, and the other waits.
+    """
+    if store.file_on_this_computer() is not None or all(one.slot != "file" for one in found.tables):
+        return {}
+    if found.settings.get("source") == "file" or all(one.slot != "upload" for one in found.tables):
+        return {"file": "upload", "upload": SHELF}
+    return {"file": SHELF}
 
 
 def _kept_settings() -> list[Setting[Any]]:

@@ -108,6 +108,8 @@ class Setting(Generic[T]):
         Its control.
     own : object, optional
         The value it takes when a table of one's own comes into use, so that every page works on it.
+    at_first : object, optional
+        The value a session begins with where the app was started with one; what is saved names it, as it is no default.
     """
 
     key: str
@@ -118,6 +120,7 @@ class Setting(Generic[T]):
     options: Mapping[str, Any] | Collection[str] | None = None
     drawn: Drawn = Drawn()
     own: Any = None
+    at_first: Any = None
 
     @property
     def is_many(self) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, Final
 
 from pages.ui.glossary import text
@@ -108,11 +109,11 @@ SLIDES: Final = Setting[tuple[str, ...]](
 """What a presentation steps through, each as `pages.ui.address.link_of` writes it; without any, a page's views."""
 SLIDE: Final = whole("slide", 0, 0, MAX_SLIDES, code="SLIDE_RANGE")
 """Which of them is shown, from 1; 0 before the first."""
-SOURCE: Final = choice(
-    "source", "file" if os.environ.get(FILE_VARIABLE) else "sample", SOURCES, label="Source",
+SOURCE: Final = replace(choice(
+    "source", "sample", SOURCES, label="Source",
     help="Sample: small synthetic data that come with the app. Generate: made-up records on a tree of your choice. "
     "Upload: a file of your own, which is discarded once it is counted.",
-)  # fmt: skip
+), at_first="file" if os.environ.get(FILE_VARIABLE) else None)  # fmt: skip
 SAMPLE: Final = choice(
     "sample", "small_town", SAMPLES, label="Sample data set", look="select", format=lambda name: SAMPLES[name].title,
     help="All samples are synthetic; their generators and seeds are part of the project.",

@@ -18,7 +18,7 @@ import streamlit as st
 from pages.ui import jobs, kept, sessions, settings, uploads
 from pages.ui.origins import checked, count_sample, of_file
 from pages.ui.room import PUBLIC_NODES, ROOM, Ask, admitted
-from pages.ui.settings import REG, UNIT, get
+from pages.ui.settings import REG, SOURCE, UNIT, get
 from sample_data.catalogue import SAMPLES
 from treedp_core.checks import InputError
 from treedp_core.cli import FILE_VARIABLE
@@ -172,6 +172,13 @@ def unit_of(data: Dataset) -> str:
     if any(from_file(slot) is data for slot in (*kept.OWN, kept.BINS)):
         return UNIT.value.strip()
     return next((one.unit for name, one in SAMPLES.items() if sample(name) is data), "record")
+
+
+def turn_to_kept() -> None:
+    """Where settings of another start name an empty place for one's own table, name the other one, if it is there."""
+    other = {"upload": "file", "file": "upload"}.get(SOURCE.value)
+    if other is not None and kept.of(SOURCE.value) is None and (kept.of(other) or file_on_this_computer() is None):
+        SOURCE.set(other if kept.of(other) else "upload")
 
 
 def is_lost() -> bool:

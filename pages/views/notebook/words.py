@@ -10,6 +10,7 @@ from pages.ui.text import lit, plain
 from sample_data.catalogue import SAMPLES
 from treedp_core import __version__
 from treedp_core.notebook import Cell
+from treedp_core.notebook.notes import safe_markdown
 from treedp_core.records import Dataset
 
 EMPTY: Final = (
@@ -35,7 +36,7 @@ def stale(cell: Cell, own: Sequence[Dataset]) -> str:
 
 def made_from(cell: Cell) -> str:
     """Return what a cell was made from, as its page said it, and when."""
-    return f"{plain(cell.about) or _before(cell)} · {plain(cell.made[:16].replace('T', ' '))}"
+    return f"{safe_markdown(cell.about) or _before(cell)} · {plain(cell.made[:16].replace('T', ' '))}"
 
 
 def short_of(cell: Cell) -> list[str]:

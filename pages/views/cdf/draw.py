@@ -130,7 +130,7 @@ def drawn_of(data: Bins) -> tuple[Draw, Callable[[], object]]:
             show_state(sought, f"Seeking the {STRATEGIES[s.TREE.value].label.lower()}", SEARCHES[s.TREE.value].unit)
         if found.error is not None and found.error.code == "STRATEGY_NOISE":
             fit = STRATEGIES[s.TREE.value].mechanisms[0]
-            st.button(f"Take {MECHANISMS[fit].label.lower()} noise", key="cdf_fit_noise", on_click=s.MECHANISM.set,
+            st.button(f"Take {MECHANISMS[fit].label} noise", key="cdf_fit_noise", on_click=s.MECHANISM.set,
                       args=(fit,), help="Sets the mechanism of this page to one that the matrix is for.")  # fmt: skip
         if mine is None:
             small_print(f":material/history: Shown meanwhile: {what(plain)}.")

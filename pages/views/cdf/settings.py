@@ -50,8 +50,9 @@ MECHANISM: Final = choice("cdf_mechanism", "discrete_laplace", MECHANISMS, label
 TREE: Final = choice(
     "cdf_tree", "best", TREES, label="Tree", look="select", width=190,
     help="Best found: least expected error of the cumulative counts for this K. "
-    "Matrices: noise on weighted sums of all bins, Gaussian noise only, with less error than trees; the optimal one is "
-    "sought for the counts that you want. Private partition: for single bins of few records.",
+    "Matrices: noise on weighted sums of all bins, with less error than trees; p-identity is for Laplace noise, the "
+    "others for Gaussian; optimal and p-identity are sought for the counts that you want. Private partition: for "
+    "single bins of few records.",
 )  # fmt: skip
 WORKLOAD: Final = choice(
     "cdf_for", "cdf", WORKLOADS, label="Made for", look="select", width=190,

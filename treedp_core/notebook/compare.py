@@ -9,6 +9,7 @@ from typing import Any, Final
 from treedp_core.checks import InputError
 from treedp_core.notebook.cell import Cell
 from treedp_core.notebook.given import Value
+from treedp_core.privacy import NeighbouringRelation
 
 MOST: Final = 4
 LETTERS: Final = "ABCD"
@@ -87,7 +88,10 @@ def other_promises(cells: Sequence[Cell], defaults: Mapping[str, str]) -> str:
 
 
 def _written(cell: Cell, key: str, defaults: Mapping[str, str]) -> str:
-    return ", ".join(cell.settings[key]) if key in cell.settings else defaults.get(key, "")
+    """What a setting of a cell is, as its page says it: a relation by its label."""
+    written = ", ".join(cell.settings[key]) if key in cell.settings else defaults.get(key, "")
+    label = next((one.label for one in NeighbouringRelation if key == "nbr" and one.value == written), "")
+    return label.lower() or written
 
 
 def ratios(cells: Sequence[Cell]) -> dict[str, list[Value]]:

@@ -28,8 +28,10 @@ from treedp_core.studies.budget.subtrees import split_by_subtree
 from treedp_core.studies.budget.targets import Ask, Target
 from treedp_core.studies.cdf import CdfSettings, plan_cdf
 from treedp_core.studies.cdf.bins import Bins
-from treedp_core.studies.cdf.matrices.plan import MatrixPlan
+from treedp_core.studies.cdf.matrices.blocks import block_matrix
+from treedp_core.studies.cdf.matrices.plan import plan_matrix
 from treedp_core.studies.cdf.release import STRATEGIES
+from treedp_core.watch import Watch
 
 from . import losses
 from .decimals import concentrated_delta, gaussian_delta_of_rho
@@ -228,14 +230,17 @@ def _cdf(report: Report, rng: np.random.Generator, n_bins: int, factors: tuple[i
 def _matrix(report: Report, rng: np.random.Generator, n_bins: int) -> None:
     """Noise on whole sums of all bins: what they change by, over all neighbours, at the cost of its law."""
     small = Small(tuple(CdfSettings(n_bins, (n_bins,)).shape.tree().parent.tolist()))
-    made_for = (("root", "cdf"), ("root", "ranges"), ("optimal", "cdf"), ("optimal", "ranges"), ("identity", "cdf"))
+    made_for = (("root", "cdf"), ("root", "ranges"), ("optimal", "cdf"), ("optimal", "ranges"), ("identity", "cdf"),
+                ("identity", "ranges"), ("product", "cdf"))  # fmt: skip
     for relation, (strategy, workload), which in product((ADD, REPLACE, UNKNOWN), made_for, (0, 1)):
-        mechanism = STRATEGIES[strategy].mechanisms[which]
+        named = "identity" if strategy == "product" else strategy
+        mechanism = STRATEGIES[named].mechanisms[which]
         who = Who(relation, int(rng.integers(1, 3)))
         epsilon = float(np.exp(rng.uniform(-3, 2)))
-        ready = plan_cdf(CdfSettings(n_bins, (), mechanism, epsilon, 1e-6, relation=relation, contributions=
-                                     who.contributions, strategy=strategy, workload=workload))  # fmt: skip
-        assert isinstance(ready, MatrixPlan)
+        settings = CdfSettings(n_bins, (), mechanism, epsilon, 1e-6, relation=relation, contributions=who.contributions,
+                               strategy=named, workload=workload)  # fmt: skip
+        blocks = block_matrix(settings.wanted, settings.by_pairs, Watch()) if strategy == "product" else None
+        ready = plan_matrix(settings, blocks)
         pairs = list_pairs(small, who, data_sets(small, rng, who.contributions))
         report.pairs += pairs.n
         moved = (ready.matrix.encode(change).tolist() for change in pairs.changes[:, small.leaves])

@@ -50,6 +50,8 @@ from treedp_core.records.count import elsewhere
 from treedp_core.records.read import units
 from treedp_core.studies.budget import attribution, per_node, settle
 from treedp_core.studies.cdf.matrices import plan as matrices
+from treedp_core.studies.cdf.matrices.blocks import BlockMatrix
+from treedp_core.studies.cdf.matrices.whole import WholeMatrix
 from treedp_core.studies.topdown import marginals, mwem, sparse
 from treedp_core.studies.topdown.plan import known_levels
 from treedp_core.tree import Tree
@@ -427,6 +429,10 @@ FAULTS = (
     ),
     Fault("size refused by the true total", lambda: everywhere(SPARSE_RELEASE, _refusing_by_the_truth), (TOP_DOWN,)),
     Fault("only children with records are visited", changed(sparse._joined, _with_records), (TOP_DOWN,)),
+    Fault(
+        "a product moves within one block", method(BlockMatrix, "pair_sum", lambda _, x: x.inner.pair_sum()), (BUDGETS,)
+    ),
+    Fault("sums of a p-identity as half as long", method(WholeMatrix, "column_sum", lambda x, *_: x // 2), (BUDGETS,)),
     Fault("a matrix that moves by less", changed(matrices.sensitivity, lambda x, *_: 0.98 * x), (BUDGETS,)),
     Fault(
         "a plan of a matrix that states shorter columns",

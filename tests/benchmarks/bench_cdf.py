@@ -9,9 +9,9 @@ import numpy as np
 
 from timing import paired_ratio, seconds
 from treedp_core.postprocess.isotonic import consistent_cdf
-from treedp_core.studies.branching.primes import divisors
-from treedp_core.studies.branching.search import Cost, cheapest
 from treedp_core.studies.cdf import CdfSettings, plan_cdf
+from treedp_core.studies.cdf.shapes.primes import divisors
+from treedp_core.studies.cdf.shapes.search import Cost, cheapest
 from treedp_core.tree.workloads import Shape, prefix_estimates
 
 IDS = ("3a", "7", "9")

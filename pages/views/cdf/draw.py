@@ -18,7 +18,7 @@ from pages.ui.store import remember
 from pages.ui.text import small_print
 from pages.views.cdf import settings as s
 from pages.views.cdf.source import NO_DATA
-from pages.views.cdf.words import what
+from pages.views.cdf.words import instead, what
 from treedp_core.checks import InputError
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.privacy import Accounting, NeighbouringRelation, ProtectedUnit
@@ -134,6 +134,8 @@ def drawn_of(data: Bins) -> tuple[Draw, Callable[[], object]]:
                       args=(fit,), help="Sets the mechanism of this page to one that the matrix is for.")  # fmt: skip
         if mine is None:
             small_print(f":material/history: Shown meanwhile: {what(plain)}.")
+        elif found.is_ready and s.TREE.value in STRATEGIES and isinstance(mine.plan, CdfPlan):
+            small_print(instead(s.TREE.value, mine.plan.settings))
 
     return mine or draw(plan_cdf(plain), data.counts, "squared", SEED.value), say
 
@@ -152,6 +154,6 @@ def _sought(chosen: CdfSettings) -> Result[Matrix] | None:
 
 def _made(data: Bins, chosen: CdfSettings, matrix: Matrix | None) -> Draw:
     plan = remember(chosen, lambda: plan_cdf(chosen, matrix), shelf="cdf plan", room=1)
-    if tuned.in_force("cdf") is not None and isinstance(plan, CdfPlan):
+    if tuned.in_force("cdf") is not None and isinstance(plan, CdfPlan) and plan.settings == chosen:
         tuned.admit("cdf", chosen.unit, plan.budget.currency, plan.total, plan.budget.per_level)
     return draw(plan, data.counts, s.FIT.value, SEED.value)

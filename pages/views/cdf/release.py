@@ -34,7 +34,7 @@ from treedp_core.studies.cdf.compare import Draw, draw, missed, quantile_table, 
 from treedp_core.studies.cdf.matrices.plan import MatrixPlan, matrix_ledger
 from treedp_core.studies.cdf.partition import DividedPlan, off_and_alone
 from treedp_core.studies.cdf.pipelines import above_bound, has_bound, lower_bound
-from treedp_core.studies.cdf.release import CdfPlan
+from treedp_core.studies.cdf.release import STRATEGIES
 from treedp_core.studies.cdf.widths import Width, half_widths, width_table
 from treedp_core.tree.workloads import range_count
 from treedp_core.words import halves, short, signed, whole
@@ -122,7 +122,7 @@ def _planned(shown: _Shown) -> Ran[ReleasePlan]:
     ready = given(plan, plan_cdf, plan.settings).named("ready")
     bins = again(shown.data)
     counted = bins.args[0]
-    origin = tuned.in_force("cdf") if isinstance(shown.mine.plan, CdfPlan) else None
+    origin = tuned.in_force("cdf") if s.TREE.value not in STRATEGIES else None
     more = {} if origin is None else {"tuned": origin}
     return call(ReleasePlan.of, ready, bins, counted=counted, whom=unit_of(counted.value), **more).named("plan")
 

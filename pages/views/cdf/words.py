@@ -12,7 +12,7 @@ from treedp_core.studies.cdf.bins import Bins
 from treedp_core.studies.cdf.gains import Gain
 from treedp_core.studies.cdf.partition import DividedPlan
 from treedp_core.studies.cdf.plan import AnyPlan
-from treedp_core.studies.cdf.release import PARTITION, TREE
+from treedp_core.studies.cdf.release import PARTITION, STRATEGIES, TREE
 from treedp_core.studies.cdf.widths import Width
 from treedp_core.words import lower_first, margin, plural, setting_text, short, whole
 
@@ -30,6 +30,14 @@ def what(settings: CdfSettings) -> str:
     if settings.strategy != TREE:
         return f"{noise} by the {settings.way.lower()}, {post}, {at}"
     return f"{noise} on the tree {settings.way}, {settings.allocation} budgets, {post}, {at}"
+
+
+def instead(strategy: str, tree: CdfSettings) -> str:
+    """Return that a tree is released in place of a matrix that was asked for."""
+    return (
+        f":material/info: The best tree, {tree.way}, errs less here than the {STRATEGIES[strategy].label.lower()} that "
+        "was found, by the exact mean squared error of the counts that you want, so it is released instead."
+    )
 
 
 def rests_on(plan: AnyPlan) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from treedp_core.studies.branching.primes import is_prime, prime_factors
 from treedp_core.studies.branching.theorems import (
     Check,
     best_exact,
@@ -15,6 +14,7 @@ from treedp_core.studies.branching.theorems import (
     theorem_v1,
     theorem_v2,
 )
+from treedp_core.studies.cdf.shapes.primes import is_prime, prime_factors
 from treedp_core.tree.text import product_text
 from treedp_core.words import whole
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from treedp_core.studies.branching.question import HeightBest, Question, references, rmse
-from treedp_core.studies.branching.ranking import RankedShape
 from treedp_core.studies.branching.statements import numbers_text, statements
+from treedp_core.studies.cdf.shapes.ranking import RankedShape
 from treedp_core.tree.text import product_text
 
 SHOWN: Final = 6

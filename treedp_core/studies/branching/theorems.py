@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from treedp_core import checks
 from treedp_core.checks import InputError
-from treedp_core.studies.branching.primes import is_prime
-from treedp_core.studies.branching.search import Cost, cheapest
+from treedp_core.studies.cdf.shapes.primes import is_prime
+from treedp_core.studies.cdf.shapes.search import Cost, cheapest
 from treedp_core.tree.workloads import MAX_BINS, n_bins_checked
 from treedp_core.words import whole
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from treedp_core import checks
+from treedp_core.mechanisms import MECHANISMS
+from treedp_core.privacy import Currency
 from treedp_core.registry import lookup
+from treedp_core.studies.cdf.beside import better
 from treedp_core.studies.cdf.matrices.plan import Matrix, MatrixPlan, plan_matrix
 from treedp_core.studies.cdf.matrices.wanted import WORKLOADS
 from treedp_core.studies.cdf.partition import DividedPlan, PartitionPlan, plan_partition
@@ -15,6 +18,8 @@ AnyPlan = CdfPlan | MatrixPlan | DividedPlan
 
 def plan_cdf(settings: CdfSettings, matrix: Matrix | None = None) -> AnyPlan | PartitionPlan:
     """Return a CDF release made ready; a matrix that was sought before for these settings may be given.
+
+    In pure epsilon it is on the best tree where that errs less than the matrix.
 
     Raises
     ------
@@ -29,4 +34,8 @@ def plan_cdf(settings: CdfSettings, matrix: Matrix | None = None) -> AnyPlan | P
     checks.one_of("workload", settings.workload, WORKLOADS)
     if strategy.name == PARTITION:
         return plan_partition(settings)
-    return plan_tree(settings) if strategy.name == TREE else plan_matrix(settings, matrix)
+    if strategy.name == TREE:
+        return plan_tree(settings)
+    plan = plan_matrix(settings, matrix)
+    in_epsilon = MECHANISMS[settings.mechanism].currency is Currency.EPSILON
+    return better(plan) if in_epsilon else plan

@@ -102,7 +102,8 @@ STRATEGIES: Final[Table[Strategy]] = table(
         "identity",
         "p-identity matrix",
         "Laplace noise on all bins and on some weighted sums of them, sought for the counts that you want: pure ε with "
-        "less error than trees. Up to 1 024 bins; for cumulative counts and all ranges up to 65 536.",
+        "at most the error of the best tree, which is released where it errs less. Up to 1 024 bins; for cumulative "
+        "counts and all ranges up to 65 536.",
         LAPLACES,
         sought=True,
         stated=of.IDENTITY,

@@ -34,7 +34,7 @@ IDENTITY: Final = Stated(
     formula=r"A=\begin{pmatrix}I\\ \Theta\end{pmatrix}D,\quad D=\mathrm{diag}(1+1^{\top}\Theta)^{-1},\qquad"
     r"\min_{\Theta\ge0}\ \operatorname{tr}\bigl(W(A^{\top}A)^{-1}W^{\top}\bigr)",
     source="McKenna, Miklau, Hay and Machanavajjhala (2018, HDMM), Sec. 5: p-Identity strategies.",
-    best="Pure ε and up to 1 024 bins, or 65 536 as a product: less error than any tree found.",
+    best="Pure ε, up to 1 024 bins, or 65 536 as a product; where the best tree found errs less, that is released.",
     loses="More bins; no certificate says how far from the least error it is.",
 )
 PARTITION: Final = Stated(

@@ -29,8 +29,6 @@ from treedp_core.watch import Watch, generator
 from treedp_core.words import whole
 
 MOST_BINS: Final = 1 << 16
-LEAST_REPLACED: Final = 10_000
-"""Bins from which on a product errs less than the best tree where a record is replaced, too."""
 SEEDS: Final = (1, 2)
 BINS_TO_A_SUM: Final = 8
 _MOST: Final = 1.5
@@ -238,8 +236,7 @@ def pure_matrix(wanted: Wanted, with_total: bool, watch: Watch | None = None) ->
     Raises
     ------
     InputError
-        ``BOUND_SIZE`` for other counts of more than 1024 bins, more than 65 536 bins, or a public total and bins for
-        which trees err less.
+        ``BOUND_SIZE`` for other counts of more than 1024 bins, or more than 65 536 bins.
     Cancelled
         When the watch says so.
     """
@@ -251,12 +248,6 @@ def pure_matrix(wanted: Wanted, with_total: bool, watch: Watch | None = None) ->
             "BOUND_SIZE",
             f"A p-identity matrix of more than {whole(MAX_BOUND_BINS)} bins is made for cumulative counts or all "
             f"ranges of at most {whole(MOST_BINS)}, not of {whole(n)}: choose a tree.",
-        )
-    if with_total and n < LEAST_REPLACED:
-        raise InputError(
-            "BOUND_SIZE",
-            f"Where a record is replaced, p-identity matrices of {whole(MAX_BOUND_BINS + 1)} to "
-            f"{whole(LEAST_REPLACED - 1)} bins err about as much as trees: choose a tree.",
         )
     return block_matrix(wanted, with_total, watch or Watch())
 

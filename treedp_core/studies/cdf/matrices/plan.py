@@ -30,6 +30,7 @@ from treedp_core.privacy.conversions import epsilon_to_rho
 from treedp_core.privacy.rounding import sqrt_above
 from treedp_core.registry import lookup
 from treedp_core.studies.cdf.matrices.blocks import BlockMatrix, pure_matrix
+from treedp_core.studies.cdf.matrices.centred import CentredRoot
 from treedp_core.studies.cdf.matrices.identity import SEARCH_STEPS
 from treedp_core.studies.cdf.matrices.optimal import ROUNDS, optimal_matrix
 from treedp_core.studies.cdf.matrices.root import RootMatrix
@@ -233,13 +234,15 @@ def mean_variance(wanted: Wanted, unit: ProtectedUnit, with_total: bool = True) 
 
 @lru_cache(maxsize=4)
 def _root(wanted: Wanted, unit: ProtectedUnit, with_total: bool) -> RootMatrix | SymmetricRoot:
-    """The root that errs less: symmetric where records are added or removed, triangular where they are replaced."""
+    """The root that errs less: symmetric where a record is added, or for cumulative counts if the total is public."""
     if wanted.workload not in FADES:
         raise InputError(
             "VALUE_UNKNOWN", "The square-root matrix is made for cumulative counts or all ranges: choose one of them."
         )
     if unit.relation is NeighbouringRelation.ADD_OR_REMOVE_ONE:
         return SymmetricRoot(wanted.n_bins, wanted.workload == "ranges")
+    if with_total and unit.total_is_public and wanted.workload == "cdf":
+        return CentredRoot(wanted.n_bins)
     fade = FADES[wanted.workload]
     return RootMatrix(wanted.n_bins, fade > 0.0, with_total and unit.total_is_public, fade)
 
@@ -289,7 +292,7 @@ def _above_the_least(plan: MatrixPlan) -> list[tuple[str, str]]:
     matrix, unit = plan.matrix, plan.settings.unit
     if unit.relation is NeighbouringRelation.REPLACE_UNKNOWN:
         return []
-    if isinstance(matrix, SymmetricRoot) and matrix.n_bins <= MOST_CERTIFIED:
+    if type(matrix) is SymmetricRoot and matrix.n_bins <= MOST_CERTIFIED:
         error, lower = mean_variance(plan.settings.wanted, unit), matrix.lower
     elif isinstance(matrix, WholeMatrix) and matrix.with_total == unit.total_is_public:
         error, lower = matrix.mean_variance * plan.sensitivity**2 / 2.0, matrix.lower

@@ -98,7 +98,12 @@ class SymmetricRoot:
 
     @cached_property
     def variance(self) -> FloatArray:
-        """Error variance of each cumulative count where the noise has variance 1, (K,), in O(K (log K)^2).
+        """Error variance of each cumulative count where the noise has variance 1, (K,)."""
+        return self._plain_variance
+
+    @property
+    def _plain_variance(self) -> FloatArray:
+        """The same where no public total is used, in O(K (log K)^2).
 
         Row j of A diag(1/e) M^-1, A the lower triangle of ones, is row j - 1 and row j of M^-1 over e_j; products of
         rows of M^-1 are entries of M^-2.
@@ -133,12 +138,17 @@ class SymmetricRoot:
     @cached_property
     def _squares(self) -> IntArray:
         """Squared length of each column of M, (K,)."""
+        found = self._kernel_squared
+        return np.asarray(found[0] + self._sign * found[self._doubled], dtype=np.int64)
+
+    @cached_property
+    def _kernel_squared(self) -> AnyArray:
+        """Kernel of M M, in whole numbers, as long as that of M."""
         turned = self._turned(self.kernel)
         twice = exact_product(turned, turned, 2 * turned.size - 1)
         found = twice[: turned.size]
         found[:-1] += twice[turned.size :]
-        found = self._turned(found)
-        return np.asarray(found[0] + self._sign * found[self._doubled], dtype=np.int64)
+        return self._turned(found)
 
     def _undo(self, values: AnyArray) -> FloatArray:
         """M^-1 times values (..., K)."""

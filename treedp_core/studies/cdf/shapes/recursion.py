@@ -20,7 +20,7 @@ from typing import Final
 
 import numpy as np
 
-from treedp_core.studies.branching.primes import divisors, prime_factors
+from treedp_core.studies.cdf.shapes.primes import divisors, prime_factors
 from treedp_core.tree import FloatArray, IntArray
 from treedp_core.tree.workloads import Workload
 

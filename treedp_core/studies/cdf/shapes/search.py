@@ -19,7 +19,7 @@ from typing import Final
 
 from scipy.optimize import brentq
 
-from treedp_core.studies.branching.primes import divisors
+from treedp_core.studies.cdf.shapes.primes import divisors
 from treedp_core.tree.workloads import n_bins_checked
 
 _TINY: Final = 1e-12

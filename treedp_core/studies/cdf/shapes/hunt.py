@@ -11,12 +11,12 @@ from typing import Final
 import numpy as np
 
 from treedp_core.privacy import Currency
-from treedp_core.studies.branching.padded import best_padded_ways
-from treedp_core.studies.branching.primes import divisors, prime_factors
-from treedp_core.studies.branching.recursion import best_ways, is_feasible
-from treedp_core.studies.branching.search import Cost, cheapest
 from treedp_core.studies.cdf.error.budgets import LevelShares, improved_shares
 from treedp_core.studies.cdf.error.criterion import Criterion
+from treedp_core.studies.cdf.shapes.padded import best_padded_ways
+from treedp_core.studies.cdf.shapes.primes import divisors, prime_factors
+from treedp_core.studies.cdf.shapes.recursion import best_ways, is_feasible
+from treedp_core.studies.cdf.shapes.search import Cost, cheapest
 from treedp_core.tree import FloatArray
 from treedp_core.tree.workloads import Shape, Workload, level_weights
 from treedp_core.watch import Watch

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 from treedp_core import checks
 from treedp_core.privacy import Currency
-from treedp_core.studies.branching.hunt import SMALL, Factors, FittedHunt, Hunt, equal_budgets, finest, trimmed
-from treedp_core.studies.branching.primes import is_prime, prime_factors
-from treedp_core.studies.branching.search import Cost, cheapest
 from treedp_core.studies.cdf.error.budgets import LevelShares, check_costs_add_up, optimal_shares
 from treedp_core.studies.cdf.error.criterion import Criterion
+from treedp_core.studies.cdf.shapes.hunt import SMALL, Factors, FittedHunt, Hunt, equal_budgets, finest, trimmed
+from treedp_core.studies.cdf.shapes.primes import is_prime, prime_factors
+from treedp_core.studies.cdf.shapes.search import Cost, cheapest
 from treedp_core.tree import FloatArray
 from treedp_core.tree.workloads import Shape, Workload, n_bins_checked
 from treedp_core.watch import Watch

@@ -1,0 +1,71 @@
+"""Ranges of bins that stand in a file or table: one a row, for a matrix that is made for them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from treedp_core.checks import InputError
+from treedp_core.records import ReadOptions
+from treedp_core.records.read.file_checks import in_words
+from treedp_core.records.read.readers import Origin
+from treedp_core.records.read.table_reader import open_table, refuse_no_rows
+from treedp_core.studies.cdf.matrices.wanted import MAX_RANGES, OWN, Ranges, Terms, Wanted
+from treedp_core.tree import FloatArray
+from treedp_core.words import whole
+
+LOWER, UPPER, WEIGHT = ENDS = ("lower", "upper", "weight")
+_ROWS: Final = f"Expected at most {whole(MAX_RANGES)} ranges of bins, one a row."
+
+
+@in_words
+def ranges_of_table(
+    origin: Origin, n_bins: int, *, name: str | None = None, options: ReadOptions | None = None
+) -> Ranges:
+    r"""Return the ranges of bins of a table with columns lower and upper, the first and the last bin, from bin 1 on.
+
+    Parameters
+    ----------
+    origin : path, bytes, seekable binary file, pyarrow Table or pandas DataFrame
+        A column weight says what the records of a range count, as in "2*7-9"; without it, 1.
+    n_bins : int
+        K, at least 2.
+    name, options
+        See `treedp_core.records.inspect`.
+
+    Raises
+    ------
+    InputError
+        ``RANGE_BOUNDS`` for what is no range of these bins, one that stands there twice, or more than 1000;
+        ``COLUMN_UNKNOWN`` without these columns, ``NO_ROWS``, and the codes of `treedp_core.records.inspect`.
+
+    Examples
+    --------
+    >>> ranges_of_table(b"lower,upper\n1,10\n5,20\n", 24)
+    ((1, 10), (5, 20))
+    >>> ranges_of_table(b"lower,upper,weight\n7,9,2\n1,3,1\n", 24)
+    (((7, 9, 2.0),), (1, 3))
+    """
+    from treedp_core.records.read.amounts import numbers
+
+    table = open_table(origin, name, options)
+    columns = [table.column(one) for one in ENDS if one != WEIGHT or one in table.preview.columns]
+    found: list[tuple[int, int] | Terms] = []
+    with table.reading([], columns) as batches:
+        for arrays, _ in batches:
+            row = table.first_row + len(found)
+            if len(found) + len(arrays[0]) > MAX_RANGES:
+                raise InputError("RANGE_BOUNDS", _ROWS)
+            cells = np.stack([numbers(array, of, row) for array, of in zip(arrays, columns, strict=True)], axis=1)
+            found.extend(_range(one, row + i) for i, one in enumerate(cells))
+    refuse_no_rows(len(found))
+    return Wanted(n_bins, OWN, tuple(found)).ranges
+
+
+def _range(cells: FloatArray, row: int) -> tuple[int, int] | Terms:
+    first, last = cells[:2].tolist()
+    if not (np.isfinite(cells).all() and first.is_integer() and last.is_integer()):
+        raise InputError("RANGE_BOUNDS", f"Expected whole numbers of bins and a weight that is a number in row {row}.")
+    weight = float(cells[2]) if cells.size > 2 else 1.0
+    return (int(first), int(last)) if weight == 1.0 else ((int(first), int(last), weight),)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from hostile_notebooks import sound
 from oracles_pages import dataset, open_page, press
 from treedp_core import cli
 from treedp_core.checks import InputError
+from treedp_core.notebook import Notebook
 from treedp_core.notebook.archive import open_study, save
 from treedp_core.notebook.study import Study, Table
 from treedp_core.tree import Tree
@@ -96,7 +98,10 @@ def test_a_table_read_where_it_lay_is_in_use_again_also_where_no_file_is_named(
     assert app.session_state["source"] == ("file" if named else "upload")
     assert any("own.csv` · 3 levels" in one.value for one in app.caption)
     press(app, "con_figure_pin")
-    again = Study(notebook=app.session_state["_notebook"].notebook, tables=(table,), version="1")
+    (cell,) = app.session_state["_notebook"].notebook.cells
+    assert cell.settings["source"] == (app.session_state["source"],)
+    before = replace(cell, settings={})  # as those were kept that had the file's place as their default
+    again = Study(notebook=Notebook("S", (before,)), tables=(table,), version="1")
     path.write_bytes(save(again, with_data=True))
     monkeypatch.delenv("TREEDP_FILE", raising=False)
     app = open_page("notebook")

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import streamlit as st
 
-from pages.ui import address, book, jobs, notebook_file, page, pins, plans, result, slides
+from pages.ui import address, book, jobs, notebook_file, page, pins, plans, result, slides, store
 from pages.ui.offered import taken
 from pages.ui.settings import REG, is_page
 from pages.ui.text import lit
@@ -111,6 +111,7 @@ def _is_elsewhere(cell: Cell) -> bool:
 def _show(cell: Cell) -> None:
     st.session_state[result.START_ALL] = "simulation" in cell.badges
     address.put_back(cell.page, cell.settings)
+    store.turn_to(cell)
     if cell.page == "plan":
         plans.of_cell(cell.plan)
     slides.open_page(cell.page)

@@ -22,6 +22,7 @@ from pages.ui.settings import REG, SOURCE, UNIT, get
 from sample_data.catalogue import SAMPLES
 from treedp_core.checks import InputError
 from treedp_core.cli import FILE_VARIABLE
+from treedp_core.notebook import Cell
 from treedp_core.notebook.code import Ran, given
 from treedp_core.records import Dataset, HeldColumns
 from treedp_core.records.made_up import generate
@@ -179,6 +180,14 @@ def turn_to_kept() -> None:
     other = {"upload": "file", "file": "upload"}.get(SOURCE.value)
     if other is not None and kept.of(SOURCE.value) is None and (kept.of(other) or file_on_this_computer() is None):
         SOURCE.set(other if kept.of(other) else "upload")
+
+
+def turn_to(cell: Cell) -> None:
+    """Use the table of one's own that a cell was made from, wherever it is kept now."""
+    made_from = "" if cell.data is None else cell.data.fingerprint
+    found = next((slot for slot in kept.OWN if (one := kept.of(slot)) and one.data.fingerprint == made_from), None)
+    if found is not None:
+        SOURCE.set(found)
 
 
 def is_lost() -> bool:

@@ -7,7 +7,7 @@ from functools import partial
 
 import streamlit as st
 
-from pages.ui import address, again, asked, book, exporting, frame, notebook_file, pins, plans, slides
+from pages.ui import address, again, asked, book, exporting, frame, notebook_file, pins, plans, slides, store
 from pages.ui.exports import download
 from pages.ui.header import show_badge
 from pages.ui.page import Told
@@ -159,6 +159,7 @@ def follow(cell: Cell) -> None:
         notebook_file.tell("This TreeDP has no page that made this cell; the cell stays as it is.")
         return
     refused = address.put_back(cell.page, cell.settings)
+    store.turn_to(cell)
     if cell.page == "plan":
         plans.of_cell(cell.plan)
     if refused:

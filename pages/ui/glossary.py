@@ -155,7 +155,7 @@ def symbols_in(words: str) -> list[str]:
     >>> symbols_in("N² E₂ at ε = 1, RMSE")
     ['ε', 'N', 'E₂']
     >>> symbols_in(r"$\sigma_\ell^2=N/\rho,\ Z\sim\mathcal N$")
-    ['ρ', 'N', 'σ']
+    ['ρ', 'σ', 'N']
     """
     plain = _MATH.sub(lambda one: _GREEK[one.group()], _WORDS_IN_MATH.sub(" ", words)) if "\\" in words else words
     found = set(_TOKEN.findall(plain))

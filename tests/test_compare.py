@@ -44,17 +44,18 @@ def tabled(number: int, **columns: Any) -> Any:
 
 
 def test_what_differs_is_named_with_defaults_where_a_cell_says_nothing() -> None:
-    a = cell(1, settings={"eps": ("2",), "lab_post": ("none", "shrink")})
+    a = cell(1, settings={"eps": ("2",), "lab_post": ("none", "shrink"), "own_count": ("5",)})
     b = cell(2, settings={"level": ("Advanced",)})
-    assert differing([a, b], {"eps": "1", "lab_post": "none"}) == {
-        "what": ["ε", "lab_post"], "A": ["2", "none, shrink"], "B": ["1", "none"],
+    names = {"eps": "Privacy budget", "lab_post": "Post-processing"}
+    assert differing([a, b], {"eps": "1", "lab_post": "none"}, names) == {
+        "what": ["ε", "Post-processing", "own_count"], "A": ["2", "none, shrink", "5"], "B": ["1", "none", ""],
     }  # fmt: skip
 
 
 def test_other_promises_are_said() -> None:
     a, b = cell(1, settings={"eps": ("2",)}), cell(2, settings={"nbr": ("add_or_remove_one",)})
     assert other_promises([a, b], {"eps": "1", "nbr": "replace_one"}) == (
-        "They promise different things: ε is 2 in A and 1 in B; neighbouring relation is replace one in A and "
+        "Different promises: ε is 2 in A and 1 in B; neighbouring relation is replace one in A and "
         "add or remove one in B."
     )
     assert other_promises([a, a], {}) == ""

@@ -36,13 +36,15 @@ def checked(cells: Sequence[Cell]) -> Sequence[Cell]:
     return cells
 
 
-def differing(cells: Sequence[Cell], defaults: Mapping[str, str]) -> dict[str, list[str]]:
+def differing(cells: Sequence[Cell], defaults: Mapping[str, str], names: Mapping[str, str]) -> dict[str, list[str]]:
     """Return what differs between cells: a row for each setting, a column for each cell, by its letter.
 
     Parameters
     ----------
     defaults : mapping
         What a setting is where a cell does not name it, as in a link.
+    names : mapping
+        What a setting is called on its page; one without a name goes by its key.
     """
     keys = dict.fromkeys(key for one in cells for key in one.settings if key not in SHOWN)
     rows = {key: [_written(one, key, defaults) for one in cells] for key in keys}
@@ -56,7 +58,7 @@ def differing(cells: Sequence[Cell], defaults: Mapping[str, str]) -> dict[str, l
     differ = {key: values for key, values in rows.items() if len(set(values)) > 1}
     letters = LETTERS[: len(cells)]
     return {
-        "what": [PROMISE.get(key, key) for key in differ],
+        "what": [PROMISE.get(key) or names.get(key) or key for key in differ],
         **{letter: [values[at] for values in differ.values()] for at, letter in enumerate(letters)},
     }
 
@@ -76,7 +78,7 @@ def other_promises(cells: Sequence[Cell], defaults: Mapping[str, str]) -> str:
     ...     for i, eps in enumerate(("1", "2"))
     ... )
     >>> other_promises([a, b], {})
-    'They promise different things: ε is 1 in A and 2 in B.'
+    'Different promises: ε is 1 in A and 2 in B.'
     """
     parts = []
     for key, name in PROMISE.items():
@@ -84,7 +86,7 @@ def other_promises(cells: Sequence[Cell], defaults: Mapping[str, str]) -> str:
         if len(set(values)) > 1:
             each = [f"{value} in {letter}" for value, letter in zip(values, LETTERS, strict=False)]
             parts.append(f"{name} is {', '.join(each[:-1])} and {each[-1]}")
-    return f"They promise different things: {'; '.join(parts)}." if parts else ""
+    return f"Different promises: {'; '.join(parts)}." if parts else ""
 
 
 def _written(cell: Cell, key: str, defaults: Mapping[str, str]) -> str:

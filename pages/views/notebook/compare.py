@@ -46,7 +46,8 @@ def show() -> Told:
     _drawing(chosen)
     defaults = _defaults()
     said = core.other_promises(chosen, defaults)
-    frame.say(f":red[**Different promises.**] {plain(said)}" if said else _in_words(chosen))
+    head, _, how = said.partition(":")
+    frame.say(f":red[**{head}:**] {plain(how.strip())}" if said else _in_words(chosen))
     noise = _same_noise(chosen)
     asked.show()
     badges = dict.fromkeys(badge for one in chosen for badge in one.badges)
@@ -148,7 +149,7 @@ def _more(cells: Sequence[Cell], noise: Columns | None) -> None:
             caption="Ratios of the error named above; the standard error is that of paired draws.",
         )  # fmt: skip
     st.header("What differs", anchor=False)
-    differ = core.differing(cells, _defaults())
+    differ = core.differing(cells, _defaults(), {key: one.drawn.label for key, one in REG.items()})
     if differ["what"]:
         frame.plain_table(differ, alt="Settings that differ between the cells", width="content")
     else:

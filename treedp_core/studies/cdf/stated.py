@@ -15,9 +15,11 @@ TREE: Final = Stated(
     loses="Gaussian noise, where matrices err less; the figure says by how much.",
 )
 ROOT: Final = Stated(
-    assumes="Gaussian noise on Rx, where R is the triangular root of the matrix P of all cumulative counts.",
-    formula=r"P=R^2,\qquad R_{ij}=r_{i-j},\quad r_k=\binom{2k}{k}4^{-k},\qquad \hat c=R\,(Rx+Z)",
-    source="Fichtenberger, Henzinger and Upadhyay (2023); normalised columns: Henzinger, Kalinin and Upadhyay (2026).",
+    assumes="Gaussian noise on Mx, where M is the symmetric root of the products G of the wanted counts P, with "
+    "columns of one length; where a record is replaced, that of centred cumulative counts, for ranges a triangle.",
+    formula=r"G=P^\top P,\qquad M=G^{1/4}D,\qquad \hat c=P\,M^{-1}(Mx+Z)",
+    source="Fichtenberger, Henzinger and Upadhyay (2023); normalised columns: Henzinger, Kalinin and Upadhyay (2026); "
+    "the symmetric root is derived here.",
     best="Many bins: no search, and a few per cent above the least error that is possible.",
     loses="Bins that are few enough for the optimal matrix, and pure ε.",
 )

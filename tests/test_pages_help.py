@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 from app import all_pages
 from browsing import ROOT
 from pages.ui.glossary import TERMS, symbols_in
+from pages.ui.pins import NO_NUMBERS
 
 pytestmark = pytest.mark.usefixtures("own_jobs")
 
@@ -72,7 +73,10 @@ def without_text(at: AppTest) -> list[str]:
 
 
 def beside_figures(at: AppTest) -> list[set[str]]:
-    """What stands behind each figure up to what comes next: a caption or *About*, and *Data*, its numbers as a file."""
+    """What stands behind each figure up to what comes next: a caption or *About*, and *Data*, its numbers as a file.
+
+    Empty axes have no numbers, and their *Pin* says so.
+    """
     found: list[set[str]] = []
 
     def walk(block: Any) -> None:
@@ -97,6 +101,7 @@ def said(element: Any) -> set[str]:
     popovers = [block for block in inside if block.type == "popover" and block.proto.popover.label == "About"]
     told = element.type == "caption" or any(text.value for block in popovers for text in block.markdown)
     data = any(one.type == "download_button" and one.proto.label == "Data" for one in inside)
+    data |= any(one.type == "button" and one.disabled and one.help == NO_NUMBERS for one in inside)
     return ({"caption"} if told else set()) | ({"Data"} if data else set())
 
 

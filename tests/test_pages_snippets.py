@@ -30,7 +30,9 @@ from treedp_core.notebook.picture import drawable
 from treedp_core.notebook.program import is_ours, slug
 from treedp_core.notebook.report import report_of
 from treedp_core.notebook.script import SHOWN, script_of
-from treedp_core.records.export.tables import csv_files
+from treedp_core.notebook.told import is_simulated
+from treedp_core.records.export.columns import labelled
+from treedp_core.records.export.tables import IN_NAMES, csv_files
 
 REFUSED = ("TOTAL_NOT_PUBLIC", "ALPHA_RANGE")
 """What a visit may be refused: the figure stands all the same."""
@@ -269,7 +271,10 @@ def exported(seen: list[Seen]) -> tuple[list[Cell], dict[str, bytes]]:
             cells.append(replace(cell, id=f"{len(cells):016x}"))
             if key in one.codes:
                 value = one.values[key]
-                files |= {f"{name}.csv": value} if isinstance(value, bytes) else csv_files(value, name)
+                marks = {"private": cell.is_private_only, "simulated": is_simulated(cell)}
+                table = labelled(value, cell.label) if cell.label and not isinstance(value, bytes) else value
+                ending = f"-{IN_NAMES}.csv" if cell.is_private_only else ".csv"
+                files |= {name + ending: value} if isinstance(value, bytes) else csv_files(table, name, **marks)
     return cells, files
 
 

@@ -80,7 +80,7 @@ def _noise() -> Question:
         f"One count gets Laplace noise at ε = {setting_text(epsilon)}. By how much is it typically off (standard "
         "deviation)?",
         math.sqrt(law.variance), unit="records", given={"epsilon": epsilon},
-        right=f"Scale 1 / ε = {short(law.scale)}, times √2.",
+        right=f"The scale, 1 / ε, is {short(law.scale)}; times √2.",
         wrong=(Wrong(law.scale, "That is the scale 1 / ε; the standard deviation is √2 times that."),
                Wrong(epsilon, "A smaller ε means more noise: divide by it."),
                Wrong(math.sqrt(2) * epsilon, "A smaller ε means more noise: divide by it.")),

@@ -26,6 +26,7 @@ from treedp_core.studies.cdf.matrices.series import exact_product
 from treedp_core.studies.cdf.matrices.symmetric import SymmetricRoot
 from treedp_core.studies.cdf.matrices.wanted import Wanted
 from treedp_core.studies.cdf.pipelines import distance_table, error_curves
+from treedp_core.tree import FloatArray, IntArray
 from treedp_core.tree.workloads import equal_tree
 
 ADD, REPLACE, UNKNOWN = (
@@ -71,6 +72,27 @@ def test_a_root_that_fades_is_the_dense_matrix(n_bins: int, fade: float, with_to
     assert matrix.mean_range_variance == pytest.approx(np.mean(ranges), rel=3e-6, abs=0.0)  # they are near 1e-20
 
 
+def assert_released_as(
+    matrix: SymmetricRoot | CentredRoot, entries: IntArray, rows: FloatArray,
+    of_squares: tuple[float, float], of_rows: tuple[float, float],
+) -> None:  # fmt: skip
+    """Hold what a matrix says and does against its whole entries and the rows that undo them.
+
+    `of_squares` is the relative and absolute tolerance of variances, `of_rows` that of one row and of all.
+    """
+    n_bins, most, squares = len(rows), np.abs(rows).max(), np.square(rows).sum(axis=1)
+    np.testing.assert_allclose(matrix.variance, squares, rtol=of_squares[0], atol=of_squares[1] * squares.max())
+    np.testing.assert_allclose(matrix.row(n_bins // 2), rows[n_bins // 2], atol=of_rows[0] * most)
+    noise = np.random.default_rng(1).normal(size=(3, n_bins))
+    np.testing.assert_allclose(matrix.decode(noise), noise @ rows.T, atol=of_rows[1] * most)
+    behind = np.vstack([np.zeros(n_bins), rows])
+    ranges = [np.square(behind[j] - behind[i]).sum() for j in range(n_bins + 1) for i in range(j)]
+    assert matrix.mean_range_variance == pytest.approx(np.mean(ranges), rel=of_squares[0], abs=0.0)
+    counts = np.random.default_rng(2).integers(0, 2**52, n_bins)
+    assert matrix.encode(counts).tolist() == [sum(a * c for a, c in zip(row, counts.tolist(), strict=True))
+                                              for row in entries.tolist()]  # fmt: skip
+
+
 @pytest.mark.parametrize(("n_bins", "for_ranges"), [*every((2, 3, 7, 64, 129, 300), (False, True))])
 def test_the_symmetric_root_is_the_dense_matrix(n_bins: int, for_ranges: bool) -> None:
     """Its whole entries, column by column, beside the fourth root of G by dense eigenvectors; errors by its inverse."""
@@ -86,16 +108,7 @@ def test_the_symmetric_root_is_the_dense_matrix(n_bins: int, for_ranges: bool) -
     products = entries.astype(float).T @ entries
     assert products.min() > 0 and max(squares) * 2 == matrix.pair_square()
     rows = np.cumsum(np.linalg.inv(entries.astype(float)), axis=0)
-    np.testing.assert_allclose(matrix.variance, np.square(rows).sum(axis=1), rtol=1e-9)
-    np.testing.assert_allclose(matrix.row(n_bins // 2), rows[n_bins // 2], atol=1e-12 * np.abs(rows).max())
-    noise = np.random.default_rng(1).normal(size=(3, n_bins))
-    np.testing.assert_allclose(matrix.decode(noise), noise @ rows.T, atol=1e-11 * np.abs(rows).max())
-    behind = np.vstack([np.zeros(n_bins), rows])
-    ranges = [np.square(behind[j] - behind[i]).sum() for j in range(n_bins + 1) for i in range(j)]
-    assert matrix.mean_range_variance == pytest.approx(np.mean(ranges), rel=1e-9, abs=0.0)
-    counts = np.random.default_rng(2).integers(0, 2**52, n_bins)
-    assert matrix.encode(counts).tolist() == [sum(a * c for a, c in zip(row, counts.tolist(), strict=True))
-                                              for row in entries.tolist()]  # fmt: skip
+    assert_released_as(matrix, entries, rows, (1e-9, 0.0), (1e-12, 1e-11))
 
 
 @pytest.mark.parametrize(("workload", "times"), [("cdf", 1.005), ("ranges", 1.0006)])
@@ -164,17 +177,7 @@ def test_the_centred_root_is_the_dense_matrix(n_bins: int) -> None:
     assert matrix.column_square() == max(sum(v * v for v in column) for column in entries.T.tolist())
     free = np.linalg.svd(np.ones((1, n_bins)))[2][1:].T
     rows = np.cumsum(free, axis=0) @ np.linalg.pinv(columns @ free)
-    expected = np.square(rows).sum(axis=1)
-    np.testing.assert_allclose(matrix.variance, expected, rtol=1e-6, atol=1e-9 * expected.max())
-    np.testing.assert_allclose(matrix.row(n_bins // 2), rows[n_bins // 2], atol=1e-9 * np.abs(rows).max())
-    noise = np.random.default_rng(1).normal(size=(3, n_bins))
-    np.testing.assert_allclose(matrix.decode(noise), noise @ rows.T, atol=1e-8 * np.abs(rows).max())
-    behind = np.vstack([np.zeros(n_bins), rows])
-    ranges = [np.square(behind[j] - behind[i]).sum() for j in range(n_bins + 1) for i in range(j)]
-    assert matrix.mean_range_variance == pytest.approx(np.mean(ranges), rel=1e-6, abs=0.0)
-    counts = np.random.default_rng(2).integers(0, 2**52, n_bins)
-    assert matrix.encode(counts).tolist() == [sum(a * c for a, c in zip(row, counts.tolist(), strict=True))
-                                              for row in entries.tolist()]  # fmt: skip
+    assert_released_as(matrix, entries, rows, (1e-6, 1e-9), (1e-9, 1e-8))
 
 
 @pytest.mark.parametrize("n_bins", [2100, 5000])

@@ -33,6 +33,7 @@ from pages.ui import jobs, uploads
 from pages.views.budget import words as budget_words
 from pages.views.budget.settings import SETTINGS, VIEWS
 from treedp_core.allocation import shares as budget_numbers
+from treedp_core.allocation.shares import values_of_text
 from treedp_core.experiment import Experiment, run
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.records.export.columns import labelled
@@ -444,6 +445,18 @@ def test_a_split_is_handed_over_to_the_other_pages(budget: Callable[..., AppTest
     assert metric_values(lab)["Laplace, least squares"] == short(expected.tree)
     consistency = lab.switch_page("pages/consistency.py").run()
     assert not consistency.error
+
+
+def test_shares_typed_just_before_the_press_are_the_ones_that_are_used(budget: Callable[..., AppTest]) -> None:
+    """Both reach the server before the page is drawn once more; what cannot be read is handed to nobody."""
+    for typed, expected in (("0.1, 0.2, 0.7", [0.1, 0.2, 0.7]), ("0.1, 2", None)):
+        for key in ("bud_use", "bud_plan"):
+            app = budget(bud_view="custom", bud_mechanism="laplace", nbr=ADD, bud_shares="0.2,0.3,0.5")
+            app.text_input(key="bud_shares").set_value(typed)
+            kept = app.button(key=key).click().run().session_state
+            plan = kept["_plan"].made.value if "_plan" in kept else None
+            handed = [1 / level.scale for level in plan.levels] if plan else list(values_of_text(kept["lab_shares"]))
+            assert handed == pytest.approx(expected or [])
 
 
 def notes(app: AppTest, key: str) -> list[str]:

@@ -191,7 +191,7 @@ def total_of(experiment: Experiment, tree: Tree | None = None) -> float:
     if mechanism.currency is Currency.EPSILON:
         return epsilon
     slack = checks.delta(experiment.delta, required=True)
-    if tree is None or mechanism.continuous_gaussian or not is_numerical(experiment.accounting):
+    if tree is None or not mechanism.is_composed(experiment.accounting):
         return epsilon_to_rho(epsilon, slack, mechanism.continuous_gaussian)
     part = spent_part(experiment.allocation, experiment.shares)
     return largest_total(lambda all_: _spent(experiment, tree, all_)[1].laws, experiment.unit, epsilon, slack, part)

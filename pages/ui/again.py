@@ -110,11 +110,17 @@ def _is_elsewhere(cell: Cell) -> bool:
 
 def _show(cell: Cell) -> None:
     st.session_state[result.START_ALL] = "simulation" in cell.badges
-    address.put_back(cell.page, cell.settings)
+    put_back(cell)
+    slides.open_page(cell.page)
+
+
+def put_back(cell: Cell) -> list[tuple[str, InputError]]:
+    """Set everything as it was for a cell: settings, its own table where it is kept now, its plan; return refusals."""
+    refused = address.put_back(cell.page, cell.settings)
     store.turn_to(cell)
     if cell.page == "plan":
         plans.of_cell(cell.plan)
-    slides.open_page(cell.page)
+    return refused
 
 
 def _end() -> None:

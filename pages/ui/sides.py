@@ -13,14 +13,18 @@ from treedp_core.studies.sweep.series import Series
 
 
 def simulated(
-    data: Dataset, series: Iterable[Series], split: str, shares: tuple[float, ...], accounting: str = ""
+    data: Dataset,
+    series: Iterable[Series],
+    split: str,
+    shares: tuple[float, ...],
+    accounting: str = Accounting.FORMULA.value,
 ) -> list[AnySide]:
     """Return the experiments of some series on data: the shared settings, a split of the budget, an accounting."""
 
     def of(one: Series) -> Side:
         asked = experiment(
             mechanism=one.mechanism, postprocess=CHAINS[one.pipeline].steps, allocation=split, shares=shares,
-            delta=slack_of([one.mechanism], data.total), accounting=accounting or Accounting.FORMULA.value,
+            delta=slack_of([one.mechanism], data.total), accounting=accounting,
         )  # fmt: skip
         return Side(one.label, asked, data.tree, data.counts, tuple(data.labels.level_names))
 

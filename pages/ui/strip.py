@@ -47,7 +47,7 @@ def strip(
 
 def is_composed(one: Experiment) -> bool:
     """Whether an experiment's noise is accounted for numerically."""
-    return MECHANISMS[one.mechanism].two_accountings and one.accounting == Accounting.NUMERICAL.value
+    return MECHANISMS[one.mechanism].is_composed(one.accounting)
 
 
 def of_data(data: Dataset) -> tuple[str, ...]:

@@ -34,7 +34,7 @@ from treedp_core.studies.multiplicative.blocks import Blocks
 from treedp_core.studies.multiplicative.curves import CURVES
 from treedp_core.studies.multiplicative.ranking import Found
 from treedp_core.studies.multiplicative.run import Run, drawn
-from treedp_core.studies.multiplicative.simple import RULES
+from treedp_core.studies.multiplicative.simple import SIMPLE
 from treedp_core.tree import AnyArray, FloatArray
 from treedp_core.words import privacy_text, short, whole
 
@@ -257,7 +257,7 @@ def thresholds_against(made: Run, rival: str) -> go.Figure:
     nodes = made.nodes
     return true_and_released(
         nodes.truth, nodes.released, nodes.simple[rival].released, alpha=made.alpha, error=made.error,
-        simple_name=RULES[rival],
+        simple_name=SIMPLE[rival].label,
     )  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from treedp_core.mechanisms import stated as of
 from treedp_core.mechanisms.calibration import LAWS, LevelLaw
 from treedp_core.mechanisms.level_noise import LevelNoise, level_noise
 from treedp_core.privacy import Budget, Currency, ProtectedUnit
+from treedp_core.privacy.accounting import is_numerical
 from treedp_core.registry import UNSTATED, Own, Promise, Stated, Table, table
 from treedp_core.tree import Tree
 
@@ -49,6 +50,10 @@ class Mechanism:
     def two_accountings(self) -> bool:
         """Whether its cost becomes epsilon by a formula or numerically: normal noise has an exact formula."""
         return self.needs_delta and not self.continuous_gaussian
+
+    def is_composed(self, accounting: str) -> bool:
+        """Whether its cost becomes epsilon numerically under this way of accounting, see `privacy.Accounting`."""
+        return is_numerical(accounting) and self.two_accountings
 
 
 @dataclass(frozen=True)

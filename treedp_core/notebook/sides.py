@@ -15,7 +15,7 @@ from treedp_core.notebook.paired import MOST_TRIALS, FloatArray, Squares
 from treedp_core.studies.cdf import CdfSettings, plan_cdf
 from treedp_core.studies.cdf.compare import released
 from treedp_core.studies.multiplicative import run as thresholds
-from treedp_core.studies.multiplicative.simple import RULES as SIMPLE
+from treedp_core.studies.multiplicative.simple import SIMPLE
 from treedp_core.studies.multiplicative.trees import Source
 from treedp_core.studies.topdown import Subject, Wanted, draws
 from treedp_core.studies.topdown.compare import compare
@@ -171,7 +171,10 @@ class ThresholdSide:
     @property
     def levels(self) -> tuple[str, ...]:
         """The rules."""
-        return (THRESHOLDS, *(label for name, label in SIMPLE.items() if name != "shrunk_optimal" or self.source.tree))
+        return (
+            THRESHOLDS,
+            *(one.label for name, one in SIMPLE.items() if name != "shrunk_optimal" or self.source.tree),
+        )
 
     @property
     def n_values(self) -> int:

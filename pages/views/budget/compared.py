@@ -84,6 +84,26 @@ class Compared:
             return self.row(s.CUSTOM)
         return self.row(s.STRATEGY.value) or next(iter(self.rows), None)
 
+    def at_press(self, row: Result) -> Result:
+        """Return a row for a button: shares may have been moved or typed since the page was drawn.
+
+        Raises
+        ------
+        InputError
+            ``BUDGET_SPLIT``.
+        """
+        return self.own() if row.name == s.CUSTOM else row
+
+    def own(self) -> Result:
+        """Return the row of one's own split as it is now.
+
+        Raises
+        ------
+        InputError
+            ``BUDGET_SPLIT``.
+        """
+        return own(self.truth.value, self.question.total, custom_shares(), tuned.of("bud"))
+
     @property
     def is_pending(self) -> bool:
         """Whether the tuned split is still to come, or its search was cancelled."""
@@ -163,8 +183,7 @@ def _completed(one: Compared, best: bool) -> Compared:
         one = replace(one, rows=(*one.rows, *(search.here() if search.is_ready else ())), search=search)
     if s.CUSTOM in (s.STRATEGY.value, s.VIEW.value) or s.SHARES.value:
         try:
-            mine = own(one.truth.value, asked.total, custom_shares(), tuned.of("bud"))
-            one = replace(one, rows=(*one.rows, mine))
+            one = replace(one, rows=(*one.rows, one.own()))
         except InputError as error:
             one = replace(one, refused=(*one.refused, error))
     return one

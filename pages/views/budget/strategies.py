@@ -18,9 +18,11 @@ from pages.ui.text import lit, prose, small_print
 from pages.views.budget import api, ask, compared, words
 from pages.views.budget import settings as s
 from pages.views.budget.compared import GREEDY, OPTIMUM, Compared, rows_again
+from treedp_core.checks import InputError
 from treedp_core.figures.of_budget import levels_of, steps_of, strategies_of
 from treedp_core.figures.reliability import watermark
 from treedp_core.notebook.code import Ran, call, given
+from treedp_core.plans import ReleasePlan
 from treedp_core.privacy.ledger import left_after
 from treedp_core.records.export.columns import Columns
 from treedp_core.studies.budget import (
@@ -204,7 +206,7 @@ def _hand_over(one: Compared, row: Result) -> None:
             help="Sets it as the custom split of the Error lab and the Consistency page, with this noise. What a "
             "prior took of the total stays unspent there.",
         )
-        plans.button("bud", partial(plans.of_ledger, row.ledger, one.question.experiment), "from Budget split")
+        plans.button("bud", partial(_planned, one, row), "from Budget split")
         handed = st.session_state.get(HANDED)
         if handed is not None and handed[0] == row.name:
             prose(f"Handed over: {lit(handed[1], 190)}", width="content")
@@ -214,8 +216,16 @@ def _hand_over(one: Compared, row: Result) -> None:
         small_print(f":red[{NOT_PRIVATE}]: wherever this split is used, it tells about the true counts.")
 
 
+def _planned(one: Compared, row: Result) -> Ran[ReleasePlan]:
+    return plans.of_ledger(one.at_press(row).ledger, one.question.experiment)
+
+
 def _use(one: Compared, row: Result) -> None:
-    """Hand a split over to the Error lab and the Consistency page as their custom shares."""
+    """Hand a split over to the Error lab and the Consistency page as their custom shares; none that cannot be read."""
+    try:
+        row = one.at_press(row)
+    except InputError:
+        return
     asked = one.question.experiment
     post = "least_squares" if one.question.least_squares else "none"
     update: dict[str, Any] = {"lab_mechanisms": [asked.mechanism], "lab_post": [post], "lab_metric": asked.metric}

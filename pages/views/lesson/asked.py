@@ -20,6 +20,14 @@ from treedp_core.studies.lesson import Question, Step, answers, drag_for_browser
 
 HAND_IN: Final = "Hand in my guess"
 """The button of a question whose answer the whole class waits for."""
+RUN: Final = "Run my guess"
+CHECK: Final = "Check"
+_THEN: Final = {
+    HAND_IN: "Counted without your name, and shown once your teacher reveals it.",
+    RUN: "Your number is run, and you see what it leads to.",
+    CHECK: "It is checked by its formula.",
+}
+"""What each button does, in words."""
 
 
 def ask(question: Question, button: str, *, bare: bool = False, beside: Callable[[], None] | None = None) -> None:
@@ -41,9 +49,7 @@ def ask(question: Question, button: str, *, bare: bool = False, beside: Callable
             hint = question.unit or "a number"
             st.text_input(label, key=key, max_chars=24, placeholder=hint, help="With a decimal point or comma.",
                           label_visibility=seen)  # fmt: skip
-        about = "It is checked by its formula." if bare else "Your number is run, and you see what it leads to."
-        about = "Counted without your name, and shown once your teacher reveals it." if button == HAND_IN else about
-        st.button(button, key=f"{key}_go", on_click=_take, args=(question.key, key), help=about)
+        st.button(button, key=f"{key}_go", on_click=_take, args=(question.key, key), help=_THEN[button])
         if beside is not None:
             beside()
     error = st.session_state.pop(f"_{key}_refused", None)

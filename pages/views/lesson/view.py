@@ -15,7 +15,7 @@ from pages.ui.pictures import one_range, with_or_without
 from pages.ui.settings import PRESENT
 from pages.ui.text import prose, small_print
 from pages.views.lesson import settings as s
-from pages.views.lesson.asked import HAND_IN, ask, drag, is_refused, reaction
+from pages.views.lesson.asked import CHECK, HAND_IN, RUN, ask, drag, is_refused, reaction
 from pages.views.lesson.taught import ask_hands, has_hands, said_to_class, show_hands, teach, teachers_keys, wait
 from treedp_core.experiment import Experiment
 from treedp_core.figures.lesson import before_the_guess, of_guess, points_of_steps
@@ -61,7 +61,7 @@ def show(name: str) -> Told:
         teach(step)
         _onward(name, partial(teachers_keys, step))
         return Told(f"{plural(minutes_left(name), 'minute')} left · a class", "formula")
-    button = HAND_IN if classroom.waits(name) else "Run my guess"
+    button = HAND_IN if classroom.waits(name) else RUN
     ask(step.predict, button, beside=partial(ask_hands, step))
     guess = given.get(name)
     if show_hands(step):
@@ -156,7 +156,7 @@ def _exercises(name: str) -> None:
     for question in exercises(name, s.SEAT.value):
         with st.container(border=True):
             prose(question.text)
-            ask(question, "Check", bare=True)
+            ask(question, CHECK, bare=True)
             reaction(question, given)
 
 

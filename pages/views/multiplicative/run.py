@@ -35,7 +35,7 @@ from treedp_core.notebook.code import Ran, call, given
 from treedp_core.studies.multiplicative import run as study
 from treedp_core.studies.multiplicative import trees
 from treedp_core.studies.multiplicative.run import Run
-from treedp_core.studies.multiplicative.simple import ABOUT, RULES, best
+from treedp_core.studies.multiplicative.simple import SIMPLE, best
 from treedp_core.studies.multiplicative.trees import Source
 from treedp_core.words import percent, plural, short, whole
 
@@ -160,7 +160,7 @@ def _against(made: Run, again: Ran[Run]) -> None:
         key="mul_against",
         alt=f"{percent(made.inside)} of the nodes' released counts are within α times their true count.",
         caption=f"NOT PRIVATE: one simulated run on {judged}, at most 400 drawn. Dark band: errors "
-        f"that α = {short(made.alpha)} forgives{error}. Squares: {ABOUT[rival]}, at the same "
+        f"that α = {short(made.alpha)} forgives{error}. Squares: {SIMPLE[rival].about}, at the same "
         "promise: the simple rule with the smallest worst case here. Both axes logarithmic with 0. Seed "
         f"{made.settings.seed}.",
         ran=call(study.node_table, again),
@@ -172,10 +172,10 @@ def _how_it_did(made: Run, again: Ran[Run]) -> None:
     rival = best(made.nodes.simple)
     error, least = made.error, made.nodes.simple[rival].worst
     if error is not None:
-        better = "Thresholds have" if error < least else f"{RULES[rival]} has"
+        better = "Thresholds have" if error < least else f"{SIMPLE[rival].label} has"
         prose(
             f"**{better} the smaller worst-case error** on {_levels(made)}: thresholds "
-            f"{short(error)}, {RULES[rival]} {short(least)} records."
+            f"{short(error)}, {SIMPLE[rival].label} {short(least)} records."
         )
     prose(_small_leaves(made))
     proven = made.plan.error_is_proven or made.plan.error is None

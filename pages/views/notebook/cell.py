@@ -7,7 +7,7 @@ from functools import partial
 
 import streamlit as st
 
-from pages.ui import address, again, asked, book, exporting, frame, notebook_file, pins, plans, slides, store
+from pages.ui import again, asked, book, exporting, frame, notebook_file, pins, slides
 from pages.ui.exports import download
 from pages.ui.header import show_badge
 from pages.ui.page import Told
@@ -158,10 +158,7 @@ def follow(cell: Cell) -> None:
     if not is_page(cell.page):
         notebook_file.tell("This TreeDP has no page that made this cell; the cell stays as it is.")
         return
-    refused = address.put_back(cell.page, cell.settings)
-    store.turn_to(cell)
-    if cell.page == "plan":
-        plans.of_cell(cell.plan)
+    refused = again.put_back(cell)
     if refused:
         st.toast(f"Not taken: {', '.join(lit(key, 40) for key, _ in refused[:5])}.", icon=":material/link_off:")
     slides.open_page(cell.page)

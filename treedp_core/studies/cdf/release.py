@@ -26,7 +26,7 @@ from treedp_core.privacy import (
     budget_from_shares,
     guarantee,
 )
-from treedp_core.privacy.accounting import is_numerical, largest_total
+from treedp_core.privacy.accounting import largest_total
 from treedp_core.privacy.conversions import epsilon_to_rho
 from treedp_core.privacy.release import Release
 from treedp_core.registry import UNSTATED, Stated, Table, lookup, table
@@ -379,16 +379,10 @@ def plan_tree(settings: CdfSettings) -> CdfPlan:
     spent = _split(settings, mechanism, tree)
     total, laws = checks.epsilon(settings.epsilon), False
     if mechanism.currency is Currency.RHO:
-        slack = checks.delta(settings.delta, required=True)
-        laws = is_numerical(settings.accounting) and not mechanism.continuous_gaussian
+        slack, laws = checks.delta(settings.delta, required=True), mechanism.is_composed(settings.accounting)
+        part = spent_part(settings.allocation, settings.shares)
         total = (
-            largest_total(
-                lambda rho: mechanism.plan(tree, spent(rho), unit).laws,
-                unit,
-                total,
-                slack,
-                spent_part(settings.allocation, settings.shares),
-            )
+            largest_total(lambda rho: mechanism.plan(tree, spent(rho), unit).laws, unit, total, slack, part)
             if laws
             else epsilon_to_rho(total, slack, mechanism.continuous_gaussian)
         )

@@ -19,7 +19,7 @@ from treedp_core.mechanisms.thresholds.schedule import USUAL_ETA, check_alpha, c
 from treedp_core.mechanisms.thresholds.trace import Step, steps
 from treedp_core.privacy import Guarantee
 from treedp_core.studies.multiplicative.accuracy import clamped_alpha_rmse
-from treedp_core.studies.multiplicative.simple import RULES, Simple, draw, leaf_edges, leaves_alone
+from treedp_core.studies.multiplicative.simple import SIMPLE, Simple, draw, leaf_edges, leaves_alone
 from treedp_core.studies.multiplicative.trees import Source
 from treedp_core.tree import FloatArray, IntArray
 from treedp_core.watch import Watch, generator
@@ -42,7 +42,7 @@ class Nodes:
     edge, level : where each node is; edge -1 has no records
     truth : true counts, in records; private
     released : by the thresholds, in records
-    simple : what each simple rule released, by its name in `simple.RULES`
+    simple : what each simple rule released, by its name in `simple.SIMPLE`
     """
 
     edge: IntArray
@@ -235,7 +235,7 @@ def told(every: tuple[Step, ...]) -> tuple[Step, ...]:
 def summary(made: Run) -> dict[str, list[Any]]:
     """Return how each rule did in this draw, beside its worst case: thresholds first, then the simple rules."""
     rules = {"Thresholds": Simple(made.nodes.released, math.nan if made.error is None else made.error)}
-    rules |= {RULES[name]: one for name, one in made.nodes.simple.items()}
+    rules |= {SIMPLE[name].label: one for name, one in made.nodes.simple.items()}
     beyond = [excess(made.nodes.truth, one.released, made.alpha) for one in rules.values()]
     return {
         "rule": list(rules),
@@ -274,5 +274,5 @@ def node_table(made: Run) -> dict[str, Any]:
         "level": nodes.level[:most],
         "true (NOT PRIVATE)": nodes.truth[:most],
         "thresholds": nodes.released[:most],
-        **{RULES[name]: one.released[:most] for name, one in nodes.simple.items()},
+        **{SIMPLE[name].label: one.released[:most] for name, one in nodes.simple.items()},
     }

@@ -50,8 +50,6 @@ SIMPLE: Final[Table[Rule]] = table(
     Rule("stability_leaves", "Stability histogram, leaves", "Whole-number noise on leaves above 0, told above a "
          "threshold; every other count is their sum", of.STABILITY_LEAVES),
 )  # fmt: skip
-RULES: Final = {name: one.label for name, one in SIMPLE.items()}
-ABOUT: Final = {name: one.about for name, one in SIMPLE.items()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +68,7 @@ def draw(
     settings: Experiment,
     rng: np.random.Generator,
 ) -> dict[str, Simple]:
-    """Return one draw of every simple rule that this tree allows, by its name in `RULES`.
+    """Return one draw of every simple rule that this tree allows, by its name in `SIMPLE`.
 
     Parameters
     ----------

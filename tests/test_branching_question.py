@@ -45,6 +45,16 @@ def test_other_numbers_of_bins_are_refused(text: str) -> None:
     assert refused.value.code == "TREE_SHAPE"
 
 
+@pytest.mark.parametrize("law", ["laplace", "gaussian"])
+@pytest.mark.parametrize("n_bins", [1024, 9206, 30758])
+def test_of_orders_that_err_alike_the_squares_have_the_one_of_the_ranking(law: str, n_bins: int) -> None:
+    """For K = 30 758 and Laplace noise 13 · 14 · 13² and 14 · 13³ err alike, to the last digit."""
+    question = Question(n_bins, Criterion(law))
+    found = ranked(question)
+    of_heights = {one.height: one.shape for one in by_height(question, found)}
+    assert of_heights[found[0].shape.height] == found[0].shape
+
+
 def test_squares_lie_on_the_curve_where_the_tree_is_exact() -> None:
     """For K = b^h the exact error is the curve's: h^3 (b - 1) = (ln K)^3 (b - 1) / (ln b)^3."""
     question = Question(2**20, Criterion())

@@ -28,6 +28,8 @@ POSTS: Final = {"none": "None", "least_squares": "Least squares"}
 BUDGETS: Final = {"uniform": "Uniform", "optimal": "Optimal"}
 MAX_HEIGHT: Final = 40
 N_BEST: Final = 10
+ROUNDING: Final = 1e-12
+"""By which share two formulas of one value may differ."""
 
 
 @dataclass(frozen=True)
@@ -141,13 +143,15 @@ def ranked(question: Question, watch: Watch | None = None) -> list[RankedShape]:
 
 
 def by_height(question: Question, found: Sequence[RankedShape]) -> list[HeightBest]:
-    """Return the best tree found with each height, up to 40, those in `found` among them."""
+    """Return the best tree found with each height, up to 40: of orders of factors that err alike the one in `found`."""
     criterion, bins = question.criterion, question.n_bins
     of_heights = best_by_height(bins, criterion, padded=question.padded, optimal_budgets=question.optimal_budgets)
-    known = [HeightBest(one.shape, one.value) for one in of_heights if one.shape.height <= MAX_HEIGHT]
+    known = [one for one in of_heights if one.shape.height <= MAX_HEIGHT]
     best: dict[int, HeightBest] = {}
-    for one in sorted([*known, *(HeightBest(f.shape, f.value) for f in found)], key=lambda one: one.value):
-        best.setdefault(one.shape.height, one)
+    for one in [*found, *known]:
+        before = best.get(one.shape.height)
+        if before is None or one.value < before.value * (1.0 - ROUNDING):
+            best[one.shape.height] = HeightBest(one.shape, one.value)
     return [best[height] for height in sorted(best)]
 
 

@@ -180,6 +180,13 @@ def test_the_centred_root_is_the_dense_matrix(n_bins: int) -> None:
     assert_released_as(matrix, entries, rows, (1e-6, 1e-9), (1e-9, 1e-8))
 
 
+def test_a_bound_is_that_of_a_matrix_itself() -> None:
+    """That of a symmetric root is for a record that is added; a centred one has none, and so nothing says it has."""
+    assert SymmetricRoot(8).lower > 0 and not hasattr(CentredRoot(8), "lower")
+    replaced = matrix_ledger(plan_cdf(replace(GOOD, relation=REPLACE.value)))
+    assert "mean variance above the least possible" not in replaced["of the release"]
+
+
 @pytest.mark.parametrize("n_bins", [2100, 5000])
 def test_columns_of_many_bins_are_no_farther_apart_than_is_said(n_bins: int) -> None:
     matrix = CentredRoot(n_bins)

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 from scipy.optimize import brentq, minimize_scalar
+from scipy.stats import norm
 
 from browsing import ROOT
 from treedp_core import lesson
@@ -49,6 +50,7 @@ from treedp_core.studies.lesson import (
     teacher_sheet,
     with_answer,
 )  # fmt: skip
+from treedp_core.studies.lesson.exercises import Drawn, margin
 from treedp_core.tree import Tree
 from treedp_core.tree.workloads import Shape, Workload
 
@@ -263,6 +265,14 @@ def grade(text: str) -> float:
     sentences = [one for one in re.split(r"[.?!:]\s", text) if one.strip()]
     syllables = sum(max(1, len(re.findall("[aeiouy]+", w.lower())) - bool(re.search("[^l]e$", w))) for w in words)
     return 0.39 * len(words) / len(sentences) + 11.8 * syllables / len(words) - 15.59
+
+
+def test_the_normal_margin_that_is_no_answer_is_that_of_a_normal_law() -> None:
+    """Nineteen times in twenty, by the normal distribution function: not a rounded quantile that somebody typed."""
+    asked = margin(Drawn("margin", 3))
+    normal, epsilon = asked.wrong[0], asked.given["epsilon"]
+    assert normal.value == pytest.approx(norm.ppf(0.975) * spread(1 / epsilon), rel=1e-7)
+    assert normal.why.startswith("1.96 ")
 
 
 def test_progress_is_text_and_points() -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from browsing import ROOT
+from treedp_core.allocation.published import PUBLISHED_SPLITS
 from treedp_core.checks import InputError
 from treedp_core.errors import METRICS
 from treedp_core.errors.metrics import squared
@@ -102,6 +103,23 @@ def test_an_entry_is_compared_with_the_others_of_its_kind(name: str) -> None:
         assert (values >= values[0] * (1 - 1e-9)).all()
     elif found.chosen == "Theorem 1":
         assert (values <= values[0]).all()
+
+
+@pytest.mark.parametrize("name", list(PUBLISHED_SPLITS))
+def test_a_published_split_is_best_and_loses_where_its_figure_says(name: str) -> None:
+    """The smallest share is not always the largest error: sums of what is below help a level above."""
+    split, found = PUBLISHED_SPLITS[name], compared(f"published.{name}")
+    apart = np.array(found.lines[found.chosen])
+    assert f"Counts by {split.level_names[int(apart.argmax())]}:" in split.stated.loses
+    best = next(i for i, of in enumerate(split.level_names) if f"Counts by {of}," in split.stated.best)
+    assert apart[best] == 1.0
+
+
+def test_budgets_finer_than_levels_gain_what_their_entries_say() -> None:
+    """They never err more; the gain grows with how ragged, or how unlike, the subtrees are."""
+    for name, least in (("node", 1.7), ("subtree", 1.06)):
+        gain = np.array(compared(f"finer.{name}").lines["One for each level"])
+        assert (np.diff(gain) > 0).all() and gain[0] > 1.0 and least < gain[-1] < 2.0
 
 
 # ---- the self-check

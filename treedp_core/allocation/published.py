@@ -18,7 +18,7 @@ from treedp_core.registry import Stated, Table, table
 
 @dataclass(frozen=True)
 class PublishedSplit:
-    """A table entry: the share of each level, root first, as it was published."""
+    """A table entry: the published share of each level, root first; `weakest` is the level that errs most by it."""
 
     name: str
     label: str
@@ -26,19 +26,20 @@ class PublishedSplit:
     currency: Currency
     level_names: tuple[str, ...]
     exact: tuple[Fraction, ...]
+    weakest: str
 
     @property
     def stated(self) -> Stated:
         """What is to be known of it, from its shares."""
         whole = math.lcm(*(share.denominator for share in self.exact))
         parts = r",\ ".join(str(share * whole) for share in self.exact)
-        by_share = sorted(zip(self.exact, self.level_names, strict=True))
+        largest = self.level_names[self.exact.index(max(self.exact))]
         return Stated(
             assumes=f"Gaussian noise on {', '.join(self.level_names)}; the levels share ρ.",
             formula=rf"\rho_\ell/\rho=\tfrac1{{{whole}}}\,({parts})",
             source="Abowd et al. (2022), final production settings of the redistricting file of the 2020 US Census.",
-            best=f"Counts by {by_share[-1][1]}, which has the largest share.",
-            loses=f"Counts by {by_share[0][1]}, which has the smallest share.",
+            best=f"Counts by {largest}, which has the largest share.",
+            loses=f"Counts by {self.weakest}: their error is the farthest above that of other splits.",
         )
 
     @property
@@ -47,18 +48,26 @@ class PublishedSplit:
         return tuple(float(Fraction(share * 10**15 // 1, 10**15)) for share in self.exact)
 
 
-def _census(name: str, label: str, levels: tuple[str, ...], parts: tuple[int, ...]) -> PublishedSplit:
+def _census(name: str, label: str, levels: tuple[str, ...], weakest: str, parts: tuple[int, ...]) -> PublishedSplit:
     about = f"Published shares of rho, redistricting file of the 2020 US Census: {', '.join(levels)}."
-    return PublishedSplit(name, label, about, Currency.RHO, levels, tuple(Fraction(part, sum(parts)) for part in parts))
+    return PublishedSplit(
+        name, label, about, Currency.RHO, levels, tuple(Fraction(part, sum(parts)) for part in parts), weakest
+    )
 
 
 _NATION: Final = ("nation", "state", "county", "tract", "block group", "block")
 _PUERTO_RICO: Final = ("Puerto Rico", *_NATION[2:])
 
 PUBLISHED_SPLITS: Final[Table[PublishedSplit]] = table(
-    _census("census_2020_persons", "Census 2020, persons", _NATION, (104, 1440, 447, 687, 1256, 165)),
-    _census("census_2020_units", "Census 2020, housing units", _NATION, (20, 20, 350, 1456, 1759, 495)),
-    _census("census_2020_persons_pr", "Census 2020, persons in Puerto Rico", _PUERTO_RICO, (689, 695, 772, 1778, 165)),
+    _census("census_2020_persons", "Census 2020, persons", _NATION, "block", (104, 1440, 447, 687, 1256, 165)),
+    _census("census_2020_units", "Census 2020, housing units", _NATION, "nation", (20, 20, 350, 1456, 1759, 495)),
+    _census(
+        "census_2020_persons_pr",
+        "Census 2020, persons in Puerto Rico",
+        _PUERTO_RICO,
+        "block",
+        (689, 695, 772, 1778, 165),
+    ),
 )
 
 

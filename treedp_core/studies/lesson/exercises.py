@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable
 from typing import Final
 
+from treedp_core.noise import Gaussian
 from treedp_core.studies.lesson.question import Question, Wrong, counted, number
 from treedp_core.watch import generator
 from treedp_core.words import setting_text, short
@@ -84,13 +85,15 @@ def deviation(drawn: Drawn) -> Question:
 def margin(drawn: Drawn) -> Question:
     """Half width of the 95 % interval of Laplace noise."""
     epsilon = drawn.of(*EPSILONS)
+    sigma = math.sqrt(2) / epsilon
+    normal = Gaussian(sigma).margin(0.95)
     return number(
         f"Within how many records is a count at ε = {setting_text(epsilon)}, 19 times in 20? (Laplace noise of scale "
         "1 / ε: P(|Z| > t) = e^(−ε t).)",
         math.log(20) / epsilon, unit="records", given={"epsilon": epsilon},
         right="e^(−ε t) = 1/20 gives t = ln 20 / ε.",
         wrong=(
-            Wrong(1.96 * math.sqrt(2) / epsilon, "1.96 standard deviations are for normal noise; these tails differ."),
+            Wrong(normal, f"{short(normal / sigma)} standard deviations are for normal noise; these tails differ."),
             Wrong(1 / epsilon, "That is the scale: the noise is wider more than once in three times."),
         ),
         hint="Solve e^(−ε t) = 0.05.",

@@ -21,6 +21,7 @@ from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.postprocess.isotonic import FITS, consistent_cdf
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit, Spread
 from treedp_core.records.made_up import leaf_counts
+from treedp_core.studies.budget.finer import FINER
 from treedp_core.studies.budget.greedy import PHASES
 from treedp_core.studies.budget.problem import Problem
 from treedp_core.studies.cdf.baselines import errors_over
@@ -358,6 +359,12 @@ def _questions(of: str) -> dict[str, float]:
     return dict(zip(found.ways, np.sqrt(np.square(found.rmse).mean(axis=1)).tolist(), strict=True))
 
 
+def _of_finer(one: Method) -> Compared:
+    entry = FINER[one.of]
+    over, x, found = entry.gain()
+    return Compared(over, x, _over_best(found), one.label, entry.says, about=entry.about)
+
+
 def _of_baseline(one: Method) -> Compared:
     bins = list(map(float, BASELINE_BINS))
     about = "Of cumulative counts: Laplace noise, one record replaced, N public."
@@ -369,6 +376,7 @@ _BESIDE: Final[Mapping[str, Callable[[Method], Compared]]] = {
     "bounds": _of_bound, "allocations": _of_allocation, "strategies": _of_strategy, "fits": _of_fit,
     "thresholds": _of_thresholds, "baselines": _of_baseline,
     "published": _of_published, "simple": _of_simple, "marginals": _of_marginals,
+    "finer": _of_finer,
 }  # fmt: skip
 """How entries are compared where no experiment of the lab does it."""
 

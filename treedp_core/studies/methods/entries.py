@@ -16,6 +16,7 @@ from treedp_core.mechanisms import MECHANISMS
 from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.postprocess.isotonic import FITS
 from treedp_core.registry import Named, Stated, Table
+from treedp_core.studies.budget.finer import FINER
 from treedp_core.studies.budget.strategies import STRATEGIES as SPLITS
 from treedp_core.studies.cdf.baselines import BASELINES
 from treedp_core.studies.cdf.release import LAPLACES
@@ -36,6 +37,7 @@ KINDS: Final = {
     "fits": "Consistent CDFs",
     "allocations": "Budget splits",
     "published": "Published splits",
+    "finer": "Budgets within levels",
     "metrics": "Metrics",
     "baselines": "Named baselines",
     "bounds": "Bounds",
@@ -53,6 +55,7 @@ _TABLES: Final[Mapping[str, Table[Any]]] = {
     "fits": FITS,
     "allocations": Table(derived=lambda: [*ALLOCATIONS.values(), *TUNED.values()]),
     "published": PUBLISHED_SPLITS,
+    "finer": FINER,
     "metrics": METRICS,
     "baselines": BASELINES,
     "bounds": BOUNDS,
@@ -74,6 +77,7 @@ _OPENS: Final[Mapping[str, Callable[[str], Opened]]] = {
         else ("lab", {"lab_allocation": name, "lab_view": "level"})
     ),
     "published": lambda name: ("budget", {"bud_view": "strategies"}),
+    "finer": lambda name: ("budget", {"bud_view": "strategies"}),
     "metrics": lambda name: ("lab", {"lab_metric": name}),
     "baselines": lambda name: ("cdf", {"cdf_view": "error"}),
     "bounds": lambda name: BOUNDS[name].opens,

@@ -22,7 +22,7 @@ from typing import Final
 import numpy as np
 from scipy import fft
 
-from treedp_core.studies.cdf.matrices.symmetric import BITS, WEIGHT_BITS, SymmetricRoot
+from treedp_core.studies.cdf.matrices.mirrored import BITS, WEIGHT_BITS, MirroredMatrix
 from treedp_core.tree import AnyArray, FloatArray, IntArray
 
 _SMOOTHER: Final = 0.087  # over ln K, by trial: what p is below 1/4
@@ -34,7 +34,7 @@ _ROUNDING: Final = 1.0 + 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class CentredRoot(SymmetricRoot):
+class CentredRoot(MirroredMatrix):
     """M diag(e) of centred cumulative counts, with as many rows as bins."""
 
     @cached_property
@@ -94,7 +94,7 @@ class CentredRoot(SymmetricRoot):
     @cached_property
     def variance(self) -> FloatArray:
         """Error variance of each cumulative count where the noise has variance 1, (K,)."""
-        found = super()._plain_variance
+        found = self._plain_variance
         return np.asarray(np.maximum(found - np.square(self._shares) * found[-1], 0.0))
 
     @cached_property
@@ -123,9 +123,6 @@ class CentredRoot(SymmetricRoot):
 
     def _from_waves(self, waves: FloatArray) -> FloatArray:
         return np.asarray(fft.irfft(np.append(waves, 0.0), self._period))
-
-    def _turned(self, kernel: AnyArray) -> AnyArray:
-        return kernel
 
     @property
     def _period(self) -> int:

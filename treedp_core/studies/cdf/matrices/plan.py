@@ -233,7 +233,7 @@ def mean_variance(wanted: Wanted, unit: ProtectedUnit, with_total: bool = True) 
 
 
 @lru_cache(maxsize=4)
-def _root(wanted: Wanted, unit: ProtectedUnit, with_total: bool) -> RootMatrix | SymmetricRoot:
+def _root(wanted: Wanted, unit: ProtectedUnit, with_total: bool) -> RootMatrix | SymmetricRoot | CentredRoot:
     """The root that errs less: symmetric where a record is added, or for cumulative counts if the total is public."""
     if wanted.workload not in FADES:
         raise InputError(
@@ -292,7 +292,7 @@ def _above_the_least(plan: MatrixPlan) -> list[tuple[str, str]]:
     matrix, unit = plan.matrix, plan.settings.unit
     if unit.relation is NeighbouringRelation.REPLACE_UNKNOWN:
         return []
-    if type(matrix) is SymmetricRoot and matrix.n_bins <= MOST_CERTIFIED:
+    if isinstance(matrix, SymmetricRoot) and matrix.n_bins <= MOST_CERTIFIED:
         error, lower = mean_variance(plan.settings.wanted, unit), matrix.lower
     elif isinstance(matrix, WholeMatrix) and matrix.with_total == unit.total_is_public:
         error, lower = matrix.mean_variance * plan.sensitivity**2 / 2.0, matrix.lower

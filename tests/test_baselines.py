@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from itertools import combinations
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -14,9 +16,13 @@ from treedp_core.postprocess.chains import CHAINS, RECOMMENDED
 from treedp_core.postprocess.isotonic import consistent_cdf
 from treedp_core.privacy import Currency, NeighbouringRelation, ProtectedUnit
 from treedp_core.studies.branching import best_shape
+from treedp_core.studies.cdf import ahp as study
+from treedp_core.studies.cdf.ahp import ahp, groups
 from treedp_core.studies.cdf.baselines import BASELINES, baseline_table, hb_children
 from treedp_core.studies.cdf.error import Criterion
+from treedp_core.studies.cdf.partition import when_it_pays
 from treedp_core.studies.cdf.release import CdfSettings, plan_tree
+from treedp_core.studies.methods.compared import compared
 from treedp_core.studies.topdown.wanted import RULES
 from treedp_core.tree import Tree
 
@@ -110,7 +116,7 @@ def test_best_budgets_are_no_worse_than_greedy_ones_and_our_tree_is_as_good() ->
     assert BASELINES["greedy_h"].error(256, ADD) <= 83.4 and BASELINES["greedy_h"].error(1024, ADD) <= 205.1
     best = best_shape(256, Criterion(least_squares=True))
     table = baseline_table(256, 2.0, 1, best)
-    assert len(table["mechanism"]) == 1 + len(BASELINES)
+    assert len(table["mechanism"]) == 1 + sum(one.error is not None for one in BASELINES.values())
     assert 0.99 < min(table["÷ best found tree"]) <= 1.0, "equal budgets against the best ones of a binary tree"
     h2 = table["mechanism"].index("H2")
     assert table["RMSE of a cumulative count"][h2] == pytest.approx(math.sqrt(BASELINES["h2"].error(256, REPLACE)) / 2)
@@ -159,3 +165,55 @@ def test_help_of_the_recommended_chain_names_what_errs_less_than_it() -> None:
     assert error < 0.9 * other
     assert "of the ways here that do so" in CHAINS[RECOMMENDED].help
     assert "the fit of **CDF and ranges** errs less" in CHAINS[RECOMMENDED].help
+
+
+# ---- AHP
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_groups_of_ahp_are_the_cheapest_of_all_runs(seed: int) -> None:
+    """Every way to cut the sorted noisy counts, priced by the definition."""
+    rng = np.random.default_rng(seed)
+    n, variance = int(rng.integers(2, 9)), float(rng.uniform(0.5, 60))
+    noisy = rng.integers(0, 12, n).astype(float)
+    row = sorted(noisy.tolist(), reverse=True)
+
+    def price(runs: list[list[float]]) -> float:
+        return sum(sum((x - sum(run) / len(run)) ** 2 for x in run) + variance / len(run) for run in runs)
+
+    best = min(
+        price([row[a:b] for a, b in zip((0, *cuts), (*cuts, n), strict=True)])
+        for k in range(n) for cuts in combinations(range(1, n), k)
+    )  # fmt: skip
+    of = groups(noisy, variance)
+    runs = [noisy[of == one].tolist() for one in range(of.max() + 1)]
+    assert [x for run in runs for x in sorted(run, reverse=True)] == row
+    assert price(runs) == pytest.approx(best, rel=1e-9)
+
+
+@pytest.mark.parametrize("unit", [ADD, REPLACE, ProtectedUnit(NeighbouringRelation.REPLACE_ONE, 3)])
+def test_ahps_error_is_that_of_its_two_laws(unit: ProtectedUnit) -> None:
+    """Two heights far apart give two groups, and bins of one have its noise over their number; four standard errors."""
+    counts, epsilon, half = np.repeat((90_000, 1_000), (4, 12)), 0.5, 0.25
+    moved = unit.contributions * (1 if unit.relation is ADD.relation else 2)
+    q = math.exp(-half / moved)
+    variance = 2 * q / (1 - q) ** 2
+    with patch.object(study, "groups", lambda noisy, _: np.repeat((0, 1), (4, 12))):
+        drawn = [ahp(counts, unit, epsilon, np.random.default_rng(i)) - counts for i in range(4000)]
+    for at, size in ((0, 4), (15, 12)):
+        squares = np.square([one[at] for one in drawn])
+        known, se = variance / size**2, squares.std() / math.sqrt(squares.size)
+        assert abs(squares.mean() - known) < 4 * se
+        assert abs(squares.mean() - 0.8 * known) > 4 * se and abs(squares.mean() - 1.25 * known) > 4 * se
+
+
+def test_ahp_wins_on_spikes_and_a_private_partition_where_bins_in_a_row_are_alike() -> None:
+    """As its entry of Methods says, by the picture there."""
+    found = compared("baselines.ahp")
+    theirs, ours, alone = (np.array(line) for line in found.lines.values())
+    assert (theirs[:6] == 1).all() and (ours[:6] > 2).all() and (alone[:6] > 2).all()
+    assert ours[-1] == 1 and theirs[-1] > 3
+    sums = when_it_pays(
+        CdfSettings(8, (), epsilon=0.5, strategy="partition"), np.array([0, 0, 900, 0, 0, 0, 0, 0]), 5, 1
+    )
+    assert all(float(one.split()[0]) < 2 for one in sums["of a bin by AHP ÷ without"])

@@ -49,6 +49,7 @@ from treedp_core.privacy.risk import Risk
 from treedp_core.records.count import elsewhere
 from treedp_core.records.read import units
 from treedp_core.studies.budget import attribution, per_node, settle
+from treedp_core.studies.cdf import ahp
 from treedp_core.studies.cdf.matrices import plan as matrices
 from treedp_core.studies.cdf.matrices.blocks import BlockMatrix
 from treedp_core.studies.cdf.matrices.whole import WholeMatrix
@@ -372,6 +373,22 @@ def calm_partition() -> AbstractContextManager[Any]:
     return patch.object(Partition, "release", planted)
 
 
+def calm_ahp() -> AbstractContextManager[Any]:
+    honest = ahp._law
+    return patch.object(ahp, "_law", lambda epsilon, unit: honest(2 * epsilon, unit))
+
+
+def exact_ahp() -> AbstractContextManager[Any]:
+    honest = ahp.ahp
+
+    def planted(counts: Any, *rest: Any) -> Any:
+        groups = ahp.groups
+        with patch.object(ahp, "groups", lambda noisy, variance: groups(np.asarray(counts, dtype=float), variance)):
+            return honest(counts, *rest)
+
+    return patch.object(ahp, "ahp", planted)
+
+
 def one_change_fewer() -> AbstractContextManager[Any]:
     honest = losses.of_changes
     return everywhere(honest, lambda changes: honest(list(changes)[1:]))
@@ -492,6 +509,8 @@ FAULTS = (
         "deviations a hundredth too calm", method(Partition, "sensitivity", lambda x, *_: x * 99 / 100), (PARTITION,)
     ),
     Fault("buckets from exact deviations", calm_partition, (PARTITION,)),
+    Fault("AHP counts its groups with all of epsilon", calm_ahp, (PARTITION,)),
+    Fault("AHP groups bins by exact counts", exact_ahp, (PARTITION,)),
     Fault("draws 1.02 times too narrow", drawn_narrower(1.02), (SAMPLERS,)),
     Fault("the first proposal is kept", lambda: everywhere(integer_draws._reject, _first_proposal), (SAMPLERS,)),
     Fault("Laplace noise never negative", lambda: everywhere(noise._sign, lambda *_: None), (SAMPLERS,)),

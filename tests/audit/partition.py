@@ -1,4 +1,4 @@
-"""The private partition: every neighbour of small data, losses of the noise that was really drawn, and replays."""
+"""Private partition and AHP: every neighbour of small data, losses of the noise that was really drawn, and replays."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy as np
 from treedp_core.mechanisms.partition import Partition
 from treedp_core.noise import DiscreteLaplace
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
+from treedp_core.studies.cdf import ahp as baseline
 
 from .report import Report
 
@@ -87,3 +88,53 @@ def audit(report: Report, rng: np.random.Generator, n: int) -> None:
                 report.holds(same, f"{what}: more than noisy deviations decides on the buckets of {other}")
         report.pairs += compared
         report.spent(what, worst, stage.epsilon, compared)
+        if i % 4 == 0:
+            audit_ahp(report, rng, relation, int(rng.integers(1, 3)))
+
+
+def told_by_ahp(
+    counts: Bins, unit: ProtectedUnit, epsilon: float, like: list[list[int]] | None = None
+) -> tuple[list[float], list[list[int]], list[Fraction], list[int]]:
+    """Return what AHP tells, its noisy counts of bins and of groups, one over either scale, and the group of each bin.
+
+    With noise that makes the noisy counts those of another run, if they are given.
+    """
+    noisy: list[list[int]] = []
+    scales: list[Fraction] = []
+    honest: Callable[..., np.ndarray] = DiscreteLaplace.sample
+    found: list[np.ndarray] = []
+    cut: Callable[..., np.ndarray] = baseline.groups
+
+    def noted(law: DiscreteLaplace, rng: np.random.Generator, size: int) -> np.ndarray:
+        exact = np.array(counts) if not noisy else np.bincount(found[0], counts).astype(np.int64)
+        noise = honest(law, rng, size) if like is None else np.array(like[len(noisy)]) - exact
+        noisy.append((exact + noise).tolist())
+        scales.append(Fraction(law.inverse_scale))
+        return noise
+
+    def cut_once(*given: object) -> np.ndarray:
+        found.append(cut(*given))
+        return found[0]
+
+    with patch.object(DiscreteLaplace, "sample", noted), patch.object(baseline, "groups", cut_once):
+        told = baseline.ahp(np.array(counts), unit, epsilon, np.random.default_rng(7))
+    return told.tolist(), noisy, scales, found[0].tolist()
+
+
+def audit_ahp(report: Report, rng: np.random.Generator, relation: NeighbouringRelation, m: int) -> None:
+    """Compare one release with what its two stages lose on every neighbour."""
+    unit, epsilon = ProtectedUnit(relation, m), float(np.exp(rng.uniform(0, 3)))
+    counts = tuple(rng.integers(0, 9, int(rng.integers(4, 8))).tolist())
+    what = f"AHP on {len(counts)} bins, {m} records, {relation.value}"
+    told, noisy, scales, of = told_by_ahp(counts, unit, epsilon)
+    report.holds(len(scales) == 2, f"{what}: noise on {len(scales)} stages")
+    others, worst = neighbours(counts, m, relation), Fraction(0)
+    for other in others:
+        again = told_by_ahp(other, unit, epsilon, noisy)[0]
+        report.holds(again == told, f"{what}: more than noisy counts decides what is told of {other}")
+        moved = np.array(other) - np.array(counts)
+        of_groups = np.bincount(of, moved).astype(np.int64)
+        lost = int(np.abs(moved).sum()) * scales[0] + int(np.abs(of_groups).sum()) * scales[1]
+        worst = max(worst, lost)
+    report.pairs += len(others)
+    report.spent(what, worst, epsilon, len(others))

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from treedp_core.studies.cdf import CdfSettings, plan_cdf
+from treedp_core.studies.cdf.ahp import ahp
 
 IDS = ("13",)
 K = 1024
@@ -44,31 +45,7 @@ def row(name: str, n_epsilon: int, trials: int) -> Line:
     took = (time.perf_counter() - begun) / trials
     ratio = math.sqrt(float(np.mean(squares)) / (2.0 / epsilon**2))
     target = 0.5 if name != "spikes" and n_epsilon <= 2000 else None
-    apart = [ahp(counts, epsilon, np.random.default_rng(i)) - counts for i in range(trials)]
+    apart = [ahp(counts, plan.settings.unit, epsilon, np.random.default_rng(i)) - counts for i in range(trials)]
     theirs = math.sqrt(float(np.square(apart).mean()) / (2.0 / epsilon**2))
     about = f"dyadic, on paper, smooth: {PUBLISHED[n_epsilon]}; AHP {theirs:.2g}; {1000 * took:.1f} ms a release"
     return "13", f"bins, {name}, N eps = {n_epsilon}, K={K} / flat release", ratio, target, about
-
-
-def ahp(counts: np.ndarray, epsilon: float, rng: np.random.Generator) -> np.ndarray:
-    """Counts by AHP (Zhang et al., 2014): noisy counts, small ones as 0, are sorted and cut; then each part is counted.
-
-    Half of epsilon each; the cut is the cheapest, where AHP's own is greedy.
-    """
-    half, n = epsilon / 2, counts.size
-    noisy = counts + rng.laplace(0.0, 1.0 / half, n)
-    noisy[noisy < 0.35 * math.sqrt(math.log(n)) / half] = 0.0
-    order = np.argsort(-noisy, kind="stable")
-    sums, squares = (np.concatenate([[0.0], np.cumsum(noisy[order] ** power)]) for power in (1, 2))
-    cheapest, begin = np.zeros(n + 1), np.zeros(n + 1, dtype=int)
-    for end in range(1, n + 1):
-        size = np.arange(end, 0, -1)
-        spread = squares[end] - squares[:end] - (sums[end] - sums[:end]) ** 2 / size
-        cost = cheapest[:end] + spread + 2.0 / half**2 / size
-        begin[end] = np.argmin(cost)
-        cheapest[end] = cost[begin[end]]
-    found, end = np.zeros(n), n
-    while end:
-        part, end = order[begin[end] : end], begin[end]
-        found[part] = (counts[part].sum() + rng.laplace(0.0, 1.0 / half)) / part.size
-    return found

@@ -67,7 +67,7 @@ def _more(at: Ran[dict[str, list[Any]]], named: Ran[dict[str, list[Any]]], epsil
         key="cdf_baselines",
         alt="Named mechanisms for cumulative counts, at your ε",
         caption=f"Mechanisms by name, Laplace noise, ε = {setting_text(epsilon)}, one record replaced, N public; ours "
-        "is the best found tree with equal budgets. Formula. What AHP, MWEM and DAWA err depends on the records, so no "
-        "formula gives it: they are not here.",
+        "is the best found tree with equal budgets. Formula. What AHP, MWEM and DAWA err depends on the records: AHP "
+        "and DAWA are under the private partition of the error band, MWEM is under the marginals of TopDown.",
         formats={"÷ best found tree": short, "RMSE of a cumulative count": short},
     )

@@ -17,6 +17,7 @@ from treedp_core.mechanisms import MECHANISMS
 from treedp_core.mechanisms.partition import Partition
 from treedp_core.privacy import Budget, Currency, Guarantee, NeighbouringRelation, ProtectedUnit, Provenance
 from treedp_core.registry import lookup
+from treedp_core.studies.cdf.baselines import BASELINES
 from treedp_core.studies.cdf.release import (
     TREE,
     CdfPlan,
@@ -232,6 +233,8 @@ def even_below(n_bins: int, unit: ProtectedUnit) -> float:
 def when_it_pays(settings: CdfSettings, counts: IntArray, trials: int, seed: int) -> dict[str, list[Any]]:
     """Return the error with a partition over that without, at several epsilons, by simulation on given counts.
 
+    Beside it that of named baselines which depend on the records, as AHP.
+
     Parameters
     ----------
     settings : CdfSettings
@@ -245,17 +248,25 @@ def when_it_pays(settings: CdfSettings, counts: IntArray, trials: int, seed: int
     found: dict[str, list[Any]] = {
         "ε": [], "records × ε": [], "buckets": [], "RMSE of a bin ÷ without": [], "of a cumulative count ÷ without": [],
     }  # fmt: skip
+    named = [one for one in BASELINES.values() if one.release and settings.n_bins <= one.most_bins]
+    found |= {f"of a bin by {one.label} ÷ without": [] for one in named}
     epsilons = [round(settings.epsilon * times, 12) for times in TIMES]
     for i, epsilon in enumerate(one for one in epsilons if LEAST <= one <= checks.EPSILON_HIGH):
         with_it = plan_partition(replace(settings, epsilon=epsilon))
         plain = plan_tree(replace(_without(settings, settings.n_bins), epsilon=epsilon))
         n_buckets, squares = [], np.empty((trials, 2, 2))
+        apart = np.empty((len(named), trials, 2))
         for trial in range(trials):
             rng = generator("whether a partition pays", seed, i, trial)
             divided = with_it.divided(counts, rng)
             n_buckets.append(divided.edges.size - 1)
             squares[trial] = [_squares(one.release(counts, rng), counts) for one in (divided, plain)]
-        row = (epsilon, float(counts.sum() * epsilon), float(np.mean(n_buckets)), *map(_ratio, squares.T))
+            for theirs, one in zip(apart, named, strict=True):
+                assert one.release is not None
+                off = one.release(counts, settings.unit, epsilon, rng) - counts
+                theirs[trial] = float(np.square(off).mean()), squares[trial, 1, 0]
+        by_name = [_ratio(theirs.T) for theirs in apart]
+        row = (epsilon, float(counts.sum() * epsilon), float(np.mean(n_buckets)), *map(_ratio, squares.T), *by_name)
         for column, value in zip(found.values(), row, strict=True):
             column.append(value)
     return found

@@ -24,7 +24,7 @@ from treedp_core.records.made_up import leaf_counts
 from treedp_core.studies.budget.finer import FINER
 from treedp_core.studies.budget.greedy import PHASES
 from treedp_core.studies.budget.problem import Problem
-from treedp_core.studies.cdf.baselines import errors_over
+from treedp_core.studies.cdf.baselines import BASELINES, errors_over
 from treedp_core.studies.cdf.matrices.plan import MatrixPlan, plan_matrix
 from treedp_core.studies.cdf.partition import plan_partition
 from treedp_core.studies.cdf.release import PARTITION, STRATEGIES, TREE, CdfPlan, CdfSettings, plan_tree
@@ -54,6 +54,8 @@ FIT_TRIALS: Final = 60
 BASELINE_BINS: Final = (16, 64, 256, 1024)
 SPARSE_SPLITS, SPARSE_RECORDS, SPARSE_SLACK, SPARSE_TRIALS = 9, 500, 0.1, 12
 SPARSE_EPSILONS: Final = (0.1, 0.25, 0.5, 1.0)
+SPIKE_BINS, SPIKE_RECORDS, SPIKE_EPSILON, SPIKE_TRIALS = 256, 20_000, 0.1, 12
+SPIKES: Final = (2, 4, 8, 16, 32, 64, 128, 256)
 COLUMNS: Final = (3,) * 4
 RHO: Final = 0.0005
 MWEM_TRIALS: Final = 20
@@ -366,10 +368,43 @@ def _of_finer(one: Method) -> Compared:
 
 
 def _of_baseline(one: Method) -> Compared:
+    if BASELINES[one.of].error is None:
+        return _of_spikes(one)
     bins = list(map(float, BASELINE_BINS))
     about = "Of cumulative counts: Laplace noise, one record replaced, N public."
     found = _over_best(errors_over(BASELINE_BINS))
     return Compared("bins", bins, found, one.label, "RMSE ÷ the best", about=about)
+
+
+def _of_spikes(one: Method) -> Compared:
+    """The root mean square error of single bins, of which a few hold all records, by simulated releases."""
+    found: dict[str, list[float]] = {label: [] for label in (one.label, STRATEGIES[PARTITION].label, "Bins alone")}
+    for filled in SPIKES:
+        for values, value in zip(found.values(), _spikes(one.of, filled), strict=True):
+            values.append(value)
+    about = (
+        f"{SPIKE_BINS} bins, of which so many hold {whole(SPIKE_RECORDS)} made-up records; ε = "
+        f"{setting_text(SPIKE_EPSILON)}, one record added or removed. Alone by formula."
+    )
+    return Compared("bins that hold records", list(map(float, SPIKES)), _over_best(found), one.label,
+                    "RMSE of a bin ÷ the best", simulated=True, about=about)  # fmt: skip
+
+
+@lru_cache(maxsize=16)
+def _spikes(name: str, filled: int) -> tuple[float, float, float]:
+    unit, release = ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE), BASELINES[name].release
+    assert release is not None
+    counts = np.zeros(SPIKE_BINS, dtype=np.int64)
+    counts[np.arange(filled) * SPIKE_BINS // filled] = SPIKE_RECORDS // filled
+    settings = CdfSettings(
+        SPIKE_BINS, (), epsilon=SPIKE_EPSILON, relation=unit.relation.value, strategy=PARTITION, workload="bins"
+    )
+    plan, rng = plan_partition(settings), generator("methods: spikes", name, filled)
+    theirs = np.stack([release(counts, unit, SPIKE_EPSILON, rng) for _ in range(SPIKE_TRIALS)])
+    ours = np.diff([plan.release(counts, rng).cumulative for _ in range(SPIKE_TRIALS)], prepend=0.0, axis=1)
+    alone = math.sqrt(2.0) / SPIKE_EPSILON
+    off, of_ours = (math.sqrt(float(np.square(of - counts).mean())) for of in (theirs, ours))
+    return off, of_ours, alone
 
 
 _BESIDE: Final[Mapping[str, Callable[[Method], Compared]]] = {

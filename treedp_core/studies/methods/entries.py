@@ -19,7 +19,7 @@ from treedp_core.registry import Named, Stated, Table
 from treedp_core.studies.budget.finer import FINER
 from treedp_core.studies.budget.strategies import STRATEGIES as SPLITS
 from treedp_core.studies.cdf.baselines import BASELINES
-from treedp_core.studies.cdf.release import LAPLACES
+from treedp_core.studies.cdf.release import LAPLACES, PARTITION
 from treedp_core.studies.cdf.release import STRATEGIES as WAYS
 from treedp_core.studies.cdf.release import TREE as ON_A_TREE
 from treedp_core.studies.methods.bounds import BOUNDS
@@ -79,7 +79,11 @@ _OPENS: Final[Mapping[str, Callable[[str], Opened]]] = {
     "published": lambda name: ("budget", {"bud_view": "strategies"}),
     "finer": lambda name: ("budget", {"bud_view": "strategies"}),
     "metrics": lambda name: ("lab", {"lab_metric": name}),
-    "baselines": lambda name: ("cdf", {"cdf_view": "error"}),
+    "baselines": lambda name: (
+        ("cdf", {"cdf_view": "error"})
+        if BASELINES[name].error
+        else ("cdf", {**_release_by(PARTITION), "cdf_for": "bins"})
+    ),
     "bounds": lambda name: BOUNDS[name].opens,
 }
 """A page and settings that show an entry, by kind."""

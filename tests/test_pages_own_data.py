@@ -9,10 +9,14 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from oracles_pages import open_page, words
-from pages.ui import kept
+from oracles_pages import open_page, press, table, words
+from pages.ui import kept, tables
+from pages.ui.book import Held
 from pages.ui.room import ROOM
 from test_pages_data import count, held, labelled
+from treedp_core.notebook.archive import open_study, save
+from treedp_core.notebook.study import Study, Table
+from treedp_core.records import DomainSource
 
 pytestmark = pytest.mark.usefixtures("own_jobs")
 
@@ -155,6 +159,110 @@ def test_a_table_with_one_waiting_is_replaced_alone() -> None:
     app.button(key="upload_replace").click().run()
     count_file(app, VISITS, ("city",), "third.csv")
     assert held(app).name == "third.csv" and "visits.csv" in words(app) and "other.csv" not in words(app)
+
+
+# ---- names of tables
+
+
+def called(app: AppTest, name: str, key: str = "upload_name") -> AppTest:
+    """The page after a table was given a name."""
+    return next(one for one in app.text_input if one.key.startswith(key)).set_value(name).run()
+
+
+def test_a_table_has_the_name_that_it_is_given_on_every_page_and_code_reads_its_file() -> None:
+    app = called(counted(), "  Spring\u202e visits ")
+    assert not app.exception and held(app).name == "Spring visits"
+    assert "Spring visits ·" in strip_on(app, "lab")
+    code = app.session_state["_from_file"]["upload"].ran.snippet()
+    assert "DATA = 'visits.csv'" in code and "Spring" not in code
+    app.switch_page("pages/data.py").run()
+    labelled(app.multiselect, "Columns").set_value(["city"]).run()
+    count(app)
+    assert held(app).name == "Spring visits" and held(app).labels.level_names == ("all", "city")
+    again = app.session_state["_from_file"]["upload"]
+    assert again.file_name == "visits.csv"
+
+
+def test_names_are_short_and_unlike_those_of_other_tables_and_samples(monkeypatch: pytest.MonkeyPatch) -> None:
+    refused: list[str] = []
+    monkeypatch.setattr(tables, "refusal_in_passing", lambda error: refused.append(error.code))
+    app, wrong = two(), ("visits.csv", "Small town (synthetic)", " \n ")
+    for name in wrong:
+        app = called(app, name)
+        assert held(app).name == "other.csv", name
+    assert refused == ["TABLE_NAME"] * len(wrong)
+    assert labelled(app.text_input, "Name of the table").proto.max_chars == kept.MAX_NAME
+    app = called(app, "visits", key="upload_name_0")
+    assert "visits — region › city, waiting" in words(app) and held(app).name == "other.csv"
+    app = called(app, "visits.csv")
+    assert held(app).name == "visits.csv" and len(refused) == len(wrong)
+
+
+def test_a_second_file_of_the_same_name_has_a_number() -> None:
+    app = counted()
+    app.button(key="upload_add").click().run()
+    count_file(app, OTHER, ("place",), "visits.csv")
+    assert held(app).name == "visits.csv (2)"
+    app.button(key="upload_replace").click().run()
+    assert held(count_file(app, VISITS, ("city",), "visits.csv")).name == "visits.csv (2)"
+
+
+def test_a_name_goes_into_the_notebook_file_and_comes_back_with_the_file_that_is_asked_for() -> None:
+    app = called(counted(), "Spring visits")
+    press(app.switch_page("pages/lab.py").run(), "lab_figure_pin")
+    cell = app.session_state["_notebook"].notebook.cells[0]
+    assert cell.data.name == "Spring visits" and cell.about.startswith("Spring visits ·")
+    one = app.session_state["_from_file"]["upload"]
+    study = Study(tables=(Table("upload", one.data, one.ran, one.when),), version="1")
+    assert open_study(save(study, with_data=True)).tables[0].data.name == "Spring visits"
+    asked = open_study(save(study, with_data=False)).asked
+    fresh = open_page("data", source="upload")
+    fresh.session_state["_notebook"] = Held(asked=asked)
+    fresh.run()
+    assert table(fresh, "fingerprint")["file"].tolist() == ["Spring visits (visits.csv)"]
+    assert held(count_file(fresh, VISITS, ("region", "city"), "visits.csv")).name == "Spring visits"
+
+
+# ---- levels that are left out
+
+
+def levels(app: AppTest) -> Any:
+    return labelled(app.pills, "Levels")
+
+
+def test_a_level_is_left_out_by_one_press_and_back_by_another() -> None:
+    app = open_page("data", source="upload")
+    app.file_uploader[0].upload("visits.csv", VISITS).run()
+    labelled(app.multiselect, "Columns").set_value(["region", "city", "age"]).run()
+    labelled(app.selectbox, "Counts").set_value(4)
+    labelled(app.radio, "Missing").set_value("other").run()
+    count(app)
+    assert held(app).total == 9 and levels(app).value == ["region", "city", "age"]
+    levels(app).set_value(["region", "age"]).run()
+    assert not app.exception and not app.error
+    assert held(app).labels.level_names == ("all", "region", "age") and held(app).total == 9
+    before = app.session_state["_from_file"]["upload"].ran
+    assert before.args[1] == ["region", "age"] and before.kwargs["missing"] == "other"
+    assert (levels(app).options, levels(app).value) == (["region", "city", "age"], ["region", "age"])
+    assert labelled(app.multiselect, "Columns").value == ["region", "age"]
+    levels(app).set_value(["city", "age", "region"]).run()
+    assert held(app).labels.level_names == ("all", "region", "city", "age")
+    levels(app).set_value([]).run()
+    assert held(app).tree.n_levels == 4, "a tree needs a level below its root"
+    assert levels(app).value == ["region", "city", "age"]
+
+
+def test_categories_that_were_listed_go_with_their_level() -> None:
+    app = open_page("data", source="upload")
+    app.file_uploader[0].upload("visits.csv", VISITS).run()
+    labelled(app.multiselect, "Columns").set_value(["region", "city"]).run()
+    labelled(app.radio, "Which categories").set_value("values").run()
+    labelled(app.text_area, "Values of region").set_value("N\nS").run()
+    labelled(app.text_area, "Values of city").set_value("Ulm\nRome").run()
+    count(app)
+    levels(app).set_value(["region"]).run()
+    assert held(app).domain_source is DomainSource.PUBLIC and held(app).counts.tolist() == [4, 2, 2, 0]
+    assert not app.pills, "nobody knows now which cities there are"
 
 
 def test_no_more_tables_than_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:

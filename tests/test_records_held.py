@@ -85,6 +85,14 @@ def test_kept_columns_are_counted_like_their_file(kind: str, way: str, monkeypat
     assert told(WAYS[way](held))[:3] == told(from_file)[:3]
 
 
+def test_they_are_counted_under_the_name_that_is_given() -> None:
+    held = hold(b"place\nx\ny\n", name="visits.csv")
+    assert held is not None
+    domain = domain_taken_from_the_data()
+    assert count_hierarchy(held, ["place"], domain=domain, name="Spring").name == "Spring"
+    assert count_hierarchy(held, ["place"], domain=domain).name == "visits.csv"
+
+
 @pytest.mark.parametrize("kind", FILES)
 def test_they_look_like_their_file(kind: str) -> None:
     held, seen = hold(FILES[kind], name="t"), inspect(FILES[kind], name="t")

@@ -11,6 +11,7 @@ from pages.ui import book, saving
 from pages.ui.frame import plain_table
 from pages.ui.text import lit
 from treedp_core.notebook.cell import DataNote
+from treedp_core.notebook.code import File
 from treedp_core.notebook.study import Asked, Given, given_again
 from treedp_core.records import Dataset
 from treedp_core.words import plural, short
@@ -35,7 +36,7 @@ def show() -> None:
     )
     plain_table(
         {
-            "file": [one.note.name for one in asked],
+            "file": [file_of(one) for one in asked],
             "state": [state.value for state in became],
             "fingerprint": [one.note.fingerprint[:SHORT] for one in asked],
             "columns": [" › ".join(one.note.levels) for one in asked],
@@ -44,6 +45,17 @@ def show() -> None:
         },
         alt=f"The {plural(len(asked), 'file')} that this notebook asks for", height="content",
     )  # fmt: skip
+
+
+def file_of(one: Asked) -> str:
+    """Return what a table that is asked for is called, with its file where that has another name.
+
+    >>> file_of(Asked("upload", DataNote("Adults", "0" * 64, "", ("sex",), "public"), None))
+    'Adults'
+    """
+    first = one.how.args[0] if one.how is not None and one.how.args else None
+    path = first.path if isinstance(first, File) else one.note.name
+    return one.note.name if path == one.note.name else f"{one.note.name} ({path})"
 
 
 def how_counted(note: DataNote) -> str:
@@ -72,6 +84,12 @@ def say_of_file(source_digest: str) -> None:
 def is_wanted(data: Dataset) -> bool:
     """Whether it is a data set that is asked for, so that every setting stands as it was made for it."""
     return any(one.note.fingerprint == data.fingerprint for one in book.held().asked)
+
+
+def called(data: Dataset) -> str:
+    """Return what the notebook calls a data set that it asks for, else the data set's own name."""
+    asked = (one.note for one in book.held().asked)
+    return next((note.name for note in asked if note.fingerprint == data.fingerprint), data.name)
 
 
 def say_of_data(data: Dataset) -> None:

@@ -15,9 +15,9 @@ from sample_data.catalogue import SAMPLES
 from treedp_core import checks
 from treedp_core.checks import InputError
 from treedp_core.notebook import Cell
-from treedp_core.notebook.code import Ran, call
+from treedp_core.notebook.code import Ran
 from treedp_core.notebook.given import settings as texts
-from treedp_core.records import count_hierarchy, domain_of_values, domain_taken_from_the_data
+from treedp_core.records import count_hierarchy
 
 SLOT: Final = "upload"
 _ASKED: Final = "_other_data_of"
@@ -75,7 +75,7 @@ def _hierarchy(part: str, last: str) -> None:
     """Ask for other columns of the table in use, where it can be counted by them at once."""
     table = kept.of(SLOT)
     columns = None if table is None else table.columns
-    if table is None or columns is None or _domain(table.ran, ()) is None or columns.size > MOST_ROWS:
+    if table is None or columns is None or table.domain_for(()) is None or columns.size > MOST_ROWS:
         return
     if store.dataset() is not table.data or len(kept.shelf()) >= kept.MAX_TABLES - 1:
         return
@@ -90,23 +90,10 @@ def _hierarchy(part: str, last: str) -> None:
               help="The table is kept besides, as one that waits.")  # fmt: skip
 
 
-def _domain(ran: Ran[object] | None, columns: tuple[str, ...]) -> Ran[object] | None:
-    """The domain that a table was counted with, for other columns; None where that cannot be said."""
-    domain = None if ran is None or ran.function is not count_hierarchy else ran.kwargs.get("domain")
-    if not isinstance(domain, Ran):
-        return None
-    if domain.function is domain_taken_from_the_data:
-        return domain
-    lists = domain.args[0] if domain.function is domain_of_values else None
-    if isinstance(lists, dict) and set(columns) <= set(lists):
-        return call(domain_of_values, {name: lists[name] for name in columns}).named("domain")
-    return None
-
-
 def _on_columns(last: str, key: str) -> None:
     table, columns = kept.of(SLOT), tuple(st.session_state[key])
     assert table is not None and table.ran is not None
-    domain = _domain(table.ran, columns)
+    domain = table.domain_for(columns)
     try:
         if domain is None:
             raise InputError("DOMAIN_MISSING", "No values are listed for these columns: count them on Data and tree.")

@@ -5,19 +5,27 @@ A slot has one file. The slot "upload" may have others besides, each under the n
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from itertools import count
 from typing import Final
 
 import streamlit as st
 
 from pages.ui.room import ROOM
 from pages.ui.uploads import is_public
-from treedp_core.notebook.code import Ran
-from treedp_core.records import Dataset, HeldColumns
+from sample_data.catalogue import SAMPLES
+from treedp_core.checks import InputError, echo
+from treedp_core.notebook.code import File, Ran, call
+from treedp_core.notebook.study import visible
+from treedp_core.records import Dataset, HeldColumns, count_hierarchy, domain_of_values, domain_taken_from_the_data
+from treedp_core.records.domain import Domain
 from treedp_core.records.read.holding import HELD_BYTES
 
 MAX_TABLES: Final = 4
+MAX_NAME: Final = 60
+"""Characters of a name that is given to a table here."""
 SESSION_BYTES: Final = 2 * HELD_BYTES
 """Of columns that one session may keep, over all its tables."""
 OWN: Final = ("upload", "file")
@@ -49,6 +57,29 @@ class Kept:
     ran: Ran[Dataset] | None = None
     columns: HeldColumns | None = None
     when: datetime = field(default_factory=lambda: datetime.now(UTC))
+
+    @property
+    def file_name(self) -> str:
+        """What its file is called, whatever the table is called here."""
+        first = self.ran.args[0] if self.ran is not None and self.ran.args else None
+        return first.path if isinstance(first, File) else self.data.name
+
+    def called(self, name: str) -> Kept:
+        """Return the same table under another name."""
+        data = replace(self.data, name=name)
+        return replace(self, data=data, ran=None if self.ran is None else self.ran.giving(data))
+
+    def domain_for(self, columns: Collection[str]) -> Ran[Domain] | None:
+        """Return the domain that it was counted with, for other columns; None where that cannot be said."""
+        domain = None if self.ran is None or self.ran.function is not count_hierarchy else self.ran.kwargs.get("domain")
+        if not isinstance(domain, Ran):
+            return None
+        if domain.function is domain_taken_from_the_data:
+            return domain
+        lists = domain.args[0] if domain.function is domain_of_values else None
+        if isinstance(lists, dict) and set(columns) <= set(lists):
+            return call(domain_of_values, {name: lists[name] for name in columns}).named("domain")
+        return None
 
 
 def put(slot: str, kept: Kept) -> None:
@@ -99,6 +130,38 @@ def wait(table: Kept) -> None:
     """Put a table on the shelf."""
     ROOM.note(table.data)
     shelf().append(table)
+
+
+def rename(table: Kept, wanted: str) -> None:
+    """Call a table by another name from now on, everywhere but in what was kept of it before.
+
+    Raises
+    ------
+    InputError
+        ``TABLE_NAME`` for no name, a long one, or one that another table or a sample has.
+    """
+    name = visible(wanted)
+    if not 0 < len(name) <= MAX_NAME:
+        raise InputError("TABLE_NAME", f"Expected a name of 1 to {MAX_NAME} characters for the table.")
+    if name in names_of_others(table):
+        raise InputError("TABLE_NAME", f"Another table or a sample is called {echo(name)}; give it another name.")
+    for slot, one in slots().items():
+        if one is table or (slot == BINS and one.data.name == table.data.name):
+            _files()[slot] = one.called(name)
+    waiting = shelf()
+    waiting[:] = [one.called(name) if one is table else one for one in waiting]
+
+
+def names_of_others(table: Kept | None) -> set[str]:
+    """Return what the samples and all tables but one are called."""
+    tables = [*(one for slot, one in slots().items() if slot in OWN), *shelf()]
+    return {one.title for one in SAMPLES.values()} | {one.data.name for one in tables if one is not table}
+
+
+def free_name(name: str, instead_of: Kept | None) -> str:
+    """Return a name for a table that comes `instead_of` another: its own, or with a number where it is taken."""
+    taken, numbers = names_of_others(instead_of), count(2)
+    return name if name not in taken else next(one for n in numbers if (one := f"{name} ({n})") not in taken)
 
 
 def shelf() -> list[Kept]:

@@ -41,7 +41,7 @@ def tables_here() -> list[Table]:
 
 def signature(found: Study) -> str:
     """Return a text that changes with everything a file would hold."""
-    tables = [(one.slot, one.data.fingerprint) for one in found.tables]
+    tables = [(one.slot, one.data.name, one.data.fingerprint) for one in found.tables]
     marks = (book.held().revision, sorted(found.settings.items()), tables, found.plan and found.plan.to_json())
     return hashlib.sha256(repr(marks).encode()).hexdigest()
 

@@ -9,7 +9,7 @@ was.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, TypeVar
@@ -21,15 +21,15 @@ from pages.ui import asked, kept, result, store, uploads
 from pages.ui.reading import PRIOR, Content, Counted, Reading, by_worker, say, say_refused
 from pages.ui.result import Result
 from pages.ui.room import ROOM
+from pages.ui.tables import Slot, card, slot_of, waiting
 from pages.ui.text import lit, refusal_text
 from treedp_core.checks import InputError
 from treedp_core.notebook.code import File, Ran, call
-from treedp_core.records import Dataset, HeldColumns, ReadOptions, inspect
-from treedp_core.records.read.holding import HELD_BYTES
+from treedp_core.records import Dataset, HeldColumns, ReadOptions, count_hierarchy, inspect
 from treedp_core.records.read.readers import formats
 from treedp_core.records.read.sniff import Preview
 from treedp_core.records.watched import look_at, read
-from treedp_core.words import megabytes, plural
+from treedp_core.words import plural
 
 PREVIEW_COLUMNS: Final = 30
 DELIMITERS: Final = {"": "Find out", ",": "Comma", ";": "Semicolon", "\t": "Tab", "|": "Bar"}
@@ -74,48 +74,22 @@ _ASKS: Final[Mapping[Asks, _Words]] = {
 }
 
 
-@dataclass
-class _Slot:
-    """What a session does in a slot; `revision` changes with every file counted: controls start afresh then.
-
-    `wants` another file: "replace", or "add" where the one that is there is to wait. `counting` is the count under
-    way, the `n_counted`th.
-    """
-
-    revision: int = 0
-    wants: Literal["", "replace", "add"] = ""
-    asked: bool = False
-    counting: _Counting | None = None
-    n_counted: int = 0
-
-    def use(self, slot: str, nth: int) -> None:
-        """Put a table that waits in use."""
-        store.use_table(slot, nth)
-        self.revision, self.wants = self.revision + 1, ""
-
-    def remove(self, slot: str) -> None:
-        """Forget the counts and columns of the file, also while they are counted anew."""
-        self.counting = None
-        store.remove(slot)
-
-
-def _slot(name: str) -> _Slot:
-    kept: _Slot = st.session_state.setdefault(f"_upload_{name}", _Slot())
-    return kept
-
-
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """What waits to be counted: a path, an uploaded file or kept columns, its name and slot, and what it is for."""
+    """What waits to be counted: a path, an uploaded file or kept columns, its name and slot, and what it is for.
+
+    `path` is what its file is called in code, where its table has another name.
+    """
 
     origin: Any
     name: str
     slot: str
     asks: Asks = "tree"
+    path: str = ""
 
     def key(self, name: str, *of: object) -> str:
         """Key of a control that starts afresh with every file counted, and with anything else it is `of`."""
-        return f"{self.slot}_{name}_{_slot(self.slot).revision}" + (f"_{hash(of):x}" if of else "")
+        return f"{self.slot}_{name}_{slot_of(self.slot).revision}" + (f"_{hash(of):x}" if of else "")
 
     @property
     def content(self) -> Content:
@@ -182,7 +156,7 @@ class Table:
         is_whole = self.columns is not None and not self.columns.left_out
         origin = self.columns if is_whole else self.file.content
         work = partial(read, count, origin, columns, name=self.file.name, **given)
-        path = File(self.file.name, PRIOR if self.file.asks == "prior" else "DATA")
+        path = File(self.file.path or self.file.name, PRIOR if self.file.asks == "prior" else "DATA")
         ran = call(count, path, columns, **code).named("data")
         return Reading(work, ran) if then is None else Reading(work, ran, then)
 
@@ -195,10 +169,11 @@ class Table:
 
 @dataclass(frozen=True, eq=False)
 class _Counting:
-    """A table that is being counted, and how."""
+    """A table that is being counted, and how; `in_place` where that is shown beside its levels, not its columns."""
 
     table: Table
     reading: Reading
+    in_place: bool = False
 
 
 def upload(slot: str, *, asks: Asks, path: Path | None = None) -> Candidate | Counted | None:
@@ -223,16 +198,16 @@ def upload(slot: str, *, asks: Asks, path: Path | None = None) -> Candidate | Co
     words, counted = _ASKS[asks], kept.of(slot)
     again = None if counted is None else store.counted_again(slot, counted.data)
     if counted is not None:
-        _card(counted, slot, ("" if path else ", file discarded") + words.note, keeps=asks != "prior")
+        card(counted, slot, ("" if path else ", file discarded") + words.note, keeps=asks != "prior")
     if slot == "upload":
-        _waiting(slot)
-    if counted is not None and not _slot(slot).wants:
+        waiting(slot)
+    if counted is not None and not slot_of(slot).wants:
         return again
     if path is not None:
         st.markdown(f"{lit(path.name)} is read where it is; nothing is uploaded.")
         return Candidate(path, path.name, slot, asks)
     label = words.label.format(formats=formats())
-    file = uploads.uploader(label, key=f"{slot}_{_slot(slot).revision}", help=words.help)
+    file = uploads.uploader(label, key=f"{slot}_{slot_of(slot).revision}", help=words.help)
     if file is not None:
         return Candidate(file, file.name, slot, asks)
     st.caption(
@@ -246,12 +221,12 @@ def counted_before(slot: str, asks: Asks = "tree") -> Candidate | None:
     file = kept.of(slot)
     if file is None or file.columns is None:
         return None
-    return Candidate(file.columns, file.data.name, slot, asks)
+    return Candidate(file.columns, file.data.name, slot, asks, file.file_name)
 
 
 def choose_columns(file: Candidate, form: Callable[[Table], Count | None]) -> None:
     """Show a file's first rows and the questions about it; count, and put the counts in its slot, when asked to."""
-    slot = _slot(file.slot)
+    slot = slot_of(file.slot)
     options, rows = [st.container()] * 2 if isinstance(file.origin, HeldColumns) else st.columns([1, 2])
     table = _looked_at(file, options)
     if table is None:
@@ -273,17 +248,33 @@ def choose_columns(file: Candidate, form: Callable[[Table], Count | None]) -> No
         if slot.asked and count is not None:
             slot.asked = False
             _ask(slot, table, count)
-        if slot.counting is not None:
+        if slot.counting is not None and not slot.counting.in_place:
             _count(slot, file)
+
+
+def count_without(slot_name: str, levels: Sequence[str]) -> None:
+    """Have the table in a slot counted by these columns, all else as before: in a callback."""
+    file, slot = counted_before(slot_name), slot_of(slot_name)
+    last = kept.of(slot_name)
+    if file is None or last is None or last.ran is None or (domain := last.domain_for(levels)) is None:
+        return
+    table = _of_columns(file)
+    how = {**last.ran.kwargs, "domain": domain}
+    slot.counting = _Counting(table, table.counted(count_hierarchy, list(levels), **how), in_place=True)
+    slot.n_counted += 1
+
+
+def show_count(slot_name: str) -> None:
+    """Show how a count stands that `count_without` began."""
+    file, slot = counted_before(slot_name), slot_of(slot_name)
+    if file is not None and slot.counting is not None and slot.counting.in_place:
+        _count(slot, file)
 
 
 def _looked_at(file: Candidate, place: DeltaGenerator) -> Table | None:
     """Look at a file, and read its columns into memory where they fit; None while nothing is known of it."""
-    last = kept.of(file.slot)
     if isinstance(file.origin, HeldColumns):
-        ran = last.ran if last is not None else None
-        before = {} if ran is None else {"columns": ran.args[1], "numeric": ran.args[1], **ran.kwargs}
-        return Table(file, inspect(file.origin), file.origin.options, file.origin, before)
+        return _of_columns(file)
     with place:
         options = _reading_options(file)
     room = 0 if file.asks == "prior" else kept.columns_room()
@@ -298,6 +289,14 @@ def _looked_at(file: Candidate, place: DeltaGenerator) -> Table | None:
     return Table(file, preview, options, columns)
 
 
+def _of_columns(file: Candidate) -> Table:
+    """Return the table of columns that are kept, and what it was counted by last."""
+    last, columns = kept.of(file.slot), file.origin
+    ran = last.ran if last is not None else None
+    before = {} if ran is None else {"columns": ran.args[1], "numeric": ran.args[1], **ran.kwargs}
+    return Table(file, inspect(columns), columns.options, columns, before)
+
+
 def _read(file: Candidate, name: str, key: Hashable, work: partial[T]) -> Result[T]:
     """Have a worker read a file, for something that goes by this name in its slot."""
     return by_worker(f"{file.slot}_{name}", key, work, file.content, file.id)
@@ -308,7 +307,7 @@ def notice(code: str, sentence: str) -> None:
     st.info(refusal_text(InputError(code, sentence)), icon=":material/info:")
 
 
-def _ask(slot: _Slot, table: Table, count: Count) -> None:
+def _ask(slot: Slot, table: Table, count: Count) -> None:
     """Have a table counted, in place of what is being counted."""
     slot.counting = None
     try:
@@ -320,10 +319,10 @@ def _ask(slot: _Slot, table: Table, count: Count) -> None:
         uploads.shown(table.file.id, f"{table.file.slot}_asked", partial(setattr, slot, "counting", None))
 
 
-def _count(slot: _Slot, file: Candidate) -> None:
+def _count(slot: Slot, file: Candidate) -> None:
     """Show how the count stands; once it is there, put it in use."""
     assert slot.counting is not None
-    table, reading = slot.counting.table, slot.counting.reading
+    table, reading, in_place = slot.counting.table, slot.counting.reading, slot.counting.in_place
     if table.file.id != file.id:  # another file is on the page now
         slot.counting = None
         return
@@ -336,15 +335,21 @@ def _count(slot: _Slot, file: Candidate) -> None:
     result.forget(found.slot)
     if found.is_ready:
         try:
-            _put_in_use(table, reading.then(reading.ran.giving(found.here())))
+            _put_in_use(table, reading.then(reading.ran.giving(found.here())), afresh=in_place)
         except InputError as error:
             say_refused(error)
 
 
-def _put_in_use(table: Table, ran: Counted) -> None:
-    """Put counts in use, free the uploaded files, and show the page anew with an empty uploader."""
-    slot = _slot(table.file.slot)
-    is_new, name = table.file.origin is not table.columns, table.file.slot
+def _put_in_use(table: Table, ran: Counted, *, afresh: bool) -> None:
+    """Put counts in use, free the uploaded files, and show the page anew: an empty uploader, columns as they are now.
+
+    The questions about columns have what was answered, but `afresh` where the count was asked for elsewhere.
+    """
+    slot = slot_of(table.file.slot)
+    is_new, name, before = table.file.origin is not table.columns, table.file.slot, kept.of(table.file.slot)
+    if is_new and name in kept.OWN:
+        called = kept.free_name(asked.called(ran.value), None if slot.wants == "add" else before)
+        ran = ran.giving(replace(ran.value, name=called))
     if is_new and slot.wants == "add":
         kept.set_aside(name)
     store.set_dataset(ran.value, name, ran, table.columns)
@@ -352,55 +357,9 @@ def _put_in_use(table: Table, ran: Counted) -> None:
         store.changed(source=name, recounted=not is_new)
     if is_new:
         uploads.forget_shown()
-        slot.revision, slot.wants = slot.revision + 1, ""
+        slot.wants = ""
+    slot.revision += is_new or afresh
     st.rerun()
-
-
-def _card(file: kept.Kept, slot: str, note: str, *, keeps: bool) -> None:
-    data = file.data
-    size = f"{plural(data.report.rows, 'row')} → {plural(data.tree.n_nodes, 'count')}"
-    with st.container(border=True, horizontal=True, vertical_alignment="center"):
-        st.markdown(f"{lit(data.name, 40)} — {size}{note}")
-        st.button(
-            "Replace", key=f"{slot}_replace", icon=":material/swap_horiz:", on_click=setattr,
-            args=(_slot(slot), "wants", "replace"),
-            help="Count another file; these counts stay until then.",
-        )  # fmt: skip
-        if slot == "upload":
-            st.button(
-                "Add a table", key=f"{slot}_add", icon=":material/add:", on_click=setattr,
-                args=(_slot(slot), "wants", "add"), disabled=len(kept.shelf()) >= kept.MAX_TABLES - 1,
-                help=f"Count another file besides; this one then waits. At most {kept.MAX_TABLES} tables.",
-            )  # fmt: skip
-        st.button("Remove", key=f"{slot}_remove", icon=":material/delete:", on_click=_slot(slot).remove, args=(slot,),
-                  help="Forget these counts and columns now, and show what stood here before.")  # fmt: skip
-    asked.say_of_data(data)
-    if keeps:
-        st.caption(_memory_note(file.columns))
-
-
-def _waiting(slot: str) -> None:
-    """Show the tables that wait, each with what puts it in use or forgets it."""
-    for nth, table in enumerate(kept.shelf()):
-        with st.container(border=True, horizontal=True, vertical_alignment="center"):
-            levels = " › ".join(lit(name, 24) for name in table.data.labels.level_names[1:])
-            st.markdown(f"{lit(table.data.name, 40)} — {levels}, waiting")
-            st.button("Use", key=f"{slot}_use_{nth}", icon=":material/check:", on_click=_slot(slot).use,
-                      args=(slot, nth), help="Have every page work on this table; the other one waits.")  # fmt: skip
-            st.button("Remove", key=f"{slot}_forget_{nth}", icon=":material/delete:", on_click=store.remove_table,
-                      args=(nth,), help="Forget the counts and columns of this table now.")  # fmt: skip
-
-
-def _memory_note(columns: HeldColumns | None) -> str:
-    """Say what is kept of a file besides its counts."""
-    most = f"{HELD_BYTES >> 20} MB"
-    if columns is None:
-        return f"Only counts are kept: its columns would take more memory than a table may ({most})."
-    missing = ", ".join(lit(name, 40) for name in columns.left_out)
-    return (
-        f"Its columns stay in memory as codes ({megabytes(columns.n_bytes)} of at most {most}) until you remove it: "
-        f"other levels, bounds or bins need no new upload.{f' Not kept: {missing}.' if missing else ''}"
-    )
 
 
 def _reading_options(file: Candidate) -> ReadOptions:

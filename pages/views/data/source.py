@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.ui import store, uploads
+from pages.ui import kept, store, uploads
 from pages.ui.refusals import refusal
 from pages.ui.setting import in_a_row
 from pages.ui.settings import MADE_BRANCHING, MADE_RECORDS, MADE_SEED, MADE_SHAPE, SAMPLE, SOURCE, SOURCES
 from pages.ui.text import small_print
-from pages.ui.upload import Candidate, upload
+from pages.ui.upload import Candidate, show_count, upload
+from pages.views.data.levels import levels
 from sample_data.catalogue import SAMPLES
 from treedp_core.checks import InputError
 
@@ -27,8 +28,11 @@ def choose() -> Candidate | None:
                 SAMPLE.draw()
         if source == "generate":
             _generate()
+        if source in kept.OWN:
+            levels(source)
     if source in ("sample", "generate"):
         return None
+    show_count(source)
     found = upload(source, asks="tree", path=path if source == "file" else None)
     return found if isinstance(found, Candidate) else None
 

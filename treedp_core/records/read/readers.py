@@ -197,7 +197,7 @@ def opened(origin: Origin, name: str | None, options: ReadOptions | None) -> tup
 def source_of(origin: Origin, name: str | None) -> Source:
     """Return where records come from: a table or columns in memory, judged without imports, or bytes."""
     if isinstance(origin, HeldColumns):
-        return origin
+        return origin if name is None else replace(origin, preview=replace(origin.preview, name=name))
     module = type(origin).__module__.partition(".")[0]
     if module in ("pandas", "pyarrow") and hasattr(origin, "columns"):
         return TableSource(name or "table", origin)

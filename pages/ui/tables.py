@@ -1,0 +1,128 @@
+"""Tables that were counted from files: the cards that name them, and what replaces, renames or removes one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+import streamlit as st
+
+from pages.ui import asked, kept, store
+from pages.ui.refusals import refusal_in_passing
+from pages.ui.text import lit
+from treedp_core.checks import InputError
+from treedp_core.records import HeldColumns
+from treedp_core.records.read.holding import HELD_BYTES
+from treedp_core.words import megabytes, plural
+
+RENAME: Final = "What this table is called on every page and in what you keep from now on; at most {} characters."
+
+
+@dataclass
+class Slot:
+    """What a session does in a slot; `revision` changes with every file counted: controls start afresh then.
+
+    `wants` another file: "replace", or "add" where the one that is there is to wait. `counting` is the count under
+    way, the `n_counted`th. `levels` are those that a table had before some were left out.
+    """
+
+    revision: int = 0
+    wants: Literal["", "replace", "add"] = ""
+    asked: bool = False
+    counting: Any = None
+    n_counted: int = 0
+    levels: tuple[str, ...] = ()
+
+    def use(self, slot: str, nth: int) -> None:
+        """Put a table that waits in use."""
+        store.use_table(slot, nth)
+        self.revision, self.wants = self.revision + 1, ""
+
+    def remove(self, slot: str) -> None:
+        """Forget the counts and columns of the file, also while they are counted anew."""
+        self.counting = None
+        store.remove(slot)
+
+
+def slot_of(name: str) -> Slot:
+    """Return what this session does in a slot."""
+    found: Slot = st.session_state.setdefault(f"_upload_{name}", Slot())
+    return found
+
+
+def card(file: kept.Kept, slot: str, note: str, *, keeps: bool) -> None:
+    """Show what was counted from a file, and what replaces, renames or removes it."""
+    data = file.data
+    size = f"{plural(data.report.rows, 'row')} → {plural(data.tree.n_nodes, 'count')}"
+    with st.container(border=True, horizontal=True, vertical_alignment="center"):
+        st.markdown(f"{lit(data.name, 40)} — {size}{note}")
+        if slot in kept.OWN:
+            _name(slot)
+        st.button(
+            "Replace", key=f"{slot}_replace", icon=":material/swap_horiz:", on_click=setattr,
+            args=(slot_of(slot), "wants", "replace"),
+            help="Count another file; these counts stay until then.",
+        )  # fmt: skip
+        if slot == "upload":
+            st.button(
+                "Add a table", key=f"{slot}_add", icon=":material/add:", on_click=setattr,
+                args=(slot_of(slot), "wants", "add"), disabled=len(kept.shelf()) >= kept.MAX_TABLES - 1,
+                help=f"Count another file besides; this one then waits. At most {kept.MAX_TABLES} tables.",
+            )  # fmt: skip
+        st.button("Remove", key=f"{slot}_remove", icon=":material/delete:", on_click=slot_of(slot).remove, args=(slot,),
+                  help="Forget these counts and columns now, and show what stood here before.")  # fmt: skip
+    asked.say_of_data(data)
+    if keeps:
+        st.caption(_memory_note(file.columns))
+
+
+def waiting(slot: str) -> None:
+    """Show the tables that wait, each with what puts it in use, renames or forgets it."""
+    for nth, table in enumerate(kept.shelf()):
+        with st.container(border=True, horizontal=True, vertical_alignment="center"):
+            levels = " › ".join(lit(name, 24) for name in table.data.labels.level_names[1:])
+            st.markdown(f"{lit(table.data.name, 40)} — {levels}, waiting")
+            _name(slot, nth)
+            st.button("Use", key=f"{slot}_use_{nth}", icon=":material/check:", on_click=slot_of(slot).use,
+                      args=(slot, nth), help="Have every page work on this table; the other one waits.")  # fmt: skip
+            st.button("Remove", key=f"{slot}_forget_{nth}", icon=":material/delete:", on_click=store.remove_table,
+                      args=(nth,), help="Forget the counts and columns of this table now.")  # fmt: skip
+
+
+def _name(slot: str, nth: int | None = None) -> None:
+    """Show what gives the table in a slot, or the `nth` that waits, another name."""
+    table, key = _table(slot, nth), f"{slot}_name" if nth is None else f"{slot}_name_{nth}"
+    with st.popover("Rename", icon=":material/edit:", key=key):
+        typed = f"{key}_{table.data.name}"  # a name that was refused is not there when it is opened again
+        st.text_input("Name of the table", table.data.name, key=typed, max_chars=kept.MAX_NAME,
+                      help=RENAME.format(kept.MAX_NAME), on_change=_rename, args=(slot, nth, typed))  # fmt: skip
+
+
+def _table(slot: str, nth: int | None) -> kept.Kept:
+    """The table in a slot, or the `nth` that waits: a control that had it itself would keep it from being forgotten."""
+    found = kept.of(slot) if nth is None else kept.shelf()[nth]
+    assert found is not None
+    return found
+
+
+def _rename(slot: str, nth: int | None, typed: str) -> None:
+    """Give a table the name that was typed, or say why it cannot have it."""
+    try:
+        kept.rename(_table(slot, nth), st.session_state[typed])
+    except InputError as error:
+        refusal_in_passing(error)
+        del st.session_state[typed]
+        return
+    store.forget_results()  # words among them have the old name
+
+
+def _memory_note(columns: HeldColumns | None) -> str:
+    """Say what is kept of a file besides its counts."""
+    most = f"{HELD_BYTES >> 20} MB"
+    if columns is None:
+        return f"Only counts are kept: its columns would take more memory than a table may ({most})."
+    missing = ", ".join(lit(name, 40) for name in columns.left_out)
+    return (
+        f"Its columns stay in memory as codes ({megabytes(columns.n_bytes)} of at most {most}) until you remove it: "
+        f"other levels, bounds or bins need no new upload.{f' Not kept: {missing}.' if missing else ''}"
+    )

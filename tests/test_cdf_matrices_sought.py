@@ -242,6 +242,7 @@ def test_ranges_of_a_table_are_those_that_are_typed(tmp_path: Path) -> None:
     frame.assign(weight=[1, -0.5, 2]).to_csv(tmp_path / "ranges.csv", index=False)
     found = ranges_of_table(tmp_path / "ranges.csv", 24)
     assert found == ranges_from_text("1-4, -0.5*3-9, 2*2")
+    assert ranges_of_table(b"lower;upper;weight\n1;4;1,0\n3;9;-0,5\n2;2;2\n", 24) == found, "decimal commas"
     assert plan_of(workload="own", ranges=found).matrix.mean_variance > 0
     many = pd.DataFrame({"lower": np.arange(1, MAX_RANGES + 2), "upper": np.arange(1, MAX_RANGES + 2)})
     assert len(ranges_of_table(many[:-1], MAX_RANGES)) == MAX_RANGES

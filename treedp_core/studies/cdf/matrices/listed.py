@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -50,6 +51,7 @@ def ranges_of_table(
     from treedp_core.records.read.amounts import numbers
 
     table = open_table(origin, name, options)
+    read = partial(numbers, has_commas=table.preview.has_commas)
     columns = [table.column(one) for one in ENDS if one != WEIGHT or one in table.preview.columns]
     found: list[tuple[int, int] | Terms] = []
     with table.reading([], columns) as batches:
@@ -57,7 +59,7 @@ def ranges_of_table(
             row = table.first_row + len(found)
             if len(found) + len(arrays[0]) > MAX_RANGES:
                 raise InputError("RANGE_BOUNDS", _ROWS)
-            cells = np.stack([numbers(array, of, row) for array, of in zip(arrays, columns, strict=True)], axis=1)
+            cells = np.stack([read(array, of, row) for array, of in zip(arrays, columns, strict=True)], axis=1)
             found.extend(_range(one, row + i) for i, one in enumerate(cells))
     refuse_no_rows(len(found))
     return Wanted(n_bins, OWN, tuple(found)).ranges

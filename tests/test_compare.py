@@ -236,8 +236,24 @@ def test_figures_with_the_same_axes_share_them_the_first_one_dashed() -> None:
     assert overlaid([drawn(), drawn("heatmap")], "AB") is None
     down = overlaid([drawn(yaxis={"range": [3, -1]}), drawn(yaxis={"range": [3, -1]})], "AB")
     assert down is not None and down.layout.yaxis.autorange == "reversed" and fig.layout.yaxis.autorange is True
+    notes = [{"xref": "x2 domain", "yref": "paper", "text": "title"}, {"xref": "paper", "yref": "y2", "text": "line"}]
+    named = overlaid([drawn(annotations=notes), drawn(annotations=notes)], "AB")
+    assert named is not None and [one.text for one in named.layout.annotations] == ["title"]
     bars = overlaid([drawn("bar"), drawn("bar")], "AB")
     assert bars is not None and [one.marker.pattern.shape for one in bars.data] == ["/", ""]
+    assert bars.layout.barmode == "group"
+
+
+def test_shares_that_are_stacked_stay_so_in_their_order_and_no_bar_leaves_its_axis() -> None:
+    told = {"barmode": "stack", "yaxis": {"autorange": "reversed"}}
+    wide, narrow = (
+        {**told, "xaxis": {"title": {"text": text}, "range": [0, high]}} for text, high in (("ε<br>cut", 8), ("ε", 2))
+    )
+    fig = overlaid([drawn("bar", **wide), drawn("bar", **narrow)], "AB")
+    assert fig is not None
+    assert (fig.layout.barmode, fig.layout.yaxis.autorange) == ("stack", "reversed")
+    assert [one.offsetgroup for one in fig.data] == ["A", "B"]
+    assert (tuple(fig.layout.xaxis.range), fig.layout.xaxis.title.text) == ((0, 8), "ε<br>cut")
 
 
 def test_two_budgets_are_compared_in_three_clicks() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import colorsys
 import json
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -14,6 +15,9 @@ from oracles_figures import contrast, decoded
 from treedp_core.allocation.published import published_for
 from treedp_core.figures import budget, reliability
 from treedp_core.figures.budget import StrategyRow
+from treedp_core.figures.dressed import Dress, dressed
+from treedp_core.figures.kept import overlaid
+from treedp_core.figures.narrow import stacked as narrow
 from treedp_core.tree import Tree
 
 HOSTILE = "<img src=x onerror=1> $x$"
@@ -128,6 +132,20 @@ def test_levels_are_a_ramp_that_no_strategy_is_on(n_levels: int) -> None:
     assert light == sorted(light)
     assert min(steps) >= 1.15
     assert {bar.marker.line.color for bar in fig.data[:n_levels]} == {budget.EDGE}
+
+
+def test_the_words_on_where_bars_end_stand_below_the_axis_away_from_the_legend() -> None:
+    ends = [
+        budget.strategies([*ROWS[:2], replace(ROWS[2], tree=worst)], NAMES, error_title="RMSRE") for worst in (9, 0.2)
+    ]
+    assert [fig.layout.xaxis2.title.text for fig in ends] == ["RMSRE<br>bars end at 3 × the best", "RMSRE"]
+    assert not any(fig.layout.annotations for fig in ends)
+    below = [dressed(json.loads(fig.to_json()), Dress("A", "b"), 900, 600)["layout"]["margin"]["b"] for fig in ends]
+    assert below[0] == below[1] + 22
+    together = overlaid([json.loads(fig.to_json()) for fig in ends], "AB")
+    assert together is not None and len(together.data) == 10 and together.layout.yaxis.autorange == "reversed"
+    said = narrow(ends[0]).layout.xaxis2.title.text.split("<br>")
+    assert said == ["RMSRE", "bars end at 3 × the best"]
 
 
 def test_every_strategy_is_in_the_legend_of_the_levels() -> None:

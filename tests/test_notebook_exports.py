@@ -130,8 +130,10 @@ def test_each_file_is_asked_for_once_at_the_top(tmp_path: Path) -> None:
     assert program.files == {"DATA": "a.csv", "DATA_2": "b.csv"}
     script = script_of(cells, "Survey")
     assert script.count("a.csv") == script.count("b.csv") == 1
+    assert script.count("= count_hierarchy(") == 2, "each is counted once"
     done = ran(script, tmp_path, "out")
     assert done.returncode == 0, done.stderr
+    assert report_of(cells, "Survey").decode().count("DATA = ") == 3, "there each stands alone"
     totals = [(tmp_path / "out" / f"{i}-errors.csv").read_text("utf-8-sig").split()[1] for i in (1, 2, 3)]
     assert totals == ["2", "1", "2"]
     parameters = json.loads(ipynb_of(cells, "Survey"))["cells"][1]
@@ -139,6 +141,24 @@ def test_each_file_is_asked_for_once_at_the_top(tmp_path: Path) -> None:
     assert parameters["source"].splitlines()[1:] == [
         "DATA = 'a.csv'  # where the file lies", "DATA_2 = 'b.csv'  # where the file lies",
     ]  # fmt: skip
+
+
+def test_a_value_that_cells_share_is_found_once_and_nothing_takes_its_name(tmp_path: Path) -> None:
+    found = "from treedp_core.tree import Tree\n\n{name} = Tree.from_branching_factors(({n}, 2))\n"
+    nodes = "dict(nodes=({name}.n_nodes,))"
+    ends = "from treedp_core.words import whole\n\nwhole_2 = whole(tree.n_nodes)\ndict(nodes=(whole_2,))"
+    first, second, third = (found.format(name=name, n=n) for name, n in (("tree", 2), ("tree", 3), ("whole", 3)))
+    twice = first + "tree = Tree.from_branching_factors((tree.n_nodes,))\n"
+    codes = [
+        first + nodes.format(name="tree"), second + ends, f"{first}dict(nodes=(tree.n_leaves,))",
+        third + nodes.format(name="whole"), twice + nodes.format(name="tree"), second + ends,
+    ]  # fmt: skip
+    cells = [cell(i, code=code) for i, code in enumerate(codes)]
+    script = script_of(cells, "Survey")
+    assert script.count("((2, 2))") == 2 and script.count("((3, 2))") == 1
+    assert ran(script, tmp_path, "out").returncode == 0
+    written = [(tmp_path / "out" / f"{i}-errors.csv").read_text("utf-8-sig").split()[1] for i in range(1, 7)]
+    assert written == ["7", "10", "4", "10", "8", "10"]
 
 
 @pytest.mark.parametrize("text", HOSTILE)

@@ -92,6 +92,34 @@ def test_a_notebook_comes_without_pictures_where_drawing_fails(
     monkeypatch.setattr(exporting, "images_of", failing)
     exporting_from("lab", "lab_figure")
     assert b"image/png" not in offered["export_ipynb"][1]()
+    assert "The picture could not be drawn in time." in text_of(offered["export_zip"][1]())
+
+
+def text_of(archive: bytes) -> str:
+    with zipfile.ZipFile(io.BytesIO(archive)) as files:
+        return files.read("report.md").decode()
+
+
+@pytest.mark.parametrize("limit", [1, 2])
+def test_more_figures_than_are_drawn_at_a_time_are_said_to_have_no_pictures(
+    offered: Offered, monkeypatch: pytest.MonkeyPatch, limit: int
+) -> None:
+    monkeypatch.setattr(exporting, "missing", lambda: "")
+    monkeypatch.setattr(exporting, "images_of", lambda figures, kind: [b"<svg/>" for one in figures])
+    monkeypatch.setattr(exporting, "MOST_PICTURES", limit)
+    app = open_page("lab")
+    press(app, "lab_figure_pin")
+    press(app, "lab_figure_pin").switch_page("pages/notebook.py").run()
+    widget(app, "nb_view").set_value("all").run()
+    press(app, "nb_export_all")
+    said = "Pictures are drawn of at most 1 figure at a time, and these are 2."
+    texts = [
+        "".join(json.loads(offered["export_ipynb"][1]())["cells"][0]["source"]),
+        text_of(offered["export_zip"][1]()),
+    ]
+    texts += ["\n".join(one.value for one in app.caption)]
+    assert [said in text for text in texts] == [limit == 1] * 3
+    assert (".svg)" in texts[1]) == (limit == 2)
 
 
 def test_a_public_app_starts_no_chromium(offered: Offered, monkeypatch: pytest.MonkeyPatch) -> None:

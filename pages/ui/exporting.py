@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from functools import partial
 from typing import Final, Literal, NamedTuple
 
@@ -27,6 +26,7 @@ from treedp_core.notebook.report import report_of
 from treedp_core.notebook.script import script_of
 from treedp_core.notebook.told import warning
 from treedp_core.records.export.tables import IN_NAMES
+from treedp_core.words import plural, whole
 
 SIZE: Final = (900, 600)
 """Pixels of a picture, at first."""
@@ -50,18 +50,20 @@ class _File(NamedTuple):
 
 
 def _with_pictures(
-    write: Callable[[Sequence[Cell], str, Mapping[str, bytes]], bytes],
+    write: Callable[[Sequence[Cell], str, Mapping[str, bytes], str], bytes],
     kind: Literal["svg", "png"],
     cells: Sequence[Cell],
     title: str,
 ) -> bytes:
-    """Return what is written of cells, with pictures of them where something can draw them."""
-    figures = [cell for cell in cells if drawable(cell) is not None]
+    """Return what is written of cells, with pictures of them, or the reason why there are none."""
+    figures, why_none = drawable_of(cells), without_pictures(cells)
     drawn: dict[str, bytes] = {}
-    if figures and len(figures) <= MOST_PICTURES and can_draw() == "":
-        with suppress(InputError):
+    if figures and not why_none:
+        try:
             drawn = dict(zip((cell.id for cell in figures), pictures(figures, kind, *SIZE), strict=True))
-    return write(cells, title, drawn)
+        except InputError as error:
+            why_none = str(error)
+    return write(cells, title, drawn, why_none)
 
 
 def _script(cells: Sequence[Cell], title: str) -> bytes:
@@ -146,13 +148,13 @@ def buttons(cells: Sequence[Cell], title: str) -> None:
                 help=file.help,
             )
 
+    if told := without_pictures(cells):
+        st.caption(f"{told} A report has buttons for SVG and PNG.")
+
 
 def picture(cell: Cell) -> None:
     """Show what makes a picture of a cell's figure, at a chosen size, with its words inside."""
-    if drawable(cell) is None:
-        return
-    if sentence := can_draw():
-        st.caption(f"{sentence} A report has buttons for SVG and PNG.")
+    if drawable(cell) is None or can_draw():
         return
     with in_a_row():
         kind: Kind = st.segmented_control(
@@ -173,6 +175,22 @@ def picture(cell: Cell) -> None:
             key="export_picture",
             help="Drawn on a click, in a few seconds",
         )
+
+
+def drawable_of(cells: Sequence[Cell]) -> list[Cell]:
+    """Return the cells whose figures plotly draws."""
+    return [cell for cell in cells if drawable(cell) is not None]
+
+
+def without_pictures(cells: Sequence[Cell]) -> str:
+    """Return why a notebook or an archive of cells has no pictures, in a sentence; nothing if it has."""
+    n_figures = len(drawable_of(cells))
+    if n_figures == 0:
+        return ""
+    many = (
+        f"Pictures are drawn of at most {plural(MOST_PICTURES, 'figure')} at a time, and these are {whole(n_figures)}."
+    )
+    return can_draw() or (many if n_figures > MOST_PICTURES else "")
 
 
 def can_draw() -> str:

@@ -19,6 +19,7 @@ from treedp_core.figures.style import (
     GREEN,
     GREY,
     HEIGHT,
+    MORE,
     ORANGE,
     PINK,
     axis,
@@ -229,13 +230,9 @@ def strategies(rows: Sequence[StrategyRow], level_names: Sequence[str], *, error
         yaxis={"autorange": "reversed", "automargin": True, "showgrid": False, "ticks": ""},
     )
     second = axis(error_title, log=False, bounds=(0.0, 1.12 * high)) | {"domain": [0.54, 1.0], "anchor": "y"}
-    fig.update_layout(barmode="stack", bargap=0.3, height=150 + 34 * len(rows), xaxis2=second)
     if (errors[np.isfinite(errors)] > cut).any():
-        fig.add_annotation(
-            x=1, xref="paper", xanchor="right", y=1, yref="paper", yanchor="bottom", showarrow=False,
-            text="bars end at 3 × the best", font={"color": GREY},
-        )  # fmt: skip
-    return fig.figure()
+        second["title"]["text"] += f"{MORE}bars end at 3 × the best"
+    return fig.update_layout(barmode="stack", bargap=0.3, height=160 + 34 * len(rows), xaxis2=second).figure()
 
 
 def _cut(errors: FloatArray) -> float:

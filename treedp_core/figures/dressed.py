@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from treedp_core.figures.style import GREY, ORANGE
+from treedp_core.figures.style import GREY, MORE, ORANGE
 from treedp_core.figures.text import coloured, plot_text
 
 INK: Final = "rgb(40,40,40)"
@@ -118,8 +118,9 @@ def _wrapped(text: str, width: int, size: int) -> list[str]:
 def _axes_height(layout: Plotly) -> float:
     """Height of what stands below a figure's lowest x axis, in px."""
     axes = [one for name, one in layout.items() if name.startswith("xaxis") and one.get("visible", True)]
-    titles = any(one.get("title", {}).get("text") for one in axes)
-    return 24.0 * any(one.get("showticklabels", True) for one in axes) + 22.0 * titles
+    titles = [one.get("title", {}).get("text") or "" for one in axes]
+    lines = max((one.count(MORE) + 1 for one in titles if one), default=0)
+    return 24.0 * any(one.get("showticklabels", True) for one in axes) + 22.0 * lines
 
 
 def _legend_height(data: Sequence[Plotly], layout: Plotly, width: int) -> float:

@@ -8,7 +8,7 @@ from typing import Any, Final
 import plotly.graph_objects as go
 
 from treedp_core.checks import InputError
-from treedp_core.figures.style import BLUE, GREEN, ORANGE, PINK, SKY, VIOLET, YELLOW
+from treedp_core.figures.style import BLUE, GREEN, MORE, ORANGE, PINK, SKY, VIOLET, YELLOW
 
 SERIES: Final = (BLUE, ORANGE, GREEN, PINK, YELLOW, SKY, VIOLET)
 
@@ -64,15 +64,32 @@ def overlaid(figures: Sequence[Mapping[str, Any]], letters: str) -> go.Figure | 
             named.add(name)
             _mark(trace, at, letter)
             fig.add_trace(trace)
-    fig.update_layout(showlegend=True, barmode="group")
-    fig.for_each_yaxis(lambda one: one.update(range=None, autorange="reversed" if _falls(one.range) else True))
-    fig.layout.annotations = [one for one in fig.layout.annotations if one.xref == "paper" and one.yref == "paper"]
+    fig.update_layout(showlegend=True, barmode="stack" if last.layout.barmode == "stack" else "group")
+    fig.for_each_yaxis(lambda one: one.update(range=None, autorange="reversed" if _falls(one) else True))
+    for name in {one.plotly_name for one in fig.select_xaxes()}:
+        same = [each.layout[name] for each in drawn]
+        told = max((one.title.text or "" for one in same), key=len)
+        fig.layout[name].update(range=_widest([one.range for one in same]), title={"text": told})
+    fig.layout.annotations = [one for one in fig.layout.annotations if _is_of(one.xref) and _is_of(one.yref)]
     return fig
 
 
-def _falls(range: tuple[float, float] | None) -> bool:
+def _is_of(ref: str | None) -> bool:
+    """Whether a place is one of the whole figure or of a panel, not of a value on its axis."""
+    return ref == "paper" or (ref or "").endswith(" domain")
+
+
+def _falls(axis: go.layout.YAxis) -> bool:
     """Whether an axis has its largest value at the bottom, as levels do."""
-    return range is not None and range[0] > range[1]
+    return axis.autorange == "reversed" or (axis.range is not None and axis.range[0] > axis.range[1])
+
+
+def _widest(ranges: Sequence[tuple[float, float] | None]) -> tuple[float, float] | None:
+    """Return the range that others lie in: of each, from its first number to its last."""
+    known = [one for one in ranges if one is not None]
+    if len(known) < len(ranges) or known[-1][0] > known[-1][1]:
+        return ranges[-1]
+    return min(one[0] for one in known), max(one[1] for one in known)
 
 
 def _tell_apart(figures: Sequence[go.Figure]) -> None:
@@ -93,10 +110,10 @@ def _mark(trace: go.Scatter | go.Bar, at: int, letter: str) -> None:
 
 
 def _axes(fig: go.Figure) -> tuple[Any, ...]:
-    """What the axes of a figure are: their names, titles and kinds."""
+    """What the axes of a figure are: their names, titles without what is said of their numbers, and kinds."""
     layout = fig.layout.to_plotly_json()
     return tuple(
-        (name, (axis.get("title") or {}).get("text"), axis.get("type"))
+        (name, str((axis.get("title") or {}).get("text")).partition(MORE)[0], axis.get("type"))
         for name, axis in sorted(layout.items())
         if name.startswith(("xaxis", "yaxis")) and isinstance(axis, dict)
     )

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import textwrap
 from typing import Any, Final
 
 import plotly.graph_objects as go
+
+from treedp_core.figures.style import MORE
 
 BELOW: Final = 0.36
 RANKED: Final = 0.5
@@ -38,7 +41,8 @@ def stacked(fig: go.Figure) -> go.Figure:
         _restack(parts["data"], layout, 0 if ends[0][0] < ends[1][0] else 1)
     for name, one in layout.items():
         if name.startswith(("xaxis", "yaxis")) and one.get("title", {}).get("text"):
-            one["title"]["text"] = "<br>".join(textwrap.wrap(one["title"]["text"], TITLE[name[0]]))
+            lines = (textwrap.wrap(line, TITLE[name[0]]) for line in one["title"]["text"].split(MORE))
+            one["title"]["text"] = MORE.join(itertools.chain(*lines))
     layout["template"] = template
     return go.Figure(parts, _validate=False)  # it was checked when it was drawn
 

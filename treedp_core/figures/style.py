@@ -137,6 +137,10 @@ def _linear_limits(low: float, high: float) -> tuple[float, float]:
     return math.floor(low / step) * step, math.ceil(high * 1.001 / step) * step
 
 
+MORE: Final = "<br>"
+"""What stands between the title of an axis and what is said of its numbers."""
+
+
 def axis(title: str, *, log: bool, bounds: tuple[float, float], grid: bool = False) -> dict[str, Any]:
     """Return an axis with a fixed range (data units): a zoom is lost with every change, so none may be needed."""
     low, high = bounds

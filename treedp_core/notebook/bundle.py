@@ -15,12 +15,16 @@ from treedp_core.records.export.tables import IN_NAMES, apart, csv_bytes, zipped
 TEXT: Final = "report.md"
 
 
-def bundle_of(cells: Sequence[Cell], title: str, pictures: Mapping[str, bytes] | None = None) -> bytes:
+def bundle_of(
+    cells: Sequence[Cell], title: str, pictures: Mapping[str, bytes] | None = None, why_none: str = ""
+) -> bytes:
     """Return the files of `files_of` as a ZIP; the parameters are the same."""
-    return zipped(files_of(cells, title, pictures))
+    return zipped(files_of(cells, title, pictures, why_none))
 
 
-def files_of(cells: Sequence[Cell], title: str, pictures: Mapping[str, bytes] | None = None) -> dict[str, bytes]:
+def files_of(
+    cells: Sequence[Cell], title: str, pictures: Mapping[str, bytes] | None = None, why_none: str = ""
+) -> dict[str, bytes]:
     """Return a Markdown text, a script, and tables as CSV, by name: what is true apart from what is released.
 
     Parameters
@@ -29,10 +33,12 @@ def files_of(cells: Sequence[Cell], title: str, pictures: Mapping[str, bytes] | 
     title : str
     pictures : mapping, optional
         SVG files by the ids of cells.
+    why_none : str
+        A sentence that the text begins with where there are none.
     """
     drawn = pictures or {}
     told = warning(cells)
-    texts, files = [f"# {safe(title)}", *([f"**{told}**"] if told else [])], dict[str, bytes]()
+    texts, files = [f"# {safe(title)}", *filter(None, (told and f"**{told}**", safe(why_none)))], dict[str, bytes]()
     for number, section in enumerate(program_of(cells).sections, 1):
         tables = {f"{name}.csv": csv_bytes(one) for name, one in tables_of(section.cell, section.name).items()}
         picture = drawn.get(section.cell.id)

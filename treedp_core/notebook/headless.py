@@ -29,6 +29,7 @@ from treedp_core.notebook.cell import NOT_REVIEWED, Cell
 from treedp_core.notebook.code import call, given
 from treedp_core.notebook.given import MAX_TABLE_ROWS, table_of
 from treedp_core.notebook.ipynb import ipynb_of
+from treedp_core.notebook.picture import drawable
 from treedp_core.notebook.report import report_of
 from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.privacy.origin import NOT_PRIVATE
@@ -127,7 +128,8 @@ def new_folder(name: str) -> Path:
 
 def write(folder: Path, cells: Sequence[Cell], title: str) -> None:
     """Write cells as what the app exports: report, Markdown, tables, script and Jupyter notebook."""
-    files = files_of(cells, title)
+    elsewhere = "The figures are in report.html." if any(map(drawable, cells)) else ""
+    files = files_of(cells, title, why_none=elsewhere)
     files |= {"report.html": report_of(cells, title), "notebook.ipynb": ipynb_of(cells, title)}
     for name, content in files.items():
         (folder / name).write_bytes(content)

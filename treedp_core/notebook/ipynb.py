@@ -27,7 +27,9 @@ Part = dict[str, Any]
 """A part of the notebook's JSON."""
 
 
-def ipynb_of(cells: Sequence[Cell], title: str, pictures: Mapping[str, bytes] | None = None) -> bytes:
+def ipynb_of(
+    cells: Sequence[Cell], title: str, pictures: Mapping[str, bytes] | None = None, why_none: str = ""
+) -> bytes:
     """Return a Jupyter notebook that gives the tables of cells again.
 
     Parameters
@@ -36,11 +38,14 @@ def ipynb_of(cells: Sequence[Cell], title: str, pictures: Mapping[str, bytes] | 
     title : str
     pictures : mapping, optional
         PNG files by the ids of cells: readers that cannot draw a figure show them.
+    why_none : str
+        A sentence that it begins with where there are none.
     """
-    program, drawn = program_of(cells), pictures or {}
+    program, drawn, told = program_of(cells), pictures or {}, warning(cells)
+    head = filter(None, (f"# {safe(title)}", told and f"**{told}**", safe(why_none)))
     files = [f"{name} = {path!r}  # where the file lies" for name, path in program.files.items()]
     parts = [
-        _markdown("head", f"# {safe(title)}\n\n{f'**{warning(cells)}**' if warning(cells) else ''}"),
+        _markdown("head", "\n\n".join(head)),
         _code("parameters", "\n".join([f"OUT = None  # {OUT}", *files]), tags=["parameters"]),
         _code("imports", SHOWN),
     ]

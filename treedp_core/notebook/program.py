@@ -11,17 +11,16 @@ import importlib
 import inspect
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
 from treedp_core.notebook.cell import Cell
 from treedp_core.notebook.code import APP_PATH, FIGURE, RESERVED
+from treedp_core.notebook.joined import assigned, joined
 from treedp_core.registry import is_loaded
 
-TABLE: Final = "table"
-"""What the table of a cell is called in code."""
 OURS: Final = ("treedp_core", "pages.ui.glossary", "pages.ui.origins", "sample_data")
 _NOT_THESE: Final = (
     "treedp_core.cli", "treedp_core.notebook", "treedp_core.records.export.tables", "treedp_core.registry.",
@@ -46,7 +45,8 @@ class Section:
     name : str
         Of its files: its number and what it is called, in letters, digits and hyphens.
     code : str
-        What ends with its table under the name `table`; empty where there is none, or none of ours.
+        What ends with its table under the name `table`, after the code of the cells before it; empty where there is
+        none, or none of ours.
     draws : bool
         Whether the code draws its figure, too.
     """
@@ -66,18 +66,19 @@ class Program:
 
 
 def program_of(cells: Sequence[Cell]) -> Program:
-    """Return cells as one program; a file that several cells read stands at its top once.
+    """Return cells as one program; what several cells read or find is read or found once.
 
     >>> cell = Cell(id="0" * 16, name="Two & two", page="lab", version="1", made="2026-11-22T15:00:00+00:00")
     >>> [one.name for one in program_of([cell]).sections]
     ['1-two-two']
     """
     files: dict[str, str] = {}
+    ours = [is_ours(cell.code) for cell in cells]
+    written = iter(joined([cell.code for cell, one in zip(cells, ours, strict=True) if one], files))
     sections = []
-    for number, cell in enumerate(cells, 1):
-        code = cell.code if is_ours(cell.code) else ""
-        draws = bool(code) and any(name == FIGURE for name, _ in _assigned(ast.parse(code)))
-        sections.append(Section(cell, f"{number}-{slug(cell.name)}", _prepared(code, files) if code else "", draws))
+    for number, (cell, one) in enumerate(zip(cells, ours, strict=True), 1):
+        draws = one and any(name == FIGURE for name, _ in assigned(ast.parse(cell.code)))
+        sections.append(Section(cell, f"{number}-{slug(cell.name)}", next(written) if one else "", draws))
     return Program(files, tuple(sections))
 
 
@@ -163,38 +164,3 @@ def _is_offered(module: str | None, name: str) -> bool:
     home = f"{getattr(thing, '__module__', '')}."
     is_one = inspect.isclass(thing) or inspect.isfunction(thing)
     return is_one and home.startswith(tuple(f"{one}." for one in OURS)) and not home.startswith(_NOT_THESE)
-
-
-def _assigned(program: ast.Module) -> Iterator[tuple[str, ast.Assign]]:
-    for line in program.body:
-        if isinstance(line, ast.Assign) and isinstance(line.targets[0], ast.Name):
-            yield line.targets[0].id, line
-
-
-def _prepared(code: str, files: dict[str, str]) -> str:
-    """Return code without its paths, which join `files`, and with a name for what it ends with."""
-    program, lines = ast.parse(code), code.splitlines()
-    renamed: dict[str, str] = {}
-    edits: list[tuple[int, int, int, str]] = []
-    for name, line in _assigned(program):
-        if name.isupper() and isinstance(line.value, ast.Constant) and isinstance(line.value.value, str):
-            renamed[name] = _place(line.value.value, name, files)
-            edits.append((line.lineno, 0, len(lines[line.lineno - 1].encode()), ""))
-    for node in ast.walk(program):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and renamed.get(node.id, node.id) != node.id:
-            edits.append((node.lineno, node.col_offset, node.end_col_offset or 0, renamed[node.id]))
-    last = program.body[-1]
-    edits.append((last.lineno, last.col_offset, last.col_offset, f"{TABLE} = "))
-    for row, start, end, text in sorted(edits, reverse=True):
-        whole = lines[row - 1].encode()
-        lines[row - 1] = (whole[:start] + text.encode() + whole[end:]).decode()
-    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip("\n")
-
-
-def _place(path: str, name: str, files: dict[str, str]) -> str:
-    """Return the name that a path has at the top of the program, where it is added."""
-    stem = re.sub(r"_\d+$", "", name)
-    for found in (stem, *(f"{stem}_{n}" for n in range(2, 1000))):
-        if files.setdefault(found, path) == path:
-            return found
-    raise ValueError("A program has at most a thousand files.")

@@ -129,7 +129,7 @@ def _section(number: int, section: Section) -> str:
         f'<div class="keep">{as_html(cell.answer)}<div class="caption">{as_html(cell.caption)}</div></div>',
         f'<dl class="facts keep">{told}</dl>',
         _table(cell),
-        _details("Code", f"<pre>{html.escape(section.code)}</pre>") if section.code else "",
+        _details("Code", f"<pre>{html.escape(cell.code)}</pre>") if section.code else "",
         "</section>",
     ]
     return "".join(parts)

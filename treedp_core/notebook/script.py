@@ -7,7 +7,8 @@ from typing import Final
 
 from treedp_core.notebook.cell import Cell
 from treedp_core.notebook.code import FIGURE
-from treedp_core.notebook.program import TABLE, Section, program_of
+from treedp_core.notebook.joined import TABLE
+from treedp_core.notebook.program import Section, program_of
 from treedp_core.notebook.told import facts, is_simulated, plain, warning
 
 SHOWN: Final = "from treedp_core.records.export.tables import shown"

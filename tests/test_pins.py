@@ -8,6 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from oracles_pages import RAGGED, dataset, figure, open_page, press, widget
+from pages.views.notebook.words import made_from, short_of
 from test_pages_contract import VIEWS
 from treedp_core.notebook import Cell
 from treedp_core.notebook.archive import open_study, save
@@ -52,7 +53,10 @@ def test_a_cell_says_what_its_page_said_it_was_made_from(page: str, key: str, ab
     app = press(open_page(page, OWN, **({"cdf_source": "ages"} if page == "cdf" else {})), key)
     (cell,) = cells(app)
     assert cell.about == about
-    assert cell.without_counts().about == ("" if cell.holds_counts else about)
+    bare = cell.without_counts()
+    assert bare.about == ("" if cell.holds_counts else about)
+    assert short_of(bare) == ([cell.data.name if cell.data else "", "ε = 1"] if cell.holds_counts else short_of(cell))
+    assert "Small town" not in made_from(bare), "whatever its settings say"
     app.switch_page("pages/notebook.py").run()
     assert any(about in one.value for one in app.caption)
 

@@ -47,10 +47,10 @@ def short_of(cell: Cell) -> list[str]:
 
 
 def _data_of(cell: Cell) -> str:
-    """Return the name of the data a cell was made from, as text only."""
+    """Return the name of the data a cell was made from, as text only; nothing where a file without data has none."""
     given = cell.settings
-    if cell.data is not None:
-        return cell.data.name
+    if cell.data is not None or (cell.figure is None and cell.columns is None):
+        return "" if cell.data is None else cell.data.name
     if given.get("source", ("sample",))[0] == "generate":
         return "Made-up data"
     name = given.get("sample", (settings.SAMPLE.default,))[0]
@@ -60,7 +60,7 @@ def _data_of(cell: Cell) -> str:
 def _before(cell: Cell) -> str:
     """What a cell was made from, as its settings have it: older ones keep no more."""
     epsilon, seed = plain(_spent(cell)), "" if cell.seed is None else f" · seed {cell.seed}"
-    return f"{lit(_data_of(cell), 40)} · ε = {epsilon}{seed}"
+    return " · ".join(filter(None, (lit(_data_of(cell), 40), f"ε = {epsilon}{seed}")))
 
 
 def _spent(cell: Cell) -> str:

@@ -9,7 +9,7 @@ endif
 VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= auto
-BROWSERS ?= 2
+BROWSERS ?= 3
 
 # One thread for each linear-algebra call: the checks already use every core.
 export OMP_NUM_THREADS = 1

@@ -345,3 +345,13 @@ def test_no_number_that_a_step_says_is_typed(name: str) -> None:
     for fixed in FIXED:
         said = {words.replace(fixed, "") for words in said - docs}
     assert sorted(words for words in said if re.search("[0-9]", words)) == []
+
+
+def test_an_answer_says_the_guess_as_it_was_made() -> None:
+    """Rounded to three digits 4096 would be no number of children; a count of one has no plural."""
+    said = {
+        step: revealed(step, guess).said for step, guess in (("children", 4096.0), ("noise", 0.7071), ("ranges", 2.8))
+    }
+    assert said["children"].startswith("With 4096 children")
+    assert said["noise"].endswith("of 4\u202f000 draws are off by at most your 0.7071.")
+    assert said["ranges"].endswith("once it adds 1 bin.")

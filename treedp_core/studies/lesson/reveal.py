@@ -16,7 +16,7 @@ from treedp_core.studies.lesson.steps import BINS, best_children, children_error
 from treedp_core.tree import FloatArray
 from treedp_core.tree.workloads import Shape
 from treedp_core.watch import generator
-from treedp_core.words import percent, privacy_text, setting_text, short, whole
+from treedp_core.words import percent, plural, privacy_text, setting_text, short, whole
 
 DRAWS: Final = 4000
 """Of the noise of the second step."""
@@ -69,7 +69,7 @@ def _gives(guess: float) -> Revealed:
     part = guess / 100.0
     at = math.log(part / (1.0 - part)) if 0.5 < part < 1.0 else math.nan
     said = (
-        f"{short(guess)} % would be the bound of a release with ε = {privacy_text(at)}; exact counts have no ε."
+        f"{setting_text(guess)} % would be the bound of a release with ε = {privacy_text(at)}; exact counts have no ε."
         if math.isfinite(at)
         else "Exact counts make him certain; with noise he is at most as sure as the curve says."
     )
@@ -85,11 +85,11 @@ def _noise(guess: float) -> Revealed:
     drawn = law.sample(generator("lesson noise"), n)
     edges = np.arange(-15.5, 16.0, 1.0)
     shares = np.histogram(drawn, edges)[0] / n
-    lines = [(f"{n} draws at ε = {setting_text(epsilon)}", shares)]
+    lines = [(f"{whole(n)} draws at ε = {setting_text(epsilon)}", shares)]
     if 0.05 <= guess <= 100:
-        lines.append((f"if σ were {short(guess)}", np.diff(Laplace(guess / math.sqrt(2)).cdf(edges))))
+        lines.append((f"if σ were {setting_text(guess)}", np.diff(Laplace(guess / math.sqrt(2)).cdf(edges))))
     within = float((np.abs(drawn) <= guess).mean()) if guess > 0 else 0.0
-    said = f"{percent(within)} of {n} draws are off by at most your {short(guess)}."
+    said = f"{percent(within)} of {whole(n)} draws are off by at most your {setting_text(guess)}."
     middle, right = (edges[1:] + edges[:-1]) / 2, math.sqrt(law.variance)
     return Revealed("off by (records)", "share of draws", middle, tuple(lines), guess, right, said)
 
@@ -104,7 +104,7 @@ def _who(guess: float) -> Revealed:
         lines.insert(1, ("your guess", np.full(bins.size, guess)))
     title = f"scale at ε = {setting_text(epsilon)}"
     need = step_named("who").predict.answer * epsilon / guess if guess > 0 else math.inf
-    said = f"Noise of scale {short(guess)} promises ε = {privacy_text(need)} to a replaced record."
+    said = f"Noise of scale {setting_text(guess)} promises ε = {privacy_text(need)} to a replaced record."
     return replace(Revealed("bins", title, bins, tuple(lines), math.nan, math.nan, said), log=True)
 
 
@@ -112,7 +112,8 @@ def _ranges(guess: float) -> Revealed:
     bins = np.arange(1.0, 151.0)
     each = _given("ranges", "sd")
     off, at = each * np.sqrt(bins), (guess / each) ** 2
-    said = f"A range is off by your {short(guess)} once it adds {short(at)} bins."
+    added = plural(round(at), "bin") if at == round(at) else f"{short(at)} bins"
+    said = f"A range is off by your {setting_text(guess)} once it adds {added}."
     return Revealed(
         "bins added",
         "off by (records)",
@@ -130,7 +131,8 @@ def _tree(guess: float) -> Revealed:
     x = np.arange(1.0, tree.n_leaves)
     counts = np.array([float(tree.prefix_cover(int(j)).size) for j in x])
     exact = int(counts[first - 1])
-    said = f"The first {first} bins are {exact} counts of the tree, {first} of a histogram; you said {short(guess)}."
+    own = setting_text(guess)
+    said = f"The first {first} bins are {exact} counts of the tree, {first} of a histogram; you said {own}."
     lines = [(f"tree {children} × {children}", counts)]
     if 0 < guess <= counts.max():
         lines.append(("your guess", np.full(x.size, guess)))
@@ -143,7 +145,11 @@ def _children(guess: float) -> Revealed:
     x = np.array(sorted(error))
     own = error.get(round(guess))
     times = "" if own is None else f"{short(own / least)} times the least error."
-    said = f"With {short(guess)} children the error is {times}" if times else f"{whole(BINS)} bins have no such tree."
+    said = (
+        f"With {setting_text(guess)} children the error is {times}"
+        if times
+        else f"{whole(BINS)} bins have no such tree."
+    )
     lines = (("error ÷ the least", np.array([error[int(b)] / least for b in x])),)
     at = guess if own is not None else math.nan
     return replace(
@@ -165,7 +171,7 @@ def _spend(guess: float) -> Revealed:
     if not 0 < guess < 100:
         said = "Both levels need some of ε."
         return Revealed("share of the bins (%)", "error ÷ the least", x, (("error", curve),), math.nan, best, said)
-    said = f"With your {short(guess)} % the error is {percent(error(guess) / least - 1)} above the least."
+    said = f"With your {setting_text(guess)} % the error is {percent(error(guess) / least - 1)} above the least."
     return Revealed("share of the bins (%)", "error ÷ the least", x, (("error", curve),), guess, best, said)
 
 
@@ -188,9 +194,9 @@ def _adds(guess: float) -> Revealed:
         return Revealed(title, "variance ÷ the least", x, lines, math.nan, right, said)
     over = variance(guess) / least - 1.0
     said = (
-        f"Your {short(guess)} is right on average, but its variance is {percent(over)} above the least."
+        f"Your {setting_text(guess)} is right on average, but its variance is {percent(over)} above the least."
         if over > 1e-9
-        else f"No other mean has less variance than your {short(guess)}."
+        else f"No other mean has less variance than your {setting_text(guess)}."
     )
     return Revealed(title, "variance ÷ the least", x, lines, guess, right, said)
 

@@ -232,6 +232,16 @@ def test_the_name_of_a_line_that_falls_to_its_end_stands_below_it(last: float, i
     assert (top < last) == is_below and name["yanchor"] == "bottom"
 
 
+def test_a_presented_upright_axis_has_numbers_that_keep_apart_and_all_its_names() -> None:
+    """On a scale of 0, 1, 10, 100, 1000 whose first two lie 7 % of it apart, 1 has no room; names of rows stay."""
+    at = [0.0, 0.48, 2.3, 4.6, 6.9]
+    numbers = go.Figure().update_yaxes(tickvals=at, ticktext=["0", "1", "10", "100", "1\u202f000"])
+    assert style.present(numbers).layout.yaxis.ticktext == ("0", "10", "100", "1\u202f000")
+    assert style.present(numbers).layout.yaxis.tickvals == (0.0, 2.3, 4.6, 6.9)
+    names = go.Figure().update_yaxes(tickvals=list(range(9)), ticktext=list("abcdefghi"))
+    assert style.present(names).layout.yaxis.ticktext == tuple("abcdefghi")
+
+
 def test_a_presented_upright_axis_has_a_title_that_fits() -> None:
     for title, shown in (("released count (records)", "released count"), ("RMSE (records)", "RMSE (records)")):
         fig = style.present(go.Figure(layout={"yaxis": {"title": {"text": title}}}))

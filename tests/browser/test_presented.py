@@ -29,11 +29,15 @@ LOOK: Final = """() => {
     const size = parseFloat(getComputedStyle(one).fontSize);
     if (size < 23.9) small.push(`${size} ${node.textContent.trim().slice(0, 30)}`);
   }
+  const rows = [...stage.querySelectorAll('.ytick text')].map(box).sort((one, other) => one.top - other.top);
   // Edges of areas have no width at all.
   const lines = [...stage.querySelectorAll('.scatterlayer .lines path, .mark-line path')];
   return {
     stage: box(stage).bottom, answer: box(document.querySelector('.st-key-answer')).bottom, small: small,
     titles: [...stage.querySelectorAll('.xtitle, .x2title')].map(one => box(one).bottom - box(stage).bottom),
+    cut: [...first.querySelectorAll('[data-testid=stSelectbox] input')]
+      .filter(one => one.scrollWidth > one.clientWidth + 1).map(one => one.value),
+    over: rows.flatMap((one, at) => at && rows[at - 1].bottom > one.top + 10 ? [one.top] : []),
     thin: lines.map(one => parseFloat(getComputedStyle(one).strokeWidth)).filter(width => width > 0 && width < 3.9),
   };
 }"""
@@ -57,4 +61,5 @@ def test_a_view_fits_a_small_projector(page: Any, server: LiveServer, which: Any
         found = page.evaluate(LOOK)
         assert found["stage"] <= HEIGHT and found["answer"] <= HEIGHT, view.name
         assert all(title <= 1 for title in found["titles"]), view.name
+        assert found["cut"] == [] and found["over"] == [], view.name
         assert found["thin"] == [] and found["small"] == [], view.name

@@ -29,6 +29,8 @@ PRESENTED_LINE: Final = 4
 """Its lines, in px; edges of areas have none."""
 MAX_PRESENTED: Final = 4
 """Steps beside a colour bar there at most."""
+MAX_UPRIGHT: Final = 6
+"""Steps between the numbers of an upright axis there at most."""
 CONFIG: Final[dict[str, Any]] = {
     "displaylogo": False,
     "scrollZoom": False,
@@ -262,6 +264,8 @@ def present(fig: go.Figure) -> go.Figure:
     for one in fig.select_yaxes():  # upright there is room for few words: the unit is in the answer, too
         if len(one.title.text or "") > MOST_UPRIGHT:
             one.title.text = one.title.text.partition(" (")[0]
+        if one.type != "log":
+            one.update(_numbers_apart(one.tickvals, one.ticktext, MAX_UPRIGHT))
     fig.update_annotations(font=big)
     if (fig.layout.margin.r or 0) > NAMED_FROM:  # room for names at the ends of lines
         fig.layout.margin.r *= 2
@@ -281,12 +285,15 @@ def present(fig: go.Figure) -> go.Figure:
 def _presented(bar: go.heatmap.ColorBar | go.icicle.marker.ColorBar) -> dict[str, Any]:
     """A colour bar's large letters, and of the numbers beside it those that have room."""
     big = {"size": PRESENTED_TEXT}
-    values, texts = bar.tickvals, bar.ticktext
-    if values is None or texts is None or not len(values):
-        return {"tickfont": big, "title_font": big}
+    return {"tickfont": big, "title_font": big, **_numbers_apart(bar.tickvals, bar.ticktext, MAX_PRESENTED)}
+
+
+def _numbers_apart(values: Sequence[float] | None, texts: Sequence[str] | None, most: int) -> dict[str, Any]:
+    """Of numbers along a line those that have room, at `most` as many steps apart; names of rows all stay."""
+    if values is None or texts is None or not all(text[:1].isdigit() for text in texts if text):
+        return {}
     kept: list[int] = []
     for at in np.argsort(values):
-        if not kept or values[at] - values[kept[-1]] >= (max(values) - min(values)) / MAX_PRESENTED:
+        if not kept or values[at] - values[kept[-1]] >= (max(values) - min(values)) / most:
             kept.append(int(at))
-    named = {"tickvals": [values[at] for at in kept], "ticktext": [texts[at] for at in kept]}
-    return {"tickfont": big, "title_font": big, **named}
+    return {"tickvals": [values[at] for at in kept], "ticktext": [texts[at] for at in kept]}

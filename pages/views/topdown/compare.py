@@ -11,6 +11,7 @@ import streamlit as st
 from pages.ui import frame
 from pages.ui.page import Told, View
 from pages.ui.result import Result, run_button, show_state
+from pages.ui.settings import PRESENT
 from pages.ui.text import prose
 from pages.views.topdown import asked, words
 from pages.views.topdown import settings as s
@@ -47,12 +48,16 @@ def rules() -> Told:
 
 
 def _rules_shown(what: Subject, result: Result[list[RuleResult]], found: list[RuleResult]) -> None:
-    again = given(found, compare_rules, asked.again(what), *result.made_for).named("found")
+    named = {*words.NAMED, s.RULE.value}
+    # In a presentation more rows have no room.
+    drawn = [one for one in found if one.rule in named] if PRESENT.value else found
+    how = asked.again(what), *result.made_for
+    again, rows = (given(ways, compare_rules, *how).named("found") for ways in (found, drawn))
     measure = s.MEASURE.value
     title, ways = s.MEASURE.label_of(measure), ways_of_rules(found, measure)
     best = ways.closest()
     frame.figure(
-        call(rules_of, again, measure, x_title=title, chosen=s.RULE.value),
+        call(rules_of, rows, measure, x_title=title, chosen=s.RULE.value),
         key="td_rules_dots",
         alt=f"{title} of every projection: the smallest is {ways.names[best]} with {short(ways.mean[best])}.",
         caption="NOT PRIVATE (depends on the true counts). Mean over the runs, bars: 1.96 standard errors; filled: "

@@ -71,10 +71,14 @@ def marginals(found: Marginals) -> str:
     return "Error of a cell by " + " By ".join(told)
 
 
+NAMED: Final = ("intopt", "water_filling", "pruned")
+"""Projections that the answer names."""
+
+
 def rules(found: Sequence[RuleResult]) -> str:
     """Return what IntOpt, water filling and pruning trade."""
     place = {one.rule: one.mean for one in found}
-    first, other, pruned = place["intopt"], place["water_filling"], place["pruned"]
+    first, other, pruned = map(place.__getitem__, NAMED)
     return (
         f"IntOpt loses {_rounded(first['lost'])} places with records and fills {_rounded(first['spurious'])} empty "
         f"ones, water filling {_rounded(other['lost'])} and {_rounded(other['spurious'])}, pruning "

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import tracemalloc
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product as every
@@ -17,13 +19,14 @@ from treedp_core.privacy import Currency, NeighbouringRelation, ProtectedUnit
 from treedp_core.studies.branching import best_shape, best_shapes
 from treedp_core.studies.cdf import CdfSettings, plan_cdf
 from treedp_core.studies.cdf.beside import mean_variance_of
+from treedp_core.studies.cdf.compare import draw, query_table
 from treedp_core.studies.cdf.error import Criterion, optimal_shares
 from treedp_core.studies.cdf.matrices.blocks import Search, block_matrix
 from treedp_core.studies.cdf.matrices.identity import SEARCH_STEPS, Errors, identity_matrix
 from treedp_core.studies.cdf.matrices.listed import ranges_of_table
 from treedp_core.studies.cdf.matrices.optimal import optimal_matrix
 from treedp_core.studies.cdf.matrices.plan import MatrixPlan, matrix_ledger, plan_matrix, sensitivity
-from treedp_core.studies.cdf.matrices.wanted import MAX_RANGES, Wanted, ranges_from_text
+from treedp_core.studies.cdf.matrices.wanted import MAX_BINS, MAX_RANGES, Wanted, ranges_from_text, terms_of, text_of
 from treedp_core.studies.cdf.matrices.whole import WholeMatrix
 from treedp_core.studies.cdf.release import CdfPlan
 from treedp_core.tree.workloads import Workload
@@ -244,10 +247,42 @@ def test_ranges_of_a_table_are_those_that_are_typed(tmp_path: Path) -> None:
     assert found == ranges_from_text("1-4, -0.5*3-9, 2*2")
     assert ranges_of_table(b"lower;upper;weight\n1;4;1,0\n3;9;-0,5\n2;2;2\n", 24) == found, "decimal commas"
     assert plan_of(workload="own", ranges=found).matrix.mean_variance > 0
+    spoken = b"lower;upper;weight\n1;4;1\n3;9;-0,5\n2;2;2,0\n"
+    assert ranges_of_table(spoken, 24) == found
+    assert ", ".join(map(text_of, found)) == "1-4, -0.5*3-9, 2*2"
     many = pd.DataFrame({"lower": np.arange(1, MAX_RANGES + 2), "upper": np.arange(1, MAX_RANGES + 2)})
     assert len(ranges_of_table(many[:-1], MAX_RANGES)) == MAX_RANGES
     with pytest.raises(InputError, match="at most 1\u202f000 ranges"):
         ranges_of_table(many, 2 * MAX_RANGES)
+
+
+def test_a_thousand_ranges_of_a_million_bins_are_checked_without_a_row_of_each() -> None:
+    """As rows of floats they would take 8 GB."""
+    text = "lower,upper\n" + "".join(f"{i},{i + 5}\n" for i in range(1, MAX_RANGES + 1))
+    tracemalloc.start()
+    found = ranges_of_table(text.encode(), MAX_BINS)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(found) == MAX_RANGES and peak < 50 << 20
+
+
+def test_answers_to_own_ranges_are_sums_of_bins_with_the_deviation_of_the_whole_matrix() -> None:
+    """Released counts added up by a loop; deviations by dense algebra and by drawn errors, 0.9 and 1.1 rejected."""
+    plan = plan_of(workload="own", ranges=SUMS)
+    drawn = draw(plan, np.arange(24) * 10, "squared", 3)
+    found = query_table(drawn, SUMS)
+    bins = np.diff(drawn.release.cumulative, prepend=0.0)
+    weights = np.zeros((len(SUMS), 24))
+    for row, one in zip(weights, SUMS, strict=True):
+        for first, last, weight in terms_of(one):
+            row[first - 1 : last] += weight
+    np.testing.assert_allclose(found["released"], weights @ bins, atol=1e-9)
+    errors = np.diff(plan.errors(np.random.default_rng(4), 20_000), prepend=0.0, axis=1) @ weights.T
+    squares = np.square(errors)
+    reach = 4 * squares.std(axis=0) / math.sqrt(20_000)
+    known = np.square(found["st. dev. (records)"])
+    for times in (0.9, 1.0, 1.1):
+        assert (np.abs(squares.mean(axis=0) - times * known) < reach).all() == (times == 1.0)
 
 
 @pytest.mark.parametrize(("text", "code"), [

@@ -28,6 +28,7 @@ from oracles_pages import (
 from pages.ui import jobs
 from pages.views.cdf import draw
 from pages.views.cdf.settings import FITS
+from treedp_core.notebook.script import script_of
 from treedp_core.records import Dataset, count_bins
 from treedp_core.studies.branching import best_shape
 from treedp_core.studies.cdf import PUBLISHED, CdfSettings, consistency_gains, plan_cdf
@@ -95,6 +96,32 @@ def test_a_matrix_is_sought_for_the_counts_that_are_wanted(monkeypatch: pytest.M
     assert "Seeking the optimal matrix: 0 of 20 rounds" in app.get("progress")[0].proto.text
     press(app, "cdf_matrix_cancel")
     assert "Seeking the optimal matrix: cancelled." in words(app.run())
+
+
+def test_a_table_of_ranges_is_used_and_stays_in_the_session() -> None:
+    """Its ranges are released and answered, and leave with a cell's code; no link has them, and a refusal keeps all."""
+    link = {"cdf_tree": "optimal", "cdf_mechanism": "discrete_gaussian", "nbr": "add_or_remove_one", "cdf_for": "own"}
+    app = open_page("cdf", **link, cdf_ranges="2-3")
+    assert "lower,upper,weight" in app.code[0].value
+    app.file_uploader[0].upload("bad.csv", b"lower,upper\n5,2\n").run()
+    assert codes(app) == ["RANGE_BOUNDS"] and "Nothing was changed." in words(app)
+    assert written(app, "range of bins")["range of bins"].tolist() == ["2-3"]
+    app.file_uploader[0].upload("mine.csv", b"lower;upper;weight\n11;20;1\n5;17;0,5\n").run()
+    assert not codes(app) and not app.file_uploader and "— 2 ranges, file discarded" in words(app)
+    found = written(app, "range of bins")
+    assert found["range of bins"].tolist() == ["11-20", "0.5*5-17"]
+    assert answer(app).startswith("Your 2 ranges have a standard deviation of ")
+    assert "cdf_ranges" not in {one.key for one in app.text_input}
+    word = app.session_state["cdf_listed"]
+    assert app.session_state["cdf_ranges"] == "" and re.fullmatch("[0-9a-f]{8}", word)
+    press(app, "cdf_own_pin")
+    (cell,) = app.session_state["_notebook"].notebook.cells
+    script = script_of([cell], "Mine")
+    assert "5, 17, 0.5" in script and "mine.csv" not in script
+    press(app, "cdf_queries_remove")
+    assert codes(app.run()) == ["RANGE_BOUNDS"]
+    elsewhere = open_page("cdf", **link, cdf_listed=word)
+    assert "These ranges stood in a table that is not here" in words(elsewhere)
 
 
 def test_a_partition_says_its_share_when_it_pays_and_why_dawas_is_none() -> None:

@@ -16,6 +16,7 @@ from pages.ui.settings import CONTRIBUTIONS, EPSILON, RELATION, SEED
 from pages.ui.shared import note_of_slack, slack_of
 from pages.ui.store import remember
 from pages.ui.text import small_print
+from pages.views.cdf import queries
 from pages.views.cdf import settings as s
 from pages.views.cdf.source import NO_DATA
 from pages.views.cdf.words import instead, what
@@ -28,7 +29,7 @@ from treedp_core.studies.cdf.bins import Bins
 from treedp_core.studies.cdf.compare import Draw, draw
 from treedp_core.studies.cdf.error import Criterion
 from treedp_core.studies.cdf.matrices.plan import SEARCHES, Matrix
-from treedp_core.studies.cdf.matrices.wanted import OWN, ranges_from_text
+from treedp_core.studies.cdf.matrices.wanted import OWN
 from treedp_core.studies.cdf.release import STRATEGIES, CdfPlan
 from treedp_core.tree.text import branching_factors_from_text
 from treedp_core.tree.workloads import Shape, equal_tree
@@ -47,7 +48,7 @@ def controls() -> None:
         s.FACTORS.draw()
     if s.TREE.value in STRATEGIES and s.WORKLOAD.draw() == OWN:
         with st.popover("Ranges", icon=":material/tune:", width="content"):
-            s.RANGES.draw()
+            queries.show()
     s.MECHANISM.draw()
 
 
@@ -74,7 +75,7 @@ def settings_of(data: Bins) -> CdfSettings:
     mechanism = s.MECHANISM.value
     unit = ProtectedUnit(NeighbouringRelation(RELATION.value), CONTRIBUTIONS.value)
     if s.TREE.value in STRATEGIES:
-        ranges = ranges_from_text(s.RANGES.value) if s.WORKLOAD.value == OWN else ()
+        ranges = queries.asked_ranges() if s.WORKLOAD.value == OWN else ()
         return CdfSettings(
             data.n_bins, (), mechanism, EPSILON.value, slack_of([mechanism], data.total),
             least_squares=s.POST.value, relation=RELATION.value, contributions=CONTRIBUTIONS.value,

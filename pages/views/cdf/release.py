@@ -20,7 +20,7 @@ from pages.views.cdf import settings as s
 from pages.views.cdf.draw import controls, drawn_of, more_controls
 from pages.views.cdf.partition import partition
 from pages.views.cdf.source import SAMPLE, again, choose
-from pages.views.cdf.words import band_answer, bins_in_words, partition_answer, range_answer, rests_on, what
+from pages.views.cdf.words import band_answer, bins_in_words, own_answer, partition_answer, range_answer, rests_on, what
 from treedp_core.checks import InputError
 from treedp_core.figures.cdf import CdfLines, band_figure, cdf_errors
 from treedp_core.mechanisms import MECHANISMS
@@ -30,7 +30,15 @@ from treedp_core.plans.made import NO_PARTITION
 from treedp_core.privacy import NeighbouringRelation
 from treedp_core.studies.cdf import plan_cdf
 from treedp_core.studies.cdf.bins import Bins
-from treedp_core.studies.cdf.compare import Draw, draw, missed, quantile_table, range_table, release_table
+from treedp_core.studies.cdf.compare import (
+    Draw,
+    draw,
+    missed,
+    quantile_table,
+    query_table,
+    range_table,
+    release_table,
+)
 from treedp_core.studies.cdf.matrices.plan import MatrixPlan, matrix_ledger
 from treedp_core.studies.cdf.partition import DividedPlan, off_and_alone
 from treedp_core.studies.cdf.pipelines import above_bound, has_bound, lower_bound
@@ -102,6 +110,7 @@ def show() -> Told:
 def _more(shown: _Shown) -> None:
     more_controls()
     _sliders(shown.data)
+    _own_ranges(shown)
     _errors(shown)
     _range(shown)
     if shown.mine.refused is None:  # said above, with what to do
@@ -207,6 +216,7 @@ def _figure(shown: _Shown) -> None:
         answer = partition_answer(mine.plan, widths[0].largest, *errors)
     else:
         answer = band_answer(widths, data.total if mine.plan.settings.unit.total_is_public else None)
+        answer = own_answer(query_table(mine, mine.plan.settings.ranges)["st. dev. (records)"]) + answer
     frame.figure(
         call(band_figure, _lines(shown), shown.widths, x_title=_x_title(data), chosen=shown.ends),
         key="cdf_release",
@@ -271,6 +281,24 @@ def _range(shown: _Shown) -> None:
         "error (formula; Lemmas III.1 and III.2 and Theorem IV.1 of Rameshwar et al., least squares by our own "
         "derivation), the least first. About 95 % of releases are within 2 of them. Consistency is no linear estimate, "
         "so it has no closed form.",
+        simulated=True,
+    )
+
+
+def _own_ranges(shown: _Shown) -> None:
+    """Show the answers to ranges of one's own, where the release is made for them."""
+    ranges = shown.mine.plan.settings.ranges
+    if not ranges:
+        return
+    st.header("Own ranges", anchor=False)
+    frame.table(
+        call(query_table, shown.drawn, ranges),
+        key="cdf_own",
+        alt="The released answer to each of your ranges",
+        formats={"released": halves, "st. dev. (records)": short},
+        width="content",
+        caption="Bins are counted from 1. One simulated release; exact standard deviation of its error by formula: "
+        "about 95 % of releases are within 2 of them.",
         simulated=True,
     )
 

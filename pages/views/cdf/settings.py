@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from typing import Any, Final
 
@@ -10,6 +11,7 @@ from pages.ui.presets import Preset
 from pages.ui.setting import Setting, choice, flag, number, tuned_on, whole, words
 from treedp_core import checks
 from treedp_core.allocation.shares import shares_from_text
+from treedp_core.checks import InputError
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.postprocess.isotonic import FITS
 from treedp_core.studies.branching.question import bins_from_text
@@ -33,6 +35,15 @@ TREES: Final = {
 }  # fmt: skip
 NORMS: Final = {"l2": "ℓ₂", "l1": "ℓ₁"}
 TRIALS_GRID: Final = (100, 400, 1600)
+_LISTED: Final = re.compile("[0-9a-f]{8}")
+
+
+def listed_checked(text: str) -> None:
+    """Refuse what is no word for a table of ranges."""
+    if _LISTED.fullmatch(text) is None:
+        raise InputError("VALUE_UNKNOWN", "Expected eight digits or letters a to f for a table of ranges.")
+
+
 _END: Final = partial(checks.number, "a bound of the range", low=-1e15, high=1e15, code="RANGE_BOUNDS")
 END_HELP: Final = "In the unit of the column, rounded to the nearest edge of a bin."
 
@@ -63,6 +74,7 @@ RANGES: Final = words(
     "cdf_ranges", "", ranges_from_text, label="Ranges of bins", width=320, placeholder="1-10, 5-20",
     help="First and last bin of each, from bin 1 on; each range once. Weighted sums, too: 1-5 + 2*7-9.",
 )  # fmt: skip
+LISTED: Final = words("cdf_listed", "", listed_checked)
 FACTORS: Final = words(
     "cdf_factors", "", branching_factors_from_text, label="Branching factors", width=160, placeholder="10,10,10",
     help="Their product must be at least the number of bins.",
@@ -115,6 +127,6 @@ PRESETS: Final = (
 )
 
 SETTINGS: Final[tuple[Setting[Any], ...]] = (
-    SOURCE, VIEW, MECHANISM, TREE, WORKLOAD, RANGES, FACTORS, ALLOCATION, SHARES, tuned_on("cdf_tuned"), ACCOUNTING,
-    POST, FIT, FROM, TO, COMPARE, BINS, TRIALS, NORM,
+    SOURCE, VIEW, MECHANISM, TREE, WORKLOAD, RANGES, LISTED, FACTORS, ALLOCATION, SHARES, tuned_on("cdf_tuned"),
+    ACCOUNTING, POST, FIT, FROM, TO, COMPARE, BINS, TRIALS, NORM,
 )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Final
 
@@ -69,6 +70,15 @@ def partition_answer(plan: DividedPlan, widest: float, off: float, alone: float)
         f"cumulative counts are within ± {margin(widest)} records, nineteen times in twenty; within one only its ends "
         f"are known. Single bins are off by {short(off)} records in this draw, alone by {short(alone)}."
     )
+
+
+def own_answer(deviations: Sequence[float]) -> str:
+    """Return how far answers to ranges of one's own are off, in a sentence; nothing where that is not known of all."""
+    if not deviations or not all(map(math.isfinite, deviations)):
+        return ""
+    low, high = short(min(deviations)), short(max(deviations))
+    ranges = "Your range has" if len(deviations) == 1 else f"Your {whole(len(deviations))} ranges have"
+    return f"{ranges} a standard deviation of {low if low == high else f'{low} to {high}'} records. "
 
 
 def range_answer(ends: tuple[float, float], count: float, reach: float) -> str:

@@ -14,6 +14,8 @@ from treedp_core.noise import Laplace
 from treedp_core.privacy import Currency
 from treedp_core.studies.cdf.bands import Band, affordable_trials, quantiles, simultaneous_band
 from treedp_core.studies.cdf.bins import Bins
+from treedp_core.studies.cdf.matrices.plan import MatrixPlan
+from treedp_core.studies.cdf.matrices.wanted import Ranges, Terms, terms_of, text_of
 from treedp_core.studies.cdf.partition import PartitionPlan
 from treedp_core.studies.cdf.plan import AnyPlan
 from treedp_core.studies.cdf.release import TREE, CdfRelease, CdfSettings, plan_tree
@@ -138,6 +140,34 @@ def range_table(data: Bins, mine: Draw, start: int, stop: int, *, compare: bool)
         "st. dev. (records)": [sigma for _, _, sigma in rows],
         "error of this draw (NOT PRIVATE)": [count - true for _, count, _ in rows],
     }
+
+
+def query_table(mine: Draw, ranges: Ranges) -> dict[str, list[Any]]:
+    """Return the released answer to each range or weighted sum of bins, and the exact standard deviation of its error.
+
+    It is inf where a partition leaves a bias that is not known, and nan for sums whose ranges a tree answers together.
+    """
+    counted = np.concatenate([[0.0], mine.release.cumulative])
+    answers, deviations = [], []
+    for terms in map(terms_of, ranges):
+        answers.append(math.fsum(w * float(counted[last] - counted[first - 1]) for first, last, w in terms))
+        deviations.append(_deviation(mine, terms))
+    return {
+        "range of bins": [text_of(one) for one in ranges],
+        "released": answers,
+        "st. dev. (records)": deviations,
+    }
+
+
+def _deviation(mine: Draw, terms: Terms) -> float:
+    if len(terms) == 1:
+        ((first, last, weight),) = terms
+        return abs(weight) * mine.deviation(first - 1, last)
+    if not isinstance(mine.plan, MatrixPlan):
+        return math.nan
+    matrix = mine.plan.matrix
+    rows = [w * (matrix.row(last - 1) - (matrix.row(first - 2) if first > 1 else 0.0)) for first, last, w in terms]
+    return math.sqrt(mine.plan.law.variance * float(np.square(np.sum(rows, axis=0)).sum()))
 
 
 def _range_rows(data: Bins, mine: Draw, start: int, stop: int, compare: bool) -> list[tuple[str, float, float]]:

@@ -11,7 +11,7 @@ from treedp_core.checks import InputError
 from treedp_core.records import ReadOptions
 from treedp_core.records.read.file_checks import in_words
 from treedp_core.records.read.readers import Origin
-from treedp_core.records.read.table_reader import open_table, refuse_no_rows
+from treedp_core.records.read.table_reader import Progress, open_table, refuse_no_rows
 from treedp_core.studies.cdf.matrices.wanted import MAX_RANGES, OWN, Ranges, Terms, Wanted
 from treedp_core.tree import FloatArray
 from treedp_core.words import whole
@@ -22,7 +22,12 @@ _ROWS: Final = f"Expected at most {whole(MAX_RANGES)} ranges of bins, one a row.
 
 @in_words
 def ranges_of_table(
-    origin: Origin, n_bins: int, *, name: str | None = None, options: ReadOptions | None = None
+    origin: Origin,
+    n_bins: int,
+    *,
+    name: str | None = None,
+    options: ReadOptions | None = None,
+    progress: Progress | None = None,
 ) -> Ranges:
     r"""Return the ranges of bins of a table with columns lower and upper, the first and the last bin, from bin 1 on.
 
@@ -34,6 +39,8 @@ def ranges_of_table(
         K, at least 2.
     name, options
         See `treedp_core.records.inspect`.
+    progress : callable, optional
+        See `treedp_core.records.count_hierarchy`.
 
     Raises
     ------
@@ -55,12 +62,14 @@ def ranges_of_table(
     columns = [table.column(one) for one in ENDS if one != WEIGHT or one in table.preview.columns]
     found: list[tuple[int, int] | Terms] = []
     with table.reading([], columns) as batches:
-        for arrays, _ in batches:
+        for arrays, done in batches:
             row = table.first_row + len(found)
             if len(found) + len(arrays[0]) > MAX_RANGES:
                 raise InputError("RANGE_BOUNDS", _ROWS)
             cells = np.stack([read(array, of, row) for array, of in zip(arrays, columns, strict=True)], axis=1)
             found.extend(_range(one, row + i) for i, one in enumerate(cells))
+            if progress is not None:
+                progress(done, table.total)
     refuse_no_rows(len(found))
     return Wanted(n_bins, OWN, tuple(found)).ranges
 

@@ -68,7 +68,7 @@ class Wanted:
                     f"Expected ranges within bins 1 to {whole(self.n_bins)}, the first bin first, got {first}-{last}.",
                 )
 
-        if not np.abs(self._own).sum(axis=1).all():
+        if not all(map(_counts_some, self.ranges)):
             raise InputError("RANGE_BOUNDS", "Expected every weighted sum to count some bin, got one that is always 0.")
 
     @property
@@ -156,6 +156,23 @@ def terms_of(one: tuple[int, int] | Terms) -> Terms:
     ((3, 9, 1.0),)
     """
     return one if isinstance(one[0], tuple) else ((*one, 1.0),)
+
+
+def text_of(one: tuple[int, int] | Terms) -> str:
+    """Return a range, or a weighted sum of ranges, as it is typed.
+
+    >>> text_of((3, 9)), text_of(((1, 5, 1.0), (7, 7, 2.5)))
+    ('3-9', '1-5 + 2.5*7')
+    """
+    parts = ((f"{first}-{last}" if last > first else str(first), weight) for first, last, weight in terms_of(one))
+    return " + ".join(part if weight == 1.0 else f"{weight:.12g}*{part}" for part, weight in parts)
+
+
+def _counts_some(one: tuple[int, int] | Terms) -> bool:
+    """Whether a weighted sum counts some bin: its weight changes only where one of its ranges begins or has ended."""
+    terms = terms_of(one)
+    places = {place for first, last, _ in terms for place in (first, last + 1)}
+    return any(sum(w for first, last, w in terms if first <= at <= last) for at in places)
 
 
 def ranges_from_text(text: str) -> Ranges:

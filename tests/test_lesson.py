@@ -355,3 +355,6 @@ def test_an_answer_says_the_guess_as_it_was_made() -> None:
     assert said["children"].startswith("With 4096 children")
     assert said["noise"].endswith("of 4\u202f000 draws are off by at most your 0.7071.")
     assert said["ranges"].endswith("once it adds 1 bin.")
+    asked = {one.name: one.predict for one in STEPS}
+    assert [asked["children"].written(value) for value in (1.0, 4096.0)] == ["1 child", "4\u202f096 children"]
+    assert [asked["noise"].written(value) for value in (1.0, 2.0 / 3.0)] == ["1 record", "0.667 records"]

@@ -17,7 +17,7 @@ from pages.ui.text import lit, prose, small_print
 from treedp_core.checks import InputError
 from treedp_core.figures.lesson import before_the_guess, of_class
 from treedp_core.studies.lesson import DRAGS, Step, hands, said_of_hands
-from treedp_core.words import plural, short
+from treedp_core.words import plural
 
 TEACHER_EVERY: Final = 2.0
 STUDENT_EVERY: Final = 4.0
@@ -57,7 +57,7 @@ def teachers_keys(step: Step) -> None:
 
 def wait(step: Step, guess: float, drag: Callable[[], None]) -> None:
     """Show a student that a guess is in, and how to change it, until the teacher reveals the step."""
-    said = lit(f"{short(guess)} {step.predict.unit}".strip())
+    said = lit(step.predict.written(guess))
     told = f"Your guess, {said}, is in. You may change it until your teacher reveals it."
     if step.name in DRAGS:
         frame.staged(drag)

@@ -101,9 +101,7 @@ def said_of_hands(step: str, counts: Mapping[float, int]) -> str:
     if not ideas:
         return start
     idea, often = ideas.most_common(1)[0]
-    return (
-        f"{start} {plural(often, 'guess', 'guesses')} near {short(idea.value, 4)} {asked.unit}: {lower_first(idea.why)}"
-    )
+    return f"{start} {plural(often, 'guess', 'guesses')} near {asked.written(idea.value)}: {lower_first(idea.why)}"
 
 
 def _ideas(asked: Question, counts: Mapping[float, int]) -> Counter[Wrong]:

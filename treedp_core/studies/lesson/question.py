@@ -16,6 +16,15 @@ CLOSE: Final = 0.03
 _NUMBER: Final = re.compile(r"[+\-−]?(\d+([.,]\d*)?|[.,]\d+)(e[+-]?\d{1,2})?", re.ASCII)
 
 
+def _of_one(unit: str) -> str:
+    """Return what one of a unit is called.
+
+    >>> _of_one("levels"), _of_one("children"), _of_one("%")
+    ('level', 'child', '%')
+    """
+    return "child" if unit == "children" else unit.removesuffix("s")
+
+
 @dataclass(frozen=True)
 class Wrong:
     """A wrong answer, and what whoever gives it seems to think: told to him, and to his teacher."""
@@ -68,7 +77,10 @@ class Question:
 
     def written(self, value: float) -> str:
         """Return an answer in words."""
-        return self.choices[int(value)] if self.choices else f"{short(value)} {self.unit}".strip()
+        if self.choices:
+            return self.choices[int(value)]
+        number = whole(round(value)) if value == round(value) else short(value)
+        return f"{number} {_of_one(self.unit) if value == 1 else self.unit}".strip()
 
     def named(self, key: str) -> Question:
         """Return the same question under another name."""

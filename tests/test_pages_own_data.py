@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from oracles_pages import open_page, press, table, words
-from pages.ui import kept, tables
+from oracles_pages import Later, open_page, press, table, words
+from pages.ui import jobs, kept, reading, tables
 from pages.ui.book import Held
 from pages.ui.room import ROOM
 from test_pages_data import count, held, labelled
@@ -250,6 +250,27 @@ def test_a_level_is_left_out_by_one_press_and_back_by_another() -> None:
     levels(app).set_value([]).run()
     assert held(app).tree.n_levels == 4, "a tree needs a level below its root"
     assert levels(app).value == ["region", "city", "age"]
+
+
+def test_while_a_level_is_left_out_nothing_else_changes_and_cancel_has_it_back(
+    monkeypatch: pytest.MonkeyPatch, own_jobs: jobs.Jobs
+) -> None:
+    app = counted()
+    before = held(app).fingerprint
+    monkeypatch.setattr(jobs, "pool", Later)
+    monkeypatch.setattr(reading, "QUICK_SECONDS", 0.0)
+    levels(app).set_value(["region"]).run()
+    assert "Reading: 0 %" in words(app) and levels(app).value == ["region"]
+    first = own_jobs.slots["upload_counting"]
+    app.run()
+    assert own_jobs.slots["upload_counting"] is first, "it is not begun again"
+    press(app, "upload_counting_cancel")
+    app.run()
+    assert first.stop.is_set() and "Reading" not in words(app)
+    assert levels(app).value == ["region", "city"] and held(app).fingerprint == before
+    levels(app).set_value(["region"]).run()
+    levels(app).set_value(["region", "city"]).run()
+    assert "Reading" not in words(app) and held(app).fingerprint == before
 
 
 def test_categories_that_were_listed_go_with_their_level() -> None:

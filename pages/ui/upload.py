@@ -19,7 +19,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from pages.ui import asked, kept, result, store, uploads
 from pages.ui.reading import PRIOR, Content, Counted, Reading, by_worker, say, say_refused
-from pages.ui.result import Result
+from pages.ui.result import Result, State
 from pages.ui.room import ROOM
 from pages.ui.tables import Slot, card, slot_of, waiting
 from pages.ui.text import lit, refusal_text
@@ -253,10 +253,11 @@ def choose_columns(file: Candidate, form: Callable[[Table], Count | None]) -> No
 
 
 def count_without(slot_name: str, levels: Sequence[str]) -> None:
-    """Have the table in a slot counted by these columns, all else as before: in a callback."""
+    """Have the table in a slot counted by these columns, or by none any more, all else as before: in a callback."""
     file, slot = counted_before(slot_name), slot_of(slot_name)
-    last = kept.of(slot_name)
-    if file is None or last is None or last.ran is None or (domain := last.domain_for(levels)) is None:
+    last, slot.counting = kept.of(slot_name), None
+    result.forget(f"{slot_name}_counting")
+    if not levels or file is None or last is None or last.ran is None or (domain := last.domain_for(levels)) is None:
         return
     table = _of_columns(file)
     how = {**last.ran.kwargs, "domain": domain}
@@ -329,6 +330,10 @@ def _count(slot: Slot, file: Candidate) -> None:
     found = _read(file, "counting", slot.n_counted, reading.work)
     if not found.is_ready:
         say(found)
+    if found.state is State.CANCELLED and in_place:  # all is as it was, and begins anew where it began
+        slot.counting = None
+        result.forget(found.slot)
+        st.rerun()
     if not found.is_ready and found.error is None:
         return
     slot.counting = None

@@ -18,13 +18,16 @@ def levels(slot: str) -> None:
     if table is None or table.columns is None:
         return
     used, state = table.data.labels.level_names[1:], slot_of(slot)
-    held, known = set(table.columns.preview.columns), state.levels if set(used) <= set(state.levels) else used
+    is_known = used == tuple(name for name in state.levels if name in used)  # in their order, too
+    held, known = set(table.columns.preview.columns), state.levels if is_known else used
     offered = [name for name in known if name in used or (name in held and table.domain_for((*used, name)))]
     if len(offered) < 2 or not set(used) <= held or table.domain_for(used) is None or state.wants:
         return
-    key = f"{slot}_levels_{state.n_counted}_{table.data.fingerprint[:8]}"
+    key = f"{slot}_levels_{hash(tuple(offered)):x}"
+    if state.counting is None or not state.counting.in_place:
+        st.session_state[key] = list(used)
     st.pills(
-        "Levels", offered, default=used, selection_mode="multi", key=key, format_func=lambda name: lit(name, 24),
+        "Levels", offered, selection_mode="multi", key=key, format_func=lambda name: lit(name, 24),
         on_change=_chosen, args=(slot, key, tuple(offered), tuple(used)),
         help="Press a level to leave it out, once more to have it back: the table is counted anew. Others, and their "
         "order, are chosen under *More*, *Hierarchy*.",
@@ -39,4 +42,4 @@ def _chosen(slot: str, key: str, offered: tuple[str, ...], used: tuple[str, ...]
         st.session_state[key] = list(used)
         return
     state.levels = offered
-    count_without(slot, wanted)
+    count_without(slot, wanted if wanted != list(used) else ())

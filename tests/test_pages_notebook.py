@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -294,6 +295,29 @@ def test_a_cell_is_run_again_on_the_data_of_now_and_everything_else_stays() -> N
     assert "_run_again" not in app.session_state
 
 
+def test_a_cell_whose_table_is_gone_is_not_made_of_the_sample_instead(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither what keeps the fingerprint of its table nor what only names it, such as a tree for as many leaves."""
+    app = press(open_page("lab", OWN, lab_view="draw"), "lab_draw_pin")
+    app = press(app.switch_page("pages/ranges.py").run(), "ran_ranges_figure_pin")
+    first, last = notebook(app).cells
+    named = replace(first, id="f" * 16, name="Named", data=None, holds_counts=False)
+    study = Study(
+        notebook=replace(notebook(app), cells=(first, named, last)), settings={"source": "upload"}, version="0.1.0"
+    )
+    path = tmp_path / "without.treedp"
+    path.write_bytes(save(study, with_data=False))
+    monkeypatch.setenv("TREEDP_NOTEBOOK", str(path))
+    app = open_page("notebook")
+    before = notebook(app).cells
+    app = press(pick(app, nb_view="all"), "nb_again_all")
+    assert not app.exception and "_run_again" not in app.session_state
+    assert notebook(app).cells[:2] == before[:2] and notebook(app).cells[2].figure is not None
+    assert app.toast[0].value.startswith("1 cell made again. Not made again, so as before: `Error lab")
+    assert app.toast[0].value.count("(its data are not here)") == 2
+
+
 def test_a_cell_of_a_page_that_is_not_here_stays_and_is_named() -> None:
     """A later version, or another installation, may have had that page."""
     app = pinned()
@@ -304,7 +328,7 @@ def test_a_cell_of_a_page_that_is_not_here_stays_and_is_named() -> None:
     assert "no page" in app.toast[0].value
     app = press(pick(app, nb_view="all"), "nb_again_all")
     assert not app.exception and "_run_again" not in app.session_state
-    assert "Not made again: `Error lab" in app.toast[0].value
+    assert "Not made again, so as before: `Error lab" in app.toast[0].value
 
 
 def test_a_simulation_is_run_again_too() -> None:

@@ -382,7 +382,7 @@ def test_cells_that_show_other_numbers_or_have_no_data_are_named(
     wrong = replace(study, notebook=study.notebook.put(replace(one, columns=other)), tables=())
     status, told = rerun(save(wrong, with_data=True))
     assert status == 1, told
-    assert "it shows other numbers" in told and "own-data: its data are not in the file" in told
+    assert "it shows other numbers" in told and "own-data: its data are not here" in told
 
 
 def test_files_that_a_notebook_asks_for_are_given_and_checked(
@@ -403,7 +403,7 @@ def test_files_that_a_notebook_asks_for_are_given_and_checked(
     assert status == 0 and "the same numbers" in told, told
     assert any(one.suffix == ".csv" for one in (tmp_path / "out").iterdir())
     status, told = rerun(content)
-    assert status == 1 and "give it with --data" in told
+    assert status == 1 and "its data are not here; give them with --data" in told
     for wrong in (other, tmp_path / "none.csv"):
         status, told = rerun(content, "--data", str(wrong))
         assert status == 2 and told.count("\n") == 1 and wrong.name in told, told

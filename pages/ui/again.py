@@ -22,18 +22,25 @@ from treedp_core.notebook import Cell
 from treedp_core.words import plural
 
 RUN: Final = "_run_again"
+LEFT: Final = "_not_made_again"
+"""Where a session has why cells were not made again the last time, by their ids."""
+NOT_SHOWN: Final = "its page did not show it"
+NO_DATA: Final = "its data are not here"
+SAID: Final = 3
+"""Cells that are named in a message."""
 
 
 @dataclass
 class _Again:
     """Cells that wait, the first of them under way; how everything was before; whether the next run `moves` on.
 
-    Cells that are `new` have no figure of their own yet: they go where none was made. `then` ends it.
+    Cells that are `new` have no figure of their own yet: they go where none was made. `then` ends it. Why cells
+    `failed` stands by their ids.
     """
 
     waiting: list[str]
     back: dict[str, Any]
-    failed: list[str] = field(default_factory=list)
+    failed: dict[str, str] = field(default_factory=dict)
     done: int = 0
     moves: bool = False
     new: tuple[str, ...] = ()
@@ -81,25 +88,34 @@ def step() -> None:
     of_page = cell if cell is not None and is_page(cell.page) else None
     if of_page is not None and (_is_elsewhere(of_page) or any(one.is_running for one in jobs.jobs().slots.values())):
         return
-    if of_page is not None and _put(of_page):
+    why = NOT_SHOWN if of_page is None else _put(of_page, is_new=of_page.id in again.new)
+    if of_page is not None and not why:
         again.done += 1
         again.new = tuple(one for one in again.new if one != of_page.id)
     elif cell is not None:
-        again.failed.append(cell.name)
+        again.failed[cell.id] = why
     del again.waiting[0]
     again.moves = True
     st.rerun()
 
 
-def _put(cell: Cell) -> bool:
-    """Put what the page has shown in place of a cell; False where it did not show it."""
+def _put(cell: Cell, *, is_new: bool) -> str:
+    """Put what the page has shown in place of a cell; return why not, where it did not show it."""
     try:
         made = replace(pins.cell_of(taken(cell.part), cell.id, cell.name), note=cell.note)
     except (InputError, KeyError):
-        return False
+        return NOT_SHOWN
+    if not is_new and _is_of_a_sample_instead(cell, made):
+        return NO_DATA
     before = book.held().revision
     book.change(lambda notebook: notebook.put(made))
-    return book.held().revision > before
+    return "" if book.held().revision > before else NOT_SHOWN
+
+
+def _is_of_a_sample_instead(cell: Cell, made: Cell) -> bool:
+    """Whether a cell of one's own table was made of the sample that is in use while there is no such table."""
+    named, now = (one.about.partition(" · ")[0] for one in (cell, made))
+    return made.data is None and (cell.data is not None or (store.is_lost() and named not in ("", now)))
 
 
 def _is_elsewhere(cell: Cell) -> bool:
@@ -130,6 +146,7 @@ def _end() -> None:
     st.session_state.pop(page.OPEN_MORE, None)
     if again is None:
         return
+    st.session_state[LEFT] = again.failed
     for key, value in again.back.items():
         REG[key].set(value)
     plans.put_back(again.plan)
@@ -139,8 +156,10 @@ def _end() -> None:
     slides.open_page("notebook")
     if again.then is not None:
         again.then()
-    failed = ", ".join(lit(name, 40) for name in again.failed[:3])
-    said = f" Not made again: {failed}: their pages did not show them, so they stay as they were." if failed else ""
+    names = {one.id: lit(one.name, 40) for one in book.notebook().cells}
+    failed = [f"{names[id]} ({why})" for id, why in again.failed.items() if id in names]
+    more = f" and {len(failed) - SAID} more" if len(failed) > SAID else ""
+    said = f" Not made again, so as before: {', '.join(failed[:SAID])}{more}." if failed else ""
     notebook_file.tell(f"{plural(again.done, 'cell')} made again.{said}")
 
 

@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             write(out, after.cells, after.title)
     except InputError as error:
         return refused(error)
-    wrong = {cell.id: "its page did not show it" for cell in before.cells if cell.name in failed}
+    wrong = {id: f"{why}; give them with --data" if why == again.NO_DATA else why for id, why in failed.items()}
     wrong |= {old.id: why for old, new in zip(before.cells, after.cells, strict=True) if (why := differs(old, new))}
     for cell in before.cells:
         say(f"{slug(cell.name)}: {wrong.get(cell.id, 'the same numbers')}")
@@ -49,8 +49,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 1 if wrong else 0
 
 
-def run_again(path: Path, files: Sequence[Path] = ()) -> tuple[Notebook, Notebook, list[str]]:
-    """Return a notebook as its file has it and as its pages make it now, and the names of cells that failed.
+def run_again(path: Path, files: Sequence[Path] = ()) -> tuple[Notebook, Notebook, dict[str, str]]:
+    """Return a notebook as its file has it and as its pages make it now, and by their ids why cells failed.
 
     `files` are what a notebook without data asks for.
 
@@ -71,7 +71,7 @@ def run_again(path: Path, files: Sequence[Path] = ()) -> tuple[Notebook, Noteboo
     _give(app, files)
     before: Notebook = app.session_state[book.HELD].notebook
     if not before.cells:
-        return before, before, []
+        return before, before, {}
     app.switch_page("pages/notebook.py").run()
     app.segmented_control(key="nb_view").set_value("all").run()
     app.button(key="nb_again_all").click().run()
@@ -83,7 +83,7 @@ def run_again(path: Path, files: Sequence[Path] = ()) -> tuple[Notebook, Noteboo
         _turn_to(app, state)
         _wait(app, until)
     after: Notebook = app.session_state[book.HELD].notebook
-    return before, after, [] if state is None else state.failed
+    return before, after, dict(app.session_state[again.LEFT])
 
 
 def _give(app: AppTest, files: Sequence[Path]) -> None:
@@ -109,7 +109,7 @@ def _turn_to(app: AppTest, state: Any) -> None:
     if (app_path().parent / page).is_file():
         app.switch_page(page)
     else:
-        state.failed.append(cell.name)
+        state.failed[cell.id] = again.NOT_SHOWN
         del state.waiting[0]
         state.moves = True
 
@@ -127,7 +127,7 @@ def differs(old: Cell, new: Cell) -> str:
     All simulations are run, also of cells that were pinned without: only what a cell showed is compared.
     """
     if old.data is not None and (new.data is None or new.data.fingerprint != old.data.fingerprint):
-        return "its data are not in the file; give it with --data"
+        return f"{again.NO_DATA}; give them with --data"
     if old.columns is None:
         return ""
     if new.columns is None or set(old.columns) - set(new.columns):

@@ -247,13 +247,17 @@ def test_ranges_of_a_table_are_those_that_are_typed(tmp_path: Path) -> None:
     assert found == ranges_from_text("1-4, -0.5*3-9, 2*2")
     assert ranges_of_table(b"lower;upper;weight\n1;4;1,0\n3;9;-0,5\n2;2;2\n", 24) == found, "decimal commas"
     assert plan_of(workload="own", ranges=found).matrix.mean_variance > 0
-    spoken = b"lower;upper;weight\n1;4;1\n3;9;-0,5\n2;2;2,0\n"
-    assert ranges_of_table(spoken, 24) == found
     assert ", ".join(map(text_of, found)) == "1-4, -0.5*3-9, 2*2"
     many = pd.DataFrame({"lower": np.arange(1, MAX_RANGES + 2), "upper": np.arange(1, MAX_RANGES + 2)})
     assert len(ranges_of_table(many[:-1], MAX_RANGES)) == MAX_RANGES
     with pytest.raises(InputError, match="at most 1\u202f000 ranges"):
         ranges_of_table(many, 2 * MAX_RANGES)
+
+
+def test_a_range_that_is_turned_is_not_said_to_be_beyond_the_bins() -> None:
+    for text, said in (("5,2", "first bin first, from bin 1 on, got 5-2"), ("5,25", "within bins 1 to 24, got 5-25")):
+        with pytest.raises(InputError, match=said):
+            ranges_of_table(f"lower,upper\n{text}\n".encode(), 24)
 
 
 def test_a_thousand_ranges_of_a_million_bins_are_checked_without_a_row_of_each() -> None:

@@ -73,7 +73,7 @@ VISITS: list[tuple[str, dict[str, Any], tuple[str, ...], set[str]]] = [
     ("cdf", {"cdf_tree": "root", "cdf_mechanism": "discrete_gaussian", "nbr": "add_or_remove_one"}, (),
      CDF - {"cdf_quantiles"} | {"cdf_ledger"}),
     ("cdf", {"cdf_source": "current", "cdf_tree": "optimal", "cdf_mechanism": "gaussian", "cdf_for": "own",
-             "cdf_ranges": "1-9, 4-12"}, (), CDF | {"cdf_ledger"}),
+             "cdf_ranges": "1-9, 4-12"}, (), CDF | {"cdf_ledger", "cdf_own"}),
     ("cdf", {"cdf_source": "current", "cdf_tree": "identity", "cdf_mechanism": "laplace", "cdf_for": "ranges"}, (),
      CDF | {"cdf_ledger"}),
     ("cdf", {"cdf_tree": "partition", "cdf_mechanism": "laplace", "cdf_for": "bins", "nbr": "add_or_remove_one"}, (),

@@ -19,7 +19,7 @@ from treedp_core.tree import Tree
 UNIT: Final = ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)
 LEAVES: Final = (4, 16, 64, 256)
 HEIGHTS: Final = (2, 3, 4, 5, 6, 7, 8)
-BESIDE: Final = "One for each level"
+BESIDE: Final = "Budgets by level"
 Gain = tuple[str, list[float], dict[str, list[float]]]
 """What is varied, (n,) values of it, and the error at each with budgets of levels and with finer ones, (n,) each."""
 
@@ -64,7 +64,7 @@ def by_subtree() -> Gain:
 
 FINER: Final[Table[Finer]] = table(
     Finer(
-        "node", "For each node", "Leaves that end early also spend what deeper levels would have.",
+        "node", "Budgets by node", "Leaves that end early also spend what deeper levels would have.",
         Stated(
             assumes="A record changes the nodes of one path, so the largest sum along a path is paid.",
             formula=r"\varepsilon=\max_{\text{leaves }u}\ \sum_{v\text{ above or at }u}\varepsilon_v",
@@ -77,13 +77,13 @@ FINER: Final[Table[Finer]] = table(
         by_node,
     ),
     Finer(
-        "subtree", "For each subtree", "Every subtree has a split of its own, tuned on its own prior.",
+        "subtree", "Budgets by subtree", "Every subtree has a split of its own, tuned on its own prior.",
         Stated(
             assumes="A record is in one subtree, so the dearest one is paid; levels above are sums of what they hold.",
             formula=r"\varepsilon=\max_{\text{subtrees }S}\ \sum_\ell\varepsilon_{S,\ell}",
             source="Dawson et al., Section 6: one split for each advertising partner, all pooled for a new one.",
             best="Subtrees of unlike shape or counts, such as partners with few and with many campaigns.",
-            loses="Subtrees that are alike: one split for all is as good, and its noise needs one table.",
+            loses="Subtrees that are alike: one split for all is as good.",
         ),
         "RMSRE ÷ the best",
         "Two subtrees, one with a leaf below every node, one with all below a single node; 20 records a leaf, Gaussian "

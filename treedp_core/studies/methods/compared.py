@@ -386,7 +386,7 @@ def _of_spikes(one: Method) -> Compared:
         f"{SPIKE_BINS} bins, of which so many hold {whole(SPIKE_RECORDS)} made-up records; ε = "
         f"{setting_text(SPIKE_EPSILON)}, one record added or removed. Alone by formula."
     )
-    return Compared("bins that hold records", list(map(float, SPIKES)), _over_best(found), one.label,
+    return Compared("filled bins", list(map(float, SPIKES)), _over_best(found), one.label,
                     "RMSE of a bin ÷ the best", simulated=True, about=about)  # fmt: skip
 
 

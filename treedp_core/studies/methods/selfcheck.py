@@ -13,23 +13,30 @@ import numpy as np
 from treedp_core import checks
 from treedp_core.allocation import ALLOCATIONS
 from treedp_core.allocation.minimax import squared_norm
+from treedp_core.allocation.published import PUBLISHED_SPLITS
 from treedp_core.checks import DELTA_USUAL
 from treedp_core.errors import METRICS
 from treedp_core.errors.ways import mean_and_error
 from treedp_core.experiment import Experiment, prepare, run
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.mechanisms.stability import stability
-from treedp_core.noise import expected_maximum
-from treedp_core.postprocess import POSTPROCESSORS
+from treedp_core.noise import DiscreteLaplace, expected_maximum
+from treedp_core.postprocess import POSTPROCESSORS, least_squares
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
-from treedp_core.studies.cdf.error import total_squared_error
+from treedp_core.studies.budget.finer import FINER
+from treedp_core.studies.budget.greedy import PHASES, greedy
+from treedp_core.studies.budget.per_node import node_error, topped_up
+from treedp_core.studies.budget.problem import Problem
+from treedp_core.studies.budget.subtrees import split_by_subtree
+from treedp_core.studies.cdf.baselines import BASELINES, hb_children
+from treedp_core.studies.cdf.error import Criterion, optimal_shares, total_squared_error
 from treedp_core.studies.cdf.release import CdfSettings, plan_tree
 from treedp_core.studies.methods.bounds import TABLES
 from treedp_core.studies.methods.compared import KNOWN_BEFORE, base, cdf_plan, small_tree, tuned_split
 from treedp_core.studies.methods.entries import METHODS, TUNED
 from treedp_core.studies.topdown.plan import plan
 from treedp_core.tree import FloatArray, Tree
-from treedp_core.tree.workloads import Shape
+from treedp_core.tree.workloads import Shape, equal_tree
 from treedp_core.watch import Watch, generator
 
 SEED: Final = 20_261
@@ -102,6 +109,9 @@ _Found = tuple[float, float, float] | None
 _Check = tuple[str, str, Callable[[int, int, Watch], _Found]]
 UNEQUAL: Final = (2, 3, 4)
 """Children by level of a tree on which no two splits are the same."""
+ADDED: Final = ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)
+"""Whom the checks of baselines and of finer budgets protect."""
+NAMED_BINS: Final = 27
 TALLER: Final = (2, 3, 2, 2)
 """Another, for splits that are found: the greedy one and the best are not the same."""
 
@@ -173,6 +183,7 @@ def _checks() -> Iterator[_Check]:
             **tuned_split(name, TALLER),
         )
         yield f"allocations.{name}", "RMSE, Gaussian, least squares", partial(_experiment, cell, TALLER)
+    yield from _of_others()
     for name in KNOWN_BEFORE:
         yield f"strategies.{name}", "mean variance of 32 cumulative counts", partial(_prefixes, name)
     yield "simple.stability", "mean square error of counts of 1, 15, 30 and 500", _told
@@ -182,6 +193,23 @@ def _checks() -> Iterator[_Check]:
     yield "bounds.gamma_2", "variance of the worst node, attained", _worst_node
     yield "bounds.cumulative_laplace", "N² E₂ of 16 × 16 (Theorem IV.1)", _cumulative
     yield "bounds.inftda", "largest of 64 noises, not projected", _largest
+
+
+def _of_others() -> Iterator[_Check]:
+    for name, split in PUBLISHED_SPLITS.items():
+        cell = base(
+            mechanism="gaussian",
+            postprocess=("least_squares",),
+            allocation="custom",
+            shares=split.shares,
+            relation=ADDED.relation.value,
+        )
+        yield f"published.{name}", "RMSE, Gaussian", partial(_experiment, cell, (2,) * (len(split.exact) - 1))
+    for name in FINER:
+        yield f"finer.{name}", "mean variance, discrete Laplace", partial(_finer, name)
+    for name in ("h2", "hb", "greedy_h"):
+        yield f"baselines.{name}", "mean variance of 27 cumulative counts", partial(_named, name)
+    yield "baselines.privelet", "mean variance of 27 cumulative counts", _wavelets
 
 
 def _experiment(cell: Experiment, factors: tuple[int, ...], trials: int, seed: int, watch: Watch) -> _Found:
@@ -202,6 +230,65 @@ def _prefixes(name: str, trials: int, seed: int, watch: Watch) -> tuple[float, f
     errors = plan.errors(generator("self-check: ways of a CDF", name, seed), trials)
     watch.step(trials)
     return float(plan.variance.mean()), *_mean(np.square(errors).mean(axis=1))
+
+
+def _finer(name: str, trials: int, seed: int, watch: Watch) -> tuple[float, float, float]:
+    """Noise of every node by a budget of its own, then least squares: a leaf near the root, or unlike subtrees."""
+    tree = Tree.from_child_counts([np.array([2]), np.array([0, 3]), np.array([2, 0, 1])])
+    problem = Problem(tree, np.arange(tree.n_nodes) + 5, "discrete_laplace", ADDED, "rmse", first_level=1)
+    amounts = np.array([0.0, 0.3, 0.3, 0.4])
+    spent = topped_up(tree, ADDED, amounts, 1.0)
+    if name == "subtree":
+        spent = split_by_subtree(problem, 1.0, 1, lambda one, total: greedy(one, total, PHASES).amounts).node_amounts
+    variance, rng = np.full(tree.n_nodes, np.inf), generator("self-check: finer budgets", name, seed)
+    noise = np.zeros((trials, tree.n_nodes))
+    for node in np.flatnonzero(spent):
+        law = DiscreteLaplace(float(spent[node]))
+        variance[node], noise[:, node] = law.variance, law.sample(rng, trials)
+    errors = least_squares.prepare(tree, variance)[0](noise)[:, 1:]
+    watch.step(trials)
+    return float(node_error(problem, spent).tree) ** 2, *_mean(np.square(errors).mean(axis=1))
+
+
+def _named(name: str, trials: int, seed: int, watch: Watch) -> tuple[float, float, float]:
+    """A baseline on a tree: its formula against drawn noise of the same tree and budgets."""
+    shape = equal_tree(NAMED_BINS, hb_children(NAMED_BINS) if name == "hb" else 2)
+    criterion = Criterion(least_squares=True, unit=ADDED)
+    shares: tuple[float, ...] = (1.0 / (shape.height + 1),) * (shape.height + 1)
+    if name == "greedy_h":
+        shares = tuple(float(one) for one in optimal_shares(shape, criterion).shares)
+    settings = CdfSettings(
+        NAMED_BINS,
+        shape.branching_factors,
+        "laplace",
+        allocation="custom",
+        shares=shares,
+        relation=ADDED.relation.value,
+    )
+    plan = plan_tree(settings)
+    errors = plan.errors(generator("self-check: named baselines", name, seed), trials)
+    watch.step(trials)
+    return _claimed(name), *_mean(np.square(errors).mean(axis=1))
+
+
+def _wavelets(trials: int, seed: int, watch: Watch) -> tuple[float, float, float]:
+    """Privelet: noise on the total and on left minus right of every dyadic interval, and the transform undone."""
+    size = 1 << (NAMED_BINS - 1).bit_length()
+    sums = generator("self-check: wavelets", seed).laplace(0.0, size.bit_length(), (trials, 1))
+    rng, n = generator("self-check: wavelets, differences", seed), size
+    while n > 1:
+        apart = rng.laplace(0.0, size.bit_length(), sums.shape)
+        sums = np.stack([(sums + apart) / 2.0, (sums - apart) / 2.0], axis=2).reshape(trials, -1)
+        n //= 2
+    errors = np.cumsum(sums, axis=1)[:, :NAMED_BINS]
+    watch.step(trials)
+    return _claimed("privelet"), *_mean(np.square(errors).mean(axis=1))
+
+
+def _claimed(name: str) -> float:
+    error = BASELINES[name].error
+    assert error is not None
+    return error(NAMED_BINS, ADDED)
 
 
 def _told(trials: int, seed: int, watch: Watch) -> tuple[float, float, float]:

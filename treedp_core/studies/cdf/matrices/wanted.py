@@ -62,10 +62,13 @@ class Wanted:
             raise InputError("RANGE_BOUNDS", "Expected every range of bins once.")
         for first, last, weight in (term for one in self.ranges for term in terms_of(one)):
             checks.number("a weight", weight, low=-MOST_WEIGHT, high=MOST_WEIGHT, code="RANGE_BOUNDS")
-            if not 1 <= first <= last <= self.n_bins:
+            if not 1 <= first <= last:
                 raise InputError(
-                    "RANGE_BOUNDS",
-                    f"Expected ranges within bins 1 to {whole(self.n_bins)}, the first bin first, got {first}-{last}.",
+                    "RANGE_BOUNDS", f"Expected ranges with the first bin first, from bin 1 on, got {first}-{last}."
+                )
+            if last > self.n_bins:
+                raise InputError(
+                    "RANGE_BOUNDS", f"Expected ranges within bins 1 to {whole(self.n_bins)}, got {first}-{last}."
                 )
 
         if not all(map(_counts_some, self.ranges)):

@@ -457,6 +457,7 @@ def test_shares_typed_just_before_the_press_are_the_ones_that_are_used(budget: C
             plan = kept["_plan"].made.value if "_plan" in kept else None
             handed = [1 / level.scale for level in plan.levels] if plan else list(values_of_text(kept["lab_shares"]))
             assert handed == pytest.approx(expected or [])
+            assert plan or "_plan" not in pick(app, bud_shares="0.1, 0.2, 0.7").session_state, "not later either"
 
 
 def notes(app: AppTest, key: str) -> list[str]:

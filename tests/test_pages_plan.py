@@ -112,6 +112,16 @@ def test_every_ledger_makes_a_plan(page: str, link: dict[str, str], key: str) ->
     assert "_plan" not in app.session_state
 
 
+@pytest.mark.parametrize(("page", "prefix"), [("lab", "lab"), ("consistency", "con")])
+def test_a_plan_is_of_what_was_typed_just_before_the_press(page: str, prefix: str) -> None:
+    """Both reach the server before the page is drawn once more."""
+    link = {f"{prefix}_allocation": "custom", f"{prefix}_shares": "0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.4"}
+    app = open_page(page, sample="small_town", level="Advanced", nbr="add_or_remove_one", **link)
+    app.text_input(key=f"{prefix}_shares").set_value("0.4, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1")
+    levels = kept(planned(app, f"{prefix}_plan")).made.value.levels
+    assert 4 * levels[0].scale == pytest.approx(levels[-1].scale)
+
+
 def test_a_plan_from_elsewhere_goes_with_its_data() -> None:
     app = planned(open_page("lab", sample="small_town"), "lab_plan")
     assert kept(app).fingerprint

@@ -42,29 +42,31 @@ class Kept:
 
 
 def button(key: str, make: Callable[[], Ran[ReleasePlan]], source: str, label: str = "Make plan") -> None:
-    """Show the button that stands beside a ledger: it opens the page Release plan with the plan that `make` returns."""
+    """Show the button that stands beside a ledger: it opens the page Release plan with the plan that `make` returns.
+
+    The plan is made once the page has run with what may have changed just before the press.
+    """
     st.button(
-        label, key=f"{key}_plan", icon=":material/assignment:", on_click=_make, args=(key, make, source),
+        label, key=f"{key}_plan", icon=":material/assignment:", on_click=st.session_state.update, args=({_ASKED: key},),
         help="What would be promised to whom, what each level costs, and what is still open: as a document, and as a "
         "program for a library that publishes.",
     )  # fmt: skip
-    asked, error = st.session_state.pop(_ASKED, ("", None))
-    if asked == key and error is None:
-        st.switch_page(PAGE)
-    elif asked == key:
-        refusal(error)
-
-
-def _make(key: str, make: Callable[[], Ran[ReleasePlan]], source: str) -> None:
-    """Make a plan, before the page runs again and goes to it."""
-    st.session_state[_ASKED] = (key, None)
+    if st.session_state.get(_ASKED) != key:
+        return
+    del st.session_state[_ASKED]
     try:
         made = make()
         made.value.verify()
     except InputError as error:
-        st.session_state[_ASKED] = (key, error)
+        refusal(error)
     else:
         keep(Kept(made, source, store.dataset().fingerprint))
+        st.switch_page(PAGE)
+
+
+def end() -> None:
+    """Forget a press whose button was not drawn again: what it stood beside is refused now."""
+    st.session_state.pop(_ASKED, None)
 
 
 def of_experiment(one: Experiment, page: str, *, reads_counts: bool = False) -> Ran[ReleasePlan]:

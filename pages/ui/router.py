@@ -8,7 +8,7 @@ from typing import Final
 
 import streamlit as st
 
-from pages.ui import autosave, offered, reconnect, result, sessions, settings, shell, slides, store, uploads
+from pages.ui import autosave, offered, plans, reconnect, result, sessions, settings, shell, slides, store, uploads
 from pages.ui.page import ROUTED, Page
 from pages.ui.refusals import guard
 
@@ -54,6 +54,7 @@ def _run(pages: Sequence[Page], sidebar: Callable[[Page, Sequence[Page]], None])
             chosen.run()
     finally:
         ROUTED.now = False
+    plans.end()
     slides.number()
     uploads.forget_unshown()
     shell.run(script, page, pages)

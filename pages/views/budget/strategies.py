@@ -22,7 +22,6 @@ from treedp_core.checks import InputError
 from treedp_core.figures.of_budget import levels_of, steps_of, strategies_of
 from treedp_core.figures.reliability import watermark
 from treedp_core.notebook.code import Ran, call, given
-from treedp_core.plans import ReleasePlan
 from treedp_core.privacy.ledger import left_after
 from treedp_core.records.export.columns import Columns
 from treedp_core.studies.budget import (
@@ -206,7 +205,7 @@ def _hand_over(one: Compared, row: Result) -> None:
             help="Sets it as the custom split of the Error lab and the Consistency page, with this noise. What a "
             "prior took of the total stays unspent there.",
         )
-        plans.button("bud", partial(_planned, one, row), "from Budget split")
+        plans.button("bud", partial(plans.of_ledger, row.ledger, one.question.experiment), "from Budget split")
         handed = st.session_state.get(HANDED)
         if handed is not None and handed[0] == row.name:
             prose(f"Handed over: {lit(handed[1], 190)}", width="content")
@@ -214,10 +213,6 @@ def _hand_over(one: Compared, row: Result) -> None:
             router.link("consistency")
     if row.origin is not None and not row.origin.is_private:
         small_print(f":red[{NOT_PRIVATE}]: wherever this split is used, it tells about the true counts.")
-
-
-def _planned(one: Compared, row: Result) -> Ran[ReleasePlan]:
-    return plans.of_ledger(one.at_press(row).ledger, one.question.experiment)
 
 
 def _use(one: Compared, row: Result) -> None:

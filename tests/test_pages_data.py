@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from oracles_pages import codes, figure, open_page, press, widget, words
+from oracles_pages import codes, dataset, figure, open_page, press, widget, words
 from pages.ui import kept, uploads
 from pages.ui.room import ROOM
 from treedp_core.records import Dataset
+from treedp_core.tree import Tree
 
 pytestmark = pytest.mark.usefixtures("own_jobs")
 
@@ -362,3 +363,5 @@ def test_the_answer_says_how_many_leaves_the_noise_hides() -> None:
     assert 2 * p**37 / (1 + p) <= 1 / 20 < 2 * p**36 / (1 + p)
     told = words(open_page("data", level="Basic", sample="small_town")).replace("\u202f", " ")
     assert "1 000 records on 64 leaves; at ε = 1 the 95 % margin of a leaf is 36 records, and 90.6 % of" in told
+    large = dataset(Tree.from_branching_factors((2,)), [700, 800])
+    assert "records, and every leaf is larger than that." in words(open_page("data", large, level="Basic"))

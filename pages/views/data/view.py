@@ -49,10 +49,10 @@ def _answer(data: Dataset) -> str:
     """What the noise of a leaf is beside the counts of the leaves."""
     settings = experiment()
     margin, share = hidden_leaves(data, settings)
+    hidden = f"{percent(share)} of the leaves are not larger than that" if share else "every leaf is larger than that"
     return (
         f"{plural(data.total, 'record')} on {plural(data.tree.n_leaves, 'leaf', 'leaves')}; at ε = "
-        f"{setting_text(settings.epsilon)} the 95 % margin of a leaf is {short(margin)} records, and "
-        f"{percent(share)} of the leaves are not larger than that."
+        f"{setting_text(settings.epsilon)} the 95 % margin of a leaf is {short(margin)} records, and {hidden}."
     )
 
 

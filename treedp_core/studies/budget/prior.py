@@ -117,11 +117,12 @@ def public_of_file(data: Dataset, file: Dataset, *, absent_are_zero: bool = Fals
     if wrong:
         missing, extra = len(ours - theirs.keys()), len(theirs.keys() - ours)
         example = min(wrong)
+        helps = "" if extra else " If they are public all the same, say that leaves the file lacks count 0."
         raise InputError(
             "PRIOR_LEAVES",
             f"Expected a prior with the same leaves as the data: {whole(missing)} are missing and {whole(extra)} "
             "are not in the "
-            f"data, for example {echo(' / '.join(example))}.",
+            f"data, for example {echo(' / '.join(example))}.{helps}",
         )
     by_leaf = np.array([theirs.get(path, 0) for path in names])
     return public(tree, tree.counts_of_leaves(by_leaf))

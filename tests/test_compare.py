@@ -21,7 +21,7 @@ from test_pages_notebook import OTHER, OWN
 from test_pages_own_data import counted
 from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment, run
-from treedp_core.figures.kept import overlaid
+from treedp_core.figures.kept import TITLED, overlaid
 from treedp_core.notebook import Cell, Notebook
 from treedp_core.notebook.compare import checked, differing, other_promises, ratios
 from treedp_core.notebook.paired import Side, matched, most_trials, on_common_noise, paired
@@ -236,9 +236,11 @@ def test_figures_with_the_same_axes_share_them_the_first_one_dashed() -> None:
     assert overlaid([drawn(), drawn("heatmap")], "AB") is None
     down = overlaid([drawn(yaxis={"range": [3, -1]}), drawn(yaxis={"range": [3, -1]})], "AB")
     assert down is not None and down.layout.yaxis.autorange == "reversed" and fig.layout.yaxis.autorange is True
-    notes = [{"xref": "x2 domain", "yref": "paper", "text": "title"}, {"xref": "paper", "yref": "y2", "text": "line"}]
+    title = {"xref": "x2 domain", "yref": "paper", "text": "title", "y": 1, "yanchor": "bottom"}
+    notes = [title, {"xref": "paper", "yref": "y2", "text": "line"}]
     named = overlaid([drawn(annotations=notes), drawn(annotations=notes)], "AB")
     assert named is not None and [one.text for one in named.layout.annotations] == ["title"]
+    assert named.layout.legend.y == TITLED and fig.layout.legend.y is None
     bars = overlaid([drawn("bar"), drawn("bar")], "AB")
     assert bars is not None and [one.marker.pattern.shape for one in bars.data] == ["/", ""]
     assert bars.layout.barmode == "group"

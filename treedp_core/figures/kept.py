@@ -10,6 +10,8 @@ import plotly.graph_objects as go
 from treedp_core.checks import InputError
 from treedp_core.figures.style import BLUE, GREEN, MORE, ORANGE, PINK, SKY, VIOLET, YELLOW
 
+TITLED: Final = 1.1
+"""Where a legend begins above titles of panels, in heights of the figure."""
 SERIES: Final = (BLUE, ORANGE, GREEN, PINK, YELLOW, SKY, VIOLET)
 
 
@@ -71,6 +73,8 @@ def overlaid(figures: Sequence[Mapping[str, Any]], letters: str) -> go.Figure | 
         told = max((one.title.text or "" for one in same), key=len)
         fig.layout[name].update(range=_widest([one.range for one in same]), title={"text": told})
     fig.layout.annotations = [one for one in fig.layout.annotations if _is_of(one.xref) and _is_of(one.yref)]
+    if any(one.y == 1 and one.yanchor == "bottom" for one in fig.layout.annotations):  # where the legend would be
+        fig.update_layout(legend_y=TITLED, legend_yanchor="bottom")
     return fig
 
 

@@ -94,3 +94,10 @@ def test_the_view_finds_and_explains() -> None:
     assert not app.exception and answer(app).startswith("No term has") and "``` `<b>` ```" not in answer(app)
     app.text_input(key="met_search").set_value("padding").run()
     assert answer(app).startswith("**Padding.**")
+
+
+def test_one_idea_has_one_name_on_every_page() -> None:
+    """How a budget is divided over the levels is called the budget split, wherever it is asked for."""
+    labels = {one.drawn.label for page in all_pages() for one in page.settings}
+    assert {"Mechanism", "Post-processing", "Budget split"} <= labels
+    assert not labels & {"Level budgets", "Allocation", "Estimator"}

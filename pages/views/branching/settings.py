@@ -37,7 +37,7 @@ BUDGET: Final = choice(
     "uniform",
     BUDGETS,
     once={"equal": "uniform"},
-    label="Level budgets",
+    label="Budget split",
     help="Uniform: the same for all levels, or the best for each tree.",
 )
 PADDED: Final = flag(

@@ -73,7 +73,7 @@ RHO: Final = words(
     help=f"{text('rho')} Empty: the largest ρ that the sidebar's ε and δ allow.",
 )  # fmt: skip
 ALLOCATION: Final = choice(
-    "td_allocation", "uniform", ALLOCATIONS, once={"equal": "uniform"}, look="select", label="Level budgets", width=150,
+    "td_allocation", "uniform", ALLOCATIONS, once={"equal": "uniform"}, look="select", label="Budget split", width=150,
     help="Uniform is the paper's: ρ / d for each noisy level.",
 )  # fmt: skip
 SHARES: Final = words(

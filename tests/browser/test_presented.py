@@ -37,7 +37,8 @@ LOOK: Final = """() => {
     titles: [...stage.querySelectorAll('.xtitle, .x2title')].map(one => box(one).bottom - box(stage).bottom),
     cut: [...first.querySelectorAll('[data-testid=stSelectbox] input')]
       .filter(one => one.scrollWidth > one.clientWidth + 1).map(one => one.value),
-    over: rows.flatMap((one, at) => at && rows[at - 1].bottom > one.top + 10 ? [one.top] : []),
+    over: rows.filter((one, at) => rows.slice(0, at).some(other => other.bottom > one.top + 10
+      && other.right > one.left && one.right > other.left)).map(one => one.top),
     thin: lines.map(one => parseFloat(getComputedStyle(one).strokeWidth)).filter(width => width > 0 && width < 3.9),
   };
 }"""

@@ -238,6 +238,8 @@ def test_a_presented_upright_axis_has_numbers_that_keep_apart_and_all_its_names(
     numbers = go.Figure().update_yaxes(tickvals=at, ticktext=["0", "1", "10", "100", "1\u202f000"])
     assert style.present(numbers).layout.yaxis.ticktext == ("0", "10", "100", "1\u202f000")
     assert style.present(numbers).layout.yaxis.tickvals == (0.0, 2.3, 4.6, 6.9)
+    powers = go.Figure().update_yaxes(type="log", range=[-5.2, 5.4], dtick=1)
+    assert style.present(powers).layout.yaxis.dtick == 3
     names = go.Figure().update_yaxes(tickvals=list(range(9)), ticktext=list("abcdefghi"))
     assert style.present(names).layout.yaxis.ticktext == tuple("abcdefghi")
 

@@ -266,6 +266,8 @@ def present(fig: go.Figure) -> go.Figure:
             one.title.text = one.title.text.partition(" (")[0]
         if one.type != "log":
             one.update(_numbers_apart(one.tickvals, one.ticktext, MAX_UPRIGHT))
+        elif one.dtick == 1 and one.range:  # a number for each power of ten
+            one.dtick = max(1, math.ceil((one.range[1] - one.range[0]) / MAX_PRESENTED))
     fig.update_annotations(font=big)
     if (fig.layout.margin.r or 0) > NAMED_FROM:  # room for names at the ends of lines
         fig.layout.margin.r *= 2

@@ -50,7 +50,8 @@ def show() -> None:
 def file_of(one: Asked) -> str:
     """Return what a table that is asked for is called, with its file where that has another name.
 
-    >>> file_of(Asked("upload", DataNote("Adults", "0" * 64, "", ("sex",), "public"), None))
+    >>> note = DataNote(name="Adults", fingerprint="0" * 64, levels=("sex",), domain="public")
+    >>> file_of(Asked("upload", note, None))
     'Adults'
     """
     first = one.how.args[0] if one.how is not None and one.how.args else None

@@ -33,8 +33,8 @@ def ahp(counts: IntArray, unit: ProtectedUnit, epsilon: float, rng: np.random.Ge
 
     >>> from treedp_core.privacy import NeighbouringRelation
     >>> unit = ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)
-    >>> ahp(np.array([500, 0, 0, 500, 0, 0]), unit, 4.0, np.random.default_rng(1)).round().tolist()
-    [500.0, 0.0, 0.0, 500.0, 0.0, 0.0]
+    >>> ahp(np.array([500, 0, 0, 500, 0, 0]), unit, 4.0, np.random.default_rng(1)).round().astype(int).tolist()
+    [500, 0, 0, 500, 0, 0]
     """
     total = Fraction(checks.epsilon(epsilon))
     first = float_below(total * SHARE)

@@ -460,6 +460,15 @@ def test_shares_typed_just_before_the_press_are_the_ones_that_are_used(budget: C
             assert plan or "_plan" not in pick(app, bud_shares="0.1, 0.2, 0.7").session_state, "not later either"
 
 
+def test_sliders_of_a_page_that_is_behind_move_nothing(budget: Callable[..., AppTest]) -> None:
+    """With a press a browser sends all sliders as it has them; one that a hand moved is followed."""
+    app = budget(bud_view="custom", nbr=ADD, bud_shares="0,0,1")
+    for level in range(3):
+        app.slider(key=f"bud_s{level}").set_value(33.3)
+    assert press(app, "bud_use").session_state["lab_shares"] == "0, 0, 1"
+    assert shares(pick(app, bud_s1=50.0)) == [0, 0.5, 0.5]
+
+
 def notes(app: AppTest, key: str) -> list[str]:
     return [note["text"] for note in figure(app, key)["layout"].get("annotations", [])]
 

@@ -34,6 +34,8 @@ def test_slices_are_scrubbed_in_the_browser(page: Any, server: LiveServer) -> No
 
 def test_a_split_moves_to_the_error_lab(page: Any, server: LiveServer) -> None:
     drawn(page, server, "budget?bud_view=custom&level=Advanced&nbr=add_or_remove_one&sample=geography", "bud_custom")
+    page.get_by_text("Searching for the best split").wait_for(state="detached")
+    settle(page)
     slider = page.locator(".st-key-bud_s4 input[type=range]")
     slider.focus()
     page.keyboard.press("End")

@@ -137,7 +137,7 @@ def _sliders(units: list[int]) -> None:
         st.session_state[lock] = level in locked
         fixed = level in _public()
         column.slider(
-            f"{lit(name, 18)} %", 0.0, 100.0, step=0.1, key=key, format="%.1f", on_change=_moved, args=(level, key),
+            f"{lit(name, 18)} %", 0.0, 100.0, step=0.1, key=key, format="%.1f", on_change=_moved, args=(level,),
             disabled=fixed,
             help=f"{plural(int(data.tree.level_sizes[level]), 'node')}. The levels that are not locked share the rest.",
         )  # fmt: skip
@@ -146,9 +146,12 @@ def _sliders(units: list[int]) -> None:
         )
 
 
-def _moved(level: int, key: str) -> None:
-    wanted = round(10 * float(st.session_state[key]))
-    _dragged(rebalanced(_units(), level, wanted, _locked() | _public()))
+def _moved(level: int) -> None:
+    """Follow a slider; a hand moves one, and several at once are of a page that has not drawn the last move yet."""
+    units = _units()
+    stand = [round(10 * float(st.session_state[f"bud_s{at}"])) for at in range(len(units))]
+    if sum(there != unit for there, unit in zip(stand, units, strict=True)) == 1:
+        _dragged(rebalanced(units, level, stand[level], _locked() | _public()))
 
 
 def _dragged(units: list[int]) -> None:

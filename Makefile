@@ -9,7 +9,7 @@ endif
 VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= auto
-BROWSERS ?= 3
+BROWSERS ?= 2
 
 # One thread for each linear-algebra call: the checks already use every core.
 export OMP_NUM_THREADS = 1

@@ -11,7 +11,7 @@ from pages.ui import book, saving
 from pages.ui.frame import plain_table
 from pages.ui.text import lit
 from treedp_core.notebook.cell import DataNote
-from treedp_core.notebook.code import File
+from treedp_core.notebook.code import path_read
 from treedp_core.notebook.study import Asked, Given, given_again
 from treedp_core.records import Dataset
 from treedp_core.words import plural, short
@@ -54,9 +54,8 @@ def file_of(one: Asked) -> str:
     >>> file_of(Asked("upload", note, None))
     'Adults'
     """
-    first = one.how.args[0] if one.how is not None and one.how.args else None
-    path = first.path if isinstance(first, File) else one.note.name
-    return one.note.name if path == one.note.name else f"{one.note.name} ({path})"
+    path = path_read(one.how)
+    return one.note.name if path in (None, one.note.name) else f"{one.note.name} ({path})"
 
 
 def how_counted(note: DataNote) -> str:

@@ -17,7 +17,7 @@ from pages.ui.room import ROOM
 from pages.ui.uploads import is_public
 from sample_data.catalogue import SAMPLES
 from treedp_core.checks import InputError, echo
-from treedp_core.notebook.code import File, Ran, call
+from treedp_core.notebook.code import Ran, call, path_read
 from treedp_core.notebook.study import visible
 from treedp_core.records import Dataset, HeldColumns, count_hierarchy, domain_of_values, domain_taken_from_the_data
 from treedp_core.records.domain import Domain
@@ -61,8 +61,8 @@ class Kept:
     @property
     def file_name(self) -> str:
         """What its file is called, whatever the table is called here."""
-        first = self.ran.args[0] if self.ran is not None and self.ran.args else None
-        return first.path if isinstance(first, File) else self.data.name
+        path = path_read(self.ran)
+        return self.data.name if path is None else path
 
     def called(self, name: str) -> Kept:
         """Return the same table under another name."""

@@ -8,7 +8,7 @@ from typing import Final
 from treedp_core.notebook.cell import Cell
 from treedp_core.notebook.program import Section, program_of
 from treedp_core.notebook.script import script_of
-from treedp_core.notebook.told import facts, is_simulated, plain, safe, warning
+from treedp_core.notebook.told import facts, head, is_simulated, plain, safe
 from treedp_core.records.export.columns import Columns, labelled
 from treedp_core.records.export.tables import IN_NAMES, apart, csv_bytes, zipped
 
@@ -37,8 +37,7 @@ def files_of(
         A sentence that the text begins with where there are none.
     """
     drawn = pictures or {}
-    told = warning(cells)
-    texts, files = [f"# {safe(title)}", *filter(None, (told and f"**{told}**", safe(why_none)))], dict[str, bytes]()
+    texts, files = head(cells, title, why_none), dict[str, bytes]()
     for number, section in enumerate(program_of(cells).sections, 1):
         tables = {f"{name}.csv": csv_bytes(one) for name, one in tables_of(section.cell, section.name).items()}
         picture = drawn.get(section.cell.id)

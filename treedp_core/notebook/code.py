@@ -157,6 +157,16 @@ def given(value: T, function: Callable[..., T], /, *args: Any, about: str = "", 
     return ran
 
 
+def path_read(how: Ran[Any] | None) -> str | None:
+    """Return the path of the file that a call reads first, as it stands in its code; None if it reads none.
+
+    >>> path_read(call(len, File("people.csv"))), path_read(call(max, 3, 5))
+    ('people.csv', None)
+    """
+    first = how.args[0] if how is not None and how.args else None
+    return first.path if isinstance(first, File) else None
+
+
 def _value(one: object) -> object:
     if isinstance(one, File):
         return one.path

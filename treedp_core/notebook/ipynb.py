@@ -14,7 +14,7 @@ from treedp_core.notebook.given import Value
 from treedp_core.notebook.picture import drawable
 from treedp_core.notebook.program import Section, program_of
 from treedp_core.notebook.script import NO_CODE, OUT, SHOWN, shown_of
-from treedp_core.notebook.told import facts, plain, safe, warning
+from treedp_core.notebook.told import facts, head, plain, safe
 
 ROWS: Final = 60
 """Rows of a table that an output shows."""
@@ -41,11 +41,10 @@ def ipynb_of(
     why_none : str
         A sentence that it begins with where there are none.
     """
-    program, drawn, told = program_of(cells), pictures or {}, warning(cells)
-    head = filter(None, (f"# {safe(title)}", told and f"**{told}**", safe(why_none)))
+    program, drawn = program_of(cells), pictures or {}
     files = [f"{name} = {path!r}  # where the file lies" for name, path in program.files.items()]
     parts = [
-        _markdown("head", "\n\n".join(head)),
+        _markdown("head", "\n\n".join(head(cells, title, why_none))),
         _code("parameters", "\n".join([f"OUT = None  # {OUT}", *files]), tags=["parameters"]),
         _code("imports", SHOWN),
     ]

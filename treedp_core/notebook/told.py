@@ -56,6 +56,12 @@ def warning(cells: Iterable[Cell]) -> str:
     return f"{WARNING} It holds for {plural(len(marked), 'figure')} below." if marked else ""
 
 
+def head(cells: Iterable[Cell], title: str, why_none: str) -> list[str]:
+    """Return the paragraphs (Markdown) that stand above some cells: title, warning, and why there are no pictures."""
+    told = warning(cells)
+    return [f"# {safe(title)}", *filter(None, (told and f"**{told}**", safe(why_none)))]
+
+
 def is_simulated(cell: Cell) -> bool:
     """Return whether a cell's table has a simulated release beside what is true."""
     columns = (*(cell.columns or ()), cell.label)

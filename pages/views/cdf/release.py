@@ -53,7 +53,7 @@ _SHOWN: Final = "_cdf_data_shown"
 
 
 class _Shown(NamedTuple):
-    """What the first screen shows: a release, half widths of bands, and a range of bins."""
+    """What is shown: a release, half widths of bands, a range of bins, and the answers to ranges of one's own."""
 
     data: Bins
     mine: Draw
@@ -61,6 +61,7 @@ class _Shown(NamedTuple):
     widths: Ran[list[Width]]
     start: int
     stop: int
+    own: Ran[dict[str, list[Any]]]
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -77,11 +78,11 @@ def show() -> Told:
     plan: Any = mine.plan
     drawn = given(mine, draw, given(plan, plan_cdf, plan.settings).named("plan"),
                   again(data).get("counts"), mine.fit, mine.seed).named("drawn")  # fmt: skip
-    compare = data.n_bins <= MANY_BINS or s.COMPARE.value
-    key = (mine.plan.settings, compare, mine.seed if isinstance(mine.plan, DividedPlan) else None)
+    used, compare = mine.plan.settings, data.n_bins <= MANY_BINS or s.COMPARE.value
+    key = (used, compare, mine.seed if isinstance(mine.plan, DividedPlan) else None)
     known = at_once("cdf_widths", key, lambda: half_widths(mine, compare=compare), of=data.fingerprint).here()
     widths = given(known, half_widths, drawn, compare=compare).named("widths")
-    shown = _Shown(data, mine, drawn, widths, start, stop)
+    shown = _Shown(data, mine, drawn, widths, start, stop, call(query_table, drawn, used.ranges))
     _figure(shown)
     say_of_bins()
     say()
@@ -93,7 +94,6 @@ def show() -> Told:
         )
     elif mine.refused is not None:
         refusal(mine.refused)
-    used = mine.plan.settings
     told = strip(
         lit(data.name, 40),
         bins_in_words(data),
@@ -216,7 +216,7 @@ def _figure(shown: _Shown) -> None:
         answer = partition_answer(mine.plan, widths[0].largest, *errors)
     else:
         answer = band_answer(widths, data.total if mine.plan.settings.unit.total_is_public else None)
-        answer = own_answer(query_table(mine, mine.plan.settings.ranges)["st. dev. (records)"]) + answer
+        answer = own_answer(shown.own.value["st. dev. (records)"]) + answer
     frame.figure(
         call(band_figure, _lines(shown), shown.widths, x_title=_x_title(data), chosen=shown.ends),
         key="cdf_release",
@@ -287,12 +287,11 @@ def _range(shown: _Shown) -> None:
 
 def _own_ranges(shown: _Shown) -> None:
     """Show the answers to ranges of one's own, where the release is made for them."""
-    ranges = shown.mine.plan.settings.ranges
-    if not ranges:
+    if not shown.mine.plan.settings.ranges:
         return
     st.header("Own ranges", anchor=False)
     frame.table(
-        call(query_table, shown.drawn, ranges),
+        shown.own,
         key="cdf_own",
         alt="The released answer to each of your ranges",
         formats={"released": halves, "st. dev. (records)": short},

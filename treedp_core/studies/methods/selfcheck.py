@@ -110,7 +110,7 @@ _Check = tuple[str, str, Callable[[int, int, Watch], _Found]]
 UNEQUAL: Final = (2, 3, 4)
 """Children by level of a tree on which no two splits are the same."""
 ADDED: Final = ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)
-"""Whom the checks of baselines and of finer budgets protect."""
+"""Whom the checks of baselines, of finer budgets and of the stability histogram protect."""
 NAMED_BINS: Final = 27
 TALLER: Final = (2, 3, 2, 2)
 """Another, for splits that are found: the greedy one and the best are not the same."""
@@ -293,7 +293,7 @@ def _claimed(name: str) -> float:
 
 def _told(trials: int, seed: int, watch: Watch) -> tuple[float, float, float]:
     """The stability histogram's exact error, told or not, against releases of the same counts."""
-    made = stability(ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE), 1, 1.0, DELTA_USUAL, "discrete_laplace")
+    made = stability(ADDED, 1, 1.0, DELTA_USUAL, "discrete_laplace")
     counts = np.array([1, 15, 30, 500])
     errors = made.release(np.tile(counts, (trials, 1)), generator("self-check: stability", seed)) - counts
     watch.step(trials)

@@ -1,6 +1,6 @@
 """The first screen of every view: question, a row of controls, the figure with its axes, and the answer, in the window.
 
-Each page is opened once; each of its views is looked at in three windows, one of them dark.
+Each page is opened once; each of its views is looked at in three windows, light and dark.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from browsing import EMPTY_AT_FIRST, LiveServer, opened, settle
 
 pytestmark = pytest.mark.browser
 
+WINDOWS: Final = ((1440, 900), (1280, 720), (900, 800))
 MOST_CONTROLS: Final = 4
 LEAST_HEIGHT: Final = 240
-STATES: Final = (("light", (1440, 900)), ("light", (900, 800)), ("dark", (1280, 720)))
-"""Each window once, as a page is laid out alike in light and dark; few things change from one to the next."""
+STATES: Final = (*(("light", window) for window in ((1440, 900), (900, 800), (1280, 720))), ("dark", (1280, 720)))
+"""In an order in which few things change from one to the next."""
 HOME: Final = all_pages()[0]
 
 LOOK: Final = """() => {

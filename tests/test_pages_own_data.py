@@ -129,6 +129,18 @@ def test_a_choice_made_after_the_table_came_stays() -> None:
     assert app.session_state["td_source"] == "sparse"
 
 
+def test_where_another_choice_cannot_be_had_yet_all_of_a_page_is_of_the_table_that_stays_in_use() -> None:
+    app = counted()
+    assert app.session_state["source"] == "upload"
+    app.session_state["source"] = "generate"
+    app.session_state["gen_branching"] = ",".join(["10"] * 7)  # more counts than a tree may have
+    app.session_state["lab_view"] = "draw"
+    assert "`visits.csv`" in strip_on(app, "lab")
+    assert "visits.csv" in next(one.value for one in app.code if "draw" in one.value)
+    strip_on(app, "start")
+    assert "- Data set: `visits.csv` (counted from a file at" in words(app)
+
+
 # ---- several tables
 
 

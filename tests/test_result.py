@@ -26,6 +26,8 @@ def compute() -> str:
     """What a view computes on the page: refused when asked for nothing."""
     if not ASKED["key"]:
         raise InputError("TREE_SHAPE", "Expected something.")
+    if ASKED.get("meanwhile"):
+        ASKED["meanwhile"]()
     return f"for {ASKED['key']}"
 
 
@@ -213,6 +215,16 @@ def test_what_a_job_found_of_other_data_is_not_shown(page: Callable[..., AppTest
     GO.set()
     eventually(lambda: finished(page))
     assert shown() == (State.STALE, None)
+
+
+def test_a_run_that_was_interrupted_puts_nothing_among_the_values_of_other_data(page: Callable[..., AppTest]) -> None:
+    def meanwhile() -> None:  # the next run has begun, while this one still computes
+        other = result.at_once(ASKED["slot"], "a", lambda: "for other data", of="other data")
+        assert other.value == "for other data"
+
+    page(how="at once", key="a", of="data", meanwhile=meanwhile)
+    page(how="at once", key="a", of="other data", meanwhile=None)
+    assert shown() == (State.READY, "for other data")
 
 
 def test_a_value_says_what_it_was_made_for(page: Callable[..., AppTest]) -> None:

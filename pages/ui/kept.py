@@ -98,6 +98,11 @@ def everything() -> list[Kept]:
     return [*_files().values(), *shelf()]
 
 
+def file_of(data: Dataset) -> Kept | None:
+    """Return what is kept of the file that a data set was counted from."""
+    return next((one for one in everything() if one.data is data), None)
+
+
 def slots() -> dict[str, Kept]:
     """Return what is kept in every slot, by its name."""
     return dict(_files())

@@ -157,7 +157,8 @@ def own_datasets() -> list[Dataset]:
 
 
 def _how(data: Dataset) -> Ran[Dataset] | None:
-    return next((one.ran for one in kept.everything() if one.data is data), None)
+    file = kept.file_of(data)
+    return None if file is None else file.ran
 
 
 def name_now() -> str:

@@ -316,10 +316,10 @@ def run_button(result: Result[Any], key: str, *, help: str, disabled: bool = Fal
 def _kept(slot: str, of: Hashable) -> _Kept:
     of = dataset().fingerprint if of is None else of
     kept: _Kept = remember(slot, lambda: _Kept(of), shelf=SHELF, room=SLOTS)
-    if kept.of != of:
-        kept.is_elsewhere |= kept.last is not None
-        kept.of, kept.last = of, None
-        kept.values.clear()
+    if kept.of != of:  # another one: a run that was interrupted may still put a value of other data in the old one
+        others = _Kept(of, is_elsewhere=kept.is_elsewhere or kept.last is not None)
+        forget_one(slot, SHELF)
+        return remember(slot, lambda: others, shelf=SHELF, room=SLOTS)
     return kept
 
 

@@ -70,12 +70,11 @@ def using(data: Dataset) -> Iterator[None]:
 
 def used() -> Ran[Dataset]:
     """Return the data set in use as the call that makes it: what a figure's code begins with."""
-    data, source = dataset(), get("source")
-    if from_file(source) is data:
-        return counted_again(source, data)
+    data = dataset()
     if data is st.session_state.get(_GENERATED, (None, None))[1]:
         return given(data, generate, *st.session_state[_GENERATED][0]).named("data")
-    return used_sample(next((name for name in SAMPLES if sample(name) is data), get("sample")))
+    name = next((name for name in SAMPLES if sample(name) is data), None)
+    return counted_again(data) if name is None else used_sample(name)
 
 
 def used_sample(name: str) -> Ran[Dataset]:
@@ -83,10 +82,10 @@ def used_sample(name: str) -> Ran[Dataset]:
     return given(sample(name), count_sample, name).named("data")
 
 
-def counted_again(source: str, counted: Dataset) -> Ran[Dataset]:
+def counted_again(counted: Dataset) -> Ran[Dataset]:
     """Return the call that counted a file of this session, and the check that it is that file still."""
-    file = kept.of(source)
-    return checked(file.ran if file is not None and file.ran is not None and file.data is counted else of_file(counted))
+    file = kept.file_of(counted)
+    return checked(file.ran if file is not None and file.ran is not None else of_file(counted))
 
 
 def set_dataset(
@@ -160,7 +159,7 @@ def forget_results() -> None:
 
 def is_uploaded() -> bool:
     """Whether the data set in use came from a file of the user."""
-    return from_file(get("source")) is not None
+    return kept.file_of(dataset()) is not None
 
 
 def unit() -> str:
@@ -197,7 +196,7 @@ def is_lost() -> bool:
 
 def origin() -> str:
     """Return where the data set in use came from, in words of our own."""
-    file = kept.of(get("source"))
+    file = kept.file_of(dataset())
     if file is not None:
         return f"counted from a file at {file.when:%H:%M} UTC, the file itself is not kept"
     return "generated from its seed" if get("source") == "generate" else "synthetic sample"

@@ -196,7 +196,7 @@ def upload(slot: str, *, asks: Asks, path: Path | None = None) -> Candidate | Co
         st.info("This is a public app: it takes no files. Use what comes with it, or run TreeDP yourself.")
         return None
     words, counted = _ASKS[asks], kept.of(slot)
-    again = None if counted is None else store.counted_again(slot, counted.data)
+    again = None if counted is None else store.counted_again(counted.data)
     if counted is not None:
         card(counted, slot, ("" if path else ", file discarded") + words.note, keeps=asks != "prior")
     if slot == "upload":

@@ -104,7 +104,7 @@ def file_prior() -> Ran[Prior] | None:
             return None
 
     prior = store.remember(("prior of a file", data.fingerprint, counted.fingerprint), matched)
-    earlier = store.counted_again(SLOT, counted).named("earlier")
+    earlier = store.counted_again(counted).named("earlier")
     return None if prior is None else given(prior, public_of_file, store.used(), earlier, **how).named("prior")
 
 

@@ -134,7 +134,7 @@ def again(bins: Bins) -> Ran[Bins]:
 
 def _own() -> str:
     """The slot of one's own table: the one in use, else the uploaded one."""
-    return SOURCE.value if store.is_uploaded() else "upload"
+    return SOURCE.value if kept.of(SOURCE.value) is not None else "upload"
 
 
 def _column() -> Ran[Dataset] | None:
@@ -142,7 +142,7 @@ def _column() -> Ran[Dataset] | None:
     for slot in (kept.BINS, _own()):
         data = store.from_file(slot)
         if data is not None and (slot == kept.BINS or _is_numeric(data)):
-            return store.counted_again(slot, data)
+            return store.counted_again(data)
     return None
 
 

@@ -21,6 +21,7 @@ from treedp_core.figures.browser import plotly_js
 from treedp_core.figures.dressed import Dress, dressed
 from treedp_core.notebook import Cell, DataNote
 from treedp_core.notebook.bundle import bundle_of
+from treedp_core.notebook.code import call
 from treedp_core.notebook.ipynb import ipynb_of
 from treedp_core.notebook.picture import dress_of
 from treedp_core.notebook.program import is_ours, program_of
@@ -159,6 +160,31 @@ def test_a_value_that_cells_share_is_found_once_and_nothing_takes_its_name(tmp_p
     assert ran(script, tmp_path, "out").returncode == 0
     written = [(tmp_path / "out" / f"{i}-errors.csv").read_text("utf-8-sig").split()[1] for i in range(1, 7)]
     assert written == ["7", "10", "4", "10", "8", "10"]
+
+
+def test_a_table_that_is_found_already_is_not_found_again(tmp_path: Path) -> None:
+    tree = "from treedp_core.tree import Tree\n\ntree = Tree.from_branching_factors((2, 2))\n"
+    table, drawn = "dict(\n    nodes=(tree.n_nodes, 1),\n)", "leaves = dict(nodes=(tree.n_leaves, 2))\nleaves"
+    codes = [
+        tree + table,
+        tree + drawn,
+        f"{tree}lines = {table}\ndict(nodes=(len(lines), 0))",
+        *(tree + drawn, tree + table),
+    ]
+    script = script_of([cell(i, code=code) for i, code in enumerate(codes)], "Survey")
+    assert script.count("nodes=(tree.n_nodes, 1)") == 1 and script.count("Tree.from") == 1
+    assert ran(script, tmp_path, "out").returncode == 0
+    written = [(tmp_path / "out" / f"{i}-errors.csv").read_text("utf-8-sig").split()[1:] for i in (1, 2, 4, 5)]
+    assert written == [["7", "1"], ["4", "2"], ["4", "2"], ["7", "1"]]
+
+
+def test_code_whose_figure_draws_the_table_finds_it_once() -> None:
+    table = call(max, 3, 5)
+    assert table.drawn_by(call(min, table, 4)).snippet().splitlines() == [
+        "found = max(3, 5)",
+        "figure = min(found, 4)",
+        "found",
+    ]
 
 
 @pytest.mark.parametrize("text", HOSTILE)

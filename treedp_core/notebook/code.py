@@ -195,6 +195,7 @@ class _Writer:
             self.lines.append(f"{FIGURE} = {drawn}")
             self.names[id(ran.figure)] = self.known[drawn] = FIGURE
         last = self.call(ran)
+        last = self.known.get(last, last)
         if self.plugins:
             self.imports.setdefault("treedp_core.registry", set()).add("load_plugin")
         modules = [f"from {module} import {', '.join(sorted(names))}" for module, names in sorted(self.imports.items())]

@@ -49,7 +49,7 @@ def joined(codes: Sequence[str], files: dict[str, str]) -> list[str]:
                 names[name] = kept[value]
                 gone.add(name)
                 continue
-            clashes = name in kept.values() or (value in shared and name in imported)
+            clashes = name in kept.values() or (value in shared and (name in imported or name == TABLE))
             names[name] = _free(name, taken) if clashes else name
             if value in shared:
                 kept[value] = names[name]
@@ -62,7 +62,7 @@ class _Code:
     """The code of one cell.
 
     Its `paths` are files by their names here, as the names at the top of the program; its `values` are what each
-    variable stands for, a number that another cell's variable has only if it stands for the same.
+    variable stands for, and its table, a number that another cell's variable has only if it stands for the same.
     """
 
     def __init__(self, code: str, files: dict[str, str], numbers: dict[str, int]) -> None:
@@ -82,17 +82,24 @@ class _Code:
             if _is_path(name, line):
                 path = ast.literal_eval(line.value)
                 self.paths[name], stands[name] = _place(path, name, files), repr(path)
-            elif name != FIGURE:
+            else:
                 text = f"{ast.unparse(_Spelled(stands).visit(deepcopy(line.value)))}"
                 again = name in self.values or name in self.imported  # nothing that we write
                 number = numbers.setdefault(text if not again else f"{text} {len(numbers)}", len(numbers))
-                self.values[name], stands[name] = number, f"§{number}"
+                stands[name] = f"§{number}"
+                numbers[stands[name]] = number
+                if name != FIGURE:  # each cell draws its own
+                    self.values[name] = number
+        table = ast.unparse(_Spelled(stands).visit(deepcopy(self.program.body[-1])))
+        self.values[TABLE] = numbers.setdefault(table, len(numbers))
 
     def written(self, names: Mapping[str, str], gone: Collection[str]) -> str:
         """The code with other names for its variables, without its paths and without the lines that make `gone`."""
         lines: list[str | None] = list(self.code.splitlines())
         edits = list[tuple[int, int, int, str]]()
+        last = self.program.body[-1]
         removed = [line for name, line in assigned(self.program) if name in gone or name in self.paths]
+        removed += [last] if TABLE in gone else []
         left = [line for line in self.program.body if line not in removed]
         used = {one.id for line in left for one in ast.walk(line) if isinstance(one, ast.Name)}
         for line in left:
@@ -104,8 +111,9 @@ class _Code:
             for one in ast.walk(line):
                 if isinstance(one, ast.Name) and names.get(one.id, one.id) != one.id:
                     edits.append((one.lineno, one.col_offset, one.end_col_offset or 0, names[one.id]))
-        last = self.program.body[-1]
-        edits.append((last.lineno, last.col_offset, last.col_offset, f"{TABLE} = "))
+        if TABLE not in gone:
+            named = "".join(f"{name} = " for name in dict.fromkeys((names[TABLE], TABLE)))
+            edits.append((last.lineno, last.col_offset, last.col_offset, named))
         for row, start, end, text in sorted(edits, reverse=True):
             whole = (lines[row - 1] or "").encode()
             lines[row - 1] = (whole[:start] + text.encode() + whole[end:]).decode()
@@ -114,6 +122,8 @@ class _Code:
             while first and (lines[first - 1] or "").startswith("#"):  # what is said of it
                 first -= 1
             lines[first : line.end_lineno] = [None] * ((line.end_lineno or 0) - first)
+        if TABLE in gone:
+            lines.append(f"{TABLE} = {names[TABLE]}")
         text = "\n".join(one for one in lines if one is not None)
         return re.sub(r"\n{3,}", "\n\n", text).strip("\n")
 

@@ -8,11 +8,14 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from oracles_pages import RAGGED, dataset, figure, open_page, press, widget
+from pages.ui.origins import count_sample
 from pages.views.notebook.words import made_from, short_of
 from test_pages_contract import VIEWS
 from treedp_core.notebook import Cell
 from treedp_core.notebook.archive import open_study, save
+from treedp_core.notebook.code import call, given
 from treedp_core.notebook.study import Study
+from treedp_core.notebook.traced import may_hold_counts
 from treedp_core.tree import Tree
 
 pytestmark = pytest.mark.usefixtures("own_jobs")
@@ -106,3 +109,34 @@ def test_what_may_hold_true_counts_of_ones_own_data_is_known(
         pytest.fail(f"{key} is not among {pins(app)}")
     (cell,) = cells(press(app, key))
     assert cell.holds_counts is holds
+
+
+SAMPLE = {"source": "sample"}
+
+
+@pytest.mark.parametrize(
+    ("page", "link", "key"),
+    [
+        ("data", SAMPLE, "tree_0_pin"),
+        ("data", {"source": "generate"}, "tree_0_pin"),
+        ("lab", {"lab_view": "draw"} | SAMPLE, "lab_draw_pin"),
+        ("consistency", SAMPLE, "con_figure_pin"),
+        ("cdf", {"cdf_source": "ages"}, "cdf_release_pin"),
+        ("topdown", {"td_source": "trips"}, "td_rows_pin"),
+    ],
+)
+def test_a_cell_of_a_sample_holds_nothing_of_the_file_that_the_session_has_besides(
+    page: str, link: dict[str, Any], key: str
+) -> None:
+    (cell,) = cells(press(open_page(page, RAGGED, **link), key))
+    assert not cell.holds_counts and cell.without_counts().about == cell.about
+
+
+def test_a_cell_of_a_sample_whose_split_was_tuned_on_counts_may_hold_them() -> None:
+    of_a_sample = call(len, call(count_sample, "geography").named("data").get("counts"))
+    public = [of_a_sample.args[0].of.value]
+    assert not may_hold_counts(of_a_sample, [RAGGED], "NOT PRIVATE: true counts beside", public=public)
+    assert may_hold_counts(of_a_sample, [RAGGED], label="NOT PRIVATE: tuned on the true counts.", public=public)
+    assert may_hold_counts(call(max, of_a_sample, given(RAGGED, max)), [RAGGED], public=public)
+    assert may_hold_counts(call(max, of_a_sample, RAGGED.counts), [], public=public)
+    assert may_hold_counts(call(max, 3, 5), [RAGGED], "NOT PRIVATE", public=public)

@@ -10,7 +10,7 @@ from typing import Any, Final
 import plotly.graph_objects as go
 import streamlit as st
 
-from pages.ui import address, book, kept, page, plans, result
+from pages.ui import address, book, kept, page, plans, result, store
 from pages.ui.offered import offer, taken
 from pages.ui.refusals import refusal_in_passing
 from pages.ui.settings import get
@@ -145,7 +145,8 @@ def cell_of(shown: Shown, id: str, name: str) -> Cell:
         badges=badges, label=shown.label, code=_code(shown), seed=get("seed"),
         version=__version__, made=datetime.now(UTC).isoformat(timespec="seconds"),
         holds_counts=bool(own) and may_hold_counts(
-            shown.ran, own, shown.caption, shown.label, shown.answer, shown.alt, *badges, *(columns or ()),
+            shown.ran, own, shown.caption, shown.answer, shown.alt, *badges, *(columns or ()), label=shown.label,
+            public=store.made_by_us(),
         ),
         plan=plans.to_keep() if where.name == "plan" else None,
     )  # fmt: skip

@@ -77,6 +77,12 @@ def used() -> Ran[Dataset]:
     return counted_again(data) if name is None else used_sample(name)
 
 
+def made_by_us() -> list[Dataset]:
+    """Return the data sets that are nobody's: the samples, and the one that this session made up last."""
+    made_up = st.session_state.get(_GENERATED, (None, None))[1]
+    return [*map(sample, SAMPLES), *([] if made_up is None else [made_up])]
+
+
 def used_sample(name: str) -> Ran[Dataset]:
     """Return a sample data set as the call that makes it."""
     return given(sample(name), count_sample, name).named("data")

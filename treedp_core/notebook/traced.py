@@ -20,21 +20,26 @@ def own_data(ran: Ran[object] | None, own: Collection[Dataset]) -> Dataset | Non
     return next((known[id(one)] for one in _values(ran) if id(one) in known), None)
 
 
-def may_hold_counts(ran: Ran[object] | None, own: Collection[Dataset], *said: str) -> bool:
+def may_hold_counts(
+    ran: Ran[object] | None, own: Collection[Dataset], *said: str, label: str = "", public: Collection[Dataset] = ()
+) -> bool:
     """Return whether a result may depend on true counts of the user's data, as far as its call tells.
 
-    Only a call all of whose arguments are plain (numbers, words, settings) and that reaches none of the data sets is
-    known not to. `said` is what stands beside the result.
+    Only a call that reaches none of the data sets, and all of whose arguments are plain (numbers, words, settings) or
+    `public` data sets, is known not to. `said` is what stands beside the result: with a public data set "NOT PRIVATE"
+    there is of that, but never in its `label`.
 
     >>> from treedp_core.notebook.code import call
     >>> may_hold_counts(call(max, 3, 5), []), may_hold_counts(call(sum, np.array([1, 2])), [])
     (False, True)
     """
-    if ran is None or any(NOT_PRIVATE in text for text in said):
+    if ran is None or NOT_PRIVATE in label or own_data(ran, own) is not None:
         return True
-    if own_data(ran, own) is not None:
+    known = {id(data) for data in public}
+    values = list(_values(ran))
+    if any(NOT_PRIVATE in text for text in said) and not any(id(one) in known for one in values):
         return True
-    return any(isinstance(one, (np.ndarray, Dataset, _Strange)) for one in _values(ran))
+    return any(isinstance(one, (np.ndarray, Dataset, _Strange)) and id(one) not in known for one in values)
 
 
 class _Strange:

@@ -98,7 +98,7 @@ class _Code:
         lines: list[str | None] = list(self.code.splitlines())
         edits = list[tuple[int, int, int, str]]()
         last = self.program.body[-1]
-        removed = [line for name, line in assigned(self.program) if name in gone or name in self.paths]
+        removed: list[ast.stmt] = [line for name, line in assigned(self.program) if name in gone or name in self.paths]
         removed += [last] if TABLE in gone else []
         left = [line for line in self.program.body if line not in removed]
         used = {one.id for line in left for one in ast.walk(line) if isinstance(one, ast.Name)}

@@ -116,7 +116,7 @@ class Pipeline:
         """Return noisy counts of true ones (n_nodes,), before and after post-processing; by default simulations."""
         raw = self.noise.release(counts, self.guarantee, rng, trials, provenance)
         function, variance = self.postprocessing
-        return raw, replace(raw, estimate=function(raw.estimate), variance=variance)
+        return raw, replace(raw, estimate=function(raw.estimate), variance=variance, laws=())
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,7 +174,7 @@ def prepare(experiment: Experiment, tree: Tree) -> Pipeline:
         budget, unit, experiment.delta, mechanism.continuous_gaussian, precision=noise.precision, claimed_by=claimed_by,
         laws=noise.laws if is_numerical(experiment.accounting) else (),
     )  # fmt: skip
-    step = postprocess.prepare(tree, noise.variance, experiment.postprocess, experiment.tolerance)
+    step = postprocess.prepare(tree, noise.variance, experiment.postprocess, experiment.tolerance, noise.laws)
     errors = _known_errors(experiment, noise, step[1], mechanism.continuous_gaussian)
     return Pipeline(tree, metric, experiment.tolerance, budget, promise, noise, step, errors)
 

@@ -21,7 +21,7 @@ from treedp_core.mechanisms import MECHANISMS, LevelNoise, Mechanism
 from treedp_core.noise import DiscreteLaplace, Gaussian, Laplace, Law
 from treedp_core.postprocess import POSTPROCESSORS, Postprocessor
 from treedp_core.postprocess.chains import Chain
-from treedp_core.privacy import Budget, Currency, NeighbouringRelation, ProtectedUnit, budget_from_shares
+from treedp_core.privacy import ADDED, Budget, Currency, NeighbouringRelation, ProtectedUnit, budget_from_shares
 from treedp_core.privacy.conversions import epsilon_to_rho
 from treedp_core.records.read.readers import Reader
 from treedp_core.records.read.sources import ReadOptions, file_source
@@ -253,7 +253,7 @@ def _draws(noise: LevelNoise, whole: bool, refuse: _Refusals) -> None:
 
 
 def _refuses_budgets(entry: Mechanism, refuse: _Refusals) -> None:
-    tree, unit = TREES[0], ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)
+    tree, unit = TREES[0], ADDED
     for amounts, what in (
         ((0.1,) * (tree.n_levels - 1), "a budget with fewer levels than the tree"),
         ((np.inf,) * tree.n_levels, "to publish private levels exactly"),
@@ -272,7 +272,7 @@ def _postprocessor(entry: Postprocessor, refuse: _Refusals) -> None:
     refuse.words(entry)
     for tree in TREES:
         counts = tree.counts_of_leaves(np.arange(tree.n_leaves) * 2)
-        unit = ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)
+        unit = ADDED
         noise = MECHANISMS["discrete_laplace"].plan(tree, split(tree, 1.0, Currency.EPSILON, unit, "uniform"), unit)
         function, variance = entry.prepare(tree, noise.variance, Tolerance())
         is_told = Promise.UNBIASED in entry.promises or variance is not None

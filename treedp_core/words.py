@@ -15,6 +15,7 @@ from collections.abc import Iterable, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from itertools import groupby
+from statistics import NormalDist
 from typing import Final
 
 DIGITS: Final = 4
@@ -53,13 +54,26 @@ def budget_text(x: float | Fraction) -> str:
     return _written(_rounded(float_below(x) if isinstance(x, Fraction) else x, _DOWN))
 
 
+def normal_quantile(confidence: float) -> float:
+    """Return t with P(|Z| <= t) = confidence for a standard normal Z.
+
+    >>> round(normal_quantile(0.95), 6)
+    1.959964
+    """
+    return NormalDist().inv_cdf((1.0 + confidence) / 2.0)
+
+
+Z95: Final = normal_quantile(0.95)
+"""Standard errors to either side of a 95 % interval."""
+
+
 def plus_minus(standard_error: float) -> str:
     """Return the half width of a 95 % interval behind a simulated value; trials can be too few to tell it.
 
     >>> plus_minus(0.5), plus_minus(math.inf)
     (' ± 0.98', ' (too rare to tell)')
     """
-    return f" ± {1.96 * standard_error:.2g}" if math.isfinite(standard_error) else " (too rare to tell)"
+    return f" ± {Z95 * standard_error:.2g}" if math.isfinite(standard_error) else " (too rare to tell)"
 
 
 def float_above(exact: Fraction) -> float:

@@ -154,22 +154,25 @@ def sparse(rounds: int) -> tuple[str, str, float, None, str]:
 
 
 def pruned(trials: int) -> Iterator[tuple[str, str, float, float | None, str]]:
-    """Against least squares and water filling on sparse binary trees, Zipf 1.2; and on 2^64 leaves, time and memory."""
-    for levels, records in ((13, 20_000), (17, 20_000), (19, 200_000)):
-        tree, rng = Tree.from_branching_factors((2,) * (levels - 1)), np.random.default_rng(0)
+    """Against least squares and water filling on sparse trees, Zipf 1.2; and on 2^64 leaves, time and memory."""
+    for law, sizes, records, most in (
+        ("discrete_gaussian", (2,) * 12, 20_000, 1.2), ("discrete_gaussian", (2,) * 16, 20_000, 1.2),
+        ("discrete_gaussian", (2,) * 18, 200_000, 1.2), ("discrete_laplace", (16,) * 3, 20_000, 1.4),
+    ):  # fmt: skip
+        tree, rng = Tree.from_branching_factors(sizes), np.random.default_rng(0)
         share = np.arange(1, tree.n_leaves + 1) ** -1.2
         counts = tree.counts_of_leaves(rng.permutation(rng.multinomial(records, share / share.sum())))
         sums = np.zeros((2, 2))
-        first = prepare(Experiment("discrete_gaussian", ("pruned",), **PROMISED), tree)
-        other = prepare(Experiment("discrete_gaussian", LEAST_SQUARES, **PROMISED), tree)
-        for _ in range(max(2, trials * 16 >> (levels - 13))):
+        first = prepare(Experiment(law, ("pruned",), **PROMISED), tree)
+        other = prepare(Experiment(law, LEAST_SQUARES, **PROMISED), tree)
+        for _ in range(max(2, trials * (1 << 16) // tree.n_leaves)):
             noisy = counts + first.noise.draw(rng)
             for i, ready in enumerate((first, other)):
                 error = ready.postprocessing[0](noisy) - counts
                 sums[i] += np.mean(error**2), ((counts == 0) & (error > 0)).sum()
         (mine, filled), (theirs, others) = sums
-        about = f"pruned, {levels} levels, {records:,} records / least squares and water filling"
-        yield "6", f"{about}: RMSE", math.sqrt(mine / theirs), 1.2, ""
+        about = f"pruned, {law}, {tree.n_levels} levels, {records:,} records / least squares and water filling"
+        yield "6", f"{about}: RMSE", math.sqrt(mine / theirs), most, ""
         yield "6", f"{about}: false positives", filled / others, 0.01, ""
     people = made_up((16,) * 16, 100_000, 1)
     ready, rng = plan((16,) * 16, 0.0244), np.random.default_rng(1)

@@ -33,7 +33,7 @@ from treedp_core.studies.cdf.gains import Gain
 from treedp_core.studies.cdf.pipelines import PipelineCurve
 from treedp_core.studies.cdf.widths import BINARY, HISTOGRAM, YOURS, Width
 from treedp_core.tree import AnyArray, FloatArray, IntArray
-from treedp_core.words import margin, privacy_text, short
+from treedp_core.words import Z95, margin, privacy_text, short
 
 MAX_SLICES: Final = 700
 LOOKS: Final = {
@@ -327,7 +327,7 @@ def gain_figure(gains: Sequence[Gain], *, x_title: str) -> go.Figure:
             (after, "after_se", "made consistent", AFTER, "circle"),
         )
     ]
-    ends = [1.05 * (one.before + 1.96 * one.before_se) for one in gains]
+    ends = [1.05 * (one.before + Z95 * one.before_se) for one in gains]
     high = limits([np.array(ends)], log=False, default=(0.0, 1.0))[1]
     fig = new_figure([bars, *dots], xaxis=axis(x_title, log=False, bounds=(0.0, high)))
     fig.update_xaxes(showgrid=True)
@@ -338,7 +338,7 @@ def gain_figure(gains: Sequence[Gain], *, x_title: str) -> go.Figure:
 
 
 def _dots(x: FloatArray, y: FloatArray, se: FloatArray, name: str, colour: str, symbol: str) -> Trace:
-    bars = {"type": "data", "array": 1.96 * se, "color": colour, "thickness": 1.5}
+    bars = {"type": "data", "array": Z95 * se, "color": colour, "thickness": 1.5}
     return scatter(
         x=x, y=y, mode="markers", name=name, error_x=bars, marker={"color": colour, "symbol": symbol, "size": 12},
         hovertemplate="%{fullData.name}: %{x:,.4~g}<extra></extra>",

@@ -13,9 +13,7 @@ from treedp_core.figures.labels import apart
 from treedp_core.figures.style import GREY, axis, limits, look, new_figure, your_value_marker
 from treedp_core.figures.text import plot_text
 from treedp_core.tree import FloatArray
-from treedp_core.words import privacy_text
-
-Z95 = 1.96
+from treedp_core.words import Z95, privacy_text
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

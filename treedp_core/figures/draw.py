@@ -10,11 +10,11 @@ import numpy as np
 import plotly.graph_objects as go
 
 from treedp_core.figures.colour import rgba
-from treedp_core.figures.curves import Z95
 from treedp_core.figures.draft import Trace, scatter
 from treedp_core.figures.style import GREY, axis, limits, look, new_figure
 from treedp_core.figures.text import count_text, plot_text
 from treedp_core.tree import AnyArray, FloatArray, IntArray
+from treedp_core.words import Z95
 
 MAX_POINTS = 400
 

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 import plotly.graph_objects as go
 
-from treedp_core.figures.curves import Z95, upper_end
+from treedp_core.figures.curves import upper_end
 from treedp_core.figures.draft import scatter
 from treedp_core.figures.draw import one_draw
 from treedp_core.figures.icicle import icicle
@@ -20,6 +20,7 @@ from treedp_core.studies.topdown import Drawn, OrderResult, RuleResult, tables, 
 from treedp_core.studies.topdown.marginals import Marginals
 from treedp_core.studies.topdown.rows import pairs
 from treedp_core.studies.topdown.wanted import RULES
+from treedp_core.words import Z95
 
 MAX_BLOCKS: Final = 200
 """Blocks of a tree."""

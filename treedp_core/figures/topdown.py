@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 
 from treedp_core.errors.compare import BiasBySize
 from treedp_core.errors.ways import Ways
-from treedp_core.figures.curves import Z95, Curve, error_curves
+from treedp_core.figures.curves import Curve, error_curves
 from treedp_core.figures.draft import Trace, bar, scatter
 from treedp_core.figures.levels import level_axis
 from treedp_core.figures.style import (
@@ -30,7 +30,7 @@ from treedp_core.figures.style import (
 )
 from treedp_core.figures.text import count_text, plot_text
 from treedp_core.tree import FloatArray
-from treedp_core.words import percent_set
+from treedp_core.words import Z95, percent_set
 
 LOOKS: Final = (
     (BLUE, "circle", "solid"),

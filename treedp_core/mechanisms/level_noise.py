@@ -89,7 +89,7 @@ class LevelNoise:
         provenance : Provenance
             What `rng` is; anything but a secure source of bits makes simulations.
         """
-        return Release(counts + self.draw(rng, trials), self.variance, guarantee, provenance)
+        return Release(counts + self.draw(rng, trials), self.variance, guarantee, provenance, self.laws)
 
 
 def level_noise(tree: Tree, budget: Budget, unit: ProtectedUnit, law: str) -> LevelNoise:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from treedp_core.checks import InputError, echo
 from treedp_core.errors import Tolerance
+from treedp_core.noise import Law
 from treedp_core.postprocess import least_squares, non_negative, pruned, shrink, top_down, tree_nnls
 from treedp_core.postprocess import stated as of
 from treedp_core.privacy.release import Release
@@ -22,7 +23,8 @@ class Postprocessor:
     """A table entry: `prepare` does once, for a tree and its variances, what every trial shares.
 
     ``prepare(tree, variance, tolerance)`` returns the function that maps estimates (..., n_nodes) to estimates, and the
-    variance of its results (None where there is no exact one).
+    variance of its results (None where there is no exact one). Where the laws of the levels' noise are known,
+    ``prepare_laws(tree, variance, laws)`` does it instead, if there is one.
 
     Parameters
     ----------
@@ -54,6 +56,7 @@ class Postprocessor:
     weighted: bool = False
     uses: tuple[str, ...] = ()
     family_rule: str = ""
+    prepare_laws: Callable[[Tree, FloatArray | None, Sequence[Law | None]], Step] | None = None
     stated: Stated = UNSTATED
 
     def __post_init__(self) -> None:
@@ -163,15 +166,23 @@ POSTPROCESSORS: Final[Table[Postprocessor]] = table(
         mark="hourglass",
         weighted=True,
         family_rule="pruned",
+        prepare_laws=pruned.prepare,
         stated=of.PRUNED,
     ),
 )
 
 
-def prepare(tree: Tree, variance: FloatArray | None, names: Iterable[str], tolerance: Tolerance | None = None) -> Step:
+def prepare(
+    tree: Tree,
+    variance: FloatArray | None,
+    names: Iterable[str],
+    tolerance: Tolerance | None = None,
+    laws: Sequence[Law | None] = (),
+) -> Step:
     """Return several post-processors, applied in order, as one step; `tolerance` says what an error is forgiven.
 
-    The variance is that of the estimate, (n_nodes,), in records squared; None where it is not known.
+    The variance is that of the estimate, (n_nodes,), in records squared; None where it is not known. The laws are those
+    of the noise of its levels, if they are known.
 
     Raises
     ------
@@ -183,8 +194,13 @@ def prepare(tree: Tree, variance: FloatArray | None, names: Iterable[str], toler
     for name in names:
         if names.count(name) > 1:
             raise InputError("VALUE_RANGE", f"Expected each post-processor at most once, got {echo(name)} twice.")
-        function, variance = lookup(POSTPROCESSORS, name, "post-processor").prepare(tree, variance, tolerance)
+        entry = lookup(POSTPROCESSORS, name, "post-processor")
+        if laws and entry.prepare_laws:
+            function, variance = entry.prepare_laws(tree, variance, laws)
+        else:
+            function, variance = entry.prepare(tree, variance, tolerance)
         functions.append(function)
+        laws = ()
 
     def chain(estimate: AnyArray) -> AnyArray:
         for function in functions:
@@ -202,5 +218,5 @@ def apply(tree: Tree, release: Release, *names: str, tolerance: Tolerance | None
     InputError
         As `prepare`.
     """
-    function, variance = prepare(tree, release.variance, names, tolerance)
-    return replace(release, estimate=function(release.estimate), variance=variance)
+    function, variance = prepare(tree, release.variance, names, tolerance, release.laws)
+    return replace(release, estimate=function(release.estimate), variance=variance, laws=())

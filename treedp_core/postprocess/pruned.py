@@ -18,8 +18,8 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
+from treedp_core.noise import Gaussian, Law
 from treedp_core.postprocess.least_squares import combination, variance_checked
 from treedp_core.postprocess.top_down import refuse_without_leaves
 from treedp_core.tree import AnyArray, FloatArray, IntArray, Tree
@@ -28,6 +28,7 @@ PASSING: Final = 0.8
 """Children of an empty family that pass the bound by their noise, in the mean: below 1, so that visits die out."""
 TOLD: Final = 0.03
 """Children of an empty family whose estimate stands out by noise, in the mean."""
+_NORMAL: Final = Gaussian(1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,8 +41,8 @@ class Visited:
         Position among those of the level above.
     noisy, variance : (n,)
         In records; the variance is inf where nothing was measured.
-    n_siblings : (n,)
-        Children of the parent, the node included; 1 for a root.
+    reach : (n,)
+        How many standard errors an estimate must exceed to stand out.
     rest, rest_variance : (n_above,)
         Of the children of each node above that did not pass: sums of noisy counts and of variances. The variance is
         inf for a node without children.
@@ -50,25 +51,32 @@ class Visited:
     parent: IntArray
     noisy: FloatArray
     variance: FloatArray
-    n_siblings: IntArray
+    reach: FloatArray
     rest: FloatArray
     rest_variance: FloatArray
 
 
-def bound(n_siblings: AnyArray, variance: AnyArray | float) -> FloatArray:
-    """Return what noisy counts (n,) must exceed for their nodes to be visited further, in records.
+def reach(in_the_mean: float, n_siblings: AnyArray, law: Law | None = None) -> FloatArray:
+    """Return what at most so many of n independent errors exceed in the mean, in standard deviations; shape of n.
 
-    >>> bound(np.array([1, 2, 10, 1000]), 1.0).round(3).tolist()
+    At least 0; errors of no known law are taken for normal ones, and whole numbers exceed the middle between two.
+
+    >>> from treedp_core.noise import Laplace
+    >>> reach(PASSING, np.array([1, 2, 10, 1000])).round(3).tolist()
     [0.0, 0.253, 1.405, 3.156]
+    >>> reach(PASSING, np.array([1, 2, 10, 1000]), Laplace(1.0)).round(3).tolist()
+    [0.0, 0.158, 1.296, 4.552]
     """
-    return _beyond(PASSING, n_siblings, variance)
+    law = law or _NORMAL
+    sizes, which = np.unique(n_siblings, return_inverse=True)
+    far = [law.reach(2.0 * in_the_mean / n) + law.integer / 2 if n > 2.0 * in_the_mean else 0.0 for n in sizes.tolist()]
+    return np.asarray(np.array(far)[which] / np.sqrt(law.variance)).reshape(np.shape(n_siblings))
 
 
-def _beyond(in_the_mean: float, n_siblings: AnyArray, variance: AnyArray | float) -> FloatArray:
-    """What so many of n independent normal errors exceed in the mean, at least 0; -inf where nothing was measured."""
+def _beyond(reach: FloatArray, variance: FloatArray) -> FloatArray:
+    """What estimates of these variances must exceed, in records; -inf where nothing was measured."""
     measured = np.isfinite(variance)
-    reach = -ndtri(in_the_mean / np.asarray(n_siblings)) * np.sqrt(np.where(measured, variance, 0.0))
-    return np.asarray(np.where(measured, np.maximum(reach, 0.0), -np.inf))
+    return np.where(measured, reach * np.sqrt(np.where(measured, variance, 0.0)), -np.inf)
 
 
 def fit(levels: Sequence[Visited]) -> list[tuple[FloatArray, NDArray[np.bool_]]]:
@@ -90,7 +98,7 @@ def fit(levels: Sequence[Visited]) -> list[tuple[FloatArray, NDArray[np.bool_]]]
             best = up[i] + gain * (best[here.parent] - sums)
             variance = up_variance[i] * (1.0 - gain) + gain**2 * variance[here.parent]
             above = told[-1][1][here.parent]
-        told.append((best, above & (best > _beyond(TOLD, here.n_siblings, variance))))
+        told.append((best, above & (best > _beyond(here.reach, variance))))
     return told
 
 
@@ -112,8 +120,13 @@ def _upwards(
     return up, up_variance, below, below_variance
 
 
-def prepare(tree: Tree, variance: FloatArray | None) -> tuple[Callable[[AnyArray], FloatArray], None]:
+def prepare(
+    tree: Tree, variance: FloatArray | None, laws: Sequence[Law | None] = ()
+) -> tuple[Callable[[AnyArray], FloatArray], None]:
     """Return the pruned estimator (..., n_nodes) for noise of the given variances; its own variance is not known.
+
+    The laws are those of the levels' noise: without them it is taken for normal, and more empty nodes are told where
+    its tail is heavier.
 
     Raises
     ------
@@ -130,14 +143,16 @@ def prepare(tree: Tree, variance: FloatArray | None) -> tuple[Callable[[AnyArray
     """
     variances = variance_checked(tree, variance)
     refuse_without_leaves(tree, variances)
-    n_siblings = np.ones(tree.n_nodes, dtype=np.int64)
-    for level in range(tree.height):
-        n_siblings[tree.level(level + 1)] = tree.spread(level, tree.n_children[tree.level(level)])
-    needed = bound(n_siblings, variances)
+    passing, telling = np.zeros((2, tree.n_nodes))
+    for level, law in enumerate(laws or (None,) * tree.n_levels):
+        n_siblings = tree.spread(level - 1, tree.n_children[tree.level(level - 1)]) if level else np.ones(1)
+        for far, in_the_mean in ((passing, PASSING), (telling, TOLD)):
+            far[tree.level(level)] = reach(in_the_mean, n_siblings, law)
+    needed = _beyond(passing, variances)
 
     def function(noisy: AnyArray) -> FloatArray:
         rows = np.asarray(noisy, dtype=np.float64).reshape(-1, tree.n_nodes)
-        places, levels = _visit(tree, rows, variances, n_siblings, needed)
+        places, levels = _visit(tree, rows, variances, telling, needed)
         out = np.zeros(rows.shape)
         for at, (best, told) in zip(places, fit(levels), strict=True):
             out.reshape(-1)[at[told]] = best[told]
@@ -147,7 +162,7 @@ def prepare(tree: Tree, variance: FloatArray | None) -> tuple[Callable[[AnyArray
 
 
 def _visit(
-    tree: Tree, rows: FloatArray, variance: FloatArray, n_siblings: IntArray, needed: FloatArray
+    tree: Tree, rows: FloatArray, variance: FloatArray, telling: FloatArray, needed: FloatArray
 ) -> tuple[list[IntArray], list[Visited]]:
     """Visit the trees of all rows (n_rows, n_nodes): places in the flat rows and counts of what passed, by level."""
     flat, n = rows.reshape(-1), tree.n_nodes
@@ -163,7 +178,7 @@ def _visit(
             rest = np.bincount(above, np.where(passed, 0.0, flat[place]), rest.size).astype(np.float64)
             rest_variance += np.bincount(above, np.where(passed, 0.0, variance[node]), rest.size)
         place, node = place[passed], node[passed]
-        levels.append(Visited(above[passed], flat[place], variance[node], n_siblings[node], rest, rest_variance))
+        levels.append(Visited(above[passed], flat[place], variance[node], telling[node], rest, rest_variance))
         places.append(place)
         n_children = tree.n_children[node]
         above = np.repeat(np.arange(node.size), n_children)

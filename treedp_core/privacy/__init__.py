@@ -13,9 +13,10 @@ from treedp_core.privacy.conversions import (
     rho_to_epsilon_simple,
 )
 from treedp_core.privacy.promise import Guarantee, Precision, Provenance, delta_warning, fitting_delta
-from treedp_core.privacy.unit import NeighbouringRelation, ProtectedUnit, Spread
+from treedp_core.privacy.unit import ADDED, NeighbouringRelation, ProtectedUnit, Spread
 
 __all__ = [
+    "ADDED",
     "RHO_HIGH",
     "Accounting",
     "Budget",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from treedp_core.checks import InputError
+from treedp_core.noise import Law
 from treedp_core.privacy import Guarantee, Precision, Provenance
 from treedp_core.tree import AnyArray, FloatArray
 from treedp_core.words import card, whole
@@ -25,6 +26,8 @@ class Release:
         What was promised to whom; unchanged by post-processing.
     provenance : Provenance
         Whether it is a simulation; unchanged by post-processing.
+    laws : tuple of Law or None
+        Of the noise of each level, None without noise; () where errors have no known laws, as after post-processing.
 
     Raises
     ------
@@ -36,6 +39,7 @@ class Release:
     variance: FloatArray | None
     guarantee: Guarantee
     provenance: Provenance
+    laws: tuple[Law | None, ...] = ()
 
     def __post_init__(self) -> None:
         refuse_floats(self.guarantee, self.provenance)

@@ -203,3 +203,7 @@ def _finite(amount: float | Fraction) -> Fraction:
     if not amount >= 0:
         raise InputError("BUDGET_SPLIT", f"Expected amounts >= 0, got {echo(amount)}.")
     return Fraction(amount)
+
+
+ADDED: Final = ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)
+"""One record, added or removed: whom comparisons protect that are made for nobody else."""

@@ -20,7 +20,7 @@ from pages.views.cdf import settings as s
 from pages.views.cdf.draw import controls, drawn_of, more_controls
 from pages.views.cdf.partition import partition
 from pages.views.cdf.source import SAMPLE, again, choose
-from pages.views.cdf.words import band_answer, bins_in_words, own_answer, partition_answer, range_answer, rests_on, what
+from pages.views.cdf.words import band_answer, bins_in_words, partition_answer, range_answer, rests_on, what
 from treedp_core.checks import InputError
 from treedp_core.figures.cdf import CdfLines, band_figure, cdf_errors
 from treedp_core.mechanisms import MECHANISMS
@@ -215,8 +215,8 @@ def _figure(shown: _Shown) -> None:
         errors = off_and_alone(mine.plan, mine.release, data.counts)
         answer = partition_answer(mine.plan, widths[0].largest, *errors)
     else:
-        answer = band_answer(widths, data.total if mine.plan.settings.unit.total_is_public else None)
-        answer = own_answer(shown.own.value["st. dev. (records)"]) + answer
+        used = mine.plan.settings
+        answer = band_answer(widths, data.total if used.unit.total_is_public else None, len(used.ranges))
     frame.figure(
         call(band_figure, _lines(shown), shown.widths, x_title=_x_title(data), chosen=shown.ends),
         key="cdf_release",

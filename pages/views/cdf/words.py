@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Final
 
@@ -48,19 +47,27 @@ def rests_on(plan: AnyPlan) -> str:
     return "it depends on no records"
 
 
-def band_answer(widths: Sequence[Width], total: int | None) -> str:
-    """Return how far cumulative counts are off at most, and with another tree; `total` is N where it is public."""
+def band_answer(widths: Sequence[Width], total: int | None, n_ranges: int = 0) -> str:
+    """Return how far off what was asked for is at most, and with another tree; `total` is N where it is public.
+
+    That is all cumulative counts, or so many ranges of one's own.
+    """
     mine, *others = widths
     share = f" ({short(100 * mine.largest / total, 2)} %)" if total else ""
-    lead = (
-        f"All {whole(mine.half.size)} cumulative counts are within ± {margin(mine.largest)} records{share} at once, "
-        "nineteen times in twenty"
-    )
+    every = f"all {whole(mine.half.size)} cumulative counts"
+    lead, after = f"{every[0].upper()}{every[1:]} are within ± {margin(mine.largest)} records{share} at once", ""
+    reach = {one: one.largest for one in widths}
+    if mine.own is not None:
+        named = f"Your {whole(n_ranges)} ranges are all" if n_ranges > 1 else "Your range is"
+        lead = f"{named} within ± {margin(mine.own)} records"
+        after = f" The band is of {every}: ± {margin(mine.largest)}."
+        reach = {one: one.own or 0.0 for one in widths}
+    lead += ", nineteen times in twenty"
     if not others:
-        return f"{lead}."
-    other = max(others, key=lambda one: one.largest)
-    needs = "needs" if other.largest > mine.largest else "needs only"
-    return f"{lead}; a {other.name} {needs} ± {margin(other.largest)}."
+        return f"{lead}.{after}"
+    other = max(others, key=reach.__getitem__)
+    needs = "needs" if reach[other] > reach[mine] else "needs only"
+    return f"{lead}; a {other.name} {needs} ± {margin(reach[other])}.{after}"
 
 
 def partition_answer(plan: DividedPlan, widest: float, off: float, alone: float) -> str:
@@ -70,15 +77,6 @@ def partition_answer(plan: DividedPlan, widest: float, off: float, alone: float)
         f"cumulative counts are within ± {margin(widest)} records, nineteen times in twenty; within one only its ends "
         f"are known. Single bins are off by {short(off)} records in this draw, alone by {short(alone)}."
     )
-
-
-def own_answer(deviations: Sequence[float]) -> str:
-    """Return how far answers to ranges of one's own are off, in a sentence; nothing where that is not known of all."""
-    if not deviations or not all(map(math.isfinite, deviations)):
-        return ""
-    low, high = short(min(deviations)), short(max(deviations))
-    ranges = "Your range has" if len(deviations) == 1 else f"Your {whole(len(deviations))} ranges have"
-    return f"{ranges} a standard deviation of {low if low == high else f'{low} to {high}'} records. "
 
 
 def range_answer(ends: tuple[float, float], count: float, reach: float) -> str:

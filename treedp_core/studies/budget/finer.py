@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
+from treedp_core.privacy import ADDED
 from treedp_core.registry import Stated, Table, table
 from treedp_core.studies.budget.optimum import optimum
 from treedp_core.studies.budget.per_node import node_error, topped_up
@@ -16,7 +16,6 @@ from treedp_core.studies.budget.problem import Problem
 from treedp_core.studies.budget.subtrees import split_by_subtree
 from treedp_core.tree import Tree
 
-UNIT: Final = ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)
 LEAVES: Final = (4, 16, 64, 256)
 HEIGHTS: Final = (2, 3, 4, 5, 6, 7, 8)
 BESIDE: Final = "Budgets by level"
@@ -42,10 +41,10 @@ def by_node() -> Gain:
     coarse, fine = [], []
     for height in HEIGHTS:
         tree = Tree.from_child_counts([np.array([2]), *([np.array([0, 2])] * (height - 1))])
-        problem = Problem(tree, np.zeros(tree.n_nodes), "discrete_laplace", UNIT, "rmse")
+        problem = Problem(tree, np.zeros(tree.n_nodes), "discrete_laplace", ADDED, "rmse")
         levels = np.full(tree.n_levels, 1.0 / tree.n_levels)
         coarse.append(problem.error(levels))
-        fine.append(node_error(problem, topped_up(tree, UNIT, levels, 1.0)).tree)
+        fine.append(node_error(problem, topped_up(tree, ADDED, levels, 1.0)).tree)
     return "levels", [height + 1.0 for height in HEIGHTS], {BESIDE: coarse, FINER["node"].label: fine}
 
 
@@ -55,7 +54,7 @@ def by_subtree() -> Gain:
     for n in LEAVES:
         tree = Tree.from_child_counts([np.array([2]), np.array([n, 1]), np.array([1] * n + [n])])
         counts = tree.counts_of_leaves(np.full(2 * n, 20))
-        problem = Problem(tree, counts, "gaussian", UNIT, "rmsre", least_squares=False, first_level=1)
+        problem = Problem(tree, counts, "gaussian", ADDED, "rmsre", least_squares=False, first_level=1)
         coarse.append(problem.error(optimum(problem, 1.0).amounts))
         found = split_by_subtree(problem, 1.0, 1, lambda one, total: optimum(one, total).amounts)
         fine.append(node_error(problem, found.node_amounts).tree)

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Final
 
 import numpy as np
-from scipy import special
 
 from treedp_core import checks
 from treedp_core.checks import InputError
@@ -24,7 +23,7 @@ from treedp_core.studies.budget.in_one_release import (
 from treedp_core.studies.budget.problem import Problem
 from treedp_core.studies.budget.reliability import after_least_squares, checked_confidence, normal_within, reach_of
 from treedp_core.tree import FloatArray, IntArray
-from treedp_core.words import whole
+from treedp_core.words import normal_quantile, whole
 
 CLOSE: Final = 20
 SMALLEST_TARGET: Final = 1e-9
@@ -315,12 +314,3 @@ def asked_nodes(prior: Problem, target: Target) -> IntArray:
     """Return the nodes that a target asks about, (n,): those of its level that are large enough in the prior."""
     nodes = np.arange(*prior.tree.level(target.level).indices(prior.tree.n_nodes))
     return np.asarray(nodes[np.asarray(prior.counts)[nodes] >= target.among], dtype=np.int64)
-
-
-def normal_quantile(confidence: float) -> float:
-    """Return t with P(|Z| <= t) = confidence for a standard normal Z.
-
-    >>> round(normal_quantile(0.95), 6)
-    1.959964
-    """
-    return float(special.ndtri((1.0 + confidence) / 2.0))

@@ -10,7 +10,7 @@ valid when it is tightened by what is known: counts are whole, non-decreasing, f
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -20,6 +20,7 @@ from treedp_core import checks
 from treedp_core.checks import InputError
 from treedp_core.errors.simulated import CHUNK_CELLS
 from treedp_core.postprocess.isotonic import IntArray
+from treedp_core.studies.cdf.matrices.wanted import terms_of
 from treedp_core.studies.cdf.plan import AnyPlan
 from treedp_core.studies.cdf.release import CdfRelease
 from treedp_core.tree import AnyArray, FloatArray
@@ -74,6 +75,27 @@ def band_multiple(plan: AnyPlan, confidence: float = 0.95, trials: int = 999, se
     InputError
         ``CONFIDENCE_RANGE`` or ``TRIALS_RANGE``.
     """
+    noisy = plan.variance > 0
+    deviation = np.sqrt(plan.variance[noisy])
+    return _at_most(plan, lambda errors: errors[:, noisy] / deviation, confidence, trials, seed)
+
+
+def ranges_reach(plan: AnyPlan, confidence: float = 0.95, trials: int = 999, seed: int = 7) -> float:
+    """Return how far the answers to a plan's own ranges are off at most, all at once, in records; see `band_multiple`.
+
+    It holds as the band does, for the largest simulated error of an answer, which depends on no records.
+    """
+    terms = list(map(terms_of, plan.settings.ranges))
+
+    def answers(errors: FloatArray) -> FloatArray:
+        off = np.pad(errors, ((0, 0), (1, 0)))
+        return np.stack([sum(w * (off[:, last] - off[:, first - 1]) for first, last, w in one) for one in terms], 1)
+
+    return _at_most(plan, answers, confidence, trials, seed)
+
+
+def _at_most(plan: AnyPlan, of: Callable[[FloatArray], FloatArray], confidence: float, trials: int, seed: int) -> float:
+    """What the largest absolute value of a function of the errors (trials, K) exceeds in 1 - confidence of releases."""
     level = checks.number(
         "confidence", confidence, low=0, high=1, open_low=True, open_high=True, code="CONFIDENCE_RANGE"
     )
@@ -84,16 +106,12 @@ def band_multiple(plan: AnyPlan, confidence: float = 0.95, trials: int = 999, se
         raise InputError(
             "TRIALS_RANGE", f"A confidence of {level:g} needs at least {whole(needed)} trials, got {whole(n)}."
         )
-    noisy = plan.variance > 0
-    if not noisy.any():
-        return 0.0
-    deviation = np.sqrt(plan.variance[noisy])
     largest = np.empty(n)
     size = max(1, CHUNK_CELLS // plan.n_values)
     checks.seed(seed)
     for i, start in enumerate(range(0, n, size)):
-        errors = plan.errors(generator("band", seed, i), min(size, n - start))[:, noisy]
-        largest[start : start + size] = (np.abs(errors) / deviation).max(axis=1)
+        errors = plan.errors(generator("band", seed, i), min(size, n - start))
+        largest[start : start + size] = np.abs(of(errors)).max(axis=1, initial=0.0)
     return float(np.partition(largest, rank - 1)[rank - 1])
 
 

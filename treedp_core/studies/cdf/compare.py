@@ -22,7 +22,7 @@ from treedp_core.studies.cdf.release import TREE, CdfRelease, CdfSettings, plan_
 from treedp_core.tree import FloatArray, IntArray
 from treedp_core.tree.workloads import equal_tree, range_count
 from treedp_core.watch import generator
-from treedp_core.words import percent_set
+from treedp_core.words import normal_quantile, percent_set
 
 PROBABILITIES: Final = (0.05, 0.25, 0.5, 0.75, 0.95)
 CONFIDENCE: Final = 0.95
@@ -67,7 +67,7 @@ class Draw:
         """
         deviation = self.deviation(start, stop)
         if math.isfinite(deviation):
-            return 1.96 * deviation
+            return normal_quantile(CONFIDENCE) * deviation
         low, high, found = (np.insert(one, 0, 0) for one in (self.band.low, self.band.high, self.release.cumulative))
         count = found[stop] - found[start]
         return float(max(high[stop] - low[start] - count, count - low[stop] + high[start]))

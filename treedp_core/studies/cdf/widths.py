@@ -8,9 +8,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from treedp_core.studies.cdf.bands import affordable_trials, band_multiple
+from treedp_core.studies.cdf.bands import affordable_trials, band_multiple, ranges_reach
 from treedp_core.studies.cdf.bins import Bins
 from treedp_core.studies.cdf.compare import BAND_SEED, CONFIDENCE, Draw, release_table
+from treedp_core.studies.cdf.partition import DividedPlan
+from treedp_core.studies.cdf.plan import AnyPlan
 from treedp_core.studies.cdf.release import TREE, plan_tree
 from treedp_core.tree import FloatArray
 from treedp_core.tree.workloads import equal_tree
@@ -32,11 +34,15 @@ class Width:
         What its noise is put on, such as the tree's factors.
     half : (K,)
         In records.
+    own : float, optional
+        How far answers to ranges of one's own are off at most, all at once, in records, where they were asked for and
+        errors depend on no records.
     """
 
     name: str
     way: str
     half: FloatArray
+    own: float | None = None
 
     @property
     def largest(self) -> float:
@@ -55,15 +61,21 @@ def half_widths(mine: Draw, *, compare: bool = True) -> list[Width]:
     known = np.flatnonzero(np.isfinite(half))
     half = np.interp(np.arange(half.size), known, half[known])
     where = ", where buckets end" if known.size < half.size else ""
-    found = [Width(YOURS, f"{settings.way}{where}", half)]
+    found = [Width(YOURS, f"{settings.way}{where}", half, _own(mine.plan))]
     bins = settings.n_bins
     for name, factors in ((BINARY, equal_tree(bins, 2).branching_factors), (HISTOGRAM, (bins,))):
         tree = replace(settings, branching_factors=factors, allocation="uniform", shares=(), strategy=TREE)
         if compare and tree.way != settings.way:
             plan = plan_tree(tree)
             multiple = band_multiple(plan, CONFIDENCE, affordable_trials(plan), BAND_SEED)
-            found.append(Width(name, tree.way, multiple * np.sqrt(plan.variance)))
+            found.append(Width(name, tree.way, multiple * np.sqrt(plan.variance), _own(plan)))
     return found
+
+
+def _own(plan: AnyPlan) -> float | None:
+    if not plan.settings.ranges or isinstance(plan, DividedPlan):
+        return None
+    return ranges_reach(plan, CONFIDENCE, affordable_trials(plan), BAND_SEED)
 
 
 def width_table(data: Bins, mine: Draw, widths: Sequence[Width]) -> dict[str, Any]:

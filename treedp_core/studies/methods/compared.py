@@ -19,7 +19,7 @@ from treedp_core.experiment import Experiment, prepare, run
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.postprocess.isotonic import FITS, consistent_cdf
-from treedp_core.privacy import NeighbouringRelation, ProtectedUnit, Spread
+from treedp_core.privacy import ADDED, NeighbouringRelation, ProtectedUnit, Spread
 from treedp_core.records.made_up import leaf_counts
 from treedp_core.studies.budget.finer import FINER
 from treedp_core.studies.budget.greedy import PHASES
@@ -392,7 +392,7 @@ def _of_spikes(one: Method) -> Compared:
 
 @lru_cache(maxsize=16)
 def _spikes(name: str, filled: int) -> tuple[float, float, float]:
-    unit, release = ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE), BASELINES[name].release
+    unit, release = ADDED, BASELINES[name].release
     assert release is not None
     counts = np.zeros(SPIKE_BINS, dtype=np.int64)
     counts[np.arange(filled) * SPIKE_BINS // filled] = SPIKE_RECORDS // filled

@@ -22,7 +22,7 @@ from treedp_core.mechanisms import MECHANISMS
 from treedp_core.mechanisms.stability import stability
 from treedp_core.noise import DiscreteLaplace, expected_maximum
 from treedp_core.postprocess import POSTPROCESSORS, least_squares
-from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
+from treedp_core.privacy import ADDED, NeighbouringRelation
 from treedp_core.studies.budget.finer import FINER
 from treedp_core.studies.budget.greedy import PHASES, greedy
 from treedp_core.studies.budget.per_node import node_error, topped_up
@@ -109,8 +109,6 @@ _Found = tuple[float, float, float] | None
 _Check = tuple[str, str, Callable[[int, int, Watch], _Found]]
 UNEQUAL: Final = (2, 3, 4)
 """Children by level of a tree on which no two splits are the same."""
-ADDED: Final = ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)
-"""Whom the checks of baselines, of finer budgets and of the stability histogram protect."""
 NAMED_BINS: Final = 27
 TALLER: Final = (2, 3, 2, 2)
 """Another, for splits that are found: the greedy one and the best are not the same."""

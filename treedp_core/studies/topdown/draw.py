@@ -110,7 +110,7 @@ def draw(subject: Subject, wanted: Wanted, seed: int, watch: Watch | None = None
     noisy = noise.draw(rng) + subject.counts
     watch.step(noisy.size)
     watch.check()
-    function, _ = postprocess.prepare(subject.tree, noise.variance, RULES[wanted.rule].steps)
+    function, _ = postprocess.prepare(subject.tree, noise.variance, RULES[wanted.rule].steps, laws=noise.laws)
     released = tidied(function(noisy))
     watch.check()
     levels = compare_on_tree(subject.tree, subject.counts, released)

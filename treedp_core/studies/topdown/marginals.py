@@ -182,7 +182,7 @@ def _simulated(
     tree, counts, sizes = subject.tree, subject.counts, subject.table.sizes
     assert tree is not None and counts is not None
     noise, truth = noise_on_tree(ready, tree), counts[tree.leaves].reshape(sizes)
-    function, _ = postprocess.prepare(tree, noise.variance, RULES[wanted.rule].steps)
+    function, _ = postprocess.prepare(tree, noise.variance, RULES[wanted.rule].steps, laws=noise.laws)
     squares: dict[str, list[list[float]]] = {RULES[wanted.rule].label: []}
     for trial in range(trials):
         watch.check()

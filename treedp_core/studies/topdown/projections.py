@@ -90,7 +90,7 @@ def _releases(
             yield ((name, compare(run)[-1]) for name, run in runs)
         return
     noise = noise_on_tree(ready, tree)
-    steps = {name: postprocess.prepare(tree, noise.variance, RULES[name].steps)[0] for name in names}
+    steps = {name: postprocess.prepare(tree, noise.variance, RULES[name].steps, laws=noise.laws)[0] for name in names}
     for trial in range(trials):
         noisy = noise.draw(_rng(seed, trial)) + counts
         yield (

@@ -17,7 +17,7 @@ import numpy as np
 from treedp_core import checks
 from treedp_core.checks import InputError
 from treedp_core.postprocess.families import RULES, Projection
-from treedp_core.postprocess.pruned import Visited, bound, fit
+from treedp_core.postprocess.pruned import PASSING, TOLD, Visited, fit, reach
 from treedp_core.privacy import ProtectedUnit, Provenance
 from treedp_core.studies.topdown.plan import Plan
 from treedp_core.tree import AnyArray, FloatArray, IntArray
@@ -191,7 +191,8 @@ def _pruned(
         drawn += above.count.size * size
         _refuse_cells(drawn, int(root.count.sum()))
         rest: list[IntArray] = []
-        keep = partial(_passing, bound(np.array(size), _variance(plan, level)), rest)
+        needed = reach(PASSING, np.array(size), plan.laws[level]) * np.sqrt(_variance(plan, level))
+        keep = partial(_passing, needed, rest)
         passed.append(_joined(_blocks(above, truth[level], plan, level, keep, rng, watch=watch)))
         seen.append(_visited(passed[-1], plan, level, np.concatenate([np.zeros(0), *rest])))
     place = np.zeros(0, dtype=np.int64)
@@ -201,9 +202,9 @@ def _pruned(
         place = np.cumsum(told) - 1
 
 
-def _passing(bound: FloatArray, rest: list[IntArray], noisy: IntArray, total: IntArray) -> IntArray:
+def _passing(needed: FloatArray, rest: list[IntArray], noisy: IntArray, total: IntArray) -> IntArray:
     """Keep the noisy counts (n, size) that pass, and note the sums of the others."""
-    passed = np.where(noisy > bound, noisy, 0)
+    passed = np.where(noisy > needed, noisy, 0)
     rest.append((noisy - passed).sum(axis=-1))
     return passed
 
@@ -212,7 +213,8 @@ def _visited(passed: LevelResult, plan: Plan, level: int, rest: FloatArray) -> V
     size = plan.sizes[level - 1] if level else 1
     n, variance = passed.count.size, _variance(plan, level)
     n_rest: FloatArray = size - np.bincount(passed.parent, minlength=rest.size).astype(float) if level else rest
-    return Visited(passed.parent, passed.count.astype(np.float64), np.full(n, variance), np.full(n, size), rest,
+    telling = np.full(n, reach(TOLD, np.array(size), plan.laws[level]))
+    return Visited(passed.parent, passed.count.astype(np.float64), np.full(n, variance), telling, rest,
                    n_rest * variance)  # fmt: skip
 
 

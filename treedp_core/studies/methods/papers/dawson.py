@@ -11,7 +11,7 @@ from treedp_core import postprocess
 from treedp_core.errors import METRICS, Tolerance
 from treedp_core.noise import DiscreteLaplace
 from treedp_core.postprocess.least_squares import combine_estimates
-from treedp_core.privacy import Budget, Currency, NeighbouringRelation, Precision, ProtectedUnit, guarantee
+from treedp_core.privacy import ADDED, Budget, Currency, NeighbouringRelation, Precision, ProtectedUnit, guarantee
 from treedp_core.records.made_up import leaf_counts
 from treedp_core.studies.budget.figure4 import Curves, curves
 from treedp_core.studies.budget.greedy import greedy
@@ -22,7 +22,6 @@ from treedp_core.tree import FloatArray, Tree
 from treedp_core.watch import generator
 
 LABELS: Final = ProtectedUnit(NeighbouringRelation.REPLACE_UNKNOWN, known_levels=2)
-ADDED: Final = ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)
 IRREGULAR: Final = Tree.from_child_counts([np.array([2]), np.array([3, 0]), np.array([0, 1, 0])])
 MEASURED: Final = (20.0, 11.0, 7.0, 2.0, 5.0, 3.0, 6.0)
 VARIANCES: Final = (2.0, 1.0, 3.0, 1.0, 0.5, 4.0, 1.0)

@@ -23,7 +23,7 @@ from treedp_core.mechanisms.thresholds.schedule import (
 from treedp_core.mechanisms.thresholds.sparse_vector import sparse
 from treedp_core.noise import DiscreteLaplace, Gaussian, Laplace
 from treedp_core.noise.truncated_laplace import truncated_bound
-from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
+from treedp_core.privacy import ADDED, NeighbouringRelation, ProtectedUnit
 from treedp_core.privacy.conversions import gaussian_sigma
 from treedp_core.studies.methods.papers.claim import Claim, Number, Verdict
 from treedp_core.studies.methods.papers.listed import drawn_rmse, fewer_than_half, loss, loss_of_density, median_is_off
@@ -233,7 +233,7 @@ def _bounds_of_rounds() -> tuple[Number, ...]:
 
 def _reduction() -> tuple[Number, ...]:
     """On an empty tree no node passes; as printed every subtree is then dropped without a value."""
-    tree, unit = Tree.from_branching_factors((2, 2, 2)), ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)
+    tree, unit = Tree.from_branching_factors((2, 2, 2)), ADDED
     found = release_with_thresholds(
         tree, np.zeros(tree.n_nodes, dtype=np.int64), partial(tuned_plan, ALPHA), unit, EPSILON, DELTA,
         rng=generator("papers: an empty tree", 7),
@@ -298,7 +298,7 @@ def _any_arity() -> tuple[Number, ...]:
 
 def _own_thresholds() -> tuple[Number, ...]:
     """Share of nodes within alpha max(count, tau of the node), counts below and above it."""
-    tree, unit = Tree.from_branching_factors((2, 2)), ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)
+    tree, unit = Tree.from_branching_factors((2, 2)), ADDED
     least = 2.0 * least_threshold(ALPHA, EPSILON, DELTA, ETA, tree.n_levels)
     tau = least * np.array([4.0, 1.0, 2.0, 1.0, 3.0, 1.0, 8.0])
     counts, rng = (

@@ -68,8 +68,8 @@ def _when(data: Bins, mine: Draw) -> None:
         alt="The error with a partition over that without, at several ε",
         formats={"ε": setting_text, "records × ε": short, "buckets": short},
         width="content",
-        caption=f"Below 1 a partition pays. Root mean squared errors of {TRIALS} releases each way at the same ε, "
-        "± 95 %; consistent counts where N is public, without: the same kind of tree above all bins. AHP (Zhang et "
+        caption=f"Errors over those without a partition: below 1 it pays. Root mean squared, of {TRIALS} releases each "
+        "way at the same ε, ± 95 %; consistent counts where N is public, without: the same kind of tree above all bins. AHP (Zhang et "
         "al., 2014) is a named baseline, and counts bins together that are alike wherever they are. NOT PRIVATE: "
         "simulated on the counts in use, so choose by it on a sample or an earlier year, not on the data to be "
         f"released. {_rule(settings)}",

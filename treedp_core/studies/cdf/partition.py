@@ -231,7 +231,7 @@ def even_below(n_bins: int, unit: ProtectedUnit) -> float:
 
 
 def when_it_pays(settings: CdfSettings, counts: IntArray, trials: int, seed: int) -> dict[str, list[Any]]:
-    """Return the error with a partition over that without, at several epsilons, by simulation on given counts.
+    """Return the RMSE with a partition over that without, at several epsilons, by simulation on given counts.
 
     Beside it that of named baselines which depend on the records, as AHP.
 
@@ -246,10 +246,10 @@ def when_it_pays(settings: CdfSettings, counts: IntArray, trials: int, seed: int
     seed : int
     """
     found: dict[str, list[Any]] = {
-        "ε": [], "records × ε": [], "buckets": [], "RMSE of a bin ÷ without": [], "of a cumulative count ÷ without": [],
+        "ε": [], "records × ε": [], "buckets": [], "of a bin": [], "of a cumulative count": [],
     }  # fmt: skip
     named = [one for one in BASELINES.values() if one.release and settings.n_bins <= one.most_bins]
-    found |= {f"of a bin by {one.label} ÷ without": [] for one in named}
+    found |= {f"of a bin by {one.label}": [] for one in named}
     epsilons = [round(settings.epsilon * times, 12) for times in TIMES]
     for i, epsilon in enumerate(one for one in epsilons if LEAST <= one <= checks.EPSILON_HIGH):
         with_it = plan_partition(replace(settings, epsilon=epsilon))

@@ -173,7 +173,10 @@ class Tape(SimpleNamespace):
 
 def _taped(ready: Plan, log: list, answers: list | None) -> Plan:
     laws: Any = tuple(
-        law and Tape(law=law, variance=law.variance, level=i, log=log, answers=answers)
+        law
+        and Tape(
+            law=law, variance=law.variance, reach=law.reach, integer=law.integer, level=i, log=log, answers=answers
+        )
         for i, law in enumerate(ready.laws)
     )
     return replace(ready, laws=laws)

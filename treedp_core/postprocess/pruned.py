@@ -57,9 +57,10 @@ class Visited:
 
 
 def reach(in_the_mean: float, n_siblings: AnyArray, law: Law | None = None) -> FloatArray:
-    """Return what at most so many of n independent errors exceed in the mean, in standard deviations; shape of n.
+    """Return what at most so many of n independent errors exceed in the mean, in standard deviations, at least 0.
 
-    At least 0; errors of no known law are taken for normal ones, and whole numbers exceed the middle between two.
+    Shape of `n_siblings`. Errors of no known law are taken for normal ones; whole numbers exceed the middle
+    between two.
 
     >>> from treedp_core.noise import Laplace
     >>> reach(PASSING, np.array([1, 2, 10, 1000])).round(3).tolist()

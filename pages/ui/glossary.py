@@ -52,8 +52,8 @@ class Term:
 
 
 _OWN: Final = (
-    Term("epsilon", "Privacy budget", "One unit's records change the odds of whatever is seen at most e^ε-fold: the "
-         "smaller ε, the more noise.", "ε", "protects"),
+    Term("epsilon", "Privacy budget", "One unit's records change the odds of whatever is seen at most by a factor "
+         "e^ε: the smaller ε, the more noise.", "ε", "protects"),
     Term("delta", "Failure probability", "0 is pure differential privacy (Laplace noise). Gaussian noise needs δ > 0, "
          "far below 1 / records: with that probability the bound of ε may fail.", "δ", "protects"),
     Term("rho", "Zero-concentrated budget", "Total budget of zero-concentrated privacy (zCDP), in which Gaussian "

@@ -212,7 +212,7 @@ STEPS: Final[tuple[Step, ...]] = (
     ),
     Step(
         "noise", "What do noise and ε do?", 5, _noise,
-        text="Now every count gets random noise. ε says how much: odds about you change at most e^ε-fold. "
+        text="Now every count gets random noise. ε says how much: odds about you change at most by a factor e^ε. "
         "The less they may change, the more noise it takes.",
         keep="Half of ε is twice the noise.",
         page="lab", opened={}, aim="The scale of noise is sensitivity over ε; a draw is not a law.",

@@ -10,6 +10,9 @@ import numpy as np
 from treedp_core.mechanisms.thresholds.plan_types import Plan
 
 
+LOG_QUANTILES = np.log((np.arange(20_000) + 0.5) / 20_000)
+
+
 def lemma_rounds_hold(
     alpha: float,
     tau: float,
@@ -75,9 +78,8 @@ def chain_alpha_rmse(plan: Plan, weight: float, below: int) -> float:
     below + 1 queries reaches the threshold, times the chance that the node which did then passes.
     """
     left, square = 1.0, 0.0
-    quantile = (np.arange(20_000) + 0.5) / 20_000
     for one in plan.levels:
-        gap = one.classification_threshold - np.log(quantile) / one.threshold_epsilon - weight
+        gap = one.classification_threshold - LOG_QUANTILES / one.threshold_epsilon - weight
         miss = -np.expm1(-one.query_epsilon * np.maximum(gap, 0.0))
         fires = float(-np.expm1((below + 1) * np.log(np.maximum(miss, 1e-300))).mean())
         t, bound, over = one.pass_epsilon, one.pass_bound, one.pass_threshold - weight

@@ -24,9 +24,9 @@ def leaf_counts(rows: Iterable[Sequence[str]]) -> Counter[Path]:
     counts = Counter(trimmed(row) for row in rows)
     length = 0
     while length <= max(map(len, counts)):
-        for path in [p for p in counts if len(p) == length]:
-            if any(len(other) > length and other[:length] == path for other in counts):
-                counts[(*path, BLANK)] += counts.pop(path)
+        with_more = {other[:length] for other in counts if len(other) > length}
+        for path in [p for p in counts if len(p) == length and p in with_more]:
+            counts[(*path, BLANK)] += counts.pop(path)
         length += 1
     return counts
 

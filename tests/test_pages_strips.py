@@ -64,10 +64,14 @@ def followed(app: AppTest, key: str, value: Any) -> tuple[bool, bool]:
 
 
 @pytest.mark.parametrize(("page", "setting", "view"), FIRST_SCREENS)
-def test_the_strip_names_a_setting_just_where_what_is_shown_follows_it(page: str, setting: str, view: str) -> None:
+def test_the_strip_names_a_setting_just_where_what_is_shown_follows_it(
+    page: str, setting: str, view: str, every: bool
+) -> None:
+    """Of the settings, `every` time: what is greyed, or not, moves nothing, or is named, in `test_pages_unused`."""
     app = opened(page, setting, view)
     files = {"_from_file": {"upload": Kept(FLAT)}}
-    tried = {key: value for key, value in {**SETTINGS, **files}.items() if SAME.get(view) != key}
+    settings = SETTINGS if every else {}
+    tried = {key: value for key, value in {**settings, **files}.items() if SAME.get(view) != key}
     told = {key: followed(app, key, value) for key, value in tried.items()}
     assert {key: one[0] for key, one in told.items()} == {key: one[1] for key, one in told.items()}
 

@@ -82,9 +82,13 @@ RUNS = 3000
 FALSE_ALARM = 1e-6
 
 
-def same_law(draw_one: Callable[[], np.ndarray], draw_other: Callable[[], np.ndarray]) -> bool:
+def drawn(draw: Callable[[], np.ndarray]) -> list[tuple[int, ...]]:
+    """Whole released tables."""
+    return [tuple(draw().ravel().tolist()) for _ in range(RUNS)]
+
+
+def same_law(*both: list[tuple[int, ...]]) -> bool:
     """Two-sample chi-square test on whole released tables; rare tables share a bin; false alarms: one in 10^6 runs."""
-    both = [[tuple(draw().ravel().tolist()) for _ in range(RUNS)] for draw in (draw_one, draw_other)]
     seen: dict[tuple[int, ...], int] = {}
     for table in (*both[0], *both[1]):
         seen[table] = seen.get(table, 0) + 1
@@ -104,10 +108,10 @@ def test_pruning_has_the_law_of_noise_on_every_node_then_projection(
 ) -> None:
     """sigma^2 = d / rho = 2.25 on both levels; the mutants have other noise, or none on empty nodes."""
     table, ready, rng = table_of_array(TRUTH), plan((2, 3), 2 / SIGMA**2), np.random.default_rng(11)
-    ours = lambda: array_of_table(release(table, ready, rng, rule).table)  # noqa: E731
+    ours = drawn(lambda: array_of_table(release(table, ready, rng, rule).table))
     other = np.random.default_rng(12)
-    assert same_law(ours, lambda: noise_then_project(TRUTH, other, SIGMA, one_family))
-    assert not same_law(ours, lambda: noise_then_project(TRUTH, other, 1.3 * SIGMA, one_family))
+    assert same_law(ours, drawn(lambda: noise_then_project(TRUTH, other, SIGMA, one_family)))
+    assert not same_law(ours, drawn(lambda: noise_then_project(TRUTH, other, 1.3 * SIGMA, one_family)))
 
 
 @pytest.mark.statistical
@@ -115,8 +119,8 @@ def test_a_release_that_spares_empty_nodes_the_noise_is_found_out() -> None:
     """The classical mistake in pruning: no noise where there are no records; on a domain of one column."""
     truth, rng = np.array([3, 0, 0]), np.random.default_rng(13)
     table, ready = table_of_array(truth), plan((3,), 1 / SIGMA**2)
-    ours = lambda: array_of_table(release(table, ready, rng).table)  # noqa: E731
-    assert same_law(ours, lambda: noise_then_project(truth, rng, SIGMA, printed_loop))
+    ours = drawn(lambda: array_of_table(release(table, ready, rng).table))
+    assert same_law(ours, drawn(lambda: noise_then_project(truth, rng, SIGMA, printed_loop)))
 
     def peeking() -> np.ndarray:
         law = ready.laws[1]
@@ -124,7 +128,7 @@ def test_a_release_that_spares_empty_nodes_the_noise_is_found_out() -> None:
         noisy = truth + np.where(truth > 0, law.sample(rng, truth.size), 0)
         return np.array(printed_loop(noisy.tolist(), 3))
 
-    assert not same_law(ours, peeking)
+    assert not same_law(ours, drawn(peeking))
 
 
 @pytest.mark.parametrize("rule", ["intopt", "water_filling"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -136,6 +138,16 @@ def test_refuses_arrays_that_are_no_tree_in_level_order(parent: list[int], level
     assert refusal.value.code == "TREE_SHAPE"
 
 
+class Unread(list[int]):
+    """Branching factors, too many to be looked at one by one."""
+
+    def __len__(self) -> int:
+        return MAX_NODES
+
+    def __iter__(self) -> Iterator[int]:
+        pytest.fail("Looked at.")
+
+
 @pytest.mark.parametrize(
     ("factors", "code"),
     [
@@ -148,7 +160,7 @@ def test_refuses_arrays_that_are_no_tree_in_level_order(parent: list[int], level
         ([10] * 13, "TOO_MANY_NODES"),
         ([10**9], "TOO_MANY_NODES"),
         ([MAX_NODES], "TOO_MANY_NODES"),
-        ([1] * (MAX_NODES + 1), "TREE_SHAPE"),
+        (Unread([1]), "TREE_SHAPE"),
     ],
 )
 def test_refuses_branching_factors_before_allocating(factors: list[object], code: str) -> None:

@@ -287,13 +287,13 @@ def branching_factors_checked(branching_factors: Sequence[int]) -> tuple[int, ..
     Traceback (most recent call last):
     treedp_core.checks.InputError: Expected branching factor 2 to be a whole number from 1 to 4,000,000, got 0.
     """
+    if len(branching_factors) >= checks.MAX_NODES:
+        raise InputError("TREE_SHAPE", "Expected fewer branching factors.")
     limits = {"low": 1, "high": checks.MAX_NODES}
     factors = tuple(
         checks.integer(f"branching factor {i}", k, code="TREE_SHAPE" if _small(k) else "TOO_MANY_NODES", **limits)
         for i, k in enumerate(branching_factors, start=1)
     )
-    if len(factors) > checks.MAX_NODES:
-        raise InputError("TREE_SHAPE", "Expected fewer branching factors.")
     n_nodes, n_level = 1, 1
     for k in factors:
         n_level = n_level * k

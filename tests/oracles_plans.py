@@ -9,7 +9,6 @@ import numpy as np
 
 from treedp_core.mechanisms.thresholds.plan_types import Plan
 
-
 LOG_QUANTILES = np.log((np.arange(20_000) + 0.5) / 20_000)
 
 

@@ -74,6 +74,23 @@ window.addEventListener(
   true,
 );
 
+// A button that works on a file is disabled, and so loses the focus: keys go to the dialog that is open nevertheless.
+window.addEventListener(
+  'keydown',
+  event => {
+    const open = event.target === document.body && [...document.querySelectorAll('[role=dialog]')].at(-1);
+    if (!open) return;
+    open.focus();
+    if (event.key === 'Tab') return; // goes on from there
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    const { key, code, ctrlKey, metaKey, altKey, shiftKey } = event;
+    const again = { key, code, ctrlKey, metaKey, altKey, shiftKey, bubbles: true, cancelable: true };
+    open.dispatchEvent(new KeyboardEvent('keydown', again));
+  },
+  true,
+);
+
 // P begins and ends a presentation; in it, arrows (or a presenter's remote) step through slides or views, B is
 // black, and Q shows the QR code of the page. Any key takes such a cover away.
 window.addEventListener('keydown', event => {

@@ -169,3 +169,19 @@ def test_a_link_is_drawn_as_a_code_in_share_and_large_on_q(page: Any, server: Li
     page.locator("#code-screen").wait_for(state="detached")
     settle(page)
     assert page.locator("#code-screen").count() == 0
+
+
+def test_escape_closes_what_is_open_also_after_a_file_was_saved_from_it(page: Any, server: LiveServer) -> None:
+    drawn(page, server, "lab", "lab_figure")
+    page.get_by_role("button", name="Export", exact=True).first.click()
+    dialog = page.get_by_role("dialog")
+    with page.expect_download():  # meanwhile its button is disabled, and focus goes to the page
+        dialog.get_by_role("button", name="Script", exact=True).click()
+    settle(page)
+    page.evaluate("document.activeElement.blur()")
+    page.keyboard.press("p")
+    settle(page)
+    assert "present" not in page.url and dialog.count() == 1
+    page.evaluate("document.activeElement.blur()")
+    page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)

@@ -263,6 +263,7 @@ def test_a_report_says_in_its_head_what_is_not_private() -> None:
     assert "<title>NOT PRIVATE: Survey</title>" in page
     assert re.search(r'<meta name="treedp-privacy" content="NOT PRIVATE[^"]+1 figure below', page)
     assert "NOT PRIVATE" not in report_of([cell()], "Survey").decode()
+    assert '"name": "treedp-NOT-PRIVATE-1-errors"' in page, "as the picture that is saved from it is called"
     assert len(report_of([cell()], "Survey")) < 20_000  # without a figure there is no need for what draws one
 
 

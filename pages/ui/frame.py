@@ -121,7 +121,7 @@ def chart(fig: go.Figure, *, key: str, alt: str, on_stage: bool, **select: Any) 
     with st.container(key=STAGE) if on_stage else nullcontext():
         return st.plotly_chart(
             on_dark(fig) if _is_dark() else fig, key=key, height="stretch" if on_stage else "content",
-            config=style.config(f"treedp-{key.replace('_', '-')}"), alt=alt, **select,
+            config=style.CONFIG, alt=alt, **select,
         )  # fmt: skip
 
 

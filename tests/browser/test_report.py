@@ -50,7 +50,7 @@ def test_a_report_draws_its_figures_without_a_network(page: Any, tmp_path: Path)
     with page.expect_download() as waiting:
         page.locator("button[data-format=svg]").first.click()
     waiting.value.save_as(tmp_path / "saved.svg")
-    assert waiting.value.suggested_filename == "treedp-1-errors-1.svg"
+    assert waiting.value.suggested_filename == "treedp-NOT-PRIVATE-1-errors-1.svg"
     saved = (tmp_path / "saved.svg").read_text(encoding="utf-8")
     assert all(part in saved for part in ("Errors 1", "Lines are formulas.", "Seed 7", "NOT PRIVATE"))
 

@@ -34,7 +34,9 @@ MAX_UPRIGHT: Final = 6
 CONFIG: Final[dict[str, Any]] = {
     "displaylogo": False,
     "scrollZoom": False,
+    "modeBarButtonsToRemove": ["toImage"],  # it would be saved without its title, settings and mark: see `dressed`
 }
+"""What plotly is told of a figure's buttons."""
 # Okabe and Ito's colours, told apart by colour-blind readers; the one place where they are written.
 BLUE: Final = "#0072B2"
 GREEN: Final = "#009E73"
@@ -88,15 +90,6 @@ def look(mechanism: str, variant: tuple[str, ...] = ()) -> Look:
     dash = _DASHES[(_DASHES.index(base.dash) + turn) % len(_DASHES)]
     shape = shapes[-1] if shapes and not dotted else base.symbol
     return Look(base.colour, dash, shape + "-open" * linear + "-dot" * dotted)
-
-
-def config(name: str) -> dict[str, Any]:
-    """Return what plotly is told of a figure's buttons: the one that saves it calls the file by a name.
-
-    >>> config("treedp-lab")["toImageButtonOptions"]["filename"]
-    'treedp-lab'
-    """
-    return CONFIG | {"toImageButtonOptions": {"format": "svg", "filename": name}}
 
 
 def limits(values: Iterable[AnyArray | None], *, log: bool, default: tuple[float, float]) -> tuple[float, float]:

@@ -17,6 +17,7 @@ from treedp_core.notebook.picture import drawable, dress_of
 from treedp_core.notebook.program import Section, program_of
 from treedp_core.notebook.told import as_html, facts, plain, warning
 from treedp_core.privacy.origin import NOT_PRIVATE
+from treedp_core.records.export.tables import IN_NAMES
 
 WIDTH: Final = 690
 """Pixels of a figure: what A4 has between its margins."""
@@ -143,7 +144,8 @@ def _figure(section: Section) -> str:
     height = layout.get("height") or HEIGHT
     shown = layout | {"width": WIDTH, "height": min(MOST, height if height >= LEAST else HEIGHT), "autosize": False}
     saved = dressed(figure, dress_of(section.cell), *_SAVED)["layout"]
-    drawn = {"data": figure.get("data", []), "layout": shown, "saved": saved, "name": f"treedp-{section.name}"}
+    name = "-".join(filter(None, ("treedp", IN_NAMES if section.cell.is_private_only else "", section.name)))
+    drawn = {"data": figure.get("data", []), "layout": shown, "saved": saved, "name": name}
     alt = html.escape(plain(section.cell.alt), quote=True)
     buttons = "".join(f'<button data-format="{one}">{one.upper()}</button>' for one in ("svg", "png"))
     return (

@@ -18,8 +18,10 @@ from hypothesis import strategies as st
 from oracles_figures import children_lists, contrast, data_range, decoded, strips
 from oracles_tree import level_starts, random_parents
 from treedp_core.errors.compare import LevelBoxes, level_quantiles
+from treedp_core.experiment import Experiment
 from treedp_core.figures import colour, curves, draw, levels, style
 from treedp_core.figures.budget import Met, targets_met
+from treedp_core.figures.consistency import balance_and_tree
 from treedp_core.figures.curves import name_ends
 from treedp_core.figures.dark import lifted, on_dark
 from treedp_core.figures.draft import Draft
@@ -31,6 +33,7 @@ from treedp_core.figures.text import plot_text
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.notebook.drawing import checked
 from treedp_core.postprocess import POSTPROCESSORS
+from treedp_core.studies.sweep.before_after import Draw
 from treedp_core.tree import Tree
 
 LS, NN = "least_squares", "non_negative"
@@ -200,7 +203,9 @@ def test_a_presentation_draws_no_edges_of_areas_and_few_steps_beside_a_colour_ba
     assert [one.line.width for one in style.present(go.Figure([go.Scatter(y=[1, 2]), edge])).data] == [4, 0]
     steps = [0.0, 0.1, 0.15, 1.0, 1.2, 2.0, 3.9, 4.0]
     bar = {"tickvals": steps, "ticktext": [str(one) for one in steps]}
+    bars = style.present(go.Figure(go.Bar(y=[1], marker={"color": [1], "colorbar": bar}))).data[0].marker.colorbar
     shown = style.present(go.Figure(go.Heatmap(z=[[0, 4]], colorbar=bar))).data[0].colorbar
+    assert list(bars.tickvals) == list(shown.tickvals)
     assert list(shown.tickvals) == [0.0, 1.0, 2.0, 3.9] and list(shown.ticktext) == ["0.0", "1.0", "2.0", "3.9"]
 
 
@@ -245,9 +250,39 @@ def test_a_presented_upright_axis_has_numbers_that_keep_apart_and_all_its_names(
 
 
 def test_a_presented_upright_axis_has_a_title_that_fits() -> None:
-    for title, shown in (("released count (records)", "released count"), ("RMSE (records)", "RMSE (records)")):
+    for title, shown in (
+        ("released count (records)", "released<br>count"), ("RMSE (records)", "RMSE<br>(records)"), ("RMSE", "RMSE"),
+        ("count<br>bent below 10", "count<br>bent below<br>10"),
+    ):  # fmt: skip
         fig = style.present(go.Figure(layout={"yaxis": {"title": {"text": title}}}))
         assert fig.layout.yaxis.title.text == shown
+
+
+@pytest.mark.parametrize("n", [2, 4, 7])
+def test_presented_names_at_the_ends_of_lines_keep_apart(n: int) -> None:
+    """Letters of 24 px are a fifth of the lowest figure of a presentation; more names than have room spread evenly."""
+    fig = Draft([], {"yaxis": {"range": [0.0, 10.0]}})
+    name_ends(fig, [(f"a long name {i}", "#000", 5.0 + 0.1 * i) for i in range(n)]).add_annotation(x=0, y=5.0, text="")
+    notes = style.present(fig.figure()).layout.annotations
+    assert [later.y - one.y for one, later in pairwise(notes[:n])] == pytest.approx(
+        [min(2.0, 10.0 / (n - 1))] * (n - 1)
+    )
+    assert min(one.y for one in notes) >= 0.0 and max(one.y for one in notes) <= 10.0 and notes[n].y == 5.0
+
+
+def test_a_count_below_zero_is_taken_back_from_the_end_and_cuts_no_name() -> None:
+    """Of 30, -8 and 20 the 20 stays up to 42: its name stands between 30 and 42; nothing passes the axis."""
+    tree = Tree.from_branching_factors((3,))
+    noisy, after = np.array([45.0, 30.0, -8.0, 20.0]), np.array([42.0, 29.0, 0.0, 13.0])
+    the = Draw(Experiment(), tree, np.array([42, 29, 1, 12]), noisy, after, np.array([0.0, 9.0]))
+    fig = balance_and_tree(the, Names(), 0, after=False, root=0, equation="")
+    placed = [
+        (text.split()[-1], start, start + length)
+        for one in fig.data if one.type == "bar" and one.text is not None
+        for text, start, length in zip(one.text, one.base, one.x, strict=True) if text
+    ]  # fmt: skip
+    assert placed == [("45", 0.0, 45.0), ("30", 0.0, 30.0), ("\u22128", 50.0, 42.0), ("20", 30.0, 42.0)]
+    assert fig.layout.xaxis.range[1] >= 50.0
 
 
 def test_in_a_narrow_window_panels_of_one_axis_get_one_each() -> None:

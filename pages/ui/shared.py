@@ -72,6 +72,8 @@ def say_slack(who: str, key: str, total: int | None = None) -> None:
     if get("delta") > 0:
         warn_of_delta(dataset().total if total is None else total)
         return
+    if get("present"):  # the strip has the δ, and the figure the room
+        return
     used = setting_text(slack(total))
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(

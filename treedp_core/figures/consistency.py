@@ -50,7 +50,8 @@ def balance_and_tree(the: Draw, labels: NodeLabels, family: int, *, after: bool,
     )  # fmt: skip
     _place(fig, {str(node) for node in (family, *range(the.tree.n_nodes)[the.tree.children(family)])})
     totals = [float(one[family]) for one in (the.before, the.after)]
-    totals += [float(one[the.tree.children(family)].sum()) for one in (the.before, the.after)]
+    parts = [one[the.tree.children(family)] for one in (the.before, the.after)]
+    totals += [float(sums) for one in parts for sums in (one.sum(), one[one > 0].sum())]
     high = 1.02 * max([1.0, *(one for one in totals if np.isfinite(one))])
     fig.data += _bars(the, labels, family, values, high)
     fig.update_layout(
@@ -94,18 +95,27 @@ def _bars(the: Draw, labels: NodeLabels, family: int, values: AnyArray, high: fl
         rest = len(children) - MAX_CHILDREN + 1
         names = [*names[: MAX_CHILDREN - 1], f"{count_text(rest)} others"]
         parts = np.append(parts[: MAX_CHILDREN - 1], parts[MAX_CHILDREN - 1 :].sum())
+    order = np.argsort(parts < 0, kind="stable")  # what is below 0 is taken back from the end of the others
+    names, parts = [names[i] for i in order.tolist()], parts[order]
     parent, total = float(values[family]), float(parts.sum())
+    starts, told = np.cumsum(parts) - parts, [_told(*one) for one in zip(names, parts.tolist(), strict=True)]
     bars = [
-        _bar([parent], [0.0], 1, [labels.label(family)], GREY, high),
-        _bar(parts.tolist(), (np.cumsum(parts) - parts).tolist(), 0, names, SKY, high),
+        _bar([parent], [0.0], 1, [_told(labels.label(family), parent)], GREY, high),
+        _bar(parts.tolist(), starts.tolist(), 0, told, SKY, high),
     ]
+    for i in np.flatnonzero((starts < total) & (starts + parts > total) & (parts < 0).any()).tolist():
+        bars[1]["text"][i] = ""  # it stands in what is not taken back
+        bars.append(_bar([total - starts[i]], [starts[i]], 0, told[i : i + 1], SKY, high))
     if np.isfinite(parent) and np.isfinite(total) and not adds_up(parts, parent):
         bars.append(_gap(min(parent, total), abs(total - parent), "too many" if total > parent else "missing"))
     return bars
 
 
-def _bar(lengths: list[float], base: list[float], row: int, names: list[str], colour: str, high: float) -> Trace:
-    told = [f"{plot_text(name, 24)} {count_text(length)}" for name, length in zip(names, lengths, strict=True)]
+def _told(name: str, count: float) -> str:
+    return f"{plot_text(name, 24)} {count_text(count)}"
+
+
+def _bar(lengths: list[float], base: list[float], row: int, told: list[str], colour: str, high: float) -> Trace:
     wide = [abs(length) > NARROW * high for length in lengths]
     return bar(
         x=[length if np.isfinite(length) else 0.0 for length in lengths],

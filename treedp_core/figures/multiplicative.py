@@ -110,6 +110,8 @@ FEW: Final = {
     "approximate_bound": ("Lower bound", "no mechanism does better on a binary tree"),
 }
 """The four lines that decide: what each is called at its end, and what it means."""
+MIDDLE: Final = 150
+"""Levels in the middle of their axis."""
 
 
 def few_figure(
@@ -125,18 +127,20 @@ def few_figure(
     lines = {name: points for name, points in found.items() if np.isfinite(points[1]).any()}
     traces = [_curve(points, looks[name], FEW[name][0], 3, f": {FEW[name][1]}") for name, points in lines.items()]
     y = limits([np.maximum(error, 0.11) for _, error in lines.values()], log=True, default=(1.0, 1e4))
+    notes = []
     for levels, error in crossings:
         told = f"thresholds pay<br>from {short(math.ceil(levels), 2)} levels on"
-        traces.append(
-            _rings(np.array([[levels, error]]), 14, [told], textposition="bottom right", showlegend=False,
-                   cliponaxis=False)
-        )  # fmt: skip
+        traces.append(_rings(np.array([[levels, error]]), 14, [""], showlegend=False, cliponaxis=False))
+        notes.append({"x": math.log10(levels), "y": math.log10(error), "text": told,
+                      "xanchor": "right" if levels > MIDDLE else "left"})  # fmt: skip
     fig = new_figure(
         traces,
         xaxis=axis("number of levels d", log=True, bounds=(2 / 1.05, 1e4 * 1.05)),
         yaxis=axis("worst-case α-RMSE (records)", log=True, bounds=y, grid=True),
     )
     name_ends(fig, [(FEW[name][0], looks[name].colour, float(error[-1])) for name, (_, error) in lines.items()])
+    for note in notes:  # below their ring, so far that lines which meet there stay clear of them
+        fig.add_annotation(**note, yanchor="top", yshift=-14, showarrow=False, font={"color": GREY})
     if n_levels is not None and n_levels <= 1e4:
         your_value_marker(fig, n_levels, marker_text)
     return fig.figure()

@@ -7,6 +7,7 @@ used for data has a contrast of at least 3:1 on both.
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -15,6 +16,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from treedp_core.figures.draft import Draft, Trace
+from treedp_core.figures.labels import apart
 from treedp_core.figures.text import count_text, plot_text
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.postprocess import POSTPROCESSORS
@@ -239,6 +241,10 @@ def brushable(fig: go.Figure) -> go.Figure:
 
 MOST_UPRIGHT: Final = 18
 """Letters that the title of an upright axis may have in a presentation."""
+UPRIGHT_LINE: Final = 12
+"""Letters of one line of it, where the figure is low."""
+NAME_APART: Final = 0.2
+"""What names at the ends of lines keep apart there, as a part of a low figure's height."""
 
 
 def present(fig: go.Figure) -> go.Figure:
@@ -257,6 +263,9 @@ def present(fig: go.Figure) -> go.Figure:
     for one in fig.select_yaxes():  # upright there is room for few words: the unit is in the answer, too
         if len(one.title.text or "") > MOST_UPRIGHT:
             one.title.text = one.title.text.partition(" (")[0]
+        if one.title.text:
+            lines = [textwrap.wrap(part, UPRIGHT_LINE, break_long_words=False) for part in one.title.text.split(MORE)]
+            one.title.text = MORE.join(line for part in lines for line in part)
         if one.type != "log":
             one.update(_numbers_apart(one.tickvals, one.ticktext, MAX_UPRIGHT))
         elif one.dtick == 1 and one.range:  # a number for each power of ten
@@ -264,6 +273,10 @@ def present(fig: go.Figure) -> go.Figure:
     fig.update_annotations(font=big)
     if (fig.layout.margin.r or 0) > NAMED_FROM:  # room for names at the ends of lines
         fig.layout.margin.r *= 2
+        ends = [one for one in fig.layout.annotations if one.x == 1 and one.xref == "paper" and one.xanchor == "left"]
+        low, high = fig.layout.yaxis.range or (0.0, 1.0)
+        for one, y in zip(ends, apart([one.y for one in ends], NAME_APART * (high - low), low, high), strict=True):
+            one.y = y
     for trace in fig.data:
         if trace.type == "scatter" and "text" in (trace.mode or ""):
             trace.textfont.size = PRESENTED_TEXT
@@ -272,6 +285,8 @@ def present(fig: go.Figure) -> go.Figure:
         if trace.type == "icicle":
             trace.update(textfont=big, marker_colorbar=_presented(trace.marker.colorbar))
             fig.update_layout(uniformtext_minsize=16)
+        if trace.type == "bar" and trace.marker.colorbar.tickvals is not None:
+            trace.update(marker_colorbar=_presented(trace.marker.colorbar))
         if trace.type == "heatmap":
             trace.update(colorbar=_presented(trace.colorbar))
     return fig

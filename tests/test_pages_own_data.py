@@ -272,17 +272,17 @@ def test_while_a_level_is_left_out_nothing_else_changes_and_cancel_has_it_back(
     monkeypatch.setattr(jobs, "pool", Later)
     monkeypatch.setattr(reading, "QUICK_SECONDS", 0.0)
     levels(app).set_value(["region"]).run()
-    assert "Reading: 0 %" in words(app) and levels(app).value == ["region"]
+    assert "Counting: 0 %" in words(app) and levels(app).value == ["region"], "nothing is read: columns are kept"
     first = own_jobs.slots["upload_counting"]
     app.run()
     assert own_jobs.slots["upload_counting"] is first, "it is not begun again"
     press(app, "upload_counting_cancel")
     app.run()
-    assert first.stop.is_set() and "Reading" not in words(app)
+    assert first.stop.is_set() and "Counting:" not in words(app)
     assert levels(app).value == ["region", "city"] and held(app).fingerprint == before
     levels(app).set_value(["region"]).run()
     levels(app).set_value(["region", "city"]).run()
-    assert "Reading" not in words(app) and held(app).fingerprint == before
+    assert "Counting:" not in words(app) and held(app).fingerprint == before
 
 
 def test_categories_that_were_listed_go_with_their_level() -> None:

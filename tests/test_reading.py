@@ -106,13 +106,13 @@ def waiting(monkeypatch: pytest.MonkeyPatch, app: AppTest) -> AppTest:
 def test_a_count_shows_its_progress_and_is_cancelled(monkeypatch: pytest.MonkeyPatch, own_jobs: jobs.Jobs) -> None:
     app = waiting(monkeypatch, uploaded(VISITS, ["place"]))
     before = held(app).fingerprint
-    assert "Reading: 0 %" in words(app) and held(app).name != "visits.csv"
+    assert "Counting: 0 %" in words(app) and held(app).name != "visits.csv"
     press(app, "upload_counting_cancel")
     app.run()
     assert own_jobs.slots["upload_counting"].stop.is_set()
-    assert "Reading: cancelled." in words(app) and held(app).fingerprint == before
+    assert "Counting: cancelled." in words(app) and held(app).fingerprint == before
     press(app, "upload_counting_again")
-    assert "Reading: 0 %" in words(app)
+    assert "Counting: 0 %" in words(app)
 
 
 def test_a_first_look_shows_its_progress_and_is_cancelled(monkeypatch: pytest.MonkeyPatch, own_jobs: jobs.Jobs) -> None:

@@ -94,7 +94,7 @@ class BinsAsked:
         table, column = self.table, self.column
         assert column is not None
         found = table.looked("numbers", look_at_numbers, column)
-        show_state(found, "Reading the column")
+        show_state(found, "Looking at the column" if table.is_whole else "Reading the column")
         if not found.is_ready:
             return
         look = found.here()

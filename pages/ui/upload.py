@@ -127,6 +127,11 @@ class Table:
     columns: HeldColumns | None = None
     before: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of its columns are in memory: the file is then not read to count it."""
+        return self.columns is not None and not self.columns.left_out
+
     def key(self, name: str, *of: object) -> str:
         """Key of a control that starts afresh with every other header, too."""
         return self.file.key(name, self.preview.columns, *of)
@@ -153,8 +158,7 @@ class Table:
         code = {key: one.ran if isinstance(one, Reading) else one for key, one in how.items()}
         given = {key: one.value if isinstance(one, Ran) else one for key, one in how.items()}
         given |= {key: one.work for key, one in how.items() if isinstance(one, Reading)}
-        is_whole = self.columns is not None and not self.columns.left_out
-        origin = self.columns if is_whole else self.file.content
+        origin = self.columns if self.is_whole else self.file.content
         work = partial(read, count, origin, columns, name=self.file.name, **given)
         path = File(self.file.path or self.file.name, PRIOR if self.file.asks == "prior" else "DATA")
         ran = call(count, path, columns, **code).named("data")
@@ -329,7 +333,7 @@ def _count(slot: Slot, file: Candidate) -> None:
         return
     found = _read(file, "counting", slot.n_counted, reading.work)
     if not found.is_ready:
-        say(found)
+        say(found, "Counting" if table.is_whole else "Reading")
     if found.state is State.CANCELLED and in_place:  # all is as it was, and begins anew where it began
         slot.counting = None
         result.forget(found.slot)

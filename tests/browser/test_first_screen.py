@@ -1,6 +1,6 @@
 """The first screen of every view: question, a row of controls, the figure with its axes, and the answer, in the window.
 
-Each page is opened once; each of its views is looked at in three windows, light and dark.
+Each page is opened once; each of its views is looked at in three windows, light and dark, and on a phone.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import pytest
 
 from app import all_pages
 from browsing import EMPTY_AT_FIRST, LiveServer, opened, settle
+from phone import PHONE, faults
 
 pytestmark = pytest.mark.browser
 
@@ -70,6 +71,7 @@ def test_every_view_is_whole_and_answers_on_the_first_screen(page: Any, server: 
             check(seen, height, 1 if which.switch is not None else 0, place)
             assert is_dark(seen["back"]) == (scheme == "dark"), place
         states.reverse()
+        assert faults(page, ".st-key-stage", view.name) == [], view.name
 
 
 @pytest.mark.parametrize("window", [(1280, 720), (900, 800)])
@@ -83,6 +85,12 @@ def test_a_file_that_is_gone_leaves_the_answer_in_the_window(
     check(page.evaluate(LOOK), window[1], 2, str(window))
 
 
+def test_a_page_opens_whole_on_a_phone(page: Any, server: LiveServer) -> None:
+    page.set_viewport_size(PHONE)
+    opened(page, server, "lab", ".st-key-stage")
+    assert faults(page, ".st-key-stage", "lab") == []
+
+
 def test_an_empty_page_is_whole(page: Any, server: LiveServer) -> None:
     for name in EMPTY_AT_FIRST:
         opened(page, server, name, '[data-testid="stAlert"]')
@@ -94,6 +102,7 @@ def test_an_empty_page_is_whole(page: Any, server: LiveServer) -> None:
             assert page.get_by_text("Something went wrong").count() == 0
             back = page.evaluate("getComputedStyle(document.querySelector('[data-testid=stApp]')).backgroundColor")
             assert is_dark(back) == (scheme == "dark")
+        assert faults(page, '[data-testid="stAlert"]', name) == [], name
 
 
 def is_dark(colour: str) -> bool:

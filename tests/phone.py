@@ -1,15 +1,10 @@
-"""A phone, 400 px wide: every page is one column, read without scrolling sideways, and nothing is cut or covered."""
+"""A phone, 400 px wide: a page is one column, read without scrolling sideways, and nothing is cut or covered."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-import pytest
-
-from app import all_pages
-from browsing import EMPTY_AT_FIRST, LiveServer, opened
-
-pytestmark = pytest.mark.browser
+from browsing import settle
 
 PHONE: Final = {"width": 400, "height": 800}
 LOOK: Final = """what => {
@@ -37,13 +32,10 @@ LOOK: Final = """what => {
 }"""
 
 
-def test_every_page_is_one_column_on_a_phone(page: Any, server: LiveServer) -> None:
-    found = {}
+def faults(page: Any, what: str, place: str) -> list[str]:
+    """What a phone does not show whole, of a page whose figure, or what stands for it, `what` selects."""
     page.set_viewport_size(PHONE)
-    for one in all_pages():
-        what = '[data-testid="stAlert"]' if one.name in EMPTY_AT_FIRST else ".st-key-stage"
-        opened(page, server, "" if one.name == "start" else one.name, what)
-        seen = page.evaluate(LOOK, what)
-        assert seen["figure"] >= 340 and seen["errors"] == 0, one.name
-        found[one.name] = [*seen["cut"], *seen["titles"], *(f"{px} px sideways" for px in seen["sideways"] if px > 0)]
-    assert {name: cut for name, cut in found.items() if cut} == {}
+    settle(page)
+    seen = page.evaluate(LOOK, what)
+    assert seen["figure"] >= 340 and seen["errors"] == 0, place
+    return [*seen["cut"], *seen["titles"], *(f"{px} px sideways" for px in seen["sideways"] if px > 0)]

@@ -191,6 +191,11 @@ def _is_of_numbers(values: Iterable[object], kind: type = Real) -> bool:
     return all(isinstance(value, kind) and not isinstance(value, bool) for value in values)
 
 
+def _are_huge(values: Iterable[object]) -> bool:
+    """Whether whole numbers do not fit into 64 bits, as a browser's table has them: they are shown as words."""
+    return any(isinstance(value, int) and abs(value) >= 1 << 63 for value in values)
+
+
 def _is_dark() -> bool:
     """Whether the page is dark, as far as the browser has told."""
     return bool(st.context.theme.type == "dark")
@@ -252,7 +257,7 @@ def plain_table(
     for name, how in formats.items():
         write, config[name] = how if isinstance(how, tuple) else (how, None) if callable(how) else (None, how)
         if write is not None and name in columns:
-            if _is_of_numbers(columns[name]):
+            if _is_of_numbers(columns[name]) and not _are_huge(columns[name]):
                 words[name] = write
             else:
                 shown[name] = ["–" if value is None else write(value) for value in columns[name]]

@@ -11,12 +11,13 @@ from typing import Final
 import numpy as np
 
 from treedp_core import checks
-from treedp_core.checks import InputError, echo
+from treedp_core.checks import InputError
 from treedp_core.noise import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace, Law
 from treedp_core.privacy import Currency
 from treedp_core.privacy.rounding import quotient_above, quotient_below, sqrt_above
 from treedp_core.registry import Table, table
 from treedp_core.tree import FloatArray
+from treedp_core.words import short
 
 _REACH: Final = 100.0  # whole numbers -100 to 100 hold all of a discrete Gaussian with sigma < 2 but 1e-500
 _WHOLE: Final = np.arange(-_REACH, _REACH + 1)
@@ -146,5 +147,6 @@ def level_law(law_name: str, amount: float, sensitivity_l1: float, sensitivity_l
     try:
         return entry.law(spent, l1, l2)
     except (InputError, OverflowError):
-        message = f"No {law_name} noise can be drawn for a level that spends {echo(spent)}; give it more, or nothing."
-        raise InputError("NOISE_RANGE", message) from None
+        how, more = ("wide", "more, or nothing") if spent < l1 else ("narrow", "less")
+        asked = f"Noise as {how} as a budget of {short(spent)} asks for cannot be drawn"
+        raise InputError("NOISE_RANGE", f"{asked}: spend {more}.") from None

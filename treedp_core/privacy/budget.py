@@ -24,7 +24,7 @@ from treedp_core.privacy.accounting import Accounting, composes, epsilon_of_leve
 from treedp_core.privacy.conversions import RHO_HIGH, rho_to_epsilon, rho_to_epsilon_gaussian
 from treedp_core.privacy.promise import Guarantee, Precision
 from treedp_core.privacy.unit import NeighbouringRelation, ProtectedUnit, Spread
-from treedp_core.words import float_below
+from treedp_core.words import float_below, percent, setting_text
 
 FloatArray = NDArray[np.float64]
 
@@ -227,3 +227,17 @@ def _exact_share(item: str | float | Fraction) -> Fraction:
     if exact is None or exact < 0:
         raise InputError("BUDGET_SPLIT", f"Expected a share as a decimal number >= 0, such as 0.25, got {echo(text)}.")
     return exact
+
+
+def refuse_small_part(what: str, part: float, epsilon: float) -> None:
+    """Refuse a part of a total epsilon that is smaller than any total may be, with the code ``EPS_RANGE``.
+
+    >>> refuse_small_part("A private partition", 5e-5, 1e-4)
+    Traceback (most recent call last):
+    treedp_core.checks.InputError: A private partition takes half of epsilon: expected epsilon >= 2e-4, got 1e-4.
+    """
+    if part >= checks.EPSILON_LOW:
+        return
+    share = "half" if 2.0 * part == epsilon else percent(part / epsilon)
+    least, got = setting_text(float(f"{checks.EPSILON_LOW * epsilon / part:.3g}")), setting_text(epsilon)
+    raise InputError("EPS_RANGE", f"{what} takes {share} of epsilon: expected epsilon >= {least}, got {got}.")

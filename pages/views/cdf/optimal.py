@@ -48,9 +48,9 @@ def show() -> Told:
     rows = dict(zip(labels, ratios, strict=True))
     best = min(rows.keys() - {ROOT_MATRIX, OPTIMAL_MATRIX}, key=rows.__getitem__)
     answer = (
-        f"For {whole(bins)} bins the best tree is within {percent(rows[best] - 1)} of the least variance that any "
-        f"linear Gaussian mechanism can have, {percent(math.sqrt(rows[best]) - 1)} in typical error; the square-root "
-        f"matrix within {percent(rows[ROOT_MATRIX] - 1)}; the worst shown has {short(max(ratios))} times the least."
+        f"For {whole(bins)} bins the best tree is within {_above(rows[best])} of the least variance that any "
+        f"linear Gaussian mechanism can have, {_above(math.sqrt(rows[best]))} in typical error; the square-root "
+        f"matrix within {_above(rows[ROOT_MATRIX])}; the worst shown has {short(max(ratios))} times the least."
     )
     frame.figure(
         call(ratio_bars, labels, ratios, x_title="mean variance of a cumulative count ÷ lower bound"),
@@ -71,6 +71,11 @@ def show() -> Told:
         help="Shows the error band of one release of the bins of the data by it, with discrete Gaussian noise.",
     )  # fmt: skip
     return Told(strip(plural(bins, "bin"), relation=PROTECTS, fixed=True), "formula")
+
+
+def _above(ratio: float) -> str:
+    """How far a ratio is above 1; what rounding left is nothing."""
+    return percent(round(ratio - 1.0, 6))
 
 
 def _distances(asked: int) -> tuple[int, Ran[dict[str, list[Any]]], Callable[[], object]]:

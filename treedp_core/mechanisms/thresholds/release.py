@@ -27,6 +27,7 @@ from treedp_core.mechanisms.thresholds.estimation import (
 )
 from treedp_core.mechanisms.thresholds.sparse_vector import NOISES, Noise
 from treedp_core.privacy import Guarantee, NeighbouringRelation, Precision, ProtectedUnit, Provenance, Spread
+from treedp_core.privacy.budget import refuse_small_part
 from treedp_core.privacy.release import Release
 from treedp_core.tree import AnyArray, FloatArray, IntArray, Tree
 from treedp_core.tree.path_tree import PathTree
@@ -160,6 +161,7 @@ def release_at_nodes(
     noise: Noise = "discrete" if promise.precision is Precision.EXACT else "continuous"
     eps, d = budget_for_one_record(unit, promise.epsilon, promise.delta)
     rest = shares(eps, d, 1 - Fraction(part), 1 - Fraction(part))
+    refuse_small_part("Labelling nodes for one record", rest[0], promise.epsilon)
     known = float(paths.total) if unit.total_is_public else None
     run = estimate(paths, planner, *rest, rng, noise=noise, max_total=known, watch=watch)
     values, reach = run.values(edge, level), None

@@ -10,6 +10,7 @@ from treedp_core.errors import METRICS
 from treedp_core.experiment import Experiment, total_of
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.privacy import Currency
+from treedp_core.privacy.budget import refuse_small_part
 from treedp_core.privacy.conversions import rho_to_epsilon, rho_to_epsilon_gaussian
 from treedp_core.privacy.origin import SYMBOL
 from treedp_core.records import Dataset
@@ -138,6 +139,7 @@ def prior_of(question: Question, data: Dataset, earlier: Prior | None = None) ->
             f"Expected a prior that costs less than the total of ε = {setting_text(one.epsilon)}, got "
             f"{privacy_text(question.epsilon_of_prior)}; strategies that look at no prior are shown.",
         )
+    refuse_small_part("A noisy prior", question.epsilon_of_prior, one.epsilon)
     amount = question.amount(question.epsilon_of_prior)
     if earlier is not None:
         rng = generator("noisy earlier prior", one.seed)

@@ -11,11 +11,11 @@ from typing import Any, Final
 import numpy as np
 
 from treedp_core import checks
-from treedp_core.checks import InputError
 from treedp_core.errors.ways import mean_and_error
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.mechanisms.partition import Partition
 from treedp_core.privacy import Budget, Currency, Guarantee, NeighbouringRelation, ProtectedUnit, Provenance
+from treedp_core.privacy.budget import refuse_small_part
 from treedp_core.registry import lookup
 from treedp_core.studies.cdf.baselines import BASELINES
 from treedp_core.studies.cdf.release import (
@@ -170,12 +170,8 @@ def plan_partition(settings: CdfSettings) -> PartitionPlan:
     refuse_other_noise(settings)
     assert mechanism.currency is Currency.EPSILON
     total, unit = Fraction(checks.epsilon(settings.epsilon)), settings.unit
-    if total < LEAST:
-        raise InputError(
-            "EPS_RANGE", f"A private partition takes half of epsilon: expected epsilon >= {setting_text(LEAST)}, got "
-            f"{setting_text(settings.epsilon)}.",
-        )  # fmt: skip
     first = float_below(total * SHARE)
+    refuse_small_part("A private partition", first, settings.epsilon)
     left = float_below(total - Fraction(first))
     sides = 1 if unit.relation is NeighbouringRelation.ADD_OR_REMOVE_ONE else 2
     stage = Partition(settings.n_bins, unit, first, math.sqrt(2.0) * sides * unit.contributions / left)

@@ -34,6 +34,15 @@ def test_a_notebook_is_changed_by_returning_another() -> None:
     assert [one.name for one in book.cells] == ["Errors"] * 3
 
 
+def test_a_table_of_another_file_keeps_its_name() -> None:
+    one = DataNote(**NOTED, source_digest="b" * 64)
+    cells = (cell(1, data=one, about="survey.csv · ε = 1"), cell(2, data=one, about="survey.csvs · ε = 1"), cell(3),
+             cell(4, data=DataNote(**NOTED), about="survey.csv"))  # fmt: skip
+    found = Notebook("Survey", cells).call_table("survey.csv", "Survey", "b" * 64).cells
+    assert [one.about for one in found] == ["Survey · ε = 1", "survey.csvs · ε = 1", "", "survey.csv"]
+    assert [one.data.name if one.data else "" for one in found] == ["Survey", "Survey", "", "survey.csv"]
+
+
 def test_a_cell_is_put_in_the_place_of_the_one_with_its_id() -> None:
     book = Notebook("Survey", (cell(1), cell(2)))
     assert [one.seed for one in book.put(cell(1, seed=3)).cells] == [3, None]

@@ -13,6 +13,7 @@ from oracles_pages import Later, open_page, press, table, words
 from pages.ui import jobs, kept, reading, tables
 from pages.ui.book import Held
 from pages.ui.room import ROOM
+from pages.views.notebook.words import stale
 from test_pages_data import count, held, labelled
 from treedp_core.notebook.archive import open_study, save
 from treedp_core.notebook.study import Study, Table
@@ -193,6 +194,19 @@ def test_a_table_has_the_name_that_it_is_given_on_every_page_and_code_reads_its_
     assert held(app).name == "Spring visits" and held(app).labels.level_names == ("all", "city")
     again = app.session_state["_from_file"]["upload"]
     assert again.file_name == "visits.csv"
+
+
+def test_cells_that_were_pinned_before_follow_the_name_of_their_table() -> None:
+    """Also where the table is counted in another way by then: it has changed, and is not gone."""
+    app = counted()
+    press(app.switch_page("pages/lab.py").run(), "lab_figure_pin")
+    press(app.switch_page("pages/consistency.py").run(), "con_figure_pin")
+    app = called(app.switch_page("pages/data.py").run(), "Spring visits")
+    cells = app.session_state["_notebook"].notebook.cells
+    assert [one.data.name for one in cells] == ["Spring visits"] * 2
+    assert [one.about.split(" · ")[:2] for one in cells] == [["Spring visits", "3 levels"]] * 2
+    levels(app).set_value(["region"]).run()
+    assert stale(cells[0], [held(app)]).startswith("Spring visits has changed since")
 
 
 def test_names_are_short_and_unlike_those_of_other_tables_and_samples(monkeypatch: pytest.MonkeyPatch) -> None:

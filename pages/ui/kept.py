@@ -138,7 +138,7 @@ def wait(table: Kept) -> None:
 
 
 def rename(table: Kept, wanted: str) -> None:
-    """Call a table by another name from now on, everywhere but in what was kept of it before.
+    """Call a table by another name from now on, everywhere; its caller tells the notebook.
 
     Raises
     ------

@@ -7,10 +7,11 @@ from typing import Any, Final, Literal
 
 import streamlit as st
 
-from pages.ui import asked, kept, store
+from pages.ui import asked, book, kept, store
 from pages.ui.refusals import refusal_in_passing
 from pages.ui.text import lit
 from treedp_core.checks import InputError
+from treedp_core.notebook.study import visible
 from treedp_core.records import HeldColumns
 from treedp_core.records.read.holding import HELD_BYTES
 from treedp_core.words import megabytes, plural
@@ -107,12 +108,15 @@ def _table(slot: str, nth: int | None) -> kept.Kept:
 
 def _rename(slot: str, nth: int | None, typed: str) -> None:
     """Give a table the name that was typed, or say why it cannot have it."""
+    before = _table(slot, nth).data
     try:
         kept.rename(_table(slot, nth), st.session_state[typed])
     except InputError as error:
         refusal_in_passing(error)
         del st.session_state[typed]
         return
+    name = visible(_table(slot, nth).data.name)
+    book.change(lambda notebook: notebook.call_table(visible(before.name), name, before.source_digest))
     store.forget_results()  # words among them have the old name
 
 

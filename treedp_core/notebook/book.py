@@ -64,6 +64,13 @@ class Notebook:
         """Return the notebook with another name on one cell."""
         return self._with(id, lambda cell: (replace(cell, name=name),))
 
+    def call_table(self, before: str, name: str, source_digest: str) -> Notebook:
+        """Return the notebook with another name for a table of a file, in every cell that was made from it."""
+        mine = [one.data is not None and (one.data.name, one.data.source_digest) == (before, source_digest)
+                for one in self.cells]  # fmt: skip
+        cells = [one.of_table(name) if is_mine else one for one, is_mine in zip(self.cells, mine, strict=True)]
+        return replace(self, cells=tuple(cells))
+
     def annotate(self, id: str, note: str) -> Notebook:
         """Return the notebook with another note on one cell."""
         return self._with(id, lambda cell: (replace(cell, note=note),))

@@ -188,6 +188,14 @@ class Cell:
         """Whether it must not be published: it says so itself, or it may depend on true counts of the user's data."""
         return "NOT PRIVATE" in self.badges or self.label.startswith("NOT PRIVATE")
 
+    def of_table(self, name: str) -> Cell:
+        """Return the cell with another name for its table, also in what it was made from."""
+        if self.data is None:
+            return self
+        rest = self.about.removeprefix(self.data.name)
+        is_named = rest != self.about and (not rest or rest.startswith(" · "))
+        return replace(self, data=replace(self.data, name=name), about=name + rest if is_named else self.about)
+
     def without_counts(self) -> Cell:
         """Return the cell without what may depend on true counts: settings, data, note and plan stay.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from itertools import combinations
+from itertools import combinations, product
 from unittest.mock import patch
 
 import numpy as np
@@ -153,6 +153,30 @@ def test_the_recommended_chain_says_so_and_is_what_topdown_begins_with() -> None
     assert RULES["ls_water_filling"].steps == CHAINS[RECOMMENDED].steps
 
 
+@pytest.mark.statistical
+@pytest.mark.parametrize("relation", ["replace_one", "add_or_remove_one"])
+def test_no_chain_of_whole_counts_errs_a_tenth_less_than_the_recommended_one(relation: str) -> None:
+    """In 42 comparisons of 100 releases each: seven shapes of 256 bins, two sizes, three budgets (seen: 1.08)."""
+    t, rng = (np.arange(256) + 0.5) / 256, np.random.default_rng(0)
+    zipf = np.arange(1.0, 257.0) ** -1.2
+    shapes = [np.exp(-(((t - 0.5) / 0.15) ** 2) / 2), 0.2 + t * (1 - t) ** 3 * (1 + np.sin(7 * t)),
+              np.where(np.arange(256) % 37 == 5, 1.0, 1e-6), zipf, rng.permutation(zipf), np.ones(256),
+              np.where(rng.random(256) < 0.03, 1.0, 0.0)]  # fmt: skip
+    names = [name for name, one in CHAINS.items() if one.is_top_down and one.is_whole]
+    assert RECOMMENDED in names and len(names) > 5
+    times = []
+    for shape, records, epsilon in product(shapes, (1_000, 100_000), (1.0, 0.1, 0.01)):
+        bins = np.random.default_rng(1).multinomial(records, shape / shape.sum())
+        plan = plan_tree(CdfSettings(256, (16, 16), epsilon=epsilon, relation=relation))
+        noisy = plan.tree.counts_of_leaves(bins) + plan.noise.draw(np.random.default_rng(1), 100)
+        error = {}
+        for name in names:
+            step, _ = postprocess.prepare(plan.tree, plan.noise.variance, CHAINS[name].steps)
+            error[name] = np.square(np.cumsum(step(noisy)[:, plan.tree.leaves] - bins, axis=1)).mean() ** 0.5
+        times.append(error[RECOMMENDED] / min(error.values()))
+    assert len(times) == 42 and max(times) < 1.1
+
+
 def test_help_of_the_recommended_chain_names_what_errs_less_than_it() -> None:
     """Counts that fall by a tenth from bin to bin: isotonic cumulative counts err at most 9/10 as much (seen: 0.77)."""
     bins = (2000 * 0.9 ** np.arange(256)).astype(np.int64)
@@ -163,7 +187,7 @@ def test_help_of_the_recommended_chain_names_what_errs_less_than_it() -> None:
     isotonic = [consistent_cdf(one, int(truth[-1])) for one in plan.cumulative(noisy)]
     error, other = (float(np.square(np.array(found) - truth).mean()) ** 0.5 for found in (isotonic, filled))
     assert error < 0.9 * other
-    assert "of the ways here that do so" in CHAINS[RECOMMENDED].help
+    assert "of the ways here that do so none erred a tenth less" in CHAINS[RECOMMENDED].help
     assert "the fit of **CDF and ranges** errs less" in CHAINS[RECOMMENDED].help
 
 

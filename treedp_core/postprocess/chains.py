@@ -11,8 +11,8 @@ from treedp_core.registry import Promise, Table
 from treedp_core.words import lower_first
 
 RECOMMENDED: Final = "least_squares_top_down_water_filling"
-"""Of the chains of whole counts of at least 0 that add up: the best for cumulative counts in all of 42 comparisons, on
-real and made-up data; isotonic counts (`treedp_core.postprocess.isotonic`) were not compared."""
+"""Of the chains of whole counts of at least 0 that add up: for cumulative counts never a tenth worse than the best, in
+84 comparisons on made-up data; isotonic counts (`treedp_core.postprocess.isotonic`) were not compared."""
 WHOLE_FROM_THE_ROOT: Final = Promise.CONSISTENT | Promise.NON_NEGATIVE
 
 
@@ -36,9 +36,9 @@ class Chain:
         """What its step does, where it has but one; of the recommended chain, that it is."""
         if self.name == RECOMMENDED:
             return (
-                "Recommended where counts must be whole, at least 0 and add up: of the ways here that do so it erred "
-                "least in cumulative counts, 42 comparisons of 42. Where counts fall from bin to bin, the fit of "
-                "**CDF and ranges** errs less."
+                "Recommended where counts must be whole, at least 0 and add up: of the ways here that do so none "
+                "erred a tenth less in cumulative counts, in 84 comparisons. Where counts fall from bin to bin, the "
+                "fit of **CDF and ranges** errs less."
             )
         return POSTPROCESSORS[self.steps[0]].help if len(self.steps) == 1 else ""
 

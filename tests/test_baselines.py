@@ -240,4 +240,4 @@ def test_ahp_wins_on_spikes_and_a_private_partition_where_bins_in_a_row_are_alik
     sums = when_it_pays(
         CdfSettings(8, (), epsilon=0.5, strategy="partition"), np.array([0, 0, 900, 0, 0, 0, 0, 0]), 5, 1
     )
-    assert all(float(one.split()[0]) < 2 for one in sums["of a bin by AHP"])
+    assert all(float(one.split()[0]) < 2 for one in sums["a bin by AHP"])

@@ -242,10 +242,10 @@ def when_it_pays(settings: CdfSettings, counts: IntArray, trials: int, seed: int
     seed : int
     """
     found: dict[str, list[Any]] = {
-        "ε": [], "records × ε": [], "buckets": [], "of a bin": [], "of a cumulative count": [],
+        "ε": [], "records × ε": [], "buckets": [], "a bin": [], "a cumulative count": [],
     }  # fmt: skip
     named = [one for one in BASELINES.values() if one.release and settings.n_bins <= one.most_bins]
-    found |= {f"of a bin by {one.label}": [] for one in named}
+    found |= {f"a bin by {one.label}": [] for one in named}
     epsilons = [round(settings.epsilon * times, 12) for times in TIMES]
     for i, epsilon in enumerate(one for one in epsilons if LEAST <= one <= checks.EPSILON_HIGH):
         with_it = plan_partition(replace(settings, epsilon=epsilon))

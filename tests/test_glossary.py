@@ -14,6 +14,7 @@ from pages.ui.glossary import TERMS, explained, found, symbols_in, term_table, t
 from pages.ui.header import BADGES
 from pages.ui.settings import REG
 from treedp_core.mechanisms import MECHANISMS
+from treedp_core.studies.ranges import three_ways
 
 PAGES = all_pages()
 HELPS = {
@@ -100,4 +101,5 @@ def test_one_idea_has_one_name_on_every_page() -> None:
     """How a budget is divided over the levels is called the budget split, wherever it is asked for."""
     labels = {one.drawn.label for page in all_pages() for one in page.settings}
     assert {"Mechanism", "Post-processing", "Budget split"} <= labels
-    assert not labels & {"Level budgets", "Allocation", "Estimator"}
+    assert not labels & {"Level budgets", "Allocation", "Estimator", "Projection"}
+    assert [one.label for one in three_ways(64, 1.0, 7).ways][1] == "Cumulative counts"

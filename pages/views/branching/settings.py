@@ -26,7 +26,7 @@ WORKLOAD: Final = choice(
     label="Queries",
     look="select",
     width=140,
-    help="The mean over all prefixes, all ranges, or all nodes.",
+    help="The mean over all cumulative counts, all ranges, or all nodes.",
 )
 POST: Final = choice(
     "bra_post", "none", POSTS, label="Post-processing", look="select", width=170,

@@ -42,7 +42,8 @@ def answer(found: Ranges, epsilon: float) -> str:
         f"Over all {plural(found.n_ranges, 'range')} of {bins} bins at ε = {setting_text(epsilon)}, the tree "
         f"{TREES[bins][0]} × {TREES[bins][1]} is typically off by **{short(tree.typical)}** with "
         f"{short(tree.pieces_on_average, 2)} noisy counts a range, the histogram by {short(histogram.typical)} with "
-        f"{short(histogram.pieces_on_average, 2)}, noise on every prefix by {short(prefixes.typical)} with two. "
+        f"{short(histogram.pieces_on_average, 2)}, noise on every cumulative count by {short(prefixes.typical)} with "
+        "two. "
     )
     if best is tree:
         return start + "Few counts, each a little noisier: the tree wins on long ranges."

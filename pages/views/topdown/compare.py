@@ -1,4 +1,4 @@
-"""Projections side by side on the page TopDown, over repeated releases."""
+"""Rules side by side on the page TopDown, over repeated releases."""
 
 from __future__ import annotations
 

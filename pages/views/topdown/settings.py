@@ -25,7 +25,7 @@ TRIALS_GRID: Final = (20, 100, 400)
 CONFIDENCE_GRID: Final = (0.5, 0.8, 0.9, 0.95, 0.99, 0.999)
 POSITIONS: Final = tuple(str(i) for i in range(1, checks.MAX_LEVEL_COLUMNS + 1))
 SOURCES: Final = {"trips": "Trips (sample)", "current": "Data set in use", "sparse": "Sparse, made up"}
-VIEWS: Final = {"release": "Rows", "counts": "Counts", "rules": "Projections"}
+VIEWS: Final = {"release": "Rows", "counts": "Counts", "rules": "Rules"}
 SECTIONS: Final = {
     "release": "This release",
     "records": "Synthetic records",
@@ -86,7 +86,7 @@ SPREAD: Final = choice(
     width=230, help=text("spread"),
 )  # fmt: skip
 RULE: Final = choice(
-    "td_rule", "ls_water_filling", RULES, look="select", label="Projection", width=200,
+    "td_rule", "ls_water_filling", RULES, look="select", label="Post-processing", width=200,
     help="IntOpt is the paper's. Water filling is closest in every distance at once, and after least squares errs "
     "least. Pruned fills hardly any empty place, on any number of leaves. All keep the promise: free.",
 )  # fmt: skip

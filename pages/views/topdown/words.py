@@ -72,7 +72,7 @@ def marginals(found: Marginals) -> str:
 
 
 NAMED: Final = ("intopt", "water_filling", "pruned")
-"""Projections that the answer names."""
+"""Rules that the answer names."""
 
 
 def rules(found: Sequence[RuleResult]) -> str:

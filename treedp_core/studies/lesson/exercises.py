@@ -224,7 +224,10 @@ def which(drawn: Drawn) -> Question:
     errors = [len(one) ** 2 * sum(n - 1 for n in one) for one in trees]
     best = errors.index(min(errors))
     names = tuple(_named(one) for one in trees)
-    why = {1: "Of all bins a prefix adds half: too many noisy counts.", len(deep): "So many levels share ε too thinly."}
+    why = {
+        1: "Of all bins a cumulative count adds half: too many noisy counts.",
+        len(deep): "So many levels share ε too thinly.",
+    }
     wrong = tuple(Wrong(i, why.get(len(one), "Compare h² Σ (n − 1).")) for i, one in enumerate(trees) if i != best)
     return Question(
         "", f"{counted(bins)} bins, Laplace noise, equal shares of ε, no post-processing. Which tree gives "

@@ -112,7 +112,7 @@ def test_the_exact_law_is_that_of_releases() -> None:
 def test_dawas_first_stage_loses_more_than_it_says() -> None:
     """Three bins, one record, epsilon 1: by its formula, and by drawing the stage as its benchmark's code has it."""
     table = dawa_table(1.0)
-    assert table["probability of three single bins"] == pytest.approx([0.00502, 0.0758], rel=2e-3)
+    assert table["P(three single bins)"] == pytest.approx([0.00502, 0.0758], rel=2e-3)
     assert table["loss"][-1] == pytest.approx(2.71, abs=0.01)
     rng, seen = np.random.default_rng(3), []
     for counts in ((0, 0, 0), (0, 1, 0)):
@@ -124,7 +124,7 @@ def test_dawas_first_stage_loses_more_than_it_says() -> None:
             cost[name] = np.maximum(noisy, 0) + 1.0
         others = np.stack([cost["12"] + 1, cost["23"] + 1, cost["123"]])
         seen.append(float((others > 3).all(axis=0).mean()))
-    assert seen == pytest.approx(table["probability of three single bins"], rel=0.1)
+    assert seen == pytest.approx(table["P(three single bins)"], rel=0.1)
     assert math.log(seen[1] / seen[0]) > 2.5
 
 
@@ -162,7 +162,7 @@ def test_spikes_err_more_and_the_table_says_so() -> None:
     table = when_it_pays(replace(BINS, relation=REPLACE.value), counts, 4, 1)
     ratios = [float(one.split(" ")[0]) for one in table["a bin"]]
     assert ratios[0] < 1.0 < max(ratios)
-    assert table["records × ε"] == pytest.approx([20, 200, 2000, 20000])
+    assert table["N × ε"] == pytest.approx([20, 200, 2000, 20000])
 
 
 # ---- what a release says

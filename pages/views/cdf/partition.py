@@ -35,12 +35,12 @@ def partition(data: Bins, mine: Draw, drawn: Ran[Draw]) -> None:
     _when(data, mine)
     st.header("DAWA's own first stage", anchor=False)
     table = call(dawa_table, 1.0)
-    chances = table.value["probability of three single bins"]
+    chances = table.value["P(three single bins)"]
     frame.table(
         table,
         key="cdf_dawa",
         alt="How often the first stage of DAWA keeps three bins apart, on two neighbours",
-        formats={"probability of three single bins": short, "loss": short, "spent by its own account": setting_text},
+        formats={"P(three single bins)": short, "loss": short, "spent by its own account": setting_text},
         width="content",
         caption=f"One record more makes three single bins {short(chances[1] / chances[0])} times as likely: a loss of "
         f"{short(table.value['loss'][1])}, above the ε = 1 that the stage spends by its own account, as its "
@@ -66,7 +66,7 @@ def _when(data: Bins, mine: Draw) -> None:
         given(columns, when_it_pays, *ran.args, **ran.kwargs),
         key="cdf_when",
         alt="The error with a partition over that without, at several ε",
-        formats={"ε": setting_text, "records × ε": short, "buckets": short},
+        formats={"ε": setting_text, "N × ε": short, "buckets": short},
         width="content",
         caption=f"Errors over those without a partition: below 1 it pays. Root mean squared, of {TRIALS} releases each "
         "way at the same ε, ± 95 %; consistent counts where N is public, without: the same kind of tree above "

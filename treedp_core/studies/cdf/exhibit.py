@@ -23,7 +23,7 @@ def dawa_table(epsilon: float) -> dict[str, list[Any]]:
     chances = [_apart(counts, epsilon) for counts in NEIGHBOURS]
     return {
         "counts of three bins": [", ".join(map(str, counts)) for counts in NEIGHBOURS],
-        "probability of three single bins": chances,
+        "P(three single bins)": chances,
         "loss": [math.log(chance / chances[0]) for chance in chances],
         "spent by its own account": [epsilon] * len(chances),
     }

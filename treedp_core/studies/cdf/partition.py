@@ -242,7 +242,7 @@ def when_it_pays(settings: CdfSettings, counts: IntArray, trials: int, seed: int
     seed : int
     """
     found: dict[str, list[Any]] = {
-        "ε": [], "records × ε": [], "buckets": [], "a bin": [], "a cumulative count": [],
+        "ε": [], "N × ε": [], "buckets": [], "a bin": [], "a cumulative count": [],
     }  # fmt: skip
     named = [one for one in BASELINES.values() if one.release and settings.n_bins <= one.most_bins]
     found |= {f"a bin by {one.label}": [] for one in named}

@@ -137,7 +137,8 @@ def _in_words(cells: Sequence[Cell]) -> str:
     numbers = [one for one in found[name] if isinstance(one, (int, float))]
     least, most = short(min(numbers)), short(max(numbers))
     spread = least if least == most else f"{least} to {most}"
-    return f"All of them promise the same. {plain(name)}: {spread}."
+    what, _, quotient = name.rpartition(", ")
+    return f"All of them promise the same. {quotient} ({plain(what)}): {spread}."
 
 
 def _more(cells: Sequence[Cell], noise: Columns | None) -> None:

@@ -12,7 +12,9 @@ LOOK: Final = """what => {
   const seen = [...main.querySelectorAll('button, h1, p, label, input, [data-testid=stPlotlyChart], .vega-embed')];
   const cut = seen.filter(one => {
     const box = one.getBoundingClientRect();
-    return box.width > 1 && box.height > 1 && (box.left < -1 || box.right > window.innerWidth + 1);
+    const isChosen = one.matches('.st-key-first_screen [data-testid=stSelectbox] input');  // shown whole
+    return box.width > 1 && box.height > 1 && (box.left < -1 || box.right > window.innerWidth + 1)
+      || isChosen && one.scrollWidth > one.clientWidth + 1;
   });
   const box = one => one.getBoundingClientRect();
   const titles = [...main.querySelectorAll('.st-key-stage :is(.xtitle, .x2title, .ytitle, .y2title)')];
@@ -25,7 +27,7 @@ LOOK: Final = """what => {
   return {
     titles: [...outside, ...covered, ...beside].map(one => `title ${one.textContent}`),
     sideways: [document.documentElement, main].map(one => one.scrollWidth - one.clientWidth),
-    cut: cut.map(one => `${one.tagName} ${one.innerText.slice(0, 40)}`),
+    cut: cut.map(one => `${one.tagName} ${(one.innerText || one.value || "").slice(0, 40)}`),
     figure: document.querySelector(what).getBoundingClientRect().width,
     errors: document.querySelectorAll('[data-testid="stException"]').length,
   };

@@ -7,6 +7,7 @@ import pytest
 
 from treedp_core.figures.multiplicative import (
     LOOKS,
+    accuracy_bars,
     growth_figure,
     labelled_tree,
     schedule_figure,
@@ -88,3 +89,11 @@ def test_numbers_of_close_crossings_stand_on_both_sides() -> None:
     ).data[-1]
     assert list(ring.x) == [10.0, 1300.0, 1600.0, 9e4, 1e5]
     assert list(ring.textposition) == [f"{side} center" for side in ("bottom", "bottom", "top", "bottom", "top")]
+
+
+@pytest.mark.parametrize(
+    ("least", "told"), [(5.0, ["1", "10"]), (2e6, ["1", "100", "10\u202f000", "1\u202f000\u202f000"])]
+)
+def test_an_axis_of_many_decades_has_few_numbers(least: float, told: list[str]) -> None:
+    shown = accuracy_bars({"mechanism": ["a", "b"], "τ (records)": [1.1, least]}).layout.xaxis
+    assert list(shown.ticktext) == told and list(shown.tickvals) == [len(one.replace("\u202f", "")) - 1 for one in told]

@@ -110,6 +110,8 @@ FEW: Final = {
     "approximate_bound": ("Lower bound", "no mechanism does better on a binary tree"),
 }
 """The four lines that decide: what each is called at its end, and what it means."""
+MOST_DECADES: Final = 5
+"""Numbers on the axis of `accuracy_bars` at most."""
 MIDDLE: Final = 150
 """Levels in the middle of their axis."""
 
@@ -162,7 +164,8 @@ def accuracy_bars(table: Columns) -> go.Figure:
         marker={"color": [GREY if "bound" in name else BLUE if "hreshold" in name else ORANGE for name in names]},
         hovertemplate="%{y}: counts of %{text} and more<extra></extra>",
     )  # fmt: skip
-    decades = np.arange(round(math.log10(high / low)) + 1)
+    n = round(math.log10(high / low)) + 1
+    decades = np.arange(0, n, -(-n // MOST_DECADES))  # more numbers would be tilted in a narrow window
     fig = new_figure(
         [lengths],
         xaxis=axis("least count kept (records)", log=False, bounds=(0.0, 1.06 * math.log10(high / low)))

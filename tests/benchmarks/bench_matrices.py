@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from treedp_core.privacy import Currency, NeighbouringRelation, ProtectedUnit
 from treedp_core.studies.branching import best_shape
+from treedp_core.studies.cdf.baselines import BASELINES
 from treedp_core.studies.cdf.error import Criterion, optimal_shares
 from treedp_core.studies.cdf.matrices.blocks import pure_matrix
 from treedp_core.studies.cdf.matrices.identity import identity_matrix
@@ -31,6 +32,7 @@ def rows(quick: bool) -> Iterator[Line]:
                 if workload == "ranges":
                     yield root_for_ranges(n_bins, relation)
             yield pure_noise(n_bins, workload)
+        yield from named(n_bins)
     for n_bins in (3000,) if quick else (3000, 20_000):
         for workload in ("cdf", "ranges"):
             yield symmetric(n_bins, workload)
@@ -96,6 +98,20 @@ def pure_noise(n_bins: int, workload: str) -> Line:
     error = 2.0 * matrix.mean_variance * moved**2
     name = f"p-identity matrix, {workload}, K={n_bins} / {PURE[workload, n_bins]}"
     return "12", name, error / PURE[workload, n_bins], 1.0, f"{error:.2f} at epsilon = 1; {spent}"
+
+
+def named(n_bins: int) -> Iterator[Line]:
+    """Our p-identity matrix and our best tree over every baseline that has a formula, in squared errors."""
+    unit = ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)
+    matrix = identity_matrix(Wanted(n_bins, "cdf"), False)
+    ours = 2.0 * matrix.mean_variance * sensitivity(matrix, unit, Currency.EPSILON) ** 2
+    fitted = Criterion(least_squares=True, unit=unit)
+    tree = optimal_shares(best_shape(n_bins, fitted), fitted).value
+    for one in BASELINES.values():
+        if one.error:
+            theirs = one.error(n_bins, unit)
+            note = f"{theirs:.1f} at epsilon = 1; our best tree {tree / theirs:.2f} of it"
+            yield "12", f"p-identity matrix, cdf, K={n_bins} / {one.label}", ours / theirs, 1 / 1.2, note
 
 
 def _spent(begun: float) -> str:

@@ -102,23 +102,27 @@ def least_error(
     for _ in range(_ITERATIONS):
         each_round()
         weights /= weights.sum()
-        mixed = _weighted_intervals(weights) if replaced else np.diag(weights)
-        values, vectors = _eigen(root @ mixed @ root)
+        values, vectors = _eigen(_mixed(root, weights))
         roots = np.sqrt(np.maximum(values, values.max() * 1e-15))
         half = root @ vectors
-        precision = (half / roots) @ half.T
-        moved = _interval_sums(precision) if replaced else np.diag(precision)
+        over = half / roots
+        moved = _interval_sums(over @ half.T) if replaced else np.einsum("ij,ij->i", over, half)
         norm, worst = float(roots.sum()), float(moved.max())
         if worst <= (1.0 + gap) * norm:
             break
         weights = np.maximum(weights * (moved / norm) ** power, _NONE * (moved > 0))
-    precision *= 2.0 / worst
+    precision = over @ half.T * (2.0 / worst)
     if spare is None:
         lower = norm**2 / 2.0 / queries
         return MatrixBound(lower, lower * worst / norm, precision)
     alone = _root(gram)
-    norm = float(np.sqrt(np.maximum(_eigen(alone @ mixed @ alone)[0], 0.0)).sum())
+    norm = float(np.sqrt(np.maximum(_eigen(_mixed(alone, weights))[0], 0.0)).sum())
     return MatrixBound(norm**2 / 2.0 / queries, float(np.trace(np.linalg.solve(precision, gram))) / queries, precision)
+
+
+def _mixed(root: FloatArray, weights: FloatArray) -> FloatArray:
+    """Root times what moves by these weights of bins (n,), or of their intervals (K, K), times root, (n, n)."""
+    return np.asarray((root * weights if weights.ndim == 1 else root @ _weighted_intervals(weights)) @ root)
 
 
 def _root(matrix: FloatArray) -> FloatArray:

@@ -102,4 +102,4 @@ def test_one_idea_has_one_name_on_every_page() -> None:
     labels = {one.drawn.label for page in all_pages() for one in page.settings}
     assert {"Mechanism", "Post-processing", "Budget split"} <= labels
     assert not labels & {"Level budgets", "Allocation", "Estimator", "Projection"}
-    assert [one.label for one in three_ways(64, 1.0, 7).ways][1] == "Cumulative counts"
+    assert [one.label for one in three_ways(64, 1.0, 7).ways][1] == "Cumulative"

@@ -134,7 +134,7 @@ def _every_prefix(truth: IntArray, epsilon: float, seed: int) -> Way:
     ends = np.arange(1, bins + 1)
     noisy = 2.0 - 4.0 / (bins + 1)  # ends of a range that are neither 0 nor K, on average
     return Way(
-        "prefixes", "Cumulative counts", np.stack([np.zeros_like(ends), ends], axis=1), np.zeros_like(ends),
+        "prefixes", "Cumulative", np.stack([np.zeros_like(ends), ends], axis=1), np.zeros_like(ends),
         ((), *((j,) for j in range(bins))), variance, np.cumsum(truth) + noise,
         float(np.sqrt(noisy * law.variance)), 2.0 - 2.0 / (bins + 1),
     )  # fmt: skip

@@ -120,7 +120,7 @@ def chart(fig: go.Figure, *, key: str, alt: str, on_stage: bool, **select: Any) 
         fig.update_layout(height=LEAST_HEIGHT)
     with st.container(key=STAGE) if on_stage else nullcontext():
         return st.plotly_chart(
-            on_dark(fig) if _is_dark() else fig, key=key, height="stretch" if on_stage else "content",
+            on_dark(fig) if is_dark() else fig, key=key, height="stretch" if on_stage else "content",
             config=style.CONFIG, alt=alt, **select,
         )  # fmt: skip
 
@@ -148,7 +148,7 @@ def live(
     """
 
     def draw() -> None:
-        st.vega_lite_chart(repainted(spec) if _is_dark() else spec, key=key, alt=alt, height="stretch")
+        st.vega_lite_chart(repainted(spec) if is_dark() else spec, key=key, alt=alt, height="stretch")
 
     if answer:
         said(*_titles(spec))
@@ -196,7 +196,7 @@ def _are_huge(values: Iterable[object]) -> bool:
     return any(isinstance(value, int) and abs(value) >= 1 << 63 for value in values)
 
 
-def _is_dark() -> bool:
+def is_dark() -> bool:
     """Whether the page is dark, as far as the browser has told."""
     return bool(st.context.theme.type == "dark")
 

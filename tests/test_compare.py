@@ -30,8 +30,10 @@ from treedp_core.privacy import NeighbouringRelation, ProtectedUnit, Spread
 from treedp_core.records import count_hierarchy, domain_of_values
 from treedp_core.studies.cdf import CdfSettings
 from treedp_core.studies.multiplicative.trees import tree_in_use
-from treedp_core.studies.topdown import Wanted, tree_as_it_is
+from treedp_core.studies.topdown import Wanted, draw, made_up, tree_as_it_is
+from treedp_core.studies.topdown.wanted import RULES
 from treedp_core.tree import Tree
+from treedp_core.watch import generator
 
 pytestmark = pytest.mark.usefixtures("own_jobs")
 TREE = Tree.from_branching_factors((3, 4))
@@ -163,6 +165,17 @@ def test_topdown_releases_are_compared_on_the_same_noise() -> None:
     assert found.ratio[1:] == pytest.approx([4, 4], rel=0.25)
     same = paired(sides[0], replace(sides[0], seed=9), trials=5)
     assert same.ratio[1:].tolist() == [1.0, 1.0] and same.standard_error[1:].tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_what_is_compared_of_topdown_is_what_it_releases(rule: str) -> None:
+    subject = made_up((6, 8), 40, 1)
+    side = TopDownSide("x", subject, Wanted(0.5, 1e-6, ProtectedUnit(NeighbouringRelation.REPLACE_ONE), None,
+                                            Spread.STACKED, rule), 7)  # fmt: skip
+    squares = side.ready()
+    for seed in range(10):
+        released = draw(subject, side.wanted, seed).levels
+        assert squares(generator("release of TopDown", seed)).tolist() == [one.rmse**2 for one in released]
 
 
 def test_runs_of_thresholds_are_compared_on_the_same_noise() -> None:

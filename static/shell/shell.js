@@ -29,14 +29,14 @@ function tellWidth() {
 phone.addEventListener('change', tellWidth);
 
 // The server chooses the colours of figures: a page that turns dark while it is open has it draw them anew.
-const page = document.querySelector('.stApp');
+const painted = document.querySelector('.stApp');
 
 function tellColours() {
-  const dark = getComputedStyle(page).colorScheme === 'dark';
+  const dark = getComputedStyle(painted).colorScheme === 'dark';
   if (app && app.data.dark !== dark) app.setTriggerValue('pressed', dark ? 'dark' : 'light');
 }
 
-new MutationObserver(tellColours).observe(page, { attributeFilter: ['class'] });
+new MutationObserver(tellColours).observe(painted, { attributeFilter: ['class'] });
 
 // The style sheet goes by such marks: it is several times slower where it has to look for what is in the page.
 function mark(name, holds) {

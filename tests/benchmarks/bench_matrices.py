@@ -5,15 +5,16 @@ from __future__ import annotations
 import time
 import tracemalloc
 from collections.abc import Iterator
+from functools import cache
 
-from treedp_core.privacy import Currency, NeighbouringRelation, ProtectedUnit
+from treedp_core.privacy import ADDED, Currency, NeighbouringRelation, ProtectedUnit
 from treedp_core.studies.branching import best_shape
 from treedp_core.studies.cdf.baselines import BASELINES
 from treedp_core.studies.cdf.error import Criterion, optimal_shares
 from treedp_core.studies.cdf.matrices.blocks import pure_matrix
 from treedp_core.studies.cdf.matrices.identity import identity_matrix
 from treedp_core.studies.cdf.matrices.optimal import optimal_matrix
-from treedp_core.studies.cdf.matrices.plan import mean_variance, sensitivity
+from treedp_core.studies.cdf.matrices.plan import Matrix, mean_variance, sensitivity
 from treedp_core.studies.cdf.matrices.symmetric import SymmetricRoot
 from treedp_core.studies.cdf.matrices.wanted import Wanted
 from treedp_core.tree.workloads import Workload
@@ -71,9 +72,9 @@ def product(n_bins: int, workload: str) -> Line:
     begun = time.perf_counter()
     matrix = pure_matrix(Wanted(n_bins, workload), False)
     spent = _spent(begun)
-    fitted = Criterion("laplace", Workload(workload), True, ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE))
+    fitted = Criterion("laplace", Workload(workload), True, ADDED)
     tree = optimal_shares(best_shape(n_bins, fitted), fitted).value
-    error = 2.0 * matrix.mean_variance * sensitivity(matrix, fitted.unit, Currency.EPSILON) ** 2
+    error = pure_error(matrix)
     name = f"product of p-identities, {workload}, K={n_bins} / best tree"
     return "12", name, error / tree, 0.92, f"{error:.2f} at epsilon = 1, the tree {tree:.2f}; {spent}"
 
@@ -82,34 +83,40 @@ def symmetric(n_bins: int, workload: str) -> Line:
     """The symmetric root for more bins than an optimal matrix has, one record added, over its own certified bound."""
     tracemalloc.start()
     begun = time.perf_counter()
-    error = mean_variance(Wanted(n_bins, workload), ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE))
+    error = mean_variance(Wanted(n_bins, workload), ADDED)
     spent = f"{error:.4f} at rho = 1; {_spent(begun)}"
     name = f"square-root matrix, {workload}, K={n_bins}, one record added / bound"
     return "12", name, error / SymmetricRoot(n_bins, workload == "ranges").lower, 1.005, spent
+
+
+@cache
+def identity_error(n_bins: int, workload: str) -> float:
+    """That of the p-identity matrix, which is sought once."""
+    return pure_error(identity_matrix(Wanted(n_bins, workload), False))
+
+
+def pure_error(matrix: Matrix) -> float:
+    """Mean squared error at epsilon = 1 of Laplace noise, one record added."""
+    return 2.0 * matrix.mean_variance * sensitivity(matrix, ADDED, Currency.EPSILON) ** 2
 
 
 def pure_noise(n_bins: int, workload: str) -> Line:
     """Mean squared error at epsilon = 1 of Laplace noise, one record added, over what HDMM attains about."""
     tracemalloc.start()
     begun = time.perf_counter()
-    matrix = identity_matrix(Wanted(n_bins, workload), False)
+    error = identity_error(n_bins, workload)
     spent = _spent(begun)
-    moved = sensitivity(matrix, ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE), Currency.EPSILON)
-    error = 2.0 * matrix.mean_variance * moved**2
     name = f"p-identity matrix, {workload}, K={n_bins} / {PURE[workload, n_bins]}"
     return "12", name, error / PURE[workload, n_bins], 1.0, f"{error:.2f} at epsilon = 1; {spent}"
 
 
 def named(n_bins: int) -> Iterator[Line]:
     """Our p-identity matrix and our best tree over every baseline that has a formula, in squared errors."""
-    unit = ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)
-    matrix = identity_matrix(Wanted(n_bins, "cdf"), False)
-    ours = 2.0 * matrix.mean_variance * sensitivity(matrix, unit, Currency.EPSILON) ** 2
-    fitted = Criterion(least_squares=True, unit=unit)
+    ours, fitted = identity_error(n_bins, "cdf"), Criterion(least_squares=True, unit=ADDED)
     tree = optimal_shares(best_shape(n_bins, fitted), fitted).value
     for one in BASELINES.values():
         if one.error:
-            theirs = one.error(n_bins, unit)
+            theirs = one.error(n_bins, ADDED)
             note = f"{theirs:.1f} at epsilon = 1; our best tree {tree / theirs:.2f} of it"
             yield "12", f"p-identity matrix, cdf, K={n_bins} / {one.label}", ours / theirs, 1 / 1.2, note
 

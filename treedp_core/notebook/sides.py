@@ -8,7 +8,6 @@ from typing import ClassVar, Final
 
 import numpy as np
 
-from treedp_core import postprocess
 from treedp_core.errors.compare import compare_on_tree
 from treedp_core.experiment import Experiment
 from treedp_core.notebook.paired import MOST_TRIALS, FloatArray, Squares
@@ -76,7 +75,7 @@ class TopDownSide:
                 [one.rmse**2 for one in compare(release(subject.table, ready, rng, str(rule.sparse)))]
             )
         noise = noise_on_tree(ready, tree)
-        function = postprocess.prepare(tree, noise.variance, rule.steps)[0]
+        function = rule.on(noise)
 
         def squares(rng: np.random.Generator) -> FloatArray:
             made = tidied(function(noise.draw(rng) + counts))

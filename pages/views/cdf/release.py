@@ -53,7 +53,7 @@ _SHOWN: Final = "_cdf_data_shown"
 
 
 class _Shown(NamedTuple):
-    """What is shown: a release, half widths of bands, a range of bins, and the answers to ranges of one's own."""
+    """What is shown: a release, half widths of bands, and a range of bins."""
 
     data: Bins
     mine: Draw
@@ -61,7 +61,6 @@ class _Shown(NamedTuple):
     widths: Ran[list[Width]]
     start: int
     stop: int
-    own: Ran[dict[str, list[Any]]]
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -82,7 +81,7 @@ def show() -> Told:
     key = (used, compare, mine.seed if isinstance(mine.plan, DividedPlan) else None)
     known = at_once("cdf_widths", key, lambda: half_widths(mine, compare=compare), of=data.fingerprint).here()
     widths = given(known, half_widths, drawn, compare=compare).named("widths")
-    shown = _Shown(data, mine, drawn, widths, start, stop, call(query_table, drawn, used.ranges))
+    shown = _Shown(data, mine, drawn, widths, start, stop)
     _figure(shown)
     say_of_bins()
     say()
@@ -287,11 +286,12 @@ def _range(shown: _Shown) -> None:
 
 def _own_ranges(shown: _Shown) -> None:
     """Show the answers to ranges of one's own, where the release is made for them."""
-    if not shown.mine.plan.settings.ranges:
+    ranges = shown.mine.plan.settings.ranges
+    if not ranges:
         return
     st.header("Own ranges", anchor=False)
     frame.table(
-        shown.own,
+        call(query_table, shown.drawn, ranges),
         key="cdf_own",
         alt="The released answer to each of your ranges",
         formats={"released": halves, "st. dev. (records)": short},

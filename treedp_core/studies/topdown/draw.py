@@ -8,7 +8,6 @@ from typing import Final
 
 import numpy as np
 
-from treedp_core import postprocess
 from treedp_core.checks import MAX_CELL_DRAWS, InputError
 from treedp_core.errors.compare import BiasBySize, Compared, bias_by_size, compare_leaves, compare_on_tree
 from treedp_core.records import Labels
@@ -110,8 +109,7 @@ def draw(subject: Subject, wanted: Wanted, seed: int, watch: Watch | None = None
     noisy = noise.draw(rng) + subject.counts
     watch.step(noisy.size)
     watch.check()
-    function, _ = postprocess.prepare(subject.tree, noise.variance, RULES[wanted.rule].steps, laws=noise.laws)
-    released = tidied(function(noisy))
+    released = tidied(RULES[wanted.rule].on(noise)(noisy))
     watch.check()
     levels = compare_on_tree(subject.tree, subject.counts, released)
     leaves = compare_leaves(subject.tree, subject.counts, released)

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from treedp_core import checks, postprocess
+from treedp_core import checks
 from treedp_core.checks import InputError
 from treedp_core.errors.ways import mean_and_error
 from treedp_core.mechanisms.calibration import level_law
@@ -182,7 +182,7 @@ def _simulated(
     tree, counts, sizes = subject.tree, subject.counts, subject.table.sizes
     assert tree is not None and counts is not None
     noise, truth = noise_on_tree(ready, tree), counts[tree.leaves].reshape(sizes)
-    function, _ = postprocess.prepare(tree, noise.variance, RULES[wanted.rule].steps, laws=noise.laws)
+    function = RULES[wanted.rule].on(noise)
     squares: dict[str, list[list[float]]] = {RULES[wanted.rule].label: []}
     for trial in range(trials):
         watch.check()

@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from treedp_core import checks, postprocess
+from treedp_core import checks
 from treedp_core.errors.compare import BiasBySize, Compared, bias_by_size, compare_leaves
 from treedp_core.errors.ways import Ways, mean_and_error
 from treedp_core.studies.topdown.compare import compare
@@ -90,7 +90,7 @@ def _releases(
             yield ((name, compare(run)[-1]) for name, run in runs)
         return
     noise = noise_on_tree(ready, tree)
-    steps = {name: postprocess.prepare(tree, noise.variance, RULES[name].steps, laws=noise.laws)[0] for name in names}
+    steps = {name: RULES[name].on(noise) for name in names}
     for trial in range(trials):
         noisy = noise.draw(_rng(seed, trial)) + counts
         yield (

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final
 
-from treedp_core import checks
+from treedp_core import checks, postprocess
 from treedp_core.allocation import ALLOCATIONS, spent_part
+from treedp_core.mechanisms import LevelNoise
 from treedp_core.postprocess.chains import CHAINS
 from treedp_core.postprocess.families import RULES as FAMILIES
 from treedp_core.privacy import RHO_HIGH, Currency, ProtectedUnit, Spread
@@ -17,6 +18,7 @@ from treedp_core.privacy.conversions import epsilon_to_rho
 from treedp_core.registry import Table
 from treedp_core.studies.topdown.plan import Plan, plan
 from treedp_core.studies.topdown.subject import Subject
+from treedp_core.tree import AnyArray, FloatArray
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,10 @@ class Rule:
     is_whole: bool = True
     is_bounded: bool = False
     adds_up: bool = True
+
+    def on(self, noise: LevelNoise) -> Callable[[AnyArray], FloatArray]:
+        """Return what it makes of counts (..., n_nodes) with this noise; from `noise` alone, so without any count."""
+        return postprocess.prepare(noise.tree, noise.variance, self.steps, laws=noise.laws)[0]
 
 
 _SHORT: Final = {

@@ -10,12 +10,13 @@ import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
+from playwright.sync_api import Error
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
@@ -250,8 +251,14 @@ class Sessions:
         return self._first[number][0]
 
     def clear(self, context: Any) -> None:
-        """Close the pages of a session but for the first, and remove what they kept."""
+        """Close the pages of a session but for the first, and remove what they kept.
+
+        A page's last writes are on their way through its own process, and could come after what the browser removes;
+        so it is told to forget by the same way first.
+        """
         for page in context.pages[1:]:
+            with suppress(Error):  # of a page that is leaving
+                page.evaluate("() => { if (origin !== 'null') { localStorage.clear(); sessionStorage.clear() } }")
             page.close()
         context.clear_cookies()
         context.clear_permissions()

@@ -14,6 +14,7 @@ from oracles_pages import answer, open_page, press, widget, words
 from pages.ui import classroom, uploads
 from pages.ui.admission import MINUTE, MOST_ADDRESSES, WORDS, WRONG_A_MINUTE, Door, bucket, seat_of
 from pages.ui.classroom import LONGEST_SECONDS, MOST_GUESSES, Guesses
+from pages.views.lesson import view
 from treedp_core import cli
 from treedp_core.checks import InputError
 from treedp_core.figures.lesson import of_class
@@ -394,6 +395,21 @@ def test_students_see_nothing_before_the_teacher_reveals_and_a_teacher_sees_how_
     teacher.run()
     press(teacher, "les_end")
     assert room.is_over and answer(teacher).startswith("Guess first") and "the class has ended" in words(teacher)
+
+
+def test_in_a_class_only_its_teacher_gets_the_solutions(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    room, teaches, offered = Guesses(clock), [False], set[str]()
+    monkeypatch.setenv(cli.CLASS_VARIABLE, "1")
+    monkeypatch.setattr(classroom, "guesses", lambda: room)
+    monkeypatch.setattr(classroom, "is_teacher", lambda: teaches[0])
+    monkeypatch.setattr(view, "download", lambda *_, key, **__: offered.add(key))
+    open_page("lesson", step="card", level="Advanced")
+    room.end()
+    open_page("lesson", step="card", level="Advanced")
+    assert offered == {"les_hand_out"}
+    teaches[0] = True
+    open_page("lesson", step="card", level="Advanced")
+    assert offered == {"les_hand_out", "les_sheet"}
 
 
 def test_in_a_presentation_a_show_of_hands_becomes_a_histogram() -> None:

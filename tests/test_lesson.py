@@ -220,7 +220,7 @@ def test_a_prediction_is_run_whatever_is_guessed(step: object) -> None:
     )
 
 
-@pytest.mark.parametrize("name", DRAGS)
+@pytest.mark.parametrize("name", [one.name for one in STEPS])
 def test_a_guess_is_dragged_along_an_axis_that_hints_at_nothing(name: str) -> None:
     drag, asked = DRAGS[name], step_named(name).predict
     assert drag.low <= asked.answer <= drag.high and not asked.is_right(drag.low)
@@ -326,7 +326,7 @@ def test_the_teachers_sheet_has_every_step_every_wrong_idea_and_the_solutions() 
             assert f"<tr><th>{seat}</th>{cells}</tr>" in sheet
     assert "<script" not in sheet and "src=" not in sheet
     with pytest.raises(InputError, match="at most 100 seats"):
-        teacher_sheet(range(101))
+        teacher_sheet(range(101), "")
 
 
 FIXED = ("0 or 1", "between 20 and 65", "1 / ε", "√2", "IV.2", "− 1.", "(children − 1)")
@@ -355,6 +355,9 @@ def test_an_answer_says_the_guess_as_it_was_made() -> None:
     assert said["children"].startswith("With 4096 children")
     assert said["noise"].endswith("of 4\u202f000 draws are off by at most your 0.7071.")
     assert said["ranges"].endswith("once it adds 1 bin.")
+    assert revealed("children", 16.0).said == "With 16 children the error is the least."
+    assert revealed("spend", 73.4).said == "With your 73.4 % the error is within a thousandth of the least."
+    assert revealed("spend", 80.0).said.endswith(" % above the least.")
     asked = {one.name: one.predict for one in STEPS}
     assert [asked["children"].written(value) for value in (1.0, 4096.0)] == ["1 child", "4\u202f096 children"]
     assert [asked["noise"].written(value) for value in (1.0, 2.0 / 3.0)] == ["1 record", "0.667 records"]

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import pytest
+
 from oracles_pages import answer, codes, open_page, press, widget, words
+from pages.ui import address
+from pages.views.lesson import view
 from treedp_core.studies.lesson import STEPS, exercises
 
 
@@ -17,6 +23,7 @@ def test_a_guess_is_asked_for_then_run_and_kept() -> None:
     widget(app, "les_in_gives").set_value("50 %")
     press(app, "les_in_gives_go")
     assert answer(app).startswith("Not quite: he can subtract") and step.keep in answer(app)
+    assert f"The answer is {step.predict.solution}." in answer(app), "who is wrong is told what is right"
     assert app.session_state["les_said"] == ["gives:50"] and "1 of 8 predicted" in words(app)
     press(app, "les_next")
     assert not app.exception and app.title[0].value == STEPS[1].title and answer(app).startswith("Guess first")
@@ -28,6 +35,7 @@ def test_exercises_are_marked_by_formula_with_a_decimal_comma() -> None:
     app = open_page("lesson", step="noise", les_seat="31")
     first = exercises("noise", 31)[0]
     assert first.text in words(app) and "0 of 2 right" in words(app)
+    assert first.hint in widget(app, "les_in_noise_1").help, "a hint is there before an answer"
     widget(app, "les_in_noise_1").set_value(f"{first.answer:.3f}".replace(".", ","))
     press(app, "les_in_noise_1_go")
     assert "1 of 2 right" in words(app) and app.success[0].value == first.right
@@ -51,3 +59,13 @@ def test_a_choice_is_marked_and_the_card_counts_all() -> None:
 def test_a_link_with_nonsense_is_refused() -> None:
     app = open_page("lesson", step="noise", les_said=["noise:maybe"])
     assert not app.exception and answer(app).startswith("Guess first")
+
+
+def test_the_teachers_sheet_links_to_where_the_app_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    written: dict[str, Callable[[], bytes]] = {}
+    monkeypatch.setattr(view, "download", lambda _label, write, *, key, **_: written.update({key: write}))
+    monkeypatch.setattr(address, "_here", lambda: "http://192.0.2.55:8611/class/lesson")
+    open_page("lesson", step="card", level="Advanced")
+    sheet = written["les_sheet"]().decode()
+    for step in STEPS:
+        assert f'href="http://192.0.2.55:8611/class/lesson?step={step.name}"' in sheet

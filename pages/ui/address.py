@@ -68,6 +68,11 @@ def share_url() -> str:
     return _joined(_here(), urlencode(changed, doseq=True))
 
 
+def app() -> str:
+    """Return where the app is, without a slash at its end: what a page's name is put behind."""
+    return _here().rpartition("/")[0]
+
+
 def page_url(page: Page) -> str:
     """Return a link to a page as it now is, outside a presentation: what its audience is given."""
     return _joined(_here(), _slide_query(page))

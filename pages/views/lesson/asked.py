@@ -46,8 +46,8 @@ def ask(question: Question, button: str, *, bare: bool = False, beside: Callable
             st.segmented_control(label, range(len(question.choices)), format_func=named, key=key, help=question.hint,
                                  label_visibility=seen)  # fmt: skip
         else:
-            hint = question.unit or "a number"
-            st.text_input(label, key=key, max_chars=24, placeholder=hint, help="With a decimal point or comma.",
+            told = f"{'Hint: ' + question.hint + ' ' if bare else ''}With a decimal point or comma."
+            st.text_input(label, key=key, max_chars=24, placeholder=question.unit or "a number", help=told,
                           label_visibility=seen)  # fmt: skip
         st.button(button, key=f"{key}_go", on_click=_take, args=(question.key, key), help=_THEN[button])
         if beside is not None:

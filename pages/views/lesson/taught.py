@@ -16,7 +16,7 @@ from pages.ui.settings import PRESENT
 from pages.ui.text import lit, prose, small_print
 from treedp_core.checks import InputError
 from treedp_core.figures.lesson import before_the_guess, of_class
-from treedp_core.studies.lesson import DRAGS, Step, hands, said_of_hands
+from treedp_core.studies.lesson import Step, hands, said_of_hands
 from treedp_core.words import plural
 
 TEACHER_EVERY: Final = 2.0
@@ -32,7 +32,8 @@ def teach(step: Step) -> None:
     if room.is_shown(step.name):
         _histogram(step, room.of(step.name))
     else:
-        _nothing_yet(step, "Nothing is shown before you reveal it; students may change their guess until then.")
+        told = "Nothing is shown before you reveal it; students may change their guess until then."
+        frame.alone(before_the_guess(), key=f"les_{step.name}_blank", answer=told)
 
 
 def teachers_keys(step: Step) -> None:
@@ -59,11 +60,8 @@ def wait(step: Step, guess: float, drag: Callable[[], None]) -> None:
     """Show a student that a guess is in, and how to change it, until the teacher reveals the step."""
     said = lit(step.predict.written(guess))
     told = f"Your guess, {said}, is in. You may change it until your teacher reveals it."
-    if step.name in DRAGS:
-        frame.staged(drag)
-        frame.say(told)
-    else:
-        _nothing_yet(step, told)
+    frame.staged(drag)
+    frame.say(told)
     st.fragment(_look, run_every=STUDENT_EVERY)(step.name)
 
 
@@ -122,10 +120,6 @@ def _refused(name: str) -> str:
 def _histogram(step: Step, counts: dict[float, int]) -> None:
     said = said_of_hands(step.name, counts)
     frame.alone(of_class(step.name, counts), key=f"les_{step.name}_class", answer=said)
-
-
-def _nothing_yet(step: Step, said: str) -> None:
-    frame.alone(before_the_guess(), key=f"les_{step.name}_blank", answer=said)
 
 
 def _number(name: str) -> None:

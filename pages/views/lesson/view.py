@@ -8,7 +8,7 @@ from typing import Final
 
 import streamlit as st
 
-from pages.ui import classroom, frame, glossary, router
+from pages.ui import address, classroom, frame, glossary, router
 from pages.ui.exports import download
 from pages.ui.page import Told
 from pages.ui.pictures import one_range, with_or_without
@@ -22,7 +22,6 @@ from treedp_core.figures.lesson import before_the_guess, of_guess, points_of_ste
 from treedp_core.notebook.code import call
 from treedp_core.studies.lesson import (
     CARD,
-    DRAGS,
     DRAWS,
     STEPS,
     Step,
@@ -44,7 +43,6 @@ from treedp_core.studies.sweep.first_page import TOWN, TOWN_LEVELS
 from treedp_core.words import plural, whole
 
 FIRST: Final = "Guess first: drag or type. Your own number is then run, and you see what it leads to."
-TYPE_FIRST: Final = "Guess first. Your own number is then run, and you see what it leads to."
 NOTHING: Final = "Nothing is shown before the guess."
 EXAMPLE: Final = Experiment("discrete_laplace", epsilon=step_named("noise").predict.given["epsilon"])
 """What *With or without you* shows in the lesson: the ε of its second step."""
@@ -87,13 +85,11 @@ def _more(name: str, *, has_picture: bool) -> None:
 
 
 def _before(step: Step) -> None:
-    """Show nothing but an axis, on which a guess may be dragged where it is a place or a curve."""
-    key, ran, still = f"les_{step.name}", call(question_table, step.name), call(before_the_guess)
-    if step.name in DRAGS:
-        draw = partial(drag, step)
-        frame.moving(draw, key=key, alt=NOTHING, caption=f"{NOTHING} Formula.", answer=FIRST, ran=ran, still=still)
-    else:
-        frame.figure(still, key=key, alt=NOTHING, caption=f"{NOTHING} Formula.", answer=TYPE_FIRST, ran=ran)
+    """Show nothing but an axis, on which a guess may be dragged."""
+    frame.moving(
+        partial(drag, step), key=f"les_{step.name}", alt=NOTHING, caption=f"{NOTHING} Formula.", answer=FIRST,
+        ran=call(question_table, step.name), still=call(before_the_guess),
+    )  # fmt: skip
 
 
 def show_card() -> Told:
@@ -124,19 +120,22 @@ def _of_card() -> None:
             "Hand-out", partial(hand_out, seat), name=f"treedp-lesson-seat-{seat}.ipynb", key="les_hand_out",
             mime="application/x-ipynb+json", help="A notebook with the exercises of this seat, empty cells and checks.",
         )  # fmt: skip
-        download(
-            "Teacher's sheet", _sheet, name="treedp-lesson-teacher.html", mime="text/html", key="les_sheet",
-            help="Goals, minutes, what wrong answers mean, and the SOLUTIONS of seats 0 to 39; prints on A4.",
-        )  # fmt: skip
+        if not classroom.is_class() or classroom.is_teacher():
+            download(
+                "Teacher's sheet", partial(_sheet, address.app()), name="treedp-lesson-teacher.html", key="les_sheet",
+                help="Goals, minutes, what wrong answers mean, and the SOLUTIONS of seats 0 to 39; prints on A4.",
+                mime="text/html",
+            )  # fmt: skip
 
 
-def _sheet() -> bytes:
-    return teacher_sheet(range(40)).encode()
+def _sheet(app: str) -> bytes:
+    return teacher_sheet(range(40), app).encode()
 
 
 def _reveal(step: Step, guess: float) -> None:
     marked, found = mark(step.predict, guess), revealed(step.name, guess)
-    said = f"{'**Right.** ' * marked.is_right}{marked.said} {found.said} *Keep: {step.keep}*"
+    told = "" if marked.is_right else f" The answer is {step.predict.solution}."
+    said = f"{'**Right.** ' * marked.is_right}{marked.said.rstrip()}{told} {found.said} *Keep: {step.keep}*"
     frame.figure(
         call(of_guess, step.name, guess), key=f"les_{step.name}_run", alt=said, answer=said,
         ran=call(reveal_table, step.name, guess),

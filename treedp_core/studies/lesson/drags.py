@@ -45,9 +45,13 @@ class Drag:
 _RANGE: Final = step_named("ranges").predict.given
 _FIRST: Final = int(step_named("tree").predict.given["bins"])
 _PERCENT: Final = (0, 25, 50, 75, 100)
+_SCALES: Final = tuple(2.0**power for power in range(-1, 7))
 DRAGS: Final = {
     "gives": Drag("how sure afterwards (%)", 0, 100, 1, _PERCENT),
     "noise": Drag("off by (records): drag how wide the noise is", 0.1, 10, 0.1, (-10, -5, 0, 5, 10), "bell"),
+    "who": Drag(
+        "scale of the noise of each bin", _SCALES[0], _SCALES[-1], 0.5, _SCALES, log=True, stops=_SCALES
+    ),
     "ranges": Drag(
         f"one bin on the left, {short(_RANGE['bins'])} bins on the right: drag how far off their sum is (records)",
         1, 1000, 1, (1, 10, 100, 1000), "root", log=True, start=_RANGE["sd"],
@@ -57,7 +61,7 @@ DRAGS: Final = {
     "spend": Drag("share of the bins (%)", 0, 100, 1, _PERCENT),
     "adds": Drag("best guess of the total (records)", 20, 34, 0.5, (20, 22, 24, 26, 28, 30, 32, 34)),
 }  # fmt: skip
-"""Step -> its axis; a step without one is answered by typing."""
+"""Step -> its axis."""
 
 
 def drag_for_browser(step: str, value: float | None) -> dict[str, object]:

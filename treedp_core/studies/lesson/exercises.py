@@ -39,7 +39,7 @@ def belief(drawn: Drawn) -> Question:
         100 * odds / (1 + odds), unit="%", given={"prior": prior, "epsilon": epsilon},
         right="The odds, not the probability, grow by at most e^ε.",
         wrong=(
-            Wrong(100 * prior * math.exp(epsilon), "It is the odds p / (1 − p) that grow by e^ε, not p itself."),
+            Wrong(100 * prior * math.exp(epsilon), "It is the odds that grow by e^ε, not the belief itself."),
             Wrong(100 * prior, "A release may teach him something; ε bounds how much."),
             Wrong(100 * math.exp(epsilon) / (1 + math.exp(epsilon)), "That is the bound from a belief of 50 %."),
         ),
@@ -74,7 +74,7 @@ def deviation(drawn: Drawn) -> Question:
         math.sqrt(2) / epsilon, unit="records", given={"epsilon": epsilon},
         right="The scale is 1 / ε, and a Laplace law's standard deviation is √2 times its scale.",
         wrong=(
-            Wrong(1 / epsilon, "That is the scale b; the standard deviation is √2 b."),
+            Wrong(1 / epsilon, "That is the scale; the standard deviation is √2 times it."),
             Wrong(2 / epsilon**2, "That is the variance; take its root."),
             Wrong(math.sqrt(2) * epsilon, "A smaller ε means more noise, so divide by it."),
         ),
@@ -89,7 +89,7 @@ def margin(drawn: Drawn) -> Question:
     normal = Gaussian(sigma).margin(0.95)
     return number(
         f"Within how many records is a count at ε = {setting_text(epsilon)}, 19 times in 20? (Laplace noise of scale "
-        "1 / ε: P(|Z| > t) = e^(−ε t).)",
+        "1 / ε is off by more than t with probability e^(−ε t).)",
         math.log(20) / epsilon, unit="records", given={"epsilon": epsilon},
         right="e^(−ε t) = 1/20 gives t = ln 20 / ε.",
         wrong=(
@@ -228,12 +228,14 @@ def which(drawn: Drawn) -> Question:
         1: "Of all bins a cumulative count adds half: too many noisy counts.",
         len(deep): "So many levels share ε too thinly.",
     }
-    wrong = tuple(Wrong(i, why.get(len(one), "Compare h² Σ (n − 1).")) for i, one in enumerate(trees) if i != best)
+    wrong = tuple(
+        Wrong(i, why.get(len(one), "Compare the squared errors.")) for i, one in enumerate(trees) if i != best
+    )
     return Question(
         "", f"{counted(bins)} bins, Laplace noise, equal shares of ε, no post-processing. Which tree gives "
         "the best cumulative counts?",
-        float(best), 0.0, "Neither many levels nor many children: h² Σ (n − 1) is least.", wrong,
-        "Squared error grows with h² Σ (n − 1), h the number of levels, n the children.", "", names,
+        float(best), 0.0, "Neither many levels nor many children.", wrong,
+        "Squared error grows with the cube of the levels, times children − 1.", "", names,
         {"bins": bins, **{f"levels {i}": len(one) for i, one in enumerate(trees)}},
     )  # fmt: skip
 
@@ -251,10 +253,10 @@ def split(drawn: Drawn) -> Question:
         f"A tree has {counted(top)} nodes below the root and {counted(below)} bins below each. Which share of ε, in "
         "percent, should the bins get for the best cumulative counts? (Laplace noise, no post-processing.)",
         100 * roots[1] / sum(roots), unit="%", given={"top": top, "below": below},
-        right="Shares follow the cube roots of n − 1.",
+        right="Shares follow the cube roots of children − 1.",
         wrong=(
             Wrong(50, "Equal shares waste ε on the level that is added up less often."),
-            Wrong(100 * (below - 1) / (top + below - 2), "Not in proportion: cube roots of n − 1."),
+            Wrong(100 * (below - 1) / (top + below - 2), "Not in proportion: cube roots of children − 1."),
             Wrong(100 * roots[0] / sum(roots), "The level with more children is added up more often: it gets more."),
         ),
         hint="Cube roots of (children − 1), then shares of their sum.",

@@ -20,6 +20,7 @@ from treedp_core.words import percent, plural, privacy_text, setting_text, short
 
 DRAWS: Final = 4000
 """Of the noise of the second step."""
+SMALL: Final = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,11 +145,11 @@ def _children(guess: float) -> Revealed:
     least = min(error.values())
     x = np.array(sorted(error))
     own = error.get(round(guess))
-    times = "" if own is None else f"{short(own / least)} times the least error."
+    times = "the least" if own == least else f"{short((own or 0.0) / least)} times the least error"
     said = (
-        f"With {setting_text(guess)} children the error is {times}"
-        if times
-        else f"{whole(BINS)} bins have no such tree."
+        f"{whole(BINS)} bins have no such tree."
+        if own is None
+        else f"With {setting_text(guess)} children the error is {times}."
     )
     lines = (("error ÷ the least", np.array([error[int(b)] / least for b in x])),)
     at = guess if own is not None else math.nan
@@ -171,7 +172,9 @@ def _spend(guess: float) -> Revealed:
     if not 0 < guess < 100:
         said = "Both levels need some of ε."
         return Revealed("share of the bins (%)", "error ÷ the least", x, (("error", curve),), math.nan, best, said)
-    said = f"With your {setting_text(guess)} % the error is {percent(error(guess) / least - 1)} above the least."
+    over = error(guess) / least - 1.0
+    above = f"{percent(over)} above the least" if over > SMALL else "within a thousandth of the least"
+    said = f"With your {setting_text(guess)} % the error is {above}."
     return Revealed("share of the bins (%)", "error ÷ the least", x, (("error", curve),), guess, best, said)
 
 

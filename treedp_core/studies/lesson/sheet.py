@@ -13,7 +13,6 @@ from treedp_core.studies.lesson.question import Question
 from treedp_core.studies.lesson.steps import CARD, STEPS, Step
 
 MAX_SEATS: Final = 100
-BASE: Final = "http://127.0.0.1:8501"
 _STYLE: Final = (
     "body{font:11pt/1.4 sans-serif;max-width:18cm;margin:1cm auto}h2{margin-bottom:0;break-after:avoid}"
     "p,ul{margin:.4em 0}li{break-inside:avoid}.solutions{display:flex;flex-wrap:wrap;gap:4mm;align-items:start}"
@@ -22,7 +21,7 @@ _STYLE: Final = (
 )
 
 
-def teacher_sheet(seats: Sequence[int], base: str = BASE) -> str:
+def teacher_sheet(seats: Sequence[int], base: str) -> str:
     """Return the teacher's sheet as one HTML file that opens offline and prints on A4.
 
     Goals, minutes, links, what each wrong answer means, and the solutions of each seat.
@@ -32,7 +31,7 @@ def teacher_sheet(seats: Sequence[int], base: str = BASE) -> str:
     seats : sequence of int
         At most 100.
     base : str
-        Address of the app, for links.
+        Address of the app, without a slash at its end, for links.
 
     Raises
     ------

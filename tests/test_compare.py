@@ -57,8 +57,7 @@ def test_what_differs_is_named_with_defaults_where_a_cell_says_nothing() -> None
 def test_other_promises_are_said() -> None:
     a, b = cell(1, settings={"eps": ("2",)}), cell(2, settings={"nbr": ("add_or_remove_one",)})
     assert other_promises([a, b], {"eps": "1", "nbr": "replace_one"}) == (
-        "Different promises: ε is 2 in A and 1 in B; neighbouring relation is replace one in A and "
-        "add or remove one in B."
+        "ε is 2 in A and 1 in B; neighbouring relation is replace one in A and add or remove one in B."
     )
     assert other_promises([a, a], {}) == ""
 

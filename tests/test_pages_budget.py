@@ -351,6 +351,21 @@ def test_a_prior_that_lacks_leaves_is_taken_where_they_are_public(budget: Callab
     assert metric_values(app)["Greedy"] != "–" and "for the prior" not in ledger(app)
 
 
+def test_a_cell_that_was_tuned_on_a_file_is_of_the_data_all_the_same(budget: Callable[..., AppTest]) -> None:
+    app = prior_file(budget(bud_prior="public"), table([c + 1 for c in COUNTS]))
+    press(app, "bud_strategies_pin")
+    press(pick(app, bud_view="targets"), "bud_targets_split_pin")
+    for cell in app.session_state["_notebook"].notebook.cells:
+        assert cell.data.fingerprint == SMALL.fingerprint and cell.holds_counts
+
+
+def test_an_answer_of_before_says_so_while_there_is_no_prior(budget: Callable[..., AppTest]) -> None:
+    app = budget(bud_view="targets")
+    assert "Shown meanwhile" not in words(app)
+    pick(app, bud_prior="public")
+    assert "The search needs a prior" in words(app) and "Shown meanwhile" in words(app) and not app.error
+
+
 def test_a_prior_belongs_to_its_data_and_is_not_the_data_once_more(budget: Callable[..., AppTest]) -> None:
     app = prior_file(budget(bud_prior="public"), table(COUNTS))
     assert codes(app) == {"PRIOR_IS_DATA"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 import weakref
 from typing import Any
 
@@ -16,8 +17,10 @@ from pages.ui.room import ROOM
 from pages.views.notebook.words import stale
 from test_pages_data import count, held, labelled
 from treedp_core.notebook.archive import open_study, save
+from treedp_core.notebook.code import File, Ran
+from treedp_core.notebook.recipe import answers
 from treedp_core.notebook.study import Study, Table
-from treedp_core.records import DomainSource
+from treedp_core.records import DomainSource, count_bins, domain_of_values
 
 pytestmark = pytest.mark.usefixtures("own_jobs")
 
@@ -246,7 +249,43 @@ def test_a_name_goes_into_the_notebook_file_and_comes_back_with_the_file_that_is
     fresh.session_state["_notebook"] = Held(asked=asked)
     fresh.run()
     assert table(fresh, "fingerprint")["file"].tolist() == ["Spring visits (visits.csv)"]
+    assert labelled(fresh.file_uploader[0].upload("visits.csv", VISITS).run().multiselect, "Columns").value == [
+        "region", "city",
+    ], "as it was counted"  # fmt: skip
     assert held(count_file(fresh, VISITS, ("region", "city"), "visits.csv")).name == "Spring visits"
+
+
+def test_a_column_that_a_notebook_asks_for_is_offered_as_it_was_counted() -> None:
+    app = counted()
+    app.switch_page("pages/cdf.py").run()
+    labelled(app.selectbox, "Numeric column").set_value(1).run()
+    labelled(app.number_input, "Lower").set_value(0.0)
+    labelled(app.number_input, "Upper").set_value(80.0).run()
+    app.button(key="cdf_count").click().run()
+    tables = tuple(Table(slot, one.data, one.ran, one.when) for slot, one in app.session_state["_from_file"].items())
+    asked = open_study(save(Study(tables=tables, version="1"), with_data=False)).asked
+    fresh = open_page("data", source="upload", cdf_source="upload")
+    fresh.session_state["_notebook"] = Held(asked=asked)
+    fresh.run()
+    assert table(fresh, "fingerprint")["give it on"].tolist() == ["Data and tree", "CDF and ranges"]
+    fresh.file_uploader[0].upload("visits.csv", VISITS).run()
+    count(fresh).switch_page("pages/cdf.py").run()
+    assert labelled(fresh.selectbox, "Numeric column").value == 1
+    assert (labelled(fresh.number_input, "Lower").value, labelled(fresh.number_input, "Upper").value) == (0.0, 80.0)
+    fresh.button(key="cdf_count").click().run()
+    assert table(fresh.switch_page("pages/data.py").run(), "fingerprint")["state"].tolist() == ["same file"] * 2
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"domain": 5}, {"domain": Ran(max)}, {"domain": Ran(domain_of_values, ({"a": 3},))}, {"missing": "x"},
+        {"outside": ["other"]}, {"lower": "1"}, {"upper": math.inf}, {"n_bins": True}, {"branching": ["2"]},
+        {"weight": 1}, {"unit": []},
+    ],
+)  # fmt: skip
+def test_a_recipe_answers_no_question_with_what_is_no_answer(how: dict[str, object]) -> None:
+    assert set(answers(Ran(count_bins, (File("a.csv"), 7), how))) == set()
 
 
 # ---- levels that are left out

@@ -7,11 +7,11 @@ from typing import Final
 
 import streamlit as st
 
-from pages.ui import book, saving
+from pages.ui import book, kept, router, saving
 from pages.ui.frame import plain_table
 from pages.ui.text import lit
 from treedp_core.notebook.cell import DataNote
-from treedp_core.notebook.code import path_read
+from treedp_core.notebook.code import Ran, path_read
 from treedp_core.notebook.study import Asked, Given, given_again
 from treedp_core.records import Dataset
 from treedp_core.words import plural, short
@@ -19,8 +19,8 @@ from treedp_core.words import plural, short
 ICON: Final = ":material/fingerprint:"
 SHORT: Final = 12
 """Digits of a fingerprint that are shown."""
-WHERE: Final[Mapping[str, str]] = {"cdf": "CDF and quantiles", "bud_prior": "Budget split"}
-"""The pages that take a file of their own; every other one is given on the page of the data."""
+WHERE: Final[Mapping[str, str]] = {"cdf": "cdf", "bud_prior": "budget"}
+"""The pages that take a file of their own, by its slot; every other one is given on the page of the data."""
 
 
 def show() -> None:
@@ -41,7 +41,7 @@ def show() -> None:
             "fingerprint": [one.note.fingerprint[:SHORT] for one in asked],
             "columns": [" › ".join(one.note.levels) for one in asked],
             "settings": [how_counted(one.note) for one in asked],
-            "give it on": [WHERE.get(one.slot, "Data and tree") for one in asked],
+            "give it on": [router.title(WHERE.get(one.slot, "data")) for one in asked],
         },
         alt=f"The {plural(len(asked), 'file')} that this notebook asks for", height="content",
     )  # fmt: skip
@@ -79,6 +79,13 @@ def say_of_file(source_digest: str) -> None:
         )  # fmt: skip
     elif any(one.note.source_digest for one in asked):
         st.warning(f"Another file: the notebook asks for {', '.join(map(_named, asked[:3]))}.", icon=ICON)
+
+
+def counted_by(slot: str, source_digest: str) -> Ran[Dataset] | None:
+    """Return how a file that is asked for in a slot was counted, by the SHA-256 of its bytes."""
+    slots = kept.OWN if slot in kept.OWN else (slot,)
+    wanted = (one for one in book.held().asked if one.slot in (*slots, saving.SHELF))
+    return next((one.how for one in wanted if one.note.source_digest == source_digest != ""), None)
 
 
 def is_wanted(data: Dataset) -> bool:

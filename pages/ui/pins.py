@@ -153,8 +153,8 @@ def cell_of(shown: Shown, id: str, name: str) -> Cell:
 
 
 def own_datasets() -> list[Dataset]:
-    """Return the data sets that this session counted from files."""
-    return [one.data for one in kept.everything()]
+    """Return the data sets that this session counted from files, the one in use first: a prior is beside it."""
+    return sorted((one.data for one in kept.everything()), key=lambda data: data is not store.dataset())
 
 
 def _how(data: Dataset) -> Ran[Dataset] | None:

@@ -31,6 +31,11 @@ def known(name: str) -> Page | None:
     return _known.get(name)
 
 
+def title(name: str) -> str:
+    """Return what a page is called; nothing where this app does not have it."""
+    return _known[name].title if name in _known else ""
+
+
 def run(pages: Sequence[Page], sidebar: Callable[[Page, Sequence[Page]], None]) -> None:
     """Show the navigation and the sidebar, and run the chosen page; the first of the pages is the home page."""
     with sessions.running():

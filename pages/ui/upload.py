@@ -25,6 +25,7 @@ from pages.ui.tables import Slot, card, slot_of, waiting
 from pages.ui.text import lit, refusal_text
 from treedp_core.checks import InputError
 from treedp_core.notebook.code import File, Ran, call
+from treedp_core.notebook.recipe import answers
 from treedp_core.records import Dataset, HeldColumns, ReadOptions, count_hierarchy, inspect
 from treedp_core.records.read.readers import formats
 from treedp_core.records.read.sniff import Preview
@@ -118,7 +119,7 @@ class Table:
     columns : HeldColumns, optional
         Its columns in memory, where they fit.
     before : mapping
-        What it was counted by last: "columns" and the settings of the call.
+        What it was counted by last, or by the notebook that asks for it: "columns" and the settings of the call.
     """
 
     file: Candidate
@@ -291,15 +292,19 @@ def _looked_at(file: Candidate, place: DeltaGenerator) -> Table | None:
     preview, columns = found.here()
     if columns is not None:
         ROOM.note_columns(columns)
-    return Table(file, preview, options, columns)
+    return Table(file, preview, options, columns, {} if columns is None else _before(file, columns, None))
 
 
 def _of_columns(file: Candidate) -> Table:
     """Return the table of columns that are kept, and what it was counted by last."""
-    last, columns = kept.of(file.slot), file.origin
-    ran = last.ran if last is not None else None
-    before = {} if ran is None else {"columns": ran.args[1], "numeric": ran.args[1], **ran.kwargs}
-    return Table(file, inspect(columns), columns.options, columns, before)
+    columns = file.origin
+    return Table(file, inspect(columns), columns.options, columns, _before(file, columns, kept.of(file.slot)))
+
+
+def _before(file: Candidate, columns: HeldColumns, last: kept.Kept | None) -> dict[str, Any]:
+    """What a table was counted by last; or else by a notebook that asks for it."""
+    ran = last.ran if last is not None else asked.counted_by(file.slot, columns.source_digest)
+    return {} if ran is None else answers(ran)
 
 
 def _read(file: Candidate, name: str, key: Hashable, work: partial[T]) -> Result[T]:

@@ -64,7 +64,7 @@ def differing(cells: Sequence[Cell], defaults: Mapping[str, str], names: Mapping
 
 
 def other_promises(cells: Sequence[Cell], defaults: Mapping[str, str]) -> str:
-    """Return in a sentence how the promises of cells differ; nothing where all promise the same.
+    """Return how the promises of cells differ, to be said below a head; nothing where all promise the same.
 
     >>> a, b = (
     ...     Cell(
@@ -78,7 +78,7 @@ def other_promises(cells: Sequence[Cell], defaults: Mapping[str, str]) -> str:
     ...     for i, eps in enumerate(("1", "2"))
     ... )
     >>> other_promises([a, b], {})
-    'Different promises: ε is 1 in A and 2 in B.'
+    'ε is 1 in A and 2 in B.'
     """
     parts = []
     for key, name in PROMISE.items():
@@ -86,7 +86,7 @@ def other_promises(cells: Sequence[Cell], defaults: Mapping[str, str]) -> str:
         if len(set(values)) > 1:
             each = [f"{value} in {letter}" for value, letter in zip(values, LETTERS, strict=False)]
             parts.append(f"{name} is {', '.join(each[:-1])} and {each[-1]}")
-    return f"Different promises: {'; '.join(parts)}." if parts else ""
+    return f"{'; '.join(parts)}." if parts else ""
 
 
 def _written(cell: Cell, key: str, defaults: Mapping[str, str]) -> str:

@@ -5,6 +5,7 @@ It comes back as the call whose code is shown and whose settings the next count 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -87,6 +88,52 @@ def read(said: Json) -> Ran[Any]:
         raise _strange()
     values = {key: _value(one) for key, one in told["kwargs"].items()}
     return Ran(function, tuple(map(_value, told["args"])), values, told["name"], told["about"])
+
+
+def answers(ran: Ran[Any]) -> dict[str, Any]:
+    """Return what a count was asked with, "columns" or "numeric" among it, without what is of no such kind.
+
+    >>> answers(Ran(count_bins, (File("area.csv"), "age"), {"lower": 0.0, "upper": "many", "outside": "clamp"}))
+    {'numeric': 'age', 'lower': 0.0, 'outside': 'clamp'}
+    """
+    said = {**dict(zip(("", "columns"), ran.args, strict=False)), **ran.kwargs}
+    said["numeric"] = said.get("columns")
+    return {key: said[key] for key, fits in _ANSWERS.items() if key in said and fits(said[key])}
+
+
+def _is_domain(value: object) -> bool:
+    if not isinstance(value, Ran) or value.function not in _DOMAINS:
+        return False
+    lists = value.args[0] if value.args else None
+    return value.function is not domain_of_values or (isinstance(lists, dict) and all(map(_are_texts, lists.values())))
+
+
+def _are_texts(value: object) -> bool:
+    return isinstance(value, (list, tuple)) and all(isinstance(one, str) for one in value)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, float) and math.isfinite(value)
+
+
+def _are_factors(value: object) -> bool:
+    return isinstance(value, (list, tuple)) and all(type(one) is int for one in value)
+
+
+_DOMAINS: Final = (domain_taken_from_the_data, domain_of_values, domain_of_paths)
+_ANSWERS: Final[Mapping[str, Callable[[Any], bool]]] = {
+    "columns": _are_texts,
+    "numeric": lambda value: isinstance(value, str),
+    "domain": _is_domain,
+    "weight": lambda value: isinstance(value, str),
+    "unit": lambda value: isinstance(value, str),
+    "missing": ("category", "other").__contains__,
+    "lower": _is_number,
+    "upper": _is_number,
+    "n_bins": lambda value: type(value) is int,
+    "outside": ("other", "clamp").__contains__,
+    "branching": _are_factors,
+}
 
 
 def _value(said: Json) -> object:

@@ -15,9 +15,9 @@ from treedp_core.records import Dataset
 
 
 def own_data(ran: Ran[object] | None, own: Collection[Dataset]) -> Dataset | None:
-    """Return the first of the user's data sets that a call works on."""
-    known = {id(data): data for data in own}
-    return next((known[id(one)] for one in _values(ran) if id(one) in known), None)
+    """Return the first of the user's data sets that a call works on; several are named in order of what matters."""
+    reached = {id(one) for one in _values(ran)} if own else set()
+    return next((data for data in own if id(data) in reached), None)
 
 
 def may_hold_counts(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -155,8 +156,7 @@ def _targets(one: Compared) -> None:
     _figure(of, targets, kept)
     if one.tuned is None:
         st.info("The search needs a prior to look at.", icon=":material/history:")
-    else:
-        result.show_state(kept, SEARCHING)
+    result.show_state(kept if one.tuned is not None else replace(kept, error=None), SEARCHING)
 
 
 def _sought(one: Compared) -> result.Result[Answer]:

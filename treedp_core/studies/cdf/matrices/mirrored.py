@@ -1,6 +1,6 @@
 """Whole matrices that are diagonal in cosines or sines: products, inverses and errors by convolutions.
 
-    M_ij = a(i - j) + s a(i + j + c),    s = 1 and c = 1, or s = -1 and c = 2,
+    M_ij = a(i - j) + s a(i + j + c),    s = 1 and c = 1, or s = -1 and c = 2, or s = 0,
 
 with an even kernel a. Sums, products and inverses of such matrices are such matrices, whose kernels are convolutions,
 so rounding a to whole numbers leaves every formula exact: M M, which holds the columns' lengths, and the inverse follow

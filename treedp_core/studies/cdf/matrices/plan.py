@@ -31,6 +31,7 @@ from treedp_core.privacy.rounding import sqrt_above
 from treedp_core.registry import lookup
 from treedp_core.studies.cdf.matrices.blocks import BlockMatrix, pure_matrix
 from treedp_core.studies.cdf.matrices.centred import CentredRoot
+from treedp_core.studies.cdf.matrices.circular import CircularRoot
 from treedp_core.studies.cdf.matrices.identity import SEARCH_STEPS
 from treedp_core.studies.cdf.matrices.optimal import ROUNDS, optimal_matrix
 from treedp_core.studies.cdf.matrices.root import RootMatrix
@@ -43,8 +44,6 @@ from treedp_core.watch import Watch
 from treedp_core.words import percent, privacy_text, short, whole
 
 MAX_MATRIX_BINS: Final = MAX_BINS
-FADES: Final = {"cdf": 0.0, "ranges": 6.0}
-"""How far the triangular root fades for what it is made for."""
 MOST_CERTIFIED: Final = 4096
 """Bins up to which the bound of a symmetric root takes no second."""
 
@@ -233,18 +232,20 @@ def mean_variance(wanted: Wanted, unit: ProtectedUnit, with_total: bool = True) 
 
 
 @lru_cache(maxsize=4)
-def _root(wanted: Wanted, unit: ProtectedUnit, with_total: bool) -> RootMatrix | SymmetricRoot | CentredRoot:
-    """The root that errs less: symmetric where a record is added, or for cumulative counts if the total is public."""
-    if wanted.workload not in FADES:
+def _root(
+    wanted: Wanted, unit: ProtectedUnit, with_total: bool
+) -> RootMatrix | SymmetricRoot | CentredRoot | CircularRoot:
+    """The root that errs least: symmetric where a record is added, else circular for ranges, centred for a total."""
+    if wanted.workload not in ("cdf", "ranges"):
         raise InputError(
             "VALUE_UNKNOWN", "The square-root matrix is made for cumulative counts or all ranges: choose one of them."
         )
     if unit.relation is NeighbouringRelation.ADD_OR_REMOVE_ONE:
         return SymmetricRoot(wanted.n_bins, wanted.workload == "ranges")
-    if with_total and unit.total_is_public and wanted.workload == "cdf":
-        return CentredRoot(wanted.n_bins)
-    fade = FADES[wanted.workload]
-    return RootMatrix(wanted.n_bins, fade > 0.0, with_total and unit.total_is_public, fade)
+    known = with_total and unit.total_is_public
+    if wanted.workload == "ranges":
+        return CircularRoot(wanted.n_bins, known)
+    return CentredRoot(wanted.n_bins) if known else RootMatrix(wanted.n_bins)
 
 
 def sensitivity(matrix: Matrix, unit: ProtectedUnit, currency: Currency = Currency.RHO) -> float:
@@ -252,7 +253,7 @@ def sensitivity(matrix: Matrix, unit: ProtectedUnit, currency: Currency = Curren
 
     Euclidean for rho, in absolute values for epsilon.
 
-    >>> sensitivity(RootMatrix(2, False), ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)) / 2**20
+    >>> sensitivity(RootMatrix(2), ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)) / 2**20
     1.118033988749895
     """
     if currency is Currency.EPSILON:
@@ -292,8 +293,8 @@ def _above_the_least(plan: MatrixPlan) -> list[tuple[str, str]]:
     matrix, unit = plan.matrix, plan.settings.unit
     if unit.relation is NeighbouringRelation.REPLACE_UNKNOWN:
         return []
-    if isinstance(matrix, SymmetricRoot) and matrix.n_bins <= MOST_CERTIFIED:
-        error, lower = mean_variance(plan.settings.wanted, unit), matrix.lower
+    if isinstance(matrix, CircularRoot) or (isinstance(matrix, SymmetricRoot) and matrix.n_bins <= MOST_CERTIFIED):
+        error, lower = mean_variance(plan.settings.wanted, unit, plan.settings.with_total), matrix.lower
     elif isinstance(matrix, WholeMatrix) and matrix.with_total == unit.total_is_public:
         error, lower = matrix.mean_variance * plan.sensitivity**2 / 2.0, matrix.lower
     else:

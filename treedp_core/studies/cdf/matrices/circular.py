@@ -63,7 +63,7 @@ class CircularRoot(MirroredMatrix):
     def decode(self, released: AnyArray, total: float = 0.0) -> FloatArray:
         """Return the cumulative counts (..., K) of what was released, (..., K), given the total where it is public."""
         found = super().decode(released)
-        return found - self._shares * (found[..., -1:] - total)
+        return np.asarray(found - self._shares * (found[..., -1:] - total))
 
     def row(self, last: int) -> FloatArray:
         """Return how much of each noise value is in the error of cumulative count `last`, (K,)."""
@@ -84,7 +84,7 @@ class CircularRoot(MirroredMatrix):
         waves[0] *= not self.with_total
         products = fft.irfft(waves, self.n_bins)
         beside = np.append(0.0, 2.0 * np.cumsum(products[1:]))
-        return np.maximum(np.cumsum(products[0] + beside), 0.0)
+        return np.asarray(np.maximum(np.cumsum(products[0] + beside), 0.0))
 
     @cached_property
     def mean_range_variance(self) -> float:

@@ -227,7 +227,10 @@ def mean_variance(wanted: Wanted, unit: ProtectedUnit, with_total: bool = True) 
     (3.2, 4.21)
     """
     matrix = _root(wanted, unit, with_total)
-    at_one = matrix.mean_range_variance if wanted.workload == "ranges" else float(matrix.variance.mean())
+    if wanted.workload == "cdf" or isinstance(matrix, RootMatrix):
+        at_one = float(matrix.variance.mean())
+    else:
+        at_one = matrix.mean_range_variance
     return at_one * sensitivity(matrix, unit) ** 2 / 2.0
 
 

@@ -31,7 +31,7 @@ class Simulated:
     formula : (n,), optional
         The line or the bars. Infinite values are said to be so.
     simulated, standard_error : (m,), optional
-        Markers with bars of 1.96 standard errors.
+        Markers with 95 % bars.
     stale : bool
         Grey out the simulation, because it was run with other settings.
     """
@@ -288,7 +288,7 @@ def upper_end(simulated: FloatArray | None, standard_error: FloatArray | None) -
 
 
 def error_bars(values: FloatArray, standard_error: FloatArray | None, colour: str, log: bool) -> dict[str, Any] | None:
-    """Return 95 % bars (1.96 standard errors) of values (n,); on a log axis they stop short of zero."""
+    """Return 95 % bars of values (n,); on a log axis they stop short of zero."""
     if standard_error is None:
         return None
     up = np.nan_to_num(Z95 * np.asarray(standard_error, dtype=float), nan=0.0, posinf=0.0)

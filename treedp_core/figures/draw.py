@@ -39,7 +39,7 @@ def one_draw(
     truth, released : (n,)
         Counts of the nodes of one level. Beyond 400 nodes, 400 evenly spaced in the ranking are drawn (`thinned`).
     sigma : float, optional
-        Standard deviation of the noise: draws the band truth ± 1.96 sigma.
+        Standard deviation of the noise: draws the band truth ± `Z95` sigma.
     label, mechanism, variant
         Of the released counts, as in `Curve`.
     name : function, optional

@@ -98,7 +98,7 @@ def orders_of(found: Sequence[OrderResult], columns: Sequence[str], measure: str
 
 
 def marginals_of(found: Marginals) -> go.Figure:
-    """Return the error of every marginal, a mark for each way on a logarithmic axis; bars of 1.96 standard errors."""
+    """Return the error of every marginal, a mark for each way on a logarithmic axis; bars of 95 %."""
     x, traces = np.arange(len(found.names), dtype=np.float64), []
     for i, (way, rmse, se) in enumerate(zip(found.ways, found.rmse, found.se, strict=True)):
         colour, symbol, _ = LOOKS[i % len(LOOKS)]

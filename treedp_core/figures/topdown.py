@@ -131,7 +131,7 @@ def spurious_and_lost(level_names: Sequence[str], spurious: Sequence[int], lost:
 
 
 def bias_by_count(found: Mapping[str, BiasBySize]) -> go.Figure:
-    """Return the mean error by size of the true count, one line a rule, with bars of 1.96 standard errors.
+    """Return the mean error by size of the true count, one line a rule, with 95 % bars.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ def bias_by_count(found: Mapping[str, BiasBySize]) -> go.Figure:
 
 
 def dots(ways: Ways, *, x_title: str, chosen: int = -1) -> go.Figure:
-    """Return means with bars of 1.96 standard errors, a row each, the first on top; that of a position is filled.
+    """Return means with 95 % bars, a row each, the first on top; that of a position is filled.
 
     >>> ways = Ways(("IntOpt", "water filling"), np.array([8.9, 8.0]), np.array([0.1, 0.1]))
     >>> fig = dots(ways, x_title="RMSE (records)", chosen=0)

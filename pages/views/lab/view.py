@@ -27,7 +27,7 @@ from treedp_core.studies.sweep.lines import Line, computed, off_by
 from treedp_core.studies.sweep.series import DRAW, Series
 from treedp_core.studies.sweep.split import distance_from_optimum, target_table
 from treedp_core.studies.sweep.tables import draw_table, line_table
-from treedp_core.words import plural, plus_minus, privacy_text, setting_text, short
+from treedp_core.words import Z95, plural, plus_minus, privacy_text, setting_text, short
 
 CARDS_A_ROW = 4
 
@@ -141,7 +141,7 @@ def _one_draw(shown: Shown, one: Series, level: int) -> None:
         alt=f"True and released counts of one simulated release with {one.label} on level {level}.",
         answer=words.draw_line(*off_by(releases[1], data.counts, data.tree, level), one.label, n_nodes),
         caption="NOT PRIVATE: one simulated release beside the true counts. Grey line: true counts; markers: released; "
-        f"band: true count ± 1.96 standard deviations of the noise before post-processing{thinned}. Seed "
+        f"band: true count ± {short(Z95)} standard deviations of the noise before post-processing{thinned}. Seed "
         f"{settings.seed}.",
         ran=call(draw_table, again, counts, tree, level, source.get("labels")),
         simulated=True,

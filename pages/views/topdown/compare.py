@@ -60,7 +60,7 @@ def _rules_shown(what: Subject, result: Result[list[RuleResult]], found: list[Ru
         call(rules_of, rows, measure, x_title=title, chosen=s.RULE.value),
         key="td_rules_dots",
         alt=f"{title} of every projection: the smallest is {ways.names[best]} with {short(ways.mean[best])}.",
-        caption="NOT PRIVATE (depends on the true counts). Mean over the runs, bars: 1.96 standard errors; filled: "
+        caption="NOT PRIVATE (depends on the true counts). Mean over the runs, bars: 95 % intervals; filled: "
         f"the chosen projection. {result.about}. All see the same noise where the tree is laid out, so differences "
         "are surer than the bars. Simulation.",
         answer=words.rules(found),
@@ -96,7 +96,7 @@ def _rules_tables(what: Subject, result: Result[list[RuleResult]], found: list[R
         call(bias_of_rules, again),
         key="td_rules_bias",
         alt="Bias of leaves by size of their true count, for every projection.",
-        caption="NOT PRIVATE: bias of a leaf by its true count, mean over leaves and runs; bars: 1.96 standard errors "
+        caption="NOT PRIVATE: bias of a leaf by its true count, mean over leaves and runs; bars: 95 % intervals "
         f"over the runs. {result.about}. Simulation.",
         ran=call(tables.rule_bias_table, again),
     )  # fmt: skip

@@ -46,8 +46,8 @@ def _shown(what: Subject, of: str, result: Result[Marginals], found: Marginals) 
         call(marginals_of, again),
         key="td_marginal_errors",
         alt=f"Error of {whole(len(found.names))} marginals in {whole(len(found.ways))} ways.",
-        caption="NOT PRIVATE (depends on the true counts). Root mean squared error of a cell. With bars, of 1.96 "
-        f"standard errors: simulation. {result.about}. Without: formula of whole-number noise, counts not projected. "
+        caption="NOT PRIVATE (depends on the true counts). Root mean squared error of a cell. With bars, 95 % "
+        f"intervals: simulation. {result.about}. Without: formula of whole-number noise, counts not projected. "
         "All ways cost the same ρ. MWEM (Hardt, Ligett and McSherry, 2012) where the total is public: 60 cells chosen "
         "by the exponential mechanism.",
         ran=call(marginal_table, again),

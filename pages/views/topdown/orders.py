@@ -66,7 +66,7 @@ def _orders_shown(what: Subject, result: Result[list[OrderResult]], found: list[
         call(orders_of, again, what.columns, measure, x_title=title),
         key="td_orders_dots",
         alt=f"{title} by order of the columns; smallest with {ways.names[best]}.",
-        caption=f"NOT PRIVATE (depends on the true counts). Mean over the runs, bars: 1.96 standard errors; filled: "
+        caption=f"NOT PRIVATE (depends on the true counts). Mean over the runs, bars: 95 % intervals; filled: "
         f"the present order. {RULES[wanted.rule].label}. {result.about}. To choose the order by the true counts "
         "would itself reveal something: choose it on public or made-up data. Simulation.",
         ran=call(tables.order_table, again, what.columns, measure),

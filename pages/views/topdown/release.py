@@ -22,7 +22,7 @@ from treedp_core.notebook.code import Ran, call, given
 from treedp_core.plans import ReleasePlan
 from treedp_core.studies.topdown import Drawn, Plan, Subject, Wanted, draw, draws, is_light, needs_factor_two, tables
 from treedp_core.studies.topdown.wanted import RULES
-from treedp_core.words import percent, percent_set, privacy_text, short, whole
+from treedp_core.words import Z95, percent, percent_set, privacy_text, short, whole
 
 SLOT: Final = "td_release"
 
@@ -157,7 +157,7 @@ def _one_level(mine: Drawn) -> None:
         label=tuned.label("td"),
         alt=f"True and released counts of one level: the largest error is {short(here.max_error)} records.",
         caption=f"NOT PRIVATE: one simulated release beside the true counts. {words.release(mine)}. "
-        f"Band: ± 1.96 σ of the level's noise before the projection. At most 400 "
+        f"Band: ± {short(Z95)} σ of the level's noise before the projection. At most 400 "
         f"nodes, evenly spaced in the ranking.{extra} Simulation.",
         ran=call(tables.released_table, drawn_again(mine), level), simulated=True,
     )  # fmt: skip
@@ -204,8 +204,8 @@ def _bias(mine: Drawn) -> None:
         key="td_bias",
         label=tuned.label("td"),
         alt="Mean error of leaves by size of their true count: small counts gain or lose, large ones hardly.",
-        caption="NOT PRIVATE: mean of released − true over the leaves of each size in this release; bars: 1.96 "
-        f"standard errors over those leaves. {_balance(mine)}{_short_about(mine)}. Simulation.",
+        caption="NOT PRIVATE: mean of released − true over the leaves of each size in this release; bars: 95 % "
+        f"intervals over those leaves. {_balance(mine)}{_short_about(mine)}. Simulation.",
         ran=call(tables.bias_table, drawn_again(mine)), simulated=True,
     )  # fmt: skip
 

@@ -265,6 +265,7 @@ def plain_table(
     own = {name: how for name, how in config.items() if how is not None}  # None would hide the column
     st.dataframe(
         frame_of(shown).style.format(words), hide_index=True, column_config=own, alt=alt, width=width, height=height,
+        placeholder="–",
     )  # fmt: skip
     if caption:
         small_print(caption, beside=" ".join(shown))

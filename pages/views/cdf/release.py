@@ -271,15 +271,15 @@ def _range(shown: _Shown) -> None:
         key="cdf_range",
         alt="The count of the range by each mechanism",
         formats={
-            "released count": halves,
-            "st. dev. (records)": short,
-            "error of this draw (NOT PRIVATE)": signed,
+            "released": halves,
+            "st. dev.": short,
+            "error (NOT PRIVATE)": signed,
         },
         width="content",
-        caption="One simulated release of each mechanism at the same promise, with the exact standard deviation of its "
-        "error (formula; Lemmas III.1 and III.2 and Theorem IV.1 of Rameshwar et al., least squares by our own "
-        "derivation), the least first. About 95 % of releases are within 2 of them. Consistency is no linear estimate, "
-        "so it has no closed form.",
+        caption="In records: one simulated release of each mechanism at the same promise, with the exact standard "
+        "deviation of its error (formula; Lemmas III.1 and III.2 and Theorem IV.1 of Rameshwar et al., least squares "
+        "by our own derivation), the least first. About 95 % of releases are within 2 of them. Consistency is no "
+        "linear estimate, so it has no closed form.",
         simulated=True,
     )
 

@@ -130,15 +130,15 @@ def release_table(data: Bins, mine: Draw) -> dict[str, FloatArray | IntArray]:
 
 
 def range_table(data: Bins, mine: Draw, start: int, stop: int, *, compare: bool) -> dict[str, list[Any]]:
-    """Return the count of a range of bins by each mechanism, in one release each, the least noisy first."""
+    """Return the count of a range of bins by each mechanism, in one release each, in records, the least noisy first."""
     rows = _range_rows(data, mine, start, stop, compare)
     rows.sort(key=lambda row: mine.deviation(start, stop) if math.isnan(row[2]) else row[2])
     true = data.within(start, stop)
     return {
         "mechanism": [name for name, _, _ in rows],
-        "released count": [count for _, count, _ in rows],
-        "st. dev. (records)": [sigma for _, _, sigma in rows],
-        "error of this draw (NOT PRIVATE)": [count - true for _, count, _ in rows],
+        "released": [count for _, count, _ in rows],
+        "st. dev.": [sigma for _, _, sigma in rows],
+        "error (NOT PRIVATE)": [count - true for _, count, _ in rows],
     }
 
 

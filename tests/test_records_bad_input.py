@@ -239,6 +239,8 @@ CHOICES: list[tuple[str, str, Callable[[], Any]]] = [
     ("A9 wrong delimiter", "DELIMITER", lambda: inspect(b"a;n\nx;1\n", options=ReadOptions(delimiter=","))),
     ("no delimiter", "DELIMITER", lambda: inspect(b"a;n\nx;1\n", options=ReadOptions(delimiter=",,"))),
     ("A15 text named .parquet", "TYPE_MISMATCH", lambda: inspect(b"a,n\nx,1\n", name="t.parquet")),
+    ("no records", "NO_ROWS", lambda: inspect(b"[ ]\n", name="t.json")),
+    ("records without names", "TYPE_MISMATCH", lambda: inspect(b"[[1, 2]]", name="t.json")),
     ("unknown encoding", "ENCODING", lambda: inspect(b"a\nx\n", options=ReadOptions(encoding="klingon"))),
     ("a codec that is no text encoding", "ENCODING", lambda: inspect(b"a\nx\n", options=ReadOptions(encoding="zlib"))),
     ("wrong encoding", "ENCODING", lambda: inspect("a\né\n".encode(), options=ReadOptions(encoding="ascii"))),

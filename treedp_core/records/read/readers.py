@@ -90,7 +90,7 @@ PARQUET: Final[Reader[FileSource]] = Reader(
     "Parquet", ("parquet", "pq"), lambda head: head.startswith((b"PAR1", b"PARE")),
     _late("arrow_tables", "preview_parquet"), _late("arrow_tables", "parquet_batches"),
 )  # fmt: skip
-_ARRAY: Final = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[\s*\{")
+_ARRAY: Final = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[\s*(?:\{|\]\s*$)")
 _LINES: Final = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"')
 JSON: Final[Reader[FileSource]] = Reader(
     "JSON", ("json",), lambda head: _ARRAY.match(head) is not None,
@@ -149,7 +149,8 @@ def reader_of(source: Source) -> Reader[Any]:
     named = next((reader.name for reader in READERS.values() if reader.is_named(source.name)), "CSV")
     if found is CSV and named != CSV.name:
         raise InputError(
-            "TYPE_MISMATCH", f"The name says {named} but the content is not; rename it to .csv if it is text."
+            "TYPE_MISMATCH",
+            f"The name says {named} but the content is no table of that kind; rename it to .csv if it is text.",
         )
     return found
 

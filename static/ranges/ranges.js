@@ -162,5 +162,6 @@ function element(tag, kind, text = '') {
 
 function number(x) {
   const digits = Math.abs(x) >= 100 ? 0 : 1;
-  return x.toFixed(digits).replace('-', '−');
+  const places = { minimumFractionDigits: digits, maximumFractionDigits: digits };
+  return x.toLocaleString('en', places).replaceAll(',', '\u202f').replace('-', '−');
 }

@@ -41,6 +41,9 @@ def test_a_range_moves_in_the_browser(page: Any, server: LiveServer) -> None:
     first, last = page.locator(".ranges .knob").all()
     start, stop = ends(page)
     check(page, start, stop)
+    records = page.locator(".ranges").first.inner_text()
+    assert "1\u202f" in records
+    assert not re.search(r"\d{4}", records), "a thousand has a thin space"
     first.focus()
     page.keyboard.press("ArrowRight")
     page.keyboard.press("PageUp")

@@ -28,6 +28,53 @@ def smallest(holds: Callable[[float], bool], low: float, high: float, closeness:
     return high
 
 
+def crossing(
+    room: Callable[[float], float], start: float, closeness: float, *, near: float = 0.0, reach: float = 1e12
+) -> float:
+    """Point from which on a falling function is at most 0, from above, by regula falsi (Illinois) on logarithms.
+
+    Parameters
+    ----------
+    room : function
+        Falls through 0, best as a logarithm of what is to be at most 1.
+    start : float
+        Where to look first, > 0.
+    closeness : float
+        Relative distance of points on both sides that ends the search.
+    near : float
+        The search also ends at a point whose room is in ``(-near, 0]``.
+    reach : float
+        How many times larger or smaller than the start is looked at.
+
+    Returns
+    -------
+    inf where the function is above 0 as far as is looked at, and the last point where it nowhere is.
+
+    >>> round(crossing(lambda x: 2.0 - x * x, 1.0, 1e-12), 9)
+    1.414213562
+    """
+    last = point = start
+    at_last = at = room(start)
+    is_above, step = at > 0.0, 1.1
+    while (at > 0.0) == is_above:
+        if max(point / start, start / point) > reach:
+            return math.inf if is_above else point
+        last, at_last = point, at
+        point, step = (point * step if is_above else point / step), min(step**2, 4.0)
+        at = room(point)
+    low, at_low, high, at_high = (last, at_last, point, at) if is_above else (point, at, last, at_last)
+    for _ in range(60):
+        if high <= low * (1.0 + closeness) or at_high > -near:
+            break
+        middle = low * (high / low) ** min(max(at_low / (at_low - at_high), 0.01), 0.99)
+        at_middle = room(middle)
+        if at_middle <= 0.0:
+            high, at_high, at_low = middle, at_middle, at_low / 2.0
+        else:
+            low, at_low, at_high = middle, at_middle, at_high / 2.0
+    return high
+
+
 def quotient_above(numerator: Rational, denominator: Rational) -> float:
     """Smallest float that is at least numerator / denominator.
 

@@ -239,8 +239,10 @@ class Problem:
     def node_variance(self, amounts: FloatArray) -> FloatArray:
         """Return the variance of each node's final error, (n_nodes,): 0 known, inf not determined."""
         with np.errstate(divide="ignore"):
-            by_level = 1.0 / np.where(self.judged, self.precision(amounts), 0.0)
-        variance = np.repeat(by_level, self.tree.level_sizes)
+            q = np.where(self.judged, self.precision(amounts), 0.0)
+            if self.least_squares and (q[self.leaf_levels] > 0).all():
+                return np.asarray(sweeps(self.quotient, q).variance[self.quotient.class_of])
+            variance = np.repeat(1.0 / q, self.tree.level_sizes)
         return least_squares.prepare(self.tree, variance)[1] if self.least_squares else variance
 
     def summary_of(self, variance: FloatArray) -> ErrorSummary:

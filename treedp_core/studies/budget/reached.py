@@ -8,10 +8,10 @@ from typing import Final
 
 import numpy as np
 
-from treedp_core.privacy.rounding import smallest
+from treedp_core.privacy.rounding import crossing
 from treedp_core.studies.budget.inverse import just_enough, needed, raw_value
 from treedp_core.studies.budget.problem import Problem
-from treedp_core.studies.budget.settle import MOST, Truth
+from treedp_core.studies.budget.settle import MOST, TINY, Truth
 from treedp_core.studies.budget.targets import Bound, Target
 from treedp_core.tree import FloatArray
 
@@ -54,7 +54,8 @@ def error_of(problem: Problem, amounts: FloatArray, target: Target) -> float:
 
     if not Bound(problem, target).uses_reach:
         return target.value * float(value(target.value) ** 0.5)
-    high = target.value
-    while value(high) > 1.0 and high < FAR:
-        high *= 2.0
-    return smallest(lambda size: value(size) <= 1.0, target.value / FAR, high, CLOSE) if high < FAR else np.inf
+
+    def room(size: float) -> float:
+        return float(np.log(max(value(size), TINY)))
+
+    return crossing(room, target.value, CLOSE, reach=FAR)

@@ -17,7 +17,7 @@ import numpy as np
 from treedp_core import checks
 from treedp_core.allocation import split
 from treedp_core.privacy import RHO_HIGH, Currency
-from treedp_core.studies.budget.class_variance import sweeps
+from treedp_core.privacy.rounding import crossing
 from treedp_core.studies.budget.problem import CRUMB, Problem
 from treedp_core.studies.budget.targets import Ask, Bound
 from treedp_core.tree import FloatArray, IntArray
@@ -30,6 +30,8 @@ MOVES: Final = (2.0, 1.3, 1.08)
 NEAR: Final = 0.5
 """Nodes whose normal value is that part of the largest, or more, are asked first."""
 TINY: Final = 1e-300
+MOST_SCALE: Final = 1e12
+"""By how much a split is scaled at most; no total of this app is near that."""
 LEAST: Final = {Currency.EPSILON: checks.EPSILON_LOW, Currency.RHO: 0.0}
 """Smallest totals that an experiment takes."""
 MOST: Final = {Currency.EPSILON: checks.EPSILON_HIGH, Currency.RHO: RHO_HIGH}
@@ -126,8 +128,6 @@ class Truth:
         """Shares (n_levels,) scaled until every target holds, and by hardly more.
 
         First by the nodes that may decide, then by all.
-
-        Regula falsi (Illinois) on the logarithms; the end that holds is returned.
         """
         quick = self._scaled(shares, quick=True)
         return quick if self._holds_for_all(quick) else self._scaled(quick, quick=False)
@@ -143,36 +143,13 @@ class Truth:
             self.problem.watch.check()
             return float(np.log(max(max(self.values(factor * shares, quick=quick)[0]), TINY)))
 
-        low = high = 1.0
-        at_low = at_high = room(1.0)
-        while at_high > 0.0 and high < 1e12:
-            low, at_low = high, at_high
-            high *= 1.1 if high < 2.0 else 4.0
-            at_high = room(high)
-        while at_low <= 0.0 and low > 1e-12:
-            high, at_high = low, at_low
-            low /= 1.1 if low > 0.5 else 4.0
-            at_low = room(low)
-        if at_low <= 0.0:  # targets on what least squares knows from a public total hold at any budget
-            return np.asarray(low * shares)
-        for _ in range(60):
-            if high <= low * (1.0 + 1e-9) or at_high > -5e-7:
-                break
-            middle = float(np.exp(np.log(low) + np.log(high / low) * min(max(at_low / (at_low - at_high), 0.01), 0.99)))
-            at_middle = room(middle)
-            if at_middle <= 0.0:
-                high, at_high, at_low = middle, at_middle, at_low / 2.0
-            else:
-                low, at_low, at_high = middle, at_middle, at_high / 2.0
-        return np.asarray(high * shares)
+        # targets on what least squares knows from a public total hold at any budget
+        return np.asarray(min(crossing(room, 1.0, 1e-9, near=5e-7), MOST_SCALE) * shares)
 
     def _variance(self, amounts: FloatArray) -> FloatArray:
         """Variance of each class, also where a level that holds leaves gets nothing."""
-        quotient = self.problem.quotient
-        if (amounts[self.problem.leaf_levels & (self.problem.paid > 0)] > 0).all():
-            return sweeps(quotient, self.problem.precision(amounts)).variance
-        of_class = np.zeros(quotient.n_classes)
-        of_class[quotient.class_of] = self.problem.node_variance(amounts)
+        of_class = np.zeros(self.problem.quotient.n_classes)
+        of_class[self.problem.quotient.class_of] = self.problem.node_variance(amounts)
         return of_class
 
     @cached_property

@@ -382,6 +382,8 @@ def test_a_public_app_takes_no_prior_files(budget: Callable[..., AppTest], monke
     app = open_page("budget", bud_view="strategies", bud_prior="public")
     assert "takes no files" in words(app)
     assert not app.main.get("file_uploader")
+    offered = widget(open_page("budget", bud_view="strategies"), "bud_prior").options
+    assert len(offered) > 1 and not [one for one in offered if "file" in one]
 
 
 # --- a split of one's own --------------------------------------------------------------------------------------------

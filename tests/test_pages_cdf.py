@@ -467,6 +467,7 @@ def test_a_public_app_takes_no_column(monkeypatch: pytest.MonkeyPatch) -> None:
     app = open_page("cdf", cdf_source="upload")
     assert not app.file_uploader
     assert "takes no files" in words(app)
+    assert [one for one in widget(open_page("cdf"), "cdf_source").options if "Column" in one] == []
 
 
 # --- error against epsilon -------------------------------------------------------------------------------------------

@@ -26,6 +26,7 @@ from oracles_pages import figure, open_page, words
 from pages.ui import jobs, text
 from pages.ui.settings import REG
 from treedp_core.checks import InputError
+from treedp_core.cli import CLASS_VARIABLE
 from treedp_core.figures.colour import DIVERGING, DIVERGING_DARK
 from treedp_core.records import Dataset
 from treedp_core.records.export import tables
@@ -444,13 +445,17 @@ def test_an_upload_is_freed_by_hand(app: App, monkeypatch: pytest.MonkeyPatch) -
     assert freed == ["all"]
 
 
-def test_a_public_app_takes_no_files(app: App, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("TREEDP_PUBLIC", "1")
+@pytest.mark.parametrize(("variable", "called"), [("TREEDP_PUBLIC", "A public app"), (CLASS_VARIABLE, "A class")])
+def test_a_public_app_and_a_class_take_no_files_and_offer_no_upload(
+    variable: str, called: str, app: App, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv(variable, "1")
     monkeypatch.setenv("TREEDP_FILE", str(tmp_path / "x.csv"))
     at = app("data", source="upload")
     assert not at.file_uploader
-    assert any("takes no files" in i.value for i in at.info)
-    assert [o.content for o in at.segmented_control(key="source").proto.options] == ["Sample", "Generate", "Upload"]
+    assert any(i.value.startswith(f"{called} takes no files: ") for i in at.info), "whoever comes by a link is told why"
+    at.segmented_control(key="source").set_value("sample").run()
+    assert [o.content for o in at.segmented_control(key="source").proto.options] == ["Sample", "Generate"]
 
 
 def test_a_file_of_this_computer_is_read_where_it_is(app: App, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -195,7 +195,7 @@ def without_pictures(cells: Sequence[Cell]) -> str:
 
 def can_draw() -> str:
     """Return why no pictures can be drawn here, in a sentence; nothing if they can."""
-    return "A public app draws no pictures." if uploads.is_public() else missing()
+    return f"A {uploads.called()} draws no pictures." if uploads.is_public() else missing()
 
 
 def pictures(cells: Sequence[Cell], kind: Kind, width: int, height: int) -> list[bytes]:

@@ -90,7 +90,7 @@ def _button(place: str, study: Study, *, with_data: bool, label: str, help: str)
 def opener(place: str) -> None:
     """Show what opens a notebook; what is here stays until the file was read and found sound."""
     if uploads.is_public():
-        st.caption("This is a public app: it takes no files, so no notebook can be opened here.")
+        st.caption(f"A {uploads.called()} takes no files, so no notebook can be opened here.")
         return
     state = _state()
     file = uploads.uploader(

@@ -77,6 +77,6 @@ def admitted(n_nodes: int) -> None:
     if uploads.is_public() and n_nodes > PUBLIC_NODES:
         raise InputError(
             "TOO_MANY_NODES",
-            f"This is a public app: a made-up tree may have {whole(PUBLIC_NODES)} nodes, this one would have "
+            f"In a {uploads.called()} a made-up tree may have {whole(PUBLIC_NODES)} nodes, this one would have "
             f"{whole(n_nodes)}.",
         )

@@ -198,7 +198,9 @@ def upload(slot: str, *, asks: Asks, path: Path | None = None) -> Candidate | Co
     A file that waits for `choose_columns`; else what was counted, if anything was.
     """
     if uploads.is_public():
-        st.info("This is a public app: it takes no files. Use what comes with it, or run TreeDP yourself.")
+        st.info(
+            f"A {uploads.called()} takes no files: use what comes with it. TreeDP on your own computer takes yours."
+        )
         return None
     words, counted = _ASKS[asks], kept.of(slot)
     again = None if counted is None else store.counted_again(counted.data)

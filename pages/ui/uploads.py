@@ -6,7 +6,7 @@ import logging
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Container, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -39,6 +39,20 @@ _log: Final = logging.getLogger("treedp")
 def is_public() -> bool:
     """Whether strangers use this app, or a class: it then takes no files, and less at once."""
     return is_on(PUBLIC_VARIABLE) or is_on(CLASS_VARIABLE)
+
+
+def called() -> str:
+    """Return what an app that takes no files is."""
+    return "class" if is_on(CLASS_VARIABLE) else "public app"
+
+
+def offered(choices: Iterable[str], of_files: Container[str], chosen: str) -> list[str]:
+    """Return the choices that can be had: one that needs a file only where files are taken, or where a link chose it.
+
+    >>> offered(("sample", "upload"), ("upload",), "sample")
+    ['sample', 'upload']
+    """
+    return [one for one in choices if one == chosen or not (is_public() and one in of_files)]
 
 
 def is_on(variable: str) -> bool:

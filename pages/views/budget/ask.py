@@ -6,6 +6,7 @@ from typing import Final
 
 import streamlit as st
 
+from pages.ui import uploads
 from pages.ui.setting import in_a_row
 from pages.ui.settings import LEVEL, SEED, THRESHOLD
 from pages.ui.shared import experiment, note_of_slack, slack
@@ -49,7 +50,8 @@ def question() -> Question:
 def draw_prior() -> None:
     """Show what splits may be tuned on."""
     s.PRIOR.set(prior())
-    s.PRIOR.draw(offered=[name for name in s.PRIORS if name != "draw" or not is_uploaded()])
+    here = [name for name in s.PRIORS if name != "draw" or not is_uploaded()]
+    s.PRIOR.draw(offered=uploads.offered(here, FROM_FILE, prior()))
 
 
 def notes() -> None:

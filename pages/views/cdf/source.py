@@ -8,7 +8,7 @@ from typing import Final
 
 import streamlit as st
 
-from pages.ui import kept, store
+from pages.ui import kept, store, uploads
 from pages.ui.bins import BinsAsked, warn_of_cut
 from pages.ui.refusals import refusal
 from pages.ui.setting import in_a_row
@@ -37,7 +37,7 @@ def choose(beside: Callable[[], object]) -> tuple[Bins, Callable[[], object]]:
     same row; the questions about a column are in a popover there.
     """
     with in_a_row():
-        s.SOURCE.draw()
+        s.SOURCE.draw(offered=uploads.offered(s.SOURCES, ("upload",), s.SOURCE.value))
         beside()
         if s.SOURCE.value == "upload":
             _popover()

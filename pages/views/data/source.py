@@ -18,7 +18,8 @@ from treedp_core.checks import InputError
 def choose() -> Candidate | None:
     """Show the choice of the source and its controls; return a file that waits to be counted, if there is one."""
     path = store.file_on_this_computer()
-    offered = [name for name in SOURCES if name != "file" or path is not None]
+    here = [name for name in SOURCES if name != "file" or path is not None]
+    offered = uploads.offered(here, kept.OWN, SOURCE.value)
     if SOURCE.value not in offered:
         SOURCE.set("upload")
     with in_a_row():

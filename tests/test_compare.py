@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from copy import deepcopy
 from dataclasses import replace
 from operator import attrgetter
 from typing import Any
 
 import numpy as np
+import plotly.graph_objects as go
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -21,7 +23,7 @@ from test_pages_notebook import OTHER, OWN
 from test_pages_own_data import counted
 from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment, run
-from treedp_core.figures.kept import TITLED, overlaid
+from treedp_core.figures.kept import TITLED, overlaid, redrawn
 from treedp_core.notebook import Cell, Notebook
 from treedp_core.notebook.compare import checked, differing, other_promises, ratios
 from treedp_core.notebook.paired import Side, matched, most_trials, on_common_noise, paired
@@ -374,3 +376,24 @@ def test_figures_of_other_kinds_stand_below_one_another() -> None:
     assert not app.exception and not app.error
     assert "stand below one another" in words(app)
     assert "no rows or no numbers in common" in words(app)
+
+
+def test_a_kept_figure_is_checked_once_and_stays_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole, checked = go.Figure, list[bool]()
+
+    def counted(*given: Any, **how: Any) -> go.Figure:
+        checked.append(how.get("_validate", True))
+        return whole(*given, **how)
+
+    monkeypatch.setattr(go, "Figure", counted)
+    kept = {"data": [{"type": "scatter", "y": [1, 2], "line": {"dash": "dot"}}], "layout": {"title": {"text": "once"}}}
+    before = deepcopy(kept)
+    for _ in range(3):
+        fig = redrawn(kept)
+        fig.update_layout(title_text="twice")
+        fig.data[0].update(line_dash="dash", y=[5])
+        assert kept == before
+    assert checked == [True, False, False, False]
+    for _ in range(2):
+        with pytest.raises(InputError, match="cannot be shown"):
+            redrawn({"data": [{"type": "scatter", "colour": "red"}]})

@@ -295,6 +295,19 @@ def test_a_cell_is_run_again_on_the_data_of_now_and_everything_else_stays() -> N
     assert "_run_again" not in app.session_state
 
 
+def test_a_plan_that_was_pinned_without_data_shows_its_figure_again() -> None:
+    app = press(open_page("budget", OWN, bud_view="custom"), "bud_plan")
+    app = press(app.switch_page("pages/plan.py").run(), "plan_levels_pin")
+    (cell,) = notebook(app).cells
+    held = app.session_state["_notebook"]
+    held.notebook = open_study(save(Study(notebook=held.notebook, version="1"), with_data=False)).notebook
+    assert held.notebook.cells[0].figure is None
+    app = press(pick(shown(app), nb_view="all"), "nb_again_all")
+    app.run()
+    (again,) = notebook(app).cells
+    assert again.figure == cell.figure and again.answer == cell.answer and again.plan == cell.plan
+
+
 def test_a_cell_whose_table_is_gone_is_not_made_of_the_sample_instead(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

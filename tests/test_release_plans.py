@@ -58,6 +58,15 @@ DATA = data_of([5, 0, 3, 8, 1, 2])
 FROM_DATA = replace(DATA, domain_source=DomainSource.FROM_DATA)
 
 
+@pytest.mark.parametrize("epsilon", [1.0, 0.5375, 0.9])
+def test_a_statement_whose_terms_add_up_to_more_than_its_total_says_why(epsilon: float) -> None:
+    told = ReleasePlan.of(Experiment(epsilon=epsilon, relation="add_or_remove_one"), DATA).sentence()
+    terms = told.partition("over the levels (")[2].partition(")")[0]
+    number, _, each = terms.partition(" × ")
+    more = Fraction(number) * Fraction(each.partition(",")[0]) > Fraction(str(epsilon))
+    assert terms.endswith(", each rounded up") == more == (epsilon != 0.9)
+
+
 def every_plan() -> list[ReleasePlan]:
     """One of each kind, law, relation and size of a unit."""
     plans = []
@@ -253,6 +262,8 @@ def test_errors_on_the_true_counts_are_stated_only_when_asked_for_and_marked() -
     assert plan.true_error.by_level[2] == pytest.approx(by_hand)
     for text in (plan.sentence(), plan.to_markdown(), plan.to_html(), plan.open_points[0]):
         assert "NOT PRIVATE" in text or "true counts" in text
+    assert '"notice": "NOT PRIVATE' in plan.to_json().partition('"title"')[0]
+    assert "RMSRE NOT PRIVATE" in plan.to_markdown()
     assert ReleasePlan.from_json(plan.to_json()) == plan
 
 

@@ -45,6 +45,16 @@ def privacy_text(x: float | Fraction) -> str:
     return _written(_rounded(float_above(x) if isinstance(x, Fraction) else x, _UP))
 
 
+def rounded_up(costs: Sequence[float], total: float | Fraction) -> str:
+    """Return what is said behind costs whose four digits add up to more than those of their total; else nothing.
+
+    >>> rounded_up([1 / 3] * 3, 1.0), rounded_up([0.25] * 4, 1.0)
+    (', each rounded up', '')
+    """
+    shown = sum(Fraction(privacy_text(one)) for one in costs)
+    return ", each rounded up" if shown > Fraction(privacy_text(total)) else ""
+
+
 def budget_text(x: float | Fraction) -> str:
     """Return a budget, or a part of one, that may be spent, in four digits, never above its exact value.
 
@@ -276,6 +286,7 @@ __all__ = [
     "plus_minus",
     "powers",
     "privacy_text",
+    "rounded_up",
     "setting_text",
     "short",
     "signed",

@@ -114,6 +114,8 @@ def _put(cell: Cell, *, is_new: bool) -> str:
 
 def _is_of_a_sample_instead(cell: Cell, made: Cell) -> bool:
     """Whether a cell of one's own table was made of the sample that is in use while there is no such table."""
+    if cell.plan is not None:  # a plan is of the data it was made for, whatever is in use
+        return False
     named, now = (one.about.partition(" · ")[0] for one in (cell, made))
     return made.data is None and (cell.data is not None or (store.is_lost() and named not in ("", now)))
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -12,6 +15,8 @@ from treedp_core.figures.style import BLUE, GREEN, MORE, ORANGE, PINK, SKY, VIOL
 
 TITLED: Final = 1.1
 """Where a legend begins above titles of panels, in heights of the figure."""
+_TAKEN: Final[deque[bytes]] = deque(maxlen=1_000)
+"""Digests of figures that plotly has taken: to check every property takes most of the time of a page that shows one."""
 SERIES: Final = (BLUE, ORANGE, GREEN, PINK, YELLOW, SKY, VIOLET)
 
 
@@ -27,7 +32,12 @@ def redrawn(figure: Mapping[str, Any]) -> go.Figure:
     (1, 2)
     """
     try:
-        return go.Figure(dict(figure))
+        text = json.dumps(figure)
+        digest = hashlib.sha256(text.encode()).digest()
+        if digest not in _TAKEN:
+            go.Figure(json.loads(text))
+            _TAKEN.append(digest)
+        return go.Figure(json.loads(text), _validate=False)  # a copy, as figures are changed where they are shown
     except (ValueError, TypeError, KeyError, AttributeError, IndexError) as error:
         raise InputError("CELL_FIGURE", "This figure is not as TreeDP draws it, so it cannot be shown.") from error
 

@@ -88,8 +88,8 @@ class ReleasePlan(Stated):
         return typed_json.read(cls, data)
 
     def to_json(self) -> str:
-        """Return the plan as JSON, which `from_json` reads back to an equal one."""
-        return typed_json.write(self)
+        """Return the plan as JSON, which `from_json` reads back to an equal one; NOT PRIVATE first where that holds."""
+        return typed_json.write(self, notice=self.label)
 
     def to_markdown(self) -> str:
         """Return the plan as Markdown."""

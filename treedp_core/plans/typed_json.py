@@ -18,18 +18,21 @@ from treedp_core.records.read.strict_json import parse
 MAX_BYTES: Final = 1 << 20
 FORMAT: Final = "treedp plan"
 VERSION: Final = 1
+NOTICE: Final = "notice"
+"""What a plan's own numbers say again when it is read."""
 
 T = TypeVar("T")
 
 
-def write(value: object) -> str:
-    """Return a data class as JSON, always the same text for the same values.
+def write(value: object, notice: str = "") -> str:
+    """Return a data class as JSON, always the same text for the same values; a notice is for people and comes first.
 
     >>> from treedp_core.plans.stated import Bins
     >>> write(Bins("age", 8, (2, 4))).splitlines()[1:4]
     [' "format": "treedp plan",', ' "version": 1,', ' "column": "age",']
     """
-    found = {"format": FORMAT, "version": VERSION, **typing.cast("dict[str, object]", _plain(value))}
+    told = {NOTICE: notice} if notice else {}
+    found = {"format": FORMAT, "version": VERSION, **told, **typing.cast("dict[str, object]", _plain(value))}
     return json.dumps(found, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
 
 
@@ -53,7 +56,7 @@ def read(kind: type[T], data: bytes | str) -> T:
             f"Expected a plan of version {VERSION}, got version {echo(version)}; make it again with this TreeDP, or "
             "open it with the one that wrote it.",
         )
-    rest = {key: value for key, value in found.items() if key not in ("format", "version")}
+    rest = {key: value for key, value in found.items() if key not in ("format", "version", NOTICE)}
     return typing.cast("T", _built(kind, rest, "the plan"))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Final
 
+from treedp_core.errors import METRICS
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.plans.stated import TABLE, Bounded, Categories, NoiseLaw, PlannedLevel, Stated, SumsOfBins
 from treedp_core.postprocess import POSTPROCESSORS
@@ -12,7 +13,7 @@ from treedp_core.privacy import Currency, NeighbouringRelation, Precision
 from treedp_core.privacy.accounting import Accounting
 from treedp_core.privacy.origin import NOT_PRIVATE, PriorKind
 from treedp_core.registry import CLAIM
-from treedp_core.words import budget_text, margin, plural, privacy_text, setting_text, short, whole
+from treedp_core.words import budget_text, margin, plural, privacy_text, rounded_up, setting_text, short, whole
 
 Table = dict[str, list[str]]
 TYPED: Final = ("Data", "One unit", "Matrix", "Post-processing")
@@ -104,6 +105,7 @@ def _levels(which: list[int]) -> str:
 def _cost(plan: Stated) -> str:
     costs = [one.amount for one in plan.levels if one.amount]
     terms = " + ".join(map(privacy_text, costs)) if len(set(costs)) > 1 else _equal(costs)
+    terms += rounded_up(costs, plan.charged)
     both = (
         " (an unknown column's change moves two counts on every unknown level, which is charged)"
         if plan.unit.relation is NeighbouringRelation.REPLACE_UNKNOWN and plan.matrix is None
@@ -313,7 +315,7 @@ def level_table(plan: Stated) -> Table:
     }
     if plan.true_error is not None:
         told = plan.true_error
-        columns[f"{told.metric} {NOT_PRIVATE}"] = [_error(one) for one in told.by_level]
+        columns[f"{METRICS[told.metric].label} {NOT_PRIVATE}"] = [_error(one) for one in told.by_level]
     return columns
 
 

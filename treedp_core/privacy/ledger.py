@@ -9,7 +9,7 @@ from treedp_core.checks import InputError
 from treedp_core.privacy.budget import Currency
 from treedp_core.privacy.origin import SYMBOL, Origin
 from treedp_core.privacy.unit import ProtectedUnit
-from treedp_core.words import budget_text, float_below, privacy_text, setting_text
+from treedp_core.words import budget_text, float_below, privacy_text, rounded_up, setting_text
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +66,7 @@ class Ledger:
         """
         symbol = SYMBOL[self.currency]
         levels = " + ".join(self._shown(i, amount) for i, amount in enumerate(self.amounts))
+        levels += rounded_up([one for i, one in enumerate(self.amounts) if not self._is_public(i)], self.charged)
         prior = (
             f", for the prior {privacy_text(self.prior.spent)}" if self.prior is not None and self.prior.spent else ""
         )
@@ -79,7 +80,10 @@ class Ledger:
         return f"{cost} of {total}" if float(cost) <= float(total) else f"{cost}, the whole of this budget"
 
     def _shown(self, level: int, amount: float) -> str:
-        return "public" if self.unit.total_is_public and level == 0 else privacy_text(amount)
+        return "public" if self._is_public(level) else privacy_text(amount)
+
+    def _is_public(self, level: int) -> bool:
+        return self.unit.total_is_public and level == 0
 
 
 def left_after(total: float, prior: Origin | None, currency: Currency) -> float:

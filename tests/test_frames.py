@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import io
 import itertools
 import math
 import re
@@ -171,11 +173,16 @@ def test_everything_has_a_short_name_and_a_table_in_a_notebook_that_runs_no_code
     for thing in things:
         assert len(repr(thing)) < 700 and "\n" not in repr(thing), thing
         shown = thing._repr_html_()
-        assert shown.startswith("<table>") and shown.endswith("</table>")
-        left = re.sub(r"</?(table|caption|tr|th|td)>", "", shown)
+        assert shown.startswith('<p style="max-width:60em">') and shown.endswith("</table>"), "a caption is too narrow"
+        left = re.sub(r'</?(table|p|tr|th|td)( style="[a-z:0-9-]*")?>', "", shown)
         assert "<" not in left and ">" not in left and "\u202e" not in shown
     assert "Simulation of a release" in release._repr_html_() and "Simulation" in repr(release)
     assert "NOT PRIVATE" in data._repr_html_() and not re.search(r">\s*3\s*<", data._repr_html_())
     assert "RMSE (records)" in repr(outcome) and "by formula" in repr(outcome) and "simulated" in repr(outcome)
     assert "NOT PRIVATE" not in repr(outcome)
+    names = [f"one of several columns, number {i}" for i in range(12)]
+    deep = domain_of_values({name: ["x", "y"] if i == 0 else ["x"] for i, name in enumerate(names)})
+    rows = io.BytesIO("\n".join([",".join(f'"{name}"' for name in names), ",".join("x" * 12)]).encode())
+    plan = ReleasePlan.of(experiment, count_hierarchy(rows, names, domain=deep))
+    assert html.escape(plan.sentence()) in plan._repr_html_()
     assert "NOT PRIVATE" in repr(run(replace(experiment, metric="rmsre"), data.tree, data.counts))

@@ -317,6 +317,8 @@ def test_a_picture_has_its_words_inside_and_room_for_them() -> None:
     for part in ("Error against ε", "A caption.", "Settings eps = 1 · Seed 7", "NOT PRIVATE"):
         assert part in said
     assert made["margin"]["b"] > 50
+    cut = dressed(FIGURE, Dress("A", "A sentence. " * 100, "Seed 7"), 800, 500)["layout"]["title"]["text"]
+    assert re.sub("<.*?>", " ", cut).split()[-4:] == ["sentence.", "…", "Seed", "7"]
     assert "<script>" not in json.dumps(dressed(FIGURE, Dress("<script>", "<script>"), 800, 500)).replace("&lt;", "")
 
 

@@ -21,7 +21,7 @@ from typing import Final
 DIGITS: Final = 4
 THIN: Final = "\u202f"
 """Between thousands: a thin space that does not break."""
-_MOST_SHOWN: Final = 500
+_MOST_SHOWN: Final = 2_000
 _UP: Final = Context(prec=DIGITS, rounding=ROUND_CEILING)
 _MARGIN: Final = Context(prec=3, rounding=ROUND_CEILING)
 _DOWN: Final = Context(prec=DIGITS, rounding=ROUND_FLOOR)
@@ -298,10 +298,11 @@ def card(title: str, rows: Iterable[tuple[str, str]]) -> str:
     """Return a small table in HTML, for notebooks: every text is escaped, and characters that hide are left out.
 
     >>> card("a < b", [("x", "1")])
-    '<table><caption>a &lt; b</caption><tr><th>x</th><td>1</td></tr></table>'
+    '<p style="max-width:60em">a &lt; b</p><table><tr><th style="text-align:left">x</th><td>1</td></tr></table>'
     """
-    body = "".join(f"<tr><th>{_safe(name)}</th><td>{_safe(value)}</td></tr>" for name, value in rows)
-    return f"<table><caption>{_safe(title)}</caption>{body}</table>"
+    head = '<th style="text-align:left">'
+    body = "".join(f"<tr>{head}{_safe(name)}</th><td>{_safe(value)}</td></tr>" for name, value in rows)
+    return f'<p style="max-width:60em">{_safe(title)}</p><table>{body}</table>'  # a caption is as narrow as its table
 
 
 def _safe(text: str) -> str:

@@ -67,7 +67,7 @@ def dressed(figure: Plotly, dress: Dress, width: int, height: int) -> Plotly:
     layout = copy.deepcopy(figure.get("layout", {}))
     data = figure.get("data", [])
     margin = {"l": 8, "r": 12, "t": 40, "b": 8} | layout.get("margin", {})
-    caption = [_line(one, INK) for one in _wrapped(dress.caption[:_CAPTION], width, SMALL)]
+    caption = [_line(one, INK) for one in _wrapped(_at_most(dress.caption, _CAPTION), width, SMALL)]
     caption += [_line(one, GREY) for one in _wrapped(dress.source, width, SMALL)]
     title = _wrapped(dress.title, width - (140 if dress.mark else 0), TITLE)
     above = _PAD + len(title) * TITLE * _LINE + 4
@@ -84,6 +84,11 @@ def dressed(figure: Plotly, dress: Dress, width: int, height: int) -> Plotly:
     marks = [_corner(head, "left", top)] + ([_corner(mark, "right", top)] if dress.mark else [])
     layout["annotations"] = [*layout.get("annotations", []), *marks]
     return {"data": data, "layout": layout}
+
+
+def _at_most(text: str, most: int) -> str:
+    """A text that ends with its last whole word where it is too long, and says that it goes on."""
+    return text if len(text) <= most else f"{text[:most].rpartition(' ')[0] or text[:most]} …"
 
 
 def _foot(lines: Sequence[str]) -> Plotly:

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from pages.ui.candidate import Candidate, Table
 from pages.ui.origins import checked, of_file
-from pages.ui.upload import Candidate, Table
 from treedp_core.notebook.code import File, Ran, call
 from treedp_core.records import (
     Dataset,

@@ -9,11 +9,12 @@ from typing import Any, Final
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from pages.ui.candidate import Table
 from pages.ui.frame import figure
 from pages.ui.reading import Reading
 from pages.ui.result import show_state
 from pages.ui.text import lit, prose, small_print
-from pages.ui.upload import Count, Table
+from pages.ui.upload import Count
 from treedp_core.figures.columns import number_strip
 from treedp_core.notebook.code import given
 from treedp_core.records import Dataset, count_bins

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Final
 
 import streamlit as st
 
 from pages.ui import asked, book, kept, store
+from pages.ui.candidate import slot_of
 from pages.ui.refusals import refusal_in_passing
 from pages.ui.text import lit
 from treedp_core.checks import InputError
@@ -17,38 +17,6 @@ from treedp_core.records.read.holding import HELD_BYTES
 from treedp_core.words import megabytes, plural
 
 RENAME: Final = "What this table is called on every page and in what you keep from now on; at most {} characters."
-
-
-@dataclass
-class Slot:
-    """What a session does in a slot; `revision` changes with every file counted: controls start afresh then.
-
-    `wants` another file: "replace", or "add" where the one that is there is to wait. `counting` is the count under
-    way, the `n_counted`th. `levels` are those that a table had before some were left out.
-    """
-
-    revision: int = 0
-    wants: Literal["", "replace", "add"] = ""
-    asked: bool = False
-    counting: Any = None
-    n_counted: int = 0
-    levels: tuple[str, ...] = ()
-
-    def use(self, slot: str, nth: int) -> None:
-        """Put a table that waits in use."""
-        store.use_table(slot, nth)
-        self.revision, self.wants = self.revision + 1, ""
-
-    def remove(self, slot: str) -> None:
-        """Forget the counts and columns of the file, also while they are counted anew."""
-        self.counting = None
-        store.remove(slot)
-
-
-def slot_of(name: str) -> Slot:
-    """Return what this session does in a slot."""
-    found: Slot = st.session_state.setdefault(f"_upload_{name}", Slot())
-    return found
 
 
 def card(file: kept.Kept, slot: str, note: str, *, keeps: bool) -> None:

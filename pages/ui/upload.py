@@ -8,36 +8,33 @@ was.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from pages.ui import asked, kept, result, store, uploads
-from pages.ui.reading import PRIOR, Content, Counted, Reading, by_worker, say, say_refused
-from pages.ui.result import Result, State
+from pages.ui.candidate import Asks, Candidate, Counting, Slot, Table, read_file, slot_of
+from pages.ui.reading import Counted, Reading, say, say_refused
+from pages.ui.result import State
 from pages.ui.room import ROOM
-from pages.ui.tables import Slot, card, slot_of, waiting
+from pages.ui.tables import card, waiting
 from pages.ui.text import lit, refusal_text
 from treedp_core.checks import InputError
-from treedp_core.notebook.code import File, Ran, call
 from treedp_core.notebook.recipe import answers
-from treedp_core.records import Dataset, HeldColumns, ReadOptions, count_hierarchy, inspect
+from treedp_core.records import HeldColumns, ReadOptions, count_hierarchy, inspect
 from treedp_core.records.read.readers import formats
 from treedp_core.records.read.sniff import Preview
-from treedp_core.records.watched import look_at, read
+from treedp_core.records.watched import look_at
 from treedp_core.words import plural
 
 PREVIEW_COLUMNS: Final = 30
 DELIMITERS: Final = {"": "Find out", ",": "Comma", ";": "Semicolon", "\t": "Tab", "|": "Bar"}
 EACH_ROW: Final = "Each row is one record"
-
-T = TypeVar("T")
-Asks = Literal["tree", "bins", "prior"]
 
 
 Count = Callable[[], Reading]
@@ -73,112 +70,6 @@ _ASKS: Final[Mapping[Asks, _Words]] = {
         note="; it costs no budget",
     ),
 }
-
-
-@dataclass(frozen=True, eq=False)
-class Candidate:
-    """What waits to be counted: a path, an uploaded file or kept columns, its name and slot, and what it is for.
-
-    `path` is what its file is called in code, where its table has another name.
-    """
-
-    origin: Any
-    name: str
-    slot: str
-    asks: Asks = "tree"
-    path: str = ""
-
-    def key(self, name: str, *of: object) -> str:
-        """Key of a control that starts afresh with every file counted, and with anything else it is `of`."""
-        return f"{self.slot}_{name}_{slot_of(self.slot).revision}" + (f"_{hash(of):x}" if of else "")
-
-    @property
-    def content(self) -> Content:
-        """What a worker reads: the bytes of an upload, not a copy of them."""
-        return self.origin if isinstance(self.origin, Path | HeldColumns) else bytes(self.origin.getvalue())
-
-    @property
-    def id(self) -> str:
-        """Tells its content from that of others."""
-        if isinstance(self.origin, Path):
-            return f"{self.origin.resolve()} {self.origin.stat().st_mtime_ns}"
-        if isinstance(self.origin, HeldColumns):
-            return self.origin.source_digest
-        return str(self.origin.file_id)
-
-
-@dataclass(frozen=True, eq=False)
-class Table:
-    """A file that was looked at, for the questions about its columns.
-
-    Parameters
-    ----------
-    file : Candidate
-    preview : Preview
-    options : ReadOptions
-    columns : HeldColumns, optional
-        Its columns in memory, where they fit.
-    before : mapping
-        What it was counted by last, or by the notebook that asks for it: "columns" and the settings of the call.
-    """
-
-    file: Candidate
-    preview: Preview
-    options: ReadOptions
-    columns: HeldColumns | None = None
-    before: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether all of its columns are in memory: the file is then not read to count it."""
-        return self.columns is not None and not self.columns.left_out
-
-    def key(self, name: str, *of: object) -> str:
-        """Key of a control that starts afresh with every other header, too."""
-        return self.file.key(name, self.preview.columns, *of)
-
-    def column(
-        self, label: str, name: str, *, help: str, none: str = "", among: Sequence[str] | None = None
-    ) -> str | None:
-        """Ask for a column; `none` says what no column means, where that is a choice."""
-        columns = list(self.preview.columns if among is None else among)
-        offered = [none, *columns] if none else columns
-        last = self.before.get(name)
-        position = st.selectbox(
-            label, range(len(offered)), key=self.key(name), format_func=offered.__getitem__, help=help,
-            index=offered.index(last) if last in offered else int(among is not None and len(among) == 1),
-        )  # fmt: skip
-        return offered[position] if position or not none else None
-
-    def counted(
-        self, count: Callable[..., Dataset], columns: Any, *, then: Callable[[Counted], Counted] | None = None,
-        **how: Any,
-    ) -> Reading:  # fmt: skip
-        """Return what counts the file, with the call that does so where the file lies under its name."""
-        how["options"] = self.options
-        code = {key: one.ran if isinstance(one, Reading) else one for key, one in how.items()}
-        given = {key: one.value if isinstance(one, Ran) else one for key, one in how.items()}
-        given |= {key: one.work for key, one in how.items() if isinstance(one, Reading)}
-        origin = self.columns if self.is_whole else self.file.content
-        work = partial(read, count, origin, columns, name=self.file.name, **given)
-        path = File(self.file.path or self.file.name, PRIOR if self.file.asks == "prior" else "DATA")
-        ran = call(count, path, columns, **code).named("data")
-        return Reading(work, ran) if then is None else Reading(work, ran, then)
-
-    def looked(self, name: str, look: Callable[..., T], column: str) -> Result[T]:
-        """Return what a look at one of its columns finds."""
-        origin = self.file.content if self.columns is None else self.columns
-        work = partial(read, look, origin, column, name=self.file.name, options=self.options)
-        return _read(self.file, name, (column, self.options), work)
-
-
-@dataclass(frozen=True, eq=False)
-class _Counting:
-    """A table that is being counted, and how; `in_place` where that is shown beside its levels, not its columns."""
-
-    table: Table
-    reading: Reading
-    in_place: bool = False
 
 
 def upload(slot: str, *, asks: Asks, path: Path | None = None) -> Candidate | Counted | None:
@@ -268,7 +159,7 @@ def count_without(slot_name: str, levels: Sequence[str]) -> None:
         return
     table = _of_columns(file)
     how = {**last.ran.kwargs, "domain": domain}
-    slot.counting = _Counting(table, table.counted(count_hierarchy, list(levels), **how), in_place=True)
+    slot.counting = Counting(table, table.counted(count_hierarchy, list(levels), **how), in_place=True)
     slot.n_counted += 1
 
 
@@ -287,7 +178,7 @@ def _looked_at(file: Candidate, place: DeltaGenerator) -> Table | None:
         options = _reading_options(file)
     room = 0 if file.asks == "prior" else kept.columns_room()
     work = partial(look_at, file.content, name=file.name, options=options, limit=room)
-    found = _read(file, "look", options, work)
+    found = read_file(file, "look", options, work)
     if not found.is_ready:
         say(found)
         return None
@@ -309,11 +200,6 @@ def _before(file: Candidate, columns: HeldColumns, last: kept.Kept | None) -> di
     return {} if ran is None else answers(ran)
 
 
-def _read(file: Candidate, name: str, key: Hashable, work: partial[T]) -> Result[T]:
-    """Have a worker read a file, for something that goes by this name in its slot."""
-    return by_worker(f"{file.slot}_{name}", key, work, file.content, file.id)
-
-
 def notice(code: str, sentence: str) -> None:
     """Show something about a file that a person should know."""
     st.info(refusal_text(InputError(code, sentence)), icon=":material/info:")
@@ -323,7 +209,7 @@ def _ask(slot: Slot, table: Table, count: Count) -> None:
     """Have a table counted, in place of what is being counted."""
     slot.counting = None
     try:
-        slot.counting = _Counting(table, count())
+        slot.counting = Counting(table, count())
     except InputError as error:
         say_refused(error)
     slot.n_counted += 1
@@ -338,7 +224,7 @@ def _count(slot: Slot, file: Candidate) -> None:
     if table.file.id != file.id:  # another file is on the page now
         slot.counting = None
         return
-    found = _read(file, "counting", slot.n_counted, reading.work)
+    found = read_file(file, "counting", slot.n_counted, reading.work)
     if not found.is_ready:
         say(found, "Counting" if table.is_whole else "Reading")
     if found.state is State.CANCELLED and in_place:  # all is as it was, and begins anew where it began

@@ -9,10 +9,11 @@ from typing import Any, Final
 import streamlit as st
 
 from pages.ui import kept, store, uploads
+from pages.ui.candidate import Candidate, Table
 from pages.ui.reading import PRIOR, Counted, Reading, leaves_listed_in
 from pages.ui.refusals import refusal
 from pages.ui.text import lit, small_print
-from pages.ui.upload import EACH_ROW, Candidate, Count, Table, choose_columns, notice, upload
+from pages.ui.upload import EACH_ROW, Count, choose_columns, notice, upload
 from treedp_core.checks import InputError
 from treedp_core.notebook.code import Ran, call, given
 from treedp_core.records import Dataset, count_hierarchy

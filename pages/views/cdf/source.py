@@ -10,11 +10,12 @@ import streamlit as st
 
 from pages.ui import kept, store, uploads
 from pages.ui.bins import BinsAsked, warn_of_cut
+from pages.ui.candidate import Candidate, Table
 from pages.ui.refusals import refusal
 from pages.ui.setting import in_a_row
 from pages.ui.settings import SOURCE
 from pages.ui.text import lit, literal_sentence, small_print
-from pages.ui.upload import Candidate, Count, Table, choose_columns, upload
+from pages.ui.upload import Count, choose_columns, upload
 from pages.views.cdf import settings as s
 from treedp_core.checks import InputError
 from treedp_core.notebook.code import Ran, given

@@ -12,12 +12,13 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from pages.ui import store, uploads
 from pages.ui.bins import KEPT, BinsAsked
+from pages.ui.candidate import Table
 from pages.ui.frame import figure
 from pages.ui.reading import Reading, leaves_listed_in
 from pages.ui.settings import CONTRIBUTIONS
 from pages.ui.sortable import sortable
 from pages.ui.text import lit, small_print
-from pages.ui.upload import EACH_ROW, Count, Table
+from pages.ui.upload import EACH_ROW, Count
 from treedp_core import checks
 from treedp_core.checks import InputError
 from treedp_core.figures.icicle import icicle

@@ -5,8 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.ui import kept
+from pages.ui.candidate import slot_of
 from pages.ui.refusals import refusal_in_passing
-from pages.ui.tables import slot_of
 from pages.ui.text import lit
 from pages.ui.upload import count_without
 from treedp_core.checks import InputError

@@ -14,15 +14,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, cast
+from typing import Final
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotri
-from scipy.optimize import minimize
 
 from treedp_core.checks import InputError
 from treedp_core.studies.cdf.error.bound import MAX_BOUND_BINS
-from treedp_core.studies.cdf.matrices.identity import STEPS, identity_matrix
+from treedp_core.studies.cdf.matrices.identity import descend, identity_matrix, searches
 from treedp_core.studies.cdf.matrices.wanted import Wanted
 from treedp_core.studies.cdf.matrices.whole import WholeMatrix, in_whole_numbers
 from treedp_core.tree import AnyArray, FloatArray, IntArray
@@ -32,7 +31,7 @@ from treedp_core.words import whole
 MOST_BINS: Final = 1 << 16
 SEEDS: Final = (1, 2)
 MANY: Final = 20_000
-"""For more bins than that one search does: another takes as long, and may end 3 % below it."""
+"""For more bins than that one search does, a longer one: see `searches`."""
 BINS_TO_A_SUM: Final = 8
 _MOST: Final = 1.5
 """Of the logarithm of how long an outer column is beside an inner one: longer ones lead nowhere."""
@@ -137,7 +136,7 @@ class BlockMatrix:
 
     @cached_property
     def _parts(self) -> Parts:
-        return Parts(_products(self.outer.entries), _products(self.inner.entries))
+        return Parts(Half.of(self.outer.entries), Half.of(self.inner.entries))
 
     def _solve(self, values: FloatArray) -> FloatArray:
         """M^-1 times values (..., n_blocks, bins of a block)."""
@@ -159,17 +158,39 @@ class BlockMatrix:
         return np.pad(values, (0, size - self.n_bins)).reshape(self.outer.n_bins, -1)
 
 
-def _products(entries: IntArray) -> FloatArray:
-    values = entries.astype(np.float64)
-    return np.asarray(values.T @ values)
+@dataclass(frozen=True, eq=False)
+class Half:
+    """The outer or the inner matrix: every column by itself, and few sums of all of them.
 
+    Parameters
+    ----------
+    own : (n,)
+    sums : (n_sums, n)
+    """
 
-def _inverse(matrix: FloatArray) -> FloatArray:
-    """Of a symmetric matrix with positive eigenvalues: half the work of any other's."""
-    upper, failed = dpotri(dpotrf(matrix)[0])
-    if failed:
-        raise np.linalg.LinAlgError("The products of columns have no inverse.")
-    return np.asarray(np.triu(upper) + np.triu(upper, 1).T)
+    own: FloatArray
+    sums: FloatArray
+
+    @staticmethod
+    def of(entries: IntArray) -> Half:
+        """Return a whole matrix (n + n_sums, n) in these parts."""
+        n = entries.shape[1]
+        return Half(np.diag(entries).astype(np.float64), entries[n:].astype(np.float64))
+
+    def inverse(self, more: float = 0.0) -> FloatArray:
+        """Return (products of columns + more I)^-1, (n, n): of a symmetric matrix in half the work of any other's."""
+        products = self.sums.T @ self.sums
+        np.fill_diagonal(products, products.diagonal() + np.square(self.own) + more)
+        upper, failed = dpotri(dpotrf(products)[0])
+        if failed:
+            raise np.linalg.LinAlgError("The products of columns have no inverse.")
+        found = upper + upper.T
+        np.fill_diagonal(found, upper.diagonal())
+        return np.asarray(found)
+
+    def slope(self, moved: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the slopes by `own` and by `sums` of what has the slopes -moved (n, n) by products of columns."""
+        return -2.0 * self.own * np.diag(moved), -2.0 * self.sums @ moved
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,17 +199,17 @@ class Parts:
 
     Parameters
     ----------
-    outer : (n_blocks, n_blocks)
-    inner : (size, size)
+    outer, inner : Half
+        Of n_blocks and of size columns.
     """
 
-    outer: FloatArray
-    inner: FloatArray
+    outer: Half
+    inner: Half
 
     @cached_property
     def back(self) -> FloatArray:
         """R, (size, size)."""
-        return _inverse(self.inner)
+        return self.inner.inverse()
 
     @cached_property
     def total(self) -> FloatArray:
@@ -203,12 +224,12 @@ class Parts:
     @cached_property
     def totals(self) -> FloatArray:
         """Covariance of the blocks' totals, (Q + I/s)^-1, (n_blocks, n_blocks)."""
-        return _inverse(self.outer + np.eye(self.outer.shape[0]) / self.spread)
+        return self.outer.inverse(1.0 / self.spread)
 
     @cached_property
     def less(self) -> FloatArray:
         """N, (n_blocks, n_blocks)."""
-        return np.asarray((np.eye(self.outer.shape[0]) - self.totals / self.spread) / self.spread)
+        return np.asarray((np.eye(self.outer.own.size) - self.totals / self.spread) / self.spread)
 
     @cached_property
     def told(self) -> FloatArray:
@@ -218,7 +239,9 @@ class Parts:
     @cached_property
     def rest(self) -> FloatArray:
         """Rows R 1_(<=k) - a_k r: what the total does not tell, (size, size)."""
-        return np.asarray(np.cumsum(self.back, axis=0) - np.outer(self.told, self.total))
+        found = np.cumsum(self.back, axis=0)
+        found -= np.outer(self.told, self.total)
+        return found
 
     def variances(self) -> FloatArray:
         """Return the variance of every cumulative count, (n_blocks, size)."""
@@ -271,10 +294,10 @@ def block_matrix(wanted: Wanted, with_total: bool, watch: Watch) -> BlockMatrix:
     blocks = max(2, round(math.sqrt(wanted.n_bins / 2.0)))
     size = -(-wanted.n_bins // blocks)
     search = Search(-(-wanted.n_bins // size), size, wanted.workload == "ranges", with_total)
-    seeds = SEEDS[: 1 if wanted.n_bins > MANY else None]
-    found = min((search.run(seed, watch) for seed in seeds), key=lambda one: search.error(one)[0])
-    watch.step(STEPS * (len(SEEDS) - len(seeds)))
-    outer, inner = (in_whole_numbers(one, False, Wanted(one.shape[1])) for one in search.matrices(found))
+    some = searches(SEEDS, wanted.n_bins > MANY, watch)
+    found = min((search.run(seed, steps, watch) for seed, steps in some), key=lambda one: search.error(one)[0])
+    entries = (np.vstack([np.diag(one.own), one.sums]) for one in search.matrices(found))
+    outer, inner = (in_whole_numbers(one, False, Wanted(one.shape[1])) for one in entries)
     return BlockMatrix(outer, inner, with_total, wanted)
 
 
@@ -300,15 +323,8 @@ class Search:
         """How many weights the outer matrix has, and the inner one."""
         return -(-self.blocks // BINS_TO_A_SUM) * self.blocks, -(-self.size // BINS_TO_A_SUM) * self.size
 
-    def run(self, seed: int, watch: Watch) -> FloatArray:
+    def run(self, seed: int, steps: int, watch: Watch) -> FloatArray:
         """Return the best weights found from one start, (n_weights,)."""
-        seen = 0
-
-        def each_step(_: FloatArray) -> None:
-            nonlocal seen
-            watch.check()
-            seen += 1
-            watch.step(1)
 
         def logarithm(values: FloatArray) -> tuple[float, FloatArray]:
             error, slope = self.error(values)
@@ -316,35 +332,29 @@ class Search:
 
         begin = generator("product of p-identities", seed).random(sum(self.many) + 1)
         begin[0] = 0.0
-        options: Any = {"maxiter": STEPS, "maxfun": 2 * STEPS, "ftol": 1e-9}
-        bounds: Any = [(-_MOST, _MOST)] + [(0.0, None)] * (begin.size - 1)
-        done: Any = minimize(
-            cast(Any, logarithm), begin, jac=True, method="L-BFGS-B", bounds=bounds, callback=cast(Any, each_step),
-            options=options,
-        )  # fmt: skip
-        watch.step(STEPS - seen)
-        return np.asarray(done.x)
+        return descend(logarithm, begin, (-_MOST, _MOST), steps, watch)
 
-    def matrices(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the outer (n_rows, n_blocks) and the inner matrix (n_rows, size) of weights (n_weights,)."""
+    def matrices(self, values: FloatArray) -> tuple[Half, Half]:
+        """Return the outer and the inner matrix of weights (n_weights,)."""
         share = _share(float(values[0]))
         outer, inner = np.split(values[1:], [self.many[0]])
-        first, second = np.eye(self.blocks), np.eye(self.size)
-        first = np.vstack([first, outer.reshape(-1, self.blocks)])
-        second = np.vstack([second, inner.reshape(-1, self.size)])
-        return share * first / first.sum(axis=0), (1.0 - share) * second / second.sum(axis=0)
+
+        def half(weights: FloatArray, length: float) -> Half:
+            own = length / (1.0 + weights.sum(axis=0))
+            return Half(own, own * weights)
+
+        return half(outer.reshape(-1, self.blocks), share), half(inner.reshape(-1, self.size), 1.0 - share)
 
     def error(self, values: FloatArray) -> tuple[float, FloatArray]:
         """Return the summed variance of the wanted counts at weights (n_weights,), and its slope."""
         matrices, share = self.matrices(values), _share(float(values[0]))
-        found, *by = self.slopes(Parts(*(one.T @ one for one in matrices)))
+        found, *by = self.slopes(Parts(*matrices))
         along, parts = 0.0, [np.zeros(1)]
         for matrix, moved, length, sign in zip(matrices, by, (share, 1.0 - share), (1.0, -1.0), strict=True):
-            slope = -2.0 * matrix @ moved
-            inside = (slope * matrix).sum(axis=0) / length
+            own, sums = matrix.slope(moved)
+            inside = (own * matrix.own + (sums * matrix.sums).sum(axis=0)) / length
             along += sign * float(inside.sum())
-            n = matrix.shape[1]
-            parts.append(((slope[n:] - inside) * np.diag(matrix)).ravel())
+            parts.append(((sums - inside) * matrix.own).ravel())
         parts[0][0] = along * share * (1.0 - share)
         return found, np.concatenate(parts)
 
@@ -364,14 +374,15 @@ class Search:
         bare = np.eye(m) - one.spread * one.less
         square, summed, mean = self._weights(told)
         along = (np.tril(np.ones((m, m)), -1) * bare).sum() + told * np.trace(bare) - bare.sum(axis=1) @ mean
-        z, aside = bare @ square @ bare, np.outer(one.total, along @ one.rest)
-        by_inner = np.trace(z) * np.outer(one.total, one.total) + aside + aside.T + m * one.rest.T @ one.rest
-        found = float((one.totals * square).sum()) + m * float(np.tril(one.rest).sum())
+        z = bare @ square @ bare
+        by_inner = one.rest.T @ one.rest
+        by_inner *= m
+        by_inner += _mixed(one.total, along @ one.rest + np.trace(z) / 2.0 * one.total)
+        found = float((one.totals * square).sum()) + m * float(np.cumsum(one.rest, axis=1).trace())
         if not self.ranges:
             return found, one.spread**2 * z, by_inner
         ends, far, left = m * self.size + 1.0, bare @ summed, one.rest.sum(axis=0)
-        aside = np.outer(one.total, left) * far.sum()
-        less = far @ far * np.outer(one.total, one.total) + aside + aside.T + m * np.outer(left, left)
+        less = m * np.outer(left, left) + _mixed(one.total, far.sum() * left + far @ far / 2.0 * one.total)
         found = ends * found - float(summed @ one.totals @ summed) - m * float(np.cumsum(left).sum())
         return found, one.spread**2 * (ends * z - np.outer(far, far)), ends * by_inner - less
 
@@ -381,8 +392,14 @@ class Search:
         mean = np.arange(1.0, m * size + 1.0).reshape(m, size) / (m * size) if self.with_total else np.zeros((m, size))
         before = np.tril(np.ones((m, m)), -1)
         cross = before * told.sum() - (before.T @ mean.sum(axis=1) + mean @ told)
-        square = size * before.T @ before + cross + cross.T + np.eye(m) * (told @ told) + np.square(mean).sum()
+        later = size * (m - 1.0 - np.maximum.outer(np.arange(m), np.arange(m)))
+        square = later + cross + cross.T + np.eye(m) * (told @ told) + np.square(mean).sum()
         return square, size * before.sum(axis=0) + told.sum() - mean.sum(), mean
+
+
+def _mixed(a: FloatArray, b: FloatArray) -> FloatArray:
+    """Products ab' + ba' of vectors (n,), (n, n)."""
+    return np.asarray(np.stack([a, b]).T @ np.stack([b, a]))
 
 
 def _share(logarithm: float) -> float:

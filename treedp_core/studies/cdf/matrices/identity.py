@@ -12,9 +12,10 @@ total times their mean weight is known.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, cast
+from typing import Any, Final, TypeVar, cast
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -28,6 +29,8 @@ from treedp_core.tree import FloatArray
 from treedp_core.watch import Watch, generator
 from treedp_core.words import whole
 
+T = TypeVar("T")
+
 SEED: Final = 1
 STARTS: Final = ((16, 0), (16, 1))
 """Searches: how many bins there are to a weighted sum, and a number that the first weights are drawn by."""
@@ -35,8 +38,9 @@ MORE_STARTS: Final = ((12, 1), (12, 2))
 """For few bins, where they take no time."""
 FEW: Final = 128
 MANY: Final = 512
-"""For more bins than that one search does: others take as long, and end within 0.3 % of it."""
+"""For more bins than that one search does, a longer one: see `searches`."""
 STEPS: Final = 400
+LONG: Final = 450
 SEARCH_STEPS: Final = len(STARTS) * STEPS
 LEAST_SUMS: Final = 4
 
@@ -73,18 +77,55 @@ def identity_matrix(wanted: Wanted, with_total: bool, watch: Watch | None = None
         )
     errors = Errors(wanted, with_total)
     found = [np.zeros((1, n))]
-    for bins_to_a_sum, start in STARTS[: 1 if n > MANY else None] + MORE_STARTS * (n <= FEW):
+    for (bins_to_a_sum, start), steps in searches(STARTS + MORE_STARTS * (n <= FEW), n > MANY, told):
         sums = max(-(-n // bins_to_a_sum), min(n // 2, LEAST_SUMS))
-        found.append(_search(errors, sums, start, told))
-    if n > MANY:
-        told.step(SEARCH_STEPS - STEPS)
+        found.append(_search(errors, sums, start, steps, told))
     best = min(found, key=lambda one: errors.of(one)[0])
     matrix = np.vstack([np.eye(n), best]) / (1.0 + best.sum(axis=0))
     return in_whole_numbers(matrix, with_total, wanted)
 
 
-def _search(errors: Errors, sums: int, start: int, watch: Watch) -> FloatArray:
+def searches(starts: Sequence[T], are_many: bool, watch: Watch) -> Iterator[tuple[T, int]]:
+    """Yield the starts of searches and their steps: of many bins the first alone, in more steps, in less time in all.
+
+    Others take as long as the first and end within 0.3 % of it, those of products within 3 %.
+    """
+    if not are_many:
+        yield from ((one, STEPS) for one in starts)
+        return
+    yield starts[0], LONG
+    watch.step(SEARCH_STEPS - LONG)
+
+
+def _search(errors: Errors, sums: int, start: int, steps: int, watch: Watch) -> FloatArray:
     n = errors.wanted.n_bins
+
+    def flat(values: FloatArray) -> tuple[float, FloatArray]:
+        error, slope = errors.of(values.reshape(sums, n))
+        return error, slope.ravel()
+
+    begin = generator("p-identity", SEED, start).random(sums * n)
+    return descend(flat, begin, (0.0, None), steps, watch).reshape(sums, n)
+
+
+def descend(
+    error: Callable[[FloatArray], tuple[float, FloatArray]], begin: FloatArray,
+    first: tuple[float, float | None], steps: int, watch: Watch,
+) -> FloatArray:  # fmt: skip
+    """Return weights (n,) of less error than the first ones, all at least 0 but one within bounds, by L-BFGS-B.
+
+    Parameters
+    ----------
+    error : function of (n,)
+        What is minimised, and its slope (n,).
+    begin : (n,)
+    first : pair
+        Least and most of the first weight.
+    steps : int
+        At most; the watch is told of all of them at the end.
+    watch : Watch
+        Told of every step.
+    """
     seen = 0
 
     def each_step(_: FloatArray) -> None:
@@ -92,15 +133,10 @@ def _search(errors: Errors, sums: int, start: int, watch: Watch) -> FloatArray:
         watch.one_more()
         seen += 1
 
-    def flat(values: FloatArray) -> tuple[float, FloatArray]:
-        error, slope = errors.of(values.reshape(sums, n))
-        return error, slope.ravel()
-
-    begin = generator("p-identity", SEED, start).random(sums * n)
-    options: Any = {"maxiter": STEPS, "maxfun": 2 * STEPS, "ftol": 1e-9}
-    bounds: Any = [(0.0, None)] * begin.size
+    options: Any = {"maxiter": steps, "maxfun": 2 * steps, "ftol": 1e-9}
+    bounds: Any = [first] + [(0.0, None)] * (begin.size - 1)
     done: Any = minimize(
-        cast(Any, flat),
+        cast(Any, error),
         begin,
         jac=True,
         method="L-BFGS-B",
@@ -108,8 +144,8 @@ def _search(errors: Errors, sums: int, start: int, watch: Watch) -> FloatArray:
         callback=cast(Any, each_step),
         options=options,
     )
-    watch.step(STEPS - seen)
-    return np.asarray(done.x.reshape(sums, n))
+    watch.step(steps - seen)
+    return np.asarray(done.x)
 
 
 @dataclass(frozen=True)

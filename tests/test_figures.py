@@ -138,6 +138,23 @@ def test_a_dark_figure_differs_in_its_colours_only() -> None:
     assert light.data[0].marker.colorscale[0][1] == colour.DIVERGING[0], "what was given stays as it was"
 
 
+@pytest.mark.parametrize("bounds", [None, (-4.0, 4.0)])
+def test_what_stands_in_a_block_can_be_read_on_its_colour(bounds: tuple[float, float] | None) -> None:
+    tree = Tree.from_branching_factors((60,))
+    values = np.append(0.0, np.linspace(*(bounds or (0.0, 1000.0)), 60))
+    fig = icicle(tree, Names(), np.arange(61), values, colour_range=bounds)
+    marker = fig.data[0].marker
+    at = (np.asarray(marker.colors) - marker.cmin) / (marker.cmax - marker.cmin)
+    hexes = {"black": "#000000", "white": "#ffffff"}
+    for (block,) in (fig.data, on_dark(fig).data):
+        ends = list(pairwise(block.marker.colorscale))
+        for share, ink in zip(at.tolist(), block.insidetextfont.color, strict=True):
+            (a, below), (b, above) = next(pair for pair in ends if pair[0][0] <= share <= pair[1][0])
+            two = [[int(one[i : i + 2], 16) for i in (1, 3, 5)] for one in (below, above)]
+            mixed = [round(x + (share - a) / (b - a) * (y - x)) for x, y in zip(*two, strict=True)]
+            assert contrast("#" + "".join(f"{one:02x}" for one in mixed), hexes[ink]) > 4.5
+
+
 @pytest.mark.parametrize("raw", HOSTILE)
 def test_plot_text_is_escaped_short_and_on_one_line(raw: str) -> None:
     shown = plot_text(raw, 30)

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from treedp_core.figures.text import count_text, plot_text
-from treedp_core.tree import FloatArray
+from treedp_core.tree import AnyArray, FloatArray
 
 SEQUENTIAL: Final = (
     "#fdfdcb", "#e7eea3", "#c5df8c", "#98cc83", "#66b785", "#3d9f8a", "#25848d", "#256788", "#2c487d", "#2b2767",
@@ -25,6 +25,12 @@ LEVEL_ENDS: Final = ("#43309A", "#D6CEF5")
 """Root and leaves; violet, as the colours of strategies mean something else in the same figure."""
 
 
+COLOURED_BY: Final = {"icicle": "colors", "bar": "color"}
+"""What a scale colours in traces that write into their blocks."""
+_MIDDLE: Final = 0.1791
+"""Relative luminance on which black and white read alike."""
+
+
 def rgba(colour: str, opacity: float) -> str:
     """Return a ``#rrggbb`` colour with an opacity.
 
@@ -38,6 +44,42 @@ def rgba(colour: str, opacity: float) -> str:
 def colour_scale(colours: tuple[str, ...]) -> list[tuple[float, str]]:
     """Return colours as an evenly spaced plotly colour scale."""
     return [(i / (len(colours) - 1), colour) for i, colour in enumerate(colours)]
+
+
+def luminance(red: AnyArray, green: AnyArray, blue: AnyArray) -> FloatArray:
+    """Return the relative luminance of colours from 0 to 255 (WCAG 2.2), (n,) or whatever shape their parts have.
+
+    >>> luminance(np.array([0, 255]), np.array([0, 255]), np.array([0, 255])).round(6).tolist()
+    [0.0, 1.0]
+    """
+    part = np.array([red, green, blue]) / 255.0
+    linear = np.where(part <= 0.04045, part / 12.92, ((part + 0.055) / 1.055) ** 2.4)
+    return np.asarray(np.tensordot((0.2126, 0.7152, 0.0722), linear, axes=1))
+
+
+def inked(block: dict[str, Any], values: AnyArray | None = None) -> dict[str, Any]:
+    """Return blocks with their texts black or white, whichever reads better on each colour: a contrast of 4.5 or more.
+
+    Parameters
+    ----------
+    block : dict
+        A trace as plotly's JSON names its properties; one that is not coloured by a scale stays as it is.
+    values : (n,), optional
+        What the scale colours, where the trace does not hold it as an array.
+
+    >>> marker = {"color": np.array([0.0, 1.0]), "cmin": 0.0, "cmax": 1.0, "colorscale": colour_scale(SEQUENTIAL)}
+    >>> inked({"type": "bar", "marker": marker})["insidetextfont"]["color"]
+    ['black', 'white']
+    """
+    marker, name = block.get("marker", {}), COLOURED_BY.get(block["type"])
+    if name is None or "colorscale" not in marker:
+        return block
+    seen = np.asarray(marker[name] if values is None else values, dtype=np.float64)
+    at = (seen - marker["cmin"]) / (marker["cmax"] - marker["cmin"])
+    places, colours = zip(*marker["colorscale"], strict=True)
+    rgb = [np.interp(at, places, [int(one[i : i + 2], 16) for one in colours]) for i in (1, 3, 5)]
+    ink = np.where(luminance(*rgb) > _MIDDLE, "black", "white").tolist()
+    return {**block, "insidetextfont": {**block.get("insidetextfont", {}), "color": ink}}
 
 
 @dataclass(frozen=True, eq=False)

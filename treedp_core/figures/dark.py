@@ -9,7 +9,16 @@ from typing import Any, Final
 import numpy as np
 import plotly.graph_objects as go
 
-from treedp_core.figures.colour import DIVERGING, DIVERGING_DARK, SEQUENTIAL, SEQUENTIAL_DARK, colour_scale
+from treedp_core.figures.colour import (
+    COLOURED_BY,
+    DIVERGING,
+    DIVERGING_DARK,
+    SEQUENTIAL,
+    SEQUENTIAL_DARK,
+    colour_scale,
+    inked,
+    luminance,
+)
 
 ENOUGH: Final = 5.0
 """Contrast with the page up to which a colour is lifted."""
@@ -36,6 +45,10 @@ def on_dark(fig: go.Figure) -> go.Figure:
     parts = fig.to_dict()
     template = parts["layout"].pop("template", None)
     painted = repainted(parts)
+    painted["data"] = [
+        inked(one, drawn["marker"][COLOURED_BY[drawn.type]]) if "insidetextfont" in one else one
+        for one, drawn in zip(painted["data"], fig.data, strict=True)
+    ]
     painted["layout"]["template"] = template
     return go.Figure(painted, _validate=False)  # it was checked when it was drawn
 
@@ -99,6 +112,5 @@ def _mixed(rgb: list[float], white: float) -> list[float]:
 
 def _contrast(rgb: list[float]) -> float:
     """Contrast with the dark page (WCAG 2.2)."""
-    linear = [part / 3294.6 if part <= 10.31 else ((part / 255 + 0.055) / 1.055) ** 2.4 for part in rgb]
-    luminance = sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
-    return (max(luminance, _PAGE) + 0.05) / (min(luminance, _PAGE) + 0.05)
+    seen = float(luminance(*map(np.asarray, rgb)))
+    return (max(seen, _PAGE) + 0.05) / (min(seen, _PAGE) + 0.05)

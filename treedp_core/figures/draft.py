@@ -10,6 +10,8 @@ from typing import Any, Final
 
 import plotly.graph_objects as go
 
+from treedp_core.figures.colour import inked
+
 Trace = dict[str, Any]
 """Lines, bars or blocks as plotly's JSON names their properties."""
 _CHECKED: Final = ContextVar("figures_checked", default=True)
@@ -60,7 +62,7 @@ class Draft:
 
     def figure(self) -> go.Figure:
         """Return it as plotly's figure, whose every property is checked unless `unchecked` says otherwise."""
-        return go.Figure(data=self.data, layout=self.layout, _validate=_CHECKED.get())
+        return go.Figure(data=[inked(one) for one in self.data], layout=self.layout, _validate=_CHECKED.get())
 
     def update_layout(self, **properties: Any) -> Draft:
         """Set properties; of what has parts, those that are named."""

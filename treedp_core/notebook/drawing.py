@@ -45,14 +45,11 @@ def checked(figure: Json) -> dict[str, Any]:
     for key, text in _texts(figure):
         if key in FORBIDDEN:
             raise InputError("CELL_FIGURE", f"A figure of a cell has {echo(key)}; it may ask for nothing elsewhere.")
-        text = COLOURED.sub(r" \2 ", text) if "<" in text else ""
-        found = _TAG.search(text)
-        while found:
+        for found in _TAG.finditer(COLOURED.sub(r" \2 ", text)) if "<" in text else ():
             if found[1].lower() not in TAGS:
                 raise InputError(
                     "CELL_FIGURE", f"A figure of a cell has the markup {echo(found[0])}; only text is accepted."
                 )
-            found = _TAG.search(text, found.end())
     return figure
 
 

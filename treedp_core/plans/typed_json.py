@@ -6,6 +6,7 @@ A file that is read was written by anybody: no value in it names a file or a cla
 from __future__ import annotations
 
 import enum
+import functools
 import json
 import types
 import typing
@@ -22,6 +23,7 @@ NOTICE: Final = "notice"
 """What a plan's own numbers say again when it is read."""
 
 T = TypeVar("T")
+_hints: Final = functools.cache(typing.get_type_hints)
 
 
 def write(value: object, notice: str = "") -> str:
@@ -116,7 +118,7 @@ def _sequence(inner: tuple[object, ...], value: object, where: str) -> tuple[obj
 def _object(kind: type, value: object, where: str) -> object:
     if not isinstance(value, dict):
         raise InputError("CONFIG_TYPE", f"Expected {where} to be an object, got {echo(value)}.")
-    hints = typing.get_type_hints(kind)
+    hints = _hints(kind)
     names = [one.name for one in fields(kind) if one.name in value or "later" not in one.metadata]
     for key in value:
         if key not in names:

@@ -6,6 +6,7 @@ import ast
 from itertools import pairwise
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from app import all_pages
 from browsing import ROOT
@@ -77,6 +78,32 @@ def test_symbols_are_explained_where_they_first_appear_on_a_page() -> None:
     again = [one.help for one in app.run().caption if one.help]
     assert again == told
     assert text("bins") in next(one for one in app.text_input if one.key == "bra_bins").help
+
+
+def test_letters_of_formulas_and_papers_cells_of_tables_and_warnings_are_explained() -> None:
+    app = open_page("methods", met_one="metrics.rmsre", level="Advanced")
+    assert "**n**: the number of nodes; n_ℓ: those of level ℓ" in app.latex[0].help and text("tau") in app.title[0].help
+    cells = next(one.help for one in app.caption if one.value.startswith("Written from the tables"))
+    assert cells == "", "all symbols of its cells are in the heading"
+    app = open_page("methods", met_one="allocations.uniform", level="Advanced")
+    cells = next(one.help for one in app.caption if one.value.startswith("Written from the tables"))
+    assert cells == f"**γ₂, factorisation norm**: {text('gamma')}"
+    papers = open_page("methods", met_view="papers", level="Advanced")
+    assert "**d**: the number of levels" in papers.title[0].help
+    assert any("R: what noise never exceeds" in one.value for one in papers.caption)
+
+    def script() -> None:
+        import streamlit as st
+
+        from pages.ui.text import alert
+
+        alert(st.warning, "Not with δ = 0.")
+        alert(st.warning, "Nor with this δ.")
+
+    warned = AppTest.from_function(script).run()
+    assert len(warned.warning) == 2 and [one.value for one in warned.caption] == [
+        f"**δ, failure probability**: {text('delta')}"
+    ]
 
 
 def test_a_search_finds_every_word_of_it() -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from browsing import ROOT
+from pages.ui.glossary import symbols_in
 from treedp_core.allocation.published import PUBLISHED_SPLITS
 from treedp_core.checks import InputError
 from treedp_core.errors import METRICS
@@ -21,6 +23,8 @@ from treedp_core.registry import UNSTATED, Stated
 from treedp_core.studies.methods.bounds import BOUNDS
 from treedp_core.studies.methods.compared import compared
 from treedp_core.studies.methods.entries import KINDS, METHODS, NOT_STATED, method_table
+from treedp_core.studies.methods.letters import GLOSSARY, TOKEN, letters, letters_of_paper
+from treedp_core.studies.methods.papers import CLAIMS
 from treedp_core.studies.methods.selfcheck import OUTSIDE, WITHIN, Row, SelfCheck, check_table, self_check
 from treedp_core.studies.multiplicative.simple import draw
 from treedp_core.studies.multiplicative.trees import small_tree
@@ -46,6 +50,35 @@ def test_every_entry_of_our_own_says_what_it_assumes_and_where_it_comes_from(nam
     assert all(text.endswith(".") for text in (said.assumes, said.source, said.best, said.loses))
     assert said.formula.count("{") == said.formula.count("}") and "$" not in said.formula
     assert len(said.best) <= 110 and len(said.loses) <= 110, "two lines on the first screen"
+
+
+LAYOUT = {
+    f"\\{one}"
+    for line in (
+        "Bigl Bigr Rightarrow arg bar big bigl bigr bmod cosh dots frac ge hat iff in lceil le lesssim ln log max min",
+        "ne notin prod propto qquad quad rceil sim sqrt succeq sum sup tanh textstyle tfrac tilde top widetilde",
+    )
+    for one in line.split()
+}
+"""Commands that write no letter."""
+WORDS_IN_IT = (r"\text", r"\begin", r"\end", r"\operatorname{round}")
+
+
+@pytest.mark.parametrize("name", [name for name, one in METHODS.items() if not one.author])
+def test_every_letter_of_a_formula_is_explained(name: str) -> None:
+    r"""And so is every command known: "\\qquad" before a letter of the next line would be another, and shown in red."""
+    one = METHODS[name]
+    for token in TOKEN.findall(one.stated.formula):
+        if token not in LAYOUT | GLOSSARY and not token.startswith(WORDS_IN_IT):
+            assert letters(one.kind, token), (token, one.stated.formula)
+
+
+@pytest.mark.parametrize("name", CLAIMS)
+def test_every_letter_of_a_claim_is_explained(name: str) -> None:
+    one = CLAIMS[name]
+    said = f"{one.says} {one.why}".replace("Theorem A.1", "").replace("Õ", "O").replace("C is a number", "")
+    lone = set(re.findall(r"(?<![A-Za-z'])[A-Za-zΩκℓ](?![A-Za-z'₂])", said)) - {"A", "a", *symbols_in(said)}
+    assert {line[0] for line in letters_of_paper(one.paper, said)} >= lone, said
 
 
 def test_every_kind_has_entries_and_nothing_is_listed_twice() -> None:

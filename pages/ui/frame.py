@@ -13,7 +13,7 @@ import streamlit as st
 
 from pages.ui import beside, exporting, pins
 from pages.ui.exports import download
-from pages.ui.glossary import explained, said
+from pages.ui.glossary import explained, said, symbols_in
 from pages.ui.pins import Shown
 from pages.ui.settings import get
 from pages.ui.text import prose, small_print
@@ -268,7 +268,16 @@ def plain_table(
         placeholder="–",
     )  # fmt: skip
     if caption:
-        small_print(caption, beside=" ".join(shown))
+        small_print(caption, beside=" ".join([*shown, *_greek_in(shown)]))
+    else:
+        said(*shown, *_greek_in(shown))
+
+
+def _greek_in(columns: Columns) -> Iterator[str]:
+    """The symbols in a table's cells, Latin letters apart: those may be somebody's labels."""
+    for values in columns.values():
+        if not _is_of_numbers(values):
+            yield from (one for one in symbols_in(" ".join(map(str, values))) if not one.isascii())
 
 
 def footer(

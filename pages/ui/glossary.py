@@ -6,7 +6,7 @@ What is in the core's tables (mechanisms, post-processing, budget splits, metric
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -114,6 +114,8 @@ _OWN: Final = (
 
 _SAID: Final = "_said"
 """In the session while the first screen is drawn: what it says, whose symbols the heading explains."""
+_LETTERS: Final = "_letters"
+"""In the session while the first screen is drawn: what letters of its own mean, a line each."""
 _EXPLAINED: Final = "_explained"
 """In the session: each symbol that the page has explained, and where."""
 
@@ -169,7 +171,7 @@ def explained(words: str) -> str:
 
 def listen() -> None:
     """Begin to note what the first screen of a page says."""
-    st.session_state[_SAID] = []
+    st.session_state[_SAID], st.session_state[_LETTERS] = [], []
 
 
 def said(*words: str) -> None:
@@ -178,11 +180,22 @@ def said(*words: str) -> None:
         st.session_state[_SAID].extend(words)
 
 
+def written(letters: Iterable[str]) -> str:
+    """Return what letters mean ("K: the number of bins"), a line each (Markdown)."""
+    return "  \n".join(f"**{one}**: {meaning}" for one, _, meaning in (line.partition(": ") for line in letters))
+
+
+def also(letters: Iterable[str]) -> None:
+    """Note what letters of the first screen mean that are in no glossary."""
+    held: list[str] = st.session_state.setdefault(_LETTERS, [])
+    held += [one for one in letters if one not in held]
+
+
 def explain_all(*words: str) -> str:
     """Return what all symbols of the first screen mean, for its heading; from now on nothing is noted."""
     everything = " ".join([*words, *st.session_state.pop(_SAID, ())])
     st.session_state[_EXPLAINED] = dict.fromkeys(symbols_in(everything), "heading")
-    return explained(everything)
+    return "  \n".join(filter(None, (explained(everything), written(st.session_state.pop(_LETTERS, ())))))
 
 
 def explain_new(place: str, words: str) -> str:

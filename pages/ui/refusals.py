@@ -11,7 +11,7 @@ from typing import Final
 import streamlit as st
 
 from pages.ui import logs, reconnect
-from pages.ui.text import refusal_text
+from pages.ui.text import alert, refusal_text
 from treedp_core.checks import InputError
 
 _log: Final = logging.getLogger("treedp")
@@ -19,7 +19,7 @@ _log: Final = logging.getLogger("treedp")
 
 def refusal(error: InputError) -> None:
     """Show a refused input: its sentence, and its stable code."""
-    st.error(refusal_text(error), icon=":material/error:")
+    alert(st.error, refusal_text(error), icon=":material/error:")
 
 
 def refusal_in_passing(error: InputError) -> None:

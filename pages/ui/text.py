@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
 from typing import Final, Literal
 
 import streamlit as st
 
-from pages.ui.glossary import explain_new
+from pages.ui.glossary import explain_new, written
 from treedp_core.checks import InputError
 from treedp_core.words import fence
 
@@ -30,9 +31,19 @@ def prose(words: str, *, width: Width | Literal["auto"] = "auto") -> None:
     st.markdown(words, width=width, help=explain_new(words, words) or None)
 
 
-def formula(latex: str) -> None:
-    """Show an equation; symbols in it are explained where the page has them first."""
-    st.latex(latex, help=explain_new(latex, latex) or None)
+def formula(latex: str, letters: Iterable[str] = ()) -> None:
+    """Show an equation with what its `letters` mean; other symbols are explained where the page has them first."""
+    st.latex(latex, help="  \n".join(filter(None, (written(letters), explain_new(latex, latex)))) or None)
+
+
+def alert(tell: Callable[..., object], words: str, *, icon: str | None = None) -> None:
+    """Show a warning or another alert (Markdown) by `st.warning` or its like; symbols in it are explained below it.
+
+    On the first screen that is left to the heading, and below it to where the page has them first.
+    """
+    tell(words, icon=icon)
+    if told := explain_new(words, words):
+        st.caption(told)
 
 
 def lit(text: str, limit: int = MAX_SHOWN) -> str:

@@ -23,7 +23,7 @@ from pages.ui.reading import Counted, Reading, say, say_refused
 from pages.ui.result import State
 from pages.ui.room import ROOM
 from pages.ui.tables import card, waiting
-from pages.ui.text import lit, refusal_text
+from pages.ui.text import alert, lit, refusal_text
 from treedp_core.checks import InputError
 from treedp_core.notebook.recipe import answers
 from treedp_core.records import HeldColumns, ReadOptions, count_hierarchy, inspect
@@ -202,7 +202,7 @@ def _before(file: Candidate, columns: HeldColumns, last: kept.Kept | None) -> di
 
 def notice(code: str, sentence: str) -> None:
     """Show something about a file that a person should know."""
-    st.info(refusal_text(InputError(code, sentence)), icon=":material/info:")
+    alert(st.info, refusal_text(InputError(code, sentence)), icon=":material/info:")
 
 
 def _ask(slot: Slot, table: Table, count: Count) -> None:

@@ -30,7 +30,7 @@ MINIMAX: Final = Stated(
 )
 CUBE_ROOT: Final = Stated(
     assumes="Ranges and cumulative counts are asked for, and no least squares follows.",
-    formula=r"\varepsilon_\ell\propto S_\ell^{1/3}\quad(\rho_\ell\propto S_\ell^{1/2}),\qquad"
+    formula=r"\varepsilon_\ell\propto S_\ell^{1/3}\quad(\rho_\ell\propto S_\ell^{1/2}),\qquad "
     r"S_\ell=\tfrac K2\,(n_\ell-1)",
     source="Rameshwar et al., Theorem IV.2 (i), with the exact uses of a padded tree.",
     best="Cumulative counts on a tree whose levels have different numbers of children.",

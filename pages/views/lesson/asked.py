@@ -13,7 +13,7 @@ from pages.ui.dragged import dragged
 from pages.ui.refusals import refusal
 from pages.ui.setting import in_a_row
 from pages.ui.settings import PRESENT
-from pages.ui.text import prose
+from pages.ui.text import alert, prose
 from pages.views.lesson import settings as s
 from treedp_core.checks import InputError
 from treedp_core.studies.lesson import Question, Step, answers, drag_for_browser, mark, number_of, with_answer
@@ -77,7 +77,7 @@ def reaction(question: Question, given: Mapping[str, float]) -> None:
     if question.key in given:
         marked = mark(question, given[question.key])
         tell = st.success if marked.is_right else st.warning
-        tell(marked.said)
+        alert(tell, marked.said)
 
 
 def _field(question: str) -> str:

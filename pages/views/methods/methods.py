@@ -19,6 +19,7 @@ from treedp_core.notebook.code import call, given
 from treedp_core.registry import CLAIM
 from treedp_core.studies.methods.compared import compared, compared_table
 from treedp_core.studies.methods.entries import KINDS, METHODS, Method, method_table
+from treedp_core.studies.methods.letters import letters
 from treedp_core.studies.methods.selfcheck import SEED, TRIALS, SelfCheck, check_table, n_steps, self_check
 from treedp_core.words import whole
 
@@ -36,7 +37,7 @@ def show() -> Told:
         )  # fmt: skip
         run_button(check, "met_check_run", label="Self-check", help="Every closed form against a simulation of it.")
     if one.stated.formula:
-        formula(one.stated.formula)
+        formula(one.stated.formula, letters(one.kind, one.stated.formula))
     found = at_once("met_compared", one.name, lambda: compared(one.name), of=ALWAYS, room=12)
     if found.value is not None:
         columns = given(found.value.columns, compared_table, one.name).named("columns")

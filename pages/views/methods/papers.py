@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from pages.ui import frame, router
+from pages.ui.glossary import also
 from pages.ui.page import Told
 from pages.ui.result import at_once, show_state
 from pages.ui.setting import in_a_row
@@ -14,6 +15,7 @@ from pages.views.methods import settings as s
 from pages.views.methods import words
 from treedp_core.figures.methods import grown, ratios
 from treedp_core.notebook.code import call, given
+from treedp_core.studies.methods.letters import letters_of_paper
 from treedp_core.studies.methods.papers import (
     CLAIMS,
     PAPERS,
@@ -49,8 +51,10 @@ def show() -> Told:
 
 def _figure(paper: str, one: Checked, found: tuple[Checked, ...]) -> None:
     said = words.claim(one)
+    also(letters_of_paper(paper, said))
     if s.SHOWN.value == "growth":
         curves = remember(("picture of a paper", paper), lambda: call(picture, paper).named("curves"))
+        also(letters_of_paper(paper, " ".join((axis_of(paper), *curves.value))))
         frame.figure(
             call(grown, curves, axis_of(paper)), key="met_growth", alt=said, answer=said, ran=curves,
             caption=words.PICTURES[paper],
@@ -77,10 +81,11 @@ def _first_of_paper() -> None:
 
 def _more(paper: str, found: tuple[Checked, ...]) -> None:
     """Show every claim of the paper, a row for each of its numbers."""
+    told = "; ".join(letters_of_paper(paper, " ".join(f"{one.claim.says} {one.claim.why}" for one in found))) + "."
     frame.table(
         given(rows_of_claims(found), claim_table, paper), key="met_claims",
         alt=f"Every claim of {PAPERS[paper]} with its numbers",
         caption="Every number of “today” is computed when this is shown. The paper's is what its text prints, or what "
-        "its formula gives. Formula, and simulation where the row says so.",
+        f"its formula gives. {told} Formula, and simulation where the row says so.",
         formats={"today": partial(short, digits=5), "the paper's": partial(short, digits=5)},
     )  # fmt: skip

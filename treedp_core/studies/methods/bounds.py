@@ -174,7 +174,7 @@ BOUNDS: Final[Table[Bound]] = table(
         _cumulative, "RMSE at ρ = 1 (records)", ("cdf", {"cdf_view": "optimal"}),
         Stated(
             assumes="Unbiased linear estimates from Gaussian noise, one record replaced, N public.",
-            formula=r"\operatorname{tr}Q^{-1}\ \ge\ \frac{(\operatorname{tr}G^{1/2})^2}{2\rho},\qquad"
+            formula=r"\operatorname{tr}Q^{-1}\ \ge\ \frac{(\operatorname{tr}G^{1/2})^2}{2\rho},\qquad "
             r"G=\sum_I\pi_I\,1_I1_I^{\top}",
             source="Our own; the primal is the matrix mechanism (Li et al., 2015).",
             best="Up to 1 024 bins: it is certified to half a per cent.",

@@ -80,7 +80,7 @@ STABILITY: Final = Stated(
 )
 STABILITY_LEAVES: Final = Stated(
     assumes="A δ above 0; counts are whole. Only leaves are measured, every other count is their sum.",
-    formula=r"\tilde w_v=\sum_{u\ \text{leaf below}\ v}(w_u+Z_u)\,1[\,w_u>0,\ w_u+Z_u\ge t\,],\qquad"
+    formula=r"\tilde w_v=\sum_{u\ \text{leaf below}\ v}(w_u+Z_u)\,1[\,w_u>0,\ w_u+Z_u\ge t\,],\qquad "
     r"P(Z\ge t-m)\le\frac\delta m",
     source="After Korolova, Kenthapadi, Mishra and Ntoulas (2009); whole noise and its proof are our own.",
     best="Deep trees with few, large leaves: levels share nothing.",

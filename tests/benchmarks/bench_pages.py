@@ -15,8 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import plotly.graph_objects as go
 
 from browsing import CHROMIUM_ARGUMENTS, NO_CHROMIUM, chromium_path, live_server
+from treedp_core.notebook import Cell, Notebook
+from treedp_core.notebook.archive import save
+from treedp_core.notebook.study import Study
 
 IDS = ("2",)
 BARE = Path(__file__).parent / "bare_page.py"
@@ -78,6 +82,7 @@ def rows(quick: bool) -> Iterator[Row]:
     with live_server(BARE) as bare, live_server() as app, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=list(CHROMIUM_ARGUMENTS))
         yield from first_visits(browser, bare.url, app.url, 2 if quick else 7)
+        yield from many_cells(browser, bare.url, app.url, 3 if quick else 10)
         for name, data, moves, targets in (
             ("default data", {}, 3 if quick else 10, (2.0, 2.5, 5.0)),
             ("a million leaves", MILLION, 2 if quick else 5, (4.0, None, 10.0)),
@@ -117,6 +122,52 @@ def first_visits(browser: Any, bare: str, app: str, visits: int) -> Iterator[Row
                 first = clock(page)["first"]
                 times[url] += [first] if turn and first is not None else []
     yield "2", "first visit to first figure / bare page", ratio(times[app], times[bare], 0.5), 2.0, told(times[app])
+
+
+def many_cells(browser: Any, bare_url: str, url: str, moves: int) -> Iterator[Row]:
+    """A notebook of 200 cells: until its file is open and one is shown; other cells and Compare over the bare page."""
+    file = {"name": "many.treedp", "mimeType": "application/zip", "buffer": save(_study(200), with_data=False)}
+    with opened(browser, bare_url) as bare, opened(browser, f"{url}/notebook?nb_view=cell") as page:
+        page.get_by_role("button", name="Save or open").click()
+        rest(page)
+        began = time.perf_counter()
+        page.locator('[data-testid="stPopoverBody"] input[type=file]').set_input_files(file)
+        page.get_by_role("button", name="Open it").click()
+        page.locator(f"{MAIN} .js-plotly-plot .main-svg").first.wait_for()
+        seconds = time.perf_counter() - began
+        yield "2", "200 cells: s until the first is shown", seconds, 2.0, f"{seconds:.1f} s"
+        rest(page)
+        page.mouse.click(5, 5)
+        for name, do in (("another cell", _another), ("Compare and back", _compared)):
+            pairs = []
+            for turn in range(moves):
+                page.evaluate("() => clock.reset()")
+                do(page, turn)
+                ours = clock(page) if rest(page) else {"first": None, "quiet": None}
+                pairs.append((ours, move(bare, *CONTROLS[1])))
+            times = [[one["first"] for one in side if one["first"] is not None] for side in zip(*pairs, strict=True)]
+            yield "2", f"200 cells: {name}, p50", ratio(times[0], times[1], 0.5), 3.0, told(times[0])
+
+
+def _study(cells: int) -> Study:
+    """A notebook of so many figures, each of 500 points."""
+    x = np.linspace(0.0, 10.0, 500)
+    made: dict[str, Any] = {"page": "lab", "version": "1", "made": "2026-11-23T15:00:00+00:00", "holds_counts": False}
+    figures = (
+        json.loads(go.Figure(go.Scatter(x=x.tolist(), y=np.sin(at * x).tolist())).to_json()) for at in range(cells)
+    )
+    return Study(notebook=Notebook("Many", tuple(
+        Cell(id=f"{at:016x}", name=f"Cell {at}", figure=one, **made) for at, one in enumerate(figures)
+    )), version="1")  # fmt: skip
+
+
+def _another(page: Any, turn: int) -> None:
+    page.get_by_role("combobox", name="Cell").first.click()
+    page.get_by_role("option").nth(turn % 5).click()
+
+
+def _compared(page: Any, turn: int) -> None:
+    page.get_by_text(("Compare", "One cell")[turn % 2], exact=True).first.click()
 
 
 def moved(

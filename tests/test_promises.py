@@ -317,7 +317,10 @@ def test_the_smallest_epsilon_is_labelled_where_it_depends_on_the_counts(metric:
 
 
 def test_plus_minus_is_always_a_95_percent_interval() -> None:
-    """Only `plus_minus` and `margin` write it, but for Start's "nineteen times in twenty" and the factor 1 ± α."""
+    """Only `plus_minus` and `margin` write it, but for Start's "nineteen times in twenty" and the factor 1 ± α.
+
+    A band may say how many standard deviations make it: the computed quantile.
+    """
     root = Path(__file__).parent.parent
     files = [*(root / "pages").rglob("*.py"), *(root / "treedp_core").rglob("*.py")]
     written = {
@@ -331,6 +334,7 @@ def test_plus_minus_is_always_a_95_percent_interval() -> None:
         'pages/views/start/parts.py: said = f"At ε = ',
     )  # fmt: skip
     factor = re.compile(r"pages/views/multiplicative/meaning\.py: .*1 ± \{short\(chosen\.alpha\)\}")
-    written = {line for line in written if "± {margin(" not in line and not factor.match(line)}
+    said = ("± {margin(", "± {short(Z95)} standard deviations", "± {short(Z95)} σ")
+    written = {line for line in written if not any(one in line for one in said) and not factor.match(line)}
     assert [line for line in sorted(written) if not line.startswith(allowed)] == []
     assert len(written) == len(allowed)

@@ -62,7 +62,8 @@ class Draft:
 
     def figure(self) -> go.Figure:
         """Return it as plotly's figure, whose every property is checked unless `unchecked` says otherwise."""
-        return go.Figure(data=[inked(one) for one in self.data], layout=self.layout, _validate=_CHECKED.get())
+        self.data = [inked(one) for one in self.data]
+        return go.Figure(data=self.data, layout=self.layout, _validate=_CHECKED.get())
 
     def update_layout(self, **properties: Any) -> Draft:
         """Set properties; of what has parts, those that are named."""

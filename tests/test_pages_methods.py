@@ -54,6 +54,11 @@ def test_a_claim_is_told_with_its_numbers() -> None:
     assert "InfTDA" in words(app) and "open question of Section 4" in words(app)
 
 
+def test_a_link_to_an_entry_leaves_the_view_that_it_stands_on() -> None:
+    for one in chain(METHODS.values(), CLAIMS.values()):
+        assert one.opens[0] != "methods" or "met_view" in one.opens[1], one.opens
+
+
 @pytest.mark.parametrize("page", sorted({one.opens[0] for one in chain(METHODS.values(), CLAIMS.values())} - {""}))
 def test_every_link_of_an_entry_and_a_claim_is_one_that_its_page_takes(page: str) -> None:
     own = {one.key for one in (*SHARED, *PAGES[page].settings)}

@@ -332,7 +332,7 @@ CLAIMS: Final = (
           "Factors below 2 come out for unequal budgets; no tree has them.", BRANCHING),
     Claim("Lemma IV.2", "Equal factors and budgets are best for the approximation.", R, _upper_bound, "", BRANCHING),
     Claim("Theorem IV.3", "They are best for the true error, from 3 children on.", R, _optimal_error, "",
-          ("methods", {"met_one": "bounds.cumulative_laplace"})),
+          ("methods", {"met_view": "methods", "met_one": "bounds.cumulative_laplace"})),
     Claim("Theorem IV.3, Appendix A, condition", "Equal factors are best if each is at least 3.", S, _needs_three,
           "The condition is needed: with 2 children allowed, 2 and 4.5 beat 3 and 3.", BRANCHING),
     Claim("Lemma IV.3", "β* is about 16.79; the best whole number is 17.", C, _best_factor, "16.80; 17 is right.",

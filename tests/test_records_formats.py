@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import datetime
+import gc
 import io
 import json
 import struct
 import traceback
+import weakref
 import zipfile
 from collections.abc import Callable
 from typing import Any
@@ -17,7 +19,7 @@ import pytest
 from oracles_records import as_csv
 from treedp_core.checks import InputError
 from treedp_core.records import count_bins, count_hierarchy, domain_taken_from_the_data, inspect
-from treedp_core.records.read import arrow_ipc, excel
+from treedp_core.records.read import arrow_ipc, excel, lent
 from treedp_core.records.read.holding import hold
 from treedp_core.records.read.readers import READERS, formats
 from treedp_core.records.read.sources import BLOCK_BYTES
@@ -99,6 +101,19 @@ def test_the_records_are_those_of_a_csv_file(how: str) -> None:
         assert (ours.fingerprint, ours.report) == (csv.fingerprint, csv.report)
         ours, csv = (count_bins(one, "age", lower=0, upper=20, n_bins=4) for one in (origin, text))
         assert ours.fingerprint == csv.fingerprint and ours.report.other == csv.report.other
+
+
+@pytest.mark.parametrize("kind", ["csv", "arrow"])
+def test_arrow_is_not_the_last_to_let_go_of_a_file_and_nothing_of_the_file_stays(kind: str) -> None:
+    """Its thread, the last to let go of a view of Python's, would abort a program that ends just then."""
+    stream = io.BytesIO(b"region,city\nNorth,Kiel\n" if kind == "csv" else arrow())
+    lent._LATEST.clear()
+    count_hierarchy(stream, LEVELS, domain=FROM_DATA)
+    held, kept = list(lent._LATEST), weakref.ref(stream)
+    assert held and all(view.read(1) == b"" for view in held)
+    del stream
+    gc.collect()
+    assert kept() is None
 
 
 def test_every_reader_is_offered_to_uploads() -> None:

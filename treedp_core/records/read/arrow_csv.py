@@ -13,6 +13,7 @@ import pyarrow.csv as pa_csv
 from treedp_core.checks import InputError
 from treedp_core.records.read import sources
 from treedp_core.records.read.file_checks import encoding_error, row_refusal
+from treedp_core.records.read.lent import lent
 from treedp_core.records.read.sniff import Preview
 from treedp_core.records.read.sources import ByteStream, FileSource
 from treedp_core.words import whole
@@ -34,14 +35,10 @@ def batches(
     refusals: list[InputError] = []
     n_rows, failed = 0, False
     try:
-        reader = _open(stream, preview, labels, numeric, refusals)
-        while True:
-            try:
-                batch = reader.read_next_batch()
-            except StopIteration:
-                break
-            n_rows += batch.num_rows
-            yield list(batch.columns), min(stream.done, source.size)
+        with lent(stream) as file:
+            for batch in _open(file, preview, labels, numeric, refusals):
+                n_rows += batch.num_rows
+                yield list(batch.columns), min(stream.done, source.size)
     except (pa.ArrowInvalid, pa.ArrowKeyError, pa.ArrowCapacityError, OSError, UnicodeError):
         failed = True  # refused below, outside this block: the reader's own error quotes cells and must not be chained
     finally:
@@ -53,7 +50,7 @@ def batches(
 
 
 def _open(
-    stream: ByteStream,
+    file: pa.PythonFile,
     preview: Preview,
     labels: Sequence[str],
     numeric: Sequence[str],
@@ -70,7 +67,7 @@ def _open(
         return "error"
 
     return pa_csv.open_csv(
-        pa.PythonFile(stream, mode="r"),
+        file,
         read_options=pa_csv.ReadOptions(
             use_threads=False,
             block_size=sources.BLOCK_BYTES,

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import struct
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import BinaryIO, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import pyarrow as pa
 
@@ -15,6 +14,7 @@ from treedp_core.records.read import arrow_tables
 from treedp_core.records.read import columns as cells
 from treedp_core.records.read.arrow_tables import BATCH_ROWS, MAX_ROWS
 from treedp_core.records.read.file_checks import checked_columns, columns_within_limit, too_large
+from treedp_core.records.read.lent import lent
 from treedp_core.records.read.sniff import PREVIEW_ROWS, Preview
 from treedp_core.records.read.sources import FileSource, ReadOptions
 from treedp_core.words import whole
@@ -161,7 +161,8 @@ def _stream(source: FileSource) -> Iterator[pa.PythonFile]:
     stream, refusal = source.open(), None
     try:
         stream.seek(len(MAGIC) if stream.read(len(MAGIC)).startswith(MAGIC[:6]) else 0)
-        yield pa.PythonFile(_Kept(stream), mode="r")
+        with lent(stream) as file:
+            yield file
     except InputError:
         raise
     except (MemoryError, pa.ArrowCapacityError):
@@ -173,21 +174,6 @@ def _stream(source: FileSource) -> Iterator[pa.PythonFile]:
         source.release(stream)
     if refusal is not None:
         raise refusal from None  # the reader's own error may quote cells
-
-
-class _Kept(io.RawIOBase):
-    """A file that Arrow reads but must not close: it may be the caller's."""
-
-    def __init__(self, stream: BinaryIO) -> None:
-        self._stream = stream
-
-    def read(self, size: int = -1) -> bytes:
-        """Return the next bytes."""
-        return bytes(self._stream.read(size))
-
-    def readable(self) -> bool:
-        """Return True: this is an input stream."""
-        return True
 
 
 @contextmanager

@@ -146,13 +146,21 @@ def test_what_stands_in_a_block_can_be_read_on_its_colour(bounds: tuple[float, f
     marker = fig.data[0].marker
     at = (np.asarray(marker.colors) - marker.cmin) / (marker.cmax - marker.cmin)
     hexes = {"black": "#000000", "white": "#ffffff"}
-    for (block,) in (fig.data, on_dark(fig).data):
+    for (block,) in (fig.data, on_dark(fig).data, on_dark(stacked(fig)).data):
         ends = list(pairwise(block.marker.colorscale))
         for share, ink in zip(at.tolist(), block.insidetextfont.color, strict=True):
             (a, below), (b, above) = next(pair for pair in ends if pair[0][0] <= share <= pair[1][0])
             two = [[int(one[i : i + 2], 16) for i in (1, 3, 5)] for one in (below, above)]
             mixed = [round(x + (share - a) / (b - a) * (y - x)) for x, y in zip(*two, strict=True)]
             assert contrast("#" + "".join(f"{one:02x}" for one in mixed), hexes[ink]) > 4.5
+
+
+@pytest.mark.parametrize("marker", [{"colorscale": "Viridis"}, {"colors": {"dtype": "zz", "bdata": "?"}, "cmin": "a"}])
+def test_blocks_that_somebody_else_coloured_stay_on_a_dark_page(marker: dict[str, Any]) -> None:
+    ours = icicle(Tree.from_branching_factors((2,)), Names(), np.arange(3), np.arange(3)).to_dict()
+    ours["data"][0]["marker"] |= marker
+    block = on_dark(go.Figure(ours, _validate=False)).data[0]
+    assert list(block.insidetextfont.color) == list(ours["data"][0]["insidetextfont"]["color"])
 
 
 @pytest.mark.parametrize("raw", HOSTILE)

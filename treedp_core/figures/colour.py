@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from base64 import b64decode
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -25,7 +26,7 @@ LEVEL_ENDS: Final = ("#43309A", "#D6CEF5")
 """Root and leaves; violet, as the colours of strategies mean something else in the same figure."""
 
 
-COLOURED_BY: Final = {"icicle": "colors", "bar": "color"}
+_COLOURED_BY: Final = {"icicle": "colors", "bar": "color"}
 """What a scale colours in traces that write into their blocks."""
 _MIDDLE: Final = 0.1791
 """Relative luminance on which black and white read alike."""
@@ -57,29 +58,33 @@ def luminance(red: AnyArray, green: AnyArray, blue: AnyArray) -> FloatArray:
     return np.asarray(np.tensordot((0.2126, 0.7152, 0.0722), linear, axes=1))
 
 
-def inked(block: dict[str, Any], values: AnyArray | None = None) -> dict[str, Any]:
+def inked(block: dict[str, Any]) -> dict[str, Any]:
     """Return blocks with their texts black or white, whichever reads better on each colour: a contrast of 4.5 or more.
 
     Parameters
     ----------
     block : dict
         A trace as plotly's JSON names its properties; one that is not coloured by a scale stays as it is.
-    values : (n,), optional
-        What the scale colours, where the trace does not hold it as an array.
 
     >>> marker = {"color": np.array([0.0, 1.0]), "cmin": 0.0, "cmax": 1.0, "colorscale": colour_scale(SEQUENTIAL)}
     >>> inked({"type": "bar", "marker": marker})["insidetextfont"]["color"]
     ['black', 'white']
     """
-    marker, name = block.get("marker", {}), COLOURED_BY.get(block["type"])
+    marker, name = block.get("marker", {}), _COLOURED_BY.get(block["type"])
     if name is None or "colorscale" not in marker:
         return block
-    seen = np.asarray(marker[name] if values is None else values, dtype=np.float64)
-    at = (seen - marker["cmin"]) / (marker["cmax"] - marker["cmin"])
+    at = (_numbers(marker[name]) - marker["cmin"]) / (marker["cmax"] - marker["cmin"])
     places, colours = zip(*marker["colorscale"], strict=True)
     rgb = [np.interp(at, places, [int(one[i : i + 2], 16) for one in colours]) for i in (1, 3, 5)]
     ink = np.where(luminance(*rgb) > _MIDDLE, "black", "white").tolist()
     return {**block, "insidetextfont": {**block.get("insidetextfont", {}), "color": ink}}
+
+
+def _numbers(values: Any) -> FloatArray:
+    """Numbers of a trace, (n,), also as plotly packs them into text."""
+    if isinstance(values, dict):
+        values = np.frombuffer(b64decode(values["bdata"]), values["dtype"])
+    return np.asarray(values, dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,6 @@ import numpy as np
 import plotly.graph_objects as go
 
 from treedp_core.figures.colour import (
-    COLOURED_BY,
     DIVERGING,
     DIVERGING_DARK,
     SEQUENTIAL,
@@ -45,12 +44,17 @@ def on_dark(fig: go.Figure) -> go.Figure:
     parts = fig.to_dict()
     template = parts["layout"].pop("template", None)
     painted = repainted(parts)
-    painted["data"] = [
-        inked(one, drawn["marker"][COLOURED_BY[drawn.type]]) if "insidetextfont" in one else one
-        for one, drawn in zip(painted["data"], fig.data, strict=True)
-    ]
+    painted["data"] = [_legible(one) if "insidetextfont" in one else one for one in painted["data"]]
     painted["layout"]["template"] = template
     return go.Figure(painted, _validate=False)  # it was checked when it was drawn
+
+
+def _legible(block: dict[str, Any]) -> dict[str, Any]:
+    """Blocks with texts that are legible on their dark colours; a stranger's notebook may have blocks unlike ours."""
+    try:
+        return inked(block)
+    except (KeyError, TypeError, ValueError):
+        return block
 
 
 def repainted(parts: dict[str, Any]) -> dict[str, Any]:

@@ -323,6 +323,8 @@ def test_in_a_narrow_window_panels_of_one_axis_get_one_each() -> None:
 
 def test_what_stands_beside_a_target_has_the_colours_of_its_marks_and_can_be_kept() -> None:
     fig = targets_met([0.0, 1.0], ["all", "state"], [Met(1, "≤ 5 %", 1.0, "5 % <i>", 2.5, "12.5 %")])
+    long = targets_met([0.0, 1.0], ["all", "state"], [Met(1, "≤ 30 records", 1.0, "29.6 records", 2.5, "60 records")])
+    assert ["<br>" in one.layout.annotations[0].text for one in (fig, long)] == [False, True]
     told = fig.layout.annotations[0].text
     assert [told.index(one) for one in (style.BLUE, "5 % &lt;i&gt;", style.GREY, "12.5", style.ORANGE)] == sorted(
         told.index(one) for one in (style.BLUE, "5 % &lt;i&gt;", style.GREY, "12.5", style.ORANGE)

@@ -305,12 +305,13 @@ def targets_met(shares: Sequence[float], level_names: Sequence[str], met: Sequen
 
 
 def _name_targets(fig: Draft, met: Sequence[Met], n_rows: int) -> None:
-    """Write what each target reaches and wants beside its bars, in a column of its own."""
-    tall = 0.1 * n_rows
+    """Write what each target reaches and wants beside its bars, in a column of its own; what is long has two lines."""
+    is_long = any(len(one.tuned_text + one.equal_text + one.wanted) > LONG_WORDS for one in met)
+    tall = (0.2 if is_long else 0.1) * n_rows
     size = 12.0 * min(1.0, (n_rows - 1) / (tall * max(1, len(met) - 1)))
     for one, at in zip(met, apart([y for y, _ in _places(met)], tall, 0.0, n_rows - 1.0), strict=True):
         tuned, equal = f"<b>{coloured(one.tuned_text, BLUE)}</b>", coloured(one.equal_text, GREY)
-        told = f"{tuned} · {equal} · {coloured(one.wanted, ORANGE)}"
+        told = f"{tuned} · {equal}{'<br>' if is_long else ' · '}{coloured(one.wanted, ORANGE)}"
         fig.add_annotation(
             x=WORDS_FROM, xref="paper", xanchor="left", y=at, yref="y", yanchor="middle", showarrow=False,
             align="left", text=told, font={"size": size},
@@ -403,6 +404,8 @@ def _written(sign: str, x: FloatArray, y: float, colour: str, group: str) -> Tra
 
 WORDS_FROM: Final = 0.66
 """Where the column with what targets reach begins, as a part of the figure's width."""
+LONG_WORDS: Final = 22
+"""Letters of what stands beside the bars from which on it has two lines."""
 _CURVES: Final = (
     (GREY, "dash", "circle-open"),
     (GREY, "solid", "circle"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from base64 import b64decode
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -80,9 +81,9 @@ def inked(block: dict[str, Any]) -> dict[str, Any]:
     return {**block, "insidetextfont": {**block.get("insidetextfont", {}), "color": ink}}
 
 
-def _numbers(values: Any) -> FloatArray:
+def _numbers(values: AnyArray | Mapping[str, str]) -> FloatArray:
     """Numbers of a trace, (n,), also as plotly packs them into text."""
-    if isinstance(values, dict):
+    if isinstance(values, Mapping):
         values = np.frombuffer(b64decode(values["bdata"]), values["dtype"])
     return np.asarray(values, dtype=np.float64)
 

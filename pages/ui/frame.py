@@ -267,10 +267,11 @@ def plain_table(
         frame_of(shown).style.format(words), hide_index=True, column_config=own, alt=alt, width=width, height=height,
         placeholder="–",
     )  # fmt: skip
+    heads_and_symbols = [*shown, *_greek_in(shown)]
     if caption:
-        small_print(caption, beside=" ".join([*shown, *_greek_in(shown)]))
+        small_print(caption, beside=" ".join(heads_and_symbols))
     else:
-        said(*shown, *_greek_in(shown))
+        said(*heads_and_symbols)
 
 
 def _greek_in(columns: Columns) -> Iterator[str]:

@@ -22,8 +22,8 @@ from typing import Final
 import numpy as np
 from scipy import fft
 
-from treedp_core.studies.cdf.matrices.mirrored import BITS, WEIGHT_BITS, MirroredMatrix
-from treedp_core.tree import AnyArray, FloatArray, IntArray
+from treedp_core.studies.cdf.matrices.mirrored import BITS, WEIGHT_BITS, TotalledMatrix
+from treedp_core.tree import FloatArray, IntArray
 
 _SMOOTHER: Final = 0.087  # over ln K, by trial: what p is below 1/4
 _OF_ALL: Final = 0.05  # of the largest wave
@@ -34,7 +34,7 @@ _ROUNDING: Final = 1.0 + 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class CentredRoot(MirroredMatrix):
+class CentredRoot(TotalledMatrix):
     """M diag(e) of centred cumulative counts, with as many rows as bins."""
 
     @cached_property
@@ -59,15 +59,6 @@ class CentredRoot(MirroredMatrix):
         each = np.interp(np.arange(n), some, found)
         whole: IntArray = np.floor(each / each.min() * 2.0**WEIGHT_BITS).astype(np.int64)
         return whole
-
-    def decode(self, released: AnyArray, total: float = 0.0) -> FloatArray:
-        """Return the cumulative counts (..., K) of what was released, (..., K), given the total, which is public."""
-        found = super().decode(released)
-        return np.asarray(found - self._shares * (found[..., -1:] - total))
-
-    def row(self, last: int) -> FloatArray:
-        """Return how much of each noise value is in the error of cumulative count `last`, (K,)."""
-        return np.asarray(super().row(last) - self._shares[last] * super().row(self.n_bins - 1))
 
     def pair_square(self) -> int:
         """Squared distance of the two columns farthest apart, rounded up; of many bins a bound on it, by blocks.
@@ -101,13 +92,13 @@ class CentredRoot(MirroredMatrix):
     def mean_range_variance(self) -> float:
         """Mean error variance of all ranges where the noise has variance 1: of differences of any two of K + 1."""
         n = self.n_bins
-        sums = self._undo(np.arange(n, 0, -1) / self.weights) - self._shares.sum() * super().row(n - 1)
+        sums = self._undo(np.arange(n, 0, -1) / self.weights) - self._shares.sum() * self._plain_row(n - 1)
         return ((n + 1.0) * float(self.variance.sum()) - float(np.square(sums).sum())) / (n * (n + 1.0) / 2.0)
 
     @cached_property
     def _shares(self) -> FloatArray:
         """Covariance of each cumulative count with the last one, over the variance of that, (K,)."""
-        together = np.cumsum(self._undo(super().row(self.n_bins - 1)) / self.weights)
+        together = np.cumsum(self._undo(self._plain_row(self.n_bins - 1)) / self.weights)
         return np.asarray(together / together[-1])
 
     @property

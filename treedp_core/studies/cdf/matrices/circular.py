@@ -23,8 +23,8 @@ from typing import Final
 import numpy as np
 from scipy import fft
 
-from treedp_core.studies.cdf.matrices.mirrored import BITS, MirroredMatrix
-from treedp_core.tree import AnyArray, FloatArray, IntArray
+from treedp_core.studies.cdf.matrices.mirrored import BITS, TotalledMatrix
+from treedp_core.tree import FloatArray, IntArray
 
 _SOUGHT: Final = 256
 _GAP: Final = 2e-4
@@ -33,7 +33,7 @@ _POWER: Final = 4.0  # the largest that does not swing
 
 
 @dataclass(frozen=True, eq=False)
-class CircularRoot(MirroredMatrix):
+class CircularRoot(TotalledMatrix):
     """M, with as many rows as bins.
 
     Parameters
@@ -59,15 +59,6 @@ class CircularRoot(MirroredMatrix):
     def weights(self) -> IntArray:
         """Whole factor of each column, all 1, (K,)."""
         return np.ones(self.n_bins, dtype=np.int64)
-
-    def decode(self, released: AnyArray, total: float = 0.0) -> FloatArray:
-        """Return the cumulative counts (..., K) of what was released, (..., K), given the total where it is public."""
-        found = super().decode(released)
-        return np.asarray(found - self._shares * (found[..., -1:] - total))
-
-    def row(self, last: int) -> FloatArray:
-        """Return how much of each noise value is in the error of cumulative count `last`, (K,)."""
-        return np.asarray(super().row(last) - self._shares[last] * super().row(self.n_bins - 1))
 
     def column_square(self) -> int:
         """Squared length of a column, exactly."""

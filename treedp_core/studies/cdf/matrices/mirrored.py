@@ -68,6 +68,9 @@ class MirroredMatrix(ABC):
 
     def row(self, last: int) -> FloatArray:
         """Return how much of each noise value is in the error of cumulative count `last`, (K,)."""
+        return self._plain_row(last)
+
+    def _plain_row(self, last: int) -> FloatArray:
         return self._undo(np.where(np.arange(self.n_bins) <= last, 1.0 / self.weights, 0.0))
 
     def numbers(self) -> IntArray:
@@ -143,6 +146,24 @@ class MirroredMatrix(ABC):
     @property
     def _shift(self) -> int:
         return 1
+
+
+class TotalledMatrix(MirroredMatrix):
+    """One whose last cumulative count may be public: it takes its share of the others' errors away."""
+
+    @property
+    @abstractmethod
+    def _shares(self) -> FloatArray:
+        """Covariance of each cumulative count with the last one, over the variance of that, (K,)."""
+
+    def decode(self, released: AnyArray, total: float = 0.0) -> FloatArray:
+        """Return the cumulative counts (..., K) of what was released, (..., K), given the total where it is public."""
+        found = super().decode(released)
+        return np.asarray(found - self._shares * (found[..., -1:] - total))
+
+    def row(self, last: int) -> FloatArray:
+        """Return how much of each noise value is in the error of cumulative count `last`, (K,)."""
+        return np.asarray(self._plain_row(last) - self._shares[last] * self._plain_row(self.n_bins - 1))
 
 
 def _sums_before(d: FloatArray, kernel: FloatArray) -> FloatArray:

@@ -410,3 +410,18 @@ def test_targets_on_counts_that_a_public_total_gives_away_need_next_to_nothing(l
     for ask in (Ask.EVERY_NODE, Ask.AVERAGE_NODE, Ask.SHARE):
         found = smallest_budget(problem, [Target(1, ask, 0.1, 0.8, among=100.0, part=0.9)])
         assert found.total <= 1e-3 and max(found.values) <= 1.0
+
+
+def test_a_level_gets_a_thousandth_of_the_smallest_budget_or_nothing() -> None:
+    tree = Tree.from_child_counts([np.full(2**level, 2) for level in range(6)])
+    counts = tree.counts_of_leaves(generator(0).negative_binomial(1.0, 1 / 17, 64))
+    problem = Problem(tree, counts, "gaussian", REPLACE)
+    wanted = [
+        Target(1, Ask.AVERAGE_NODE, 30.0, 0.95, in_records=True),
+        Target(2, Ask.EVERY_NODE, 40.0, 0.95, in_records=True),
+        Target(3, Ask.AVERAGE_NODE, 0.1, 0.95),
+    ]
+    found = smallest_budget(problem, wanted)
+    charged = found.amounts * problem.price
+    assert all(share == 0 or share >= 1e-3 * found.total for share in charged)
+    assert max(found.values) <= 1

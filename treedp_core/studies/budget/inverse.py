@@ -211,7 +211,7 @@ def _after_least_squares(problem: Problem, bounds: list[Bound]) -> Inverse:
     few = truth.is_normal or truth.is_simulated or problem.quotient.n_classes > MANY_CLASSES
     amounts = truth.tidied(ends[0]) if few else truth.best(ends, float(problem.charge(ends[0])))
     watch.step(40)
-    amounts = truth.enough(amounts)
+    amounts = truth.legible(truth.enough(amounts))
     watch.step(20)
     least = float(problem.charge(amounts))
     if not least <= MOST[problem.currency]:

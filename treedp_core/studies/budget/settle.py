@@ -29,6 +29,8 @@ MOVES: Final = (2.0, 1.3, 1.08)
 """By how much a level's share is tried to be changed, from coarse to fine."""
 NEAR: Final = 0.5
 """Nodes whose normal value is that part of the largest, or more, are asked first."""
+LEGIBLE: Final = 1e-3
+"""The smallest part of the total that a level is given if it can as well do without, or with that much."""
 TINY: Final = 1e-300
 MOST_SCALE: Final = 1e12
 """By how much a split is scaled at most; no total of this app is near that."""
@@ -89,9 +91,9 @@ class Truth:
         near = max(found) * (1.0 - 1e-3) if found else 1.0
         return tuple(sorted({b.target.level for b, value in zip(self.bounds, found, strict=True) if value >= near}))
 
-    def tidied(self, shares: FloatArray) -> FloatArray:
-        """Shares (n_levels,) without levels that get next to nothing; one that a target needs gets a crumb."""
-        least = CRUMB * (1.0 + 2.0 * shares.size * CRUMB)  # scaling must not make crumbs again
+    def tidied(self, shares: FloatArray, part: float = CRUMB) -> FloatArray:
+        """Shares (n_levels,) without levels charged less than that part; one that a target needs gets just that."""
+        least = part * (1.0 + 2.0 * shares.size * part)  # scaling must not make crumbs again
         crumb = least * float(self.problem.charge(shares)) / np.maximum(self.problem.price, 1.0)
         swept = np.where(shares < crumb, 0.0, shares)
         known = np.isfinite(self.values(swept, normal=True)[0]).all()
@@ -137,6 +139,14 @@ class Truth:
         if self.is_normal or not any(bound.target.ask is Ask.EVERY_NODE for bound in self.bounds):
             return True
         return max(self.values(amounts)[0]) <= 1.0
+
+    def legible(self, amounts: FloatArray) -> FloatArray:
+        """Amounts (n_levels,) that are `enough`, without levels of next to no share where that costs little."""
+        plain = self.tidied(amounts, LEGIBLE)
+        if np.array_equal(plain, amounts):
+            return amounts
+        plain, charge = self.enough(plain), float(self.problem.charge(amounts))
+        return plain if float(self.problem.charge(plain)) <= charge * (1.0 + LEGIBLE) else amounts
 
     def _scaled(self, shares: FloatArray, *, quick: bool) -> FloatArray:
         def room(factor: float) -> float:

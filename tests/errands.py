@@ -21,6 +21,14 @@ def process(*, watch: Watch) -> tuple[int, int, list[str]]:
     return os.getpid(), os.nice(0), sorted(sys.modules)
 
 
+def niceness(*, watch: Watch) -> tuple[int, int]:
+    """How far it steps back as it begins, and how far once that has changed."""
+    begins = os.nice(0)
+    while os.nice(0) == begins:
+        pass
+    return begins, os.nice(0)
+
+
 def steps(n: int, *, watch: Watch) -> str:
     """Many steps, each after a look at the watch."""
     for _ in range(n):

@@ -118,6 +118,11 @@ def test_a_worker_has_its_own_process_that_steps_back_and_has_no_streamlit(worke
     eventually(lambda: not is_alive(first) and not is_alive(second))
 
 
+def test_a_file_is_read_as_fast_as_a_page_is_drawn_and_only_a_long_one_steps_back(workers: Workers) -> None:
+    first, later = workers.run(partial(errands.niceness), Watch(), limits=limits(100))
+    assert first == os.nice(0) < later
+
+
 def test_all_steps_are_reported(workers: Workers) -> None:
     done: list[int] = []
     assert workers.run(partial(errands.steps, 10_000), Watch(done.append)) == "all"

@@ -30,6 +30,8 @@ from treedp_core.watch import Cancelled, Watch
 REPORT_SECONDS: Final = 0.1
 NICENESS: Final = 10
 """The server's own process comes first: what somebody clicks is drawn while others simulate."""
+AT_ONCE_SECONDS: Final = 1.0
+"""Of computing, in which a file is read as fast as a page is drawn: somebody waits for it."""
 _END_WITH_PARENT: Final = 1
 
 
@@ -65,7 +67,6 @@ def main(*preloaded: str) -> NoReturn:
 def _serve(channel: socket.socket) -> NoReturn:
     """Do the one piece of work that comes over the channel, answer, and end; nothing of it is written anywhere."""
     try:
-        os.nice(NICENESS)
         nowhere = os.open(os.devnull, os.O_RDWR)
         for standard in range(3):
             os.dup2(nowhere, standard)
@@ -73,7 +74,11 @@ def _serve(channel: socket.socket) -> NoReturn:
         limits: tuple[int, int] | None
         work, limits = receive(channel)
         given = parts_of((work.args, work.keywords))
-        if limits is not None:
+        if limits is None:
+            os.nice(NICENESS)
+        else:
+            signal.signal(signal.SIGVTALRM, lambda *_: os.nice(NICENESS))
+            signal.setitimer(signal.ITIMER_VIRTUAL, AT_ONCE_SECONDS)
             _limit(*limits)
         answer = _answer(work, _Reporter(channel))
         _allow_data(-1)  # what was found is sent in any case

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, Final
 
 from treedp_core.checks import InputError, echo
@@ -16,6 +16,7 @@ TAGS: Final = frozenset({"b", "br", "em", "extra", "i", "sub", "sup"})
 FORBIDDEN: Final = frozenset({"href", "images", "src", "source", "url"})
 MAX_TRACES: Final = 500
 COLOURED: Final = re.compile(r'<span style="color:(#[0-9A-Fa-f]{6})">([^<>]*)</span>')
+_NUMBERS: Final = frozenset({bool, float, int, type(None)})
 _TAG: Final = re.compile(r"<\s*/?\s*([A-Za-z!?][A-Za-z0-9]*)")
 
 
@@ -42,28 +43,28 @@ def checked(figure: Json) -> dict[str, Any]:
         kind = trace.get("type", "scatter") if isinstance(trace, dict) else None
         if not isinstance(kind, str) or kind not in KINDS:
             raise InputError("CELL_FIGURE", f"A figure of a cell has a trace of the kind {echo(kind)}.")
-    for key, text in _texts(figure):
-        if key in FORBIDDEN:
+    for keys, values in _parts(figure):
+        for key in FORBIDDEN.intersection(keys):
             raise InputError("CELL_FIGURE", f"A figure of a cell has {echo(key)}; it may ask for nothing elsewhere.")
-        for found in _TAG.finditer(COLOURED.sub(r" \2 ", text)) if "<" in text else ():
-            if found[1].lower() not in TAGS:
-                raise InputError(
-                    "CELL_FIGURE", f"A figure of a cell has the markup {echo(found[0])}; only text is accepted."
-                )
+        for text in values:
+            if isinstance(text, str) and "<" in text:
+                _check_markup(text)
     return figure
 
 
-def _texts(value: Json) -> Iterator[tuple[str, str]]:
-    """Every key of an object, with its value where that is text, and every text of a list."""
-    waiting: list[Json] = [value]
-    while waiting:
-        one = waiting.pop()
-        if isinstance(one, dict):
-            for key, inner in one.items():
-                yield key, inner if isinstance(inner, str) else ""
-            waiting += [inner for inner in one.values() if isinstance(inner, (dict, list))]
-        elif isinstance(one, list):
-            for inner in one:
-                if isinstance(inner, str):
-                    yield "", inner
-            waiting += [inner for inner in one if isinstance(inner, (dict, list))]
+def _check_markup(text: str) -> None:
+    for found in _TAG.finditer(COLOURED.sub(r" \2 ", text)):
+        if found[1].lower() not in TAGS:
+            raise InputError(
+                "CELL_FIGURE", f"A figure of a cell has the markup {echo(found[0])}; only text is accepted."
+            )
+
+
+def _parts(figure: dict[str, Any]) -> Iterator[tuple[Collection[str], Collection[Json]]]:
+    """The keys and values of every object, and the values of every list that has more than numbers."""
+    waiting: list[Any] = [figure]
+    for one in waiting:  # it grows meanwhile
+        keys, values = (one, one.values()) if isinstance(one, dict) else ((), one)
+        if keys or not _NUMBERS.issuperset(map(type, values)):
+            yield keys, values
+            waiting += [inner for inner in values if isinstance(inner, (dict, list))]

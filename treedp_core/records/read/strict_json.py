@@ -14,6 +14,11 @@ MAX_LEVELS: Final = 64
 """Of lists and objects inside one another."""
 MAX_DIGITS: Final = 400
 _BLOCK: Final = 1 << 18
+_ALIKE: Final = bytes.maketrans(b"0123456789E", b"0000000000e")
+"""All digits as one, and both signs of an exponent."""
+_LARGE: Final = (b"0" * 200, b"e000", b"e+000")
+"""What stands in every number, so written, that is not below 1e300."""
+_UNNESTED: Final = bytes(set(range(256)) - set(b'[]{}"'))
 
 Json = dict[str, Any] | list[Any] | str | int | float | bool | None
 
@@ -56,10 +61,9 @@ def parse(content: bytes, *, most: int, what: str = "The file") -> Json:
     def whole(text: str) -> int:
         return int(text) if len(text) <= MAX_DIGITS else refuse(text)
 
+    read: dict[str, Any] = {"parse_float": real, "parse_int": whole} if _may_be_large(content) else {}
     try:
-        found: Json = json.loads(
-            content.decode("utf-8"), object_pairs_hook=once, parse_constant=refuse, parse_float=real, parse_int=whole
-        )
+        found: Json = json.loads(content.decode("utf-8"), object_pairs_hook=once, parse_constant=refuse, **read)
     except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
         raise InputError("CONFIG_NOT_JSON", f"{what} is not JSON in UTF-8.") from error
     return found
@@ -107,9 +111,16 @@ def _of_kind(name: str, value: Json, kinds: tuple[type, ...]) -> Json:
     raise InputError("CONFIG_TYPE", f"{name} to be {expected}, got {echo(shown)}.")
 
 
+def _may_be_large(content: bytes) -> bool:
+    """Whether a number of a text may be; to look at each of them takes longer than all else."""
+    alike = content.translate(_ALIKE)
+    return any(one in alike for one in _LARGE)
+
+
 def _levels(content: bytes) -> int:
     """How many lists and objects stand inside one another at most; what stands in text does not count."""
-    bare = np.frombuffer(content.replace(b"\\\\", b"").replace(b'\\"', b""), np.uint8)
+    unescaped = content.replace(b"\\\\", b"").replace(b'\\"', b"")
+    bare = np.frombuffer(unescaped.translate(None, _UNNESTED), np.uint8)
     level, most, in_text = 0, 0, 0
     for start in range(0, bare.size, _BLOCK):
         block = bare[start : start + _BLOCK]

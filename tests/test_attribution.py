@@ -99,7 +99,7 @@ def test_what_finds_no_room_is_the_power_that_it_is_said_to_be() -> None:
 
 def test_room_for_more_conversions_costs_noise_in_proportion() -> None:
     table = room_table(reports(ProtectedUnit(UNKNOWN, 2, 2), 1.0, (0.5, 0.5)), 1, (0.5,))
-    noise = table["noise st. dev. (conversions)"]
+    noise = table["noise st. dev."]
     alone = reports(ProtectedUnit(UNKNOWN, 1, 2), 1.0, (0.5, 0.5))
     assert noise == pytest.approx([k * math.sqrt(alone.variance[1]) for k in (1, 2, 4, 8)])
     assert list(table.values())[-1] == [0.5, 0.25, 0.0625, 0.00390625]

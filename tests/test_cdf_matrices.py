@@ -70,7 +70,8 @@ def assert_released_as(
     np.testing.assert_allclose(matrix.decode(noise), noise @ rows.T, atol=of_rows[1] * most)
     behind = np.vstack([np.zeros(n_bins), rows])
     ranges = [np.square(behind[j] - behind[i]).sum() for j in range(n_bins + 1) for i in range(j)]
-    assert matrix.mean_range_variance == pytest.approx(np.mean(ranges), rel=of_squares[0], abs=0.0)
+    if not isinstance(matrix, CentredRoot):  # which is for cumulative counts alone
+        assert matrix.mean_range_variance == pytest.approx(np.mean(ranges), rel=of_squares[0], abs=0.0)
     counts = np.random.default_rng(2).integers(0, 2**52, n_bins)
     assert matrix.encode(counts).tolist() == [sum(a * c for a, c in zip(row, counts.tolist(), strict=True))
                                               for row in entries.tolist()]  # fmt: skip
@@ -285,7 +286,9 @@ def test_it_stands_beside_trees_at_the_same_promise() -> None:
         variance = plan_cdf(replace(settings, epsilon=epsilon)).variance
         assert curves["matrix"].y[at] ** 2 == pytest.approx(variance.mean())
     rows = dict(zip(*distance_table(64, best).values(), strict=True))
-    assert rows["Square-root matrix (any number of bins)"] == pytest.approx(1.021, rel=3e-3)
+    least = 3.0152  # certified elsewhere; the bound here is at most 0.3 % below it
+    above = mean_variance(Wanted(64), ProtectedUnit(REPLACE)) / least
+    assert above * (1 - 1e-4) <= rows["Square-root matrix (any number of bins)"] <= 1.003 * above
     large = {one.kind for one in error_curves(2**21, (1.0,), 1, best_shape(2**21, Criterion()), 1e-6)}
     assert "matrix" not in large
 

@@ -560,7 +560,10 @@ def test_the_experiment_can_be_cancelled(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_a_gaussian_release_is_compared_with_the_bound() -> None:
-    assert "times** the least" in words(open_page("cdf", cdf_mechanism="gaussian", delta="1e-06"))
+    said = words(open_page("cdf", cdf_mechanism="gaussian", delta="1e-06"))
+    assert re.search(r"mean variance is \*\*[0-9.]+ % above the least\*\* that any", said)
+    said = words(open_page("cdf", cdf_mechanism="gaussian", delta="1e-06", cdf_tree="optimal"))
+    assert re.search(r"mean variance is \*\*0\.[0-9]+ % above the least\*\* that any", said), "not: 1 times the least"
 
 
 def test_the_bound_is_shown_for_few_bins_only() -> None:
@@ -593,16 +596,23 @@ def test_the_distance_from_the_bound_is_said_of_the_best_tree() -> None:
     rows = dict(zip(labels, ratios, strict=True))
     root = next(ratio for label, ratio in rows.items() if label.startswith("Square-root"))
     tree = min(ratio for label, ratio in rows.items() if "matrix" not in label)
-    assert root < tree and f"the best tree is within {100 * (tree - 1):.3g} % of the least variance" in said
-    assert f"{100 * (tree**0.5 - 1):.3g} % in typical error" in said
-    assert f"the square-root matrix within {100 * (root - 1):.3g} %" in said
+    assert root < tree and f"the variance of the best tree is {100 * (tree - 1):.3g} % above the least" in said
+    assert f"its typical error {100 * (tree**0.5 - 1):.3g} % above the least" in said
+    assert f"the square-root matrix is {100 * (root - 1):.3g} % above the least" in said
+    assert 1 < min(ratios) <= 1.003, "as near as the matrix that is released"
+
+
+def test_where_the_best_tree_is_optimal_it_is_said_to_be_the_least() -> None:
+    said = answer(open_page("cdf", cdf_view="optimal", cdf_bins="2"))
+    assert "the variance of the best tree is the least that any linear Gaussian mechanism can have" in said
+    assert "of the worst shown 2 times the least." in said and "0 %" not in said
 
 
 def test_one_press_releases_with_the_matrix_that_the_bound_found() -> None:
     app = open_page("cdf", cdf_view="optimal", cdf_bins="64", cdf_post="0")
     press(app, "cdf_use")
     assert not codes(app) and "Discrete Gaussian noise by the optimal matrix for cumulative counts" in words(app)
-    assert re.search(r"mean variance is \*\*1(\.00\d*)? times\*\* the least", words(app))
+    assert re.search(r"mean variance is \*\*0\.\d+ % above the least\*\*", words(app))
 
 
 # --- speed and frame -------------------------------------------------------------------------------------------------

@@ -22,6 +22,8 @@ DIGITS: Final = 4
 THIN: Final = "\u202f"
 """Between thousands: a thin space that does not break."""
 _MOST_SHOWN: Final = 2_000
+NO_MORE: Final = 1e-5
+"""What is above the least by no more than this share of it is said to be the least."""
 _UP: Final = Context(prec=DIGITS, rounding=ROUND_CEILING)
 _MARGIN: Final = Context(prec=3, rounding=ROUND_CEILING)
 _DOWN: Final = Context(prec=DIGITS, rounding=ROUND_FLOOR)
@@ -217,6 +219,28 @@ def percent_set(part: float) -> str:
     ('7 %', '99.9999 %')
     """
     return f"{setting_text(round(100 * part, 10))} %"
+
+
+def above_least(value: float, least: float = 1.0) -> str:
+    """Return in words how far a value is above the least one; within 0.001 % it is the least.
+
+    >>> above_least(0.703777, 0.703529), above_least(3.0, 0.7035), above_least(1.000001)
+    ('0.0353 % above the least', '4.26 times the least', 'the least')
+    """
+    times = value / least
+    if times <= 1.0 + NO_MORE:
+        return "the least"
+    return f"{short(times)} times the least" if times > 2.0 else f"{percent(times - 1.0)} above the least"
+
+
+def ratio(x: float) -> str:
+    """Return a multiple of the least in three significant digits; nearer to 1 with two of what it is above 1.
+
+    >>> ratio(1.0191), ratio(1.00562), ratio(1.3), ratio(16.62), ratio(1.0000001)
+    ('1.019', '1.0056', '1.3', '16.6', '1')
+    """
+    over = x - 1.0
+    return short(x, max(3, 2 - math.floor(math.log10(over))) if NO_MORE < over < 1.0 else 3)
 
 
 def plural(n: int, one: str, many: str = "") -> str:

@@ -30,7 +30,7 @@ from treedp_core.studies.branching import BestBranching
 from treedp_core.studies.branching.curve import BETAS
 from treedp_core.studies.branching.question import HeightBest
 from treedp_core.tree.text import product_text
-from treedp_core.words import percent, short
+from treedp_core.words import above_least, short
 from treedp_core.words import whole as in_full
 
 TICKS: Final = (2, 4, 8, 16, 32, 64)
@@ -177,21 +177,6 @@ def start_of(best: BestBranching) -> int:
     (17, 16)
     """
     return best.whole if best.whole is not None and BETAS[0] <= best.whole <= BETAS[1] else 16
-
-
-def above_least(value: float, least: float) -> str:
-    """Return in words how far a value is above the least one.
-
-    >>> above_least(0.703777, 0.703529), above_least(3.0, 0.7035), above_least(0.5, 0.5)
-    ('0.0353 % above the least', '4.26 times the least', 'the least')
-    """
-    if value <= least * (1 + 1e-9):
-        return "the least"
-    return (
-        f"{short(value / least)} times the least"
-        if value > 2 * least
-        else f"{percent(value / least - 1)} above the least"
-    )
 
 
 def _rows(**columns: Sequence[object]) -> alt.Data:

@@ -8,7 +8,7 @@ from typing import Final
 
 import plotly.graph_objects as go
 
-from treedp_core.figures.branching import LEFT_PART, RIGHT_PART, RMSE, TICKS, above_least, start_of
+from treedp_core.figures.branching import LEFT_PART, RIGHT_PART, RMSE, TICKS, start_of
 from treedp_core.figures.colour import rgba
 from treedp_core.figures.draft import Draft, Trace, bar, scatter
 from treedp_core.figures.style import AFTER, BEFORE, GREEN, GREY, PINK, axis, new_figure
@@ -16,7 +16,7 @@ from treedp_core.studies.branching import BestBranching
 from treedp_core.studies.branching.curve import BETAS
 from treedp_core.studies.branching.question import HeightBest
 from treedp_core.tree.text import product_text
-from treedp_core.words import short
+from treedp_core.words import above_least, short
 from treedp_core.words import whole as in_full
 
 PARTS: Final = (("added up", PINK, 0.9), ("opened on the next level", BEFORE, 0.9), ("not looked at", GREY, 0.3))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -33,7 +33,7 @@ from treedp_core.studies.cdf.gains import Gain
 from treedp_core.studies.cdf.pipelines import PipelineCurve
 from treedp_core.studies.cdf.widths import BINARY, HISTOGRAM, YOURS, Width
 from treedp_core.tree import AnyArray, FloatArray, IntArray
-from treedp_core.words import Z95, margin, privacy_text, short
+from treedp_core.words import Z95, margin, privacy_text, ratio, short
 
 MAX_SLICES: Final = 700
 LOOKS: Final = {
@@ -262,6 +262,7 @@ def _ranked(
     top: float,
     axes: str = "x y",
     beside: float = 0.0,
+    told: Callable[[float], str] = short,
 ) -> Draft:
     """Add a line with a dot at its end for each value, the first on top, named above it; cut at the top of the axis.
 
@@ -276,7 +277,7 @@ def _ranked(
         is_short = value - start <= beside * (top - start)
         fig.add_annotation(
             x=value if is_short else start, y=row, xref=xref, yref=yref, xanchor="left", showarrow=False,
-            text=f"{plot_text(name)}: {short(value)}{' →' if value > top else ''}",
+            text=f"{plot_text(name)}: {told(value)}{' →' if value > top else ''}",
             **({"yanchor": "middle", "xshift": 9} if is_short else {"yanchor": "bottom", "xshift": 4, "yshift": 1}),
         )  # fmt: skip
     marker = {"size": 11, "color": [look.colour for *_, look in rows], "symbol": [look.symbol for *_, look in rows]}
@@ -284,7 +285,7 @@ def _ranked(
         scatter(
             x=np.array([min(value, top) for _, value, _ in rows]), y=np.arange(len(rows), dtype=float), mode="markers",
             marker=marker, xaxis=xref, yaxis=yref, showlegend=False, cliponaxis=False,
-            hovertext=[f"{plot_text(name)}: {short(value)}" for name, value, _ in rows], hoverinfo="text",
+            hovertext=[f"{plot_text(name)}: {told(value)}" for name, value, _ in rows], hoverinfo="text",
         )
     )  # fmt: skip
 
@@ -356,4 +357,4 @@ def ratio_bars(labels: Sequence[str], ratios: Sequence[float], *, x_title: str) 
     fig.update_yaxes(visible=False, range=[len(ratios) - 0.6, -0.8])
     own = Look(AFTER, "solid", "circle")
     rows = [(name, value, own) for name, value in zip(labels, ratios, strict=True)]
-    return _ranked(fig, rows, start=1.0, top=top, beside=0.4).figure()
+    return _ranked(fig, rows, start=1.0, top=top, beside=0.4, told=ratio).figure()

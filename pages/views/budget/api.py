@@ -38,8 +38,8 @@ def show(one: Compared, row: Result) -> None:
     prose(_told(made, row, metric, made.errors(truth).tree))
     frame.plain_table(
         ran.value, alt="What one conversion adds on each level, its noise, and the error",
-        caption=f"Formula; the error is {NOT_PRIVATE}: it is that of the true counts.",
-        formats={"keys": whole, "one conversion adds": whole}, width="content",
+        caption=f"Noise in conversions. Formula; the error is {NOT_PRIVATE}: it is that of the true counts.",
+        formats={"keys": whole, "a conversion adds": whole}, width="content",
     )  # fmt: skip
     frame.footer("bud_api", ran, private=True)
     measured = max((level for level, value in enumerate(made.values) if value), default=None)
@@ -47,8 +47,8 @@ def show(one: Compared, row: Result) -> None:
         level = dataset().labels.level_names[measured]
         frame.plain_table(
             room_table(made, measured, REPEATS), alt="Noise and lost conversions by how many of a click count",
-            caption=f"Noise of a count of the level “{plain(level)}”. Lost: conversions that find no room left, where "
-            "each is followed by another one of its click with that probability. Formula.",
+            caption=f"Noise of a count of the level “{plain(level)}”, in conversions. Lost: those that find no room "
+            "left, where each is followed by another one of its click with that probability. Formula.",
             width="content",
         )  # fmt: skip
 

@@ -167,4 +167,5 @@ def _typed() -> None:
 
 
 def _lock() -> None:
-    s.LOCKS.set(text_of([float(st.session_state[f"bud_lock{i}"]) for i in range(dataset().tree.n_levels)]))
+    locked = [float(st.session_state[f"bud_lock{i}"]) for i in range(dataset().tree.n_levels)]
+    s.LOCKS.set(text_of(locked) if any(locked) else "")

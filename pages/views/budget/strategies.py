@@ -38,7 +38,7 @@ from treedp_core.studies.budget import (
     strategy_table,
     topped_up_error,
 )
-from treedp_core.words import percent, short
+from treedp_core.words import percent, short, whole
 
 HANDED: Final = "_budget_handed"
 
@@ -177,7 +177,7 @@ def ledger(one: Compared) -> None:
     frame.plain_table(
         level_table(one.truth.value, row, dataset().labels.level_names, symbol, metric),
         alt="Budget, noise and error of each level under the chosen split",
-        formats={"share of the total": percent, symbol: str, "noise st. dev. (records)": short, metric: short},
+        formats={"nodes": whole, "share": percent, symbol: str, "noise st. dev.": short, metric: short},
         width="content",
     )
     _per_node(one, row)

@@ -27,7 +27,7 @@ from treedp_core.studies.cdf.error import Criterion
 from treedp_core.studies.cdf.error.bound import MAX_BOUND_BINS
 from treedp_core.studies.cdf.pipelines import BOUND_BINS, BOUND_ROUNDS, OPTIMAL_MATRIX, ROOT_MATRIX, distance_table
 from treedp_core.tree.workloads import Shape
-from treedp_core.words import percent, plural, short, whole
+from treedp_core.words import above_least, plural, whole
 
 IGNORES: Final = (
     NOTHING_DRAWN | NO_DELTA | PLAIN | ONE_REPLACED | {"eps": "Which tree is best is the same for every ε."}
@@ -48,9 +48,10 @@ def show() -> Told:
     rows = dict(zip(labels, ratios, strict=True))
     best = min(rows.keys() - {ROOT_MATRIX, OPTIMAL_MATRIX}, key=rows.__getitem__)
     answer = (
-        f"For {whole(bins)} bins the best tree is within {_above(rows[best])} of the least variance that any "
-        f"linear Gaussian mechanism can have, {_above(math.sqrt(rows[best]))} in typical error; the square-root "
-        f"matrix within {_above(rows[ROOT_MATRIX])}; the worst shown has {short(max(ratios))} times the least."
+        f"For {whole(bins)} bins the variance of the best tree is {above_least(rows[best])} that any linear Gaussian "
+        f"mechanism can have, its typical error {above_least(math.sqrt(rows[best]))}; the variance of the square-root "
+        f"matrix is {above_least(rows[ROOT_MATRIX])}, of the optimal matrix {above_least(rows[OPTIMAL_MATRIX])}, of "
+        f"the worst shown {above_least(max(ratios))}."
     )
     frame.figure(
         call(ratio_bars, labels, ratios, x_title="mean variance of a cumulative count ÷ lower bound"),
@@ -71,11 +72,6 @@ def show() -> Told:
         help="Shows the error band of one release of the bins of the data by it, with discrete Gaussian noise.",
     )  # fmt: skip
     return Told(strip(plural(bins, "bin"), relation=PROTECTS, fixed=True), "formula")
-
-
-def _above(ratio: float) -> str:
-    """How far a ratio is above 1; what rounding left is nothing."""
-    return percent(round(ratio - 1.0, 6))
 
 
 def _distances(asked: int) -> tuple[int, Ran[dict[str, list[Any]]], Callable[[], object]]:

@@ -45,7 +45,7 @@ from treedp_core.studies.cdf.pipelines import above_bound, has_bound, lower_boun
 from treedp_core.studies.cdf.release import STRATEGIES
 from treedp_core.studies.cdf.widths import Width, half_widths, width_table
 from treedp_core.tree.workloads import range_count
-from treedp_core.words import halves, short, signed, whole
+from treedp_core.words import above_least, halves, short, signed, whole
 
 MANY_BINS: Final = 1 << 13
 """Bins from which on the comparison of mechanisms takes seconds, and is asked for."""
@@ -334,6 +334,6 @@ def _distance(mine: Draw) -> None:
     bins = mine.plan.settings.n_bins
     apart = above_bound(mine.plan, remember(("lower bound", bins), lambda: lower_bound(bins)))
     prose(
-        f"This release's mean variance is **{short(apart)} times** the least that any linear Gaussian mechanism can "
-        "have at the same ρ (formula; see “How far from optimal”)."
+        f"This release's mean variance is **{above_least(apart)}** that any linear Gaussian mechanism can have at the "
+        "same ρ (formula; see “How far from optimal”)."
     )

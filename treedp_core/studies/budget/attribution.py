@@ -26,6 +26,7 @@ from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.privacy.rounding import quotient_below
 from treedp_core.studies.budget.problem import Problem
 from treedp_core.tree import AnyArray, FloatArray, IntArray
+from treedp_core.words import percent
 
 CONTRIBUTIONS: Final = 65_536
 """What all conversions of one click may add together, over all keys: fixed by the API."""
@@ -193,9 +194,9 @@ def report_table(made: Reports, problem: Problem, names: Sequence[str], metric: 
     return {
         "level": list(names),
         "keys": problem.tree.level_sizes.tolist(),
-        "one conversion adds": list(made.values),
-        "noise st. dev. (conversions)": np.sqrt(made.variance).tolist(),
-        f"{metric} through the API": made.errors(problem).level.tolist(),
+        "a conversion adds": list(made.values),
+        "noise st. dev.": np.sqrt(made.variance).tolist(),
+        metric: made.errors(problem).level.tolist(),
     }
 
 
@@ -203,9 +204,9 @@ def room_table(made: Reports, level: int, repeats: Sequence[float]) -> dict[str,
     """Return what room for more conversions of a click costs in noise on a level, and how many are lost without."""
     one = float(np.sqrt(made.variance[level])) / made.unit.contributions
     columns: dict[str, Any] = {"counted of a click": list(COUNTED),
-                               "noise st. dev. (conversions)": [one * most for most in COUNTED]}  # fmt: skip
+                               "noise st. dev.": [one * most for most in COUNTED]}  # fmt: skip
     for repeat in repeats:
-        columns[f"lost if {repeat:.0%} are followed by another"] = [lost(repeat, most) for most in COUNTED]
+        columns[f"lost at {percent(repeat)}"] = [lost(repeat, most) for most in COUNTED]
     return columns
 
 

@@ -47,9 +47,9 @@ def level_table(truth: Problem, result: Result, names: Sequence[str], symbol: st
     return {
         "level": list(names),
         "nodes": truth.tree.level_sizes.tolist(),
-        "share of the total": result.shares.tolist(),
+        "share": result.shares.tolist(),
         symbol: [privacy_text(amount) for amount in result.ledger.amounts],
-        "noise st. dev. (records)": np.sqrt(variance).tolist(),
+        "noise st. dev.": np.sqrt(variance).tolist(),
         metric: result.errors.level.tolist(),
     }
 

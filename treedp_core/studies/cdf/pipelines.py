@@ -15,6 +15,7 @@ from treedp_core.privacy import Currency, NeighbouringRelation, ProtectedUnit
 from treedp_core.privacy.conversions import epsilon_to_rho
 from treedp_core.studies.cdf.error import Criterion, cdf_lower_bound, optimal_shares, total_squared_error
 from treedp_core.studies.cdf.error.simple import histogram_error, range_queries_error
+from treedp_core.studies.cdf.matrices.optimal import GAP_REPLACED
 from treedp_core.studies.cdf.matrices.plan import MAX_MATRIX_BINS, mean_variance
 from treedp_core.studies.cdf.matrices.wanted import Wanted
 from treedp_core.studies.cdf.plan import AnyPlan
@@ -122,7 +123,7 @@ def distance_table(n_bins: int, best: Shape, watch: Watch | None = None) -> dict
     Cancelled
         When the watch says so.
     """
-    bound = cdf_lower_bound(n_bins, 0.01, (watch or Watch()).one_more)
+    bound = cdf_lower_bound(n_bins, GAP_REPLACED, (watch or Watch()).one_more)
     plain, fitted = (Criterion("gaussian", Workload.CDF, squares) for squares in (False, True))
     trees = (("Histogram", Shape((n_bins,), n_bins)), ("16-ary tree", equal_tree(n_bins, 16)),
              ("Binary tree", equal_tree(n_bins, 2)))  # fmt: skip
@@ -151,7 +152,7 @@ def has_bound(plan: AnyPlan) -> bool:
 
 def lower_bound(n_bins: int) -> float:
     """Return the least mean variance at rho = 1, in records squared."""
-    return cdf_lower_bound(n_bins, 0.01).lower
+    return cdf_lower_bound(n_bins, GAP_REPLACED).lower
 
 
 def above_bound(plan: AnyPlan, lower: float) -> float:

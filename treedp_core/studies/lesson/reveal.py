@@ -16,7 +16,7 @@ from treedp_core.studies.lesson.steps import BINS, best_children, children_error
 from treedp_core.tree import FloatArray
 from treedp_core.tree.workloads import Shape
 from treedp_core.watch import generator
-from treedp_core.words import percent, plural, privacy_text, setting_text, short, whole
+from treedp_core.words import above_least, percent, plural, privacy_text, setting_text, short, whole
 
 DRAWS: Final = 4000
 """Of the noise of the second step."""
@@ -145,11 +145,10 @@ def _children(guess: float) -> Revealed:
     least = min(error.values())
     x = np.array(sorted(error))
     own = error.get(round(guess))
-    times = "the least" if own == least else f"{short((own or 0.0) / least)} times the least error"
     said = (
         f"{whole(BINS)} bins have no such tree."
         if own is None
-        else f"With {setting_text(guess)} children the error is {times}."
+        else f"With {setting_text(guess)} children the error is {above_least(own, least)}."
     )
     lines = (("error ÷ the least", np.array([error[int(b)] / least for b in x])),)
     at = guess if own is not None else math.nan

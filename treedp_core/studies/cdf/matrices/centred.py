@@ -89,13 +89,6 @@ class CentredRoot(TotalledMatrix):
         return np.asarray(np.maximum(found - np.square(self._shares) * found[-1], 0.0))
 
     @cached_property
-    def mean_range_variance(self) -> float:
-        """Mean error variance of all ranges where the noise has variance 1: of differences of any two of K + 1."""
-        n = self.n_bins
-        sums = self._undo(np.arange(n, 0, -1) / self.weights) - self._shares.sum() * self._plain_row(n - 1)
-        return ((n + 1.0) * float(self.variance.sum()) - float(np.square(sums).sum())) / (n * (n + 1.0) / 2.0)
-
-    @cached_property
     def _shares(self) -> FloatArray:
         """Covariance of each cumulative count with the last one, over the variance of that, (K,)."""
         together = np.cumsum(self._undo(self._plain_row(self.n_bins - 1)) / self.weights)

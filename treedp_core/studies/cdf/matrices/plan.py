@@ -227,7 +227,7 @@ def mean_variance(wanted: Wanted, unit: ProtectedUnit, with_total: bool = True) 
     (3.2, 4.21)
     """
     matrix = _root(wanted, unit, with_total)
-    if wanted.workload == "cdf" or isinstance(matrix, RootMatrix):
+    if wanted.workload == "cdf" or isinstance(matrix, RootMatrix | CentredRoot):
         at_one = float(matrix.variance.mean())
     else:
         at_one = matrix.mean_range_variance

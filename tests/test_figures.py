@@ -24,7 +24,7 @@ from treedp_core.figures.budget import Met, targets_met
 from treedp_core.figures.consistency import balance_and_tree
 from treedp_core.figures.curves import name_ends
 from treedp_core.figures.dark import lifted, on_dark
-from treedp_core.figures.draft import Draft
+from treedp_core.figures.draft import Draft, bar
 from treedp_core.figures.icicle import clicked_node, icicle, visible_nodes
 from treedp_core.figures.labels import apart
 from treedp_core.figures.narrow import stacked
@@ -153,6 +153,17 @@ def test_what_stands_in_a_block_can_be_read_on_its_colour(bounds: tuple[float, f
             two = [[int(one[i : i + 2], 16) for i in (1, 3, 5)] for one in (below, above)]
             mixed = [round(x + (share - a) / (b - a) * (y - x)) for x, y in zip(*two, strict=True)]
             assert contrast("#" + "".join(f"{one:02x}" for one in mixed), hexes[ink]) > 4.5
+
+
+@pytest.mark.parametrize("fill", ["#43309A", "#56B4E9", "#808080", "#D6CEF5"])
+def test_what_stands_in_a_bar_can_be_read_on_its_colour(fill: str) -> None:
+    hexes = {"black": "#000000", "white": "#ffffff"}
+    for fills in (fill, np.array([fill, "#E69F00"], dtype=object)):
+        fig = Draft([bar(x=[3, 4], text=["37", "1 000"], marker={"color": fills})]).figure()
+        for (block,) in (fig.data, on_dark(fig).data):
+            inks = np.broadcast_to(np.asarray(block.insidetextfont.color), 2)
+            shades = np.broadcast_to(np.asarray(block.marker.color), 2)
+            assert all(contrast(shade, hexes[ink]) > 4.5 for shade, ink in zip(shades, inks, strict=True))
 
 
 @pytest.mark.parametrize("marker", [{"colorscale": "Viridis"}, {"colors": {"dtype": "zz", "bdata": "?"}, "cmin": "a"}])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from base64 import b64decode
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ LEVEL_ENDS: Final = ("#43309A", "#D6CEF5")
 
 _COLOURED_BY: Final = {"icicle": "colors", "bar": "color"}
 """What a scale colours in traces that write into their blocks."""
+_HEX: Final = re.compile("#[0-9A-Fa-f]{6}")
 _MIDDLE: Final = 0.1791
 """Relative luminance on which black and white read alike."""
 
@@ -65,20 +67,34 @@ def inked(block: dict[str, Any]) -> dict[str, Any]:
     Parameters
     ----------
     block : dict
-        A trace as plotly's JSON names its properties; one that is not coloured by a scale stays as it is.
+        A trace as plotly's JSON names its properties; one not coloured by a scale or as ``#rrggbb`` stays as it is.
 
     >>> marker = {"color": np.array([0.0, 1.0]), "cmin": 0.0, "cmax": 1.0, "colorscale": colour_scale(SEQUENTIAL)}
     >>> inked({"type": "bar", "marker": marker})["insidetextfont"]["color"]
     ['black', 'white']
+    >>> inked({"type": "bar", "text": ["37"], "marker": {"color": "#56B4E9"}})["insidetextfont"]["color"]
+    'black'
     """
-    marker, name = block.get("marker", {}), _COLOURED_BY.get(block["type"])
-    if name is None or "colorscale" not in marker:
+    rgb = _colours(block)
+    if rgb is None:
         return block
+    ink = np.where(luminance(*rgb) > _MIDDLE, "black", "white").tolist()
+    return {**block, "insidetextfont": {**(block.get("insidetextfont") or {}), "color": ink}}
+
+
+def _colours(block: dict[str, Any]) -> list[FloatArray] | None:
+    """Red, green and blue of blocks, () or (n,) each; None of those that are coloured in another way."""
+    marker, name = block.get("marker", {}), _COLOURED_BY.get(block["type"])
+    if name is None:
+        return None
+    if "colorscale" not in marker:
+        named = np.asarray(marker.get(name))
+        if "text" not in block or not all(isinstance(one, str) and _HEX.fullmatch(one) for one in named.flat):
+            return None
+        return [np.vectorize(lambda one, i=i: int(one[i : i + 2], 16), otypes=[float])(named) for i in (1, 3, 5)]
     at = (_numbers(marker[name]) - marker["cmin"]) / (marker["cmax"] - marker["cmin"])
     places, colours = zip(*marker["colorscale"], strict=True)
-    rgb = [np.interp(at, places, [int(one[i : i + 2], 16) for one in colours]) for i in (1, 3, 5)]
-    ink = np.where(luminance(*rgb) > _MIDDLE, "black", "white").tolist()
-    return {**block, "insidetextfont": {**block.get("insidetextfont", {}), "color": ink}}
+    return [np.interp(at, places, [int(one[i : i + 2], 16) for one in colours]) for i in (1, 3, 5)]
 
 
 def _numbers(values: AnyArray | Mapping[str, str]) -> FloatArray:

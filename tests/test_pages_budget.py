@@ -7,6 +7,8 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
@@ -35,6 +37,7 @@ from pages.views.budget.settings import SETTINGS, VIEWS
 from treedp_core.allocation import shares as budget_numbers
 from treedp_core.allocation.shares import values_of_text
 from treedp_core.experiment import Experiment, run
+from treedp_core.notebook.study import Asked, note_of
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit
 from treedp_core.records.export.columns import labelled
 from treedp_core.studies.budget import Problem, greedy
@@ -344,11 +347,12 @@ def test_a_prior_that_lacks_leaves_is_taken_where_they_are_public(budget: Callab
     few = b"\n".join(table([c + 1 for c in COUNTS]).splitlines()[:-2])
     app = prior_file(budget(bud_prior="public"), few)
     assert codes(app) == {"PRIOR_LEAVES"}
-    next(box for box in app.checkbox if box.label.startswith("Leaves that the file lacks")).set_value(True).run()
-    press(app, "bud_prior_count")
+    press(pick(app, bud_absent=True), "bud_prior_count")
     assert not app.error and not app.exception
     assert any("2 leaves of the data are absent from the prior and count 0" in info.value for info in app.info)
     assert metric_values(app)["Greedy"] != "–" and "for the prior" not in ledger(app)
+    again = prior_file(budget(bud_prior="public", bud_absent="1"), few)
+    assert not again.error and metric_values(again)["Greedy"] != "–", "as after a notebook without data is opened"
 
 
 def test_a_cell_that_was_tuned_on_a_file_is_of_the_data_all_the_same(budget: Callable[..., AppTest]) -> None:
@@ -357,6 +361,24 @@ def test_a_cell_that_was_tuned_on_a_file_is_of_the_data_all_the_same(budget: Cal
     press(pick(app, bud_view="targets"), "bud_targets_split_pin")
     for cell in app.session_state["_notebook"].notebook.cells:
         assert cell.data.fingerprint == SMALL.fingerprint and cell.holds_counts
+
+
+def test_a_cell_says_that_what_it_was_tuned_on_was_exchanged(budget: Callable[..., AppTest]) -> None:
+    app = press(prior_file(budget(bud_prior="public"), table([c + 1 for c in COUNTS])), "bud_strategies_pin")
+    held = app.session_state["_notebook"]
+
+    def told() -> str:
+        return words(app.switch_page("pages/notebook.py").run())
+
+    assert "Not up to date" not in told()
+    before, later = app.session_state["_from_file"], datetime.now(UTC) + timedelta(hours=1)
+    prior = before["bud_prior"]
+    app.session_state["_from_file"] = before | {"bud_prior": replace(prior, when=later)}
+    assert "was tuned on has been exchanged since" in told()
+    held.asked = (Asked("bud_prior", note_of(prior.data, None)),)
+    assert "Not up to date" not in told(), "the same one was given again"
+    app.session_state["_from_file"] = {slot: one for slot, one in before.items() if slot != "bud_prior"}
+    assert "was tuned on is not in this session" in told()
 
 
 def test_an_answer_of_before_says_so_while_there_is_no_prior(budget: Callable[..., AppTest]) -> None:

@@ -14,6 +14,7 @@ from pages.ui.reading import PRIOR, Counted, Reading, leaves_listed_in
 from pages.ui.refusals import refusal
 from pages.ui.text import lit, small_print
 from pages.ui.upload import EACH_ROW, Count, choose_columns, notice, upload
+from pages.views.budget.settings import ABSENT
 from treedp_core.checks import InputError
 from treedp_core.notebook.code import Ran, call, given
 from treedp_core.records import Dataset, count_hierarchy
@@ -21,7 +22,7 @@ from treedp_core.studies.budget import Prior, absent_leaves, public_of_file
 from treedp_core.studies.budget.periods import by_period
 from treedp_core.words import plural
 
-ABSENT: Final = "ABSENT_LEAVES"
+NOTED: Final = "ABSENT_LEAVES"
 SLOT: Final = "bud_prior"
 MOST_PERIODS: Final = 200
 _REFUSED: Final = "_budget_period_refused"
@@ -39,8 +40,8 @@ def show_upload() -> None:
     if not isinstance(found, Ran):
         small_print(f"Columns it must have: {names}.")
     counted = store.from_file(SLOT)
-    if counted is not None and ABSENT in dict(counted.report.notices):
-        notice(ABSENT, dict(counted.report.notices)[ABSENT])
+    if counted is not None and NOTED in dict(counted.report.notices):
+        notice(NOTED, dict(counted.report.notices)[NOTED])
     if file_prior() is None:
         st.info("Until there is a prior for these data, only strategies that look at no counts are shown.")
 
@@ -96,7 +97,7 @@ def file_prior() -> Ran[Prior] | None:
     counted, data = store.from_file(SLOT), store.dataset()
     if counted is None:
         return None
-    how: dict[str, Any] = {"absent_are_zero": True} if ABSENT in dict(counted.report.notices) else {}
+    how: dict[str, Any] = {"absent_are_zero": True} if NOTED in dict(counted.report.notices) else {}
 
     def matched() -> Prior | None:
         try:
@@ -117,11 +118,7 @@ def _form(table: Table) -> Count:
         "Counts", "weight", none=EACH_ROW, among=others, help="The column that holds how many records a row stands for."
     )
 
-    zeros = st.checkbox(
-        "Leaves that the file lacks count 0: they are public in my domain", key=table.key("zeros"),
-        help="A past year without a single record of some category lacks its leaf. That the leaf exists must be public "
-        "all the same.",
-    )  # fmt: skip
+    zeros = ABSENT.draw()
 
     def count() -> Reading:
         missing = [name for name in columns if name not in table.preview.columns]
@@ -143,7 +140,7 @@ def _matched(data: Dataset, zeros: bool, counted: Counted) -> Counted:
         said = f"{plural(n_absent, 'leaf of the data is', 'leaves of the data are')} absent from the prior and count 0."
         report = counted.value.report
         counted = counted.giving(
-            replace(counted.value, report=replace(report, notices=(*report.notices, (ABSENT, said))))
+            replace(counted.value, report=replace(report, notices=(*report.notices, (NOTED, said))))
         )
     public_of_file(data, counted.value, absent_are_zero=zeros)  # refused before it takes another one's place
     return counted

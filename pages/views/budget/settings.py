@@ -91,6 +91,11 @@ PRIOR_EPSILON: Final = number(
     code="EPS", label="ε for the prior (0: automatic)", low=0.0, step=0.1,
     width=230, help="Charged to the total ε. 0 chooses 1, or half of the total where that is less.",
 )  # fmt: skip
+ABSENT: Final = flag(
+    "bud_absent", False, label="Leaves that the file lacks count 0: they are public in my domain",
+    help="A past year without a single record of some category lacks its leaf. That the leaf exists must be public all "
+    "the same.",
+)  # fmt: skip
 STRATEGY: Final = choice(
     "bud_strategy", "greedy", CHOICES, label="Chosen split", look="select",
     help="Its ledger is below; the reliability map and “Use this split” take it.",
@@ -142,6 +147,6 @@ CONFIDENCE: Final = number(
 NODE: Final = whole("bud_node", 0, 0, checks.MAX_NODES)
 
 SETTINGS: Final[tuple[Setting[Any], ...]] = (
-    VIEW, MECHANISM, LEAST_SQUARES, METRIC, PHASES_P, PRIOR, PRIOR_EPSILON, STRATEGY, SHARES, TUNED, LOCKS, CURVES_OF,
-    HEIGHT, PARTNERS, ASK, TARGETS, WITHIN, CONFIDENCE, NODE,
+    VIEW, MECHANISM, LEAST_SQUARES, METRIC, PHASES_P, PRIOR, PRIOR_EPSILON, ABSENT, STRATEGY, SHARES, TUNED, LOCKS,
+    CURVES_OF, HEIGHT, PARTNERS, ASK, TARGETS, WITHIN, CONFIDENCE, NODE,
 )  # fmt: skip

@@ -210,6 +210,18 @@ def test_columns_of_many_bins_are_no_farther_apart_than_is_said(n_bins: int) -> 
     assert farthest <= matrix.pair_square() <= 1.004 * farthest
 
 
+def test_blocks_bound_columns_of_any_weights() -> None:
+    """Weights that jump within blocks, all pairs: what is said of blocks is by their extremes."""
+    n_bins = 2600
+    matrix, i = CentredRoot(n_bins), np.arange(n_bins)
+    vars(matrix)["weights"] = np.where((i > 1050) & (i < 1550), np.where(i % 3, 300, 4000), 1)
+    kernel, e = matrix._kernel_squared.astype(float), matrix.weights.astype(float)
+    products = np.outer(e, e) * (kernel[np.abs(np.subtract.outer(i, i))] + kernel[np.add.outer(i, i) + 1])
+    own = np.diag(products)
+    farthest = (np.add.outer(own, own) - 2 * products).max()
+    assert farthest <= matrix.pair_square() <= 1.001 * farthest
+
+
 @pytest.mark.parametrize(("n_bins", "least"), [(64, 3.01545), (100, 3.52945), (128, 3.82975), (256, 4.73451)])
 def test_when_a_record_is_replaced_it_is_near_the_bound(n_bins: int, least: float) -> None:
     """Lower bounds that were sought elsewhere."""

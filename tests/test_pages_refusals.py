@@ -57,6 +57,7 @@ def test_it_is_answered_in_one_sentence(name: str) -> None:
         sentence = said.value.splitlines()[0].strip()
         assert sentence.endswith((".", "`")) and ". " not in sentence and len(sentence) < 200, sentence
         assert code != "EPS_RANGE" or "got 1e-4" in sentence, "the number that was set, not a part of it"
+        assert code != "NOISE_RANGE" or "ρ = " in sentence, "which budget it is"
         assert "_" not in sentence.replace("\\_", "_").split("`")[0], "no name of the code"
     if not code:
         assert not re.search(r"e-\d\d|nan", answer(app)), "what rounding left is no answer"

@@ -14,6 +14,7 @@ from treedp_core import checks
 from treedp_core.checks import InputError
 from treedp_core.noise import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace, Law
 from treedp_core.privacy import Currency
+from treedp_core.privacy.origin import SYMBOL
 from treedp_core.privacy.rounding import quotient_above, quotient_below, sqrt_above
 from treedp_core.registry import Table, table
 from treedp_core.tree import FloatArray
@@ -148,5 +149,5 @@ def level_law(law_name: str, amount: float, sensitivity_l1: float, sensitivity_l
         return entry.law(spent, l1, l2)
     except (InputError, OverflowError):
         how, more = ("wide", "more, or nothing") if spent < l1 else ("narrow", "less")
-        asked = f"Noise as {how} as a budget of {short(spent)} asks for cannot be drawn"
+        asked = f"Noise as {how} as {SYMBOL[entry.currency]} = {short(spent)} asks for cannot be drawn"
         raise InputError("NOISE_RANGE", f"{asked}: spend {more}.") from None

@@ -17,6 +17,7 @@ pytestmark = pytest.mark.usefixtures("own_jobs")
 
 OWN = dataset(Tree.from_branching_factors((2, 3)), [70, 20, 1, 2, 30, 45], name="SECRET-4711")
 TUNED = {"lab_allocation": "custom", "lab_shares": "0, 0.25, 0.75", "lab_tuned": "true_counts"}
+TUNED |= {"eps": "0.7", "eps_tuned": "0.7"}
 
 
 def told(app: AppTest) -> dict[str, Any]:

@@ -254,6 +254,27 @@ def test_no_true_count_is_in_a_file_without_data() -> None:
         "notebook.json", f"cells/{'0' * 16}/table.json"))  # fmt: skip
 
 
+@pytest.mark.parametrize(("epsilon", "is_left_out"), [(0.987654321, True), (0.5, False)])
+def test_an_epsilon_that_was_sought_on_true_counts_is_in_no_file_without_data(
+    epsilon: float, is_left_out: bool
+) -> None:
+    cell = Cell(
+        id="0" * 16, name="n", page="plan", settings={"eps": (str(epsilon),), "eps_tuned": ("0.987654321",)},
+        about=f"ε = {epsilon}", code=f"epsilon={epsilon}", holds_counts=False, plan=PLAN, version="1",
+        made="2026-11-22T15:00:00+00:00",
+    )  # fmt: skip
+    study = Study(
+        notebook=Notebook("n", (cell,)), settings={"eps": epsilon, "eps_tuned": 0.987654321}, plan=PLAN, version="1"
+    )
+    found = open_study(save(study, with_data=False))
+    with zipfile.ZipFile(BytesIO(save(study, with_data=False))) as file:
+        everything = b"".join(file.read(name) for name in file.namelist())
+    assert b"0.987654321" not in everything
+    assert ("eps" in found.settings, found.plan is not None) == (not is_left_out, not is_left_out)
+    assert (found.notebook.cells[0].code == "", found.notebook.cells[0].plan is None) == (is_left_out, is_left_out)
+    assert open_study(save(study, with_data=True)).settings == study.settings
+
+
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_file_is_refused_in_one_sentence(name: str) -> None:
     make, code = HOSTILE[name]

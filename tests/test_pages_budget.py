@@ -653,6 +653,7 @@ def test_the_smallest_budget_by_hand(budget: Callable[..., AppTest]) -> None:
     assert "+ 0.7072 + 0, charged 0.7072, the whole of this budget." in words(app)
     app = press(app, "bud_targets_use")
     assert app.session_state["eps"] == pytest.approx(math.sqrt(0.5), rel=1e-3)
+    assert app.session_state["eps_tuned"] == app.session_state["eps"], "which was sought on the true counts"
     assert shares(app) == pytest.approx([0.0, 1.0, 0.0], abs=1e-3)
     assert ledger(app).startswith("NOT PRIVATE")
 

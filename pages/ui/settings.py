@@ -8,14 +8,17 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 from pages.ui.glossary import text
 from pages.ui.setting import Setting, choice, flag, number, whole, words
 from sample_data.catalogue import SAMPLES
 from treedp_core import checks
+from treedp_core.checks import EPSILON_HIGH
 from treedp_core.cli import FILE_VARIABLE
 from treedp_core.experiment import EPSILON_GRID
+from treedp_core.notebook import study
 from treedp_core.privacy import NeighbouringRelation
 from treedp_core.records.made_up import MAX_RECORDS, MIN_RECORDS, SHAPES
 from treedp_core.tree.text import branching_factors_from_text
@@ -61,6 +64,9 @@ EPSILON: Final = number(
     "eps", 1.0, checks.epsilon, grid=EPSILON_GRID, code="EPS", label="Privacy budget ε", format=setting_text,
     help=f"{text('epsilon')} Left: more private, more noise. Right: more accurate, less private.",
 )  # fmt: skip
+EPSILON_TUNED: Final = number(study.EPSILON_TUNED, 0.0, partial(checks.number, "eps_tuned", low=0, high=EPSILON_HIGH))
+"""The ε that was sought on true counts; as long as it is the one that is set, no file without data and no address has
+it."""
 DELTA: Final = number(
     "delta", 0.0, checks.delta, grid=DELTA_GRID, code="DELTA", label="Failure probability δ", format=_delta,
     help=text("delta"),
@@ -133,8 +139,8 @@ MADE_SEED: Final = whole(
 )  # fmt: skip
 
 SHARED: Final[tuple[Setting[Any], ...]] = (
-    EPSILON, DELTA, RELATION, UNIT, CONTRIBUTIONS, KNOWN_LEVELS, ALPHA, THRESHOLD, SEED, LEVEL, EXPLAIN, PRESENT,
-    SOURCE, SAMPLE, MADE_SHAPE, MADE_RECORDS, MADE_BRANCHING, MADE_SEED,
+    EPSILON, EPSILON_TUNED, DELTA, RELATION, UNIT, CONTRIBUTIONS, KNOWN_LEVELS, ALPHA, THRESHOLD, SEED, LEVEL, EXPLAIN,
+    PRESENT, SOURCE, SAMPLE, MADE_SHAPE, MADE_RECORDS, MADE_BRANCHING, MADE_SEED,
 )  # fmt: skip
 TALK: Final[tuple[Setting[Any], ...]] = (SLIDES, SLIDE)
 """What only the address of a presentation carries."""

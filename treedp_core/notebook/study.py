@@ -9,8 +9,9 @@ from datetime import datetime
 from typing import Final, TypeVar
 
 from treedp_core.checks import InputError
+from treedp_core.experiment import Experiment
 from treedp_core.notebook.book import Notebook
-from treedp_core.notebook.cell import DataNote, without_counts
+from treedp_core.notebook.cell import Cell, DataNote, without_counts
 from treedp_core.notebook.code import Ran
 from treedp_core.notebook.given import CONTROL
 from treedp_core.plans import ReleasePlan
@@ -26,6 +27,9 @@ _OWN: Final = ("upload", "file", "shelf")
 TUNED: Final = "_tuned"
 TUNED_SETTINGS: Final = ("shares", "tuned", "allocation")
 """What shares that were tuned on true counts consist of, after the word of their page."""
+EPSILON: Final = "eps"
+EPSILON_TUNED: Final = f"{EPSILON}{TUNED}"
+"""The ε that was sought on true counts; that of the session tells of them as long as it is this one."""
 
 V = TypeVar("V")
 SettingValue = bool | int | float | str | tuple[str, ...]
@@ -137,17 +141,17 @@ class Study:
             raise InputError("STUDY_TABLES", f"Expected at most {MAX_TABLES} tables in a notebook.")
 
     def without_data(self) -> Study:
-        """Return the study without counts, without what may depend on them, and without splits tuned on them.
+        """Return the study without counts, without what may depend on them, and without an ε and splits tuned on them.
 
         Its own tables are asked for in their place; of more than eight that are asked for, the oldest are forgotten.
         """
-        cells = tuple(replace(one, settings=_untuned(one.settings)) for one in self.notebook.without_counts().cells)
+        cells = tuple(map(_without_counts, self.notebook.cells))
         return replace(
             self,
             notebook=replace(self.notebook, cells=cells),
             settings=_untuned(self.settings),
             tables=(),
-            plan=without_counts(self.plan),
+            plan=None if tells_epsilon(self.settings) else without_counts(self.plan),
             asked=(*still_asked(self.asked, self.tables), *(Asked(one.slot, one.note, one.how) for one in self.tables))[
                 -MAX_ASKED:
             ],
@@ -185,9 +189,34 @@ def visible(name: str) -> str:
     return " ".join(CONTROL.sub(" ", name[:256]).split())
 
 
+def _without_counts(cell: Cell) -> Cell:
+    """A cell without what may depend on true counts: all that was made with an ε that was sought on them does."""
+    if tells_epsilon(cell.settings):
+        cell = replace(cell, holds_counts=True, plan=None)
+    return replace(cell.without_counts(), settings=_untuned(cell.settings))
+
+
+def tells_epsilon(settings: Mapping[str, object]) -> bool:
+    """Return whether the ε of settings was sought on true counts.
+
+    >>> tells_epsilon({"eps": 0.5, "eps_tuned": 0.5}), tells_epsilon({"eps": ("2",), "eps_tuned": ("0.5",)})
+    (True, False)
+    """
+    now, tuned = settings.get(EPSILON, Experiment.epsilon), settings.get(EPSILON_TUNED, 0.0)
+    try:
+        return float(_text(tuned)) != 0 and float(_text(now)) == float(_text(tuned))
+    except ValueError:
+        return True
+
+
+def _text(value: object) -> str:
+    return " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
 def _untuned(settings: Mapping[str, V]) -> dict[str, V]:
-    """Settings without shares that were tuned on true counts: they tell of them."""
+    """Settings without an ε and shares that were tuned on true counts: they tell of them."""
     leaking = {f"{page}_{name}" for page in _tuned_on_true_counts(settings) for name in TUNED_SETTINGS}
+    leaking |= {EPSILON} if tells_epsilon(settings) else set()
     return {key: value for key, value in settings.items() if key not in leaking}
 
 
@@ -195,7 +224,7 @@ def _tuned_on_true_counts(settings: Mapping[str, object]) -> list[str]:
     """The words of the pages whose shares were; what cannot be read is taken to be."""
     found = []
     for key, value in settings.items():
-        if key.endswith(TUNED) and (text := value if isinstance(value, str) else " ".join(map(str, value))):  # type: ignore[call-overload]
+        if key.endswith(TUNED) and (text := _text(value)):
             try:
                 leaks = not origin_of_text(text).is_private
             except InputError:

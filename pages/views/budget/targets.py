@@ -12,7 +12,7 @@ from pages.ui import frame, plans, result, tuned
 from pages.ui.cards import cards
 from pages.ui.page import Told
 from pages.ui.setting import in_a_row
-from pages.ui.settings import EPSILON, THRESHOLD
+from pages.ui.settings import EPSILON, EPSILON_TUNED, THRESHOLD
 from pages.ui.store import dataset
 from pages.ui.text import lit, plain, prose
 from pages.views.budget import ask, compared, words
@@ -240,6 +240,7 @@ def _ledger(of: Compared, targets: tuple[Target, ...], of_targets: Answer) -> No
 
 def _use(cost: Price, prior: Origin) -> None:
     EPSILON.set(cost.to_set)
+    EPSILON_TUNED.set(EPSILON_TUNED.default if prior.is_private else cost.to_set)
     s.SHARES.set(cost.shares)
     s.STRATEGY.set(s.CUSTOM)
     s.VIEW.set(s.CUSTOM)

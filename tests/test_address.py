@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
 
 import pytest
+from streamlit import file_util
 from streamlit.testing.v1 import AppTest
 
 from oracles_pages import dataset, open_page, widget
@@ -42,6 +44,7 @@ def test_the_address_names_what_the_page_uses_and_what_all_share() -> None:
     app = open_page("lab", eps="2", lab_metric="rmsre", con_post="none", lab_post="")
     assert query(app) == {"eps": ["2"], "lab_metric": ["rmsre"], "lab_post": [""]}
     assert told(app)["page"] == "lab" and told(app)["view"] == "lab/epsilon"
+    assert Path(file_util.get_static_dir(), "static", "js", told(app)["draws"]).is_file(), "Streamlit's, which draws"
     app.switch_page("pages/consistency.py").run()
     assert query(app) == {"eps": ["2"], "con_post": ["none"]}
     app.switch_page("pages/start.py").run()

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 from typing import Final
 
 import streamlit as st
+from streamlit import file_util
 from streamlit.delta_generator import DeltaGenerator
 
 from pages.ui import address, classroom, qr, slides
@@ -16,6 +18,9 @@ from pages.ui.scripts import script
 from pages.ui.settings import PRESENT, SHARED, SLIDE, SLIDES
 
 _KEY: Final = "shell_script"
+_FILES: Final = Path(file_util.get_static_dir(), "static", "js")
+_DRAWS: Final = next((one.name for one in _FILES.glob("PlotlyChart.*.js")), "")
+"""Streamlit's file that draws figures, by far its largest: a page without one has it before the first comes."""
 _ASKED: Final = "_code_asked"
 _CODES: Final = "_codes_asked"
 
@@ -39,6 +44,7 @@ def run(where: DeltaGenerator, page: Page, pages: Sequence[Page]) -> None:
         "narrow": st.session_state.get(NARROW, False),
         "dark": is_dark(),
         "code": _code(page),
+        "draws": _DRAWS,
     }
     with where:
         script("shell")(data=told, key=_KEY, height=1, on_pressed_change=partial(_pressed, page))

@@ -17,6 +17,12 @@ export default function (component) {
   write(component.data);
   tellWidth();
   if (component.data.code && component.data.code.nth !== codes) showCode(component.data.code);
+  if (component.data.draws) window.requestIdleCallback?.(() => prepare(component.data.draws));
+}
+
+// What draws figures is fetched and begun when a page is at rest, and not only once the first of them comes.
+function prepare(name) {
+  import(new URL(`static/js/${name}`, document.baseURI).href).catch(() => {});
 }
 
 // In a window as narrow as a phone the panels of a figure come one above another; the server draws them.

@@ -10,7 +10,7 @@ import pytest
 from test_first_screen import LOOK, WINDOWS, check
 from test_frame import upload
 
-from browsing import LiveServer, settle, visit
+from browsing import LiveServer, eventually, settle, visit
 from test_notes import HOSTILE
 from treedp_core.notebook.archive import open_study
 
@@ -138,3 +138,15 @@ def test_a_note_asks_for_nothing_elsewhere(page: Any, server: LiveServer) -> Non
     note.locator("strong").get_by_text("Bold words").wait_for()
     assert note.locator("a, img, script, iframe, .katex").count() == 0
     assert [one for one in asked if not one.startswith((server.url, "blob:", "data:"))] == []
+
+
+def test_a_page_without_figures_has_what_draws_them_before_the_first_comes(
+    open_page: Callable[..., Any], server: LiveServer
+) -> None:
+    page = open_page()
+    visit(page, f"{server.url}/notebook")
+    loaded = "() => performance.getEntriesByType('resource').filter(one => one.name.includes('/PlotlyChart.')).length"
+    eventually(lambda: page.evaluate(loaded) == 1)
+    go(page, "Error lab")
+    page.locator(".js-plotly-plot .main-svg").first.wait_for()
+    assert page.evaluate(loaded) == 1, "and it is fetched once"

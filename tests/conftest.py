@@ -26,6 +26,8 @@ from browsing import (
     live_server,
 )
 from oracles_pages import Inline, WorkersHere
+from pages.ui.jobs import Jobs
+from pages.ui.sessions import _sessions
 
 all_pages()  # they and their settings are known from here on
 
@@ -64,6 +66,16 @@ def same_main() -> Iterator[None]:
     sys.modules["__main__"] = _MAIN  # what a module's own fixtures opened has changed it, too
     yield
     sys.modules["__main__"] = _MAIN
+
+
+@pytest.fixture(autouse=True)
+def idle() -> Iterator[None]:
+    """What a page has begun in the background ends with its test, and is not done in the time of the next ones."""
+    yield
+    for session in list(_sessions.values()):
+        for job in session.owned[Jobs].slots.values() if Jobs in session.owned else ():
+            if job.is_running:
+                job.stop.set()
 
 
 @pytest.fixture

@@ -33,8 +33,8 @@ GROUP: Final = "group its records first, or save only the columns of interest"
 FEWER: Final = "save it with fewer data sets, or without data"
 READ_SECONDS: Final = 60
 """How long it may compute, and a second more for each megabyte of the file."""
-QUICK_SECONDS: Final = 0.5
-"""What is read as soon is shown at once, without a word of progress."""
+QUICK_SECONDS: Final = 1.0
+"""What is read as soon is shown at once, without a word of progress: nobody waits for the next look at it."""
 
 PRIOR: Final = "PRIOR"
 """What code calls the path of a prior's file."""

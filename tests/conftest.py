@@ -73,9 +73,9 @@ def idle() -> Iterator[None]:
     """What a page has begun in the background ends with its test, and is not done in the time of the next ones."""
     yield
     for session in list(_sessions.values()):
-        for job in session.owned[Jobs].slots.values() if Jobs in session.owned else ():
-            if job.is_running:
-                job.stop.set()
+        slots = session.owned[Jobs].slots if Jobs in session.owned else {}
+        for slot in [slot for slot, job in slots.items() if job.is_running]:
+            slots.pop(slot).stop.set()
 
 
 @pytest.fixture

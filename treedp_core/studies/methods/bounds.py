@@ -19,6 +19,7 @@ from treedp_core.studies.cdf.matrices.wanted import Wanted
 from treedp_core.studies.methods.unprojected import largest_of_level
 from treedp_core.studies.multiplicative.curves import Setting
 from treedp_core.studies.multiplicative.growth import growth
+from treedp_core.studies.multiplicative.tree_bounds import additive_bound
 from treedp_core.studies.topdown.bounds import bound, bound_by_exact_tails
 from treedp_core.studies.topdown.plan import plan
 from treedp_core.tree import Tree
@@ -77,6 +78,17 @@ def _packing(bound_name: str, *others: str) -> Callable[[], Lines]:
         return {"levels": levels.tolist()} | {labels[name]: error[name].tolist() for name in (bound_name, *others)}
 
     return lines
+
+
+def _additive() -> Lines:
+    """Root mean squared error of the worst node of a binary tree, one record added or removed."""
+    setting, levels = Setting(), np.unique(np.round(np.geomspace(2, 10**4, 25)))
+    norms = np.sqrt((levels + 2.0) / 3.0).tolist()
+    found: Lines = {"levels": levels.tolist()}
+    found["lower bound"] = [additive_bound(norm, setting.epsilon, setting.delta) for norm in norms]
+    labels = {"optimal": "minimax, least squares", "gaussian": "Gaussian", "laplace": "Laplace"}
+    error = growth(setting, levels, tuple(labels)).error
+    return found | {label: error[name].tolist() for name, label in labels.items()}
 
 
 def _cumulative() -> Lines:
@@ -141,6 +153,18 @@ BOUNDS: Final[Table[Bound]] = table(
             source="Ghazi et al., Theorems 5.2, A.2 and A.3; the exact value is our own.",
             best="Minimax shares and least squares attain it: nothing is left to gain.",
             loses="Estimates with bias, and errors that forgive a part of the count: it says nothing of them.",
+        ),
+    ),
+    Bound(
+        "additive", "Any node, α = 0", "The smallest possible error of the worst node, whatever the noise.",
+        _additive, "RMSE at ε = 1 (records)", ("multiplicative", {"mul_view": "growth"}),
+        Stated(
+            assumes="(ε, δ), one record added or removed, nothing forgiven; any mechanism at all.",
+            formula=r"\max_v\sqrt{\mathbb E(\hat x_v-x_v)^2}\ \ge\ \gamma_2\,\frac{\sqrt{1-\kappa^2}}{2\kappa},\qquad"
+            r"\kappa=\tanh\tfrac\varepsilon2+\bigl(1-\tanh\tfrac\varepsilon2\bigr)\sqrt\delta",
+            source="Ghazi et al., Theorem 5.2; its constant and the proof are our own.",
+            best="Many levels: it grows as fast as minimax shares with least squares, so that nothing grows slower.",
+            loses="Small δ: Gaussian noise pays for it with a logarithm that the bound does not have.",
         ),
     ),
     Bound(

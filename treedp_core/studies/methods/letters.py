@@ -116,6 +116,7 @@ _OF_KIND: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "bounds": {
         r"\pi": "π: how much a range counts",
+        r"\kappa": "κ: how far noise may tell neighbours apart, between 0 and 1",
         "H": "H: the binary entropy",
         "k": "k: a number of records, or a level",
         "Q": "Q: how precisely sums of bins are measured",

@@ -396,7 +396,7 @@ CLAIMS: Final = (
     Claim("Theorems 1.6, 5.2 and A.2", "With δ and α = 0 every mechanism errs by Ω(√d).", S, _gamma,
           "The norm is known exactly, minimax shares attain it, and C is a number: for κ = tanh(ε/2) + "
           "(1 − tanh(ε/2)) √δ every mechanism errs by at least γ₂ √(1 − κ²) / (2κ).",
-          ("methods", {"met_view": "methods", "met_one": "bounds.gamma_2"})),
+          ("methods", {"met_view": "methods", "met_one": "bounds.additive"})),
     Claim("Theorem A.3", "γ₂ is a largest nuclear norm.", R, _dual, "Both sides meet, on ragged trees, too.",
           ("methods", {"met_view": "methods", "met_one": "bounds.gamma_2"})),
     Claim("Remark 5.5", "The bounds hold for other trees by embedding.", S, _any_arity,

@@ -13,6 +13,7 @@ from treedp_core.noise import DiscreteLaplace
 from treedp_core.postprocess.least_squares import combine_estimates
 from treedp_core.privacy import ADDED, Budget, Currency, NeighbouringRelation, Precision, ProtectedUnit, guarantee
 from treedp_core.records.made_up import leaf_counts
+from treedp_core.studies.budget.attribution import reports
 from treedp_core.studies.budget.figure4 import Curves, curves
 from treedp_core.studies.budget.greedy import greedy
 from treedp_core.studies.budget.problem import Problem
@@ -55,6 +56,17 @@ def _cost(budget: Budget, unit: ProtectedUnit) -> float:
 def _scale() -> tuple[Number, ...]:
     ours, printed = DiscreteLaplace(0.1), DiscreteLaplace(1.0 / 0.1)
     return (Number("variance at εᵢ = 0.1 (records²)", ours.variance, printed.variance),)
+
+
+def _reported() -> tuple[Number, ...]:
+    """A third of the room on each of three levels, and what that measures, by the law's tails."""
+    unit, q = ProtectedUnit(NeighbouringRelation.REPLACE_UNKNOWN, known_levels=3), math.exp(-1 / 65536)
+    made = reports(unit, 1.0, [1 / 3] * 3)
+    apart = math.sqrt(2 * q) / (1 - q) / 21845
+    return (
+        Number("added for a conversion on each of 3 levels", float(made.values[0]), float(65536 // 3)),
+        Number("st. dev. of a count at ε = 1 (conversions)", math.sqrt(made.variance[0]), apart),
+    )
 
 
 def _variance() -> tuple[Number, ...]:
@@ -180,4 +192,6 @@ CLAIMS: Final = (
           ("budget", {"bud_view": "curves", "bud_of": "data", "bud_prior": "public", "bud_metric": "rmsre"})),
     Claim("Section 7", "Splits by subtree, counts of at least 0, approximate privacy.", N, None,
           "Named as future work; here all three are offered.", ("consistency", {})),
+    Claim("Section 2.2", "All conversions of a click share 65 536, and noise is for all of them.", R, _reported, "",
+          ("budget", {"bud_view": "strategies", "nbr": "replace_unknown", "known_levels": "2"})),
 )  # fmt: skip

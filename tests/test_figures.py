@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from oracles_figures import children_lists, contrast, data_range, decoded, strips
@@ -696,15 +696,25 @@ def test_a_bent_axis_keeps_zero_and_negative_counts_in_the_picture() -> None:
     assert noisy["customdata"] == released.tolist()
     np.testing.assert_allclose(np.sinh(noisy["y"]) * 4.0, released, rtol=1e-9, atol=1e-9)
     axis = shown["layout"]["yaxis"]
-    assert axis["ticktext"] == ["0", "10", "100", "1\u202f000", "10\u202f000", "100\u202f000"]
-    np.testing.assert_allclose(np.sinh(axis["tickvals"]) * 4.0, [0, 10, 100, 1000, 1e4, 1e5], atol=1e-9)
+    assert axis["ticktext"] == ["0", "10", "−10", "100", "1\u202f000", "10\u202f000", "100\u202f000"]
+    np.testing.assert_allclose(np.sinh(axis["tickvals"]) * 4.0, [0, 10, -10, 100, 1000, 1e4, 1e5], atol=1e-9)
     low, high = axis["range"]
     assert all(low < y < high for y in noisy["y"])
 
 
-def test_a_bent_axis_over_a_short_span_has_more_ticks() -> None:
-    shown = decoded(draw.one_draw(np.array([9000, 1500]), np.array([9001, 1499]), sigma=1.0))
-    assert shown["layout"]["yaxis"]["ticktext"] == ["2\u202f000", "5\u202f000"]
+@given(
+    low=st.floats(-300.0, 1e12), wide=st.floats(0.0, 12.0).map(lambda power: 10.0**power), sigma=st.floats(0.1, 1e4)
+)
+@example(low=470.0, wide=690 / 470, sigma=1.0)
+@example(low=690.0, wide=1.0, sigma=1.0)
+@example(low=-300.0, wide=1e12, sigma=1.0)
+def test_a_bent_axis_has_a_few_round_ticks_over_any_span(low: float, wide: float, sigma: float) -> None:
+    high = min(max(abs(low) * wide, 101 * max(sigma, 1.0)), 1e15)
+    axis = decoded(draw.one_draw(np.array([high]), np.array([low]), sigma=sigma))["layout"]["yaxis"]
+    ticks, (first, last) = axis["tickvals"], axis["range"]
+    assert 3 <= sum(first <= tick <= last for tick in ticks) == len(ticks) <= 10
+    assert len(set(axis["ticktext"])) == len(ticks)
+    assert np.diff(sorted(ticks)).min() > (last - first) / 40, "they do not run into each other"
 
 
 def test_one_draw_without_noise_or_values_still_draws() -> None:

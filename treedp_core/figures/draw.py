@@ -17,6 +17,7 @@ from treedp_core.tree import AnyArray, FloatArray, IntArray
 from treedp_core.words import Z95
 
 MAX_POINTS = 400
+MAX_TICKS = 10
 
 
 def one_draw(
@@ -126,23 +127,29 @@ class _Scale:
     def axis(self, title: str, low: float, high: float) -> dict[str, Any]:
         """Return the axis from `low` to `high`, both in records."""
         ends = self(np.array([low, high]))
-        pad = 0.03 * float(ends[1] - ends[0]) or 0.5
-        plain = axis(title, log=False, bounds=(float(ends[0]) - pad, float(ends[1]) + pad), grid=True)
+        pad = 0.03 * float(ends[1] - ends[0])
         if self.unit is None:
-            return plain
-        ticks = _power_ticks(self.unit, low, high)
+            pad = pad or 0.5
+            return axis(title, log=False, bounds=(float(ends[0]) - pad, float(ends[1]) + pad), grid=True)
+        least = max(2.0, 1e-9 * high)  # so wide that evenly spaced ticks are whole records
+        bottom, top = (self.unit * np.sinh(ends + np.array([-pad, pad]))).tolist()
+        bottom, top = min(bottom, low - least), max(top, high + least)
+        ticks, bounds = _round_ticks(self.unit, bottom, top), self(np.array([bottom, top])).tolist()
+        plain = axis(title, log=False, bounds=(bounds[0], bounds[1]), grid=True)
         return plain | {"tickvals": self(ticks), "ticktext": [count_text(tick) for tick in ticks.tolist()]}
 
 
-def _power_ticks(unit: float, low: float, high: float) -> FloatArray:
-    """0 and powers of ten beyond two units; where fewer than three lie between the ends, 2 and 5 times them too."""
-    powers = [10.0**k for k in range(math.ceil(math.log10(2 * unit)), 16)]
-    for steps in ((1,), (1, 2, 5)):
+def _round_ticks(unit: float, low: float, high: float) -> FloatArray:
+    """Three to ten round numbers: 0 and powers of ten beyond two units, 2 and 5 times them too, or evenly spaced."""
+    for steps, every in (((1,), 1), ((1,), 2), ((1,), 3), ((1, 2, 5), 1)):
+        powers = [10.0**k for k in range(math.ceil(math.log10(2 * unit)), 19, every)]
         beyond = [sign * step * power for power in powers for step in steps for sign in (1, -1)]
         ticks = np.array([tick for tick in (0.0, *beyond) if low <= tick <= high])
-        if ticks.size > 2:
-            break
-    return ticks
+        if 3 <= ticks.size <= MAX_TICKS:
+            return ticks
+    power = 10.0 ** math.floor(math.log10((high - low) / 3))
+    step = power * max(m for m in (1, 2, 5) if m * power <= (high - low) / 3)
+    return step * np.arange(math.ceil(low / step), math.floor(high / step) + 1)
 
 
 def _band(x: FloatArray, true: FloatArray, reach: float, colour: str, scale: _Scale) -> list[Trace]:

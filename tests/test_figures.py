@@ -702,9 +702,7 @@ def test_a_bent_axis_keeps_zero_and_negative_counts_in_the_picture() -> None:
     assert all(low < y < high for y in noisy["y"])
 
 
-@given(
-    low=st.floats(-300.0, 1e12), wide=st.floats(0.0, 12.0).map(lambda power: 10.0**power), sigma=st.floats(0.1, 1e4)
-)
+@given(low=st.floats(-300.0, 1e12), wide=st.floats(0.0, 12.0).map(lambda power: 10.0**power), sigma=st.floats(0.1, 1e4))
 @example(low=470.0, wide=690 / 470, sigma=1.0)
 @example(low=690.0, wide=1.0, sigma=1.0)
 @example(low=-300.0, wide=1e12, sigma=1.0)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import zipfile
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,6 +24,7 @@ from pages.ui import jobs, uploads
 from pages.ui.book import Held
 from pages.ui.kept import Kept
 from pages.ui.settings import REG
+from pages.views.notebook import cell as cell_view
 from test_notebook_file import cells, datasets
 from test_pages_data import count, labelled
 from test_pages_own_data import VISITS, counted
@@ -88,6 +91,20 @@ def test_a_cell_shows_the_figure_that_was_pinned() -> None:
     assert json.dumps(here["data"], sort_keys=True) == json.dumps(there["data"], sort_keys=True)
     assert answer(app) == said
     assert "ε = 0.5" in "\n".join(one.value for one in app.caption)
+
+
+def test_the_numbers_of_a_cell_are_called_after_it_and_say_whether_they_are_private(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    names = []
+    monkeypatch.setattr(cell_view, "download", lambda label, write, *, name, **more: names.append((name, write())))
+    for view, part in (("draw", "lab_draw"), ("error", "lab_figure")):
+        shown(press(open_page("lab", lab_view=view, lab_mechanisms=["laplace"]), f"{part}_pin"))
+    (draw, archive), (formula, _) = names
+    assert draw == "treedp-NOT-PRIVATE-error-lab-one-draw-lab-draw.zip"
+    assert formula == "treedp-error-lab-error-vs-epsilon-lab-figure.csv"
+    with zipfile.ZipFile(io.BytesIO(archive)) as files:
+        assert sorted("NOT-PRIVATE" in one for one in files.namelist()) == [False, True]
 
 
 def test_a_cell_opens_in_its_page_with_all_its_settings() -> None:

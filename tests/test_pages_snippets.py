@@ -6,12 +6,14 @@ So do the script and the notebook that are written of all figures together.
 from __future__ import annotations
 
 import ast
+import importlib
 import io
 import json
 import os
 import subprocess
 import sys
 import zipfile
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatch
 from pathlib import Path
@@ -31,6 +33,7 @@ from treedp_core.notebook.program import is_ours, slug
 from treedp_core.notebook.report import report_of
 from treedp_core.notebook.script import SHOWN, script_of
 from treedp_core.notebook.told import is_simulated
+from treedp_core.privacy.origin import NOT_PRIVATE
 from treedp_core.records.export.columns import labelled
 from treedp_core.records.export.tables import IN_NAMES, csv_files
 
@@ -153,6 +156,7 @@ class Seen:
     without_code: set[str] = field(default_factory=set)
     values: dict[str, Any] = field(default_factory=dict)
     cells: dict[str, Cell] = field(default_factory=dict)
+    files: dict[str, tuple[str, bytes]] = field(default_factory=dict)
     results: dict[str, dict[str, str]] = field(default_factory=dict)
 
 
@@ -173,12 +177,16 @@ def visit(page: str, link: dict[str, Any], buttons: tuple[str, ...]) -> Seen:
     def left(shown: pins.Shown) -> None:
         found.cells[shown.key] = pins.cell_of(shown, "0" * 16, shown.key)
 
+    def saved(label: str, write: Callable[[], bytes], *, name: str, key: str, **more: Any) -> None:
+        found.files[key.removesuffix("_csv")] = name, write()
+
     mine = jobs.Jobs()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(jobs, "jobs", lambda: mine)
         patch.setattr(jobs, "pool", Inline)
         patch.setattr(frame, "footer", footed)
         patch.setattr(frame, "code_popover", watched)
+        patch.setattr(frame, "download", saved)
         patch.setattr(exporting, "button", left)
         app = open_page(page, **{**SMALL, **link})
         for button in buttons:
@@ -258,6 +266,32 @@ def test_the_code_of_every_figure_of_every_view_is_run(seen: list[Seen]) -> None
     named = {key for key in keys_of_views() if key != "*"}
     assert len(named) > 50
     assert {key for key in named if not any(fnmatch(one, key) for one in run)} == WITHOUT_CODE
+
+
+def test_the_name_of_a_file_of_numbers_says_what_they_are_of_and_whether_they_are_private(seen: list[Seen]) -> None:
+    pages = {page: slug(names_of(f"pages/{page}.py")) for page, *_ in VISITS}
+    for (page, *_), one in zip(VISITS, seen, strict=True):
+        for key, (name, content) in one.files.items():
+            assert name.startswith(("treedp-", f"treedp-{IN_NAMES}-")) and slug(key)[:20] in name
+            assert pages["plan" if key == "plan_levels" else page] in name, "as a picture of it is called"
+            is_private = any(NOT_PRIVATE in head or IN_NAMES in file for file, head in heads(name, content).items())
+            assert (IN_NAMES in name) >= is_private, f"{page} {name}"
+            released = [file for file in heads(name, content) if file.endswith(("-simulated.csv", "-released.csv"))]
+            assert not any(IN_NAMES in file for file in released)
+    assert {IN_NAMES in name for one in seen for name, _ in one.files.values()} == {True, False}
+
+
+def names_of(path: str) -> str:
+    """The title of a page."""
+    return str(importlib.import_module(path.removesuffix(".py").replace("/", ".")).PAGE.title)
+
+
+def heads(name: str, content: bytes) -> dict[str, str]:
+    """The first lines of a table, or of those in an archive, by the names of the files."""
+    if not name.endswith(".zip"):
+        return {name: content.decode("utf-8-sig").partition("\n")[0]}
+    with zipfile.ZipFile(io.BytesIO(content)) as files:
+        return {one: files.read(one).decode("utf-8-sig").partition("\n")[0] for one in files.namelist()}
 
 
 def exported(seen: list[Seen]) -> tuple[list[Cell], dict[str, bytes]]:

@@ -10,7 +10,7 @@ from typing import Final, Literal, NamedTuple
 import streamlit as st
 
 from pages.ui import book, pins, uploads
-from pages.ui.exports import download
+from pages.ui.exports import download, named
 from pages.ui.offered import offer, taken
 from pages.ui.refusals import refusal_in_passing
 from pages.ui.setting import in_a_row
@@ -21,11 +21,9 @@ from treedp_core.notebook import Cell
 from treedp_core.notebook.bundle import bundle_of
 from treedp_core.notebook.ipynb import ipynb_of
 from treedp_core.notebook.picture import drawable, dress_of
-from treedp_core.notebook.program import slug
 from treedp_core.notebook.report import report_of
 from treedp_core.notebook.script import script_of
 from treedp_core.notebook.told import warning
-from treedp_core.records.export.tables import IN_NAMES
 from treedp_core.words import plural, whole
 
 SIZE: Final = (900, 600)
@@ -216,5 +214,4 @@ def _picture(cell: Cell, kind: Kind, width: int, height: int) -> bytes:
 
 
 def _name(cells: Sequence[Cell], title: str) -> str:
-    private = any(cell.is_private_only for cell in cells)
-    return "-".join(("treedp", *((IN_NAMES,) if private else ()), slug(title)))
+    return named(title, private=any(cell.is_private_only for cell in cells))

@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from pages.ui import beside, exporting, pins
-from pages.ui.exports import download
+from pages.ui.exports import download, named
 from pages.ui.glossary import explained, said, symbols_in
 from pages.ui.pins import Shown
 from pages.ui.settings import get
@@ -105,7 +105,8 @@ def figure(
     else:
         small_print(caption, beside=_written_in(fig))
     footer(
-        key, ran, label=label, simulated=simulated, private=caption.startswith(NOT_PRIVATE),
+        key, ran, label=label, simulated=simulated,
+        private=NOT_PRIVATE in f"{caption} {label} {'' if ran is None else ran.about}",
         about=caption if answer else "", has_code=has_code,
         shown=Shown(key, fig, ran, alt, caption, answer, label, simulated, has_code),
     )  # fmt: skip
@@ -167,7 +168,10 @@ def moving(
             draw()
         small_print(caption)
     ran = ran.drawn_by(still)
-    footer(key, ran, about=caption if answer else "", shown=Shown(key, still, ran, alt, caption, answer))
+    footer(
+        key, ran, private=NOT_PRIVATE in caption, about=caption if answer else "",
+        shown=Shown(key, still, ran, alt, caption, answer),
+    )  # fmt: skip
 
 
 def _written_in(fig: Any) -> str:
@@ -323,10 +327,11 @@ def code_popover(key: str, ran: Ran[Any], label: str = "") -> None:
 
 def _data(key: str, ran: Ran[Columns], label: str, *, private: bool, simulated: bool, several: bool) -> None:
     """Offer a table as CSV, or `several` in a ZIP: what is true and what is released apart."""
-    name = "-".join(("treedp", *((IN_NAMES,) if private and not several else ()), key.replace("_", "-")))
+    title = f"{pins.name_now() if pins.can_keep() else ''} {key}"
+    name = named(title, private=private or several)
     download(
         "Data",
-        partial(_files, ran, name, label, simulated) if several else partial(_file, ran, label),
+        partial(_files, ran, named(title, private=False), label, simulated) if several else partial(_file, ran, label),
         name=f"{name}.zip" if several else f"{name}.csv",
         mime="application/zip" if several else "text/csv",
         key=f"{key}_csv",

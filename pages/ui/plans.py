@@ -9,6 +9,7 @@ from typing import Any, Final
 import streamlit as st
 
 from pages.ui import store, tuned
+from pages.ui.exports import named
 from pages.ui.refusals import refusal
 from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment
@@ -107,7 +108,8 @@ def of_cell(plan: ReleasePlan | None) -> None:
 
 def of_file(plan: ReleasePlan, source: str) -> None:
     """Have the page show a plan that came from somewhere else, whatever data are in use."""
-    again = given(plan, open_plan, "treedp-plan.json", about="the plan's own file, under its name").named("plan")
+    file = f"{named('plan', private=bool(plan.label))}.json"
+    again = given(plan, open_plan, file, about="the plan's own file, under its name").named("plan")
     keep(Kept(again, source))
 
 

@@ -149,7 +149,7 @@ def _round_ticks(unit: float, low: float, high: float) -> FloatArray:
             return ticks
     power = 10.0 ** math.floor(math.log10((high - low) / 3))
     step = power * max(m for m in (1, 2, 5) if m * power <= (high - low) / 3)
-    return step * np.arange(math.ceil(low / step), math.floor(high / step) + 1)
+    return np.array([step * k for k in range(math.ceil(low / step), math.floor(high / step) + 1)])
 
 
 def _band(x: FloatArray, true: FloatArray, reach: float, colour: str, scale: _Scale) -> list[Trace]:

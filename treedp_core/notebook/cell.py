@@ -12,6 +12,7 @@ from treedp_core.checks import InputError
 from treedp_core.notebook import given
 from treedp_core.notebook.given import MAX_TEXT, Value
 from treedp_core.plans import ReleasePlan
+from treedp_core.privacy.origin import NOT_PRIVATE
 
 MAX_NAME: Final = 120
 MAX_CODE: Final = 4_000_000
@@ -23,7 +24,7 @@ _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 _VERSION: Final = re.compile(r"[0-9A-Za-z.+!-]{1,40}")
 _DOMAINS: Final = ("public", "taken from the data")
 NOT_REVIEWED: Final = "not reviewed"
-_BADGES: Final = ("formula", "simulation", "NOT PRIVATE", NOT_REVIEWED)
+_BADGES: Final = ("formula", "simulation", NOT_PRIVATE, NOT_REVIEWED)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -185,8 +186,9 @@ class Cell:
 
     @property
     def is_private_only(self) -> bool:
-        """Whether it must not be published: it says so itself, or it may depend on true counts of the user's data."""
-        return "NOT PRIVATE" in self.badges or self.label.startswith("NOT PRIVATE")
+        """Whether it must not be published: its badges, its label or a column of its table say so."""
+        said = (*self.badges, self.label, *(self.columns or ()))
+        return any(NOT_PRIVATE in one for one in said)
 
     def of_table(self, name: str) -> Cell:
         """Return the cell with another name for its table, also in what it was made from."""

@@ -21,7 +21,7 @@ from pages.views.budget.compared import Compared, custom_shares
 from pages.views.budget.strategies import comparison, ledger, verdict
 from treedp_core.allocation.shares import UNITS, fitted, in_units, rebalanced, text_of, values_of_text
 from treedp_core.checks import InputError
-from treedp_core.studies.budget import Result
+from treedp_core.studies.budget import NOT_PRIVATE, Result
 from treedp_core.words import percent, plural
 
 _GOOD: Final = "_budget_units"
@@ -49,7 +49,7 @@ def _custom(place: DeltaGenerator, one: Compared) -> None:
     told = words.mine(row, one.rows, one.question)
     comparison(
         one, others if row is None else [row, *others], "bud_custom", told.replace("*", ""),
-        "Expected errors on the true counts (closed form), beside the other strategies.", told,
+        f"{NOT_PRIVATE}: expected errors on the true counts (closed form), beside the other strategies.", told,
     )  # fmt: skip
     _unspent()
 

@@ -69,7 +69,7 @@ def _more(one: Compared) -> None:
         marked(call(levels_of, rows_again(one), names, y_title=title, to_come=_to_come(one)), one),
         key="bud_levels",
         alt=f"{one.question.metric} of each level under each strategy.",
-        caption="Expected errors on the true counts (closed form), strategies in the "
+        caption=f"{NOT_PRIVATE}: expected errors on the true counts (closed form), strategies in the "
         "order and colours of the first figure. ∞: the level is not determined; 0: it is public.",
         ran=_table_again(one),
     )

@@ -263,7 +263,8 @@ def answered(found: Inverse, question: Question, targets: Sequence[Target]) -> s
         + (", after least squares. " if question.least_squares else ", before least squares. ")
         + ("" if found.exact else "Probabilities after least squares are partly simulated. ")
         + _certainty(found, question)
-        + f" Counts below τ = {short(targets[0].at_least)} are judged as τ."
+        + f" Counts below τ = {short(targets[0].at_least)} are judged as τ. "
+        "What the table has of the true counts is NOT PRIVATE."
     )
 
 

@@ -8,7 +8,7 @@ from functools import partial
 import streamlit as st
 
 from pages.ui import again, asked, book, exporting, frame, notebook_file, pins, slides
-from pages.ui.exports import download
+from pages.ui.exports import download, named
 from pages.ui.header import show_badge
 from pages.ui.page import Told
 from pages.ui.refusals import refusal
@@ -25,7 +25,7 @@ from treedp_core.notebook.cell import MAX_NAME
 from treedp_core.notebook.given import MAX_TEXT
 from treedp_core.notebook.notes import safe_markdown
 from treedp_core.records.export.columns import Columns
-from treedp_core.records.export.tables import csv_bytes, zipped
+from treedp_core.records.export.tables import IN_NAMES, csv_bytes, zipped
 from treedp_core.words import plural
 
 
@@ -123,12 +123,13 @@ def _footer(cell: Cell) -> None:
 
 def _data(cell: Cell) -> None:
     """Offer the table, what is true apart from what is released."""
-    files = tables_of(cell, "treedp-cell")
+    title = f"{cell.name} {cell.part}"
+    files = tables_of(cell, named(title, private=False))
+    name = named(title, private=any(IN_NAMES in one for one in files))
     if len(files) == 1:
-        ((name, columns),) = files.items()
-        write, name, mime = partial(csv_bytes, columns), f"{name}.csv", "text/csv"
+        write, name, mime = partial(csv_bytes, *files.values()), f"{name}.csv", "text/csv"
     else:
-        write, name, mime = partial(_files, files), "treedp-cell.zip", "application/zip"
+        write, name, mime = partial(_files, files), f"{name}.zip", "application/zip"
     download("Data", write, name=name, mime=mime, key="nb_data", type="tertiary",
              help="The numbers behind the figure, as CSV")  # fmt: skip
 

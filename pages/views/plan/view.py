@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 import streamlit as st
 
 from pages.ui import controls, frame, plans, tuned, uploads
-from pages.ui.exports import download
+from pages.ui.exports import download, named
 from pages.ui.page import Told
 from pages.ui.refusals import refusal
 from pages.ui.result import Result, at_once, show_state
@@ -74,8 +74,8 @@ def show_handover() -> Told:
         shown = _current()
         library = next(one for one in LIBRARIES if one.name == s.LIBRARY.value)
         refused, text = _program(shown.plan, library.name)
-        _hand_out(library.name, text)
-    plan = shown.plan
+        plan = shown.plan
+        _hand_out(named(f"release {library.name}", private=plan is not None and bool(plan.label)), text)
     if plan is not None:
         frame.figure(
             call(spending, shown.made),
@@ -156,14 +156,14 @@ def _files(plan: ReleasePlan | None) -> None:
     """Show, in one popover, the plan's three files, and what opens one."""
     with st.popover("File", icon=":material/description:", help="The plan as a document or as JSON, and back again"):
         if plan is not None:
-            marked = "NOT-PRIVATE-" if plan.label else ""
+            name = named("plan", private=bool(plan.label))
             for label, suffix, mime, write in (
                 ("Markdown", "md", "text/markdown", plan.to_markdown),
                 ("HTML", "html", "text/html", plan.to_html),
                 ("JSON", "json", "application/json", plan.to_json),
             ):
                 download(
-                    label, partial(_bytes, write), name=f"treedp-plan{'-' * bool(marked)}{marked.rstrip('-')}.{suffix}",
+                    label, partial(_bytes, write), name=f"{name}.{suffix}",
                     mime=mime, key=f"plan_{suffix}", help=f"The release plan as {label}.",
                 )  # fmt: skip
         if not uploads.is_public():
@@ -235,12 +235,12 @@ def _program(plan: ReleasePlan | None, library: str) -> tuple[InputError | None,
         return error, ""
 
 
-def _hand_out(library: str, text: str) -> None:
+def _hand_out(name: str, text: str) -> None:
     """Show what saves the program, and what shows it."""
     if not text:
         return
     download(
-        "Program", text.encode, name=f"treedp-release-{library}.py", mime="text/x-python", key="plan_program",
+        "Program", text.encode, name=f"{name}.py", mime="text/x-python", key="plan_program",
         help="A Python file that reads records and publishes noisy counts: run it where the records are.",
     )  # fmt: skip
     with st.popover("Read it", icon=":material/code:", help="The program, to be read before it is run"):

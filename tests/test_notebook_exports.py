@@ -333,3 +333,16 @@ def test_what_must_be_said_of_a_cell_is_in_its_picture() -> None:
 def test_markdown_of_others_is_read_without_harm(text: str) -> None:
     assert not re.search(r"<(?!/?(p|h4|ul|li|strong|em|code)>)", as_html(text))
     assert "\x00" not in plain(text) + safe(text)
+
+
+def test_a_note_leaves_as_it_was_typed_below_the_headings_of_its_export() -> None:
+    one = cell(note="# Head\n\n:red[now] :material/lock: kept")
+    page = report_of([one], "T").decode()
+    assert ":red[now] :material/lock: kept" in script_of([one], "T")
+    assert ":red[now] :material/lock: kept" in page
+    assert page.count("<h1>") == 1
+    notebook = json.loads(ipynb_of([one], "T"))
+    told = "".join("".join(part["source"]) for part in notebook["cells"] if part["cell_type"] == "markdown")
+    for text in (told, zipfile.ZipFile(io.BytesIO(bundle_of([one], "T"))).read("report.md").decode()):
+        assert "### Head" in text and "\n# Head" not in text
+        assert r"\:red\[now\] `:material/lock:` kept" in text

@@ -23,7 +23,7 @@ HOSTILE = (
 
 @pytest.mark.parametrize(
     "note",
-    ["plain words", "**bold** and *slanted*", "# A heading", "1. one\n2. two", "- a\n  - b", "| a |\n|:--|\n| 1 |",
+    ["plain words", "**bold** and *slanted*", "1. one\n2. two", "- a\n  - b", "| a |\n|:--|\n| 1 |",
      "> quoted", "`a[0] < b`", "```\nx = [1](2)\n```", "3 * 4 = 12; at 10:30", "a: b"],
 )  # fmt: skip
 def test_what_only_looks_stays(note: str) -> None:
@@ -34,6 +34,28 @@ def outside_of_code(markdown: str) -> str:
     """The text without blocks and spans of code, whose ends the function writes itself, and without what is escaped."""
     blocks = markdown.split("```")[::2]
     return re.sub(r"\\.|`[^`\n]+`", " ", "\n".join(blocks))
+
+
+@pytest.mark.parametrize(
+    ("note", "shown"),
+    [(":red[now] and x:blue-badge[y]", r"\:red\[now\] and x\:blue-badge\[y\]"), (":small[x]", r"\:small\[x\]"),
+     (":material/lock: said :smile:", "`:material/lock:` said `:smile:`"),
+     ("::note\n:::note", "\\:\\:note\n\\:\\:\\:note"),
+     (":a::b:", "`:a::b:`")],
+)  # fmt: skip
+def test_what_only_the_app_reads_comes_out_as_it_was_typed(note: str, shown: str) -> None:
+    assert safe_markdown(note) == shown
+
+
+@pytest.mark.parametrize(
+    ("note", "shown"),
+    [("# Head", "### Head"), ("## Head", "#### Head"), ("##### Head", "###### Head"), ("#1 of 2", "#1 of 2"),
+     ("> # Head", "> ### Head"), ("- # Head", "- ### Head"), ("1. # Head", "1. ### Head"),
+     ("Head\n===", "Head\n\\==="), ("Head\n---", "Head\n\\---"), ("> Head\n> ---", "> Head\n> \\---"),
+     ("text\n\n---\n\nmore", "text\n\n---\n\nmore"), ("a | b\n--- | ---", "a | b\n--- | ---")],
+)  # fmt: skip
+def test_a_heading_stands_below_those_of_the_page(note: str, shown: str) -> None:
+    assert safe_markdown(note) == shown
 
 
 @pytest.mark.parametrize("note", HOSTILE)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from treedp_core.notebook.cell import Cell
+from treedp_core.notebook.notes import safe_markdown
 from treedp_core.notebook.program import Section, program_of
 from treedp_core.notebook.script import script_of
 from treedp_core.notebook.told import facts, head, is_simulated, plain, safe
@@ -66,7 +67,7 @@ def _text(number: int, section: Section, picture: str, tables: Sequence[str]) ->
         f"## {number}. {safe(cell.name)}",
         ", ".join(cell.badges),
         f"**{safe(cell.label)}**" if cell.label else "",
-        safe(cell.note),
+        safe_markdown(cell.note),
         f"![{alt}]({picture})" if picture else "",
         safe(cell.answer),
         safe(cell.caption),

@@ -11,6 +11,7 @@ from typing import Any, Final
 from treedp_core.notebook.cell import Cell
 from treedp_core.notebook.code import FIGURE
 from treedp_core.notebook.given import Value
+from treedp_core.notebook.notes import safe_markdown
 from treedp_core.notebook.picture import drawable
 from treedp_core.notebook.program import Section, program_of
 from treedp_core.notebook.script import NO_CODE, OUT, SHOWN, shown_of
@@ -58,7 +59,7 @@ def _section(number: int, section: Section, picture: bytes | None) -> list[Part]
     cell = section.cell
     about = "  \n".join(f"*{name}:* {safe(value)}" for name, value in facts(cell))
     texts = [f"## {number}. {safe(cell.name)}", f"**{safe(cell.label)}**" if cell.label else ""]
-    texts += [safe(cell.note), safe(cell.answer), safe(cell.caption), about]
+    texts += [safe_markdown(cell.note), safe(cell.answer), safe(cell.caption), about]
     words = _markdown(f"words-{number}", "\n\n".join(filter(None, texts)))
     table, figure = _table(cell), _figure(cell, picture)
     if not section.code:

@@ -9,19 +9,29 @@ FENCE: Final = "```"
 _CODE: Final = re.compile(r"`([^`\n]+)`")
 _ADDRESS: Final = re.compile(r"\S*(?:(?:https?|ftp|mailto|xmpp):|www\.|\S@\S)\S*", re.IGNORECASE)
 """What a reader of Markdown makes a link of by itself."""
-_ACTIVE: Final = re.compile(r"[\\\[\]<>&$~!`]")
+_SHORT: Final = r"(?::(?:[a-z][\w-]*(?:/\w+)?|[+-]1|100|1234):)+"
+"""What Streamlit makes an icon of, even where it is escaped."""
+_LITERAL: Final = re.compile(f"{_ADDRESS.pattern}|{_SHORT}", re.IGNORECASE)
+_ACTIVE: Final = re.compile(r"[\\\[\]<>&$~!`]|:(?=[a-z:])", re.IGNORECASE)
+"""The colon opens what Streamlit has besides Markdown: colours, badges, small print."""
 _QUOTE: Final = re.compile(r"(?:> ?)*")
+_HEADING: Final = re.compile(r"^((?:[\s>*+-]|\d+[.)])*)(#{1,6})(?=\s|$)")
+_UNDERLINE: Final = re.compile(r"([\s>]*)(=+|-+)\s*")
+_BELOW: Final = 2
+"""Headings that a page and an export have above those of a note."""
 
 
 def safe_markdown(note: str) -> str:
     r"""Return a note as Markdown without pictures, links, HTML and formulas: they are shown as they are written.
 
-    Headings, emphasis, lists, quotes, tables and code stay.
+    Emphasis, lists, quotes, tables and code stay; headings are two steps smaller: they stand below a page's own.
 
     >>> safe_markdown("**Best** at [x](http://x.org) ![y](z)")
     '**Best** at `[x](http://x.org)` \\!\\[y\\](z)'
     >>> safe_markdown("see www.x.org or `a<b`")
     'see `www.x.org` or `a<b`'
+    >>> safe_markdown("# Now :red[x]")
+    '### Now \\:red\\[x\\]'
     """
     lines: list[str] = []
     in_code = False
@@ -30,8 +40,15 @@ def safe_markdown(note: str) -> str:
             in_code = not in_code
             lines.append(FENCE)
         else:
-            lines.append(line.replace(FENCE, "''`") if in_code else _line(line))
+            lines.append(line.replace(FENCE, "''`") if in_code else _lower(_line(line), lines[-1] if lines else ""))
     return "\n".join([*lines, *([FENCE] if in_code else [])])
+
+
+def _lower(line: str, before: str) -> str:
+    """A line whose heading is smaller; one that would make a heading of the line before it is text."""
+    if (drawn := _UNDERLINE.fullmatch(line)) and before.strip("> \t") not in ("", FENCE):
+        return f"{drawn[1]}\\{drawn[2]}"
+    return _HEADING.sub(lambda found: found[1] + "#" * min(6, len(found[2]) + _BELOW), line, count=1)
 
 
 def _line(line: str) -> str:
@@ -46,7 +63,7 @@ def _line(line: str) -> str:
 
 def _words(text: str) -> str:
     pieces, at = [], 0
-    for address in _ADDRESS.finditer(text):
+    for address in _LITERAL.finditer(text):
         pieces += [_escaped(text[at : address.start()]), f"`{address[0].replace('`', '')}`"]
         at = address.end()
     return "".join([*pieces, _escaped(text[at:])])

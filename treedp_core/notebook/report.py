@@ -122,7 +122,7 @@ def _section(number: int, section: Section) -> str:
     head = [
         f'<h2>{number}. {html.escape(cell.name)}</h2><p class="badges">{badges}</p>',
         f'<p class="warning">{html.escape(plain(cell.label))}</p>' if cell.label else "",
-        f'<div class="note">{as_html(cell.note)}</div>' if cell.note else "",
+        f'<div class="note">{as_html(cell.note, typed=True)}</div>' if cell.note else "",
     ]
     kept = "keep" if len(cell.note) <= _SHORT else "long"
     parts = [

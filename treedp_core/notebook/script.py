@@ -33,8 +33,8 @@ def script_of(cells: Sequence[Cell], title: str) -> str:
 def _section(number: int, section: Section) -> list[str]:
     cell = section.cell
     lines = [f"# %% {number}. {' '.join(cell.name.split())}"]
-    for text in (cell.note, cell.answer, cell.label):
-        lines += comment(plain(text))
+    for text in (plain(cell.note, typed=True), plain(cell.answer), plain(cell.label)):
+        lines += comment(text)
     lines += comment(" · ".join(f"{name}: {value}" for name, value in facts(cell)))
     if not section.code:
         return [*lines, f"# {NO_CODE}"]

@@ -68,14 +68,14 @@ def is_simulated(cell: Cell) -> bool:
     return "simulation" in cell.badges and any(NOT_PRIVATE in one for one in columns)
 
 
-def plain(markdown: str) -> str:
-    """Return Markdown of the app as text on one line.
+def plain(markdown: str, *, typed: bool = False) -> str:
+    """Return Markdown of the app as text on one line; what was `typed` keeps colours and icons as text.
 
     >>> plain("**Half** of `a*b` :red[:material/lock: is] 2 × *n*")
     'Half of a*b is 2 × n'
     """
     kept: list[str] = []
-    text = _hide_code(_spelled(markdown), kept)
+    text = _hide_code(_spelled(markdown, typed), kept)
     text = _ITALIC.sub(r"\1", _BOLD.sub(r"\1", text))
     text = re.sub(r"(?m)^\s*(#{1,6}|[-*+])\s+", "", text)
     return " ".join(_HIDDEN.sub(lambda found: kept[int(found[1])], text).replace("\\", "").split())
@@ -90,14 +90,14 @@ def safe(markdown: str) -> str:
     return safe_markdown(_spelled(markdown))
 
 
-def as_html(markdown: str) -> str:
-    r"""Return Markdown as HTML: paragraphs, headings, lists, bold, italic and code; all else is text.
+def as_html(markdown: str, *, typed: bool = False) -> str:
+    r"""Return Markdown as HTML: paragraphs, headings, lists, bold, italic and code; all else is text. See `plain`.
 
     >>> as_html("**Half** of `<b>`\n\n- one\n- <i>")
     '<p><strong>Half</strong> of <code>&lt;b&gt;</code></p><ul><li>one</li><li>&lt;i&gt;</li></ul>'
     """
     out: list[str] = []
-    for block in re.split(r"\n\s*\n", _spelled(markdown).strip()):
+    for block in re.split(r"\n\s*\n", _spelled(markdown, typed).strip()):
         lines = [line.strip() for line in block.splitlines()]
         bullets = [_BULLET.fullmatch(line) for line in lines]
         heading = _HEADING.fullmatch(lines[0]) if len(lines) == 1 else None
@@ -110,9 +110,10 @@ def as_html(markdown: str) -> str:
     return "".join(out)
 
 
-def _spelled(markdown: str) -> str:
-    """Markdown without what only the app's own reader knows."""
-    return _COLOUR.sub(r"\1", _ICON.sub("", markdown.replace("\x00", "")))
+def _spelled(markdown: str, typed: bool = False) -> str:
+    """Markdown without what only the app's own reader knows, as the app writes it and no user does."""
+    text = markdown.replace("\x00", "")
+    return text if typed else _COLOUR.sub(r"\1", _ICON.sub("", text))
 
 
 def _hide_code(text: str, kept: list[str]) -> str:

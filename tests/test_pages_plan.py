@@ -211,3 +211,32 @@ def test_accounting_is_chosen_and_what_it_saves_is_told() -> None:
     assert "by numerical accounting" in answer(app) and before.epsilon <= 1.0 >= after.epsilon
     assert 0.9 < (after.levels[-1].scale or 0) / (before.levels[-1].scale or 1) < 0.95
     assert any("**Numerical accounting: noise −6." in one.value for one in app.caption)
+
+
+SOUGHT = {"eps": "0.7", "eps_tuned": "0.7"}
+
+
+@pytest.mark.parametrize(
+    ("page", "link", "button"),
+    [("plan", {}, ""), ("lab", {}, "lab_plan"), ("cdf", {"cdf_mechanism": "laplace"}, "cdf_plan"),
+     ("cdf", {"cdf_tree": "identity", "cdf_mechanism": "laplace"}, "cdf_plan"),
+     ("topdown", {"td_source": "trips"}, "td_plan"), ("budget", {"bud_view": "strategies"}, "bud_plan")],
+)  # fmt: skip
+def test_a_plan_whose_epsilon_was_sought_on_the_true_counts_is_marked(
+    page: str, link: dict[str, Any], button: str
+) -> None:
+    said = "NOT PRIVATE: the budget or its split was tuned on the true counts."
+    for sought in (SOUGHT, SOUGHT | {"eps": "0.8"}):
+        app = open_page(page, gen_branching="3,4", source="generate", **link, **sought)
+        app = press(app, button) if button else app
+        assert not app.exception and not app.error
+        assert ((kept(app).made.value if button else shown(app)).label == said) == (sought == SOUGHT)
+        assert (said in words(app)) == (sought == SOUGHT)
+
+
+def test_a_plan_states_no_sought_epsilon_beside_a_prior_that_was_paid_for() -> None:
+    app = open_page(
+        "plan", gen_branching="3,4", source="generate", plan_allocation="custom", plan_shares="0, 0.25, 0.5",
+        plan_tuned="noisy epsilon 0.125 replace_one 1 1", **SOUGHT,
+    )  # fmt: skip
+    assert codes(app) == ["PRIOR_OTHER"]

@@ -16,7 +16,6 @@ from pages.ui.reconnect import settings_kept_by_browser
 from pages.ui.setting import FOLLOWED, Setting
 from pages.ui.settings import EPSILON, EPSILON_TUNED, PRESENT, REG, SHARED, SLIDE, TALK, of_page
 from treedp_core.checks import InputError
-from treedp_core.notebook.study import tells_epsilon
 
 SILENT: Final = ("embed", "embed_options")
 LINKS_KEPT: Final = 32
@@ -147,7 +146,7 @@ def _changed(settings: Iterable[Setting[Any]]) -> dict[str, str | list[str]]:
 
 def _tells_of_a_file(key: str) -> bool:
     if key in (EPSILON.key, EPSILON_TUNED.key):
-        return store.is_uploaded() and tells_epsilon({one.key: one.value for one in (EPSILON, EPSILON_TUNED)})
+        return store.is_uploaded() and tuned.tells_epsilon()
     page, _, name = key.partition("_")
     if name not in ("shares", "tuned", "allocation") or page not in tuned.PAGES or not store.is_uploaded():
         return False

@@ -72,7 +72,7 @@ def end() -> None:
 
 def of_experiment(one: Experiment, page: str, *, reads_counts: bool = False) -> Ran[ReleasePlan]:
     """Return the plan of an experiment on the data set in use, its split tuned on what that of a page was."""
-    more: dict[str, Any] = {"tuned": tuned.in_force(page)} if tuned.in_force(page) is not None else {}
+    more: dict[str, Any] = {**tuned.of_plan(tuned.in_force(page))}
     if reads_counts:
         more["reads_counts"] = True
     return call(ReleasePlan.of, one, store.used(), whom=store.unit(), **more).named("plan")
@@ -80,7 +80,7 @@ def of_experiment(one: Experiment, page: str, *, reads_counts: bool = False) -> 
 
 def of_ledger(ledger: Ledger, spent: Experiment) -> Ran[ReleasePlan]:
     """Return the plan of a split on the data set in use; of the experiment that `spent` it all but the split counts."""
-    public = replace(ledger, prior=without_counts(ledger.prior))
+    public = replace(ledger, prior=tuned.of_plan(without_counts(ledger.prior)).get("tuned"))
     split = call(Split, public, spent.mechanism, spent.delta, spent.postprocess).named("split")
     return call(ReleasePlan.of, split, store.used(), whom=store.unit()).named("plan")
 

@@ -112,7 +112,10 @@ def _share() -> None:
     with st.popover("Share", icon=":material/link:", key="share", on_change="rerun", help=about) as shown:
         link = address.share_url()
         st.code(link, language=None, wrap_lines=True)
-        st.caption("The link carries the settings and the seed. Data from a file are never part of it.")
+        st.caption(
+            "The link carries the settings and the seed. Data from a file are never part of it; an ε or shares that "
+            "were tuned on true counts are."
+        )
         if shown.open:
             if code := qr.image(link):
                 st.image(code, width=240, alt="QR code of the link above")

@@ -8,11 +8,13 @@ from typing import Final
 
 import streamlit as st
 
-from pages.ui.settings import REG, get
+from pages.ui.settings import EPSILON, EPSILON_TUNED, REG, get
 from pages.ui.text import plain, small_print
 from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment, prepare, total_of
+from treedp_core.notebook import study
 from treedp_core.privacy import Accounting, Currency, ProtectedUnit, exact_shares
+from treedp_core.privacy.origin import PriorKind
 from treedp_core.studies.budget import Ledger, Origin, origin_of_text
 from treedp_core.tree import Tree
 
@@ -46,6 +48,30 @@ def accounting(page: str, chosen: str) -> str:
     """Return how noise is accounted for: by the formula where a prior was paid for, as its noise may be another."""
     prior = in_force(page)
     return Accounting.FORMULA.value if prior is not None and prior.spent else chosen
+
+
+def tells_epsilon() -> bool:
+    """Return whether the ε that is set was sought on the true counts."""
+    return study.tells_epsilon({one.key: one.value for one in (EPSILON, EPSILON_TUNED)})
+
+
+def of_plan(split: Origin | None) -> dict[str, Origin]:
+    """Return the argument for what a plan was tuned on: its split, or the true counts where its ε was sought on them.
+
+    Raises
+    ------
+    InputError
+        ``PRIOR_OTHER`` where a prior was paid for, as a plan states one of both.
+    """
+    if not tells_epsilon() or (split is not None and not split.is_private):
+        return {} if split is None else {"tuned": split}
+    if split is not None and split.spent:
+        raise InputError(
+            "PRIOR_OTHER",
+            "ε was sought on the true counts, but the split was tuned on a release that was paid for; choose another "
+            "ε.",
+        )
+    return {"tuned": Origin(PriorKind.TRUE_COUNTS)}
 
 
 def label(page: str) -> str:

@@ -120,7 +120,7 @@ def _reasons(plan: Stated) -> list[str]:
     if most > MOST_NODES:
         told.append(f"A level of {whole(most)} nodes cannot be measured node by node.")
     if plan.tuned is not None and not plan.tuned.is_private:
-        told.append("The split was tuned on the true counts, so that it is not private: choose another split.")
+        told.append("The budget or its split was tuned on the true counts, so that it is not private: choose another.")
     if plan.true_error is not None:
         told.append("The plan states errors on the true counts: make it without them.")
     return told

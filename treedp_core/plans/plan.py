@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from treedp_core.plans import documents, typed_json, verify, words
@@ -53,7 +53,7 @@ class ReleasePlan(Stated):
         counted : Dataset, optional
             The data set that bins or columns come from.
         tuned : Origin, optional
-            What the split of the budget was tuned on; a `Split` knows it from its ledger.
+            What the budget or its split was tuned on; a `Split` knows it from its ledger.
         whom : str
             What one unit is, in a word or two.
         steps : tuple of str
@@ -70,7 +70,7 @@ class ReleasePlan(Stated):
         """
         source = data if isinstance(data, Dataset) else counted
         if isinstance(made, MatrixPlan):
-            found = state_of_sums(made, data, source)
+            found = replace(state_of_sums(made, data, source), tuned=tuned)
         else:
             found = state(planned(made, data, tuned, steps), data, source)
         stated = {one.name: getattr(found, one.name) for one in fields(found)}

@@ -41,7 +41,7 @@ def label(plan: Stated) -> str:
     """Return NOT PRIVATE and why, which every copy must begin with, where the plan tells of true counts; or nothing."""
     why = []
     if plan.tuned is not None and not plan.tuned.is_private:
-        why.append("the split was tuned on the true counts")
+        why.append("the budget or its split was tuned on the true counts")
     if plan.true_error is not None:
         why.append("errors on the true counts are stated")
     return f"{NOT_PRIVATE}: {' and '.join(why)}." if why else ""
@@ -112,8 +112,10 @@ def _cost(plan: Stated) -> str:
         else ""
     )
     composed = f"By composition over the levels ({terms}) the" if plan.matrix is None else "The"
-    tuned = f" The split was tuned on {plan.tuned.kind.value}" if plan.tuned is not None else ""
+    tuned = ""
     if plan.tuned is not None:
+        what = "split" if plan.tuned.is_private else "budget or its split"
+        tuned = f" The {what} was tuned on {plan.tuned.kind.value}"
         spent = privacy_text(plan.tuned.spent)
         tuned += f", released for {plan.symbol} = {spent}, which is charged too." if plan.tuned.spent else "."
     total = f"{plan.symbol} = {privacy_text(plan.charged)}"
@@ -206,7 +208,7 @@ def _about_counts(plan: Stated) -> list[str]:
     points = ["Errors on the true counts are stated: take them out before anybody else reads this plan."]
     told = points if plan.true_error is not None else []
     if tuned is not None and tuned.kind is PriorKind.TRUE_COUNTS:
-        told.append("The split was tuned on the true counts, which no budget pays for: choose another split.")
+        told.append("The budget or its split was tuned on the true counts, which no budget pays for: choose another.")
     if tuned is not None and tuned.kind is PriorKind.PUBLIC:
         told.append("The split was tuned on counts called public: make sure that they are, and are no part of these.")
     return told

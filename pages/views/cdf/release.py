@@ -131,8 +131,9 @@ def _planned(shown: _Shown) -> Ran[ReleasePlan]:
     bins = again(shown.data)
     counted = bins.args[0]
     origin = tuned.in_force("cdf") if s.TREE.value not in STRATEGIES else None
-    more = {} if origin is None else {"tuned": origin}
-    return call(ReleasePlan.of, ready, bins, counted=counted, whom=unit_of(counted.value), **more).named("plan")
+    return call(
+        ReleasePlan.of, ready, bins, counted=counted, whom=unit_of(counted.value), **tuned.of_plan(origin)
+    ).named("plan")
 
 
 def _ledger(drawn: Ran[Draw]) -> None:

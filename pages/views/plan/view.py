@@ -126,7 +126,7 @@ def _current() -> Shown:
         mechanism=s.MECHANISM.value, postprocess=CHAINS[s.POST.value].steps, allocation=s.ALLOCATION.value,
         delta=slack_of([s.MECHANISM.value]), accounting=tuned.accounting("plan", s.ACCOUNTING.value), **_true_error(),
     )  # fmt: skip
-    key = (asked, s.SHARES.value, tuned.in_force("plan"), s.TRUE_ERROR.value, unit())
+    key = (asked, s.SHARES.value, tuned.in_force("plan"), tuned.tells_epsilon(), s.TRUE_ERROR.value, unit())
     found = at_once(SLOT, key, partial(_made, asked))
     return Shown(found.value, found, "") if found.value is not None else Shown(None, found, "")
 

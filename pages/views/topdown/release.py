@@ -119,8 +119,7 @@ def _planned(wanted: Wanted, ready: Ran[Plan], what: Subject) -> Ran[ReleasePlan
     subject = asked.again(what)
     counted = next((one for one in subject.args if isinstance(one, Ran)), None)
     more: dict[str, Any] = {} if counted is None else {"counted": counted, "whom": unit_of(counted.value)}
-    if tuned.in_force("td") is not None:
-        more["tuned"] = tuned.in_force("td")
+    more |= tuned.of_plan(tuned.in_force("td"))
     return call(ReleasePlan.of, ready, subject, steps=RULES[wanted.rule].steps, **more).named("plan")
 
 

@@ -39,7 +39,7 @@ def outside_of_code(markdown: str) -> str:
 @pytest.mark.parametrize(
     ("note", "shown"),
     [(":red[now] and x:blue-badge[y]", r"\:red\[now\] and x\:blue-badge\[y\]"), (":small[x]", r"\:small\[x\]"),
-     (":material/lock: said :smile:", "`:material/lock:` said `:smile:`"),
+     (":material/lock: said :smile:", r"\:material\/lock: said `:smile:`"),
      ("::note\n:::note", "\\:\\:note\n\\:\\:\\:note"),
      (":a::b:", "`:a::b:`")],
 )  # fmt: skip

@@ -9,10 +9,10 @@ FENCE: Final = "```"
 _CODE: Final = re.compile(r"`([^`\n]+)`")
 _ADDRESS: Final = re.compile(r"\S*(?:(?:https?|ftp|mailto|xmpp):|www\.|\S@\S)\S*", re.IGNORECASE)
 """What a reader of Markdown makes a link of by itself."""
-_SHORT: Final = r"(?::(?:[a-z][\w-]*(?:/\w+)?|[+-]1|100|1234):)+"
+_SHORT: Final = r"(?::(?:[a-z][\w-]*|[+-]1|100|1234):)+"
 """What Streamlit makes an icon of, even where it is escaped."""
 _LITERAL: Final = re.compile(f"{_ADDRESS.pattern}|{_SHORT}", re.IGNORECASE)
-_ACTIVE: Final = re.compile(r"[\\\[\]<>&$~!`]|:(?=[a-z:])", re.IGNORECASE)
+_ACTIVE: Final = re.compile(r"[\\\[\]<>&$~!`]|:(?=[a-z:])|(?<=:material)/", re.IGNORECASE)
 """The colon opens what Streamlit has besides Markdown: colours, badges, small print."""
 _QUOTE: Final = re.compile(r"(?:> ?)*")
 _HEADING: Final = re.compile(r"^((?:[\s>*+-]|\d+[.)])*)(#{1,6})(?=\s|$)")

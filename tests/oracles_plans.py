@@ -116,3 +116,41 @@ def attacking_trees(
         m = int(rng.integers(2, 6))
         records = np.exp(rng.uniform(math.log(0.3 * lowest), math.log(total / m), m)).astype(int) + 1
         yield star(list(zip(rng.integers(0, n_levels - 2, m).tolist(), records.tolist(), strict=True)), n_levels)
+
+
+# --- what rounds lose together, outcome by outcome -------------------------------------------------------------------
+
+
+def delta_together(rounds: list[tuple[float, float, float, bool]], epsilon: float) -> float:
+    """Delta at epsilon of rounds (a, b, t, one-sided test) whose every part answers as loudly as its bounds allow.
+
+    A part whose loss is -m or M has P(M) = (e^m - 1) / (e^m - e^-M). All outcomes of half of the parts are listed, and
+    each is paired with the sorted ones of the other half. Above 2^17 in a half, losses are rounded to epsilon / 2^17:
+    of a hundred parts by less than a ten-thousandth of epsilon in all.
+    """
+    return max(_one_way(rounds, epsilon, more) for more in (False, True))
+
+
+def _one_way(rounds: list[tuple[float, float, float, bool]], epsilon: float, more: bool) -> float:
+    parts = []
+    for a, b, t, one_sided in rounds:
+        low, high = (b if one_sided else a + b), a + b
+        parts += [(high, low) if more else (low, high), (t, t)]
+    (x, p), (y, q) = _outcomes(parts[::2], epsilon), _outcomes(parts[1::2], epsilon)
+    order = np.argsort(y)
+    y, q = y[order], q[order]
+    above, tilted = (np.append(np.cumsum(z[::-1])[::-1], 0.0) for z in (q, q * np.exp(-y)))
+    first = np.searchsorted(y, epsilon - x)
+    return float(p @ (above[first] - np.exp(epsilon - x) * tilted[first]))
+
+
+def _outcomes(parts: list[tuple[float, float]], epsilon: float) -> tuple[np.ndarray, np.ndarray]:
+    loss, mass, unit = np.zeros(1), np.ones(1), epsilon / 2**17
+    for m, most in parts:
+        p = math.expm1(m) / (math.exp(m) - math.exp(-most))
+        loss, mass = np.concatenate([loss - m, loss + most]), np.concatenate([(1 - p) * mass, p * mass])
+        if loss.size > 1 << 17:
+            at = np.round(loss / unit).astype(np.int64)
+            mass = np.bincount(at - at.min(), mass)
+            loss = unit * np.arange(at.min(), at.min() + mass.size)
+    return loss, mass

@@ -270,8 +270,8 @@ def test_a_release(unit: ProtectedUnit, noise, clamp_share: float) -> None:
     assert run.estimation.spent_delta <= Fraction(run.delta) * rest
     assert run.estimation.max_total >= counts[0]
     assert (run.estimation.max_total == counts[0]) == unit.total_is_public
-    assert (run.estimation.spent_epsilon == run.estimation.plan.exact_epsilon) == unit.total_is_public
-    assert (run.estimation.spent_delta == run.estimation.plan.exact_delta) == unit.total_is_public
+    assert (run.estimation.spent_epsilon == Fraction(run.estimation.plan.epsilon)) == unit.total_is_public
+    assert (run.estimation.spent_delta == Fraction(run.estimation.plan.delta)) == unit.total_is_public
     assert run.release.estimate[0] == counts[0] or not unit.total_is_public
 
 
@@ -415,7 +415,7 @@ def test_what_a_plan_refuses() -> None:
     ):
         refused("PLAN_LEVEL", words, PlanLevel, **(good | change))
     refused("PLAN_BUDGET", "cost epsilon = 1", Plan, "x", 0.9999, 1e-3, (level,), 1.0, 0.5)
-    refused("PLAN_BUDGET", "cost delta = 0.001", Plan, "x", 1.1, 0.9999e-3, (level,), 1.0, 0.5)
+    refused("PLAN_BUDGET", "delta = 0.001 at", Plan, "x", 1.1, 0.9999e-3, (level,), 1.0, 0.5)
     refused("PLAN_LEVEL", "rounds", Plan, "x", 1.1, 1e-3, (), 1.0, 0.5)
     refused("ALPHA_RANGE", "alpha", Plan, "x", 1.1, 1e-3, (level,), 1.0, 0.0)
     refused("DELTA_RANGE", "delta", Plan, "x", 1.1, 0.0, (level,), 1.0, 0.5)
@@ -427,7 +427,7 @@ def test_rounds_that_cost_too_much_together_are_refused() -> None:
     bound = truncated_bound(0.5, 1e-3)
     one = PlanLevel(90.0, 60.0, bound, 0.1, 0.1, 0.5, 1e-3, bound)
     assert Plan("x", 1.5, 2e-3, (one, one), 1.0, 0.5).exact_delta == 2 * Fraction(1e-3)
-    refused("PLAN_BUDGET", "cost delta = 0.002", Plan, "x", 1.5, 1.5e-3, (one, one), 1.0, 0.5)
+    refused("PLAN_BUDGET", "delta = 0.002 at", Plan, "x", 1.5, 1.5e-3, (one, one), 1.0, 0.5)
     refused("PLAN_BUDGET", "cost epsilon = 1.4", Plan, "x", 1.3, 2e-3, (one, one), 1.0, 0.5)
     assert float(one.exact_epsilon) == 0.7 < one.exact_epsilon  # the nearest float is below the sum
     refused("PLAN_BUDGET", "cost epsilon = 0.7", Plan, "x", 0.7, 1e-3, (one,), 1.0, 0.5)

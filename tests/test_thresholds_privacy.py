@@ -20,7 +20,7 @@ from audit.thresholds import lost
 from treedp_core.checks import InputError
 from treedp_core.mechanisms.thresholds import estimation
 from treedp_core.mechanisms.thresholds.answers import Draw, Queries
-from treedp_core.mechanisms.thresholds.plan_types import Plan, PlanLevel
+from treedp_core.mechanisms.thresholds.plan_types import Plan, PlanLevel, rounds_together
 from treedp_core.mechanisms.thresholds.plans import tuned_plan
 from treedp_core.mechanisms.thresholds.reduction import label_nodes
 from treedp_core.mechanisms.thresholds.release import release_with_thresholds
@@ -98,6 +98,26 @@ def test_the_exact_law_keeps_the_promise(name: str) -> None:
         near = exact_law(tree, np.array(other), plan)
         for p, q in ((law, near), (near, law)):
             assert oracle.hockey_stick(p, q, plan.epsilon) <= plan.delta
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_the_exact_law_keeps_a_promise_that_is_smaller_than_the_sum(name: str) -> None:
+    """Two rounds that cost 4.9 in sum, promised together: at four fifths of it, whatever else a neighbour is."""
+    tree, counts = COUNTS[name]
+    levels = tiny_plan().levels
+    part = 0.8 * 4.9
+    rare = max(one.delta(part) for one in rounds_together((*rates(x), x.test_law) for x in levels))
+    plan = Plan("together", part, 0.05 + 1.001 * rare, levels, 1.0, 0.5)
+    assert plan.exact_epsilon > 1.2 * plan.epsilon
+    law = exact_law(tree, counts, plan)
+    for other in oracle.neighbours(tree.parent.tolist(), counts.tolist()):
+        near = exact_law(tree, np.array(other), plan)
+        for p, q in ((law, near), (near, law)):
+            assert oracle.hockey_stick(p, q, plan.epsilon) <= plan.delta
+
+
+def rates(level: PlanLevel) -> tuple[float, float, float]:
+    return level.threshold_epsilon, level.query_epsilon, level.pass_epsilon
 
 
 def test_the_exact_law_shows_halved_noise() -> None:
@@ -294,7 +314,7 @@ def test_root_rounds_and_clamp_cost_together_what_is_claimed(
     )
     assert len(made) == 1 + (clamp_share > 0)
     plan = run.estimation.plan
-    for spent, rounds, claimed in ((0, plan.exact_epsilon, run.epsilon), (1, plan.exact_delta, run.delta)):
+    for spent, rounds, claimed in ((0, Fraction(plan.epsilon), run.epsilon), (1, Fraction(plan.delta), run.delta)):
         times = [1, *(tree.n_levels for _ in made[1:])]
         cost = rounds + sum(n * pair[spent] for n, pair in zip(times, made, strict=True))
         assert cost <= Fraction(claimed)

@@ -23,7 +23,7 @@ from treedp_core.mechanisms import LevelNoise, calibration, level_noise, stabili
 from treedp_core.mechanisms.partition import Partition
 from treedp_core.mechanisms.thresholds import estimation, sparse_vector
 from treedp_core.mechanisms.thresholds import release as thresholds
-from treedp_core.mechanisms.thresholds.plan_types import Plan, PlanLevel
+from treedp_core.mechanisms.thresholds.plan_types import Plan, PlanLevel, rounds_together
 from treedp_core.mechanisms.thresholds.sparse_vector import NoiseLaw
 from treedp_core.noise import exact_draws as integer_draws
 from treedp_core.noise import laws as noise
@@ -284,6 +284,18 @@ def largest_delta_only() -> Iterator[None]:
         yield
 
 
+def quiet_rounds() -> AbstractContextManager[Any]:
+    """Rounds lose less together than they do."""
+    honest = rounds_together
+    return everywhere(honest, lambda rounds: honest((0.98 * a, 0.98 * b, 0.98 * t, law) for a, b, t, law in rounds))
+
+
+def one_way_only() -> AbstractContextManager[Any]:
+    """Rounds are judged by what one record more gives away, which is less."""
+    honest = rounds_together
+    return everywhere(honest, lambda rounds: (honest(rounds)[1],) * 2)
+
+
 def unsaid_spread() -> AbstractContextManager[Any]:
     """A promise is described as if records could lie anywhere."""
     return patch.object(
@@ -480,6 +492,8 @@ FAULTS = (
     Fault("one draw for all nodes of a clamp", lambda: everywhere(estimation.clamp, _one_draw), (THRESHOLDS,)),
     Fault("root bound without noise", lambda: everywhere(estimation.root_bound, _unnoised_root), (THRESHOLDS,)),
     Fault("only the largest delta of the rounds", largest_delta_only, (THRESHOLDS,)),
+    Fault("rounds together a fiftieth too quiet", quiet_rounds, (THRESHOLDS,)),
+    Fault("of rounds together only one way", one_way_only, (THRESHOLDS,)),
     Fault("a replaced record as one step", lambda: everywhere(ONE_RECORD, _one_step), (THRESHOLDS,)),
     *(
         Fault(f"{convert.__name__} a billionth too good", changed(convert, lambda x, *_, f=by: x * f), (CONVERSIONS,))

@@ -19,6 +19,7 @@ from unittest.mock import patch
 import numpy as np
 
 import oracles_thresholds as oracle
+from oracles_plans import delta_together
 from treedp_core.checks import InputError
 from treedp_core.mechanisms.thresholds import answers as answering
 from treedp_core.mechanisms.thresholds import estimation, sparse_vector
@@ -166,8 +167,20 @@ def _replayed(report: Report, rng: np.random.Generator, small: Small, data: IntA
             report.holds(False, f"{what}: {leak}")
             continue
         report.pairs += n
+        if epsilon > Fraction(plan.epsilon):  # then it is promised that so much is rare
+            epsilon, delta = Fraction(plan.epsilon), delta + Fraction(_rare(plan))
         report.spent(what, epsilon, plan.epsilon, n)
         report.holds(delta <= Fraction(plan.delta), f"{what}: delta")
+
+
+def _rare(plan: Plan) -> float:
+    """Delta above the plan's epsilon of all its rounds, every part of them as loud as the noise that is drawn allows."""
+    rounds = []
+    for level in plan.levels:
+        threshold, query, one_sided, (passing, _) = used_rates(level)
+        c = level.cut_off
+        rounds.append((float(c * threshold), float((1 if one_sided else 2) * c * query), float(c * passing), one_sided))
+    return delta_together(rounds, plan.epsilon)
 
 
 # ---------------------------------------------------------------- whole releases, replayed

@@ -43,7 +43,7 @@ class Estimation:
     max_total : float
         Bound on the root's count that the plan was made for, in records.
     spent_epsilon, spent_delta : Fraction
-        Exact cost of the root bound and the rounds, for one record added or removed.
+        Of the root bound and the plan, for one record added or removed.
     """
 
     plan: Plan
@@ -100,7 +100,7 @@ def estimate(
         spent_epsilon, spent_delta = Fraction(root[0]), Fraction(root[1])
         max_total = root_bound(paths.total, *root, rng, noise)
     plan = planner(for_plan[0], for_plan[1], paths.n_levels, max(1.0, max_total))
-    spent_epsilon, spent_delta = spent_epsilon + plan.exact_epsilon, spent_delta + plan.exact_delta
+    spent_epsilon, spent_delta = spent_epsilon + Fraction(plan.epsilon), spent_delta + Fraction(plan.delta)
     if spent_epsilon > Fraction(eps) or spent_delta > Fraction(d):
         raise InputError("PLAN_BUDGET", "The plan costs more than it was given; use a planner that keeps its budget.")
     labels = label_nodes(paths, plan, Draw(rng, noise), watch=watch)

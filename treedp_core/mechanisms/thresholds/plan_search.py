@@ -22,6 +22,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from treedp_core.mechanisms.thresholds.plan_types import rounds_together
 from treedp_core.noise.law import FloatArray
 
 # How far a tuned plan reaches into the tails. Each reserve is such that the squared loss of a failure, weighted with
@@ -44,6 +45,15 @@ _FIXED_POINT: Final = 16
 _MAX_LOSS: Final = 200.0
 _SECTIONS: Final = 24
 _REFINEMENTS: Final = 5
+PASS_SHARE: Final = 0.5
+"""Of delta, for the pass rounds of a plan whose sum is larger than its epsilon: near the best wherever that pays."""
+LEAST_LEFT: Final = 0.125
+"""Of an error, that a larger sum may leave."""
+_ROUGHLY: Final = 3
+_TRIES: Final = 3
+_CLOSE: Final = 2e-4
+_FALL: Final = 0.96
+"""What rounds lose together grows a little faster than their sum."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,6 +173,54 @@ def proven_error(error: FloatArray, rounds: list[Round]) -> FloatArray:
     return np.asarray(np.sqrt(squares) * (1.0 + 1e-9))
 
 
+def least_error_together(
+    rounds: Rounds,
+    alpha: FloatArray,
+    epsilon: FloatArray,
+    delta: FloatArray,
+    n_levels: FloatArray,
+    max_total: FloatArray,
+) -> tuple[FloatArray, FloatArray]:
+    """Smallest E found, in records, whose rounds are together (epsilon, delta)-private, and the pass rounds' delta.
+
+    All arguments have one shape (n,), as have both results; the error is nan where the rounds' sum allows none. Rounds
+    share epsilon in sum and all of delta, or more than epsilon and a part of delta, whichever errs less.
+    """
+    cases = np.stack([alpha, epsilon, delta, n_levels, max_total])
+    error = least_error(rounds, *cases)
+    found, part, spend = error.copy(), 1.0 * delta, 1.0 * epsilon
+    left = np.flatnonzero(~np.isnan(found))
+    for tried in range(_TRIES + 1):
+        alpha, epsilon, delta, n_levels, max_total = cases[:, left]
+        given = alpha, PASS_SHARE * delta, n_levels, max_total
+        if tried:
+            between = LEAST_LEFT * found[left], found[left]
+            error[left] = least_error(rounds, alpha, spend[left], *given[1:], between=between)
+        over = _together(rounds, error[left], *given, beyond=(1.0 - PASS_SHARE) * delta) / epsilon
+        kept = left[(over <= 1.0) & (error[left] < found[left])]
+        found[kept], part[kept] = error[kept], PASS_SHARE * cases[2, kept]
+        spend[left] *= ((1.0 - _CLOSE) / over) ** _FALL
+        left = left[np.isfinite(over) & ((over < 1.0 - 3.0 * _CLOSE) | ((over > 1.0) & (tried > 0)))]
+        if not left.size:
+            break
+    return found, part
+
+
+def _together(rounds: Rounds, error: FloatArray, *given: FloatArray, beyond: FloatArray) -> FloatArray:
+    """Epsilon of the rounds that are made for each error, (n,), their pass rounds' delta apart; inf where it is nan."""
+    with np.errstate(all="ignore"):
+        made, _ = rounds(error, *given)
+    return np.array(
+        [math.inf if np.isnan(e) else _epsilon(made, i, d) for i, (e, d) in enumerate(zip(error, beyond, strict=True))]
+    )
+
+
+def _epsilon(rounds: list[Round], case: int, delta: float) -> float:
+    used = [one for one in rounds if one.used[case]]
+    ways = rounds_together((float(x.a[case]), float(x.b[case]), float(x.t[case]), "exponential") for x in used)
+    return max(losses.epsilon(delta) for losses in ways)
+
+
 def least_error(
     rounds: Rounds,
     alpha: ArrayLike,
@@ -170,19 +228,24 @@ def least_error(
     delta: ArrayLike,
     n_levels: ArrayLike,
     max_total: ArrayLike,
+    *,
+    between: tuple[FloatArray, FloatArray] | None = None,
 ) -> FloatArray:
     """Smallest E, in records, whose rounds cost at most epsilon, (n,) cases (arguments broadcast); nan if none exists.
 
     None exists when the constant estimate (1 - alpha) M / 2 of every node, which costs nothing, is as good. The cost
-    jumps where the number of rounds changes, so the end of a bracket that holds is returned, not a root.
+    jumps where the number of rounds changes, so the end of a bracket that holds is returned, not a root. Looked for
+    between two given errors, (n,) each, it is found roughly.
     """
     cases = [np.asarray(x, dtype=float) for x in np.broadcast_arrays(alpha, epsilon, delta, n_levels, max_total)]
     a, eps, d, levels, total = (x.reshape(-1, 1) for x in cases)
     high = np.log((1.0 - a) * total / 2.0) * np.ones_like(a)
     low = np.minimum(np.log(1e-3), high - 1.0) * np.ones_like(a)
     grid = np.linspace(0.0, 1.0, _SECTIONS + 1)
+    if between is not None:
+        low, high = (np.log(x).reshape(-1, 1) for x in between)
     found = np.zeros(a.shape, dtype=bool)
-    for _ in range(_REFINEMENTS):
+    for _ in range(_REFINEMENTS if between is None else _ROUGHLY):
         tried = low + (high - low) * grid
         shaped = [np.broadcast_to(x, tried.shape) for x in (a, d, levels, total)]
         with np.errstate(all="ignore"):

@@ -3,10 +3,15 @@
 Ghazi et al. label nodes with values in rounds, from the largest threshold to the smallest. A `Plan` is a list of such
 rounds. Its privacy follows from the noise alone (each record meets one test and one pass round a tree at each round),
 so thresholds, values and splits may be chosen freely: `plans` chooses them, `Plan` refuses what would break a promise.
+
+Rounds may cost more in sum than they do together. A one-sided test never speaks louder than a + b for one record less
+and than b for one more (see `sparse_vector`), a pass round than t either way, but for its delta; and where each loss
+lies between bounds, that all reach theirs at once is rare. How rare is computed (see `of_bounds`), not estimated.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, Literal
@@ -14,11 +19,14 @@ from typing import Final, Literal
 from treedp_core import checks
 from treedp_core.checks import InputError
 from treedp_core.noise.truncated_laplace import truncated_bound
+from treedp_core.privacy.losses import Losses, of_bounds
 from treedp_core.words import whole
 
 TestLaw = Literal["exponential", "laplace"]
 MAX_PLAN_LEVELS: Final = 10_000
 MAX_CUT_OFF: Final = 1_000_000
+_BELOW: Final = 1.0 - 1e-12
+"""More than the rounding of a round's losses."""
 
 
 @dataclass(frozen=True)
@@ -102,8 +110,9 @@ class Plan:
     name : str
         Which rule chose it, for captions.
     epsilon, delta : float
-        What is promised; the exact sums over the rounds are at most these. The bound on the root's count is not in
-        here: whoever runs the plan with a private root bound charges it beside the plan.
+        What is promised: that the rounds together lose more than epsilon, their pass rounds' deltas among it, has at
+        most delta. The bound on the root's count is not in here: whoever runs the plan with a private root bound
+        charges it beside the plan.
     levels : tuple of PlanLevel
         In the order in which they run: the largest threshold first.
     default_value : float
@@ -146,22 +155,49 @@ class Plan:
             raise InputError(
                 "PLAN_LEVEL", f"Expected a plan of 1 to {whole(MAX_PLAN_LEVELS)} rounds, each a PlanLevel."
             )
-        for name, spent, promised in (
-            ("epsilon", self.exact_epsilon, self.epsilon),
-            ("delta", self.exact_delta, self.delta),
-        ):
-            if spent > Fraction(promised):
-                message = (
-                    f"The rounds of this plan cost {name} = {float(spent):g}, more than the promised {promised:g}."
-                )
-                raise InputError("PLAN_BUDGET", message)
+        if self.exact_delta + Fraction(self.beyond) > Fraction(self.delta):
+            together = min(1.0, float(self.exact_delta) + self.beyond)
+            message = (
+                f"The rounds of this plan cost epsilon = {float(self.exact_epsilon):g} in sum and delta = {together:g} "
+                f"at epsilon = {self.epsilon:g}, more than the promised {self.delta:g}."
+            )
+            raise InputError("PLAN_BUDGET", message)
+
+    @property
+    def beyond(self) -> float:
+        """Delta that remains, beside the pass rounds' own, above the promised epsilon; rounded up.
+
+        >>> level = PlanLevel(9.0, 9.0, 400.0, 0.05, 0.05, 0.1, 1e-9, 200.0)
+        >>> together = Plan("ten rounds", 1.6, 1e-4, (level,) * 10, 1.0, 0.5)
+        >>> float(together.exact_epsilon), 0 < together.beyond < 1e-4
+        (2.0, True)
+        """
+        if self.exact_epsilon <= Fraction(self.epsilon):
+            return 0.0
+        ways = rounds_together((x.threshold_epsilon, x.query_epsilon, x.pass_epsilon, x.test_law) for x in self.levels)
+        return max(losses.delta(self.epsilon * _BELOW) for losses in ways)
 
     @property
     def exact_epsilon(self) -> Fraction:
-        """What all rounds cost in epsilon, as an exact fraction."""
+        """What all rounds cost in epsilon in sum, as an exact fraction; more than is promised where that is rare."""
         return sum((level.exact_epsilon for level in self.levels), Fraction(0))
 
     @property
     def exact_delta(self) -> Fraction:
-        """What all rounds cost in delta, as an exact fraction."""
+        """What all pass rounds cost in delta, as an exact fraction."""
         return sum((Fraction(level.pass_delta) for level in self.levels), Fraction(0))
+
+
+def rounds_together(rounds: Iterable[tuple[float, float, float, TestLaw]]) -> tuple[Losses, Losses]:
+    """Return what rounds lose together beside their deltas, for one record less and for one more.
+
+    Parameters
+    ----------
+    rounds : iterable of (a, b, t, test law)
+    """
+    less, more = [], []
+    for a, b, t, law in rounds:
+        other = b if law == "exponential" else a + b
+        less += [(other, a + b), (t, t)]
+        more += [(a + b, other), (t, t)]
+    return of_bounds(less), of_bounds(more)

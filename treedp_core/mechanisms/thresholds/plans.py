@@ -27,7 +27,7 @@ from treedp_core.mechanisms.thresholds.chains import chain_error
 from treedp_core.mechanisms.thresholds.plan_search import (
     Round,
     Rounds,
-    least_error,
+    least_error_together,
     proven_error,
     proven_rounds,
     tuned_rounds,
@@ -155,9 +155,9 @@ def provable_plan_error(
 def _stated_error(rule: Rounds, *arguments: ArrayLike) -> FloatArray:
     cases = np.broadcast_arrays(*(np.asarray(x, dtype=float) for x in arguments))
     alpha, epsilon, delta, n_levels, max_total = (case.ravel() for case in cases)
-    error = least_error(rule, alpha, epsilon, delta, n_levels, max_total)
+    error, part = least_error_together(rule, alpha, epsilon, delta, n_levels, max_total)
     with np.errstate(all="ignore"):
-        rounds, _ = rule(np.where(np.isnan(error), 1.0, error), alpha, delta, n_levels, max_total)
+        rounds, _ = rule(np.where(np.isnan(error), 1.0, error), alpha, part, n_levels, max_total)
     return _of_rounds(rule, error, rounds, alpha, n_levels, max_total).reshape(cases[0].shape)
 
 
@@ -176,15 +176,15 @@ def _plan(
     a, eps, d = check_alpha(alpha), checks.epsilon(epsilon), check_delta(delta)
     levels, total = check_levels(n_levels), check_total(max_total)
     cases = [np.array([float(x)]) for x in (a, eps, d, levels, total)]
-    error = least_error(rule, *cases)
+    error, part = least_error_together(rule, *cases)
     if np.isnan(error[0]):
         message = (
             f"A total of at most {fixed(total, 0)} is too small for thresholds at this budget: the constant "
             f"{short((1 - a) * total / 2)} for every node is as good; use a larger epsilon or plain noise."
         )
         raise InputError("PLAN_TOTAL", message)
-    alpha_of, _, delta_of, levels_of, total_of = cases
-    rounds, _ = rule(error, alpha_of, delta_of, levels_of, total_of)
+    alpha_of, _, _, levels_of, total_of = cases
+    rounds, _ = rule(error, alpha_of, part, levels_of, total_of)
     return Plan(
         name=name,
         epsilon=eps,

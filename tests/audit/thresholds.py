@@ -174,7 +174,7 @@ def _replayed(report: Report, rng: np.random.Generator, small: Small, data: IntA
 
 
 def _rare(plan: Plan) -> float:
-    """Delta above the plan's epsilon of all its rounds, every part of them as loud as the noise that is drawn allows."""
+    """Delta of all rounds above the plan's epsilon, each part of them as loud as the noise that is drawn allows."""
     rounds = []
     for level in plan.levels:
         threshold, query, one_sided, (passing, _) = used_rates(level)

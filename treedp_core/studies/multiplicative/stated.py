@@ -19,7 +19,7 @@ PAPER: Final = Stated(
 PROVABLE: Final = Stated(
     assumes=_ASSUMES,
     formula=r"\text{α-RMSE}^2\ \le\ E^2+\sum_i3\,\eta_i\,\bigl((1-\alpha)\,U_i\bigr)^2",
-    source="Ghazi et al., Theorem A.1 (its proof of privacy); thresholds and the bound are our own.",
+    source="Ghazi et al., Theorem A.1 (its proof of privacy, rounds composed by their losses); thresholds and the bound are our own.",
     best="Very deep trees, where the error must be a theorem.",
     loses="Fewer levels, where shrunk Gaussian noise errs less; errors that forgive nothing.",
 )
@@ -27,7 +27,7 @@ TUNED: Final = Stated(
     assumes=_ASSUMES,
     formula=r"v_i=(1+\alpha)L_i+E,\qquad U_i=\frac{2E+(1+\alpha)L_i}{1-\alpha},\qquad"
     r"\text{α-RMSE}\ \lesssim\ E",
-    source="Ghazi et al., Theorem A.1 (its proof of privacy); thresholds are our own, and E is simulated.",
+    source="Ghazi et al., Theorem A.1 (its proof of privacy, rounds composed by their losses); thresholds are our own, and E is simulated.",
     best="Thousands of levels and more: its error hardly grows with them.",
     loses="Fewer levels, where shrunk Gaussian noise errs less; errors that forgive nothing.",
 )

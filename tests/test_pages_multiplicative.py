@@ -60,7 +60,7 @@ def test_growth_shows_the_lines_that_decide() -> None:
     assert high - low <= 6
     told = words(app).replace("\u202f", " ")
     assert "At **7 levels** the best simple rule, Shrunk optimal factorisation, errs least in the worst case" in told
-    assert "pay from about **3 100 levels** on." in told
+    assert "pay from about **2 700 levels** on." in told
 
 
 def test_growth_has_every_line() -> None:

@@ -7,6 +7,7 @@ from typing import Final
 from treedp_core.registry import Stated
 
 _ASSUMES: Final = "(ε, δ), one record added or removed, a binary tree; an error of α times the count is forgiven."
+_PROOF: Final = "Ghazi et al., Theorem A.1 (its proof of privacy, rounds composed by their losses);"
 
 PAPER: Final = Stated(
     assumes=_ASSUMES,
@@ -19,7 +20,7 @@ PAPER: Final = Stated(
 PROVABLE: Final = Stated(
     assumes=_ASSUMES,
     formula=r"\text{α-RMSE}^2\ \le\ E^2+\sum_i3\,\eta_i\,\bigl((1-\alpha)\,U_i\bigr)^2",
-    source="Ghazi et al., Theorem A.1 (its proof of privacy, rounds composed by their losses); thresholds and the bound are our own.",
+    source=f"{_PROOF} thresholds and the bound are our own.",
     best="Very deep trees, where the error must be a theorem.",
     loses="Fewer levels, where shrunk Gaussian noise errs less; errors that forgive nothing.",
 )
@@ -27,7 +28,7 @@ TUNED: Final = Stated(
     assumes=_ASSUMES,
     formula=r"v_i=(1+\alpha)L_i+E,\qquad U_i=\frac{2E+(1+\alpha)L_i}{1-\alpha},\qquad"
     r"\text{α-RMSE}\ \lesssim\ E",
-    source="Ghazi et al., Theorem A.1 (its proof of privacy, rounds composed by their losses); thresholds are our own, and E is simulated.",
+    source=f"{_PROOF} thresholds are our own, and E is simulated.",
     best="Thousands of levels and more: its error hardly grows with them.",
     loses="Fewer levels, where shrunk Gaussian noise errs less; errors that forgive nothing.",
 )

@@ -10,6 +10,8 @@ scale 1/t). Between the lightest weight that may pass and U_(i-1) there must be 
 where A, B, C say how far out of each noise's tail a failure may begin. With the lightest labelled weight L_i the value
 v_i = (1 + alpha) L_i + E is too large by at most E, and too small by at most E up to U_i = (v_i + E) / (1 - alpha). A
 tree with a labelled node of weight L_i keeps at most U_i - L_i elsewhere, so also U_i <= U_(i-1) + L_i.
+
+Rounds are sized by the sum of their losses; how large that sum may be follows from what they lose together.
 """
 
 from __future__ import annotations

@@ -46,6 +46,23 @@ def test_a_pinned_figure_is_kept_with_everything_it_came_from() -> None:
     assert cell.answer
 
 
+@pytest.mark.parametrize("source", ["upload", "file"])
+@pytest.mark.parametrize("before", ["sample", "generate"])
+def test_a_cell_of_what_stands_in_for_a_file_says_so(before: str, source: str) -> None:
+    """Once a file is counted, it is still opened and made again on the data that it was made from."""
+    app = press(open_page("lab", source=before, gen_branching="4,4"), "lab_figure_pin")
+    app.session_state["source"] = source
+    press(app, "lab_figure_pin")
+    first, second = cells(app)
+    assert second.about == first.about
+    assert second.settings == {"source": ("sample",), **first.settings}
+
+
+def test_a_cell_of_a_counted_file_says_so() -> None:
+    (cell,) = cells(press(open_page("lab", OWN), "lab_figure_pin"))
+    assert cell.settings["source"] == ("upload",)
+
+
 @pytest.mark.parametrize(
     ("page", "key", "about"),
     [

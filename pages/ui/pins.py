@@ -139,7 +139,7 @@ def cell_of(shown: Shown, id: str, name: str) -> Cell:
     caption = "\n\n".join(filter(None, (shown.caption, result.said_meanwhile(), left_out)))
     return Cell(
         id=id, name=name, page=where.name, view=where.view.name if where.switch is not None else "", part=shown.key,
-        settings=address.settings_of(where), about=told.plain(page.strip_shown()),
+        settings=address.settings_of(where) | store.stood_in(), about=told.plain(page.strip_shown()),
         data=None if data is None else note_of(data, _how(data)),
         figure=_figure(shown.figure), columns=columns, caption=caption, answer=shown.answer, alt=shown.alt,
         badges=badges, label=shown.label, code=_code(shown), seed=get("seed"),

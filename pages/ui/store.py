@@ -77,6 +77,16 @@ def used() -> Ran[Dataset]:
     return counted_again(data) if name is None else used_sample(name)
 
 
+def stood_in() -> dict[str, tuple[str, ...]]:
+    """Return the settings, as texts of a link by key, of what is in use while the file asked for is not counted."""
+    if get("source") not in kept.OWN or from_file(get("source")) is not None:
+        return {}
+    data = dataset()
+    if data is st.session_state.get(_GENERATED, (None, None))[1]:
+        return {"source": ("generate",)}
+    return next(({"source": ("sample",), "sample": (name,)} for name in SAMPLES if sample(name) is data), {})
+
+
 def made_by_us() -> list[Dataset]:
     """Return the data sets that are nobody's: the samples, and the one that this session made up last."""
     made_up = st.session_state.get(_GENERATED, (None, None))[1]

@@ -24,11 +24,13 @@ def test_slices_are_scrubbed_in_the_browser(page: Any, server: LiveServer) -> No
     drawn(page, server, "budget?bud_view=strategies&level=Advanced&bud_prior=true&sample=conversions", "bud_steps")
     figure = page.locator(".st-key-bud_steps")
     figure.get_by_text("slice 20 of 20").wait_for()
-    figure.locator(".slider-rail-touch-rect").scroll_into_view_if_needed()
+    rail = figure.locator(".slider-rail-touch-rect")
+    rail.scroll_into_view_if_needed()
     settle(page)
-    rail = figure.locator(".slider-rail-touch-rect").bounding_box()
-    assert rail is not None
-    page.mouse.click(rail["x"] + 0.1 * rail["width"], rail["y"] + rail["height"] / 2)
+    eventually(lambda: rail.bounding_box() is not None)  # a figure that is drawn again has none for a moment
+    box = rail.bounding_box()
+    assert box is not None
+    page.mouse.click(box["x"] + 0.1 * box["width"], box["y"] + box["height"] / 2)
     figure.get_by_text(re.compile("slice [1-4] of 20")).wait_for()
 
 

@@ -381,6 +381,13 @@ def test_a_cell_says_that_what_it_was_tuned_on_was_exchanged(budget: Callable[..
     assert "was tuned on is not in this session" in told()
 
 
+def test_a_cell_that_was_pinned_without_a_file_to_tune_on_misses_none(budget: Callable[..., AppTest]) -> None:
+    app = press(budget(bud_prior="public", bud_view="strategies"), "bud_strategies_pin")
+    app.switch_page("pages/notebook.py").run()
+    assert len(app.session_state["_notebook"].notebook.cells) == 1
+    assert "Not up to date" not in words(app)
+
+
 def test_an_answer_of_before_says_so_while_there_is_no_prior(budget: Callable[..., AppTest]) -> None:
     app = budget(bud_view="targets")
     assert "Shown meanwhile" not in words(app)

@@ -13,6 +13,7 @@ from treedp_core import __version__
 from treedp_core.notebook import Cell
 from treedp_core.notebook.notes import safe_markdown
 from treedp_core.records import Dataset
+from treedp_core.studies.budget import public_of_file
 
 PRIOR: Final = "bud_prior"
 """What splits are tuned on, and where a file of it is kept."""
@@ -39,7 +40,7 @@ def stale(cell: Cell, own: Sequence[Dataset]) -> str:
 
 def _other_prior(cell: Cell) -> str:
     """Why a cell that was tuned on a file is not what its page would show; nothing where it is, or was on no file."""
-    if cell.settings.get(PRIOR, ("",))[0] not in ("public", "earlier"):
+    if cell.settings.get(PRIOR, ("",))[0] not in ("public", "earlier") or not _tuned_on_file(cell):
         return ""
     prior = kept.of(PRIOR)
     if prior is None:
@@ -47,6 +48,11 @@ def _other_prior(cell: Cell) -> str:
     is_same = any(one.slot == PRIOR and one.note.fingerprint == prior.data.fingerprint for one in book.held().asked)
     was_there = prior.when.replace(microsecond=0) <= datetime.fromisoformat(cell.made)
     return "" if is_same or was_there else "The file that it was tuned on has been exchanged since."
+
+
+def _tuned_on_file(cell: Cell) -> bool:
+    """Whether a file was there to tune on when the cell was pinned; one without its code is taken to have had one."""
+    return not cell.code or f"{public_of_file.__name__}(" in cell.code
 
 
 def made_from(cell: Cell) -> str:

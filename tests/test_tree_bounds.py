@@ -14,9 +14,17 @@ from treedp_core.allocation.certificate import certificate
 from treedp_core.allocation.minimax import squared_norm
 from treedp_core.checks import InputError
 from treedp_core.privacy.conversions import gaussian_sigma
+from treedp_core.studies.multiplicative import tree_bounds
 from treedp_core.studies.multiplicative.lower_bounds import packing_bound
-from treedp_core.studies.multiplicative.tree_bounds import additive_bound, embedded_levels, tree_packing_bound
+from treedp_core.studies.multiplicative.tree_bounds import (
+    additive_bound,
+    bounds_table,
+    embedded_levels,
+    norm_at_least,
+    tree_packing_bound,
+)
 from treedp_core.tree import Tree
+from treedp_core.watch import Cancelled, Watch
 
 RAGGED = Tree.from_child_counts([np.array([3]), np.array([2, 0, 4]), np.array([0, 2, 0, 3, 0, 1])])
 
@@ -158,3 +166,26 @@ def test_gaussian_noise_obeys_the_bound_and_the_bound_grows_as_it_must() -> None
         assert additive_bound(2.0, epsilon, 1e-6) == pytest.approx(2 * additive_bound(1.0, epsilon, 1e-6))
     assert additive_bound(1.0, 0.01) == pytest.approx(100.0, rel=1e-3)
     assert additive_bound(1.0, 1.0, 0.01) < additive_bound(1.0, 1.0, 0.001) < additive_bound(1.0, 1.0)
+
+
+def test_what_is_said_of_a_tree_is_below_what_its_best_mechanism_errs_and_norms_of_parts_are_smaller() -> None:
+    chain = Tree.from_child_counts([np.array([2]), *[np.array([0, 2])] * 6])
+    for tree in (RAGGED, chain, Tree.from_branching_factors((3, 4))):
+        pure, slack, strict = bounds_table(tree, 0.25, 0.02, 1e-6)["errs at least (records)"]
+        assert 0 < slack <= pure and tree_packing_bound(tree, 0.25, 0.02) <= pure
+        sigma = gaussian_sigma(0.02, 1e-6)
+        assert strict == additive_bound(norm_at_least(tree), 0.02, 1e-6) < certificate(tree).upper * sigma
+        assert 0.99 * certificate(tree).upper <= norm_at_least(tree) <= certificate(tree).upper
+        assert math.sqrt((embedded_levels(tree) + 2) / 3) <= certificate(tree).upper
+
+
+def test_the_norm_of_a_tree_too_large_to_seek_it_is_that_of_a_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    sought = norm_at_least(RAGGED)
+    monkeypatch.setattr(tree_bounds, "_MOST_CELLS", 1)
+    part = norm_at_least(RAGGED)
+    assert part == pytest.approx(math.sqrt((embedded_levels(RAGGED) + 2) / 3)) and part < sought * 1.01
+
+
+def test_a_cancelled_bound_stops() -> None:
+    with pytest.raises(Cancelled):
+        bounds_table(RAGGED, 0.5, 0.1, 1e-6, Watch(cancelled=lambda: True))

@@ -26,6 +26,7 @@ NO_MORE: Final = 1e-5
 """What is above the least by no more than this share of it is said to be the least."""
 _UP: Final = Context(prec=DIGITS, rounding=ROUND_CEILING)
 _MARGIN: Final = Context(prec=3, rounding=ROUND_CEILING)
+_BELOW: Final = Context(prec=3, rounding=ROUND_FLOOR)
 _DOWN: Final = Context(prec=DIGITS, rounding=ROUND_FLOOR)
 
 
@@ -194,6 +195,15 @@ def margin(x: float) -> str:
     return whole(math.ceil(x)) if x >= 10 else short(float(Decimal(repr(x)).normalize(_MARGIN)))
 
 
+def short_below(x: float) -> str:
+    """Return a number that nothing falls below, in three significant digits, rounded down.
+
+    >>> short_below(2.3399), short_below(math.inf)
+    ('2.33', '∞')
+    """
+    return short(float(Decimal(repr(x)).normalize(_BELOW))) if math.isfinite(x) else short(x)
+
+
 def signed(x: float) -> str:
     """Return a change in three significant digits, with its sign.
 
@@ -313,6 +323,7 @@ __all__ = [
     "rounded_up",
     "setting_text",
     "short",
+    "short_below",
     "signed",
     "whole",
 ]

@@ -16,7 +16,7 @@ from pages.ui.result import Result, at_once, in_background, show_state
 from pages.ui.setting import in_a_row
 from pages.ui.settings import ALPHA, EPSILON
 from pages.ui.shared import say_slack, slack
-from pages.ui.store import dataset, remember
+from pages.ui.store import dataset, remember, used
 from pages.ui.strip import strip
 from pages.ui.text import lit, prose
 from pages.ui.unused import NO_THRESHOLD, NOTHING_DRAWN
@@ -28,7 +28,8 @@ from treedp_core.notebook.code import Ran, call, given
 from treedp_core.privacy import NeighbouringRelation
 from treedp_core.studies.multiplicative import Setting, ranking
 from treedp_core.studies.multiplicative.ranking import Found, Places, Rank
-from treedp_core.words import plural, setting_text, short, whole
+from treedp_core.studies.multiplicative.tree_bounds import bounds_table
+from treedp_core.words import plural, setting_text, short, short_below, whole
 
 IGNORES: Final = NOTHING_DRAWN | NO_THRESHOLD | {"nbr": "The bounds are those of adding or removing one record."}
 
@@ -70,6 +71,8 @@ def _more(chosen: Setting, d: int | None, near: Ran[Places], rows: Ran[list[Rank
     if rows is not None and d is not None:
         _headline(rows.value, d)
         _ranking(rows, d)
+    if not LEVELS.value.strip():
+        _bounds(chosen)
     _crossings(chosen, near)
 
 
@@ -216,6 +219,22 @@ def _ranking(rows: Ran[list[Rank]], d: int) -> None:
         },
         height="content",
     )
+
+
+def _bounds(chosen: Setting) -> None:
+    st.header("What none can beat on your tree", anchor=False)
+    of = chosen.alpha, chosen.epsilon, chosen.delta
+    found = in_background("multiplicative_bounds", of, 1, partial(bounds_table, dataset().tree, *of))
+    if found.is_ready:
+        frame.table(
+            given(found.here(), bounds_table, used().get("tree"), *of).named("bounds"),
+            key="mul_bounds",
+            alt="The error that no mechanism can beat on your tree, with and without slack",
+            caption="Worst α-RMSE of a node over all data on this very tree, binary or not, one record added or "
+            "removed: what is proved of every mechanism, known and unknown.",
+            formats={"errs at least (records)": short_below, "as": st.column_config.TextColumn(width="large")},
+        )
+    show_state(found, "Bounding from below")
 
 
 def _crossings(chosen: Setting, near: Ran[Places]) -> None:

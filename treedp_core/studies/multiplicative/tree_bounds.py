@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import math
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
 from treedp_core import checks
-from treedp_core.studies.multiplicative.lower_bounds import entropy
+from treedp_core.allocation.certificate import certificate
+from treedp_core.allocation.minimax import squared_norm
+from treedp_core.studies.multiplicative.lower_bounds import entropy, packing_bound
 from treedp_core.tree import FloatArray, Tree
+from treedp_core.watch import Watch
+from treedp_core.words import plural, setting_text, short_below
 
 _TRIED: Final = 80  # error rates, twice
+_MOST_CELLS: Final = 300_000
+"""Nodes times leaves up to which the norm of a tree that is not level-uniform is sought."""
+_WITHIN: Final = 0.01
 
 
 def additive_bound(norm: float, epsilon: float, delta: float = 0.0) -> float:
@@ -56,6 +63,62 @@ def additive_bound(norm: float, epsilon: float, delta: float = 0.0) -> float:
     t = math.tanh(checks.epsilon(epsilon) / 2.0)
     kappa = t + (1.0 - t) * math.sqrt(checks.delta(delta))
     return least * math.sqrt((1.0 - kappa) * (1.0 + kappa)) / (2.0 * kappa) * (1.0 - 1e-12)
+
+
+def bounds_table(
+    tree: Tree, alpha: float, epsilon: float, delta: float, watch: Watch | None = None
+) -> dict[str, list[Any]]:
+    """Return the worst-case error that no mechanism can beat on a tree, in records, one record added or removed.
+
+    Three rows: with slack and delta = 0, with slack and delta, with delta and no slack at all.
+
+    Raises
+    ------
+    InputError
+        ``ALPHA_RANGE``, ``EPS_RANGE``, ``DELTA_RANGE``.
+    Cancelled
+        When the watch says so.
+
+    >>> found = bounds_table(Tree.from_branching_factors((2,) * 6), 0.5, 0.1, 1e-6)
+    >>> [round(error, 2) for error in found["errs at least (records)"]]
+    [1.76, 1.76, 16.99]
+    """
+    watch = watch or Watch()
+    levels = embedded_levels(tree)
+    pure, both = (float(packing_bound(alpha, epsilon, levels, one)) for one in (0.0, delta))
+    watch.check()
+    pure = max(pure, tree_packing_bound(tree, alpha, epsilon))
+    watch.check()
+    norm = norm_at_least(tree)
+    eps, budget = f"ε = {setting_text(epsilon)}", f"ε = {setting_text(epsilon)}, δ = {setting_text(delta)}"
+    embeds = f"it embeds a complete binary tree of {plural(levels, 'level')}"
+    watch.step(1)
+    return {
+        "slack α": [setting_text(alpha), setting_text(alpha), "0"],
+        "promise": [eps, budget, budget],
+        "errs at least (records)": [pure, both, additive_bound(norm, epsilon, delta)],
+        "as": [
+            "packing over every binary tree that it embeds (Ghazi et al., Remark 5.5)",
+            f"{embeds} (Corollary 5.4)",
+            f"γ₂ of its counts is at least {short_below(norm)} (Theorems 5.2 and A.3)",
+        ],
+    }
+
+
+def norm_at_least(tree: Tree) -> float:
+    """Return a lower bound on gamma_2 of a tree's counts: exact on a level-uniform tree, else within a hundredth.
+
+    Of trees too large to seek it on, that of the largest complete binary tree that they embed: counts of some nodes, of
+    records on some leaves, are a part of the matrix, and no part has a larger norm.
+
+    >>> round(norm_at_least(Tree.from_branching_factors((2, 2))) ** 2, 6)
+    1.666667
+    """
+    if tree.branching_factors is not None:
+        return math.sqrt(squared_norm(tree.branching_factors)) * (1.0 - 1e-12)
+    if tree.n_nodes * tree.n_leaves <= _MOST_CELLS:
+        return certificate(tree, _WITHIN).lower
+    return math.sqrt((embedded_levels(tree) + 2.0) / 3.0) * (1.0 - 1e-12)
 
 
 def embedded_levels(tree: Tree) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -414,6 +415,21 @@ def test_axes_are_fixed_and_hold_everything() -> None:
 
 def test_short_log_axes_are_labelled_at_2_and_5_too() -> None:
     assert drawn([curve(formula=np.array([100.0, 110, 120]))])["layout"]["yaxis"]["dtick"] == "D2"
+
+
+@given(low=st.floats(1e-9, 1e9), ratio=st.floats(1.2, 1e18))
+@example(low=2.0, ratio=50.0)
+@example(low=10.0, ratio=2.0)
+@example(low=1e-9, ratio=1e18)
+def test_a_log_axis_has_three_to_ten_numbers(low: float, ratio: float) -> None:
+    high, dtick = low * ratio, style.axis("x", log=True, bounds=(low, low * ratio))["dtick"]
+    if isinstance(dtick, str) and dtick[0] == "L":
+        shown = math.floor(high / float(dtick[1:]) + 1e-9) - math.ceil(low / float(dtick[1:]) - 1e-9) + 1
+    else:
+        steps, every = ((1, 2, 5), 1) if dtick == "D2" else ((1,), dtick)
+        numbers = [step * 10.0**power for power in range(-10 * every, 30, every) for step in steps]
+        shown = sum(low * (1 - 1e-9) <= one <= high * (1 + 1e-9) for one in numbers)
+    assert 3 <= shown <= 10
 
 
 def test_without_series_the_axes_stand_alone() -> None:

@@ -329,6 +329,11 @@ def test_what_must_be_said_of_a_cell_is_in_its_picture() -> None:
     assert "Seed 7" in made.source
 
 
+def test_a_note_in_a_report_is_laid_out_as_in_the_notebook() -> None:
+    assert as_html("Best\n===\nIt is\n- one", typed=True) == "<h4>Best</h4><p>It is</p><ul><li>one</li></ul>"
+    assert "<h4>" not in as_html("```\n# no heading\n```", typed=True)
+
+
 @pytest.mark.parametrize("text", [*HOSTILE, "a" * 5000, "**" * 500, "`" * 999, "*a" * 999, "- x\n" * 99])
 def test_markdown_of_others_is_read_without_harm(text: str) -> None:
     assert not re.search(r"<(?!/?(p|h4|ul|li|strong|em|code)>)", as_html(text))

@@ -51,7 +51,10 @@ def test_what_only_the_app_reads_comes_out_as_it_was_typed(note: str, shown: str
     ("note", "shown"),
     [("# Head", "### Head"), ("## Head", "#### Head"), ("##### Head", "###### Head"), ("#1 of 2", "#1 of 2"),
      ("> # Head", "> ### Head"), ("- # Head", "- ### Head"), ("1. # Head", "1. ### Head"),
-     ("Head\n===", "Head\n\\==="), ("Head\n---", "Head\n\\---"), ("> Head\n> ---", "> Head\n> \\---"),
+     ("Head\n===", "### Head"), ("Head\n---\nmore", "#### Head\nmore"), ("> Head\n> ---", "> #### Head"),
+     ("Head\r\nof two\r\n==", "### Head of two"), ("# One\nTwo\n---", "### One\n#### Two"),
+     ("# Head\n---", "### Head\n---"), ("- Head\n---", "- Head\n\\---"), ("> Head\n===", "> Head\n\\==="),
+     ("```\nHead\n===\n```", "```\nHead\n===\n```"),
      ("text\n\n---\n\nmore", "text\n\n---\n\nmore"), ("a | b\n--- | ---", "a | b\n--- | ---")],
 )  # fmt: skip
 def test_a_heading_stands_below_those_of_the_page(note: str, shown: str) -> None:

@@ -33,6 +33,8 @@ MAX_PRESENTED: Final = 4
 """Steps beside a colour bar there at most."""
 MAX_UPRIGHT: Final = 6
 """Steps between the numbers of an upright axis there at most."""
+MAX_NUMBERS: Final = 10
+"""Numbers beside an axis at most."""
 CONFIG: Final[dict[str, Any]] = {
     "displaylogo": False,
     "scrollZoom": False,
@@ -158,11 +160,28 @@ def axis(title: str, *, log: bool, bounds: tuple[float, float], grid: bool = Fal
     return common | {
         "type": "log",
         "range": [math.log10(low), math.log10(high)],
-        "dtick": 1 if high / low > 40 else "D2",
+        "dtick": _log_step(low, high),
         "minor": {"ticks": "outside", "ticklen": 3, "tickcolor": GRID, "showgrid": False},
         "exponentformat": "power",
         **({"tickformat": ",~r"} if in_reach else {}),
     }
+
+
+def _log_step(low: float, high: float) -> int | str:
+    """The step, as plotly writes it, whose numbers on an axis are three to ten: powers of ten, 1, 2, 5 times, or even.
+
+    >>> [_log_step(*ends) for ends in ((1, 1000), (2, 500), (0.1, 1), (10, 20), (1e-9, 1e9))]
+    [1, 'D2', 'D2', 'L2.0', 2]
+    """
+    first, last = math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9)
+    if last - first >= 2:
+        return math.ceil((last - first + 1) / MAX_NUMBERS)
+    between = [step * 10.0**power for power in range(first - 1, last + 1) for step in (1, 2, 5)]
+    if sum(low * (1 - 1e-9) <= one <= high * (1 + 1e-9) for one in between) >= 3:
+        return "D2"
+    third = (high - low) / 3
+    power = 10.0 ** math.floor(math.log10(third))
+    return f"L{max(step * power for step in (1, 2, 5) if step * power <= third)}"
 
 
 def bent(values: AnyArray) -> FloatArray:
@@ -268,7 +287,7 @@ def present(fig: go.Figure) -> go.Figure:
             one.title.text = MORE.join(line for part in lines for line in part)
         if one.type != "log":
             one.update(_numbers_apart(one.tickvals, one.ticktext, MAX_UPRIGHT))
-        elif one.dtick == 1 and one.range:  # a number for each power of ten
+        elif isinstance(one.dtick, int) and one.range:  # a number for each power of ten, or fewer
             one.dtick = max(1, math.ceil((one.range[1] - one.range[0]) / MAX_PRESENTED))
     fig.update_annotations(font=big)
     if (fig.layout.margin.r or 0) > NAMED_FROM:  # room for names at the ends of lines

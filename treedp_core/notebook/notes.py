@@ -17,6 +17,9 @@ _ACTIVE: Final = re.compile(r"[\\\[\]<>&$~!`]|:(?=[a-z:])|(?<=:material)/", re.I
 _QUOTE: Final = re.compile(r"(?:> ?)*")
 _HEADING: Final = re.compile(r"^((?:[\s>*+-]|\d+[.)])*)(#{1,6})(?=\s|$)")
 _UNDERLINE: Final = re.compile(r"([\s>]*)(=+|-+)\s*")
+_OTHER: Final = re.compile(r"\s*(?:[*+-](?=\s|$)|\d+[.)](?=\s|$)|#{1,6}(?=\s|$)|```|~~~)| {4}|\t|.*\|")
+"""How a line begins that is no paragraph, or holds what may be a table."""
+_ENDED: Final = re.compile(r"[>\s]*(?:```|#{1,6}(?:\s.*)?)?")
 _BELOW: Final = 2
 """Headings that a page and an export have above those of a note."""
 
@@ -35,8 +38,8 @@ def safe_markdown(note: str) -> str:
     """
     lines: list[str] = []
     in_code = False
-    for line in note.replace("\r\n", "\n").replace("\r", "\n").split("\n"):
-        if line.strip().startswith(FENCE) and (in_code or "`" not in line.strip().strip("`")):
+    for line in marked_headings(note).split("\n"):
+        if _is_fence(line, in_code):
             in_code = not in_code
             lines.append(FENCE)
         else:
@@ -44,9 +47,46 @@ def safe_markdown(note: str) -> str:
     return "\n".join([*lines, *([FENCE] if in_code else [])])
 
 
+def marked_headings(note: str) -> str:
+    r"""Return Markdown whose underlined headings are marked with # instead, and whose lines end alike.
+
+    >>> marked_headings("Best split\n===\nIt is uniform.")
+    '# Best split\nIt is uniform.'
+    """
+    lines: list[str] = []
+    in_code = False
+    for line in note.replace("\r\n", "\n").replace("\r", "\n").split("\n"):
+        fence = _is_fence(line, in_code)
+        in_code ^= fence
+        if not (in_code or fence) and (drawn := _UNDERLINE.fullmatch(line)) and (start := _paragraph(drawn[1], lines)):
+            words = " ".join(one[len(_QUOTE.match(one)[0]) :].strip() for one in lines[-start:])  # type: ignore[index]
+            lines[-start:] = [f"{drawn[1]}{'#' if drawn[2][0] == '=' else '##'} {words}"]
+        else:
+            lines.append(line)
+    return "\n".join(lines)
+
+
+def _is_fence(line: str, in_code: bool) -> bool:
+    return line.strip().startswith(FENCE) and (in_code or "`" not in line.strip().strip("`"))
+
+
+def _paragraph(quote: str, lines: list[str]) -> int:
+    """How many last lines are a paragraph that stands for itself, as deep in quotations as an underline; 0 if none."""
+    n = 0
+    for line in reversed(lines):
+        found = _QUOTE.match(line)[0]  # type: ignore[index]  # it matches everywhere
+        text = line[len(found) :]
+        if not text.strip():
+            break
+        if found.count(">") != quote.count(">") or _OTHER.match(text):
+            return n if _HEADING.match(line) or line == FENCE else 0
+        n += 1
+    return n
+
+
 def _lower(line: str, before: str) -> str:
     """A line whose heading is smaller; one that would make a heading of the line before it is text."""
-    if (drawn := _UNDERLINE.fullmatch(line)) and before.strip("> \t") not in ("", FENCE):
+    if (drawn := _UNDERLINE.fullmatch(line)) and not _ENDED.fullmatch(before):
         return f"{drawn[1]}\\{drawn[2]}"
     return _HEADING.sub(lambda found: found[1] + "#" * min(6, len(found[2]) + _BELOW), line, count=1)
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterable
+from itertools import groupby
 from typing import Final
 
 from treedp_core.notebook.cell import NOT_REVIEWED, Cell
-from treedp_core.notebook.notes import safe_markdown
+from treedp_core.notebook.notes import FENCE, marked_headings, safe_markdown
 from treedp_core.privacy.origin import NOT_PRIVATE
 from treedp_core.registry import CLAIM
 from treedp_core.words import plural
@@ -21,8 +22,8 @@ _COLOUR: Final = re.compile(r":(?:[a-z]+-?[a-z]*)\[([^\]]*)\]")
 _CODE: Final = re.compile(r"(`+)(.+?)\1")
 _BOLD: Final = re.compile(r"\*\*(?=\S)(.+?)(?<=\S)\*\*")
 _ITALIC: Final = re.compile(r"(?<![\w*])\*(?=\S)([^*]+?)(?<=\S)\*(?![\w*])")
-_HEADING: Final = re.compile(r"(#{1,6})\s+(.*)")
-_BULLET: Final = re.compile(r"[-*+]\s+(.*)")
+_HEADING: Final = re.compile(r"#{1,6}\s+.*")
+_BULLET: Final = re.compile(r"[-*+]\s+.*")
 _HIDDEN: Final = re.compile("\x00(\\d+)\x00")
 
 
@@ -98,22 +99,27 @@ def as_html(markdown: str, *, typed: bool = False) -> str:
     """
     out: list[str] = []
     for block in re.split(r"\n\s*\n", _spelled(markdown, typed).strip()):
-        lines = [line.strip() for line in block.splitlines()]
-        bullets = [_BULLET.fullmatch(line) for line in lines]
-        heading = _HEADING.fullmatch(lines[0]) if len(lines) == 1 else None
-        if lines and all(bullets):
-            out.append("<ul>" + "".join(f"<li>{_inline(found[1])}</li>" for found in bullets if found) + "</ul>")
-        elif heading:
-            out.append(f"<h4>{_inline(heading[2])}</h4>")
-        elif block.strip():
-            out.append(f"<p>{_inline(' '.join(lines))}</p>")
+        if FENCE in block:
+            out.append(f"<p>{_inline(' '.join(map(str.strip, block.splitlines())))}</p>")
+            continue
+        for kind, lines in groupby(map(str.strip, block.splitlines()), _kind):
+            if kind is _BULLET:
+                out.append("<ul>" + "".join(f"<li>{_inline(one.split(maxsplit=1)[1])}</li>" for one in lines) + "</ul>")
+            elif kind is _HEADING:
+                out += [f"<h4>{_inline(one.split(maxsplit=1)[1])}</h4>" for one in lines]
+            elif words := " ".join(lines):
+                out.append(f"<p>{_inline(words)}</p>")
     return "".join(out)
+
+
+def _kind(line: str) -> re.Pattern[str] | None:
+    return next((one for one in (_HEADING, _BULLET) if one.fullmatch(line)), None)
 
 
 def _spelled(markdown: str, typed: bool = False) -> str:
     """Markdown without what only the app's own reader knows, as the app writes it and no user does."""
     text = markdown.replace("\x00", "")
-    return text if typed else _COLOUR.sub(r"\1", _ICON.sub("", text))
+    return marked_headings(text) if typed else _COLOUR.sub(r"\1", _ICON.sub("", text))
 
 
 def _hide_code(text: str, kept: list[str]) -> str:

@@ -19,7 +19,7 @@ from streamlit.testing.v1 import AppTest
 
 from browsing import ROOT
 from hostile_notebooks import HOSTILE
-from oracles_pages import Inline, answer, codes, dataset, figure, open_page, pick, press, table, widget, words
+from oracles_pages import Inline, answer, codes, dataset, figure, open_page, pick, press, widget, words
 from pages.ui import jobs, uploads
 from pages.ui.book import Held
 from pages.ui.kept import Kept
@@ -164,13 +164,11 @@ def test_a_notebook_without_data_lists_its_files_and_knows_them_again() -> None:
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
     app.session_state["_notebook"] = Held(asked=asked)
     app = app.switch_page("pages/notebook.py").run()
-    listed = table(app, "fingerprint")
-    assert listed["file"].tolist() == ["own.csv"] and listed["state"].tolist() == ["not given yet"]
-    assert listed["fingerprint"].tolist() == [OWN.fingerprint[:12]]
+    assert "- **`own.csv`**: not given yet." in words(app) and f"fingerprint {OWN.fingerprint[:12]};" in words(app)
     for data, state, said in ((OTHER, "another file", app.warning), (OWN, "same file", app.success)):
         app.session_state["_from_file"], app.session_state["source"] = {"upload": Kept(data)}, "upload"
         app.switch_page("pages/data.py").run()
-        assert table(app, "fingerprint")["state"].tolist() == [state]
+        assert f"**`own.csv`**: {state}." in words(app)
         said = app.warning if data is OTHER else app.success
         assert any(one.value.startswith(state.capitalize()) for one in said)
         assert not app.exception

@@ -8,7 +8,6 @@ from typing import Final
 import streamlit as st
 
 from pages.ui import book, kept, router, saving
-from pages.ui.frame import plain_table
 from pages.ui.text import lit
 from treedp_core.notebook.cell import DataNote
 from treedp_core.notebook.code import Ran, path_read
@@ -34,17 +33,17 @@ def show() -> None:
         f":material/upload_file: This notebook was saved without data. It asks for {plural(len(asked), 'file')}"
         + (f", {left} of them not given yet: give each on its page." if left else ": all are here again.")
     )
-    plain_table(
-        {
-            "file": [file_of(one) for one in asked],
-            "state": [state.value for state in became],
-            "fingerprint": [one.note.fingerprint[:SHORT] for one in asked],
-            "columns": [" › ".join(one.note.levels) for one in asked],
-            "settings": [how_counted(one.note) for one in asked],
-            "give it on": [router.title(WHERE.get(one.slot, "data")) for one in asked],
-        },
-        alt=f"The {plural(len(asked), 'file')} that this notebook asks for", height="content",
-    )  # fmt: skip
+    with st.container(key="asked_for"):
+        st.markdown("\n".join(f"- {_line(one, state)}" for one, state in zip(asked, became, strict=True)))
+
+
+def _line(one: Asked, state: Given) -> str:
+    """Return what has become of a table that is asked for, how it was counted, and where it is given."""
+    levels = " › ".join(lit(name, 40) for name in one.note.levels)
+    return (
+        f"**{lit(file_of(one), 100)}**: {state.value}. Counted by {levels}; {lit(how_counted(one.note), 100)}; "
+        f"fingerprint {one.note.fingerprint[:SHORT]}; on the page {router.title(WHERE.get(one.slot, 'data'))}."
+    )
 
 
 def file_of(one: Asked) -> str:

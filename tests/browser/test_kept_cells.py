@@ -13,6 +13,9 @@ from test_frame import upload
 from browsing import LiveServer, eventually, settle, visit
 from test_notes import HOSTILE
 from treedp_core.notebook.archive import open_study
+from treedp_core.notebook.archive import save as save_study
+from treedp_core.notebook.cell import DataNote
+from treedp_core.notebook.study import Asked, Study
 
 pytestmark = pytest.mark.browser
 CSV = "region,city\n" + "Nord,Kiel\n" * 30 + "Nord,Ulm\n" * 12 + "Süd,Rom\n" * 7
@@ -150,3 +153,29 @@ def test_a_page_without_figures_has_what_draws_them_before_the_first_comes(
     go(page, "Error lab")
     page.locator(".js-plotly-plot .main-svg").first.wait_for()
     assert page.evaluate(loaded) == 1, "and it is fetched once"
+
+
+def test_what_passes_by_covers_no_button_and_what_is_asked_for_is_read_whole(
+    page: Any, server: LiveServer, tmp_path: Path
+) -> None:
+    page.set_viewport_size({"width": 900, "height": 900})
+    note = DataNote(
+        name="survey of all visits.csv", fingerprint="0" * 64, levels=("federal state", "district"), bounds=(0, 1000)
+    )
+    asking = tmp_path / "asking.treedp"
+    asking.write_bytes(save_study(Study(asked=(Asked("upload", note, None),), version="1"), with_data=False))
+    visit(page, f"{server.url}/notebook")
+    choose(page, asking)
+    page.get_by_role("button", name="Open it").click()
+    page.keyboard.press("Escape")
+    listed = page.locator(".st-key-asked_for li")
+    listed.first.wait_for()
+    assert "bounds 0 to 1" in listed.inner_text() and "on the page Data and tree" in listed.inner_text()
+    assert listed.evaluate("one => one.scrollWidth <= one.clientWidth")
+    page.get_by_test_id("stToast").first.wait_for(state="detached")
+    go(page, "Error lab")
+    pin(page)
+    page.get_by_test_id("stSidebarNav").get_by_role("link", name="Notebook", exact=True).click()
+    toast = page.get_by_test_id("stToast").bounding_box()
+    button = page.get_by_role("button", name="Save or open").bounding_box()
+    assert toast["y"] + toast["height"] <= button["y"]

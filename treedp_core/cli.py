@@ -192,7 +192,7 @@ def _readable(file: str) -> Path:
     except (OSError, ValueError, RuntimeError):  # too long a name, a NUL in it, no home folder
         there = readable = False
     if not there:
-        raise InputError("FILE_MISSING", f"There is no file {echo(file)}; give the path of a file of records.")
+        raise InputError("FILE_MISSING", f"There is no file {echo(file)}; give the path of one.")
     if not readable:
         raise InputError("FILE_UNREADABLE", f"The file {echo(file)} may not be read by this user.")
     return path

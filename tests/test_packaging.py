@@ -118,6 +118,7 @@ def test_a_file_of_an_earlier_run_is_not_handed_over() -> None:
     [
         (["no-such.csv"], "treedp: There is no file 'no-such.csv'; give the path of one.\n"),
         (["run", "none.treedp"], "treedp: There is no file 'none.treedp'; give the path of one.\n"),
+        (["run", "--out", "x", "a.csv"], "treedp: Expected a notebook (.treedp) or a sweep (.json), got 'a.csv'.\n"),
         (["--port", "0"], "treedp: Expected port to be a whole number from 1 to 65\u202f535, got 0.\n"),
         (["--port", "web"], "treedp: Expected port to be a whole number from 1 to 65\u202f535, got 'web'.\n"),
     ],

@@ -70,8 +70,13 @@ def _run(words: Sequence[str]) -> int:
     """
     bare = [word for before, word in pairwise(["", *words]) if not before.startswith("--")]
     named = [word for word in bare if word.lower().endswith((NOTEBOOK, ".json"))][:1]
+    others = [word for word in bare if not named and not word.startswith("-")]
     plugins = [word for before, word in pairwise(words) if before == "--plugin"]
     try:
+        if others:
+            raise InputError(
+                "FILE_KIND", f"Expected a notebook ({NOTEBOOK}) or a sweep (.json), got {echo(others[0])}."
+            )
         env = environment(os.environ, named[0] if named else None, plugins=plugins)
         is_notebook = bool(named) and named[0].lower().endswith(NOTEBOOK)
         if is_notebook:

@@ -170,8 +170,8 @@ def axis(title: str, *, log: bool, bounds: tuple[float, float], grid: bool = Fal
 def _log_step(low: float, high: float) -> int | str:
     """The step, as plotly writes it, whose numbers on an axis are three to ten: powers of ten, 1, 2, 5 times, or even.
 
-    >>> [_log_step(*ends) for ends in ((1, 1000), (2, 500), (0.1, 1), (10, 20), (1e-9, 1e9))]
-    [1, 'D2', 'D2', 'L2.0', 2]
+    >>> [_log_step(*ends) for ends in ((1, 1000), (2, 500), (0.1, 1), (10, 20), (0.2, 0.5), (1e-9, 1e9))]
+    [1, 'D2', 'D2', 'L2.0', 'L0.1', 2]
     """
     first, last = math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9)
     if last - first >= 2:
@@ -181,7 +181,7 @@ def _log_step(low: float, high: float) -> int | str:
         return "D2"
     third = (high - low) / 3
     power = 10.0 ** math.floor(math.log10(third))
-    return f"L{max(step * power for step in (1, 2, 5) if step * power <= third)}"
+    return f"L{max(step * power for step in (1, 2, 5) if step * power <= third * (1 + 1e-9))}"
 
 
 def bent(values: AnyArray) -> FloatArray:

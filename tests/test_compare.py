@@ -238,12 +238,30 @@ def _seeded(one: Experiment, seed: int) -> Experiment:
     return Experiment(mechanism=one.mechanism, postprocess=one.postprocess, seed=seed)
 
 
-def drawn(kind: str = "scatter", **layout: Any) -> dict[str, Any]:
-    return {"data": [{"type": kind, "y": [1, 2], "name": "x"}], "layout": {"xaxis": {"title": {"text": "ε"}}, **layout}}
+def drawn(kind: str = "scatter", y: float = 1, **layout: Any) -> dict[str, Any]:
+    return {"data": [{"type": kind, "y": [y, 2], "name": "x"}], "layout": {"xaxis": {"title": {"text": "ε"}}, **layout}}
+
+
+def test_a_line_that_all_figures_have_is_drawn_once_and_one_across_has_its_letter() -> None:
+    mine, all_of_us = ({"type": "line", "x0": x, "x1": x, "y0": 0, "y1": 1, "yref": "paper"} for x in (1, 5))
+    others = [{**mine, "x0": x, "x1": x} for x in (2, 3)]
+    figures = [drawn(y=1, shapes=[shape, all_of_us]) for shape in (mine, *others)]
+    figures[2]["data"].append({"type": "scatter", "y": [7, 7], "name": "more"})
+    fig = overlaid(figures, "ABCD")
+    assert fig is not None
+    assert [(line.name, line.line.dash, line.opacity) for line in fig.data] == [
+        ("A = B = C · x", None, 1.0),
+        ("C · more", "dot", 1.0),
+    ]
+    assert [(one.x0, one.label.text, one.line.dash) for one in fig.layout.shapes] == [
+        (5, None, None), (1, "A", "dash"), (2, "B", "solid"), (3, "C", "dot"),
+    ]  # fmt: skip
+    bars = overlaid([drawn("bar"), drawn("bar")], "AB")
+    assert bars is not None and [one.name for one in bars.data] == ["A · x", "B · x"], "side by side, not on each other"
 
 
 def test_figures_with_the_same_axes_share_them_the_first_one_dashed() -> None:
-    fig = overlaid([drawn(), drawn()], "AB")
+    fig = overlaid([drawn(), drawn(y=3)], "AB")
     assert fig is not None
     assert [(line.name, line.line.dash) for line in fig.data] == [("A · x", "dash"), ("B · x", "solid")]
     assert overlaid([drawn(), drawn(xaxis={"title": {"text": "level"}})], "AB") is None
@@ -277,8 +295,10 @@ def test_two_budgets_are_compared_in_three_clicks() -> None:
     pick(app, eps=2.0)
     app = press(app, "lab_figure_compare")
     assert not app.exception and not app.error
-    names = [line["name"] for line in figure(app, "nb_together")["data"]]
-    assert {name[0] for name in names} == {"A", "B"}
+    together = figure(app, "nb_together")
+    assert {line["name"].partition(" · ")[0] for line in together["data"]} == {"A = B"}, "each has all ε"
+    assert [one["label"]["text"] for one in together["layout"]["shapes"]] == [*"AABB"], "one for each panel"
+    assert [one.name for one in compared(app)] == ["Error lab: Error vs ε", "Error lab: Error vs ε, ε 2"]
     assert "Different promises" in answer(app) and "ε is 1 in A and 2 in B" in answer(app)
     assert table(app, "what").to_dict("list") == {"what": ["ε"], "A": ["1"], "B": ["2"]}
     assert "formula, B ÷ A" in table(app, "epsilon").columns

@@ -164,6 +164,7 @@ def test_a_notebook_without_data_lists_its_files_and_knows_them_again() -> None:
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
     app.session_state["_notebook"] = Held(asked=asked)
     app = app.switch_page("pages/notebook.py").run()
+    assert "1 file is still to be given, each on its page." in words(app)
     assert "- **`own.csv`**: not given yet." in words(app) and f"fingerprint {OWN.fingerprint[:12]};" in words(app)
     for data, state, said in ((OTHER, "another file", app.warning), (OWN, "same file", app.success)):
         app.session_state["_from_file"], app.session_state["source"] = {"upload": Kept(data)}, "upload"

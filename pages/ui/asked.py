@@ -16,6 +16,7 @@ from treedp_core.records import Dataset
 from treedp_core.words import plural, short
 
 ICON: Final = ":material/fingerprint:"
+ALL_HERE: Final = "The files that it asks for are all here again."
 SHORT: Final = 12
 """Digits of a fingerprint that are shown."""
 WHERE: Final[Mapping[str, str]] = {"cdf": "cdf", "bud_prior": "budget"}
@@ -30,8 +31,8 @@ def show() -> None:
     became = given_again(asked, saving.tables_here())
     left = sum(one is not Given.SAME for one in became)
     st.caption(
-        f":material/upload_file: This notebook was saved without data. It asks for {plural(len(asked), 'file')}"
-        + (f", {left} of them not given yet: give each on its page." if left else ": all are here again.")
+        ":material/upload_file: This notebook was saved without data. "
+        + (f"{plural(left, 'file is', 'files are')} still to be given, each on its page." if left else ALL_HERE)
     )
     with st.container(key="asked_for"):
         st.markdown("\n".join(f"- {_line(one, state)}" for one, state in zip(asked, became, strict=True)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -14,6 +14,7 @@ from pages.ui.refusals import refusal_in_passing
 from pages.ui.settings import REG
 from treedp_core.checks import InputError
 from treedp_core.notebook import Cell, Notebook
+from treedp_core.notebook import compare as compared
 from treedp_core.notebook.study import Asked
 from treedp_core.words import megabytes
 
@@ -28,6 +29,9 @@ DIGITS: Final = 20
 """What a number in a figure takes up at most, or nearly."""
 NESTED: Final = (dict, list, tuple)
 HELD: Final = "_notebook"
+MOST_TOLD: Final = 2
+"""Settings that tell a cell from another one, in its name."""
+LONGEST: Final = 40
 """Where a session has its notebook."""
 
 
@@ -141,6 +145,25 @@ def name_for(wanted: str) -> str:
     taken = {one.name for one in notebook().cells}
     numbered = (wanted, *(f"{wanted} {n}" for n in range(2, len(taken) + 3)))
     return next(one for one in numbered if one not in taken)
+
+
+def apart(cell: Cell) -> str:
+    """Return a name for a new cell that no other has: where its own is taken, also what differs from the last one."""
+    same = next((one for one in reversed(notebook().cells) if one.name.startswith(cell.name)), None)
+    differ = {} if same is None else differing([same, cell])
+    told = [f"{what} {value}" for what, value in zip(differ.get("what", ()), differ.get("B", ()), strict=True)]
+    return name_for(", ".join([cell.name, *(one for one in told if len(one) <= LONGEST)][: 1 + MOST_TOLD]))
+
+
+def differing(cells: Sequence[Cell]) -> dict[str, list[str]]:
+    """Return what differs between cells, each setting by the name that its page gives it."""
+    return compared.differing(cells, defaults(), {key: one.drawn.label for key, one in REG.items()})
+
+
+def defaults() -> dict[str, str]:
+    """Return what settings are where a cell does not name them, as in a link."""
+    texts = {key: one.write(one.default) for key, one in REG.items()}
+    return {key: text if isinstance(text, str) else ", ".join(text) for key, text in texts.items()}
 
 
 def opened() -> Cell | None:

@@ -16,7 +16,7 @@ from treedp_core.notebook.cell import NOT_REVIEWED
 from treedp_core.registry import CLAIM
 from treedp_core.words import lower_first
 
-LOST: Final = ":material/history: No file is counted: a reload ends one, and a link has none."
+LOST: Final = ":material/history: No file is counted: a reload ends one, a link or a notebook without data has none."
 BADGES: Final[Mapping[str, tuple[Literal["blue", "violet", "red", "orange"], str, str]]] = {
     "formula": ("blue", ":material/function:", text("formula")),
     "simulation": ("violet", ":material/casino:", text("simulation")),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -110,7 +110,8 @@ def pin(key: str) -> None:
     shown: Shown = taken(key)
     before = book.held().revision
     try:
-        cell = cell_of(shown, book.new_id(), book.name_for(name_now()))
+        cell = cell_of(shown, book.new_id(), name_now())
+        cell = replace(cell, name=book.apart(cell))
     except InputError as error:
         refusal_in_passing(error)
         return

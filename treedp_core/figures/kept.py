@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import plotly.graph_objects as go
+from plotly.basedatatypes import BasePlotlyType
 
 from treedp_core.checks import InputError
 from treedp_core.figures.style import BLUE, GREEN, MORE, ORANGE, PINK, SKY, VIOLET, YELLOW
@@ -17,6 +18,7 @@ TITLED: Final = 1.1
 """Where a legend begins above titles of panels, in heights of the figure."""
 _TAKEN: Final[deque[bytes]] = deque(maxlen=1_000)
 """Digests of figures that plotly has taken: to check every property takes most of the time of a page that shows one."""
+DASHES: Final = ("dash", "solid", "dot", "dashdot")
 SERIES: Final = (BLUE, ORANGE, GREEN, PINK, YELLOW, SKY, VIOLET)
 
 
@@ -45,6 +47,8 @@ def redrawn(figure: Mapping[str, Any]) -> go.Figure:
 def overlaid(figures: Sequence[Mapping[str, Any]], letters: str) -> go.Figure | None:
     """Return figures on shared axes, the first one dashed and paler; None where their axes are not the same.
 
+    Lines that are the same in all of them are drawn once, and lines across that are not have a letter each.
+
     Parameters
     ----------
     figures : sequence of JSON
@@ -63,19 +67,25 @@ def overlaid(figures: Sequence[Mapping[str, Any]], letters: str) -> go.Figure | 
     ):
         return None
     _tell_apart(drawn)
-    last = drawn[-1]
+    last, alike = drawn[-1], _in_all([each.data for each in drawn])
+    every = " = ".join(letters[: len(drawn)])
     fig = go.Figure(layout=last.layout)
-    for at, (each, letter) in enumerate(zip(drawn, letters, strict=False)):
+    for at, (each, own) in enumerate(zip(drawn, letters, strict=False)):
         named: set[str] = set()
         for trace in each.data:
-            name = trace.name or ""
+            is_alike = trace.type == "scatter" and _text(trace) in alike
+            if is_alike and at < len(drawn) - 1:
+                continue
+            name, letter = trace.name or "", every if is_alike else own
             trace.update(
                 name=f"{letter} · {name}" if name else letter, legendgroup=f"{letter}{trace.legendgroup or name}",
                 showlegend=trace.showlegend is not False and name not in named, opacity=1.0 if at else 0.65,
             )  # fmt: skip
             named.add(name)
-            _mark(trace, at, letter)
+            if not is_alike:
+                _mark(trace, at, letter)
             fig.add_trace(trace)
+    fig.layout.shapes = _across(drawn, letters)
     fig.update_layout(showlegend=True, barmode="stack" if last.layout.barmode == "stack" else "group")
     fig.for_each_yaxis(lambda one: one.update(range=None, autorange="reversed" if _falls(one) else True))
     for name in {one.plotly_name for one in fig.select_xaxes()}:
@@ -86,6 +96,27 @@ def overlaid(figures: Sequence[Mapping[str, Any]], letters: str) -> go.Figure | 
     if any(one.y == 1 and one.yanchor == "bottom" for one in fig.layout.annotations):  # where the legend would be
         fig.update_layout(legend_y=TITLED, legend_yanchor="bottom")
     return fig
+
+
+def _in_all(lists: Sequence[Sequence[BasePlotlyType]]) -> set[str]:
+    """What traces or shapes are, as text, that stand in every figure."""
+    return set.intersection(*({_text(one) for one in each} for each in lists))
+
+
+def _text(part: BasePlotlyType) -> str:
+    return json.dumps(part.to_plotly_json(), sort_keys=True, default=str)
+
+
+def _across(figures: Sequence[go.Figure], letters: str) -> list[go.layout.Shape]:
+    """Lines and bands of all figures; what is of one only, as the line at its ε, has its letter and its dash."""
+    alike = _in_all([each.layout.shapes for each in figures])
+    found = [one for one in figures[-1].layout.shapes if _text(one) in alike]
+    for at, (each, letter) in enumerate(zip(figures, letters, strict=False)):
+        for one in [one for one in each.layout.shapes if _text(one) not in alike]:
+            if one.type == "line":
+                one.update(line_dash=DASHES[at], label={"text": letter, "textposition": "end", "textangle": 0})
+            found.append(one)
+    return found
 
 
 def _is_of(ref: str | None) -> bool:
@@ -120,7 +151,7 @@ def _mark(trace: go.Scatter | go.Bar, at: int, letter: str) -> None:
     if trace.type == "bar":
         trace.update(offsetgroup=letter, marker_pattern_shape=("/", "", ".", "x")[at])
     elif trace.mode is None or "lines" in trace.mode:
-        trace.update(line_dash=("dash", "solid", "dot", "dashdot")[at])
+        trace.update(line_dash=DASHES[at])
 
 
 def _axes(fig: go.Figure) -> tuple[Any, ...]:

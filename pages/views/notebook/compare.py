@@ -12,7 +12,6 @@ from pages.ui import asked, book, frame
 from pages.ui.page import Told
 from pages.ui.refusals import refusal
 from pages.ui.result import in_background, run_button, show_state
-from pages.ui.settings import REG
 from pages.ui.text import lit, plain, prose, small_print
 from pages.views.notebook.cell import empty
 from pages.views.notebook.sides import sides_of
@@ -44,8 +43,7 @@ def show() -> Told:
         refusal(error)
         return Told("choose cells", "")
     _drawing(chosen)
-    defaults = _defaults()
-    how = core.other_promises(chosen, defaults)
+    how = core.other_promises(chosen, book.defaults())
     frame.say(f":red[**Different promises:**] {plain(how)}" if how else _in_words(chosen))
     noise = _same_noise(chosen)
     asked.show()
@@ -149,7 +147,7 @@ def _more(cells: Sequence[Cell], noise: Columns | None) -> None:
             caption="Ratios of the error named above; the standard error is that of paired draws.",
         )  # fmt: skip
     st.header("What differs", anchor=False)
-    differ = core.differing(cells, _defaults(), {key: one.drawn.label for key, one in REG.items()})
+    differ = book.differing(cells)
     if differ["what"]:
         frame.plain_table(differ, alt="Settings that differ between the cells", width="content")
     else:
@@ -167,9 +165,3 @@ def _more(cells: Sequence[Cell], noise: Columns | None) -> None:
         + (FORMULAS if _are_formulas(cells) else "Two simulations were drawn independently, so the standard error of "
            "their ratio has both in it."),
     )  # fmt: skip
-
-
-def _defaults() -> dict[str, str]:
-    """What settings are where a cell does not name them, as in a link."""
-    texts = {key: one.write(one.default) for key, one in REG.items()}
-    return {key: text if isinstance(text, str) else ", ".join(text) for key, text in texts.items()}

@@ -67,10 +67,10 @@ def test_the_borders_of_a_split_are_dragged_and_moved_by_keys(page: Any, server:
         settle(page)
         return list(page.locator(".splitbar .part b").all_inner_texts())
 
+    borders.nth(1).hover()  # waits until it stands still
     at, bar = borders.nth(1).bounding_box(), page.locator(".splitbar").bounding_box()
     assert at is not None and bar is not None
     y, x = at["y"] + at["height"] / 2, at["x"] + at["width"] / 2
-    page.mouse.move(x, y)
     page.mouse.down()
     page.mouse.move(x + 0.1 * bar["width"], y, steps=5)
     page.mouse.up()

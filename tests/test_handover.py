@@ -184,7 +184,15 @@ def huge() -> ReleasePlan:
     return ReleasePlan.of(table, made_up((2000, 2000), 50, 1))
 
 
+def halved() -> ReleasePlan:
+    """A plan as a file may have it that somebody has changed: one level has half the noise."""
+    plan = ReleasePlan.of(Experiment(), DATA)
+    levels = [replace(one, scale=one.scale / 2) if one.scale and at == 1 else one for at, one in enumerate(plan.levels)]
+    return replace(plan, levels=tuple(levels))
+
+
 REFUSED = {
+    "a plan that does not hold": (halved, "does not hold"),
     "categories from the data": (lambda: ReleasePlan.of(Experiment(), FROM_DATA), "taken from the data"),
     "too many nodes": (huge, "cannot be measured"),
     "tuned on true counts": (

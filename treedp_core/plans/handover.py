@@ -18,6 +18,7 @@ from typing import Final
 
 from treedp_core.checks import InputError
 from treedp_core.plans.stated import Categories, NoiseLaw, Stated
+from treedp_core.plans.verify import problems
 from treedp_core.plans.words import label, open_points, promise
 from treedp_core.privacy import Currency, NeighbouringRelation, Spread
 from treedp_core.privacy.rounding import sqrt_above
@@ -107,6 +108,8 @@ def _refuse(plan: Stated, reasons: list[str]) -> None:
 
 def _reasons(plan: Stated) -> list[str]:
     domain, told = plan.domain, []
+    if wrong := problems(plan):
+        told.append(f"It does not hold, so that what it promises would not be kept. {wrong[0]}")
     if plan.matrix is not None:
         told.append(
             "These programs measure counts of a tree's nodes; this plan's noise is on weighted sums of all bins, by "

@@ -57,8 +57,9 @@ def test_no_plan_costs_more_than_it_promises(
     beyond = oracle.delta_together(rounds, epsilon) if in_sum > Fraction(epsilon) else 0.0
     assert sum(Fraction(x.pass_delta) for x in plan.levels) + Fraction(beyond) <= Fraction(delta)
     assert in_sum > Fraction(epsilon) / 2
-    # never below; above by what a grid of 4 096 steps rounds up, which falls fourfold where it has twice as many
-    assert beyond * (1 - 1e-9) <= plan.beyond <= 1.05 * beyond
+    # never below; above by what the cells of a grid round up, fourfold less for half as wide ones: most far in the tail
+    most = 1.05 if delta >= 1e-6 and epsilon <= 5 else 2.0
+    assert beyond * (1 - 1e-9) <= plan.beyond <= most * beyond
     for one in plan.levels:
         bound = math.log1p(math.expm1(one.pass_epsilon) / (2 * one.pass_delta)) / one.pass_epsilon
         assert one.cut_off == 1

@@ -101,6 +101,7 @@ SMALL = {
     "two widths": [("discrete_gaussian", 2.0, 1), ("discrete_gaussian", 1.25, 1)],
     "two laws": [("discrete_gaussian", 1.5, 1), ("discrete_laplace", 0.5, 2)],
     "geometric": [("discrete_laplace", 0.5, 1), ("discrete_laplace", 0.375, 1)],
+    "hardly any noise": [("discrete_gaussian", 0.025, 1), ("discrete_laplace", 0.5, 2)],  # a loss beyond e^709
 }
 
 

@@ -276,7 +276,8 @@ def test_earlier_records_of_one_s_own_table_become_the_prior(budget: Callable[..
     assert "for the prior" not in ledger(app)
     app = pick(pick(app, bud_prior="earlier"), bud_prior_eps=0.25)
     assert "for the prior 0.25, charged 1 of 1" in ledger(app)
-    assert "one simulated release of all earlier counts" in words(app)
+    assert "one simulated release of all earlier counts" in words(app) and "no budget" not in words(app)
+    assert "`test, earlier` — 15 records → " in words(app)
 
 
 def test_the_automatic_prior_is_one_or_half(budget: Callable[..., AppTest]) -> None:
@@ -329,7 +330,7 @@ def test_a_public_prior_costs_nothing_and_a_bad_one_changes_nothing(budget: Call
     assert metric_values(app)["Greedy"] == "–"
     app = prior_file(app, table([c + 1 for c in COUNTS]))
     assert not app.error
-    assert "it costs no budget" in words(app)
+    assert "which cost no budget" in words(app)
     assert "for the prior" not in ledger(app)
     before = ledger(app)
     app = prior_file(app, table(COUNTS, lambda i: f"other {i}"))

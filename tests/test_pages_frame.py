@@ -289,7 +289,7 @@ def test_an_upload_becomes_counts_and_the_file_is_gone(app: App) -> None:
     count(choose(at, ["region", "city"], weight=3))
     assert is_sound(at)
     assert "`survey.csv` · 3 levels · 3 leaves" in strip(at)
-    assert any("3 rows → 6 counts, file discarded" in m.value for m in at.markdown)
+    assert any("12 records → 6 counts, file discarded" in m.value for m in at.markdown)
     assert held(at).counts.tolist() == [12, 7, 5, 3, 4, 5]
     assert not at.file_uploader
     assert any("taken from the data" in w.value for w in at.warning)

@@ -175,9 +175,9 @@ def prior(app: AppTest) -> AppTest:
 SMALL = dataset(Tree.from_branching_factors((3,)), [1, 2, 3])
 PRIOR = b"#columns 8 6\nnlevel1 count \nn1.0    4     \nn1.1    5     \nn1.2    6     \n"
 UPLOADERS: dict[str, tuple[Callable[[], AppTest], Callable[[AppTest], AppTest], bytes, str]] = {
-    "tree": (lambda: open_page("data", source="upload"), tree, FILE, "3 rows → 6 counts"),
+    "tree": (lambda: open_page("data", source="upload"), tree, FILE, "20 records → 6 counts"),
     "bins": (lambda: open_page("cdf", cdf_source="upload"), bins, AGES, "`good.fwf`"),
-    "prior": (lambda: open_page("budget", SMALL, bud_prior="public"), prior, PRIOR, "it costs no budget"),
+    "prior": (lambda: open_page("budget", SMALL, bud_prior="public"), prior, PRIOR, "15 records → 4 counts"),
 }
 
 

@@ -15,7 +15,7 @@ from treedp_core.experiment import Experiment, prepare
 from treedp_core.noise import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace, Law
 from treedp_core.noise.laws import TruncatedLaplace
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit, rho_to_delta
-from treedp_core.privacy.losses import NormalLosses, of_changes
+from treedp_core.privacy.losses import MOST_CELLS, NormalLosses, of_changes
 from treedp_core.privacy.risk import Risk, risk_of_levels
 
 ONE = ProtectedUnit(NeighbouringRelation.ADD_OR_REMOVE_ONE)
@@ -125,6 +125,17 @@ def test_one_level_of_laplace_noise_is_what_its_formula_says() -> None:
         exact = 1 - math.exp((epsilon - 0.5) / 2)
         assert exact <= risk.delta(epsilon) <= exact + 1e-6
     assert risk.delta(0.5) == 0.0
+    narrow = of_changes([(Laplace(0.001), 1)])  # a loss of 1000, half of the time: e^1000 is no number
+    assert narrow.epsilon(1e-6) == pytest.approx(1000 + 2 * math.log1p(-1e-6), abs=1e-5)
+    assert narrow.above(np.zeros(1))[1][0] == pytest.approx(math.exp(-500) / 2, rel=1e-6)
+
+
+def test_losses_far_apart_beside_small_ones_take_no_memory_to_speak_of() -> None:
+    """Where the narrow noise errs, once in 10^2171 times, its loss is another by 10 000: 10^8 cells of a fine grid."""
+    found = of_changes([(DiscreteGaussian(0.01), 1), (DiscreteGaussian(700.0), 2), (DiscreteGaussian(800.0), 1)])
+    assert found.loss.size <= MOST_CELLS  # type: ignore[union-attr]
+    wide = of_changes([(DiscreteGaussian(700.0), 2), (DiscreteGaussian(800.0), 1)])
+    assert 5000 + wide.epsilon(1e-6) <= found.epsilon(1e-6) <= 5000.1
 
 
 @pytest.mark.parametrize(

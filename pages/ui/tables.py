@@ -11,8 +11,8 @@ from pages.ui.candidate import slot_of
 from pages.ui.refusals import refusal_in_passing
 from pages.ui.text import lit
 from treedp_core.checks import InputError
+from treedp_core.notebook.code import path_read
 from treedp_core.notebook.study import visible
-from treedp_core.records import HeldColumns
 from treedp_core.records.read.holding import HELD_BYTES
 from treedp_core.words import megabytes, plural
 
@@ -22,7 +22,7 @@ RENAME: Final = "What this table is called on every page and in what you keep fr
 def card(file: kept.Kept, slot: str, note: str, *, keeps: bool) -> None:
     """Show what was counted from a file, and what replaces, renames or removes it."""
     data = file.data
-    size = f"{plural(data.report.rows, 'row')} → {plural(data.tree.n_nodes, 'count')}"
+    size = f"{plural(data.total, 'record')} → {plural(data.tree.n_nodes, 'count')}"
     with st.container(border=True, horizontal=True, vertical_alignment="center"):
         st.markdown(f"{lit(data.name, 40)} — {size}{note}")
         if slot in kept.OWN:
@@ -42,7 +42,7 @@ def card(file: kept.Kept, slot: str, note: str, *, keeps: bool) -> None:
                   help="Forget these counts and columns now, and show what stood here before.")  # fmt: skip
     asked.say_of_data(data)
     if keeps:
-        st.caption(_memory_note(file.columns))
+        st.caption(_memory_note(file))
 
 
 def waiting(slot: str) -> None:
@@ -88,9 +88,11 @@ def _rename(slot: str, nth: int | None, typed: str) -> None:
     store.forget_results()  # words among them have the old name
 
 
-def _memory_note(columns: HeldColumns | None) -> str:
+def _memory_note(file: kept.Kept) -> str:
     """Say what is kept of a file besides its counts."""
-    most = f"{HELD_BYTES >> 20} MB"
+    most, columns = f"{HELD_BYTES >> 20} MB", file.columns
+    if columns is None and path_read(file.ran) is None:
+        return "Only counts are kept: they are a part of another table, which has the columns."
     if columns is None:
         return f"Only counts are kept: its columns would take more memory than a table may ({most})."
     missing = ", ".join(lit(name, 40) for name in columns.left_out)

@@ -47,7 +47,6 @@ class _Words(NamedTuple):
     label: str
     help: str
     use: str = "Count"
-    note: str = ""
 
 
 _ASKS: Final[Mapping[Asks, _Words]] = {
@@ -65,9 +64,8 @@ _ASKS: Final[Mapping[Asks, _Words]] = {
     "prior": _Words(
         "Prior file: public or historic counts on the same leaves",
         "One row a record, or one row a leaf with a column of counts. Every leaf of the data must occur, also where "
-        "the count is 0. The file is read once and discarded. That it is public is your claim.",
+        "the count is 0. The file is read once and discarded. As a public one it costs nothing: your claim.",
         use="Use as prior",
-        note="; it costs no budget",
     ),
 }
 
@@ -96,7 +94,7 @@ def upload(slot: str, *, asks: Asks, path: Path | None = None) -> Candidate | Co
     words, counted = _ASKS[asks], kept.of(slot)
     again = None if counted is None else store.counted_again(counted.data)
     if counted is not None:
-        card(counted, slot, ("" if path else ", file discarded") + words.note, keeps=asks != "prior")
+        card(counted, slot, "" if path else ", file discarded", keeps=asks != "prior")
     if slot == "upload":
         waiting(slot)
     if counted is not None and not slot_of(slot).wants:

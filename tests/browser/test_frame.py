@@ -108,7 +108,7 @@ def test_an_upload_end_to_end_frees_the_file(page: Any, start_server: Callable[.
         upload(page, path, ["region", "city"], lambda: held.append(bytes_held(own)))
         assert held[0] >= path.stat().st_size  # so the measurement does see an upload
         assert "survey.csv · 3 levels · 3 leaves" in strip(page)
-        assert page.get_by_text("60 000 rows → 6 counts".replace(" ", "\u202f", 1)).count() == 1
+        assert page.get_by_text("60 000 records → 6 counts".replace(" ", "\u202f", 1)).count() == 1
         page.get_by_role("link", name="Start here").click()
         page.get_by_text("More", exact=True).click()
         page.get_by_text("survey.csv (counted from a file at").wait_for()

@@ -33,6 +33,8 @@ MOST_ATOMS: Final = 4096
 MOST_SUMMED: Final = 1 << 15
 """Atoms of a sum of one law up to which they do: the more, the less a grid changes."""
 GRID: Final = 4096
+MOST_CELLS: Final = 1 << 20
+"""Of a grid: where one noise hardly ever errs, its losses are rare and far apart."""
 NEGLIGIBLE: Final = 1e-18
 """Mass beyond the ends of what is computed: it is given to the attacker."""
 FAR: Final = 30.0
@@ -92,7 +94,13 @@ class Losses:
     @property
     def without(self) -> FloatArray:
         """Mass of each atom under Q, (n,)."""
-        return np.asarray(self.mass * np.exp(-self.loss))
+        return np.asarray(np.exp(self._log_without))
+
+    @property
+    def _log_without(self) -> FloatArray:
+        """Its logarithm: where a loss is beyond 700, one of the two masses is too small for a number."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.mass) - self.loss)
 
     @property
     def variance(self) -> float:
@@ -125,11 +133,11 @@ class Losses:
         """
         if delta <= self.certain * _UP:
             return self.largest
-        p, q = (np.cumsum(one[::-1])[::-1] for one in (self.mass, self.without))
-        first = int(np.argmax(np.append(p[1:] + self.certain - np.exp(self.loss[:-1]) * q[1:], 0.0) <= delta))
+        p, log_q = np.cumsum(self.mass[::-1])[::-1], np.logaddexp.accumulate(self._log_without[::-1])[::-1]
+        first = int(np.argmax(np.append(p[1:] + self.certain - np.exp(self.loss[:-1] + log_q[1:]), 0.0) <= delta))
         # between the atom before it and the first one at which delta is enough, it is p - e^epsilon q there
-        with_it = (p[first] + self.certain - delta) / q[first]
-        epsilon = max(math.log(with_it), 0.0) if with_it > 0 else 0.0
+        more = p[first] + self.certain - delta
+        epsilon = max(math.log(more) - float(log_q[first]), 0.0) if more > 0 else 0.0
         step = 1e-13
         while self.delta(epsilon) > delta:
             epsilon, step = epsilon + step * max(1.0, epsilon), 2.0 * step
@@ -321,10 +329,9 @@ def _between(law: Law, ends: FloatArray) -> FloatArray:
 def _laplace(ratio: float) -> Losses:
     """The loss runs from -ratio to ratio, with atoms at both ends and a density between; ratio = change / scale."""
     ends = np.linspace(-ratio, ratio, CELLS + 1)
-    below = np.exp((ends - ratio) / 2) / 2  # P of a loss up to each; by symmetry Q of a loss from its mirror image on
-    mass = _split(ends, np.diff(below), np.diff(below)[::-1])
-    mass[0] += below[0]
-    mass[-1] += 0.5
+    below = np.exp((ends - ratio) / 2) / 2  # P of a loss up to each
+    up = np.diff(below) / (1.0 + math.exp(-ratio / CELLS))  # to the upper end of a cell, so that Q's mass stays too
+    mass = np.append(np.diff(below) - up, 0.5) + np.insert(up, 0, below[0])
     return Losses(ends, mass, step=2 * ratio / CELLS)
 
 
@@ -368,6 +375,7 @@ def _on_a_grid(groups: list[Losses]) -> Losses:
     """The sum of losses of which none is small: each put on one grid, then folded."""
     width = sum(float(one.loss[-1] - one.loss[0]) for one in groups)
     step = min(width / GRID, FINE * math.sqrt(sum(one.variance for one in groups) / len(groups)))
+    step = max(step, width / MOST_CELLS)
     low, mass, certain = 0, np.ones(1), 0.0
     for one in groups:
         first, own = _gridded(one, step)

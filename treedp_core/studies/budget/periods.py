@@ -16,6 +16,7 @@ from treedp_core.records.count import paths
 from treedp_core.records.count.elsewhere import with_other_leaf
 from treedp_core.records.dataset import labels_of
 from treedp_core.tree import IntArray
+from treedp_core.words import plural
 
 _ENDED: Final = -1
 
@@ -80,7 +81,10 @@ def _on(data: Dataset, built: paths.PathTree, others: Sequence[int], own: IntArr
             words = (words[0][:-1], *words[1:])  # the last one is its label
         tree, own, codes, words = with_other_leaf(tree, own, codes, words, without)
     counts = tree.add_up(own)
-    report = replace(data.report, counted=int(counts[0]), other=data.report.other if without else 0)
+    told = f"One part of the {plural(data.total, 'record')} of this table: those of its {keep} periods."
+    notices = (*data.report.notices, ("PERIOD", told))
+    other = data.report.other if without else 0
+    report = replace(data.report, counted=int(counts[0]), other=other, notices=notices)
     labels = labels_of(tree, codes, words, names)
     return Dataset(f"{data.name}, {keep}", tree, labels, counts, data.domain_source, report)
 

@@ -22,7 +22,14 @@ from treedp_core.experiment import Experiment
 from treedp_core.plans import NoiseLaw, ReleasePlan, not_covered, opendp_program, tumult_program
 from treedp_core.plans.verify import cost
 from treedp_core.privacy.origin import Origin, PriorKind
-from treedp_core.records import count_bins
+from treedp_core.records import (
+    CountRule,
+    Dataset,
+    count_bins,
+    count_hierarchy,
+    domain_of_paths,
+    domain_of_values,
+)  # fmt: skip
 from treedp_core.records.dataset import labels_of
 from treedp_core.studies.cdf import CdfSettings, plan_cdf
 from treedp_core.studies.cdf.bins import bins_of
@@ -153,6 +160,90 @@ def test_opendp_s_own_counts_are_as_stable_as_the_plan_says() -> None:
         for relation, rows in (("add_or_remove_one", records), ("replace_one", 2 * records)):
             plan = ReleasePlan.of(Experiment(relation=relation, contributions=records), DATA)
             assert plan.levels[1].sensitivity_l1 == counts.map(rows)
+
+
+RACES = ("White", "Black", "", " ", "Martian", "(other)", "(blank)")
+SEXES = ("M", "F", "", "X", " M", "e" + chr(0x301))
+ROWS = [f"{race},{sex},{(3 * i + j) % 5},p{i * j}" for i, race in enumerate(RACES) for j, sex in enumerate(SEXES)]
+FILE = "\n".join(["race,sex,rows,person", *ROWS]).encode()
+NUMBERS = b"v\n0.1\n0.3\n0.7\n1\n0\n-1\n2\nx\n0.6\n0.30000000000000004\n1e-1\n 0.3 \n+0.2\nnan\ninf\n1_0\n.5\n"
+CATEGORIES = (
+    (("White", "Black"), ("M", "F")),
+    (("White", "Black", "(blank)"), ("M", "F", "(blank)")),
+    (("White", "(other)"), ("M", chr(0xE9), "(other)")),
+    (("White", "(other)", "(blank)"), ("M", "(other)", "(blank)")),
+)
+PATHS = ("White,M\nWhite,F\nBlack,", "White,M\nWhite,(other)\nBlack,\n(other),", "White,M\nWhite,(blank)\nBlack,M")
+
+
+def counted() -> dict[str, Dataset]:
+    """Files counted in every way that a domain, blank cells, bounds, weights and units allow."""
+    found = {}
+    for missing in ("category", "other"):
+        for i, lists in enumerate(CATEGORIES):
+            found[f"values {i} {missing}"] = count_hierarchy(
+                FILE, ["race", "sex"], domain=domain_of_values(lists), missing=missing
+            )
+        for i, paths in enumerate(PATHS):
+            listed = domain_of_paths(b"race,sex\n" + paths.encode(), ["race", "sex"])
+            found[f"paths {i} {missing}"] = count_hierarchy(FILE, ["race", "sex"], domain=listed, missing=missing)
+    values = domain_of_values(CATEGORIES[0])
+    found["weights"] = count_hierarchy(FILE, ["race", "sex"], domain=values, weight="rows")
+    found["units"] = count_hierarchy(FILE, ["race", "sex"], domain=values, unit="person", contributions=2)
+    for outside in ("other", "clamp"):
+        for branching in (None, (2, 5)):
+            found[f"bins {outside} {branching}"] = count_bins(
+                NUMBERS, "v", lower=0, upper=1, n_bins=10, branching=branching, outside=outside
+            )
+    return found
+
+
+COUNTED = counted()
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_the_program_finds_the_leaf_that_counting_the_file_found(name: str, tmp_path: Path) -> None:
+    """Also of labels that nothing lists, blank cells, numbers on and beyond edges, and rows beyond a unit's first."""
+    data = COUNTED[name]
+    plan = ReleasePlan.of(Experiment(relation="add_or_remove_one", contributions=2), data)
+    found = program(plan, tmp_path)
+    (tmp_path / "records.csv").write_bytes(NUMBERS if name.startswith("bins") else FILE)
+    found["read_records"].__globals__["RECORDS_FILE"] = str(tmp_path / "records.csv")
+    counts = found["counts_of"](found["read_records"]())
+    at = {path: node for node, path in enumerate(data.labels.paths_of(np.arange(data.tree.n_nodes)))}
+    for level, here in enumerate(counts):
+        nodes = range(*data.tree.level(level).indices(data.tree.n_nodes))
+        if not name.startswith("bins"):
+            assert {path: data.counts[at[path]] for path in here} == here
+        assert sorted(here.values()) == sorted(data.counts[nodes].tolist())
+        assert len(here) == len(nodes)
+
+
+def test_bins_counted_as_a_tree_are_handed_over_by_their_numbers(tmp_path: Path) -> None:
+    """A plan of a tree over bins asks for the column of the file, not for columns of intervals."""
+    data = COUNTED["bins other (2, 5)"]
+    found = program(ReleasePlan.of(Experiment(), data), tmp_path)
+    assert found["BINNED"] == "v"
+    (tmp_path / "records.csv").write_bytes(NUMBERS)
+    found["read_records"].__globals__["RECORDS_FILE"] = str(tmp_path / "records.csv")
+    last = found["counts_of"](found["read_records"]())
+    assert list(last[2].values()) == data.counts[data.tree.level(2)].tolist()
+    assert last[1][("(other)",)] == data.counts[data.other_leaf]
+
+
+def test_a_file_without_the_columns_is_refused_by_name(tmp_path: Path) -> None:
+    found = program(ReleasePlan.of(Experiment(), COUNTED["weights"]), tmp_path)
+    (tmp_path / "records.csv").write_text("race,sex\nWhite,M\n", encoding="utf-8")
+    found["read_records"].__globals__["RECORDS_FILE"] = str(tmp_path / "records.csv")
+    with pytest.raises(SystemExit, match="none called rows"):
+        found["read_records"]()
+
+
+def test_weights_that_the_plan_does_not_name_are_handed_over_to_nobody() -> None:
+    plan = replace(ReleasePlan.of(Experiment(), COUNTED["weights"]), rule=CountRule())
+    for write in (opendp_program, tumult_program):
+        with pytest.raises(InputError, match="does not name"):
+            write(plan)
 
 
 # ---- Tumult Analytics

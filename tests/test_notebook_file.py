@@ -29,6 +29,7 @@ from treedp_core.notebook.code import File, Ran, call
 from treedp_core.notebook.study import Given, Study, Table, given_again, note_of
 from treedp_core.plans import ReleasePlan
 from treedp_core.records import (
+    CountRule,
     Dataset,
     DomainSource,
     ReadOptions,
@@ -83,7 +84,8 @@ def datasets(draw: Any) -> Dataset:
     sizes = tree.level_sizes[1:].tolist()
     words = [draw(st.lists(NAMED, min_size=size, max_size=size)) for size in sizes]
     codes = [np.array(draw(st.permutations(range(size))), dtype=np.int32) for size in sizes]
-    report = ReadReport(7, 6, *draw(st.tuples(*[st.integers(0, 9)] * 8)), notices=(("CODE", draw(NAMED)),))
+    rule = CountRule(draw(LINE), draw(LINE), *draw(st.tuples(*[st.booleans()] * 3)))
+    report = ReadReport(7, 6, *draw(st.tuples(*[st.integers(0, 9)] * 8)), notices=(("CODE", draw(NAMED)),), rule=rule)
     names = draw(st.lists(NAMED, min_size=len(sizes), max_size=len(sizes)))
     source = draw(st.sampled_from(DomainSource))
     return Dataset(draw(LINE), tree, labels_of(tree, codes, words, names), counts, source, report, draw(DIGEST))

@@ -419,6 +419,13 @@ def paths_in(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return [at, *(path for key, inner in items for path in paths_in(inner, (*at, key)))]
 
 
+def test_a_huge_limit_is_said_by_its_digits() -> None:
+    found = json.loads(TEXT)
+    found["levels"][0]["nodes"] = -1
+    with pytest.raises(InputError, match="from 0 to a number of 401 digits, got -1"):
+        ReleasePlan.from_json(json.dumps(found))
+
+
 PLACES = paths_in(json.loads(TEXT))[1:]
 ODD = st.one_of(
     st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False, allow_infinity=False), st.text(max_size=8),

@@ -21,6 +21,8 @@ MAX_COLUMN_NAME: Final = 128
 MAX_LABEL: Final = 256
 MAX_COUNT: Final = 2**53 - 1
 MAX_ECHO: Final = 40
+_READABLE: Final = 10**21
+"""Larger limits are said by their number of digits."""
 EPSILON_LOW: Final = 1e-4
 EPSILON_HIGH: Final = 100.0
 THRESHOLD_LOW: Final = 1e-6  # of a relative error; squares of what is divided by less overflow
@@ -106,9 +108,8 @@ def integer(name: str, value: object, *, low: int, high: int, code: str = "VALUE
     except (TypeError, ValueError, OverflowError):
         is_whole = False
     if not is_whole or not low <= int(value) <= high:  # type: ignore[call-overload]
-        raise InputError(
-            code, f"Expected {name} to be a whole number from {whole(low)} to {whole(high)}, got {echo(value)}."
-        )
+        most = whole(high) if high < _READABLE else f"a number of {len(str(high))} digits"
+        raise InputError(code, f"Expected {name} to be a whole number from {whole(low)} to {most}, got {echo(value)}.")
     return int(value)  # type: ignore[call-overload, no-any-return]
 
 

@@ -13,17 +13,17 @@ import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from string import Template
 from typing import Final
 
-from treedp_core.checks import InputError
-from treedp_core.plans.stated import Categories, NoiseLaw, Stated
+from treedp_core.checks import InputError, echo
+from treedp_core.plans import programs
+from treedp_core.plans.stated import Bounded, Categories, NoiseLaw, Stated
 from treedp_core.plans.verify import problems
 from treedp_core.plans.words import label, open_points, promise
 from treedp_core.privacy import Currency, NeighbouringRelation, Spread
 from treedp_core.privacy.rounding import sqrt_above
 from treedp_core.privacy.spread import Capacities, level_sensitivities
-from treedp_core.words import float_above, whole
+from treedp_core.words import float_above, plural, whole
 
 MOST_NODES: Final = 1_000_000
 """Nodes of a level that a program measures."""
@@ -43,8 +43,11 @@ def not_covered(plan: Stated) -> tuple[str, ...]:
     most = plan.unit.contributions
     return (
         "Timing and memory of the program are not hidden.",
-        f"That no unit has more than {whole(most)} {'record' if most == 1 else 'records'} is taken for granted.",
-        "Records must hold the labels that the plan lists; others are counted nowhere, or under “(other)” if listed.",
+        f"Of each unit in column {echo(plan.rule.unit)} the first {plural(most, 'row')} in the file are counted."
+        if plan.rule.unit and plan.bounded is Bounded.COUNTED
+        else f"That no unit has more than {plural(most, 'record')} is taken for granted.",
+        "Labels must be those that the plan lists: others are counted under “(other)” of their level, else of level 1, "
+        "and where neither is listed nowhere.",
         "Post-processing is left to you: it costs nothing, and may be done in this app's core.",
         "What was released before from the same records is not added up.",
         *open_points(plan),
@@ -62,13 +65,12 @@ def opendp_program(plan: Stated) -> str:
     _refuse(plan, _reasons(plan))
     discrete = plan.law in (NoiseLaw.DISCRETE_LAPLACE, NoiseLaw.DISCRETE_GAUSSIAN)
     rho = plan.currency is Currency.RHO
-    return _OPENDP.substitute(
+    return programs.OPENDP.substitute(
         _common(plan),
         kind="int" if discrete else "float",
         domain_of_atom="dp.atom_domain(T=dp.i64)" if discrete else "dp.atom_domain(T=float, nan=False)",
         metric="dp.l2_distance(T=float)" if rho else f"dp.l1_distance(T={'dp.i64' if discrete else 'float'})",
         noise="dp.m.make_gaussian" if rho else "dp.m.make_laplace",
-        find=textwrap.indent(_find(plan), "    "),
         cases=_lines("CASES", [tuple(case) for case in _cases(plan)]),
         distance=("int" if discrete and not rho else "float"),
     )
@@ -85,7 +87,7 @@ def tumult_program(plan: Stated) -> str:
     _refuse(plan, [*_reasons(plan), *_reasons_of_tumult(plan)])
     rho = plan.currency is Currency.RHO
     rows = plan.unit.contributions * (2 if plan.unit.total_is_public else 1)
-    return _TUMULT.substitute(
+    return programs.TUMULT.substitute(
         _common(plan),
         budget="RhoZCDPBudget" if rho else "PureDPBudget",
         mechanism="CountMechanism.GAUSSIAN" if rho else "CountMechanism.LAPLACE",
@@ -115,6 +117,11 @@ def _reasons(plan: Stated) -> list[str]:
             "These programs measure counts of a tree's nodes; this plan's noise is on weighted sums of all bins, by "
             "a matrix that it does not hold: release it with TreeDP's core, or plan a tree."
         )
+    if plan.weighted and not plan.rule.weight:
+        told.append(
+            "A row can stand for several records, by a column that the plan does not name: count the file again, and "
+            "make the plan from that."
+        )
     if domain.source is Categories.FROM_DATA:
         told.append("A domain taken from the data is not public: list the categories from another source.")
     elif not domain.is_listed and not domain.digest:
@@ -139,10 +146,6 @@ def _reasons_of_tumult(plan: Stated) -> list[str]:
         told.append("Tumult Analytics takes a replaced record for two rows, and so needs √2 times the plan's noise.")
     if plan.spread is Spread.DISTINCT:
         told.append("Tumult Analytics has no promise that the rows of a unit lie on distinct leaves.")
-    if plan.domain.bins is not None or any(len(path) != len(plan.levels) - 1 for path in plan.domain.leaves):
-        told.append("Tumult Analytics groups by columns, which this tree's levels are not.")
-    if not plan.domain.is_listed:
-        told.append("The plan does not list the categories.")
     return told
 
 
@@ -157,8 +160,7 @@ def _common(plan: Stated) -> dict[str, str]:
         "promise": promise(plan),
         "protects": "\n# ".join(textwrap.wrap(f"Protects {plan.unit.describe(plan.spread)}.", 112)),
         "points": "\n".join(f"# {line}" for line in lines),
-        "columns": repr([one.name for one in plan.levels[1:]]),
-        "leaves": _leaves(plan),
+        "records": _records(plan).rstrip(),
         "scales": _lines("SCALES", [one.scale for one in plan.levels]),
         "exact": repr([i for i, one in enumerate(plan.levels) if one.is_public]),
         "promised": repr(plan.charged if plan.tuned is None else _for_levels(plan)),
@@ -176,16 +178,17 @@ def _leaves(plan: Stated) -> str:
     domain = plan.domain
     if domain.bins is not None:
         one = domain.bins
-        product = f"itertools.product(*map(range, {one.branching!r}))"
+        beside = ', [("(other)",)]' if one.has_other else ""
+        product = f"itertools.chain(itertools.product(*map(range, {one.branching!r})){beside})"
         return (
             f"LEAVES = list(itertools.islice({product}, {one.n}))\n"
-            f"LOWER, UPPER, HAS_OTHER = {one.lower!r}, {one.upper!r}, {one.has_other!r}"
+            f"BINNED, LOWER, UPPER, HAS_OTHER = {one.column!r}, {one.lower!r}, {one.upper!r}, {one.has_other!r}"
         )
     if domain.categories:
         return f"{_lines('CATEGORIES', list(domain.categories))}\nLEAVES = list(itertools.product(*CATEGORIES))"
     if domain.leaves:
         return _lines("LEAVES", list(domain.leaves))
-    return _FROM_FILE.substitute(digest=repr(domain.digest))
+    return programs.FROM_FILE.substitute(digest=repr(domain.digest))
 
 
 def _lines(name: str, values: Sequence[object]) -> str:
@@ -206,177 +209,14 @@ def _cases(plan: Stated) -> Iterator[tuple[float, ...]]:
         yield tuple(0.0 if i < known else moved for i, moved in enumerate(twice))
 
 
-def _find(plan: Stated) -> str:
-    """The lines that return the path of a record's leaf."""
-    bins = plan.domain.bins
-    return _BY_LABELS if bins is None else _BY_NUMBER.substitute(column=repr(bins.column))
-
-
-_FROM_FILE: Final = Template("""\
-with open(DOMAIN_FILE, encoding="utf-8", newline="") as file:  # one row a leaf: its labels from level 1 down
-    LEAVES = [tuple(row) for row in csv.reader(file)]
-listed = "".join("\\x1f".join(path) + "\\n" for path in sorted(LEAVES))
-if hashlib.sha256(listed.encode()).hexdigest() != $digest:
-    sys.exit("The domain file does not list the leaves of the plan.")""")
-
-_BY_LABELS: Final = """\
-path = tuple(row[column] or "(blank)" for column in COLUMNS)
-found = next((path[:end] for end in range(len(path), 0, -1) if path[:end] in KNOWN), ("(other)",))
-return found if found in KNOWN else None"""
-
-_BY_NUMBER: Final = Template("""\
-try:
-    number = float(row[$column])
-except ValueError:
-    number = float("nan")
-within = len(LEAVES) - HAS_OTHER
-at = number if LOWER is None else (number - LOWER) / (UPPER - LOWER) * within
-at = within - 1 if LOWER is not None and number == UPPER else at
-return LEAVES[int(at)] if 0 <= at < within else LEAVES[-1] if HAS_OTHER else None""")
-
-_OPENDP: Final = Template('''\
-"""A release written by TreeDP from its plan: $promise.
-
-Usage: python release.py RECORDS.csv RELEASED.csv [DOMAIN.csv]
-Needs: pip install opendp
-"""
-
-# $protects
-# To be seen to, and not covered:
-$points
-
-import csv
-import hashlib
-import itertools
-import sys
-from collections import Counter
-
-import opendp.prelude as dp
-
-dp.enable_features("contrib")
-
-RECORDS_FILE, RELEASED_FILE, DOMAIN_FILE = [*sys.argv[1:], None, None, None][:3]
-COLUMNS = $columns
-$leaves
-KNOWN = set(LEAVES)
-# Noise of each level, in records: scale b or standard deviation; None published exactly or not measured.
-$scales
-EXACT = $exact
-# How far each level moves in each way that one unit can change.
-$cases
-PROMISED = $promised  # $symbol of all levels together
-
-
-def measurements():
-    """The noise of each level, which OpenDP draws; None for a level without noise."""
-    space = dp.vector_domain($domain_of_atom), $metric
-    return [None if scale is None else $noise(*space, scale=scale) for scale in SCALES]
-
-
-def loss(noise):
-    """What OpenDP says that one unit can lose over all levels."""
-    return max(
-        sum(one.map($distance(moved)) for one, moved in zip(noise, case) if one is not None and moved)
-        for case in CASES
+def _records(plan: Stated) -> str:
+    """The lines that read the records and find the leaf of each."""
+    bins, rule = plan.domain.bins, plan.rule
+    most = plan.unit.contributions if plan.bounded is Bounded.COUNTED else None
+    return programs.RECORDS.substitute(
+        columns=repr([one.name for one in plan.levels[1:]]),
+        leaves=_leaves(plan),
+        rule=repr((rule.weight, rule.unit if most else "", most, rule.blanks_out, rule.cut)),
+        find=programs.BY_LABELS if bins is None else programs.BY_NUMBER,
+        wanted="COLUMNS" if bins is None else "[BINNED]",
     )
-
-
-def leaf_of(row):
-    """The path of the leaf that a record belongs to; None where the domain has no place for it."""
-$find
-
-
-def counts_of(rows):
-    """The counts of the nodes of each level, by path."""
-    counts = [dict.fromkeys((path[:level] for path in LEAVES if len(path) >= level), 0) for level in range(len(SCALES))]
-    for path, n in Counter(map(leaf_of, rows)).items():
-        for level in range(len(path) + 1 if path is not None else 0):
-            counts[level][path[:level]] += n
-    for level in EXACT:  # one node that holds all records, whose number is public
-        counts[level] = dict.fromkeys(counts[level], len(rows))
-    return counts
-
-
-def main():
-    noise = measurements()
-    if loss(noise) > PROMISED * (1 + 1e-9):
-        sys.exit(f"OpenDP finds a loss of {loss(noise)}, more than the plan promises.")
-    with open(RECORDS_FILE, encoding="utf-8-sig", newline="") as file:
-        counts = counts_of(list(csv.DictReader(file)))
-    with open(RELEASED_FILE, "w", encoding="utf-8", newline="") as file:
-        out = csv.writer(file)
-        out.writerow(["level", *COLUMNS, "released"])
-        for level, (here, one) in enumerate(zip(counts, noise)):
-            if one is not None:
-                values = one([$kind(count) for count in here.values()])
-            elif level in EXACT:
-                values = list(here.values())
-            else:
-                continue
-            for path, value in zip(here, values):
-                out.writerow([level, *path, *[""] * (len(COLUMNS) - len(path)), value])
-
-
-if __name__ == "__main__":
-    if RELEASED_FILE is None:
-        sys.exit("Usage: python release.py RECORDS.csv RELEASED.csv [DOMAIN.csv]")
-    main()
-''')
-
-_TUMULT: Final = Template('''\
-"""A release written by TreeDP from its plan: $promise.
-
-Usage: python release.py RECORDS.csv RELEASED.csv
-Needs: pip install tmlt.analytics (and Java, for Spark). Tried with version 0.21; TreeDP's own tests do not run it.
-"""
-
-# $protects
-# To be seen to, and not covered:
-$points
-
-import csv
-import itertools
-import os
-import sys
-
-from pyspark.sql import SparkSession
-from tmlt.analytics import (
-    AddMaxRows, AddOneRow, CountMechanism, KeySet, PureDPBudget, QueryBuilder, RhoZCDPBudget, Session,
-)
-
-COLUMNS = $columns
-$leaves
-# What each level spends; None published exactly, 0 not measured.
-$budgets
-TOTAL = $promised  # $symbol of all levels together
-
-
-def main():
-    records, released = sys.argv[1:3]
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else Spark's workers take another Python
-    frame = SparkSession.builder.getOrCreate().read.csv(records, header=True, inferSchema=False).select(*COLUMNS)
-    session = Session.from_dataframe($budget(TOTAL), "records", frame, protected_change=$change)
-    with open(released, "w", encoding="utf-8", newline="") as file:
-        out = csv.writer(file)
-        out.writerow(["level", *COLUMNS, "released"])
-        for level, budget in enumerate(BUDGETS):
-            names = COLUMNS[:level]
-            if budget is None:
-                rows = [[frame.count()]]
-            elif budget == 0:
-                continue
-            else:
-                query = QueryBuilder("records")
-                if names:
-                    query = query.groupby(KeySet.from_tuples(sorted({path[:level] for path in LEAVES}), columns=names))
-                counted = session.evaluate(query.count(name="released", mechanism=$mechanism), $budget(budget))
-                rows = counted.select(*names, "released").collect()
-            for *path, value in rows:
-                out.writerow([level, *path, *[""] * (len(COLUMNS) - level), value])
-
-
-if __name__ == "__main__":
-    if len(sys.argv) != 3:
-        sys.exit("Usage: python release.py RECORDS.csv RELEASED.csv")
-    main()
-''')

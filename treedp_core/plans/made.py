@@ -46,9 +46,10 @@ from treedp_core.privacy.ledger import Ledger
 from treedp_core.privacy.origin import Origin, without_counts
 from treedp_core.privacy.rounding import quotient_above
 from treedp_core.privacy.spread import Capacities, capacities_of_tree, level_sensitivities
-from treedp_core.records import Dataset
+from treedp_core.records import CountRule, Dataset
 from treedp_core.registry import lookup
 from treedp_core.studies.cdf.bins import Bins as CountedBins
+from treedp_core.studies.cdf.bins import bins_of
 from treedp_core.studies.cdf.matrices.blocks import BlockMatrix
 from treedp_core.studies.cdf.matrices.plan import MatrixPlan
 from treedp_core.studies.cdf.matrices.whole import WholeMatrix
@@ -121,6 +122,7 @@ def state(noise: Planned, data: Data, source: Dataset | None) -> Stated:
         raise InputError("PLAN_LAW", f"No plan can state the promise of {echo(noise.law)} noise: it is its author's.")
     law = NoiseLaw(noise.law)
     ledger = Ledger(noise.unit, law.currency, noise.total, noise.tuned, _finite(noise.per_level))
+    rule = _rule(source)
     total_records = int(data.counts.sum()) if isinstance(data, CountedBins) else data.total
     return Stated(
         title=data.name,
@@ -129,7 +131,8 @@ def state(noise: Planned, data: Data, source: Dataset | None) -> Stated:
         unit=noise.unit,
         spread=noise.spread if noise.unit.contributions > 1 else Spread.STACKED,
         bounded=_bounded(source, noise.unit),
-        weighted=source is not None and source.report.largest > 1,
+        weighted=rule.weight != "" or (source is not None and source.report.largest > 1),
+        rule=rule,
         read_by="" if source is None else source.read_by,
         domain=_domain(data, source, noise.factors),
         law=law,
@@ -155,7 +158,7 @@ def state_of_sums(made: MatrixPlan, data: Data, source: Dataset | None) -> State
     """
     if not isinstance(data, CountedBins) or data.n_bins != made.matrix.n_bins:
         raise InputError("PLAN_DATA", "Expected the bins whose cumulative counts are released.")
-    unit, law = made.settings.unit, NoiseLaw(made.settings.mechanism)
+    unit, law, rule = made.settings.unit, NoiseLaw(made.settings.mechanism), _rule(source)
     matrix, promise = _matrix(made, law), made.guarantee
     return Stated(
         title=data.name,
@@ -164,7 +167,8 @@ def state_of_sums(made: MatrixPlan, data: Data, source: Dataset | None) -> State
         unit=unit,
         spread=Spread.STACKED,
         bounded=_bounded(source, unit),
-        weighted=source is not None and source.report.largest > 1,
+        weighted=rule.weight != "" or (source is not None and source.report.largest > 1),
+        rule=rule,
         read_by=source.read_by if source is not None else "",
         domain=_domain(data, source, (data.n_bins,)),
         law=law,
@@ -387,14 +391,19 @@ def _bounded(source: Dataset | None, unit: ProtectedUnit) -> Bounded:
     return Bounded.COUNTED
 
 
+def _rule(source: Dataset | None) -> CountRule:
+    return CountRule() if source is None else source.report.rule
+
+
 def _domain(data: Data, source: Dataset | None, factors: tuple[int, ...]) -> Domain:
     origin = Categories.PUBLIC if source is None else Categories(source.domain_source.value)
     if origin is Categories.FROM_DATA:
         return Domain(origin)
     if isinstance(data, CountedBins) and factors:
         low, high = data.ends(0, data.n_within) if data.numeric else (None, None)
-        bins = Bins(data.unit, data.n_bins, factors, low, high, data.has_other)
-        return Domain(origin, bins=bins)
+        return Domain(origin, bins=Bins(data.unit, data.n_bins, factors, low, high, data.has_other))
+    if source is not None and source.report.rule.numbers and not isinstance(data, CountedBins):
+        return _domain(bins_of(source), source, _factors(source.tree, source.other_leaf is not None))
     if isinstance(data, Subject) and data.is_product:
         return _listed(origin, tuple(tuple(map(str, words)) for words in data.words), ())
     if isinstance(data, CountedBins) or data.labels is None or data.tree is None:
@@ -404,6 +413,13 @@ def _domain(data: Data, source: Dataset | None, factors: tuple[int, ...]) -> Dom
     if data.tree.n_leaves > MOST_LEAVES:
         return Domain(origin)
     return _listed(origin, (), tuple(data.labels.paths_of(data.tree.leaves)))
+
+
+def _factors(tree: Tree, has_other: bool) -> tuple[int, ...]:
+    """Branching factors of a tree over bins, without a leaf "(other)" that stands beside deeper ones."""
+    sizes = tree.level_sizes.copy()
+    sizes[1] -= has_other and tree.height > 1
+    return tuple((sizes[1:] // sizes[:-1]).tolist())
 
 
 def _listed(source: Categories, categories: tuple[tuple[str, ...], ...], leaves: tuple[tuple[str, ...], ...]) -> Domain:

@@ -15,6 +15,8 @@ from treedp_core.checks import InputError
 from treedp_core.privacy import RHO_HIGH, Currency, Precision, ProtectedUnit, Spread
 from treedp_core.privacy.accounting import Accounting
 from treedp_core.privacy.origin import SYMBOL, Origin
+from treedp_core.records import CountRule
+from treedp_core.records.read.text import OTHER
 
 CODE: Final = "PLAN_INVALID"
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
@@ -77,6 +79,8 @@ class Categories(enum.Enum):
 class Bins:
     """The bins of a numeric column below a tree of these branching factors.
 
+    Where the tree has room for one bin less, the last one, "(other)", is a leaf of level 1.
+
     Parameters
     ----------
     column : str
@@ -101,7 +105,7 @@ class Bins:
         checks.integer("bins", self.n, low=2, high=checks.MAX_NODES, code=CODE)
         for factor in self.branching:
             checks.integer("a branching factor", factor, low=1, high=checks.MAX_NODES, code=CODE)
-        _expect(math.prod(self.branching) >= self.n, "branching factors with room for all bins")
+        _expect(math.prod(self.branching) >= self.n - self.has_other, "branching factors with room for all bins")
         if self.lower is not None and self.upper is not None:
             _expect(self.lower < self.upper, "lower < upper")
         _expect((self.lower is None) == (self.upper is None), "both bounds, or none")
@@ -143,7 +147,8 @@ class Domain:
         """
         if self.bins is not None:
             numbers = (tuple(map(str, range(k))) for k in self.bins.branching)
-            return itertools.islice(itertools.product(*numbers), self.bins.n)
+            beside = ((OTHER,),) if self.bins.has_other else ()
+            return itertools.islice(itertools.chain(itertools.product(*numbers), beside), self.bins.n)
         return itertools.product(*self.categories) if self.categories else iter(self.leaves)
 
 
@@ -272,6 +277,8 @@ class Stated:
     bounded : Bounded
     weighted : bool
         Whether a row of the file can stand for several records.
+    rule : CountRule
+        How rows become records, beside the columns and the domain.
     domain : Domain
     law : NoiseLaw
     levels : tuple of PlannedLevel
@@ -317,11 +324,14 @@ class Stated:
     accounting: Accounting | None = field(default=None, metadata=LATER)
     read_by: str = field(default="", metadata=LATER)
     matrix: SumsOfBins | None = field(default=None, metadata=LATER)
+    rule: CountRule = field(default=CountRule(), metadata=LATER)
 
     def __post_init__(self) -> None:
         _expect(_PACKAGE.fullmatch(self.read_by) is not None, "the name of a package as the reader of the file")
         for name in ("title", "whom"):
             _text(name, getattr(self, name))
+        for name in (self.rule.weight, self.rule.unit):
+            _text("a column", name)
         _expect(self.released in RELEASED, f"one of {', '.join(RELEASED)} as what is released")
         for step in self.postprocess:
             _text("a step", step)

@@ -114,6 +114,31 @@ class Labels:
 
 
 @dataclass(frozen=True)
+class CountRule:
+    """How rows became records, beside the columns and the domain: what was chosen, whatever the file holds.
+
+    Parameters
+    ----------
+    weight : str
+        Column that says how many records a row stands for; empty where each row is one.
+    unit : str
+        Column that names the unit of a row, of whose rows the first ones are counted; empty where all are.
+    blanks_out : bool
+        Whether a record with a blank cell has a place in no category, not even in "(blank)".
+    numbers : bool
+        Whether the numbers of one column were counted in equal bins.
+    cut : bool
+        Whether a number beyond the bounds is counted in the end bin.
+    """
+
+    weight: str = ""
+    unit: str = ""
+    blanks_out: bool = False
+    numbers: bool = False
+    cut: bool = False
+
+
+@dataclass(frozen=True)
 class ReadReport:
     """What became of every record: each is counted, but for the rows beyond the share of their unit (`clipped`).
 
@@ -138,6 +163,7 @@ class ReadReport:
         out; 0 where no column names units.
     notices : tuple of (code, sentence)
         What a person should know.
+    rule : CountRule
     """
 
     rows: int
@@ -151,6 +177,7 @@ class ReadReport:
     contributions: int = 0
     clipped: int = 0
     notices: tuple[Notice, ...] = ()
+    rule: CountRule = CountRule()
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any, Final
 
 import numpy as np
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from treedp_core import checks
 from treedp_core.checks import InputError, echo
-from treedp_core.records.dataset import Dataset, DomainSource, ReadReport, TextArray, labels_of
+from treedp_core.records.dataset import CountRule, Dataset, DomainSource, ReadReport, TextArray, labels_of
 from treedp_core.records.read import text
 from treedp_core.records.read.strict_json import Json, members
 from treedp_core.tree import Tree
@@ -61,7 +62,7 @@ def about(data: Dataset) -> dict[str, Any]:
         "level_start": data.tree.level_start.tolist(),
         "labels": [_joined(words) for words in data.labels.vocabularies[1:]],
         "domain": data.domain_source.value,
-        "report": {**report, "notices": [list(one) for one in data.report.notices]},
+        "report": {**report, "notices": [list(one) for one in data.report.notices], **_rule(data.report.rule)},
         "source_digest": data.source_digest,
         "fingerprint": data.fingerprint,
     }
@@ -203,15 +204,27 @@ def _check_word(one: Json) -> None:
         raise InputError("DATA_STORED", f"A stored label has {trouble[1]}; {text.accepted(trouble[0])}.")
 
 
+def _rule(rule: CountRule) -> dict[str, Any]:
+    """The member that says how rows became records, where that was not plainly: older files have none."""
+    return {} if rule == CountRule() else {"rule": asdict(rule)}
+
+
+def _rule_of(given: Json) -> CountRule:
+    told = members(given, "A rule", weight=str, unit=str, blanks_out=bool, numbers=bool, cut=bool)
+    return CountRule(**told | {"weight": _name(told["weight"]), "unit": _name(told["unit"])})
+
+
 def _report(given: Json) -> ReadReport:
-    told = members(given, "A report", notices=list, **dict.fromkeys(_REPORT, int))
+    kinds = dict.fromkeys(_REPORT, int) | ({"rule": dict} if isinstance(given, dict) and "rule" in given else {})
+    told = members(given, "A report", notices=list, **kinds)
     numbers = {
         name: checks.integer(f"the stored {name}", told[name], low=0, high=checks.MAX_COUNT, code="DATA_STORED")
         for name in _REPORT
     }
     if len(told["notices"]) > MAX_NOTICES:
         raise _damaged(f"it has more than {whole(MAX_NOTICES)} notices")
-    return ReadReport(**numbers, notices=tuple(map(_notice, told["notices"])))
+    rule = _rule_of(told["rule"]) if "rule" in told else CountRule()
+    return ReadReport(**numbers, notices=tuple(map(_notice, told["notices"])), rule=rule)
 
 
 def _notice(given: Json) -> tuple[str, str]:

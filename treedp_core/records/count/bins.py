@@ -14,7 +14,7 @@ from treedp_core import checks
 from treedp_core.checks import InputError, echo
 from treedp_core.records.count import counting
 from treedp_core.records.count.elsewhere import OUTSIDE_RULES, Words, refuse_outside, with_other_leaf
-from treedp_core.records.dataset import Dataset, DomainSource, ReadReport, labels_of
+from treedp_core.records.dataset import CountRule, Dataset, DomainSource, ReadReport, labels_of
 from treedp_core.records.read import text
 from treedp_core.records.read.file_checks import in_words
 from treedp_core.records.read.readers import Origin
@@ -122,11 +122,11 @@ def count_bins(
         refuse_outside(n_outside)
     else:
         tree, own, level_codes, words = with_other_leaf(tree, own, level_codes, words, n_outside)
-    names = [column] if len(factors) == 1 else [f"{column} ({whole(n)} intervals)" for n in np.cumprod(factors)]
-    labels = labels_of(tree, level_codes, words, names)
+    labels = labels_of(tree, level_codes, words, _level_names(column, factors))
     counts = tree.add_up(own)
     report = tally.report(column, table.first_row)
-    report = replace(report, notices=(*table.notices, *report.notices))
+    rule = CountRule(weight or "", "" if quota is None else quota.name, numbers=True, cut=clamp)
+    report = replace(report, notices=(*table.notices, *report.notices), rule=rule)
     return Dataset(table.preview.name, tree, labels, counts, DomainSource.PUBLIC, report, table.digest())
 
 
@@ -150,6 +150,23 @@ def bin_edges(lower: float, upper: float, n_bins: int) -> FloatArray:
             "TREE_SHAPE", f"{whole(n)} bins between {low:g} and {high:g} are too narrow to tell apart; use fewer."
         )
     return edges
+
+
+def column_of(names: Sequence[str], n_bins: int) -> str:
+    """Return the column of n bins whose levels have these names, from below the root down.
+
+    >>> column_of(_level_names("pay (k)", (2, 5)), 10), column_of(["pay (k)"], 10)
+    ('pay (k)', 'pay (k)')
+    """
+    return names[-1].removesuffix(_intervals(n_bins)) if len(names) > 1 else names[0]
+
+
+def _level_names(column: str, factors: Sequence[int]) -> list[str]:
+    return [column] if len(factors) == 1 else [f"{column}{_intervals(int(n))}" for n in np.cumprod(factors)]
+
+
+def _intervals(n: int) -> str:
+    return f" ({whole(n)} intervals)"
 
 
 class _BinTally:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -155,7 +155,7 @@ def quota_of(unit: str | None, contributions: int, weight: str | None, taken: Se
     return UnitQuota(unit, contributions)
 
 
-def account_of(quota: UnitQuota | None) -> dict[str, int]:
+def account_of(quota: UnitQuota | None) -> dict[str, Any]:
     """Return what a report says of units, by its names."""
     if quota is None:
         return {}

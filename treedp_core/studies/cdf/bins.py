@@ -10,7 +10,7 @@ import numpy as np
 
 from treedp_core.checks import InputError
 from treedp_core.records import Dataset
-from treedp_core.records.count.bins import bin_edges
+from treedp_core.records.count.bins import bin_edges, column_of
 from treedp_core.tree import FloatArray, IntArray
 
 _INTERVAL: Final = re.compile(r"\[(\S+), (\S+)[)\]]")
@@ -107,8 +107,9 @@ def bins_of(data: Dataset) -> Bins:
         counts = np.append(counts, data.counts[other])
     if counts.size < 2:
         raise InputError("TREE_SHAPE", "A CDF needs at least 2 bins; the data set in use has 1.")
-    edges = _edges(data, counts.size - (other is not None))
-    unit = data.labels.level_names[-1].split(" (")[0] if edges is not None else "leaf, in its order"
+    within = counts.size - (other is not None)
+    edges = _edges(data, within)
+    unit = column_of(data.labels.level_names[1:], within) if edges is not None else "leaf, in its order"
     if edges is None:
         return Bins(data.name, unit, counts, np.arange(counts.size + 1, dtype=float), data.fingerprint, False)
     if other is not None:

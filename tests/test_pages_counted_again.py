@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 from pages.ui.candidate import Candidate, Table
-from pages.ui.origins import checked, of_file
+from pages.ui.origins import of_file
 from treedp_core.notebook.code import File, Ran, call
+from treedp_core.notebook.study import checked
 from treedp_core.records import (
     Dataset,
     ReadOptions,

@@ -5,14 +5,17 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from threading import Timer
 from types import SimpleNamespace
 from typing import Any
 
@@ -28,11 +31,11 @@ from treedp_core import Experiment, Tree, cli, run
 from treedp_core.allocation import ALLOCATIONS
 from treedp_core.checks import InputError
 from treedp_core.errors.metrics import METRICS
-from treedp_core.notebook import headless
+from treedp_core.notebook import executors, headless
 from treedp_core.notebook.archive import save
 from treedp_core.notebook.book import Notebook
 from treedp_core.notebook.code import File, call
-from treedp_core.notebook.headless import executor_of
+from treedp_core.notebook.executors import executor_of
 from treedp_core.notebook.program import is_ours
 from treedp_core.notebook.regiven import tables_of
 from treedp_core.notebook.study import Asked, Study, Table, note_of
@@ -115,16 +118,63 @@ class Dies(Backwards):
 
     def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
         future: Future[Any] = Future()
-        future.set_exception(BrokenProcessPool("gone"))
+        future.set_exception(self.error("gone"))
         return future
 
+    error: type[Exception] = BrokenProcessPool
 
+
+class IsCancelled(Dies):
+    """Has lost its scheduler: Dask then cancels what it was given."""
+
+    error = CancelledError
+
+
+class CannotReach(Dies):
+    """Has lost the way to its scheduler."""
+
+    error = ConnectionError
+
+
+class Killed(Dies):
+    """Has lost the worker each time: an error of Dask's own."""
+
+    error = type("KilledWorker", (Exception,), {"__module__": "distributed.scheduler"})
+
+
+@pytest.mark.parametrize("name", ["Dies", "IsCancelled", "CannotReach", "Killed"])
 def test_an_executor_that_ends_is_said_to_have_ended(
-    script: Callable[..., str], capsys: pytest.CaptureFixture[str]
+    name: str, script: Callable[..., str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert headless.main([script(SCRIPT), "--executor", "test_run:Dies"]) == 1
+    assert headless.main([script(SCRIPT), "--executor", f"test_run:{name}"]) == 1
     told = capsys.readouterr()
     assert "ended before" in told.err and told.err.count("\n") == 1 and told.out == ""
+
+
+def test_what_a_combination_itself_raises_is_not_blamed_on_the_executor(script: Callable[..., str]) -> None:
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(ZeroDivisionError):
+        patch.setattr(Dies, "error", ZeroDivisionError)
+        headless.main([script(SCRIPT), "--executor", "test_run:Dies"])
+
+
+def test_ctrl_c_ends_a_run_and_its_processes_in_a_sentence(script: Callable[..., str]) -> None:
+    """As in a terminal, all of them get it: processes would go on with what waits, and be waited for."""
+    path = script(SCRIPT | {"experiments": TRIED | {"trials": 20_000}, "data": MADE | {"branching": "8,8,8"}})
+    program = "import treedp_core.notebook.headless as run; run.SAY_SECONDS = 0; run.end_on_interrupt(); run.main()"
+    with subprocess.Popen(
+        [sys.executable, "-c", program, path, "--executor", "processes:1"], text=True, start_new_session=True,
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+    ) as going:  # fmt: skip
+        assert going.stderr is not None
+        first = going.stderr.readline()  # a combination is done, so its process is there
+        os.killpg(going.pid, signal.SIGINT)
+        timer = Timer(60, os.killpg, (going.pid, signal.SIGKILL))
+        timer.start()
+        said = going.stderr.read()
+        timer.cancel()
+    assert first.startswith("treedp: ") and "%" in first
+    assert said.splitlines()[-1] == "treedp: Stopped." and "Traceback" not in said
+    assert going.returncode == 130
 
 
 @pytest.mark.parametrize(
@@ -150,7 +200,11 @@ def test_a_folder_gets_what_the_app_exports_and_its_script_gives_the_same_table(
     assert {one.name for one in out.iterdir()} == {
         "1-two-laws.csv", "notebook.ipynb", "report.html", "report.md", "script.py"
     }  # fmt: skip
-    assert "Two laws" in (out / "report.md").read_text(encoding="utf-8")
+    report = (out / "report.md").read_text(encoding="utf-8")
+    assert "Two laws" in report and "Made by: treedp run" in report and "as they are at first" not in report
+    tried = "mechanism = laplace, discrete_laplace; postprocess = none, least_squares; epsilon = 0.5, 2; trials = 50"
+    assert tried in report and "Tree of 3 levels" in report and "<" not in report
+    assert 'role="img" aria-label="Two laws: 8 combinations' in (out / "report.html").read_text(encoding="utf-8")
     ran = subprocess.run(
         [sys.executable, "script.py", "again"], cwd=out, capture_output=True, text=True, check=False,
     )  # fmt: skip
@@ -158,6 +212,36 @@ def test_a_folder_gets_what_the_app_exports_and_its_script_gives_the_same_table(
     assert (out / "again" / "1-two-laws.csv").read_bytes() == (out / "1-two-laws.csv").read_bytes()
     assert headless.main([script(SCRIPT), "--out", str(out)]) == 2
     assert "not empty" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("data", ["file", "weighted", "counts"])
+def test_the_script_of_counts_of_ones_own_reads_them_again_and_has_none_of_them(
+    data: str, script: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    people = tmp_path / "people.csv"
+    people.write_text("sex,age,n\nF,old,7041\nM,young,3\nM,young,2\n", encoding="utf-8")
+    lists = {"sex": ["F", "M"], "age": ["old", "young", "x"]}
+    asked: dict[str, Any] = {
+        "file": {"file": "people.csv", "columns": ["sex", "age"]},
+        "weighted": {"file": "people.csv", "columns": ["sex", "age"], "weight": "n", "domain": lists},
+        "counts": GIVEN | {"counts": [7041, 0, 20, 7]},
+    }
+    path = script(SCRIPT | {"title": "Mine", "data": asked[data]})
+    out = tmp_path / "out"
+    assert headless.main([path, "--out", str(out)]) == 0
+    code = (out / "script.py").read_text(encoding="utf-8")
+    assert "7041" not in code and "unchanged(" in code and ("SCRIPT = 'script.json'" in code) == (data == "counts")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["script.py", "again"])
+    exec(code, {})
+    tables = {one.name: one.read_bytes() for one in (tmp_path / "again").glob("*.csv")}
+    assert tables == {one.name: one.read_bytes() for one in out.glob("*.csv")} and tables
+    people.write_text("sex,age,n\nF,old,7040\nM,young,3\n", encoding="utf-8")
+    Path(path).write_text(json.dumps(SCRIPT | {"data": GIVEN}), encoding="utf-8")
+    with pytest.raises(InputError) as changed:
+        exec(code, {})
+    assert changed.value.code == "DATA_CHANGED"
 
 
 def test_errors_that_depend_on_the_counts_of_a_file_say_so(
@@ -238,7 +322,7 @@ def test_a_cluster_loads_the_plugins_first_and_is_left_when_the_sweep_is_over(mo
             return ThreadPoolExecutor(1)
 
     monkeypatch.setitem(sys.modules, "distributed", SimpleNamespace(Client=Client))
-    monkeypatch.setattr(headless, "load_plugin", done.append)
+    monkeypatch.setattr(executors, "load_plugin", done.append)
     with executor_of("dask://host:1", ("own_plugin",)) as executor:
         assert executor is not None and executor.submit(str, 7).result() == "7"
     assert done == ["tcp://host:1", "own_plugin", (("own_plugin",),), False, "left"]
@@ -322,7 +406,7 @@ def test_code_of_a_notebook_loads_no_package_that_was_not_asked_for() -> None:
     load = "from treedp_core.registry import load_plugin\n\nload_plugin({})\nround(1.5)"
     assert not is_ours(load.format("'os'")) and not is_ours(load.format("name='os'"))
     assert not is_ours("from treedp_core.registry import name_of\n\nname_of('metrics', 'rmse')")
-    assert not is_ours("from treedp_core.notebook.headless import executor_of\n\nexecutor_of('os:abort')")
+    assert not is_ours("from treedp_core.notebook.executors import executor_of\n\nexecutor_of('os:abort')")
 
 
 # ---- notebooks

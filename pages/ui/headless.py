@@ -19,7 +19,7 @@ from pages.ui.uploads import PUBLIC_VARIABLE
 from treedp_core.checks import InputError
 from treedp_core.cli import NOTEBOOK_VARIABLE, app_path, load_plugins
 from treedp_core.notebook import Cell, Notebook
-from treedp_core.notebook.headless import new_folder, parser, refused, say, write
+from treedp_core.notebook.headless import end_on_interrupt, new_folder, parser, refused, say, write
 from treedp_core.notebook.program import slug
 from treedp_core.notebook.regiven import tables_of
 from treedp_core.words import plural
@@ -144,4 +144,5 @@ def _same(shown: Sequence[object], now: Sequence[object]) -> bool:
 
 if __name__ == "__main__":
     logging.disable(logging.WARNING)  # pages that run without a browser warn of that
+    end_on_interrupt()
     raise SystemExit(main())

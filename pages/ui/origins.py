@@ -12,12 +12,7 @@ from treedp_core.records import (
     domain_of_paths,
     domain_taken_from_the_data,
 )
-from treedp_core.records.dataset import unchanged
 from treedp_core.registry import lookup
-
-FINGERPRINT = 16
-"""Hexadecimal digits of a fingerprint that code shows."""
-CHECKED = "stops where the file is another by now; whoever has a guess of the counts can test it with these digits"
 
 
 def count_sample(name: str) -> Dataset:
@@ -49,10 +44,3 @@ def of_file(counted: Dataset) -> Ran[Dataset]:
     domain = call(domain_of_paths, file, columns) if public else call(domain_taken_from_the_data)
     about = "where the file was read with other options, add them here"
     return given(counted, count_hierarchy, file, columns, about=about, domain=domain.named("domain"))
-
-
-def checked(counted: Ran[Dataset]) -> Ran[Dataset]:
-    """Return the call that counts a file with the check that it still is the same file."""
-    data = counted.value
-    same = given(data, unchanged, counted.named("counted"), data.fingerprint[:FINGERPRINT], about=CHECKED)
-    return same.named("data")

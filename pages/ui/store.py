@@ -16,7 +16,7 @@ from typing import Final, TypeVar
 import streamlit as st
 
 from pages.ui import jobs, kept, sessions, settings, uploads
-from pages.ui.origins import checked, count_sample, of_file
+from pages.ui.origins import count_sample, of_file
 from pages.ui.room import PUBLIC_NODES, ROOM, Ask, admitted
 from pages.ui.settings import REG, SOURCE, UNIT, get
 from sample_data.catalogue import SAMPLES
@@ -24,6 +24,7 @@ from treedp_core.checks import InputError
 from treedp_core.cli import FILE_VARIABLE
 from treedp_core.notebook import Cell
 from treedp_core.notebook.code import Ran, given
+from treedp_core.notebook.study import checked
 from treedp_core.records import Dataset, HeldColumns
 from treedp_core.records.made_up import generate
 from treedp_core.tree.text import branching_factors_from_text

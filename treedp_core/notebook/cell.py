@@ -24,6 +24,8 @@ _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 _VERSION: Final = re.compile(r"[0-9A-Za-z.+!-]{1,40}")
 _DOMAINS: Final = ("public", "taken from the data")
 NOT_REVIEWED: Final = "not reviewed"
+SWEEP: Final = "sweep"
+"""Instead of a page: made by `treedp run` from a script."""
 _BADGES: Final = ("formula", "simulation", NOT_PRIVATE, NOT_REVIEWED)
 
 

@@ -5,19 +5,16 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import multiprocessing
+import os
+import signal
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
-from pkgutil import resolve_name
-from typing import Any, Final
+from typing import Final
 
-from treedp_core import checks
 from treedp_core.allocation import ALLOCATIONS
 from treedp_core.checks import InputError, echo
 from treedp_core.errors.metrics import METRICS
@@ -25,26 +22,30 @@ from treedp_core.experiment import Experiment, Outcome, grid, sweep
 from treedp_core.figures.sweep import of
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.notebook.bundle import files_of
-from treedp_core.notebook.cell import NOT_REVIEWED, Cell
-from treedp_core.notebook.code import call, given
+from treedp_core.notebook.cell import NOT_REVIEWED, SWEEP, Cell
+from treedp_core.notebook.code import File, Ran, call, given
+from treedp_core.notebook.executors import EXECUTORS, Ended, executor_of
 from treedp_core.notebook.given import MAX_TABLE_ROWS, table_of
 from treedp_core.notebook.ipynb import ipynb_of
 from treedp_core.notebook.picture import drawable
 from treedp_core.notebook.report import report_of
+from treedp_core.notebook.study import checked, note_of, visible
 from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.privacy.origin import NOT_PRIVATE
+from treedp_core.records import Dataset, count_hierarchy, domain_of_values, domain_taken_from_the_data
 from treedp_core.records.export.tables import csv_bytes
 from treedp_core.records.made_up import generate
 from treedp_core.registry import load_plugin
 from treedp_core.studies.sweep.frames import columns_of
-from treedp_core.studies.sweep.task import MAX_BYTES, Task, read_task
+from treedp_core.studies.sweep.task import MAX_BYTES, Task, counts_of, read_task
 from treedp_core.watch import Watch
+from treedp_core.words import plural, setting_text
 
-EXECUTORS: Final = (
-    "threads:N, processes:N, dask://HOST:PORT, or PACKAGE.MODULE:NAME of an executor of concurrent.futures"
-)
-MAX_WORKERS: Final = 256
 SAY_SECONDS: Final = 2.0
+INTERRUPTED: Final = 130
+"""Exit status after Ctrl+C, as of any command."""
+_SHOWN: Final = 20
+"""Values of a setting that a report lists."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -60,12 +61,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             content = file.read(MAX_BYTES + 1)
         task = read_task(content, path.absolute().parent)
         out = None if asked.out is None else new_folder(asked.out)
-        with executor_of(asked.executor, tuple(asked.plugin)) as executor:
-            found = sweep(
-                task.cells, task.data.tree, task.data.counts, simulated=task.simulated, by_node=task.by == "node",
-                executor=executor, watch=progress(task),
-            )  # fmt: skip
-        cell, whole = told(task, found, asked.made_by)
+        found = _swept(task, asked.executor, asked.plugin)
+        cell, whole = told(task, found, asked.made_by, path.name)
         if out is None:
             sys.stdout.write(whole.decode())
         else:
@@ -77,10 +74,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return refused(InputError("FILE_UNREADABLE", f"{echo(asked.file)}: {error.strerror or 'not readable'}."))
     except InputError as error:
         return refused(error)
-    except BrokenExecutor:
-        say("A process or machine of the executor ended before its work was done; nothing was written.")
+    except Ended as error:
+        say(f"A process or machine of the executor ended before its work was done ({error}); nothing was written.")
         return 1
     return 0
+
+
+def _swept(task: Task, executor: str, plugins: Sequence[str]) -> list[Outcome]:
+    """What a sweep finds where the named executor runs it."""
+    with executor_of(executor, tuple(plugins)) as runs:
+        return sweep(
+            task.cells, task.data.tree, task.data.counts, simulated=task.simulated, by_node=task.by == "node",
+            executor=runs, watch=progress(task),
+        )  # fmt: skip
+
+
+def end_on_interrupt() -> None:
+    """From now on end at Ctrl+C: with a sentence, and without waiting for what other processes still do."""
+    sys.warnoptions.append("ignore:resource_tracker:UserWarning")  # it cleans up behind us, and would say so
+    signal.signal(signal.SIGINT, _end)
+
+
+def _end(*_: object) -> None:
+    say("Stopped.")
+    for process in multiprocessing.active_children():
+        process.terminate()
+    os._exit(INTERRUPTED)  # an executor would wait for its processes
 
 
 def parser() -> argparse.ArgumentParser:
@@ -150,76 +169,6 @@ def progress(task: Task) -> Watch:
     return Watch(step)
 
 
-@contextmanager
-def executor_of(name: str, plugins: Sequence[str] = ()) -> Iterator[Executor | None]:
-    """Give the executor of a name while it is used; none, where the cells run one after the other, for no name.
-
-    Parameters
-    ----------
-    name : str
-        ``threads:4``, ``processes:4``, ``dask://host:port``, or ``package.module:name`` of a class or function that
-        returns a `concurrent.futures.Executor`.
-    plugins : sequence of str
-        Packages that new processes load first.
-
-    Raises
-    ------
-    InputError
-        ``EXECUTOR_UNKNOWN``, ``EXECUTOR_MISSING``, ``EXECUTOR_FAILED``, ``VALUE_RANGE``.
-    """
-    if not name:
-        yield None
-        return
-    with ExitStack() as until_used:
-        yield until_used.enter_context(_made(name, plugins, until_used))
-
-
-def _made(name: str, plugins: Sequence[str], until_used: ExitStack) -> Executor:
-    kind, _, rest = name.partition(":")
-    if kind in ("threads", "processes"):
-        n = checks.integer("workers", int(rest) if rest.isdecimal() else rest, low=1, high=MAX_WORKERS)
-        if kind == "threads":
-            return ThreadPoolExecutor(n)
-        return ProcessPoolExecutor(n, get_context("spawn"), partial(_ready, tuple(plugins)))
-    if kind == "dask" and rest.startswith("//"):
-        return _of_dask(rest[2:], plugins, until_used)
-    try:
-        make: Callable[[], object] = resolve_name(name)
-        executor = make()
-    except Exception as error:
-        raise InputError(
-            "EXECUTOR_UNKNOWN", f"Expected an executor as {EXECUTORS}; {echo(name)} gave {type(error).__name__}."
-        ) from None
-    if not isinstance(executor, Executor):
-        raise InputError("EXECUTOR_UNKNOWN", f"{echo(name)} is no executor of concurrent.futures.")
-    return executor
-
-
-def _ready(plugins: Sequence[str]) -> None:
-    for package in plugins:
-        load_plugin(package)
-
-
-def _of_dask(address: str, plugins: Sequence[str], until_used: ExitStack) -> Executor:
-    """The executor of a cluster, whose workers load the plug-ins first; its connection is closed with the others."""
-    try:
-        client: Callable[..., Any] = resolve_name("distributed:Client")
-    except ImportError:
-        raise InputError(
-            "EXECUTOR_MISSING", "Dask is not installed here; install the package distributed, or name processes:N."
-        ) from None
-    try:
-        cluster = until_used.enter_context(client(f"tcp://{address}", timeout=10))
-    except (OSError, ValueError) as error:
-        raise InputError(
-            "EXECUTOR_FAILED", f"No Dask scheduler answers at {echo(address)} ({type(error).__name__})."
-        ) from None
-    if plugins:
-        cluster.run(_ready, tuple(plugins))
-    executor: Executor = cluster.get_executor(pure=False)  # else Dask answers a call it has seen from memory
-    return executor
-
-
 def _author(one: Experiment) -> str:
     """Who wrote an entry of an experiment that nobody has reviewed; nothing where all are reviewed."""
     asked = (MECHANISMS.author(one.mechanism), ALLOCATIONS.author(one.allocation), METRICS.author(one.metric),
@@ -227,9 +176,9 @@ def _author(one: Experiment) -> str:
     return next(filter(None, asked), "")
 
 
-def told(task: Task, found: Sequence[Outcome], version: str) -> tuple[Cell, bytes]:
+def told(task: Task, found: Sequence[Outcome], version: str, script: str) -> tuple[Cell, bytes]:
     """Return a sweep as the cell of a notebook, its table at most as long as a notebook takes, and all of it as CSV."""
-    data, names = task.data, task.data.labels.level_names
+    data, names, how = task.data, task.data.labels.level_names, _how(task, script)
     columns = columns_of(found, by=task.by, labels=data.labels)
     n_rows = len(next(iter(columns.values())))
     known = {name: any(getattr(one, name) is not None for one in found) for name in ("formula", "simulation")}
@@ -240,22 +189,48 @@ def told(task: Task, found: Sequence[Outcome], version: str) -> tuple[Cell, byte
     badges += [NOT_PRIVATE] * private + [NOT_REVIEWED] * used
     label = f"{NOT_PRIVATE}: errors depend on the true counts." if private else ""
     one_metric = len({one.metric for one in task.cells}) == 1
-    figure = json.loads(of(found, level_names=names).to_json()) if one_metric else None
+    caption = f"{plural(len(found), 'combination')} of settings. {repr(data.tree)[1:-1]}."
     cell = Cell(
-        id=hashlib.sha256(repr(task.cells).encode()).hexdigest()[:16], name=task.title, page="lab", figure=figure,
+        id=hashlib.sha256(repr(task.cells).encode()).hexdigest()[:16], name=task.title, page=SWEEP,
+        figure=json.loads(of(found, level_names=names).to_json()) if one_metric else None,
         columns=table_of(columns) if n_rows <= MAX_TABLE_ROWS else None, label=label, badges=tuple(badges),
-        caption=f"{len(found)} combinations of settings on {data.tree!r}"[:400], code=_code(task),
+        caption=caption, alt=f"{task.title}: {caption}", code=_code(task, how), settings=_settings(task),
+        about=visible(data.name), data=note_of(data, None) if task.is_private else None,
         seed=task.cells[0].seed, version=version, made=datetime.now(UTC).isoformat(timespec="seconds"),
         holds_counts=task.is_private,
     )  # fmt: skip
     return cell, csv_bytes({**columns, **({NOT_PRIVATE: [label] * n_rows} if private else {})})
 
 
-def _code(task: Task) -> str:
-    """The call that repeats it, where its data are made up."""
-    if task.made_up is None:
-        return ""
-    data = given(task.data, generate, *task.made_up).named("data")
+def _settings(task: Task) -> dict[str, tuple[str, ...]]:
+    """What was tried: of a long list the first and the last."""
+    tried = {name: values if isinstance(values, list) else [values] for name, values in task.choices.items()}
+    long = {name: values for name, values in tried.items() if len(values) > _SHOWN}
+    tried |= {name: [values[0], "…", values[-1]] for name, values in long.items()}
+    return {name: tuple(map(_in_words, values)) for name, values in tried.items()}
+
+
+def _in_words(value: object) -> str:
+    if isinstance(value, tuple):
+        return " → ".join(map(_in_words, value)) or "none"
+    return setting_text(value) if isinstance(value, float) else str(value)
+
+
+def _how(task: Task, script: str) -> Ran[Dataset]:
+    """The call that gives its data again: made up, or from a file, and then checked to be the same."""
+    said, data = task.said, task.data
+    if task.made_up is not None:
+        return given(data, generate, *task.made_up).named("data")
+    if "file" not in said:  # counts are never in code
+        return checked(given(data, counts_of, File(script, "SCRIPT")))
+    lists = said["domain"]
+    domain = call(domain_taken_from_the_data) if lists is None else call(domain_of_values, lists)
+    file, columns = File(said["file"]), list(said["columns"])
+    return checked(given(data, count_hierarchy, file, columns, domain=domain.named("domain"), weight=said["weight"]))
+
+
+def _code(task: Task, data: Ran[Dataset]) -> str:
+    """The calls that repeat it."""
     cells = call(grid, **task.choices).named("cells")
     found = call(
         sweep, cells, data.get("tree"), data.get("counts"), simulated=task.simulated, by_node=task.by == "node"
@@ -267,4 +242,5 @@ def _code(task: Task) -> str:
 
 
 if __name__ == "__main__":
+    end_on_interrupt()
     raise SystemExit(main())

@@ -12,11 +12,13 @@ from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment
 from treedp_core.notebook.book import Notebook
 from treedp_core.notebook.cell import Cell, DataNote, without_counts
-from treedp_core.notebook.code import Ran
+from treedp_core.notebook.code import Ran, given
 from treedp_core.notebook.given import CONTROL
+from treedp_core.notebook.told import FINGERPRINT
 from treedp_core.plans import ReleasePlan
 from treedp_core.privacy.origin import origin_of_text
 from treedp_core.records import Dataset
+from treedp_core.records.dataset import unchanged
 
 SLOTS: Final = ("upload", "file", "cdf", "bud_prior", "shelf")
 """Where a session keeps a table: in use, a column in bins, a prior, or waiting on the shelf."""
@@ -30,6 +32,9 @@ TUNED_SETTINGS: Final = ("shares", "tuned", "allocation")
 EPSILON: Final = "eps"
 EPSILON_TUNED: Final = f"{EPSILON}{TUNED}"
 """The ε that was sought on true counts; that of the session tells of them as long as it is this one."""
+CHECKED: Final = (
+    "stops where the file is another by now; whoever has a guess of the counts can test it with these digits"
+)
 
 V = TypeVar("V")
 SettingValue = bool | int | float | str | tuple[str, ...]
@@ -178,6 +183,13 @@ def note_of(data: Dataset, how: Ran[Dataset] | None) -> DataNote:
         bounds=(float(lower), float(upper)) if is_binned else None,  # type: ignore[arg-type]
         weight=weight if isinstance(weight, str) else "",
     )
+
+
+def checked(counted: Ran[Dataset]) -> Ran[Dataset]:
+    """Return the call that counts a file with the check that it still is the same file."""
+    data = counted.value
+    same = given(data, unchanged, counted.named("counted"), data.fingerprint[:FINGERPRINT], about=CHECKED)
+    return same.named("data")
 
 
 def visible(name: str) -> str:

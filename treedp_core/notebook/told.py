@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from itertools import groupby
 from typing import Final
 
-from treedp_core.notebook.cell import NOT_REVIEWED, Cell
+from treedp_core.notebook.cell import NOT_REVIEWED, SWEEP, Cell
 from treedp_core.notebook.notes import FENCE, marked_headings, safe_markdown
 from treedp_core.privacy.origin import NOT_PRIVATE
 from treedp_core.registry import CLAIM
@@ -29,7 +29,8 @@ _HIDDEN: Final = re.compile("\x00(\\d+)\x00")
 
 def facts(cell: Cell) -> list[tuple[str, str]]:
     """Return what a cell came from, as names and plain text."""
-    told = [("Page", " › ".join(filter(None, (cell.page, cell.view))))]
+    page = " › ".join(filter(None, (cell.page, cell.view)))
+    told = [("Made by", "treedp run, from a script")] if cell.page == SWEEP else [("Page", page)]
     if cell.about:
         told.append(("Made from", cell.about))
     if cell.data is not None:
@@ -48,7 +49,7 @@ def facts(cell: Cell) -> list[tuple[str, str]]:
 
 def fact_line(cell: Cell) -> str:
     """Return the facts of a cell on one line."""
-    return " · ".join(f"{name} {value}" for name, value in facts(cell) if name not in ("Page", "Made"))
+    return " · ".join(f"{name} {value}" for name, value in facts(cell) if name not in ("Page", "Made", "Made by"))
 
 
 def warning(cells: Iterable[Cell]) -> str:

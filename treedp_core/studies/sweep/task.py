@@ -51,8 +51,8 @@ class Task:
     ----------
     title : str
     data : Dataset
-    is_private : bool
-        Whether the counts are those of a file.
+    said : mapping
+        How the script says to get the data.
     choices : mapping
         What is tried, as `grid` takes it.
     cells : tuple of Experiment
@@ -66,12 +66,32 @@ class Task:
 
     title: str
     data: Dataset
-    is_private: bool
+    said: Mapping[str, Any]
     choices: Mapping[str, Any]
     cells: tuple[Experiment, ...]
     simulated: bool
     by: By
     made_up: tuple[str, int, str, int] | None
+
+    @property
+    def is_private(self) -> bool:
+        """Whether the counts are somebody's: those of a file, or written in the script."""
+        return self.made_up is None
+
+
+def counts_of(script: str) -> Dataset:
+    """Return the data of a script in a file.
+
+    Raises
+    ------
+    InputError
+        As `read_task`; ``SCRIPT_FILE``.
+    """
+    path = Path(script)
+    if not path.is_file():
+        raise InputError("SCRIPT_FILE", f"There is no file {echo(path.name)}.")
+    with path.open("rb") as file:
+        return read_task(file.read(MAX_BYTES + 1), path.absolute().parent).data
 
 
 def read_task(content: bytes, folder: Path) -> Task:
@@ -95,10 +115,10 @@ def read_task(content: bytes, folder: Path) -> Task:
     n_cells = int(np.prod([len(one) for one in choices.values() if isinstance(one, list)], dtype=float))
     if not 1 <= n_cells <= MAX_CELLS:
         raise InputError("SCRIPT_CELLS", f"Expected 1 to {MAX_CELLS} combinations of settings, got {n_cells}.")
-    data, made_up = _data(told["data"], folder)
+    data, said, made_up = _data(told["data"], folder)
     title = " ".join(told["title"].split())[:100] or "Sweep"
     cells = tuple(grid(**choices))
-    return Task(title, data, made_up is None, choices, cells, told["simulated"], by, made_up)
+    return Task(title, data, said, choices, cells, told["simulated"], by, made_up)
 
 
 def _choices(said: Mapping[str, Json]) -> dict[str, Any]:
@@ -123,15 +143,16 @@ def _typed(name: str, value: Json, kind: str) -> object:
     return value
 
 
-def _data(said: dict[str, Any], folder: Path) -> tuple[Dataset, tuple[str, int, str, int] | None]:
+def _data(said: dict[str, Any], folder: Path) -> tuple[Dataset, dict[str, Any], tuple[str, int, str, int] | None]:
+    """The data, how the script says to get them, and what `generate` takes where they are made up."""
     if "made_up" in said:
         told = members(said, "The data", made_up=str, records=int, branching=str, seed=int)
         made_up = (told["made_up"], told["records"], told["branching"], checks.seed(told["seed"]))
-        return generate(*made_up), made_up
+        return generate(*made_up), told, made_up
     if "counts" in said:
         told = members(said, "The data", branching=str, counts=list)
         counts = [checks.integer("a count", one, low=0, high=checks.MAX_COUNT) for one in told["counts"]]
-        return of_leaf_counts(told["branching"], counts), None
+        return of_leaf_counts(told["branching"], counts), told, None
     told = members(
         {"weight": None, "domain": None} | said, "The data", file=str, columns=list, weight=(str, type(None)),
         domain=(dict, type(None)),
@@ -146,7 +167,7 @@ def _data(said: dict[str, Any], folder: Path) -> tuple[Dataset, tuple[str, int, 
     if not all(isinstance(one, str) for one in told["columns"]):
         raise InputError("SCRIPT_VALUE", "Expected names of columns.")
     domain = domain_taken_from_the_data() if told["domain"] is None else domain_of_values(_values(told["domain"]))
-    return count_hierarchy(path, told["columns"], domain=domain, weight=told["weight"]), None
+    return count_hierarchy(path, told["columns"], domain=domain, weight=told["weight"]), told, None
 
 
 def _values(said: Mapping[str, Json]) -> dict[str, list[str]]:

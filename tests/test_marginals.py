@@ -174,6 +174,19 @@ def test_weights_keep_the_total_and_come_near_with_a_large_budget() -> None:
     assert (found >= 0).all()
 
 
+@pytest.mark.parametrize("rho", [1e-12, 1e-3, 1.0])
+def test_measurements_that_contradict_one_another_leave_a_table(rho: float) -> None:
+    """Among them some that took all weight from a cell, which the next one was to scale up from nothing."""
+    for seed in range(6):
+        for shape, asked in (((2, 3, 2), [(0,), (0, 1), (0, 1, 2)]), ((3, 50), [(0,), (1,)])):
+            rng = np.random.default_rng(seed)
+            counts = rng.integers(0, 3, shape)
+            counts.flat[0] += seed * 1000
+            found = mwem(counts, asked, rho, 1, rng)
+            assert np.isfinite(found).all() and (found >= 0).all()
+            assert found.sum() == pytest.approx(counts.sum(), rel=1e-9)
+
+
 def test_what_has_no_marginals_is_refused(people: Subject) -> None:
     with pytest.raises(InputError, match="at least 3 columns"):
         some_marginals(2, "3")

@@ -18,6 +18,7 @@ from treedp_core.figures.of_topdown import marginals_of
 from treedp_core.notebook.code import call, given
 from treedp_core.studies.topdown import Drawn, Subject
 from treedp_core.studies.topdown.marginals import Marginals, compare_marginals, marginal_table, marginal_words
+from treedp_core.studies.topdown.mwem import ROUNDS
 from treedp_core.words import whole
 
 SLOT: Final = "td_marginals"
@@ -48,8 +49,8 @@ def _shown(what: Subject, of: str, result: Result[Marginals], found: Marginals) 
         alt=f"Error of {whole(len(found.names))} marginals in {whole(len(found.ways))} ways.",
         caption="NOT PRIVATE (depends on the true counts). Root mean squared error of a cell. With bars, 95 % "
         f"intervals: simulation. {result.about}. Without: formula of whole-number noise, counts not projected. "
-        "All ways cost the same ρ. MWEM (Hardt, Ligett and McSherry, 2012) where the total is public: 60 cells chosen "
-        "by the exponential mechanism.",
+        "All ways cost the same ρ. MWEM (Hardt, Ligett and McSherry, 2012) where the total is public: at most "
+        f"{ROUNDS} cells, chosen by the exponential mechanism.",
         ran=call(marginal_table, again),
     )  # fmt: skip
     frame.plain_table(

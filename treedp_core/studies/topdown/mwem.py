@@ -16,10 +16,14 @@ import numpy as np
 from treedp_core.mechanisms.calibration import level_law
 from treedp_core.tree import AnyArray, FloatArray, IntArray
 
-ROUNDS: Final = 60
+ROUNDS: Final = 120
+"""At most: few leave the start as it was where nothing was measured, many have wide noise. For the sample of trips, 60
+have 1.3 to 3 times the error for rho from 0.02 on, and 240 more where rho is small and half where it is 3."""
 PASSES: Final = 3
 LEAST: Final = 1e-3
 """Part of the records that a cell and the rest keep at least: what has no weight left would never be found again."""
+_LOST: Final = 1e-9
+"""Part of the records below which what contradicts other measurements is left as it is."""
 
 
 def mwem(
@@ -40,29 +44,32 @@ def mwem(
     """
     total = float(counts.sum())
     table = np.full(counts.shape, total / counts.size)
-    part = rho / (2 * ROUNDS)
+    cells = sum(math.prod(counts.shape[i] for i in one) for one in marginals)
+    n_rounds = min(ROUNDS, 2 * cells)
+    part = rho / (2 * n_rounds)
     law = level_law("discrete_gaussian", part, float(contributions), float(contributions))
     measured: list[tuple[tuple[int | slice, ...], float]] = []
-    for _ in range(ROUNDS):
+    for _ in range(n_rounds):
         errors = [_marginal(counts - table, one) for one in marginals]
         scores = np.concatenate([np.abs(one).ravel() for one in errors])
         place = int(rng.choice(scores.size, p=chances(scores, part, contributions)))
         cell = _cell(place, [one.shape for one in errors], marginals, counts.ndim)
         noise = 0.0 if law is None else float(law.sample(rng, ()))
         measured.append((cell, min(max(float(counts[cell].sum()) + noise, LEAST * total), (1.0 - LEAST) * total)))
-        for at, wanted in measured * PASSES:
-            _scale(table, at, wanted, total)
+        _agree(table, measured * PASSES, total)
     return table
 
 
-def _scale(table: FloatArray, cell: tuple[int | slice, ...], wanted: float, total: float) -> None:
-    """Make a cell of a marginal count so many records, and all others the rest; neither ever becomes nothing."""
-    inside, rest = table[cell].copy(), table.copy()
-    rest[cell] = 0.0
-    here, others = float(inside.sum()), float(rest.sum())
-    if here > 0.0 and others > 0.0:
-        table[...] = rest * ((total - wanted) / others)
-        table[cell] = inside * (wanted / here)
+def _agree(table: FloatArray, measured: Sequence[tuple[tuple[int | slice, ...], float]], total: float) -> None:
+    """Make cells of marginals count so many records, and all others the rest, one after the other, in place."""
+    factor = 1.0  # of what stands in the table: so that only the cell's own entries are written
+    for cell, wanted in measured:
+        here = factor * float(table[cell].sum())
+        if _LOST * total < here < (1.0 - _LOST) * total:
+            of_rest = (total - wanted) / (total - here)
+            factor *= of_rest
+            table[cell] *= wanted / (here * of_rest)
+    table *= total / table.sum()
 
 
 def chances(scores: FloatArray, rho: float, contributions: int) -> FloatArray:

@@ -70,6 +70,39 @@ def test_what_is_printed_is_short_and_quotes_no_count() -> None:
     assert repr(data) == "<Dataset 'table' on <Tree of 3 levels, 9 nodes, 6 leaves>, exact counts: NOT PRIVATE>"
 
 
+def test_counts_that_are_none_of_the_tree_are_refused_and_lists_are_taken() -> None:
+    """By formula alone no metric of noise would have noticed."""
+    leaves, broken = COUNTS[TREE.leaves], COUNTS.astype(float)
+    broken[1] = np.nan
+    wrong = [(leaves, "COUNTS_SHAPE"), (COUNTS[:-1], "COUNTS_SHAPE"), (np.stack([COUNTS] * 2), "COUNTS_SHAPE"),
+             (5, "COUNTS_SHAPE"), (broken, "COUNT_RANGE"), (["a"] * TREE.n_nodes, "COUNT_RANGE")]  # fmt: skip
+    for counts, code in wrong:
+        for use in (sweep, lambda cells, tree, counts: draw_once(cells[0], tree, counts)):
+            with pytest.raises(InputError) as caught:
+                use([Experiment(trials=3)], TREE, counts)  # type: ignore[arg-type, operator]
+            assert caught.value.code == code
+    with pytest.raises(InputError, match="counts_of_leaves"):
+        run(Experiment(), TREE, leaves)
+    cells = [Experiment(trials=3, postprocess=("non_negative",))]
+    assert repr(sweep(cells, TREE, COUNTS.tolist())) == repr(sweep(cells, TREE, COUNTS))  # type: ignore[arg-type]
+    for values in (leaves[:-1], np.int64(5), COUNTS):
+        with pytest.raises(InputError, match="6 leaves") as caught:
+            TREE.counts_of_leaves(values)  # type: ignore[arg-type]
+        assert caught.value.code == "COUNTS_SHAPE"
+
+
+def test_what_is_no_name_at_all_and_names_of_other_levels_are_refused() -> None:
+    with pytest.raises(InputError, match="Unknown mechanism"):
+        run(Experiment(mechanism=["laplace"]), TREE, COUNTS)  # type: ignore[arg-type]
+    found = sweep(grid(mechanism=["laplace", "discrete_laplace"]), TREE, COUNTS, simulated=False)
+    for names in (("all", "half"), ("all", "half", "leaf", "more")):
+        for use in (lambda names: to_frame(found, by="level", level_names=names),
+                    lambda names: figures.of(found, level_names=names)):  # fmt: skip
+            with pytest.raises(InputError) as caught:
+                use(names)
+            assert caught.value.code == "FRAME_LEVELS"
+
+
 # ---- by node, as a figure, and as notebooks show things
 
 

@@ -355,7 +355,7 @@ def test_what_a_release_refuses() -> None:
     refused("DELTA_RANGE", "delta", release, delta=1.0)
     refused("EPS_RANGE", "epsilon", release, epsilon=0.0)
     refused("LEVELS_RANGE", "one level", release, tree=Tree.from_branching_factors(()), counts=np.array([7]))
-    refused("COUNT_RANGE", "count", release, counts=counts[:3])
+    refused("COUNTS_SHAPE", "count", release, counts=counts[:3])
     refused("COUNT_RANGE", "sum of its children", release, counts=counts[::-1].copy())
     refused("VALUE_RANGE", "clamp_share", release, clamp_share=1.0)
     refused("PLAN_TOTAL", "too small for thresholds", release, counts=0 * counts + [3, 3, 0, 3, 0, 0, 0], unit=REPLACE)

@@ -226,6 +226,11 @@ def run(
 
     With `by_node` each node's error is kept besides those of levels and tree.
 
+    Raises
+    ------
+    InputError
+        As `prepare` and `Tree.checked`.
+
     >>> from treedp_core.tree import Tree
     >>> tree = Tree.from_branching_factors((2, 2))
     >>> experiment = Experiment(mechanism="laplace", epsilon=2.0)
@@ -233,7 +238,7 @@ def run(
     >>> outcome.formula.level.round(6).tolist()  # public total, then Laplace of scale 2 / 1 on each of two levels
     [0.0, 2.828427, 2.828427]
     """
-    pipeline = prepare(experiment, tree)
+    pipeline, counts = prepare(experiment, tree), tree.checked(counts)
     known = pipeline.errors
     formula = None
     if known is not None:
@@ -296,9 +301,15 @@ def _plain(value: Any, kind: object) -> Any:
 
 
 def draw_once(experiment: Experiment, tree: Tree, counts: AnyArray) -> tuple[Release, Release]:
-    """Return one simulated release of true counts (n_nodes,), before and after post-processing."""
+    """Return one simulated release of true counts (n_nodes,), before and after post-processing.
+
+    Raises
+    ------
+    InputError
+        As `prepare` and `Tree.checked`.
+    """
     rng = generator("one draw", checks.seed(experiment.seed), identity(experiment))
-    return prepare(experiment, tree).release(counts, rng)
+    return prepare(experiment, tree).release(tree.checked(counts), rng)
 
 
 def grid(base: Experiment | None = None, **choices: Any) -> list[Experiment]:

@@ -270,7 +270,11 @@ def lookup(entries: Mapping[str, E], name: str, what: str = "entry") -> E:
     Traceback (most recent call last):
     treedp_core.checks.InputError: Unknown option 'b'; choose one of: a.
     """
-    if name not in entries:
+    try:
+        is_known = name in entries
+    except TypeError:  # a list, say
+        is_known = False
+    if not is_known:
         raise InputError("VALUE_UNKNOWN", f"Unknown {what} {echo(name)}; choose one of: {', '.join(entries)}.")
     return entries[name]
 

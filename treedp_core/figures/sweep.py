@@ -23,6 +23,7 @@ from treedp_core.postprocess.chains import CHAINS
 from treedp_core.privacy.release import Release
 from treedp_core.records import Labels
 from treedp_core.studies.sweep.before_after import Expected
+from treedp_core.studies.sweep.frames import names_of_levels
 from treedp_core.studies.sweep.lines import Line, Question
 from treedp_core.studies.sweep.series import EPSILON, LEVEL, N_LEVELS, Series, words_of
 from treedp_core.tree import AnyArray, FloatArray, Tree
@@ -60,7 +61,8 @@ def of(outcomes: Iterable[Outcome], *, level_names: Sequence[str] = ()) -> go.Fi
     Raises
     ------
     InputError
-        ``FIGURE_METRICS`` when the outcomes have several metrics, ``FIGURE_EMPTY`` when there are none.
+        ``FIGURE_METRICS`` when the outcomes have several metrics, ``FIGURE_EMPTY`` when there are none,
+        ``FRAME_LEVELS`` for names of another number of levels.
 
     >>> from treedp_core import grid, sweep
     >>> tree = Tree.from_branching_factors((2, 2))
@@ -74,7 +76,7 @@ def of(outcomes: Iterable[Outcome], *, level_names: Sequence[str] = ()) -> go.Fi
     if len(metrics) != 1:
         code = "FIGURE_METRICS" if metrics else "FIGURE_EMPTY"
         raise InputError(code, f"Expected outcomes of one metric in a figure, got {len(metrics)}.")
-    metric = METRICS[metrics.pop()]
+    metric, level_names = METRICS[metrics.pop()], names_of_levels(found, level_names)
     groups: dict[Experiment, list[Outcome]] = {}
     for one in found:
         groups.setdefault(replace(one.experiment, epsilon=1.0), []).append(one)

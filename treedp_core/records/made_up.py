@@ -9,12 +9,11 @@ from typing import Final
 import numpy as np
 
 from treedp_core import checks
-from treedp_core.checks import InputError
 from treedp_core.records.dataset import Dataset, DomainSource, ReadReport, labels_of
 from treedp_core.registry import Table, lookup, table
 from treedp_core.tree import FloatArray, IntArray, Tree
 from treedp_core.tree.text import branching_factors_from_text
-from treedp_core.words import powers, whole
+from treedp_core.words import powers
 
 MIN_RECORDS: Final = 100
 MAX_RECORDS: Final = 10_000_000
@@ -131,8 +130,6 @@ def of_leaf_counts(branching: str, leaves: Sequence[int], name: str = "Counts") 
     """
     factors = branching_factors_from_text(branching)
     tree = Tree.from_branching_factors(factors)
-    if len(leaves) != tree.n_leaves:
-        raise InputError("COUNTS_SHAPE", f"Expected {whole(tree.n_leaves)} counts, got {whole(len(leaves))}.")
     counts = tree.counts_of_leaves(np.array(leaves, dtype=np.int64))
     codes = [np.tile(np.arange(k), tree.level_sizes[level]) for level, k in enumerate(factors)]
     words = [[str(child) for child in range(1, k + 1)] for k in factors]

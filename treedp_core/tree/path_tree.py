@@ -107,7 +107,7 @@ class PathTree:
         Raises
         ------
         InputError
-            COUNT_RANGE.
+            COUNT_RANGE, COUNTS_SHAPE.
 
         >>> tree = Tree.from_branching_factors((2, 2))
         >>> PathTree.from_tree(tree, np.array([3, 3, 0, 1, 2, 0, 0])).weight.tolist()
@@ -180,9 +180,7 @@ class PathTree:
 
 
 def _checked_counts(tree: Tree, counts: AnyArray) -> IntArray:
-    w = _whole_counts(counts)
-    if w.shape != (tree.n_nodes,):
-        raise InputError("COUNT_RANGE", f"Expected one count for each of the {whole(tree.n_nodes)} nodes.")
+    w = _whole_counts(tree.checked(counts))
     own = w.copy()
     for level in range(tree.height):
         own[tree.level(level)] -= tree.sum_children(level, w[tree.level(level + 1)])

@@ -211,11 +211,37 @@ class Tree:
         return total
 
     def counts_of_leaves(self, leaf_values: AnyArray) -> AnyArray:
-        """Return the counts of all nodes from values of the leaves in left-to-right order, (..., n_nodes)."""
+        """Return the counts of all nodes from values of the leaves in left-to-right order, (..., n_nodes).
+
+        Raises
+        ------
+        InputError
+            ``COUNTS_SHAPE`` where they are not one for each leaf.
+        """
         leaf_values = np.asarray(leaf_values)
+        if leaf_values.shape[-1:] != (self.n_leaves,):
+            raise _wrong_number(leaf_values, self.n_leaves, "leaves")
         own = np.zeros((*leaf_values.shape[:-1], self.n_nodes), dtype=leaf_values.dtype)
         own[..., self.leaves] = leaf_values
         return self.add_up(own)
+
+    def checked(self, counts: AnyArray) -> AnyArray:
+        """Return counts of all nodes, (n_nodes,), or refuse what is none.
+
+        Raises
+        ------
+        InputError
+            ``COUNTS_SHAPE`` where they are not one for each node, ``COUNT_RANGE`` where one is no finite number.
+
+        >>> Tree.from_branching_factors((2,)).checked([3, 1, 2])
+        array([3, 1, 2])
+        """
+        given = np.asarray(counts)
+        if given.shape != (self.n_nodes,):
+            raise _wrong_number(given, self.n_nodes, "nodes")
+        if given.dtype.kind not in "biuf" or (given.dtype.kind == "f" and not np.isfinite(given).all()):
+            raise InputError("COUNT_RANGE", "Expected counts that are finite numbers.")
+        return given
 
     # ---- finding nodes
 
@@ -319,3 +345,9 @@ def _is_level_order(parent: IntArray, level_start: IntArray) -> bool:
     above = np.repeat(np.arange(level_start.size - 2), np.diff(level_start)[1:])
     inside = (parent[1:] >= level_start[above]) & (parent[1:] < level_start[above + 1])
     return bool(inside.all() and (np.diff(parent[1:]) >= 0).all())
+
+
+def _wrong_number(given: AnyArray, n: int, what: str) -> InputError:
+    got = " × ".join(map(whole, given.shape)) or "one number"
+    hint = "; counts_of_leaves makes them from those of the leaves" if what == "nodes" else ""
+    return InputError("COUNTS_SHAPE", f"Expected one count for each of the {whole(n)} {what}, got {got}{hint}.")

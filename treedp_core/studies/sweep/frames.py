@@ -51,8 +51,8 @@ def to_frame(
     Raises
     ------
     InputError
-        ``VALUE_UNKNOWN`` for another `by`; ``FRAME_NODES`` for outcomes without nodes or of another tree than the
-        labels; ``FRAME_ROWS`` for more than five million rows.
+        ``VALUE_UNKNOWN`` for another `by`; ``FRAME_LEVELS`` for names of another number of levels; ``FRAME_NODES`` for
+        outcomes without nodes or of another tree than the labels; ``FRAME_ROWS`` for more than five million rows.
 
     >>> from treedp_core import grid, sweep
     >>> from treedp_core.tree import Tree
@@ -67,8 +67,8 @@ def to_frame(
     import pandas as pd
 
     checks.one_of("by", by, ("tree", "level", "node"))
-    level_names = level_names or (() if labels is None else labels.level_names)
     found = list(outcomes)
+    level_names = names_of_levels(found, level_names or (() if labels is None else labels.level_names))
     differ = [field.name for field in fields(Experiment) if _differs(field.name, found)]
     if by == "node":
         return pd.DataFrame(_by_node(found, differ, level_names, labels))
@@ -78,8 +78,8 @@ def to_frame(
         if by == "tree":
             rows.append(asked | _whole(one))
         else:
-            levels = level_names or range(len(one.budget.per_level))
-            rows += [asked | {"level": level} | row for level, row in zip(levels, _by_level(one), strict=True)]
+            named = zip(level_names or range(len(one.budget.per_level)), _by_level(one), strict=True)
+            rows += [asked | {"level": level} | row for level, row in named]
     return pd.DataFrame(rows, columns=[*differ, *(["level"] if by == "level" else []), *FOUND])
 
 
@@ -93,6 +93,14 @@ def columns_of(
     """
     frame = to_frame(outcomes, by=by, labels=labels)
     return {str(name): [_plain(one) for one in frame[name].tolist()] for name in frame.columns}
+
+
+def names_of_levels(outcomes: Iterable[Outcome], names: Sequence[str]) -> Sequence[str]:
+    """Return names of levels, or refuse those of another number than each outcome has; no names are fine."""
+    n_levels = {len(one.budget.per_level) for one in outcomes} | ({len(names)} if names else set())
+    if names and len(n_levels) > 1:
+        raise InputError("FRAME_LEVELS", f"Expected a name for each level of the outcomes, got {len(names)}.")
+    return names
 
 
 def _plain(value: object) -> object:

@@ -106,7 +106,8 @@ def release_with_thresholds(
     Cancelled
         When `watch.cancelled()` says so.
     InputError
-        LEVELS_RANGE, COUNT_RANGE, COUNTS_SHAPE, EPS_RANGE, DELTA_RANGE, DELTA_REQUIRED, VALUE_RANGE; and what the planner refuses.
+        LEVELS_RANGE, COUNT_RANGE, COUNTS_SHAPE, EPS_RANGE, DELTA_RANGE, DELTA_REQUIRED, VALUE_RANGE; and what the
+        planner refuses.
 
     >>> from functools import partial
     >>> from treedp_core.mechanisms.thresholds import tuned_plan

@@ -335,6 +335,6 @@ def _distance(mine: Draw) -> None:
     bins = mine.plan.settings.n_bins
     apart = above_bound(mine.plan, remember(("lower bound", bins), lambda: lower_bound(bins)))
     prose(
-        f"This release's mean variance is **{above_least(apart)}** that any linear Gaussian mechanism can have at the "
-        "same ρ (formula; see “How far from optimal”)."
+        f"The mean variance of this release's cumulative counts is **{above_least(apart)}** that any linear Gaussian "
+        "mechanism can have at the same ρ (formula; see “How far from optimal”)."
     )

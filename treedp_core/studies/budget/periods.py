@@ -81,7 +81,7 @@ def _on(data: Dataset, built: paths.PathTree, others: Sequence[int], own: IntArr
             words = (words[0][:-1], *words[1:])  # the last one is its label
         tree, own, codes, words = with_other_leaf(tree, own, codes, words, without)
     counts = tree.add_up(own)
-    told = f"One part of the {plural(data.total, 'record')} of this table: those of its {keep} periods."
+    told = f"The records of the {keep} periods only; the whole table has {plural(data.total, 'record')}."
     notices = (*data.report.notices, ("PERIOD", told))
     other = data.report.other if without else 0
     report = replace(data.report, counted=int(counts[0]), other=other, notices=notices)

@@ -414,7 +414,8 @@ def test_periods_are_split_as_a_loop_over_the_rows_does(level: int) -> None:
         assert len(counted) == 24 // sizes[level - 1]
         assert {path: n for path, n in counted.items() if n} == dict(expected)
         assert found.domain_source is data.domain_source and found.counts[0] == found.report.counted
-        assert dict(found.report.notices)["PERIOD"] == f"The records of the {keep} periods only; the whole table has 307 records."
+        told = f"The records of the {keep} periods only; the whole table has 307 records."
+        assert dict(found.report.notices)["PERIOD"] == told
     before, after = by_period(data, level, earlier, "earlier"), by_period(data, level, earlier)
     assert before.total + after.total == data.total
     prior = public_of_file(after, before)

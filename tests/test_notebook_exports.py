@@ -319,6 +319,9 @@ def test_a_picture_has_its_words_inside_and_room_for_them() -> None:
     assert made["margin"]["b"] > 50
     cut = dressed(FIGURE, Dress("A", "A sentence. " * 100, "Seed 7"), 800, 500)["layout"]["title"]["text"]
     assert re.sub("<.*?>", " ", cut).split()[-4:] == ["sentence.", "…", "Seed", "7"]
+    for width, height in ((900, 600), (500, 400)):
+        margin = dressed(FIGURE, Dress("A", "A sentence. " * 100, "Seed 7"), width, height)["layout"]["margin"]
+        assert height - margin["t"] - margin["b"] >= 0.45 * height, "a caption gives way to its figure"
     assert "<script>" not in json.dumps(dressed(FIGURE, Dress("<script>", "<script>"), 800, 500)).replace("&lt;", "")
 
 

@@ -72,14 +72,17 @@ def test_a_picture_is_offered_or_what_is_missing_is_said(offered: Offered, monke
     monkeypatch.setattr(exporting, "images_of", lambda figures, kind: [json.dumps(one).encode() for one in figures])
     exporting_from("lab", "lab_figure")
     name, write = offered["export_picture"]
-    assert name.startswith("treedp-error-lab") and name.endswith("lab-figure.svg")
+    assert name == "treedp-error-lab-error-vs-epsilon.svg"
     drawn = json.loads(write())
     assert (drawn["layout"]["width"], drawn["layout"]["height"]) == exporting.SIZE
     offered.clear()
     monkeypatch.setattr(exporting, "missing", lambda: "Pictures need a Chromium.")
+    monkeypatch.setattr(exporting, "SIZE", (1250, 700))
     app = exporting_from("lab", "lab_figure")
     assert "export_picture" not in offered
     assert any(one.value.startswith("Pictures need a Chromium.") for one in app.caption)
+    assert app.number_input(key="export_width").value == 1250
+    assert b'"width": 1250' in offered["export_html"][1](), "without a Chromium a report saves pictures of that size"
 
 
 def test_a_notebook_comes_without_pictures_where_drawing_fails(

@@ -101,8 +101,8 @@ def test_the_numbers_of_a_cell_are_called_after_it_and_say_whether_they_are_priv
     for view, part in (("draw", "lab_draw"), ("error", "lab_figure")):
         shown(press(open_page("lab", lab_view=view, lab_mechanisms=["laplace"]), f"{part}_pin"))
     (draw, archive), (formula, _) = names
-    assert draw == "treedp-NOT-PRIVATE-error-lab-one-draw-lab-draw.zip"
-    assert formula == "treedp-error-lab-error-vs-epsilon-lab-figure.csv"
+    assert draw == "treedp-NOT-PRIVATE-error-lab-one-draw.zip"
+    assert formula == "treedp-error-lab-error-vs-epsilon.csv"
     with zipfile.ZipFile(io.BytesIO(archive)) as files:
         assert sorted("NOT-PRIVATE" in one for one in files.namelist()) == [False, True]
 

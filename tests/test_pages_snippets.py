@@ -10,6 +10,7 @@ import importlib
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import zipfile
@@ -25,6 +26,7 @@ from browsing import ROOT
 from contract_snippets import as_text
 from oracles_pages import Inline, open_page, press
 from pages.ui import exporting, frame, jobs, pins
+from pages.ui.pins import what_of
 from treedp_core.notebook import Cell
 from treedp_core.notebook.bundle import bundle_of
 from treedp_core.notebook.ipynb import ipynb_of
@@ -273,12 +275,15 @@ def test_the_name_of_a_file_of_numbers_says_what_they_are_of_and_whether_they_ar
     pages = {page: slug(names_of(f"pages/{page}.py")) for page, *_ in VISITS}
     for (page, *_), one in zip(VISITS, seen, strict=True):
         for key, (name, content) in one.files.items():
-            assert name.startswith(("treedp-", f"treedp-{IN_NAMES}-")) and slug(key)[:20] in name
+            assert name.startswith(("treedp-", f"treedp-{IN_NAMES}-"))
+            assert not what_of(key) or slug(what_of(key))[:20] in name
             assert pages["plan" if key == "plan_levels" else page] in name, "as a picture of it is called"
             is_private = any(NOT_PRIVATE in head or IN_NAMES in file for file, head in heads(name, content).items())
             assert (IN_NAMES in name) >= is_private, f"{page} {name}"
             released = [file for file in heads(name, content) if file.endswith(("-simulated.csv", "-released.csv"))]
             assert not any(IN_NAMES in file for file in released)
+        names = [name for name, _ in one.files.values()]
+        assert len(set(names)) == len(names), "figures of one view have files of their own"
     assert {IN_NAMES in name for one in seen for name, _ in one.files.values()} == {True, False}
 
 
@@ -356,6 +361,15 @@ def test_the_script_of_some_figures_gives_their_tables(seen: list[Seen], tmp_pat
     first = {page: one for (page, *_), one in zip(reversed(VISITS), reversed(seen), strict=True)}
     cells, files = exported(list(first.values()))
     assert len(files) > 30 and written(script_of(cells, "All"), tmp_path, "out") == files
+
+
+def test_a_copy_of_a_figure_says_nothing_of_what_to_do_on_its_page(seen: list[Seen]) -> None:
+    """Where to click, what to drag; and of what moves in the browser, what its still shows."""
+    cells, _ = exported(seen)
+    asked = [one.part for one in cells if re.search(r"(?i)\b(click a|drag|press|arrow keys|slider)\b", one.caption)]
+    assert asked == []
+    ways = [one for one in cells if one.part == "ran_ranges_figure"]
+    assert ways and all("how many bins" in one.caption and not one.is_private_only for one in ways)
 
 
 def test_everything_of_all_figures_can_be_written(seen: list[Seen]) -> None:

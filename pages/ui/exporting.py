@@ -21,12 +21,12 @@ from treedp_core.notebook import Cell
 from treedp_core.notebook.bundle import bundle_of
 from treedp_core.notebook.ipynb import ipynb_of
 from treedp_core.notebook.picture import drawable, dress_of
-from treedp_core.notebook.report import report_of
+from treedp_core.notebook.report import SAVED, report_of
 from treedp_core.notebook.script import script_of
 from treedp_core.notebook.told import warning
 from treedp_core.words import plural, whole
 
-SIZE: Final = (900, 600)
+SIZE: Final = SAVED
 """Pixels of a picture, at first."""
 MOST_PICTURES: Final = 24
 """Cells of which a notebook or an archive has pictures: each takes a second."""
@@ -135,19 +135,32 @@ def _choose(cells: Sequence[Cell], title: str) -> None:
 
 def buttons(cells: Sequence[Cell], title: str) -> None:
     """Show a button for each file that cells can become; it is written on a click."""
-    with st.container(horizontal=True, gap="small"):
+    files, size = st.container(horizontal=True, gap="small"), SIZE
+    if told := without_pictures(cells):
+        st.caption(f"{told} A report has buttons for SVG and PNG.")
+        if can_draw():
+            with in_a_row():
+                size = _size("Pixels of the pictures that a report saves")
+    with files:
         for file in FILES:
+            write = partial(report_of, size=size) if file.write is report_of else file.write
             download(
                 file.label,
-                partial(file.write, list(cells), title),
+                partial(write, list(cells), title),
                 name=f"{_name(cells, title)}.{file.end}",
                 mime=file.mime,
                 key=f"export_{file.end}",
                 help=file.help,
             )
 
-    if told := without_pictures(cells):
-        st.caption(f"{told} A report has buttons for SVG and PNG.")
+
+def _size(help: str) -> tuple[int, int]:
+    """Ask for the size of a picture."""
+    width, height = (
+        int(st.number_input(name, LEAST, MOST, value, 50, key=f"export_{name.lower()}", width=130, help=help))
+        for name, value in zip(("Width", "Height"), SIZE, strict=True)
+    )
+    return width, height
 
 
 def picture(cell: Cell) -> None:
@@ -159,16 +172,11 @@ def picture(cell: Cell) -> None:
             "Picture", list(KINDS), key="export_kind", default="svg", required=True, format_func=str.upper,
             help="Title, caption, settings, seed and mark are inside",
         )  # fmt: skip
-        width, height = (
-            st.number_input(
-                name, LEAST, MOST, value, 50, key=f"export_{name.lower()}", width=130, help="Pixels of the picture"
-            )
-            for name, value in zip(("Width", "Height"), SIZE, strict=True)
-        )
+        width, height = _size("Pixels of the picture")
         download(
             "Picture",
             partial(_picture, cell, kind, width, height),
-            name=f"{_name([cell], f'{cell.name} {cell.part}')}.{kind}",
+            name=f"{_name([cell], pins.title_of(cell.name, cell.part))}.{kind}",
             mime=KINDS[kind],
             key="export_picture",
             help="Drawn on a click, in a few seconds",

@@ -50,6 +50,7 @@ def figure(
     select: bool = False,
     brush: Callable[[float, float], None] | None = None,
     answer: str = "",
+    how: str = "",
     label: str = "",
     simulated: bool = False,
 ) -> str | None:
@@ -76,6 +77,8 @@ def figure(
         Called with both ends, in the unit of the x axis, before the page runs again when a range has been dragged.
     answer : str
         What the figure says to the view's question: a sentence or two with numbers (Markdown).
+    how : str
+        What to do with it here, such as where to click: part of the caption, but of no copy.
     label : str
         What must stand in every copy of the figure, its code and its numbers, such as "NOT PRIVATE: why".
     simulated : bool
@@ -99,15 +102,16 @@ def figure(
         on_select=partial(_brushed, key, brush) if brush is not None else "rerun" if select else "ignore",
         selection_mode="points" if brush is None else "box",
     )  # fmt: skip
+    here = f"{caption} {how}".strip()
     if answer:
         said(_written_in(fig))
         say(answer)
     else:
-        small_print(caption, beside=_written_in(fig))
+        small_print(here, beside=_written_in(fig))
     footer(
         key, ran, label=label, simulated=simulated,
         private=NOT_PRIVATE in f"{caption} {label} {'' if ran is None else ran.about}",
-        about=caption if answer else "", has_code=has_code,
+        about=here if answer else "", has_code=has_code,
         shown=Shown(key, fig, ran, alt, caption, answer, label, simulated, has_code),
     )  # fmt: skip
     return _clicked(event) if select else None
@@ -141,7 +145,15 @@ def staged(draw: Callable[[], None]) -> None:
 
 
 def live(
-    spec: dict[str, Any], *, key: str, alt: str, caption: str, answer: str, ran: Ran[Columns], still: Ran[Any]
+    spec: dict[str, Any],
+    *,
+    key: str,
+    alt: str,
+    caption: str,
+    answer: str,
+    ran: Ran[Columns],
+    still: Ran[Any],
+    how: str = "",
 ) -> None:
     """Show a chart that the browser itself moves as the figure of the first screen: see `figure`.
 
@@ -153,24 +165,38 @@ def live(
 
     if answer:
         said(*_titles(spec))
-    moving(draw, key=key, alt=alt, caption=caption, answer=answer, ran=ran, still=still)
+    moving(draw, key=key, alt=alt, caption=caption, answer=answer, ran=ran, still=still, how=how)
 
 
 def moving(
-    draw: Callable[[], None], *, key: str, alt: str, caption: str, answer: str, ran: Ran[Columns], still: Ran[Any]
+    draw: Callable[[], None],
+    *,
+    key: str,
+    alt: str,
+    caption: str,
+    answer: str,
+    ran: Ran[Columns],
+    still: Ran[Any],
+    how: str = "",
+    of_still: str = "",
+    badges: tuple[str, ...] = (),
 ) -> None:
-    """Show what draws itself in the browser: with an answer as the figure of the first screen, see `live`."""
+    """Show what draws itself in the browser: with an answer as the figure of the first screen, see `live`.
+
+    Where `still` shows something else it has a caption `of_still`, and `badges` other than the page's.
+    """
+    here = f"{caption} {how}".strip()
     if answer:
         staged(draw)
         say(answer)
     else:
         with st.container(height=MOVING_HEIGHT, border=False):
             draw()
-        small_print(caption)
+        small_print(here)
     ran = ran.drawn_by(still)
     footer(
-        key, ran, private=NOT_PRIVATE in caption, about=caption if answer else "",
-        shown=Shown(key, still, ran, alt, caption, answer),
+        key, ran, private=NOT_PRIVATE in (of_still or caption), about=here if answer else "",
+        shown=Shown(key, still, ran, alt, of_still or caption, answer, badges=badges),
     )  # fmt: skip
 
 
@@ -327,7 +353,7 @@ def code_popover(key: str, ran: Ran[Any], label: str = "") -> None:
 
 def _data(key: str, ran: Ran[Columns], label: str, *, private: bool, simulated: bool, several: bool) -> None:
     """Offer a table as CSV, or `several` in a ZIP: what is true and what is released apart."""
-    title = f"{pins.name_now() if pins.can_keep() else ''} {key}"
+    title = pins.title_of(pins.name_now(), key) if pins.can_keep() else key
     name = named(title, private=private or several)
     download(
         "Data",

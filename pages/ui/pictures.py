@@ -25,12 +25,19 @@ from treedp_core.words import plural, privacy_text, setting_text
 EVEN: Final = 0.5
 """The belief before, where a picture asks for none."""
 LABEL: Final = "A range over bins, counted in three ways"
-HOW: Final = (
+_WAYS: Final = (
+    "Laplace noise, one record replaced, total public; histogram and tree without least squares, which would improve "
+    "both. Ways: Rameshwar et al., Lemmas III.1, III.2 and IV.1."
+)
+CAPTION: Final = (
     "NOT PRIVATE, but made up: grey bars are true counts. Blue: noisy counts that are added for the range; orange: "
     "those taken away. σ is the standard deviation (formula), the bar beside it is two of them to each side of the "
-    "truth; the dot is one simulated release. Laplace noise, one record replaced, total public; histogram and tree "
-    "without least squares, which would improve both. Drag the ends or the middle, or use the arrow keys; nothing is "
-    "asked of the server. Ways: Rameshwar et al., Lemmas III.1, III.2 and IV.1."
+    f"truth; the dot is one simulated release. {_WAYS}"
+)
+HOW: Final = "Drag the ends or the middle, or use the arrow keys; nothing is asked of the server."
+OF_STILL: Final = (
+    "Standard deviation of a range by how many bins it holds, over all such ranges (root mean square, formula). "
+    f"{_WAYS}"
 )
 
 
@@ -44,7 +51,10 @@ def show_range(found: Ranges, bins: int, epsilon: float, *, key: str, alt: str, 
     ran = remember(("ranges by length", bins, epsilon), lambda: call(of_lengths, bins, epsilon).named("lengths"))
     draw = partial(ranges, LABEL, for_browser(found), key=key)
     still = call(error_by_length, ran)
-    frame.moving(draw, key=f"{key}_figure", alt=alt, caption=HOW, answer=answer, ran=ran, still=still)
+    frame.moving(
+        draw, key=f"{key}_figure", alt=alt, caption=CAPTION, answer=answer, ran=ran, still=still, how=HOW,
+        of_still=OF_STILL, badges=("formula",),
+    )  # fmt: skip
 
 
 def one_range(bins: int, epsilon: float, seed: int, *, key: str) -> None:

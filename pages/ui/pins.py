@@ -22,6 +22,7 @@ from treedp_core.notebook.cell import NOT_REVIEWED
 from treedp_core.notebook.code import Ran
 from treedp_core.notebook.drawing import checked
 from treedp_core.notebook.given import MAX_TABLE_ROWS
+from treedp_core.notebook.program import slug
 from treedp_core.notebook.study import note_of
 from treedp_core.notebook.traced import may_hold_counts, own_data
 from treedp_core.records import Dataset
@@ -52,6 +53,8 @@ class Shown:
         Whether the table is of a simulated release.
     has_code : bool
         Whether the code of that call is shown.
+    badges : tuple of str
+        Kinds of its numbers, where they are others than the page says.
     """
 
     key: str
@@ -63,6 +66,7 @@ class Shown:
     label: str = ""
     simulated: bool = False
     has_code: bool = True
+    badges: tuple[str, ...] = ()
 
     @property
     def is_empty(self) -> bool:
@@ -163,6 +167,26 @@ def _how(data: Dataset) -> Ran[Dataset] | None:
     return None if file is None else file.ran
 
 
+def what_of(part: str) -> str:
+    """What a figure shows besides what its page and view say: its key without the word of its page.
+
+    >>> what_of("con_boxes"), what_of("con_figure"), what_of("strips")
+    ('boxes', '', 'strips')
+    """
+    words = part.split("_")
+    return " ".join(word for word in words[len(words) > 1 :] if word not in ("figure", "live"))
+
+
+def title_of(name: str, part: str) -> str:
+    """What a file of one figure is called: as its cell is, and what it shows of that where this says more.
+
+    >>> title_of("Consistency", "con_boxes"), title_of("Error lab: One draw", "lab_draw")
+    ('Consistency boxes', 'Error lab: One draw')
+    """
+    what = what_of(part)
+    return name if slug(name).endswith(slug(what)) else f"{name} {what}".strip()
+
+
 def name_now() -> str:
     """What a cell is called at first: its page and view."""
     where = page.shown()
@@ -203,6 +227,8 @@ def _code(shown: Shown) -> str:
 
 def _badges(shown: Shown) -> tuple[str, ...]:
     """Kinds of numbers: of the first screen's figure what the page says, of others what they say themselves."""
+    if shown.badges:
+        return shown.badges
     if shown.answer:
         return tuple(one.strip() for one in page.badges_shown().split(",") if one.strip())
     said = f"{shown.label} {shown.caption}"

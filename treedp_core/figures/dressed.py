@@ -17,13 +17,15 @@ PAPER: Final = "rgb(255,255,255)"
 FONT: Final = "Helvetica, Arial, DejaVu Sans, sans-serif"
 TITLE: Final = 16
 SMALL: Final = 11
-LEAST: Final = 200
+LEAST: Final = 300
 MOST: Final = 4000
 """Pixels of a side of a picture."""
 _LINE: Final = 1.35
 _PAD: Final = 14
 _CAPTION: Final = 900
-"""Characters of a caption that a picture has room for."""
+"""Characters of a caption at most."""
+_FIGURE: Final = 0.5
+"""Of a picture's height: what a long caption leaves to the figure."""
 
 Plotly = dict[str, Any]
 """A figure as plotly's JSON."""
@@ -67,13 +69,18 @@ def dressed(figure: Plotly, dress: Dress, width: int, height: int) -> Plotly:
     layout = copy.deepcopy(figure.get("layout", {}))
     data = figure.get("data", [])
     margin = {"l": 8, "r": 12, "t": 40, "b": 8} | layout.get("margin", {})
-    caption = [_line(one, INK) for one in _wrapped(_at_most(dress.caption, _CAPTION), width, SMALL)]
-    caption += [_line(one, GREY) for one in _wrapped(dress.source, width, SMALL)]
     title = _wrapped(dress.title, width - (140 if dress.mark else 0), TITLE)
     above = _PAD + len(title) * TITLE * _LINE + 4
-    legend = _legend_height(data, layout, width)
+    margin["t"] = max(margin["t"], 8 + _legend_height(data, layout, width)) + above
+    source = _wrapped(dress.source, width, SMALL)
+    room = (1 - _FIGURE) * height - margin["t"] - margin["b"] - _PAD - _axes_height(layout)
+    n_lines = max(1, int(room / (SMALL * _LINE)) - len(source))
+    told = _wrapped(_at_most(dress.caption, _CAPTION), width, SMALL)
+    if len(told) > n_lines:
+        told[n_lines - 1 :] = [_at_most(told[n_lines - 1], len(told[n_lines - 1]) - 1)]
+    caption = [*(_line(one, INK) for one in told), *(_line(one, GREY) for one in source)]
     below = _PAD + len(caption) * SMALL * _LINE + _axes_height(layout)
-    margin |= {"t": max(margin["t"], 8 + legend) + above, "l": max(margin["l"], _PAD), "r": max(margin["r"], _PAD)}
+    margin |= {"l": max(margin["l"], _PAD), "r": max(margin["r"], _PAD)}
     margin["b"] += below
     layout.update(width=width, height=height, margin=margin, autosize=False, paper_bgcolor=PAPER)
     layout["font"] = layout.get("font", {}) | {"family": FONT, "color": INK}

@@ -26,7 +26,8 @@ LEAST: Final = 300
 MOST: Final = 900
 ROWS: Final = 40
 """Rows of a table that are shown."""
-_SAVED: Final = (900, 600)
+SAVED: Final = (900, 600)
+"""Pixels of a picture that its buttons save."""
 _SHORT: Final = 600
 """Characters of a note that stays on one page with its figure."""
 _KIND: Final = ("kind", "private")
@@ -79,13 +80,14 @@ next();
 """
 
 
-def report_of(cells: Sequence[Cell], title: str) -> bytes:
+def report_of(cells: Sequence[Cell], title: str, size: tuple[int, int] = SAVED) -> bytes:
     """Return a report: for each cell its name, note, figure, answer, caption, what it came from, table and code.
 
-    Nothing in it asks for anything elsewhere, and only its own two scripts may run.
+    Nothing in it asks for anything elsewhere, and only its own two scripts may run. Its buttons save figures of a
+    `size` in px, as pictures with their words inside.
     """
     sections = program_of(cells).sections
-    parts = "\n".join(_section(number, one) for number, one in enumerate(sections, 1))
+    parts = "\n".join(_section(number, one, size) for number, one in enumerate(sections, 1))
     has_figures = any(drawable(cell) for cell in cells)
     scripts = [plotly_js(), SCRIPT] if has_figures else []
     allowed = " ".join(f"'sha256-{_digest(one)}'" for one in scripts) or "'none'"
@@ -115,7 +117,7 @@ def _digest(script: str) -> str:
     return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
-def _section(number: int, section: Section) -> str:
+def _section(number: int, section: Section, size: tuple[int, int]) -> str:
     cell = section.cell
     badges = "".join(f'<span class="{_KIND[name == NOT_PRIVATE]}">{html.escape(name)}</span>' for name in cell.badges)
     told = "".join(f"<dt>{html.escape(name)}</dt><dd>{html.escape(value)}</dd>" for name, value in facts(cell))
@@ -126,7 +128,7 @@ def _section(number: int, section: Section) -> str:
     ]
     kept = "keep" if len(cell.note) <= _SHORT else "long"
     parts = [
-        f'<section id="cell-{number}"><div class="{kept}">{"".join(head)}{_figure(section)}</div>',
+        f'<section id="cell-{number}"><div class="{kept}">{"".join(head)}{_figure(section, size)}</div>',
         f'<div class="keep">{as_html(cell.answer)}<div class="caption">{as_html(cell.caption)}</div></div>',
         f'<dl class="facts keep">{told}</dl>',
         _table(cell),
@@ -136,14 +138,14 @@ def _section(number: int, section: Section) -> str:
     return "".join(parts)
 
 
-def _figure(section: Section) -> str:
+def _figure(section: Section, size: tuple[int, int]) -> str:
     figure = drawable(section.cell)
     if figure is None:
         return ""
     layout = figure.get("layout", {})
     height = layout.get("height") or HEIGHT
     shown = layout | {"width": WIDTH, "height": min(MOST, height if height >= LEAST else HEIGHT), "autosize": False}
-    saved = dressed(figure, dress_of(section.cell), *_SAVED)["layout"]
+    saved = dressed(figure, dress_of(section.cell), *size)["layout"]
     name = "-".join(filter(None, ("treedp", IN_NAMES if section.cell.is_private_only else "", section.name)))
     drawn = {"data": figure.get("data", []), "layout": shown, "saved": saved, "name": name}
     alt = html.escape(plain(section.cell.alt), quote=True)

@@ -81,10 +81,11 @@ def _live(found: Answer) -> None:
         answer=said,
         caption=f"Left: typical error (RMSE) of a query over K = {found.bins} bins at {_budget_words(found)}, if every "
         "node has β children: the limit of very many bins. Squares: exact error of the best whole tree of each height. "
-        f"Shaded: within 5 % of the least variance. {found.words}. Drag the slider below the figure.\n\n"
+        f"Shaded: within 5 % of the least variance. {found.words}.\n\n"
         "Right: the tree of that β, level by level. For the first two thirds of the bins the pink nodes are added up, "
         "and the orange one is opened on the next level. The more levels, the less budget for each.\n\n"
         f"Formula; {SOURCE} derivation.",
+        how="Drag the slider below the figure.",
         ran=ran,
         still=call(
             still_chart,

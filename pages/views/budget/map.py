@@ -14,7 +14,7 @@ from pages.ui.setting import in_a_row
 from pages.ui.settings import THRESHOLD
 from pages.ui.store import dataset, used
 from pages.ui.text import lit, prose
-from pages.ui.walk import follow, place, way_up
+from pages.ui.walk import HOW, follow, place, way_up
 from pages.views.budget import ask, compared
 from pages.views.budget import settings as s
 from pages.views.budget.compared import Compared
@@ -74,8 +74,8 @@ def _map(one: Compared, row: Result, again: Ran[Reliability]) -> None:
             key="bud_map",
             alt=f"Probability of each count to be within {short(s.WITHIN.value)} %, as an icicle.",
             caption=f"{NOT_PRIVATE}: area is the true count. Colour: probability that the released count is within "
-            f"{short(s.WITHIN.value)} % of it under “{row.label}” ({found.method}; τ = {short(THRESHOLD.value)}). "
-            "Click a block to go down, the top one to go up.",
+            f"{short(s.WITHIN.value)} % of it under “{row.label}” ({found.method}; τ = {short(THRESHOLD.value)}).",
+            how=HOW,
             ran=call(map_table, again, source.get("labels")).saying(f"{NOT_PRIVATE}: judged by the true counts."),
             select=True,
             answer=_told(one, row, found),

@@ -146,7 +146,8 @@ def _steps(one: Compared, names: Sequence[str]) -> None:
         key="bud_steps",
         alt="What each level has after each greedy slice; move the slider below to go through the slices.",
         caption=f"Slices: {told}. Each goes where it lowers the tree's {one.question.metric} on the prior most; "
-        "ties to the level nearest the root (Dawson et al., Algorithm 3). Drag the slider to go through them.",
+        "ties to the level nearest the root (Dawson et al., Algorithm 3).",
+        how="Drag the slider to go through them.",
         ran=call(step_table, again, one.label).saying(one.label),
     )  # fmt: skip
 

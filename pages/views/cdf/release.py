@@ -228,7 +228,8 @@ def _figure(shown: _Shown) -> None:
         f"Above: NOT PRIVATE: one simulated release beside the exact counts. {what(mine.plan.settings)}; "
         f"{bins_in_words(data)}, {whole(data.total)} records, seed {mine.seed}. The band is tightened by what is "
         f"public. Consistent: the closest whole, non-decreasing counts that end at N, {mine.fit} error (Rameshwar et "
-        f"al., Sec. VI). Shaded: the range; drag over the figure to choose another. {mine.release.sentence()}",
+        f"al., Sec. VI). Shaded: the range. {mine.release.sentence()}",
+        how="Drag over the figure to choose another range.",
         ran=call(width_table, again(data), shown.drawn, shown.widths),
         simulated=True,
         brush=partial(_brush, data),

@@ -6,7 +6,7 @@ import streamlit as st
 
 from pages.ui import frame
 from pages.ui.store import dataset, used
-from pages.ui.walk import follow, place
+from pages.ui.walk import HOW, follow, place
 from pages.views.consistency import words
 from pages.views.consistency.settings import NODE, SHOWN
 from treedp_core.errors.compare import most_visible
@@ -33,8 +33,8 @@ def picture(the: Draw, label: str, answer: str) -> None:
         caption=f"NOT PRIVATE: one simulated draw, {SHOWN.label_of(SHOWN.value).lower()} post-processing (seed "
         f"{the.experiment.seed}). Top: a family whose sum fails visibly, or that of the node you chose; hatched: what "
         f"the children have too many or too few of. Tree: area is the true count, colour the signed error, orange too "
-        f"low, blue too high, clipped {short(the.clip)} records to either side (4 noise scales). Click a block to go "
-        "down, the top one to go up.",
+        f"low, blue too high, clipped {short(the.clip)} records to either side (4 noise scales).",
+        how=HOW,
         ran=call(family_table, drawn_again(the), family, source.get("labels")),
         select=True,
         label=label,

@@ -8,7 +8,7 @@ from typing import Final
 from pages.ui.frame import figure
 from pages.ui.store import remember, used
 from pages.ui.text import lit, prose
-from pages.ui.walk import walk
+from pages.ui.walk import HOW, walk
 from treedp_core.figures.icicle import icicle
 from treedp_core.figures.strips import count_strips, strip_table
 from treedp_core.notebook.code import call
@@ -43,7 +43,8 @@ def _blocks(data: Dataset, answer: str, root: int) -> str | None:
         alt=f"Tree of {data.tree.n_nodes} nodes below node {root} as blocks whose widths are exact counts",
         answer=answer,
         caption=f"NOT PRIVATE: exact counts. Width and colour: records. At most {MAX_BLOCKS} blocks are shown; the "
-        "smallest are merged into “others”. Click a block to go down, the top block to go up.",
+        "smallest are merged into “others”.",
+        how=HOW,
         ran=call(children_table, source, root),
         select=True,
     )

@@ -123,7 +123,7 @@ def _footer(cell: Cell) -> None:
 
 def _data(cell: Cell) -> None:
     """Offer the table, what is true apart from what is released."""
-    title = f"{cell.name} {cell.part}"
+    title = pins.title_of(cell.name, cell.part)
     files = tables_of(cell, named(title, private=False))
     name = named(title, private=any(IN_NAMES in one for one in files))
     if len(files) == 1:

@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.ui import frame
 from pages.ui.text import prose, small_print
-from pages.ui.walk import walk
+from pages.ui.walk import HOW, walk
 from treedp_core.figures.of_topdown import tree_of_release
 from treedp_core.notebook.code import Ran, call
 from treedp_core.studies.topdown import Drawn
@@ -54,7 +54,8 @@ def _icicle(mine: Drawn, again: Ran[Drawn], root: int, title: str, key: str, *, 
         caption=f"NOT PRIVATE: area is the true count, number the {'noisy' if key == 'td_before' else 'released'} one. "
         f"Colour: signed error of this draw, orange too low, blue too high, clipped {short(clip)} "
         f"records to either side (4 σ). "
-        f"{RULES[mine.wanted.rule].label}, seed {mine.seed}.{only} Simulation. Click a block to go down.",
+        f"{RULES[mine.wanted.rule].label}, seed {mine.seed}.{only} Simulation.",
+        how=HOW,
         ran=call(family_table, again, root, after=after),
         simulated=True,
         select=True,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -25,6 +25,8 @@ OPEN: Final = "nb_cell"
 """The id of the cell that is looked at."""
 COMPARED: Final = "nb_compared"
 """The ids of the cells that are compared."""
+LOOKED_AT: Final = (OPEN, COMPARED)
+"""What a file keeps of the page besides its settings: a link has no ids of cells."""
 DIGITS: Final = 20
 """What a number in a figure takes up at most, or nearly."""
 NESTED: Final = (dict, list, tuple)
@@ -170,6 +172,24 @@ def opened() -> Cell | None:
     """Return the cell that is looked at: the one chosen, else the last one."""
     cells = notebook().cells
     return next((one for one in cells if one.id == st.session_state.get(OPEN)), cells[-1] if cells else None)
+
+
+def looks() -> dict[str, str | tuple[str, ...]]:
+    """Return which cells are looked at and compared, by where the session has that, as far as they are chosen."""
+    ids = {one.id for one in notebook().cells}
+    opened, held = st.session_state.get(OPEN), tuple(st.session_state.get(COMPARED) or ())
+    found: dict[str, str | tuple[str, ...]] = {OPEN: opened} if opened in ids else {}
+    return found | ({COMPARED: held} if held and ids.issuperset(held) else {})
+
+
+def look(at: Mapping[str, object]) -> None:
+    """Look at cells and compare them as `looks` said; without a word of it at the last ones: in a callback."""
+    for key in LOOKED_AT:
+        st.session_state.pop(key, None)
+    if isinstance(opened := at.get(OPEN), str):
+        st.session_state[OPEN] = opened
+    if isinstance(held := at.get(COMPARED), tuple):
+        st.session_state[COMPARED] = list(held)
 
 
 def compare(ids: list[str]) -> None:

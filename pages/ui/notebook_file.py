@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, Final
 
 import streamlit as st
+from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from pages.ui import book, pins, reading, result, saving, uploads
 from pages.ui.exports import download
@@ -21,15 +22,29 @@ from treedp_core.words import plural
 
 MIME: Final = "application/vnd.treedp+zip"
 SLOT: Final = "notebook_file"
+PLACES: Final = ("page", "side")
+"""Of the buttons that save and open it: beside the page's own views, and in the sidebar of every page."""
 _STATE: Final = "_notebook_file"
 
 
 @dataclass
 class _State:
-    """How often a file was opened: the uploader is empty then. `said` is what the next run says of it."""
+    """How often a file was taken from the uploader, which is empty then. `said` is what the next run says of it.
+
+    `coming` is what the next run begins with.
+    """
 
     nth: int = 0
     said: str = ""
+    coming: Study | None = None
+
+
+def begin() -> None:
+    """Open what was read while there was nothing to lose; before any control is drawn."""
+    state = _state()
+    study, state.coming = state.coming, None
+    if study is not None:
+        replace(study)
 
 
 def popover(place: str, *, label: str = "Notebook", besides: Callable[[], None] = lambda: None) -> None:
@@ -38,7 +53,7 @@ def popover(place: str, *, label: str = "Notebook", besides: Callable[[], None] 
     `besides` shows what else is said where it is saved.
     """
     with st.popover(
-        label, icon=":material/book_2:", key=f"{place}_notebook", on_change="rerun",
+        label, icon=":material/book_2:", key=_key(place), on_change="rerun",
         help="Save this session's work in a file, or open one",
     ) as shown:  # fmt: skip
         if shown.open:
@@ -96,16 +111,30 @@ def opener(place: str) -> None:
     file = uploads.uploader(
         "Open a notebook", key=f"{place}_open_{state.nth}", types=["treedp"],
         help="A file saved here before. It takes the place of the cells, settings and data sets of this session.",
+        on_change=lambda: _given(st.session_state[f"{place}_open_{state.nth}"]),
     )  # fmt: skip
     if file is not None:
-        content = bytes(file.getvalue())
-        found = reading.by_worker(
-            SLOT, state.nth, partial(open_study, content), content, str(file.file_id), instead=reading.FEWER
-        )
+        found = _read(file)
         if not found.is_ready:
             reading.say(found, "Reading the notebook")
+        elif saving.is_untouched():
+            state.coming = found.here()
+            st.rerun()
         else:
             _offer(place, found.here())
+
+
+def _read(file: UploadedFile) -> result.Result[Study]:
+    content = bytes(file.getvalue())
+    return reading.by_worker(
+        SLOT, _state().nth, partial(open_study, content), content, str(file.file_id), instead=reading.FEWER
+    )
+
+
+def _given(file: UploadedFile | None) -> None:
+    """Have a file open in the run that takes it in, where it is read by then: in a callback."""
+    if file is not None and saving.is_untouched() and (found := _read(file)).is_ready:
+        _state().coming = found.here()
 
 
 def _offer(place: str, study: Study) -> None:
@@ -129,16 +158,17 @@ def _asks_for(study: Study) -> str:
 
 
 def replace(study: Study) -> None:
-    """Put a saved session in place of this one: in a callback."""
+    """Put a saved session in place of this one, in a callback or before any control is drawn."""
     state = _state()
+    result.forget(SLOT)
+    uploads.forget_shown()
+    state.nth += 1
     try:
         refused = saving.restore(study)
     except InputError as error:
         state.said = f"{error} ({error.code}) Nothing was changed."
         return
-    result.forget(SLOT)
-    uploads.forget_shown()
-    state.nth += 1
+    st.session_state.update(dict.fromkeys(map(_key, PLACES), False))
     left_out = f" Not taken: {', '.join(lit(key, 40) for key, _ in refused[:5])}." if refused else ""
     state.said = f"{lit(study.notebook.title)} is open: {plural(len(study.notebook.cells), 'cell')}.{left_out}"
 
@@ -146,6 +176,10 @@ def replace(study: Study) -> None:
 def tell(said: str) -> None:
     """Have the next run say something in a passing message."""
     _state().said = said
+
+
+def _key(place: str) -> str:
+    return f"{place}_notebook"
 
 
 def _say() -> None:

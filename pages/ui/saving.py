@@ -25,12 +25,18 @@ def study() -> Study:
     values = {one.key: one.value for one in _kept_settings()}
     return Study(
         notebook=held.notebook,
-        settings={key: value for key, value in values.items() if value != REG[key].default},
+        settings={key: value for key, value in values.items() if value != REG[key].default} | book.looks(),
         tables=tuple(tables),
         asked=still_asked(held.asked, tables),
         version=__version__,
         plan=plans.to_keep(),
     )
+
+
+def is_untouched() -> bool:
+    """Whether this session has nothing that would be lost with it."""
+    found = study()
+    return not (found.notebook.cells or found.settings or found.tables or found.asked or found.plan)
 
 
 def tables_here() -> list[Table]:
@@ -98,7 +104,10 @@ def _take(found: Study) -> list[tuple[str, InputError]]:
     known = {one.key: one for one in _kept_settings()}
     for one in known.values():
         one.set(one.fresh())
+    book.look(found.settings)
     for key, value in found.settings.items():
+        if key in book.LOOKED_AT:
+            continue
         if key in known and _fits(known[key], value):
             known[key].set(value)
         else:

@@ -33,6 +33,7 @@ def sidebar(page: Page, pages: Sequence[Page]) -> None:
     idle = unused.said(page.view.ignores)
     with st.sidebar:
         again.begin()
+        notebook_file.begin()
         disk.begin()
         autosave.offers()
         disk.say()

@@ -44,7 +44,7 @@ def notebooks(short: bool) -> Verdict:
     verdict, largest, n = Verdict(), 0.0, 0
     with live_server() as server, Tab(server.url, "notebook") as mine, Tab(server.url, "notebook") as other:
         memory_at_rest(server.pid)
-        opened(mine, sound())
+        offer(mine, sound())
         verdict.hold(said(mine, "Errors"), f"a sound notebook was not opened: {mine.alerts}")
         for name, (make, code) in islice(HOSTILE.items(), 0, None, 9 if short else 1):
             content = make()
@@ -106,13 +106,6 @@ def offer(tab: Tab, content: bytes) -> None:
     tab.run()
     tab.upload(tab.key("page_open_"), "file.treedp", content)
     tab.run()
-    tab.settle()
-
-
-def opened(tab: Tab, content: bytes) -> None:
-    """Open a notebook in place of what is there."""
-    offer(tab, content)
-    tab.press("page_open_it")
     tab.settle()
 
 

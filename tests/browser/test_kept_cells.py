@@ -72,10 +72,6 @@ def test_pinned_saved_and_opened_in_another_session(
     visit(other, f"{server.url}/notebook")
     assert other.locator(".js-plotly-plot").count() == 0, "nothing reaches another session"
     choose(other, named)
-    other.get_by_text("with TRUE COUNTS of").first.wait_for()
-    other.get_by_role("button", name="Open it").click()
-    settle(other)
-    other.keyboard.press("Escape")
     assert other.evaluate(DRAWN) == there
     other.get_by_role("button", name="Open in its page").click()
     settle(other)
@@ -166,8 +162,6 @@ def test_what_passes_by_covers_no_button_and_what_is_asked_for_is_read_whole(
     asking.write_bytes(save_study(Study(asked=(Asked("upload", note, None),), version="1"), with_data=False))
     visit(page, f"{server.url}/notebook")
     choose(page, asking)
-    page.get_by_role("button", name="Open it").click()
-    page.keyboard.press("Escape")
     listed = page.locator(".st-key-asked_for li")
     listed.first.wait_for()
     assert "bounds 0 to 1" in listed.inner_text() and "on the page Data and tree" in listed.inner_text()

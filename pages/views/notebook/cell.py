@@ -55,10 +55,13 @@ def empty() -> None:
 def _controls(cell: Cell) -> None:
     cells = book.notebook().cells
     names = {one.id: f"{at}. {one.name}" for at, one in enumerate(cells, 1)}
-    st.session_state[book.OPEN] = cell.id
+    if st.session_state.get(book.OPEN) != cell.id:
+        st.session_state[book.OPEN] = cell.id
     with in_a_row():
-        st.selectbox("Cell", list(names), key=book.OPEN, format_func=names.__getitem__, width=260,
-                     help="Which of the cells is shown; the last one pinned at first.")  # fmt: skip
+        st.selectbox(
+            "Cell", list(names), key=book.OPEN, format_func=names.__getitem__, width=260, persist_state="session",
+            help="Which of the cells is shown; the last one pinned at first.",
+        )  # fmt: skip
         st.button("Open in its page", key="nb_follow", icon=":material/open_in_new:", on_click=follow, args=(cell,),
                   help="With all settings that it was made with; those of the other pages stay.")  # fmt: skip
         with st.popover("Edit", icon=":material/edit:", key="nb_edit", on_change="rerun",

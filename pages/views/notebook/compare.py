@@ -55,10 +55,13 @@ def show() -> Told:
 def _chosen(cells: Sequence[Cell]) -> list[Cell]:
     names = {one.id: f"{at}. {one.name}" for at, one in enumerate(cells, 1)}
     last = [one.id for one in cells[-2:]]
-    held = [id for id in st.session_state.get(KEY, last) if id in names]
-    st.session_state[KEY] = held if held or KEY in st.session_state else last
+    chosen = st.session_state.get(KEY, last)
+    held = [id for id in chosen if id in names]
+    if KEY not in st.session_state or held != chosen:  # of another notebook, or one of them was deleted
+        st.session_state[KEY] = held or last
     ids = st.multiselect(
         "Cells to compare, A first", list(names), key=KEY, format_func=names.__getitem__, max_selections=core.MOST,
+        persist_state="session",
         help="A is dashed, the others are drawn beside it. Two to four cells.",
     )  # fmt: skip
     by_id = {one.id: one for one in cells}

@@ -22,7 +22,8 @@ def show() -> Told:
         empty()
         asked.show()
         return Told("no cells", "")
-    st.session_state.setdefault("nb_title", notebook.title)
+    if st.session_state.get("nb_title") != notebook.title:  # also where another notebook was opened; a refused one goes
+        st.session_state["nb_title"] = notebook.title
     with in_a_row():
         st.text_input("Title", key="nb_title", max_chars=120, on_change=_titled, width=480,
                       help="What the notebook and its file are called.")  # fmt: skip
@@ -62,4 +63,3 @@ def _open(id: str) -> None:
 
 def _titled() -> None:
     book.change(lambda notebook: notebook.entitled(st.session_state["nb_title"]))
-    st.session_state["nb_title"] = book.notebook().title

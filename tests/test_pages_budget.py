@@ -32,6 +32,7 @@ from oracles_pages import (
     words,
 )
 from pages.ui import jobs, uploads
+from pages.views.budget import prior
 from pages.views.budget import words as budget_words
 from pages.views.budget.settings import SETTINGS, VIEWS
 from treedp_core.allocation import shares as budget_numbers
@@ -278,6 +279,14 @@ def test_earlier_records_of_one_s_own_table_become_the_prior(budget: Callable[..
     assert "for the prior 0.25, charged 1 of 1" in ledger(app)
     assert "one simulated release of all earlier counts" in words(app) and "no budget" not in words(app)
     assert "`test, earlier` — 15 records → " in words(app)
+
+
+def test_periods_that_are_too_many_to_list_are_said_to_be(
+    budget: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prior, "MOST_PERIODS", 2)
+    app = budget(dataset(Tree.from_branching_factors((3, 2)), range(6)), bud_prior="public")
+    assert "The first 2 of 3 categories." in words(app)
 
 
 def test_the_automatic_prior_is_one_or_half(budget: Callable[..., AppTest]) -> None:

@@ -20,11 +20,11 @@ from treedp_core.notebook.code import Ran, call, given
 from treedp_core.records import Dataset, count_hierarchy
 from treedp_core.studies.budget import Prior, absent_leaves, public_of_file
 from treedp_core.studies.budget.periods import by_period
-from treedp_core.words import plural
+from treedp_core.words import plural, whole
 
 NOTED: Final = "ABSENT_LEAVES"
 SLOT: Final = "bud_prior"
-MOST_PERIODS: Final = 200
+MOST_PERIODS: Final = 1000
 _REFUSED: Final = "_budget_period_refused"
 
 
@@ -58,8 +58,9 @@ def _split_by_period() -> None:
             "Period", range(1, data.tree.n_levels), key="bud_period", format_func=lambda i: lit(names[i], 40),
             help="The level that says when; the tree goes on without it.",
         )  # fmt: skip
+        periods = data.labels.vocabularies[level].tolist()
         chosen = st.multiselect(
-            "Earlier", data.labels.vocabularies[level][:MOST_PERIODS].tolist(), key=f"bud_earlier_{level}",
+            "Earlier", periods[:MOST_PERIODS], key=f"bud_earlier_{level}",
             format_func=lambda word: lit(word, 40),
             help="Their records tune the split; those of all others are released.",
         )  # fmt: skip
@@ -68,6 +69,8 @@ def _split_by_period() -> None:
             args=(level, tuple(chosen)),
             help="Puts the later records in use on all pages, and the earlier ones here.",
         )  # fmt: skip
+        if len(periods) > MOST_PERIODS:
+            small_print(f"The first {whole(MOST_PERIODS)} of {plural(len(periods), 'category', 'categories')}.")
         small_print(
             "Where a record is replaced by another one, how many records each period has is taken to be public."
         )

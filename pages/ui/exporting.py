@@ -157,8 +157,8 @@ def buttons(cells: Sequence[Cell], title: str) -> None:
 def _size(help: str) -> tuple[int, int]:
     """Ask for the size of a picture."""
     width, height = (
-        int(st.number_input(name, LEAST, MOST, value, 50, key=f"export_{name.lower()}", width=130, help=help))
-        for name, value in zip(("Width", "Height"), SIZE, strict=True)
+        int(st.number_input(name, least, MOST, value, 50, key=f"export_{name.lower()}", width=130, help=help))
+        for name, least, value in zip(("Width", "Height"), LEAST, SIZE, strict=True)
     )
     return width, height
 

@@ -17,7 +17,8 @@ PAPER: Final = "rgb(255,255,255)"
 FONT: Final = "Helvetica, Arial, DejaVu Sans, sans-serif"
 TITLE: Final = 16
 SMALL: Final = 11
-LEAST: Final = 300
+LEAST: Final = (400, 300)
+"""Pixels of a picture in which title and mark have room, and the figure beside its words."""
 MOST: Final = 4000
 """Pixels of a side of a picture."""
 _LINE: Final = 1.35

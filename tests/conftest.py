@@ -28,6 +28,7 @@ from browsing import (
 from oracles_pages import Inline, WorkersHere
 from pages.ui.jobs import Jobs
 from pages.ui.sessions import _sessions
+from treedp_core.studies.multiplicative.curves import CURVES
 
 all_pages()  # they and their settings are known from here on
 
@@ -95,9 +96,15 @@ def executor() -> Any:
 
 @pytest.fixture
 def own_jobs(monkeypatch: pytest.MonkeyPatch, executor: Any) -> Any:
-    """Jobs of the test's own, done by its `executor`: in memory, a session's jobs are one for all tests."""
-    from pages.ui import jobs
+    """Jobs of the test's own, done by its `executor`: in memory, a session's jobs are one for all tests.
 
+    Only crossings that are found at once are sought: the others are of `test_multiplicative`.
+    """
+    from pages.ui import jobs
+    from treedp_core.studies.multiplicative import ranking
+
+    quick = [pair for pair in ranking.PAIRS if not any(CURVES[name].is_searched for name in pair)]
+    monkeypatch.setattr(ranking, "PAIRS", tuple(quick))
     mine = jobs.Jobs()
     monkeypatch.setattr(jobs, "jobs", lambda: mine)
     monkeypatch.setattr(jobs, "pool", lambda: executor)

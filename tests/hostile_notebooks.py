@@ -86,8 +86,8 @@ def summed(content: dict[str, bytes], **manifest: Any) -> bytes:
     return zipped({**content, "manifest.json": json.dumps(told).encode()})
 
 
-def with_member(name: str, content: bytes) -> Callable[[], bytes]:
-    return lambda: summed({**members(), name: content})
+def with_member(name: str, content: bytes, *, times: int = 1) -> Callable[[], bytes]:
+    return lambda: summed({**members(), name: content * times})
 
 
 def changed(name: str, change: Callable[[Any], Any]) -> Callable[[], bytes]:
@@ -176,8 +176,8 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
     "cut at its end": (lambda: sound()[:-1], "NOTEBOOK_DAMAGED"),
     "bytes behind it": (lambda: sound() + b"\0" * 100, "NOTEBOOK_DAMAGED"),
     "two files in one": (lambda: sound() + sound(), "NOTEBOOK_DAMAGED"),
-    "a bomb": (with_member("settings.json", b" " * 900_000_000), "NOTEBOOK_TOO_LARGE"),
-    "a smaller bomb": (with_member("notebook.json", b" " * 60_000_000), "NOTEBOOK_TOO_LARGE"),
+    "a bomb": (with_member("settings.json", b" ", times=900_000_000), "NOTEBOOK_TOO_LARGE"),
+    "a smaller bomb": (with_member("notebook.json", b" ", times=60_000_000), "NOTEBOOK_TOO_LARGE"),
     "tables that take much memory": (
         lambda: summed({**members(), **{f"cells/{i:016x}/table.json": b" " * 60_000_000 for i in range(4)}}),
         "NOTEBOOK_TOO_LARGE",

@@ -201,7 +201,7 @@ def least_error_together(
         over = _together(rounds, error[left], *given, beyond=(1.0 - PASS_SHARE) * delta) / epsilon
         kept = left[(over <= 1.0) & (error[left] < found[left])]
         found[kept], part[kept] = error[kept], PASS_SHARE * cases[2, kept]
-        spend[left] *= ((1.0 - _CLOSE) / over) ** _FALL
+        spend[left] *= ((1.0 - _CLOSE) / np.maximum(over, LEAST_LEFT)) ** _FALL  # all may hide behind a large delta
         left = left[np.isfinite(over) & ((over < 1.0 - 3.0 * _CLOSE) | ((over > 1.0) & (tried > 0)))]
         if not left.size:
             break

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -70,7 +71,7 @@ def break_even(setting: Setting, better: str, worse: str, *, high: int = 10**6) 
     low, top = 2, checks.integer("the largest number of levels", high, low=2, high=MAX_LEVELS, code="LEVELS_RANGE")
     for _ in range(_PASSES):
         levels = _between(low, top)
-        wins = one.error(setting, levels) < two.error(setting, levels)
+        wins = _errors(one.name, setting, *levels) < _errors(two.name, setting, *levels)
         if not wins[-1]:
             return None
         if wins.all():
@@ -82,10 +83,16 @@ def break_even(setting: Setting, better: str, worse: str, *, high: int = 10**6) 
     return top
 
 
-def _between(low: int, top: int) -> FloatArray:
+def _between(low: int, top: int) -> list[float]:
     """At most 50 whole numbers from low to top, both among them, evenly spaced in logarithms."""
     inner = np.round(np.geomspace(low, top, _GRID)).clip(low, top)
-    return np.unique(np.concatenate([[low, top], inner]))
+    return np.unique(np.concatenate([[low, top], inner])).tolist()
+
+
+@lru_cache(maxsize=64)
+def _errors(name: str, setting: Setting, *levels: float) -> FloatArray:
+    """A curve is crossed by several others, all of which begin with the same numbers of levels; none is private."""
+    return CURVES[name].error(setting, np.array(levels))
 
 
 def _levels(n: object) -> int:

@@ -86,7 +86,7 @@ def break_even(setting: Setting, better: str, worse: str, *, high: int = 10**6) 
 def _between(low: int, top: int) -> list[float]:
     """At most 50 whole numbers from low to top, both among them, evenly spaced in logarithms."""
     inner = np.round(np.geomspace(low, top, _GRID)).clip(low, top)
-    return np.unique(np.concatenate([[low, top], inner])).tolist()
+    return [float(n) for n in np.unique(np.concatenate([[low, top], inner]))]
 
 
 @lru_cache(maxsize=64)

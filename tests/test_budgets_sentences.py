@@ -20,6 +20,7 @@ from treedp_core.privacy import Budget, NeighbouringRelation, ProtectedUnit
 from treedp_core.studies.budget import Ask, Problem, Target, answer, smallest_budget
 from treedp_core.studies.budget.confirm import confirm
 from treedp_core.studies.budget.in_one_release import may_miss, more_miss, usual_miss
+from treedp_core.studies.budget.tables import target_table
 from treedp_core.tree import Tree
 from treedp_core.watch import generator
 
@@ -70,6 +71,11 @@ def test_several_at_once_and_the_one_that_binds() -> None:
     assert found.seen is not None
     assert found.seen.target is wanted[int(np.argmax(alone))]
     assert abs(found.seen.seen - 0.95) < 4 * found.seen.standard_error
+    assert [one.target for one in found.confirmed] == wanted
+    for one in found.confirmed:
+        assert one.seen > one.target.confidence - 4 * one.standard_error
+    told = target_table(six(), six(), found.found, wanted, ["all", "area"], "ε", found.confirmed)
+    assert told["in simulated releases (± 95 %)"] == ["–", "; ".join(one.text for one in found.confirmed)]
 
 
 @pytest.mark.parametrize("squares", [True, False])

@@ -224,6 +224,7 @@ def test_bins_counted_as_a_tree_are_handed_over_by_their_numbers(tmp_path: Path)
     data = COUNTED["bins other (2, 5)"]
     found = program(ReleasePlan.of(Experiment(), data), tmp_path)
     assert found["BINNED"] == "v"
+    assert "public: 10 bins from 0 to 1 and one for all else" in ReleasePlan.of(Experiment(), data).to_markdown()
     (tmp_path / "records.csv").write_bytes(NUMBERS)
     found["read_records"].__globals__["RECORDS_FILE"] = str(tmp_path / "records.csv")
     last = found["counts_of"](found["read_records"]())

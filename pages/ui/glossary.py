@@ -17,6 +17,7 @@ from treedp_core.errors import METRICS
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.privacy import NeighbouringRelation
+from treedp_core.privacy.origin import DOOR
 from treedp_core.registry import Table
 from treedp_core.words import lower_first
 
@@ -108,7 +109,7 @@ _OWN: Final = (
     Term("bound", "Lower bound", "An error that no mechanism of a kind can beat.", page="methods"),
     Term("formula", "formula", "Computed exactly from theory; nothing was drawn at random."),
     Term("simulation", "simulation", "Estimated from simulated releases; bars are 95 % intervals."),
-    Term("private", "NOT PRIVATE", "Shows or depends on the exact counts: not for publication."),
+    Term("private", "NOT PRIVATE", f"Shows or depends on the exact counts: not for publication. {DOOR}"),
 )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment, prepare, total_of
 from treedp_core.notebook import study
 from treedp_core.privacy import Accounting, Currency, ProtectedUnit, exact_shares
-from treedp_core.privacy.origin import PriorKind
+from treedp_core.privacy.origin import DOOR, PriorKind
 from treedp_core.studies.budget import Ledger, Origin, origin_of_text
 from treedp_core.tree import Tree
 
@@ -115,8 +115,7 @@ def note(page: str, ledger: Ledger | None = None) -> None:
         return
     if not origin.is_private:
         st.error(
-            f"{origin.label} Do not publish these shares, nor anything released with them; what one would publish "
-            "instead starts on the page Release plan.",
+            f"{origin.label} Do not publish these shares, nor anything released with them. {DOOR}",
             title="NOT PRIVATE: tuned on the true counts",
             icon=":material/lock_open:",
         )

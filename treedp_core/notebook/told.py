@@ -10,13 +10,13 @@ from typing import Final
 
 from treedp_core.notebook.cell import NOT_REVIEWED, SWEEP, Cell
 from treedp_core.notebook.notes import FENCE, marked_headings, safe_markdown
-from treedp_core.privacy.origin import NOT_PRIVATE
+from treedp_core.privacy.origin import DOOR, NOT_PRIVATE
 from treedp_core.registry import CLAIM
 from treedp_core.words import plural
 
 FINGERPRINT: Final = 16
 """Digits of a fingerprint that are shown."""
-WARNING: Final = f"{NOT_PRIVATE}: shows or depends on exact counts, not for publication."
+WARNING: Final = f"{NOT_PRIVATE}: shows or depends on exact counts, not for publication. {DOOR}"
 _ICON: Final = re.compile(r":material/\w+:\s*")
 _COLOUR: Final = re.compile(r":(?:[a-z]+-?[a-z]*)\[([^\]]*)\]")
 _CODE: Final = re.compile(r"(`+)(.+?)\1")

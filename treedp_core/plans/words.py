@@ -185,9 +185,10 @@ def domain(plan: Stated) -> str:
     if one.bins is not None:
         low, high = one.bins.lower, one.bins.upper
         where = "" if low is None or high is None else f" from {short(low, 6)} to {short(high, 6)}"
-        return f"public: {plural(one.bins.n, 'bin')}{where}"
-    listed = "listed in the plan" if one.is_listed else "too long to list here; the file's fingerprint is kept"
-    return f"public, {listed}"
+        others = " and one for all else" if one.bins.has_other else ""
+        return f"public: {plural(one.bins.n - one.bins.has_other, 'bin')}{where}{others}"
+    listed = "listed in the plan's JSON" if one.is_listed else "too long to be listed: a file"
+    return f"public, {listed}" + (f", SHA-256 {one.digest[:16]}…" if one.digest else "")
 
 
 def law(plan: Stated) -> str:

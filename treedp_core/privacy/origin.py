@@ -14,6 +14,8 @@ from treedp_core.privacy.unit import NeighbouringRelation, ProtectedUnit
 from treedp_core.words import privacy_text, upper_first
 
 NOT_PRIVATE: Final = "NOT PRIVATE"
+DOOR: Final = "What one would publish instead starts on the page Release plan."
+"""Said wherever something is not to be published."""
 SYMBOL: Final = {Currency.EPSILON: "ε", Currency.RHO: "ρ"}
 
 

@@ -16,6 +16,7 @@ from pages.ui.unused import NO_SLACK, NOTHING_DRAWN, Reasons, unspent
 from pages.views.budget import settings as s
 from pages.views.budget.prior import show_upload
 from treedp_core.mechanisms import MECHANISMS
+from treedp_core.privacy.origin import DOOR
 from treedp_core.studies.budget import Question
 from treedp_core.studies.budget.question import FROM_FILE, PAID
 from treedp_core.words import short
@@ -62,8 +63,7 @@ def notes() -> None:
     if prior() == "true":
         st.error(
             "The splits “Greedy” and “Tuned” are a function of the private counts. Look at them to learn how "
-            "much tuning could gain; do not publish them, nor anything released with them. What one would publish "
-            "instead starts on the page Release plan.",
+            f"much tuning could gain; do not publish them, nor anything released with them. {DOOR}",
             title="NOT PRIVATE: tuned on the true counts",
             icon=":material/lock_open:",
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import streamlit as st
 
@@ -22,7 +22,7 @@ from pages.views.budget.strategies import marked
 from treedp_core.checks import InputError
 from treedp_core.figures.budget import targets_met
 from treedp_core.figures.of_budget import targets_of
-from treedp_core.notebook.code import call, given
+from treedp_core.notebook.code import Ran, call, given
 from treedp_core.studies.budget import (
     Answer,
     Ask,
@@ -32,7 +32,6 @@ from treedp_core.studies.budget import (
     Wanted,
     answer,
     price,
-    smallest_budget,
     target_table,
     targets_of_text,
     usual_text,
@@ -182,10 +181,8 @@ def _figure(of: Compared, targets: tuple[Target, ...], kept: result.Result[Answe
     else:
         assert of.prior is not None
         told = words.smallest(of.question, of.prior.value, targets, found, [lit(name, 24) for name in names])
-        answered = given(found, answer, of.tuned, targets).named("answered")
-        fig = call(targets_of, answered, names, targets)
-        again = answered.get("found")
-        ran = call(target_table, of.tuned, of.truth, again, targets, names, of.question.symbol).saying(of.label)
+        fig = call(targets_of, _answered(of, targets, found), names, targets)
+        ran = _table(of, targets, found)
     frame.figure(
         marked(fig, of),
         key="bud_targets_split",
@@ -194,6 +191,19 @@ def _figure(of: Compared, targets: tuple[Target, ...], kept: result.Result[Answe
         caption=PANELS if found is None else words.answered(found.found, of.question, targets),
         ran=ran,
     )
+
+
+def _answered(of: Compared, targets: tuple[Target, ...], found: Answer) -> Ran[Answer]:
+    return given(found, answer, of.tuned, targets).named("answered")
+
+
+def _table(of: Compared, targets: tuple[Target, ...], found: Answer) -> Ran[dict[str, Any]]:
+    """The targets level by level, with what the prior, simulated releases and the true counts say of them."""
+    names, again = dataset().labels.level_names, _answered(of, targets, found)
+    return call(
+        target_table, of.tuned, of.truth, again.get("found"), targets, names, of.question.symbol,
+        again.get("confirmed"),
+    ).saying(of.label)  # fmt: skip
 
 
 def _more(one: Compared) -> None:
@@ -216,12 +226,12 @@ def _ledger(of: Compared, targets: tuple[Target, ...], of_targets: Answer) -> No
         ("Smallest ε in all", privacy_text(cost.epsilon), f"{symbol} = {privacy_text(found.total)}, levels",
          "What the levels and the prior cost together, in ε, rounded up."),
         ("For the prior", privacy_text(prior.spent), symbol, "What the split was tuned on cost; 0 where it is public."),
-        ("Seen in simulation", *words.seen(seen), "How often simulated releases with this split reach every target."),
+        ("Seen in simulation", *words.seen(seen),
+         "What simulated releases with this split reach of the target that binds; the table below has every target."),
         ("Binding level", *words.binding(found, names), "The level whose target asks for the most."),
         ("Proved lower bound", *words.lower_bound(found, of.question), "No split reaches the targets with less."),
     ), flow=True)  # fmt: skip
-    again = given(found, smallest_budget, of.tuned, targets).named("found")
-    ran = call(target_table, of.tuned, of.truth, again, targets, names, symbol).saying(of.label)
+    ran = _table(of, targets, of_targets)
     table = result.at_once("budget_target_table", (of, targets), lambda: ran.value).here()
     frame.plain_table(table, alt="Targets, budget and what is reached, by level")
     prose(f"{words.answered(found, of.question, targets)}\n\n**Ledger.** {plain(cost.ledger.sentence())}")

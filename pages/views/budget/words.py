@@ -27,10 +27,8 @@ from treedp_core.studies.budget import (
 from treedp_core.tree import Tree
 from treedp_core.words import (
     budget_text,
-    fixed,
     percent,
     plural,
-    plus_minus,
     privacy_text,
     setting_text,
     short,
@@ -240,8 +238,8 @@ def seen(found: Confirmation | None) -> tuple[str, str]:
     what = {Ask.EVERY_NODE: "worst count", Ask.AVERAGE_NODE: "mean count", Ask.SHARE: "one release"}.get(
         asked, asked.name
     )
-    shown = fixed(found.seen, 4) if found.target.on_counts else short(found.seen)
-    return shown, f"{plus_minus(found.standard_error).strip()}, {what}, {plural(found.trials, 'run')}"
+    shown, _, margin = found.text.partition(" ")
+    return shown, f"{margin}, {what}, {plural(found.trials, 'run')}"
 
 
 def binding(found: Inverse, names: Sequence[str]) -> tuple[str, str]:

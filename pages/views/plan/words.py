@@ -61,7 +61,9 @@ def checked(plan: ReleasePlan) -> tuple[bool, str]:
 
 
 def _paid(plan: ReleasePlan) -> str:
-    return "the levels cost" if plan.matrix is None else "and from the columns that the plan states, the sums cost"
+    if plan.matrix is not None:
+        return "and from the columns that the plan states, the sums cost"
+    return "the levels and tuning cost" if plan.tuned is not None and plan.tuned.spent else "the levels cost"
 
 
 def _kept(plan: ReleasePlan) -> str:

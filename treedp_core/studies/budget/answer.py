@@ -12,7 +12,7 @@ from treedp_core import checks
 from treedp_core.allocation.shares import handed_over
 from treedp_core.privacy.ledger import Ledger
 from treedp_core.privacy.origin import Origin
-from treedp_core.studies.budget.confirm import Confirmation, confirm
+from treedp_core.studies.budget.confirm import Confirmation, confirm_all
 from treedp_core.studies.budget.inverse import Inverse, smallest_budget
 from treedp_core.studies.budget.problem import Problem
 from treedp_core.studies.budget.question import Question
@@ -29,8 +29,8 @@ class Answer:
     Parameters
     ----------
     found : Inverse
-    seen : Confirmation or None
-        Of the first target that binds; None where none does.
+    confirmed : tuple of Confirmation
+        Of every target, from the same releases; of none where nothing need be spent.
     equal : float
         What an equal split needs for the same targets, in the currency; inf where none meets them.
     reached, reached_equally : tuple of float
@@ -38,10 +38,16 @@ class Answer:
     """
 
     found: Inverse
-    seen: Confirmation | None
+    confirmed: tuple[Confirmation, ...]
     equal: float
     reached: tuple[float, ...]
     reached_equally: tuple[float, ...]
+
+    @property
+    def seen(self) -> Confirmation | None:
+        """What simulated releases reached of the first target that binds; None where none does."""
+        most = self.confirmed[int(np.argmax(self.found.values))] if self.confirmed else None
+        return most if most is not None and most.target.level in self.found.binding else None
 
 
 def answer(tuned: Problem, targets: Sequence[Target], watch: Watch | None = None) -> Answer:
@@ -61,12 +67,10 @@ def answer(tuned: Problem, targets: Sequence[Target], watch: Watch | None = None
         As `smallest_budget`.
     """
     found = smallest_budget(tuned, targets, watch)
-    most = max(zip(found.values, range(len(targets)), strict=True), default=(0.0, 0))
-    binding = targets[most[1]] if targets[most[1]].level in found.binding else None
     problem = tuned if watch is None else tuned.watched(watch)
-    seen = None if binding is None else confirm(problem, found.amounts, binding)
     if not found.total:
-        return Answer(found, seen, 0.0, (0.0,) * len(targets), (0.0,) * len(targets))
+        return Answer(found, (), 0.0, (0.0,) * len(targets), (0.0,) * len(targets))
+    seen = confirm_all(problem, found.amounts, targets)
     equal = equal_split(problem, targets)
     needed = float(problem.charge(equal)) if np.isfinite(equal).all() else np.inf
     same = problem.scaled((problem.paid > 0).astype(np.float64), found.total)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,6 +14,7 @@ from treedp_core.studies.budget.problem import Problem
 from treedp_core.studies.budget.reliability import within_reach
 from treedp_core.studies.budget.targets import Ask, Target, asked_nodes, reach_of_target
 from treedp_core.tree import FloatArray
+from treedp_core.words import fixed, plus_minus, short
 
 MOST_TRIALS: Final = 20_000
 DRAWS: Final = 20_000_000
@@ -38,6 +40,16 @@ class Confirmation:
     standard_error: float
     trials: int
 
+    @property
+    def text(self) -> str:
+        """The same in a few words.
+
+        >>> Confirmation(Target(1, Ask.EVERY_NODE, 0.1), 0.951, 0.001, 20_000).text
+        '0.951 ± 0.002'
+        """
+        shown = fixed(self.seen, 4).rstrip("0").rstrip(".") if self.target.on_counts else short(self.seen)
+        return f"{shown} {plus_minus(self.standard_error).strip()}"
+
 
 def confirm(problem: Problem, amounts: FloatArray, target: Target, prior: Problem | None = None) -> Confirmation:
     """Return what releases that spend `amounts` (n_levels,) reach of a target, on the problem's counts.
@@ -52,25 +64,41 @@ def confirm(problem: Problem, amounts: FloatArray, target: Target, prior: Proble
     >>> abs(found.seen - 2**0.5) < 4 * found.standard_error
     True
     """
-    tree, nodes = problem.tree, asked_nodes(prior or problem, target)
-    reach = reach_of_target(problem, target)[nodes]
-    if target.ask is Ask.EVERY_NODE:
-        worst = [int(np.argmin(within_reach(problem, amounts, reach_of_target(problem, target), nodes)))]
-        nodes, reach = nodes[worst], reach[worst]
-    weight = np.ones(nodes.size)
-    if target.ask is Ask.RMSRE:
-        weight = squared_relative(weight, np.asarray(problem.counts)[nodes], problem.tolerance)
-    trials = int(min(MOST_TRIALS, max(400, DRAWS // tree.n_nodes)))
-    on_counts, allowed = target.on_counts, may_miss(nodes.size, target.part)
-    every = []
+    return confirm_all(problem, amounts, [target], prior)[0]
+
+
+def confirm_all(
+    problem: Problem, amounts: FloatArray, targets: Sequence[Target], prior: Problem | None = None
+) -> tuple[Confirmation, ...]:
+    """Return what the same releases reach of each of several targets: see `confirm`."""
+    judges = [_judge(problem, amounts, target, prior or problem) for target in targets]
+    trials = int(min(MOST_TRIALS, max(400, DRAWS // problem.tree.n_nodes)))
+    every: list[list[FloatArray]] = [[] for _ in targets]
     for errors in releases(problem, amounts, "confirmation of targets", SEED, trials):
-        close = close_in_one(errors, nodes, reach)
-        if target.ask is Ask.SHARE:
-            every.append((nodes.size - close <= allowed).astype(np.float64))
-        else:
-            every.append(close / nodes.size if on_counts else (np.square(errors[:, nodes]) * weight).mean(axis=1))
-    each = np.concatenate(every)
-    mean, error = float(each.mean()), float(each.std()) / trials**0.5
-    if on_counts:
+        for found, judge in zip(every, judges, strict=True):
+            found.append(judge(errors))
+    return tuple(_told(target, np.concatenate(found)) for target, found in zip(targets, every, strict=True))
+
+
+def _judge(problem: Problem, amounts: FloatArray, target: Target, prior: Problem) -> Callable[[FloatArray], FloatArray]:
+    """What of each release of errors (trials, n_nodes) is averaged, (trials,): a part that is close, or a square."""
+    nodes, every_reach = asked_nodes(prior, target), reach_of_target(problem, target)
+    if not target.on_counts:
+        weight = np.ones(nodes.size)
+        if target.ask is Ask.RMSRE:
+            weight = squared_relative(weight, np.asarray(problem.counts)[nodes], problem.tolerance)
+        return lambda errors: np.asarray((np.square(errors[:, nodes]) * weight).mean(axis=1))
+    if target.ask is Ask.EVERY_NODE:
+        nodes = nodes[[int(np.argmin(within_reach(problem, amounts, every_reach, nodes)))]]
+    reach, allowed = every_reach[nodes], may_miss(nodes.size, target.part)
+    if target.ask is Ask.SHARE:
+        return lambda errors: (nodes.size - close_in_one(errors, nodes, reach) <= allowed).astype(np.float64)
+    return lambda errors: close_in_one(errors, nodes, reach) / nodes.size
+
+
+def _told(target: Target, each: FloatArray) -> Confirmation:
+    trials, mean = each.size, float(each.mean())
+    error = float(each.std()) / trials**0.5
+    if target.on_counts:
         return Confirmation(target, mean, max(error, 1.0 / trials), trials)
     return Confirmation(target, mean**0.5, error / (2.0 * mean**0.5) if mean else 0.0, trials)

@@ -13,7 +13,7 @@ from treedp_core.privacy.accounting import composes, epsilon_of_levels
 from treedp_core.privacy.origin import NOT_PRIVATE
 from treedp_core.records import Labels
 from treedp_core.records.export.columns import Columns, labelled
-from treedp_core.studies.budget.confirm import confirm
+from treedp_core.studies.budget.confirm import Confirmation, confirm
 from treedp_core.studies.budget.greedy import GreedySplit
 from treedp_core.studies.budget.inverse import Inverse
 from treedp_core.studies.budget.problem import Problem
@@ -77,19 +77,30 @@ def step_table(found: GreedySplit, label: str) -> dict[str, Any]:
 
 
 def target_table(
-    tuned: Problem, truth: Problem, found: Inverse, targets: Sequence[Target], names: Sequence[str], symbol: str
+    tuned: Problem,
+    truth: Problem,
+    found: Inverse,
+    targets: Sequence[Target],
+    names: Sequence[str],
+    symbol: str,
+    confirmed: Sequence[Confirmation] = (),
 ) -> dict[str, Any]:
-    """Return targets, what meets them on the prior, and what the true counts would say: the last is not private."""
+    """Return targets, what meets them on the prior, and what the true counts would say: the last is not private.
+
+    `confirmed` is what simulated releases reached of each target, on the prior.
+    """
     on = [[target for target in targets if target.level == level] for level in range(len(names))]
 
     def told(problem: Problem) -> list[str]:
         return ["; ".join(reached(problem, found, one, tuned) for one in here) or "–" for here in on]
 
+    simulated = ["; ".join(one.text for one in confirmed if one.target in here) or "–" for here in on]
     columns: dict[str, list[Any]] = {
         "level": list(names),
         "target": ["; ".join(one.described.partition(": ")[2] for one in here) or "–" for here in on],
         symbol: [privacy_text(amount) for amount in found.amounts.tolist()],
         "on the prior": told(tuned),
+        **({"in simulated releases (± 95 %)": simulated} if confirmed else {}),
         f"on the true counts ({NOT_PRIVATE})": told(truth),
     }
     return columns

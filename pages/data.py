@@ -2,6 +2,7 @@
 
 from pages.ui.page import Page, View
 from pages.ui.unused import NO_DELTA, NOTHING_DRAWN, PLAIN
+from pages.views.data.settings import SETTINGS
 from pages.views.data.view import show
 
 PAGE = Page(
@@ -12,6 +13,7 @@ PAGE = Page(
     about="Choose, generate or upload the records, and look at their tree.",
     heading="What will the mechanism see?",
     lede="Choose the records, and look at the tree that their counts stand on.",
+    settings=SETTINGS,
     chooses_source=True,
     views=(View("", show, ignores=NOTHING_DRAWN | NO_DELTA | PLAIN),),
 )

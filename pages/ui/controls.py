@@ -86,7 +86,7 @@ def split_by_level(experiment: Experiment | None, data: Dataset, *, key: str, la
 
 
 def level_picker(setting: Setting[int], names: Sequence[str]) -> int:
-    """Show levels by their names and return the chosen one; a link's level beyond the last means the last."""
+    """Show levels, or what else is numbered, by name and return the chosen one; one beyond the last means the last."""
     setting.set(min(setting.value, len(names) - 1))
     return setting.said(format=names.__getitem__).draw(offered=range(len(names)))
 

@@ -82,6 +82,8 @@ def take(chosen: Iterable[Chosen]) -> None:
         one.setting.set(one.value)
 
 
+OF_TREE: Final = "_of"
+"""Behind the key of a node: of which tree it was when the user walked there."""
 FOLLOWED: Final = "_set_by_link"
 """In the session: keys of the settings set by a link that this run follows, and not drawn so far."""
 
@@ -176,7 +178,8 @@ class Setting(Generic[T]):
         return isinstance(self.options, Table) and any(self.options.author(name) for name in chosen)
 
     def set(self, value: T) -> None:
-        """Give it a value, before its control is drawn or in a callback."""
+        """Give it a value, before its control is drawn or in a callback; a node is one of whatever tree is in use."""
+        st.session_state.pop(f"{self.key}{OF_TREE}", None)
         st.session_state[self.key] = list(value) if isinstance(value, tuple) else value
 
     def to(self, value: T) -> Chosen:

@@ -7,6 +7,7 @@ from typing import Final
 
 import streamlit as st
 
+from pages.ui.setting import OF_TREE
 from pages.ui.text import lit, small_print
 from treedp_core.figures.icicle import NodeLabels, clicked_node
 from treedp_core.tree import Tree
@@ -39,8 +40,8 @@ def walk(
     on_leaf : function, optional
         Tells about a leaf that was clicked; without it the click leads to the leaf's parent.
     """
-    if st.session_state.get(f"{key}_of") != of:
-        st.session_state[f"{key}_of"] = of
+    if st.session_state.setdefault(f"{key}{OF_TREE}", of) != of:
+        st.session_state[f"{key}{OF_TREE}"] = of
         go(key, 0)
     here = place(tree, key)
     way_up(tree, labels, key)

@@ -9,6 +9,7 @@ from pages.ui.frame import figure
 from pages.ui.store import remember, used
 from pages.ui.text import lit, prose
 from pages.ui.walk import HOW, walk
+from pages.views.data.settings import NODE
 from treedp_core.figures.icicle import icicle
 from treedp_core.figures.strips import count_strips, strip_table
 from treedp_core.notebook.code import call
@@ -17,13 +18,12 @@ from treedp_core.records.dataset import children_table
 from treedp_core.words import plural
 
 MAX_BLOCKS: Final = 400
-_NODE: Final = "data_node"
 
 
 def show_tree(data: Dataset, answer: str) -> None:
     """Show the tree below the node one has walked to."""
     show, tell = partial(_blocks, data, answer), partial(_leaf, data)
-    walk(show, data.tree, data.labels, key=_NODE, of=data.fingerprint, on_leaf=tell)
+    walk(show, data.tree, data.labels, key=NODE.key, of=data.fingerprint, on_leaf=tell)
 
 
 def _blocks(data: Dataset, answer: str, root: int) -> str | None:

@@ -42,6 +42,10 @@ LEVEL: Final = whole_number(
     "lab_level", checks.MAX_LEVEL_COLUMNS, 0, 64, label="Level", look="select",
     help="Which level of the tree is drawn; 0 is the root.",
 )  # fmt: skip
+SERIES: Final = whole_number(
+    "lab_series", 0, 0, len(MECHANISMS) * len(CHAINS), label="Series", look="select", width=240,
+    help="One draw shows one series at a time.",
+)  # fmt: skip
 TARGET: Final = number(
     "lab_target",
     0.0,
@@ -54,7 +58,7 @@ TARGET: Final = number(
 )
 
 SETTINGS: Final[tuple[Setting[Any], ...]] = (
-    COMPARED, POST, METRIC, VIEW, TRIALS, ALLOCATION, SHARES, TUNED, ACCOUNTING, LEVEL, TARGET,
+    COMPARED, POST, METRIC, VIEW, TRIALS, ALLOCATION, SHARES, TUNED, ACCOUNTING, LEVEL, SERIES, TARGET,
 )  # fmt: skip
 
 PRESETS: Final = (

@@ -111,14 +111,11 @@ def _values(shown: Shown) -> None:
 
 def _draw_controls(shown: Shown) -> tuple[Series, int]:
     """Choose the series and the level of one draw."""
-    number = st.selectbox(
-        "Series", range(len(shown.lines)), format_func=lambda i: shown.lines[i].series.label, key="lab_draw_series",
-        help="One draw shows one series at a time.", width=240,
-    )  # fmt: skip
+    number = controls.level_picker(s.SERIES, [one.series.label for one in shown.lines])
     data = dataset()
     names = zip(data.labels.level_names, data.tree.level_sizes, strict=True)
     level = controls.level_picker(s.LEVEL, [f"{i}: {name} ({plural(n, 'node')})" for i, (name, n) in enumerate(names)])
-    return shown.lines[min(number or 0, len(shown.lines) - 1)].series, level
+    return shown.lines[number].series, level
 
 
 def _one_draw(shown: Shown, one: Series, level: int) -> None:

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 import streamlit as st
 
 from pages.ui import frame
 from pages.ui.text import prose, small_print
 from pages.ui.walk import HOW, walk
+from pages.views.topdown.settings import NODE
 from treedp_core.figures.of_topdown import tree_of_release
 from treedp_core.notebook.code import Ran, call
 from treedp_core.studies.topdown import Drawn
 from treedp_core.studies.topdown.tables import family_table
 from treedp_core.studies.topdown.wanted import RULES
 from treedp_core.words import short
-
-_NODE: Final = "_td_node"
 
 
 def pictures(mine: Drawn, again: Ran[Drawn]) -> None:
@@ -38,7 +35,7 @@ def pictures(mine: Drawn, again: Ran[Drawn]) -> None:
                 clicked = _icicle(mine, again, root, title, key, after=after) or clicked
         return clicked
 
-    walk(show, tree, labels, key=_NODE, of=mine.subject.fingerprint)
+    walk(show, tree, labels, key=NODE.key, of=mine.subject.fingerprint)
 
 
 def _icicle(mine: Drawn, again: Ran[Drawn], root: int, title: str, key: str, *, after: bool) -> str | None:

@@ -120,11 +120,12 @@ SMALL: Final = words(
     "td_small", "2,2", branching_factors_from_text, label="Small tree", width=150, placeholder="2,2",
     help="Branching factors from the root down; few leaves, as all neighbours are enumerated.",
 )  # fmt: skip
+NODE: Final = whole("td_node", 0, 0, checks.MAX_NODES)
 
 SETTINGS: Final[tuple[Setting[Any], ...]] = (
     SOURCE, VIEW, SECTION, COLUMNS, PRODUCT, SIZES, PEOPLE, RHO, ALLOCATION, SHARES, tuned_on("td_tuned"), SPREAD, RULE,
     ACCOUNTING, CONFIDENCE, LEVEL, TRIALS, MEASURE, ORDER_MEASURE, MARGINALS,
-    SMALL,
+    SMALL, NODE,
 )  # fmt: skip
 OWN_BUDGET: Final[Reasons] = PLAIN | {
     "eps": lambda: "The ρ set on this page takes its place." if RHO.value.strip() else ""

@@ -169,7 +169,8 @@ def test_what_passes_by_covers_no_button_and_what_is_asked_for_is_read_whole(
     page.get_by_test_id("stToast").first.wait_for(state="detached")
     go(page, "Error lab")
     page.get_by_role("button", name="Pin", exact=True).first.click()
-    toast = page.get_by_test_id("stToast").bounding_box()  # where all of them are; it may be gone once the page is there
+    # where it stands is the same on every page, where it may be gone by then
+    toast = page.get_by_test_id("stToast").bounding_box()
     go(page, "Notebook")
     button = page.get_by_role("button", name="Save or open").bounding_box()
     assert toast["y"] + toast["height"] <= button["y"]

@@ -561,9 +561,9 @@ def test_the_experiment_can_be_cancelled(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_a_gaussian_release_is_compared_with_the_bound() -> None:
     said = words(open_page("cdf", cdf_mechanism="gaussian", delta="1e-06"))
-    assert re.search(r"mean variance is \*\*[0-9.]+ % above the least\*\* that any", said)
+    assert re.search(r"counts is \*\*[0-9.]+ % above the least\*\* that any", said)
     said = words(open_page("cdf", cdf_mechanism="gaussian", delta="1e-06", cdf_tree="optimal"))
-    assert re.search(r"mean variance is \*\*0\.[0-9]+ % above the least\*\* that any", said), "not: 1 times the least"
+    assert re.search(r"counts is \*\*0\.[0-9]+ % above the least\*\* that any", said), "not: 1 times the least"
 
 
 def test_the_bound_is_shown_for_few_bins_only() -> None:
@@ -612,7 +612,14 @@ def test_one_press_releases_with_the_matrix_that_the_bound_found() -> None:
     app = open_page("cdf", cdf_view="optimal", cdf_bins="64", cdf_post="0")
     press(app, "cdf_use")
     assert not codes(app) and "Discrete Gaussian noise by the optimal matrix for cumulative counts" in words(app)
-    assert re.search(r"mean variance is \*\*0\.\d+ % above the least\*\*", words(app))
+    assert re.search(r"counts is \*\*0\.\d+ % above the least\*\*", words(app))
+
+
+def test_more_bins_than_the_bound_is_computed_for_are_released_with_the_square_root_matrix() -> None:
+    app = open_page("cdf", cdf_view="optimal", cdf_source="current", gen_branching="1100", cdf_bins="64")
+    assert next(one for one in app.button if one.key == "cdf_use").label == "Release with the square-root matrix"
+    press(app, "cdf_use")
+    assert not codes(app) and "Discrete Gaussian noise by the square-root matrix" in words(app)
 
 
 # --- speed and frame -------------------------------------------------------------------------------------------------

@@ -29,7 +29,7 @@ IGNORES: Final = NOTHING_DRAWN | PLAIN | ONE_REPLACED
 
 def show() -> Told:
     """Show the errors as curves, and beside them at your ε."""
-    (bins, say), epsilon, times = asked_bins(), EPSILON.value, CONTRIBUTIONS.value
+    (bins, _, say), epsilon, times = asked_bins(), EPSILON.value, CONTRIBUTIONS.value
     grid = tuple(sorted({*EPSILON_GRID[::2], epsilon}))
     criterion = Criterion(least_squares=True, unit=ProtectedUnit(PROTECTS, times))
     best = remember(("best", bins, criterion), lambda: call(best_shape, bins, criterion).named("best"))

@@ -34,15 +34,14 @@ IGNORES: Final = (
 )
 
 USE: Final = (
-    s.VIEW.to("release"), s.TREE.to("optimal"), s.WORKLOAD.to("cdf"), s.MECHANISM.to("discrete_gaussian"),
-    s.POST.to(True),
+    s.VIEW.to("release"), s.WORKLOAD.to("cdf"), s.MECHANISM.to("discrete_gaussian"), s.POST.to(True),
 )  # fmt: skip
 MEASURE: Final = Criterion("gaussian", least_squares=True)
 
 
 def show() -> Told:
     """Show the distances as bars, worst first."""
-    asked, say_of_bins = asked_bins()
+    asked, of_data, say_of_bins = asked_bins()
     bins, ran, say = _distances(asked)
     labels, ratios = ran.value.values()
     rows = dict(zip(labels, ratios, strict=True))
@@ -67,11 +66,21 @@ def show() -> Told:
     )
     say_of_bins()
     say()
-    st.button(
-        "Release with the optimal matrix", key="cdf_use", type="primary", on_click=take, args=(USE,),
-        help="Shows the error band of one release of the bins of the data by it, with discrete Gaussian noise.",
-    )  # fmt: skip
+    _use(of_data)
     return Told(strip(plural(bins, "bin"), relation=PROTECTS, fixed=True), "formula")
+
+
+def _use(n_bins: int) -> None:
+    """Show the button that releases the bins of the data, by the square-root matrix where the optimal takes fewer."""
+    tree, name, why = "optimal", "optimal", ""
+    if n_bins > MAX_BOUND_BINS:
+        tree, name = "root", "square-root"
+        why = f" The data have {whole(n_bins)} bins; the optimal matrix takes at most {whole(MAX_BOUND_BINS)}."
+    st.button(
+        f"Release with the {name} matrix", key="cdf_use", type="primary", on_click=take,
+        args=((*USE, s.TREE.to(tree)),),
+        help=f"Shows the error band of one release of the bins of the data by it, with discrete Gaussian noise.{why}",
+    )  # fmt: skip
 
 
 def _distances(asked: int) -> tuple[int, Ran[dict[str, list[Any]]], Callable[[], object]]:

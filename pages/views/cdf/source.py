@@ -65,14 +65,14 @@ def _popover() -> None:
         _ask_for_a_column()
 
 
-def asked_bins() -> tuple[int, Callable[[], object]]:
-    """Show the source and the number of bins; return K: the one asked for, or that of the data; and what is to say."""
+def asked_bins() -> tuple[int, int, Callable[[], object]]:
+    """Show the source and the number of bins; return K, asked for or that of the data, the latter, and what to say."""
     bins, say = choose(s.BINS.draw)
     text = s.BINS.value.strip()
     try:
-        return bins_from_text(text) if text else bins.n_bins, say
+        return bins_from_text(text) if text else bins.n_bins, bins.n_bins, say
     except InputError as error:
-        return bins.n_bins, partial(_say_refused, error, say)
+        return bins.n_bins, bins.n_bins, partial(_say_refused, error, say)
 
 
 def _say_refused(error: InputError, say: Callable[[], object]) -> None:

@@ -74,7 +74,7 @@ def test_several_at_once_and_the_one_that_binds() -> None:
     assert [one.target for one in found.confirmed] == wanted
     for one in found.confirmed:
         assert one.seen > one.target.confidence - 4 * one.standard_error
-    told = target_table(six(), six(), found.found, wanted, ["all", "area"], "ε", found.confirmed)
+    told = target_table(six(), six(), found.found, wanted, ["all", "area"], "ε", confirmed=found.confirmed)
     assert told["in simulated releases (± 95 %)"] == ["–", "; ".join(one.text for one in found.confirmed)]
 
 

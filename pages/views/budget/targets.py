@@ -202,7 +202,7 @@ def _table(of: Compared, targets: tuple[Target, ...], found: Answer) -> Ran[dict
     names, again = dataset().labels.level_names, _answered(of, targets, found)
     return call(
         target_table, of.tuned, of.truth, again.get("found"), targets, names, of.question.symbol,
-        again.get("confirmed"),
+        confirmed=again.get("confirmed"),
     ).saying(of.label)  # fmt: skip
 
 

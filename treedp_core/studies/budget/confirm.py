@@ -70,7 +70,7 @@ def confirm(problem: Problem, amounts: FloatArray, target: Target, prior: Proble
 def confirm_all(
     problem: Problem, amounts: FloatArray, targets: Sequence[Target], prior: Problem | None = None
 ) -> tuple[Confirmation, ...]:
-    """Return what the same releases reach of each of several targets: see `confirm`."""
+    """Return what the same releases, which spend `amounts` (n_levels,), reach of each target: see `confirm`."""
     judges = [_judge(problem, amounts, target, prior or problem) for target in targets]
     trials = int(min(MOST_TRIALS, max(400, DRAWS // problem.tree.n_nodes)))
     every: list[list[FloatArray]] = [[] for _ in targets]

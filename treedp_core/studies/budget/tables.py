@@ -83,6 +83,7 @@ def target_table(
     targets: Sequence[Target],
     names: Sequence[str],
     symbol: str,
+    *,
     confirmed: Sequence[Confirmation] = (),
 ) -> dict[str, Any]:
     """Return targets, what meets them on the prior, and what the true counts would say: the last is not private.

@@ -108,10 +108,11 @@ def opener(place: str) -> None:
         st.caption(f"A {uploads.called()} takes no files, so no notebook can be opened here.")
         return
     state = _state()
+    key = f"{place}_open_{state.nth}"
     file = uploads.uploader(
-        "Open a notebook", key=f"{place}_open_{state.nth}", types=["treedp"],
+        "Open a notebook", key=key, types=["treedp"],
         help="A file saved here before. It takes the place of the cells, settings and data sets of this session.",
-        on_change=lambda: _given(st.session_state[f"{place}_open_{state.nth}"]),
+        on_change=lambda: _given(st.session_state.get(key)),  # another file may have been opened since
     )  # fmt: skip
     if file is not None:
         found = _read(file)

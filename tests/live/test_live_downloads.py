@@ -52,7 +52,7 @@ def test_the_name_a_reader_saves_says_nothing_of_the_session(server: LiveServer)
         key = table_of(tab)
         addresses = {tab.download_address(key)}
         answer = tab.fetch(*addresses)
-        name = f"treedp-NOT-PRIVATE-data-and-tree-{key[:-4].replace('_', '-')}.csv"
+        name = f"treedp-NOT-PRIVATE-data-and-tree-{key.removeprefix('tree_').removesuffix('_csv')}.csv"
         assert answer.headers["Content-Disposition"] == f'attachment; filename="{name}"'
         assert answer.headers["Content-Type"].startswith("text/csv")
         tab.run()

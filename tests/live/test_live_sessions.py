@@ -83,7 +83,7 @@ def test_a_tab_that_returns_in_time_finds_its_counts(start_server: Start, tmp_pa
         tab.forget_what_was_said()
         tab.run()
         assert tab.session_id == first
-        assert any("2 rows" in text for text in tab.texts)
+        assert any("16 records" in text for text in tab.texts)
         tab.close()
 
 

@@ -44,6 +44,31 @@ def test_what_the_browser_keeps_is_offered_and_nothing_is_written_meanwhile(monk
     assert auto.on and auto.found.title == "Survey" and auto.has_question
 
 
+@pytest.mark.parametrize("state", ["found", "other"])
+def test_what_is_gone_from_the_browser_is_not_asked_about_and_not_kept_there_again(state: str) -> None:
+    app = open_page("lab")
+    auto = app.session_state["_autosave"]
+    auto.on = True
+    setattr(auto, state, autosave._record(FOUND))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(st, "session_state", {autosave._KEY: SimpleNamespace(told={"kind": "none"}), "_autosave": auto})
+        autosave._told()
+    app.run()
+    assert not auto.on and not auto.has_question and not app.sidebar.info and not app.sidebar.warning
+
+
+def test_what_the_browser_could_not_keep_is_said_and_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = press(open_page("lab"), "lab_figure_pin")
+    auto = app.session_state["_autosave"]
+    auto.on, auto.has_failed = True, True
+    app.run()
+    assert "has not kept the last changes" in app.sidebar.warning[0].value
+    nth = auto.nth
+    press(app, "autosave_retry")
+    assert auto.nth == nth + 1
+    assert not after(monkeypatch, {"kind": "written"}).has_failed and after(monkeypatch, {"kind": "failed"}).has_failed
+
+
 def test_a_title_is_shown_as_it_is() -> None:
     app = open_page("lab")
     app.session_state["_autosave"].found = autosave._record({**FOUND, "title": "![x](http://192.0.2.1/b.png)"})

@@ -129,3 +129,20 @@ def test_what_somebody_else_has_written_is_not_written_over(monkeypatch: pytest.
     path.write_bytes(sound())
     press(app, "disk_open")
     assert cells(app) == ["Errors"]
+
+
+def test_a_file_that_is_gone_is_written_anew_and_is_no_fault_where_it_is_to_be_opened(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    path = tmp_path / "study.treedp"
+    monkeypatch.setenv("TREEDP_SAVE", str(path))
+    app = press(open_page("lab"), "lab_figure_pin")
+    eventually(lambda: len(names(path)) == 1)
+    path.unlink()
+    press(app, "lab_figure_pin")
+    assert not app.sidebar.warning
+    eventually(lambda: len(names(path)) == 2)
+    path.unlink()
+    monkeypatch.setenv("TREEDP_NOTEBOOK", str(path))
+    app = open_page("lab")
+    assert not app.exception and "FILE_MISSING" in app.sidebar.error[0].value

@@ -29,6 +29,7 @@ from treedp_core.notebook.study import Study
 from treedp_core.words import megabytes, whole
 
 CONSENT: Final = "It holds TRUE COUNTS of your data sets, and stays on this computer until you take it away here."
+GONE: Final = "Nothing is kept in this browser any more: it was removed there, in another tab perhaps."
 SMALL: Final = (20_000, 2 << 20)
 """Nodes, and bytes of cells, that are written while the page waits: that takes a moment. More is written beside it."""
 LARGEST: Final = (4_000_000, book.BYTES)
@@ -92,6 +93,7 @@ class _Auto:
     writing: _Writing | None = None
     begun: float = -math.inf
     too_large: str = ""
+    has_failed: bool = False
     token: str = field(default_factory=lambda: secrets.token_hex(16))
 
     @property
@@ -130,6 +132,10 @@ def offers() -> None:
     if auto.on and _is_too_large():
         st.warning("This notebook is too large by now to be kept in the browser: save it as a file.",
                    icon=":material/book_2:")  # fmt: skip
+    elif auto.on and auto.has_failed:
+        st.warning("The browser has not kept the last changes; it may have no room left. Save the notebook as a file.",
+                   icon=":material/book_2:")  # fmt: skip
+        st.button("Try again", key="autosave_retry", on_click=_retry, help="Have the browser keep it once more.")
     record, asks = (auto.other, True) if auto.other is not None else (auto.found, False)
     if record is None or uploads.is_public():
         return
@@ -163,7 +169,8 @@ def run() -> None:
     if uploads.is_public():
         return
     auto = _auto()
-    told: dict[str, Any] = {"on": auto.on, "wants": auto.wants, "asked": auto.asked, "nth": -1, "url": "", "title": ""}
+    told: dict[str, Any] = {"session": auto.token, "on": auto.on, "wants": auto.wants, "asked": auto.asked}
+    told |= {"nth": -1, "url": "", "title": ""}
     waits = False
     if auto.on and not auto.has_question and _fits(LARGEST):
         waits = _write(auto)
@@ -235,6 +242,11 @@ def _told() -> None:
             auto.coming = base64.b64decode(told["content"], validate=True)
         except (binascii.Error, ValueError):
             auto.coming = b"-"  # which is refused as no notebook
+    elif kind == "none":
+        _forget()
+        notebook_file.tell(GONE)
+    elif kind in ("failed", "written"):
+        auto.has_failed = kind == "failed"
     auto.wants = ""
 
 
@@ -283,9 +295,19 @@ def _switched() -> None:
 
 
 def _remove() -> None:
+    _auto().ask("remove")
+    _forget()
+
+
+def _forget() -> None:
+    """Keep nothing in the browser from now on."""
     auto = _auto()
-    auto.ask("remove")
     auto.on, auto.found, auto.other, auto.content, auto.signature, auto.writing = False, None, None, b"", "", None
+    auto.has_failed = False
+
+
+def _retry() -> None:
+    _auto().signature = ""
 
 
 def _keep_mine() -> None:

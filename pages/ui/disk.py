@@ -81,7 +81,7 @@ def keep() -> None:
         return  # nothing has been done here yet
     signature = saving.signature(study)
     if signature != disk.signature:
-        if not disk.lock.locked() and mark_of(path) != disk.written:
+        if not disk.lock.locked() and _is_of_another(disk, path):
             disk.is_other, disk.signature = True, ""
             st.rerun()  # asked now, not with the next change
         disk.signature = signature
@@ -114,10 +114,15 @@ def mark_of(path: Path) -> Mark:
     return found.st_mtime_ns, found.st_size
 
 
+def _is_of_another(disk: _Disk, path: Path) -> bool:
+    """Whether what is in a file is not what this session read or wrote; a file that is gone is nobody's work."""
+    return mark_of(path) not in (None, disk.written)
+
+
 def _write(disk: _Disk, path: Path, study: Study) -> None:
     """Write a study to a file, whole or not at all."""
     with disk.lock:
-        if mark_of(path) != disk.written:
+        if _is_of_another(disk, path):
             disk.is_other, disk.signature = True, ""
             return
         try:

@@ -5,21 +5,27 @@ const NAME = 'treedp';
 const STORE = 'notebook';
 const RECORD = 'kept';
 let app = null;
+let session = null; // of the app: after it was started anew, another one knows nothing of this tab
 let base = null; // the version that this tab read or wrote last
-let stored = -1; // what the app offered last and is in the record
+let newest = -1; // what the app offered last
+let tried = -1; // what was to be written last, and whether it could not be
+let failed = false;
 let busy = Promise.resolve();
 let asked = -1;
-let looked = false;
 
 export default function (component) {
   app = component;
   const { data } = component;
+  newest = data.nth;
   busy = busy.then(() => act(data)).catch(() => undefined);
 }
 
 async function act(data) {
-  if (!looked) {
-    looked = true;
+  if (data.session !== session) {
+    session = data.session;
+    base = null;
+    tried = asked = -1;
+    failed = false;
     const found = await read();
     if (found) tell({ kind: 'found', ...words(found) });
   }
@@ -29,12 +35,15 @@ async function act(data) {
     if (data.wants === 'load') await load();
     if (data.wants === 'force') base = (await read())?.version ?? null;
   }
-  if (data.on && data.url && data.nth !== stored) await write(data);
+  if (data.on && data.url && data.nth === newest && data.nth !== tried) {
+    tried = data.nth;
+    await write(data).catch(() => hasFailed(true));
+  }
 }
 
-async function write({ nth, url, title }) {
+async function write({ url, title }) {
   const answer = await fetch(url);
-  if (!answer.ok) return;
+  if (!answer.ok) throw new Error('no longer there');
   const content = await answer.arrayBuffer();
   const version = crypto.randomUUID();
   const other = await change(store => {
@@ -43,15 +52,20 @@ async function write({ nth, url, title }) {
       before.onerror = () => fail(before.error);
       before.onsuccess = () => {
         const held = before.result;
-        if (held && held.version !== base) return done(held);
+        if ((held?.version ?? null) !== base) return done({ held });
         store.put({ content, title, version, when: Date.now() }, RECORD);
         done(null);
       };
     });
   });
-  if (other) return tell({ kind: 'conflict', ...words(other) });
+  if (other) return tell(other.held ? { kind: 'conflict', ...words(other.held) } : { kind: 'none' });
   base = version;
-  stored = nth;
+  hasFailed(false);
+}
+
+function hasFailed(now) {
+  if (now !== failed) tell({ kind: now ? 'failed' : 'written' });
+  failed = now;
 }
 
 async function load() {
@@ -67,7 +81,7 @@ async function load() {
 async function remove() {
   await change(store => store.delete(RECORD));
   base = null;
-  stored = -1;
+  tried = -1;
 }
 
 function words({ title, when, content }) {

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from test_frame import upload
 from test_kept_cells import CSV, DRAWN, go, pin
 
-from browsing import LiveServer, Traffic, eventually, settle, visit
+from browsing import ROOT, LiveServer, Traffic, eventually, settle, visit
 
 pytestmark = pytest.mark.browser
 KEPT = """() => new Promise(done => {
@@ -20,6 +21,18 @@ KEPT = """() => new Promise(done => {
       done(asking.result ? {version: asking.result.version, size: asking.result.content.byteLength} : null) };
   };
 })"""
+
+
+ALONE = """async () => {
+  const module = await import('/alone.js');
+  const told = [];
+  window.offer = async (session, nth, more) => {
+    const base = {session, nth, on: true, wants: '', asked: 0, url: `data:,${session}${nth}`, title: 'Survey'};
+    module.default({data: {...base, ...more}, setTriggerValue: (_, what) => told.push(what.kind)});
+    await new Promise(done => setTimeout(done, 150));
+    return told.splice(0);
+  };
+}"""
 
 
 def keep(page: Any) -> None:
@@ -56,6 +69,49 @@ def test_nothing_is_kept_before_it_is_asked_for_and_all_of_it_is_there_after_a_r
     assert "survey.csv" in page.locator(".st-key-heading").inner_text()
     go(page, "Notebook")
     assert page.evaluate(DRAWN) == there
+
+
+@pytest.fixture
+def alone(page: Any, server: LiveServer) -> Callable[..., list[str]]:
+    """What keeps the notebook, without an app: what it tells of what it is offered by a session."""
+    script = (ROOT / "static/autosave/autosave.js").read_text(encoding="utf-8")
+    page.route("**/alone", lambda route: route.fulfill(body="", content_type="text/html"))
+    page.route("**/alone.js", lambda route: route.fulfill(body=script, content_type="text/javascript"))
+    page.goto(f"{server.url}/alone")
+    page.evaluate(ALONE)
+
+    def offer(session: str, nth: int, **more: Any) -> list[str]:
+        told: list[str] = page.evaluate("([session, nth, more]) => offer(session, nth, more)", [session, nth, more])
+        return told
+
+    return offer
+
+
+def test_an_app_that_was_started_anew_does_not_write_over_what_an_open_tab_has_kept(page: Any, alone: Any) -> None:
+    assert alone("one", 1) == []
+    mine = page.evaluate(KEPT)
+    assert mine["size"] == len("one1")
+    assert alone("two", -1, on=False, url="") == ["found"]
+    assert alone("two", 1) == ["conflict"] and page.evaluate(KEPT) == mine
+    alone("two", 1, wants="force", asked=1)
+    assert alone("two", 2) == [] and page.evaluate(KEPT) != mine
+
+
+def test_what_was_removed_in_another_tab_is_not_kept_again_unasked(page: Any, alone: Any) -> None:
+    alone("one", 1)
+    page.evaluate("() => new Promise(done => { indexedDB.deleteDatabase('treedp').onsuccess = done })")
+    assert alone("one", 2) == ["none"] and page.evaluate(KEPT) is None
+
+
+def test_what_could_not_be_kept_is_told_once_and_once_more_when_it_could(page: Any, alone: Any) -> None:
+    page.evaluate(
+        "() => { window.put = IDBObjectStore.prototype.put; "
+        "IDBObjectStore.prototype.put = function () { this.transaction.abort() } }"
+    )
+    assert alone("one", 1) == ["failed"]
+    assert alone("one", 1) == [] and alone("one", 2) == [] and page.evaluate(KEPT) is None
+    page.evaluate("() => { IDBObjectStore.prototype.put = window.put }")
+    assert alone("one", 3) == ["written"] and page.evaluate(KEPT)["size"] == len("one3")
 
 
 def test_what_is_removed_is_gone(page: Any, server: LiveServer) -> None:

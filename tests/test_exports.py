@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from streamlit.runtime.media_file_storage import MediaFileKind, MediaFileStorageError
 from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
 
+from browsing import ROOT
 from pages.ui.exports import LINGER_SECONDS, Lingering
 from treedp_core.records.export.tables import apart, csv_files, shown, zipped
 
@@ -90,3 +92,10 @@ def test_a_table_shown_is_written_where_a_folder_is_given(tmp_path: Path) -> Non
     again = shown(b"\xef\xbb\xbfcity,count\nNA,3\n", "records", tmp_path)
     assert again.to_dict("list") == {"city": ["NA"], "count": [3]}
     assert (tmp_path / "records.csv").exists()
+
+
+def test_heads_of_what_is_true_are_written_in_one_place() -> None:
+    heads = re.compile(r'^(?! *(?:>>>|\.\.\.|\[)).*"[\w %]+ \(?NOT PRIVATE\)?"', re.MULTILINE)
+    found = {path.name: heads.findall(path.read_text(encoding="utf-8"))
+             for folder in ("treedp_core", "pages") for path in (ROOT / folder).rglob("*.py")}  # fmt: skip
+    assert not {name: lines for name, lines in found.items() if lines}

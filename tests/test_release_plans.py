@@ -263,7 +263,7 @@ def test_errors_on_the_true_counts_are_stated_only_when_asked_for_and_marked() -
     for text in (plan.sentence(), plan.to_markdown(), plan.to_html(), plan.open_points[0]):
         assert "NOT PRIVATE" in text or "true counts" in text
     assert '"notice": "NOT PRIVATE' in plan.to_json().partition('"title"')[0]
-    assert "RMSRE NOT PRIVATE" in plan.to_markdown()
+    assert "RMSRE (NOT PRIVATE)" in plan.to_markdown()
     assert ReleasePlan.from_json(plan.to_json()) == plan
 
 

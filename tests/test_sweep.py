@@ -126,7 +126,7 @@ def test_the_table_of_one_draw_has_the_figures_numbers() -> None:
     table = draw_table(releases, SMALL.counts, SMALL.tree, 1, SMALL.labels)
     assert table["node"] == [1, 2, 3]
     assert table["path"] == ["n1.0", "n1.1", "n1.2"]
-    assert table["count NOT PRIVATE"] == [0 + 1 + 2 + 3, 5 + 8 + 13 + 21, 0 + 0 + 40 + 100]
+    assert table["count (NOT PRIVATE)"] == [0 + 1 + 2 + 3, 5 + 8 + 13 + 21, 0 + 0 + 40 + 100]
     assert table["released"] == final.estimate[1:4].tolist()
 
 

@@ -8,6 +8,11 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from oracles_pages import dataset, open_page
+from pages.ui.kept import Kept
+from treedp_core.tree import Tree
+
+MAP = {"bud_view": "map", "bud_prior": "true"}
 ASKED: dict[str, Any] = {}
 SHOWN: list[int] = []
 LEAVES: list[int] = []
@@ -88,3 +93,14 @@ def test_a_node_that_is_not_there_means_the_root(page: Callable[..., AppTest], h
     app.session_state["at"] = held
     app.run()
     assert SHOWN[-1] == shown
+
+
+@pytest.mark.usefixtures("own_jobs")
+@pytest.mark.parametrize(("name", "key", "link"), [("consistency", "con_node", {}), ("budget", "bud_node", MAP)])
+def test_a_node_of_one_data_set_is_not_looked_at_in_another(name: str, key: str, link: dict[str, str]) -> None:
+    one, other = (dataset(Tree.from_branching_factors((2, 2)), counts) for counts in ([1, 2, 3, 4], [5, 6, 7, 8]))
+    app = open_page(name, one, **link, **{key: "1"})
+    assert app.session_state[key] == 1
+    app.session_state["_from_file"]["upload"] = Kept(other)
+    app.run()
+    assert not app.exception and app.session_state[key] == 0

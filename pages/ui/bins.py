@@ -17,6 +17,7 @@ from pages.ui.text import lit, prose, small_print
 from pages.ui.upload import Count
 from treedp_core.figures.columns import number_strip
 from treedp_core.notebook.code import given
+from treedp_core.privacy.origin import of_truth
 from treedp_core.records import Dataset, count_bins
 from treedp_core.records.read.numeric import LOOK_ROWS, MUCH, NumberLook, look_at_numbers
 from treedp_core.words import percent, whole
@@ -131,7 +132,7 @@ def _strip(look: NumberLook, column: str, lower: float, upper: float, key: str) 
         alt=f"Histogram of a numeric column: {told}",
         caption=f"{lit(column, 40)}{of}: {told}. Bounds taken from this picture are not private either. The end bars "
         "hold what lies beyond them.",
-        ran=given({"from": edges[:-1], "to": edges[1:], "rows NOT PRIVATE": rows}, dict),
+        ran=given({"from": edges[:-1], "to": edges[1:], of_truth("rows"): rows}, dict),
         has_code=False,
         label="NOT PRIVATE: exact counts.",
     )

@@ -36,17 +36,22 @@ def walk(
     key : str
         Where the session keeps the node, such as a setting's key.
     of : hashable
-        Which tree it is: a node of one is no place in another, so each is entered at its root.
+        Which tree it is: see `enter`.
     on_leaf : function, optional
         Tells about a leaf that was clicked; without it the click leads to the leaf's parent.
     """
-    if st.session_state.setdefault(f"{key}{OF_TREE}", of) != of:
-        st.session_state[f"{key}{OF_TREE}"] = of
-        go(key, 0)
+    enter(key, of)
     here = place(tree, key)
     way_up(tree, labels, key)
     follow(show(here), tree, key=key, on_leaf=on_leaf)
     return here
+
+
+def enter(key: str, of: Hashable) -> None:
+    """Begin at the root where the node was one of another tree, as it is no place in this one."""
+    if st.session_state.setdefault(f"{key}{OF_TREE}", of) != of:
+        st.session_state[f"{key}{OF_TREE}"] = of
+        go(key, 0)
 
 
 def follow(mark: str | None, tree: Tree, *, key: str, on_leaf: Callable[[int], None] | None = None) -> None:

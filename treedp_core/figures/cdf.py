@@ -29,6 +29,7 @@ from treedp_core.figures.style import (
     your_value_marker,
 )
 from treedp_core.figures.text import plot_text
+from treedp_core.privacy.origin import of_truth
 from treedp_core.studies.cdf.gains import Gain
 from treedp_core.studies.cdf.pipelines import PipelineCurve
 from treedp_core.studies.cdf.widths import BINARY, HISTOGRAM, YOURS, Width
@@ -91,7 +92,7 @@ def band_figure(
     x = _places(lines, at)
     traces = _band(lines, at, x) if lines.band is not None else []
     traces += [
-        _line(x, lines.truth, at, f"{lines.truth_name} (NOT PRIVATE)", GREY, "solid", width=4.0),
+        _line(x, lines.truth, at, of_truth(lines.truth_name), GREY, "solid", width=4.0),
         _line(x, lines.noisy, at, "noisy", BEFORE, "dot", width=1.5),
     ]
     if lines.consistent is not None:

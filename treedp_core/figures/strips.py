@@ -12,6 +12,7 @@ from treedp_core.figures.colour import colouring
 from treedp_core.figures.draft import trace
 from treedp_core.figures.style import axis, new_figure
 from treedp_core.figures.text import plot_text
+from treedp_core.privacy.origin import of_truth
 from treedp_core.studies.sweep.before_after import Draw
 from treedp_core.tree import AnyArray, FloatArray, IntArray, Tree
 
@@ -97,7 +98,7 @@ def strip_table(strips: go.Figure) -> dict[str, list[Any]]:
         "level": [name for name in strips.layout.yaxis.ticktext for _ in range(n_columns)],
         "from leaf": edges[:-1] * n_levels,
         "to leaf": edges[1:] * n_levels,
-        "value NOT PRIVATE": heat.customdata.astype(float).ravel().tolist(),
+        of_truth("value"): heat.customdata.astype(float).ravel().tolist(),
     }
 
 

@@ -29,6 +29,7 @@ from treedp_core.figures.style import (
     new_figure,
 )
 from treedp_core.figures.text import count_text, plot_text
+from treedp_core.privacy.origin import of_truth
 from treedp_core.tree import FloatArray
 from treedp_core.words import Z95, percent_set
 
@@ -79,7 +80,7 @@ def error_under_bound(
         _steps(x, bound, f"Theorem 1, {sure}", BEFORE, dash, names),
         _steps(x, exact, f"by exact tails, {sure}", AFTER, dash, names),
         scatter(
-            x=x, y=observed, mode="markers", name="largest error (NOT PRIVATE)", text=names,
+            x=x, y=observed, mode="markers", name=of_truth("largest error"), text=names,
             marker={"color": GREEN, "size": 12},
             hovertemplate="%{text}<br>%{y:,.4~g} records<extra>largest error</extra>",
         ),

@@ -11,7 +11,7 @@ from treedp_core.plans.stated import TABLE, Bounded, Categories, NoiseLaw, Plann
 from treedp_core.postprocess import POSTPROCESSORS
 from treedp_core.privacy import Currency, NeighbouringRelation, Precision
 from treedp_core.privacy.accounting import Accounting
-from treedp_core.privacy.origin import NOT_PRIVATE, PriorKind
+from treedp_core.privacy.origin import NOT_PRIVATE, PriorKind, of_truth
 from treedp_core.registry import CLAIM
 from treedp_core.words import budget_text, margin, plural, privacy_text, rounded_up, setting_text, short, whole
 
@@ -318,7 +318,7 @@ def level_table(plan: Stated) -> Table:
     }
     if plan.true_error is not None:
         told = plan.true_error
-        columns[f"{METRICS[told.metric].label} {NOT_PRIVATE}"] = [_error(one) for one in told.by_level]
+        columns[of_truth(METRICS[told.metric].label)] = [_error(one) for one in told.by_level]
     return columns
 
 

@@ -19,6 +19,15 @@ DOOR: Final = "What one would publish instead starts on the page Release plan."
 SYMBOL: Final = {Currency.EPSILON: "ε", Currency.RHO: "ρ"}
 
 
+def of_truth(head: str) -> str:
+    """Return the head of a column, or the name of a line, that holds what is true or was found from it.
+
+    >>> of_truth("count")
+    'count (NOT PRIVATE)'
+    """
+    return f"{head} ({NOT_PRIVATE})"
+
+
 class PriorKind(enum.Enum):
     """Where the counts that a split is tuned on come from."""
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treedp_core.checks import InputError, echo
+from treedp_core.privacy.origin import of_truth
 from treedp_core.records.read.text import OTHER, READ_BY, Notice, package_of
 from treedp_core.tree import AnyArray, Tree
 from treedp_core.words import card
@@ -345,5 +346,5 @@ def children_table(data: Dataset, node: int) -> dict[str, list[Any]]:
     return {
         "node": list(nodes),
         "path": data.labels.paths(nodes),
-        "count NOT PRIVATE": [int(data.counts[one]) for one in nodes],
+        of_truth("count"): [int(data.counts[one]) for one in nodes],
     }

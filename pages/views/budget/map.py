@@ -14,7 +14,7 @@ from pages.ui.setting import in_a_row
 from pages.ui.settings import THRESHOLD
 from pages.ui.store import dataset, used
 from pages.ui.text import lit, prose
-from pages.ui.walk import HOW, follow, place, way_up
+from pages.ui.walk import HOW, enter, follow, place, way_up
 from pages.views.budget import ask, compared
 from pages.views.budget import settings as s
 from pages.views.budget.compared import Compared
@@ -81,6 +81,7 @@ def _map(one: Compared, row: Result, again: Ran[Reliability]) -> None:
             answer=_told(one, row, found),
         )
 
+    enter(s.NODE.key, data.fingerprint)
     follow(show(place(data.tree, s.NODE.key)), data.tree, key=s.NODE.key)
     way_up(data.tree, data.labels, s.NODE.key)
 

@@ -12,6 +12,7 @@ from pages.ui.text import small_print
 from pages.ui.walk import go, place, way_up
 from pages.views.consistency.settings import NODE
 from pages.views.consistency.words import amount, equation
+from treedp_core.privacy.origin import of_truth
 from treedp_core.studies.sweep.before_after import MAX_ROWS, Draw, family_table, find, found_table
 from treedp_core.words import plural, whole
 
@@ -31,7 +32,7 @@ def ledger(the: Draw) -> None:
         family_table(the, here, data.labels),
         alt="The chosen node and its children: true count, and released counts before and after",
         caption=f"NOT PRIVATE: true counts, and one simulated release of them.{more}",
-        formats=dict.fromkeys(("true count (NOT PRIVATE)", "before", "after"), amount),
+        formats=dict.fromkeys((of_truth("true count"), "before", "after"), amount),
     )
 
 

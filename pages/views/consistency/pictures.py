@@ -6,7 +6,7 @@ import streamlit as st
 
 from pages.ui import frame
 from pages.ui.store import dataset, used
-from pages.ui.walk import HOW, follow, place
+from pages.ui.walk import HOW, enter, follow, place
 from pages.views.consistency import words
 from pages.views.consistency.settings import NODE, SHOWN
 from treedp_core.errors.compare import most_visible
@@ -19,6 +19,7 @@ from treedp_core.words import short
 
 def picture(the: Draw, label: str, answer: str) -> None:
     """Show one family and the tree below it; `label` is what every copy must say of the split."""
+    enter(NODE.key, dataset().fingerprint)
     labels, root, after = dataset().labels, place(the.tree, NODE.key), SHOWN.value == "after"
     family = root or most_visible(the.tree, the.before)
     told = words.weighed(the.tree, family, the.after if after else the.before)

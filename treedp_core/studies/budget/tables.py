@@ -10,7 +10,7 @@ import numpy as np
 
 from treedp_core.privacy import Currency, rho_to_epsilon
 from treedp_core.privacy.accounting import composes, epsilon_of_levels
-from treedp_core.privacy.origin import NOT_PRIVATE
+from treedp_core.privacy.origin import NOT_PRIVATE, of_truth
 from treedp_core.records import Labels
 from treedp_core.records.export.columns import Columns, labelled
 from treedp_core.studies.budget.confirm import Confirmation, confirm
@@ -102,7 +102,7 @@ def target_table(
         symbol: [privacy_text(amount) for amount in found.amounts.tolist()],
         "on the prior": told(tuned),
         **({"in simulated releases (± 95 %)": simulated} if confirmed else {}),
-        f"on the true counts ({NOT_PRIVATE})": told(truth),
+        of_truth("on the true counts"): told(truth),
     }
     return columns
 

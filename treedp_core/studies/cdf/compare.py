@@ -12,6 +12,7 @@ from treedp_core.checks import InputError
 from treedp_core.mechanisms import MECHANISMS
 from treedp_core.noise import Laplace
 from treedp_core.privacy import Currency
+from treedp_core.privacy.origin import of_truth
 from treedp_core.studies.cdf.bands import Band, affordable_trials, quantiles, simultaneous_band
 from treedp_core.studies.cdf.bins import Bins
 from treedp_core.studies.cdf.matrices.plan import MatrixPlan
@@ -121,7 +122,7 @@ def release_table(data: Bins, mine: Draw) -> dict[str, FloatArray | IntArray]:
     """Return the true cumulative counts beside one release, its band and its consistent fit, (K,) each."""
     columns: dict[str, FloatArray | IntArray] = {
         "up to": data.edges[1:],
-        f"{data.truth_name} (NOT PRIVATE)": data.truth,
+        of_truth(data.truth_name): data.truth,
         "noisy": mine.release.cumulative,
         "low": mine.band.low,
         "high": mine.band.high,
@@ -138,7 +139,7 @@ def range_table(data: Bins, mine: Draw, start: int, stop: int, *, compare: bool)
         "mechanism": [name for name, _, _ in rows],
         "released": [count for _, count, _ in rows],
         "st. dev.": [sigma for _, _, sigma in rows],
-        "error (NOT PRIVATE)": [count - true for _, count, _ in rows],
+        of_truth("error"): [count - true for _, count, _ in rows],
     }
 
 
@@ -237,5 +238,5 @@ def quantile_table(data: Bins, mine: Draw) -> dict[str, list[Any]]:
         "released": [told(one.value) for one in found],
         "from": [math.nan if data.has_other and one.low >= data.edges[-2] else one.low for one in found],
         "to": [known(one.high) for one in found],
-        f"{data.truth_name} (NOT PRIVATE)": [told(one.value) for one in true],
+        of_truth(data.truth_name): [told(one.value) for one in true],
     }

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from treedp_core.privacy.origin import of_truth
 from treedp_core.studies.multiplicative.run import Run
 from treedp_core.studies.multiplicative.trees import Source
 from treedp_core.tree import FloatArray, IntArray
@@ -75,7 +76,7 @@ def bare(source: Source) -> Blocks:
 
 def bare_table(shown: Blocks) -> dict[str, Any]:
     """Return the level and the true count of every block of a tree."""
-    return {"level": shown.top, "true count NOT PRIVATE": shown.count}
+    return {"level": shown.top, of_truth("true count"): shown.count}
 
 
 def _of_story(made: Run, step: int) -> Blocks:

@@ -18,6 +18,7 @@ from treedp_core.mechanisms.thresholds.release import ThresholdRelease, release_
 from treedp_core.mechanisms.thresholds.schedule import USUAL_ETA, check_alpha, check_delta, check_levels, paper_plan
 from treedp_core.mechanisms.thresholds.trace import Step, steps
 from treedp_core.privacy import Guarantee
+from treedp_core.privacy.origin import of_truth
 from treedp_core.studies.multiplicative.accuracy import clamped_alpha_rmse
 from treedp_core.studies.multiplicative.simple import SIMPLE, Simple, draw, leaf_edges, leaves_alone
 from treedp_core.studies.multiplicative.trees import Source
@@ -272,7 +273,7 @@ def node_table(made: Run) -> dict[str, Any]:
     nodes, most = made.nodes, 100_000
     return {
         "level": nodes.level[:most],
-        "true (NOT PRIVATE)": nodes.truth[:most],
+        of_truth("true"): nodes.truth[:most],
         "thresholds": nodes.released[:most],
         **{SIMPLE[name].label: one.released[:most] for name, one in nodes.simple.items()},
     }

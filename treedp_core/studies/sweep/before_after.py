@@ -22,6 +22,7 @@ from treedp_core.errors.compare import (
 )
 from treedp_core.experiment import Experiment, draw_once, run
 from treedp_core.postprocess import apply
+from treedp_core.privacy.origin import of_truth
 from treedp_core.records import Labels
 from treedp_core.records.dataset import family
 from treedp_core.studies.sweep.series import Series
@@ -164,7 +165,7 @@ def bias_table(the: Draw) -> dict[str, list[Any]]:
 
 def family_table(the: Draw, node: int, labels: Labels) -> dict[str, list[Any]]:
     """Return the counts of a node and of at most 500 of its children: true, before and after."""
-    columns = {"true count (NOT PRIVATE)": the.counts, "before": the.before, "after": the.after}
+    columns = {of_truth("true count"): the.counts, "before": the.before, "after": the.after}
     return family(the.tree, labels, node, columns, MAX_ROWS)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from treedp_core.experiment import EPSILON_GRID, Experiment, draw_once, prepare
 from treedp_core.mechanisms import MECHANISMS
+from treedp_core.privacy.origin import of_truth
 from treedp_core.studies.sweep.lines import Question
 from treedp_core.studies.sweep.series import EPSILON, chosen
 from treedp_core.tree import FloatArray, IntArray, Tree
@@ -64,7 +65,7 @@ def town_draw(settings: Experiment) -> TownDraw:
 def town_table(settings: Experiment) -> dict[str, list[float] | list[str]]:
     """Return a release of the seven counts as a table: node, true, with noise, consistent, 95 % margin (records)."""
     drawn = town_draw(settings)
-    columns = ("true (NOT PRIVATE)", "with noise", "consistent", "95 % margin")
+    columns = (of_truth("true"), "with noise", "consistent", "95 % margin")
     return {
         "node": list(TOWN_NAMES), **{name: array.tolist() for name, array in zip(columns, drawn, strict=True)}
     }  # fmt: skip

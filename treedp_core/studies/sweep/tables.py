@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from treedp_core.privacy.origin import of_truth
 from treedp_core.privacy.release import Release
 from treedp_core.records import Labels
 from treedp_core.studies.sweep.lines import Line
@@ -49,6 +50,6 @@ def draw_table(
     return {
         "node": list(nodes),
         "path": labels.paths(nodes),
-        "count NOT PRIVATE": [int(counts[node]) for node in nodes],
+        of_truth("count"): [int(counts[node]) for node in nodes],
         "released": [float(final.estimate[node]) for node in nodes],
     }

@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from treedp_core.errors.compare import Compared
+from treedp_core.privacy.origin import of_truth
 from treedp_core.studies.topdown.draw import Drawn
 from treedp_core.tree import AnyArray, IntArray
 
@@ -72,7 +73,7 @@ def rows_table(mine: Drawn, most: int) -> dict[str, list[Any]]:
     found = some_rows(mine, most)
     return {
         "place": list(found.names),
-        "true records (NOT PRIVATE)": found.truth.tolist(),
+        of_truth("true records"): found.truth.tolist(),
         "released records": found.released.tolist(),
         "what became of it": list(found.fates),
     }
@@ -102,7 +103,7 @@ def pairs(level: Compared) -> Pairs:
 def pairs_table(mine: Drawn, level: int) -> dict[str, Any]:
     """Return the pairs of one level as columns; how many nodes share a pair tells of the true ones."""
     found = pairs(mine.levels[level])
-    return {"true (NOT PRIVATE)": found.truth, "released": found.released, "nodes (NOT PRIVATE)": found.n_nodes}
+    return {of_truth("true"): found.truth, "released": found.released, of_truth("nodes"): found.n_nodes}
 
 
 def usual_error(level: Compared) -> float:

@@ -10,6 +10,7 @@ import numpy as np
 
 from treedp_core.privacy import NeighbouringRelation, ProtectedUnit, Spread
 from treedp_core.privacy.inspector import Inspection
+from treedp_core.privacy.origin import of_truth
 from treedp_core.records.dataset import family
 from treedp_core.records.export.synthetic import Columns
 from treedp_core.studies.topdown.bounds import bound, bound_by_exact_tails, needs_factor_two
@@ -49,7 +50,7 @@ def columns_of(subject: Subject) -> Columns:
 def released_table(mine: Drawn, level: int) -> dict[str, Any]:
     """Return the true and the released counts of one level."""
     here = mine.levels[level]
-    return {"true (NOT PRIVATE)": here.truth, "released": here.released}
+    return {of_truth("true"): here.truth, "released": here.released}
 
 
 def family_table(mine: Drawn, node: int, *, after: bool) -> dict[str, list[Any]]:
@@ -61,14 +62,14 @@ def family_table(mine: Drawn, node: int, *, after: bool) -> dict[str, list[Any]]
         return {}
     tree, labels, truth, released = mine.picture
     values = released if after or mine.noisy is None else mine.noisy
-    return family(tree, labels, node, {"true count NOT PRIVATE": truth, "count": values})
+    return family(tree, labels, node, {of_truth("true count"): truth, "count": values})
 
 
 def bound_table(mine: Drawn, beta: float) -> dict[str, Any]:
     """Return the largest error of each level in this release, and what it may be with probability 1 - beta."""
     return {
         "level": list(mine.subject.level_names),
-        "largest error (NOT PRIVATE)": [level.max_error for level in mine.levels],
+        of_truth("largest error"): [level.max_error for level in mine.levels],
         "Theorem 1": bound(mine.plan, beta),
         "by exact tails": bound_by_exact_tails(mine.plan, beta),
     }

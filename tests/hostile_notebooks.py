@@ -27,6 +27,7 @@ from treedp_core.notebook import Cell, DataNote, Notebook
 from treedp_core.notebook.archive import save
 from treedp_core.notebook.code import File, call
 from treedp_core.notebook.container import FORMAT_VERSION
+from treedp_core.notebook.listed import Listed
 from treedp_core.notebook.study import Study, Table
 from treedp_core.plans import ReleasePlan
 from treedp_core.records import Dataset, DomainSource, ReadReport, count_hierarchy, domain_of_values
@@ -57,6 +58,7 @@ def sound() -> bytes:
     study = Study(
         notebook=Notebook("Survey", (cell,)), settings={"eps": 2.0, "lab_post": ("none",), "explain": False},
         tables=(Table("upload", data, how.giving(data), WHEN),), version="0.1.0", plan=PLAN,
+        ranges={"0123abcd": Listed("ages.csv", ((1, 10), ((2, 3, 0.5), (7, 7, 1.0))))},
     )  # fmt: skip
     return save(study, with_data=True)
 
@@ -108,6 +110,11 @@ def cell(**more: Any) -> Callable[[], bytes]:
 
 def told(name: str, **more: Any) -> Callable[[], bytes]:
     return changed(name, lambda told: {**told, **more})
+
+
+def ranges(*found: Any, word: str = "0123abcd", **more: Any) -> Callable[[], bytes]:
+    """A notebook with one table of ranges."""
+    return told("settings.json", ranges=[{"word": word, "name": "x", "ranges": list(found), **more}])
 
 
 def nodes(**columns: Any) -> Callable[[], bytes]:
@@ -211,6 +218,28 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
     "a setting that is a list of numbers": (told("settings.json", settings={"eps": [1]}), "CONFIG_TYPE"),
     "a setting that is an object": (told("settings.json", settings={"eps": {}}), "CONFIG_TYPE"),
     "a setting with a strange name": (told("settings.json", settings={"../x": 1}), "CONFIG_UNKNOWN_KEY"),
+    "ranges by a path": (ranges([1, 2], word="../../x1"), "STUDY_RANGES"),
+    "ranges by a word twice": (
+        changed("settings.json", lambda one: {**one, "ranges": one["ranges"] * 2}), "STUDY_RANGES",
+    ),
+    "too many tables of ranges": (
+        told("settings.json", ranges=[{"word": f"{i:08x}", "name": "", "ranges": [[1, 2]]} for i in range(9)]),
+        "STUDY_RANGES",
+    ),
+    "ranges with a name of two lines": (ranges([1, 2], name="a\nb"), "STUDY_RANGES"),
+    "ranges with an unknown word": (ranges([1, 2], path="x"), "CONFIG_UNKNOWN_KEY"),
+    "ranges that are none": (ranges(), "RANGE_BOUNDS"),
+    "ranges that are text": (ranges("1-2"), "RANGE_BOUNDS"),
+    "a range of floats": (ranges([1.0, 2.0]), "RANGE_BOUNDS"),
+    "a range of true": (ranges([True, 2]), "RANGE_BOUNDS"),
+    "a range turned around": (ranges([2, 1]), "RANGE_BOUNDS"),
+    "a range behind all bins": (ranges([1, 10**18]), "RANGE_BOUNDS"),
+    "a range twice": (ranges([1, 2], [1, 2]), "RANGE_BOUNDS"),
+    "a weight beyond bounds": (ranges([[1, 2, 1e300]]), "RANGE_BOUNDS"),
+    "a sum of nothing": (ranges([]), "RANGE_BOUNDS"),
+    "a sum that is always 0": (ranges([[1, 2, 1.0], [1, 2, -1.0]]), "RANGE_BOUNDS"),
+    "ten thousand ranges": (ranges(*([i, i] for i in range(1, 10_001))), "RANGE_BOUNDS"),
+    "a sum of ten thousand ranges": (ranges([[i, i, 1.0] for i in range(1, 10_001)]), "RANGE_BOUNDS"),
     "an unknown word in a cell": (cell(path="/etc/passwd"), "CONFIG_UNKNOWN_KEY"),
     "a word missing": (
         changed("notebook.json", lambda one: {key: one[key] for key in ("title", "cells")}), "CONFIG_MISSING_KEY",

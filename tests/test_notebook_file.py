@@ -26,6 +26,7 @@ from treedp_core.experiment import Experiment
 from treedp_core.notebook import Cell, DataNote, Notebook, opening
 from treedp_core.notebook.archive import file_name, open_study, save
 from treedp_core.notebook.code import File, Ran, call
+from treedp_core.notebook.listed import Listed
 from treedp_core.notebook.study import Given, Study, Table, given_again, note_of
 from treedp_core.plans import ReleasePlan
 from treedp_core.records import (
@@ -117,6 +118,16 @@ def cells() -> st.SearchStrategy[Cell]:
     )  # fmt: skip
 
 
+def listed() -> st.SearchStrategy[dict[str, Listed]]:
+    """Tables of ranges of a session, by their words."""
+    pair = st.tuples(st.integers(1, 2**20), st.integers(1, 2**20)).map(lambda ends: (min(ends), max(ends)))
+    weight = st.floats(0.5, 1e6) | st.floats(-1e6, -0.5)
+    sums = st.lists(st.tuples(pair, weight).map(lambda one: (*one[0], one[1])), min_size=1, max_size=3,
+                    unique_by=lambda one: one[1]).map(tuple)  # fmt: skip
+    ranges = st.lists(pair | sums, min_size=1, max_size=4, unique=True).map(tuple)
+    return st.dictionaries(st.from_regex("[0-9a-f]{8}", fullmatch=True), st.builds(Listed, LINE, ranges), max_size=3)
+
+
 @st.composite
 def studies(draw: Any) -> Study:
     values = (
@@ -130,7 +141,7 @@ def studies(draw: Any) -> Study:
     return Study(
         notebook=Notebook(draw(LINE), tuple(draw(st.lists(cells(), max_size=3, unique_by=lambda one: one.id)))),
         settings=draw(st.dictionaries(WORD, values, max_size=5)),
-        tables=tuple(tables), version="0.1.0", plan=draw(st.sampled_from([None, PLAN])),
+        tables=tuple(tables), version="0.1.0", plan=draw(st.sampled_from([None, PLAN])), ranges=draw(listed()),
     )  # fmt: skip
 
 
@@ -163,6 +174,7 @@ def test_what_is_saved_with_data_comes_back_bit_for_bit(study: Study) -> None:
     found = open_study(content)
     assert same_bits(dict(study.settings), dict(found.settings))
     assert found.notebook.title == study.notebook.title and found.plan == study.plan
+    assert list(found.ranges.items()) == list(study.ranges.items())
     for one, other in zip(study.notebook.cells, found.notebook.cells, strict=True):
         for field in fields(Cell):
             assert same_bits(getattr(one, field.name), getattr(other, field.name)), field.name
@@ -178,7 +190,7 @@ def test_what_is_saved_with_data_comes_back_bit_for_bit(study: Study) -> None:
 def test_without_data_the_file_holds_no_count(study: Study) -> None:
     content = save(study, with_data=False)
     found = open_study(content)
-    assert found.tables == ()
+    assert found.tables == () and found.ranges == study.ranges
     assert [one.note for one in found.asked] == [one.note for one in study.tables]
     assert all(not one.holds_counts for one in found.notebook.cells)
     with zipfile.ZipFile(BytesIO(content)) as file:
@@ -380,3 +392,4 @@ def test_a_file_of_every_format_there_ever_was_opens(path: Path) -> None:
     assert table.data.counts.tolist() == [3, 2, 1, 0]
     assert found.settings == {"eps": 2.0, "lab_post": ("none",), "explain": False}
     assert path.stem == "format_1" or (found.plan, cell.plan) == (PLAN, PLAN)
+    assert [one.name for one in found.ranges.values()] == ["ages.csv"] * (path.stem >= "format_4")

@@ -119,6 +119,7 @@ def test_a_table_of_ranges_is_used_and_stays_in_the_session() -> None:
     (cell,) = app.session_state["_notebook"].notebook.cells
     script = script_of([cell], "Mine")
     assert "5, 17, 0.5" in script and "mine.csv" not in script
+    assert app.session_state["_ranges_listed"][word].name == "mine.csv", "where a saved notebook has them from"
     press(app, "cdf_queries_remove")
     assert codes(app.run()) == ["RANGE_BOUNDS"]
     elsewhere = open_page("cdf", **link, cdf_listed=word)

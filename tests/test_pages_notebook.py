@@ -18,19 +18,19 @@ from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
 from browsing import ROOT
-from hostile_notebooks import HOSTILE
+from hostile_notebooks import HOSTILE, PLAN
 from oracles_pages import Inline, answer, codes, dataset, figure, open_page, pick, press, widget, words
 from pages.ui import jobs, uploads
 from pages.ui.book import Held
 from pages.ui.kept import Kept
-from pages.ui.settings import REG
+from pages.ui.settings import PRESENT, REG, SLIDE, SLIDES
 from pages.views.notebook import cell as cell_view
-from test_notebook_file import cells, datasets
+from test_notebook_file import CALLS, cells, datasets, listed
 from test_pages_data import count, labelled
 from test_pages_own_data import VISITS, counted
 from treedp_core.notebook import Notebook, opening
 from treedp_core.notebook.archive import open_study, save
-from treedp_core.notebook.study import Study, Table
+from treedp_core.notebook.study import Asked, Study, Table, note_of
 from treedp_core.tree import Tree
 
 pytestmark = pytest.mark.usefixtures("own_jobs", "at_once")
@@ -342,6 +342,8 @@ def values(one: Any) -> st.SearchStrategy[Any]:
     if one.options is not None:
         each = st.sampled_from(sorted(one.options))
         return st.lists(each, unique=True) if one.is_many else each
+    if one is SLIDES:
+        return st.lists(st.sampled_from(("lab?eps=2.0", "cdf", "plan?level=Advanced")), max_size=3)
     if isinstance(one.default, bool):
         return st.booleans()
     if isinstance(one.default, (int, float)):
@@ -356,26 +358,44 @@ def values(one: Any) -> st.SearchStrategy[Any]:
 @given(st.data())
 def test_every_setting_and_data_set_comes_back_bit_for_bit(data: st.DataObject) -> None:
     script = (
-        "import streamlit as st\nfrom app import all_pages\nall_pages()\nfrom pages.ui import saving\n"
+        "import streamlit as st\nfrom app import all_pages\nall_pages()\nfrom pages.ui import plans, saving\n"
         "if 'file' in st.session_state: saving.restore(st.session_state['file'])\n"
-        "st.session_state['study'] = saving.study()\n"
+        "if 'plan_of_a_file' in st.session_state: plans.of_cell(st.session_state['plan_of_a_file'])\n"
+        "st.session_state['study'], st.session_state['untouched'] = saving.study(), saving.is_untouched()\n"
     )
-    chosen = {key: data.draw(values(one)) for key, one in REG.items() if key not in ("present", "slide", "slides")}
+    chosen = {key: data.draw(values(one)) for key, one in REG.items() if one not in (PRESENT, SLIDE)}
     assume(chosen["source"] != "file")  # the app is started without one: see test_disk.py
+
+    def kept() -> Kept:
+        found, how = data.draw(datasets()), data.draw(st.none() | st.sampled_from(CALLS))
+        return Kept(found, how and how.giving(found))
+
+    def asked(slot: str) -> Asked:
+        other = kept()
+        return Asked(slot, note_of(other.data, other.ran), other.ran)
+
     app = AppTest.from_string(script, default_timeout=60)
     for key, value in chosen.items():
         app.session_state[key] = value
-    slots = data.draw(st.lists(st.sampled_from(("upload", "cdf", "bud_prior")), unique=True))
-    app.session_state["_from_file"] = {slot: Kept(data.draw(datasets())) for slot in slots}
-    app.session_state["_shelf"] = [Kept(one) for one in data.draw(st.lists(datasets(), max_size=2))]
-    app.session_state["_notebook"] = Held(Notebook("n", tuple(data.draw(
-        st.lists(cells(), max_size=2, unique_by=lambda one: one.id)))))  # fmt: skip
+    slots = st.lists(st.sampled_from(("upload", "cdf", "bud_prior")), unique=True)
+    app.session_state["_from_file"] = {slot: kept() for slot in data.draw(slots)}
+    app.session_state["_shelf"] = [kept() for _ in range(data.draw(st.integers(0, 2)))]
+    app.session_state["_notebook"] = Held(
+        Notebook("n", tuple(data.draw(st.lists(cells(), max_size=2, unique_by=lambda one: one.id)))),
+        asked=tuple(map(asked, data.draw(slots))),
+    )
+    app.session_state["_ranges_listed"] = data.draw(listed())
+    app.session_state["plan_of_a_file"] = data.draw(st.sampled_from([None, PLAN]))
     study = app.run().session_state["study"]
     other = AppTest.from_string(script, default_timeout=60)
     other.session_state["file"] = open_study(save(study, with_data=True))
     other.run()
     assert not other.exception
     assert save(other.session_state["study"], with_data=True) == save(study, with_data=True)
+    assert other.session_state["study"].plan == app.session_state["plan_of_a_file"]
+    empty = Study(notebook=study.notebook, version=study.version)
+    lost = save(study, with_data=True) != save(empty, with_data=True) or bool(study.notebook.cells)
+    assert other.session_state["untouched"] is not lost
     for key, value in chosen.items():
         held = other.session_state[key]
         assert (held, type(held)) == (value, type(value)) or REG[key].default == value, key

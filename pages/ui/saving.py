@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import streamlit as st
 
-from pages.ui import book, kept, plans, store
+from pages.ui import book, kept, listed, plans, store
 from pages.ui.setting import Setting
 from pages.ui.settings import PRESENT, REG, SLIDE
 from treedp_core import __version__
@@ -30,13 +30,14 @@ def study() -> Study:
         asked=still_asked(held.asked, tables),
         version=__version__,
         plan=plans.to_keep(),
+        ranges=listed.lists(),
     )
 
 
 def is_untouched() -> bool:
     """Whether this session has nothing that would be lost with it."""
     found = study()
-    return not (found.notebook.cells or found.settings or found.tables or found.asked or found.plan)
+    return not (found.notebook.cells or found.settings or found.tables or found.asked or found.plan or found.ranges)
 
 
 def tables_here() -> list[Table]:
@@ -48,7 +49,8 @@ def tables_here() -> list[Table]:
 def signature(found: Study) -> str:
     """Return a text that changes with everything a file would hold."""
     tables = [(one.slot, one.data.name, one.data.fingerprint) for one in found.tables]
-    marks = (book.held().revision, sorted(found.settings.items()), tables, found.plan and found.plan.to_json())
+    plan = found.plan and found.plan.to_json()
+    marks = (book.held().revision, sorted(found.settings.items()), tables, plan, list(found.ranges))
     return hashlib.sha256(repr(marks).encode()).hexdigest()
 
 
@@ -77,6 +79,7 @@ def restore(found: Study) -> list[tuple[str, InputError]]:
         else:
             kept.put(places.get(table.slot, table.slot), one)
     store.unchanged()
+    listed.put(found.ranges)
     plans.of_cell(found.plan)
     refused = _take(found)
     store.turn_to_kept()

@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from treedp_core.checks import InputError, echo
-from treedp_core.notebook import drawing, opening, recipe
+from treedp_core.notebook import drawing, listed, opening, recipe
 from treedp_core.notebook.book import Notebook
 from treedp_core.notebook.cell import Cell, DataNote
 from treedp_core.notebook.code import Ran
 from treedp_core.notebook.container import MAX_FILE, limit_of, packed, unpacked, written
 from treedp_core.notebook.given import Value, text
+from treedp_core.notebook.listed import Listed
 from treedp_core.notebook.study import Asked, SettingValue, Study, Table
 from treedp_core.plans import ReleasePlan
 from treedp_core.records.read.strict_json import Json, members, parse
@@ -58,7 +59,9 @@ def save(study: Study, *, with_data: bool) -> bytes:
     kept = study if with_data else study.without_data()
     settings = {key: list(value) if isinstance(value, tuple) else value for key, value in kept.settings.items()}
     content: dict[str, bytes] = {
-        "settings.json": written({"settings": settings, "version": kept.version}),
+        "settings.json": written({
+            "settings": settings, "version": kept.version, "ranges": listed.written(kept.ranges),
+        }),
         "notebook.json": written({
             "title": kept.notebook.title,
             "cells": [_short(one) for one in kept.notebook.cells],
@@ -103,7 +106,7 @@ def open_study(content: bytes, *, watch: Watch | None = None) -> Study:
         and those of `Cell`, `Notebook` and `Study`: the first thing that is not as TreeDP writes it.
     """
     found = unpacked(content)
-    settings, version = _settings(_json(found, "settings.json"))
+    settings, version, ranges = _settings(_json(found, "settings.json"))
     told = members(
         _of_now(_json(found, "notebook.json"), plan=False), "The notebook", title=str, cells=list, tables=list,
         asked=list, plan=bool,
@@ -115,6 +118,7 @@ def open_study(content: bytes, *, watch: Watch | None = None) -> Study:
         asked=tuple(_asked(one) for one in told["asked"]),
         version=version,
         plan=_plan(found, "plan.json") if told["plan"] else None,
+        ranges=ranges,
     )
     if found:
         raise InputError("NOTEBOOK_DAMAGED", f"This notebook is damaged: nothing refers to {echo(next(iter(found)))}.")
@@ -149,11 +153,10 @@ def _member(found: dict[str, bytes], name: str) -> bytes:
     return found.pop(name)
 
 
-def _settings(said: Json) -> tuple[dict[str, SettingValue], str]:
-    told = members(said, "The settings", settings=dict, version=str)
-    return {key: _setting(key, value) for key, value in told["settings"].items()}, text(
-        "the version", told["version"], 40, "CELL_VERSION"
-    )
+def _settings(said: Json) -> tuple[dict[str, SettingValue], str, dict[str, Listed]]:
+    told = members(_of_now(said, ranges=[]), "The settings", settings=dict, version=str, ranges=list)
+    version = text("the version", told["version"], 40, "CELL_VERSION")
+    return {key: _setting(key, value) for key, value in told["settings"].items()}, version, listed.read(told["ranges"])
 
 
 def _setting(key: str, value: Json) -> SettingValue:

@@ -22,9 +22,9 @@ from treedp_core.records.read.strict_json import Json, members, parse
 from treedp_core.words import megabytes
 
 FORMAT: Final = "TreeDP notebook"
-FORMAT_VERSION: Final = 3
-"""Of the files that are written; since 2 there are plans in them, since 3 labels are lines of a text. Older ones are
-read."""
+FORMAT_VERSION: Final = 4
+"""Of the files that are written; since 2 there are plans in them, since 3 labels are lines of a text, since 4 there are
+ranges of bins. Older ones are read."""
 MANIFEST: Final = "manifest.json"
 MAX_FILE: Final = 200 << 20
 MAX_TOTAL: Final = 512 << 20

@@ -10,10 +10,12 @@ from typing import Final, TypeVar
 
 from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment
+from treedp_core.notebook import listed
 from treedp_core.notebook.book import Notebook
 from treedp_core.notebook.cell import Cell, DataNote, without_counts
 from treedp_core.notebook.code import Ran, given
 from treedp_core.notebook.given import CONTROL
+from treedp_core.notebook.listed import Listed
 from treedp_core.notebook.told import FINGERPRINT
 from treedp_core.plans import ReleasePlan
 from treedp_core.privacy.origin import origin_of_text
@@ -132,6 +134,8 @@ class Study:
         Of the package that saved it.
     plan : ReleasePlan or None
         What the page of plans showed, where it was none of its own settings.
+    ranges : mapping
+        Ranges of bins that stood in tables, by the word that a setting has for each.
     """
 
     notebook: Notebook = field(default_factory=Notebook)
@@ -140,8 +144,10 @@ class Study:
     asked: tuple[Asked, ...] = ()
     version: str
     plan: ReleasePlan | None = None
+    ranges: Mapping[str, Listed] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "ranges", listed.checked(self.ranges))
         if len(self.tables) > MAX_TABLES or len(self.asked) > MAX_ASKED:
             raise InputError("STUDY_TABLES", f"Expected at most {MAX_TABLES} tables in a notebook.")
 

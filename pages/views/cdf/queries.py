@@ -1,40 +1,30 @@
 """Ranges of bins of one's own: typed, or in a table that is uploaded. Those of a table stay in the session.
 
-An address has no more than a random word that finds them there, so nobody reads them off a link.
+A saved notebook has them; an address never does.
 """
 
 from __future__ import annotations
 
-import secrets
-from collections import OrderedDict
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Final
 
 import streamlit as st
 
-from pages.ui import uploads
+from pages.ui import listed, uploads
 from pages.ui.reading import by_worker, say
 from pages.ui.result import forget
 from pages.ui.text import lit, small_print
 from pages.views.cdf import settings as s
 from treedp_core.checks import InputError
+from treedp_core.notebook.listed import Listed
+from treedp_core.notebook.study import visible
 from treedp_core.records.watched import read
 from treedp_core.studies.cdf.matrices.listed import ranges_of_table
 from treedp_core.studies.cdf.matrices.wanted import MAX_BINS, MAX_RANGES, Ranges, ranges_from_text
 from treedp_core.words import plural, whole
 
 SLOT: Final = "cdf_queries"
-MAX_LISTS: Final = 8
-"""Tables of ranges that a session keeps: a cell of the notebook may be of an earlier one."""
 EXAMPLE: Final = "lower,upper,weight\n1,10,1\n5,20,0.5"
-_LISTS: Final = "_cdf_lists"
-
-
-class _Listed(NamedTuple):
-    """The ranges of a table, and the name of its file."""
-
-    name: str
-    ranges: Ranges
 
 
 def asked_ranges() -> Ranges:
@@ -48,20 +38,20 @@ def asked_ranges() -> Ranges:
     word = s.LISTED.value
     if not word:
         return ranges_from_text(s.RANGES.value)
-    if (listed := _lists().get(word)) is None:
+    if (table := listed.lists().get(word)) is None:
         raise InputError(
             "RANGE_BOUNDS", "These ranges stood in a table that is not here: upload it again, or type them."
         )
-    return listed.ranges
+    return table.ranges
 
 
 def show() -> None:
     """Show where ranges are typed or uploaded, or the card of the table in use."""
     word = s.LISTED.value
-    listed = _lists().get(word)
-    if listed is not None:
+    table = listed.lists().get(word)
+    if table is not None:
         with st.container(border=True, horizontal=True, vertical_alignment="center"):
-            st.markdown(f"{lit(listed.name, 40)} — {plural(len(listed.ranges), 'range')}, file discarded")
+            st.markdown(f"{lit(table.name, 40)} — {plural(len(table.ranges), 'range')}, file discarded")
             st.button("Remove", key=f"{SLOT}_remove", icon=":material/delete:", on_click=_remove, args=(word,),
                       help="Forget these ranges now, and type some.")  # fmt: skip
         return
@@ -71,11 +61,12 @@ def show() -> None:
 
 
 def _upload() -> None:
-    n_before = len(_lists())
+    n_before = len(listed.lists())
     file = uploads.uploader(
         "A table of ranges, one a row", key=f"{SLOT}_{n_before}_{s.LISTED.value}",
         help=f"First and last bin in columns lower and upper, from bin 1 on, and, if some count more, their weight. At "
-        f"most {whole(MAX_RANGES)} ranges. The file is read once and discarded; a link never has its ranges.",
+        f"most {whole(MAX_RANGES)} ranges. The file is read once and discarded. A saved notebook has its ranges; a "
+        "link never has.",
     )  # fmt: skip
     if file is None:
         small_print("For example:")
@@ -88,24 +79,11 @@ def _upload() -> None:
         say(found, "Reading ranges")
         return
     forget(SLOT)
-    _use(_Listed(file.name, found.here()))
+    s.LISTED.set(listed.add(Listed(visible(file.name), found.here())))
+    s.RANGES.set("")
     st.rerun()
 
 
-def _use(listed: _Listed) -> None:
-    word, lists = secrets.token_hex(4), _lists()
-    lists[word] = listed
-    while len(lists) > MAX_LISTS:
-        lists.popitem(last=False)
-    s.LISTED.set(word)
-    s.RANGES.set("")
-
-
 def _remove(word: str) -> None:
-    _lists().pop(word, None)
+    listed.drop(word)
     s.LISTED.set("")
-
-
-def _lists() -> OrderedDict[str, _Listed]:
-    lists: OrderedDict[str, _Listed] = st.session_state.setdefault(_LISTS, OrderedDict())
-    return lists

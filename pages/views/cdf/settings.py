@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from functools import partial
 from typing import Any, Final
 
@@ -13,6 +12,7 @@ from treedp_core import checks
 from treedp_core.allocation.shares import shares_from_text
 from treedp_core.checks import InputError
 from treedp_core.mechanisms import MECHANISMS
+from treedp_core.notebook.listed import WORD
 from treedp_core.postprocess.isotonic import FITS
 from treedp_core.studies.branching.question import bins_from_text
 from treedp_core.studies.cdf.error.bound import MAX_BOUND_BINS
@@ -35,12 +35,11 @@ TREES: Final = {
 }  # fmt: skip
 NORMS: Final = {"l2": "ℓ₂", "l1": "ℓ₁"}
 TRIALS_GRID: Final = (100, 400, 1600)
-_LISTED: Final = re.compile("[0-9a-f]{8}")
 
 
 def listed_checked(text: str) -> None:
     """Refuse what is no word for a table of ranges."""
-    if _LISTED.fullmatch(text) is None:
+    if WORD.fullmatch(text) is None:
         raise InputError("VALUE_UNKNOWN", "Expected eight digits or letters a to f for a table of ranges.")
 
 

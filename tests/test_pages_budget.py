@@ -255,7 +255,10 @@ def test_the_ledger_says_what_the_browser_s_api_would_report(budget: Callable[..
     told = next(line.value for line in app.main.markdown if "add 65 536 together" in line.value.replace("\u202f", " "))
     assert "92 682 of these units at ε = 1" in told.replace("\u202f", " ") and "by last touch" in told
     assert not app.exception and not app.error
-    assert "Attribution Reporting" not in words(budget())
+    other = budget(bud_strategy="uniform")
+    assert "add 65 536 together" not in words(other)
+    other = press(other, "bud_api_relation")
+    assert other.session_state["nbr"] == "replace_unknown" and "add 65 536 together" in words(other)
 
 
 def test_one_leaf_below_a_public_total_needs_no_budget(budget: Callable[..., AppTest]) -> None:

@@ -112,7 +112,7 @@ VISITS: list[tuple[str, dict[str, Any], tuple[str, ...], set[str]]] = [
     ("topdown", {"td_source": "trips", "td_view": "counts", "td_more": "records"}, (),
      {"td_pairs", "td_contingency", "td_records"}),
     ("budget", {"bud_view": "strategies", "eps": "0.5", "nbr": "replace_unknown", "known_levels": "2"}, (),
-     STRATEGIES | {"bud_api"}),
+     STRATEGIES | {"bud_api", "bud_api_room"}),
     ("budget", {"bud_view": "strategies", "bud_prior": "true", "bud_mechanism": "gaussian", "delta": "1e-6",
                 "nbr": "add_or_remove_one", "bud_least_squares": "0"}, (), STRATEGIES),
     ("budget", {"bud_view": "strategies", "bud_prior": "public"}, (), STRATEGIES - {"bud_steps"}),

@@ -11,7 +11,7 @@ from pages.ui import address, again, autosave, disk, notebook_file, qr, shared, 
 from pages.ui.page import Page
 from pages.ui.setting import Setting
 from pages.ui.settings import ALPHA, DELTA, EPSILON, EXPLAIN, LEVEL, RELATION, SEED, THRESHOLD, get
-from pages.ui.text import lit
+from pages.ui.text import lit, literal_sentence
 from treedp_core.checks import InputError
 from treedp_core.privacy import NeighbouringRelation
 from treedp_core.words import setting_text
@@ -56,10 +56,10 @@ def link_problems(refused: list[tuple[str, InputError]]) -> None:
     """Name the settings of a link that were ignored, once, in a passing message."""
     if not refused:
         return
-    named = [f"{lit(key, 40)} ({error.code})" for key, error in refused[:MAX_NAMED]]
-    more = f" and {len(refused) - MAX_NAMED} more" if len(refused) > MAX_NAMED else ""
+    named = [f"{lit(key, 40)} ({error.code}): {literal_sentence(str(error))}" for key, error in refused[:MAX_NAMED]]
+    more = [f"and {len(refused) - MAX_NAMED} more"] if len(refused) > MAX_NAMED else []
     st.toast(
-        f"Ignored in the link: {', '.join(named)}{more}. Everything else is as it says.",
+        "\n- ".join(["Ignored in the link, everything else is as it says:\n", *named, *more]),
         icon=":material/link_off:",
         duration="long",
     )

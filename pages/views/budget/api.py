@@ -7,6 +7,7 @@ from typing import Final
 import streamlit as st
 
 from pages.ui import frame
+from pages.ui.settings import RELATION
 from pages.ui.store import dataset
 from pages.ui.text import plain, prose, small_print
 from pages.views.budget.compared import Compared
@@ -24,10 +25,16 @@ REPEATS: Final = (0.1, 0.3)
 def show(one: Compared, row: Result) -> None:
     """Show it for splits of ε that protect unknown columns, as that API does."""
     truth, metric = one.truth.value, one.question.metric
-    is_its = truth.unit.relation is NeighbouringRelation.REPLACE_UNKNOWN and truth.currency is Currency.EPSILON
-    if not is_its or not truth.squares:
+    if truth.currency is not Currency.EPSILON or not truth.squares:
         return
     st.header("Through the Attribution Reporting API", anchor=False)
+    if truth.unit.relation is not NeighbouringRelation.REPLACE_UNKNOWN:
+        small_print("Browsers measure conversions so. It protects a click whose unknown columns are replaced.")
+        st.button("Replace unknown columns", key="bud_api_relation", icon=":material/shield:",
+                  on_click=RELATION.set, args=(NeighbouringRelation.REPLACE_UNKNOWN.value,),
+                  help="Sets the neighbouring relation of every page, and shows here what that API would spend and "
+                  "measure.")  # fmt: skip
+        return
     try:
         made = reports(truth.unit, row.ledger.total, row.ledger.amounts)
     except InputError as error:
@@ -45,12 +52,14 @@ def show(one: Compared, row: Result) -> None:
     measured = max((level for level, value in enumerate(made.values) if value), default=None)
     if measured is not None:
         level = dataset().labels.level_names[measured]
+        lost = call(room_table, again, measured, REPEATS)
         frame.plain_table(
-            room_table(made, measured, REPEATS), alt="Noise and lost conversions by how many of a click count",
+            lost.value, alt="Noise and lost conversions by how many of a click count",
             caption=f"Noise of a count of the level “{plain(level)}”, in conversions. Lost: those that find no room "
             "left, where each is followed by another one of its click with that probability. Formula.",
             width="content",
         )  # fmt: skip
+        frame.footer("bud_api_room", lost)
 
 
 def _told(made: Reports, row: Result, metric: str, error: float) -> str:

@@ -71,7 +71,7 @@ WORKLOAD: Final = choice(
 )  # fmt: skip
 RANGES: Final = words(
     "cdf_ranges", "", ranges_from_text, label="Ranges of bins", width=320, placeholder="1-10, 5-20",
-    help="First and last bin of each, from bin 1 on; each range once. Weighted sums, too: 1-5 + 2*7-9 + -1*12.",
+    help="First and last bin of each, from bin 1 on; each range once. Weighted sums, too: 1-5 + 2*7-9 - 1*12.",
 )  # fmt: skip
 LISTED: Final = words("cdf_listed", "", listed_checked)
 FACTORS: Final = words(

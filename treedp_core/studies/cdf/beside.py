@@ -24,6 +24,8 @@ from treedp_core.tree.workloads import Shape, Workload
 
 MOST_TREES: Final = 3
 """Shapes that are best with equal budgets, and looked at."""
+ROUNDING: Final = 1e-9
+"""Two ways to compute one variance differ by less."""
 
 
 def better(plan: MatrixPlan) -> MatrixPlan | CdfPlan:
@@ -32,7 +34,8 @@ def better(plan: MatrixPlan) -> MatrixPlan | CdfPlan:
     for settings in tree_settings(plan.settings):
         with suppress(InputError):  # a level's noise may be out of range
             found.append(plan_tree(settings))
-    return min(found, key=mean_variance_of)
+    best = min(found, key=mean_variance_of)
+    return best if mean_variance_of(best) < (1.0 - ROUNDING) * mean_variance_of(plan) else plan
 
 
 def mean_variance_of(plan: MatrixPlan | CdfPlan) -> float:

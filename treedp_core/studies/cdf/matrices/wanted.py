@@ -19,6 +19,8 @@ WORKLOADS: Final = {"cdf": "Cumulative counts", "ranges": "All ranges", "bins": 
 MAX_BINS: Final = 1 << 20
 MAX_RANGES: Final = 1000
 MOST_WEIGHT: Final = 1e6
+_MINUS: Final = re.compile(r"(?<=\d)\s*[-–−]\s*(?=\d+(?:\.\d+)?\s*[*×])")
+"""A minus sign before a weight; before a bin it stands for "to"."""
 _RANGE: Final = re.compile(r"(?:(-?\d{1,7}(?:\.\d{1,9})?)\s*[*×]\s*)?(\d{1,7})(?:\s*[-–]\s*(\d{1,7}))?")
 
 Terms = tuple[tuple[int, int, float], ...]
@@ -188,7 +190,9 @@ def ranges_from_text(text: str) -> Ranges:
 
     >>> ranges_from_text("1-10, 5-20; 7")
     ((1, 10), (5, 20), (7, 7))
-    >>> ranges_from_text("1-10 + -0.5*5-20")
+    >>> ranges_from_text("1-10 + -0.5*5-20") == ranges_from_text("1-10 - 0.5*5-20")
+    True
+    >>> ranges_from_text("1-10 - 0.5*5-20")
     (((1, 10, 1.0), (5, 20, -0.5)),)
     """
     parts = [part.strip() for part in re.split(r"[,;\n]", text) if part.strip()]
@@ -197,7 +201,7 @@ def ranges_from_text(text: str) -> Ranges:
     checks.integer("the number of ranges", len(parts), low=1, high=MAX_RANGES, code="RANGE_BOUNDS")
     found: list[tuple[int, int] | Terms] = []
     for part in parts:
-        terms = tuple(_term(one.strip(), part) for one in part.split("+"))
+        terms = tuple(_term(one.strip(), part) for one in _MINUS.sub(" + -", part).split("+"))
         is_range = len(terms) == 1 and terms[0][2] == 1.0
         wanted = terms[0][:2] if is_range else terms
         if wanted in found:

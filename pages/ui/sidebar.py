@@ -56,10 +56,12 @@ def link_problems(refused: list[tuple[str, InputError]]) -> None:
     """Name the settings of a link that were ignored, once, in a passing message."""
     if not refused:
         return
-    named = [f"{lit(key, 40)} ({error.code}): {literal_sentence(str(error))}" for key, error in refused[:MAX_NAMED]]
-    more = [f"and {len(refused) - MAX_NAMED} more"] if len(refused) > MAX_NAMED else []
+    told = refused[:MAX_NAMED]
+    named = [f"{lit(key, 40)} ({error.code})" for key, error in told]
+    more = f" and {len(refused) - MAX_NAMED} more" if len(refused) > MAX_NAMED else ""
+    why = dict.fromkeys(literal_sentence(str(error)) for _, error in told)
     st.toast(
-        "\n- ".join(["Ignored in the link, everything else is as it says:\n", *named, *more]),
+        "\n\n".join([f"Ignored in the link: {', '.join(named)}{more}. Everything else is as it says.", *why]),
         icon=":material/link_off:",
         duration="long",
     )

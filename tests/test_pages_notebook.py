@@ -142,9 +142,19 @@ def test_name_note_copy_and_delete() -> None:
     assert [(one.name, one.note) for one in notebook(app).cells] == [("Mine", "**Good**, see http://x.org")]
     assert "**Good**, see `http://x.org`" in words(app)
     press(app, "nb_copy")
-    assert [one.name for one in notebook(app).cells] == ["Mine", "Mine"]
-    press(press(app, "nb_delete"), "nb_delete")
+    assert [one.name for one in notebook(app).cells] == ["Mine", "Mine 2"]
+    assert app.session_state["nb_cell"] == notebook(app).cells[1].id, "the copy is looked at"
+    press(app, "nb_delete")
+    assert not app.session_state["nb_edit"], "a second press would delete the next one"
+    press(app, "nb_undo")
+    assert [one.name for one in notebook(app).cells] == ["Mine", "Mine 2"]
+    for _ in range(2):
+        app.session_state["nb_edit"] = True
+        press(app.run(), "nb_delete")
     assert notebook(app).cells == () and "**Pin**" in app.info[0].value
+    press(app, "nb_undo")
+    assert [(one.name, one.note) for one in notebook(app).cells] == [("Mine", "**Good**, see http://x.org")]
+    assert "nb_undo" not in {one.key for one in app.button}
 
 
 def test_a_name_that_is_none_is_refused_and_the_old_one_stays() -> None:

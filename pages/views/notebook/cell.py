@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from typing import Final
 
 import streamlit as st
 
@@ -19,7 +20,7 @@ from pages.ui.text import lit, prose, small_print
 from pages.views.notebook import words
 from treedp_core.checks import InputError
 from treedp_core.figures.kept import redrawn
-from treedp_core.notebook import Cell
+from treedp_core.notebook import Cell, Notebook
 from treedp_core.notebook.bundle import tables_of
 from treedp_core.notebook.cell import MAX_NAME
 from treedp_core.notebook.given import MAX_TEXT
@@ -27,6 +28,10 @@ from treedp_core.notebook.notes import safe_markdown
 from treedp_core.records.export.columns import Columns
 from treedp_core.records.export.tables import IN_NAMES, csv_bytes, zipped
 from treedp_core.words import plural
+
+EDIT: Final = "nb_edit"
+DELETED: Final = "_nb_deleted"
+"""Where a session has the cell that was deleted last: the revision since, the notebook before, its id."""
 
 
 def show() -> Told:
@@ -47,6 +52,7 @@ def empty() -> None:
     """Say how a figure comes here."""
     st.info(words.EMPTY, icon=":material/keep:")
     with st.container(horizontal=True):
+        _undo()
         link("lab", "Errors to pin")
         link("budget", "Budgets to pin")
         link("data", "Your own data first")
@@ -64,10 +70,11 @@ def _controls(cell: Cell) -> None:
         )  # fmt: skip
         st.button("Open in its page", key="nb_follow", icon=":material/open_in_new:", on_click=follow, args=(cell,),
                   help="With all settings that it was made with; those of the other pages stay.")  # fmt: skip
-        with st.popover("Edit", icon=":material/edit:", key="nb_edit", on_change="rerun",
+        with st.popover("Edit", icon=":material/edit:", key=EDIT, on_change="rerun",
                         help="Name, note, copy, delete") as shown:  # fmt: skip
             if shown.open:
                 _edit(cell)
+        _undo()
 
 
 def _edit(cell: Cell) -> None:
@@ -179,13 +186,33 @@ def _annotated(id: str, key: str) -> None:
 
 
 def _copy(id: str) -> None:
-    new = book.new_id()
-    book.change(lambda notebook: notebook.duplicate(id, new))
+    """Put a copy behind a cell, and look at it."""
+    new, name = book.new_id(), book.name_for(book.notebook().cell(id).name[: MAX_NAME - 4])
+    book.change(lambda notebook: notebook.duplicate(id, new).rename(new, name))
+    if any(one.id == new for one in book.notebook().cells):
+        st.session_state[book.OPEN] = new
 
 
 def _delete(id: str) -> None:
-    cells = [one.id for one in book.notebook().cells]
+    """Take a cell out, and close what it was edited in: another press there would take out the next one."""
+    before = book.notebook()
+    cells = [one.id for one in before.cells]
     at = cells.index(id)
     book.change(lambda notebook: notebook.delete(id))
     left = [one for one in cells if one != id]
     st.session_state[book.OPEN] = left[min(at, len(left) - 1)] if left else None
+    st.session_state[EDIT] = False
+    st.session_state[DELETED] = (book.held().revision, before, id)
+
+
+def _undo() -> None:
+    """Offer the cell that was deleted last, until the notebook is changed in another way."""
+    revision, before, id = st.session_state.get(DELETED, (None, None, None))
+    if revision == book.held().revision:
+        st.button("Undo delete", key="nb_undo", icon=":material/undo:", on_click=_put_back, args=(before, id),
+                  help=f"Have {lit(before.cell(id).name, 40)} back where it was.")  # fmt: skip
+
+
+def _put_back(before: Notebook, id: str) -> None:
+    book.change(lambda _: before)
+    st.session_state[book.OPEN] = id

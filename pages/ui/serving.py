@@ -25,7 +25,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit import config, file_util
 from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 
-from pages.ui import classroom, exports, logs, sessions
+from pages.ui import callbacks, classroom, exports, logs, sessions
 from pages.ui.admission import cookie, same
 from pages.ui.uploads import UploadLimit
 from pages.ui.workers import WORKERS
@@ -170,6 +170,7 @@ async def lifespan(app: object) -> AsyncIterator[None]:
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)  # its start is told in a sentence of ours
     # Streamlit reads an upload into memory whole; without this it would pass through a temporary file first.
     MultiPartParser.spool_max_size = sys.maxsize
+    callbacks.do_whole()
     WORKERS.start()
     url = address()
     for line in classroom.told(url) if classroom.is_class() else (f"TreeDP is at {url} (Ctrl+C ends it)",):

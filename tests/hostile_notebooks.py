@@ -28,6 +28,7 @@ from treedp_core.notebook.archive import save
 from treedp_core.notebook.code import File, call
 from treedp_core.notebook.container import FORMAT_VERSION
 from treedp_core.notebook.listed import Listed
+from treedp_core.notebook.noted import Noted
 from treedp_core.notebook.study import Study, Table
 from treedp_core.plans import ReleasePlan
 from treedp_core.records import Dataset, DomainSource, ReadReport, count_hierarchy, domain_of_values
@@ -58,6 +59,7 @@ def sound() -> bytes:
     study = Study(
         notebook=Notebook("Survey", (cell,)), settings={"eps": 2.0, "lab_post": ("none",), "explain": False},
         tables=(Table("upload", data, how.giving(data), WHEN),), version="0.1.0", plan=PLAN,
+        noted=(Noted(data.fingerprint, PLAN),),
         ranges={"0123abcd": Listed("ages.csv", ((1, 10), ((2, 3, 0.5), (7, 7, 1.0))))},
     )  # fmt: skip
     return save(study, with_data=True)
@@ -218,6 +220,16 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
     "a setting that is a list of numbers": (told("settings.json", settings={"eps": [1]}), "CONFIG_TYPE"),
     "a setting that is an object": (told("settings.json", settings={"eps": {}}), "CONFIG_TYPE"),
     "a setting with a strange name": (told("settings.json", settings={"../x": 1}), "CONFIG_UNKNOWN_KEY"),
+    "a noted plan of no data set": (told("notebook.json", noted=["../x"]), "STUDY_NOTED"),
+    "a noted plan that is not there": (told("notebook.json", noted=["0" * 64] * 2), "NOTEBOOK_DAMAGED"),
+    "noted plans that are none": (with_member("noted/0/plan.json", b"{}"), "CONFIG_NOT_JSON"),
+    "too many noted plans": (
+        lambda: summed({
+            **members(), **{f"noted/{at}/plan.json": PLAN.to_json().encode() for at in range(13)},
+            "notebook.json": json.dumps({**json.loads(members()["notebook.json"]), "noted": ["0" * 64] * 13}).encode(),
+        }),
+        "STUDY_NOTED",
+    ),
     "ranges by a path": (ranges([1, 2], word="../../x1"), "STUDY_RANGES"),
     "ranges by a word twice": (
         changed("settings.json", lambda one: {**one, "ranges": one["ranges"] * 2}), "STUDY_RANGES",

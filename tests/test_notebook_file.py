@@ -27,6 +27,7 @@ from treedp_core.notebook import Cell, DataNote, Notebook, opening
 from treedp_core.notebook.archive import file_name, open_study, save
 from treedp_core.notebook.code import File, Ran, call
 from treedp_core.notebook.listed import Listed
+from treedp_core.notebook.noted import Noted
 from treedp_core.notebook.study import Given, Study, Table, given_again, note_of
 from treedp_core.plans import ReleasePlan
 from treedp_core.records import (
@@ -63,6 +64,8 @@ CALLS: list[Ran[Any]] = [
     call(domain_of_paths, File("areas, all.csv", "AREAS"), ["a"], options=ReadOptions("latin-1", ";")).saying("why"),
     call(count_bins, File("x.csv"), "age", lower=0.0, upper=100.0, n_bins=4, branching=(2, 2), weight=None),
 ]
+TOLD = ReleasePlan.of(Experiment(epsilon=0.5, metric="rmsre"), PEOPLE, whom="person", reads_counts=True)
+"""A plan that tells of true counts."""
 
 
 @st.composite
@@ -128,6 +131,11 @@ def listed() -> st.SearchStrategy[dict[str, Listed]]:
     return st.dictionaries(st.from_regex("[0-9a-f]{8}", fullmatch=True), st.builds(Listed, LINE, ranges), max_size=3)
 
 
+def noted() -> st.SearchStrategy[list[Noted]]:
+    """Noted plans; the second tells of true counts."""
+    return st.lists(st.builds(Noted, DIGEST, st.sampled_from([PLAN, TOLD])), max_size=3)
+
+
 @st.composite
 def studies(draw: Any) -> Study:
     values = (
@@ -142,6 +150,7 @@ def studies(draw: Any) -> Study:
         notebook=Notebook(draw(LINE), tuple(draw(st.lists(cells(), max_size=3, unique_by=lambda one: one.id)))),
         settings=draw(st.dictionaries(WORD, values, max_size=5)),
         tables=tuple(tables), version="0.1.0", plan=draw(st.sampled_from([None, PLAN])), ranges=draw(listed()),
+        noted=tuple(draw(noted())),
     )  # fmt: skip
 
 
@@ -174,7 +183,7 @@ def test_what_is_saved_with_data_comes_back_bit_for_bit(study: Study) -> None:
     found = open_study(content)
     assert same_bits(dict(study.settings), dict(found.settings))
     assert found.notebook.title == study.notebook.title and found.plan == study.plan
-    assert list(found.ranges.items()) == list(study.ranges.items())
+    assert list(found.ranges.items()) == list(study.ranges.items()) and found.noted == study.noted
     for one, other in zip(study.notebook.cells, found.notebook.cells, strict=True):
         for field in fields(Cell):
             assert same_bits(getattr(one, field.name), getattr(other, field.name)), field.name
@@ -191,6 +200,7 @@ def test_without_data_the_file_holds_no_count(study: Study) -> None:
     content = save(study, with_data=False)
     found = open_study(content)
     assert found.tables == () and found.ranges == study.ranges
+    assert found.noted == tuple(one for one in study.noted if one.plan == PLAN)
     assert [one.note for one in found.asked] == [one.note for one in study.tables]
     assert all(not one.holds_counts for one in found.notebook.cells)
     with zipfile.ZipFile(BytesIO(content)) as file:
@@ -232,7 +242,7 @@ def test_what_was_given_again_is_asked_for_once() -> None:
 
 
 def test_a_plan_goes_without_data_unless_it_tells_of_true_counts() -> None:
-    loud = ReleasePlan.of(Experiment(epsilon=0.5, metric="rmsre"), PEOPLE, whom="person", reads_counts=True)
+    loud = TOLD
     assert loud.label
     for plan, kept in ((PLAN, PLAN), (loud, None)):
         cell = Cell(id="0" * 16, name="n", page="plan", version="1", made="2026-11-22T15:00:00+00:00", plan=plan)
@@ -393,3 +403,4 @@ def test_a_file_of_every_format_there_ever_was_opens(path: Path) -> None:
     assert found.settings == {"eps": 2.0, "lab_post": ("none",), "explain": False}
     assert path.stem == "format_1" or (found.plan, cell.plan) == (PLAN, PLAN)
     assert [one.name for one in found.ranges.values()] == ["ages.csv"] * (path.stem >= "format_4")
+    assert [one.plan for one in found.noted] == [PLAN] * (path.stem >= "format_4")

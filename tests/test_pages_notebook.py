@@ -25,7 +25,7 @@ from pages.ui.book import Held
 from pages.ui.kept import Kept
 from pages.ui.settings import PRESENT, REG, SLIDE, SLIDES
 from pages.views.notebook import cell as cell_view
-from test_notebook_file import CALLS, cells, datasets, listed
+from test_notebook_file import CALLS, cells, datasets, listed, noted
 from test_pages_data import count, labelled
 from test_pages_own_data import VISITS, counted
 from treedp_core.notebook import Notebook, opening
@@ -394,7 +394,7 @@ def test_every_setting_and_data_set_comes_back_bit_for_bit(data: st.DataObject) 
         Notebook("n", tuple(data.draw(st.lists(cells(), max_size=2, unique_by=lambda one: one.id)))),
         asked=tuple(map(asked, data.draw(slots))),
     )
-    app.session_state["_ranges_listed"] = data.draw(listed())
+    app.session_state["_ranges_listed"], app.session_state["_plans_noted"] = data.draw(listed()), data.draw(noted())
     app.session_state["plan_of_a_file"] = data.draw(st.sampled_from([None, PLAN]))
     study = app.run().session_state["study"]
     other = AppTest.from_string(script, default_timeout=60)

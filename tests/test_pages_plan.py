@@ -52,7 +52,13 @@ def test_noted_plans_are_composed_until_they_are_forgotten() -> None:
     assert one.epsilon < epsilon < 1.2
     app = press(pick(app, nbr="replace_one"), "plan_note")
     assert codes(app) == ["PLAN_UNITS"]
-    app = press(app, "plan_forget")
+    other = open_page("plan", sample="small_town", nbr="replace_one")
+    other.session_state["_plans_noted"] = app.session_state["_plans_noted"]
+    assert codes(other.run()) == ["PLAN_UNITS"]
+    app.session_state["source"] = "generate"
+    assert not codes(app.run()) and "releases together" not in words(app), "not of these data"
+    app.session_state["source"] = "sample"
+    app = press(app.run(), "plan_forget")
     assert not app.error and "releases together" not in words(app)
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import streamlit as st
 
-from pages.ui import book, kept, listed, plans, store
+from pages.ui import book, kept, listed, noted, plans, store
 from pages.ui.setting import Setting
 from pages.ui.settings import PRESENT, REG, SLIDE
 from treedp_core import __version__
@@ -31,13 +31,15 @@ def study() -> Study:
         version=__version__,
         plan=plans.to_keep(),
         ranges=listed.lists(),
+        noted=tuple(noted.everything()),
     )
 
 
 def is_untouched() -> bool:
     """Whether this session has nothing that would be lost with it."""
     found = study()
-    return not (found.notebook.cells or found.settings or found.tables or found.asked or found.plan or found.ranges)
+    kept = (found.settings, found.tables, found.asked, found.plan, found.ranges, found.noted)
+    return not (found.notebook.cells or any(kept))
 
 
 def tables_here() -> list[Table]:
@@ -50,7 +52,10 @@ def signature(found: Study) -> str:
     """Return a text that changes with everything a file would hold."""
     tables = [(one.slot, one.data.name, one.data.fingerprint) for one in found.tables]
     plan = found.plan and found.plan.to_json()
-    marks = (book.held().revision, sorted(found.settings.items()), tables, plan, list(found.ranges))
+    noted_plans = [(one.fingerprint, one.plan.to_json()) for one in found.noted]
+    marks = (
+        book.held().revision, sorted(found.settings.items()), tables, plan, list(found.ranges), noted_plans,
+    )  # fmt: skip
     return hashlib.sha256(repr(marks).encode()).hexdigest()
 
 
@@ -80,6 +85,7 @@ def restore(found: Study) -> list[tuple[str, InputError]]:
             kept.put(places.get(table.slot, table.slot), one)
     store.unchanged()
     listed.put(found.ranges)
+    noted.put(found.noted)
     plans.of_cell(found.plan)
     refused = _take(found)
     store.turn_to_kept()

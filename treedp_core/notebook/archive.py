@@ -21,6 +21,7 @@ from treedp_core.notebook.code import Ran
 from treedp_core.notebook.container import MAX_FILE, limit_of, packed, unpacked, written
 from treedp_core.notebook.given import Value, text
 from treedp_core.notebook.listed import Listed
+from treedp_core.notebook.noted import Noted
 from treedp_core.notebook.study import Asked, SettingValue, Study, Table
 from treedp_core.plans import ReleasePlan
 from treedp_core.records.read.strict_json import Json, members, parse
@@ -68,6 +69,7 @@ def save(study: Study, *, with_data: bool) -> bytes:
             "tables": [_table(one) for one in kept.tables],
             "asked": [{"slot": one.slot, "note": _note(one.note), "how": _how(one.how)} for one in kept.asked],
             "plan": kept.plan is not None,
+            "noted": [one.fingerprint for one in kept.noted],
         }),
     }  # fmt: skip
     for one in kept.notebook.cells:
@@ -79,6 +81,8 @@ def save(study: Study, *, with_data: bool) -> bytes:
             content[f"cells/{one.id}/plan.json"] = one.plan.to_json().encode()
     if kept.plan is not None:
         content["plan.json"] = kept.plan.to_json().encode()
+    for at, noted in enumerate(kept.noted):
+        content[f"noted/{at}/plan.json"] = noted.plan.to_json().encode()
     opening.admit(kept.tables, sum(map(len, content.values())))
     for at, table in enumerate(kept.tables):
         content[f"data/{at}/about.json"] = written(about(table.data))
@@ -108,8 +112,8 @@ def open_study(content: bytes, *, watch: Watch | None = None) -> Study:
     found = unpacked(content)
     settings, version, ranges = _settings(_json(found, "settings.json"))
     told = members(
-        _of_now(_json(found, "notebook.json"), plan=False), "The notebook", title=str, cells=list, tables=list,
-        asked=list, plan=bool,
+        _of_now(_json(found, "notebook.json"), plan=False, noted=[]), "The notebook", title=str, cells=list,
+        tables=list, asked=list, plan=bool, noted=list,
     )  # fmt: skip
     study = Study(
         notebook=Notebook(told["title"], tuple(_cell(one, found) for one in told["cells"])),
@@ -119,6 +123,7 @@ def open_study(content: bytes, *, watch: Watch | None = None) -> Study:
         version=version,
         plan=_plan(found, "plan.json") if told["plan"] else None,
         ranges=ranges,
+        noted=tuple(Noted(one, _plan(found, f"noted/{at}/plan.json")) for at, one in enumerate(told["noted"])),
     )
     if found:
         raise InputError("NOTEBOOK_DAMAGED", f"This notebook is damaged: nothing refers to {echo(next(iter(found)))}.")

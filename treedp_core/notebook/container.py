@@ -24,7 +24,7 @@ from treedp_core.words import megabytes
 FORMAT: Final = "TreeDP notebook"
 FORMAT_VERSION: Final = 4
 """Of the files that are written; since 2 there are plans in them, since 3 labels are lines of a text, since 4 there are
-ranges of bins. Older ones are read."""
+ranges of bins and noted plans. Older ones are read."""
 MANIFEST: Final = "manifest.json"
 MAX_FILE: Final = 200 << 20
 MAX_TOTAL: Final = 512 << 20
@@ -41,7 +41,7 @@ _MEMBERS: Final[Mapping[str, int]] = {
     r"notebook\.json": 64 << 20,
     r"cells/[0-9a-f]{16}/figure\.json": 16 << 20,
     r"cells/[0-9a-f]{16}/table\.json": 64 << 20,
-    r"(cells/[0-9a-f]{16}/)?plan\.json": 1 << 20,
+    r"(cells/[0-9a-f]{16}/|noted/[0-9]{1,2}/)?plan\.json": 1 << 20,
     r"data/[0-9]/about\.json": 192 << 20,
     r"data/[0-9]/nodes\.parquet": 128 << 20,
 }

@@ -10,12 +10,13 @@ from typing import Final, TypeVar
 
 from treedp_core.checks import InputError
 from treedp_core.experiment import Experiment
-from treedp_core.notebook import listed
+from treedp_core.notebook import listed, noted
 from treedp_core.notebook.book import Notebook
 from treedp_core.notebook.cell import Cell, DataNote, without_counts
 from treedp_core.notebook.code import Ran, given
 from treedp_core.notebook.given import CONTROL
 from treedp_core.notebook.listed import Listed
+from treedp_core.notebook.noted import Noted
 from treedp_core.notebook.told import FINGERPRINT
 from treedp_core.plans import ReleasePlan
 from treedp_core.privacy.origin import origin_of_text
@@ -136,6 +137,8 @@ class Study:
         What the page of plans showed, where it was none of its own settings.
     ranges : mapping
         Ranges of bins that stood in tables, by the word that a setting has for each.
+    noted : tuple of Noted
+        Plans of releases that are paid for together.
     """
 
     notebook: Notebook = field(default_factory=Notebook)
@@ -145,9 +148,11 @@ class Study:
     version: str
     plan: ReleasePlan | None = None
     ranges: Mapping[str, Listed] = field(default_factory=dict)
+    noted: tuple[Noted, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "ranges", listed.checked(self.ranges))
+        object.__setattr__(self, "noted", noted.checked(self.noted))
         if len(self.tables) > MAX_TABLES or len(self.asked) > MAX_ASKED:
             raise InputError("STUDY_TABLES", f"Expected at most {MAX_TABLES} tables in a notebook.")
 
@@ -163,6 +168,7 @@ class Study:
             settings=_untuned(self.settings),
             tables=(),
             plan=None if tells_epsilon(self.settings) else without_counts(self.plan),
+            noted=() if tells_epsilon(self.settings) else noted.public(self.noted),
             asked=(*still_asked(self.asked, self.tables), *(Asked(one.slot, one.note, one.how) for one in self.tables))[
                 -MAX_ASKED:
             ],

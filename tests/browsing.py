@@ -45,6 +45,9 @@ SAFE_ENVIRONMENT = {
     "MALLOC_ARENA_MAX": "2",
     "ARROW_DEFAULT_MEMORY_POOL": "system",
 }
+_PAUSE = """() => new Promise(done => requestAnimationFrame(
+  () => scheduler.postTask(() => setTimeout(done, 150), {priority: 'background'})))"""
+"""Not `requestIdleCallback`: after a change of the window or the colours a page that does nothing may never be idle."""
 _REST = '[data-testid="stApp"][data-test-script-state="notRunning"][data-test-connection-state="CONNECTED"]'
 
 
@@ -189,14 +192,14 @@ _TRAFFIC: Final[WeakKeyDictionary[Any, Traffic]] = WeakKeyDictionary()
 def settle(page: Any, timeout: float = PATIENCE) -> None:
     """Wait until the app is connected and idle, owes no answer, and has drawn all: seen twice in a row.
 
-    Each look comes after the page itself had nothing left to do and then slept a little by its own clock, so on a busy
-    machine the looks are further apart: a control may wait a moment before it tells the server, and a run may end just
-    before the next begins.
+    Each look comes after the page itself drew a frame, had nothing left to do and then slept a little by its own clock,
+    so on a busy machine the looks are further apart: a control may wait a moment before it tells the server, and a run
+    may end just before the next begins.
     """
     deadline = time.monotonic() + timeout
     quiet = 0
     while quiet < 2:
-        page.evaluate("() => new Promise(done => requestIdleCallback(() => setTimeout(done, 150), {timeout: 5000}))")
+        page.evaluate(_PAUSE)
         quiet = quiet + 1 if not _TRAFFIC[page].owed and page.locator(_REST).count() else 0
         if time.monotonic() > deadline:
             raise AssertionError(f"{page.url} did not come to rest within {timeout:g} s.")

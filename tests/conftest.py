@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Callable, Generator, Iterator
@@ -134,6 +135,11 @@ def chromium() -> Iterator[Any]:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with what mostly waits, and with a file that begins with work for all of it, which one worker then does."""
     items.sort(key=lambda item: item.path.name not in ("test_live_attacks.py", "test_pages_snippets.py"))
+
+
+def pytest_collection_finish() -> None:
+    """What stays to the end is not looked through again each time garbage is collected."""
+    gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True)

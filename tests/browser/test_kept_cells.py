@@ -170,6 +170,7 @@ def test_what_passes_by_covers_no_button_and_what_is_asked_for_is_read_whole(
     go(page, "Error lab")
     page.get_by_role("button", name="Pin", exact=True).first.click()
     # where it stands is the same on every page, where it may be gone by then
+    page.get_by_test_id("stToast").wait_for()  # shown, not only begun
     toast = page.get_by_test_id("stToast").bounding_box()
     go(page, "Notebook")
     button = page.get_by_role("button", name="Save or open").bounding_box()

@@ -403,6 +403,7 @@ def test_a_cell_that_was_pinned_without_a_file_to_tune_on_misses_none(budget: Ca
 
 def test_an_answer_of_before_says_so_while_there_is_no_prior(budget: Callable[..., AppTest]) -> None:
     app = budget(bud_view="targets")
+    assert app.session_state["_page_said"][1] == "formula, simulation, NOT PRIVATE"
     assert "Shown meanwhile" not in words(app)
     pick(app, bud_prior="public")
     assert "The search needs a prior" in words(app) and "Shown meanwhile" in words(app) and not app.error

@@ -62,7 +62,8 @@ def show() -> Told:
         with st.popover("Add a target", icon=":material/add:", help="A level, and how close its counts should be"):
             _add()
         ask.draw_prior()
-    return compared.show(ask.question(), _targets, _more, best=False)
+    told = compared.show(ask.question(), _targets, _more, best=False)
+    return told._replace(badges=words.CONFIRMED)
 
 
 def wanted() -> tuple[Target, ...]:

@@ -35,13 +35,15 @@ from treedp_core.words import (
     upper_first,
 )  # fmt: skip
 
+CONFIRMED: Final = "formula, simulation, NOT PRIVATE"
+"""Badges of what is also simulated: targets are, before and after a split is found."""
 TIE: Final = 1e-3
 """Errors this close, relative to each other, count as equal in a sentence."""
 
 
 def badges(question: Question) -> str:
     """Return the badges of the page: errors are formulas on the true counts; a noisy prior is one simulated release."""
-    return "formula, simulation, NOT PRIVATE" if question.pays else "formula, NOT PRIVATE"
+    return CONFIRMED if question.pays else "formula, NOT PRIVATE"
 
 
 def verdict(results: Sequence[Result]) -> str:

@@ -14,10 +14,12 @@ TITLE: Final = "Release plan"
 STYLE: Final = (
     ":root{color-scheme:light dark}"
     "body{font:16px/1.5 system-ui,sans-serif;max-width:62rem;margin:2rem auto;padding:0 1rem}"
-    "table{border-collapse:collapse;margin:1rem 0;font-size:.9rem;display:block;overflow-x:auto}th,td{border:1px solid;padding:.25rem .6rem;"
+    "table{border-collapse:collapse;margin:1rem 0;font-size:.9rem;display:block;overflow-x:auto}"
+    "th,td{border:1px solid;padding:.25rem .6rem;"
     "text-align:left;vertical-align:top}td:first-child,th+td{overflow-wrap:anywhere;min-width:6em}h2{break-after:avoid}"
     "blockquote{margin:1rem 0;padding:.2rem 1rem;border-left:4px solid}"
-    "li{list-style:'☐  '}@media print{table{display:table}body{max-width:none;margin:0}tr,li,blockquote{break-inside:avoid}}"
+    "li{list-style:'☐  '}"
+    "@media print{table{display:table}body{max-width:none;margin:0}tr,li,blockquote{break-inside:avoid}}"
 )
 
 

@@ -27,14 +27,17 @@ def show(one: Compared, row: Result) -> None:
     truth, metric = one.truth.value, one.question.metric
     if truth.currency is not Currency.EPSILON or not truth.squares:
         return
-    st.header("Through the Attribution Reporting API", anchor=False)
     if truth.unit.relation is not NeighbouringRelation.REPLACE_UNKNOWN:
-        small_print("Browsers measure conversions so. It protects a click whose unknown columns are replaced.")
+        small_print(
+            "What browsers' Attribution Reporting API would spend is shown where unknown columns are replaced: that is "
+            "what it protects of a click."
+        )
         st.button("Replace unknown columns", key="bud_api_relation", icon=":material/shield:",
                   on_click=RELATION.set, args=(NeighbouringRelation.REPLACE_UNKNOWN.value,),
                   help="Sets the neighbouring relation of every page, and shows here what that API would spend and "
                   "measure.")  # fmt: skip
         return
+    st.header("Through the Attribution Reporting API", anchor=False)
     try:
         made = reports(truth.unit, row.ledger.total, row.ledger.amounts)
     except InputError as error:

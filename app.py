@@ -44,4 +44,4 @@ else:  # the server imports it, and is to start before the pages are imported
 
     from pages.ui.serving import MIDDLEWARE, lifespan, uncaught
 
-    app = App(__file__, middleware=MIDDLEWARE, lifespan=lifespan, on_script_error=uncaught)
+    app = App(__file__, middleware=MIDDLEWARE, lifespan=lifespan(all_pages), on_script_error=uncaught)

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from streamlit.runtime.pages_manager import PagesManager
 
 from app import all_pages
 from browsing import (
@@ -32,6 +33,16 @@ from pages.ui.sessions import _sessions
 from treedp_core.studies.multiplicative.curves import CURVES
 
 all_pages()  # they and their settings are known from here on
+
+
+def _as_served(manager: PagesManager, *args: Any, **kwargs: Any) -> None:
+    """In memory every run begins in Streamlit's old mode, which lists the folder `pages`; a server soon leaves it."""
+    PagesManager.uses_pages_directory = False
+    _BEGINS(manager, *args, **kwargs)
+
+
+_BEGINS = PagesManager.__init__
+PagesManager.__init__ = _as_served  # type: ignore[method-assign]
 
 _MAIN = sys.modules["__main__"]
 IN_CI = os.environ.get("CI", "").lower() == "true"

@@ -81,6 +81,12 @@ def widget(app: AppTest, key: str) -> Any:
     return next(one for kind in kinds for one in kind if one.key == key)
 
 
+def shared_link(app: AppTest) -> str:
+    """The link that *Share* shows once it is opened."""
+    app.session_state["share"] = True
+    return str(app.run().sidebar.code[0].value)
+
+
 def press(app: AppTest, key: str) -> AppTest:
     """Press a button and let the page run."""
     return widget(app, key).click().run()

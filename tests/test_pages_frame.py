@@ -22,7 +22,7 @@ from streamlit.testing.v1 import AppTest
 
 from app import all_pages
 from browsing import ROOT
-from oracles_pages import figure, open_page, words
+from oracles_pages import figure, open_page, shared_link, words
 from pages.ui import jobs, text
 from pages.ui.settings import REG
 from treedp_core.checks import InputError
@@ -185,7 +185,7 @@ def test_a_shared_link_brings_everything_back(app: App) -> None:
     at.selectbox(key="gen_shape").set_value("lognormal").run()
     at.session_state["lab_mechanisms"] = ["laplace", "gaussian"]
     at.run()
-    link = parse_qs(at.sidebar.code[0].value.partition("?")[2], keep_blank_values=True)
+    link = parse_qs(shared_link(at).partition("?")[2], keep_blank_values=True)
     set_here = {"level", "eps", "nbr", "known_levels", "source", "gen_branching", "gen_shape", "lab_mechanisms"}
     assert set(link) == set_here
     again = app("data", **link)
@@ -196,7 +196,7 @@ def test_a_shared_link_brings_everything_back(app: App) -> None:
 
 
 def test_defaults_make_a_bare_link(app: App) -> None:
-    assert "?" not in app().sidebar.code[0].value
+    assert "?" not in shared_link(app())
 
 
 def test_an_empty_choice_survives_a_link() -> None:

@@ -13,7 +13,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from browsing import ROOT
-from oracles_pages import codes, open_page, pick, widget
+from oracles_pages import codes, open_page, pick, shared_link, widget
 from pages.ui import router, settings
 from pages.ui.store import count_sample
 from sample_data.catalogue import SAMPLES
@@ -116,7 +116,7 @@ def test_a_link_carries_the_setting_and_the_view(more: Callable[..., AppTest]) -
     assert texts(app) == ["luck 8"]
     app = pick(app, more_luck=5)
     assert texts(app) == ["luck 5"]
-    link = next(one.value for one in app.sidebar.code)
+    link = shared_link(app)
     assert "more_luck=5" in link and "more_view" not in link
     assert texts(more(more_luck="5", more_view="two")) == ["the second view"]
 

@@ -257,13 +257,33 @@ def test_nothing_is_asked_of_the_network_at_start(monkeypatch: pytest.MonkeyPatc
         config.get_config_options(force_reparse=True)
 
 
+def test_pages_are_prepared_once_and_what_stays_is_not_looked_through_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[str] = []
+    monkeypatch.setattr(serving.gc, "freeze", lambda: done.append("frozen"))
+    monkeypatch.setattr(serving, "_begin", lambda: done.append("begun"))
+    monkeypatch.setattr(serving.exports, "linger", lambda: None)
+    monkeypatch.setattr(serving.sessions, "clock", lambda chore: contextlib.nullcontext())
+    monkeypatch.setattr(serving.threading.Thread, "start", lambda thread: thread.run())
+
+    def prepare() -> None:
+        done.append("prepared")
+        raise ImportError("a page's fault is said to who opens it")
+
+    async def start() -> None:
+        async with serving.lifespan(prepare)(None):
+            done.append("serves")
+
+    asyncio.run(start())
+    assert done == ["begun", "prepared", "frozen", "serves"]
+
+
 def test_an_upload_never_passes_through_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(serving.exports, "linger", lambda: None)
     monkeypatch.setattr(serving.sessions, "clock", lambda chore: contextlib.nullcontext())
     monkeypatch.setattr(serving.WORKERS, "start", lambda: None)
 
     async def start() -> None:
-        async with serving.lifespan(None):
+        async with serving.lifespan(lambda: None)(None):
             pass
 
     before = MultiPartParser.spool_max_size

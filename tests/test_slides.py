@@ -11,7 +11,7 @@ import pytest
 import segno
 from streamlit.testing.v1 import AppTest
 
-from oracles_pages import dataset, open_page, pick, press, widget
+from oracles_pages import dataset, open_page, pick, press, shared_link, widget
 from pages.ui import address, qr
 from treedp_core.tree import Tree
 
@@ -73,7 +73,7 @@ def test_a_list_too_long_for_an_address_lasts_in_the_session() -> None:
     assert chosen(app) == many
     assert len(told(app)["query"]) < address.LONGEST and "slides" not in told(app)["query"]
     assert parse_qs(told(app)["query"])["slide"] == ["1"], "so that Back knows which one it leads to"
-    assert "slides" not in app.sidebar.code[0].value
+    assert "slides" not in shared_link(app)
     assert any("as long as this session" in caption.value for caption in app.sidebar.caption)
 
 

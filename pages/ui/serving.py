@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gc
 import hashlib
 import logging
 import os
@@ -11,7 +12,7 @@ import sys
 import threading
 import webbrowser
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -164,9 +165,23 @@ def _streamlit_scripts() -> str:
 MIDDLEWARE: Final = (Middleware(Gate), Middleware(UploadLimit))
 
 
-@asynccontextmanager
-async def lifespan(app: object) -> AsyncIterator[None]:
-    """Say where the app is as it starts, and open it in the browser of a person who sits at this machine."""
+def lifespan(prepare: Callable[[], object]) -> Callable[[object], AbstractAsyncContextManager[None]]:
+    """Return what surrounds the life of a server, which prepares in the background what its first visitor would."""
+
+    @asynccontextmanager
+    async def living(app: object) -> AsyncIterator[None]:
+        _begin()
+        threading.Thread(target=_warm, args=(prepare,), daemon=True).start()
+        with logs.discreet():
+            async with sessions.clock(_chores()):
+                yield
+        WORKERS.close()
+
+    return living
+
+
+def _begin() -> None:
+    """Say where the app is, and open it in the browser of a person who sits at this machine."""
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)  # its start is told in a sentence of ours
     # Streamlit reads an upload into memory whole; without this it would pass through a temporary file first.
     MultiPartParser.spool_max_size = sys.maxsize
@@ -179,10 +194,14 @@ async def lifespan(app: object) -> AsyncIterator[None]:
         url = classroom.teacher_link(url)
     if not config.get_option("server.headless"):
         threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
-    with logs.discreet():
-        async with sessions.clock(_chores()):
-            yield
-    WORKERS.close()
+
+
+def _warm(prepare: Callable[[], object]) -> None:
+    """Prepare, and look no more through what then stays: everybody would wait a quarter of a second each time."""
+    with suppress(Exception):  # the first visitor's run says it
+        prepare()
+    gc.collect()
+    gc.freeze()
 
 
 def _chores() -> Callable[[], bool]:

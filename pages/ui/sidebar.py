@@ -113,16 +113,17 @@ def _budget(page: Page, idle: Mapping[str, str]) -> None:
 def _share() -> None:
     about = "A link that restores these settings, not the data"
     with st.popover("Share", icon=":material/link:", key="share", on_change="rerun", help=about) as shown:
+        if not shown.open:
+            return
         link = address.share_url()
         st.code(link, language=None, wrap_lines=True)
         st.caption(
             "The link carries the settings and the seed. Data from a file are never part of it; an ε or shares that "
             "were tuned on true counts are."
         )
-        if shown.open:
-            if code := qr.image(link):
-                st.image(code, width=240, alt="QR code of the link above")
-            st.caption(qr.note(link))
+        if code := qr.image(link):
+            st.image(code, width=240, alt="QR code of the link above")
+        st.caption(qr.note(link))
 
 
 def _view(page: Page, pages: Sequence[Page]) -> None:

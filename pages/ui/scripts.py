@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+from weakref import WeakKeyDictionary
 
 import streamlit as st
+from streamlit.components.v2.component_manager import BidiComponentManager
 from streamlit.components.v2.get_bidi_component_manager import get_bidi_component_manager
 from streamlit.components.v2.manifest_scanner import ComponentConfig, ComponentManifest
 
@@ -18,13 +20,22 @@ _PACKAGE: Final = "treedp"
 _NAMES: Final = ("shell", "sortable", "splitbar", "autosave", "ranges", "guess")
 
 
+_made: Final[WeakKeyDictionary[BidiComponentManager, dict[tuple[str, bool], ComponentRenderer]]] = WeakKeyDictionary()
+
+
 def script(name: str, *, isolate_styles: bool = True) -> ComponentRenderer:
     """Return what puts ``static/<name>/<name>.js`` on a page.
 
-    Streamlit is told where it lies, as it looks for such files in installed packages only.
+    Streamlit is told where it lies, as it looks for such files in installed packages only, and once: each time
+    it looks at every folder above anew.
     """
     manager = get_bidi_component_manager()
-    if manager.get_component_asset_root(f"{_PACKAGE}.{name}") is None:
+    made = _made.setdefault(manager, {})
+    if not made:
         folders = [ComponentConfig(one, str(Path("static", one))) for one in _NAMES]
         manager.register_from_manifest(ComponentManifest(_PACKAGE, "1", folders), ROOT)
-    return st.components.v2.component(f"{_PACKAGE}.{name}", js=f"{name}.js", isolate_styles=isolate_styles)
+    if (name, isolate_styles) not in made:
+        made[name, isolate_styles] = st.components.v2.component(
+            f"{_PACKAGE}.{name}", js=f"{name}.js", isolate_styles=isolate_styles
+        )
+    return made[name, isolate_styles]

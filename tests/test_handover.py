@@ -232,6 +232,36 @@ def test_bins_counted_as_a_tree_are_handed_over_by_their_numbers(tmp_path: Path)
     assert last[1][("(other)",)] == data.counts[data.other_leaf]
 
 
+@pytest.mark.parametrize("name", ["values 1 category", "values 2 category", "paths 2 other", "weights"])
+def test_categories_in_a_row_are_handed_over_by_their_labels(name: str, tmp_path: Path) -> None:
+    """The bins of a CDF may be leaves without numbers: the program asks for the columns that the file has."""
+    data = COUNTED[name]
+    bins = bins_of(data)
+    plan = ReleasePlan.of(plan_cdf(CdfSettings(bins.n_bins, (3, 4), epsilon=1.0)), bins, counted=data)
+    assert ReleasePlan.from_json(plan.to_json()) == plan
+    assert "leaf" not in plan.to_markdown().partition("## Levels")[2].partition("##")[0]
+    found = program(plan, tmp_path)
+    (tmp_path / "records.csv").write_bytes(FILE)
+    found["read_records"].__globals__["RECORDS_FILE"] = str(tmp_path / "records.csv")
+    assert list(found["counts_of"](found["read_records"]())[2].values()) == bins.counts.tolist()
+    (tmp_path / "records.csv").write_text("race,weight\nWhite,1\n", encoding="utf-8")
+    with pytest.raises(SystemExit, match="none called sex"):
+        found["read_records"]()
+
+
+def test_bins_whose_leaves_a_plan_does_not_state_are_handed_over_to_nobody() -> None:
+    data = COUNTED["values 1 category"]
+    bins = bins_of(data)
+    plan = ReleasePlan.of(plan_cdf(CdfSettings(bins.n_bins, (3, 4), epsilon=1.0)), bins, counted=data)
+    assert plan.domain.bins is not None
+    for without in (
+        replace(plan.domain, categories=(), leaves=()),
+        replace(plan.domain, leaves=(), bins=replace(plan.domain.bins, column="leaf, in its order", columns=())),
+    ):
+        with pytest.raises(InputError, match="which leaf"):
+            opendp_program(replace(plan, domain=without))
+
+
 def test_a_file_without_the_columns_is_refused_by_name(tmp_path: Path) -> None:
     found = program(ReleasePlan.of(Experiment(), COUNTED["weights"]), tmp_path)
     (tmp_path / "records.csv").write_text("race,sex\nWhite,M\n", encoding="utf-8")

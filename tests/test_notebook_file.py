@@ -242,9 +242,8 @@ def test_what_was_given_again_is_asked_for_once() -> None:
 
 
 def test_a_plan_goes_without_data_unless_it_tells_of_true_counts() -> None:
-    loud = TOLD
-    assert loud.label
-    for plan, kept in ((PLAN, PLAN), (loud, None)):
+    assert TOLD.label
+    for plan, kept in ((PLAN, PLAN), (TOLD, None)):
         cell = Cell(id="0" * 16, name="n", page="plan", version="1", made="2026-11-22T15:00:00+00:00", plan=plan)
         study = Study(notebook=Notebook("n", (cell,)), plan=plan, version="1")
         found = open_study(save(study, with_data=False))

@@ -124,6 +124,8 @@ def _reasons(plan: Stated) -> list[str]:
         )
     if domain.source is Categories.FROM_DATA:
         told.append("A domain taken from the data is not public: list the categories from another source.")
+    elif domain.bins is not None and not domain.bins.is_numeric and not (domain.categories or domain.leaves):
+        told.append("The plan does not list which leaf each bin is: they are many, or it was made without the data.")
     elif not domain.is_listed and not domain.digest:
         told.append(f"A tree of {whole(plan.levels[0].leaves)} leaves is too large to be listed.")
     most = max(one.nodes for one in plan.levels)
@@ -174,9 +176,9 @@ def _for_levels(plan: Stated) -> float:
 
 
 def _leaves(plan: Stated) -> str:
-    """The lines that make LEAVES: the path of each leaf, and, for bins, what finds a record's."""
+    """The lines that make LEAVES: the path of each leaf, and, for bins of numbers, what finds a record's."""
     domain = plan.domain
-    if domain.bins is not None:
+    if domain.bins is not None and domain.bins.is_numeric:
         one = domain.bins
         beside = ', [("(other)",)]' if one.has_other else ""
         product = f"itertools.chain(itertools.product(*map(range, {one.branching!r})){beside})"
@@ -213,10 +215,15 @@ def _records(plan: Stated) -> str:
     """The lines that read the records and find the leaf of each."""
     bins, rule = plan.domain.bins, plan.rule
     most = plan.unit.contributions if plan.bounded is Bounded.COUNTED else None
+    columns, find = [one.name for one in plan.levels[1:]], programs.BY_LABELS
+    asked = columns if bins is None else [bins.column] if bins.is_numeric else list(bins.columns)
+    if bins is not None:
+        row = programs.IN_A_ROW.substitute(branching=repr(bins.branching))
+        find = f"{find}\n{row}" if not bins.is_numeric else programs.BY_NUMBER
     return programs.RECORDS.substitute(
-        columns=repr([one.name for one in plan.levels[1:]]),
+        columns=repr(columns),
+        asked=repr(asked),
         leaves=_leaves(plan),
         rule=repr((rule.weight, rule.unit if most else "", most, rule.blanks_out, rule.cut)),
-        find=programs.BY_LABELS if bins is None else programs.BY_NUMBER,
-        wanted="COLUMNS" if bins is None else "[BINNED]",
+        find=find,
     )

@@ -381,7 +381,8 @@ def _names(data: Data, n_levels: int) -> tuple[str, ...]:
             return data.labels.level_names
         case Subject():
             return data.level_names
-    return ("all", *(f"level {i} of {data.unit}" for i in range(1, n_levels)))
+    what = data.unit if data.numeric else "leaves in a row"
+    return ("all", *(f"level {i} of {what}" for i in range(1, n_levels)))
 
 
 def _bounded(source: Dataset | None, unit: ProtectedUnit) -> Bounded:
@@ -400,13 +401,29 @@ def _domain(data: Data, source: Dataset | None, factors: tuple[int, ...]) -> Dom
     if origin is Categories.FROM_DATA:
         return Domain(origin)
     if isinstance(data, CountedBins) and factors:
-        low, high = data.ends(0, data.n_within) if data.numeric else (None, None)
-        return Domain(origin, bins=Bins(data.unit, data.n_bins, factors, low, high, data.has_other))
+        if not data.numeric:
+            return _in_a_row(origin, source, Bins("", data.n_bins, factors))
+        return Domain(origin, bins=Bins(data.unit, data.n_bins, factors, *data.ends(0, data.n_within), data.has_other))
     if source is not None and source.report.rule.numbers and not isinstance(data, CountedBins):
         return _domain(bins_of(source), source, _factors(source.tree, source.other_leaf is not None))
     if isinstance(data, Subject) and data.is_product:
         return _listed(origin, tuple(tuple(map(str, words)) for words in data.words), ())
-    if isinstance(data, CountedBins) or data.labels is None or data.tree is None:
+    if isinstance(data, CountedBins):
+        return Domain(origin)
+    return _of_labels(origin, data)
+
+
+def _in_a_row(origin: Categories, source: Dataset | None, bins: Bins) -> Domain:
+    """The domain of bins that are leaves: their labels in order, a leaf "(other)" beside deeper ones last."""
+    if source is None:
+        return Domain(origin, bins=bins)
+    listed = _of_labels(origin, source)
+    leaves = tuple(sorted(listed.leaves, key=len, reverse=True))
+    return replace(listed, leaves=leaves, bins=replace(bins, columns=tuple(source.labels.level_names[1:])))
+
+
+def _of_labels(origin: Categories, data: Dataset | Subject) -> Domain:
+    if data.labels is None or data.tree is None:
         return Domain(origin)
     if isinstance(data, Dataset) and is_product(data):
         return _listed(origin, tuple(tuple(map(str, words)) for words in data.labels.vocabularies[1:]), ())

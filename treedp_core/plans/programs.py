@@ -25,7 +25,7 @@ while OUTSIDE in NODES and OUTSIDE not in KNOWN:
 
 def leaf_of(row):
     \"\"\"The path of the leaf that a record belongs to; None where the domain has no place for it.\"\"\"
-    cells, path, other = [label(row[column]) for column in COLUMNS], (), False
+    cells, path, other = [label(row[column]) for column in ASKED], (), False
     while cells and not cells[-1]:
         cells.pop()
     while path not in KNOWN:
@@ -41,9 +41,7 @@ def leaf_of(row):
 BY_NUMBER: Final = """\
 NUMBER = re.compile(r"\\s*[+-]?((\\d+\\.?\\d*|\\.\\d+)(e[+-]?\\d+)?|inf(inity)?)\\s*", re.ASCII | re.IGNORECASE)
 WITHIN = len(LEAVES) - HAS_OTHER
-EDGES = range(WITHIN + 1)
-if LOWER is not None:
-    EDGES = [*(LOWER + (UPPER - LOWER) * (i / WITHIN) for i in range(WITHIN)), UPPER]
+EDGES = [*(LOWER + (UPPER - LOWER) * (i / WITHIN) for i in range(WITHIN)), UPPER]
 
 
 def leaf_of(row):
@@ -53,13 +51,22 @@ def leaf_of(row):
         number = float(text)
         if CUT:
             number = min(max(number, EDGES[0]), EDGES[-1])
-        if EDGES[0] <= number < EDGES[-1] or (number == EDGES[-1] and LOWER is not None):
+        if EDGES[0] <= number <= EDGES[-1]:
             return LEAVES[min(bisect.bisect_right(EDGES, number), WITHIN) - 1]
     return LEAVES[-1] if HAS_OTHER else None"""
 
+IN_A_ROW: Final = Template("""
+BINS = dict(zip(LEAVES, itertools.product(*map(range, $branching))))  # the leaves are bins, in this order
+LEAVES, by_labels = list(BINS.values()), leaf_of
+
+
+def leaf_of(row):
+    \"\"\"The path of the bin that a record belongs to; None where the domain has no place for it.\"\"\"
+    return BINS.get(by_labels(row))""")
+
 RECORDS: Final = Template("""\
 RECORDS_FILE, RELEASED_FILE, DOMAIN_FILE = [*sys.argv[1:], None, None, None][:3]
-COLUMNS = $columns
+COLUMNS, ASKED = $columns, $asked  # of what is released, and of the file of records
 $leaves
 # How a row becomes records: the column that says how many, and the one that names its unit, of which the first rows
 # count; whether blank cells fit no category, and whether numbers beyond the bounds are cut to them.
@@ -76,7 +83,7 @@ $find
 
 def read_records():
     \"\"\"The path of the leaf of each row that counts, None for none, and how many records the row is.\"\"\"
-    wanted = [*$wanted, *([WEIGHT] if WEIGHT else []), *([UNIT] if UNIT else [])]
+    wanted = [*ASKED, *([WEIGHT] if WEIGHT else []), *([UNIT] if UNIT else [])]
     with open(RECORDS_FILE, encoding="utf-8-sig", newline="") as file:
         table = csv.DictReader(file)
         for name in wanted:

@@ -77,20 +77,22 @@ class Categories(enum.Enum):
 
 @dataclass(frozen=True)
 class Bins:
-    """The bins of a numeric column below a tree of these branching factors.
+    """The bins of a numeric column, or leaves in a row, below a tree of these branching factors.
 
     Where the tree has room for one bin less, the last one, "(other)", is a leaf of level 1.
 
     Parameters
     ----------
     column : str
-        User text.
+        User text; empty where bins are leaves.
     n : int
     branching : tuple of int
     lower, upper : float or None
-        Bounds of the column, between which bins are equal; None where bins are numbered.
+        Bounds of the column, between which bins are equal; None where bins are leaves.
     has_other : bool
         Whether the last bin holds what lies elsewhere.
+    columns : tuple of str
+        Where bins are leaves, which the domain lists in their order: the columns of their labels; user text.
     """
 
     column: str
@@ -99,9 +101,11 @@ class Bins:
     lower: float | None = None
     upper: float | None = None
     has_other: bool = False
+    columns: tuple[str, ...] = field(default=(), metadata=LATER)
 
     def __post_init__(self) -> None:
-        _text("a column", self.column)
+        for column in (self.column, *self.columns):
+            _text("a column", column)
         checks.integer("bins", self.n, low=2, high=checks.MAX_NODES, code=CODE)
         for factor in self.branching:
             checks.integer("a branching factor", factor, low=1, high=checks.MAX_NODES, code=CODE)
@@ -109,6 +113,11 @@ class Bins:
         if self.lower is not None and self.upper is not None:
             _expect(self.lower < self.upper, "lower < upper")
         _expect((self.lower is None) == (self.upper is None), "both bounds, or none")
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether they are bins of a column and no leaves."""
+        return self.lower is not None
 
 
 @dataclass(frozen=True)
@@ -123,7 +132,7 @@ class Domain:
     leaves : tuple of tuples of str
         Else the path of each leaf, in order, where that is short enough.
     bins : Bins or None
-        Of a numeric column.
+        Of a numeric column, or of the leaves listed.
     digest : str
         SHA-256 (hex) of the paths of the leaves, as `fingerprint` takes it; empty where no path may be told.
     """

@@ -158,12 +158,11 @@ def _of_shape(plan: Stated) -> Iterator[str]:
     for i, one in enumerate(levels):
         if not 0 < one.nodes <= max(one.leaves, 1) or one.leaves > levels[0].leaves:
             yield f"Level {i} has more nodes than leaves below them, or more leaves than the root."
-    if domain.categories and [math.prod(map(len, domain.categories[:i])) for i in range(len(levels))] != [
-        one.nodes for one in levels
-    ]:
+    sizes = [math.prod(map(len, domain.categories[:i])) for i in range(len(domain.categories) + 1)]
+    if domain.categories and domain.bins is None and sizes != [one.nodes for one in levels]:
         yield "The categories of the domain do not make up the nodes of the levels."
-    found = len(domain.leaves) or (domain.bins.n if domain.bins else 0)
-    if found and found != levels[0].leaves:
+    listed = len(domain.leaves), sizes[-1] if domain.categories else 0, domain.bins.n if domain.bins else 0
+    if any(found and found != levels[0].leaves for found in listed):
         yield "The domain does not list as many leaves as the tree has."
 
 

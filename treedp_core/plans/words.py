@@ -186,6 +186,8 @@ def domain(plan: Stated) -> str:
         low, high = one.bins.lower, one.bins.upper
         where = "" if low is None or high is None else f" from {short(low, 6)} to {short(high, 6)}"
         others = " and one for all else" if one.bins.has_other else ""
+        if one.bins.columns:
+            where = ", leaves in a row that the plan's JSON lists"
         return f"public: {plural(one.bins.n - one.bins.has_other, 'bin')}{where}{others}"
     listed = "listed in the plan's JSON" if one.is_listed else "too long to be listed: a file"
     return f"public, {listed}" + (f", SHA-256 {one.digest[:16]}…" if one.digest else "")

@@ -203,10 +203,6 @@ def _lines(shown: _Shown) -> Ran[CdfLines]:
     ).named("shown")  # fmt: skip
 
 
-def _x_title(data: Bins) -> str:
-    return data.unit if data.numeric else "leaf, in its order"
-
-
 def _figure(shown: _Shown) -> None:
     """Show the half widths of the bands, and the CDF above them; a drag chooses the range."""
     data, mine, widths = shown.data, shown.mine, shown.widths.value
@@ -218,7 +214,7 @@ def _figure(shown: _Shown) -> None:
         used = mine.plan.settings
         answer = band_answer(widths, data.total if used.unit.total_is_public else None, len(used.ranges))
     frame.figure(
-        call(band_figure, _lines(shown), shown.widths, x_title=_x_title(data), chosen=shown.ends),
+        call(band_figure, _lines(shown), shown.widths, x_title=data.unit, chosen=shown.ends),
         key="cdf_release",
         alt=answer,
         answer=f"{answer} {range_answer(shown.ends, count, mine.margin(shown.start, shown.stop))}",
@@ -242,7 +238,7 @@ def _errors(shown: _Shown) -> None:
     off = missed(shown.mine, shown.data.truth)
     after = "" if off.consistent is None else f", {short(off.consistent)} after consistency"
     frame.figure(
-        call(cdf_errors, _lines(shown), x_title=_x_title(shown.data), chosen=shown.ends),
+        call(cdf_errors, _lines(shown), x_title=shown.data.unit, chosen=shown.ends),
         key="cdf_errors",
         alt=f"Errors of the cumulative counts: on average {short(off.mean)} records{after}, at most {short(off.most)}.",
         caption="NOT PRIVATE: the release minus the true counts; 0 is exact. The band covers 0 wherever it covers the "
